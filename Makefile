@@ -1,0 +1,90 @@
+# The commands of this repository. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+GO_FILES = $(shell git ls-files --cached --others --exclude-standard --deduplicate '*.go' | while read -r f; do [[ -e $$f ]] && echo "$$f"; done)
+WEB_SOURCES = $(shell find web/src web/public web/scripts web/*.html web/*.json web/*.ts graph/schema -type f 2>/dev/null)
+
+# The figures that `make bench` takes, e.g. `make bench BENCH="-figures P1 -databases sqlite"`.
+BENCH ?=
+
+.PHONY: help
+help: ## List these commands
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
+
+.PHONY: run
+run: web/dist/index.html ## Set everything up and run the server: API, runner and dashboard on one SQLite file
+	go run -ldflags "-X main.version=$(VERSION)" ./cmd/api serve
+
+.PHONY: build
+build: bin/ostler ## Build bin/ostler with the dashboard inside
+
+.PHONY: bin/ostler
+bin/ostler: web/dist/index.html
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/api
+
+web/dist/index.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
+	cd web && npm run build
+	@touch $@ web/dist/.keep # the build empties the directory, and git has .keep in it
+
+# npm writes this file at the end of an installation.
+web/node_modules/.package-lock.json: web/package-lock.json web/package.json
+	cd web && npm ci --no-audit --no-fund
+	@touch $@
+
+.PHONY: generate
+generate: web/node_modules/.package-lock.json ## Generate code from the GraphQL schema, for the server and the dashboard
+	go tool gqlgen generate
+	cd web && npm run codegen
+
+# What a change must pass, quick checks first. The Go tests come last, so that their result is at the end.
+.PHONY: test
+test: check-format check-generated lint vet web-test e2e go-test ## Run everything that a change must pass: both databases, race detector, dashboard, browser
+
+.PHONY: check-format
+check-format: ## Check that gofmt has nothing to change
+	@files=$$(gofmt -l $(GO_FILES)); if [[ -n $$files ]]; then echo "run gofmt -w on:"; echo "$$files"; exit 1; fi
+
+.PHONY: check-generated
+check-generated: web/node_modules/.package-lock.json ## Check that the generated code is that of the schema
+	scripts/check-generated
+	cd web && npm run codegen:check
+
+.PHONY: lint
+lint: bin/golangci-lint ## Run golangci-lint
+	bin/golangci-lint run ./...
+
+bin/golangci-lint: tools/go.mod tools/go.sum
+	go build -C tools -trimpath -ldflags "-s -w" -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+bin/testsum: tools/testsum/main.go
+	go build -C tools -o ../$@ ./testsum
+
+.PHONY: vet
+vet: ## Run go vet
+	go vet ./...
+
+.PHONY: go-test
+go-test: bin/testsum ## Run the Go tests with the race detector, on SQLite and on a PostgreSQL server of their own
+	@scripts/ensure gcc >/dev/null
+	scripts/with-postgres go test -race -json ./... | bin/testsum
+
+.PHONY: web-test
+web-test: web/node_modules/.package-lock.json ## Check the dashboard: lint, types, tests, size
+	cd web && npm run lint && npm run typecheck && npm run test
+	@$(MAKE) web/dist/index.html
+	cd web && npm run size
+
+.PHONY: e2e
+e2e: bin/ostler ## Drive the dashboard in Chromium against the real binary
+	scripts/ensure chromium >/dev/null
+	cd web && OSTLER_E2E_BIN=$(CURDIR)/bin/ostler OSTLER_CHROMIUM=$$(../scripts/ensure chromium) npm run e2e
+
+.PHONY: bench
+bench: bin/ostler ## Take the figures of docs/benchmarks.md on both databases; BENCH="-quick" for a first look
+	mkdir -p bin/bench
+	go build -o bin/bench/ ./bench/load ./bench/floor ./bench/fakemodel
+	scripts/with-postgres --durable bin/bench/load $(BENCH)
