@@ -1,0 +1,147 @@
+package models
+
+// Role is what a member may do in an organization, from most to least.
+type Role string
+
+// The roles.
+const (
+	RoleOwner  Role = "OWNER"
+	RoleAdmin  Role = "ADMIN"
+	RoleMember Role = "MEMBER"
+	RoleViewer Role = "VIEWER"
+)
+
+// Lifecycle is the state of a harness, an agent or a provider.
+type Lifecycle string
+
+// The states of a lifecycle.
+const (
+	LifecycleActive   Lifecycle = "ACTIVE"
+	LifecycleArchived Lifecycle = "ARCHIVED"
+	LifecycleDeleted  Lifecycle = "DELETED"
+)
+
+// ProviderKind is the protocol of a model provider.
+type ProviderKind string
+
+// ProviderSimulated answers without a key and without a network.
+const ProviderSimulated ProviderKind = "SIMULATED"
+
+// SessionStatus is what a session is doing.
+type SessionStatus string
+
+// The states of a session.
+const (
+	SessionStarted SessionStatus = "STARTED"
+	SessionActive  SessionStatus = "ACTIVE"
+	SessionIdle    SessionStatus = "IDLE"
+)
+
+// TurnStatus is the state of a turn.
+type TurnStatus string
+
+// The states of a turn. RUNNING is the only active one until turns can wait.
+const (
+	TurnQueued    TurnStatus = "QUEUED"
+	TurnRunning   TurnStatus = "RUNNING"
+	TurnCompleted TurnStatus = "COMPLETED"
+	TurnFailed    TurnStatus = "FAILED"
+	TurnSealed    TurnStatus = "SEALED"
+)
+
+// StopReason tells why a turn ended.
+type StopReason string
+
+// The stop reasons.
+const (
+	StopEndTurn        StopReason = "END_TURN"
+	StopMaxTokens      StopReason = "MAX_TOKENS"
+	StopRefusal        StopReason = "REFUSAL"
+	StopIterationLimit StopReason = "ITERATION_LIMIT"
+	StopNoProgress     StopReason = "NO_PROGRESS"
+	StopError          StopReason = "ERROR"
+	StopDependency     StopReason = "DEPENDENCY"
+)
+
+// MessageRole tells who wrote a message.
+type MessageRole string
+
+// The roles of messages.
+const (
+	MessageUser  MessageRole = "USER"
+	MessageAgent MessageRole = "AGENT"
+	MessageTool  MessageRole = "TOOL"
+)
+
+// ActorKind tells what kind of actor did something.
+type ActorKind string
+
+// The kinds of actors.
+const (
+	ActorUser   ActorKind = "USER"
+	ActorSystem ActorKind = "SYSTEM"
+)
+
+// Phase is where a running turn is.
+type Phase string
+
+// The phases of a turn: between its claim and its first step, in a model call, in its tools, at its end.
+const (
+	PhaseInput  Phase = "INPUT"
+	PhaseReason Phase = "REASON"
+	PhaseAct    Phase = "ACT"
+	PhaseEnd    Phase = "END"
+)
+
+// EffectState is the state of an entry of the journal.
+type EffectState string
+
+// The states of an effect: claimed and not begun; running; settled, with an outcome.
+const (
+	EffectClaimed EffectState = "CLAIMED"
+	EffectRunning EffectState = "RUNNING"
+	EffectSettled EffectState = "SETTLED"
+)
+
+// EffectKind tells what an effect does.
+type EffectKind string
+
+// The kinds of effects.
+const (
+	EffectModel EffectKind = "MODEL"
+	EffectTool  EffectKind = "TOOL"
+)
+
+// EventKind names what an event reports; see docs/events.md.
+type EventKind string
+
+// The kinds of events.
+const (
+	EventMessageReceived     EventKind = "MESSAGE_RECEIVED"
+	EventSessionStarted      EventKind = "SESSION_STARTED"
+	EventSessionActivated    EventKind = "SESSION_ACTIVATED"
+	EventSessionIdled        EventKind = "SESSION_IDLED"
+	EventSessionTitleChanged EventKind = "SESSION_TITLE_CHANGED"
+	EventSessionModelChanged EventKind = "SESSION_MODEL_CHANGED"
+	EventTurnQueued          EventKind = "TURN_QUEUED"
+	EventTurnStarted         EventKind = "TURN_STARTED"
+	EventTurnCompleted       EventKind = "TURN_COMPLETED"
+	EventTurnFailed          EventKind = "TURN_FAILED"
+	EventTurnSealed          EventKind = "TURN_SEALED"
+	EventReasonStarted       EventKind = "REASON_STARTED"
+	EventReasonCompleted     EventKind = "REASON_COMPLETED"
+	EventReasonRecovered     EventKind = "REASON_RECOVERED"
+	EventOutputStarted       EventKind = "OUTPUT_STARTED"
+	EventOutputDelta         EventKind = "OUTPUT_DELTA"
+	EventOutputCompleted     EventKind = "OUTPUT_COMPLETED"
+	EventThinkingDelta       EventKind = "THINKING_DELTA"
+	EventThinkingCompleted   EventKind = "THINKING_COMPLETED"
+	EventGenerationRecorded  EventKind = "GENERATION_RECORDED"
+	EventActStarted          EventKind = "ACT_STARTED"
+	EventActCompleted        EventKind = "ACT_COMPLETED"
+	EventToolStarted         EventKind = "TOOL_STARTED"
+	EventToolProgress        EventKind = "TOOL_PROGRESS"
+	EventToolCompleted       EventKind = "TOOL_COMPLETED"
+	EventFileWritten         EventKind = "FILE_WRITTEN"
+	EventCaughtUp            EventKind = "CAUGHT_UP"
+)

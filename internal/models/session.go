@@ -1,0 +1,203 @@
+package models
+
+// Session is where an agent works. The columns from LastSequence on are written by the committer alone.
+type Session struct {
+	OrgID         OrgID     `gorm:"primaryKey"`
+	ID            SessionID `gorm:"primaryKey"`
+	Title         *string
+	HarnessID     HarnessID
+	AgentID       *AgentID
+	ModelID       *ModelID
+	Tags          []string `gorm:"serializer:json;type:json"`
+	Locale        *string
+	CustomerKey   *string
+	CreatedByKind ActorKind
+	CreatedByID   *UserID
+	OwnerID       *UserID
+	CreatedAt     Millis `gorm:"autoCreateTime:false"`
+
+	// LastSequence is the sequence of the newest durable event.
+	LastSequence int64
+	// InputSequence is the sequence of the newest message that was received for the current turn. The inbox
+	// is empty exactly when the turn's ConsumedThrough has reached it.
+	InputSequence int64
+	Status        SessionStatus
+	// CurrentTurnID is the turn at the head of the line: running, or ready to be claimed.
+	CurrentTurnID *TurnID
+	// QueuedTurns counts the turns behind it.
+	QueuedTurns int
+	// FileBytes is what the session's files take, by their own sizes.
+	FileBytes int64
+	Usage     Usage  `gorm:"embedded"`
+	UpdatedAt Millis `gorm:"autoUpdateTime:false"`
+}
+
+// Turn is the work that answers one input. It is written by the committer, the claim and the takeover alone.
+type Turn struct {
+	OrgID          OrgID  `gorm:"primaryKey"`
+	ID             TurnID `gorm:"primaryKey"`
+	SessionID      SessionID
+	InputMessageID MessageID
+	// ModelID is the model that the message asks for.
+	ModelID *ModelID
+	// MaxTokens is the output limit that the message asks for, per model call.
+	MaxTokens *int
+	QueuedAt  Millis
+	// QueuePosition orders the queued turns of a session.
+	QueuePosition int64
+
+	Status TurnStatus
+	// ReadyAt is set while the turn may be claimed: since then.
+	ReadyAt *Millis
+	// RunnerID is the runner that holds the lease.
+	RunnerID *RunnerID
+	// LeaseEpoch grows with every claim and takeover. Writes of a runner name the epoch that they were made under.
+	LeaseEpoch int64
+	// Takeovers counts takeovers in a row without a committed step.
+	Takeovers int
+	// Recoveries counts takeovers from runners that had died.
+	Recoveries int
+
+	Phase     Phase
+	Iteration int
+	ToolCalls int
+	// PendingCalls counts the calls of the present act that have not settled.
+	PendingCalls int
+	// ModelCalls counts calls of the model, the ones of crashed runners included.
+	ModelCalls int
+	// ConsumedThrough is the sequence of the newest received message that the model has been shown.
+	ConsumedThrough int64
+	// OutputMessageID is the message that the present reason step writes.
+	OutputMessageID *MessageID
+	FinalMessageID  *MessageID
+	AnswerPreview   *string
+	StopReason      *StopReason
+	Error           *Failure `gorm:"serializer:json;type:json"`
+	Usage           Usage    `gorm:"embedded"`
+	// HarnessRevision and AgentRevision are what the turn ran with.
+	HarnessRevision *int
+	AgentRevision   *int
+	StartedAt       *Millis
+	FirstTokenAt    *Millis
+	FinishedAt      *Millis
+}
+
+// Message is projected from events, in the same transaction, so that history is read without the log.
+type Message struct {
+	OrgID     OrgID     `gorm:"primaryKey"`
+	ID        MessageID `gorm:"primaryKey"`
+	SessionID SessionID
+	TurnID    TurnID
+	Role      MessageRole
+	Content   []Part `gorm:"serializer:json;type:json"`
+	// Sequence is that of the event which completed the message.
+	Sequence int64
+	// Position and Ordinal order what the model is shown. Position is the sequence of the event that brought the
+	// message into the conversation; it is nil while the message waits in the inbox. Ordinal orders the
+	// results of one act as the model asked for them.
+	Position  *int64
+	Ordinal   int
+	Error     *Failure `gorm:"serializer:json;type:json"`
+	CreatedAt Millis   `gorm:"autoCreateTime:false"`
+}
+
+// Event is a durable event of a session.
+type Event struct {
+	OrgID      OrgID     `gorm:"primaryKey"`
+	SessionID  SessionID `gorm:"primaryKey"`
+	Sequence   int64     `gorm:"primaryKey"`
+	ID         EventID
+	Kind       EventKind
+	TurnID     *TurnID
+	Data       JSON
+	OccurredAt Millis
+}
+
+// Effect is an entry of the journal: one outside action of a turn, claimed before it runs.
+type Effect struct {
+	OrgID     OrgID  `gorm:"primaryKey"`
+	ScopeID   TurnID `gorm:"primaryKey"`
+	ReplayKey string `gorm:"primaryKey"`
+	SessionID SessionID
+	Kind      EffectKind
+	State     EffectState
+	// InputHash is the SHA-256 of the canonical form of what was asked.
+	InputHash []byte
+	// Request is what was asked, frozen: a replay runs this, whatever the catalogue says by then.
+	Request JSON
+	// Outcome is what came of it.
+	Outcome JSON
+	// Epoch is the lease under which it began.
+	Epoch     int64
+	Attempt   int
+	Ordinal   int
+	StartedAt *Millis
+	SettledAt *Millis
+}
+
+// Checkpoint is what a model stream has brought so far, overwritten as it grows.
+type Checkpoint struct {
+	OrgID     OrgID  `gorm:"primaryKey"`
+	TurnID    TurnID `gorm:"primaryKey"`
+	SessionID SessionID
+	MessageID MessageID
+	Epoch     int64
+	Attempt   int
+	Text      string
+	Thinking  string
+	UpdatedAt Millis `gorm:"autoUpdateTime:false"`
+}
+
+// SessionFile is a file or directory of a session.
+type SessionFile struct {
+	OrgID     OrgID     `gorm:"primaryKey"`
+	SessionID SessionID `gorm:"primaryKey"`
+	Path      string    `gorm:"primaryKey"`
+	Directory bool
+	Readonly  bool
+	// Size in bytes.
+	Size int64
+	// Hash is the SHA-256 of the content, the key of its Blob; nil for directories.
+	Hash []byte
+	// Encoding is how the API shows the content: text or base64.
+	Encoding  string
+	UpdatedAt Millis `gorm:"autoUpdateTime:false"`
+}
+
+// Blob is content that files share by its SHA-256, within one organization.
+type Blob struct {
+	OrgID   OrgID  `gorm:"primaryKey"`
+	Hash    []byte `gorm:"primaryKey"`
+	Size    int64
+	Content []byte
+}
+
+// SessionTodos is the agent's plan.
+type SessionTodos struct {
+	OrgID     OrgID     `gorm:"primaryKey"`
+	SessionID SessionID `gorm:"primaryKey"`
+	Items     []Todo    `gorm:"serializer:json;type:json"`
+	UpdatedAt Millis    `gorm:"autoUpdateTime:false"`
+}
+
+// IdempotencyKey remembers the answer to a request that its caller may repeat.
+type IdempotencyKey struct {
+	OrgID     OrgID  `gorm:"primaryKey"`
+	Operation string `gorm:"primaryKey"`
+	Key       string `gorm:"primaryKey"`
+	InputHash []byte
+	// Result holds the ids that the answer is made from.
+	Result    JSON
+	ExpiresAt Millis
+}
+
+// Runner is a process that runs turns. Beat grows while it lives.
+type Runner struct {
+	ID        RunnerID `gorm:"primaryKey"`
+	Host      string
+	StartedAt Millis
+	Beat      int64
+}
+
+// TableName tells GORM the table's name.
+func (SessionTodos) TableName() string { return "session_todos" }

@@ -1,0 +1,137 @@
+package models
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"time"
+)
+
+// Millis is a point in time in milliseconds since 1970, UTC: the form of all times in the database.
+type Millis int64
+
+// MillisOf rounds down to the millisecond.
+func MillisOf(t time.Time) Millis { return Millis(t.UnixMilli()) }
+
+// Time gives the point in time in UTC.
+func (m Millis) Time() time.Time { return time.UnixMilli(int64(m)).UTC() }
+
+// Ptr gives the time as a nullable column holds it.
+func (m Millis) Ptr() *Millis { return &m }
+
+// JSON is a JSON document, as stored. Its bytes are kept as they were written.
+type JSON []byte
+
+// Value implements driver.Valuer.
+func (j JSON) Value() (driver.Value, error) {
+	if len(j) == 0 {
+		return nil, nil
+	}
+	return string(j), nil
+}
+
+// Scan implements sql.Scanner.
+func (j *JSON) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*j = nil
+	case []byte:
+		*j = append(JSON(nil), v...)
+	case string:
+		*j = JSON(v)
+	default:
+		return fmt.Errorf("scan %T into JSON: want text", src)
+	}
+	return nil
+}
+
+// GormDataType names the column type.
+func (JSON) GormDataType() string { return "json" }
+
+// MarshalJSON gives the document as it is; an empty one is null.
+func (j JSON) MarshalJSON() ([]byte, error) {
+	if len(j) == 0 {
+		return []byte("null"), nil
+	}
+	return j, nil
+}
+
+// UnmarshalJSON keeps the document as it is.
+func (j *JSON) UnmarshalJSON(b []byte) error {
+	*j = append(JSON(nil), b...)
+	return nil
+}
+
+// Nanos is an amount of US dollars in 10^-9 dollars. Money is never a float.
+type Nanos int64
+
+// Usage counts what model calls took. CostNanos is the sum of what had a price; Unpriced tells that some part
+// had none, so that the sum must not be shown as the whole.
+type Usage struct {
+	InputTokens      int64 `json:"inputTokens"`
+	OutputTokens     int64 `json:"outputTokens"`
+	CacheReadTokens  int64 `json:"cacheReadTokens"`
+	CacheWriteTokens int64 `json:"cacheWriteTokens"`
+	ReasoningTokens  int64 `json:"reasoningTokens"`
+	CostNanos        Nanos `json:"costNanos"`
+	Unpriced         bool  `json:"unpriced,omitempty"`
+}
+
+// Add gives the sum of two usages.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		InputTokens:      u.InputTokens + v.InputTokens,
+		OutputTokens:     u.OutputTokens + v.OutputTokens,
+		CacheReadTokens:  u.CacheReadTokens + v.CacheReadTokens,
+		CacheWriteTokens: u.CacheWriteTokens + v.CacheWriteTokens,
+		ReasoningTokens:  u.ReasoningTokens + v.ReasoningTokens,
+		CostNanos:        u.CostNanos + v.CostNanos,
+		Unpriced:         u.Unpriced || v.Unpriced,
+	}
+}
+
+// Failure tells why something ended badly: a code of a closed list, a text for people, and fields for programs.
+type Failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Fields  JSON   `json:"fields,omitempty"`
+}
+
+// PartType tells what a Part holds.
+type PartType string
+
+// The types of parts.
+const (
+	PartText       PartType = "text"
+	PartThinking   PartType = "thinking"
+	PartToolCall   PartType = "tool_call"
+	PartToolResult PartType = "tool_result"
+)
+
+// Part is a piece of a message. Which fields are set follows from Type.
+type Part struct {
+	Type PartType `json:"type"`
+	// Text of PartText and PartThinking.
+	Text string `json:"text,omitempty"`
+	// ToolCallID, ToolName and Arguments of PartToolCall; the first two also of PartToolResult.
+	ToolCallID string `json:"toolCallId,omitempty"`
+	ToolName   string `json:"toolName,omitempty"`
+	Arguments  JSON   `json:"arguments,omitempty"`
+	// Success, and Result or Error, of PartToolResult.
+	Success bool   `json:"success,omitempty"`
+	Result  JSON   `json:"result,omitempty"`
+	Error   string `json:"error,omitempty"`
+	// Metadata is what the provider wants to see again, unchanged. It is never shown.
+	Metadata JSON `json:"metadata,omitempty"`
+}
+
+// CapabilityRef attaches a capability, with its settings, to a harness, an agent or a session.
+type CapabilityRef struct {
+	ID     string `json:"id"`
+	Config JSON   `json:"config,omitempty"`
+}
+
+// Todo is a line of the agent's plan. Status is PENDING, IN_PROGRESS or COMPLETED.
+type Todo struct {
+	Content string `json:"content"`
+	Status  string `json:"status"`
+}

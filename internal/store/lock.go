@@ -1,0 +1,21 @@
+package store
+
+import (
+	"fmt"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+)
+
+// LockTable keeps all other writers out of a table until the transaction ends; readers go on. It is for the few
+// "make it unless it exists" steps of a start, which several nodes may reach at once. With SQLite it does nothing:
+// there a transaction that writes is alone from its beginning.
+func LockTable(tx *gorm.DB, table string) error {
+	if tx.Name() != string(Postgres) {
+		return nil
+	}
+	if err := tx.Exec("LOCK TABLE ? IN SHARE ROW EXCLUSIVE MODE", clause.Table{Name: table}).Error; err != nil {
+		return fmt.Errorf("lock table %s: %w", table, err)
+	}
+	return nil
+}

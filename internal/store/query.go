@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Row is a row of either driver.
+type Row interface{ Scan(dest ...any) error }
+
+// statements are what Query and QueryRow have seen: the dollar form on PostgreSQL, prepared on SQLite's readers.
+type statements struct {
+	mu       sync.RWMutex
+	dollars  map[string]string
+	prepared map[string]*sql.Stmt
+}
+
+func newStatements() statements {
+	return statements{dollars: map[string]string{}, prepared: map[string]*sql.Stmt{}}
+}
+
+// QueryRow reads one row by a constant statement that is written with question marks, on the fastest way of either database. It is
+// for hot paths; everything else goes through Read. Without a row Scan fails with sql.ErrNoRows.
+func (db *DB) QueryRow(ctx context.Context, statement string, args ...any) Row {
+	if db.Pool != nil {
+		return pgRow{db.Pool.QueryRow(ctx, db.dollars(statement), args...)}
+	}
+	s, err := db.prepare(ctx, statement) //nolint:sqlclosecheck // kept as long as the database is open
+	if err != nil {
+		return failedRow{err}
+	}
+	return s.QueryRowContext(ctx, args...)
+}
+
+// Query is QueryRow for any number of rows: scan is called for each, and ends the reading by an error.
+func (db *DB) Query(ctx context.Context, scan func(Row) error, statement string, args ...any) error {
+	if db.Pool != nil {
+		rows, err := db.Pool.Query(ctx, db.dollars(statement), args...)
+		if err != nil {
+			return fmt.Errorf("query: %w", err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := scan(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err() //nolint:wrapcheck // the caller says what was read
+	}
+	s, err := db.prepare(ctx, statement) //nolint:sqlclosecheck // kept as long as the database is open
+	if err != nil {
+		return err
+	}
+	rows, err := s.QueryContext(ctx, args...)
+	if err != nil {
+		return fmt.Errorf("query: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err() //nolint:wrapcheck // the caller says what was read
+}
+
+// pgRow tells the absence of a row as database/sql does.
+type pgRow struct{ row pgx.Row }
+
+func (r pgRow) Scan(dest ...any) error {
+	err := r.row.Scan(dest...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return sql.ErrNoRows
+	}
+	return err //nolint:wrapcheck // the caller says what was read
+}
+
+type failedRow struct{ err error }
+
+func (r failedRow) Scan(...any) error { return r.err }
+
+func (db *DB) dollars(statement string) string {
+	db.known.mu.RLock()
+	text, ok := db.known.dollars[statement]
+	db.known.mu.RUnlock()
+	if ok {
+		return text
+	}
+	var b strings.Builder
+	for i, part := range strings.Split(statement, "?") {
+		if i > 0 {
+			fmt.Fprintf(&b, "$%d", i)
+		}
+		b.WriteString(part)
+	}
+	text = b.String()
+	db.known.mu.Lock()
+	defer db.known.mu.Unlock()
+	db.known.dollars[statement] = text
+	return text
+}
+
+func (db *DB) prepare(ctx context.Context, statement string) (*sql.Stmt, error) {
+	db.known.mu.RLock()
+	s, ok := db.known.prepared[statement]
+	db.known.mu.RUnlock()
+	if ok {
+		return s, nil
+	}
+	db.known.mu.Lock()
+	defer db.known.mu.Unlock()
+	if s, ok := db.known.prepared[statement]; ok {
+		return s, nil
+	}
+	s, err := db.Reader.PrepareContext(ctx, statement) //nolint:sqlclosecheck // kept as long as the database is open
+	if err != nil {
+		return nil, fmt.Errorf("prepare a statement: %w", err)
+	}
+	db.known.prepared[statement] = s
+	return s, nil
+}
+
+// Exec runs one constant statement that is written with question marks, in a transaction of its own, and gives how many rows it
+// wrote. Who uses it names the organization in the statement.
+func (db *DB) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
+	if db.Pool != nil {
+		tag, err := db.Pool.Exec(ctx, db.dollars(statement), args...)
+		return tag.RowsAffected(), err //nolint:wrapcheck // the caller says what was tried
+	}
+	res, err := db.Writer.ExecContext(ctx, statement, args...)
+	if err != nil {
+		return 0, err //nolint:wrapcheck // the caller says what was tried
+	}
+	return res.RowsAffected() //nolint:wrapcheck // the driver always knows
+}

@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+
+	libtnb "github.com/libtnb/sqlite"
+	"gorm.io/gorm"
+)
+
+const defaultSQLiteReaders = 4
+
+// openSQLite opens one connection that writes and a pool that reads: with one pool for both, writers that meet wait for
+// each other in steps of SQLite's busy timeout, up to 700 ms (prior-art-graphql.md, E1).
+func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
+	sync := cfg.SQLiteSynchronous
+	if sync == "" {
+		sync = "FULL"
+	}
+	if sync != "FULL" && sync != "NORMAL" {
+		return nil, fmt.Errorf("open SQLite: synchronous is %q, want FULL or NORMAL", sync)
+	}
+	pragmas := url.Values{"_pragma": {
+		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(" + sync + ")", "foreign_keys(1)", "temp_store(2)",
+	}}
+	file := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
+	writer, err := sql.Open("sqlite", file+"?_txlock=immediate&"+pragmas.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("open SQLite at %s: %w", path, err)
+	}
+	writer.SetMaxOpenConns(1)
+	writer.SetMaxIdleConns(1)
+	// The writer goes first: it makes the file and turns the write-ahead log on.
+	if err := writer.PingContext(ctx); err != nil {
+		_ = writer.Close()
+		return nil, fmt.Errorf("open SQLite at %s: %w", path, err)
+	}
+	pragmas.Add("_pragma", "query_only(1)")
+	reader, err := sql.Open("sqlite", file+"?"+pragmas.Encode())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open SQLite at %s: %w", path, err), writer.Close())
+	}
+	readers := defaultSQLiteReaders
+	if cfg.MaxConns > 0 {
+		readers = cfg.MaxConns
+	}
+	reader.SetMaxOpenConns(readers)
+	reader.SetMaxIdleConns(readers)
+	closeBoth := func() error { return errors.Join(reader.Close(), writer.Close()) }
+
+	write, err := openGORM(writer)
+	if err != nil {
+		return nil, errors.Join(err, closeBoth())
+	}
+	read, err := openGORM(reader)
+	if err != nil {
+		return nil, errors.Join(err, closeBoth())
+	}
+	return &DB{
+		Dialect: SQLite, Writer: writer, Reader: reader, read: read, write: write, known: newStatements(), release: closeBoth,
+	}, nil
+}
+
+func openGORM(conn *sql.DB) (*gorm.DB, error) {
+	db, err := gorm.Open(libtnb.New(libtnb.Config{Conn: conn}), gormConfig())
+	if err != nil {
+		return nil, fmt.Errorf("open SQLite: %w", err)
+	}
+	return db, installGuard(db)
+}

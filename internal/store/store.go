@@ -1,0 +1,137 @@
+// Package store opens the database: PostgreSQL, or SQLite in a file. It knows connections, transactions, migrations
+// and the guard between organizations, and nothing of what the rows mean.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+	sqlite "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Dialect is which database it is.
+type Dialect string
+
+// The databases.
+const (
+	Postgres Dialect = "postgres"
+	SQLite   Dialect = "sqlite"
+)
+
+// Config tells which database to open and how.
+type Config struct {
+	// URL is "sqlite:/path/to/file" or "postgres://…".
+	URL string
+	// MaxConns bounds the connections to PostgreSQL, or the readers of SQLite. Defaults to 16 and to 4.
+	MaxConns int
+	// SQLiteSynchronous is FULL (the default: what was committed survives a power failure) or NORMAL (the last commits
+	// before one may be lost).
+	SQLiteSynchronous string
+}
+
+// DB is an open database. Hot paths use the pools directly; everything else goes through Read and Write.
+type DB struct {
+	Dialect Dialect
+	// Pool is PostgreSQL's; nil with SQLite.
+	Pool *pgxpool.Pool
+	// Writer is SQLite's one writing connection, and Reader its pool of reading ones; nil with PostgreSQL.
+	Writer, Reader *sql.DB
+
+	read, write *gorm.DB
+	known       statements
+	release     func() error
+}
+
+// Open connects. It changes nothing; see Migrate.
+func Open(ctx context.Context, cfg Config) (*DB, error) {
+	if path, ok := strings.CutPrefix(cfg.URL, "sqlite:"); ok {
+		return openSQLite(ctx, path, cfg)
+	}
+	if strings.HasPrefix(cfg.URL, "postgres://") || strings.HasPrefix(cfg.URL, "postgresql://") {
+		return openPostgres(ctx, cfg)
+	}
+	return nil, errors.New("open database: the URL must start with sqlite: or postgres://")
+}
+
+// Close closes all connections.
+func (db *DB) Close() error { return db.release() }
+
+// Ping reports whether the database answers.
+func (db *DB) Ping(ctx context.Context) error {
+	if db.Pool != nil {
+		return db.Pool.Ping(ctx)
+	}
+	return db.Reader.PingContext(ctx)
+}
+
+// Read gives a handle for reading outside of a transaction. Reads of tenant rows must name the organization: see Of.
+func (db *DB) Read(ctx context.Context) *gorm.DB { return db.read.WithContext(ctx) }
+
+// Write runs fn in one transaction, which commits when fn returns nil. fn must not use Read, nor wait for anybody
+// else who writes: SQLite has one writer.
+func (db *DB) Write(ctx context.Context, fn func(tx *gorm.DB) error) error {
+	return db.write.WithContext(ctx).Transaction(fn)
+}
+
+func gormConfig() *gorm.Config {
+	return &gorm.Config{
+		SkipDefaultTransaction: true,
+		// Errors are given back, and many are expected, e.g. a name that is taken: whoever asked decides what is logged.
+		Logger: logger.Discard,
+	}
+}
+
+// IsDuplicate reports whether a write failed because a unique key is in use.
+func IsDuplicate(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code == "23505"
+	}
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+		return lite.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || lite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
+	}
+	return false
+}
+
+// IsMissingReference reports whether a write failed because a row that it refers to doesn't exist in its organization.
+func IsMissingReference(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code == "23503"
+	}
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+		return lite.Code() == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
+	}
+	return false
+}
+
+// IsData reports whether the database refused the data itself, so that trying again can't help.
+func IsData(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		class := pg.Code[:2]
+		return class == "22" || class == "23" || class == "42" || class == "54" || pg.Code == "P0001"
+	}
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+		primary := lite.Code() & 0xff
+		return primary == sqlite3.SQLITE_CONSTRAINT || primary == sqlite3.SQLITE_MISMATCH ||
+			primary == sqlite3.SQLITE_TOOBIG || primary == sqlite3.SQLITE_ERROR
+	}
+	return false
+}
+
+// OneRow turns a count of affected rows into an error unless it is one.
+func OneRow(res *gorm.DB) error {
+	if res.Error != nil {
+		return res.Error
+	}
+	if res.RowsAffected != 1 {
+		return fmt.Errorf("expected to write one row, wrote %d: %w", res.RowsAffected, gorm.ErrRecordNotFound)
+	}
+	return nil
+}
