@@ -1,0 +1,28 @@
+package crossorg
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// Held gives the turns that a runner holds by what the database says. A runner asks after the answer to a claim got lost.
+func (q *Queue) Held(ctx context.Context, runner models.RunnerID) ([]models.Turn, error) {
+	statement := "SELECT " + commit.TurnColumns("") + " FROM turns WHERE runner_id = "
+	if q.db.Pool == nil {
+		rows, err := q.db.Reader.QueryContext(ctx, statement+"?", runner[:])
+		if err != nil {
+			return nil, fmt.Errorf("list the turns of runner %s: %w", runner, err)
+		}
+		defer func() { _ = rows.Close() }()
+		return scanTurns(rows, rows.Err)
+	}
+	rows, err := q.db.Pool.Query(ctx, statement+"$1", runner[:])
+	if err != nil {
+		return nil, fmt.Errorf("list the turns of runner %s: %w", runner, err)
+	}
+	defer rows.Close()
+	return scanTurns(rows, rows.Err)
+}

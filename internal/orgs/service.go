@@ -1,0 +1,155 @@
+// Package orgs knows people and organizations: the first start, signing in and out, and who belongs where.
+package orgs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/crossorg"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+// Seeder gives a new organization what it starts with: providers, models, built-in harnesses. It works in the
+// transaction that creates the organization, whose row is there already.
+type Seeder interface {
+	SeedOrg(ctx context.Context, tx *gorm.DB, org models.OrgID, now models.Millis) (
+		defaultHarness models.HarnessID, defaultModel models.ModelID, err error)
+}
+
+// SecretDeriver gives secrets that all nodes share; secrets.Keeper is one. The current secret comes first.
+type SecretDeriver interface {
+	Secrets(purpose string) ([][]byte, error)
+}
+
+// Config is what a Service works with. All fields are required, but for the administrator's.
+type Config struct {
+	DB        *store.DB
+	Clock     clock.Clock
+	Passwords *auth.Passwords
+	Tokens    *auth.AccessTokens
+	Secrets   SecretDeriver
+	Seeder    Seeder
+	// AdminEmail and AdminPassword are those of the first owner. They default to admin@localhost and to a random
+	// password; see FirstStart.
+	AdminEmail, AdminPassword string
+}
+
+// Service is the one place that writes people, organizations, memberships and sign-ins. It is safe for concurrent use.
+type Service struct {
+	db        *store.DB
+	clock     clock.Clock
+	passwords *auth.Passwords
+	tokens    *auth.AccessTokens
+	seeder    Seeder
+	admin     credentials
+
+	successors [][]byte // secrets that refresh tokens are derived with, the current one first
+	throttle   *throttle
+	access     *lru.Cache[tokenHash, accessEntry]
+}
+
+type credentials struct{ email, password string }
+
+// New fails when the configuration is incomplete.
+func New(cfg Config) (*Service, error) {
+	if cfg.DB == nil || cfg.Clock == nil || cfg.Passwords == nil || cfg.Tokens == nil || cfg.Secrets == nil || cfg.Seeder == nil {
+		return nil, errors.New("the service of organizations needs a database, a clock, passwords, tokens, secrets and a seeder")
+	}
+	successors, err := cfg.Secrets.Secrets("refresh tokens")
+	if err != nil {
+		return nil, fmt.Errorf("derive the secret of refresh tokens: %w", err)
+	}
+	throttle, err := newThrottle()
+	if err != nil {
+		return nil, err
+	}
+	access, err := lru.New[tokenHash, accessEntry](accessEntries)
+	if err != nil {
+		return nil, fmt.Errorf("make the cache of tokens: %w", err)
+	}
+	return &Service{
+		db: cfg.DB, clock: cfg.Clock, passwords: cfg.Passwords, tokens: cfg.Tokens, seeder: cfg.Seeder,
+		admin:      credentials{cfg.AdminEmail, cfg.AdminPassword},
+		successors: successors, throttle: throttle, access: access,
+	}, nil
+}
+
+// Org gives an organization that the caller is known to belong to: the principal's, or one of OrgsOf.
+func (s *Service) Org(ctx context.Context, id models.OrgID) (models.Org, error) {
+	return orgByID(s.db.Read(ctx), id)
+}
+
+// User gives the user behind a principal, or another one whose id was found in a row that the caller may see.
+func (s *Service) User(ctx context.Context, id models.UserID) (models.User, error) {
+	u, err := crossorg.UserByID(s.db.Read(ctx), id)
+	if err != nil {
+		return models.User{}, err
+	}
+	if u == nil {
+		return models.User{}, fault.New(fault.NotFound, "There is no such user.")
+	}
+	return *u, nil
+}
+
+// Member gives a user of the organization; fault.NotFound for everybody else, whether they exist or not.
+func (s *Service) Member(ctx context.Context, org models.OrgID, id models.UserID) (models.User, error) {
+	if _, err := membership(s.db.Read(ctx), org, id); err != nil {
+		return models.User{}, err
+	}
+	return s.User(ctx, id)
+}
+
+// Users gives those of the users that exist, by id. The ids must come from rows that the caller may see, never from a
+// request: users belong to no organization, and former members still have names.
+func (s *Service) Users(ctx context.Context, ids []models.UserID) (map[models.UserID]models.User, error) {
+	list, err := crossorg.UsersByID(s.db.Read(ctx), ids)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[models.UserID]models.User, len(list))
+	for _, u := range list {
+		byID[u.ID] = u
+	}
+	return byID, nil
+}
+
+// OrgsOf gives the organizations that a user is a member of, by name.
+func (s *Service) OrgsOf(ctx context.Context, user models.UserID) ([]models.Org, error) {
+	return crossorg.OrgsOf(s.db.Read(ctx), user)
+}
+
+func orgByID(db *gorm.DB, id models.OrgID) (models.Org, error) {
+	var found []models.Org
+	if err := db.Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
+		return models.Org{}, fmt.Errorf("read an organization: %w", err)
+	}
+	if len(found) == 0 {
+		return models.Org{}, noSuchOrg()
+	}
+	return found[0], nil
+}
+
+// membership gives a user's place in one organization; fault.NotFound when there is none, as for an organization that
+// doesn't exist.
+func membership(db *gorm.DB, org models.OrgID, user models.UserID) (models.Membership, error) {
+	var found []models.Membership
+	if err := store.Of(db, org).Where("user_id = ?", user).Limit(1).Find(&found).Error; err != nil {
+		return models.Membership{}, fmt.Errorf("read a membership: %w", err)
+	}
+	if len(found) == 0 {
+		return models.Membership{}, noSuchOrg()
+	}
+	return found[0], nil
+}
+
+func noSuchOrg() *fault.Error {
+	return fault.New(fault.NotFound, "You belong to no organization with this id.")
+}

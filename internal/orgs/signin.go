@@ -1,0 +1,161 @@
+package orgs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/crossorg"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// Credentials is what a person signs in with.
+type Credentials struct {
+	Email, Password string
+	// OrgID is where to sign in; nil for the organization used last.
+	OrgID *models.OrgID
+	// Transport is auth.TransportBody or auth.TransportCookie.
+	Transport string
+}
+
+// SignIn checks e-mail and password and begins a sign-in. An unknown e-mail, a wrong password and an organization that
+// the person doesn't belong to are all fault.InvalidCredentials, after the same work; after too many attempts it is
+// fault.RateLimited. The context's auth.RequestInfo is remembered with the sign-in.
+func (s *Service) SignIn(ctx context.Context, in Credentials) (*SignedIn, error) {
+	_, key, err := cleanEmail(in.Email)
+	if err != nil {
+		return nil, at(err, "input", "email")
+	}
+	request := auth.RequestFrom(ctx)
+	if err := canCarry(request, in.Transport); err != nil {
+		return nil, at(err, "input", "transport")
+	}
+	attempt, err := s.throttle.begin(s.clock.Now(), key, request.Address)
+	if err != nil {
+		return nil, err
+	}
+	user, err := s.verify(ctx, key, in.Password)
+	if err != nil {
+		if fault.As(err) == nil {
+			attempt.undo()
+		}
+		return nil, err
+	}
+	var (
+		f       family
+		refresh string
+		expires models.Millis
+	)
+	err = s.db.Write(ctx, func(tx *gorm.DB) error {
+		var err error
+		if f, err = s.beginSignIn(tx, *user, in, request); err != nil {
+			return err
+		}
+		refresh, expires, err = newRefreshToken(tx, f.signIn.ID, f.signIn.CreatedAt)
+		return err
+	})
+	if err != nil {
+		if fault.As(err) == nil {
+			attempt.undo()
+		}
+		return nil, err
+	}
+	attempt.succeeded()
+	return s.signedIn(ctx, f, refresh, expires)
+}
+
+// verify finds the user and compares the password, with the same work whether there is one or not.
+func (s *Service) verify(ctx context.Context, emailKey, password string) (*models.User, error) {
+	user, err := crossorg.UserByEmail(s.db.Read(ctx), emailKey)
+	if err != nil {
+		return nil, err
+	}
+	if user == nil {
+		if err := s.passwords.VerifyNothing(ctx, password); err != nil {
+			return nil, err
+		}
+		return nil, invalidCredentials()
+	}
+	ok, err := s.passwords.Verify(ctx, user.PasswordHash, password)
+	if err != nil {
+		return nil, fmt.Errorf("verify the password of %s: %w", user.ID, err)
+	}
+	if !ok {
+		return nil, invalidCredentials()
+	}
+	return user, nil
+}
+
+func (s *Service) beginSignIn(tx *gorm.DB, user models.User, in Credentials, request *auth.RequestInfo) (family, error) {
+	memberships, err := crossorg.MembershipsOf(tx, user.ID)
+	if err != nil {
+		return family{}, err
+	}
+	place := choose(memberships, user, in.OrgID)
+	if place == nil {
+		return family{}, invalidCredentials()
+	}
+	// The password may have changed since it was verified; its change ends all sign-ins that it finds, and must find
+	// this one, or be found here.
+	res := tx.Model(&models.User{}).Where("id = ? AND password_hash = ?", user.ID, user.PasswordHash).
+		Update("last_org_id", place.OrgID)
+	if res.Error != nil {
+		return family{}, fmt.Errorf("remember the organization of a user: %w", res.Error)
+	}
+	if res.RowsAffected == 0 {
+		return family{}, invalidCredentials()
+	}
+	org, err := orgByID(tx, place.OrgID)
+	if err != nil {
+		return family{}, err
+	}
+	now := clock.Millis(s.clock)
+	signIn := models.SignIn{
+		ID: models.NewID[models.SignInEntity](), UserID: user.ID, OrgID: org.ID, Transport: in.Transport,
+		Address: clip(request.Address), UserAgent: clip(request.UserAgent), CreatedAt: now, LastUsedAt: now,
+	}
+	if err := tx.Create(&signIn).Error; err != nil {
+		return family{}, fmt.Errorf("create a sign-in: %w", err)
+	}
+	return family{signIn: signIn, user: user, org: org, role: place.Role}, nil
+}
+
+// choose gives the membership to sign in to: the one asked for, else the one used last, else the oldest; nil for none.
+func choose(memberships []models.Membership, user models.User, asked *models.OrgID) *models.Membership {
+	find := func(org *models.OrgID) *models.Membership {
+		i := slices.IndexFunc(memberships, func(m models.Membership) bool { return org != nil && m.OrgID == *org })
+		if i < 0 {
+			return nil
+		}
+		return &memberships[i]
+	}
+	if asked != nil {
+		return find(asked)
+	}
+	if m := find(user.LastOrgID); m != nil {
+		return m
+	}
+	if len(memberships) > 0 {
+		return &memberships[0]
+	}
+	return nil
+}
+
+// canCarry refuses cookies where they can't be set.
+func canCarry(request *auth.RequestInfo, transport string) error {
+	switch transport {
+	case auth.TransportBody:
+		return nil
+	case auth.TransportCookie:
+		if request.Socket || request.SetCookies == nil {
+			return fault.New(fault.Invalid, "Cookies can't be set over this connection: send this mutation as an HTTP POST.")
+		}
+		return nil
+	}
+	return fault.New(fault.Invalid, "The transport is BODY or COOKIE.")
+}
