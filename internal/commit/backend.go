@@ -1,0 +1,49 @@
+package commit
+
+import (
+	"context"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// backend runs a batch in one transaction of a database. A backend serves several flushers.
+type backend interface {
+	// begin starts a transaction, locks the sessions and turns that the batch needs and reads them.
+	begin(ctx context.Context, need batchNeed) (batchTx, error)
+	// committed tells what became of a transaction whose reply was lost, from an event that it wrote; nil when it wrote none.
+	// The error is errInProgress as long as it may yet be committed.
+	committed(ctx context.Context, ticket string, witness *models.Event) (bool, error)
+}
+
+// batchNeed is what the commands of a batch need together.
+type batchNeed struct {
+	keys []key
+	// ends are the sessions of which a turn may end; true for those of which it is known that messages or turns wait behind
+	// it, which must be read, too.
+	ends map[key]bool
+	// files are looked at under the session's lock.
+	files map[key][]FileNeed
+	// known are the idempotency keys that the requests come with.
+	known []orgKey
+	// wait tells to wait for the lock of the only session, though not for long, instead of skipping what others hold.
+	wait bool
+}
+
+type orgKey struct {
+	org models.OrgID
+	IdempotencyKey
+}
+
+// batchTx is a transaction that holds its locks. It ends by write or by rollback.
+type batchTx interface {
+	// sessions gives what was locked. A session that others hold is missing from both maps; one that doesn't exist is in the
+	// second.
+	sessions() (map[key]loaded, map[key]bool)
+	known() map[orgKey]models.IdempotencyKey
+	// ticket names the transaction for committed.
+	ticket() string
+	// write writes everything and, unless the faults object, commits. The error is an *unknownOutcome when the transaction may
+	// have been committed all the same.
+	write(ctx context.Context, steps []step, beforeCommit func() error) error
+	rollback()
+}

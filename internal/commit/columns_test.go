@@ -1,0 +1,308 @@
+package commit
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"gorm.io/gorm/schema"
+
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+// columnsOf gives the columns of a model.
+func columnsOf(t *testing.T, model any) []string {
+	t.Helper()
+	s, err := schema.Parse(model, &sync.Map{}, schema.NamingStrategy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := slices.Clone(s.DBNames)
+	slices.Sort(list)
+	return list
+}
+
+func namesOf(cs ...[]column) []string {
+	var list []string
+	for _, c := range slices.Concat(cs...) {
+		list = append(list, c.name)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// A column that is added to a model must be added here, too: an insert that doesn't know it writes NULL, or nothing.
+func TestInsertsNameEveryColumnOfTheirModel(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		model any
+		shape *shape
+		row   []any
+	}{
+		{&models.Session{}, tables.insertSession, sessionInsertRow(&models.Session{})},
+		{&models.Turn{}, tables.insertTurn, turnInsertRow(&models.Turn{})},
+		{&models.Message{}, tables.insertMessage, messageRow(models.Message{})},
+		{&models.Event{}, tables.insertEvent, eventRow(models.Event{})},
+		{&models.Effect{}, tables.insertEffect, effectInsertRow(models.Effect{})},
+		{&models.SessionFile{}, tables.putFile, fileRow(models.SessionFile{})},
+		{&models.Blob{}, tables.insertBlob, nil},
+		{&models.SessionTodos{}, tables.putTodos, nil},
+		{&models.IdempotencyKey{}, tables.insertKey, nil},
+	} {
+		got, want := namesOf(tc.shape.all()), columnsOf(t, tc.model)
+		if !slices.Equal(got, want) {
+			t.Errorf("%T: the committer writes\n%v, the model has\n%v", tc.model, got, want)
+		}
+		if tc.row != nil && len(tc.row) != len(got) {
+			t.Errorf("%T: a row has %d values for %d columns", tc.model, len(tc.row), len(got))
+		}
+	}
+	for _, s := range allShapes() {
+		if s.op == insert && s.conflict == "UPDATE" && len(s.set) == 0 {
+			t.Errorf("%s: nothing to update", s.table)
+		}
+	}
+}
+
+// What an update leaves alone is either fixed at the insert, or named by another update.
+func TestUpdatesNameEveryColumnThatChanges(t *testing.T) {
+	t.Parallel()
+	fixed := map[*shape]string{
+		tables.insertSession: "harness_id locale customer_key created_by_kind created_by_id owner_id created_at",
+		tables.insertTurn:    "session_id input_message_id queued_at",
+		tables.insertEffect:  "session_id kind input_hash request ordinal",
+	}
+	for insert, updates := range map[*shape][]*shape{
+		tables.insertSession: {tables.updateSession, tables.detailSession},
+		tables.insertTurn:    {tables.updateTurn},
+		tables.insertEffect:  {tables.updateEffect},
+	} {
+		covered := columns(fixed[insert])
+		for _, u := range updates {
+			covered = append(covered, u.set...)
+		}
+		if got, want := namesOf(covered), namesOf(insert.set); !slices.Equal(got, want) {
+			t.Errorf("%s: covered are\n%v, the table has\n%v", insert.table, got, want)
+		}
+	}
+}
+
+// Every one of the lists of writes counts as something to write.
+func TestEveryKindOfWriteCounts(t *testing.T) {
+	t.Parallel()
+	for i := range reflect.TypeFor[writes]().NumField() {
+		var w writes
+		f := reflect.NewAt(reflect.TypeFor[writes]().Field(i).Type, reflect.ValueOf(&w).Elem().Field(i).Addr().UnsafePointer()).Elem()
+		if f.Kind() == reflect.Bool {
+			f.SetBool(true)
+		} else {
+			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		}
+		if !w.any() {
+			t.Errorf("%s doesn't count", reflect.TypeFor[writes]().Field(i).Name)
+		}
+	}
+	if (&writes{}).any() {
+		t.Error("nothing counts as something")
+	}
+}
+
+// Every column that updateSession writes counts as a change, but for the time.
+func TestEveryChangeOfASessionCounts(t *testing.T) {
+	t.Parallel()
+	written := namesOf(tables.updateSession.set)
+	s, err := schema.Parse(&models.Session{}, &sync.Map{}, schema.NamingStrategy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range s.Fields {
+		if !slices.Contains(written, f.DBName) || f.DBName == "updated_at" {
+			continue
+		}
+		var a, b models.Session
+		fill(f.ReflectValueOf(context.Background(), reflect.ValueOf(&b).Elem()), 1)
+		if sameSession(&a, &b) {
+			t.Errorf("a change of %s goes unnoticed", f.DBName)
+		}
+	}
+}
+
+// fill gives every field of a value something of its own.
+func fill(v reflect.Value, n int) int {
+	if _, ok := v.Interface().(models.JSON); ok {
+		v.Set(reflect.ValueOf(models.JSON(fmt.Sprintf(`{"n":%d}`, n))))
+		return n + 1
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		return fill(v.Elem(), n)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			n = fill(v.Field(i), n)
+		}
+		return n
+	case reflect.String:
+		v.SetString(fmt.Sprintf("text %d", n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(n))
+	case reflect.Array: // ids
+		v.Index(0).SetUint(uint64(n))
+		v.Index(15).SetUint(uint64(n))
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			v.SetBytes([]byte{byte(n)})
+			break
+		}
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		return fill(v.Index(0), n)
+	}
+	return n + 1
+}
+
+// Every value goes into its own column, and comes back from it: by one row, by a few and by many, inserted and updated.
+func TestRowsComeBackAsTheyWereWritten(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for _, n := range []int{1, 3, fewRows + 2} {
+			var list []*full
+			var cmds []Command
+			for range n {
+				f := w.full()
+				list = append(list, f)
+				cmds = append(cmds, f.insert())
+			}
+			must(t, batch(w.c, cmds...))
+			for _, f := range list {
+				f.check(w, "inserted")
+			}
+			cmds = nil
+			for i, f := range list {
+				cmds = append(cmds, f.change(100*(i+1)))
+			}
+			must(t, batch(w.c, cmds...))
+			for _, f := range list {
+				f.check(w, "updated")
+			}
+		}
+	})
+}
+
+// full is a session with one row of each table, every column of which has a value.
+type full struct {
+	w       *world
+	session models.Session
+	turn    models.Turn
+	message models.Message
+	effect  models.Effect
+	file    models.SessionFile
+	blob    models.Blob
+	todos   models.SessionTodos
+}
+
+func (w *world) full() *full {
+	f := &full{w: w}
+	for _, row := range []any{&f.session, &f.turn, &f.message, &f.effect, &f.file, &f.blob, &f.todos} {
+		fill(reflect.ValueOf(row).Elem(), 1)
+	}
+	s, turn := models.NewID[models.SessionEntity](), models.NewID[models.TurnEntity]()
+	f.session.OrgID, f.session.ID, f.session.CurrentTurnID = w.org, s, &turn
+	// Nothing that is referred to.
+	f.session.HarnessID, f.session.AgentID, f.session.ModelID, f.session.CreatedByID, f.session.OwnerID = w.harness, nil, nil, nil, nil
+	f.session.LastSequence = 0
+	f.turn.OrgID, f.turn.ID, f.turn.SessionID, f.turn.ModelID, f.turn.QueuePosition = w.org, turn, s, nil, 1
+	f.message.OrgID, f.message.ID, f.message.SessionID, f.message.TurnID = w.org, models.NewID[models.MessageEntity](), s, turn
+	f.effect.OrgID, f.effect.ScopeID, f.effect.SessionID = w.org, turn, s
+	f.blob.OrgID, f.blob.Hash = w.org, s[:]
+	f.file.OrgID, f.file.SessionID, f.file.Hash = w.org, s, s[:]
+	f.session.FileBytes = 0
+	f.todos.OrgID, f.todos.SessionID = w.org, s
+	return f
+}
+
+func (f *full) insert() Command {
+	c := f.w.command(f.session.ID, func(tx *Tx) error {
+		tx.CreateSession(f.session)
+		tx.TagSession(f.session.Tags)
+		turn := f.turn
+		tx.w.turns, tx.w.newTurns = append(tx.w.turns, &turn), append(tx.w.newTurns, turn.ID)
+		tx.Turn = &turn
+		tx.AddMessage(f.message)
+		tx.AddEffect(f.effect)
+		f.store(tx)
+		return nil
+	})
+	c.needs.Create = true
+	return c
+}
+
+func (f *full) store(tx *Tx) {
+	blob := f.blob
+	tx.PutFile(f.file, &blob)
+	tx.SaveTodos(f.todos.Items)
+	f.session.FileBytes = tx.Session.FileBytes
+	f.file.UpdatedAt, f.todos.UpdatedAt, f.session.UpdatedAt = tx.Now, tx.Now, tx.Now
+}
+
+// change gives every column that may change another value.
+func (f *full) change(n int) Command {
+	return f.w.command(f.session.ID, func(tx *Tx) error {
+		s, turn, effect := f.session, f.turn, f.effect
+		fill(reflect.ValueOf(&f.session).Elem(), n)
+		fill(reflect.ValueOf(&f.turn).Elem(), n)
+		fill(reflect.ValueOf(&f.effect).Elem(), n)
+		f.session.OrgID, f.session.ID, f.session.HarnessID, f.session.AgentID, f.session.ModelID = s.OrgID, s.ID, s.HarnessID, nil, nil
+		f.session.Locale, f.session.CustomerKey, f.session.CreatedByKind = s.Locale, s.CustomerKey, s.CreatedByKind
+		f.session.CreatedByID, f.session.OwnerID, f.session.CreatedAt = nil, nil, s.CreatedAt
+		f.session.CurrentTurnID, f.session.FileBytes = s.CurrentTurnID, tx.Session.FileBytes
+		f.turn.OrgID, f.turn.ID, f.turn.SessionID, f.turn.InputMessageID = turn.OrgID, turn.ID, turn.SessionID, turn.InputMessageID
+		f.turn.ModelID, f.turn.QueuedAt = nil, turn.QueuedAt
+		f.effect.OrgID, f.effect.ScopeID, f.effect.ReplayKey, f.effect.SessionID = effect.OrgID, effect.ScopeID, effect.ReplayKey, effect.SessionID
+		f.effect.Kind, f.effect.InputHash, f.effect.Request, f.effect.Ordinal = effect.Kind, effect.InputHash, effect.Request, effect.Ordinal
+		*tx.Session, *tx.Turn = f.session, f.turn
+		tx.SaveDetails()
+		tx.ReplaceTags(f.session.Tags)
+		tx.SaveEffect(f.effect)
+		f.file.Readonly, f.file.Size = false, int64(n)
+		f.todos.Items = []models.Todo{{Content: fmt.Sprint(n)}}
+		f.store(tx)
+		return nil
+	}).file(FileNeed{Path: f.file.Path})
+}
+
+func (f *full) check(w *world, when string) {
+	w.t.Helper()
+	compare := func(got, want any) {
+		w.t.Helper()
+		if !reflect.DeepEqual(got, want) {
+			w.t.Errorf("%s: got\n%s, want\n%s", when, dump(got), dump(want))
+		}
+	}
+	id := f.session.ID
+	compare(w.readSession(id), f.session)
+	compare(w.readTurn(f.turn.ID), f.turn)
+	compare(rows[models.Message](w, id, "id"), []models.Message{f.message})
+	compare(rows[models.Effect](w, id, "replay_key"), []models.Effect{f.effect})
+	compare(rows[models.SessionFile](w, id, "path"), []models.SessionFile{f.file})
+	compare(rows[models.SessionTodos](w, id, "session_id"), []models.SessionTodos{f.todos})
+	var blob models.Blob
+	if err := store.Of(w.db.Read(context.Background()), w.org).Where("hash = ?", f.blob.Hash).First(&blob).Error; err != nil {
+		w.t.Error(err)
+	}
+	compare(blob, f.blob)
+	// What the next command sees is the same.
+	w.do(w.command(id, func(tx *Tx) error {
+		compare(*tx.Session, f.session)
+		compare(*tx.Turn, f.turn)
+		compare(tx.FilesLoaded(), map[string]models.SessionFile{f.file.Path: f.file})
+		return nil
+	}).file(FileNeed{Path: f.file.Path}))
+}
+
+func dump(v any) string { return strings.ReplaceAll(fmt.Sprintf("%+v", v), " ", "\n") }

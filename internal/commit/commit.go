@@ -1,0 +1,167 @@
+// Package commit is the one door for writes to the state of sessions and turns. Whoever wants to change it submits a
+// Command; the Committer locks the session, lets the command decide on what it finds, and commits the decision
+// together with those of other commands that were waiting. What was committed is published afterwards, never before.
+//
+// Read in this order: commit.go (what a command is), tx.go (what it may do), turns.go (how turns begin and end),
+// flusher.go (who waits for whom), batch.go (how commands become one transaction), gather.go and tables.go (what is
+// written), postgres*.go and sqlite.go (how), failure.go (what a failed transaction means).
+package commit
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+// ErrLeaseLost is the answer to a runner that holds the turn no longer: another runner has taken it over, or it has
+// ended. The runner must stop; nothing that it does can be committed.
+var ErrLeaseLost = errors.New("the lease of the turn is lost")
+
+// ErrStopped is the answer to commands that come after Stop, and to those that Stop could not commit any more because the
+// database failed.
+var ErrStopped = errors.New("the committer has stopped")
+
+// ErrRefused is the answer to a command that the database would refuse again: its data breaks a rule of the schema. The
+// other commands of its batch were committed without it.
+var ErrRefused = errors.New("the database refused the command")
+
+// Command is one change. Apply decides and must be pure: it may run several times, on state that has moved on, before its
+// effect commits, so that it must not touch anything but tx and fields of its own that it sets anew each time. Errors of
+// tx must be returned, wrapped or not.
+type Command interface {
+	Needs() Needs
+	// Apply changes tx, or refuses with an error, after which nothing of the command is written.
+	Apply(tx *Tx) error
+}
+
+// Needs tells what a command locks and reads.
+type Needs struct {
+	Org     models.OrgID
+	Session models.SessionID
+	// Create tells that the command makes the session.
+	Create bool
+	// Lease is what a runner writes under; nil for everybody else.
+	Lease *Lease
+	// Ends tells that the command may end the turn, so that what comes after it has to be known.
+	Ends bool
+	// Idempotency is the key that a caller may repeat the request under; nil for none.
+	Idempotency *IdempotencyKey
+	// Files are the paths whose entries the command looks at, and those below them where Subtree is set.
+	Files []FileNeed
+	// Bytes is about how much the command writes.
+	Bytes int
+}
+
+// Lease names a turn and the epoch of the claim.
+type Lease struct {
+	Turn  models.TurnID
+	Epoch int64
+}
+
+// IdempotencyKey names a request of an organization.
+type IdempotencyKey struct{ Operation, Key string }
+
+// FileNeed names an entry of the session's filesystem.
+type FileNeed struct {
+	Path    string
+	Subtree bool
+}
+
+// bounds are two paths between which, in the order of their bytes, lies everything below the entry and nothing else.
+func (f FileNeed) bounds() (above, below string) {
+	dir := strings.TrimSuffix(f.Path, "/")
+	return dir + "/", dir + string('/'+1)
+}
+
+// Config is what a Committer needs.
+type Config struct {
+	DB     *store.DB
+	Clock  clock.Clock
+	Logger *slog.Logger
+	// Publish hears of the durable events of a session after they were committed, in order, and before the command that
+	// made them is answered. It must not block.
+	Publish func(models.OrgID, models.SessionID, []models.Event)
+	// Ready hears that turns can be claimed. It must not block.
+	Ready func()
+	// Flushers is how many transactions run at once. Defaults to 2 on PostgreSQL; SQLite always has 1.
+	Flushers int
+	// StopGrace is how long Stop goes on when the database fails, or others hold a session that a command needs. Defaults
+	// to 5 s.
+	StopGrace time.Duration
+	// Faults is for tests: it may fail or stop a batch at a named point.
+	Faults Faults
+}
+
+// Faults lets tests break a batch. Points are "begin", "loaded", "written" (before the commit) and "committed" (the reply to
+// the commit is lost when it gives an error).
+type Faults interface {
+	At(point string) error
+}
+
+// Committer commits commands.
+type Committer struct {
+	cfg      Config
+	flushers []*flusher
+}
+
+// New makes a Committer that works from now on, until Stop.
+func New(cfg Config) *Committer {
+	n := cfg.Flushers
+	if n == 0 {
+		n = 2
+	}
+	var b backend
+	if cfg.DB.Dialect == store.SQLite {
+		n = 1
+		b = newSQLiteBackend(cfg.DB.Writer)
+	} else {
+		b = newPostgresBackend(cfg.DB.Pool)
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.StopGrace == 0 {
+		cfg.StopGrace = 5 * time.Second
+	}
+	c := &Committer{cfg: cfg}
+	for range n {
+		c.flushers = append(c.flushers, newFlusher(cfg, b))
+	}
+	return c
+}
+
+// Submit commits a command and returns when it is durable, or refused. The caller must not hold a transaction.
+//
+// While the database fails, commands wait: a committed step must not be lost to a restart of the database. So ctx is what
+// bounds the wait. When it ends while the command is waiting, be it for its first transaction or after one that failed,
+// the command is withdrawn, and the error is that of ctx. Once its transaction has begun, Submit waits for the outcome, so
+// that an error always means that nothing was committed. The one exception is ErrStopped after a commit whose reply was
+// lost: then nobody knows, and the error says so.
+func (c *Committer) Submit(ctx context.Context, cmd Command) error {
+	needs := cmd.Needs()
+	return c.flusher(needs.Session).submit(ctx, cmd, needs)
+}
+
+// flusher gives who commits for a session. Commands of one session always go to the same flusher, so that they never meet
+// in the database. The last byte of an id is random.
+func (c *Committer) flusher(id models.SessionID) *flusher {
+	return c.flushers[int(id[15])%len(c.flushers)]
+}
+
+// Stop refuses new commands, commits those that were submitted, and returns when all is quiet: no transaction, no
+// goroutine. When that doesn't succeed within the grace, the commands that are left are answered with ErrStopped. It may
+// be called more than once, and by several at once.
+func (c *Committer) Stop() {
+	for _, f := range c.flushers {
+		f.refuse()
+	}
+	for _, f := range c.flushers {
+		<-f.done
+	}
+}

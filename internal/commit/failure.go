@@ -1,0 +1,85 @@
+package commit
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	sqlite "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+// errNextBatch puts a command off to the next transaction: what it decides on was not read in this one.
+var errNextBatch = errors.New("the command needs a transaction that begins after this one")
+
+// errInProgress means that a transaction has not ended yet.
+var errInProgress = errors.New("the transaction has not ended yet")
+
+// unknownOutcome means that a commit was sent and its reply didn't come. Ticket names the transaction for those who ask
+// what became of it.
+type unknownOutcome struct {
+	err    error
+	ticket string
+}
+
+func (u *unknownOutcome) Error() string {
+	return "the outcome of a commit is unknown: " + u.err.Error()
+}
+
+func (u *unknownOutcome) Unwrap() error { return u.err }
+
+// unreadable is a failure of this program to read or write a row, with nothing wrong with the connection: it would fail
+// again.
+type unreadable struct{ err error }
+
+func (u *unreadable) Error() string { return u.err.Error() }
+
+func (u *unreadable) Unwrap() error { return u.err }
+
+// missingTurn is what a session that names a turn which doesn't exist gives.
+func missingTurn(k key) error {
+	return &unreadable{fmt.Errorf("session %s has a current turn that doesn't exist", k.session)}
+}
+
+// isData reports whether a batch failed for what a command of it has written, or for the rows that it met, so that trying
+// it again can't help.
+func isData(err error) bool {
+	var own *unreadable
+	return store.IsData(err) || sqlClass(err) == "54" || errors.As(err, &own) // 54: a row or a key is too large
+}
+
+// isOutage reports whether a batch failed for reasons that pass, however long that takes.
+func isOutage(err error) bool {
+	var lite *sqlite.Error
+	if errors.As(err, &lite) {
+		switch lite.Code() & 0xff {
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT,
+			sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL:
+			return true
+		}
+		return false
+	}
+	switch sqlClass(err) {
+	case "", // It didn't come from the database: the connection is broken, or can't be made.
+		"08", "25", "40", "53", "55", "57", "58":
+		return true
+	}
+	return false
+}
+
+// isLockTimeout reports whether others have held a lock for too long.
+func isLockTimeout(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "55P03"
+}
+
+// sqlClass gives the class of PostgreSQL's error code, the first two characters; nothing when the error isn't PostgreSQL's.
+func sqlClass(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && len(pg.Code) == 5 {
+		return pg.Code[:2]
+	}
+	return ""
+}

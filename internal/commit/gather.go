@@ -1,0 +1,237 @@
+package commit
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// step is rows of one shape.
+type step struct {
+	shape *shape
+	rows  [][]any
+}
+
+// gather turns what a batch did to its sessions into rows: one write per shape, in the order in which they are made, and
+// each key once. What is referred to goes first. All transactions write the tables in the same order, and the rows that
+// sessions have in common, blobs and idempotency keys, in the order of their keys, so that no two can wait for each other.
+// It fails where a command left something that can't be encoded.
+func gather(states []*state, now models.Millis) (steps []step, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			steps, err = nil, &unreadable{fmt.Errorf("encode the rows: %v", r)}
+		}
+	}()
+	slices.SortFunc(states, func(a, b *state) int {
+		return compareKeys(key{a.tx.org, a.tx.sessionID}, key{b.tx.org, b.tx.sessionID})
+	})
+	g := &gathering{states: states}
+	g.sessions(now)
+	g.turns()
+	g.messages()
+	g.effects()
+	g.files()
+	g.keys()
+	return g.steps, nil
+}
+
+type gathering struct {
+	states []*state
+	steps  []step
+}
+
+// add makes a step of the rows that fn yields for each session, if there are any.
+func (g *gathering) add(sh *shape, fn func(s *state, yield func(...any))) {
+	var rows [][]any
+	for _, s := range g.states {
+		fn(s, func(row ...any) { rows = append(rows, row) })
+	}
+	if len(rows) > 0 {
+		g.steps = append(g.steps, step{sh, rows})
+	}
+}
+
+func (g *gathering) sessions(now models.Millis) {
+	g.add(tables.insertSession, func(s *state, yield func(...any)) {
+		if s.w.newSession {
+			s.tx.Session.UpdatedAt = now
+			yield(sessionInsertRow(s.tx.Session)...)
+		}
+	})
+	g.add(tables.updateSession, func(s *state, yield func(...any)) {
+		if !s.w.newSession && s.tx.Session != nil {
+			s.tx.Session.UpdatedAt = now
+			yield(sessionUpdateRow(s.tx.Session)...)
+		}
+	})
+	g.add(tables.detailSession, func(s *state, yield func(...any)) {
+		if s.w.details && !s.w.newSession {
+			yield(sessionDetailRow(s.tx.Session)...)
+		}
+	})
+	g.add(tables.dropTags, func(s *state, yield func(...any)) {
+		if s.w.retag && !s.w.newSession {
+			yield(id(s.tx.org), id(s.tx.sessionID))
+		}
+	})
+	g.add(tables.insertTag, func(s *state, yield func(...any)) {
+		for _, t := range s.w.tags {
+			yield(id(s.tx.org), t, id(s.tx.sessionID))
+		}
+	})
+}
+
+// turns updates first: a turn must have ended before the next one of its session may run.
+func (g *gathering) turns() {
+	rows := func(isNew bool, row func(*models.Turn) []any) func(*state, func(...any)) {
+		return func(s *state, yield func(...any)) {
+			for tid, t := range s.turns {
+				if s.isNew[tid] == isNew {
+					yield(row(t)...)
+				}
+			}
+		}
+	}
+	g.add(tables.updateTurn, rows(false, turnUpdateRow))
+	g.add(tables.insertTurn, rows(true, turnInsertRow))
+}
+
+func (g *gathering) messages() {
+	g.add(tables.insertMessage, func(s *state, yield func(...any)) {
+		for _, m := range s.w.messages {
+			yield(messageRow(m)...)
+		}
+	})
+	g.add(tables.consumeInbox, func(s *state, yield func(...any)) {
+		for _, c := range s.w.consumes {
+			yield(id(s.tx.org), id(c.turn), c.after, c.through, c.position)
+		}
+	})
+	g.add(tables.moveInbox, func(s *state, yield func(...any)) {
+		for _, m := range s.w.moves {
+			yield(id(s.tx.org), id(m.turn), id(m.to))
+		}
+	})
+	g.add(tables.insertEvent, func(s *state, yield func(...any)) {
+		for _, e := range s.w.events {
+			yield(eventRow(e)...)
+		}
+	})
+}
+
+// effects writes each once: as the last command left it, into the new row if there is one.
+func (g *gathering) effects() {
+	type effectKey struct {
+		scope  models.TurnID
+		replay string
+	}
+	keyOf := func(e models.Effect) effectKey { return effectKey{e.ScopeID, e.ReplayKey} }
+	last := func(s *state) map[effectKey]models.Effect {
+		m := make(map[effectKey]models.Effect, len(s.w.effects))
+		for _, e := range s.w.effects {
+			m[keyOf(e)] = e
+		}
+		return m
+	}
+	g.add(tables.insertEffect, func(s *state, yield func(...any)) {
+		saved := last(s)
+		for _, e := range s.w.newEffects {
+			if l, ok := saved[keyOf(e)]; ok {
+				e.State, e.Outcome, e.Epoch, e.Attempt, e.StartedAt, e.SettledAt = l.State, l.Outcome, l.Epoch, l.Attempt, l.StartedAt, l.SettledAt
+			}
+			yield(effectInsertRow(e)...)
+		}
+	})
+	g.add(tables.updateEffect, func(s *state, yield func(...any)) {
+		saved := last(s)
+		for _, e := range s.w.newEffects {
+			delete(saved, keyOf(e))
+		}
+		for _, e := range s.w.effects {
+			if l, ok := saved[keyOf(e)]; ok {
+				delete(saved, keyOf(e))
+				yield(effectUpdateRow(l)...)
+			}
+		}
+	})
+	g.add(tables.dropCheckpoint, func(s *state, yield func(...any)) {
+		for _, turn := range s.w.checkpoints {
+			yield(id(s.tx.org), id(turn))
+		}
+	})
+}
+
+// files writes each blob, each path and each plan once: as the last command left it.
+func (g *gathering) files() {
+	g.blobs()
+	g.add(tables.putFile, func(s *state, yield func(...any)) {
+		written := map[string]bool{}
+		for _, f := range slices.Backward(s.w.files) {
+			if _, exists := s.tx.files[f.Path]; exists && !written[f.Path] {
+				written[f.Path] = true
+				yield(fileRow(f)...)
+			}
+		}
+	})
+	g.add(tables.deleteFile, func(s *state, yield func(...any)) {
+		deleted := map[string]bool{}
+		for _, f := range s.w.deletedFiles {
+			if _, exists := s.tx.files[f.Path]; !exists && !deleted[f.Path] {
+				deleted[f.Path] = true
+				yield(id(f.OrgID), id(f.SessionID), f.Path)
+			}
+		}
+	})
+	g.add(tables.putTodos, func(s *state, yield func(...any)) {
+		if n := len(s.w.todos); n > 0 {
+			t := s.w.todos[n-1]
+			yield(id(t.OrgID), id(t.SessionID), document(t.Items), int64(t.UpdatedAt))
+		}
+	})
+}
+
+func (g *gathering) blobs() {
+	var all []models.Blob
+	for _, s := range g.states {
+		all = append(all, s.w.blobs...)
+	}
+	order := func(a, b models.Blob) int {
+		return cmp.Or(bytes.Compare(a.OrgID[:], b.OrgID[:]), bytes.Compare(a.Hash, b.Hash))
+	}
+	slices.SortStableFunc(all, order)
+	all = slices.CompactFunc(all, func(a, b models.Blob) bool { return order(a, b) == 0 })
+	addRows(g, tables.insertBlob, all, func(b models.Blob) []any { return []any{id(b.OrgID), b.Hash, b.Size, b.Content} })
+}
+
+func (g *gathering) keys() {
+	var stale, fresh []models.IdempotencyKey
+	for _, s := range g.states {
+		stale, fresh = append(stale, s.w.staleKeys...), append(fresh, s.w.keys...)
+	}
+	order := func(a, b models.IdempotencyKey) int {
+		return cmp.Or(bytes.Compare(a.OrgID[:], b.OrgID[:]), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Key, b.Key))
+	}
+	slices.SortStableFunc(stale, order)
+	slices.SortStableFunc(fresh, order)
+	// The time is part of the condition: another process may have used the key again meanwhile.
+	addRows(g, tables.dropKey, stale, func(k models.IdempotencyKey) []any {
+		return []any{int64(k.ExpiresAt), id(k.OrgID), k.Operation, k.Key}
+	})
+	addRows(g, tables.insertKey, fresh, func(k models.IdempotencyKey) []any {
+		return []any{id(k.OrgID), k.Operation, k.Key, k.InputHash, doc(k.Result), int64(k.ExpiresAt)}
+	})
+}
+
+func addRows[T any](g *gathering, sh *shape, list []T, row func(T) []any) {
+	if len(list) == 0 {
+		return
+	}
+	rows := make([][]any, len(list))
+	for i, v := range list {
+		rows[i] = row(v)
+	}
+	g.steps = append(g.steps, step{sh, rows})
+}

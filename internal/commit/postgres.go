@@ -1,0 +1,331 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// postgresBackend needs two round trips per batch: one that begins, locks and reads, one that writes and commits.
+type postgresBackend struct {
+	pool       *pgxpool.Pool
+	statements map[*shape]postgresStatements
+}
+
+func newPostgresBackend(pool *pgxpool.Pool) *postgresBackend {
+	b := &postgresBackend{pool: pool, statements: map[*shape]postgresStatements{}}
+	for _, s := range allShapes() {
+		b.statements[s] = statementsOf(s)
+	}
+	return b
+}
+
+const (
+	// lockTimeout is how long a transaction waits for locks of others: much longer than they take when they are well.
+	lockTimeout = "200ms"
+	// idleTimeout ends the transaction of a process that is frozen, or gone with its network, in the middle of it, so that
+	// its locks stand in nobody's way for long; well below a runner's lease. One that was only slow tries again.
+	idleTimeout = "2s"
+	// plansFor is how long a connection keeps its plans. Those of the first seconds of a database know tables of a few rows.
+	plansFor = 10 * time.Second
+	// rollbackTimeout bounds what nobody waits for.
+	rollbackTimeout = time.Second
+)
+
+// The lock modes leave readers of foreign keys alone. Sessions are locked in the order of their keys, and before their turns;
+// claims and takeovers lock turns alone. Where a session, or its turn, is held by others, it is skipped, so that the others of
+// the batch go on; only a batch with a single session waits.
+//
+// All statements find rows by the keys that they are given, one by one, whatever the statistics say: with those of small
+// tables, or of none, the planner would read tables from end to end, or take all rows of the organization for a start. Hence
+// the settings, and LATERAL wherever a key is found by way of another row. Plans are made once, for any number of keys:
+// left to itself, PostgreSQL plans statements with short arrays anew each time, which takes longer than to run them.
+const (
+	// beginSettings also asks for the number of the transaction, by which one learns what became of it.
+	beginSettings = `SELECT set_config('lock_timeout', '` + lockTimeout + `', true),
+set_config('idle_in_transaction_session_timeout', '` + idleTimeout + `', true),
+set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+set_config('plan_cache_mode', 'force_generic_plan', true), pg_current_xact_id()::text`
+	eachSession = ` FROM unnest($1::uuid[], $2::uuid[]) AS k(org_id, id) `
+	theSession  = ` FROM sessions s WHERE s.org_id = k.org_id AND s.id = k.id `
+	// current is the turn at the head of each session's line.
+	current = eachSession + `CROSS JOIN LATERAL
+(SELECT s.current_turn_id` + theSession + `OFFSET 0) s `
+	readInbox = `SELECT k.org_id, k.id, m.id, m.sequence` + current + `CROSS JOIN LATERAL
+(SELECT m.id, m.sequence FROM messages m WHERE m.org_id = k.org_id AND m.turn_id = s.current_turn_id AND m.position IS NULL OFFSET 0) m
+ORDER BY m.sequence`
+	keyRow    = `i.org_id, i.operation, i.key, i.input_hash, i.result, i.expires_at`
+	readKnown = `SELECT ` + keyRow + ` FROM unnest($1::uuid[], $2::text[], $3::text[]) AS k(org_id, operation, key) CROSS JOIN LATERAL
+(SELECT ` + keyRow + ` FROM idempotency_keys i
+WHERE i.org_id = k.org_id AND i.operation = k.operation AND i.key = k.key OFFSET 0) i`
+	fileColumns = `f.org_id, f.session_id, f.path, f.directory, f.readonly, f.size, f.hash, f.encoding, f.updated_at`
+	theFile     = ` CROSS JOIN LATERAL
+(SELECT ` + fileColumns + ` FROM session_files f
+WHERE f.org_id = k.org_id AND f.session_id = k.session_id `
+	readFiles = `SELECT ` + fileColumns + ` FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS k(org_id, session_id, path)` +
+		theFile + `AND f.path = k.path OFFSET 0) f`
+	readSubtrees = `SELECT ` + fileColumns + ` FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS k(org_id, session_id, above, below)` +
+		theFile + `AND f.path > k.above AND f.path < k.below OFFSET 0) f`
+	existing = `SELECT s.org_id, s.id` + eachSession + `CROSS JOIN LATERAL (SELECT s.org_id, s.id` + theSession + `OFFSET 0) s`
+)
+
+var (
+	lockSessions = `SELECT ` + readSession + eachSession + `CROSS JOIN LATERAL (SELECT ` + readSession + theSession +
+		`FOR NO KEY UPDATE SKIP LOCKED) s`
+	lockSession = `SELECT ` + readSession + ` FROM sessions s WHERE s.org_id = $1 AND s.id = $2 FOR NO KEY UPDATE`
+	lockTurns   = `SELECT ` + TurnColumns("t.") + current + `CROSS JOIN LATERAL (SELECT ` + TurnColumns("t.") + ` FROM turns t
+WHERE t.org_id = k.org_id AND t.id = s.current_turn_id FOR NO KEY UPDATE SKIP LOCKED) t`
+	lockTurn = `SELECT ` + TurnColumns("t.") + ` FROM turns t WHERE t.org_id = $1
+AND t.id = (SELECT s.current_turn_id FROM sessions s WHERE s.org_id = $1 AND s.id = $2) FOR NO KEY UPDATE`
+	readNext = `SELECT ` + TurnColumns("t.") + eachSession + `CROSS JOIN LATERAL (SELECT ` + TurnColumns("t.") + ` FROM turns t
+WHERE t.org_id = k.org_id AND t.session_id = k.id AND t.status = 'QUEUED' AND t.ready_at IS NULL ORDER BY t.queue_position LIMIT 1) t`
+)
+
+type postgresTx struct {
+	b       *postgresBackend
+	conn    *pgxpool.Conn
+	xid     string
+	found   map[key]loaded
+	missing map[key]bool
+	keys    map[orgKey]models.IdempotencyKey
+}
+
+func (b *postgresBackend) begin(ctx context.Context, need batchNeed) (batchTx, error) {
+	conn, err := b.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tx := &postgresTx{b: b, conn: conn, found: map[key]loaded{}, missing: map[key]bool{}, keys: map[orgKey]models.IdempotencyKey{}}
+	if err := tx.load(ctx, need); err != nil {
+		tx.rollback()
+		return nil, err
+	}
+	return tx, nil
+}
+
+// reading is what the first round trip brings.
+type reading struct {
+	turns, next map[key]*models.Turn
+	inbox       map[key][]waiting
+	files       map[key]map[string]models.SessionFile
+}
+
+func (tx *postgresTx) load(ctx context.Context, need batchNeed) error {
+	var batch pgx.Batch
+	if tx.plansAreOld() {
+		batch.Queue("DISCARD PLANS")
+	}
+	batch.Queue("BEGIN")
+	batch.Queue(beginSettings).QueryRow(func(r pgx.Row) error { return r.Scan(nil, nil, nil, nil, nil, nil, &tx.xid) })
+	r := reading{
+		turns: map[key]*models.Turn{}, next: map[key]*models.Turn{}, inbox: map[key][]waiting{}, files: map[key]map[string]models.SessionFile{},
+	}
+	tx.queueSessions(&batch, need, &r)
+	queueEnds(&batch, need, &r)
+	if len(need.known) > 0 {
+		tx.queueKnown(&batch, need)
+	}
+	if len(need.files) > 0 {
+		queueFiles(&batch, need, &r)
+	}
+	if err := tx.conn.SendBatch(ctx, &batch).Close(); err != nil {
+		return err
+	}
+	return tx.settle(ctx, need, r)
+}
+
+// plansAreOld reports, once in a while, that it is time to make new plans.
+func (tx *postgresTx) plansAreOld() bool {
+	const planned = "ostler:planned"
+	data := tx.conn.Conn().PgConn().CustomData()
+	since, ok := data[planned].(time.Time)
+	if ok && time.Since(since) < plansFor {
+		return false
+	}
+	data[planned] = time.Now()
+	return ok
+}
+
+func (tx *postgresTx) queueSessions(batch *pgx.Batch, need batchNeed, to *reading) {
+	if len(need.keys) == 0 {
+		return
+	}
+	sessions, turns, args := lockSessions, lockTurns, sessionArrays(need.keys)
+	if need.wait {
+		sessions, turns, args = lockSession, lockTurn, []any{id(need.keys[0].org), id(need.keys[0].session)}
+	}
+	batch.Queue(sessions, args...).Query(eachRow(func(r pgx.Rows) error {
+		s, err := scanSession(r)
+		if err == nil {
+			tx.found[key{s.OrgID, s.ID}] = loaded{session: s}
+		}
+		return err
+	}))
+	batch.Queue(turns, args...).Query(eachTurn(to.turns))
+}
+
+func queueEnds(batch *pgx.Batch, need batchNeed, to *reading) {
+	var keys []key
+	for k, more := range need.ends {
+		if more {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 {
+		return
+	}
+	args := sessionArrays(keys)
+	batch.Queue(readNext, args...).Query(eachTurn(to.next))
+	batch.Queue(readInbox, args...).Query(eachRow(func(r pgx.Rows) error {
+		var k key
+		var w waiting
+		if err := r.Scan(into(&k.org), into(&k.session), into(&w.id), &w.sequence); err != nil {
+			return err
+		}
+		to.inbox[k] = append(to.inbox[k], w)
+		return nil
+	}))
+}
+
+func (tx *postgresTx) queueKnown(batch *pgx.Batch, need batchNeed) {
+	var orgs []any
+	var operations, keys []string
+	for _, k := range need.known {
+		orgs, operations, keys = append(orgs, id(k.org)), append(operations, k.Operation), append(keys, k.Key)
+	}
+	batch.Queue(readKnown, orgs, operations, keys).Query(eachRow(func(r pgx.Rows) error {
+		var k models.IdempotencyKey
+		if err := r.Scan(into(&k.OrgID), &k.Operation, &k.Key, &k.InputHash, &k.Result, &k.ExpiresAt); err != nil {
+			return err
+		}
+		tx.keys[orgKey{k.OrgID, IdempotencyKey{k.Operation, k.Key}}] = k
+		return nil
+	}))
+}
+
+func queueFiles(batch *pgx.Batch, need batchNeed, to *reading) {
+	var exact, trees struct {
+		orgs, sessions []any
+		paths, below   []string
+	}
+	for k, list := range need.files {
+		for _, f := range list {
+			exact.orgs, exact.sessions, exact.paths = append(exact.orgs, id(k.org)), append(exact.sessions, id(k.session)), append(exact.paths, f.Path)
+			if f.Subtree {
+				above, below := f.bounds()
+				trees.orgs, trees.sessions = append(trees.orgs, id(k.org)), append(trees.sessions, id(k.session))
+				trees.paths, trees.below = append(trees.paths, above), append(trees.below, below)
+			}
+		}
+	}
+	collect := eachRow(func(r pgx.Rows) error { return collectFile(r, to.files) })
+	batch.Queue(readFiles, exact.orgs, exact.sessions, exact.paths).Query(collect)
+	if len(trees.orgs) > 0 {
+		batch.Queue(readSubtrees, trees.orgs, trees.sessions, trees.paths, trees.below).Query(collect)
+	}
+}
+
+// settle puts together what was read. A session whose row, or whose turn's row, another process holds counts as skipped.
+func (tx *postgresTx) settle(ctx context.Context, need batchNeed, r reading) error {
+	var absent []key
+	for _, k := range need.keys {
+		l, ok := tx.found[k]
+		if !ok {
+			absent = append(absent, k)
+			continue
+		}
+		l.turn, l.next, l.inbox, l.files = r.turns[k], r.next[k], r.inbox[k], r.files[k]
+		l.inboxRead = need.ends[k]
+		if l.session.CurrentTurnID != nil && (l.turn == nil || l.turn.ID != *l.session.CurrentTurnID) {
+			if need.wait {
+				return missingTurn(k)
+			}
+			delete(tx.found, k)
+			continue
+		}
+		tx.found[k] = l
+	}
+	if len(absent) == 0 {
+		return nil
+	}
+	for _, k := range absent {
+		tx.missing[k] = true
+	}
+	if need.wait {
+		return nil
+	}
+	rows, err := tx.conn.Query(ctx, existing, sessionArrays(absent)...)
+	if err != nil {
+		return err
+	}
+	return eachRow(func(r pgx.Rows) error {
+		var k key
+		err := r.Scan(into(&k.org), into(&k.session))
+		delete(tx.missing, k)
+		return err
+	})(rows)
+}
+
+// eachRow hands rows to fn. What fn fails with is the program's fault, or the row's, and not the connection's.
+func eachRow(fn func(r pgx.Rows) error) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		defer rows.Close()
+		for rows.Next() {
+			if err := fn(rows); err != nil {
+				return &unreadable{err}
+			}
+		}
+		return rows.Err()
+	}
+}
+
+func eachTurn(to map[key]*models.Turn) func(pgx.Rows) error {
+	return eachRow(func(r pgx.Rows) error {
+		t, err := ScanTurn(r)
+		if err == nil {
+			to[key{t.OrgID, t.SessionID}] = t
+		}
+		return err
+	})
+}
+
+func sessionArrays(keys []key) []any {
+	orgs, ids := make([]any, len(keys)), make([]any, len(keys))
+	for i, k := range keys {
+		orgs[i], ids[i] = id(k.org), id(k.session)
+	}
+	return []any{orgs, ids}
+}
+
+func (tx *postgresTx) sessions() (map[key]loaded, map[key]bool) { return tx.found, tx.missing }
+
+func (tx *postgresTx) known() map[orgKey]models.IdempotencyKey { return tx.keys }
+
+func (tx *postgresTx) ticket() string { return tx.xid }
+
+// committed first makes sure that the transaction has come to an end: one whose client is gone may still be about to commit.
+// What it has written then tells more than its state, which a server that took over from another may not know.
+func (b *postgresBackend) committed(ctx context.Context, ticket string, witness *models.Event) (bool, error) {
+	var state *string
+	err := b.pool.QueryRow(ctx, "SELECT pg_xact_status($1::text::xid8)", ticket).Scan(&state)
+	var refused *pgconn.PgError
+	if err != nil && (!errors.As(err, &refused) || refused.Code != "22023") { // 22023: this server has never heard of it
+		return false, err
+	}
+	if state != nil && *state == "in progress" {
+		return false, errInProgress
+	}
+	if witness == nil {
+		return state != nil && *state == "committed", nil
+	}
+	var found bool
+	err = b.pool.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM events WHERE org_id = $1 AND session_id = $2 AND sequence = $3 AND id = $4)",
+		id(witness.OrgID), id(witness.SessionID), witness.Sequence, id(witness.ID)).Scan(&found)
+	return found, err
+}

@@ -1,0 +1,152 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// fewRows are inserted by a list of values, and updated by a statement each: that costs the server less than to unpack arrays.
+const fewRows = 4
+
+func (tx *postgresTx) write(ctx context.Context, steps []step, beforeCommit func() error) error {
+	var batch pgx.Batch
+	for _, s := range steps {
+		statements := tx.b.statements[s.shape]
+		switch {
+		case len(s.rows) > fewRows:
+			batch.Queue(statements.many, turned(s.shape, s.rows)...)
+		case s.shape.op == insert:
+			batch.Queue(statements.few[len(s.rows)-1], slices.Concat(s.rows...)...)
+		default:
+			for _, row := range s.rows {
+				batch.Queue(statements.few[0], row...)
+			}
+		}
+	}
+	batch.Queue("COMMIT")
+	if err := beforeCommit(); err != nil {
+		tx.rollback()
+		return err
+	}
+	err := tx.conn.SendBatch(ctx, &batch).Close()
+	if err == nil {
+		tx.conn.Release()
+		return nil
+	}
+	broken := tx.conn.Conn().IsClosed()
+	tx.rollback()
+	var refused *pgconn.PgError
+	switch {
+	case broken:
+		return &unknownOutcome{err, tx.xid}
+	case !errors.As(err, &refused):
+		// Nothing was sent: a value has no form in the database.
+		return &unreadable{err}
+	}
+	// After an error the server ignores the rest, the commit included.
+	return err
+}
+
+// rollback gives the connection back; a transaction that the server has lost is closed with its connection.
+func (tx *postgresTx) rollback() {
+	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
+	defer cancel()
+	if _, err := tx.conn.Exec(ctx, "ROLLBACK"); err != nil {
+		_ = tx.conn.Conn().Close(ctx)
+	}
+	tx.conn.Release()
+}
+
+// turned makes rows into columns. Those of ids and numbers, which are most, get types that the driver needn't look into for
+// each value.
+func turned(s *shape, rows [][]any) []any {
+	all := s.all()
+	args := make([]any, len(all))
+	for c := range args {
+		switch all[c].typ {
+		case "uuid":
+			args[c] = columnOf(rows, c, func(v rawID) pgtype.UUID { return pgtype.UUID{Bytes: v, Valid: true} })
+		case "bigint":
+			args[c] = columnOf(rows, c, func(v int64) pgtype.Int8 { return pgtype.Int8{Int64: v, Valid: true} })
+		default:
+			args[c] = columnOf(rows, c, func(v any) any { return v })
+		}
+	}
+	return args
+}
+
+// columnOf gives a column of the rows; what is nil stays the zero value of To.
+func columnOf[From, To any](rows [][]any, c int, convert func(From) To) []To {
+	col := make([]To, len(rows))
+	for r, row := range rows {
+		if row[c] != nil {
+			col[r] = convert(row[c].(From)) //nolint:forcetypeassert // a row with another type is a mistake that must be seen
+		}
+	}
+	return col
+}
+
+// postgresStatements are those of a shape: for so many rows, and for any number.
+type postgresStatements struct {
+	few  []string
+	many string
+}
+
+func statementsOf(s *shape) postgresStatements {
+	st := postgresStatements{many: postgresMany(s), few: []string{postgresFew(s, 1)}}
+	for n := 2; n <= fewRows && s.op == insert; n++ {
+		st.few = append(st.few, postgresFew(s, n))
+	}
+	return st
+}
+
+// postgresFew is the statement for a number of rows, whose values are its parameters; more than one only with inserts.
+func postgresFew(s *shape, n int) string {
+	all := s.all()
+	param := func(i int) string { return "$" + strconv.Itoa(i+1) + "::" + all[i%len(all)].typ }
+	switch s.op {
+	case update:
+		return "UPDATE " + s.table + " t SET " + s.assignments(param) + " WHERE " + s.condition(param)
+	case remove:
+		return "DELETE FROM " + s.table + " t WHERE " + s.condition(param)
+	}
+	var values []string
+	for row := range n {
+		values = append(values, "("+s.list(func(i int) string { return param(row*len(all) + i) })+")")
+	}
+	return "INSERT INTO " + s.table + " (" + names("", all) + ") VALUES " + strings.Join(values, ", ") + s.conflictSQL()
+}
+
+// postgresMany is the statement for any number of rows, whose columns are its parameters.
+func postgresMany(s *shape) string {
+	all := s.all()
+	rows := "unnest(" + s.list(func(i int) string { return "$" + strconv.Itoa(i+1) + "::" + all[i].typ + "[]" }) + ")"
+	// The names of keys that aren't columns of the table stand for themselves.
+	column := func(i int) string { return "k." + columnAlias(i) }
+	var aliases []string
+	for i := range all {
+		aliases = append(aliases, columnAlias(i))
+	}
+	rows += " AS k(" + strings.Join(aliases, ", ") + ")"
+	switch {
+	case s.op == update && s.where != "":
+		// What is left of the table by the condition may look so small to the planner that it begins there, with the rows of
+		// all organizations. So the rows are found first, one key after the other.
+		return "UPDATE " + s.table + " t SET " + s.assignments(column) + " FROM " + rows + " CROSS JOIN LATERAL (SELECT t.org_id, t.id FROM " +
+			s.table + " t WHERE " + s.condition(column) + " OFFSET 0) f WHERE t.org_id = f.org_id AND t.id = f.id"
+	case s.op == update:
+		return "UPDATE " + s.table + " t SET " + s.assignments(column) + " FROM " + rows + " WHERE " + s.condition(column)
+	case s.op == remove:
+		return "DELETE FROM " + s.table + " t USING " + rows + " WHERE " + s.condition(column)
+	}
+	return "INSERT INTO " + s.table + " (" + names("", all) + ") SELECT " + s.list(columnAlias) + " FROM " + rows + s.conflictSQL()
+}
+
+func columnAlias(i int) string { return "c" + strconv.Itoa(i) }

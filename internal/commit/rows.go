@@ -1,0 +1,230 @@
+package commit
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// The values of a row, in the order of the shape's columns, in types that both drivers take.
+
+// rawID is an id on its way to and from a database. PostgreSQL's driver takes it as it is, where it would turn the ids of
+// models into text and back.
+type rawID [16]byte
+
+// UUIDValue implements pgtype.UUIDValuer.
+func (r rawID) UUIDValue() (pgtype.UUID, error) { return pgtype.UUID{Bytes: r, Valid: true}, nil }
+
+// ScanUUID implements pgtype.UUIDScanner.
+func (r *rawID) ScanUUID(v pgtype.UUID) error {
+	if !v.Valid {
+		return errors.New("an id is missing")
+	}
+	*r = v.Bytes
+	return nil
+}
+
+// Value implements driver.Valuer, for SQLite.
+func (r rawID) Value() (driver.Value, error) { return r[:], nil }
+
+// Scan implements sql.Scanner, for SQLite.
+func (r *rawID) Scan(src any) error {
+	b, ok := src.([]byte)
+	if !ok || len(b) != len(r) {
+		return fmt.Errorf("scan %T into an id: want 16 bytes", src)
+	}
+	copy(r[:], b)
+	return nil
+}
+
+func id[E models.Entity](v models.ID[E]) any {
+	if v.IsZero() {
+		return nil
+	}
+	return rawID(v)
+}
+
+func optID[E models.Entity](v *models.ID[E]) any {
+	if v == nil {
+		return nil
+	}
+	return id(*v)
+}
+
+// into is where an id that can't be NULL is read to.
+func into[E models.Entity](v *models.ID[E]) *rawID { return (*rawID)(v) }
+
+func optText[T ~string](v *T) any {
+	if v == nil {
+		return nil
+	}
+	return string(*v)
+}
+
+func optInt[T ~int | ~int64](v *T) any {
+	if v == nil {
+		return nil
+	}
+	return int64(*v)
+}
+
+func doc(j models.JSON) any {
+	if len(j) == 0 {
+		return nil
+	}
+	return string(j)
+}
+
+func document(v any) any { return string(encode(v)) }
+
+func failure(f *models.Failure) any {
+	if f == nil {
+		return nil
+	}
+	return document(f)
+}
+
+func usageRow(u models.Usage) []any {
+	return []any{u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheWriteTokens, u.ReasoningTokens, int64(u.CostNanos), u.Unpriced}
+}
+
+func sessionStateRow(s *models.Session) []any {
+	row := []any{s.LastSequence, s.InputSequence, string(s.Status), optID(s.CurrentTurnID), int64(s.QueuedTurns), s.FileBytes}
+	return append(append(row, usageRow(s.Usage)...), int64(s.UpdatedAt))
+}
+
+func sessionUpdateRow(s *models.Session) []any {
+	return append([]any{id(s.OrgID), id(s.ID)}, sessionStateRow(s)...)
+}
+
+func sessionInsertRow(s *models.Session) []any {
+	return append([]any{
+		id(s.OrgID), id(s.ID), optText(s.Title), id(s.HarnessID), optID(s.AgentID), optID(s.ModelID), document(s.Tags), optText(s.Locale),
+		optText(s.CustomerKey), string(s.CreatedByKind), optID(s.CreatedByID), optID(s.OwnerID), int64(s.CreatedAt),
+	}, sessionStateRow(s)...)
+}
+
+func sessionDetailRow(s *models.Session) []any {
+	return []any{id(s.OrgID), id(s.ID), optText(s.Title), optID(s.AgentID), optID(s.ModelID), document(s.Tags)}
+}
+
+func turnStateRow(t *models.Turn) []any {
+	row := []any{
+		optID(t.ModelID), optInt(t.MaxTokens), t.QueuePosition, string(t.Status), optInt(t.ReadyAt), optID(t.RunnerID), t.LeaseEpoch,
+		int64(t.Takeovers), int64(t.Recoveries), string(t.Phase), int64(t.Iteration), int64(t.ToolCalls), int64(t.PendingCalls), int64(t.ModelCalls), t.ConsumedThrough,
+		optID(t.OutputMessageID), optID(t.FinalMessageID), optText(t.AnswerPreview), optText(t.StopReason), failure(t.Error),
+	}
+	row = append(row, usageRow(t.Usage)...)
+	return append(row, optInt(t.HarnessRevision), optInt(t.AgentRevision), optInt(t.StartedAt), optInt(t.FirstTokenAt), optInt(t.FinishedAt))
+}
+
+func turnUpdateRow(t *models.Turn) []any {
+	return append([]any{id(t.OrgID), id(t.ID)}, turnStateRow(t)...)
+}
+
+func turnInsertRow(t *models.Turn) []any {
+	return append([]any{id(t.OrgID), id(t.ID), id(t.SessionID), id(t.InputMessageID), int64(t.QueuedAt)}, turnStateRow(t)...)
+}
+
+func messageRow(m models.Message) []any {
+	return []any{
+		id(m.OrgID), id(m.ID), id(m.SessionID), id(m.TurnID), string(m.Role), document(m.Content), m.Sequence, optInt(m.Position),
+		int64(m.Ordinal), failure(m.Error), int64(m.CreatedAt),
+	}
+}
+
+func eventRow(e models.Event) []any {
+	return []any{id(e.OrgID), id(e.SessionID), e.Sequence, id(e.ID), string(e.Kind), optID(e.TurnID), doc(e.Data), int64(e.OccurredAt)}
+}
+
+func effectInsertRow(e models.Effect) []any {
+	return []any{
+		id(e.OrgID), id(e.ScopeID), e.ReplayKey, id(e.SessionID), string(e.Kind), string(e.State), e.InputHash, doc(e.Request),
+		doc(e.Outcome), e.Epoch, int64(e.Attempt), int64(e.Ordinal), optInt(e.StartedAt), optInt(e.SettledAt),
+	}
+}
+
+func effectUpdateRow(e models.Effect) []any {
+	return []any{
+		id(e.OrgID), id(e.ScopeID), e.ReplayKey, string(e.State), doc(e.Outcome), e.Epoch, int64(e.Attempt), optInt(e.StartedAt), optInt(e.SettledAt),
+	}
+}
+
+func fileRow(f models.SessionFile) []any {
+	var hash any
+	if f.Hash != nil {
+		hash = f.Hash
+	}
+	return []any{id(f.OrgID), id(f.SessionID), f.Path, f.Directory, f.Readonly, f.Size, hash, f.Encoding, int64(f.UpdatedAt)}
+}
+
+// scanner is a row of either driver.
+type scanner interface{ Scan(dest ...any) error }
+
+// readSession are the columns of a whole session s.
+var readSession = names("s.", tables.insertSession.all())
+
+// scanSession reads a row of readSession.
+func scanSession(r scanner) (*models.Session, error) {
+	var s models.Session
+	var tags models.JSON
+	u := &s.Usage
+	err := r.Scan(into(&s.OrgID), into(&s.ID), &s.Title, into(&s.HarnessID), &s.AgentID, &s.ModelID, &tags, &s.Locale, &s.CustomerKey, &s.CreatedByKind,
+		&s.CreatedByID, &s.OwnerID, &s.CreatedAt, &s.LastSequence, &s.InputSequence, &s.Status, &s.CurrentTurnID, &s.QueuedTurns,
+		&s.FileBytes, &u.InputTokens, &u.OutputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.ReasoningTokens, &u.CostNanos,
+		&u.Unpriced, &s.UpdatedAt)
+	if err != nil {
+		return nil, fmt.Errorf("read a session: %w", err)
+	}
+	if err := json.Unmarshal(tags, &s.Tags); err != nil {
+		return nil, &unreadable{fmt.Errorf("read the tags of session %s: %w", s.ID, err)}
+	}
+	return &s, nil
+}
+
+// TurnColumns are the columns of a whole turn, in the order of ScanTurn, each behind the given prefix ("t." or none).
+func TurnColumns(prefix string) string {
+	return names(prefix, tables.insertTurn.all())
+}
+
+// ScanTurn reads a row of TurnColumns.
+func ScanTurn(r scanner) (*models.Turn, error) {
+	var t models.Turn
+	var fail models.JSON
+	u := &t.Usage
+	err := r.Scan(into(&t.OrgID), into(&t.ID), into(&t.SessionID), into(&t.InputMessageID), &t.QueuedAt, &t.ModelID, &t.MaxTokens, &t.QueuePosition, &t.Status,
+		&t.ReadyAt, &t.RunnerID, &t.LeaseEpoch, &t.Takeovers, &t.Recoveries, &t.Phase, &t.Iteration, &t.ToolCalls, &t.PendingCalls,
+		&t.ModelCalls, &t.ConsumedThrough, &t.OutputMessageID, &t.FinalMessageID, &t.AnswerPreview, &t.StopReason, &fail,
+		&u.InputTokens, &u.OutputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.ReasoningTokens, &u.CostNanos, &u.Unpriced,
+		&t.HarnessRevision, &t.AgentRevision, &t.StartedAt, &t.FirstTokenAt, &t.FinishedAt)
+	if err != nil {
+		return nil, fmt.Errorf("read a turn: %w", err)
+	}
+	if len(fail) > 0 {
+		t.Error = &models.Failure{}
+		if err := json.Unmarshal(fail, t.Error); err != nil {
+			return nil, &unreadable{fmt.Errorf("read the error of turn %s: %w", t.ID, err)}
+		}
+	}
+	return &t, nil
+}
+
+// collectFile reads an entry of a filesystem.
+func collectFile(r scanner, files map[key]map[string]models.SessionFile) error {
+	var f models.SessionFile
+	err := r.Scan(into(&f.OrgID), into(&f.SessionID), &f.Path, &f.Directory, &f.Readonly, &f.Size, &f.Hash, &f.Encoding, &f.UpdatedAt)
+	if err != nil {
+		return fmt.Errorf("read an entry of a filesystem: %w", err)
+	}
+	k := key{f.OrgID, f.SessionID}
+	if files[k] == nil {
+		files[k] = map[string]models.SessionFile{}
+	}
+	files[k][f.Path] = f
+	return nil
+}

@@ -1,0 +1,314 @@
+package commit
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	sqlite "modernc.org/sqlite"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// sqliteBackend writes row by row with prepared statements: there is no round trip to save, and no other writer to wait for.
+type sqliteBackend struct {
+	db *sql.DB
+	mu sync.Mutex
+	// prepared statements by their text; nil for those that were met within a transaction, which holds the only
+	// connection, and are prepared after it.
+	prepared map[string]*sql.Stmt
+	// statements of each shape by the number of rows.
+	statements map[*shape]map[int]string
+}
+
+func newSQLiteBackend(db *sql.DB) *sqliteBackend {
+	b := &sqliteBackend{db: db, prepared: map[string]*sql.Stmt{}, statements: map[*shape]map[int]string{}}
+	for _, s := range allShapes() {
+		b.statements[s] = map[int]string{1: sqliteSQL(s, 1)}
+	}
+	for _, n := range eventsPerInsert {
+		b.statements[tables.insertEvent][n] = sqliteSQL(tables.insertEvent, n)
+	}
+	return b
+}
+
+// eventsPerInsert are the sizes of multi-row inserts of events, the most frequent rows by far.
+var eventsPerInsert = []int{8, 4, 2, 1}
+
+type sqliteTx struct {
+	b       *sqliteBackend
+	tx      *sql.Tx
+	found   map[key]loaded
+	missing map[key]bool
+	keys    map[orgKey]models.IdempotencyKey
+}
+
+func (b *sqliteBackend) begin(ctx context.Context, need batchNeed) (batchTx, error) {
+	// A file has no network that could swallow an answer; and the driver would watch the context with a goroutine for each
+	// statement.
+	ctx = context.WithoutCancel(ctx)
+	if err := b.prepareMet(ctx); err != nil {
+		return nil, err
+	}
+	t, err := b.db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	tx := &sqliteTx{b: b, tx: t, found: map[key]loaded{}, missing: map[key]bool{}, keys: map[orgKey]models.IdempotencyKey{}}
+	if err := tx.load(ctx, need); err != nil {
+		tx.rollback()
+		return nil, err
+	}
+	return tx, nil
+}
+
+var sqliteTurn = "SELECT " + TurnColumns("") + " FROM turns WHERE org_id = ? AND id = ?"
+
+var sqliteNext = "SELECT " + TurnColumns("") + ` FROM turns WHERE org_id = ? AND session_id = ? AND status = 'QUEUED'
+AND ready_at IS NULL ORDER BY queue_position LIMIT 1`
+
+func (tx *sqliteTx) load(ctx context.Context, need batchNeed) error {
+	for _, k := range need.keys {
+		_, ends := need.ends[k]
+		l, err := tx.loadSession(ctx, k, ends, need.files[k])
+		if err != nil {
+			return err
+		}
+		if l.session == nil {
+			tx.missing[k] = true
+			continue
+		}
+		tx.found[k] = l
+	}
+	for _, k := range need.known {
+		row := models.IdempotencyKey{OrgID: k.org, Operation: k.Operation, Key: k.Key}
+		err := tx.one(ctx, "SELECT input_hash, result, expires_at FROM idempotency_keys WHERE org_id = ? AND operation = ? AND key = ?",
+			id(k.org), k.Operation, k.Key).Scan(&row.InputHash, &row.Result, &row.ExpiresAt)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return own(err)
+		}
+		tx.keys[k] = row
+	}
+	return nil
+}
+
+func (tx *sqliteTx) loadSession(ctx context.Context, k key, ends bool, files []FileNeed) (loaded, error) {
+	s, err := scanSession(tx.one(ctx, "SELECT "+readSession+" FROM sessions s WHERE s.org_id = ? AND s.id = ?", id(k.org), id(k.session)))
+	if errors.Is(err, sql.ErrNoRows) {
+		return loaded{}, nil
+	}
+	if err != nil {
+		return loaded{}, own(err)
+	}
+	l := loaded{session: s, inboxRead: ends}
+	if s.CurrentTurnID != nil {
+		l.turn, err = ScanTurn(tx.one(ctx, sqliteTurn, id(k.org), optID(s.CurrentTurnID)))
+		if errors.Is(err, sql.ErrNoRows) {
+			return l, missingTurn(k)
+		}
+		if err != nil {
+			return l, own(err)
+		}
+	}
+	if ends && s.QueuedTurns > 0 {
+		// A missing one is the ending command's to complain of.
+		l.next, err = ScanTurn(tx.one(ctx, sqliteNext, id(k.org), id(k.session)))
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return l, own(err)
+		}
+	}
+	if ends && l.turn != nil && s.InputSequence > l.turn.ConsumedThrough {
+		err = tx.each(ctx, func(r scanner) error {
+			var w waiting
+			err := r.Scan(&w.id, &w.sequence)
+			l.inbox = append(l.inbox, w)
+			return err
+		}, "SELECT id, sequence FROM messages WHERE org_id = ? AND turn_id = ? AND position IS NULL ORDER BY sequence", id(k.org), id(l.turn.ID))
+		if err != nil {
+			return l, err
+		}
+	}
+	all := map[key]map[string]models.SessionFile{}
+	for _, f := range files {
+		q := "SELECT org_id, session_id, path, directory, readonly, size, hash, encoding, updated_at FROM session_files " +
+			"WHERE org_id = ? AND session_id = ? AND "
+		args := []any{id(k.org), id(k.session), f.Path}
+		if f.Subtree {
+			above, below := f.bounds()
+			q += "(path = ? OR path > ? AND path < ?)"
+			args = append(args, above, below)
+		} else {
+			q += "path = ?"
+		}
+		if err := tx.each(ctx, func(r scanner) error { return collectFile(r, all) }, q, args...); err != nil {
+			return l, err
+		}
+	}
+	l.files = all[k]
+	return l, nil
+}
+
+func (tx *sqliteTx) sessions() (map[key]loaded, map[key]bool) { return tx.found, tx.missing }
+
+func (tx *sqliteTx) known() map[orgKey]models.IdempotencyKey { return tx.keys }
+
+func (tx *sqliteTx) ticket() string { return "" }
+
+func (tx *sqliteTx) write(ctx context.Context, steps []step, beforeCommit func() error) error {
+	err := tx.writeAll(context.WithoutCancel(ctx), steps)
+	if err == nil {
+		err = beforeCommit()
+	}
+	if err != nil {
+		tx.rollback()
+		return err
+	}
+	if err := tx.tx.Commit(); err != nil {
+		// Whether the last page reached the disk isn't known; the file tells. The driver has rolled back what could be.
+		return &unknownOutcome{err: err}
+	}
+	return nil
+}
+
+func (tx *sqliteTx) writeAll(ctx context.Context, steps []step) error {
+	for _, s := range steps {
+		for rows := s.rows; len(rows) > 0; {
+			n := rowsAtOnce(s.shape, len(rows))
+			args := rows[0]
+			switch {
+			case n > 1:
+				args = slices.Concat(rows[:n]...)
+			case s.shape.op == update:
+				// The keys stand behind what is set.
+				args = slices.Concat(rows[0][len(s.shape.keys):], rows[0][:len(s.shape.keys)])
+			}
+			if err := tx.exec(ctx, tx.b.statements[s.shape][n], args...); err != nil {
+				return err
+			}
+			rows = rows[n:]
+		}
+	}
+	return nil
+}
+
+// rowsAtOnce gives the size of the next insert: events, the most frequent rows by far, go together.
+func rowsAtOnce(s *shape, left int) int {
+	if s != tables.insertEvent {
+		return 1
+	}
+	for _, n := range eventsPerInsert {
+		if n <= left {
+			return n
+		}
+	}
+	return 1
+}
+
+func (tx *sqliteTx) rollback() { _ = tx.tx.Rollback() }
+
+// committed needs no ticket: the one writing connection has nothing in progress when it answers.
+func (b *sqliteBackend) committed(ctx context.Context, _ string, witness *models.Event) (bool, error) {
+	if witness == nil {
+		return false, nil
+	}
+	var found bool
+	err := b.db.QueryRowContext(ctx,
+		"SELECT EXISTS (SELECT 1 FROM events WHERE org_id = ? AND session_id = ? AND sequence = ? AND id = ?)",
+		id(witness.OrgID), id(witness.SessionID), witness.Sequence, id(witness.ID)).Scan(&found)
+	return found, err
+}
+
+// prepareMet prepares the statements that the last transaction met for the first time.
+func (b *sqliteBackend) prepareMet(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for text, s := range b.prepared {
+		if s != nil {
+			continue
+		}
+		s, err := b.db.PrepareContext(ctx, text)
+		if err != nil {
+			return err
+		}
+		b.prepared[text] = s
+	}
+	return nil
+}
+
+func (b *sqliteBackend) statement(ctx context.Context, tx *sql.Tx, text string) (*sql.Stmt, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := b.prepared[text]; s != nil {
+		return tx.StmtContext(ctx, s), nil
+	}
+	b.prepared[text] = nil
+	return tx.PrepareContext(ctx, text)
+}
+
+func (tx *sqliteTx) exec(ctx context.Context, text string, args ...any) error {
+	s, err := tx.b.statement(ctx, tx.tx, text)
+	if err != nil {
+		return err
+	}
+	_, err = s.ExecContext(ctx, args...)
+	return err
+}
+
+func (tx *sqliteTx) one(ctx context.Context, text string, args ...any) scanner {
+	s, err := tx.b.statement(ctx, tx.tx, text)
+	if err != nil {
+		return failedRow{err}
+	}
+	return s.QueryRowContext(ctx, args...)
+}
+
+// own marks what isn't the database's error: a row that this program can't read.
+func own(err error) error {
+	var lite *sqlite.Error
+	if errors.As(err, &lite) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
+		return err
+	}
+	return &unreadable{err}
+}
+
+type failedRow struct{ err error }
+
+func (f failedRow) Scan(...any) error { return f.err }
+
+func (tx *sqliteTx) each(ctx context.Context, fn func(scanner) error, text string, args ...any) error {
+	s, err := tx.b.statement(ctx, tx.tx, text)
+	if err != nil {
+		return err
+	}
+	rows, err := s.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := fn(rows); err != nil {
+			return own(err)
+		}
+	}
+	return rows.Err()
+}
+
+// sqliteSQL writes a number of rows; more than one only with inserts.
+func sqliteSQL(s *shape, rows int) string {
+	mark := func(int) string { return "?" }
+	switch s.op {
+	case update:
+		return "UPDATE " + s.table + " AS t SET " + s.assignments(mark) + " WHERE " + s.condition(mark)
+	case remove:
+		return "DELETE FROM " + s.table + " AS t WHERE " + s.condition(mark)
+	}
+	values := strings.TrimSuffix(strings.Repeat("("+s.list(mark)+"), ", rows), ", ")
+	return "INSERT INTO " + s.table + " (" + names("", s.all()) + ") VALUES " + values + s.conflictSQL()
+}

@@ -1,0 +1,148 @@
+package commit
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// key names a session.
+type key struct {
+	org     models.OrgID
+	session models.SessionID
+}
+
+// loaded is what a backend read of a session under its lock.
+type loaded struct {
+	session *models.Session
+	turn    *models.Turn
+	next    *models.Turn
+	// inbox was read unless inboxRead is false.
+	inbox     []waiting
+	inboxRead bool
+	files     map[string]models.SessionFile
+}
+
+// state is a session within a batch: what was loaded, and what the commands of the batch have made of it.
+type state struct {
+	tx    Tx
+	turns map[models.TurnID]*models.Turn
+	isNew map[models.TurnID]bool
+	// changed tells that a command of the batch has something to write.
+	changed bool
+	// putOff tells that a command of the batch had to be put off, and so must those behind it.
+	putOff bool
+	w      writes
+}
+
+func newState(k key, l loaded) *state {
+	s := &state{
+		tx: Tx{
+			Session: l.session, Turn: l.turn, next: l.next, inbox: l.inbox, files: l.files, org: k.org, sessionID: k.session,
+		},
+		turns: map[models.TurnID]*models.Turn{}, isNew: map[models.TurnID]bool{},
+	}
+	s.tx.inboxComplete = l.inboxRead || l.turn == nil || s.tx.InboxEmpty()
+	if s.tx.files == nil {
+		s.tx.files = map[string]models.SessionFile{}
+	}
+	return s
+}
+
+// fork gives what one command works on: copies, so that what a refused command did is forgotten.
+func (s *state) fork(now models.Millis, known *models.IdempotencyKey) *Tx {
+	tx := s.tx
+	tx.Now, tx.Known, tx.w = now, known, &writes{}
+	tx.files = maps.Clone(s.tx.files)
+	tx.inbox = slices.Clone(s.tx.inbox)
+	tx.Session, tx.Turn, tx.next = clone(s.tx.Session), clone(s.tx.Turn), clone(s.tx.next)
+	return &tx
+}
+
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	return &c
+}
+
+// merge takes over what a command has done.
+func (s *state) merge(tx *Tx) {
+	for _, t := range tx.w.turns {
+		s.turns[t.ID] = t
+	}
+	if tx.Turn != nil && !sameTurn(s.tx.Turn, tx.Turn) {
+		s.turns[tx.Turn.ID] = tx.Turn
+	}
+	for _, id := range tx.w.newTurns {
+		s.isNew[id] = true
+	}
+	// A later command may change these further; they are written as they stand at the end of the batch.
+	for _, t := range []*models.Turn{tx.Turn, tx.next} {
+		if t != nil && s.turns[t.ID] != nil {
+			s.turns[t.ID] = t
+		}
+	}
+	w := tx.w
+	s.w.newSession = s.w.newSession || w.newSession
+	s.w.details = s.w.details || w.details
+	s.w.ready = s.w.ready || w.ready
+	s.w.messages = append(s.w.messages, w.messages...)
+	s.w.consumes = append(s.w.consumes, w.consumes...)
+	s.w.moves = append(s.w.moves, w.moves...)
+	s.w.events = append(s.w.events, w.events...)
+	s.w.newEffects = append(s.w.newEffects, w.newEffects...)
+	s.w.effects = append(s.w.effects, w.effects...)
+	s.w.checkpoints = append(s.w.checkpoints, w.checkpoints...)
+	s.w.blobs = append(s.w.blobs, w.blobs...)
+	s.w.files = append(s.w.files, w.files...)
+	s.w.deletedFiles = append(s.w.deletedFiles, w.deletedFiles...)
+	s.w.todos = append(s.w.todos, w.todos...)
+	if w.retag {
+		s.w.retag, s.w.tags = true, nil
+	}
+	s.w.tags = append(s.w.tags, w.tags...)
+	s.w.keys = append(s.w.keys, w.keys...)
+	s.w.staleKeys = append(s.w.staleKeys, w.staleKeys...)
+	tx.w, tx.Known = nil, nil
+	s.tx = *tx
+}
+
+// changedBy reports whether a command has anything to write.
+func (s *state) changedBy(tx *Tx) bool {
+	return tx.w.any() || !sameSession(s.tx.Session, tx.Session) || !sameTurn(s.tx.Turn, tx.Turn)
+}
+
+// any reports whether there is anything to write.
+func (w *writes) any() bool {
+	return w.newSession || w.details || w.retag || w.ready ||
+		len(w.newTurns) > 0 || len(w.turns) > 0 || len(w.messages) > 0 || len(w.consumes) > 0 || len(w.moves) > 0 ||
+		len(w.events) > 0 || len(w.newEffects) > 0 || len(w.effects) > 0 || len(w.checkpoints) > 0 || len(w.blobs) > 0 ||
+		len(w.files) > 0 || len(w.deletedFiles) > 0 || len(w.todos) > 0 || len(w.tags) > 0 || len(w.keys) > 0 || len(w.staleKeys) > 0
+}
+
+// sameSession compares what updateSession writes, but for the time.
+func sameSession(a, b *models.Session) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.LastSequence == b.LastSequence && a.InputSequence == b.InputSequence && a.Status == b.Status &&
+		sameID(a.CurrentTurnID, b.CurrentTurnID) && a.QueuedTurns == b.QueuedTurns && a.FileBytes == b.FileBytes && a.Usage == b.Usage
+}
+
+func sameID(a, b *models.TurnID) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// sameTurn may take equal turns for different, when their pointers are; that costs a write and no more.
+func sameTurn(a, b *models.Turn) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}

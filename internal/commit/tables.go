@@ -1,0 +1,181 @@
+package commit
+
+import (
+	"fmt"
+	"strings"
+)
+
+// column is a column that the committer writes, with its type in PostgreSQL.
+type column struct {
+	name, typ string
+	// cond is the condition on the table t that a key stands for, where it isn't equality; %s is the key.
+	cond string
+}
+
+// operation is what a shape does.
+type operation int
+
+const (
+	insert operation = iota
+	update
+	remove
+)
+
+// shape is one kind of write to a table: the columns that rows are found by, and those that are set.
+type shape struct {
+	op    operation
+	table string
+	keys  []column
+	set   []column
+	// where is a condition that all rows have to meet, beside that on their keys.
+	where string
+	// conflict is what follows an insert: what to do about a row that exists.
+	conflict string
+}
+
+func columns(list string) []column {
+	var cs []column
+	for _, f := range strings.Fields(list) {
+		name, typ, _ := strings.Cut(f, ":")
+		if typ == "" {
+			typ = "bigint"
+		}
+		cs = append(cs, column{name: name, typ: typ})
+	}
+	return cs
+}
+
+const usageColumns = " input_tokens output_tokens cache_read_tokens cache_write_tokens reasoning_tokens cost_nanos unpriced:boolean "
+
+const (
+	sessionState = "last_sequence input_sequence status:text current_turn_id:uuid queued_turns file_bytes" + usageColumns + "updated_at"
+	turnState    = "model_id:uuid max_tokens queue_position status:text ready_at runner_id:uuid lease_epoch takeovers recoveries " +
+		"phase:text iteration tool_calls pending_calls model_calls consumed_through output_message_id:uuid final_message_id:uuid " +
+		"answer_preview:text stop_reason:text error:json" + usageColumns +
+		"harness_revision agent_revision started_at first_token_at finished_at"
+)
+
+var (
+	orgAndID   = columns("org_id:uuid id:uuid")
+	effectKey  = columns("org_id:uuid scope_id:uuid replay_key:text")
+	fileKey    = columns("org_id:uuid session_id:uuid path:text")
+	keyColumns = columns("org_id:uuid operation:text key:text")
+)
+
+// tables are all the writes there are.
+var tables = struct {
+	insertSession, updateSession, detailSession, dropTags, insertTag *shape
+	updateTurn, insertTurn                                           *shape
+	insertMessage, consumeInbox, moveInbox, insertEvent              *shape
+	insertEffect, updateEffect, dropCheckpoint                       *shape
+	insertBlob, putFile, deleteFile, putTodos, dropKey, insertKey    *shape
+}{
+	insertSession: &shape{table: "sessions", keys: orgAndID, set: columns("title:text harness_id:uuid agent_id:uuid model_id:uuid " +
+		"tags:json locale:text customer_key:text created_by_kind:text created_by_id:uuid owner_id:uuid created_at " + sessionState)},
+	updateSession: &shape{op: update, table: "sessions", keys: orgAndID, set: columns(sessionState)},
+	detailSession: &shape{op: update, table: "sessions", keys: orgAndID, set: columns("title:text agent_id:uuid model_id:uuid tags:json")},
+	dropTags:      &shape{op: remove, table: "session_tags", keys: columns("org_id:uuid session_id:uuid")},
+	insertTag:     &shape{table: "session_tags", keys: columns("org_id:uuid tag:text session_id:uuid"), conflict: "DO NOTHING"},
+	updateTurn:    &shape{op: update, table: "turns", keys: orgAndID, set: columns(turnState)},
+	insertTurn:    &shape{table: "turns", keys: orgAndID, set: columns("session_id:uuid input_message_id:uuid queued_at " + turnState)},
+	insertMessage: &shape{table: "messages", keys: orgAndID, set: columns("session_id:uuid turn_id:uuid role:text content:json sequence " +
+		"position ordinal error:json created_at")},
+	consumeInbox: &shape{
+		op: update, table: "messages", where: "t.position IS NULL", set: columns("position"),
+		keys: append(columns("org_id:uuid turn_id:uuid"),
+			column{"after", "bigint", "t.sequence > %s"}, column{"through", "bigint", "t.sequence <= %s"}),
+	},
+	moveInbox: &shape{
+		op: update, table: "messages", where: "t.position IS NULL", set: columns("turn_id:uuid"),
+		keys: append(columns("org_id:uuid"), column{"ended_id", "uuid", "t.turn_id = %s"}),
+	},
+	insertEvent: &shape{table: "events", keys: columns("org_id:uuid session_id:uuid sequence"), set: columns("id:uuid kind:text " +
+		"turn_id:uuid data:json occurred_at")},
+	insertEffect: &shape{table: "effects", keys: effectKey, set: columns("session_id:uuid kind:text state:text input_hash:bytea " +
+		"request:json outcome:json epoch attempt ordinal started_at settled_at")},
+	updateEffect:   &shape{op: update, table: "effects", keys: effectKey, set: columns("state:text outcome:json epoch attempt started_at settled_at")},
+	dropCheckpoint: &shape{op: remove, table: "checkpoints", keys: columns("org_id:uuid turn_id:uuid")},
+	insertBlob:     &shape{table: "blobs", keys: columns("org_id:uuid hash:bytea"), set: columns("size content:bytea"), conflict: "DO NOTHING"},
+	putFile: &shape{table: "session_files", keys: fileKey, set: columns("directory:boolean readonly:boolean size hash:bytea encoding:text " +
+		"updated_at"), conflict: "UPDATE"},
+	deleteFile: &shape{op: remove, table: "session_files", keys: fileKey},
+	putTodos:   &shape{table: "session_todos", keys: columns("org_id:uuid session_id:uuid"), set: columns("items:json updated_at"), conflict: "UPDATE"},
+	dropKey:    &shape{op: remove, table: "idempotency_keys", keys: append(columns("expires_at"), keyColumns...)},
+	insertKey:  &shape{table: "idempotency_keys", keys: keyColumns, set: columns("input_hash:bytea result:json expires_at")},
+}
+
+// allShapes gives every shape of tables.
+func allShapes() []*shape {
+	t := &tables
+	return []*shape{
+		t.insertSession, t.updateSession, t.detailSession, t.dropTags, t.insertTag, t.updateTurn, t.insertTurn, t.insertMessage,
+		t.consumeInbox, t.moveInbox, t.insertEvent, t.insertEffect, t.updateEffect, t.dropCheckpoint, t.insertBlob, t.putFile,
+		t.deleteFile, t.putTodos, t.dropKey, t.insertKey,
+	}
+}
+
+// conflictSQL is what an insert does about a row that exists.
+func (s *shape) conflictSQL() string {
+	switch s.conflict {
+	case "":
+		return ""
+	case "UPDATE":
+		var keys, sets []string
+		for _, k := range s.keys {
+			keys = append(keys, k.name)
+		}
+		for _, c := range s.set {
+			sets = append(sets, c.name+" = excluded."+c.name)
+		}
+		return " ON CONFLICT (" + strings.Join(keys, ", ") + ") DO UPDATE SET " + strings.Join(sets, ", ")
+	}
+	return " ON CONFLICT " + s.conflict
+}
+
+func (s *shape) all() []column { return append(append([]column(nil), s.keys...), s.set...) }
+
+// condition is what a row of the table t must meet; param gives the values to compare with, by the position of the key.
+func (s *shape) condition(param func(i int) string) string {
+	var list []string
+	for i, c := range s.keys {
+		cond := c.cond
+		if cond == "" {
+			cond = "t." + c.name + " = %s"
+		}
+		list = append(list, fmt.Sprintf(cond, param(i)))
+	}
+	if s.where != "" {
+		list = append(list, s.where)
+	}
+	return strings.Join(list, " AND ")
+}
+
+// assignments set the columns; param gives the values by the position among all columns.
+func (s *shape) assignments(param func(i int) string) string {
+	var list []string
+	for i, c := range s.set {
+		list = append(list, c.name+" = "+param(len(s.keys)+i))
+	}
+	return strings.Join(list, ", ")
+}
+
+// list gives the values of all columns.
+func (s *shape) list(param func(i int) string) string {
+	var list []string
+	for i := range len(s.keys) + len(s.set) {
+		list = append(list, param(i))
+	}
+	return strings.Join(list, ", ")
+}
+
+// names lists columns, each behind a prefix.
+func names(prefix string, cs []column) string {
+	var b strings.Builder
+	for i, c := range cs {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(prefix + c.name)
+	}
+	return b.String()
+}

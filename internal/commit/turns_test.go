@@ -1,0 +1,256 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/store/storetest"
+)
+
+func each(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		t.Parallel()
+		test(t, newWorld(t, db))
+	})
+}
+
+func TestAMessageToARestingSessionStartsATurn(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s := w.session()
+		m := newMessage()
+		w.do(w.send(s, m))
+		turn, session := w.readTurn(m.turn), w.readSession(s)
+		if turn.Status != models.TurnQueued || turn.ReadyAt == nil || turn.LeaseEpoch != 0 || turn.QueuePosition != 2 {
+			t.Errorf("the turn is %+v", turn)
+		}
+		if *session.CurrentTurnID != m.turn || session.QueuedTurns != 0 || session.InputSequence != 2 {
+			t.Errorf("the session is %+v", session)
+		}
+		if w.ready != 1 {
+			t.Errorf("runners heard of %d turns", w.ready)
+		}
+	})
+}
+
+func TestATurnThatIsClaimedAtOnceIsNotAnnounced(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		_, l := w.working()
+		turn := w.readTurn(l.Turn)
+		if turn.Status != models.TurnRunning || turn.ReadyAt != nil || turn.LeaseEpoch != 1 || turn.RunnerID == nil {
+			t.Errorf("the turn is %+v", turn)
+		}
+		if w.ready != 0 {
+			t.Errorf("runners heard of %d turns", w.ready)
+		}
+	})
+}
+
+func TestQueuedTurnsRunInTheirOrder(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s, l := w.working()
+		a, b := newMessage(), newMessage()
+		a.queue, b.queue = true, true
+		must(t, batch(w.c, w.send(s, a), w.send(s, b), w.step(s, l), w.end(s, l)))
+		session := w.readSession(s)
+		if *session.CurrentTurnID != a.turn || session.QueuedTurns != 1 {
+			t.Fatalf("the session is %+v", session)
+		}
+		// A user's cancel ends the turn that nobody has claimed.
+		must(t, batch(w.c, w.step(s, nil), w.cancel(s)))
+		if session = w.readSession(s); *session.CurrentTurnID != b.turn || session.QueuedTurns != 0 {
+			t.Fatalf("the session is %+v", session)
+		}
+		must(t, batch(w.c, w.step(s, nil), w.cancel(s)))
+		if session = w.readSession(s); session.CurrentTurnID != nil || session.Status != models.SessionIdle {
+			t.Fatalf("the session is %+v", session)
+		}
+		if kinds := w.kinds(s); kinds[len(kinds)-1] != models.EventSessionIdled {
+			t.Errorf("the events are %v", kinds)
+		}
+	})
+}
+
+func TestTwoTurnsOfASessionEndInTwoTransactions(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s, l := w.working()
+		var queued []*message
+		for range 3 {
+			m := newMessage()
+			m.queue = true
+			w.do(w.send(s, m))
+			queued = append(queued, m)
+		}
+		late := newMessage()
+		late.queue = true
+		must(t, batch(w.c, w.step(s, l), w.end(s, l), w.step(s, nil), w.cancel(s), w.step(s, nil), w.cancel(s), w.send(s, late)))
+		session := w.readSession(s)
+		if *session.CurrentTurnID != queued[2].turn || session.QueuedTurns != 1 {
+			t.Fatalf("the session is %+v", session)
+		}
+		for i, want := range []models.TurnStatus{models.TurnSealed, models.TurnSealed, models.TurnQueued} {
+			if got := w.readTurn(queued[i].turn).Status; got != want {
+				t.Errorf("turn %d is %s, want %s", i, got, want)
+			}
+		}
+	})
+}
+
+// Law 6: whatever the order in which a message and the end of the turn come, the message is in a turn that is yet to run.
+func TestNoMessageIsStranded(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for _, tc := range []struct {
+			name  string
+			order func(steer, queue, end Command) []Command
+			// heir tells whether the steered message has a turn made for it, or is that of the message itself.
+			heir bool
+		}{
+			{"steer, end", func(s, _, e Command) []Command { return []Command{s, e} }, true},
+			{"end, steer", func(s, _, e Command) []Command { return []Command{e, s} }, false},
+			{"steer, queue, end", func(s, q, e Command) []Command { return []Command{s, q, e} }, true},
+			{"queue, steer, end", func(s, q, e Command) []Command { return []Command{q, s, e} }, true},
+		} {
+			s, l := w.working()
+			w.do(w.step(s, l))
+			steer, queue := newMessage(), newMessage()
+			queue.queue = true
+			cmds := tc.order(w.send(s, steer), w.send(s, queue), w.end(s, l))
+			must(t, batch(w.c, cmds...))
+			session := w.readSession(s)
+			if session.CurrentTurnID == nil || *session.CurrentTurnID == l.Turn {
+				t.Fatalf("%s: the session is %+v", tc.name, session)
+			}
+			head := w.readTurn(*session.CurrentTurnID)
+			if head.InputMessageID != steer.id || head.ReadyAt == nil || head.Status != models.TurnQueued {
+				t.Errorf("%s: the next turn is %+v", tc.name, head)
+			}
+			if (head.ID != steer.turn) != tc.heir {
+				t.Errorf("%s: the next turn is %s, the message came with %s", tc.name, head.ID, steer.turn)
+			}
+			for _, m := range rows[models.Message](w, s, "sequence") {
+				if m.ID == steer.id && (m.TurnID != head.ID || m.Position != nil) {
+					t.Errorf("%s: the message is %+v", tc.name, m)
+				}
+			}
+			if want := len(cmds) - 2; session.QueuedTurns != want {
+				t.Errorf("%s: %d turns are queued, want %d", tc.name, session.QueuedTurns, want)
+			}
+		}
+	})
+}
+
+func TestAllStrandedMessagesMoveTogetherAndAreConsumedOnce(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s, l := w.working()
+		w.do(w.step(s, l))
+		first, second := newMessage(), newMessage()
+		must(t, batch(w.c, w.send(s, first)))
+		must(t, batch(w.c, w.send(s, second), w.end(s, l)))
+		heir := w.readTurn(*w.readSession(s).CurrentTurnID)
+		if heir.InputMessageID != first.id {
+			t.Fatalf("the turn begins with %s, want %s", heir.InputMessageID, first.id)
+		}
+		must(t, batch(w.c, w.step(s, nil), w.step(s, nil)))
+		var positions []int64
+		for _, m := range rows[models.Message](w, s, "sequence") {
+			if m.Position == nil {
+				t.Fatalf("message %s waits still", m.ID)
+			}
+			positions = append(positions, *m.Position)
+		}
+		// 1 created, 2 message, 3 reason, 4 and 5 messages, 6 end, 7 reason
+		if !slices.Equal(positions, []int64{3, 7, 7}) {
+			t.Errorf("the positions are %v", positions)
+		}
+	})
+}
+
+func TestMessagesThatComeBetweenTwoStepsOfABatchHaveTheirOwnPositions(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s, l := w.working()
+		a, b := newMessage(), newMessage()
+		must(t, batch(w.c, w.step(s, l), w.send(s, a), w.step(s, l), w.send(s, b), w.step(s, l)))
+		var positions []int64
+		for _, m := range rows[models.Message](w, s, "sequence") {
+			positions = append(positions, *m.Position)
+		}
+		if !slices.Equal(positions, []int64{3, 5, 7}) {
+			t.Errorf("the positions are %v", positions)
+		}
+	})
+}
+
+func TestAWrongEpochIsRefusedAlone(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s, l := w.working()
+		old, other := *l, *l
+		old.Epoch--
+		other.Turn = models.NewID[models.TurnEntity]()
+		m := newMessage()
+		errs := batch(w.c, w.step(s, &old), w.step(s, l), w.end(s, &other), w.send(s, m), w.end(s, l), w.step(s, l))
+		for i, want := range []error{ErrLeaseLost, nil, ErrLeaseLost, nil, nil, ErrLeaseLost} {
+			if !errors.Is(errs[i], want) {
+				t.Errorf("command %d: %v, want %v", i, errs[i], want)
+			}
+		}
+		w.kinds(s)
+	})
+}
+
+// A turn that was taken over, or given back, is out of the reach of its former runner, even while nobody has claimed it.
+func TestATakenTurnIsOutOfReach(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s, l := w.working()
+		w.exec("UPDATE turns SET ready_at = 5, runner_id = NULL, lease_epoch = lease_epoch + 1 WHERE id = ?", l.Turn[:])
+		if err := w.c.Submit(context.Background(), w.step(s, l)); !errors.Is(err, ErrLeaseLost) {
+			t.Errorf("under the old epoch: %v", err)
+		}
+	})
+}
+
+func TestAnEndThatWasNotAnnouncedIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for _, queue := range []bool{true, false} {
+			s, l := w.working()
+			m := newMessage()
+			m.queue = queue
+			must(t, batch(w.c, w.step(s, l)))
+			must(t, batch(w.c, w.send(s, m)))
+			c := w.end(s, l)
+			c.needs.Ends = false
+			if err := w.c.Submit(context.Background(), c); !errors.Is(err, errNoNext) && !errors.Is(err, errNoInbox) {
+				t.Errorf("got %v", err)
+			}
+			if turn := w.readTurn(l.Turn); turn.Status != models.TurnRunning {
+				t.Errorf("the turn is %s", turn.Status)
+			}
+		}
+	})
+}
+
+// A change of the turn or the session is written, with or without an event.
+func TestChangesWithoutAnEventAreWritten(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s, l := w.working()
+		w.do(w.command(s, func(tx *Tx) error { tx.Turn.Iteration = 7; return nil }).under(l))
+		w.do(w.command(s, func(tx *Tx) error { tx.Session.Usage.InputTokens = 3; return nil }))
+		w.do(w.command(s, func(tx *Tx) error {
+			tx.PutFile(models.SessionFile{Path: "/workspace", Directory: true}, nil)
+			return nil
+		}).file(FileNeed{Path: "/workspace"}))
+		if got := w.readTurn(l.Turn).Iteration; got != 7 {
+			t.Errorf("the iteration is %d", got)
+		}
+		if got := w.readSession(s).Usage.InputTokens; got != 3 {
+			t.Errorf("the tokens are %d", got)
+		}
+		if got := rows[models.SessionFile](w, s, "path"); len(got) != 1 {
+			t.Errorf("the files are %v", got)
+		}
+	})
+}

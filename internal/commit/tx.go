@@ -1,0 +1,194 @@
+package commit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// Tx is a session under its lock, as the commands before this one have left it, and what this one adds to the transaction.
+type Tx struct {
+	// Now is the time of the batch.
+	Now models.Millis
+	// Session is the locked row; nil when there is none in the organization. Change it in place, but title, tags, model and
+	// agent only together with SaveDetails; the other columns from before LastSequence never change.
+	Session *models.Session
+	// Turn is the turn at the head of the line; nil when the session is at rest. Change it in place: set its fields, don't
+	// write through its pointers, which others share.
+	Turn *models.Turn
+	// Known is what the idempotency key was used for before; nil when it is new.
+	Known *models.IdempotencyKey
+
+	org       models.OrgID
+	sessionID models.SessionID
+	// next is the first turn behind the head; loaded where Needs.Ends says so, or added in this batch.
+	next *models.Turn
+	// inbox holds the waiting messages of the current turn: all of them when it is complete, else those of this batch.
+	inbox         []waiting
+	inboxComplete bool
+	files         map[string]models.SessionFile
+	// ended tells that a turn has ended in this batch: what is behind the present one wasn't loaded.
+	ended bool
+	w     *writes
+}
+
+// waiting is a message that the current turn has not been shown.
+type waiting struct {
+	id       models.MessageID
+	sequence int64
+}
+
+// writes is what a batch, or one command of it, writes.
+type writes struct {
+	newSession  bool
+	details     bool
+	retag       bool
+	newTurns    []models.TurnID
+	turns       []*models.Turn
+	messages    []models.Message
+	consumes    []consume
+	moves       []move
+	events      []models.Event
+	newEffects  []models.Effect
+	effects     []models.Effect
+	checkpoints []models.TurnID
+	blobs       []models.Blob
+	files       []models.SessionFile
+	todos       []models.SessionTodos
+	tags        []string
+	keys        []models.IdempotencyKey
+	// staleKeys are those whose time is over, and that are used again.
+	staleKeys []models.IdempotencyKey
+
+	deletedFiles []models.SessionFile
+	ready        bool
+}
+
+// consume puts the waiting messages of a turn, after a sequence and through another, into the conversation at a position.
+type consume struct {
+	turn           models.TurnID
+	after, through int64
+	position       int64
+}
+
+// move gives the waiting messages of a turn to another one.
+type move struct{ turn, to models.TurnID }
+
+// Emit adds an event and gives its sequence, the next one of the session.
+func (tx *Tx) Emit(turn *models.TurnID, p events.Payload) int64 {
+	return tx.EmitData(turn, p.Kind(), encode(p))
+}
+
+// EmitData is Emit for a payload that is encoded already.
+func (tx *Tx) EmitData(turn *models.TurnID, kind models.EventKind, data models.JSON) int64 {
+	tx.Session.LastSequence++
+	tx.w.events = append(tx.w.events, models.Event{
+		OrgID: tx.org, SessionID: tx.sessionID, Sequence: tx.Session.LastSequence, ID: models.NewID[models.EventEntity](),
+		Kind: kind, TurnID: turn, Data: data, OccurredAt: tx.Now,
+	})
+	return tx.Session.LastSequence
+}
+
+func encode(v any) models.JSON {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		// Payloads are plain structs; only embedded raw JSON could fail, and it was checked where it came in.
+		panic(fmt.Sprintf("encode %T: %v", v, err))
+	}
+	return models.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
+
+// CreateSession makes the session that the command needs.
+func (tx *Tx) CreateSession(s models.Session) {
+	tx.Session = &s
+	tx.w.newSession = true
+}
+
+// SaveDetails writes title, tags, model and agent of the session, which other commands leave alone.
+func (tx *Tx) SaveDetails() { tx.w.details = true }
+
+// TagSession makes the session findable by its tags.
+func (tx *Tx) TagSession(tags []string) {
+	tx.w.tags = append(tx.w.tags, tags...)
+}
+
+// ReplaceTags makes the session findable by these tags and no others.
+func (tx *Tx) ReplaceTags(tags []string) {
+	tx.w.retag = true
+	tx.w.tags = nil
+	tx.TagSession(tags)
+}
+
+// AddMessage adds a message to the session.
+func (tx *Tx) AddMessage(m models.Message) {
+	m.OrgID, m.SessionID = tx.org, tx.sessionID
+	tx.w.messages = append(tx.w.messages, m)
+}
+
+// AddEffect claims an effect in the journal.
+func (tx *Tx) AddEffect(e models.Effect) {
+	e.OrgID, e.SessionID = tx.org, tx.sessionID
+	tx.w.newEffects = append(tx.w.newEffects, e)
+}
+
+// SaveEffect changes state, outcome and times of an effect that was claimed by an earlier command.
+func (tx *Tx) SaveEffect(e models.Effect) {
+	e.OrgID, e.SessionID = tx.org, tx.sessionID
+	tx.w.effects = append(tx.w.effects, e)
+}
+
+// DropCheckpoint removes the checkpoint of the current turn's stream.
+func (tx *Tx) DropCheckpoint() {
+	tx.w.checkpoints = append(tx.w.checkpoints, tx.Turn.ID)
+}
+
+// SaveTodos replaces the agent's plan.
+func (tx *Tx) SaveTodos(items []models.Todo) {
+	tx.w.todos = append(tx.w.todos, models.SessionTodos{OrgID: tx.org, SessionID: tx.sessionID, Items: items, UpdatedAt: tx.Now})
+}
+
+// Remember stores the answer to the request under its idempotency key, which must be new, or past its time.
+func (tx *Tx) Remember(k IdempotencyKey, inputHash []byte, result any, until models.Millis) {
+	if tx.Known != nil && tx.Known.ExpiresAt <= tx.Now {
+		tx.w.staleKeys = append(tx.w.staleKeys, *tx.Known)
+	}
+	row := models.IdempotencyKey{
+		OrgID: tx.org, Operation: k.Operation, Key: k.Key, InputHash: inputHash, Result: encode(result), ExpiresAt: until,
+	}
+	tx.w.keys = append(tx.w.keys, row)
+}
+
+// File gives an entry that Needs.Files named, as it stands now.
+func (tx *Tx) File(path string) (models.SessionFile, bool) {
+	f, ok := tx.files[path]
+	return f, ok
+}
+
+// FilesLoaded gives all entries that Needs.Files named and that exist; there may be others among them, which commands of the
+// same batch have named.
+func (tx *Tx) FilesLoaded() map[string]models.SessionFile { return tx.files }
+
+// PutFile writes an entry; blob is its content, nil for directories.
+func (tx *Tx) PutFile(f models.SessionFile, blob *models.Blob) {
+	f.OrgID, f.SessionID, f.UpdatedAt = tx.org, tx.sessionID, tx.Now
+	tx.Session.FileBytes += f.Size - tx.files[f.Path].Size
+	tx.files[f.Path] = f
+	tx.w.files = append(tx.w.files, f)
+	if blob != nil {
+		blob.OrgID = tx.org
+		tx.w.blobs = append(tx.w.blobs, *blob)
+	}
+}
+
+// RemoveFile deletes an entry.
+func (tx *Tx) RemoveFile(f models.SessionFile) {
+	f.OrgID, f.SessionID = tx.org, tx.sessionID
+	tx.Session.FileBytes -= tx.files[f.Path].Size
+	delete(tx.files, f.Path)
+	tx.w.deletedFiles = append(tx.w.deletedFiles, f)
+}

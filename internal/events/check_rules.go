@@ -1,0 +1,98 @@
+package events
+
+import (
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// rules checks what an event needs to have happened before it.
+func (c *checker) rules(p Payload) {
+	switch p := p.(type) {
+	case MessageReceived:
+		if p.Message.ID.IsZero() || c.received[p.Message.ID] {
+			c.failf("message %s was received before", p.Message.ID)
+		}
+		c.received[p.Message.ID] = true
+	case TurnQueued:
+		c.input(p.InputMessageID)
+		if c.event.TurnID != nil {
+			if c.queued[*c.event.TurnID] || c.done[thing{ThingTurn, c.event.TurnID.String()}] {
+				c.failf("turn %s was queued before", c.event.TurnID)
+			}
+			c.queued[*c.event.TurnID] = true
+		}
+	case TurnStarted:
+		c.input(p.InputMessageID)
+		if !c.open[thing{ThingWork, ""}] {
+			c.failf("the session is at rest")
+		}
+		if c.turn != nil {
+			c.failf("turn %s is still active", c.turn)
+		}
+		if c.event.TurnID != nil {
+			delete(c.queued, *c.event.TurnID)
+		}
+		c.turn = c.event.TurnID
+	case TurnCompleted, TurnFailed, TurnSealed:
+		c.inTurn()
+		c.nothingOpen(ThingReason, ThingOutput, ThingAct, ThingTool)
+		c.turn = nil
+	case SessionIdled:
+		c.nothingOpen(ThingTurn)
+		if len(c.queued) > 0 {
+			c.failf("%d turns are queued", len(c.queued))
+		}
+	case ReasonStarted:
+		c.inTurn()
+		c.nothingOpen(ThingReason, ThingAct)
+	case ReasonCompleted:
+		c.inTurn()
+		c.nothingOpen(ThingOutput)
+	case ReasonRecovered, OutputStarted, OutputCompleted:
+		c.inTurn()
+		c.within(ThingReason)
+	case ActStarted:
+		c.inTurn()
+		c.nothingOpen(ThingReason, ThingAct)
+	case ActCompleted:
+		c.inTurn()
+		c.nothingOpen(ThingTool)
+	case ToolStarted, ToolCompleted:
+		c.inTurn()
+		c.within(ThingAct)
+	case GenerationRecorded, ThinkingCompleted:
+		c.inTurn()
+	}
+}
+
+// input checks that a turn's input was received before the turn is heard of.
+func (c *checker) input(m models.MessageID) {
+	if !c.received[m] {
+		c.failf("its input %s was not received before", m)
+	}
+}
+
+// inTurn checks that the event is one of the active turn.
+func (c *checker) inTurn() {
+	if c.event.TurnID == nil || c.turn == nil || *c.event.TurnID != *c.turn {
+		c.failf("its turn %v is not the active one, %v", c.event.TurnID, c.turn)
+	}
+}
+
+func (c *checker) within(kind Thing) {
+	for t := range c.open {
+		if t.kind == kind {
+			return
+		}
+	}
+	c.failf("no %s is open", kind)
+}
+
+func (c *checker) nothingOpen(kinds ...Thing) {
+	for t := range c.open {
+		for _, k := range kinds {
+			if t.kind == k {
+				c.failf("%s %s is still open", t.kind, t.id)
+			}
+		}
+	}
+}

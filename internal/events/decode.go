@@ -1,0 +1,107 @@
+package events
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// ErrUnknownKind means that an event has a kind that this version doesn't know. Another version, running beside this
+// one, may have written it.
+var ErrUnknownKind = errors.New("unknown kind of event")
+
+// Decode reads the data of an event. It fails with ErrUnknownKind for kinds that this version doesn't know.
+func Decode(kind models.EventKind, data models.JSON) (Payload, error) {
+	decode := decoderOf(kind)
+	if decode == nil {
+		return nil, fmt.Errorf("decode %q: %w", kind, ErrUnknownKind)
+	}
+	return decode(data)
+}
+
+var empty = func() map[models.EventKind]Payload {
+	kinds := map[models.EventKind]Payload{}
+	for _, row := range Table() {
+		kinds[row.Kind()] = row.Payload
+	}
+	return kinds
+}()
+
+// Empty gives the type of the data of a kind of events, without a value. It fails as Decode does.
+func Empty(kind models.EventKind) (Payload, error) {
+	if p := empty[kind]; p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("look up %q: %w", kind, ErrUnknownKind)
+}
+
+func decodeAs[P Payload](data models.JSON) (Payload, error) {
+	var p P
+	if err := json.Unmarshal(data, &p); err != nil {
+		return nil, fmt.Errorf("decode the data of %s: %w", p.Kind(), err)
+	}
+	return p, nil
+}
+
+// decoderOf is a switch and not a lookup in the table because it is on the way of every event.
+func decoderOf(kind models.EventKind) func(models.JSON) (Payload, error) {
+	switch kind {
+	case models.EventMessageReceived:
+		return decodeAs[MessageReceived]
+	case models.EventSessionStarted:
+		return decodeAs[SessionStarted]
+	case models.EventSessionActivated:
+		return decodeAs[SessionActivated]
+	case models.EventSessionIdled:
+		return decodeAs[SessionIdled]
+	case models.EventSessionTitleChanged:
+		return decodeAs[SessionTitleChanged]
+	case models.EventSessionModelChanged:
+		return decodeAs[SessionModelChanged]
+	case models.EventTurnQueued:
+		return decodeAs[TurnQueued]
+	case models.EventTurnStarted:
+		return decodeAs[TurnStarted]
+	case models.EventTurnCompleted:
+		return decodeAs[TurnCompleted]
+	case models.EventTurnFailed:
+		return decodeAs[TurnFailed]
+	case models.EventTurnSealed:
+		return decodeAs[TurnSealed]
+	case models.EventReasonStarted:
+		return decodeAs[ReasonStarted]
+	case models.EventReasonCompleted:
+		return decodeAs[ReasonCompleted]
+	case models.EventReasonRecovered:
+		return decodeAs[ReasonRecovered]
+	case models.EventOutputStarted:
+		return decodeAs[OutputStarted]
+	case models.EventOutputDelta:
+		return decodeAs[OutputDelta]
+	case models.EventOutputCompleted:
+		return decodeAs[OutputCompleted]
+	case models.EventThinkingDelta:
+		return decodeAs[ThinkingDelta]
+	case models.EventThinkingCompleted:
+		return decodeAs[ThinkingCompleted]
+	case models.EventGenerationRecorded:
+		return decodeAs[GenerationRecorded]
+	case models.EventActStarted:
+		return decodeAs[ActStarted]
+	case models.EventActCompleted:
+		return decodeAs[ActCompleted]
+	case models.EventToolStarted:
+		return decodeAs[ToolStarted]
+	case models.EventToolProgress:
+		return decodeAs[ToolProgress]
+	case models.EventToolCompleted:
+		return decodeAs[ToolCompleted]
+	case models.EventFileWritten:
+		return decodeAs[FileWritten]
+	case models.EventCaughtUp:
+		return decodeAs[CaughtUp]
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package events
+
+import (
+	"context"
+	"sync"
+)
+
+// Feed lets a transport ask for the events of a subscription, instead of waiting for them on the resolver's channel: a
+// stream at rest then needs no goroutine, neither there nor here.
+//
+// A transport offers a feed in the resolver's context. A resolver that takes it returns a channel that nothing is put
+// into but by Show. One that doesn't puts its events into the channel by itself.
+type Feed struct {
+	// Wake is the transport's; see Options.Wake.
+	Wake func()
+
+	mu     sync.Mutex
+	source Source
+	show   Show
+}
+
+// Source gives the events of one subscription.
+type Source interface {
+	// Poll gives the next event, nil when there is none now; see Subscription.Poll. Its errors are for the subscriber.
+	Poll(ctx context.Context) (*Item, error)
+	// Close may be called at any time, more than once.
+	Close()
+}
+
+// Show puts an event into the resolver's channel, which has room for one; false when the subscriber must not see it.
+type Show func(*Item) (bool, error)
+
+type feedKey struct{}
+
+// WithFeed offers a feed to the resolver.
+func WithFeed(ctx context.Context, f *Feed) context.Context {
+	return context.WithValue(ctx, feedKey{}, f)
+}
+
+// FeedFrom gives the feed that the transport offers; nil when it reads the channel.
+func FeedFrom(ctx context.Context) *Feed {
+	f, _ := ctx.Value(feedKey{}).(*Feed)
+	return f
+}
+
+// Take is called by the resolver.
+func (f *Feed) Take(source Source, show Show) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.source, f.show = source, show
+}
+
+// Taken gives what the resolver handed over; nothing when it did not take the feed. show is given once: it belongs to
+// the one gqlgen execution whose channel it fills.
+func (f *Feed) Taken() (source Source, show Show) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	source, show, f.show = f.source, f.show, nil
+	return source, show
+}
+
+// Close ends the subscription, if there is one.
+func (f *Feed) Close() {
+	f.mu.Lock()
+	source := f.source
+	f.mu.Unlock()
+	if source != nil {
+		source.Close()
+	}
+}

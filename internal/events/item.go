@@ -1,0 +1,128 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// Item is one event on a stream. All subscribers of a session share it, so nobody may change it.
+type Item struct {
+	// Event is the row of a durable event. An ephemeral one has an id of its own, no Data (see the method), and the
+	// sequence of the last durable event that was delivered before it on the stream.
+	Event models.Event
+	// Ephemeral tells that the event is not in the log.
+	Ephemeral bool
+
+	payload Payload
+
+	decodeOnce sync.Once
+	decodeErr  error
+
+	renderOnce sync.Once
+	rendered   any
+	renderErr  error
+
+	sharedMu sync.Mutex
+	shared   []sharedBytes
+}
+
+// sharedBytes is the item as it is sent to all who asked for the same of it.
+type sharedBytes struct {
+	key  any
+	data []byte
+}
+
+// maxShared bounds for how many keys an item keeps its bytes.
+const maxShared = 8
+
+// NewItem gives the item of a durable event.
+func NewItem(e models.Event) *Item { return &Item{Event: e} }
+
+func itemsOf(list []models.Event) []Item {
+	items := make([]Item, len(list))
+	for i := range list {
+		items[i].Event = list[i]
+	}
+	return items
+}
+
+// Payload gives what the event carries. It is decoded once, however many ask.
+func (i *Item) Payload() (Payload, error) {
+	i.decodeOnce.Do(func() {
+		if i.payload == nil {
+			i.payload, i.decodeErr = Decode(i.Event.Kind, i.Event.Data)
+		}
+	})
+	return i.payload, i.decodeErr
+}
+
+// Data gives the payload as JSON.
+func (i *Item) Data() (models.JSON, error) {
+	if !i.Ephemeral {
+		return i.Event.Data, nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(i.payload); err != nil {
+		return nil, fmt.Errorf("encode the data of %s: %w", i.Event.Kind, err)
+	}
+	return models.JSON(bytes.TrimSpace(b.Bytes())), nil
+}
+
+// Rendered gives what render made of the item. It is called once, however many subscribers ask.
+func (i *Item) Rendered(render func(*Item) (any, error)) (any, error) {
+	i.renderOnce.Do(func() { i.rendered, i.renderErr = render(i) })
+	return i.rendered, i.renderErr
+}
+
+// Bytes gives what render makes of the item for key: one call serves all who ask with the same key. What is nil is not
+// kept. Nobody may change the bytes.
+func (i *Item) Bytes(key any, render func() []byte) []byte {
+	i.sharedMu.Lock()
+	defer i.sharedMu.Unlock()
+	for _, s := range i.shared {
+		if s.key == key {
+			return s.data
+		}
+	}
+	data := render()
+	if data != nil && len(i.shared) < maxShared {
+		i.shared = append(i.shared, sharedBytes{key, data})
+	}
+	return data
+}
+
+// note is an ephemeral event that waits to be delivered. Subscribers that are equally far share one Item.
+type note struct {
+	key     Key
+	turn    models.TurnID
+	payload Payload
+	at      models.Millis
+	last    atomic.Pointer[Item]
+}
+
+// item gives the note as it is delivered to a subscriber whose last durable event is sequence.
+func (n *note) item(sequence int64) *Item {
+	if i := n.last.Load(); i != nil && i.Event.Sequence == sequence {
+		return i
+	}
+	i := newEphemeral(n.key, n.turn, sequence, n.at, n.payload)
+	n.last.Store(i)
+	return i
+}
+
+func newEphemeral(key Key, turn models.TurnID, sequence int64, at models.Millis, p Payload) *Item {
+	return &Item{
+		Ephemeral: true, payload: p,
+		Event: models.Event{
+			OrgID: key.Org, SessionID: key.Session, Sequence: sequence, ID: models.NewID[models.EventEntity](),
+			Kind: p.Kind(), TurnID: turn.Ptr(), OccurredAt: at,
+		},
+	}
+}

@@ -1,0 +1,71 @@
+package events
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// stateQuery reads position, open output and checkpoint in one statement, so that they belong to one moment.
+const stateQuery = `SELECT s.last_sequence, s.status, t.id, t.output_message_id, c.epoch, c.attempt, c.text, c.thinking
+	FROM sessions s
+	LEFT JOIN turns t ON t.org_id = s.org_id AND t.id = s.current_turn_id AND t.status = 'RUNNING' AND t.phase = 'REASON'
+	LEFT JOIN checkpoints c ON c.org_id = t.org_id AND c.turn_id = t.id AND c.message_id = t.output_message_id`
+
+// State gives what a stream of the session begins with; false when the organization has no such session.
+func (l *Log) State(ctx context.Context, key Key) (State, bool, error) {
+	var (
+		st             State
+		status         string
+		epoch, attempt *int64
+		text, thinking *string
+		err            error
+	)
+	if l.db.Pool != nil {
+		var turn, message pgtype.UUID
+		err = l.db.Pool.QueryRow(ctx, stateQuery+` WHERE s.org_id = $1 AND s.id = $2`, uuidOf(key.Org), uuidOf(key.Session)).
+			Scan(&st.LastSequence, &status, &turn, &message, &epoch, &attempt, &text, &thinking)
+		st.TurnID, st.MessageID = turn.Bytes, message.Bytes
+	} else {
+		err = l.db.Reader.QueryRowContext(ctx, stateQuery+` WHERE s.org_id = ? AND s.id = ?`, key.Org, key.Session).
+			Scan(&st.LastSequence, &status, &st.TurnID, &st.MessageID, &epoch, &attempt, &text, &thinking)
+	}
+	if isNoRow(err) {
+		return State{}, false, nil
+	}
+	if err != nil {
+		return State{}, false, fmt.Errorf("read the state of %s: %w", key.Session, err)
+	}
+	st.Active = models.SessionStatus(status) == models.SessionActive
+	if text != nil {
+		st.Checkpoint = &models.Checkpoint{
+			OrgID: key.Org, SessionID: key.Session, TurnID: st.TurnID, MessageID: st.MessageID,
+			Epoch: *epoch, Attempt: int(*attempt), Text: *text, Thinking: *thinking,
+		}
+	}
+	return st, true, nil
+}
+
+// Checkpoint gives what the turn's model call had brought when that was last stored; nil for nothing.
+func (l *Log) Checkpoint(ctx context.Context, org models.OrgID, turn models.TurnID) (*models.Checkpoint, error) {
+	const query = `SELECT message_id, epoch, attempt, text, thinking FROM checkpoints`
+	c := models.Checkpoint{OrgID: org, TurnID: turn}
+	var err error
+	if l.db.Pool != nil {
+		err = l.db.Pool.QueryRow(ctx, query+` WHERE org_id = $1 AND turn_id = $2`, uuidOf(org), uuidOf(turn)).
+			Scan((*[16]byte)(&c.MessageID), &c.Epoch, &c.Attempt, &c.Text, &c.Thinking)
+	} else {
+		err = l.db.Reader.QueryRowContext(ctx, query+` WHERE org_id = ? AND turn_id = ?`, org, turn).
+			Scan(&c.MessageID, &c.Epoch, &c.Attempt, &c.Text, &c.Thinking)
+	}
+	if isNoRow(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the checkpoint of %s: %w", turn, err)
+	}
+	return &c, nil
+}

@@ -1,0 +1,176 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// pageSize is how many events one read of the log gives.
+const pageSize = 500
+
+// replay gives the next event of the log, or joins the live stream when there is none. It gives nothing when the reader
+// should look at its queue.
+func (s *Subscription) replay(ctx context.Context) (*Item, error) {
+	for tries := 0; ; {
+		if len(s.page) > 0 {
+			item := &s.page[0]
+			s.page = s.page[1:]
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.err != nil {
+				return nil, s.err
+			}
+			s.sequence = item.Event.Sequence
+			return item, nil
+		}
+		s.page = nil
+		ok, after, err := s.stream.attach(s)
+		if ok || err != nil {
+			if err != nil || !s.announce {
+				return nil, err
+			}
+			s.announce = false
+			return s.caughtUp(), nil
+		}
+		page, err := s.stream.readAfter(ctx, after)
+		if err != nil {
+			return nil, err
+		}
+		// A read that had begun before the goal was known may end before it; the next one will not.
+		if tries++; len(page) == 0 && tries > 2 {
+			if err := s.stream.believeLog(s); err != nil {
+				return nil, err
+			}
+		}
+		for len(page) > 0 && page[0].Event.Sequence <= s.sequence {
+			page = page[1:]
+			tries = 0
+		}
+		s.page = page
+	}
+}
+
+// believeLog gives up what was said of the log and is not in it: events are told of after they are committed.
+func (s *stream) believeLog(sub *Subscription) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last > sub.sequence {
+		return fmt.Errorf("the log of %s ends at %d, but %d was committed", s.key.Session, sub.sequence, s.last)
+	}
+	sub.goal, s.target = sub.sequence, s.last
+	return nil
+}
+
+// pageRead is a read of the log that any number of readers wait for.
+type pageRead struct {
+	done  chan struct{}
+	items []Item
+	err   error
+}
+
+// readAfter gives the events past a sequence, at most a page. Readers who want the same page share one read. What it
+// finds is news to the live stream, too, if that is behind.
+func (s *stream) readAfter(ctx context.Context, after int64) ([]Item, error) {
+	s.mu.Lock()
+	r := s.pages[after]
+	if r == nil {
+		r = &pageRead{done: make(chan struct{})}
+		if s.pages == nil {
+			s.pages = map[int64]*pageRead{}
+		}
+		s.pages[after] = r
+		if !s.hub.run(func() { s.readPage(after, r) }) {
+			delete(s.pages, after)
+			r.err = ErrStopped
+			close(r.done)
+		}
+	}
+	s.mu.Unlock()
+	select {
+	case <-r.done:
+		return r.items, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (s *stream) readPage(after int64, r *pageRead) {
+	r.err = s.hub.reading(func(ctx context.Context) error {
+		list, err := s.hub.cfg.Log.Read(ctx, s.key.Org, s.key.Session, after, pageSize)
+		r.items = itemsOf(list)
+		return err
+	})
+	s.mu.Lock()
+	delete(s.pages, after)
+	if r.err == nil && len(r.items) > 0 && r.items[0].Event.Sequence != after+1 {
+		r.err = fmt.Errorf("the log of %s has %d after %d", s.key.Session, r.items[0].Event.Sequence, after)
+	}
+	if r.err == nil {
+		s.take(r.items)
+	}
+	s.mu.Unlock()
+	close(r.done)
+}
+
+// headRead is a look at how far the log goes, for all who asked before it began.
+type headRead struct {
+	done chan struct{}
+	last int64
+	err  error
+}
+
+var errNoSession = errors.New("no such session")
+
+// freshLast tells how far the log goes, by a read that begins after the call: what was committed anywhere before it
+// counts. Many who ask at once share one read.
+func (s *stream) freshLast(ctx context.Context) (int64, error) {
+	s.mu.Lock()
+	r := s.nextHead
+	if r == nil {
+		r = &headRead{done: make(chan struct{})}
+		s.nextHead = r
+		if !s.readingHead {
+			if s.readingHead = s.hub.run(s.readHeads); !s.readingHead {
+				s.nextHead = nil
+				s.mu.Unlock()
+				return 0, ErrStopped
+			}
+		}
+	}
+	s.mu.Unlock()
+	select {
+	case <-r.done:
+		return r.last, r.err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+func (s *stream) readHeads() {
+	for {
+		s.mu.Lock()
+		r := s.nextHead
+		s.nextHead = nil
+		if r == nil {
+			s.readingHead = false
+			s.mu.Unlock()
+			return
+		}
+		s.mu.Unlock()
+		r.err = s.hub.reading(func(ctx context.Context) error {
+			found, err := s.hub.cfg.Log.LastSequences(ctx, []Key{s.key})
+			if err != nil {
+				return err
+			}
+			p, ok := found[s.key]
+			if !ok {
+				return errNoSession
+			}
+			r.last = p.LastSequence
+			s.observe(p)
+			return nil
+		})
+		close(r.done)
+	}
+}

@@ -1,0 +1,306 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// LaggedError ends a stream whose reader was too slow: durable events would have had to be left out.
+type LaggedError struct {
+	// LastSequence is that of the last durable event that was delivered. Subscribing with it as After goes on there.
+	LastSequence int64
+}
+
+func (e *LaggedError) Error() string {
+	return fmt.Sprintf("the subscriber fell too far behind; subscribe again after sequence %d", e.LastSequence)
+}
+
+// ErrStopped ends the streams of a hub that was stopped, and refuses new ones.
+var ErrStopped = errors.New("the process is shutting down")
+
+// Options tell where a stream begins.
+type Options struct {
+	// After asks for every durable event past this sequence, then CAUGHT_UP. Without it the stream begins now.
+	After *int64
+	// Wake is called when it makes sense to call Poll again after it gave nothing, once each time. It must return at
+	// once, and must not call the subscription. It is for readers without a goroutine of their own; they don't call Next.
+	Wake func()
+}
+
+// Subscription is one reader's stream of a session. Next and Poll must not be called by two goroutines at once.
+type Subscription struct {
+	stream *stream
+	wake   func()
+	// signal is what wake sends on for those who call Next.
+	signal chan struct{}
+
+	// Touched by the reader alone: what it has read of the log, and whether it is to be told that this is all.
+	page     []Item
+	announce bool
+
+	// Guarded by the stream's mutex. index is the place among the stream's subscribers; -1 when it gets nothing live.
+	// goal is how far it must have read before it gets that.
+	index int
+	goal  int64
+
+	mu sync.Mutex
+	// queue holds what was not read yet, from head on.
+	queue []entry
+	head  int
+	// live tells that events arrive in the queue. Otherwise they are read from the log.
+	live bool
+	// sequence is that of the last durable event that was delivered.
+	sequence int64
+	// floor is what live events must be past: a reader may ask for events past the log's end.
+	floor int64
+	at    outputPosition
+	// marked is the output whose text has an entry in the queue.
+	marked *output
+	// late is an output whose text there was no room to announce.
+	late *output
+	err  error
+	// closed tells that the reader has left.
+	closed bool
+	// idle tells that the reader found nothing and wants to be woken.
+	idle bool
+}
+
+// entry is a place in a queue: a durable event, an ephemeral one, or whatever the text of an output is by then.
+type entry struct {
+	item *Item
+	note *note
+	text *output
+}
+
+// Next waits for the next event. It fails with ctx's error, a *LaggedError or ErrStopped, and then always will.
+func (s *Subscription) Next(ctx context.Context) (*Item, error) {
+	for {
+		item, err := s.Poll(ctx)
+		if item != nil || err != nil {
+			return item, err
+		}
+		select {
+		case <-s.signal:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Poll is Next for readers that don't wait: without an event it gives nothing, and Options.Wake is called later. As long
+// as the reader is behind, it waits for the log.
+func (s *Subscription) Poll(ctx context.Context) (*Item, error) {
+	for {
+		item, live, err := s.pop()
+		if item != nil || live || err != nil {
+			return item, err
+		}
+		if item, err = s.replay(ctx); item != nil || err != nil {
+			return item, err
+		}
+	}
+}
+
+// Close ends the stream. It may be called more than once.
+func (s *Subscription) Close() {
+	s.mu.Lock()
+	closed := s.closed
+	s.closed = true
+	s.err, s.queue, s.head, s.late = errClosed, nil, 0, nil
+	s.rouse()
+	s.mu.Unlock()
+	if !closed {
+		s.stream.leave(s)
+	}
+}
+
+var errClosed = errors.New("the subscription is closed")
+
+// pop gives what is first in the queue. Without anything it tells whether waiting makes sense.
+func (s *Subscription) pop() (item *Item, live bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.head < len(s.queue) {
+		e := s.queue[s.head]
+		if e.text != nil {
+			item, more := e.text.next(&s.at, s.sequence, s.stream.hub.now)
+			if !more {
+				if s.marked == e.text {
+					s.marked = nil
+				}
+				s.advance()
+			}
+			if item != nil {
+				return item, true, nil
+			}
+			continue
+		}
+		s.advance()
+		if e.note != nil {
+			return e.note.item(s.sequence), true, nil
+		}
+		s.sequence = e.item.Event.Sequence
+		return e.item, true, nil
+	}
+	if o := s.late; o != nil && !o.closed.Load() {
+		item, more := o.next(&s.at, s.sequence, s.stream.hub.now)
+		if !more {
+			s.late = nil
+		}
+		if item != nil {
+			return item, true, nil
+		}
+	}
+	s.late = nil
+	if lagged, ok := s.err.(*LaggedError); ok { //nolint:errorlint // never wrapped: it is made below
+		lagged.LastSequence = s.sequence
+	}
+	s.idle = s.live && s.err == nil
+	return nil, s.idle, s.err
+}
+
+func (s *Subscription) advance() {
+	s.queue[s.head] = entry{}
+	if s.head++; s.head == len(s.queue) {
+		// What a burst needed is not kept for ever.
+		if s.head > smallQueue {
+			s.queue = nil
+		}
+		s.queue, s.head = s.queue[:0], 0
+	}
+}
+
+const smallQueue = 8
+
+// push hands live events over. It never waits. false means that the reader lags and gets no more.
+func (s *Subscription) push(items []*Item, limit int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil || !s.live {
+		return s.err == nil
+	}
+	for len(items) > 0 && items[0].Event.Sequence <= s.floor {
+		items = items[1:]
+	}
+	if len(items) == 0 {
+		return true
+	}
+	// A reader that has room gets a burst whole, however large the commit was that made it.
+	if len(s.queue)-s.head >= limit {
+		s.dropEphemeral()
+		if len(s.queue) >= limit {
+			s.err, s.live = &LaggedError{}, false
+			s.rouse()
+			return false
+		}
+	}
+	s.compact()
+	for _, i := range items {
+		s.queue = append(s.queue, entry{item: i})
+	}
+	s.rouse()
+	return true
+}
+
+// pushNote hands an ephemeral event over, if there is room.
+func (s *Subscription) pushNote(n *note, limit int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil && s.live && len(s.queue)-s.head < limit {
+		s.compact()
+		s.queue = append(s.queue, entry{note: n})
+		s.rouse()
+	}
+}
+
+// pushText announces that the text of an output has changed. However often that happens, there is one entry.
+func (s *Subscription) pushText(o *output, limit int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil || !s.live || s.marked == o {
+		return
+	}
+	if len(s.queue)-s.head >= limit {
+		s.late = o
+		return
+	}
+	s.compact()
+	s.queue, s.marked = append(s.queue, entry{text: o}), o
+	s.rouse()
+}
+
+// dropEphemeral makes room for durable events. The text is not lost: it comes merged, later.
+func (s *Subscription) dropEphemeral() {
+	kept := s.queue[:0]
+	for _, e := range s.queue[s.head:] {
+		if e.item != nil {
+			kept = append(kept, e)
+		} else if e.text != nil {
+			s.late, s.marked = e.text, nil
+		}
+	}
+	clear(s.queue[len(kept):])
+	s.queue, s.head = kept, 0
+}
+
+// compact moves the queue to its array's begin when that saves it from growing.
+func (s *Subscription) compact() {
+	if s.head > 0 && len(s.queue) == cap(s.queue) {
+		n := copy(s.queue, s.queue[s.head:])
+		clear(s.queue[n:])
+		s.queue, s.head = s.queue[:n], 0
+	}
+}
+
+// rouse wakes a reader that found nothing.
+func (s *Subscription) rouse() {
+	if s.idle {
+		s.idle = false
+		s.wake()
+	}
+}
+
+func (s *Subscription) raise() {
+	select {
+	case s.signal <- struct{}{}:
+	default:
+	}
+}
+
+// enliven lets live events into the queue from here on.
+func (s *Subscription) enliven() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.err
+	}
+	s.live, s.floor = true, s.sequence
+	return nil
+}
+
+// fail ends the stream at once.
+func (s *Subscription) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err, s.live, s.queue, s.head, s.late = err, false, nil, 0, nil
+		s.rouse()
+	}
+}
+
+// detach makes the reader read the log itself from where its queue ends.
+func (s *Subscription) detach() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.live = false
+	s.rouse()
+}
+
+// caughtUp is the event that ends a replay.
+func (s *Subscription) caughtUp() *Item {
+	return newEphemeral(s.stream.key, models.TurnID{}, s.sequence, s.stream.hub.now(), CaughtUp{})
+}

@@ -1,0 +1,145 @@
+package events
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// Row is what is known of one kind of event. docs/events.md is made from these rows, and CheckLog goes by them.
+type Row struct {
+	// Durable events are in the log and have a sequence of their own. The others are live only.
+	Durable bool
+	// Opens and Closes name the thing that the event begins or ends; see Thing.
+	Opens, Closes Thing
+	// OrgFeed tells that the event is of interest to the whole organization.
+	OrgFeed bool
+	// Meaning is one sentence for readers of the documentation.
+	Meaning string
+	// Payload is a zero value of the type of the event's data.
+	Payload Payload
+}
+
+// Thing is something that one event begins and exactly one other ends.
+type Thing string
+
+// The things, and what identifies each: a turn by its id, a step by its turn and iteration, an output by its message,
+// a call by its id within the session.
+const (
+	Nothing     Thing = ""
+	ThingTurn   Thing = "turn"
+	ThingReason Thing = "reason"
+	ThingOutput Thing = "output"
+	ThingAct    Thing = "act"
+	ThingTool   Thing = "tool"
+	// ThingWork is the session's time between rest and rest.
+	ThingWork Thing = "work"
+)
+
+// Table gives the one table of all kinds of events, in the order of the schema.
+func Table() []Row {
+	return []Row{
+		{Payload: MessageReceived{}, Durable: true, Meaning: "A message was accepted."},
+		{Payload: SessionStarted{}, Durable: true, OrgFeed: true, Meaning: "The session was created; sequence 1 of every log."},
+		{Payload: SessionActivated{}, Durable: true, Opens: ThingWork, OrgFeed: true, Meaning: "The session left rest and works on a turn."},
+		{Payload: SessionIdled{}, Durable: true, Closes: ThingWork, OrgFeed: true, Meaning: "The session is at rest: no turn is active or queued."},
+		{Payload: SessionTitleChanged{}, Durable: true, OrgFeed: true, Meaning: "The session has a new title."},
+		{Payload: SessionModelChanged{}, Durable: true, OrgFeed: true, Meaning: "The session asks for another model from its next step on."},
+		{Payload: TurnQueued{}, Durable: true, OrgFeed: true, Meaning: "A turn waits for the active one to end."},
+		{Payload: TurnStarted{}, Durable: true, Opens: ThingTurn, OrgFeed: true, Meaning: "A turn began."},
+		{Payload: TurnCompleted{}, Durable: true, Closes: ThingTurn, OrgFeed: true, Meaning: "A turn ended with an answer."},
+		{Payload: TurnFailed{}, Durable: true, Closes: ThingTurn, OrgFeed: true, Meaning: "A turn ended with an error."},
+		{Payload: TurnSealed{}, Durable: true, Closes: ThingTurn, OrgFeed: true, Meaning: "A turn was stopped on purpose: at its iteration limit, or because it made no progress."},
+		{Payload: ReasonStarted{}, Durable: true, Opens: ThingReason, Meaning: "A step of reasoning began."},
+		{Payload: ReasonCompleted{}, Durable: true, Closes: ThingReason, Meaning: "A step of reasoning ended."},
+		{Payload: ReasonRecovered{}, Durable: true, Meaning: "A runner took the step over from one that had died; the model is asked again under the same message id."},
+		{Payload: OutputStarted{}, Durable: true, Opens: ThingOutput, Meaning: "The model begins a message; its id is fixed from here on."},
+		{Payload: OutputDelta{}, Meaning: "A piece of the message: text = text[0:offset] + delta, in UTF-16 code units."},
+		{Payload: OutputCompleted{}, Durable: true, Closes: ThingOutput, Meaning: "The model's message is complete."},
+		{Payload: ThinkingDelta{}, Meaning: "A piece of the model's thinking, with the rules of OUTPUT_DELTA."},
+		{Payload: ThinkingCompleted{}, Durable: true, Meaning: "The model's thinking for a message is complete."},
+		{Payload: GenerationRecorded{}, Durable: true, Meaning: "What one model call used and cost."},
+		{Payload: ActStarted{}, Durable: true, Opens: ThingAct, Meaning: "The tools of a step begin."},
+		{Payload: ActCompleted{}, Durable: true, Closes: ThingAct, Meaning: "All tools of a step have answered."},
+		{Payload: ToolStarted{}, Durable: true, Opens: ThingTool, Meaning: "A tool call began."},
+		{Payload: ToolProgress{}, Meaning: "A tool reports how far it is."},
+		{Payload: ToolCompleted{}, Durable: true, Closes: ThingTool, Meaning: "A tool call ended."},
+		{Payload: FileWritten{}, Durable: true, Meaning: "A file of the session was written or deleted."},
+		{Payload: CaughtUp{}, Meaning: "The replay that `after` asked for is complete; what follows is live."},
+	}
+}
+
+// Kind gives the kind of the row's events.
+func (r Row) Kind() models.EventKind { return r.Payload.Kind() }
+
+// Fields gives the names of the fields of the event's data, those that may be absent with a question mark.
+func (r Row) Fields() []string {
+	t := reflect.TypeOf(r.Payload)
+	fields := make([]string, 0, t.NumField())
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if strings.Contains(options, "omitempty") {
+			name += "?"
+		}
+		fields = append(fields, name)
+	}
+	return fields
+}
+
+// Document gives docs/events.md.
+func Document() string {
+	var b strings.Builder
+	b.WriteString(documentHead)
+	for _, r := range Table() {
+		lives, pairs, feed := "ephemeral", "", ""
+		if r.Durable {
+			lives = "durable"
+		}
+		if r.Opens != Nothing {
+			pairs = "opens " + string(r.Opens)
+		}
+		if r.Closes != Nothing {
+			pairs = "closes " + string(r.Closes)
+		}
+		if r.OrgFeed {
+			feed = "yes"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n",
+			r.Kind(), lives, pairs, feed, strings.Join(r.Fields(), ", "), r.Meaning)
+	}
+	b.WriteString(documentTail)
+	return b.String()
+}
+
+const documentHead = `# Events
+
+This file is made from the table in ` + "`internal/events/table.go`" + `; a test compares them.
+To write it anew: ` + "`go test ./internal/events -run TestTheDocumentIsCurrent -update`" + `.
+
+**Durable** events are in the session's log. Each has a sequence, gapless from 1, allotted in the transaction that makes
+it true. **Ephemeral** events are live only: they carry the sequence of the last durable event before them on that
+stream, and what they add up to is in the durable event that ends them.
+
+What an event *opens*, exactly one later event *closes*, across any number of crashes. A turn is known by its id, a
+step of reasoning or acting by its turn and ` + "`iteration`" + `, an output by its ` + "`messageId`" + `, a tool call by its
+` + "`toolCallId`" + ` within the session; *work* is the session's time between rest and rest.
+
+| kind | | pairs | org feed | fields of ` + "`data`" + ` | meaning |
+| --- | --- | --- | --- | --- | --- |
+`
+
+const documentTail = `
+A field with a question mark may be absent.
+
+## Following a session
+
+1. Subscribe with ` + "`after`" + ` set to the sequence of the last durable event that was handled, or 0 for all. Every durable
+   event past it comes, then ` + "`CAUGHT_UP`" + `, then live ones.
+2. Keep the text of the open output: ` + "`text = text[0:offset] + delta`" + `. Offsets count UTF-16 code units, as strings in
+   JavaScript do. An offset of 0 begins the text anew: for those who join late, after a retry, and after another runner
+   took the step over. ` + "`OUTPUT_COMPLETED`" + ` holds the whole message; drop what was kept for it.
+3. When the stream ends with the code ` + "`SUBSCRIPTION_LAGGED`" + `, or the connection breaks, subscribe again with the last
+   sequence. Nothing is missing and nothing comes twice.
+`

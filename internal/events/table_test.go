@@ -1,0 +1,93 @@
+package events_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ostler-dev/ostler/internal/events"
+)
+
+var update = flag.Bool("update", false, "write docs/events.md anew")
+
+const document = "../../docs/events.md"
+
+func TestTheDocumentIsCurrent(t *testing.T) {
+	want := events.Document()
+	if *update {
+		if err := os.WriteFile(document, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Fatal("docs/events.md is not what the table says; run: go test ./internal/events -run TestTheDocumentIsCurrent -update")
+	}
+}
+
+// schemaKinds reads the enum from the schema itself.
+func schemaKinds(t *testing.T) []string {
+	t.Helper()
+	b, err := os.ReadFile("../../graph/schema/events.graphqls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?s)enum EventKind \{(.*?)\n\}`).FindSubmatch(b)
+	if m == nil {
+		t.Fatal("the schema has no enum EventKind")
+	}
+	return strings.Fields(string(m[1]))
+}
+
+func TestTheTableHasTheKindsOfTheSchema(t *testing.T) {
+	var kinds []string
+	for _, r := range events.Table() {
+		kinds = append(kinds, string(r.Kind()))
+	}
+	if want := schemaKinds(t); !slices.Equal(kinds, want) {
+		t.Fatalf("the table has\n%v, the schema\n%v", kinds, want)
+	}
+}
+
+func TestEachKindIsDecodedToItsPayload(t *testing.T) {
+	for _, r := range events.Table() {
+		data, err := json.Marshal(r.Payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := events.Decode(r.Kind(), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reflect.TypeOf(p) != reflect.TypeOf(r.Payload) {
+			t.Errorf("%s is decoded to %T", r.Kind(), p)
+		}
+		if slices.Contains(r.Fields(), "") {
+			t.Errorf("%s has a field without a name in JSON", r.Kind())
+		}
+	}
+}
+
+func TestWhatIsOpenedIsClosed(t *testing.T) {
+	opens, closes := map[events.Thing]bool{}, map[events.Thing]bool{}
+	for _, r := range events.Table() {
+		opens[r.Opens], closes[r.Closes] = true, true
+		if !r.Durable && (r.Opens != "" || r.Closes != "" || r.OrgFeed) {
+			t.Errorf("%s is ephemeral: nothing may depend on it", r.Kind())
+		}
+		if feed := strings.HasPrefix(string(r.Kind()), "SESSION_") || strings.HasPrefix(string(r.Kind()), "TURN_"); feed != r.OrgFeed {
+			t.Errorf("%s: in the org feed is %v", r.Kind(), r.OrgFeed)
+		}
+	}
+	if !reflect.DeepEqual(opens, closes) {
+		t.Fatalf("opened: %v, closed: %v", opens, closes)
+	}
+}
