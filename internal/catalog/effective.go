@@ -1,0 +1,194 @@
+package catalog
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/tools"
+)
+
+// DefaultIterations is how often a turn may ask the model when nothing says otherwise.
+const DefaultIterations = 100
+
+// Run names what a turn runs with: the session's harness and agent, and the models that the session and the message ask
+// for, if they do.
+type Run struct {
+	HarnessID      models.HarnessID
+	AgentID        *models.AgentID
+	SessionModelID *models.ModelID
+	MessageModelID *models.ModelID
+}
+
+// Effective is what a turn really runs with: the fold of the harness chain, the agent, the session and the message.
+// It is shared between turns and must not be changed.
+type Effective struct {
+	// SystemPrompt is that of the layers, then the sections of the capabilities.
+	SystemPrompt string
+	// Model is the model with its provider. It is nil only in previews, when there is none to run with.
+	Model *RunModel
+	// Toolset is resolved from the capabilities; its Refs are those in effect, the always-on ones included.
+	Toolset tools.Toolset
+	// MaxIterations is how often the turn may ask the model.
+	MaxIterations int
+	// HarnessRevision and AgentRevision are what the turn ran with; the latter is nil without an agent.
+	HarnessRevision int
+	AgentRevision   *int
+	// Hash is the SHA-256 of all that decides how the turn behaves. Prices and revisions don't.
+	Hash [sha256.Size]byte
+
+	// used is the model that was found, also one that can't be used; then modelProblem tells why.
+	used         *RunModel
+	modelProblem *ModelError
+}
+
+// EffectiveForSession works out what a turn runs with, now. Errors that end the turn are *DependencyError and *ModelError.
+//
+// It remembers what it worked out: a hot call reads nothing, and once in a second it asks, in one statement, whether
+// anything has changed. So a change made by another process takes effect within Staleness, one made by this
+// process at once. A cold call takes three statements.
+func (s *Service) EffectiveForSession(ctx context.Context, org models.OrgID, run Run) (*Effective, error) {
+	eff, err := s.effective(ctx, org, run)
+	if err != nil {
+		return nil, err
+	}
+	if eff.modelProblem != nil {
+		return nil, eff.modelProblem
+	}
+	return eff, nil
+}
+
+// effective is EffectiveForSession for those who can do without a model.
+func (s *Service) effective(ctx context.Context, org models.OrgID, run Run) (*Effective, error) {
+	key := cacheKey{org: org, harness: run.HarnessID}
+	if run.AgentID != nil {
+		key.agent = *run.AgentID
+	}
+	switch {
+	case run.MessageModelID != nil:
+		key.model = *run.MessageModelID
+	case run.SessionModelID != nil:
+		key.model = *run.SessionModelID
+	}
+	return s.cache.get(key, source{
+		load:  func() (*Effective, []version, error) { return s.loadEffective(s.db.Read(ctx), key) },
+		check: func(v []version) (bool, error) { return unchanged(s.db.Read(ctx), org, v) },
+	})
+}
+
+// loadEffective reads everything and folds it.
+func (s *Service) loadEffective(db *gorm.DB, key cacheKey) (*Effective, []version, error) {
+	chain, err := harnessChain(db, key.org, key.harness)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(chain) == 0 {
+		return nil, nil, &DependencyError{Dependency: "harness", ID: key.harness.String(), State: models.LifecycleDeleted}
+	}
+	var agent *models.Agent
+	if !key.agent.IsZero() {
+		agent, err = get[models.Agent](db, key.org, key.agent)
+		if fault.Is(err, fault.NotFound) {
+			return nil, nil, &DependencyError{Dependency: "agent", ID: key.agent.String(), State: models.LifecycleDeleted}
+		} else if err != nil {
+			return nil, nil, err
+		}
+	}
+	eff, defaulted, err := s.build(db, key.org, chain, agent, Layer{ModelID: key.model.Ptr()})
+	if err != nil {
+		return nil, nil, err
+	}
+	return eff, versionsOf(chain, agent, eff, defaulted), nil
+}
+
+// build folds what was read, resolves the capabilities and finds the model. defaulted tells that nothing named a model, so
+// that it is the organization's default.
+func (s *Service) build(db *gorm.DB, org models.OrgID, chain []models.Harness, agent *models.Agent, top Layer) (*Effective, bool, error) {
+	if err := usableChain(chain); err != nil {
+		return nil, false, err
+	}
+	if agent != nil {
+		if err := usableAgent(agent); err != nil {
+			return nil, false, err
+		}
+	}
+	fold := Fold(append(layersOf(chain, agent), top)...)
+	eff := &Effective{MaxIterations: DefaultIterations, HarnessRevision: chain[len(chain)-1].Revision}
+	if fold.MaxIterations != nil {
+		eff.MaxIterations = *fold.MaxIterations
+	}
+	if agent != nil {
+		eff.AgentRevision = &agent.Revision
+	}
+	var err error
+	if eff.Toolset, err = s.resolve(fold.Capabilities); err != nil {
+		return nil, false, err
+	}
+	sections := make([]string, 0, 8)
+	if fold.Prompt != "" {
+		sections = append(sections, fold.Prompt)
+	}
+	for _, sec := range eff.Toolset.Sections() {
+		sections = append(sections, sec.Text)
+	}
+	eff.SystemPrompt = strings.Join(sections, "\n\n")
+
+	if eff.used, err = loadModel(db, org, fold.ModelID); err != nil {
+		return nil, false, err
+	}
+	switch {
+	case eff.used != nil:
+		eff.modelProblem = eff.used.problem()
+	case fold.ModelID != nil:
+		eff.modelProblem = &ModelError{Reason: ModelGone, ModelID: fold.ModelID}
+	default:
+		eff.modelProblem = &ModelError{Reason: ModelNone}
+	}
+	if eff.modelProblem == nil {
+		eff.Model = eff.used
+	}
+	eff.Hash, err = eff.hash()
+	return eff, fold.ModelID == nil, err
+}
+
+// resolve asks the registry for capabilities that were valid when they were attached. One that isn't any more has vanished
+// from this server, or its settings mean nothing to it.
+func (s *Service) resolve(refs []models.CapabilityRef) (tools.Toolset, error) {
+	set, err := s.registry.Resolve(refs)
+	if err == nil {
+		return set, nil
+	}
+	for _, r := range refs {
+		if s.registry.ValidateConfig(r) != nil {
+			return set, &DependencyError{Dependency: "capability", ID: r.ID, Name: r.ID, State: models.LifecycleDeleted}
+		}
+	}
+	return set, fmt.Errorf("resolve capabilities: %w", err)
+}
+
+func (e *Effective) hash() ([sha256.Size]byte, error) {
+	in := struct {
+		Prompt        string
+		Tools         []tools.Manifest
+		Refs          []models.CapabilityRef
+		MaxIterations int
+		Provider      models.ProviderID
+		Kind          models.ProviderKind
+		BaseURL       *string
+		Model         string
+	}{Prompt: e.SystemPrompt, Tools: e.Toolset.Manifests(), Refs: e.Toolset.Refs(), MaxIterations: e.MaxIterations}
+	if m := e.Model; m != nil {
+		in.Provider, in.Kind, in.BaseURL, in.Model = m.Provider.ID, m.Provider.Kind, m.Provider.BaseURL, m.Model.Name
+	}
+	b, err := json.Marshal(in) //nolint:musttag // hashed, never read back
+	if err != nil {
+		return [sha256.Size]byte{}, fmt.Errorf("hash a configuration: %w", err)
+	}
+	return sha256.Sum256(b), nil
+}

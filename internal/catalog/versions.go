@@ -1,0 +1,86 @@
+package catalog
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// version is the state of one row that an Effective was made from. IDs of all entities are held as the same type.
+type version struct {
+	Kind    int
+	ID      models.OrgID
+	Version int64
+}
+
+const (
+	kindHarness = iota + 1
+	kindAgent
+	kindModel
+	kindProvider
+	// kindDefault is the organization's default model; its version says nothing, the id does.
+	kindDefault
+)
+
+// versionsSQL reads them all at once. Revisions grow with every change of a harness and an agent, the lifecycle
+// included, and the time of the last change does of a model and a provider.
+const versionsSQL = `SELECT 1 AS kind, id, revision AS version FROM harnesses WHERE org_id = ? AND id IN ?
+UNION ALL SELECT 2, id, revision FROM agents WHERE org_id = ? AND id IN ?
+UNION ALL SELECT 3, id, updated_at FROM models WHERE org_id = ? AND id IN ?
+UNION ALL SELECT 4, id, updated_at FROM providers WHERE org_id = ? AND id IN ?
+UNION ALL SELECT 5, default_model_id, 0 FROM orgs WHERE id IN ?`
+
+func versionsOf(chain []models.Harness, agent *models.Agent, eff *Effective, defaulted bool) []version {
+	list := make([]version, 0, len(chain)+4)
+	for i := range chain {
+		list = append(list, version{Kind: kindHarness, ID: models.OrgID(chain[i].ID), Version: int64(chain[i].Revision)})
+	}
+	if agent != nil {
+		list = append(list, version{Kind: kindAgent, ID: models.OrgID(agent.ID), Version: int64(agent.Revision)})
+	}
+	used := eff.used
+	if used != nil {
+		list = append(list, version{Kind: kindModel, ID: models.OrgID(used.Model.ID), Version: int64(used.Model.UpdatedAt)},
+			version{Kind: kindProvider, ID: models.OrgID(used.Provider.ID), Version: int64(used.Provider.UpdatedAt)})
+	}
+	if defaulted {
+		v := version{Kind: kindDefault}
+		if used != nil {
+			v.ID = models.OrgID(used.Model.ID)
+		}
+		list = append(list, v)
+	}
+	sortVersions(list)
+	return list
+}
+
+// unchanged reports whether rows still have the versions that they had.
+func unchanged(db *gorm.DB, org models.OrgID, before []version) (bool, error) {
+	ids := map[int][]models.OrgID{}
+	for _, v := range before {
+		id := v.ID
+		if v.Kind == kindDefault {
+			id = org
+		}
+		ids[v.Kind] = append(ids[v.Kind], id)
+	}
+	var now []version
+	err := db.Raw(versionsSQL, org, ids[kindHarness], org, ids[kindAgent], org, ids[kindModel], org, ids[kindProvider],
+		ids[kindDefault]).Scan(&now).Error
+	if err != nil {
+		return false, fmt.Errorf("look for changes in the catalog of %s: %w", org, err)
+	}
+	sortVersions(now)
+	return slices.Equal(before, now), nil
+}
+
+func sortVersions(list []version) {
+	slices.SortFunc(list, func(a, b version) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+}

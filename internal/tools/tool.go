@@ -1,0 +1,167 @@
+// Package tools is the contract between the turn engine and tools, the registry of capabilities, and the way of a
+// call: resolve, validate, prepare, execute. Each family of built-in tools has a package below this one.
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// Hints tell what is known of a tool's effects. They are frozen with a call, so their JSON form is stored.
+type Hints struct {
+	ReadOnly    bool `json:"readOnly,omitempty"`
+	Destructive bool `json:"destructive,omitempty"`
+	Idempotent  bool `json:"idempotent,omitempty"`
+	OpenWorld   bool `json:"openWorld,omitempty"`
+	LongRunning bool `json:"longRunning,omitempty"`
+	Background  bool `json:"background,omitempty"`
+	// ConcurrencyClass keeps calls of one response in order; calls without one run side by side.
+	ConcurrencyClass string `json:"concurrencyClass,omitempty"`
+}
+
+// Repeatable reports whether a call whose outcome is unknown may be run again.
+func (h Hints) Repeatable() bool { return h.ReadOnly || h.Idempotent }
+
+// Manifest is what everybody may know of a tool. ID is its identity, Name how it is presented to the model.
+type Manifest struct {
+	ID, Name, DisplayName, Description string
+	Hints                              Hints
+	// InputSchema is a JSON Schema (draft 2020-12) whose root is an object.
+	InputSchema json.RawMessage
+}
+
+// Tool is something that a model can call.
+type Tool interface {
+	Manifest() Manifest
+	// Execute runs the call. Arguments have passed the schema. It ends soon after ctx does. What it writes through
+	// call commits together with its result, or not at all.
+	Execute(ctx context.Context, call *Call, arguments json.RawMessage) Result
+}
+
+// Preparer is a Tool that normalizes arguments, or refuses the call, before the call is frozen. It may only read.
+type Preparer interface {
+	// Prepare gives the arguments that are to run, or a result that ends the call here.
+	Prepare(ctx context.Context, call *Call, arguments json.RawMessage) (json.RawMessage, *Result)
+}
+
+// Narrator is a Tool that has a line for people about a call.
+type Narrator interface {
+	// Narrate gives the line; done tells that the call has ended. An empty line means none.
+	Narrate(arguments json.RawMessage, done bool, locale string) string
+}
+
+// Call is what a tool may use, and nothing else.
+type Call struct {
+	OrgID     models.OrgID
+	SessionID models.SessionID
+	TurnID    models.TurnID
+	// CallID is the id of the call, unique in its session.
+	CallID string
+	// IdempotencyKey is the same for every attempt at this call: "{session}:{call}:{tool}".
+	IdempotencyKey string
+	// Attempt counts from 1.
+	Attempt int
+	// Locale is a BCP 47 tag; empty means English.
+	Locale string
+	// Now is the time of the engine's clock.
+	Now func() time.Time
+	// Files is the session's filesystem; nil where files are disabled.
+	Files Files
+	// SetTodos replaces the agent's plan when the call commits.
+	SetTodos func([]models.Todo)
+	// Progress shows a line to those who watch. Losing one never fails a tool.
+	Progress func(message string)
+}
+
+// File is an entry of the session's filesystem.
+type File struct {
+	Path      string
+	Directory bool
+	ReadOnly  bool
+	// Size in bytes.
+	Size int64
+	// Hash is the lowercase hex SHA-256 of the content; empty for directories.
+	Hash      string
+	UpdatedAt time.Time
+}
+
+// Files is the session's filesystem as one call sees it: what is stored, overlaid with what the call has written.
+// Paths are absolute and normalized by NormalizePath. Failures that the model can act on are *PathError.
+type Files interface {
+	// Stat gives the entry; fs.ErrNotExist inside a *PathError when there is none.
+	Stat(ctx context.Context, path string) (File, error)
+	// Read gives the entry with its content.
+	Read(ctx context.Context, path string) (File, []byte, error)
+	// List gives the entries below a directory, sorted by the bytes of their paths, at most limit (> 0) of them; only
+	// its own children unless recursive. Roots always exist and can't be written or deleted.
+	List(ctx context.Context, dir string, recursive bool, limit int) ([]File, error)
+	// Write stores content; parents are made. With expectedHash not nil the present content must have that hash
+	// (a missing file or a directory never has), also when the call commits. Content is copied.
+	Write(ctx context.Context, path string, content []byte, expectedHash *string) (File, error)
+	// Delete removes a file, or a directory: an empty one, or any with recursive.
+	Delete(ctx context.Context, path string, recursive bool) error
+}
+
+// PathError is a failed file operation in words for the model and the API's users.
+type PathError struct {
+	// Code is one of not_found, is_directory, not_directory, not_empty, readonly, invalid_path, conflict, too_large,
+	// quota_exceeded, not_text.
+	Code    string
+	Path    string
+	Message string
+	Err     error
+}
+
+func (e *PathError) Error() string { return e.Message }
+
+func (e *PathError) Unwrap() error { return e.Err }
+
+// Result is what a call brought.
+type Result struct {
+	// JSON is the result of a call that succeeded.
+	JSON json.RawMessage
+	// Whole is the result before Run cut it; nil when JSON is the whole of it. The model never sees it.
+	Whole json.RawMessage
+	// ToolError is a failure in words for the model.
+	ToolError string
+	// Internal is a failure that only the log may know; the model and the user see a generic text.
+	Internal error
+}
+
+// Success makes a result from a value that marshals to JSON. The characters <, > and & stay as they are: models read
+// source code better so, and it takes less room.
+func Success(v any) Result {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return Result{Internal: fmt.Errorf("encode the result of a tool: %w", err)}
+	}
+	return Result{JSON: bytes.TrimSuffix(b.Bytes(), []byte("\n"))}
+}
+
+// Fail makes a result that tells the model what went wrong.
+func Fail(message string) Result { return Result{ToolError: message} }
+
+// Failed reports whether the call did not succeed.
+func (r Result) Failed() bool { return r.ToolError != "" || r.Internal != nil }
+
+// Capability is a unit of what an agent can do.
+type Capability struct {
+	ID, Name, Description string
+	// Risk is LOW, MEDIUM or HIGH.
+	Risk string
+	// AlwaysOn capabilities belong to every agent.
+	AlwaysOn  bool
+	DependsOn []string
+	// Prompt is a section of the system prompt; empty for none.
+	Prompt string
+	// ConfigSchema is the JSON Schema of the settings; nil when there are none.
+	ConfigSchema json.RawMessage
+	Tools        []Tool
+}

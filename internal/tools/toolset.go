@@ -1,0 +1,213 @@
+package tools
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// Section is what a capability adds to the system prompt.
+type Section struct {
+	CapabilityID string
+	Text         string
+}
+
+// Toolset is what an agent can do: tools, prompt sections and the capabilities that they come from. It never changes
+// and is a single pointer, so it may be cached and shared. The zero Toolset offers nothing.
+type Toolset struct{ set *toolset }
+
+type toolset struct {
+	tools    []*registered
+	byName   map[string]*registered
+	sections []Section
+	refs     []models.CapabilityRef
+}
+
+// Manifests gives the tools in the order in which the model is shown them. Their schemas must not be changed.
+func (t Toolset) Manifests() []Manifest {
+	if t.set == nil {
+		return nil
+	}
+	all := make([]Manifest, len(t.set.tools))
+	for i, reg := range t.set.tools {
+		all[i] = reg.manifest
+	}
+	return all
+}
+
+// ByName finds an offered tool by the name that the model knows.
+func (t Toolset) ByName(name string) (Manifest, bool) {
+	reg := t.lookup(name)
+	if reg == nil {
+		return Manifest{}, false
+	}
+	return reg.manifest, true
+}
+
+// Sections gives the prompt sections in order.
+func (t Toolset) Sections() []Section {
+	if t.set == nil {
+		return nil
+	}
+	return slices.Clone(t.set.sections)
+}
+
+// Refs gives the capabilities that are in effect, in order: the always-on ones, then the attached ones, each after
+// those that it depends on.
+func (t Toolset) Refs() []models.CapabilityRef {
+	if t.set == nil {
+		return nil
+	}
+	return slices.Clone(t.set.refs)
+}
+
+func (t Toolset) lookup(name string) *registered {
+	if t.set == nil {
+		return nil
+	}
+	return t.set.byName[name]
+}
+
+// offered lists the names for a model that asked for something else.
+func (t Toolset) offered() string {
+	if t.set == nil || len(t.set.tools) == 0 {
+		return "No tools are offered; answer without them."
+	}
+	const most = 100
+	names := make([]string, 0, min(len(t.set.tools), most+1))
+	for i, reg := range t.set.tools {
+		if i == most {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, reg.manifest.Name)
+	}
+	return "Offered are: " + strings.Join(names, ", ") + "."
+}
+
+// Resolve gives the toolset of the capabilities that are attached, with those that are always on and those that they
+// depend on, each once. A capability that is attached twice keeps its first place and takes its last settings. An
+// unknown id and invalid settings are refused with a *fault.Error whose path begins with capabilities and the
+// reference's index.
+func (r *Registry) Resolve(refs []models.CapabilityRef) (Toolset, error) {
+	settings := make(map[string]models.CapabilityRef, len(refs))
+	for i, ref := range refs {
+		if r.byID[ref.ID] == nil {
+			return Toolset{}, r.unknown(ref.ID).At("capabilities", strconv.Itoa(i), "id")
+		}
+		if err := r.ValidateConfig(ref); err != nil {
+			f := fault.As(err)
+			return Toolset{}, f.At(append([]string{"capabilities", strconv.Itoa(i)}, f.Path...)...)
+		}
+		settings[ref.ID] = ref
+	}
+	b := builder{registry: r, settings: settings, seen: map[string]bool{}, set: &toolset{byName: map[string]*registered{}}}
+	for _, c := range r.ordered {
+		if c.AlwaysOn {
+			if err := b.include(c); err != nil {
+				return Toolset{}, err
+			}
+		}
+	}
+	for i, ref := range refs {
+		if err := b.include(r.byID[ref.ID]); err != nil {
+			f := fault.As(err)
+			return Toolset{}, f.At("capabilities", strconv.Itoa(i), "id")
+		}
+	}
+	return Toolset{set: b.set}, nil
+}
+
+// ValidateConfig checks the settings of one reference. The failure is a *fault.Error whose path begins with id or
+// config.
+func (r *Registry) ValidateConfig(ref models.CapabilityRef) error {
+	c := r.byID[ref.ID]
+	if c == nil {
+		return r.unknown(ref.ID).At("id")
+	}
+	if f := c.validate(ref.Config); f != nil {
+		return f
+	}
+	return nil
+}
+
+func (c *capability) validate(config models.JSON) *fault.Error {
+	invalid := func(path []string, what string) *fault.Error {
+		return fault.New(fault.Invalid, "The settings of capability %s are not valid: %s.", c.ID, what).
+			At(append([]string{"config"}, path...)...)
+	}
+	if len(config) == 0 || string(config) == "null" {
+		config = models.JSON("{}")
+	}
+	v, err := decodeNormalized(config)
+	if err != nil {
+		return invalid(nil, "config is not usable JSON: "+err.Error())
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return invalid(nil, "config must be an object")
+	}
+	if path, found := findNUL(object, nil); found {
+		return invalid(path, fieldName(path)+" has a NUL character in it")
+	}
+	if c.config == nil {
+		if len(object) > 0 {
+			return invalid(nil, "it has none; leave config out")
+		}
+		return nil
+	}
+	if problems := c.config.check(v); len(problems) > 0 {
+		return invalid(problems[0].Path, describe(problems))
+	}
+	return nil
+}
+
+func (r *Registry) unknown(id string) *fault.Error {
+	known := make([]string, len(r.ordered))
+	for i, c := range r.ordered {
+		known[i] = c.ID
+	}
+	return fault.New(fault.Invalid, "Capability %q is unknown. Available are: %s.",
+		Shorten(strings.ToValidUTF8(id, "\uFFFD"), 64), strings.Join(known, ", "))
+}
+
+// builder puts a toolset together.
+type builder struct {
+	registry *Registry
+	settings map[string]models.CapabilityRef
+	seen     map[string]bool
+	set      *toolset
+}
+
+func (b *builder) include(c *capability) error {
+	if b.seen[c.ID] {
+		return nil
+	}
+	b.seen[c.ID] = true
+	for _, id := range c.DependsOn {
+		if err := b.include(b.registry.byID[id]); err != nil {
+			return err
+		}
+	}
+	ref, attached := b.settings[c.ID]
+	if !attached {
+		// It came along with another one: it must do with its defaults, or be attached with settings.
+		if f := c.validate(nil); f != nil {
+			f.Message += " Attach it with settings of its own."
+			return f
+		}
+		ref.ID = c.ID
+	}
+	b.set.refs = append(b.set.refs, ref)
+	if c.Prompt != "" {
+		b.set.sections = append(b.set.sections, Section{CapabilityID: c.ID, Text: c.Prompt})
+	}
+	for _, reg := range c.tools {
+		b.set.tools = append(b.set.tools, reg)
+		b.set.byName[reg.manifest.Name] = reg
+	}
+	return nil
+}
