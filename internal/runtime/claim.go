@@ -1,0 +1,151 @@
+package runtime
+
+import (
+	"context"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/events"
+)
+
+// maxClaim is how many turns are claimed by one statement at the most.
+const maxClaim = 16
+
+// Wake tells this engine that there may be turns to claim. It never waits.
+func (e *Engine) Wake() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// announce tells all runners that there is work.
+func (e *Engine) announce() {
+	if err := e.cfg.Bus.Publish(events.WakeSubject, nil); err != nil {
+		e.cfg.Logger.Debug("a wake-up was lost", "error", err)
+	}
+	e.Wake()
+}
+
+// claimLoop fills free slots with turns whenever it hears of some, and at least once per poll interval.
+func (e *Engine) claimLoop(ctx context.Context) {
+	poll := time.NewTimer(0)
+	defer poll.Stop()
+	l := listener{e: e}
+	defer l.stop()
+	// unsure tells that turns may have been claimed without this process having heard of it.
+	unsure := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.wake:
+		case <-poll.C:
+		}
+		// One that listens is counted on by the others: it must have room. What is announced before it listens again is
+		// found by the claim that follows.
+		l.listen(len(e.slots) > 0)
+		if unsure {
+			unsure = !e.releaseUnheard(ctx)
+		}
+		for {
+			more, err := e.claimSome(ctx)
+			unsure = unsure || err != nil
+			if !more {
+				break
+			}
+		}
+		if len(e.slots) == 0 {
+			e.starved.Store(true)
+		}
+		l.listen(len(e.slots) > 0)
+		poll.Reset(e.cfg.PollInterval)
+	}
+}
+
+// listener hears wake-ups of all processes, of which each reaches one.
+type listener struct {
+	e      *Engine
+	cancel func()
+}
+
+func (l *listener) listen(on bool) {
+	switch {
+	case !on:
+		l.stop()
+	case l.cancel == nil:
+		cancel, err := l.e.cfg.Bus.QueueSubscribe(events.WakeSubject, "runners", func([]byte) { l.e.Wake() })
+		if err != nil {
+			// Nothing is lost: the loop looks by itself, and tries again to listen.
+			l.e.cfg.Logger.Warn("wake-ups can't be heard; turns are picked up by polling", "error", err)
+			return
+		}
+		l.cancel = cancel
+	}
+}
+
+func (l *listener) stop() {
+	if l.cancel != nil {
+		l.cancel()
+		l.cancel = nil
+	}
+}
+
+// claimSome claims as many turns as there are free slots. It reports whether there may be more.
+func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
+	var free []Slot
+	for len(free) < maxClaim {
+		s, ok := e.reserve()
+		if !ok {
+			break
+		}
+		free = append(free, s)
+	}
+	if len(free) == 0 {
+		e.starved.Store(true)
+		// One that was freed in between has announced nothing.
+		return len(e.slots) > 0 && !e.stopping(), nil
+	}
+	// Were the claim cut off at a shutdown, the database might still grant it, to a runner that has left.
+	asking, cancel := lingering(ctx, commitGrace)
+	turns, err := e.cfg.Queue.Claim(asking, free[0].Runner, len(free))
+	cancel()
+	if err != nil && ctx.Err() == nil {
+		e.cfg.Logger.Warn("turns can't be claimed; trying again", "error", err)
+	}
+	for i, t := range turns {
+		if ctx.Err() != nil {
+			e.giveUp(ctx, t, nil)
+			free[i].Free()
+			continue
+		}
+		free[i].Run(t, nil)
+	}
+	for _, s := range free[len(turns):] {
+		s.Free()
+	}
+	return err == nil && len(turns) == len(free), err
+}
+
+// releaseUnheard puts turns back into the queue that this runner holds and knows nothing of: their claim was committed, but
+// its answer got lost. As long as the runner lives nobody else would touch them. It reports whether that is settled.
+func (e *Engine) releaseUnheard(ctx context.Context) bool {
+	held, err := e.cfg.Queue.Held(ctx, e.runnerID())
+	if err != nil {
+		return false
+	}
+	for _, t := range held {
+		e.mu.Lock()
+		known := e.running[t.ID]
+		e.mu.Unlock()
+		// A message that is being accepted may have claimed one that does not run yet. It finds its lease gone before it has
+		// done anything, and the turn is claimed anew.
+		if known {
+			continue
+		}
+		if err := e.cfg.Queue.Release(ctx, t); err != nil {
+			return false
+		}
+		e.cfg.Logger.Warn("the answer to a claim was lost; the turn goes back into the queue", "turn", t.ID)
+	}
+	return true
+}

@@ -1,0 +1,199 @@
+package runtime
+
+import (
+	"encoding/hex"
+	"fmt"
+
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+const previewRunes = 200
+
+// writer is what the commands of a turn share. Its Apply methods are pure: they may run again on newer state.
+type writer struct {
+	org     models.OrgID
+	session models.SessionID
+	lease   commit.Lease
+	// cfg is what the step runs with that the command may begin.
+	cfg stepConfig
+	// stopping tells not to begin another step: the process is going down, and another runner goes on.
+	stopping bool
+	// blocked is why no further step can begin; nil when one can.
+	blocked *Failed
+
+	// What the command has decided, for the runner; set anew by each Apply.
+
+	// plan is nil when the turn goes on, but not with what this command knows.
+	plan Plan
+	// consumed tells that messages have joined the conversation.
+	consumed bool
+	turn     models.Turn
+	// now is what the session runs with.
+	now     basis
+	actedAt int64
+	// messageAt is the position of the model's message.
+	messageAt int64
+	// open are the calls that the act has begun with.
+	open []openCall
+}
+
+// basis is what decides what a step runs with; zero ids stand for none.
+type basis struct {
+	harness models.HarnessID
+	agent   models.AgentID
+	// session and message are the models that each asks for.
+	session, message models.ModelID
+}
+
+// stepConfig is what the steps of a turn run with.
+type stepConfig struct {
+	basis           basis
+	model           models.Model
+	maxIterations   int
+	harnessRevision int
+	agentRevision   *int
+	configHash      string
+}
+
+func (r *turnRun) writer() writer {
+	w := writer{
+		org: r.turn.OrgID, session: r.turn.SessionID, lease: commit.Lease{Turn: r.turn.ID, Epoch: r.turn.LeaseEpoch},
+		stopping: r.e.stopping(),
+	}
+	if r.step != nil {
+		eff := r.step.effective
+		w.cfg = stepConfig{
+			basis: r.step.basis, model: eff.Model.Model, maxIterations: eff.MaxIterations, harnessRevision: eff.HarnessRevision,
+			agentRevision: eff.AgentRevision, configHash: hex.EncodeToString(eff.Hash[:]),
+		}
+	}
+	return w
+}
+
+// needs tells what the command locks; ends, that it may end the turn.
+func (w *writer) needs(bytes int, ends bool) commit.Needs {
+	return commit.Needs{Org: w.org, Session: w.session, Lease: &w.lease, Ends: ends, Bytes: bytes}
+}
+
+// done keeps for the runner how the command leaves things.
+func (w *writer) done(tx *commit.Tx, t *models.Turn) {
+	w.turn = *t
+	w.now = basisOf(tx.Session, t)
+}
+
+func basisOf(s *models.Session, t *models.Turn) basis {
+	return basis{harness: s.HarnessID, agent: value(s.AgentID), session: value(s.ModelID), message: value(t.ModelID)}
+}
+
+// begin marks the turn as started, once.
+func (w *writer) begin(tx *commit.Tx) {
+	t := tx.Turn
+	if t.StartedAt != nil {
+		return
+	}
+	t.StartedAt = tx.Now.Ptr()
+	if tx.Session.Status != models.SessionActive {
+		tx.Session.Status = models.SessionActive
+		tx.Emit(&t.ID, events.SessionActivated{})
+	}
+	tx.Emit(&t.ID, events.TurnStarted{InputMessageID: t.InputMessageID})
+}
+
+// follow does what the planner decides after an outcome. It is the last thing that a command does.
+func (w *writer) follow(tx *commit.Tx, o Outcome) error {
+	t := tx.Turn
+	t.Takeovers = 0
+	w.consumed = false
+	w.plan = Next(State{Iteration: t.Iteration, MaxIterations: w.cfg.maxIterations}, o, Facts{InboxEmpty: tx.InboxEmpty(), Blocked: w.blocked})
+	var err error
+	switch p := w.plan.(type) {
+	case Reason:
+		if w.stopping || w.cfg.basis != basisOf(tx.Session, t) {
+			// Another runner goes on, or this one after it has looked what the session runs with now.
+			w.plan = nil
+			t.Phase = models.PhaseAct
+			break
+		}
+		w.startReason(tx, p.Iteration)
+	case End:
+		if p.Status == models.TurnFailed {
+			w.explain(tx, p)
+		}
+		err = w.end(tx, p)
+	}
+	w.done(tx, t)
+	return err
+}
+
+// startReason begins a reason step: the waiting messages join the conversation, and the message that will be written gets its id.
+func (w *writer) startReason(tx *commit.Tx, iteration int) {
+	t := tx.Turn
+	w.consumed = !tx.InboxEmpty()
+	tx.ConsumeInbox()
+	t.Phase, t.Iteration = models.PhaseReason, iteration
+	t.HarnessRevision, t.AgentRevision = &w.cfg.harnessRevision, w.cfg.agentRevision
+	t.ModelCalls++
+	output := models.NewID[models.MessageEntity]()
+	t.OutputMessageID = &output
+	tx.Emit(&t.ID, events.ReasonStarted{Iteration: iteration})
+	tx.Emit(&t.ID, events.OutputStarted{MessageID: output, Model: w.cfg.model.Name, Iteration: iteration})
+	tx.AddEffect(models.Effect{
+		ScopeID: t.ID, ReplayKey: reasonKey(iteration), Kind: models.EffectModel, State: models.EffectRunning,
+		InputHash: modelInputHash(w.cfg, t.ConsumedThrough), Request: encodeJSON(map[string]any{"model": w.cfg.model.Name}),
+		Epoch: w.lease.Epoch, Attempt: 1, StartedAt: tx.Now.Ptr(),
+	})
+}
+
+func reasonKey(iteration int) string { return fmt.Sprintf("reason/%d", iteration) }
+
+// explain tells the user in a message of the agent why the turn fails before its next step, which begins and fails with it.
+func (w *writer) explain(tx *commit.Tx, p End) {
+	t := tx.Turn
+	iteration, output := t.Iteration+1, models.NewID[models.MessageEntity]()
+	tx.Emit(&t.ID, events.ReasonStarted{Iteration: iteration})
+	tx.Emit(&t.ID, events.OutputStarted{MessageID: output, Model: w.cfg.model.Name, Iteration: iteration})
+	addMessage(tx, models.Message{
+		ID: output, TurnID: t.ID, Role: models.MessageAgent, Content: []models.Part{}, Error: p.Failure, CreatedAt: tx.Now,
+	}, nil)
+	t.FinalMessageID = &output
+	tx.Emit(&t.ID, events.ReasonCompleted{Iteration: iteration})
+}
+
+// end ends the turn and moves the session's line on.
+func (w *writer) end(tx *commit.Tx, p End) error {
+	t := tx.Turn
+	if p.Failure != nil {
+		t.Error = p.Failure
+	}
+	switch p.Status {
+	case models.TurnFailed:
+		return tx.EndTurn(p.Status, p.Stop, events.TurnFailed{StopReason: p.Stop, Error: *p.Failure})
+	case models.TurnSealed:
+		return tx.EndTurn(p.Status, p.Stop, events.TurnSealed{StopReason: p.Stop, Error: *p.Failure})
+	}
+	done := events.TurnCompleted{
+		StopReason: p.Stop, Iterations: t.Iteration, ToolCalls: t.ToolCalls, ModelCalls: t.ModelCalls,
+		FinalMessageID: t.FinalMessageID, Usage: t.Usage, DurationMs: max(int64(tx.Now-*t.StartedAt), 0),
+	}
+	if t.AnswerPreview != nil {
+		done.AnswerPreview = *t.AnswerPreview
+	}
+	if t.FirstTokenAt != nil {
+		ms := max(int64(*t.FirstTokenAt-*t.StartedAt), 0)
+		done.TimeToFirstTokenMs = &ms
+	}
+	return tx.EndTurn(p.Status, p.Stop, done)
+}
+
+// addMessage adds a message of the agent at the sequence of the event that carries it, and at the same position of the
+// conversation.
+func addMessage(tx *commit.Tx, m models.Message, usage *models.Usage) int64 {
+	m.Sequence = tx.Emit(&m.TurnID, events.OutputCompleted{
+		Message: events.Message{ID: m.ID, Role: m.Role, Content: m.Content, CreatedAt: m.CreatedAt, Error: m.Error}, Usage: usage,
+	})
+	m.Position = &m.Sequence
+	tx.AddMessage(m)
+	return m.Sequence
+}

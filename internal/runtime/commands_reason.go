@@ -1,0 +1,204 @@
+package runtime
+
+import (
+	"strings"
+
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/tools"
+)
+
+// call is a tool call of the present step.
+type call struct {
+	id      string
+	ordinal int
+	frozen  tools.Frozen
+	// refused is the result of a call that ended before it could run.
+	refused *tools.Result
+	// started and ended are the lines for people.
+	started, ended string
+}
+
+// finishReason ends a reason step.
+type finishReason struct {
+	writer
+	output   models.MessageID
+	response llm.Response
+	usage    models.Usage
+	calls    []call
+	asked    generation
+	// checkpointed tells that the stream has left a checkpoint.
+	checkpointed bool
+}
+
+// generation is one call of a model, as it is recorded.
+type generation struct {
+	model models.Model
+	at    models.Millis
+	// durationMs is that of the whole call, firstTokenMs until its first piece; nil when there was none.
+	durationMs   int64
+	firstTokenMs *int64
+	// through is the position of the newest message that the model was shown, hash names all that it was shown.
+	through int64
+	hash    string
+}
+
+func (c *finishReason) Needs() commit.Needs {
+	n := 4096
+	for _, p := range c.response.Parts {
+		n += 3 * (len(p.Text) + len(p.Arguments))
+	}
+	return c.needs(n, true)
+}
+
+func (c *finishReason) Apply(tx *commit.Tx) error {
+	t := tx.Turn
+	t.Usage, tx.Session.Usage = t.Usage.Add(c.usage), tx.Session.Usage.Add(c.usage)
+	if t.FirstTokenAt == nil && c.asked.firstTokenMs != nil {
+		t.FirstTokenAt = (c.asked.at + models.Millis(*c.asked.firstTokenMs)).Ptr()
+	}
+	content := c.content()
+	if thinking := joined(content, models.PartThinking); thinking != "" {
+		tx.Emit(&t.ID, events.ThinkingCompleted{MessageID: c.output, Text: thinking})
+	}
+	c.messageAt = addMessage(tx, models.Message{
+		ID: c.output, TurnID: t.ID, Role: models.MessageAgent, Content: content, CreatedAt: tx.Now,
+	}, &c.usage)
+	t.OutputMessageID, t.FinalMessageID = nil, &c.output
+	if text := preview(joined(content, models.PartText)); text != "" {
+		t.AnswerPreview = &text
+	}
+	tx.Emit(&t.ID, events.GenerationRecorded{
+		MessageID: c.output, Model: c.asked.model.Name, ModelID: c.asked.model.ID, Usage: c.usage, DurationMs: c.asked.durationMs,
+		TimeToFirstTokenMs: c.asked.firstTokenMs, FinishReason: string(c.response.FinishReason),
+		PromptThrough: c.asked.through, PromptHash: c.asked.hash,
+	})
+	tx.Emit(&t.ID, events.ReasonCompleted{Iteration: t.Iteration, Success: true})
+	tx.SaveEffect(models.Effect{
+		ScopeID: t.ID, ReplayKey: reasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.lease.Epoch, Attempt: t.ModelCalls,
+		StartedAt: c.asked.at.Ptr(), SettledAt: tx.Now.Ptr(),
+		Outcome: encodeJSON(map[string]any{"finishReason": c.response.FinishReason, "usage": c.usage}),
+	})
+	if c.checkpointed {
+		tx.DropCheckpoint()
+	}
+	err := c.follow(tx, Reasoned{Calls: len(c.calls), Stop: stopReason(c.response.FinishReason), CutOff: cutOff(c.response.FinishReason)})
+	if _, act := c.plan.(Act); act && err == nil {
+		return c.startAct(tx)
+	}
+	return err
+}
+
+// content is what the conversation keeps. Calls that will never run are not part of it: they would have no results.
+func (c *finishReason) content() []models.Part {
+	if c.blocked != nil {
+		return withoutCalls(c.response.Parts)
+	}
+	return c.response.Parts
+}
+
+// cutOff tells that a model was stopped in the middle of what it wanted to say.
+func cutOff(f llm.FinishReason) bool { return f == llm.FinishLength || f == llm.FinishRefusal }
+
+// startAct journals every call and starts the first wave: all that may run side by side, and of each class the first.
+func (c *finishReason) startAct(tx *commit.Tx) error {
+	t := tx.Turn
+	t.Phase, t.PendingCalls = models.PhaseAct, 0
+	t.ToolCalls += len(c.calls)
+	c.open = nil
+	ids := make([]string, len(c.calls))
+	for i, call := range c.calls {
+		ids[i] = call.id
+	}
+	c.actedAt = tx.Emit(&t.ID, events.ActStarted{Iteration: t.Iteration, ToolCallIDs: ids})
+	wave := firstWave(c.calls)
+	for i, call := range c.calls {
+		o := openCall{
+			effect: models.Effect{
+				ScopeID: t.ID, ReplayKey: callKey(call.id), Kind: models.EffectTool, State: models.EffectClaimed,
+				InputHash: call.frozen.InputHash(), Epoch: c.lease.Epoch, Attempt: 1, Ordinal: call.ordinal,
+			},
+			call: journaledCall{
+				CallID: call.id, Iteration: t.Iteration, Position: c.actedAt, Frozen: call.frozen, Started: call.started, Ended: call.ended,
+			},
+		}
+		o.effect.Request = encodeJSON(o.call)
+		switch {
+		case call.refused != nil:
+			o.start(tx)
+			o.end(tx, *call.refused, 0)
+		default:
+			t.PendingCalls++
+			// A process that goes down begins nothing: another runner starts the calls.
+			if wave[i] && !c.stopping {
+				o.start(tx)
+			}
+			c.open = append(c.open, o)
+		}
+		tx.AddEffect(o.effect)
+	}
+	if t.PendingCalls == 0 {
+		tx.Emit(&t.ID, events.ActCompleted{Iteration: t.Iteration})
+		return c.follow(tx, Acted{})
+	}
+	if c.stopping {
+		c.plan = nil
+	}
+	c.done(tx, t)
+	return nil
+}
+
+// maxRunning is how many calls of a step run at once.
+const maxRunning = 16
+
+// firstWave tells which calls start at once: those without a class, and the first of each class, as far as there is room.
+func firstWave(calls []call) []bool {
+	wave := make([]bool, len(calls))
+	seen := map[string]bool{}
+	running := 0
+	for i, c := range calls {
+		class := c.frozen.Hints.ConcurrencyClass
+		if c.refused != nil || running == maxRunning || (class != "" && seen[class]) {
+			continue
+		}
+		seen[class] = true
+		wave[i] = true
+		running++
+	}
+	return wave
+}
+
+func stopReason(f llm.FinishReason) models.StopReason {
+	switch f {
+	case llm.FinishLength:
+		return models.StopMaxTokens
+	case llm.FinishRefusal:
+		return models.StopRefusal
+	case llm.FinishStop, llm.FinishToolCalls:
+	}
+	return models.StopEndTurn
+}
+
+func joined(parts []models.Part, kind models.PartType) string {
+	var b strings.Builder
+	for _, p := range parts {
+		if p.Type == kind {
+			b.WriteString(p.Text)
+		}
+	}
+	return b.String()
+}
+
+func preview(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	n := 0
+	for i := range s {
+		if n == previewRunes {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
+}

@@ -1,0 +1,113 @@
+package runtime
+
+import (
+	"fmt"
+
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// beginTurn is the first step's start.
+type beginTurn struct{ writer }
+
+func (c *beginTurn) Needs() commit.Needs { return c.needs(1024, false) }
+
+func (c *beginTurn) Apply(tx *commit.Tx) error {
+	c.begin(tx)
+	return c.follow(tx, Begun{})
+}
+
+// resumeTurn goes on between two steps: where a runner that went down in good order has left the turn.
+type resumeTurn struct{ writer }
+
+func (c *resumeTurn) Needs() commit.Needs { return c.needs(1024, true) }
+
+func (c *resumeTurn) Apply(tx *commit.Tx) error {
+	if tx.Turn.Iteration == 0 {
+		return c.follow(tx, Begun{})
+	}
+	return c.follow(tx, Acted{})
+}
+
+// recoverReason takes a reason step over from a runner that has died: the model is asked again, under the same message id.
+type recoverReason struct{ writer }
+
+func (c *recoverReason) Needs() commit.Needs { return c.needs(512, false) }
+
+func (c *recoverReason) Apply(tx *commit.Tx) error {
+	t := tx.Turn
+	t.ModelCalls++
+	tx.Emit(&t.ID, events.ReasonRecovered{Iteration: t.Iteration, Policy: "RESTART", Recoveries: t.Recoveries})
+	tx.SaveEffect(models.Effect{
+		ScopeID: t.ID, ReplayKey: reasonKey(t.Iteration), State: models.EffectRunning, Epoch: c.lease.Epoch, Attempt: t.ModelCalls,
+		StartedAt: tx.Now.Ptr(),
+	})
+	// Taking over is no progress: Takeovers stays as it is.
+	c.done(tx, t)
+	c.plan = Reason{Iteration: t.Iteration}
+	return nil
+}
+
+// failTurn ends a turn whose step can't be done, or that is stuck. What is open is closed.
+type failTurn struct {
+	writer
+	why Outcome
+	// partial is what the model had said until then.
+	partial []models.Part
+	// open are the calls without a result.
+	open  []openCall
+	usage models.Usage
+	// askedAt is when the model was asked; nil when another runner did.
+	askedAt *models.Millis
+}
+
+func (c *failTurn) Needs() commit.Needs { return c.needs(4096, true) }
+
+func (c *failTurn) Apply(tx *commit.Tx) error {
+	t := tx.Turn
+	c.begin(tx)
+	p, ok := Next(State{Iteration: t.Iteration}, c.why, Facts{}).(End)
+	if !ok {
+		return fmt.Errorf("%T does not end a turn", c.why)
+	}
+	t.Usage, tx.Session.Usage = t.Usage.Add(c.usage), tx.Session.Usage.Add(c.usage)
+	if t.Iteration == 0 {
+		// This is the answer to what the turn was to begin with. Were it left in the inbox, it would be the input of another
+		// turn, which would fail for the same reason, and so on.
+		tx.ConsumeInbox()
+	}
+	if t.Phase == models.PhaseReason {
+		c.failReason(tx, p)
+	} else {
+		for _, o := range c.open {
+			o.settle(tx, interruptedResult(o.effect.State), 0)
+		}
+		if t.PendingCalls > 0 {
+			tx.Emit(&t.ID, events.ActCompleted{Iteration: t.Iteration})
+		}
+		c.explain(tx, p)
+	}
+	c.plan = p
+	err := c.end(tx, p)
+	c.done(tx, t)
+	return err
+}
+
+// failReason ends the reason step that is open, with the failure on its message.
+func (c *failTurn) failReason(tx *commit.Tx, p End) {
+	t := tx.Turn
+	output := *t.OutputMessageID
+	m := models.Message{ID: output, TurnID: t.ID, Role: models.MessageAgent, Content: c.partial, Error: p.Failure, CreatedAt: tx.Now}
+	if m.Content == nil {
+		m.Content = []models.Part{}
+	}
+	addMessage(tx, m, nil)
+	t.FinalMessageID = &output
+	tx.Emit(&t.ID, events.ReasonCompleted{Iteration: t.Iteration})
+	tx.SaveEffect(models.Effect{
+		ScopeID: t.ID, ReplayKey: reasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.lease.Epoch,
+		Attempt: t.ModelCalls, StartedAt: c.askedAt, SettledAt: tx.Now.Ptr(), Outcome: encodeJSON(p.Failure),
+	})
+	tx.DropCheckpoint()
+}

@@ -1,0 +1,159 @@
+package runtime
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// conversation is what the model is shown of a session, oldest first. Positions only grow, so that it is read on from where it
+// was left, and never again from the start.
+type conversation struct {
+	list  []shown
+	bytes int
+	// limit is how many bytes were looked for.
+	limit int
+	// cut tells that older messages were forgotten, or never read.
+	cut bool
+	// stale tells that it is from an earlier turn, so that there is something to read in any case.
+	stale bool
+}
+
+// shown is a message with its place.
+type shown struct {
+	position int64
+	ordinal  int
+	llm.Message
+	bytes int
+}
+
+// maxConversation bounds what is kept of one session: what the largest context windows hold.
+const maxConversation = 4 << 20
+
+// readConversation brings the conversation up to date. Without news, and with something known, nothing is read.
+func (r *turnRun) readConversation(ctx context.Context, news bool) error {
+	c := r.conversation
+	limit := min(contextBytes(r.step.effective), maxConversation)
+	if limit > c.limit && c.cut {
+		// The model of this step sees farther than the one before.
+		*c = conversation{}
+	}
+	c.limit = limit
+	if len(c.list) > 0 && !news && !c.stale {
+		return nil
+	}
+	return r.persist(ctx, "read the conversation", func() error {
+		messages, more, err := r.e.readMessages(ctx, r.turn.OrgID, r.turn.SessionID, c.through(), limit)
+		if err != nil {
+			return err
+		}
+		for _, m := range messages {
+			c.add(*m.Position, m.Ordinal, m.Role, m.Content)
+		}
+		c.cut = c.cut || more
+		c.stale = false
+		return nil
+	})
+}
+
+// through is the position that the conversation is known through.
+func (c *conversation) through() int64 {
+	if len(c.list) == 0 {
+		return 0
+	}
+	return c.list[len(c.list)-1].position
+}
+
+// add puts a message in its place: results of one act have one position, and come in the order of their calls. Messages that
+// joined together have one place, and keep the order in which they came.
+func (c *conversation) add(position int64, ordinal int, role models.MessageRole, parts []models.Part) {
+	m := shown{position: position, ordinal: ordinal, Message: llm.Message{Role: role, Parts: parts}, bytes: partBytes(parts)}
+	at := func(s shown) int { return cmp.Or(cmp.Compare(s.position, position), cmp.Compare(s.ordinal, ordinal)) }
+	i, found := slices.BinarySearchFunc(c.list, m, func(s, _ shown) int { return at(s) })
+	if found && role != models.MessageUser {
+		return
+	}
+	for i < len(c.list) && at(c.list[i]) == 0 {
+		i++
+	}
+	c.list = slices.Insert(c.list, i, m)
+	c.bytes += m.bytes
+	c.forget()
+}
+
+// forget drops older messages when there are more than may be kept.
+func (c *conversation) forget() {
+	if c.bytes <= maxConversation {
+		return
+	}
+	c.list, c.cut = slices.Clone(c.window(maxConversation)), true
+	c.bytes = 0
+	for _, m := range c.list {
+		c.bytes += m.bytes
+	}
+}
+
+// window gives the newest messages that fit into a limit. They begin with one of the user, and no result comes without its call.
+// When the present turn alone is too large, its middle is left out: what was asked stays, with as many of the newest steps
+// as fit, and at least one. The provider has the last word on what is too much.
+func (c *conversation) window(limit int) []shown {
+	// The oldest messages of user and agent that fit, and the newest ones whether or not they do.
+	user, agent, newestUser, newestAgent := -1, -1, -1, -1
+	n := 0
+	for i, m := range slices.Backward(c.list) {
+		n += m.bytes
+		switch m.Role {
+		case models.MessageUser:
+			newestUser = max(newestUser, i)
+			if n <= limit {
+				user = i
+			}
+		case models.MessageAgent:
+			newestAgent = max(newestAgent, i)
+			if n <= limit {
+				agent = i
+			}
+		case models.MessageTool:
+		}
+		if n > limit && newestUser >= 0 {
+			break
+		}
+	}
+	if agent < 0 {
+		agent = newestAgent
+	}
+	switch {
+	case user >= 0:
+		return c.list[user:]
+	case newestUser >= 0 && newestUser < agent:
+		return append(slices.Clone(c.list[newestUser:newestUser+1]), c.list[agent:]...)
+	case newestUser >= 0:
+		return c.list[newestUser:]
+	case agent >= 0:
+		return c.list[agent:]
+	}
+	return nil
+}
+
+func partBytes(parts []models.Part) int {
+	n := 16
+	for _, p := range parts {
+		n += len(p.Text) + len(p.Arguments) + len(p.Result) + len(p.Error) + len(p.Metadata) + 32
+	}
+	return n
+}
+
+// messages gives what the model is shown within a limit of bytes.
+func (c *conversation) messages(limit int) []llm.Message {
+	window := c.window(limit)
+	out := make([]llm.Message, 0, len(window))
+	for _, m := range window {
+		if len(m.Parts) > 0 {
+			out = append(out, m.Message)
+		}
+	}
+	return out
+}

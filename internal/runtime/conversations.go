@@ -1,0 +1,71 @@
+package runtime
+
+import (
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+const (
+	// maxCachedBytes bounds what all remembered conversations take together.
+	maxCachedBytes = 64 << 20
+	// maxCachedConversations bounds how many there are.
+	maxCachedConversations = 10_000
+)
+
+// conversations remembers what was read of sessions, so that a turn of a long session reads only what is new. It may forget
+// anything: what it holds is what the database holds up to a position, and positions only grow.
+type conversations struct {
+	mu    sync.Mutex
+	list  *simplelru.LRU[sessionKey, *conversation]
+	bytes int
+}
+
+type sessionKey struct {
+	org     models.OrgID
+	session models.SessionID
+}
+
+func newConversations() *conversations {
+	c := &conversations{}
+	list, err := simplelru.NewLRU(maxCachedConversations, func(_ sessionKey, v *conversation) { c.bytes -= v.bytes })
+	if err != nil {
+		panic(err) // only for a size below one
+	}
+	c.list = list
+	return c
+}
+
+// take gives what is remembered of the session of a turn, for that turn alone; an empty conversation when nothing is.
+func (c *conversations) take(t models.Turn) *conversation {
+	k := sessionKey{t.OrgID, t.SessionID}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found, ok := c.list.Get(k)
+	if !ok {
+		return &conversation{}
+	}
+	c.list.Remove(k)
+	// Other runners may have gone on with the session meanwhile.
+	found.stale = true
+	return found
+}
+
+// put remembers a conversation after its turn has ended in good order.
+func (c *conversations) put(t models.Turn, v *conversation) {
+	if len(v.list) == 0 {
+		return
+	}
+	k := sessionKey{t.OrgID, t.SessionID}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	// Only what is removed is counted off, not what is replaced: the session's next turn may have been faster.
+	c.list.Remove(k)
+	c.bytes += v.bytes
+	c.list.Add(k, v)
+	for c.bytes > maxCachedBytes {
+		c.list.RemoveOldest()
+	}
+}

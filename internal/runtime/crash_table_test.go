@@ -1,0 +1,196 @@
+package runtime
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// The crash matrix is data: every named point of a turn, times everything that can happen to the process there. The turn
+// asks the model, calls a tool that must run at most once, then one that may be repeated, and asks the model again:
+//
+//	send | begin | model 1 | reason | first tool | settle 1 | second tool | settle 2 | model 2 | finish
+
+// what happens to the process.
+type mishap string
+
+const (
+	// kill: the process is gone; another one takes over. It is really frozen, and comes back after the other has finished.
+	kill mishap = "kill"
+	// stall: it stands still for a while, and nobody notices.
+	stall mishap = "stall"
+	// failure: what was tried fails. After a commit it is the reply that gets lost.
+	failure mishap = "failure"
+	// shutdown: it is told to go down, and another one goes on.
+	shutdown mishap = "shutdown"
+)
+
+// stages of the turn, in order.
+const (
+	stageSend = iota
+	stageBegin
+	stageModel1
+	stageReason
+	stageTool1
+	stageSettle1
+	stageTool2
+	stageSettle2
+	stageModel2
+	stageFinish
+)
+
+// commitsOf are the stages that are commits, in order, with their names.
+var commitsOf = []struct {
+	stage int
+	name  string
+}{
+	{stageSend, "send"}, {stageBegin, "begin"}, {stageReason, "reason"}, {stageSettle1, "settle 1"}, {stageSettle2, "settle 2"},
+	{stageFinish, "finish"},
+}
+
+// The points within a stage. Those of a commit are the committer's.
+var (
+	commitPoints = []string{"begin", "loaded", "written", "committed"}
+	modelPoints  = []string{"asked", "streaming", "checkpointed", "answered"}
+	toolPoints   = []string{"called", "worked"}
+)
+
+// crash is a row of the matrix.
+type crash struct {
+	name   string
+	stage  int
+	point  string
+	mishap mishap
+	// after tells that the stage was committed when it happened.
+	after bool
+	// commit counts the commits before that of the stage.
+	commit int
+}
+
+func crashes() []crash {
+	var rows []crash
+	add := func(stage, commit int, name, point string, mishaps ...mishap) {
+		for _, m := range mishaps {
+			rows = append(rows, crash{
+				name: fmt.Sprintf("%s, %s: %s", name, point, m), stage: stage, point: point, mishap: m, after: point == "committed", commit: commit,
+			})
+		}
+	}
+	for i, c := range commitsOf {
+		for _, p := range commitPoints {
+			add(c.stage, i, c.name, p, kill, stall, failure)
+		}
+	}
+	for i, stage := range []int{stageModel1, stageModel2} {
+		for _, p := range modelPoints {
+			add(stage, 0, fmt.Sprintf("model %d", i+1), p, kill, stall, failure, shutdown)
+		}
+	}
+	for i, stage := range []int{stageTool1, stageTool2} {
+		for _, p := range toolPoints {
+			add(stage, 0, fmt.Sprintf("tool %d", i+1), p, kill, stall, failure, shutdown)
+		}
+	}
+	return rows
+}
+
+// outcome is what must have come of a row.
+type outcome struct {
+	// sends tells that the first send was never acknowledged nor done: only the second one counts.
+	lost bool
+	// recovered is how often a model call was taken over.
+	recovered int
+	// interrupted tells that nobody knows what became of the first tool.
+	interrupted bool
+	// runs1 and runs2 are how often the tools ran.
+	runs1, runs2 int
+	// failed tells that the turn could not go on.
+	failed bool
+	// toolFailed are the tools that failed by themselves.
+	toolFailed []int
+}
+
+// outcome tells what must come of a row. It knows nothing of how the engine does it: only what was committed when it happened.
+func (c crash) outcome() outcome {
+	o := outcome{runs1: 1, runs2: 1}
+	switch c.mishap {
+	case failure:
+		switch c.stage {
+		case stageModel1:
+			return outcome{failed: true}
+		case stageModel2:
+			o.failed = true
+		case stageTool1:
+			o.toolFailed = []int{0}
+		case stageTool2:
+			o.toolFailed = []int{1}
+		}
+		return o
+	case stall, shutdown:
+		return o
+	case kill:
+	}
+	// reached is the first stage that is not done.
+	reached := c.stage
+	if c.after {
+		reached++
+	}
+	switch reached {
+	case stageSend:
+		o.lost = true
+	case stageModel1, stageReason, stageModel2, stageFinish:
+		o.recovered = 1
+	case stageTool1:
+		// The call was marked as running before it ran: to others it looks the same.
+		o.interrupted, o.runs1 = true, 0
+		if !c.after && c.stage == stageTool1 {
+			o.runs1 = 1
+		}
+	case stageSettle1:
+		o.interrupted = true
+	case stageTool2:
+		if c.stage == stageTool2 {
+			o.runs2 = 2
+		}
+	case stageSettle2:
+		o.runs2 = 2
+	}
+	return o
+}
+
+func TestTheCrashMatrixIsWhole(t *testing.T) {
+	rows := crashes()
+	if databases := 2; len(rows)*databases < 160 {
+		t.Errorf("the matrix has %d rows on each of %d databases, want 160 in all", len(rows), databases)
+	}
+	var names []string
+	for _, r := range rows {
+		names = append(names, r.name)
+	}
+	slices.Sort(names)
+	if len(slices.Compact(names)) != len(rows) {
+		t.Error("two rows of the matrix have the same name")
+	}
+	seen := map[int]map[string]map[mishap]bool{}
+	for _, r := range rows {
+		if seen[r.stage] == nil {
+			seen[r.stage] = map[string]map[mishap]bool{}
+		}
+		if seen[r.stage][r.point] == nil {
+			seen[r.stage][r.point] = map[mishap]bool{}
+		}
+		seen[r.stage][r.point][r.mishap] = true
+	}
+	for stage := stageSend; stage <= stageFinish; stage++ {
+		if len(seen[stage]) == 0 {
+			t.Errorf("nothing happens at stage %d", stage)
+		}
+		for point, mishaps := range seen[stage] {
+			for _, m := range []mishap{kill, stall, failure} {
+				if !mishaps[m] {
+					t.Errorf("no %s at %s of stage %d", m, point, stage)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,289 @@
+// Package runtime is the turn engine: it claims turns, asks models, runs tools, and goes on where a process that died had
+// stopped.
+//
+// Follow one turn in this order: engine.go (slots, start and stop), claim.go (how turns come here), liveness.go (who is
+// alive), turn.go (the loop of a turn, and what becomes of it when it can't go on), plan.go (what comes next), reason.go
+// and act.go (the two kinds of steps), commands*.go (what each step commits), journal.go (what becomes of calls after a
+// crash).
+package runtime
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/crossorg"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/tools"
+)
+
+// Config is what an Engine needs. Fields without a default are required.
+type Config struct {
+	DB        *store.DB
+	Committer *commit.Committer
+	Queue     *crossorg.Queue
+	Hub       *events.Hub
+	Bus       events.Bus
+	Catalog   *catalog.Service
+	Registry  *tools.Registry
+	Drivers   map[models.ProviderKind]llm.Driver
+	Workspace *sessions.Workspace
+	Clock     clock.Clock
+	Logger    *slog.Logger
+	// Exclusive tells that no other process can run turns: the database is a file that this one has locked.
+	Exclusive bool
+	// Slots is how many turns run at once. Defaults to 64.
+	Slots int
+	// Lease is how long a runner may be silent before others take its turns over. Defaults to 6 s.
+	Lease time.Duration
+	// Heartbeat is how often a runner says that it is alive. Defaults to 2 s.
+	Heartbeat time.Duration
+	// ShutdownGrace is how long Stop lets running steps finish. Defaults to 20 s.
+	ShutdownGrace time.Duration
+	// PollInterval is how often a runner that hears nothing looks for turns. Defaults to 1 s.
+	PollInterval time.Duration
+}
+
+// Engine runs turns in this process, from Start to Stop, once.
+type Engine struct {
+	cfg Config
+	// slots has a token for each turn that may yet run.
+	slots         chan struct{}
+	wake          chan struct{}
+	conversations *conversations
+	// starved tells that turns may wait for a slot: the next one that is free is announced.
+	starved atomic.Bool
+
+	mu    sync.Mutex
+	id    models.RunnerID
+	state lifeState
+	// stopClaims ends the claims, stopLive the heartbeat: a runner that goes down lives until its last turn is given back.
+	stopClaims, stopLive context.CancelFunc
+	// cancelTurns cuts all running steps short.
+	cancelTurns context.CancelCauseFunc
+	turnsCtx    context.Context // of all turns of this engine, made by Start
+	// running are the turns at work here. The queue's idea may differ when the answer to a claim got lost.
+	running map[models.TurnID]bool
+	turns   sync.WaitGroup
+	loops   sync.WaitGroup
+	stopped chan struct{}
+}
+
+type lifeState int
+
+const (
+	lifeNew lifeState = iota
+	lifeRunning
+	lifeEnding
+)
+
+// errShutdown cuts steps short that don't end within the grace.
+var errShutdown = errors.New("the server is shutting down")
+
+// errDeclaredDead cuts steps short when others have taken this runner for dead.
+var errDeclaredDead = errors.New("this runner was declared dead by another one")
+
+// New makes an Engine that does nothing until Start.
+func New(cfg Config) *Engine {
+	if cfg.Slots == 0 {
+		cfg.Slots = 64
+	}
+	if cfg.Lease == 0 {
+		cfg.Lease = 6 * time.Second
+	}
+	if cfg.Heartbeat == 0 {
+		cfg.Heartbeat = 2 * time.Second
+	}
+	if cfg.ShutdownGrace == 0 {
+		cfg.ShutdownGrace = 20 * time.Second
+	}
+	if cfg.PollInterval == 0 {
+		cfg.PollInterval = time.Second
+	}
+	e := &Engine{
+		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
+		running: map[models.TurnID]bool{}, stopped: make(chan struct{}), conversations: newConversations(),
+	}
+	for range cfg.Slots {
+		e.slots <- struct{}{}
+	}
+	return e
+}
+
+// Start registers the runner, takes over what dead ones have left and begins to claim turns. It may be called more than
+// once, and again after it failed, but not after Stop.
+func (e *Engine) Start(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch e.state {
+	case lifeRunning:
+		return nil
+	case lifeEnding:
+		return errors.New("an engine that was stopped can't be started again: make another one")
+	case lifeNew:
+	}
+	if e.cfg.Exclusive {
+		// Having the file's lock proves every earlier runner dead.
+		if err := e.cfg.Queue.ReleaseAll(ctx, clock.Millis(e.cfg.Clock)); err != nil {
+			return err
+		}
+	}
+	if err := e.register(ctx, e.id); err != nil {
+		return err
+	}
+	e.turnsCtx, e.cancelTurns = context.WithCancelCause(context.Background())
+	claims, stopClaims := context.WithCancel(context.Background())
+	live, stopLive := context.WithCancel(context.Background())
+	e.stopClaims, e.stopLive, e.state = stopClaims, stopLive, lifeRunning
+	e.loops.Go(func() { e.claimLoop(claims) })
+	if !e.cfg.Exclusive {
+		e.loops.Go(func() { e.liveLoop(live) })
+	}
+	return nil
+}
+
+// Stop claims no more, lets running steps finish within the grace – or as long as ctx lasts –, gives the turns back and takes
+// the runner off the list. It may be called more than once: all calls return when it is done.
+func (e *Engine) Stop(ctx context.Context) error {
+	e.mu.Lock()
+	switch e.state {
+	case lifeNew:
+		e.mu.Unlock()
+		return nil
+	case lifeEnding:
+		e.mu.Unlock()
+		<-e.stopped
+		return nil
+	case lifeRunning:
+	}
+	e.state = lifeEnding
+	e.mu.Unlock()
+	defer close(e.stopped)
+
+	e.stopClaims()
+	idle := make(chan struct{})
+	go func() {
+		e.turns.Wait()
+		close(idle)
+	}()
+	grace := time.NewTimer(e.cfg.ShutdownGrace)
+	defer grace.Stop()
+	select {
+	case <-idle:
+	case <-grace.C:
+	case <-ctx.Done():
+	}
+	e.mu.Lock()
+	cancel := e.cancelTurns
+	e.mu.Unlock()
+	cancel(errShutdown)
+	<-idle
+	e.stopLive()
+	e.loops.Wait()
+	return e.cfg.Queue.Remove(context.WithoutCancel(ctx), e.runnerID(), clock.Millis(e.cfg.Clock))
+}
+
+func (e *Engine) stopping() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.state == lifeEnding
+}
+
+func (e *Engine) runnerID() models.RunnerID {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.id
+}
+
+func (e *Engine) register(ctx context.Context, id models.RunnerID) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return e.cfg.Queue.Register(ctx, models.Runner{ID: id, Host: host, StartedAt: clock.Millis(e.cfg.Clock)})
+}
+
+// Slot is the right to run one turn, taken before the turn is claimed.
+type Slot struct {
+	e *Engine
+	// Runner is who claims.
+	Runner models.RunnerID
+}
+
+// RunnerID gives who claims.
+func (s Slot) RunnerID() models.RunnerID { return s.Runner }
+
+var _ sessions.Dispatcher = (*Engine)(nil)
+
+// Reserve takes a slot when one is free, so that a turn can be claimed in the transaction that makes it ready. The slot must be
+// used by Run or given back by Free.
+func (e *Engine) Reserve() (sessions.Slot, bool) {
+	s, ok := e.reserve()
+	return s, ok
+}
+
+func (e *Engine) reserve() (Slot, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state != lifeRunning {
+		return Slot{}, false
+	}
+	select {
+	case <-e.slots:
+		e.turns.Add(1)
+		return Slot{e: e, Runner: e.id}, true
+	default:
+		return Slot{}, false
+	}
+}
+
+// Free gives the slot back.
+func (s Slot) Free() {
+	s.e.slots <- struct{}{}
+	s.e.turns.Done()
+	if s.e.starved.Swap(false) {
+		s.e.Wake()
+	}
+}
+
+// Run works on a turn that was claimed for the slot, in the background. The session is as it was in the transaction that claimed
+// the turn; nil when that did not read it.
+func (s Slot) Run(t models.Turn, session *models.Session) {
+	e := s.e
+	e.mu.Lock()
+	ctx := e.turnsCtx
+	e.running[t.ID] = true
+	e.mu.Unlock()
+	go func() {
+		defer func() {
+			e.mu.Lock()
+			delete(e.running, t.ID)
+			e.mu.Unlock()
+			s.Free()
+		}()
+		e.runTurn(ctx, t, session)
+	}()
+}
+
+// pause waits, unless ctx ends before. It reports whether it waited.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

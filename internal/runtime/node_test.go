@@ -1,0 +1,108 @@
+package runtime
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/sessions"
+)
+
+// node is what one process has of its own.
+type node struct {
+	w         *world
+	faults    *faults
+	committer *commit.Committer
+	hub       *events.Hub
+	engine    *Engine
+	sessions  *sessions.Service
+	puppet    *puppet
+	// commits counts the transactions that were committed.
+	commits atomic.Int64
+}
+
+type nodeOption func(*Config)
+
+// newNode makes a node whose engine does not run yet.
+func (w *world) newNode(options ...nodeOption) *node {
+	w.t.Helper()
+	n := &node{w: w, puppet: newPuppet()}
+	n.faults = newFaults(&n.commits)
+	logger := slog.New(slog.DiscardHandler)
+	if testing.Verbose() {
+		logger = slog.New(slog.NewTextHandler(w.t.Output(), nil))
+	}
+	n.hub = events.NewHub(events.Config{Log: w.log, Bus: w.bus, Logger: logger})
+	n.hub.Start()
+	n.committer = commit.New(commit.Config{
+		DB: w.db, Clock: w.clock, Logger: logger, Faults: n.faults,
+		Publish: func(org models.OrgID, session models.SessionID, list []models.Event) {
+			n.hub.Publish(org, session, list)
+			w.news.spread()
+		},
+		Ready: func() {
+			_ = w.bus.Publish(events.WakeSubject, nil)
+			n.engine.Wake()
+		},
+	})
+	cfg := Config{
+		DB: w.db, Committer: n.committer, Queue: w.queue, Hub: n.hub, Bus: w.bus, Catalog: w.catalog, Registry: w.tools,
+		Drivers:   map[models.ProviderKind]llm.Driver{models.ProviderSimulated: n.puppet},
+		Workspace: sessions.NewWorkspace(w.db, w.clock), Clock: w.clock, Logger: logger,
+		// Tests say themselves who is dead.
+		Lease: time.Hour, Heartbeat: time.Hour,
+	}
+	for _, o := range options {
+		o(&cfg)
+	}
+	n.engine = New(cfg)
+	service := sessions.Config{DB: w.db, Committer: n.committer, Catalog: w.catalog, Clock: w.clock}
+	service.Dispatch = n.engine
+	n.sessions = sessions.New(service)
+	w.t.Cleanup(n.stop)
+	return n
+}
+
+// start makes a node that runs.
+func (w *world) start(options ...nodeOption) *node {
+	w.t.Helper()
+	n := w.newNode(options...)
+	if err := n.engine.Start(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// stop ends a node. What a test froze must be thawed before.
+func (n *node) stop() {
+	n.faults.thaw()
+	n.puppet.thaw()
+	n.w.probe.thaw()
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := n.engine.Stop(ended); err != nil {
+		n.w.t.Errorf("stop an engine: %v", err)
+	}
+	n.committer.Stop()
+	n.hub.Stop()
+}
+
+// die is what is seen of a process that was killed: it is silent and claims nothing any more, and another one puts its turns
+// back into the queue.
+func (n *node) die() {
+	n.w.t.Helper()
+	n.engine.stopClaims()
+	n.engine.stopLive()
+	if _, err := n.w.queue.TakeOver(n.w.t.Context(), n.engine.runnerID(), 1); err != nil {
+		n.w.t.Fatal(err)
+	}
+	if err := n.w.bus.Publish(events.WakeSubject, nil); err != nil {
+		n.w.t.Fatal(err)
+	}
+}

@@ -1,0 +1,53 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+const (
+	// The pause between two attempts at a read grows from one to the other.
+	minReadPause = 10 * time.Millisecond
+	maxReadPause = time.Second
+	// maxReads is how often a read may fail although the database answers: then it is not the database.
+	maxReads = 5
+)
+
+// persist repeats a read until the database answers. That a database was restarted, or had no connection to spare, is no
+// failure of the turn: the lease is kept meanwhile, or lost to somebody who is better off.
+func (r *turnRun) persist(ctx context.Context, what string, read func() error) error {
+	answered := 0
+	for wait := minReadPause; ; wait = min(2*wait, maxReadPause) {
+		err := read()
+		if err == nil || lasting(err) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: %w", what, context.Cause(ctx))
+		}
+		if r.e.cfg.DB.Ping(ctx) == nil {
+			if answered++; answered == maxReads {
+				return err
+			}
+		}
+		r.e.cfg.Logger.Warn("a read failed and is tried again", "what", what, "turn", r.turn.ID, "error", err)
+		if !pause(ctx, wait) {
+			return fmt.Errorf("%s: %w", what, context.Cause(ctx))
+		}
+	}
+}
+
+// lasting reports whether an error would come again.
+func lasting(err error) bool {
+	var gone *catalog.DependencyError
+	var model *catalog.ModelError
+	var syntax *json.SyntaxError
+	var shape *json.UnmarshalTypeError
+	return errors.As(err, &gone) || errors.As(err, &model) || errors.As(err, &syntax) || errors.As(err, &shape) || store.IsData(err)
+}

@@ -1,0 +1,125 @@
+package runtime
+
+import (
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+func TestNext(t *testing.T) {
+	gone := Failed{Stop: models.StopDependency, Failure: models.Failure{Code: "dependency_unavailable"}}
+	failed := End{Status: models.TurnFailed, Stop: models.StopDependency, Failure: &gone.Failure}
+	completed := End{Status: models.TurnCompleted, Stop: models.StopEndTurn}
+	atCap, before := State{Iteration: 3, MaxIterations: 3}, State{Iteration: 2, MaxIterations: 3}
+	answer := Reasoned{Stop: models.StopEndTurn}
+	for _, c := range []struct {
+		name  string
+		state State
+		is    Outcome
+		facts Facts
+		want  Plan
+	}{
+		{"a new turn asks", State{MaxIterations: 3}, Begun{}, Facts{}, Reason{Iteration: 1}},
+		{"an answer ends it", before, answer, Facts{InboxEmpty: true}, completed},
+		{"an answer at the cap ends it well", atCap, answer, Facts{InboxEmpty: true}, completed},
+		{"a message came meanwhile", before, answer, Facts{}, Reason{Iteration: 3}},
+		{"a message came at the cap", atCap, answer, Facts{}, nil},
+		{"calls are run", before, Reasoned{Calls: 1}, Facts{InboxEmpty: true}, Act{}},
+		{"calls go before messages", before, Reasoned{Calls: 1}, Facts{}, Act{}},
+		{"calls are run at the cap", atCap, Reasoned{Calls: 1}, Facts{}, Act{}},
+		{"calls that were cut off are not", before, Reasoned{Calls: 1, CutOff: true, Stop: models.StopMaxTokens}, Facts{InboxEmpty: true}, End{Status: models.TurnCompleted, Stop: models.StopMaxTokens}},
+		{"cut off, with a message", before, Reasoned{Calls: 1, CutOff: true}, Facts{}, Reason{Iteration: 3}},
+		{"results are shown", before, Acted{}, Facts{InboxEmpty: true}, Reason{Iteration: 3}},
+		{"results at the cap", atCap, Acted{}, Facts{InboxEmpty: true}, nil},
+		{"a failure", before, gone, Facts{}, failed},
+		{"blocked before it acts", before, Reasoned{Calls: 1}, Facts{InboxEmpty: true, Blocked: &gone}, failed},
+		{"blocked before it asks", before, Acted{}, Facts{Blocked: &gone}, failed},
+		{"blocked before it begins", State{MaxIterations: 3}, Begun{}, Facts{Blocked: &gone}, failed},
+		{"blocked when it is done", before, answer, Facts{InboxEmpty: true, Blocked: &gone}, completed},
+	} {
+		got := Next(c.state, c.is, c.facts)
+		if c.want == nil {
+			end, ok := got.(End)
+			if !ok || end.Status != models.TurnSealed || end.Stop != models.StopIterationLimit || end.Failure.Code != "iteration_limit" {
+				t.Errorf("%s: %+v, want it sealed", c.name, got)
+			}
+			continue
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+	end, ok := Next(before, Stuck{Takeovers: 3}, Facts{}).(End)
+	if !ok || end.Status != models.TurnSealed || end.Stop != models.StopNoProgress || end.Failure.Code != "no_progress" {
+		t.Errorf("stuck: %+v, want it sealed", end)
+	}
+}
+
+func TestNextRefusesWhatItDoesNotKnow(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("nil is taken for an outcome")
+		}
+	}()
+	Next(State{}, nil, Facts{})
+}
+
+// drawn gives an outcome that the plan can have.
+func drawn(t *rapid.T, p Plan) Outcome {
+	if _, acts := p.(Act); acts {
+		return Acted{}
+	}
+	return rapid.SampledFrom([]Outcome{
+		Reasoned{Stop: models.StopEndTurn}, Reasoned{Calls: 1}, Reasoned{Calls: 70}, Reasoned{Calls: 2, CutOff: true, Stop: models.StopMaxTokens},
+		Reasoned{Stop: models.StopRefusal, CutOff: true},
+	}).Draw(t, "outcome")
+}
+
+// TestPlansEnd plays turns with a model and a user who do what they like.
+func TestPlansEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := State{MaxIterations: rapid.IntRange(1, 6).Draw(t, "cap")}
+		var o Outcome = Begun{}
+		reasons, acts := 0, 0
+		for range 3*s.MaxIterations + 3 {
+			f := Facts{InboxEmpty: rapid.Bool().Draw(t, "inbox empty")}
+			p := Next(s, o, f)
+			if again := Next(s, o, f); !reflect.DeepEqual(p, again) {
+				t.Fatalf("the same question has two answers, %+v and %+v", p, again)
+			}
+			r, reasoned := o.(Reasoned)
+			switch p := p.(type) {
+			case Reason:
+				reasons++
+				if p.Iteration != s.Iteration+1 || p.Iteration > s.MaxIterations {
+					t.Fatalf("iteration %d follows %d of %d", p.Iteration, s.Iteration, s.MaxIterations)
+				}
+				if reasoned && f.InboxEmpty {
+					t.Fatal("the model is asked again after its answer, with nothing to tell it")
+				}
+				s.Iteration = p.Iteration
+			case Act:
+				acts++
+				if !reasoned || r.Calls == 0 || r.CutOff {
+					t.Fatalf("it acts after %+v", o)
+				}
+			case End:
+				if p.Status == models.TurnCompleted && (!reasoned || !f.InboxEmpty || p.Failure != nil) {
+					t.Fatalf("it is completed after %+v with %+v", o, f)
+				}
+				if p.Status == models.TurnSealed && (s.Iteration != s.MaxIterations || p.Failure == nil) {
+					t.Fatalf("it is sealed in iteration %d of %d", s.Iteration, s.MaxIterations)
+				}
+				if reasons > s.MaxIterations || acts > s.MaxIterations {
+					t.Fatalf("%d reasons and %d acts with a cap of %d", reasons, acts, s.MaxIterations)
+				}
+				return
+			}
+			o = drawn(t, p)
+		}
+		t.Fatal("it never ends")
+	})
+}

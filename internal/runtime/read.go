@@ -1,0 +1,132 @@
+package runtime
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+// sessionInfo is what a step must know of its session.
+type sessionInfo struct {
+	harness models.HarnessID
+	agent   *models.AgentID
+	model   *models.ModelID
+	locale  string
+}
+
+// readSession reads what a step must know of the session. Afterwards each commit tells it.
+func (r *turnRun) readSession(ctx context.Context) error {
+	if r.session != nil {
+		return nil
+	}
+	var s sessionInfo
+	var locale *string
+	org, id := r.turn.OrgID, r.turn.SessionID
+	err := r.e.cfg.DB.QueryRow(ctx, "SELECT harness_id, agent_id, model_id, locale FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
+		Scan(&s.harness, &s.agent, &s.model, &locale)
+	if errors.Is(err, sql.ErrNoRows) {
+		return &catalog.DependencyError{Dependency: "session", ID: id.String(), State: models.LifecycleDeleted}
+	}
+	if err != nil {
+		return fmt.Errorf("read session %s: %w", id, err)
+	}
+	s.locale = optional(locale)
+	r.session = &s
+	return nil
+}
+
+// messagesPage is how many messages are read at once. Most conversations fit into one page, and a page of the largest messages
+// there are is still bearable.
+const messagesPage = 50
+
+// readMessages gives the newest messages of the conversation past a position, oldest first, up to about so many bytes.
+// more tells that there are older ones.
+func (e *Engine) readMessages(
+	ctx context.Context, org models.OrgID, session models.SessionID, after int64, maxBytes int,
+) (all []models.Message, more bool, err error) {
+	position, ordinal, sequence, bytes := int64(math.MaxInt64), 0, int64(0), 0
+	for {
+		n := 0
+		err := e.cfg.DB.Query(ctx, func(r store.Row) error {
+			var m models.Message
+			var content models.JSON
+			if err := r.Scan(&m.ID, &m.Role, &content, &m.Sequence, &m.Position, &m.Ordinal); err != nil {
+				return err
+			}
+			if err := json.Unmarshal(content, &m.Content); err != nil {
+				return fmt.Errorf("read message %s: %w", m.ID, err)
+			}
+			all = append(all, m)
+			bytes += len(content)
+			n++
+			return nil
+		}, `SELECT id, role, content, sequence, position, ordinal FROM messages
+WHERE org_id = ? AND session_id = ? AND position > ? AND (position, ordinal, sequence) < (?, ?, ?)
+ORDER BY position DESC, ordinal DESC, sequence DESC LIMIT ?`, org[:], session[:], after, position, ordinal, sequence, messagesPage)
+		if err != nil {
+			return nil, false, fmt.Errorf("read the messages of session %s: %w", session, err)
+		}
+		if n < messagesPage || bytes >= maxBytes {
+			slices.Reverse(all)
+			return all, n == messagesPage, nil
+		}
+		last := all[len(all)-1]
+		position, ordinal, sequence = *last.Position, last.Ordinal, last.Sequence
+	}
+}
+
+// openCalls gives the calls of a turn that have no result, in the model's order.
+func (r *turnRun) openCalls(ctx context.Context) (calls []openCall, err error) {
+	var list []models.Effect
+	err = r.persist(ctx, "read the open calls", func() error {
+		return store.Of(r.e.cfg.DB.Read(ctx), r.turn.OrgID).
+			Where("scope_id = ? AND kind = ? AND state <> ?", r.turn.ID, models.EffectTool, models.EffectSettled).
+			Order("ordinal").Find(&list).Error
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the open calls of turn %s: %w", r.turn.ID, err)
+	}
+	for _, e := range list {
+		o, err := readCall(e)
+		if err != nil {
+			return nil, err
+		}
+		calls = append(calls, o)
+	}
+	return calls, nil
+}
+
+// Checkpoints are written by whoever holds the lease: a runner that has lost it must neither overwrite what its successor has
+// saved, nor leave behind what nobody would ever remove.
+const checkpointSQL = `INSERT INTO checkpoints (org_id, turn_id, session_id, message_id, epoch, attempt, text, thinking, updated_at)
+SELECT org_id, id, session_id, %s FROM turns WHERE org_id = ? AND id = ? AND lease_epoch = ? AND status = 'RUNNING'
+ON CONFLICT (org_id, turn_id) DO UPDATE SET message_id = excluded.message_id, epoch = excluded.epoch,
+attempt = excluded.attempt, text = excluded.text, thinking = excluded.thinking, updated_at = excluded.updated_at`
+
+// PostgreSQL doesn't know what a bare parameter in a SELECT is; SQLite would change the value.
+var (
+	checkpointPostgres = fmt.Sprintf(checkpointSQL, "?::uuid, ?::bigint, ?::bigint, ?::text, ?::text, ?::bigint")
+	checkpointSQLite   = fmt.Sprintf(checkpointSQL, "?, ?, ?, ?, ?, ?")
+)
+
+// saveCheckpoint overwrites a stream's checkpoint, as long as its lease holds.
+func (e *Engine) saveCheckpoint(ctx context.Context, c models.Checkpoint) error {
+	statement := checkpointSQLite
+	if e.cfg.DB.Dialect == store.Postgres {
+		statement = checkpointPostgres
+	}
+	_, err := e.cfg.DB.Exec(ctx, statement, c.MessageID[:], c.Epoch, c.Attempt, c.Text, c.Thinking, int64(c.UpdatedAt),
+		c.OrgID[:], c.TurnID[:], c.Epoch)
+	if err != nil {
+		return fmt.Errorf("save the checkpoint of turn %s: %w", c.TurnID, err)
+	}
+	return nil
+}

@@ -1,0 +1,300 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+const (
+	// maxTakeovers is how often in a row a turn may be taken over without a committed step.
+	maxTakeovers = 3
+	// commitGrace is how long a commit may take after its step was cut short: what is done should not be lost.
+	commitGrace = 5 * time.Second
+	// giveUpPause is between two attempts to get rid of a turn that can't go on here.
+	giveUpPause = time.Second
+)
+
+// errReleased means that the turn was given back on purpose.
+var errReleased = errors.New("the turn was released")
+
+// errEnded stops the loop after the turn has ended on the way to a step.
+var errEnded = errors.New("the turn has ended")
+
+// turnRun is one claim of a turn: all its steps until it ends, is given back, or the lease is lost.
+type turnRun struct {
+	e    *Engine
+	turn models.Turn
+	// session is what the newest commit, or a read before the first one, says of the session; nil before that.
+	session *sessionInfo
+	// step is what the present step runs with.
+	step *stepInput
+	// conversation is what the model has been shown in this session.
+	conversation *conversation
+	// recovered tells that another runner has begun the present reason step.
+	recovered bool
+	// askedAt is when the model was asked in the present reason step; nil between two.
+	askedAt *models.Millis
+	// spent is what a model call took that no commit has counted yet.
+	spent models.Usage
+}
+
+// stepInput is what a step runs with.
+type stepInput struct {
+	// basis is what it was worked out for.
+	basis     basis
+	effective *catalog.Effective
+	model     *models.Model
+}
+
+// runTurn works on a turn and deals with what stops it before its end.
+func (e *Engine) runTurn(ctx context.Context, t models.Turn, session *models.Session) {
+	r := &turnRun{e: e, turn: t, conversation: e.conversations.take(t)}
+	if session != nil {
+		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: optional(session.Locale)}
+	}
+	err := r.guarded(func() error { return r.run(ctx) })
+	if err == nil {
+		e.conversations.put(t, r.conversation)
+	}
+	if stopped(err) {
+		return
+	}
+	if ctx.Err() == nil {
+		// Nobody else would get further: an error that may pass was waited for, or met by the committer.
+		e.cfg.Logger.Error("a turn can't go on and ends", "org", t.OrgID, "turn", t.ID, "error", err)
+		err = r.guarded(func() error { return r.fail(ctx, internalFailure(), nil) })
+		if stopped(err) {
+			return
+		}
+	}
+	e.giveUp(ctx, r.turn, err)
+}
+
+// stopped reports whether there is nothing more to do for the turn here: it has ended, or is another runner's.
+func stopped(err error) bool {
+	return err == nil || errors.Is(err, errReleased) || errors.Is(err, errEnded) || errors.Is(err, commit.ErrLeaseLost) ||
+		errors.Is(err, errDeclaredDead)
+}
+
+// guarded turns a panic into an error, so that it ends one turn and not the process with all others.
+func (r *turnRun) guarded(fn func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("a step panicked: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return fn()
+}
+
+func internalFailure() Failed {
+	return Failed{Stop: models.StopError, Failure: models.Failure{
+		Code: string(llm.CodeInternal), Message: "The server could not go on with this turn. The error was recorded; try another way.",
+	}}
+}
+
+// giveUp puts a turn back into the queue, however often it has to be tried: while this runner lives, nobody else would. At a
+// shutdown the turn is as good as before; else something is wrong with it, which counts as a takeover, so that
+// it is given up after some.
+func (e *Engine) giveUp(ctx context.Context, t models.Turn, why error) {
+	letGo := e.cfg.Queue.Release
+	if ctx.Err() == nil {
+		e.cfg.Logger.Error("a turn could not be ended and goes back into the queue", "org", t.OrgID, "turn", t.ID, "error", why)
+		letGo = e.cfg.Queue.Retry
+		// It would come back at once.
+		pause(ctx, giveUpPause)
+	}
+	for {
+		free, cancel := lingering(ctx, commitGrace)
+		err := letGo(free, t)
+		cancel()
+		if err == nil {
+			e.announce()
+			return
+		}
+		e.cfg.Logger.Warn("a turn could not be given back", "turn", t.ID, "error", err)
+		if !pause(ctx, giveUpPause) {
+			// The shutdown takes everything off this runner, and when that fails, whoever misses it.
+			return
+		}
+	}
+}
+
+// lingering gives a context that ends some time after ctx does.
+func lingering(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(d, cancel) })
+	return out, func() {
+		stop()
+		cancel()
+	}
+}
+
+// run works on the turn until there is nothing left to do here.
+func (r *turnRun) run(ctx context.Context) error {
+	if r.turn.Takeovers >= maxTakeovers {
+		return r.fail(ctx, Stuck{Takeovers: r.turn.Takeovers}, nil)
+	}
+	w, err := r.enter(ctx)
+	for err == nil {
+		switch w.plan.(type) {
+		case Reason:
+			w, err = r.reason(ctx, w)
+		case Act:
+			w, err = r.act(ctx, w.open)
+		case End:
+			return nil
+		default:
+			if w.stopping {
+				return r.giveBack(ctx)
+			}
+			// The session runs with something else by now.
+			w, err = r.enter(ctx)
+		}
+	}
+	return err
+}
+
+// enter goes on from where the turn's row says that it stands.
+func (r *turnRun) enter(ctx context.Context) (*writer, error) {
+	if err := r.persist(ctx, "read the session", func() error { return r.readSession(ctx) }); err != nil {
+		return r.cantBegin(ctx, err)
+	}
+	blocked, err := r.resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if blocked != nil {
+		return nil, errors.Join(r.fail(ctx, *blocked, nil), errEnded)
+	}
+	switch {
+	case r.turn.Phase == models.PhaseInput:
+		c := &beginTurn{r.writer()}
+		return r.submit(ctx, c, &c.writer)
+	case r.turn.Phase == models.PhaseReason:
+		c := &recoverReason{r.writer()}
+		r.recovered = true
+		return r.submit(ctx, c, &c.writer)
+	case r.turn.PendingCalls == 0:
+		c := &resumeTurn{r.writer()}
+		return r.submit(ctx, c, &c.writer)
+	}
+	open, err := r.openCalls(ctx)
+	w := r.writer()
+	w.plan, w.open = Act{}, open
+	return &w, err
+}
+
+// cantBegin ends the turn when what it needs is gone. Other errors are given back: they are not the turn's.
+func (r *turnRun) cantBegin(ctx context.Context, err error) (*writer, error) {
+	if blocked := blockedBy(err); blocked != nil {
+		return nil, errors.Join(r.fail(ctx, *blocked, nil), errEnded)
+	}
+	return nil, err
+}
+
+// resolve finds out what the next step runs with, or why there can be none.
+func (r *turnRun) resolve(ctx context.Context) (blocked *Failed, err error) {
+	b := basis{harness: r.session.harness, agent: value(r.session.agent), session: value(r.session.model), message: value(r.turn.ModelID)}
+	var eff *catalog.Effective
+	err = r.persist(ctx, "resolve what the step runs with", func() (err error) {
+		eff, err = r.e.cfg.Catalog.EffectiveForSession(ctx, r.turn.OrgID, catalog.Run{
+			HarnessID: b.harness, AgentID: b.agent.Ptr(), SessionModelID: b.session.Ptr(), MessageModelID: b.message.Ptr(),
+		})
+		return err
+	})
+	if err != nil {
+		if blocked := blockedBy(err); blocked != nil {
+			return blocked, nil
+		}
+		return nil, fmt.Errorf("resolve what the step runs with: %w", err)
+	}
+	r.step = &stepInput{basis: b, effective: eff, model: &eff.Model.Model}
+	return nil, nil
+}
+
+// refresh resolves anew before a commit that may begin the next step. Without an answer at a shutdown no step begins anyway.
+func (r *turnRun) refresh(ctx context.Context) (*Failed, error) {
+	blocked, err := r.resolve(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, nil //nolint:nilerr // the commit that follows begins no step
+	}
+	return blocked, err
+}
+
+// blockedBy gives how a turn ends when something that it needs is gone or missing; nil when the error says nothing like that.
+func blockedBy(err error) *Failed {
+	var gone *catalog.DependencyError
+	var model *catalog.ModelError
+	switch {
+	case errors.As(err, &gone):
+		return &Failed{Stop: models.StopDependency, Failure: models.Failure{
+			Code: "dependency_unavailable", Message: gone.Error(),
+			Fields: encodeJSON(map[string]string{"dependency": gone.Dependency, "state": string(gone.State)}),
+		}}
+	case errors.As(err, &model):
+		return &Failed{Stop: models.StopError, Failure: models.Failure{Code: string(llm.CodeMisconfigured), Message: model.Error()}}
+	}
+	return nil
+}
+
+// submit commits a command of the turn and keeps what became of the turn's row. It outlives the step by a little: what was
+// done should not be lost because the process goes down in that moment.
+func (r *turnRun) submit(ctx context.Context, c commit.Command, w *writer) (*writer, error) {
+	ctx, cancel := lingering(ctx, commitGrace)
+	defer cancel()
+	if err := r.e.cfg.Committer.Submit(ctx, c); err != nil {
+		return nil, err
+	}
+	r.turn = w.turn
+	if r.session != nil {
+		r.session.harness, r.session.agent, r.session.model = w.now.harness, w.now.agent.Ptr(), w.now.session.Ptr()
+	}
+	return w, nil
+}
+
+// fail ends the turn. partial is what the model had said.
+func (r *turnRun) fail(ctx context.Context, why Outcome, partial []models.Part) error {
+	c := &failTurn{writer: r.writer(), why: why, partial: partial, usage: r.spent, askedAt: r.askedAt}
+	if r.turn.Phase == models.PhaseAct && r.turn.PendingCalls > 0 {
+		open, err := r.openCalls(ctx)
+		if err != nil {
+			return err
+		}
+		c.open = open
+	}
+	_, err := r.submit(ctx, c, &c.writer)
+	return err
+}
+
+// giveBack releases the lease between two steps, so that another runner goes on.
+func (r *turnRun) giveBack(ctx context.Context) error {
+	free, cancel := lingering(ctx, commitGrace)
+	defer cancel()
+	if err := r.e.cfg.Queue.Release(free, r.turn); err != nil {
+		return err
+	}
+	r.e.announce()
+	return errReleased
+}
+
+func optional(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func value[E models.Entity](id *models.ID[E]) models.ID[E] {
+	if id == nil {
+		return models.ID[E]{}
+	}
+	return *id
+}

@@ -1,0 +1,287 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/crossorg"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/secrets"
+	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/store/storetest"
+	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/core"
+	"github.com/ostler-dev/ostler/internal/tools/files"
+)
+
+// patience bounds how long a test waits for something that must happen. No test depends on how long it really takes.
+const patience = time.Minute
+
+// world is a database with one organization, and nodes that work on it as processes would.
+type world struct {
+	t       *testing.T
+	db      *store.DB
+	clock   *clock.Manual
+	catalog *catalog.Service
+	log     *events.Log
+	queue   *crossorg.Queue
+	bus     events.Bus
+	probe   *probe
+	tools   *tools.Registry
+	org     models.OrgID
+	by      *auth.Principal
+	harness models.HarnessID
+	script  models.ModelID
+	echo    models.ModelID
+
+	news *news
+}
+
+// news tells that something was committed.
+type news struct {
+	mu sync.Mutex
+	ch chan struct{}
+}
+
+func newNews() *news { return &news{ch: make(chan struct{})} }
+
+func (n *news) next() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.ch
+}
+
+func (n *news) spread() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	close(n.ch)
+	n.ch = make(chan struct{})
+}
+
+// within gives the same world to a subtest.
+func (w *world) within(t *testing.T) *world {
+	t.Helper()
+	at := *w
+	at.t, at.news = t, newNews()
+	return &at
+}
+
+// newWorld makes a world on a fresh database.
+func newWorld(t *testing.T, db *store.DB) *world {
+	t.Helper()
+	keeper, err := secrets.NewKeeper(bytes.Repeat([]byte{7}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		t: t, db: db, clock: clock.NewManual(time.UnixMilli(1_800_000_000_000)), log: events.NewLog(db), queue: crossorg.NewQueue(db),
+		bus: events.NewLocalBus(), probe: newProbe(), org: models.NewID[models.OrgEntity](), news: newNews(),
+	}
+	t.Cleanup(func() { _ = w.bus.Close() })
+	if w.tools, err = tools.NewRegistry(core.Capability(), files.Capability(), w.probe.capability()); err != nil {
+		t.Fatal(err)
+	}
+	if w.catalog, err = catalog.New(catalog.Config{DB: db, Registry: w.tools, Keeper: keeper, Clock: w.clock}); err != nil {
+		t.Fatal(err)
+	}
+	w.by = &auth.Principal{OrgID: w.org, Role: models.RoleOwner, Permissions: auth.RolePermissions(models.RoleOwner, false)}
+	var parent models.HarnessID
+	err = db.Write(t.Context(), func(tx *gorm.DB) error {
+		row := models.Org{ID: w.org, Name: "test", Slug: "test", CreatedAt: 1}
+		if err := tx.Create(&row).Error; err != nil {
+			return err
+		}
+		var model models.ModelID
+		parent, model, err = w.catalog.SeedOrg(t.Context(), tx, w.org, 1)
+		if err != nil {
+			return err
+		}
+		return tx.Model(&models.Org{}).Where("id = ?", w.org).Updates(models.Org{DefaultHarnessID: &parent, DefaultModelID: &model}).Error
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []models.Model
+	if err := store.Of(db.Read(t.Context()), w.org).Find(&list).Error; err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list {
+		switch m.Name {
+		case "sim-script":
+			w.script = m.ID
+		case "sim-echo":
+			w.echo = m.ID
+		}
+	}
+	w.harness = w.newHarness("probing", parent, nil)
+	return w
+}
+
+// newHarness makes a harness with the probes, on sim-script.
+func (w *world) newHarness(name string, parent models.HarnessID, iterations *int) models.HarnessID {
+	w.t.Helper()
+	h, err := w.catalog.CreateHarness(w.t.Context(), w.by, catalog.NewHarness{
+		Name: name, DisplayName: &name, ParentID: &parent, DefaultModelID: &w.script, MaxIterations: iterations,
+		Capabilities: []models.CapabilityRef{{ID: "probe"}},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return h.ID
+}
+
+// eachWorld runs a test on both databases.
+func eachWorld(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	storetest.Each(t, func(t *testing.T, db *store.DB) { test(t, newWorld(t, db)) })
+}
+
+// until waits for a condition, which it looks at whenever something was committed.
+func (w *world) until(what string, holds func() bool) {
+	w.t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for {
+		news := w.news.next()
+		if holds() {
+			return
+		}
+		select {
+		case <-news:
+		case <-deadline.C:
+			w.t.Fatalf("waited in vain: %s\n%s", what, w.state())
+		}
+	}
+}
+
+// state tells where everything stands, for those who waited in vain.
+func (w *world) state() string {
+	var b strings.Builder
+	err := w.db.Query(context.Background(), func(r store.Row) error {
+		var id models.TurnID
+		var status, phase string
+		var ready *int64
+		var runner *models.RunnerID
+		var epoch, pending int64
+		err := r.Scan(&id, &status, &phase, &ready, &runner, &epoch, &pending)
+		fmt.Fprintf(&b, "%s %s %s ready=%v runner=%v epoch=%d pending=%d\n", id, status, phase, ready != nil, runner, epoch, pending)
+		return err
+	}, "SELECT id, status, phase, ready_at, runner_id, lease_epoch, pending_calls FROM turns WHERE status IN ('QUEUED', 'RUNNING')")
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	return fmt.Sprintf("%s%v\n%s", b.String(), err, stacks)
+}
+
+func (w *world) newSession(n *node) models.SessionID { return w.newSessionOn(n, w.harness) }
+
+func (w *world) newSessionOn(n *node, h models.HarnessID) models.SessionID {
+	w.t.Helper()
+	s, err := n.sessions.Create(w.t.Context(), w.by, sessions.NewSession{HarnessID: &h})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s.ID
+}
+
+// send sends a message that steers, and gives the turn that carries it.
+func (n *node) send(session models.SessionID, text string) models.TurnID {
+	n.w.t.Helper()
+	return n.deliver(sessions.NewMessage{SessionID: session, Texts: []string{text}, Delivery: sessions.Steer})
+}
+
+func (n *node) deliver(m sessions.NewMessage) models.TurnID {
+	n.w.t.Helper()
+	_, turn, err := n.sessions.Send(n.w.t.Context(), n.w.by, m)
+	if err != nil {
+		n.w.t.Fatal(err)
+	}
+	return turn.ID
+}
+
+// idle waits until the session is at rest, checks its log, and gives it.
+func (w *world) idle(session models.SessionID) []models.Event {
+	w.t.Helper()
+	w.until("the session comes to rest", func() bool { return w.session(session).CurrentTurnID == nil })
+	list := w.events(session)
+	if err := events.CheckLog(list); err != nil {
+		w.t.Fatalf("the log is wrong: %v\n%s", err, kinds(list))
+	}
+	w.sound(session, list)
+	return list
+}
+
+// sound checks what must hold of a session at rest beside its log.
+func (w *world) sound(session models.SessionID, list []models.Event) {
+	w.t.Helper()
+	s := w.session(session)
+	if s.LastSequence != int64(len(list)) || s.QueuedTurns != 0 {
+		w.t.Errorf("the session is at %d with %d queued turns, its log has %d events", s.LastSequence, s.QueuedTurns, len(list))
+	}
+	if s.Status == models.SessionActive {
+		w.t.Error("a session at rest is ACTIVE")
+	}
+	var usage models.Usage
+	for _, t := range w.turns(session) {
+		usage = usage.Add(t.Usage)
+		if t.Status == models.TurnQueued || t.Status == models.TurnRunning || t.RunnerID != nil || t.ReadyAt != nil || t.PendingCalls != 0 {
+			w.t.Errorf("turn %s is left %s with runner %v, ready at %v, %d pending calls", t.ID, t.Status, t.RunnerID, t.ReadyAt, t.PendingCalls)
+		}
+	}
+	if usage != s.Usage {
+		w.t.Errorf("the session's usage is %+v, that of its turns %+v", s.Usage, usage)
+	}
+	for _, m := range w.messages(session) {
+		if m.Position == nil {
+			w.t.Errorf("message %s is stranded in an inbox", m.ID)
+		}
+	}
+	var open int64
+	q := store.Of(w.db.Read(w.t.Context()), w.org)
+	if err := q.Model(&models.Effect{}).Where("session_id = ? AND state <> ?", session, models.EffectSettled).Count(&open).Error; err != nil {
+		w.t.Fatal(err)
+	}
+	var saved int64
+	q = store.Of(w.db.Read(w.t.Context()), w.org)
+	if err := q.Model(&models.Checkpoint{}).Where("session_id = ?", session).Count(&saved).Error; err != nil {
+		w.t.Fatal(err)
+	}
+	if open != 0 || saved != 0 {
+		w.t.Errorf("%d effects are open and %d checkpoints are left", open, saved)
+	}
+	w.paired(session)
+}
+
+// paired checks that every call that the model will be shown has exactly one result, and every result its call.
+func (w *world) paired(session models.SessionID) {
+	w.t.Helper()
+	calls := map[string]int{}
+	for _, m := range w.messages(session) {
+		for _, p := range m.Content {
+			switch p.Type {
+			case models.PartToolCall:
+				calls[p.ToolCallID]++
+			case models.PartToolResult:
+				calls[p.ToolCallID] += 100
+			case models.PartText, models.PartThinking:
+			}
+		}
+	}
+	for id, n := range calls {
+		if n != 101 {
+			w.t.Errorf("call %s is there %d times with %d results", id, n%100, n/100)
+		}
+	}
+}

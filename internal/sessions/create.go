@@ -1,0 +1,233 @@
+package sessions
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/text/language"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// idempotencyFor is how long a request may be repeated.
+const idempotencyFor = 24 * time.Hour
+
+// NewSession is what a session is made from. Without agent and harness the organization's default harness is used.
+type NewSession struct {
+	AgentID        *models.AgentID
+	HarnessID      *models.HarnessID
+	ModelID        *models.ModelID
+	Title          *string
+	Tags           []string
+	Locale         *string
+	CustomerKey    *string
+	IdempotencyKey *string `json:"-"`
+}
+
+// Create makes a session. The same idempotency key with the same input gives the same session again.
+func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewSession) (*models.Session, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	harness, err := s.cfg.Catalog.CheckSession(ctx, by.OrgID, catalog.Choice{HarnessID: in.HarnessID, AgentID: in.AgentID, ModelID: in.ModelID})
+	if err != nil {
+		return nil, err
+	}
+	if in.Tags == nil {
+		in.Tags = []string{}
+	}
+	c := &createSession{by: by, id: models.NewID[models.SessionEntity](), in: in, harness: harness}
+	if in.IdempotencyKey != nil {
+		c.key = &commit.IdempotencyKey{Operation: "createSession", Key: *in.IdempotencyKey}
+		c.hash = inputHash(in)
+	}
+	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
+		return nil, err
+	}
+	return s.Get(ctx, by.OrgID, c.made)
+}
+
+func (in *NewSession) check() error {
+	if err := optText(in.Title, maxTitle, "input", "title"); err != nil {
+		return err
+	}
+	if err := checkTags(in.Tags, "input", "tags"); err != nil {
+		return err
+	}
+	if err := optText(in.CustomerKey, maxCustomerKey, "input", "customerKey"); err != nil {
+		return err
+	}
+	if in.Locale != nil {
+		if _, err := language.Parse(*in.Locale); err != nil {
+			return fault.New(fault.Invalid, "%q is not a BCP 47 language tag, e.g. \"en\" or \"pt-BR\".", clip(*in.Locale)).At("input", "locale")
+		}
+	}
+	return checkKey(in.IdempotencyKey)
+}
+
+func clip(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:40]) + "…"
+	}
+	return s
+}
+
+func checkKey(key *string) error {
+	if key != nil && *key == "" {
+		return fault.New(fault.Invalid, "The idempotency key must not be empty; leave it out instead.").At("input", "idempotencyKey")
+	}
+	return optText(key, maxKey, "input", "idempotencyKey")
+}
+
+// inputHash tells inputs apart that come under the same idempotency key.
+func inputHash(in any) []byte {
+	b, err := json.Marshal(in)
+	if err != nil {
+		panic(fmt.Sprintf("encode %T: %v", in, err))
+	}
+	sum := sha256.Sum256(b)
+	return sum[:]
+}
+
+// repeated answers a request from what its key was used for before. found is false when the key is new, or too old.
+func repeated[T any](tx *commit.Tx, hash []byte) (result T, found bool, err error) {
+	if tx.Known == nil || tx.Known.ExpiresAt <= tx.Now {
+		return result, false, nil
+	}
+	if !bytes.Equal(tx.Known.InputHash, hash) {
+		return result, false, fault.New(fault.IdempotencyMismatch,
+			"The idempotency key was used before with a different input; use a new one.").At("input", "idempotencyKey")
+	}
+	if err := json.Unmarshal(tx.Known.Result, &result); err != nil {
+		return result, false, fmt.Errorf("read the answer under an idempotency key: %w", err)
+	}
+	return result, true, nil
+}
+
+// createSession makes a session with its first event.
+type createSession struct {
+	by      *auth.Principal
+	id      models.SessionID
+	in      NewSession
+	harness models.HarnessID
+	key     *commit.IdempotencyKey
+	hash    []byte
+
+	made models.SessionID
+}
+
+func (c *createSession) Needs() commit.Needs {
+	return commit.Needs{Org: c.by.OrgID, Session: c.id, Create: true, Idempotency: c.key, Bytes: 2048}
+}
+
+func (c *createSession) Apply(tx *commit.Tx) error {
+	if c.key != nil {
+		id, found, err := repeated[models.SessionID](tx, c.hash)
+		if err != nil || found {
+			c.made = id
+			return err
+		}
+	}
+	c.made = c.id
+	by := c.by.UserID
+	tx.CreateSession(models.Session{
+		OrgID: c.by.OrgID, ID: c.id, Title: c.in.Title, HarnessID: c.harness, AgentID: c.in.AgentID, ModelID: c.in.ModelID, Tags: c.in.Tags,
+		Locale: c.in.Locale, CustomerKey: c.in.CustomerKey, CreatedByKind: models.ActorUser, CreatedByID: by.Ptr(), OwnerID: by.Ptr(),
+		CreatedAt: tx.Now, Status: models.SessionStarted,
+	})
+	tx.TagSession(c.in.Tags)
+	tx.Emit(nil, events.SessionStarted{HarnessID: c.harness, AgentID: c.in.AgentID, Title: c.in.Title})
+	if c.key != nil {
+		tx.Remember(*c.key, c.hash, c.id, tx.Now+models.Millis(idempotencyFor.Milliseconds()))
+	}
+	return nil
+}
+
+// Change is what to change of a session; what is not given stays.
+type Change struct {
+	Title   catalog.Opt[*string]
+	Tags    catalog.Opt[[]string]
+	ModelID catalog.Opt[*models.ModelID]
+	AgentID catalog.Opt[*models.AgentID]
+}
+
+// Update changes a session. A turn that is at work follows at its next step.
+func (s *Service) Update(ctx context.Context, by *auth.Principal, id models.SessionID, ch Change) (*models.Session, error) {
+	if err := optText(ch.Title.Value, maxTitle, "input", "title"); err != nil {
+		return nil, err
+	}
+	if err := checkTags(ch.Tags.Value, "input", "tags"); err != nil {
+		return nil, err
+	}
+	have, err := s.Get(ctx, by.OrgID, id)
+	if err != nil {
+		return nil, err
+	}
+	choice := catalog.Choice{HarnessID: &have.HarnessID}
+	if ch.ModelID.Given {
+		choice.ModelID = ch.ModelID.Value
+	}
+	if ch.AgentID.Given {
+		choice.AgentID = ch.AgentID.Value
+	}
+	if choice.ModelID != nil || choice.AgentID != nil {
+		if _, err := s.cfg.Catalog.CheckSession(ctx, by.OrgID, choice); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.cfg.Committer.Submit(ctx, &updateSession{org: by.OrgID, id: id, change: ch}); err != nil {
+		return nil, err
+	}
+	return s.Get(ctx, by.OrgID, id)
+}
+
+type updateSession struct {
+	org    models.OrgID
+	id     models.SessionID
+	change Change
+}
+
+func (c *updateSession) Needs() commit.Needs {
+	return commit.Needs{Org: c.org, Session: c.id, Bytes: 1024}
+}
+
+func (c *updateSession) Apply(tx *commit.Tx) error {
+	s := tx.Session
+	if s == nil {
+		return notFound(c.id)
+	}
+	if c.change.Title.Given && !same(s.Title, c.change.Title.Value) {
+		s.Title = c.change.Title.Value
+		tx.Emit(nil, events.SessionTitleChanged{Title: s.Title})
+	}
+	if c.change.ModelID.Given && !same(s.ModelID, c.change.ModelID.Value) {
+		s.ModelID = c.change.ModelID.Value
+		tx.Emit(nil, events.SessionModelChanged{ModelID: s.ModelID})
+	}
+	if c.change.AgentID.Given {
+		s.AgentID = c.change.AgentID.Value
+	}
+	if c.change.Tags.Given && !slices.Equal(s.Tags, c.change.Tags.Value) {
+		s.Tags = append([]string{}, c.change.Tags.Value...)
+		tx.ReplaceTags(s.Tags)
+	}
+	tx.SaveDetails()
+	return nil
+}
+
+func same[T comparable](a, b *T) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}

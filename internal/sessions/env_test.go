@@ -1,0 +1,129 @@
+package sessions
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/secrets"
+	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/store/storetest"
+	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/core"
+	"github.com/ostler-dev/ostler/internal/tools/files"
+)
+
+// env is a service over a fresh database with two organizations. Turns are never run.
+type env struct {
+	t       *testing.T
+	db      *store.DB
+	clock   *clock.Manual
+	commit  *commit.Committer
+	catalog *catalog.Service
+	svc     *Service
+	by      *auth.Principal
+	theirs  *auth.Principal
+}
+
+func newEnv(t *testing.T, db *store.DB) *env {
+	t.Helper()
+	keeper, err := secrets.NewKeeper(bytes.Repeat([]byte{7}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &env{t: t, db: db, clock: clock.NewManual(time.UnixMilli(1_800_000_000_000))}
+	registry, err := tools.NewRegistry(core.Capability(), files.Capability())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.catalog, err = catalog.New(catalog.Config{DB: db, Registry: registry, Keeper: keeper, Clock: e.clock}); err != nil {
+		t.Fatal(err)
+	}
+	e.commit = commit.New(commit.Config{
+		DB: db, Clock: e.clock, Ready: func() {}, Publish: func(models.OrgID, models.SessionID, []models.Event) {},
+	})
+	t.Cleanup(e.commit.Stop)
+	e.svc = New(Config{DB: db, Committer: e.commit, Catalog: e.catalog, Clock: e.clock})
+	e.by, e.theirs = e.org("mine"), e.org("theirs")
+	return e
+}
+
+func (e *env) org(slug string) *auth.Principal {
+	e.t.Helper()
+	id := models.NewID[models.OrgEntity]()
+	err := e.db.Write(e.t.Context(), func(tx *gorm.DB) error {
+		row := models.Org{ID: id, Name: slug, Slug: slug, CreatedAt: 1}
+		if err := tx.Create(&row).Error; err != nil {
+			return err
+		}
+		harness, model, err := e.catalog.SeedOrg(e.t.Context(), tx, id, 1)
+		if err != nil {
+			return err
+		}
+		return tx.Model(&models.Org{}).Where("id = ?", id).Updates(models.Org{DefaultHarnessID: &harness, DefaultModelID: &model}).Error
+	})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return &auth.Principal{OrgID: id, Role: models.RoleOwner, Permissions: auth.RolePermissions(models.RoleOwner, false)}
+}
+
+// each runs a test on both databases.
+func each(t *testing.T, test func(t *testing.T, e *env)) {
+	t.Helper()
+	storetest.Each(t, func(t *testing.T, db *store.DB) { test(t, newEnv(t, db)) })
+}
+
+func (e *env) create() *models.Session {
+	e.t.Helper()
+	s, err := e.svc.Create(e.t.Context(), e.by, NewSession{})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return s
+}
+
+func (e *env) log(session models.SessionID) []models.Event {
+	e.t.Helper()
+	list, err := events.NewLog(e.db).Read(e.t.Context(), e.by.OrgID, session, 0, 5000)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	if err := events.CheckPrefix(list); err != nil {
+		e.t.Fatal(err)
+	}
+	return list
+}
+
+func (e *env) kinds(session models.SessionID) string {
+	e.t.Helper()
+	var list []string
+	for _, ev := range e.log(session) {
+		list = append(list, string(ev.Kind))
+	}
+	return strings.Join(list, ",")
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// wantFault checks code and path of a failure.
+func wantFault(t *testing.T, err error, code fault.Code, path string) {
+	t.Helper()
+	f := fault.As(err)
+	if f == nil {
+		t.Fatalf("want %s at %q, got %v", code, path, err)
+	}
+	if got := strings.Join(f.Path, "."); f.Code != code || got != path || f.Message == "" {
+		t.Fatalf("want %s at %q, got %s at %q: %s", code, path, f.Code, got, f.Message)
+	}
+}

@@ -1,0 +1,176 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// maxCount is how far lists are counted.
+const maxCount = 10_000
+
+// Filter tells which sessions to list; all conditions must hold.
+type Filter struct {
+	AgentID      *models.AgentID
+	HarnessID    *models.HarnessID
+	Status       []models.SessionStatus
+	Tag          *string
+	CustomerKey  *string
+	CreatedAfter *models.Millis
+}
+
+// List gives up to limit sessions, newest first, that come after the one with the given id.
+func (s *Service) List(ctx context.Context, org models.OrgID, f Filter, after *models.SessionID, limit int) ([]models.Session, error) {
+	q := s.filtered(ctx, org, f)
+	if after != nil {
+		q = q.Where("id < ?", *after)
+	}
+	var list []models.Session
+	if err := q.Order("id DESC").Limit(limit).Find(&list).Error; err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	return list, nil
+}
+
+// Count counts sessions, as far as one more than 10 000.
+func (s *Service) Count(ctx context.Context, org models.OrgID, f Filter) (int, error) {
+	return count(s.filtered(ctx, org, f).Model(&models.Session{}))
+}
+
+func count(q *gorm.DB) (int, error) {
+	var ids []models.SessionID
+	if err := q.Select("id").Limit(maxCount + 1).Find(&ids).Error; err != nil {
+		return 0, fmt.Errorf("count: %w", err)
+	}
+	return len(ids), nil
+}
+
+func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) *gorm.DB {
+	q := s.of(ctx, org)
+	if f.AgentID != nil {
+		q = q.Where("agent_id = ?", *f.AgentID)
+	}
+	if f.HarnessID != nil {
+		q = q.Where("harness_id = ?", *f.HarnessID)
+	}
+	if len(f.Status) > 0 {
+		q = q.Where("status IN ?", f.Status)
+	}
+	if f.Tag != nil {
+		q = q.Where("id IN (SELECT session_id FROM session_tags WHERE org_id = ? AND tag = ?)", org, *f.Tag)
+	}
+	if f.CustomerKey != nil {
+		q = q.Where("customer_key = ?", *f.CustomerKey)
+	}
+	if f.CreatedAfter != nil {
+		q = q.Where("created_at > ?", *f.CreatedAfter)
+	}
+	return q
+}
+
+// Turns gives up to limit turns of a session by age, past the one with the given id.
+func (s *Service) Turns(
+	ctx context.Context, org models.OrgID, session models.SessionID, ascending bool, after *models.TurnID, limit int,
+) ([]models.Turn, error) {
+	q := s.of(ctx, org).Where("session_id = ?", session)
+	order, past := "id DESC", "id < ?"
+	if ascending {
+		order, past = "id", "id > ?"
+	}
+	if after != nil {
+		q = q.Where(past, *after)
+	}
+	var list []models.Turn
+	if err := q.Order(order).Limit(limit).Find(&list).Error; err != nil {
+		return nil, fmt.Errorf("list the turns of %s: %w", session, err)
+	}
+	return list, nil
+}
+
+// CountTurns counts the turns of a session, as far as one more than 10 000.
+func (s *Service) CountTurns(ctx context.Context, org models.OrgID, session models.SessionID) (int, error) {
+	return count(s.of(ctx, org).Model(&models.Turn{}).Where("session_id = ?", session))
+}
+
+// QueuedTurns gives the turns behind the one at the head, in the order in which they will run, at most 100.
+func (s *Service) QueuedTurns(ctx context.Context, org models.OrgID, session models.SessionID) ([]models.Turn, error) {
+	var list []models.Turn
+	err := s.of(ctx, org).Where("session_id = ? AND status = ? AND ready_at IS NULL", session, models.TurnQueued).
+		Order("queue_position").Limit(100).Find(&list).Error
+	if err != nil {
+		return nil, fmt.Errorf("list the queued turns of %s: %w", session, err)
+	}
+	return list, nil
+}
+
+// Messages gives up to limit messages of a session by their sequence: the first ones between after and before, or backward the
+// last ones, newest first.
+func (s *Service) Messages(
+	ctx context.Context, org models.OrgID, session models.SessionID, after, before *int64, backward bool, limit int,
+) ([]models.Message, error) {
+	q := s.of(ctx, org).Where("session_id = ?", session)
+	if after != nil {
+		q = q.Where("sequence > ?", *after)
+	}
+	if before != nil {
+		q = q.Where("sequence < ?", *before)
+	}
+	order := "sequence"
+	if backward {
+		order = "sequence DESC"
+	}
+	var list []models.Message
+	if err := q.Order(order).Limit(limit).Find(&list).Error; err != nil {
+		return nil, fmt.Errorf("list the messages of %s: %w", session, err)
+	}
+	return list, nil
+}
+
+// CountMessages counts the messages of a session, as far as one more than 10 000.
+func (s *Service) CountMessages(ctx context.Context, org models.OrgID, session models.SessionID) (int, error) {
+	return count(s.of(ctx, org).Model(&models.Message{}).Where("session_id = ?", session))
+}
+
+// ByID gives those of the sessions that the organization has.
+func (s *Service) ByID(ctx context.Context, org models.OrgID, ids []models.SessionID) ([]models.Session, error) {
+	return byID[models.Session](s.of(ctx, org), ids)
+}
+
+// TurnsByID gives those of the turns that the organization has.
+func (s *Service) TurnsByID(ctx context.Context, org models.OrgID, ids []models.TurnID) ([]models.Turn, error) {
+	return byID[models.Turn](s.of(ctx, org), ids)
+}
+
+// MessagesByID gives those of the messages that the organization has.
+func (s *Service) MessagesByID(ctx context.Context, org models.OrgID, ids []models.MessageID) ([]models.Message, error) {
+	return byID[models.Message](s.of(ctx, org), ids)
+}
+
+func byID[T any, E models.Entity](q *gorm.DB, ids []models.ID[E]) ([]T, error) {
+	var list []T
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	if err := q.Where("id IN ?", slices.Compact(ids)).Find(&list).Error; err != nil {
+		return nil, fmt.Errorf("read %d rows by their ids: %w", len(ids), err)
+	}
+	return list, nil
+}
+
+// Todos gives the agent's plan.
+func (s *Service) Todos(ctx context.Context, org models.OrgID, session models.SessionID) ([]models.Todo, error) {
+	var row models.SessionTodos
+	err := s.of(ctx, org).Where("session_id = ?", session).Take(&row).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return []models.Todo{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the plan of %s: %w", session, err)
+	}
+	return row.Items, nil
+}

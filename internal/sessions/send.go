@@ -1,0 +1,215 @@
+package sessions
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// Delivery is how a message meets a session that is at work.
+type Delivery string
+
+// The deliveries.
+const (
+	// Steer joins the active turn at its next step boundary, and starts a turn when none is active.
+	Steer Delivery = "STEER"
+	// Queue makes a turn of its own, behind those that wait.
+	Queue Delivery = "QUEUE"
+)
+
+// NewMessage is a message to send.
+type NewMessage struct {
+	SessionID      models.SessionID
+	Texts          []string
+	Delivery       Delivery
+	ModelID        *models.ModelID
+	MaxTokens      *int
+	IdempotencyKey *string `json:"-"`
+}
+
+// Sent names the message and the turn that carries it.
+type Sent struct {
+	MessageID models.MessageID `json:"message"`
+	TurnID    models.TurnID    `json:"turn"`
+}
+
+// Send accepts a message. It returns when the message is durable; the turn runs in the background.
+func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (*models.Message, *models.Turn, error) {
+	if err := in.check(); err != nil {
+		return nil, nil, err
+	}
+	if in.ModelID != nil {
+		if err := s.checkModel(ctx, by.OrgID, in); err != nil {
+			return nil, nil, err
+		}
+	}
+	c := &sendMessage{org: by.OrgID, in: in, message: models.NewID[models.MessageEntity](), turn: models.NewID[models.TurnEntity]()}
+	if in.IdempotencyKey != nil {
+		c.key = &commit.IdempotencyKey{Operation: "sendMessage", Key: *in.IdempotencyKey}
+		c.hash = inputHash(in)
+	}
+	var slot Slot
+	if s.cfg.Dispatch != nil {
+		if free, ok := s.cfg.Dispatch.Reserve(); ok {
+			slot = free
+			c.runner = free.RunnerID()
+		}
+	}
+	err := s.cfg.Committer.Submit(ctx, c)
+	if slot != nil {
+		if err == nil && c.claimed {
+			slot.Run(c.sentTurn, &c.session)
+		} else {
+			slot.Free()
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.repeats {
+		return s.sentBefore(ctx, by.OrgID, c.sent)
+	}
+	return &c.sentMessage, &c.sentTurn, nil
+}
+
+func (in *NewMessage) check() error {
+	if len(in.Texts) == 0 {
+		return fault.New(fault.Invalid, "The message is empty: give at least one part with text.").At("input", "content")
+	}
+	size := 0
+	for i, t := range in.Texts {
+		path := []string{"input", "content", fmt.Sprint(i), "text"}
+		if t == "" {
+			return fault.New(fault.Invalid, "The text is empty.").At(path...)
+		}
+		if err := text(t, MaxMessageBytes, path...); err != nil {
+			return err
+		}
+		size += len(t)
+	}
+	if size > MaxMessageBytes {
+		return fault.New(fault.Invalid, "The message has %d bytes; at most %d are allowed. Put large text into a file of the session.",
+			size, MaxMessageBytes).At("input", "content")
+	}
+	if in.MaxTokens != nil && *in.MaxTokens < 1 {
+		return fault.New(fault.Invalid, "maxTokens must be 1 or more, not %d.", *in.MaxTokens).At("input", "maxTokens")
+	}
+	return checkKey(in.IdempotencyKey)
+}
+
+func (s *Service) checkModel(ctx context.Context, org models.OrgID, in NewMessage) error {
+	session, err := s.Get(ctx, org, in.SessionID)
+	if f := fault.As(err); f != nil {
+		return f.At("input", "sessionId")
+	}
+	if err != nil {
+		return err
+	}
+	_, err = s.cfg.Catalog.CheckSession(ctx, org, catalog.Choice{HarnessID: &session.HarnessID, ModelID: in.ModelID})
+	return err
+}
+
+// sentBefore answers a repeated request with what became of the first one.
+func (s *Service) sentBefore(ctx context.Context, org models.OrgID, sent Sent) (*models.Message, *models.Turn, error) {
+	m, err := s.Message(ctx, org, sent.MessageID)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := s.Turn(ctx, org, sent.TurnID)
+	return m, t, err
+}
+
+// sendMessage accepts a message: into the inbox of the turn that is at work, or as a turn of its own.
+type sendMessage struct {
+	org     models.OrgID
+	in      NewMessage
+	message models.MessageID
+	turn    models.TurnID
+	key     *commit.IdempotencyKey
+	hash    []byte
+	// runner claims the turn at once when it is at the head of the line; zero when no slot is free.
+	runner models.RunnerID
+
+	// What was decided, set anew by each Apply.
+	sent        Sent
+	repeats     bool
+	claimed     bool
+	sentMessage models.Message
+	sentTurn    models.Turn
+	session     models.Session
+}
+
+func (c *sendMessage) Needs() commit.Needs {
+	n := 1024
+	for _, t := range c.in.Texts {
+		n += 2 * len(t)
+	}
+	return commit.Needs{Org: c.org, Session: c.in.SessionID, Idempotency: c.key, Bytes: n}
+}
+
+func (c *sendMessage) Apply(tx *commit.Tx) error {
+	c.claimed, c.repeats = false, false
+	if tx.Session == nil {
+		return notFound(c.in.SessionID).At("input", "sessionId")
+	}
+	if c.key != nil {
+		sent, found, err := repeated[Sent](tx, c.hash)
+		if err != nil {
+			return err
+		}
+		if found {
+			c.sent, c.repeats = sent, true
+			return nil
+		}
+	}
+	steer := c.in.Delivery != Queue && tx.Turn != nil
+	if !steer && tx.Session.QueuedTurns >= MaxQueuedTurns {
+		return fault.New(fault.LimitReached, "The session has %d queued turns already; wait until some have run.", tx.Session.QueuedTurns)
+	}
+	turn := c.turn
+	if steer {
+		turn = tx.Turn.ID
+	}
+	m := models.Message{
+		OrgID: c.org, ID: c.message, SessionID: c.in.SessionID, TurnID: turn, Role: models.MessageUser, CreatedAt: tx.Now,
+	}
+	for _, t := range c.in.Texts {
+		m.Content = append(m.Content, models.Part{Type: models.PartText, Text: t})
+	}
+	m.Sequence = tx.Emit(&turn, events.MessageReceived{
+		Message:  events.Message{ID: m.ID, Role: m.Role, Content: m.Content, CreatedAt: m.CreatedAt},
+		Delivery: string(c.in.Delivery),
+	})
+	tx.AddMessage(m)
+	if steer {
+		tx.Steer(m.ID)
+		if c.in.ModelID != nil {
+			tx.SteerModel(c.in.ModelID)
+		}
+		c.sentTurn = *tx.Turn
+	} else {
+		t := models.Turn{
+			OrgID: c.org, ID: c.turn, SessionID: c.in.SessionID, InputMessageID: m.ID, ModelID: c.in.ModelID, MaxTokens: c.in.MaxTokens,
+			QueuedAt: tx.Now, Status: models.TurnQueued,
+		}
+		c.sentTurn = t
+		if tx.AddTurn(t) {
+			if !c.runner.IsZero() {
+				tx.ClaimTurn(c.runner)
+				c.claimed, c.session = true, *tx.Session
+			}
+			c.sentTurn = *tx.Turn
+		}
+	}
+	c.sentMessage, c.sent = m, Sent{MessageID: m.ID, TurnID: turn}
+	if c.key != nil {
+		tx.Remember(*c.key, c.hash, c.sent, tx.Now+models.Millis(idempotencyFor.Milliseconds()))
+	}
+	return nil
+}

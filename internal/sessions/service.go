@@ -1,0 +1,135 @@
+// Package sessions is what users do with sessions: create and change them, send messages, read their turns, messages
+// and files. What sessions do by themselves is internal/runtime.
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+// Config is what a Service needs. All fields are required but Dispatch.
+type Config struct {
+	DB        *store.DB
+	Committer *commit.Committer
+	Catalog   *catalog.Service
+	Clock     clock.Clock
+	// Dispatch gives a slot of this process to a turn in the transaction that makes it ready; nil where no turns run.
+	Dispatch Dispatcher
+}
+
+// Dispatcher hands out slots for turns.
+type Dispatcher interface {
+	// Reserve gives a slot when one is free.
+	Reserve() (Slot, bool)
+}
+
+// Slot is the right to run one turn. One of Run and Free must be called.
+type Slot interface {
+	RunnerID() models.RunnerID
+	// Run works on the turn, of a session as it is in the transaction that claimed the turn.
+	Run(t models.Turn, session *models.Session)
+	Free()
+}
+
+// Service is the sessions of all organizations.
+type Service struct {
+	cfg       Config
+	workspace *Workspace
+}
+
+// New makes a Service.
+func New(cfg Config) *Service { return &Service{cfg: cfg, workspace: NewWorkspace(cfg.DB, cfg.Clock)} }
+
+// Limits of what users may write.
+const (
+	maxTitle       = 200
+	maxTags        = 20
+	maxTag         = 50
+	maxCustomerKey = 200
+	maxKey         = 200
+	// MaxMessageBytes bounds the text of one message.
+	MaxMessageBytes = 256 << 10
+	// MaxQueuedTurns bounds the line of a session.
+	MaxQueuedTurns = 1000
+)
+
+// text checks what a user wrote: its length in characters, and that the database can hold it.
+func text(s string, limit int, path ...string) error {
+	switch {
+	case !utf8.ValidString(s):
+		return fault.New(fault.Invalid, "The text is not valid UTF-8.").At(path...)
+	case strings.ContainsRune(s, 0):
+		return fault.New(fault.Invalid, "The text holds a NUL character; remove it.").At(path...)
+	case utf8.RuneCountInString(s) > limit:
+		return fault.New(fault.Invalid, "The text has %d characters; at most %d are allowed.", utf8.RuneCountInString(s), limit).At(path...)
+	}
+	return nil
+}
+
+func optText(s *string, limit int, path ...string) error {
+	if s == nil {
+		return nil
+	}
+	return text(*s, limit, path...)
+}
+
+func checkTags(tags []string, path ...string) error {
+	if len(tags) > maxTags {
+		return fault.New(fault.Invalid, "There are %d tags; at most %d are allowed.", len(tags), maxTags).At(path...)
+	}
+	for i, t := range tags {
+		at := append(append([]string{}, path...), fmt.Sprint(i))
+		if strings.TrimSpace(t) == "" {
+			return fault.New(fault.Invalid, "A tag must not be empty.").At(at...)
+		}
+		if err := text(t, maxTag, at...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func notFound(id fmt.Stringer) *fault.Error { return fault.New(fault.NotFound, "There is no %s.", id) }
+
+// Get gives a session; NOT_FOUND when the organization has none with this id.
+func (s *Service) Get(ctx context.Context, org models.OrgID, id models.SessionID) (*models.Session, error) {
+	return one[models.Session](s.of(ctx, org).Where("id = ?", id), id)
+}
+
+// Turn gives a turn; NOT_FOUND when the organization has none with this id.
+func (s *Service) Turn(ctx context.Context, org models.OrgID, id models.TurnID) (*models.Turn, error) {
+	return one[models.Turn](s.of(ctx, org).Where("id = ?", id), id)
+}
+
+// Message gives a message; NOT_FOUND when the organization has none with this id.
+func (s *Service) Message(ctx context.Context, org models.OrgID, id models.MessageID) (*models.Message, error) {
+	return one[models.Message](s.of(ctx, org).Where("id = ?", id), id)
+}
+
+func (s *Service) of(ctx context.Context, org models.OrgID) *gorm.DB {
+	return store.Of(s.cfg.DB.Read(ctx), org)
+}
+
+func one[T any](q *gorm.DB, id fmt.Stringer) (*T, error) {
+	var row T
+	err := q.Take(&row).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return nil, notFound(id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", id, err)
+	}
+	return &row, nil
+}
