@@ -1,0 +1,227 @@
+package model
+
+import "github.com/ostler-dev/ostler/internal/models"
+
+// The objects below carry, beside their fields, the ids that their edges are resolved by.
+
+// Org is a tenant.
+type Org struct {
+	ID        string
+	Name      string
+	Slug      string
+	CreatedAt models.Millis
+
+	DefaultHarnessID *models.HarnessID
+	DefaultModelID   *models.ModelID
+}
+
+// Model is a model of a provider.
+type Model struct {
+	ID                  string
+	Name                string
+	DisplayName         string
+	Enabled             bool
+	ContextWindowTokens *int
+	MaxOutputTokens     *int
+	Price               *ModelPrice
+
+	ProviderID models.ProviderID
+}
+
+// Harness tells how agents run.
+type Harness struct {
+	ID            string
+	Name          string
+	DisplayName   string
+	Description   *string
+	SystemPrompt  *string
+	Capabilities  []*CapabilityRef
+	MaxIterations *int
+	Lifecycle     Lifecycle
+	BuiltIn       bool
+	Revision      int
+	CreatedAt     models.Millis
+	UpdatedAt     models.Millis
+
+	HarnessID      models.HarnessID
+	ParentID       *models.HarnessID
+	DefaultModelID *models.ModelID
+}
+
+// Agent tells what an agent is for.
+type Agent struct {
+	ID            string
+	Name          string
+	DisplayName   string
+	Description   *string
+	SystemPrompt  string
+	Capabilities  []*CapabilityRef
+	MaxIterations *int
+	Tags          []string
+	Lifecycle     Lifecycle
+	Revision      int
+	CreatedAt     models.Millis
+	UpdatedAt     models.Millis
+
+	AgentID        models.AgentID
+	HarnessID      *models.HarnessID
+	DefaultModelID *models.ModelID
+}
+
+// Session is where an agent works.
+type Session struct {
+	ID           string
+	Title        *string
+	Status       SessionStatus
+	Tags         []string
+	Locale       *string
+	CustomerKey  *string
+	LastSequence int
+	Usage        *Usage
+	CreatedAt    models.Millis
+	UpdatedAt    models.Millis
+
+	SessionID     models.SessionID
+	HarnessID     models.HarnessID
+	AgentID       *models.AgentID
+	ModelID       *models.ModelID
+	CurrentTurnID *models.TurnID
+	CreatedByKind models.ActorKind
+	CreatedByID   *models.UserID
+	OwnerID       *models.UserID
+}
+
+// Turn is the work that answers one input.
+type Turn struct {
+	ID           string
+	Status       TurnStatus
+	StopReason   *StopReason
+	Iterations   int
+	ToolCalls    int
+	Usage        *Usage
+	Error        *TurnError
+	Recoveries   int
+	QueuedAt     models.Millis
+	StartedAt    *models.Millis
+	FirstTokenAt *models.Millis
+	FinishedAt   *models.Millis
+
+	SessionID      models.SessionID
+	InputMessageID models.MessageID
+	FinalMessageID *models.MessageID
+}
+
+// Message is a message of a session.
+type Message struct {
+	ID        string
+	Role      MessageRole
+	Content   []ContentPart
+	Sequence  int
+	CreatedAt models.Millis
+	Error     *TurnError
+
+	TurnID models.TurnID
+}
+
+// Connections carry, beside their page, what their totalCount is counted by.
+
+// Count counts a list as far as 10 000; nil when it is longer. It is called only when a client selects totalCount.
+type Count func() (*int, error)
+
+// ProviderConnection is a page of a list of Provider objects.
+type ProviderConnection struct {
+	Edges    []*ProviderEdge
+	Nodes    []*Provider
+	PageInfo *PageInfo
+	Count    Count
+}
+
+// ModelConnection is a page of a list of Model objects.
+type ModelConnection struct {
+	Edges    []*ModelEdge
+	Nodes    []*Model
+	PageInfo *PageInfo
+	Count    Count
+}
+
+// HarnessConnection is a page of a list of Harness objects.
+type HarnessConnection struct {
+	Edges    []*HarnessEdge
+	Nodes    []*Harness
+	PageInfo *PageInfo
+	Count    Count
+}
+
+// AgentConnection is a page of a list of Agent objects.
+type AgentConnection struct {
+	Edges    []*AgentEdge
+	Nodes    []*Agent
+	PageInfo *PageInfo
+	Count    Count
+}
+
+// SessionConnection is a page of a list of Session objects.
+type SessionConnection struct {
+	Edges    []*SessionEdge
+	Nodes    []*Session
+	PageInfo *PageInfo
+	Count    Count
+}
+
+// TurnConnection is a page of a list of Turn objects.
+type TurnConnection struct {
+	Edges    []*TurnEdge
+	Nodes    []*Turn
+	PageInfo *PageInfo
+	Count    Count
+}
+
+// MessageConnection is a page of a list of Message objects.
+type MessageConnection struct {
+	Edges    []*MessageEdge
+	Nodes    []*Message
+	PageInfo *PageInfo
+	Count    Count
+}
+
+// IsNode marks the type as a Node.
+func (Org) IsNode() {}
+
+// GetID implements Node.
+func (o Org) GetID() string { return o.ID }
+
+// IsNode marks the type as a Node.
+func (Model) IsNode() {}
+
+// GetID implements Node.
+func (o Model) GetID() string { return o.ID }
+
+// IsNode marks the type as a Node.
+func (Harness) IsNode() {}
+
+// GetID implements Node.
+func (o Harness) GetID() string { return o.ID }
+
+// IsNode marks the type as a Node.
+func (Agent) IsNode() {}
+
+// GetID implements Node.
+func (o Agent) GetID() string { return o.ID }
+
+// IsNode marks the type as a Node.
+func (Session) IsNode() {}
+
+// GetID implements Node.
+func (o Session) GetID() string { return o.ID }
+
+// IsNode marks the type as a Node.
+func (Turn) IsNode() {}
+
+// GetID implements Node.
+func (o Turn) GetID() string { return o.ID }
+
+// IsNode marks the type as a Node.
+func (Message) IsNode() {}
+
+// GetID implements Node.
+func (o Message) GetID() string { return o.ID }

@@ -1,0 +1,98 @@
+package resolvers
+
+import (
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// decodeOpt takes over a field that may be left out.
+func decodeOpt[T any](o graphql.Omittable[T]) catalog.Opt[T] {
+	return catalog.Opt[T]{Given: o.IsSet(), Value: o.Value()}
+}
+
+// decodeOptID is decodeOpt for an id.
+func decodeOptID[E models.Entity](o graphql.Omittable[*string], path ...string) (catalog.Opt[*models.ID[E]], error) {
+	id, err := decodeIDPtr[E](o.Value(), path...)
+	return catalog.Opt[*models.ID[E]]{Given: o.IsSet(), Value: id}, err
+}
+
+func decodeRefs(refs []*model.CapabilityRefInput) []models.CapabilityRef {
+	out := make([]models.CapabilityRef, 0, len(refs))
+	for _, r := range refs {
+		out = append(out, models.CapabilityRef{ID: r.ID, Config: r.Config})
+	}
+	return out
+}
+
+func decodePrices(p *model.ModelPriceInput) *catalog.Prices {
+	if p == nil {
+		return nil
+	}
+	return &catalog.Prices{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
+}
+
+func decodeNewModel(in model.CreateModelInput) (catalog.NewModel, error) {
+	provider, err := decodeID[models.ProviderEntity](in.ProviderID, "input", "providerId")
+	return catalog.NewModel{
+		ProviderID: provider, Name: in.Name, DisplayName: in.DisplayName, ContextWindowTokens: in.ContextWindowTokens,
+		MaxOutputTokens: in.MaxOutputTokens, Prices: decodePrices(in.Price),
+	}, err
+}
+
+func decodeModelChange(in model.UpdateModelInput) catalog.ModelChange {
+	return catalog.ModelChange{
+		DisplayName: decodeOpt(in.DisplayName), Enabled: decodeOpt(in.Enabled),
+		ContextWindowTokens: decodeOpt(in.ContextWindowTokens), MaxOutputTokens: decodeOpt(in.MaxOutputTokens),
+		Prices: catalog.Opt[*catalog.Prices]{Given: in.Price.IsSet(), Value: decodePrices(in.Price.Value())},
+	}
+}
+
+func decodeNewHarness(in model.CreateHarnessInput) (out catalog.NewHarness, err error) {
+	out = catalog.NewHarness{
+		Name: in.Name, DisplayName: in.DisplayName, Description: in.Description, SystemPrompt: in.SystemPrompt,
+		Capabilities: decodeRefs(in.Capabilities), MaxIterations: in.MaxIterations,
+	}
+	if out.ParentID, err = decodeIDPtr[models.HarnessEntity](in.ParentID, "input", "parentId"); err != nil {
+		return out, err
+	}
+	out.DefaultModelID, err = decodeIDPtr[models.ModelEntity](in.DefaultModelID, "input", "defaultModelId")
+	return out, err
+}
+
+func decodeHarnessChange(in model.UpdateHarnessInput) (out catalog.HarnessChange, err error) {
+	out = catalog.HarnessChange{
+		DisplayName: decodeOpt(in.DisplayName), Description: decodeOpt(in.Description), SystemPrompt: decodeOpt(in.SystemPrompt),
+		Capabilities:  catalog.Opt[[]models.CapabilityRef]{Given: in.Capabilities.IsSet(), Value: decodeRefs(in.Capabilities.Value())},
+		MaxIterations: decodeOpt(in.MaxIterations), Revision: in.Revision,
+	}
+	out.DefaultModelID, err = decodeOptID[models.ModelEntity](in.DefaultModelID, "input", "defaultModelId")
+	return out, err
+}
+
+func decodeNewAgent(in model.CreateAgentInput) (out catalog.NewAgent, err error) {
+	out = catalog.NewAgent{
+		Name: in.Name, DisplayName: in.DisplayName, Description: in.Description, SystemPrompt: in.SystemPrompt,
+		Capabilities: decodeRefs(in.Capabilities), MaxIterations: in.MaxIterations, Tags: in.Tags,
+	}
+	if out.HarnessID, err = decodeIDPtr[models.HarnessEntity](in.HarnessID, "input", "harnessId"); err != nil {
+		return out, err
+	}
+	out.DefaultModelID, err = decodeIDPtr[models.ModelEntity](in.DefaultModelID, "input", "defaultModelId")
+	return out, err
+}
+
+func decodeAgentChange(in model.UpdateAgentInput) (out catalog.AgentChange, err error) {
+	out = catalog.AgentChange{
+		DisplayName: decodeOpt(in.DisplayName), Description: decodeOpt(in.Description), SystemPrompt: decodeOpt(in.SystemPrompt),
+		Capabilities:  catalog.Opt[[]models.CapabilityRef]{Given: in.Capabilities.IsSet(), Value: decodeRefs(in.Capabilities.Value())},
+		MaxIterations: decodeOpt(in.MaxIterations), Tags: decodeOpt(in.Tags), Revision: in.Revision,
+	}
+	if out.HarnessID, err = decodeOptID[models.HarnessEntity](in.HarnessID, "input", "harnessId"); err != nil {
+		return out, err
+	}
+	out.DefaultModelID, err = decodeOptID[models.ModelEntity](in.DefaultModelID, "input", "defaultModelId")
+	return out, err
+}

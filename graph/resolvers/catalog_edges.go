@@ -1,0 +1,118 @@
+package resolvers
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// maxChain bounds a walk along parents, should they ever close to a circle.
+const maxChain = 16
+
+// ownOrg reports whether an organization is the one that the token is bound to. The others of a person are shown by name
+// only: what they hold needs a token of theirs.
+func ownOrg(ctx context.Context, o *model.Org) bool {
+	return o.ID == auth.FromContext(ctx).OrgID.String()
+}
+
+// harnessEdge resolves an edge to a harness; null when it leads nowhere.
+func (r *Resolver) harnessEdge(ctx context.Context, id *models.HarnessID) (*model.Harness, error) {
+	if id == nil {
+		return nil, nil
+	}
+	h, ok, err := r.loadersOf(ctx).harnesses.load(ctx, *id)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return encodeHarness(h), nil
+}
+
+// agentEdge resolves an edge to an agent; null when it leads nowhere.
+func (r *Resolver) agentEdge(ctx context.Context, id *models.AgentID) (*model.Agent, error) {
+	if id == nil {
+		return nil, nil
+	}
+	a, ok, err := r.loadersOf(ctx).agents.load(ctx, *id)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return encodeAgent(a), nil
+}
+
+// modelEdge resolves an edge to a model; null when it leads nowhere.
+func (r *Resolver) modelEdge(ctx context.Context, id *models.ModelID) (*model.Model, error) {
+	if id == nil {
+		return nil, nil
+	}
+	m, ok, err := r.loadersOf(ctx).models.load(ctx, *id)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return encodeModel(m), nil
+}
+
+// providerEdge resolves the edge from a model to its provider, which the database keeps from being missing.
+func (r *Resolver) providerEdge(ctx context.Context, id models.ProviderID) (*model.Provider, error) {
+	p, ok, err := r.loadersOf(ctx).providers.load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, errors.New("a model's provider is missing")
+	}
+	return encodeProvider(p), nil
+}
+
+// harnessChain gives a harness and those that it inherits from, root first.
+func (r *Resolver) harnessChain(ctx context.Context, h *model.Harness) ([]*model.Harness, error) {
+	chain := []*model.Harness{h}
+	for parent := h.ParentID; parent != nil && len(chain) < maxChain; {
+		next, err := r.harnessEdge(ctx, parent)
+		if err != nil {
+			return nil, err
+		}
+		if next == nil {
+			break
+		}
+		chain = append(chain, next)
+		parent = next.ParentID
+	}
+	slices.Reverse(chain)
+	return chain, nil
+}
+
+// preview resolves previewEffectiveConfig; null when the harness or the session is unknown.
+func (r *Resolver) preview(ctx context.Context, harnessID *string, agent *model.CreateAgentInput, sessionID *string) (*catalog.Effective, error) {
+	p := auth.FromContext(ctx)
+	if sessionID != nil {
+		if harnessID != nil || agent != nil {
+			return nil, errSessionAlone
+		}
+		id, err := decodeID[models.SessionEntity](*sessionID, "sessionId")
+		if err != nil {
+			return nil, err
+		}
+		if !p.Can(auth.SessionsRead) {
+			return nil, nil
+		}
+		return r.Catalog.PreviewSession(ctx, p.OrgID, id)
+	}
+	var draft catalog.Draft
+	var err error
+	if draft.HarnessID, err = decodeIDPtr[models.HarnessEntity](harnessID, "harnessId"); err != nil {
+		return nil, err
+	}
+	if agent != nil {
+		in, err := decodeNewAgent(*agent)
+		if err != nil {
+			return nil, err
+		}
+		draft.Agent = &in
+	}
+	return r.Catalog.Preview(ctx, p.OrgID, draft)
+}

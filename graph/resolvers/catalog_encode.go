@@ -1,0 +1,104 @@
+package resolvers
+
+import (
+	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/tools"
+)
+
+func encodeProvider(p *models.Provider) *model.Provider {
+	// Simulated models need no key, so there is none in the environment that could stand in for a stored one.
+	has := len(p.Credentials) > 0
+	return &model.Provider{
+		ID: p.ID.String(), Name: p.Name, Kind: model.ProviderKind(p.Kind), BaseURL: p.BaseURL, HasCredentials: &has,
+		Lifecycle: model.Lifecycle(p.Lifecycle), CreatedAt: p.CreatedAt,
+	}
+}
+
+func encodeModel(m *models.Model) *model.Model {
+	out := &model.Model{
+		ID: m.ID.String(), Name: m.Name, DisplayName: m.DisplayName, Enabled: m.Enabled,
+		ContextWindowTokens: m.ContextWindowTokens, MaxOutputTokens: m.MaxOutputTokens, ProviderID: m.ProviderID,
+	}
+	if m.PriceInput != nil && m.PriceOutput != nil {
+		out.Price = &model.ModelPrice{
+			Input: *m.PriceInput, Output: *m.PriceOutput, CacheRead: m.PriceCacheRead, CacheWrite: m.PriceCacheWrite,
+		}
+	}
+	return out
+}
+
+func encodeHarness(h *models.Harness) *model.Harness {
+	return &model.Harness{
+		ID: h.ID.String(), Name: h.Name, DisplayName: h.DisplayName, Description: h.Description, SystemPrompt: h.SystemPrompt,
+		Capabilities: encodeRefs(h.Capabilities), MaxIterations: h.MaxIterations, Lifecycle: model.Lifecycle(h.Lifecycle),
+		BuiltIn: h.BuiltIn, Revision: h.Revision, CreatedAt: h.CreatedAt, UpdatedAt: h.UpdatedAt,
+		HarnessID: h.ID, ParentID: h.ParentID, DefaultModelID: h.DefaultModelID,
+	}
+}
+
+func encodeAgent(a *models.Agent) *model.Agent {
+	tags := a.Tags
+	if tags == nil {
+		tags = []string{}
+	}
+	return &model.Agent{
+		ID: a.ID.String(), Name: a.Name, DisplayName: a.DisplayName, Description: a.Description, SystemPrompt: a.SystemPrompt,
+		Capabilities: encodeRefs(a.Capabilities), MaxIterations: a.MaxIterations, Tags: tags,
+		Lifecycle: model.Lifecycle(a.Lifecycle), Revision: a.Revision, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt,
+		AgentID: a.ID, HarnessID: a.HarnessID, DefaultModelID: a.DefaultModelID,
+	}
+}
+
+func encodeRefs(refs []models.CapabilityRef) []*model.CapabilityRef {
+	out := make([]*model.CapabilityRef, 0, len(refs))
+	for _, r := range refs {
+		out = append(out, &model.CapabilityRef{ID: r.ID, Config: r.Config})
+	}
+	return out
+}
+
+// encodeEffective shows what a turn would run with; null when that could not be worked out.
+func encodeEffective(e *catalog.Effective) *model.EffectiveConfig {
+	if e == nil {
+		return nil
+	}
+	out := &model.EffectiveConfig{
+		SystemPrompt: e.SystemPrompt, Tools: encodeTools(e.Toolset.Manifests()), Capabilities: encodeRefs(e.Toolset.Refs()),
+		MaxIterations: e.MaxIterations,
+	}
+	if e.Model != nil {
+		out.Model = encodeModel(&e.Model.Model)
+	}
+	return out
+}
+
+func encodeTools(manifests []tools.Manifest) []*model.ToolInfo {
+	out := make([]*model.ToolInfo, 0, len(manifests))
+	for _, m := range manifests {
+		out = append(out, &model.ToolInfo{
+			ID: m.ID, Name: m.Name, DisplayName: m.DisplayName, Description: m.Description, InputSchema: models.JSON(m.InputSchema),
+			Hints: &model.ToolHints{
+				Readonly: m.Hints.ReadOnly, Destructive: m.Hints.Destructive, Idempotent: m.Hints.Idempotent,
+				OpenWorld: m.Hints.OpenWorld, LongRunning: m.Hints.LongRunning, Background: m.Hints.Background,
+			},
+		})
+	}
+	return out
+}
+
+func encodeCapability(c *tools.Capability) *model.CapabilityInfo {
+	manifests := make([]tools.Manifest, 0, len(c.Tools))
+	for _, t := range c.Tools {
+		manifests = append(manifests, t.Manifest())
+	}
+	depends := c.DependsOn
+	if depends == nil {
+		depends = []string{}
+	}
+	return &model.CapabilityInfo{
+		ID: c.ID, Name: c.Name, Description: c.Description, Risk: model.Risk(c.Risk), Status: model.CapabilityStatusAvailable,
+		Tools: encodeTools(manifests), DependsOn: depends, ConfigSchema: models.JSON(c.ConfigSchema),
+	}
+}

@@ -1,0 +1,44 @@
+package resolvers
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// sessionLog gives a page of a session's log.
+func (r *Resolver) sessionLog(ctx context.Context, session models.SessionID, args pageArgs, kinds []model.EventKind) (*model.EventConnection, error) {
+	w, err := newWindow(args, 50, decodeSequenceCursor)
+	if err != nil {
+		return nil, err
+	}
+	var rows []models.Event
+	// No kinds at all is not the same as no filter.
+	if kinds == nil || len(kinds) > 0 {
+		q := events.PageQuery{After: w.After, Before: w.Before, Limit: w.Limit + 1, Backward: w.Backward}
+		for _, k := range kinds {
+			q.Kinds = append(q.Kinds, models.EventKind(k))
+		}
+		if rows, err = r.Log.Page(ctx, auth.FromContext(ctx).OrgID, session, q); err != nil {
+			return nil, err
+		}
+	}
+	rows, info := trim(rows, w, func(e models.Event) string { return sequenceCursor(e.Sequence) })
+	page := &model.EventConnection{Edges: make([]*model.EventEdge, 0, len(rows)), Nodes: make([]model.Event, 0, len(rows)), PageInfo: info}
+	for _, row := range rows {
+		ev, err := encodeEvent(events.NewItem(row))
+		if errors.Is(err, events.ErrUnknownKind) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		page.Nodes = append(page.Nodes, ev)
+		page.Edges = append(page.Edges, &model.EventEdge{Cursor: ev.GetCursor(), Node: ev})
+	}
+	return page, nil
+}

@@ -1,0 +1,108 @@
+package resolvers
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/orgs"
+)
+
+// systemName is what the actor SYSTEM is called.
+const systemName = "Ostler"
+
+func encodeOrg(o *models.Org) *model.Org {
+	return &model.Org{
+		ID: o.ID.String(), Name: o.Name, Slug: o.Slug, CreatedAt: o.CreatedAt,
+		DefaultHarnessID: o.DefaultHarnessID, DefaultModelID: o.DefaultModelID,
+	}
+}
+
+func encodeUser(u *models.User) *model.User {
+	return &model.User{ID: u.ID.String(), Email: u.Email, Name: u.Name, CreatedAt: u.CreatedAt}
+}
+
+// encodeActor shows who did something. user is the person behind ActorUser, as Orgs.Users gives it; nil when the
+// person isn't known any more, and for the system.
+func encodeActor(kind models.ActorKind, id *models.UserID, user *models.User) *model.Actor {
+	a := &model.Actor{Kind: model.ActorKind(kind)}
+	if id != nil {
+		text := id.String()
+		a.ID = &text
+	}
+	switch {
+	case user != nil:
+		a.Name = user.Name
+	case kind == models.ActorSystem:
+		a.Name = systemName
+	}
+	return a
+}
+
+func encodeViewer(p *auth.Principal, v orgs.ViewerData) *model.Viewer {
+	role := model.Role(p.Role)
+	list := p.Permissions.List()
+	permissions := make([]model.Permission, 0, len(list))
+	for _, permission := range list {
+		permissions = append(permissions, model.Permission(permission.String()))
+	}
+	return &model.Viewer{
+		User: encodeUser(&v.User), Org: encodeOrg(&v.Org), Role: &role, Operator: p.Operator, Permissions: permissions,
+	}
+}
+
+func decodeCredentials(input model.SignInInput) orgs.Credentials {
+	c := orgs.Credentials{Email: input.Email, Password: input.Password, Transport: auth.TransportBody}
+	if input.Transport != nil {
+		c.Transport = string(*input.Transport)
+	}
+	if input.OrgID != nil {
+		// What is no id names no organization: the zero id, to which nobody belongs.
+		id, _ := models.ParseID[models.OrgEntity](*input.OrgID)
+		c.OrgID = &id
+	}
+	return c
+}
+
+// authPayload hands tokens out: into the cookies, or into the answer, never into both.
+func authPayload(ctx context.Context, done *orgs.SignedIn, err error) (*model.AuthPayload, error) {
+	list, err := userErrors(err)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) > 0 {
+		return &model.AuthPayload{UserErrors: list}, nil
+	}
+	pair := &model.TokenPair{
+		ExpiresAt: models.MillisOf(done.AccessExpires), Org: encodeOrg(&done.Org), User: encodeUser(&done.User),
+	}
+	if done.Transport == auth.TransportCookie {
+		set := auth.RequestFrom(ctx).SetCookies
+		if set == nil || !set(auth.TokenCookies{
+			Access: done.Access, AccessExpires: done.AccessExpires,
+			Refresh: done.Refresh, RefreshExpires: done.RefreshExpires,
+		}) {
+			return nil, errors.New("the cookies of a sign-in could not be set")
+		}
+	} else {
+		pair.AccessToken, pair.RefreshToken = &done.Access, &done.Refresh
+	}
+	return &model.AuthPayload{Tokens: pair, UserErrors: list}, nil
+}
+
+func signOutPayload(err error) (*model.SignOutPayload, error) {
+	list, err := userErrors(err)
+	if err != nil {
+		return nil, err
+	}
+	return &model.SignOutPayload{Ok: len(list) == 0, UserErrors: list}, nil
+}
+
+// clearCookies removes the token cookies where that is possible; elsewhere there are none.
+func clearCookies(request *auth.RequestInfo) {
+	if request.SetCookies != nil {
+		request.SetCookies(auth.TokenCookies{})
+	}
+}

@@ -1,0 +1,200 @@
+package resolvers
+
+import (
+	"context"
+	"maps"
+	"sync"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// maxBatch bounds how many rows one statement of a loader asks for.
+const maxBatch = 500
+
+// loader reads the objects behind edges, many in one statement, each once per operation.
+//
+// Who encodes a row says by expect which objects its edges lead to. The first edge that is really followed then reads all
+// that are expected. So the number of statements depends on the shape of a query alone: not on the length of a
+// page, nor on a timer, nor on which elements of a list gqlgen happens to resolve at once (it does 64 at a time).
+type loader[K comparable, V any] struct {
+	fetch func(ctx context.Context, keys []K) (map[K]V, error)
+	// then is told what was read; nil for nobody.
+	then func(V)
+
+	// loading makes those who load wait for each other, until what is read leads on. It is taken before mu.
+	loading sync.Mutex
+
+	mu       sync.Mutex
+	expected map[K]struct{}
+	found    map[K]V
+}
+
+func newLoader[K comparable, V any](fetch func(ctx context.Context, keys []K) (map[K]V, error)) *loader[K, V] {
+	return &loader[K, V]{fetch: fetch, expected: map[K]struct{}{}, found: map[K]V{}}
+}
+
+// expect notes that an edge leads to the object; nil leads nowhere.
+func (l *loader[K, V]) expect(key *K) {
+	if key == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.found[*key]; !ok {
+		l.expected[*key] = struct{}{}
+	}
+}
+
+// put notes an object that was read by other means.
+func (l *loader[K, V]) put(key K, v V) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.found[key] = v
+	delete(l.expected, key)
+}
+
+// load gives the object; false when there is none. Those who ask meanwhile wait, and find theirs read as well.
+func (l *loader[K, V]) load(ctx context.Context, key K) (V, bool, error) {
+	l.loading.Lock()
+	defer l.loading.Unlock()
+	v, keys := l.next(key)
+	if keys == nil {
+		return v, true, nil
+	}
+	found, err := l.fetch(ctx, keys)
+	if err != nil {
+		return v, false, err
+	}
+	l.mu.Lock()
+	maps.Copy(l.found, found)
+	l.mu.Unlock()
+	if l.then != nil {
+		for _, f := range found {
+			l.then(f)
+		}
+	}
+	v, ok := found[key]
+	return v, ok, nil
+}
+
+// next gives the object, or the keys to read when it isn't there yet: its own and the expected ones.
+func (l *loader[K, V]) next(key K) (V, []K) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v, ok := l.found[key]
+	if ok {
+		return v, nil
+	}
+	delete(l.expected, key)
+	keys := []K{key}
+	for k := range l.expected {
+		if len(keys) == maxBatch {
+			break
+		}
+		keys = append(keys, k)
+		delete(l.expected, k)
+	}
+	return v, keys
+}
+
+// forget drops everything, because it may have changed.
+func (l *loader[K, V]) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.found)
+}
+
+// loaders are those of one operation.
+type loaders struct {
+	providers *loader[models.ProviderID, *models.Provider]
+	models    *loader[models.ModelID, *models.Model]
+	harnesses *loader[models.HarnessID, *models.Harness]
+	agents    *loader[models.AgentID, *models.Agent]
+	sessions  *loader[models.SessionID, *models.Session]
+	turns     *loader[models.TurnID, *models.Turn]
+	messages  *loader[models.MessageID, *models.Message]
+	users     *loader[models.UserID, *models.User]
+
+	agentSessions *agentSessions
+}
+
+type loadersKey struct{}
+
+// OperationContext gives a context in which edges are read in batches. The server calls it once for every query or
+// mutation, after the principal is known. It must not span events of a subscription: what is read is kept until the
+// operation ends. Without it everything works, one statement per edge.
+func (r *Resolver) OperationContext(ctx context.Context) context.Context {
+	return context.WithValue(ctx, loadersKey{}, r.newLoaders())
+}
+
+// loadersOf gives the loaders of the operation.
+func (r *Resolver) loadersOf(ctx context.Context) *loaders {
+	if l, ok := ctx.Value(loadersKey{}).(*loaders); ok {
+		return l
+	}
+	return r.newLoaders()
+}
+
+func (r *Resolver) newLoaders() *loaders {
+	l := &loaders{
+		providers: newLoader(batch(r.Catalog.ProvidersByID, func(p *models.Provider) models.ProviderID { return p.ID })),
+		models:    newLoader(batch(r.Catalog.ModelsByID, func(m *models.Model) models.ModelID { return m.ID })),
+		harnesses: newLoader(batch(r.Catalog.HarnessesByID, func(h *models.Harness) models.HarnessID { return h.ID })),
+		agents:    newLoader(batch(r.Catalog.AgentsByID, func(a *models.Agent) models.AgentID { return a.ID })),
+		sessions:  newLoader(batch(r.Sessions.ByID, func(s *models.Session) models.SessionID { return s.ID })),
+		turns:     newLoader(batch(r.Sessions.TurnsByID, func(t *models.Turn) models.TurnID { return t.ID })),
+		messages:  newLoader(batch(r.Sessions.MessagesByID, func(m *models.Message) models.MessageID { return m.ID })),
+		users:     newLoader(r.usersByID),
+
+		agentSessions: newAgentSessions(r.Sessions),
+	}
+	// What is read leads on, so that every level of a query is one statement and not only the first.
+	l.models.then = l.expectModel
+	l.harnesses.then = l.expectHarness
+	l.agents.then = l.expectAgent
+	l.sessions.then = l.expectSession
+	l.turns.then = l.expectTurn
+	return l
+}
+
+// batch makes a loader's fetch of a service's call. The organization is always that of the principal.
+func batch[K comparable, V any](
+	read func(ctx context.Context, org models.OrgID, ids []K) ([]V, error), id func(*V) K,
+) func(ctx context.Context, keys []K) (map[K]*V, error) {
+	return func(ctx context.Context, keys []K) (map[K]*V, error) {
+		rows, err := read(ctx, auth.FromContext(ctx).OrgID, keys)
+		if err != nil {
+			return nil, err
+		}
+		found := make(map[K]*V, len(rows))
+		for i := range rows {
+			found[id(&rows[i])] = &rows[i]
+		}
+		return found, nil
+	}
+}
+
+// forgetAll drops what mutations may have changed.
+func (l *loaders) forgetAll() {
+	l.providers.forget()
+	l.models.forget()
+	l.harnesses.forget()
+	l.agents.forget()
+	l.sessions.forget()
+	l.turns.forget()
+	l.agentSessions.forget()
+}
+
+func (l *loaders) expectModel(m *models.Model) { l.providers.expect(&m.ProviderID) }
+
+func (l *loaders) expectHarness(h *models.Harness) {
+	l.harnesses.expect(h.ParentID)
+	l.models.expect(h.DefaultModelID)
+}
+
+func (l *loaders) expectAgent(a *models.Agent) {
+	l.harnesses.expect(a.HarnessID)
+	l.models.expect(a.DefaultModelID)
+	l.agentSessions.expect(a.ID)
+}

@@ -1,0 +1,86 @@
+package resolvers
+
+import (
+	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// encodeMessage gives a message as the API shows it.
+func encodeMessage(m models.Message) *model.Message {
+	return &model.Message{
+		ID: m.ID.String(), Role: model.MessageRole(m.Role), Content: encodeParts(m.Content), Sequence: int(m.Sequence),
+		CreatedAt: m.CreatedAt, Error: encodeFailure(m.Error), TurnID: m.TurnID,
+	}
+}
+
+// encodeEventMessage gives the message inside an event. The event is the one that completed the message, so the
+// message's sequence is the event's.
+func encodeEventMessage(m events.Message, e models.Event) *model.Message {
+	msg := &model.Message{
+		ID: m.ID.String(), Role: model.MessageRole(m.Role), Content: encodeParts(m.Content), Sequence: int(e.Sequence),
+		CreatedAt: m.CreatedAt, Error: encodeFailure(m.Error),
+	}
+	if e.TurnID != nil {
+		msg.TurnID = *e.TurnID
+	}
+	return msg
+}
+
+// encodeParts gives the pieces of a message. Pieces of a type that this version doesn't know are left out: another
+// version, running beside this one, may have written them.
+func encodeParts(parts []models.Part) []model.ContentPart {
+	list := make([]model.ContentPart, 0, len(parts))
+	for _, p := range parts {
+		switch p.Type {
+		case models.PartText:
+			list = append(list, &model.TextPart{Text: p.Text})
+		case models.PartThinking:
+			list = append(list, &model.ThinkingPart{Text: p.Text})
+		case models.PartToolCall:
+			list = append(list, &model.ToolCallPart{ToolCallID: p.ToolCallID, ToolName: p.ToolName, Arguments: objectOr(p.Arguments)})
+		case models.PartToolResult:
+			list = append(list, &model.ToolResultPart{
+				ToolCallID: p.ToolCallID, ToolName: p.ToolName, Success: p.Success, Result: p.Result, Error: nonEmpty(p.Error),
+			})
+		}
+	}
+	return list
+}
+
+// encodeUsage gives a usage. Its cost is null when any part of it had no price.
+func encodeUsage(u models.Usage) *model.Usage {
+	out := &model.Usage{
+		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CacheReadTokens: u.CacheReadTokens,
+		CacheWriteTokens: u.CacheWriteTokens, ReasoningTokens: u.ReasoningTokens,
+	}
+	if !u.Unpriced {
+		cost := u.CostNanos
+		out.CostUsd = &cost
+	}
+	return out
+}
+
+// encodeFailure gives why a turn or a message failed; nil for one that did not.
+func encodeFailure(f *models.Failure) *model.TurnError {
+	if f == nil {
+		return nil
+	}
+	return &model.TurnError{Code: f.Code, Message: f.Message, Fields: f.Fields}
+}
+
+// nonEmpty gives a text as a nullable field holds it: null when there is none.
+func nonEmpty(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// objectOr gives the arguments of a call; a call without any has none, which is an empty object.
+func objectOr(j models.JSON) models.JSON {
+	if len(j) == 0 {
+		return models.JSON("{}")
+	}
+	return j
+}

@@ -1,0 +1,182 @@
+package resolvers
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"slices"
+
+	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// Lists are paged by keyset: a cursor holds the key of its row, and a page is read by comparing keys in the database.
+// Clients never parse cursors, so their form may change; its first byte is the version.
+const (
+	cursorVersion   = 1
+	maxPage         = 100
+	sequenceKind    = "seq"
+	maxCursorLength = 128
+	// maxCount is how far totalCount counts.
+	maxCount = 10_000
+)
+
+// encodeCursor makes a cursor: version, the kind of the list and a zero byte, then the key.
+func encodeCursor(kind string, key []byte) string {
+	b := make([]byte, 0, len(kind)+len(key)+2)
+	b = append(b, cursorVersion)
+	b = append(b, kind...)
+	b = append(b, 0)
+	b = append(b, key...)
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// decodeCursor gives the key of a cursor. It refuses cursors of other lists and of other versions.
+func decodeCursor(kind, cursor string, keyLength int) ([]byte, *fault.Error) {
+	bad := fault.New(fault.Invalid, "The cursor is not one of this list. Pass on a cursor that this server gave, or none to start at the beginning.")
+	if len(cursor) > maxCursorLength {
+		return nil, bad
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(b) == 0 || b[0] != cursorVersion {
+		return nil, bad
+	}
+	got, key, ok := bytes.Cut(b[1:], []byte{0})
+	if !ok || string(got) != kind || len(key) != keyLength {
+		return nil, bad
+	}
+	return key, nil
+}
+
+// idCursor gives the cursor of a row in a list that is ordered by id. Ids are UUIDv7, so that is the order of creation.
+func idCursor[E models.Entity](id models.ID[E]) string {
+	var e E
+	return encodeCursor(e.Prefix(), id[:])
+}
+
+// decodeIDCursor reads a cursor of idCursor.
+func decodeIDCursor[E models.Entity](cursor string) (models.ID[E], *fault.Error) {
+	var e E
+	key, err := decodeCursor(e.Prefix(), cursor, 16)
+	if err != nil {
+		return models.ID[E]{}, err
+	}
+	return models.ID[E](key), nil
+}
+
+// sequenceCursor gives the cursor of a row in a list that is ordered by sequence.
+func sequenceCursor(sequence int64) string {
+	var key [8]byte
+	binary.BigEndian.PutUint64(key[:], uint64(sequence)) //nolint:gosec // G115: the bits come back as they went
+	return encodeCursor(sequenceKind, key[:])
+}
+
+// decodeSequenceCursor reads a cursor of sequenceCursor.
+func decodeSequenceCursor(cursor string) (int64, *fault.Error) {
+	key, err := decodeCursor(sequenceKind, cursor, 8)
+	if err != nil {
+		return 0, err
+	}
+	sequence := int64(binary.BigEndian.Uint64(key)) //nolint:gosec // G115: the bits come back as they went
+	if sequence < 0 {
+		return 0, fault.New(fault.Invalid, "The cursor is not one of this list.")
+	}
+	return sequence, nil
+}
+
+// pageArgs are the arguments of a connection. Lists that go one way leave Last and Before nil.
+type pageArgs struct {
+	First  *int
+	After  *string
+	Last   *int
+	Before *string
+}
+
+// window is the part of a list that a client asks for; P is the key that the list is ordered by.
+type window[P any] struct {
+	// After and Before bound the part; nil is the end of the list.
+	After, Before *P
+	// Limit is how many rows to give; ask the database for one more, so that trim knows whether there are others.
+	Limit int
+	// Backward asks for the last rows of the part instead of the first. They are read in reverse.
+	Backward bool
+}
+
+// newWindow checks the arguments of a connection. Without first and last it is the first byDefault rows.
+func newWindow[P any](args pageArgs, byDefault int, decode func(string) (P, *fault.Error)) (window[P], error) {
+	w := window[P]{Limit: byDefault}
+	size := func(n int, name string) error {
+		if n < 1 || n > maxPage {
+			return fault.New(fault.Invalid, "%s must be from 1 to %d, not %d.", name, maxPage, n).At(name)
+		}
+		w.Limit = n
+		return nil
+	}
+	if args.Last != nil {
+		// first has a default in the schema, so it can't be told from one that was given: last wins.
+		w.Backward = true
+		if err := size(*args.Last, "last"); err != nil {
+			return w, err
+		}
+	} else if args.First != nil {
+		if err := size(*args.First, "first"); err != nil {
+			return w, err
+		}
+	}
+	for _, c := range []struct {
+		arg  *string
+		name string
+		to   **P
+	}{{args.After, "after", &w.After}, {args.Before, "before", &w.Before}} {
+		if c.arg == nil {
+			continue
+		}
+		p, err := decode(*c.arg)
+		if err != nil {
+			return w, err.At(c.name)
+		}
+		*c.to = &p
+	}
+	return w, nil
+}
+
+// idWindow is the window of a list that is ordered by id and goes one way.
+func idWindow[E models.Entity](first *int, after *string, byDefault int) (window[models.ID[E]], error) {
+	return newWindow(pageArgs{First: first, After: after}, byDefault, decodeIDCursor[E])
+}
+
+// trim takes the rows that the database gave for w, of which there may be one more than Limit, and gives the page in
+// the list's order with its PageInfo. Rows of a backward window come in reverse.
+func trim[R, P any](rows []R, w window[P], cursor func(R) string) ([]R, *model.PageInfo) {
+	more := len(rows) > w.Limit
+	if more {
+		rows = rows[:w.Limit]
+	}
+	info := &model.PageInfo{HasNextPage: more, HasPreviousPage: w.After != nil}
+	if w.Backward {
+		slices.Reverse(rows)
+		info.HasNextPage, info.HasPreviousPage = w.Before != nil, more
+	}
+	if len(rows) > 0 {
+		start, end := cursor(rows[0]), cursor(rows[len(rows)-1])
+		info.StartCursor, info.EndCursor = &start, &end
+	}
+	return rows, info
+}
+
+// counted turns a count that stopped at one more than maxCount into a totalCount: nil when the list is longer.
+func counted(n int, err error) (*int, error) {
+	if err != nil || n > maxCount {
+		return nil, err
+	}
+	return &n, nil
+}
+
+// totalCount resolves a connection's totalCount.
+func totalCount(count model.Count) (*int, error) {
+	if count == nil {
+		return nil, nil
+	}
+	return count()
+}

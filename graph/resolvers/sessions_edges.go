@@ -1,0 +1,175 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+func (l *loaders) expectSession(s *models.Session) {
+	l.harnesses.expect(&s.HarnessID)
+	l.agents.expect(s.AgentID)
+	l.models.expect(s.ModelID)
+	l.turns.expect(s.CurrentTurnID)
+	l.users.expect(s.CreatedByID)
+	l.users.expect(s.OwnerID)
+}
+
+func (l *loaders) expectTurn(t *models.Turn) {
+	l.sessions.expect(&t.SessionID)
+	l.messages.expect(&t.InputMessageID)
+	l.messages.expect(t.FinalMessageID)
+}
+
+func (l *loaders) expectMessage(m *models.Message) { l.turns.expect(&m.TurnID) }
+
+func (r *Resolver) usersByID(ctx context.Context, ids []models.UserID) (map[models.UserID]*models.User, error) {
+	rows, err := r.Orgs.Users(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[models.UserID]*models.User, len(rows))
+	for id, u := range rows {
+		found[id] = &u
+	}
+	return found, nil
+}
+
+func (r *Resolver) sessionByID(ctx context.Context, id models.SessionID) (*model.Session, error) {
+	s, err := r.Sessions.Get(ctx, auth.FromContext(ctx).OrgID, id)
+	if err != nil {
+		return nil, err
+	}
+	r.loadersOf(ctx).expectSession(s)
+	return encodeSession(s), nil
+}
+
+func (r *Resolver) turnByID(ctx context.Context, id models.TurnID) (*model.Turn, error) {
+	t, err := r.Sessions.Turn(ctx, auth.FromContext(ctx).OrgID, id)
+	if err != nil {
+		return nil, err
+	}
+	r.loadersOf(ctx).expectTurn(t)
+	return encodeTurn(t), nil
+}
+
+func (r *Resolver) messageByID(ctx context.Context, id models.MessageID) (*model.Message, error) {
+	m, err := r.Sessions.Message(ctx, auth.FromContext(ctx).OrgID, id)
+	if err != nil {
+		return nil, err
+	}
+	r.loadersOf(ctx).expectMessage(m)
+	return encodeMessage(*m), nil
+}
+
+// memberByID gives a person who belongs to the caller's organization; NOT_FOUND for everybody else.
+func (r *Resolver) memberByID(ctx context.Context, id models.UserID) (*model.User, error) {
+	u, err := r.Orgs.Member(ctx, auth.FromContext(ctx).OrgID, id)
+	return encoded(&u, err, encodeUser)
+}
+
+// edge resolves an edge by a loader; null when it leads nowhere.
+func edge[K comparable, V, N any](ctx context.Context, l *loader[K, *V], id *K, encode func(*V) *N) (*N, error) {
+	if id == nil {
+		return nil, nil
+	}
+	v, ok, err := l.load(ctx, *id)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return encode(v), nil
+}
+
+func (r *Resolver) sessionEdge(ctx context.Context, id models.SessionID) (*model.Session, error) {
+	return edge(ctx, r.loadersOf(ctx).sessions, &id, encodeSession)
+}
+
+func (r *Resolver) turnEdge(ctx context.Context, id *models.TurnID) (*model.Turn, error) {
+	return edge(ctx, r.loadersOf(ctx).turns, id, encodeTurn)
+}
+
+func (r *Resolver) messageEdge(ctx context.Context, id *models.MessageID) (*model.Message, error) {
+	return edge(ctx, r.loadersOf(ctx).messages, id, func(m *models.Message) *model.Message { return encodeMessage(*m) })
+}
+
+func (r *Resolver) userEdge(ctx context.Context, id *models.UserID) (*model.User, error) {
+	return edge(ctx, r.loadersOf(ctx).users, id, encodeUser)
+}
+
+func (r *Resolver) actorEdge(ctx context.Context, kind models.ActorKind, id *models.UserID) (*model.Actor, error) {
+	if id == nil {
+		return encodeActor(kind, nil, nil), nil
+	}
+	u, _, err := r.loadersOf(ctx).users.load(ctx, *id)
+	if err != nil {
+		return nil, err
+	}
+	return encodeActor(kind, id, u), nil
+}
+
+func (r *Resolver) sessionConfig(ctx context.Context, s *model.Session) (*model.EffectiveConfig, error) {
+	eff, err := r.Catalog.PreviewRun(ctx, auth.FromContext(ctx).OrgID, catalog.Run{
+		HarnessID: s.HarnessID, AgentID: s.AgentID, SessionModelID: s.ModelID,
+	})
+	if err != nil || eff == nil {
+		return nil, err
+	}
+	return encodeEffective(eff), nil
+}
+
+func (r *Resolver) queuedTurns(ctx context.Context, id models.SessionID) ([]*model.Turn, error) {
+	rows, err := r.Sessions.QueuedTurns(ctx, auth.FromContext(ctx).OrgID, id)
+	if err != nil {
+		return nil, err
+	}
+	expected := r.loadersOf(ctx)
+	list := make([]*model.Turn, len(rows))
+	for i := range rows {
+		expected.expectTurn(&rows[i])
+		list[i] = encodeTurn(&rows[i])
+	}
+	return list, nil
+}
+
+func (r *Resolver) todos(ctx context.Context, id models.SessionID) ([]*model.Todo, error) {
+	rows, err := r.Sessions.Todos(ctx, auth.FromContext(ctx).OrgID, id)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*model.Todo, len(rows))
+	for i, t := range rows {
+		list[i] = &model.Todo{Content: t.Content, Status: model.TodoStatus(t.Status)}
+	}
+	return list, nil
+}
+
+func (r *Resolver) files(ctx context.Context, id models.SessionID, path *string) ([]*model.SessionFile, error) {
+	dir := "/workspace"
+	if path != nil {
+		dir = *path
+	}
+	rows, err := r.Sessions.Files(ctx, auth.FromContext(ctx).OrgID, id, dir)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return nil, err
+	}
+	list := make([]*model.SessionFile, len(rows))
+	for i, f := range rows {
+		list[i] = encodeFile(f, nil)
+	}
+	return list, nil
+}
+
+func (r *Resolver) file(ctx context.Context, id models.SessionID, path string) (*model.SessionFile, error) {
+	f, content, err := r.Sessions.File(ctx, auth.FromContext(ctx).OrgID, id, path)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return encodeFile(f, content), nil
+}

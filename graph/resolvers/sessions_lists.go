@@ -1,0 +1,115 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/sessions"
+)
+
+func decodeFilter(in *model.SessionFilter) sessions.Filter {
+	var f sessions.Filter
+	if in == nil {
+		return f
+	}
+	if in.AgentID != nil {
+		// What is no id names no agent, and no session has the zero id.
+		id, _ := models.ParseID[models.AgentEntity](*in.AgentID)
+		f.AgentID = &id
+	}
+	if in.HarnessID != nil {
+		id, _ := models.ParseID[models.HarnessEntity](*in.HarnessID)
+		f.HarnessID = &id
+	}
+	for _, s := range in.Status {
+		f.Status = append(f.Status, models.SessionStatus(s))
+	}
+	f.Tag, f.CustomerKey, f.CreatedAfter = in.Tag, in.CustomerKey, in.CreatedAfter
+	return f
+}
+
+func (r *Resolver) sessionPage(ctx context.Context, first *int, after *string, filter *model.SessionFilter) (*model.SessionConnection, error) {
+	return r.sessionsBy(ctx, first, after, decodeFilter(filter))
+}
+
+func (r *Resolver) sessionsBy(ctx context.Context, first *int, after *string, f sessions.Filter) (*model.SessionConnection, error) {
+	w, err := idWindow[models.SessionEntity](first, after, 20)
+	if err != nil {
+		return nil, err
+	}
+	org := auth.FromContext(ctx).OrgID
+	rows, err := r.Sessions.List(ctx, org, f, w.After, w.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	return r.sessionConnection(ctx, rows, w, func() (*int, error) { return counted(r.Sessions.Count(ctx, org, f)) }), nil
+}
+
+// sessionConnection makes a page of the sessions that were read for a window.
+func (r *Resolver) sessionConnection(
+	ctx context.Context, rows []models.Session, w window[models.SessionID], count model.Count,
+) *model.SessionConnection {
+	rows, info := trim(rows, w, func(s models.Session) string { return idCursor(s.ID) })
+	page := &model.SessionConnection{
+		Edges: make([]*model.SessionEdge, len(rows)), Nodes: make([]*model.Session, len(rows)), PageInfo: info, Count: count,
+	}
+	expected := r.loadersOf(ctx)
+	for i := range rows {
+		expected.expectSession(&rows[i])
+		page.Nodes[i] = encodeSession(&rows[i])
+		page.Edges[i] = &model.SessionEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
+	}
+	return page
+}
+
+func (r *Resolver) turnPage(
+	ctx context.Context, session models.SessionID, first *int, after *string, order *model.SortOrder,
+) (*model.TurnConnection, error) {
+	w, err := idWindow[models.TurnEntity](first, after, 20)
+	if err != nil {
+		return nil, err
+	}
+	org := auth.FromContext(ctx).OrgID
+	rows, err := r.Sessions.Turns(ctx, org, session, order != nil && *order == model.SortOrderAsc, w.After, w.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, info := trim(rows, w, func(t models.Turn) string { return idCursor(t.ID) })
+	page := &model.TurnConnection{
+		Edges: make([]*model.TurnEdge, len(rows)), Nodes: make([]*model.Turn, len(rows)), PageInfo: info,
+		Count: func() (*int, error) { return counted(r.Sessions.CountTurns(ctx, org, session)) },
+	}
+	expected := r.loadersOf(ctx)
+	for i := range rows {
+		expected.expectTurn(&rows[i])
+		page.Nodes[i] = encodeTurn(&rows[i])
+		page.Edges[i] = &model.TurnEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
+	}
+	return page, nil
+}
+
+func (r *Resolver) messagePage(ctx context.Context, session models.SessionID, args pageArgs) (*model.MessageConnection, error) {
+	w, err := newWindow(args, 50, decodeSequenceCursor)
+	if err != nil {
+		return nil, err
+	}
+	org := auth.FromContext(ctx).OrgID
+	rows, err := r.Sessions.Messages(ctx, org, session, w.After, w.Before, w.Backward, w.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, info := trim(rows, w, func(m models.Message) string { return sequenceCursor(m.Sequence) })
+	page := &model.MessageConnection{
+		Edges: make([]*model.MessageEdge, len(rows)), Nodes: make([]*model.Message, len(rows)), PageInfo: info,
+		Count: func() (*int, error) { return counted(r.Sessions.CountMessages(ctx, org, session)) },
+	}
+	expected := r.loadersOf(ctx)
+	for i := range rows {
+		expected.expectMessage(&rows[i])
+		page.Nodes[i] = encodeMessage(rows[i])
+		page.Edges[i] = &model.MessageEdge{Cursor: sequenceCursor(rows[i].Sequence), Node: page.Nodes[i]}
+	}
+	return page, nil
+}

@@ -1,0 +1,166 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/validator"
+)
+
+// engine takes a GraphQL request to its answer. All transports share it, so that a limit or a rule holds on each.
+type engine struct {
+	executable graphql.ExecutableSchema
+	types      *ast.Schema
+	limits     Limits
+	validator  *documentValidator
+	documents  *documentCache
+	authorizer *authorizer
+	errors     *errorPresenter
+	log        *slog.Logger
+	// forOperation prepares the context of a query or mutation for its resolvers; nil for nothing.
+	forOperation func(context.Context) context.Context
+}
+
+func newEngine(cfg Config, executable graphql.ExecutableSchema, log *slog.Logger) (*engine, error) {
+	types := executable.Schema()
+	authorizer, err := newAuthorizer(types, cfg.Introspection)
+	if err != nil {
+		return nil, fmt.Errorf("read the schema's @auth and @public: %w", err)
+	}
+	return &engine{
+		executable: executable,
+		types:      types,
+		limits:     cfg.Limits,
+		validator:  newDocumentValidator(types, cfg.Limits.ValidationErrors, cfg.Suggestions),
+		documents:  newDocumentCache(cfg.Limits.CachedDocumentBytes),
+		authorizer: authorizer,
+		errors:     &errorPresenter{log: log, authorizer: authorizer},
+		log:        log,
+	}, nil
+}
+
+// request is a GraphQL request as all transports understand it.
+type request struct {
+	query         string
+	operationName string
+	variables     map[string]any
+	extensions    map[string]any
+	wantsCost     bool
+}
+
+// operation is a request that may run.
+type operation struct {
+	context *graphql.OperationContext
+	kind    ast.Operation
+	// shared are the renderers of the operation, if others may use them, too.
+	shared *renderers
+	price  cost
+	priced bool
+}
+
+// prepare makes an operation of a request, or tells what is wrong with it. Nothing of the operation has run then.
+func (e *engine) prepare(ctx context.Context, req *request) (op *operation, errs gqlerror.List) {
+	defer func() {
+		if r := recover(); r != nil { // the parser and the validator are not ours
+			op, errs = nil, gqlerror.List{e.errors.panicked(ctx, r)}
+		}
+	}()
+	if req.query == "" {
+		if _, ok := req.extensions["persistedQuery"]; ok {
+			return nil, gqlerror.List{coded(codeNotPersisted, "This server does not store queries. Send the document.")}
+		}
+		return nil, gqlerror.List{coded(codeBadUserInput, "The request holds no document: `query` is missing or empty.")}
+	}
+	doc := e.documents.get(req.query)
+	if doc == nil {
+		if doc, errs = e.parseDocument(req.query); len(errs) != 0 {
+			return nil, errs
+		}
+		e.documents.add(req.query, doc)
+	}
+	definition := doc.query.Operations.ForName(req.operationName)
+	if definition == nil {
+		return nil, gqlerror.List{coded(codeBadUserInput, "The document has no such operation. Name one of its operations in `operationName`.")}
+	}
+	variables, err := e.variables(definition, req.variables)
+	if err != nil {
+		return nil, gqlerror.List{err}
+	}
+	price, known := doc.costs[definition]
+	if !known {
+		if price, err, _ = priceOf(e.limits, e.types, definition, variables); err != nil {
+			return nil, gqlerror.List{err}
+		}
+	}
+	return &operation{
+		kind:   definition.Operation,
+		shared: doc.shared[definition],
+		price:  price,
+		priced: req.wantsCost || req.extensions["cost"] == true,
+		context: &graphql.OperationContext{
+			RawQuery:               req.query,
+			OperationName:          definition.Name,
+			Variables:              variables,
+			Extensions:             req.extensions,
+			Doc:                    doc.query,
+			Operation:              definition,
+			DisableIntrospection:   !e.authorizer.introspection,
+			RecoverFunc:            e.errors.recovered,
+			ResolverMiddleware:     e.authorizer.field,
+			RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
+		},
+	}, nil
+}
+
+func (e *engine) variables(op *ast.OperationDefinition, given map[string]any) (map[string]any, *gqlerror.Error) {
+	variables, err := validator.VariableValues(e.types, op, given)
+	if err == nil {
+		return variables, nil
+	}
+	bad := coded(codeBadUserInput, "The variables don't fit the operation.")
+	if invalid, ok := errors.AsType[*gqlerror.Error](err); ok {
+		bad.Message, bad.Path = clipMessage("Variable: "+invalid.Message), invalid.Path
+	}
+	return nil, bad
+}
+
+// run answers a query or a mutation.
+func (e *engine) run(ctx context.Context, op *operation) (resp *graphql.Response) {
+	ctx, cancel := context.WithTimeout(ctx, e.limits.OperationTimeout)
+	defer cancel()
+	if e.forOperation != nil {
+		ctx = e.forOperation(ctx)
+	}
+	ctx = e.within(ctx, op)
+	defer func() {
+		if r := recover(); r != nil { // resolvers have a recover of their own; this is for what is around them
+			resp = &graphql.Response{Errors: gqlerror.List{e.errors.panicked(ctx, r)}}
+		}
+	}()
+	return e.finish(ctx, op, e.executable.Exec(ctx)(ctx))
+}
+
+func (e *engine) within(ctx context.Context, op *operation) context.Context {
+	return graphql.WithResponseContext(graphql.WithOperationContext(ctx, op.context), e.errors.present, e.errors.recovered)
+}
+
+func (e *engine) finish(ctx context.Context, op *operation, resp *graphql.Response) *graphql.Response {
+	if resp == nil {
+		resp = &graphql.Response{}
+	}
+	resp.Errors = append(resp.Errors, graphql.GetErrors(ctx)...)
+	resp.Extensions = e.extensions(op)
+	return resp
+}
+
+func (e *engine) extensions(op *operation) map[string]any {
+	if !op.priced {
+		return nil
+	}
+	return map[string]any{"cost": map[string]any{"requested": op.price.requested, "limit": e.limits.Cost}}
+}

@@ -1,0 +1,212 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+)
+
+// drainFactor is how much of a body that is too large is read to be dropped, in times of what is allowed.
+const drainFactor = 4
+
+// costHeader asks for the operation's cost in the answer, as extensions {"cost": true} does.
+const costHeader = "X-Ostler-Cost"
+
+func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case isUpgrade(r):
+		s.upgrade(w, r)
+	case r.Method == http.MethodPost:
+		s.post(w, r)
+	case r.Method == http.MethodGet:
+		s.get(w, r)
+	default:
+		w.Header().Set("Allow", "GET, POST")
+		s.writeErrors(w, mediaJSON, http.StatusMethodNotAllowed, coded(codeBadUserInput, "Use POST, or GET for queries."))
+	}
+}
+
+func (s *Server) post(w http.ResponseWriter, r *http.Request) {
+	media, ok := s.media(w, r)
+	if !ok {
+		return
+	}
+	if !isJSONBody(r.Header) {
+		s.writeErrors(w, media, http.StatusUnsupportedMediaType,
+			coded(codeBadUserInput, "The body must be JSON: send it with Content-Type: application/json, in UTF-8 and not compressed."))
+		return
+	}
+	body := s.buffers.get()
+	defer s.buffers.put(body)
+	if err := s.readBody(w, r, body); err != nil {
+		s.refuseBody(w, r, media, err)
+		return
+	}
+	if trimmed := bytes.TrimLeft(body.Bytes(), " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
+		s.writeErrors(w, media, http.StatusBadRequest, coded(codeBadUserInput, "Batches are not supported: send one operation per request."))
+		return
+	}
+	req, err := decodeRequest(body.Bytes())
+	if err != nil {
+		s.writeErrors(w, media, http.StatusBadRequest, malformed("The body is not a GraphQL request", err))
+		return
+	}
+	s.answer(w, r, media, req)
+}
+
+// readBody reads at most BodyBytes, within BodyTimeout.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, into *bytes.Buffer) error {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(s.cfg.BodyTimeout)) // a recorder in a test has none
+	if r.ContentLength > s.cfg.Limits.BodyBytes {
+		return &http.MaxBytesError{Limit: s.cfg.Limits.BodyBytes}
+	}
+	_, err := into.ReadFrom(http.MaxBytesReader(w, r.Body, s.cfg.Limits.BodyBytes))
+	if err == nil {
+		// Left in place, it would end the request while its operation runs.
+		_ = control.SetReadDeadline(time.Time{})
+	}
+	return err
+}
+
+func (s *Server) refuseBody(w http.ResponseWriter, r *http.Request, media string, err error) {
+	w.Header().Set("Connection", "close")
+	// Closing a connection that still brings a body resets it, and the client may lose the answer. So the rest is
+	// read, up to a bound.
+	if r.Header.Get("Expect") == "" { // who asks before sending has sent nothing yet
+		_, _ = io.CopyN(io.Discard, r.Body, drainFactor*s.cfg.Limits.BodyBytes)
+	}
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		e := coded(codePayloadTooLarge, "The body is too large.")
+		e.Extensions["maximum"] = tooLarge.Limit
+		s.writeErrors(w, media, http.StatusRequestEntityTooLarge, e)
+		return
+	}
+	s.writeErrors(w, media, http.StatusBadRequest, coded(codeBadUserInput, "The body did not arrive in full and in time."))
+}
+
+// get answers queries in the address. It never changes anything, since links and images make GET requests.
+func (s *Server) get(w http.ResponseWriter, r *http.Request) {
+	media, ok := s.media(w, r)
+	if !ok {
+		return
+	}
+	req, err := requestOf(r.URL.RawQuery)
+	if err != nil {
+		s.writeErrors(w, media, http.StatusBadRequest, malformed("The address is not a GraphQL request", err))
+		return
+	}
+	s.answer(w, r, media, req)
+}
+
+func requestOf(rawQuery string) (*request, error) {
+	values, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		return nil, errors.New("its parameters can't be read")
+	}
+	req := &request{}
+	for name, list := range values {
+		if len(list) > 1 {
+			return nil, errors.New("a parameter stands in it twice")
+		}
+		text := list[0]
+		if strings.IndexByte(text, 0) >= 0 {
+			return nil, nulCharacter()
+		}
+		switch name {
+		case "query":
+			req.query = text
+		case "operationName":
+			req.operationName = text
+		case "variables", "extensions":
+			if text == "" {
+				continue
+			}
+			if err := req.set(name, []byte(strings.TrimSpace(text))); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return req, nil
+}
+
+// malformed words an error of decoding; the coded ones among them speak for themselves.
+func malformed(what string, err error) *gqlerror.Error {
+	if e, ok := errors.AsType[*gqlerror.Error](err); ok {
+		return e
+	}
+	return coded(codeBadUserInput, what+": "+err.Error()+".")
+}
+
+// media negotiates the answer's type, or refuses.
+func (s *Server) media(w http.ResponseWriter, r *http.Request) (string, bool) {
+	media, ok := negotiate(r.Header)
+	if !ok {
+		s.writeErrors(w, mediaJSON, http.StatusNotAcceptable,
+			coded(codeBadUserInput, "Accept must allow application/json or application/graphql-response+json."))
+	}
+	return media, ok
+}
+
+// answer runs a request whose form is right.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, media string, req *request) {
+	if req.query == "" && req.extensions["persistedQuery"] == nil {
+		s.writeErrors(w, media, http.StatusBadRequest, coded(codeBadUserInput, "The request holds no document: `query` is missing or empty."))
+		return
+	}
+	req.wantsCost = r.Header.Get(costHeader) == "1"
+	ctx, refused := s.withCaller(w, r)
+	if refused != nil {
+		s.writeErrors(w, media, http.StatusServiceUnavailable, refused)
+		return
+	}
+	op, errs := s.engine.prepare(ctx, req)
+	if len(errs) != 0 {
+		s.writeErrors(w, media, statusOf(errs, media), errs...)
+		return
+	}
+	describe(ctx, op)
+	switch {
+	case op.kind == ast.Subscription:
+		s.writeErrors(w, media, http.StatusBadRequest,
+			coded(codeBadUserInput, "Subscriptions need a WebSocket with the subprotocol graphql-transport-ws at this address."))
+		return
+	case op.kind == ast.Mutation && r.Method == http.MethodGet:
+		w.Header().Set("Allow", "POST")
+		s.writeErrors(w, media, http.StatusMethodNotAllowed, coded(codeBadUserInput, "Mutations need POST."))
+		return
+	}
+	resp := s.engine.run(ctx, op)
+	status := http.StatusOK
+	if resp.Data == nil {
+		status = statusOf(resp.Errors, media)
+	}
+	s.writeResponse(w, media, status, resp)
+}
+
+// withCaller gives the context of an operation: the request and who is asking. A token that is no good leaves nobody
+// asking, so that signing in again is possible with it; only a failure to find out refuses.
+func (s *Server) withCaller(w http.ResponseWriter, r *http.Request) (context.Context, *gqlerror.Error) {
+	info := s.requestInfo(r)
+	info.SetCookies = func(t auth.TokenCookies) bool {
+		s.cookies.set(w, t)
+		return true
+	}
+	ctx := auth.WithRequest(r.Context(), info)
+	token, transport := credential(r)
+	principal, err := s.authenticate(ctx, token, transport)
+	if err != nil {
+		return nil, coded(codeUnavailable, "Who you are can't be verified just now. Try again.")
+	}
+	return auth.WithPrincipal(ctx, principal), nil
+}

@@ -1,0 +1,111 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"runtime"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/events"
+)
+
+// renderer makes answers of events: one execution of a subscription by gqlgen, whose resolver has returned its channel.
+type renderer struct {
+	engine *engine
+	ctx    context.Context
+	next   graphql.ResponseHandler
+	// show fills the channel. Without it the resolver does.
+	show events.Show
+}
+
+var errNoAnswer = errors.New("an event was not answered")
+
+// render makes an answer of an event; nil when the subscriber must not see it.
+func (r *renderer) render(ctx context.Context, item *events.Item) (*graphql.Response, error) {
+	shown, err := r.show(item)
+	if !shown || err != nil {
+		return nil, err
+	}
+	if resp := r.answer(ctx); resp != nil {
+		return resp, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return nil, errNoAnswer
+}
+
+// answer makes one of what is in the channel, waiting for it; nil once that is closed, or ctx has ended.
+func (r *renderer) answer(ctx context.Context) *graphql.Response {
+	ctx = graphql.WithResponseContext(ctx, r.engine.errors.present, r.engine.errors.recovered)
+	resp := r.next(ctx)
+	if resp != nil {
+		resp.Errors = append(resp.Errors, graphql.GetErrors(ctx)...)
+	}
+	return resp
+}
+
+// renderers are those of one operation, for all who subscribe with it: an answer is made once, whoever it is for.
+type renderers struct {
+	free chan *renderer
+}
+
+func newRenderers() *renderers {
+	return &renderers{free: make(chan *renderer, runtime.GOMAXPROCS(0))}
+}
+
+// add lets others use a renderer. One more than there are processors would not help: it is dropped.
+func (rs *renderers) add(r *renderer) {
+	select {
+	case rs.free <- r:
+	default:
+	}
+}
+
+// render makes an answer of an event. ctx is that of who asks; errors are told to them.
+func (rs *renderers) render(ctx context.Context, item *events.Item) (*graphql.Response, error) {
+	r := <-rs.free // whoever has one gives it back without waiting for anything
+	defer rs.add(r)
+	// The context of a renderer never ends. If it did, gqlgen might leave an event in the channel, for somebody else.
+	resp, err := r.render(auth.WithRequest(r.ctx, auth.RequestFrom(ctx)), item)
+	if resp != nil {
+		resp.Data = bytes.Clone(resp.Data)
+	}
+	return resp, err
+}
+
+// shareable tells whether the answers of a subscription depend on nothing but the event: neither on the variables nor
+// on who asks. Fields that lead from an event to other objects have a rule of the authorizer, which does.
+func (e *engine) shareable(op *ast.OperationDefinition) bool {
+	if op.Operation != ast.Subscription || len(op.SelectionSet) != 1 {
+		return false
+	}
+	root, ok := op.SelectionSet[0].(*ast.Field)
+	return ok && len(root.Directives) == 0 && e.onlyEvents(root.SelectionSet)
+}
+
+func (e *engine) onlyEvents(set ast.SelectionSet) bool {
+	for _, sel := range set {
+		var directives ast.DirectiveList
+		var below ast.SelectionSet
+		switch sel := sel.(type) {
+		case *ast.Field:
+			if len(sel.Arguments) > 0 || e.authorizer.guards(e.types, sel) {
+				return false
+			}
+			directives, below = sel.Directives, sel.SelectionSet
+		case *ast.InlineFragment:
+			directives, below = sel.Directives, sel.SelectionSet
+		case *ast.FragmentSpread:
+			directives, below = sel.Directives, sel.Definition.SelectionSet
+		}
+		if len(directives) > 0 || !e.onlyEvents(below) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,184 @@
+// Package httpapi is the HTTP side of the server: the GraphQL transports with their limits, authorization and errors,
+// the middleware, the probes and the dashboard. It knows the schema but none of its resolvers.
+//
+// The path of a request: observe (id, log, panics) → secure (headers) → cross-origin protection → one of
+// graphQL.post, get or upgrade → withCaller (who is asking) → engine.prepare (parse, limits, validate, variables,
+// cost) → engine.run or subscribe (authorizer.field around every field) → the answer.
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/ostler-dev/ostler/internal/clock"
+)
+
+// Dependencies are what a Server works with. All but JWKS, ForOperation, Ready and Clock are required.
+type Dependencies struct {
+	Logger        *slog.Logger
+	Schema        graphql.ExecutableSchema
+	Authenticator Authenticator
+	// JWKS publishes the keys that access tokens are signed with. Without it the address answers 404.
+	JWKS http.Handler
+	// Dashboard holds index.html and assets/; see the package web.
+	Dashboard fs.FS
+	// ForOperation prepares the context of a query or mutation for its resolvers, after the caller is known. It is optional.
+	ForOperation func(context.Context) context.Context
+	// Ready must all pass before /readyz answers 200.
+	Ready []ReadinessCheck
+	// Clock defaults to the machine's.
+	Clock clock.Clock
+}
+
+// Server is the one listener of a node. Use Start and Stop, or Handler and Stop.
+type Server struct {
+	cfg     Config
+	deps    Dependencies
+	log     *slog.Logger
+	engine  *engine
+	public  publicOrigin
+	cookies tokenCookies
+	buffers buffers
+	sockets *socketRegistry
+	handler http.Handler
+	http    *http.Server
+
+	draining atomic.Bool
+	// requests is the context of all plain requests. It ends after Shutdown gave them their time.
+	requests    context.Context
+	endRequests context.CancelFunc
+
+	mu       sync.Mutex
+	listener net.Listener
+	served   chan struct{}
+}
+
+// New fails when the configuration is wrong, or when the schema leaves open who may read a field.
+func New(cfg Config, deps Dependencies) (*Server, error) {
+	if deps.Logger == nil || deps.Schema == nil || deps.Authenticator == nil || deps.Dashboard == nil {
+		return nil, errors.New("the HTTP server needs a logger, a schema, an authenticator and the dashboard's files")
+	}
+	if deps.Clock == nil {
+		deps.Clock = clock.System{}
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	public, err := parsePublicURL(cfg.PublicURL)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := newEngine(cfg, deps.Schema, deps.Logger)
+	if err != nil {
+		return nil, err
+	}
+	engine.forOperation = deps.ForOperation
+	s := &Server{
+		cfg: cfg, deps: deps, log: deps.Logger, engine: engine, public: public,
+		cookies: tokenCookies{secure: public.secure},
+	}
+	s.requests, s.endRequests = context.WithCancel(context.Background())
+	s.sockets = newSocketRegistry(s)
+	if s.handler, err = s.routes(); err != nil {
+		return nil, err
+	}
+	s.http = &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: cfg.ReadHeaderTimeout,
+		IdleTimeout:       cfg.IdleTimeout,
+		MaxHeaderBytes:    cfg.MaxHeaderBytes,
+		BaseContext:       func(net.Listener) context.Context { return s.requests },
+		ErrorLog:          slog.NewLogLogger(deps.Logger.Handler(), slog.LevelDebug),
+	}
+	return s, nil
+}
+
+func (s *Server) routes() (http.Handler, error) {
+	protection := http.NewCrossOriginProtection()
+	if err := protection.AddTrustedOrigin(s.public.origin); err != nil {
+		return nil, fmt.Errorf("trust the public URL's origin: %w", err)
+	}
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s.writeErrors(w, mediaJSON, http.StatusForbidden, coded(codeForbidden, "Requests from other origins are not allowed."))
+	}))
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", s.healthz)
+	mux.HandleFunc("GET /readyz", s.readyz)
+	if s.cfg.ProbesOnly {
+		return s.observe(mux), nil
+	}
+	mux.HandleFunc("/graphql", s.graphQL)
+	jwks := s.deps.JWKS
+	if jwks == nil {
+		jwks = http.NotFoundHandler()
+	}
+	mux.Handle("GET /.well-known/jwks.json", jwks)
+	mux.Handle("/", &dashboard{files: s.deps.Dashboard})
+	return s.observe(s.secure(protection.Handler(mux))), nil
+}
+
+// Handler serves everything, for listeners of one's own. Stop still has to be called.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Start listens and serves in the background. A second call does nothing.
+func (s *Server) Start(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener != nil {
+		return nil
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.cfg.Addr)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", s.cfg.Addr, err)
+	}
+	s.listener, s.served = listener, make(chan struct{})
+	go func() {
+		defer close(s.served)
+		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("the HTTP server stopped", "error", err)
+		}
+	}()
+	return nil
+}
+
+// Addr is where the server listens, once it was started.
+func (s *Server) Addr() net.Addr {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener == nil {
+		return nil
+	}
+	return s.listener.Addr()
+}
+
+// Stop ends the server: sockets are closed with 1012, so that their clients go to another node; requests that run may
+// finish until ctx ends. It returns when nothing of the server runs any more. A second call does nothing.
+func (s *Server) Stop(ctx context.Context) error {
+	s.draining.Store(true)
+	s.sockets.stop()
+	err := s.http.Shutdown(ctx)
+	s.endRequests()
+	if err != nil {
+		err = errors.Join(fmt.Errorf("requests were still running: %w", err), s.http.Close())
+	}
+	if waitErr := s.sockets.wait(ctx); waitErr != nil {
+		err = errors.Join(err, waitErr)
+	}
+	s.mu.Lock()
+	served := s.served
+	s.mu.Unlock()
+	if served != nil {
+		<-served
+	}
+	return err
+}

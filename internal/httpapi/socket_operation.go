@@ -1,0 +1,229 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/events"
+)
+
+// socketOperation is one that runs on a socket. It has a goroutine as long as there is something to do; a subscription
+// whose events can be asked for has none while there are none.
+type socketOperation struct {
+	socket *socket
+	id     string
+	// head is the part of each answer that is the same: {"id":"…","type":"next","payload":
+	head   []byte
+	ctx    context.Context
+	cancel context.CancelFunc
+	// feed and stream are those of a subscription.
+	feed   events.Feed
+	stream *stream
+	// ended is set once the client wants no more of it; its id may be in use again then.
+	ended atomic.Bool
+}
+
+// subscribe starts an operation, once it is parsed and checked.
+func (s *socket) subscribe(m message) bool {
+	s.mu.Lock()
+	principal := s.principal
+	_, taken := s.operations[m.id]
+	running := len(s.operations)
+	s.mu.Unlock()
+	if principal == nil {
+		s.close(closeUnauthorized, "Unauthorized")
+		return false
+	}
+	if !m.hasID || m.payload == nil {
+		return s.refuse("subscribe needs an id and a payload")
+	}
+	if taken {
+		s.close(closeDuplicateID, "Subscriber already exists")
+		return false
+	}
+	req, err := decodeRequest(m.payload)
+	if _, nul := err.(*gqlerror.Error); err != nil && !nul || err == nil && req.query == "" && req.extensions["persistedQuery"] == nil {
+		return s.refuse("Invalid subscribe payload")
+	} else if nul {
+		s.sendErrors(m.id, gqlerror.List{err.(*gqlerror.Error)}, nil)
+		return true
+	}
+	if limit := s.server.cfg.Sockets.Operations; running >= limit {
+		s.sendErrors(m.id, gqlerror.List{coded(codeRateLimited, "Too many operations run on this socket. Complete one first.")}, nil)
+		return true
+	}
+	ctx := auth.WithPrincipal(auth.WithRequest(s.ctx, s.info), principal)
+	op, errs := s.server.engine.prepare(ctx, req)
+	if len(errs) != 0 {
+		s.sendErrors(m.id, errs, nil)
+		return true
+	}
+	s.begin(ctx, m.id, op)
+	return true
+}
+
+func (s *socket) begin(ctx context.Context, id string, op *operation) {
+	running := &socketOperation{socket: s, id: id}
+	head, _ := json.Marshal(id) // a string can always be encoded
+	running.head = append(append([]byte(`{"id":`), head...), `,"type":"next","payload":`...)
+	running.ctx, running.cancel = context.WithCancel(ctx)
+	s.mu.Lock()
+	s.operations[id] = running
+	s.started++
+	s.mu.Unlock()
+	s.goroutines.Add(1) // done by finish
+	go running.run(op)
+}
+
+// cancelOperation ends an operation that the client wants no more of. Others are passed over: it may have ended
+// while the message was on its way.
+func (s *socket) cancelOperation(id string) {
+	s.mu.Lock()
+	op := s.operations[id]
+	delete(s.operations, id)
+	s.mu.Unlock()
+	if op != nil {
+		op.ended.Store(true)
+		op.stop()
+	}
+}
+
+// stopOperations ends all operations.
+func (s *socket) stopOperations() {
+	s.mu.Lock()
+	running := slices.Collect(maps.Values(s.operations))
+	s.mu.Unlock()
+	for _, op := range running {
+		op.stop()
+	}
+}
+
+// stop makes the operation end. A subscription at rest is woken by it.
+func (o *socketOperation) stop() {
+	o.cancel()
+	o.feed.Close()
+}
+
+// finish frees what the operation holds.
+func (o *socketOperation) finish() {
+	o.stop()
+	o.leave()
+	o.socket.goroutines.Done()
+}
+
+// leave makes the id free again, unless another operation has it by now.
+func (o *socketOperation) leave() {
+	o.socket.mu.Lock()
+	defer o.socket.mu.Unlock()
+	if o.socket.operations[o.id] == o {
+		delete(o.socket.operations, o.id)
+	}
+}
+
+func (o *socketOperation) wanted() bool { return !o.ended.Load() }
+
+func (o *socketOperation) run(op *operation) {
+	if op.kind != ast.Subscription {
+		o.once(op)
+		o.finish()
+		return
+	}
+	o.feed.Wake = func() { go o.proceed() }
+	stream, errs := o.socket.server.engine.subscribe(o.ctx, op, &o.feed)
+	if len(errs) != 0 {
+		o.fail(errs)
+		o.finish()
+		return
+	}
+	o.stream = stream
+	o.proceed()
+}
+
+// once answers a query or a mutation.
+func (o *socketOperation) once(op *operation) {
+	resp := o.socket.server.engine.run(o.ctx, op)
+	if resp.Data == nil {
+		o.fail(resp.Errors)
+		return
+	}
+	o.next(resp)
+	o.complete()
+}
+
+// proceed sends the answers of a subscription until it ends, or there are none for now: then the feed wakes it.
+func (o *socketOperation) proceed() {
+	for {
+		switch resp, what := o.stream.event(); what {
+		case streamRests:
+			return // from here on everything belongs to who is woken
+		case streamAnswers:
+			if o.next(&resp) {
+				continue
+			}
+		case streamEnded:
+			o.lastWord()
+		}
+		o.finish()
+		return
+	}
+}
+
+// lastWord tells how the subscription ended by itself. When it was ended, nobody waits for that.
+func (o *socketOperation) lastWord() {
+	if o.ctx.Err() != nil {
+		return
+	}
+	if err := o.stream.failure(); err != nil {
+		o.fail(gqlerror.List{err})
+		return
+	}
+	o.complete()
+}
+
+// next sends an answer. The data is encoded already: it is written into the frame as it is.
+func (o *socketOperation) next(resp *graphql.Response) bool {
+	frame := o.socket.server.buffers.get()
+	frame.Write(o.head)
+	encodeResponse(frame, resp)
+	frame.WriteByte('}')
+	return o.socket.send(frame, o.wanted)
+}
+
+// complete and fail are last words: the id is free before they are sent, so that the client may use it at once.
+func (o *socketOperation) complete() {
+	o.leave()
+	frame := o.socket.server.buffers.get()
+	frame.WriteString(`{"id":`)
+	encodeJSON(frame, o.id)
+	frame.WriteString(`,"type":"complete"}`)
+	o.socket.send(frame, o.wanted)
+}
+
+func (o *socketOperation) fail(errs gqlerror.List) {
+	o.leave()
+	o.socket.sendErrors(o.id, errs, o.wanted)
+}
+
+// sendErrors ends an operation that did not come to run; no complete follows it.
+func (s *socket) sendErrors(id string, errs gqlerror.List, wanted func() bool) {
+	frame := s.server.buffers.get()
+	writeErrorFrame(frame, id, errs)
+	s.send(frame, wanted)
+}
+
+func writeErrorFrame(frame *bytes.Buffer, id string, errs gqlerror.List) {
+	frame.WriteString(`{"id":`)
+	encodeJSON(frame, id)
+	frame.WriteString(`,"type":"error","payload":`)
+	encodeJSON(frame, errs)
+	frame.WriteByte('}')
+}

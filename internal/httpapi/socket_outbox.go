@@ -1,0 +1,104 @@
+package httpapi
+
+import (
+	"bytes"
+	"math"
+	"sync"
+)
+
+// outbox is what waits to be written to one socket. Who puts waits while it is full; that ends when the socket does,
+// at the latest after the write timeout.
+type outbox struct {
+	capacity int
+	// start is called when there is something to write and nobody writes. It must not wait.
+	start func()
+
+	mu     sync.Mutex
+	frames []*bytes.Buffer
+	bytes  int
+	closed bool
+	// writing is set from a call of start until take finds nothing.
+	writing bool
+	room    sync.Cond // there is room
+}
+
+const noLimit = math.MaxInt
+
+func newOutbox(capacity int, start func()) *outbox {
+	o := &outbox{capacity: capacity, start: start}
+	o.room.L = &o.mu
+	return o
+}
+
+// put adds a frame. One frame is always let in, however large. It reports false when the frame is not sent any more:
+// the socket is closed, or wanted says no. wanted is asked once there is room.
+func (o *outbox) put(frame *bytes.Buffer, wanted func() bool) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for !o.closed && o.bytes > 0 && o.bytes+frame.Len() > o.capacity {
+		o.room.Wait()
+	}
+	if o.closed || wanted != nil && !wanted() {
+		return false
+	}
+	o.add(frame)
+	return true
+}
+
+// offer is put for those who must not wait: false when there is no room.
+func (o *outbox) offer(frame *bytes.Buffer) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed || o.bytes > 0 && o.bytes+frame.Len() > o.capacity {
+		return false
+	}
+	o.add(frame)
+	return true
+}
+
+func (o *outbox) add(frame *bytes.Buffer) {
+	o.frames = append(o.frames, frame)
+	o.bytes += frame.Len()
+	if !o.writing {
+		o.writing = true
+		o.start()
+	}
+}
+
+// take gives the next frame, if it has at most limit bytes; nil when there is none, or the outbox is closed. Without a
+// limit, nil means that the writer is to end: another one is started when there is more. The frame counts as waiting
+// until done is called.
+func (o *outbox) take(limit int) *bytes.Buffer {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed || len(o.frames) == 0 {
+		o.writing = limit != noLimit
+		return nil
+	}
+	frame := o.frames[0]
+	if frame.Len() > limit {
+		return nil
+	}
+	o.frames[0] = nil
+	if o.frames = o.frames[1:]; len(o.frames) == 0 {
+		o.frames = nil // a socket at rest holds no memory for its queue
+	}
+	return frame
+}
+
+// done makes the room of a frame that was written free.
+func (o *outbox) done(size int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.bytes -= size
+	o.room.Broadcast()
+}
+
+// close drops what waits and wakes everybody.
+func (o *outbox) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	o.frames = nil
+	o.room.Broadcast()
+}

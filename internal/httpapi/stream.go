@@ -1,0 +1,154 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/events"
+)
+
+// stream is a running subscription. There may be very many at rest, so it holds on to as little as possible: not to the
+// operation, and to no gqlgen execution if it can use a shared one.
+type stream struct {
+	engine *engine
+	ctx    context.Context
+	ended  *auth.Stream
+	field  *ast.Field
+	// extensions go with each answer.
+	extensions map[string]any
+	// source gives the events. Without one the resolver puts them into the channel that own reads.
+	source events.Source
+	// One of the two makes answers of events.
+	shared *renderers
+	own    *renderer
+}
+
+// subscribe starts a subscription. It ends with ctx, and with the feed.
+func (e *engine) subscribe(ctx context.Context, op *operation, feed *events.Feed) (s *stream, errs gqlerror.List) {
+	ctx, ended := auth.WithStream(ctx)
+	start := e.within(events.WithFeed(ctx, feed), op)
+	defer func() {
+		if r := recover(); r != nil {
+			s, errs = nil, gqlerror.List{e.errors.panicked(ctx, r)}
+		}
+	}()
+	next := e.executable.Exec(start)
+	if errs := graphql.GetErrors(start); len(errs) != 0 {
+		return nil, errs
+	}
+	s = &stream{engine: e, ctx: ctx, ended: ended, extensions: e.extensions(op)}
+	if fields := graphql.CollectFields(op.context, op.context.Operation.SelectionSet, []string{"Subscription"}); len(fields) == 1 {
+		s.field = fields[0].Field
+	}
+	r := &renderer{engine: e, next: next}
+	s.source, r.show = feed.Taken()
+	if s.source != nil && op.shared != nil {
+		s.shared = op.shared
+		ctx = context.Background() // it must know nothing of this subscriber
+	}
+	r.ctx = withRootField(graphql.WithOperationContext(ctx, op.context), s.field)
+	if s.shared == nil {
+		s.own = r
+	} else {
+		s.shared.add(r)
+	}
+	return s, nil
+}
+
+// withRootField makes errors have the path of the root field in front; gqlgen leaves it out.
+func withRootField(ctx context.Context, field *ast.Field) context.Context {
+	ctx = graphql.WithFieldContext(ctx, &graphql.FieldContext{Object: "Subscription"})
+	if field == nil {
+		return ctx
+	}
+	collected := graphql.CollectedField{Field: field, Selections: field.SelectionSet}
+	return graphql.WithFieldContext(ctx, &graphql.FieldContext{Object: "Subscription", Field: collected, Args: map[string]any{}})
+}
+
+// progress is what became of asking a stream for its next answer.
+type progress int
+
+const (
+	streamEnded progress = iota
+	// streamRests means that there is no answer now, and that the feed's Wake tells when to ask again.
+	streamRests
+	streamAnswers
+)
+
+// event gives the next answer. Its data is only good until the next call.
+func (s *stream) event() (resp graphql.Response, what progress) {
+	defer func() {
+		if r := recover(); r != nil {
+			auth.EndStream(s.ctx, s.engine.errors.panicked(s.ctx, r))
+			resp, what = graphql.Response{}, streamEnded
+		}
+	}()
+	for {
+		answer, what, err := s.step()
+		if err != nil {
+			auth.EndStream(s.ctx, err)
+			return resp, streamEnded
+		}
+		if what != streamAnswers {
+			return resp, what
+		}
+		if answer != nil {
+			answer.Extensions = s.extensions
+			return *answer, what
+		}
+	}
+}
+
+// step is event, except that an event which the subscriber must not see is an answer of nothing.
+func (s *stream) step() (*graphql.Response, progress, error) {
+	if s.source == nil {
+		answer := s.own.answer(s.own.ctx)
+		if answer == nil {
+			return nil, streamEnded, nil
+		}
+		return answer, streamAnswers, nil
+	}
+	if err := s.ctx.Err(); err != nil {
+		return nil, streamEnded, err // the feed was closed before there was a source
+	}
+	item, err := s.source.Poll(s.ctx)
+	if err != nil {
+		return nil, streamEnded, err
+	}
+	if item == nil {
+		return nil, streamRests, nil
+	}
+	answer, err := s.render(item)
+	return answer, streamAnswers, err
+}
+
+func (s *stream) render(item *events.Item) (*graphql.Response, error) {
+	if s.own != nil {
+		return s.own.render(s.own.ctx, item)
+	}
+	var answer *graphql.Response
+	var err error
+	data := item.Bytes(s.shared, func() []byte {
+		if answer, err = s.shared.render(s.ctx, item); answer == nil || err != nil || len(answer.Errors) > 0 {
+			return nil // errors tell of the one who asked
+		}
+		return answer.Data
+	})
+	if data != nil {
+		return &graphql.Response{Data: data}, nil
+	}
+	return answer, err
+}
+
+// failure is why the stream ended; nil for a plain completion.
+func (s *stream) failure() *gqlerror.Error {
+	err := s.ended.Err()
+	if err == nil {
+		return nil
+	}
+	return s.engine.errors.present(withRootField(s.ctx, s.field), err)
+}
