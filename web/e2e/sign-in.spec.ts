@@ -1,0 +1,47 @@
+import { ADMIN } from "./ostler";
+import { signIn } from "./steps";
+import { expect, test } from "./test";
+
+test("a wrong password is refused where it was typed", async ({ page }) => {
+  await page.goto("/sign-in");
+  await page.getByLabel("E-mail").fill(ADMIN.email);
+  await page.getByLabel("Password").fill("not the password");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("alert")).toBeVisible();
+  await expect(page).toHaveURL(/\/sign-in/);
+});
+
+test("signing in leads back to the page that was asked for, and signing out away", async ({
+  page,
+}) => {
+  await page.goto("/agents?archived=true");
+  await expect(page).toHaveURL(/\/sign-in\?next=/);
+  await page.getByLabel("E-mail").fill(ADMIN.email);
+  await page.getByLabel("Password").fill(ADMIN.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page).toHaveURL(/\/agents\?archived=true/);
+
+  await page.getByRole("button", { name: /^Account of/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await expect(page).toHaveURL(/\/sign-in/);
+  await page.goto("/sessions");
+  await expect(page).toHaveURL(/\/sign-in\?next=/);
+});
+
+test("an access token that is gone is renewed without a word", async ({ page, context }) => {
+  await signIn(page);
+  await context.clearCookies({ name: "ostler_access" });
+  await page.goto("/agents");
+  await expect(page.getByRole("heading", { name: "Agents", exact: true })).toBeVisible();
+  await expect(page.getByRole("searchbox")).toBeVisible();
+  await expect(page).toHaveURL(/\/agents$/);
+});
+
+test("the theme can be chosen, and is kept", async ({ page }) => {
+  await signIn(page);
+  await page.getByRole("button", { name: /^Account of/ }).click();
+  await page.getByRole("menuitem", { name: "Dark" }).click();
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+  await page.reload();
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+});

@@ -1,0 +1,84 @@
+import { type APIResponse, expect, type Page } from "@playwright/test";
+import { ADMIN } from "./ostler";
+
+export async function signIn(page: Page): Promise<void> {
+  await page.goto("/sign-in");
+  await page.getByLabel("E-mail").fill(ADMIN.email);
+  await page.getByLabel("Password").fill(ADMIN.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("heading", { name: "Sessions", exact: true })).toBeVisible();
+}
+
+async function request<Data>(
+  page: Page,
+  query: string,
+  variables: Record<string, unknown>,
+): Promise<Data> {
+  const response: APIResponse = await page.request.post("/graphql", { data: { query, variables } });
+  const answer = (await response.json()) as { data: Data; errors?: unknown };
+  if (answer.errors) throw new Error(JSON.stringify(answer.errors));
+  return answer.data;
+}
+
+let agents = 0;
+
+/** Makes an agent on the harness `generic` through the API, for tests that are not about agents. */
+export async function createAgent(page: Page, model: string): Promise<string> {
+  const { models, harnesses } = await request<{
+    models: { nodes: { id: string; name: string }[] };
+    harnesses: { nodes: { id: string; name: string }[] };
+  }>(
+    page,
+    "{ models(first: 100) { nodes { id name } } harnesses(first: 100) { nodes { id name } } }",
+    {},
+  );
+  agents += 1;
+  const name = `helper-${agents}-${Date.now().toString(36)}`;
+  const { createAgent } = await request<{ createAgent: { agent: { id: string } } }>(
+    page,
+    "mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }",
+    {
+      input: {
+        name,
+        displayName: "Helper",
+        description: "Writes files and reads them back",
+        systemPrompt: "You are a helper.",
+        harnessId: harnesses.nodes.find((each) => each.name === "generic")?.id,
+        defaultModelId: models.nodes.find((each) => each.name === model)?.id,
+        tags: ["test"],
+      },
+    },
+  );
+  return createAgent.agent.id;
+}
+
+/** Makes a session through the API, and opens it. */
+export async function openNewSession(page: Page, agentId: string, title: string): Promise<void> {
+  const { createSession } = await request<{ createSession: { session: { id: string } } }>(
+    page,
+    "mutation ($input: CreateSessionInput!) { createSession(input: $input) { session { id } } }",
+    { input: { agentId, title } },
+  );
+  await page.goto(`/sessions/${createSession.session.id}`);
+  await expect(page.getByRole("heading", { name: title, exact: true })).toBeVisible();
+}
+
+export async function send(page: Page, text: string): Promise<void> {
+  await page.getByRole("textbox", { name: "Message" }).fill(text);
+  await page.keyboard.press("Enter");
+}
+
+export const agentMessages = (page: Page) => page.locator('[data-role="agent"]');
+export const userMessages = (page: Page) => page.locator('[data-role="user"]');
+export const toolCard = (page: Page, tool: string) =>
+  page.locator(`[data-role="tool"][data-tool="${tool}"]`);
+/** The line below an answer, with its duration and cost. */
+export const turnSummary = (page: Page) => page.getByText(/first token .* tokens/);
+
+/** A text whose echo streams for some seconds, and that ends in a word to wait for. */
+export function longText(words: number, last: string): string {
+  return [...Array.from({ length: words }, (_, index) => `word${index}`), last].join(" ");
+}
+
+/** The model that repeats what it is told, at 20 ms per token. */
+export const SLOW_ECHO = "sim-latency:300:20";

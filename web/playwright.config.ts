@@ -1,0 +1,21 @@
+import { defineConfig } from "@playwright/test";
+
+// The server is started by the tests themselves (e2e/ostler.ts), because some of them kill it.
+export default defineConfig({
+  testDir: "e2e",
+  outputDir: "test-results",
+  fullyParallel: false,
+  workers: 1,
+  timeout: 60_000,
+  expect: { timeout: 10_000 },
+  forbidOnly: true,
+  reporter: [["list"]],
+  use: {
+    launchOptions: {
+      executablePath: process.env.OSTLER_E2E_CHROMIUM ?? "/usr/bin/chromium",
+      args: ["--no-sandbox", "--disable-background-networking"],
+    },
+    viewport: { width: 1280, height: 800 },
+    trace: "retain-on-failure",
+  },
+});

@@ -1,0 +1,53 @@
+import { useEffect, useState } from "react";
+import { useQuery } from "urql";
+import { describeError } from "@/api/errors";
+import { EffectiveConfigView } from "@/config/EffectiveConfigView";
+import { type EffectiveConfigFieldsFragment, PreviewEffectiveConfigDocument } from "@/gql/graphql";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { Spinner } from "@/ui/Loading";
+import { useDebounced } from "@/ui/useDebounced";
+import { type AgentDraft, createInput, draftProblems } from "./draft";
+
+const SETTLE_MS = 350;
+
+/** What the agent would really run with, while it is being edited. */
+export function AgentPreview({ draft }: { draft: AgentDraft }) {
+  const settled = useDebounced(draft, SETTLE_MS);
+  const input = createInput(settled);
+  const [{ data, error, fetching }] = useQuery({
+    query: PreviewEffectiveConfigDocument,
+    variables: {
+      harnessId: input.harnessId ?? null,
+      // The API wants a name; it has no part in the result.
+      agent: { ...input, name: input.name === "" ? "draft" : input.name },
+    },
+    pause: Object.keys(draftProblems(settled)).length > 0,
+  });
+  const current = data?.previewEffectiveConfig ?? null;
+  const shown = useLatest(current);
+
+  return (
+    <aside aria-label="Effective config" className="min-w-0 xl:sticky xl:top-6 xl:self-start">
+      <div className="mb-1.5 flex h-5 items-center justify-between">
+        <h2 className="text-sm font-medium">Effective config</h2>
+        {(fetching || settled !== draft) && <Spinner label="Updating" />}
+      </div>
+      {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+      {!fetching && !error && data && !current && (
+        <ErrorNote>There is no preview: the harness is archived or does not exist.</ErrorNote>
+      )}
+      {shown && <EffectiveConfigView config={shown} />}
+    </aside>
+  );
+}
+
+/** Keeps the last preview on screen until the next is there, so that the page doesn't jump. */
+function useLatest(
+  config: EffectiveConfigFieldsFragment | null,
+): EffectiveConfigFieldsFragment | null {
+  const [latest, setLatest] = useState(config);
+  useEffect(() => {
+    if (config) setLatest(config);
+  }, [config]);
+  return config ?? latest;
+}

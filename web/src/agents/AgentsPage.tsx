@@ -1,0 +1,135 @@
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Bot, Plus, Search } from "lucide-react";
+import { useState } from "react";
+import { describeError } from "@/api/errors";
+import { usePages } from "@/api/usePages";
+import { AgentsDocument } from "@/gql/graphql";
+import { useMay } from "@/shell/viewer";
+import { buttonClasses } from "@/ui/Button";
+import { EmptyState } from "@/ui/EmptyState";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { curlRequest } from "@/ui/graphqlRequest";
+import { SkeletonRows } from "@/ui/Loading";
+import { LoadMore } from "@/ui/LoadMore";
+import { PageHeader } from "@/ui/PageHeader";
+import { useDebounced } from "@/ui/useDebounced";
+import { AgentListRow } from "./AgentListRow";
+
+const PAGE_SIZE = 50;
+
+export function AgentsPage() {
+  const { q, archived } = useSearch({ from: "/app/agents" });
+  const mayWrite = useMay("CATALOG_WRITE");
+  const search = useDebounced(q ?? null, 200);
+  const agents = usePages(
+    AgentsDocument,
+    { first: PAGE_SIZE, search, includeArchived: archived ?? false },
+    (data) => data.agents,
+  );
+
+  return (
+    <>
+      <PageHeader title="Agents">
+        {mayWrite && (
+          <Link to="/agents/new" className={buttonClasses("primary")}>
+            <Plus size={15} aria-hidden />
+            New agent
+          </Link>
+        )}
+      </PageHeader>
+      <Filters />
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        {agents.error && (
+          <div className="p-4">
+            <ErrorNote onRetry={agents.reload}>{describeError(agents.error)}</ErrorNote>
+          </div>
+        )}
+        {agents.loading && <SkeletonRows />}
+        {!agents.loading && !agents.error && agents.nodes.length === 0 && (
+          <NoAgents searched={q !== undefined} />
+        )}
+        <ul>
+          {agents.nodes.map((agent) => (
+            <AgentListRow key={agent.id} agent={agent} />
+          ))}
+        </ul>
+        <LoadMore hasMore={agents.hasMore} loading={agents.loadingMore} onLoad={agents.loadMore} />
+      </div>
+    </>
+  );
+}
+
+function Filters() {
+  const { q, archived } = useSearch({ from: "/app/agents" });
+  const navigate = useNavigate({ from: "/agents" });
+  // The router applies a new address a moment later, too late for a text field to wait for.
+  const [text, setText] = useState(q ?? "");
+  const search = (next: string) => {
+    setText(next);
+    void navigate({ search: (old) => ({ ...old, q: next.trim() || undefined }), replace: true });
+  };
+
+  return (
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2 sm:px-6">
+      <div className="relative w-full sm:w-64">
+        <Search size={14} className="absolute top-2.25 left-2.5 text-ink-3" aria-hidden />
+        <input
+          type="search"
+          aria-label="Search agents by name"
+          placeholder="Search by name"
+          className="control pl-8"
+          value={text}
+          onChange={(event) => search(event.target.value)}
+        />
+      </div>
+      <label className="flex items-center gap-2 text-sm text-ink-2">
+        <input
+          type="checkbox"
+          className="size-3.5 accent-(--accent)"
+          checked={archived ?? false}
+          onChange={(event) =>
+            void navigate({
+              search: (search) => ({ ...search, archived: event.target.checked || undefined }),
+              replace: true,
+            })
+          }
+        />
+        Show archived
+      </label>
+    </div>
+  );
+}
+
+function NoAgents({ searched }: { searched: boolean }) {
+  if (searched) {
+    return (
+      <EmptyState icon={<Search size={20} />} title="No agent has a name like that">
+        The search looks at the start of names.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      icon={<Bot size={20} />}
+      title="No agents yet"
+      action={
+        <Link to="/agents/new" className={buttonClasses("primary")}>
+          Create an agent
+        </Link>
+      }
+      request={curlRequest(
+        "mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } userErrors { path message } } }",
+        {
+          input: {
+            name: "assistant",
+            displayName: "Assistant",
+            systemPrompt: "You are a helpful assistant.",
+          },
+        },
+      )}
+    >
+      An agent says what work is for: a prompt, a model and what it is able to do. Sessions then run
+      it.
+    </EmptyState>
+  );
+}

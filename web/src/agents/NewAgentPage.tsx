@@ -1,0 +1,56 @@
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { useMutation } from "urql";
+import { describeError, type UserError } from "@/api/errors";
+import { CreateAgentDocument } from "@/gql/graphql";
+import { Button } from "@/ui/Button";
+import { PageHeader } from "@/ui/PageHeader";
+import { useStoredState } from "@/ui/useStoredState";
+import { AgentEditor } from "./AgentEditor";
+import { createInput, draftProblems, emptyDraft, sameDraft } from "./draft";
+
+export function NewAgentPage() {
+  const navigate = useNavigate();
+  const [draft, setDraft] = useStoredState(sessionStorage, "ostler.agent.new", emptyDraft);
+  const [refusals, setRefusals] = useState<readonly UserError[]>([]);
+  const [{ fetching, error }, create] = useMutation(CreateAgentDocument);
+  const problems = draftProblems(draft);
+
+  const save = async () => {
+    const { data } = await create({ input: createInput(draft) });
+    setRefusals(data?.createAgent.userErrors ?? []);
+    const agent = data?.createAgent.agent;
+    if (!agent) return;
+    setDraft(emptyDraft);
+    void navigate({ to: "/agents/$agentId", params: { agentId: agent.id } });
+  };
+
+  return (
+    <>
+      <PageHeader title="New agent">
+        {!sameDraft(draft, emptyDraft) && (
+          <Button look="ghost" onClick={() => setDraft(emptyDraft)}>
+            Clear
+          </Button>
+        )}
+        <Button
+          look="primary"
+          type="submit"
+          form="agent"
+          disabled={fetching || Object.keys(problems).length > 0}
+        >
+          {fetching ? "Creating…" : "Create agent"}
+        </Button>
+      </PageHeader>
+      <AgentEditor
+        draft={draft}
+        onChange={setDraft}
+        onSubmit={() => void save()}
+        refusals={refusals}
+        problems={problems}
+        failure={error ? describeError(error) : null}
+        mode="create"
+      />
+    </>
+  );
+}

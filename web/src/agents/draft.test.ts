@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { createInput, draftProblems, emptyDraft, rebaseDraft, updateInput } from "./draft";
+
+describe("createInput", () => {
+  it("trims, splits tags and leaves out what is empty", () => {
+    const input = createInput({
+      ...emptyDraft,
+      name: " helper ",
+      tags: "a, b,, a ",
+      maxIterations: "12",
+      capabilities: [
+        { id: "files", config: "" },
+        { id: "shell", config: '{"timeout": 5}' },
+      ],
+    });
+    expect(input).toMatchObject({
+      name: "helper",
+      displayName: null,
+      harnessId: null,
+      tags: ["a", "b"],
+      maxIterations: 12,
+      capabilities: [
+        { id: "files", config: null },
+        { id: "shell", config: { timeout: 5 } },
+      ],
+    });
+  });
+});
+
+describe("updateInput", () => {
+  it("names the revision that it changes and not the name", () => {
+    const input = updateInput({ ...emptyDraft, name: "helper" }, 7);
+    expect(input.revision).toBe(7);
+    expect(input).not.toHaveProperty("name");
+  });
+});
+
+describe("draftProblems", () => {
+  it("finds bad numbers and bad JSON", () => {
+    expect(draftProblems(emptyDraft)).toEqual({});
+    expect(draftProblems({ ...emptyDraft, maxIterations: "0" })).toHaveProperty("maxIterations");
+    expect(
+      draftProblems({ ...emptyDraft, capabilities: [{ id: "files", config: "{" }] }),
+    ).toHaveProperty("capabilities");
+  });
+});
+
+describe("rebaseDraft", () => {
+  const base = { ...emptyDraft, displayName: "A", systemPrompt: "P" };
+
+  it("takes their value where I changed nothing, and mine where I did", () => {
+    const mine = { ...base, systemPrompt: "mine" };
+    const theirs = { ...base, displayName: "theirs" };
+    expect(rebaseDraft(base, mine, theirs)).toEqual({
+      draft: { ...base, systemPrompt: "mine", displayName: "theirs" },
+      clashes: [],
+    });
+  });
+
+  it("keeps mine and names the field where both changed it", () => {
+    const mine = { ...base, systemPrompt: "mine" };
+    const theirs = { ...base, systemPrompt: "theirs" };
+    const { draft, clashes } = rebaseDraft(base, mine, theirs);
+    expect(draft.systemPrompt).toBe("mine");
+    expect(clashes).toEqual(["systemPrompt"]);
+  });
+
+  it("sees no clash where both made the same change", () => {
+    const both = { ...base, tags: "x" };
+    expect(rebaseDraft(base, both, both).clashes).toEqual([]);
+  });
+});

@@ -1,0 +1,26 @@
+import type { AgentDraft } from "./draft";
+
+export const FIELD_LABELS: Record<keyof AgentDraft, string> = {
+  name: "Name",
+  displayName: "Display name",
+  description: "Description",
+  harnessId: "Harness",
+  modelId: "Model",
+  systemPrompt: "System prompt",
+  capabilities: "Capabilities",
+  tags: "Tags",
+  maxIterations: "Max iterations",
+};
+
+/** What the API calls a field, where that differs from the form. */
+export const INPUT_NAMES: Record<keyof AgentDraft, string> = {
+  name: "name",
+  displayName: "displayName",
+  description: "description",
+  harnessId: "harnessId",
+  modelId: "defaultModelId",
+  systemPrompt: "systemPrompt",
+  capabilities: "capabilities",
+  tags: "tags",
+  maxIterations: "maxIterations",
+};

@@ -1,0 +1,40 @@
+import { type Cache, cacheExchange } from "@urql/exchange-graphcache";
+
+/** These have no identity of their own: they belong to what they were read with. */
+const EMBEDDED = [
+  "AgentConnection",
+  "CapabilityRef",
+  "EffectiveConfig",
+  "HarnessConnection",
+  "ModelConnection",
+  "PageInfo",
+  "SessionConnection",
+  "SessionFile",
+  "Todo",
+  "ToolHints",
+  "ToolInfo",
+  "Usage",
+  "Viewer",
+  "Actor",
+] as const;
+
+function forget(cache: Cache, field: string): void {
+  for (const info of cache.inspectFields("Query")) {
+    if (info.fieldName === field) cache.invalidate("Query", info.fieldKey);
+  }
+}
+
+/** Lists are forgotten when one of their members appears or may have to disappear; members update by their id. */
+export function createCache() {
+  return cacheExchange({
+    keys: Object.fromEntries(EMBEDDED.map((type) => [type, () => null])),
+    updates: {
+      Mutation: {
+        createAgent: (_result, _args, cache) => forget(cache, "agents"),
+        archiveAgent: (_result, _args, cache) => forget(cache, "agents"),
+        unarchiveAgent: (_result, _args, cache) => forget(cache, "agents"),
+        createSession: (_result, _args, cache) => forget(cache, "sessions"),
+      },
+    },
+  });
+}

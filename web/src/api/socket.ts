@@ -1,0 +1,90 @@
+import { type Client, createClient } from "graphql-ws";
+import { stringifyDocument, type TypedDocumentNode } from "urql";
+import { codeOf } from "./errors";
+
+const PING_EVERY_MS = 12_000;
+const PONG_WITHIN_MS = 5_000;
+
+/** How a subscription ended, in the words of the wire. */
+export type SocketEnd =
+  | { type: "complete" }
+  | { type: "closed"; code: number }
+  | { type: "errors"; code: string | null; message: string; retryAfterSeconds: number | null }
+  | { type: "aborted" };
+
+/**
+ * Runs one subscription over a socket of its own, and never retries: who resumes must say from where, and only the
+ * caller knows. Resolves when the subscription has ended, for whatever reason.
+ */
+export function subscribeOverSocket<Data, Variables extends Record<string, unknown>>(
+  document: TypedDocumentNode<Data, Variables>,
+  variables: Variables,
+  onData: (data: Data) => void,
+  signal: AbortSignal,
+): Promise<SocketEnd> {
+  const client = createSocketClient();
+  return new Promise<SocketEnd>((resolve) => {
+    const finish = (end: SocketEnd) => {
+      signal.removeEventListener("abort", abort);
+      resolve(end);
+      void client.dispose();
+    };
+    const unsubscribe = client.subscribe<Data>(
+      { query: stringifyDocument(document), variables },
+      {
+        next: (message) => {
+          const error = message.errors?.[0];
+          if (error) finish(errorsEnd(error));
+          else if (message.data) onData(message.data);
+        },
+        error: (reason) => finish(endOf(reason)),
+        complete: () => finish({ type: "complete" }),
+      },
+    );
+    function abort() {
+      finish({ type: "aborted" });
+      unsubscribe();
+    }
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+  });
+}
+
+function createSocketClient(): Client {
+  let pongTimer: ReturnType<typeof setTimeout> | undefined;
+  const client = createClient({
+    url: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/graphql`,
+    lazy: true,
+    retryAttempts: 0,
+    keepAlive: PING_EVERY_MS,
+    on: {
+      // A connection that died without a word is found out by the pong that does not come.
+      ping: (received) => {
+        if (!received) pongTimer = setTimeout(() => client.terminate(), PONG_WITHIN_MS);
+      },
+      pong: (received) => {
+        if (received) clearTimeout(pongTimer);
+      },
+      closed: () => clearTimeout(pongTimer),
+    },
+  });
+  return client;
+}
+
+function endOf(reason: unknown): SocketEnd {
+  if (Array.isArray(reason) && reason.length > 0) return errorsEnd(reason[0]);
+  if (typeof reason === "object" && reason !== null && "code" in reason) {
+    return { type: "closed", code: Number(reason.code) };
+  }
+  return { type: "closed", code: 1006 };
+}
+
+function errorsEnd(error: { message: string; extensions?: Record<string, unknown> }): SocketEnd {
+  const wait = error.extensions?.retryAfterSeconds;
+  return {
+    type: "errors",
+    code: codeOf(error),
+    message: error.message,
+    retryAfterSeconds: typeof wait === "number" ? wait : null,
+  };
+}

@@ -1,0 +1,70 @@
+import { useState } from "react";
+import { type CombinedError, type TypedDocumentNode, useClient, useQuery } from "urql";
+
+interface Connection<Node> {
+  nodes: readonly Node[];
+  pageInfo: { hasNextPage: boolean; endCursor: string | null };
+}
+
+interface Pages<Node> {
+  nodes: readonly Node[];
+  /** True while there is nothing to show yet. */
+  loading: boolean;
+  loadingMore: boolean;
+  hasMore: boolean;
+  error: CombinedError | undefined;
+  loadMore: () => void;
+  reload: () => void;
+}
+
+type Variables = { first: number; after?: string | null };
+
+/**
+ * A list that grows page by page. The first page is kept up to date by the cache; the ones after it are forgotten when
+ * it changes, because their cursors then may not join up any more.
+ */
+export function usePages<Data, Vars extends Variables, Node>(
+  query: TypedDocumentNode<Data, Vars>,
+  variables: Vars,
+  connectionOf: (data: Data) => Connection<Node>,
+): Pages<Node> {
+  const client = useClient();
+  const [result, reload] = useQuery({ query, variables, requestPolicy: "cache-and-network" });
+  const first = result.data ? connectionOf(result.data) : null;
+
+  const key = JSON.stringify([variables, first?.pageInfo.endCursor]);
+  const [later, setLater] = useState<{ key: string; pages: Connection<Node>[] }>({
+    key,
+    pages: [],
+  });
+  const [loadingMore, setLoadingMore] = useState(false);
+  const [laterError, setLaterError] = useState<CombinedError>();
+
+  const pages = first ? [first, ...(later.key === key ? later.pages : [])] : [];
+  const last = pages.at(-1);
+
+  const loadMore = async () => {
+    if (!last?.pageInfo.hasNextPage || loadingMore) return;
+    setLoadingMore(true);
+    const next = await client
+      .query(
+        query,
+        { ...variables, after: last.pageInfo.endCursor },
+        { requestPolicy: "network-only" },
+      )
+      .toPromise();
+    setLoadingMore(false);
+    setLaterError(next.error);
+    if (next.data) setLater({ key, pages: [...pages.slice(1), connectionOf(next.data)] });
+  };
+
+  return {
+    nodes: pages.flatMap((page) => page.nodes),
+    loading: result.fetching && !first,
+    loadingMore,
+    hasMore: last?.pageInfo.hasNextPage ?? false,
+    error: result.error ?? laterError,
+    loadMore: () => void loadMore(),
+    reload: () => reload({ requestPolicy: "network-only" }),
+  };
+}

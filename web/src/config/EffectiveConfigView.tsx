@@ -1,0 +1,77 @@
+import type { ReactNode } from "react";
+import type { EffectiveConfigFieldsFragment } from "@/gql/graphql";
+import { Badge } from "@/ui/Badge";
+import { Pre } from "@/ui/Pre";
+
+/** What a turn would run with: the fold of harness, agent and session. */
+export function EffectiveConfigView({ config }: { config: EffectiveConfigFieldsFragment }) {
+  return (
+    <div className="card divide-y divide-line text-sm">
+      <Row label="Model">
+        {config.model ? (
+          <span title={config.model.name}>
+            {config.model.displayName}{" "}
+            <span className="text-xs text-ink-3">{config.model.provider.name}</span>
+          </span>
+        ) : (
+          <span className="text-bad">None: a turn would fail. Choose a model.</span>
+        )}
+      </Row>
+      <Row label="Max iterations">
+        <span className="tabular-nums">{config.maxIterations}</span>
+      </Row>
+      <Row label="Capabilities">
+        <span className="flex flex-wrap justify-end gap-1">
+          {config.capabilities.length === 0 && <span className="text-ink-3">None</span>}
+          {config.capabilities.map(({ id }) => (
+            <Badge key={id}>{id}</Badge>
+          ))}
+        </span>
+      </Row>
+      <div className="p-3">
+        <h3 className="section-title mb-1.5">System prompt</h3>
+        {config.systemPrompt === "" ? (
+          <p className="text-ink-3">Empty</p>
+        ) : (
+          <Pre className="max-h-72 overflow-y-auto rounded-md bg-sunken p-2.5 font-mono text-xs leading-5 whitespace-pre-wrap text-ink-2 wrap-anywhere">
+            {config.systemPrompt}
+          </Pre>
+        )}
+      </div>
+      <div className="p-3">
+        <h3 className="section-title mb-1.5">Tools · {config.tools.length}</h3>
+        <ul className="space-y-1">
+          {config.tools.map((tool) => (
+            <Tool key={tool.id} tool={tool} />
+          ))}
+        </ul>
+      </div>
+    </div>
+  );
+}
+
+function Row({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div className="flex items-start justify-between gap-4 px-3 py-2">
+      <span className="shrink-0 text-ink-3">{label}</span>
+      <span className="min-w-0 text-right">{children}</span>
+    </div>
+  );
+}
+
+function Tool({ tool }: { tool: EffectiveConfigFieldsFragment["tools"][number] }) {
+  const { hints } = tool;
+  return (
+    <li>
+      <details className="group">
+        <summary className="flex items-center gap-1.5 rounded px-1 py-0.5 hover:bg-hover">
+          <span className="min-w-0 flex-1 truncate font-mono text-xs">{tool.name}</span>
+          {hints.readonly && <Badge>read-only</Badge>}
+          {hints.openWorld && <Badge tone="warn">reaches outside</Badge>}
+          {hints.destructive && <Badge tone="bad">destructive</Badge>}
+        </summary>
+        <p className="px-1 pt-0.5 pb-1.5 text-xs text-ink-2">{tool.description}</p>
+      </details>
+    </li>
+  );
+}

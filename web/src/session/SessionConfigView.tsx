@@ -1,0 +1,47 @@
+import { useEffect, useRef } from "react";
+import { useQuery } from "urql";
+import { describeError } from "@/api/errors";
+import { EffectiveConfigView } from "@/config/EffectiveConfigView";
+import { SessionEffectiveConfigDocument } from "@/gql/graphql";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { Spinner } from "@/ui/Loading";
+
+interface SessionConfigViewProps {
+  sessionId: string;
+  /** Grows when an event changed what the config is made of. */
+  configVersion: number;
+}
+
+export default function SessionConfigView({ sessionId, configVersion }: SessionConfigViewProps) {
+  const [{ data, error, fetching }, reload] = useQuery({
+    query: SessionEffectiveConfigDocument,
+    variables: { id: sessionId },
+    requestPolicy: "cache-and-network",
+  });
+  const seen = useRef(configVersion);
+  useEffect(() => {
+    if (seen.current === configVersion) return;
+    seen.current = configVersion;
+    reload({ requestPolicy: "network-only" });
+  }, [configVersion, reload]);
+
+  const config = data?.session?.effectiveConfig;
+  return (
+    <div className="min-h-0 flex-1 overflow-y-auto">
+      <div className="mx-auto max-w-3xl space-y-4 p-4 sm:p-6">
+        <p className="text-sm text-ink-2">
+          What a turn would run with if it started now: the harness, then the agent, then this
+          session.
+        </p>
+        {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+        {fetching && !config && <Spinner />}
+        {data?.session && !config && (
+          <ErrorNote>
+            The harness or the agent is gone, so no turn can start. Choose another agent.
+          </ErrorNote>
+        )}
+        {config && <EffectiveConfigView config={config} />}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+import { useParams, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
+import { useQuery } from "urql";
+import { describeError } from "@/api/errors";
+import { SessionDocument } from "@/gql/graphql";
+import { NotFound } from "@/shell/Fallbacks";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { Spinner } from "@/ui/Loading";
+import { ConnectionBanner } from "./ConnectionBanner";
+import { ChatView } from "./chat/ChatView";
+import { useSessionFeed } from "./feed/useSessionFeed";
+import { DetailsPanel } from "./panels/DetailsPanel";
+import { SessionHeader } from "./SessionHeader";
+
+const EventsView = lazy(() => import("./events/EventsView"));
+const SessionConfigView = lazy(() => import("./SessionConfigView"));
+
+export function SessionPage() {
+  const { sessionId } = useParams({ from: "/app/sessions/$sessionId" });
+  // What is typed, open and scrolled belongs to one session.
+  return <SessionWorkbench key={sessionId} sessionId={sessionId} />;
+}
+
+function SessionWorkbench({ sessionId }: { sessionId: string }) {
+  const { view = "chat" } = useSearch({ from: "/app/sessions/$sessionId" });
+  const [{ data, error, fetching }, reload] = useQuery({
+    query: SessionDocument,
+    variables: { id: sessionId },
+    requestPolicy: "cache-and-network",
+  });
+  const feed = useSessionFeed(sessionId);
+  const session = data?.session;
+
+  if (!session) {
+    if (fetching) return <Loading />;
+    if (error) {
+      return (
+        <div className="p-6">
+          <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
+            {describeError(error)}
+          </ErrorNote>
+        </div>
+      );
+    }
+    return <NotFound />;
+  }
+
+  return (
+    <>
+      <SessionHeader session={session} feed={feed} view={view} />
+      <ConnectionBanner connection={feed.connection} />
+      <div className="flex min-h-0 flex-1">
+        <div className="flex min-w-0 flex-1 flex-col">
+          {view === "chat" && <ChatView sessionId={sessionId} feed={feed} />}
+          <Suspense fallback={<Loading />}>
+            {view === "events" && <EventsView log={feed.log} />}
+            {view === "config" && (
+              <SessionConfigView sessionId={sessionId} configVersion={feed.session.configVersion} />
+            )}
+          </Suspense>
+        </div>
+        {view === "chat" && (
+          <aside
+            aria-label="Session details"
+            className="hidden w-80 shrink-0 overflow-y-auto border-l border-line xl:block"
+          >
+            <DetailsPanel sessionId={sessionId} state={feed.session} />
+          </aside>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Loading() {
+  return (
+    <div className="p-6">
+      <Spinner />
+    </div>
+  );
+}

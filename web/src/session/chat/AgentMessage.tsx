@@ -1,0 +1,47 @@
+import { ChevronRight } from "lucide-react";
+import { ErrorNote } from "@/ui/ErrorNote";
+import type { AgentItem } from "../feed/state";
+import { MarkdownText } from "./MarkdownText";
+
+export function AgentMessage({ item }: { item: AgentItem }) {
+  const { text, thinking, state, error } = item;
+  // A step that only calls tools says nothing.
+  if (text === "" && thinking === "" && !error) return null;
+  return (
+    <div data-role="agent" data-state={state} className="mt-4 first:mt-0">
+      <span className="sr-only">Agent: </span>
+      {thinking !== "" && <Thinking text={thinking} done={item.thinkingDone} />}
+      {text !== "" && <MarkdownText text={text} />}
+      {state === "interrupted" && (
+        <p className="mt-1 text-xs text-ink-3">This message was cut off when the turn ended.</p>
+      )}
+      {error && (
+        <div className="mt-2">
+          <ErrorNote>
+            {error.message} <Code>{error.code}</Code>
+          </ErrorNote>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Thinking({ text, done }: { text: string; done: boolean }) {
+  return (
+    <details className="group mb-2 text-sm text-ink-3">
+      <summary className="inline-flex items-center gap-1 rounded hover:text-ink">
+        <ChevronRight size={14} className="transition-transform group-open:rotate-90" aria-hidden />
+        <span className={done ? undefined : "animate-pulse-soft"}>
+          {done ? "Thought" : "Thinking…"}
+        </span>
+      </summary>
+      <div className="mt-1.5 border-l-2 border-line pl-3 whitespace-pre-wrap wrap-anywhere">
+        {text}
+      </div>
+    </details>
+  );
+}
+
+export function Code({ children }: { children: string }) {
+  return <code className="font-mono text-xs opacity-80">{children}</code>;
+}

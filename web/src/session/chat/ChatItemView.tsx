@@ -1,0 +1,20 @@
+import { memo } from "react";
+import type { ChatItem } from "../feed/state";
+import { AgentMessage } from "./AgentMessage";
+import { NoticeLine } from "./NoticeLine";
+import { ToolCard } from "./ToolCard";
+import { UserMessage } from "./UserMessage";
+
+/** Items are replaced and never changed, so those that stand still are not rendered again. */
+export const ChatItemView = memo(function ChatItemView({ item }: { item: ChatItem }) {
+  switch (item.kind) {
+    case "user":
+      return <UserMessage text={item.text} at={item.at} />;
+    case "agent":
+      return <AgentMessage item={item} />;
+    case "tool":
+      return <ToolCard item={item} />;
+    case "notice":
+      return <NoticeLine item={item} />;
+  }
+});

@@ -1,0 +1,110 @@
+import { MessageSquareDashed } from "lucide-react";
+import { useState } from "react";
+import { useMay } from "@/shell/viewer";
+import { Button } from "@/ui/Button";
+import { EmptyState } from "@/ui/EmptyState";
+import { curlRequest } from "@/ui/graphqlRequest";
+import { Spinner } from "@/ui/Loading";
+import type { FeedSnapshot } from "../feed/feed";
+import { ChatItemView } from "./ChatItemView";
+import { Composer } from "./Composer";
+import { JumpToLatest } from "./JumpToLatest";
+import { OutboxList } from "./OutboxList";
+import { QueuedTurns } from "./QueuedTurns";
+import { useFollow } from "./useFollow";
+import { useOutbox } from "./useOutbox";
+
+interface ChatViewProps {
+  sessionId: string;
+  feed: FeedSnapshot;
+}
+
+/** Long sessions begin with their latest items; the rest is one click away. */
+const ITEMS_AT_FIRST = 200;
+
+export function ChatView({ sessionId, feed }: ChatViewProps) {
+  const { session } = feed;
+  const { scroller, content, following, jump } = useFollow();
+  const { outbox, entries } = useOutbox(sessionId, feed);
+  const [limit, setLimit] = useState(ITEMS_AT_FIRST);
+  const mayWrite = useMay("SESSIONS_WRITE");
+
+  const queued = new Set(session.queuedTurnIds);
+  const items = session.items.filter(
+    (item) => !(item.kind === "user" && item.turnId !== null && queued.has(item.turnId)),
+  );
+  const hidden = Math.max(0, items.length - limit);
+  const working = session.activeTurnId !== null;
+
+  return (
+    <div className="relative flex min-h-0 flex-1 flex-col">
+      <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto">
+        <div ref={content} className="mx-auto max-w-3xl px-4 py-6 sm:px-6">
+          {!session.caughtUp && items.length === 0 && <Spinner />}
+          {session.caughtUp && items.length === 0 && entries.length === 0 && (
+            <NoMessages sessionId={sessionId} />
+          )}
+          {hidden > 0 && (
+            <div className="mb-6 flex justify-center">
+              <Button onClick={() => setLimit(limit + ITEMS_AT_FIRST)}>
+                Show earlier ({hidden})
+              </Button>
+            </div>
+          )}
+          <div role="log" aria-label="Conversation" aria-busy={working} className="flex flex-col">
+            {items.slice(hidden).map((item) => (
+              <ChatItemView key={`${item.kind}:${item.id}`} item={item} />
+            ))}
+          </div>
+          <OutboxList entries={entries} outbox={outbox} />
+          {working && <Working />}
+        </div>
+      </div>
+      {!following && <JumpToLatest onClick={jump} />}
+      <div className="shrink-0 px-4 pb-4 sm:px-6">
+        <div className="mx-auto max-w-3xl">
+          <QueuedTurns session={session} />
+          {mayWrite && (
+            <Composer
+              sessionId={sessionId}
+              working={working}
+              onSend={(text, delivery) => {
+                outbox.add(text, delivery);
+                jump();
+              }}
+            />
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Working() {
+  return (
+    <div role="status" className="mt-4 flex items-center gap-1 text-ink-3" aria-label="Working">
+      {[0, 1, 2].map((dot) => (
+        <span
+          key={dot}
+          className="size-1.5 animate-pulse-soft rounded-full bg-current"
+          style={{ animationDelay: `${dot * 200}ms` }}
+        />
+      ))}
+    </div>
+  );
+}
+
+function NoMessages({ sessionId }: { sessionId: string }) {
+  return (
+    <EmptyState
+      icon={<MessageSquareDashed size={20} />}
+      title="Nothing was said yet"
+      request={curlRequest(
+        "mutation ($input: SendMessageInput!) { sendMessage(input: $input) { turn { id } userErrors { path message } } }",
+        { input: { sessionId, content: [{ text: "Hello" }] } },
+      )}
+    >
+      Write a message below. The agent works in the background; you can close this page at any time.
+    </EmptyState>
+  );
+}

@@ -1,0 +1,74 @@
+import { Check, ChevronRight, CircleHelp, LoaderCircle, X } from "lucide-react";
+import { formatDuration } from "@/ui/format";
+import { JsonBlock } from "@/ui/JsonBlock";
+import type { ToolItem } from "../feed/state";
+import { summarizeArguments } from "./summarizeArguments";
+
+const STATES: Record<ToolItem["state"], { label: string; icon: React.ReactNode }> = {
+  running: {
+    label: "Running",
+    icon: <LoaderCircle size={15} className="animate-spin text-accent" aria-hidden />,
+  },
+  succeeded: { label: "Succeeded", icon: <Check size={15} className="text-ok" aria-hidden /> },
+  failed: { label: "Failed", icon: <X size={15} className="text-bad" aria-hidden /> },
+  unknown: {
+    label: "Outcome unknown",
+    icon: <CircleHelp size={15} className="text-warn" aria-hidden />,
+  },
+};
+
+export function ToolCard({ item }: { item: ToolItem }) {
+  const { label, icon } = STATES[item.state];
+  const summary = item.narration ?? summarizeArguments(item.arguments);
+  return (
+    <details
+      data-role="tool"
+      data-tool={item.toolName}
+      data-state={item.state}
+      className="group card mt-2 overflow-hidden text-sm"
+    >
+      <summary className="flex items-center gap-2.5 px-3 py-2 hover:bg-hover focus-visible:-outline-offset-2">
+        <span title={label}>
+          {icon}
+          <span className="sr-only">{label}:</span>
+        </span>
+        <span className="shrink-0 font-medium">{item.displayName}</span>
+        <span className="min-w-0 flex-1 truncate text-ink-3">{item.progress ?? summary}</span>
+        {item.durationMs !== null && (
+          <span className="text-xs whitespace-nowrap text-ink-3 tabular-nums">
+            {formatDuration(item.durationMs)}
+          </span>
+        )}
+        <ChevronRight
+          size={14}
+          className="shrink-0 text-ink-3 transition-transform group-open:rotate-90"
+          aria-hidden
+        />
+      </summary>
+      <div className="space-y-3 border-t border-line bg-sunken p-3">
+        <Part title={`Arguments of ${item.toolName}`}>
+          <JsonBlock value={item.arguments} />
+        </Part>
+        {item.error !== null && (
+          <Part title="Error">
+            <p className="font-mono text-xs text-bad wrap-anywhere">{item.error}</p>
+          </Part>
+        )}
+        {item.result !== null && item.result !== undefined && (
+          <Part title="Result">
+            <JsonBlock value={item.result} />
+          </Part>
+        )}
+      </div>
+    </details>
+  );
+}
+
+function Part({ title, children }: { title: string; children: React.ReactNode }) {
+  return (
+    <div>
+      <h3 className="mb-1 text-2xs font-medium text-ink-3">{title}</h3>
+      {children}
+    </div>
+  );
+}

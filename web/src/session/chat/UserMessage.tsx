@@ -1,0 +1,24 @@
+import type { ReactNode } from "react";
+import { formatDateTime } from "@/ui/format";
+
+interface UserMessageProps {
+  text: string;
+  at?: string;
+  /** What stands below it, such as why it was not sent. */
+  children?: ReactNode;
+}
+
+export function UserMessage({ text, at, children }: UserMessageProps) {
+  return (
+    <div data-role="user" className="mt-6 flex flex-col items-end first:mt-0">
+      <div
+        title={at && formatDateTime(at)}
+        className="max-w-[85%] rounded-2xl rounded-br-md bg-hover px-3.5 py-2 text-base whitespace-pre-wrap wrap-anywhere"
+      >
+        <span className="sr-only">You: </span>
+        {text}
+      </div>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,137 @@
+import { newIdempotencyKey } from "@/api/idempotency";
+import type { Delivery } from "@/gql/graphql";
+
+export interface OutboxEntry {
+  /** Each try of the same message carries the same key, so it can't arrive twice. */
+  readonly key: string;
+  readonly text: string;
+  readonly delivery: Delivery;
+  /** `stalled` waits for the connection; `sent` waits for its event. */
+  readonly state: "waiting" | "sending" | "sent" | "stalled" | "refused";
+  readonly messageId: string | null;
+  readonly problem: string | null;
+}
+
+export type SendOutcome =
+  | { kind: "sent"; messageId: string }
+  | { kind: "unreachable"; problem: string }
+  | { kind: "refused"; problem: string };
+
+/** Messages on their way to the server, in order. They survive a reload of the page. */
+export class Outbox {
+  #entries: readonly OutboxEntry[];
+  #draining = false;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(
+    private readonly storage: Storage,
+    private readonly storageKey: string,
+    private readonly send: (entry: OutboxEntry) => Promise<SendOutcome>,
+  ) {
+    this.#entries = readEntries(storage, storageKey);
+  }
+
+  readonly getSnapshot = (): readonly OutboxEntry[] => this.#entries;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  add(text: string, delivery: Delivery): void {
+    this.#set([
+      ...this.#entries,
+      {
+        key: newIdempotencyKey(),
+        text,
+        delivery,
+        state: "waiting",
+        messageId: null,
+        problem: null,
+      },
+    ]);
+    void this.#drain();
+  }
+
+  /** Sends again what could not be sent. */
+  retry(): void {
+    if (!this.#entries.some(({ state }) => state === "stalled")) return;
+    this.#set(
+      this.#entries.map((entry) =>
+        entry.state === "stalled" ? { ...entry, state: "waiting", problem: null } : entry,
+      ),
+    );
+    void this.#drain();
+  }
+
+  discard(key: string): void {
+    this.#set(this.#entries.filter((entry) => entry.key !== key));
+  }
+
+  /** Drops those whose message has come back as an event. */
+  settle(arrived: ReadonlySet<string>): void {
+    const left = this.#entries.filter(
+      ({ messageId }) => messageId === null || !arrived.has(messageId),
+    );
+    if (left.length < this.#entries.length) this.#set(left);
+  }
+
+  async #drain(): Promise<void> {
+    if (this.#draining) return;
+    this.#draining = true;
+    for (;;) {
+      const entry = this.#entries.find(({ state }) => state === "waiting");
+      if (!entry) break;
+      this.#change(entry.key, { state: "sending" });
+      const outcome = await this.send(entry);
+      if (outcome.kind === "sent") {
+        this.#change(entry.key, { state: "sent", messageId: outcome.messageId });
+      } else if (outcome.kind === "refused") {
+        this.#change(entry.key, { state: "refused", problem: outcome.problem });
+      } else {
+        this.#stallAll(outcome.problem);
+      }
+    }
+    this.#draining = false;
+  }
+
+  /** Nothing gets through, and what comes later must not overtake what came first. */
+  #stallAll(problem: string): void {
+    this.#set(
+      this.#entries.map((entry) =>
+        entry.state === "sending" || entry.state === "waiting"
+          ? { ...entry, state: "stalled", problem }
+          : entry,
+      ),
+    );
+  }
+
+  #change(key: string, change: Partial<OutboxEntry>): void {
+    this.#set(this.#entries.map((entry) => (entry.key === key ? { ...entry, ...change } : entry)));
+  }
+
+  #set(entries: readonly OutboxEntry[]): void {
+    this.#entries = entries;
+    try {
+      if (entries.length === 0) this.storage.removeItem(this.storageKey);
+      else this.storage.setItem(this.storageKey, JSON.stringify(entries));
+    } catch {
+      // Storage is full or switched off: the messages still go out, they just don't survive a reload.
+    }
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+function readEntries(storage: Storage, key: string): OutboxEntry[] {
+  try {
+    const stored = JSON.parse(storage.getItem(key) ?? "[]") as OutboxEntry[];
+    // Whether the last try got through is unknown; the key makes another try safe.
+    return stored.map((entry) =>
+      entry.state === "waiting" || entry.state === "sending"
+        ? { ...entry, state: "stalled" }
+        : entry,
+    );
+  } catch {
+    return [];
+  }
+}

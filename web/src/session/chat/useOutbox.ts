@@ -1,0 +1,55 @@
+import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { type Client, useClient } from "urql";
+import { describeError } from "@/api/errors";
+import { SendMessageDocument } from "@/gql/graphql";
+import type { FeedSnapshot } from "../feed/feed";
+import { Outbox, type OutboxEntry, type SendOutcome } from "./outbox";
+
+/** The messages that are on their way into a session, sent again whenever its connection comes back. */
+export function useOutbox(sessionId: string, feed: FeedSnapshot) {
+  const client = useClient();
+  const outbox = useMemo(
+    () =>
+      new Outbox(localStorage, `ostler.outbox.${sessionId}`, (entry) =>
+        sendMessage(client, sessionId, entry),
+      ),
+    [client, sessionId],
+  );
+  const entries = useSyncExternalStore(outbox.subscribe, outbox.getSnapshot);
+
+  const { items } = feed.session;
+  useEffect(() => {
+    if (entries.length === 0) return;
+    outbox.settle(new Set(items.filter(({ kind }) => kind === "user").map(({ id }) => id)));
+  }, [outbox, items, entries]);
+
+  const live = feed.connection.status === "live";
+  useEffect(() => {
+    if (live) outbox.retry();
+  }, [outbox, live]);
+
+  return { outbox, entries };
+}
+
+async function sendMessage(
+  client: Client,
+  sessionId: string,
+  { key, text, delivery }: OutboxEntry,
+): Promise<SendOutcome> {
+  const { data, error } = await client
+    .mutation(SendMessageDocument, {
+      input: { sessionId, content: [{ text }], delivery, idempotencyKey: key },
+    })
+    .toPromise();
+  const refused = data?.sendMessage.userErrors[0];
+  if (refused) return { kind: "refused", problem: refused.message };
+  const message = data?.sendMessage.message;
+  if (message) return { kind: "sent", messageId: message.id };
+  if (error && !error.networkError && error.graphQLErrors.length > 0) {
+    return { kind: "refused", problem: describeError(error) };
+  }
+  return {
+    kind: "unreachable",
+    problem: error ? describeError(error) : "The server gave no answer.",
+  };
+}

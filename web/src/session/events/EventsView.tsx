@@ -1,0 +1,111 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { Search } from "lucide-react";
+import { useMemo, useState } from "react";
+import { JumpToLatest } from "../chat/JumpToLatest";
+import { useFollow } from "../chat/useFollow";
+import type { SessionEvent } from "../feed/event";
+import { EventRow } from "./EventRow";
+import { filterEvents, kindsOf } from "./filterEvents";
+
+const ROW_HEIGHT = 36;
+
+/** The raw log of durable events, oldest first. */
+export default function EventsView({ log }: { log: readonly SessionEvent[] }) {
+  const { kind, q } = useSearch({ from: "/app/sessions/$sessionId" });
+  const shown = useMemo(() => filterEvents(log, { kind, text: q }), [log, kind, q]);
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const { scroller, content, following, jump } = useFollow();
+  const rows = useVirtualizer({
+    count: shown.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    getItemKey: (index) => shown[index]?.id ?? index,
+    overscan: 20,
+  });
+
+  const toggle = (id: string) => {
+    const next = new Set(open);
+    if (!next.delete(id)) next.add(id);
+    setOpen(next);
+  };
+
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <EventFilters log={log} shown={shown.length} />
+      <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto">
+        <div ref={content} className="relative" style={{ height: rows.getTotalSize() }}>
+          {shown.length === 0 && (
+            <p className="p-6 text-sm text-ink-3">
+              {log.length === 0 ? "No events yet." : "No event matches the filter."}
+            </p>
+          )}
+          {rows.getVirtualItems().map(({ index, start }) => {
+            const event = shown[index];
+            return (
+              event && (
+                <div
+                  key={event.id}
+                  ref={rows.measureElement}
+                  data-index={index}
+                  className="absolute inset-x-0 top-0"
+                  style={{ transform: `translateY(${start}px)` }}
+                >
+                  <EventRow event={event} open={open.has(event.id)} onToggle={toggle} />
+                </div>
+              )
+            );
+          })}
+        </div>
+      </div>
+      {!following && <JumpToLatest onClick={jump} />}
+    </div>
+  );
+}
+
+interface EventFiltersProps {
+  log: readonly SessionEvent[];
+  shown: number;
+}
+
+function EventFilters({ log, shown }: EventFiltersProps) {
+  const { kind, q } = useSearch({ from: "/app/sessions/$sessionId" });
+  const navigate = useNavigate({ from: "/sessions/$sessionId" });
+  const kinds = useMemo(() => kindsOf(log), [log]);
+  // The router applies a new address a moment later, too late for a text field to wait for.
+  const [text, setText] = useState(q ?? "");
+  const filter = (change: { kind?: string | undefined; q?: string | undefined }) =>
+    void navigate({ search: (search) => ({ ...search, ...change }), replace: true });
+  return (
+    <div className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2 sm:px-6">
+      <div className="relative min-w-40 flex-1 sm:max-w-72">
+        <Search size={14} className="absolute top-2.25 left-2.5 text-ink-3" aria-hidden />
+        <input
+          type="search"
+          aria-label="Search the data of events"
+          placeholder="Search in the data"
+          className="control pl-8"
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value);
+            filter({ q: event.target.value || undefined });
+          }}
+        />
+      </div>
+      <select
+        aria-label="Kind"
+        className="control w-48"
+        value={kind ?? ""}
+        onChange={(event) => filter({ kind: event.target.value || undefined })}
+      >
+        <option value="">All kinds</option>
+        {kinds.map((each) => (
+          <option key={each}>{each}</option>
+        ))}
+      </select>
+      <span className="ml-auto text-xs text-ink-3 tabular-nums">
+        {shown === log.length ? `${log.length} events` : `${shown} of ${log.length}`}
+      </span>
+    </div>
+  );
+}

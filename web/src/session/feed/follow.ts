@@ -1,0 +1,120 @@
+import type { SessionEvent } from "./event";
+
+/** How one subscription came to its end. */
+export type StreamEnd =
+  /** The socket closed, or the server wants a new subscription. */
+  | { kind: "dropped"; retryAfterMs?: number }
+  /** This reader was too slow and events were left out: resume at once. */
+  | { kind: "lagged" }
+  /** The sign-in is over or due for renewal. */
+  | { kind: "refused" }
+  /** Trying again can't help. */
+  | { kind: "fatal"; message: string }
+  | { kind: "aborted" };
+
+/** Subscribes once, and resolves when that subscription has ended. */
+export type SubscribeOnce = (
+  after: number,
+  onEvent: (event: SessionEvent) => void,
+  signal: AbortSignal,
+) => Promise<StreamEnd>;
+
+export interface FollowOptions {
+  subscribeOnce: SubscribeOnce;
+  /** The sequence of the newest durable event that has arrived. */
+  resumeAfter: () => number;
+  onEvent: (event: SessionEvent) => void;
+  onLive: () => void;
+  onDown: () => void;
+  onEnded: (message: string) => void;
+  /** Renews the sign-in; false when the person has to sign in again. */
+  renewSignIn: () => Promise<"refreshed" | "signed-out" | "unreachable">;
+  /** Waits before the next attempt; may return early when the network came back. */
+  pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  signal: AbortSignal;
+}
+
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 10_000;
+
+/**
+ * Follows a session until it is aborted. Each attempt resumes after the newest event that has arrived, so that a
+ * lost connection costs neither a gap nor a repeat.
+ */
+export async function followSession(options: FollowOptions): Promise<void> {
+  const { signal } = options;
+  let failures = 0;
+  while (!signal.aborted) {
+    const end = await subscribe(options, () => {
+      failures = 0;
+    });
+    if (signal.aborted || end.kind === "aborted") return;
+    if (end.kind === "fatal") {
+      options.onEnded(end.message);
+      return;
+    }
+    // Lagging is healed by asking at once, unless not even the first event came through.
+    if (end.kind === "lagged" && failures === 0) {
+      failures += 1;
+      continue;
+    }
+
+    options.onDown();
+    if (end.kind === "refused") {
+      const outcome = await options.renewSignIn();
+      if (outcome === "signed-out") {
+        options.onEnded("Your sign-in has ended.");
+        return;
+      }
+      // A server that takes the renewal and still refuses must not be asked in a tight loop.
+      if (outcome === "refreshed" && failures === 0) {
+        failures += 1;
+        continue;
+      }
+    }
+    const pause = end.kind === "dropped" ? end.retryAfterMs : undefined;
+    await options.pause(pause ?? backoff(failures), signal);
+    failures += 1;
+  }
+}
+
+/**
+ * Sequences have no gaps, so one that is skipped was lost on the way: the subscription is given up and resumed.
+ * Right after a resume a gap is taken as it is, because asking again could not bring more.
+ */
+async function subscribe(options: FollowOptions, onFirst: () => void): Promise<StreamEnd> {
+  const attempt = new AbortController();
+  const stop = () => attempt.abort();
+  options.signal.addEventListener("abort", stop, { once: true });
+  let expected: number | null = null;
+  let lost = false;
+  let heard = false;
+  const end = await options.subscribeOnce(
+    options.resumeAfter(),
+    (event) => {
+      if (lost) return;
+      if (!heard) {
+        heard = true;
+        onFirst();
+        options.onLive();
+      }
+      if (event.sequence !== null) {
+        if (expected !== null && event.sequence > expected) {
+          lost = true;
+          attempt.abort();
+          return;
+        }
+        expected = Math.max(expected ?? 0, event.sequence + 1);
+      }
+      options.onEvent(event);
+    },
+    attempt.signal,
+  );
+  options.signal.removeEventListener("abort", stop);
+  return lost ? { kind: "lagged" } : end;
+}
+
+function backoff(failures: number): number {
+  const ceiling = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures);
+  return ceiling / 2 + Math.random() * (ceiling / 2);
+}

@@ -1,0 +1,127 @@
+import type { SessionStatus, StopReason } from "@/gql/graphql";
+
+/** All that the session page knows, made from events alone. */
+export interface SessionState {
+  /** The sequence of the newest durable event that was folded in; a stream resumes after it. */
+  readonly lastSequence: number;
+  /** True once the replay of the past is complete. */
+  readonly caughtUp: boolean;
+  readonly status: SessionStatus | null;
+  /** `undefined` until an event names a title. */
+  readonly title: string | null | undefined;
+  readonly turns: Readonly<Record<string, TurnState>>;
+  readonly activeTurnId: string | null;
+  /** Turns that wait for the active one, in the order in which they will run. */
+  readonly queuedTurnIds: readonly string[];
+  /** What the chat shows, top to bottom. */
+  readonly items: readonly ChatItem[];
+  readonly usage: UsageTotals;
+  /** Grows with each change of the session's files, so that views of them know when to look again. */
+  readonly filesVersion: number;
+  /** The same for the agent's plan. */
+  readonly todosVersion: number;
+  /** The same for what decides the effective config. */
+  readonly configVersion: number;
+}
+
+export interface UsageTotals {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly reasoningTokens: number;
+  /** A decimal; null as soon as one part of the usage had no price. */
+  readonly costUsd: string | null;
+}
+
+export type TurnStatus = "queued" | "running" | "completed" | "failed" | "sealed";
+
+export interface TurnState {
+  readonly id: string;
+  readonly status: TurnStatus;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+}
+
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+}
+
+interface ItemBase {
+  readonly id: string;
+  readonly turnId: string | null;
+  readonly at: string;
+}
+
+export interface UserItem extends ItemBase {
+  readonly kind: "user";
+  readonly text: string;
+}
+
+export interface AgentItem extends ItemBase {
+  readonly kind: "agent";
+  readonly text: string;
+  readonly thinking: string;
+  readonly thinkingDone: boolean;
+  /** `interrupted`: the turn ended before the message did. */
+  readonly state: "streaming" | "complete" | "interrupted";
+  readonly model: string | null;
+  readonly error: Failure | null;
+}
+
+export interface ToolItem extends ItemBase {
+  readonly kind: "tool";
+  readonly toolName: string;
+  readonly displayName: string;
+  readonly arguments: unknown;
+  readonly narration: string | null;
+  /** `unknown`: the turn ended before the call did. */
+  readonly state: "running" | "succeeded" | "failed" | "unknown";
+  /** What the tool last said of how far it is. */
+  readonly progress: string | null;
+  readonly result: unknown;
+  readonly error: string | null;
+  readonly durationMs: number | null;
+}
+
+/** A line between messages: how a turn ended, or that it was taken over. */
+export interface NoticeItem extends ItemBase {
+  readonly kind: "notice";
+  readonly notice:
+    | {
+        readonly type: "completed";
+        readonly stopReason: StopReason;
+        readonly durationMs: number;
+        readonly timeToFirstTokenMs: number | null;
+        readonly iterations: number;
+        readonly usage: UsageTotals;
+      }
+    | { readonly type: "failed"; readonly failure: Failure }
+    | { readonly type: "sealed"; readonly stopReason: StopReason; readonly failure: Failure }
+    | { readonly type: "recovered"; readonly recoveries: number };
+}
+
+export type ChatItem = UserItem | AgentItem | ToolItem | NoticeItem;
+
+export const initialState: SessionState = {
+  lastSequence: 0,
+  caughtUp: false,
+  status: null,
+  title: undefined,
+  turns: {},
+  activeTurnId: null,
+  queuedTurnIds: [],
+  items: [],
+  usage: {
+    inputTokens: 0,
+    outputTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+    costUsd: "0",
+  },
+  filesVersion: 0,
+  todosVersion: 0,
+  configVersion: 0,
+};

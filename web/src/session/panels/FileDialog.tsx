@@ -1,0 +1,76 @@
+import { Download } from "lucide-react";
+import { useQuery } from "urql";
+import { describeError } from "@/api/errors";
+import { SessionFileDocument, type SessionFileQuery } from "@/gql/graphql";
+import { Button } from "@/ui/Button";
+import { Dialog } from "@/ui/Dialog";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { formatBytes } from "@/ui/format";
+import { Spinner } from "@/ui/Loading";
+import { Pre } from "@/ui/Pre";
+import { RelativeTime } from "@/ui/Time";
+import { useReloadOn } from "./useReloadOn";
+
+type SessionFile = NonNullable<NonNullable<SessionFileQuery["session"]>["file"]>;
+
+interface FileDialogProps {
+  sessionId: string;
+  path: string;
+  version: number;
+  onClose: () => void;
+}
+
+export function FileDialog({ sessionId, path, version, onClose }: FileDialogProps) {
+  const [{ data, error, fetching }, reload] = useQuery({
+    query: SessionFileDocument,
+    variables: { id: sessionId, path },
+    requestPolicy: "cache-and-network",
+  });
+  useReloadOn(version, reload);
+  const file = data?.session?.file;
+  return (
+    <Dialog open onClose={onClose} title={path}>
+      <div className="space-y-3 p-4">
+        {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+        {!file && fetching && <Spinner />}
+        {!file && !fetching && !error && (
+          <p className="text-sm text-ink-3">This file was deleted.</p>
+        )}
+        {file && (
+          <>
+            <div className="flex items-center justify-between gap-3 text-xs text-ink-3">
+              <span>
+                {formatBytes(file.size)} · changed <RelativeTime time={file.updatedAt} />
+              </span>
+              <Button onClick={() => download(file)}>
+                <Download size={14} aria-hidden />
+                Download
+              </Button>
+            </div>
+            {file.encoding === "base64" ? (
+              <p className="text-sm text-ink-2">This file is not text. Download it to see it.</p>
+            ) : (
+              <Pre className="overflow-x-auto rounded-lg border border-line bg-sunken p-3 font-mono text-xs leading-5">
+                {file.content}
+              </Pre>
+            )}
+          </>
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+function download(file: SessionFile): void {
+  const content = file.content ?? "";
+  const bytes =
+    file.encoding === "base64"
+      ? Uint8Array.from(atob(content), (character) => character.charCodeAt(0))
+      : new TextEncoder().encode(content);
+  const url = URL.createObjectURL(new Blob([bytes]));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = file.path.slice(file.path.lastIndexOf("/") + 1);
+  link.click();
+  URL.revokeObjectURL(url);
+}

@@ -1,0 +1,35 @@
+import { formatCost, formatCount } from "@/ui/format";
+import type { SessionState } from "../feed/state";
+import { Panel } from "./DetailsPanel";
+
+/** Counted from the events, so it moves with every answer of a model. */
+export function UsagePanel({ state }: { state: SessionState }) {
+  const { usage, turns } = state;
+  const started = Object.values(turns).filter(({ status }) => status !== "queued").length;
+  const lines: [string, string][] = [
+    ["Turns", formatCount(started)],
+    ["Input tokens", formatCount(usage.inputTokens)],
+    ["Output tokens", formatCount(usage.outputTokens)],
+  ];
+  if (usage.cacheReadTokens > 0) lines.push(["Cache reads", formatCount(usage.cacheReadTokens)]);
+  if (usage.cacheWriteTokens > 0) lines.push(["Cache writes", formatCount(usage.cacheWriteTokens)]);
+  if (usage.reasoningTokens > 0) lines.push(["Reasoning", formatCount(usage.reasoningTokens)]);
+  return (
+    <Panel title="Usage">
+      <dl className="space-y-1 text-sm">
+        {lines.map(([label, value]) => (
+          <div key={label} className="flex justify-between">
+            <dt className="text-ink-2">{label}</dt>
+            <dd className="tabular-nums">{value}</dd>
+          </div>
+        ))}
+        <div className="flex justify-between border-t border-line pt-1.5 font-medium">
+          <dt>Cost</dt>
+          <dd className="tabular-nums" title={usage.costUsd ? `$${usage.costUsd}` : undefined}>
+            {formatCost(usage.costUsd)}
+          </dd>
+        </div>
+      </dl>
+    </Panel>
+  );
+}

@@ -1,0 +1,91 @@
+import { Link } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useRef } from "react";
+import type { SessionRowFragment } from "@/gql/graphql";
+import { formatCost, formatCount } from "@/ui/format";
+import { LoadMore } from "@/ui/LoadMore";
+import { RelativeTime } from "@/ui/Time";
+import { StatusMark } from "./StatusMark";
+
+interface SessionTableProps {
+  sessions: {
+    nodes: readonly SessionRowFragment[];
+    hasMore: boolean;
+    loadingMore: boolean;
+    loadMore: () => void;
+  };
+}
+
+const ROW_HEIGHT = 56;
+
+/** Only the rows in sight are in the page, so that thousands scroll as smoothly as ten. */
+export function SessionTable({ sessions }: SessionTableProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const { nodes } = sessions;
+  const rows = useVirtualizer({
+    count: nodes.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 12,
+  });
+  return (
+    <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto">
+      <ul className="relative" style={{ height: rows.getTotalSize() }}>
+        {rows.getVirtualItems().map(({ index, start }) => {
+          const session = nodes[index];
+          return (
+            session && (
+              <li
+                key={session.id}
+                aria-setsize={sessions.hasMore ? -1 : nodes.length}
+                aria-posinset={index + 1}
+                className="absolute inset-x-0 top-0 border-b border-line"
+                style={{ height: ROW_HEIGHT, transform: `translateY(${start}px)` }}
+              >
+                <SessionRow session={session} />
+              </li>
+            )
+          );
+        })}
+      </ul>
+      <LoadMore
+        hasMore={sessions.hasMore}
+        loading={sessions.loadingMore}
+        onLoad={sessions.loadMore}
+      />
+    </div>
+  );
+}
+
+function SessionRow({ session }: { session: SessionRowFragment }) {
+  const { usage } = session;
+  const tokens = usage.inputTokens + usage.outputTokens;
+  return (
+    <Link
+      to="/sessions/$sessionId"
+      params={{ sessionId: session.id }}
+      className="grid h-full grid-cols-[minmax(0,1fr)_auto] items-center gap-x-6 px-4 transition-colors hover:bg-hover focus-visible:-outline-offset-2 sm:px-6 lg:grid-cols-[minmax(0,1fr)_7rem_7rem_5rem_6rem]"
+    >
+      <div className="min-w-0">
+        <div className="truncate text-sm font-medium">
+          {session.title ?? <span className="text-ink-2">Untitled session</span>}
+        </div>
+        <div className="truncate text-xs text-ink-3">
+          {session.agent?.displayName ?? session.harness.displayName}
+        </div>
+      </div>
+      <div className="flex flex-col items-end gap-0.5 lg:contents">
+        <StatusMark status={session.status} />
+        <span className="hidden text-right text-xs text-ink-2 tabular-nums lg:block">
+          {tokens > 0 ? `${formatCount(tokens)} tokens` : "–"}
+        </span>
+        <span className="hidden text-right text-xs text-ink-2 tabular-nums lg:block">
+          {tokens > 0 ? formatCost(usage.costUsd) : "–"}
+        </span>
+        <span className="text-right text-xs text-ink-3">
+          <RelativeTime time={session.updatedAt} />
+        </span>
+      </div>
+    </Link>
+  );
+}

@@ -1,0 +1,91 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { MessagesSquare, Plus } from "lucide-react";
+import { describeError } from "@/api/errors";
+import { usePages } from "@/api/usePages";
+import { SessionsDocument } from "@/gql/graphql";
+import { useMay } from "@/shell/viewer";
+import { Button } from "@/ui/Button";
+import { EmptyState } from "@/ui/EmptyState";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { curlRequest } from "@/ui/graphqlRequest";
+import { SkeletonRows } from "@/ui/Loading";
+import { PageHeader } from "@/ui/PageHeader";
+import { NewSessionDialog } from "./NewSessionDialog";
+import { SessionFilters } from "./SessionFilters";
+import { SessionTable } from "./SessionTable";
+
+const PAGE_SIZE = 50;
+
+export function SessionsPage() {
+  const { status, agent, new: newWith } = useSearch({ from: "/app/sessions" });
+  const navigate = useNavigate({ from: "/sessions" });
+  const mayWrite = useMay("SESSIONS_WRITE");
+  const filtered = status !== undefined || agent !== undefined;
+  const sessions = usePages(
+    SessionsDocument,
+    {
+      first: PAGE_SIZE,
+      filter: filtered ? { status: status ? [status] : null, agentId: agent ?? null } : null,
+    },
+    (data) => data.sessions,
+  );
+  const openDialog = () => void navigate({ search: (search) => ({ ...search, new: agent ?? "" }) });
+  const closeDialog = () =>
+    void navigate({ search: ({ new: _, ...search }) => search, replace: true });
+
+  return (
+    <>
+      <PageHeader title="Sessions">
+        {mayWrite && (
+          <Button look="primary" onClick={openDialog}>
+            <Plus size={15} aria-hidden />
+            New session
+          </Button>
+        )}
+      </PageHeader>
+      <SessionFilters />
+      {sessions.error && (
+        <div className="p-4">
+          <ErrorNote onRetry={sessions.reload}>{describeError(sessions.error)}</ErrorNote>
+        </div>
+      )}
+      {sessions.loading && <SkeletonRows />}
+      {sessions.nodes.length > 0 && <SessionTable sessions={sessions} />}
+      {!sessions.loading && !sessions.error && sessions.nodes.length === 0 && (
+        <div className="min-h-0 flex-1 overflow-y-auto">
+          {filtered ? (
+            <EmptyState icon={<MessagesSquare size={20} />} title="No session matches">
+              Choose another status or agent to see more.
+            </EmptyState>
+          ) : (
+            <NoSessions onCreate={mayWrite ? openDialog : undefined} />
+          )}
+        </div>
+      )}
+      {newWith !== undefined && <NewSessionDialog agentId={newWith} onClose={closeDialog} />}
+    </>
+  );
+}
+
+function NoSessions({ onCreate }: { onCreate: (() => void) | undefined }) {
+  return (
+    <EmptyState
+      icon={<MessagesSquare size={20} />}
+      title="No sessions yet"
+      action={
+        onCreate && (
+          <Button look="primary" onClick={onCreate}>
+            Start a session
+          </Button>
+        )
+      }
+      request={curlRequest(
+        "mutation ($input: CreateSessionInput!) { createSession(input: $input) { session { id } userErrors { path message } } }",
+        { input: { title: "First steps" } },
+      )}
+    >
+      A session is a conversation with an agent. It has its own files and a log of all that
+      happened.
+    </EmptyState>
+  );
+}

@@ -1,0 +1,103 @@
+import { KeyRound, LogOut, Monitor, Moon, Sun } from "lucide-react";
+import { type ComponentPropsWithRef, useState } from "react";
+import { useMutation } from "urql";
+import { ChangePasswordDialog } from "@/auth/ChangePasswordDialog";
+import { SignOutDocument } from "@/gql/graphql";
+import { classes } from "@/ui/classes";
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from "@/ui/Menu";
+import { OrgMenuItems } from "./OrgMenu";
+import { setTheme, type ThemeChoice, useTheme } from "./theme";
+import { useSwitchOrg } from "./useSwitchOrg";
+import { useViewer } from "./viewer";
+
+const THEMES: { choice: ThemeChoice; label: string; icon: typeof Sun }[] = [
+  { choice: "system", label: "As the system", icon: Monitor },
+  { choice: "light", label: "Light", icon: Sun },
+  { choice: "dark", label: "Dark", icon: Moon },
+];
+
+/** The person, the theme, and the way out. On narrow screens it holds the organizations too. */
+export function AccountMenu({ compact = false }: { compact?: boolean }) {
+  const { orgs } = useViewer();
+  const theme = useTheme();
+  const { change } = useSwitchOrg();
+  const [, signOut] = useMutation(SignOutDocument);
+  const [changingPassword, setChangingPassword] = useState(false);
+
+  const leave = async () => {
+    const { error } = await signOut({});
+    // Without an answer the sign-in may still stand, and a page that claims otherwise would be a lie.
+    if (!error?.networkError) location.assign("/sign-in");
+  };
+
+  return (
+    <>
+      <Menu
+        align={compact ? "end" : "start"}
+        side={compact ? "bottom" : "top"}
+        trigger={<AccountButton compact={compact} />}
+      >
+        {compact && orgs.length > 1 && (
+          <>
+            <OrgMenuItems change={change} />
+            <MenuSeparator />
+          </>
+        )}
+        <MenuLabel>Theme</MenuLabel>
+        {THEMES.map(({ choice, label, icon: Icon }) => (
+          <MenuItem
+            key={choice}
+            checked={theme === choice}
+            icon={<Icon size={14} className={theme === choice ? "text-accent" : ""} />}
+            onSelect={() => setTheme(choice)}
+          >
+            {label}
+          </MenuItem>
+        ))}
+        <MenuSeparator />
+        <MenuItem icon={<KeyRound size={14} />} onSelect={() => setChangingPassword(true)}>
+          Change password…
+        </MenuItem>
+        <MenuItem icon={<LogOut size={14} />} onSelect={() => void leave()}>
+          Sign out
+        </MenuItem>
+      </Menu>
+      {changingPassword && <ChangePasswordDialog onClose={() => setChangingPassword(false)} />}
+    </>
+  );
+}
+
+interface AccountButtonProps extends ComponentPropsWithRef<"button"> {
+  compact: boolean;
+}
+
+function AccountButton({ compact, ...rest }: AccountButtonProps) {
+  const { user, role } = useViewer();
+  const name = user?.name || user?.email || "Account";
+  return (
+    <button
+      type="button"
+      {...rest}
+      className={classes(
+        "flex items-center gap-2.5 rounded-md p-1.5 text-left hover:bg-hover",
+        !compact && "w-full",
+      )}
+    >
+      <span className="sr-only">Account of {compact && name}</span>
+      <span
+        aria-hidden
+        className="flex size-6 shrink-0 items-center justify-center rounded-full bg-accent-soft text-2xs font-semibold text-accent"
+      >
+        {name.slice(0, 1).toUpperCase()}
+      </span>
+      {!compact && (
+        <span className="min-w-0 flex-1">
+          <span className="block truncate text-sm leading-4 font-medium">{name}</span>
+          <span className="block truncate text-2xs text-ink-3 capitalize">
+            {role?.toLowerCase()}
+          </span>
+        </span>
+      )}
+    </button>
+  );
+}

@@ -1,0 +1,156 @@
+import { useNavigate } from "@tanstack/react-router";
+import { Bot, MessageSquare, Moon, Plus, Search, Sun } from "lucide-react";
+import { type KeyboardEvent, type ReactNode, useState } from "react";
+import { useQuery } from "urql";
+import { PaletteTargetsDocument } from "@/gql/graphql";
+import { classes } from "@/ui/classes";
+import { Dialog } from "@/ui/Dialog";
+import { useDebounced } from "@/ui/useDebounced";
+import { setTheme } from "./theme";
+
+interface Command {
+  id: string;
+  label: string;
+  hint?: string;
+  icon: ReactNode;
+  run: () => void;
+}
+
+const MOST_SESSIONS = 8;
+
+export default function CommandPalette({ onClose }: { onClose: () => void }) {
+  const [text, setText] = useState("");
+  const [chosen, setChosen] = useState(0);
+  const commands = useCommands(text);
+  const current = Math.min(chosen, commands.length - 1);
+
+  const run = (command: Command | undefined) => {
+    if (!command) return;
+    onClose();
+    command.run();
+  };
+
+  const steer = (event: KeyboardEvent) => {
+    if (event.key === "ArrowDown") setChosen(Math.min(current + 1, commands.length - 1));
+    else if (event.key === "ArrowUp") setChosen(Math.max(current - 1, 0));
+    else if (event.key === "Enter" && !event.nativeEvent.isComposing) run(commands[current]);
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    <Dialog open onClose={onClose} title="Go to" shape="bare">
+      <div className="flex items-center gap-2.5 border-b border-line px-4">
+        <Search size={16} className="text-ink-3" aria-hidden />
+        <input
+          role="combobox"
+          aria-expanded
+          aria-controls="palette-commands"
+          aria-activedescendant={commands[current] ? `palette-${commands[current].id}` : undefined}
+          aria-label="Search pages, agents and sessions"
+          placeholder="Search pages, agents, sessions…"
+          className="h-12 w-full bg-transparent text-base outline-none"
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value);
+            setChosen(0);
+          }}
+          onKeyDown={steer}
+        />
+        <kbd className="kbd">esc</kbd>
+      </div>
+      <div id="palette-commands" role="listbox" className="max-h-[50vh] overflow-y-auto p-1.5">
+        {commands.length === 0 && (
+          <p className="px-3 py-6 text-center text-sm text-ink-3">Nothing found.</p>
+        )}
+        {commands.map((command, index) => (
+          <button
+            type="button"
+            key={command.id}
+            id={`palette-${command.id}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === current}
+            ref={
+              index === current ? (element) => element?.scrollIntoView({ block: "nearest" }) : null
+            }
+            onMouseMove={() => setChosen(index)}
+            onClick={() => run(command)}
+            className={classes(
+              "flex w-full items-center gap-3 rounded-md px-2.5 py-2 text-left text-sm",
+              index === current && "bg-hover",
+            )}
+          >
+            <span className="text-ink-3">{command.icon}</span>
+            <span className="min-w-0 flex-1 truncate">{command.label}</span>
+            {command.hint && <span className="truncate text-xs text-ink-3">{command.hint}</span>}
+          </button>
+        ))}
+      </div>
+    </Dialog>
+  );
+}
+
+function useCommands(text: string): Command[] {
+  const navigate = useNavigate();
+  const search = useDebounced(text.trim(), 150);
+  const [{ data }] = useQuery({
+    query: PaletteTargetsDocument,
+    variables: { search: search || null },
+  });
+  const wanted = text.trim().toLowerCase();
+  const matches = (label: string) => label.toLowerCase().includes(wanted);
+  const pages: Command[] = [
+    {
+      id: "new-session",
+      label: "New session",
+      icon: <Plus size={16} />,
+      run: () => void navigate({ to: "/sessions", search: { new: "" } }),
+    },
+    {
+      id: "new-agent",
+      label: "New agent",
+      icon: <Plus size={16} />,
+      run: () => void navigate({ to: "/agents/new" }),
+    },
+    {
+      id: "sessions",
+      label: "Sessions",
+      icon: <MessageSquare size={16} />,
+      run: () => void navigate({ to: "/sessions" }),
+    },
+    {
+      id: "agents",
+      label: "Agents",
+      icon: <Bot size={16} />,
+      run: () => void navigate({ to: "/agents" }),
+    },
+    { id: "light", label: "Light theme", icon: <Sun size={16} />, run: () => setTheme("light") },
+    { id: "dark", label: "Dark theme", icon: <Moon size={16} />, run: () => setTheme("dark") },
+  ];
+  // The server has searched already, but perhaps not yet for what is typed now.
+  const found = (data?.agents.nodes ?? []).filter(
+    (agent) => matches(agent.displayName) || matches(agent.name),
+  );
+  const agents = found.map((agent) => ({
+    id: agent.id,
+    label: agent.displayName,
+    hint: "Agent",
+    icon: <Bot size={16} />,
+    run: () => void navigate({ to: "/agents/$agentId", params: { agentId: agent.id } }),
+  }));
+  const sessions = (data?.sessions.nodes ?? [])
+    .map((session) => ({
+      id: session.id,
+      label: session.title ?? "Untitled session",
+      hint: session.agent?.displayName ?? "Session",
+      icon: <MessageSquare size={16} />,
+      run: () => void navigate({ to: "/sessions/$sessionId", params: { sessionId: session.id } }),
+    }))
+    .filter((session) => matches(session.label));
+  return [
+    ...pages.filter((page) => matches(page.label)),
+    ...agents,
+    ...sessions.slice(0, MOST_SESSIONS),
+  ];
+}

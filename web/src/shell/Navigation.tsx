@@ -1,0 +1,81 @@
+import { Link } from "@tanstack/react-router";
+import { Bot, MessagesSquare, Search } from "lucide-react";
+import { IconButton } from "@/ui/Button";
+import { AccountMenu } from "./AccountMenu";
+import { BrandMark } from "./Brand";
+import { OrgMenu } from "./OrgMenu";
+
+const PAGES = [
+  { to: "/sessions", label: "Sessions", icon: MessagesSquare },
+  { to: "/agents", label: "Agents", icon: Bot },
+] as const;
+
+interface NavigationProps {
+  onSearch: () => void;
+}
+
+export function Sidebar({ onSearch }: NavigationProps) {
+  return (
+    <div className="hidden w-58 shrink-0 flex-col border-r border-line bg-sunken p-2.5 md:flex">
+      <OrgMenu />
+      <button
+        type="button"
+        onClick={onSearch}
+        className="mt-2.5 flex items-center gap-2 rounded-md border border-line bg-surface px-2 py-1.5 text-sm text-ink-3 shadow-card hover:border-line-strong"
+      >
+        <Search size={14} aria-hidden />
+        <span className="flex-1 text-left">Go to…</span>
+        <kbd className="kbd">{commandKey()} K</kbd>
+      </button>
+      <nav aria-label="Main" className="mt-3 flex flex-col gap-0.5">
+        {PAGES.map(({ to, label, icon: Icon }) => (
+          <Link
+            key={to}
+            to={to}
+            className="flex items-center gap-2.5 rounded-md px-2 py-1.5 text-sm transition-colors"
+            activeProps={{ className: "bg-line font-medium text-ink" }}
+            inactiveProps={{ className: "text-ink-2 hover:bg-hover hover:text-ink" }}
+          >
+            <Icon size={16} aria-hidden />
+            {label}
+          </Link>
+        ))}
+      </nav>
+      <div className="mt-auto">
+        <AccountMenu />
+      </div>
+    </div>
+  );
+}
+
+/** What the sidebar becomes on a narrow screen. */
+export function TopBar({ onSearch }: NavigationProps) {
+  return (
+    <div className="flex h-12 shrink-0 items-center gap-1 border-b border-line bg-sunken px-3 md:hidden">
+      <BrandMark />
+      <nav aria-label="Main" className="ml-2 flex gap-0.5">
+        {PAGES.map(({ to, label }) => (
+          <Link
+            key={to}
+            to={to}
+            className="rounded-md px-2.5 py-1.5 text-sm"
+            activeProps={{ className: "bg-line font-medium text-ink" }}
+            inactiveProps={{ className: "text-ink-2" }}
+          >
+            {label}
+          </Link>
+        ))}
+      </nav>
+      <div className="ml-auto flex items-center">
+        <IconButton label="Go to…" onClick={onSearch}>
+          <Search size={17} />
+        </IconButton>
+        <AccountMenu compact />
+      </div>
+    </div>
+  );
+}
+
+function commandKey(): string {
+  return /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
+}

@@ -1,0 +1,4 @@
+import { lazy } from "react";
+
+/** The command palette, loaded when it is first opened. */
+export const Palette = lazy(() => import("./CommandPalette"));

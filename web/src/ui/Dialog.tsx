@@ -1,0 +1,69 @@
+import { X } from "lucide-react";
+import { Dialog as Radix } from "radix-ui";
+import type { ReactNode } from "react";
+import { IconButton } from "./Button";
+import { classes } from "./classes";
+
+interface DialogProps {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  /** `sheet` slides over from the right; `bare` shows no title bar. */
+  shape?: "box" | "sheet" | "bare";
+  children: ReactNode;
+}
+
+const SHAPES = {
+  box: "top-[12vh] left-1/2 max-h-[80vh] w-[min(30rem,calc(100vw-2rem))] -translate-x-1/2 rounded-xl",
+  bare: "top-[12vh] left-1/2 w-[min(36rem,calc(100vw-2rem))] -translate-x-1/2 overflow-hidden rounded-xl",
+  sheet: "inset-y-0 right-0 w-[min(24rem,calc(100vw-2.5rem))] border-y-0 border-r-0",
+};
+
+/**
+ * Radix's own overlay puts a style element into the page, which the content security policy forbids; a plain
+ * backdrop and a rule in theme.css do its work.
+ */
+export function Dialog({ open, onClose, title, shape = "box", children }: DialogProps) {
+  return (
+    <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
+      <Radix.Portal>
+        <div data-dialog-open className="fixed inset-0 z-40 bg-(--scrim)" />
+        <Radix.Content
+          aria-describedby={undefined}
+          onOpenAutoFocus={focusFirstControl}
+          className={classes(
+            "fixed z-50 flex flex-col border border-line bg-raised shadow-pop focus:outline-none",
+            SHAPES[shape],
+          )}
+        >
+          {shape === "bare" ? (
+            <Radix.Title className="sr-only">{title}</Radix.Title>
+          ) : (
+            <div className="flex items-center justify-between gap-2 border-b border-line py-2.5 pr-2.5 pl-4">
+              <Radix.Title className="text-base font-semibold">{title}</Radix.Title>
+              <Radix.Close asChild>
+                <IconButton label="Close">
+                  <X size={16} />
+                </IconButton>
+              </Radix.Close>
+            </div>
+          )}
+          <div data-dialog-body className="min-h-0 flex-1 overflow-y-auto">
+            {children}
+          </div>
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+/** The first field is what a dialog is opened for; without this the close button would have the focus. */
+function focusFirstControl(event: Event): void {
+  const body = (event.currentTarget as HTMLElement).querySelector("[data-dialog-body]");
+  const control = body?.querySelector<HTMLElement>(
+    "input:checked, input, textarea, select, button",
+  );
+  if (!control) return;
+  event.preventDefault();
+  control.focus();
+}

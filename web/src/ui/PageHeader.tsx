@@ -1,0 +1,16 @@
+import type { ReactNode } from "react";
+
+interface PageHeaderProps {
+  title: ReactNode;
+  children?: ReactNode;
+}
+
+/** The bar at the top of a page: its name at the left, its actions at the right. */
+export function PageHeader({ title, children }: PageHeaderProps) {
+  return (
+    <header className="flex min-h-13 shrink-0 flex-wrap items-center justify-between gap-x-4 gap-y-2 border-b border-line px-4 py-2 sm:px-6">
+      <h1 className="text-base font-semibold">{title}</h1>
+      <div className="flex items-center gap-2">{children}</div>
+    </header>
+  );
+}

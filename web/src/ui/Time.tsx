@@ -1,0 +1,20 @@
+import { useSyncExternalStore } from "react";
+import { formatDateTime, formatRelative } from "./format";
+
+// One clock for all relative times of a page.
+function subscribeToMinutes(listener: () => void) {
+  const timer = setInterval(listener, 30_000);
+  return () => clearInterval(timer);
+}
+
+const currentHalfMinute = () => Math.floor(Date.now() / 30_000);
+
+/** How long ago something was, with the exact time on hover. */
+export function RelativeTime({ time }: { time: string }) {
+  useSyncExternalStore(subscribeToMinutes, currentHalfMinute);
+  return (
+    <time dateTime={time} title={formatDateTime(time)} className="whitespace-nowrap tabular-nums">
+      {formatRelative(time)}
+    </time>
+  );
+}

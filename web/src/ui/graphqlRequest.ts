@@ -1,0 +1,15 @@
+/** A request for the command line that does the same as a button of the dashboard. */
+export function curlRequest(query: string, variables: Record<string, unknown>): string {
+  const body = [
+    "{",
+    `    "query": ${JSON.stringify(query)},`,
+    `    "variables": ${JSON.stringify(variables)}`,
+    "  }",
+  ].join("\n");
+  return [
+    `curl ${location.origin}/graphql \\`,
+    `  -H "Authorization: Bearer $OSTLER_TOKEN" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '${body.replaceAll("'", "'\\''")}'`,
+  ].join("\n");
+}

@@ -1,0 +1,31 @@
+import { fileURLToPath } from "node:url";
+import tailwindcss from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+const backend = "127.0.0.1:8080";
+
+export default defineConfig({
+  plugins: [react(), tailwindcss()],
+  resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
+  build: {
+    // The served policy allows no data: URIs for fonts and scripts, so nothing may be inlined.
+    assetsInlineLimit: 0,
+    // Read by scripts/size.mjs to tell the first load from what comes later.
+    manifest: true,
+  },
+  server: {
+    proxy: {
+      "/graphql": {
+        target: `http://${backend}`,
+        ws: true,
+        // The server compares Origin with its own address.
+        headers: { Origin: `http://${backend}` },
+      },
+    },
+  },
+  test: {
+    environment: "happy-dom",
+    include: ["src/**/*.test.{ts,tsx}"],
+  },
+});
