@@ -1,0 +1,334 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Product is a signed-in caller with organizations of its own, each with an agent that answers without delay.
+type Product struct {
+	api   *API // as the owner, bound to the first organization
+	setup Setup
+
+	mu     sync.Mutex
+	orgs   []*org
+	tokens time.Time // when the tokens were made
+}
+
+// Setup is what the product is prepared with.
+type Setup struct {
+	Email, Password string
+	Orgs            int
+	// Model is a simulated model; messages choose what it does.
+	Model                    string
+	ToolMessage, TextMessage string
+}
+
+type org struct {
+	id, agent string
+	api       *API
+}
+
+// tokenLife is when tokens are renewed: well before their 15 minutes are over.
+const tokenLife = 8 * time.Minute
+
+// SignIn exchanges e-mail and password for a token.
+func SignIn(ctx context.Context, api *API, email, password string) (token, orgID string, err error) {
+	var out struct {
+		SignIn auth `json:"signIn"`
+	}
+	err = api.Do(ctx, `mutation($input: SignInInput!) { signIn(input: $input) { tokens { accessToken org { id } } userErrors { code message path } } }`,
+		map[string]any{"input": map[string]any{"email": email, "password": password}}, &out)
+	if err != nil {
+		return "", "", fmt.Errorf("sign in: %w", err)
+	}
+	return out.SignIn.Tokens.AccessToken, out.SignIn.Tokens.Org.ID, nil
+}
+
+type auth struct {
+	Tokens struct {
+		AccessToken string
+		Org         struct{ ID string }
+	}
+}
+
+// Prepare signs in and makes the organizations and their agents.
+func Prepare(ctx context.Context, url string, setup Setup) (*Product, error) {
+	api := NewAPI(url)
+	token, _, err := SignIn(ctx, api, setup.Email, setup.Password)
+	if err != nil {
+		return nil, err
+	}
+	p := &Product{api: api.As(token), setup: setup, tokens: time.Now()}
+	for i := range setup.Orgs {
+		o, err := p.createOrg(ctx, i)
+		if err != nil {
+			return nil, fmt.Errorf("organization %d: %w", i, err)
+		}
+		p.orgs = append(p.orgs, o)
+	}
+	return p, nil
+}
+
+func (p *Product) createOrg(ctx context.Context, i int) (*org, error) {
+	var created struct {
+		CreateOrg struct{ Org struct{ ID string } }
+	}
+	err := p.api.Do(ctx, `mutation($input: CreateOrgInput!) { createOrg(input: $input) { org { id } userErrors { code message path } } }`,
+		map[string]any{"input": map[string]any{"name": fmt.Sprintf("Bench %d", i)}}, &created)
+	if err != nil {
+		return nil, err
+	}
+	o := &org{id: created.CreateOrg.Org.ID}
+	if err := p.switchTo(ctx, o); err != nil {
+		return nil, err
+	}
+	model, err := o.findModel(ctx, p.setup.Model)
+	if err != nil {
+		return nil, err
+	}
+	var agent struct {
+		CreateAgent struct{ Agent struct{ ID string } }
+	}
+	err = o.api.Do(ctx, `mutation($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } userErrors { code message path } } }`,
+		map[string]any{"input": map[string]any{
+			"name": "bench", "systemPrompt": "Answer.", "defaultModelId": model, "capabilities": []any{map[string]any{"id": "core"}},
+		}}, &agent)
+	if err != nil {
+		return nil, err
+	}
+	o.agent = agent.CreateAgent.Agent.ID
+	return o, nil
+}
+
+// switchTo gives the organization a token of its own.
+func (p *Product) switchTo(ctx context.Context, o *org) error {
+	var out struct {
+		SwitchOrg auth `json:"switchOrg"`
+	}
+	err := p.api.Do(ctx, `mutation($id: ID!) { switchOrg(orgId: $id) { tokens { accessToken org { id } } userErrors { code message path } } }`,
+		map[string]any{"id": o.id}, &out)
+	if err != nil {
+		return err
+	}
+	if out.SwitchOrg.Tokens.Org.ID != o.id {
+		return fmt.Errorf("switchOrg to %s gave a token for %s", o.id, out.SwitchOrg.Tokens.Org.ID)
+	}
+	o.api = p.api.As(out.SwitchOrg.Tokens.AccessToken)
+	return nil
+}
+
+// findModel gives the id of a simulated model, and makes it when the organization has none of that name.
+func (o *org) findModel(ctx context.Context, name string) (string, error) {
+	var found struct {
+		Models struct {
+			Nodes []struct{ ID, Name string }
+		}
+		Providers struct {
+			Nodes []struct{ ID, Kind string }
+		}
+	}
+	if err := o.api.Do(ctx, `{ models(first: 100) { nodes { id name } } providers(first: 100) { nodes { id kind } } }`, nil, &found); err != nil {
+		return "", err
+	}
+	for _, m := range found.Models.Nodes {
+		if m.Name == name {
+			return m.ID, nil
+		}
+	}
+	for _, provider := range found.Providers.Nodes {
+		if provider.Kind != "SIMULATED" {
+			continue
+		}
+		var created struct {
+			CreateModel struct{ Model struct{ ID string } }
+		}
+		err := o.api.Do(ctx, `mutation($input: CreateModelInput!) { createModel(input: $input) { model { id } userErrors { code message path } } }`,
+			map[string]any{"input": map[string]any{
+				"providerId": provider.ID, "name": name, "price": map[string]any{"input": "1", "output": "5"},
+			}}, &created)
+		return created.CreateModel.Model.ID, err
+	}
+	return "", errors.New("no simulated provider")
+}
+
+// renew replaces tokens that are about to expire.
+func (p *Product) renew(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.tokens) < tokenLife {
+		return nil
+	}
+	token, _, err := SignIn(ctx, NewAPI(p.api.URL), p.setup.Email, p.setup.Password)
+	if err != nil {
+		return err
+	}
+	p.api = p.api.As(token)
+	for _, o := range p.orgs {
+		if err := p.switchTo(ctx, o); err != nil {
+			return err
+		}
+	}
+	p.tokens = time.Now()
+	return nil
+}
+
+// CreateSessions makes sessions, spread over the organizations.
+func (p *Product) CreateSessions(ctx context.Context, count int) ([]*ProductSession, error) {
+	if err := p.renew(ctx); err != nil {
+		return nil, err
+	}
+	sessions := make([]*ProductSession, count)
+	for i := range sessions {
+		o := p.orgs[i%len(p.orgs)]
+		var out struct {
+			CreateSession struct{ Session struct{ ID string } }
+		}
+		err := o.api.Do(ctx, `mutation($input: CreateSessionInput!) { createSession(input: $input) { session { id } userErrors { code message path } } }`,
+			map[string]any{"input": map[string]any{"agentId": o.agent}}, &out)
+		if err != nil {
+			return nil, fmt.Errorf("create a session: %w", err)
+		}
+		sessions[i] = &ProductSession{ID: out.CreateSession.Session.ID, API: o.api}
+		if sessions[i].toolBody, err = sendBody(sessions[i].ID, p.setup.ToolMessage); err != nil {
+			return nil, err
+		}
+		if sessions[i].textBody, err = sendBody(sessions[i].ID, p.setup.TextMessage); err != nil {
+			return nil, err
+		}
+	}
+	return sessions, nil
+}
+
+// Open makes a session per listener, each with a socket and a live subscriber of its own.
+func (p *Product) Open(ctx context.Context, listeners []Listener) ([]Session, error) {
+	created, err := p.CreateSessions(ctx, len(listeners))
+	if err != nil {
+		return nil, err
+	}
+	sessions := make([]Session, 0, len(listeners))
+	for i, s := range created {
+		if err := s.subscribe(ctx, listeners[i]); err != nil {
+			for _, open := range sessions {
+				open.Close()
+			}
+			return nil, err
+		}
+		sessions = append(sessions, s)
+	}
+	return sessions, nil
+}
+
+// ProductSession is a session of the product.
+type ProductSession struct {
+	ID  string
+	API *API
+
+	socket             *Socket
+	toolBody, textBody []byte // requests
+}
+
+func (s *ProductSession) subscribe(ctx context.Context, listener Listener) error {
+	socket, err := Dial(ctx, s.API)
+	if err != nil {
+		return err
+	}
+	s.socket = socket
+	live := &untilLive{Listener: listener, live: make(chan error, 1)}
+	if err := socket.Subscribe(ctx, "1", SessionEvents, map[string]any{"id": s.ID, "after": 0}); err != nil {
+		socket.Close()
+		return err
+	}
+	go socket.Listen(map[string]Listener{"1": live})
+	if err := <-live.live; err != nil {
+		socket.Close()
+		return fmt.Errorf("subscribe to %s: %w", s.ID, err)
+	}
+	return nil
+}
+
+// untilLive tells when the replay is over.
+type untilLive struct {
+	Listener
+
+	live chan error // nil at CAUGHT_UP
+	told bool
+}
+
+func (u *untilLive) Event(e Event) {
+	u.Listener.Event(e)
+	if !u.told && e.Kind == "CAUGHT_UP" {
+		u.told = true
+		u.live <- nil
+	}
+}
+
+func (u *untilLive) Ended(err error) {
+	if !u.told {
+		u.told = true
+		if err == nil {
+			err = errors.New("closed")
+		}
+		u.live <- err
+	}
+	u.Listener.Ended(err)
+}
+
+func sendBody(sessionID, text string) ([]byte, error) {
+	return json.Marshal(map[string]any{
+		"query": `mutation($input: SendMessageInput!) { sendMessage(input: $input) { turn { id } userErrors { code message path } } }`,
+		"variables": map[string]any{
+			"input": map[string]any{"sessionId": sessionID, "content": []any{map[string]any{"text": text}}},
+		},
+	})
+}
+
+// Send implements Session.
+func (s *ProductSession) Send(ctx context.Context, kind TurnKind) error {
+	body := s.toolBody
+	if kind == TextTurn {
+		body = s.textBody
+	}
+	answer, err := s.API.post(ctx, body)
+	if err != nil {
+		return fmt.Errorf("send a message: %w", err)
+	}
+	var out struct {
+		Data struct {
+			SendMessage struct {
+				Turn       *struct{ ID string }
+				UserErrors []UserError
+			}
+		}
+	}
+	if err := json.Unmarshal(answer, &out); err != nil || out.Data.SendMessage.Turn == nil || len(out.Data.SendMessage.UserErrors) > 0 {
+		return fmt.Errorf("send a message: %s (%w)", answer, err)
+	}
+	return nil
+}
+
+// Close implements Session.
+func (s *ProductSession) Close() {
+	if s.socket != nil {
+		s.socket.Close()
+	}
+}
+
+// PageOfAgents fetches the first page of agents, as a dashboard does when it opens.
+func PageOfAgents(ctx context.Context, api *API) error {
+	var out struct {
+		Agents *struct{ Nodes []struct{ ID string } }
+	}
+	if err := api.Do(ctx, `{ agents(first: `+strconv.Itoa(20)+`) { nodes { id name revision } pageInfo { hasNextPage } } }`, nil, &out); err != nil {
+		return err
+	}
+	if out.Agents == nil {
+		return errors.New("no list of agents")
+	}
+	return nil
+}

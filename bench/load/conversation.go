@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/ostler-dev/ostler/bench/client"
+	"github.com/ostler-dev/ostler/bench/turnshape"
+)
+
+// conversation is a session under load. It checks everything that its subscriber gets: each sequence, one tool result
+// per turn with a tool, one end per turn.
+type conversation struct {
+	session client.Session
+	turns   int // that ended as they should
+	tools   int // that these turns have called
+
+	// The subscriber's side; err and last may be read by others when closed is.
+	last       int64
+	toolsSeen  int
+	expectTool atomic.Bool
+	firstDelta atomic.Int64 // of the present turn, in nanoseconds since begin; 0 before
+	ended      chan error   // one value per turn
+	closed     chan struct{}
+	err        error
+	record     *[]turnshape.Event // nil unless a turn is recorded
+}
+
+// begin is what conversations count time from.
+var begin = time.Now()
+
+// target is what is under load: the product or the floor.
+type target interface {
+	Open(ctx context.Context, listeners []client.Listener) ([]client.Session, error)
+}
+
+func openConversations(ctx context.Context, t target, count int) ([]*conversation, error) {
+	conversations := make([]*conversation, count)
+	listeners := make([]client.Listener, count)
+	for i := range conversations {
+		conversations[i] = &conversation{ended: make(chan error, 1), closed: make(chan struct{})}
+		listeners[i] = conversations[i]
+	}
+	sessions, err := t.Open(ctx, listeners)
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range conversations {
+		c.session = sessions[i]
+	}
+	return conversations, nil
+}
+
+// close ends the conversations and gives what was wrong with any of them.
+func closeConversations(conversations []*conversation) error {
+	var all []error
+	for _, c := range conversations {
+		c.session.Close()
+		<-c.closed
+		if c.err != nil {
+			all = append(all, c.err)
+		}
+	}
+	return errors.Join(all...)
+}
+
+// timing is how long a turn took, since its message was sent or should have been.
+type timing struct{ accepted, firstDelta, ended time.Duration }
+
+// turn sends a message and waits for the end of its turn.
+func (c *conversation) turn(ctx context.Context, kind client.TurnKind, since time.Time) (timing, error) {
+	var t timing
+	c.firstDelta.Store(0)
+	c.expectTool.Store(kind == client.ToolTurn)
+	if err := c.session.Send(ctx, kind); err != nil {
+		return t, err
+	}
+	t.accepted = time.Since(since)
+	select {
+	case err := <-c.ended:
+		if err != nil {
+			return t, err
+		}
+	case <-c.closed:
+		return t, fmt.Errorf("the subscription ended during a turn: %w", c.err)
+	case <-ctx.Done():
+		return t, fmt.Errorf("a turn did not end: %w", ctx.Err())
+	}
+	t.ended = time.Since(since)
+	if first := c.firstDelta.Load(); first != 0 {
+		t.firstDelta = time.Duration(first) - since.Sub(begin)
+	}
+	c.turns++
+	if kind == client.ToolTurn {
+		c.tools++
+	}
+	return t, nil
+}
+
+// Event implements client.Listener.
+func (c *conversation) Event(e client.Event) {
+	if c.err != nil {
+		return
+	}
+	if client.Ephemeral(e.Kind) {
+		if e.Sequence != c.last {
+			c.fail(fmt.Errorf("%s carries sequence %d after %d", e.Kind, e.Sequence, c.last))
+		}
+		if e.Kind == "OUTPUT_DELTA" && c.firstDelta.Load() == 0 {
+			c.firstDelta.Store(int64(time.Since(begin)))
+		}
+		return
+	}
+	if e.Sequence != c.last+1 {
+		c.fail(fmt.Errorf("%s has sequence %d after %d", e.Kind, e.Sequence, c.last))
+		return
+	}
+	c.last = e.Sequence
+	if c.record != nil {
+		*c.record = append(*c.record, turnshape.Event{Kind: e.Kind, Bytes: len(e.Data)})
+	}
+	switch e.Kind {
+	case "TOOL_COMPLETED":
+		c.toolsSeen++
+		if bytes.Contains(e.Data, []byte(`"success":false`)) {
+			c.fail(fmt.Errorf("a tool failed: %s", e.Data))
+		}
+	case "TURN_COMPLETED":
+		expected := 0
+		if c.expectTool.Load() {
+			expected = 1
+		}
+		if c.toolsSeen != expected {
+			c.fail(fmt.Errorf("a turn ended after %d tool results, expected %d", c.toolsSeen, expected))
+			return
+		}
+		c.toolsSeen = 0
+		c.end(nil)
+	case "TURN_FAILED", "TURN_SEALED", "TURN_CANCELLED":
+		c.fail(fmt.Errorf("%s: %s", e.Kind, e.Data))
+	}
+}
+
+func (c *conversation) fail(err error) {
+	c.err = err
+	c.end(err)
+}
+
+func (c *conversation) end(err error) {
+	select {
+	case c.ended <- err:
+	default:
+		if c.err == nil {
+			c.err = errors.New("a turn ended twice")
+		}
+	}
+}
+
+// Ended implements client.Listener.
+func (c *conversation) Ended(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+	close(c.closed)
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/secrets"
+)
+
+// The roles of a process.
+const (
+	roleAll    = "all"
+	roleAPI    = "api"
+	roleRunner = "runner"
+)
+
+// config is the environment, read and checked.
+type config struct {
+	addr, publicURL            string
+	dataDir                    string
+	databaseURL, ownerURL      string
+	sqliteSynchronous          string
+	natsURL                    string
+	masterKey, previousKey     []byte
+	adminEmail, adminPassword  string
+	role                       string
+	runnerSlots                int
+	lease, heartbeat, shutdown time.Duration
+	logLevel                   slog.Level
+	production                 bool
+}
+
+// setting is one variable of the environment.
+type setting struct {
+	name, fallback, about string
+	secret                bool
+	set                   func(c *config, value string) error
+}
+
+// settings are all variables, in the order in which `config` prints them. docs/configuration.md is made from the same list.
+func settings() []setting {
+	return []setting{
+		{"OSTLER_ADDR", "127.0.0.1:8080", "Where to listen.", false, func(c *config, v string) error {
+			_, port, err := net.SplitHostPort(v)
+			if n, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || n == 0 {
+				return errors.New("want host:port, e.g. 127.0.0.1:8080")
+			}
+			c.addr = v
+			return nil
+		}},
+		{"OSTLER_PUBLIC_URL", "", "The address that browsers use, the same on all nodes: it is in every token. Default: http:// and OSTLER_ADDR.", false, func(c *config, v string) error {
+			u, err := url.Parse(v)
+			v = strings.TrimSuffix(v, "/")
+			if v != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || v != u.Scheme+"://"+u.Host) {
+				return errors.New("want a URL like https://ostler.example.com, with nothing after the host")
+			}
+			c.publicURL = v
+			return nil
+		}},
+		{"OSTLER_DATA_DIR", "./data", "Where SQLite's file and the generated master key live.", false, text(func(c *config) *string { return &c.dataDir })},
+		{"OSTLER_DATABASE_URL", "", "sqlite:/path/to/file or postgres://…. Default: SQLite in the data directory.", true, text(func(c *config) *string { return &c.databaseURL })},
+		{"OSTLER_DATABASE_OWNER_URL", "", "PostgreSQL as the role that may change the schema. Default: OSTLER_DATABASE_URL.", true, text(func(c *config) *string { return &c.ownerURL })},
+		{"OSTLER_SQLITE_SYNCHRONOUS", "FULL", "FULL: what was committed survives a power failure. NORMAL: the last commits before one may be lost.", false, oneOf(func(c *config) *string { return &c.sqliteSynchronous }, "FULL", "NORMAL")},
+		{"OSTLER_NATS_URL", "", "nats://…: the bus between several processes. Default: none, one process alone.", true, text(func(c *config) *string { return &c.natsURL })},
+		{"OSTLER_MASTER_KEY", "", "32 bytes in base64, the same on all nodes. Default with SQLite: generated into the data directory.", true, key(func(c *config) *[]byte { return &c.masterKey })},
+		{"OSTLER_MASTER_KEY_PREVIOUS", "", "The master key before the present one.", true, key(func(c *config) *[]byte { return &c.previousKey })},
+		{"OSTLER_ADMIN_EMAIL", "admin@localhost", "The first owner, made when there is no user.", false, text(func(c *config) *string { return &c.adminEmail })},
+		{"OSTLER_ADMIN_PASSWORD", "", "The first owner's password. Default: a random one, printed once.", true, text(func(c *config) *string { return &c.adminPassword })},
+		{"OSTLER_ROLE", roleAll, "all, api (serves requests only) or runner (runs turns only).", false, oneOf(func(c *config) *string { return &c.role }, roleAll, roleAPI, roleRunner)},
+		{"OSTLER_RUNNER_SLOTS", "64", "How many turns this process runs at once.", false, func(c *config, v string) error {
+			n, err := strconv.Atoi(v)
+			if err != nil || n < 1 || n > 10_000 {
+				return errors.New("want a number from 1 to 10000")
+			}
+			c.runnerSlots = n
+			return nil
+		}},
+		{"OSTLER_LEASE", "6s", "How long a runner may be silent before others take its turns over.", false, duration(func(c *config) *time.Duration { return &c.lease })},
+		{"OSTLER_HEARTBEAT", "2s", "How often a runner says that it is alive; at most a third of the lease.", false, duration(func(c *config) *time.Duration { return &c.heartbeat })},
+		{"OSTLER_SHUTDOWN_GRACE", "20s", "How long steps may go on after SIGTERM.", false, duration(func(c *config) *time.Duration { return &c.shutdown })},
+		{"OSTLER_LOG_LEVEL", "info", "debug, info, warn or error.", false, func(c *config, v string) error {
+			if err := c.logLevel.UnmarshalText([]byte(v)); err != nil {
+				return errors.New("want debug, info, warn or error")
+			}
+			return nil
+		}},
+		{"OSTLER_ENV", "development", "development (introspection for signed-in users, suggestions in errors) or production.", false, func(c *config, v string) error {
+			if v != "development" && v != "production" {
+				return errors.New("want development or production")
+			}
+			c.production = v == "production"
+			return nil
+		}},
+	}
+}
+
+func text(field func(c *config) *string) func(*config, string) error {
+	return func(c *config, v string) error {
+		*field(c) = v
+		return nil
+	}
+}
+
+func oneOf(field func(c *config) *string, allowed ...string) func(*config, string) error {
+	return func(c *config, v string) error {
+		if !slices.Contains(allowed, v) {
+			return fmt.Errorf("want one of %s", strings.Join(allowed, ", "))
+		}
+		*field(c) = v
+		return nil
+	}
+}
+
+func duration(field func(c *config) *time.Duration) func(*config, string) error {
+	return func(c *config, v string) error {
+		d, err := time.ParseDuration(v)
+		if err != nil || d <= 0 {
+			return errors.New("want a duration, e.g. 6s or 500ms")
+		}
+		*field(c) = d
+		return nil
+	}
+}
+
+func key(field func(c *config) *[]byte) func(*config, string) error {
+	return func(c *config, v string) error {
+		if v == "" {
+			return nil
+		}
+		k, err := secrets.ParseKey(v)
+		*field(c) = k
+		return err
+	}
+}
+
+// readConfig reads the environment. All that is wrong is said at once.
+func readConfig(getenv func(string) string) (config, error) {
+	var c config
+	var wrong []string
+	for _, s := range settings() {
+		v := getenv(s.name)
+		if v == "" {
+			v = s.fallback
+		}
+		if err := s.set(&c, v); err != nil {
+			shown := strconv.Quote(v)
+			if s.secret {
+				shown = "the value"
+			}
+			wrong = append(wrong, fmt.Sprintf("%s: %s is not valid: %v", s.name, shown, err))
+		}
+	}
+	if c.publicURL == "" {
+		c.publicURL = "http://" + browsable(c.addr)
+	}
+	if c.databaseURL == "" || c.databaseURL == "sqlite:" {
+		c.databaseURL = "sqlite:" + filepath.Join(c.dataDir, "ostler.db")
+	}
+	wrong = append(wrong, c.unsafe()...)
+	if len(wrong) > 0 {
+		return c, errors.New("the configuration is not usable:\n  " + strings.Join(wrong, "\n  "))
+	}
+	return c, nil
+}
+
+// browsable gives the address at which a browser on this machine finds a server that listens at addr.
+func browsable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return net.JoinHostPort("localhost", port)
+	}
+	return addr
+}
+
+// unsafe names combinations in which turns could be lost or done twice.
+func (c *config) unsafe() []string {
+	var wrong []string
+	switch {
+	case strings.HasPrefix(c.databaseURL, "sqlite:"):
+		if c.role != roleAll && c.role != "" {
+			wrong = append(wrong, fmt.Sprintf("OSTLER_ROLE: %q needs PostgreSQL: a SQLite file belongs to one process, which does everything", c.role))
+		}
+	case strings.HasPrefix(c.databaseURL, "postgres://"), strings.HasPrefix(c.databaseURL, "postgresql://"):
+		if c.masterKey == nil {
+			wrong = append(wrong, "OSTLER_MASTER_KEY: PostgreSQL needs one that all nodes share; make it once with `openssl rand -base64 32` and keep it safe")
+		}
+	default:
+		wrong = append(wrong, "OSTLER_DATABASE_URL: want sqlite:/path/to/file or postgres://…")
+	}
+	if c.role != roleAll && c.role != "" && c.natsURL == "" {
+		wrong = append(wrong, fmt.Sprintf("OSTLER_NATS_URL: role %q needs a bus to the other processes", c.role))
+	}
+	if c.heartbeat > 0 && c.lease < 3*c.heartbeat {
+		wrong = append(wrong, fmt.Sprintf("OSTLER_LEASE: %s is too short for a heartbeat every %s: want at least three", c.lease, c.heartbeat))
+	}
+	return wrong
+}
+
+// printConfig shows every setting with its value; secrets are only said to be set.
+func printConfig(out io.Writer, getenv func(string) string) {
+	for _, s := range settings() {
+		v, from := getenv(s.name), ""
+		if v == "" {
+			v, from = s.fallback, "  (default)"
+		}
+		if s.secret && v != "" {
+			v = "(set)"
+		}
+		_, _ = fmt.Fprintf(out, "%s=%s%s\n    %s\n", s.name, v, from, s.about)
+	}
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"encoding/base64"
+	"log/slog"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var aKey = base64.StdEncoding.EncodeToString(make([]byte, 32))
+
+// from reads variables from a list of NAME, value, NAME, value, ….
+func from(pairs ...string) func(string) string {
+	env := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		env[pairs[i]] = pairs[i+1]
+	}
+	return func(name string) string { return env[name] }
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	c, err := readConfig(from())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.addr != "127.0.0.1:8080" || c.publicURL != "http://127.0.0.1:8080" || c.dataDir != "./data" || c.databaseURL != "sqlite:data/ostler.db" ||
+		c.sqliteSynchronous != "FULL" || c.natsURL != "" || c.masterKey != nil || c.adminEmail != "admin@localhost" || c.adminPassword != "" ||
+		c.role != roleAll || c.runnerSlots != 64 || c.lease != 6*time.Second || c.heartbeat != 2*time.Second || c.shutdown != 20*time.Second ||
+		c.logLevel != slog.LevelInfo || c.production {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestValues(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		env  []string
+		want func(c config) bool
+	}{
+		"a public URL with a slash":   {[]string{"OSTLER_PUBLIC_URL", "https://ostler.example.com/"}, func(c config) bool { return c.publicURL == "https://ostler.example.com" }},
+		"listening everywhere":        {[]string{"OSTLER_ADDR", "0.0.0.0:9000"}, func(c config) bool { return c.addr == "0.0.0.0:9000" && c.publicURL == "http://localhost:9000" }},
+		"listening everywhere, short": {[]string{"OSTLER_ADDR", ":9000"}, func(c config) bool { return c.publicURL == "http://localhost:9000" }},
+		"listening everywhere, IPv6":  {[]string{"OSTLER_ADDR", "[::]:9000"}, func(c config) bool { return c.publicURL == "http://localhost:9000" }},
+		"listening on IPv6":           {[]string{"OSTLER_ADDR", "[::1]:9000"}, func(c config) bool { return c.publicURL == "http://[::1]:9000" }},
+		"SQLite in the data directory": {[]string{"OSTLER_DATABASE_URL", "sqlite:", "OSTLER_DATA_DIR", "/var/lib/ostler"}, func(c config) bool {
+			return c.databaseURL == "sqlite:/var/lib/ostler/ostler.db"
+		}},
+		"SQLite elsewhere": {[]string{"OSTLER_DATABASE_URL", "sqlite:/tmp/x.db"}, func(c config) bool { return c.databaseURL == "sqlite:/tmp/x.db" }},
+		"PostgreSQL":       {[]string{"OSTLER_DATABASE_URL", "postgresql://h/d", "OSTLER_MASTER_KEY", aKey}, func(c config) bool { return len(c.masterKey) == 32 }},
+		"a runner": {[]string{"OSTLER_DATABASE_URL", "postgres://h/d", "OSTLER_MASTER_KEY", aKey, "OSTLER_NATS_URL", "nats://n", "OSTLER_ROLE", "runner", "OSTLER_RUNNER_SLOTS", "10000"}, func(c config) bool {
+			return c.role == roleRunner && c.natsURL == "nats://n" && c.runnerSlots == 10_000
+		}},
+		"three heartbeats":     {[]string{"OSTLER_LEASE", "900ms", "OSTLER_HEARTBEAT", "300ms"}, func(c config) bool { return c.lease == 900*time.Millisecond }},
+		"a key without its =":  {[]string{"OSTLER_MASTER_KEY", strings.TrimRight(aKey, "=")}, func(c config) bool { return len(c.masterKey) == 32 }},
+		"debugging production": {[]string{"OSTLER_LOG_LEVEL", "debug", "OSTLER_ENV", "production"}, func(c config) bool { return c.logLevel == slog.LevelDebug && c.production }},
+	} {
+		if c, err := readConfig(from(test.env...)); err != nil || !test.want(c) {
+			t.Errorf("%s: %v, %+v", name, err, c)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		env  []string
+		want string
+	}{
+		"an address without a port":   {[]string{"OSTLER_ADDR", "localhost"}, `OSTLER_ADDR: "localhost" is not valid`},
+		"port 0":                      {[]string{"OSTLER_ADDR", "127.0.0.1:0"}, "OSTLER_ADDR"},
+		"a port that is a name":       {[]string{"OSTLER_ADDR", "127.0.0.1:http"}, "OSTLER_ADDR"},
+		"a public URL with a path":    {[]string{"OSTLER_PUBLIC_URL", "https://example.com/ostler"}, "nothing after the host"},
+		"a public URL with a query":   {[]string{"OSTLER_PUBLIC_URL", "https://example.com?x"}, "OSTLER_PUBLIC_URL"},
+		"a public URL with a user":    {[]string{"OSTLER_PUBLIC_URL", "https://user@example.com"}, "OSTLER_PUBLIC_URL"},
+		"another scheme":              {[]string{"OSTLER_PUBLIC_URL", "ftp://example.com"}, "OSTLER_PUBLIC_URL"},
+		"another database":            {[]string{"OSTLER_DATABASE_URL", "mysql://h/d"}, "OSTLER_DATABASE_URL: want sqlite:"},
+		"PostgreSQL without a key":    {[]string{"OSTLER_DATABASE_URL", "postgres://h/d"}, "openssl rand -base64 32"},
+		"a short key":                 {[]string{"OSTLER_MASTER_KEY", "c2hvcnQ="}, "OSTLER_MASTER_KEY: the value is not valid"},
+		"a key that is no base64":     {[]string{"OSTLER_MASTER_KEY_PREVIOUS", "%%%"}, "OSTLER_MASTER_KEY_PREVIOUS"},
+		"no synchronous":              {[]string{"OSTLER_SQLITE_SYNCHRONOUS", "OFF"}, "want one of FULL, NORMAL"},
+		"an unknown role":             {[]string{"OSTLER_ROLE", "worker"}, "want one of all, api, runner"},
+		"SQLite with role api":        {[]string{"OSTLER_ROLE", "api", "OSTLER_NATS_URL", "nats://n"}, "needs PostgreSQL"},
+		"a role without a bus":        {[]string{"OSTLER_ROLE", "api", "OSTLER_DATABASE_URL", "postgres://h/d", "OSTLER_MASTER_KEY", aKey}, "OSTLER_NATS_URL"},
+		"no slots":                    {[]string{"OSTLER_RUNNER_SLOTS", "0"}, "from 1 to 10000"},
+		"too many slots":              {[]string{"OSTLER_RUNNER_SLOTS", "10001"}, "from 1 to 10000"},
+		"slots in words":              {[]string{"OSTLER_RUNNER_SLOTS", "many"}, "from 1 to 10000"},
+		"a duration without a unit":   {[]string{"OSTLER_LEASE", "6"}, "want a duration"},
+		"a negative duration":         {[]string{"OSTLER_SHUTDOWN_GRACE", "-1s"}, "want a duration"},
+		"no time at all":              {[]string{"OSTLER_HEARTBEAT", "0s"}, "want a duration"},
+		"a lease of two heartbeats":   {[]string{"OSTLER_LEASE", "4s"}, "OSTLER_LEASE: 4s is too short for a heartbeat every 2s"},
+		"an unknown level":            {[]string{"OSTLER_LOG_LEVEL", "loud"}, "debug, info, warn or error"},
+		"an unknown environment":      {[]string{"OSTLER_ENV", "staging"}, "development or production"},
+		"two things at the same time": {[]string{"OSTLER_ENV", "staging", "OSTLER_ROLE", "x"}, "OSTLER_ROLE: \"x\" is not valid: want one of all, api, runner\n  OSTLER_ENV"},
+	} {
+		if _, err := readConfig(from(test.env...)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want something with %q", name, err, test.want)
+		}
+	}
+}
+
+// TestSecretsAreNotSaid gives every secret a value that is wrong, and looks for it in what is said about it.
+func TestSecretsAreNotSaid(t *testing.T) {
+	t.Parallel()
+	for _, s := range settings() {
+		if !s.secret {
+			continue
+		}
+		_, err := readConfig(from(s.name, "hunter2"))
+		if err != nil && strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("the error about %s holds its value: %v", s.name, err)
+		}
+		var out strings.Builder
+		printConfig(&out, from(s.name, "hunter2"))
+		if strings.Contains(out.String(), "hunter2") || !strings.Contains(out.String(), s.name+"=(set)\n") {
+			t.Errorf("the value of %s is printed:\n%s", s.name, out.String())
+		}
+	}
+}
+
+func TestPrintConfig(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	printConfig(&out, from("OSTLER_ADDR", "127.0.0.1:9000"))
+	for _, want := range []string{"OSTLER_ADDR=127.0.0.1:9000\n", "OSTLER_LEASE=6s  (default)\n", "OSTLER_MASTER_KEY=  (default)\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing:\n%s", want, out.String())
+		}
+	}
+	if n := strings.Count(out.String(), "OSTLER_"); n < len(settings()) {
+		t.Errorf("%d variables were printed", n)
+	}
+}
+
+// secretNames are what a name of a secret looks like; OSTLER_NATS_URL and the database's may hold passwords.
+var secretNames = regexp.MustCompile(`KEY|PASSWORD|SECRET|TOKEN|DATABASE.*URL|NATS_URL`)
+
+func TestSecretsAreMarked(t *testing.T) {
+	t.Parallel()
+	for _, s := range settings() {
+		if secretNames.MatchString(s.name) != s.secret {
+			t.Errorf("%s is marked as a secret: %v", s.name, s.secret)
+		}
+	}
+}
+
+// TestDocumentation compares docs/configuration.md with the settings: the same variables, in the same order, with the same
+// defaults and the same explanation.
+func TestDocumentation(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, s := range settings() {
+		fallback := "–"
+		if s.fallback != "" {
+			fallback = "`" + s.fallback + "`"
+		}
+		want = append(want, "| `"+s.name+"` | "+fallback+" | "+s.about+" |")
+	}
+	table := strings.Join(want, "\n")
+	if !strings.Contains(string(b), table) {
+		t.Errorf("docs/configuration.md must hold this table:\n| variable | default | |\n| --- | --- | --- |\n%s", table)
+	}
+	for _, name := range regexp.MustCompile(`OSTLER_[A-Z_]+`).FindAllString(string(b), -1) {
+		if !strings.Contains(table, "`"+name+"`") {
+			t.Errorf("docs/configuration.md speaks of %s, which the program doesn't read", name)
+		}
+	}
+}
+
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"server"}, {"serve", "--port=1"}, {"serve", "--role=api", "more"}, {"migrate", "now"}, {"version", "please"}} {
+		if err := run(args); err == nil || !strings.Contains(err.Error(), "usage: ostler") {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}

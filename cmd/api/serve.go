@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ostler-dev/ostler/graph/generated"
+	"github.com/ostler-dev/ostler/graph/resolvers"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/crossorg"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/httpapi"
+	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/llm/simulated"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/orgs"
+	"github.com/ostler-dev/ostler/internal/runtime"
+	"github.com/ostler-dev/ostler/internal/secrets"
+	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/core"
+	"github.com/ostler-dev/ostler/internal/tools/files"
+	"github.com/ostler-dev/ostler/web"
+)
+
+// closers are undone in reverse.
+type closers []func()
+
+func (c *closers) add(fn func()) { *c = append(*c, fn) }
+
+func (c *closers) run() {
+	for _, fn := range slices.Backward(*c) {
+		fn()
+	}
+}
+
+// openDatabase makes sure that this process may use the database, and opens it.
+func openDatabase(ctx context.Context, cfg config, undo *closers) (*store.DB, error) {
+	var release func()
+	var err error
+	if path, ok := strings.CutPrefix(cfg.databaseURL, "sqlite:"); ok {
+		release, err = store.LockDir(filepath.Dir(path))
+	} else {
+		release, err = store.LockPostgres(ctx, cfg.databaseURL, cfg.natsURL != "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	undo.add(release)
+	db, err := store.Open(ctx, store.Config{URL: cfg.databaseURL, SQLiteSynchronous: cfg.sqliteSynchronous})
+	if err != nil {
+		return nil, err
+	}
+	undo.add(func() { _ = db.Close() })
+	return db, nil
+}
+
+func migrate(ctx context.Context, cfg config) error {
+	if cfg.ownerURL != "" {
+		cfg.databaseURL = cfg.ownerURL
+	}
+	var undo closers
+	defer undo.run()
+	db, err := store.Open(ctx, store.Config{URL: cfg.databaseURL, SQLiteSynchronous: cfg.sqliteSynchronous})
+	if err != nil {
+		return err
+	}
+	undo.add(func() { _ = db.Close() })
+	return db.Migrate(ctx)
+}
+
+// identity is who may do what.
+type identity struct {
+	keeper *secrets.Keeper
+	keys   *auth.Keys
+	tokens *auth.AccessTokens
+}
+
+func openIdentity(ctx context.Context, cfg config, db *store.DB) (identity, error) {
+	var id identity
+	var err error
+	id.keeper, err = secrets.Load(secrets.Config{Current: cfg.masterKey, Previous: cfg.previousKey, Dialect: db.Dialect, DataDir: cfg.dataDir})
+	if err != nil {
+		return id, err
+	}
+	if err := id.keeper.VerifyKey(ctx, db, clock.System{}); err != nil {
+		return id, err
+	}
+	if id.keys, err = auth.OpenKeys(ctx, db, id.keeper.SigningKeys(), clock.System{}); err != nil {
+		return id, err
+	}
+	id.tokens, err = auth.NewAccessTokens(id.keys, clock.System{}, auth.TokenConfig{Issuer: cfg.publicURL, Audience: "ostler"})
+	return id, err
+}
+
+// openBus gives the bus to the other processes; one that is alone has one of its own.
+func openBus(cfg config, log *slog.Logger) (events.Bus, error) {
+	if cfg.natsURL == "" {
+		return events.NewLocalBus(), nil
+	}
+	return events.ConnectNATS(events.NATSConfig{URL: cfg.natsURL, Name: "ostler-" + cfg.role, Logger: log})
+}
+
+// serve runs the server until ctx ends.
+func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (err error) {
+	var undo closers
+	defer undo.run()
+
+	db, err := openDatabase(ctx, cfg, &undo)
+	if err != nil {
+		return err
+	}
+	if err := db.Migrate(ctx); err != nil {
+		return err
+	}
+	id, err := openIdentity(ctx, cfg, db)
+	if err != nil {
+		return err
+	}
+	bus, err := openBus(cfg, log)
+	if err != nil {
+		return err
+	}
+	undo.add(func() { _ = bus.Close() })
+
+	registry, err := tools.NewRegistry(core.Capability(), files.Capability())
+	if err != nil {
+		return err
+	}
+	cat, err := catalog.New(catalog.Config{DB: db, Registry: registry, Keeper: id.keeper, Clock: clock.System{}})
+	if err != nil {
+		return err
+	}
+	people, err := orgs.New(orgs.Config{
+		DB: db, Clock: clock.System{}, Passwords: auth.NewPasswords(), Tokens: id.tokens, Secrets: id.keeper, Seeder: cat,
+		AdminEmail: cfg.adminEmail, AdminPassword: cfg.adminPassword,
+	})
+	if err != nil {
+		return err
+	}
+	owner, err := people.FirstStart(ctx)
+	if err != nil {
+		return err
+	}
+	if err := cat.RefreshBuiltIns(ctx); err != nil {
+		return err
+	}
+
+	eventLog := events.NewLog(db)
+	hub := events.NewHub(events.Config{Log: eventLog, Bus: bus})
+	hub.Start()
+	undo.add(hub.Stop)
+
+	queue := crossorg.NewQueue(db)
+	var engine *runtime.Engine
+	committer := commit.New(commit.Config{
+		DB: db, Clock: clock.System{}, Logger: log, Publish: hub.Publish,
+		Ready: func() {
+			if err := bus.Publish(events.WakeSubject, nil); err != nil {
+				log.Debug("a wake-up was lost", "error", err)
+			}
+			if engine != nil {
+				engine.Wake()
+			}
+		},
+	})
+	undo.add(committer.Stop)
+
+	workspace := sessions.NewWorkspace(db, clock.System{})
+	if cfg.role != roleAPI {
+		engine = runtime.New(runtime.Config{
+			DB: db, Committer: committer, Queue: queue, Hub: hub, Bus: bus, Catalog: cat, Registry: registry,
+			Drivers:   map[models.ProviderKind]llm.Driver{models.ProviderSimulated: simulated.New(simulated.Options{})},
+			Workspace: workspace, Clock: clock.System{}, Logger: log, Exclusive: db.Dialect == store.SQLite,
+			Slots: cfg.runnerSlots, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
+		})
+	}
+	sessionsCfg := sessions.Config{DB: db, Committer: committer, Catalog: cat, Clock: clock.System{}}
+	if cfg.role == roleAll {
+		sessionsCfg.Dispatch = engine
+	}
+
+	root := &resolvers.Resolver{
+		Version: version, Events: hub, Log: eventLog, Catalog: cat, Orgs: people, Sessions: sessions.New(sessionsCfg),
+	}
+	server, err := newServer(cfg, log, httpapi.Dependencies{
+		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
+		Authenticator: people, JWKS: jwks(id.keys), ForOperation: root.OperationContext,
+		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "bus", Check: connected(bus)}},
+	})
+	if err != nil {
+		return err
+	}
+	if engine != nil {
+		if err := engine.Start(ctx); err != nil {
+			return err
+		}
+		undo.add(crossorg.StartSweeper(db, clock.System{}, log).Stop)
+	}
+	if err := server.Start(ctx); err != nil {
+		return err
+	}
+	announce(out, cfg, owner)
+	<-ctx.Done()
+	log.Info("shutting down")
+	return shutdown(cfg, server, engine)
+}
+
+// shutdown lets clients go elsewhere, then turns.
+func shutdown(cfg config, server *httpapi.Server, engine *runtime.Engine) error {
+	ctx, cancel := context.WithTimeout(context.Background(), cfg.shutdown+5*time.Second)
+	defer cancel()
+	err := server.Stop(ctx)
+	if engine != nil {
+		err = errors.Join(err, engine.Stop(ctx))
+	}
+	return err
+}
+
+func newServer(cfg config, log *slog.Logger, deps httpapi.Dependencies) (*httpapi.Server, error) {
+	deps.Logger, deps.Dashboard = log, web.Dist()
+	return httpapi.New(httpapi.Config{
+		Addr: cfg.addr, PublicURL: cfg.publicURL, ProbesOnly: cfg.role == roleRunner, Introspection: !cfg.production, Suggestions: !cfg.production,
+	}, deps)
+}
+
+func jwks(keys *auth.Keys) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		set, err := keys.JWKS(r.Context())
+		if err != nil {
+			http.Error(w, "the keys can't be read now", http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "public, max-age=300")
+		_, _ = w.Write(set)
+	})
+}
+
+func connected(bus events.Bus) func(context.Context) error {
+	return func(context.Context) error {
+		if !bus.Connected() {
+			return errors.New("the bus is not connected")
+		}
+		return nil
+	}
+}
+
+// announce tells people where to go, and scripts that the server is ready: by its last line. It writes once, so that nothing
+// that is logged meanwhile gets in between.
+func announce(out io.Writer, cfg config, owner *orgs.FirstOwner) {
+	text := ""
+	if owner != nil {
+		text = "first start: sign in as " + owner.Email
+		if owner.Password != "" {
+			text += " with the password " + owner.Password + " (shown only now)"
+		}
+		text += "\n"
+	}
+	_, _ = io.WriteString(out, text+"ready "+cfg.publicURL+"\n")
+}

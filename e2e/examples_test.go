@@ -1,0 +1,70 @@
+package e2e
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/parser"
+)
+
+var graphqlBlock = regexp.MustCompile("(?ms)^```graphql\n(.*?)^```$")
+
+// TestExamplesOfTheGuides runs every GraphQL example of the guide to the API and of the README, in their order.
+func TestExamplesOfTheGuides(t *testing.T) {
+	t.Parallel()
+	p := start(t, newPlace(t, "sqlite").env)
+	me := newTenant(t, signIn(t, p))
+	var tokens struct{ SignIn struct{ Tokens tokens } }
+	newClient(p.url).do(t, `mutation { signIn(input: {email: "`+ownerEmail+`", password: "`+ownerPassword+`"}) { tokens { refreshToken } userErrors { code } } }`, nil, &tokens)
+	all := map[string]any{
+		"email": ownerEmail, "password": ownerPassword, "refreshToken": tokens.SignIn.Tokens.RefreshToken, "harness": me.ids["harn"],
+		"agent": me.ids["agent"], "session": me.ids["sess"], "text": "hello", "key": "1", "content": "a note",
+	}
+	ids := map[string]string{"UpdateAgent": me.ids["agent"], "Turn": me.ids["turn"]}
+	for _, file := range []string{"../docs/api.md", "../README.md"} {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range graphqlBlock.FindAllStringSubmatch(string(b), -1) {
+			doc, err := parser.ParseQuery(&ast.Source{Input: block[1]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, op := range doc.Operations {
+				vars := map[string]any{}
+				for _, v := range op.VariableDefinitions {
+					vars[v.Variable] = all[v.Variable]
+					if v.Variable == "id" {
+						vars["id"] = ids[op.Name]
+					}
+				}
+				text := slice(block[1], op, doc.Operations)
+				var r *reply
+				if op.Operation == ast.Subscription {
+					// From the start: nothing new may happen any more.
+					vars["after"] = 0
+					r = me.overSocket(t, text, vars)
+				} else {
+					r = me.overPost(t, text, vars)
+				}
+				if got := outcome(r); got != "no error" {
+					t.Errorf("%s of %s: %s: %s", op.Name, file, got, r.body)
+				}
+			}
+		}
+	}
+}
+
+// slice gives one operation of a document.
+func slice(text string, op *ast.OperationDefinition, all ast.OperationList) string {
+	i := slices.Index(all, op)
+	end := len(text)
+	if i+1 < len(all) {
+		end = all[i+1].Position.Start
+	}
+	return text[op.Position.Start:end]
+}
