@@ -22,7 +22,7 @@ func (b *bench) floorAlone(ctx context.Context, kind string) error {
 		return errors.Join(err, s.kill(ctx))
 	}
 	for _, model := range []string{"builtin", "http"} {
-		for _, workers := range concurrencies {
+		for _, workers := range s.sessions {
 			if err := s.floorRate(ctx, model, workers); err != nil {
 				return errors.Join(err, s.kill(ctx))
 			}

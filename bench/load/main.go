@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -26,6 +27,7 @@ type options struct {
 	postgres                  string // URL of a superuser
 	pairs                     int
 	lasts                     time.Duration
+	sessions                  []int    // at work at once, for P1
 	env                       []string // of the product, beside what it needs
 	json                      string
 }
@@ -39,13 +41,14 @@ type bench struct {
 
 func main() {
 	var o options
-	var databases, figures, env string
+	var databases, figures, env, sessions string
 	quick := flag.Bool("quick", false, "short runs and few of them: to see that everything works, not for figures")
 	flag.StringVar(&o.product, "product", "bin/ostler", "the product's program")
 	flag.StringVar(&o.floor, "floor", "bin/bench/floor", "the floor's program")
 	flag.StringVar(&o.fakeModel, "fakemodel", "bin/bench/fakemodel", "the fake model's program")
 	flag.StringVar(&databases, "databases", "sqlite,postgres", "the databases, in order")
 	flag.StringVar(&figures, "figures", "P1,P2,P5,P6,P9", `the figures; "floor" takes the floor's own`)
+	flag.StringVar(&sessions, "sessions", "1,8,32,256", "how many sessions are at work at once, for P1")
 	flag.StringVar(&o.dir, "dir", "/var/tmp", "where data goes; must not be in memory")
 	flag.StringVar(&env, "env", "", "more settings of the product: NAME=value,…")
 	flag.StringVar(&o.json, "json", "", "append the JSON lines to this file as well")
@@ -54,6 +57,14 @@ func main() {
 	flag.Parse()
 	o.postgres = os.Getenv("OSTLER_TEST_POSTGRES_URL")
 	o.databases, o.figures = strings.Split(databases, ","), strings.Split(figures, ",")
+	for n := range strings.SplitSeq(sessions, ",") {
+		count, err := strconv.Atoi(n)
+		if err != nil || count < 1 {
+			fmt.Fprintf(os.Stderr, "load: -sessions has %q: want numbers above 0, with commas between them\n", n)
+			os.Exit(2)
+		}
+		o.sessions = append(o.sessions, count)
+	}
 	if env != "" {
 		o.env = strings.Split(env, ",")
 	}

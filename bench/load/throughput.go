@@ -22,9 +22,6 @@ const (
 	warmUp = 300 * time.Millisecond
 )
 
-// concurrencies are the numbers of sessions at work.
-var concurrencies = []int{1, 8, 32, 256}
-
 // measurement is one run of turns.
 type measurement struct {
 	perSecond float64
@@ -133,7 +130,7 @@ const (
 // turnsPerSecond takes P1: pairs of runs, the arms one after the other, in turn forwards and backwards.
 func (s *system) turnsPerSecond(ctx context.Context) error {
 	targets := [armCount]target{s.api, s.floor("builtin"), s.floor("http")}
-	for _, workers := range concurrencies {
+	for _, workers := range s.sessions {
 		var rates, cpu [armCount][]float64
 		var ratios, ratiosHTTP, foreign []float64
 		expected := [armCount]float64{maxRate, maxRate, maxRate}
