@@ -76,7 +76,7 @@ func settings() []setting {
 		{"OSTLER_ADMIN_EMAIL", "admin@localhost", "The first owner, made when there is no user.", false, text(func(c *config) *string { return &c.adminEmail })},
 		{"OSTLER_ADMIN_PASSWORD", "", "The first owner's password. Default: a random one, printed once.", true, text(func(c *config) *string { return &c.adminPassword })},
 		{"OSTLER_ROLE", roleAll, "all, api (serves requests only) or runner (runs turns only).", false, oneOf(func(c *config) *string { return &c.role }, roleAll, roleAPI, roleRunner)},
-		{"OSTLER_RUNNER_SLOTS", "64", "How many turns this process runs at once.", false, func(c *config, v string) error {
+		{"OSTLER_RUNNER_SLOTS", "256", "How many turns this process runs at once.", false, func(c *config, v string) error {
 			n, err := strconv.Atoi(v)
 			if err != nil || n < 1 || n > 10_000 {
 				return errors.New("want a number from 1 to 10000")

@@ -29,7 +29,7 @@ func TestDefaults(t *testing.T) {
 	}
 	if c.addr != "127.0.0.1:8080" || c.publicURL != "http://127.0.0.1:8080" || c.dataDir != "./data" || c.databaseURL != "sqlite:data/ostler.db" ||
 		c.sqliteSynchronous != "FULL" || c.natsURL != "" || c.masterKey != nil || c.adminEmail != "admin@localhost" || c.adminPassword != "" ||
-		c.role != roleAll || c.runnerSlots != 64 || c.lease != 6*time.Second || c.heartbeat != 2*time.Second || c.shutdown != 20*time.Second ||
+		c.role != roleAll || c.runnerSlots != 256 || c.lease != 6*time.Second || c.heartbeat != 2*time.Second || c.shutdown != 20*time.Second ||
 		c.logLevel != slog.LevelInfo || c.production {
 		t.Errorf("got %+v", c)
 	}

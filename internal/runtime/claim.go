@@ -92,7 +92,7 @@ func (l *listener) stop() {
 
 // claimSome claims as many turns as there are free slots. It reports whether there may be more.
 func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
-	var free []Slot
+	var free []*slot
 	for len(free) < maxClaim {
 		s, ok := e.reserve()
 		if !ok {
@@ -107,7 +107,7 @@ func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
 	}
 	// Were the claim cut off at a shutdown, the database might still grant it, to a runner that has left.
 	asking, cancel := lingering(ctx, commitGrace)
-	turns, err := e.cfg.Queue.Claim(asking, free[0].Runner, len(free))
+	turns, err := e.cfg.Queue.Claim(asking, free[0].runner, len(free))
 	cancel()
 	if err != nil && ctx.Err() == nil {
 		e.cfg.Logger.Warn("turns can't be claimed; trying again", "error", err)
@@ -118,7 +118,7 @@ func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
 			free[i].Free()
 			continue
 		}
-		free[i].Run(t, nil)
+		free[i].Run(t, nil, nil)
 	}
 	for _, s := range free[len(turns):] {
 		s.Free()

@@ -29,6 +29,10 @@ type writer struct {
 	plan Plan
 	// consumed tells that messages have joined the conversation.
 	consumed bool
+	// consumedAt is the position at which they have.
+	consumedAt int64
+	// sequence is that of the session's newest event.
+	sequence int64
 	turn     models.Turn
 	// now is what the session runs with.
 	now     basis
@@ -80,6 +84,7 @@ func (w *writer) needs(bytes int, ends bool) commit.Needs {
 // done keeps for the runner how the command leaves things.
 func (w *writer) done(tx *commit.Tx, t *models.Turn) {
 	w.turn = *t
+	w.sequence = tx.Session.LastSequence
 	w.now = basisOf(tx.Session, t)
 }
 
@@ -130,7 +135,7 @@ func (w *writer) follow(tx *commit.Tx, o Outcome) error {
 // startReason begins a reason step: the waiting messages join the conversation, and the message that will be written gets its id.
 func (w *writer) startReason(tx *commit.Tx, iteration int) {
 	t := tx.Turn
-	w.consumed = !tx.InboxEmpty()
+	w.consumed, w.consumedAt = !tx.InboxEmpty(), tx.Session.LastSequence+1
 	tx.ConsumeInbox()
 	t.Phase, t.Iteration = models.PhaseReason, iteration
 	t.HarnessRevision, t.AgentRevision = &w.cfg.harnessRevision, w.cfg.agentRevision

@@ -20,7 +20,14 @@ type conversation struct {
 	cut bool
 	// stale tells that it is from an earlier turn, so that there is something to read in any case.
 	stale bool
+	// sequence is the event through which everything is known that has joined; session is what the session ran with then.
+	// Only what is remembered has them.
+	sequence int64
+	session  sessionInfo
 }
+
+// isThrough reports whether everything is known that has joined the conversation by an event.
+func (c *conversation) isThrough(sequence int64) bool { return c.sequence == sequence }
 
 // shown is a message with its place.
 type shown struct {

@@ -38,6 +38,18 @@ func newConversations() *conversations {
 	return c
 }
 
+// session gives what a session ran with when its last turn here has ended; nil when that isn't known.
+func (c *conversations) session(org models.OrgID, id models.SessionID) *sessionInfo {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found, ok := c.list.Peek(sessionKey{org, id})
+	if !ok {
+		return nil
+	}
+	info := found.session
+	return &info
+}
+
 // take gives what is remembered of the session of a turn, for that turn alone; an empty conversation when nothing is.
 func (c *conversations) take(t models.Turn) *conversation {
 	k := sessionKey{t.OrgID, t.SessionID}
@@ -45,7 +57,8 @@ func (c *conversations) take(t models.Turn) *conversation {
 	defer c.mu.Unlock()
 	found, ok := c.list.Get(k)
 	if !ok {
-		return &conversation{}
+		// The first event of a session is SESSION_STARTED: nothing has joined by then.
+		return &conversation{sequence: 1}
 	}
 	c.list.Remove(k)
 	// Other runners may have gone on with the session meanwhile.

@@ -9,7 +9,9 @@ import (
 // The crash matrix is data: every named point of a turn, times everything that can happen to the process there. The turn
 // asks the model, calls a tool that must run at most once, then one that may be repeated, and asks the model again:
 //
-//	send | begin | model 1 | reason | first tool | settle 1 | second tool | settle 2 | model 2 | finish
+//	send | model 1 | reason | first tool | settle 1 | second tool | settle 2 | model 2 | finish
+//
+// Where the process that takes the message does not run the turn, it is claimed from the queue, and begins with a commit of its own.
 
 // what happens to the process.
 type mishap string
@@ -39,13 +41,13 @@ const (
 	stageFinish
 )
 
-// commitsOf are the stages that are commits, in order, with their names.
+// commitsOf are the stages that are commits, with their names, and how many the runner has made before.
 var commitsOf = []struct {
-	stage int
-	name  string
+	stage, before int
+	name          string
 }{
-	{stageSend, "send"}, {stageBegin, "begin"}, {stageReason, "reason"}, {stageSettle1, "settle 1"}, {stageSettle2, "settle 2"},
-	{stageFinish, "finish"},
+	{stageSend, 0, "send"}, {stageBegin, 0, "begin"}, {stageReason, 1, "reason"}, {stageSettle1, 2, "settle 1"},
+	{stageSettle2, 3, "settle 2"}, {stageFinish, 4, "finish"},
 }
 
 // The points within a stage. Those of a commit are the committer's.
@@ -63,7 +65,7 @@ type crash struct {
 	mishap mishap
 	// after tells that the stage was committed when it happened.
 	after bool
-	// commit counts the commits before that of the stage.
+	// commit counts the runner's commits before that of the stage.
 	commit int
 }
 
@@ -76,9 +78,9 @@ func crashes() []crash {
 			})
 		}
 	}
-	for i, c := range commitsOf {
+	for _, c := range commitsOf {
 		for _, p := range commitPoints {
-			add(c.stage, i, c.name, p, kill, stall, failure)
+			add(c.stage, c.before, c.name, p, kill, stall, failure)
 		}
 	}
 	for i, stage := range []int{stageModel1, stageModel2} {
@@ -132,7 +134,10 @@ func (c crash) outcome() outcome {
 	}
 	// reached is the first stage that is not done.
 	reached := c.stage
-	if c.after {
+	switch {
+	case c.after && c.stage == stageSend:
+		reached = stageModel1
+	case c.after:
 		reached++
 	}
 	switch reached {

@@ -59,11 +59,15 @@ func (c *crashRun) run() {
 	}
 	c.gate = c.first.faults.add()
 	c.arm()
+	sender := c.first
+	if c.stage == stageBegin {
+		sender = c.newNode() // runs nothing
+	}
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
 		// One that is killed answers nobody; the error is checked by what the second attempt finds.
-		_, _, _ = c.first.sessions.Send(context.Background(), c.by, c.message)
+		_, _, _ = sender.sessions.Send(context.Background(), c.by, c.message)
 	}()
 	last := c.first
 	switch c.mishap {

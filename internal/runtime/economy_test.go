@@ -96,8 +96,8 @@ func TestEconomy(t *testing.T) {
 		commits, statements, trips int64
 	}{
 		// quality.md, P9, allows 60 statements, and wants 24 and 12 round trips.
-		{"a text turn", nil, 3, 40, 7},
-		{"a turn with one tool", []llm.Response{answer(llm.FinishToolCalls, callPart("", "once", `{"tag":"economy"}`))}, 5, 60, 11},
+		{"a text turn", nil, 2, 17, 5},
+		{"a turn with one tool", []llm.Response{answer(llm.FinishToolCalls, callPart("", "once", `{"tag":"economy"}`))}, 4, 33, 9},
 	} {
 		// Twice, so that statements are prepared and caches are warm.
 		for range 2 {

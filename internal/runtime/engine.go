@@ -1,7 +1,7 @@
 // Package runtime is the turn engine: it claims turns, asks models, runs tools, and goes on where a process that died had
 // stopped.
 //
-// Follow one turn in this order: engine.go (slots, start and stop), claim.go (how turns come here), liveness.go (who is
+// Follow one turn in this order: engine.go (start and stop), slot.go and claim.go (how turns come here), liveness.go (who is
 // alive), turn.go (the loop of a turn, and what becomes of it when it can't go on), plan.go (what comes next), reason.go
 // and act.go (the two kinds of steps), commands*.go (what each step commits), journal.go (what becomes of calls after a
 // crash).
@@ -43,7 +43,7 @@ type Config struct {
 	Logger    *slog.Logger
 	// Exclusive tells that no other process can run turns: the database is a file that this one has locked.
 	Exclusive bool
-	// Slots is how many turns run at once. Defaults to 64.
+	// Slots is how many turns run at once. Defaults to 256.
 	Slots int
 	// Lease is how long a runner may be silent before others take its turns over. Defaults to 6 s.
 	Lease time.Duration
@@ -97,7 +97,7 @@ var errDeclaredDead = errors.New("this runner was declared dead by another one")
 // New makes an Engine that does nothing until Start.
 func New(cfg Config) *Engine {
 	if cfg.Slots == 0 {
-		cfg.Slots = 64
+		cfg.Slots = 256
 	}
 	if cfg.Lease == 0 {
 		cfg.Lease = 6 * time.Second
@@ -212,68 +212,6 @@ func (e *Engine) register(ctx context.Context, id models.RunnerID) error {
 		host = "unknown"
 	}
 	return e.cfg.Queue.Register(ctx, models.Runner{ID: id, Host: host, StartedAt: clock.Millis(e.cfg.Clock)})
-}
-
-// Slot is the right to run one turn, taken before the turn is claimed.
-type Slot struct {
-	e *Engine
-	// Runner is who claims.
-	Runner models.RunnerID
-}
-
-// RunnerID gives who claims.
-func (s Slot) RunnerID() models.RunnerID { return s.Runner }
-
-var _ sessions.Dispatcher = (*Engine)(nil)
-
-// Reserve takes a slot when one is free, so that a turn can be claimed in the transaction that makes it ready. The slot must be
-// used by Run or given back by Free.
-func (e *Engine) Reserve() (sessions.Slot, bool) {
-	s, ok := e.reserve()
-	return s, ok
-}
-
-func (e *Engine) reserve() (Slot, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.state != lifeRunning {
-		return Slot{}, false
-	}
-	select {
-	case <-e.slots:
-		e.turns.Add(1)
-		return Slot{e: e, Runner: e.id}, true
-	default:
-		return Slot{}, false
-	}
-}
-
-// Free gives the slot back.
-func (s Slot) Free() {
-	s.e.slots <- struct{}{}
-	s.e.turns.Done()
-	if s.e.starved.Swap(false) {
-		s.e.Wake()
-	}
-}
-
-// Run works on a turn that was claimed for the slot, in the background. The session is as it was in the transaction that claimed
-// the turn; nil when that did not read it.
-func (s Slot) Run(t models.Turn, session *models.Session) {
-	e := s.e
-	e.mu.Lock()
-	ctx := e.turnsCtx
-	e.running[t.ID] = true
-	e.mu.Unlock()
-	go func() {
-		defer func() {
-			e.mu.Lock()
-			delete(e.running, t.ID)
-			e.mu.Unlock()
-			s.Free()
-		}()
-		e.runTurn(ctx, t, session)
-	}()
 }
 
 // pause waits, unless ctx ends before. It reports whether it waited.

@@ -38,6 +38,8 @@ type turnRun struct {
 	step *stepInput
 	// conversation is what the model has been shown in this session.
 	conversation *conversation
+	// sequence is that of the session's newest event, as of the newest commit.
+	sequence int64
 	// recovered tells that another runner has begun the present reason step.
 	recovered bool
 	// askedAt is when the model was asked in the present reason step; nil between two.
@@ -54,14 +56,13 @@ type stepInput struct {
 	model     *models.Model
 }
 
-// runTurn works on a turn and deals with what stops it before its end.
-func (e *Engine) runTurn(ctx context.Context, t models.Turn, session *models.Session) {
-	r := &turnRun{e: e, turn: t, conversation: e.conversations.take(t)}
-	if session != nil {
-		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: optional(session.Locale)}
-	}
-	err := r.guarded(func() error { return r.run(ctx) })
+// runTurn works on a turn and deals with what stops it before its end. began is how its first step has begun; nil when
+// it has not.
+func (e *Engine) runTurn(ctx context.Context, r *turnRun, began *writer) {
+	t := r.turn
+	err := r.guarded(func() error { return r.run(ctx, began) })
 	if err == nil {
+		r.conversation.session, r.conversation.sequence = *r.session, r.sequence
 		e.conversations.put(t, r.conversation)
 	}
 	if stopped(err) {
@@ -138,11 +139,14 @@ func lingering(ctx context.Context, d time.Duration) (context.Context, context.C
 }
 
 // run works on the turn until there is nothing left to do here.
-func (r *turnRun) run(ctx context.Context) error {
+func (r *turnRun) run(ctx context.Context, began *writer) (err error) {
 	if r.turn.Takeovers >= maxTakeovers {
-		return r.fail(ctx, Stuck{Takeovers: r.turn.Takeovers}, nil)
+		return r.endBy(ctx, Stuck{Takeovers: r.turn.Takeovers})
 	}
-	w, err := r.enter(ctx)
+	w := began
+	if w == nil {
+		w, err = r.enter(ctx)
+	}
 	for err == nil {
 		switch w.plan.(type) {
 		case Reason:
@@ -172,7 +176,7 @@ func (r *turnRun) enter(ctx context.Context) (*writer, error) {
 		return nil, err
 	}
 	if blocked != nil {
-		return nil, errors.Join(r.fail(ctx, *blocked, nil), errEnded)
+		return nil, r.endBy(ctx, *blocked)
 	}
 	switch {
 	case r.turn.Phase == models.PhaseInput:
@@ -195,19 +199,16 @@ func (r *turnRun) enter(ctx context.Context) (*writer, error) {
 // cantBegin ends the turn when what it needs is gone. Other errors are given back: they are not the turn's.
 func (r *turnRun) cantBegin(ctx context.Context, err error) (*writer, error) {
 	if blocked := blockedBy(err); blocked != nil {
-		return nil, errors.Join(r.fail(ctx, *blocked, nil), errEnded)
+		return nil, r.endBy(ctx, *blocked)
 	}
 	return nil, err
 }
 
 // resolve finds out what the next step runs with, or why there can be none.
 func (r *turnRun) resolve(ctx context.Context) (blocked *Failed, err error) {
-	b := basis{harness: r.session.harness, agent: value(r.session.agent), session: value(r.session.model), message: value(r.turn.ModelID)}
-	var eff *catalog.Effective
+	var step *stepInput
 	err = r.persist(ctx, "resolve what the step runs with", func() (err error) {
-		eff, err = r.e.cfg.Catalog.EffectiveForSession(ctx, r.turn.OrgID, catalog.Run{
-			HarnessID: b.harness, AgentID: b.agent.Ptr(), SessionModelID: b.session.Ptr(), MessageModelID: b.message.Ptr(),
-		})
+		step, err = r.resolveOnce(ctx)
 		return err
 	})
 	if err != nil {
@@ -216,8 +217,19 @@ func (r *turnRun) resolve(ctx context.Context) (blocked *Failed, err error) {
 		}
 		return nil, fmt.Errorf("resolve what the step runs with: %w", err)
 	}
-	r.step = &stepInput{basis: b, effective: eff, model: &eff.Model.Model}
+	r.step = step
 	return nil, nil
+}
+
+func (r *turnRun) resolveOnce(ctx context.Context) (*stepInput, error) {
+	b := basis{harness: r.session.harness, agent: value(r.session.agent), session: value(r.session.model), message: value(r.turn.ModelID)}
+	eff, err := r.e.cfg.Catalog.EffectiveForSession(ctx, r.turn.OrgID, catalog.Run{
+		HarnessID: b.harness, AgentID: b.agent.Ptr(), SessionModelID: b.session.Ptr(), MessageModelID: b.message.Ptr(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &stepInput{basis: b, effective: eff, model: &eff.Model.Model}, nil
 }
 
 // refresh resolves anew before a commit that may begin the next step. Without an answer at a shutdown no step begins anyway.
@@ -253,7 +265,7 @@ func (r *turnRun) submit(ctx context.Context, c commit.Command, w *writer) (*wri
 	if err := r.e.cfg.Committer.Submit(ctx, c); err != nil {
 		return nil, err
 	}
-	r.turn = w.turn
+	r.turn, r.sequence = w.turn, w.sequence
 	if r.session != nil {
 		r.session.harness, r.session.agent, r.session.model = w.now.harness, w.now.agent.Ptr(), w.now.session.Ptr()
 	}
@@ -272,6 +284,14 @@ func (r *turnRun) fail(ctx context.Context, why Outcome, partial []models.Part) 
 	}
 	_, err := r.submit(ctx, c, &c.writer)
 	return err
+}
+
+// endBy ends the turn for a reason that leaves no step to be done. Its error is errEnded when that is committed.
+func (r *turnRun) endBy(ctx context.Context, why Outcome) error {
+	if err := r.fail(ctx, why, nil); err != nil {
+		return err
+	}
+	return errEnded
 }
 
 // giveBack releases the lease between two steps, so that another runner goes on.

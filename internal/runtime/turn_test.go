@@ -19,8 +19,8 @@ func TestTextTurn(t *testing.T) {
 		n.commits.Store(0)
 		turn := n.send(s, script(t, says(text("Hello there."))))
 		log := w.idle(s)
-		if got := n.commits.Load(); got != 3 {
-			t.Errorf("a text turn took %d commits, want 3", got)
+		if got := n.commits.Load(); got != 2 {
+			t.Errorf("a text turn took %d commits, want 2", got)
 		}
 		wantKinds(t, log, models.EventMessageReceived,
 			models.EventSessionActivated, models.EventTurnStarted, models.EventReasonStarted, models.EventOutputStarted,
@@ -46,8 +46,8 @@ func TestToolTurn(t *testing.T) {
 		n.commits.Store(0)
 		turn := n.send(s, script(t, says(text("Let me see."), callTool("once", "a")), says(text("Done."))))
 		log := w.idle(s)
-		if got := n.commits.Load(); got != 5 {
-			t.Errorf("a turn with one tool took %d commits, want 5", got)
+		if got := n.commits.Load(); got != 4 {
+			t.Errorf("a turn with one tool took %d commits, want 4", got)
 		}
 		wantKinds(t, log, models.EventMessageReceived,
 			models.EventSessionActivated, models.EventTurnStarted, models.EventReasonStarted, models.EventOutputStarted,

@@ -54,19 +54,18 @@ func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (
 		c.key = &commit.IdempotencyKey{Operation: "sendMessage", Key: *in.IdempotencyKey}
 		c.hash = inputHash(in)
 	}
-	var slot Slot
 	if s.cfg.Dispatch != nil {
 		if free, ok := s.cfg.Dispatch.Reserve(); ok {
-			slot = free
-			c.runner = free.RunnerID()
+			free.Prepare(ctx, by.OrgID, in.SessionID, in.ModelID)
+			c.slot = free
 		}
 	}
 	err := s.cfg.Committer.Submit(ctx, c)
-	if slot != nil {
+	if c.slot != nil {
 		if err == nil && c.claimed {
-			slot.Run(c.sentTurn, &c.session)
+			c.slot.Run(c.sentTurn, &c.session, &c.sentMessage)
 		} else {
-			slot.Free()
+			c.slot.Free()
 		}
 	}
 	if err != nil {
@@ -133,8 +132,8 @@ type sendMessage struct {
 	turn    models.TurnID
 	key     *commit.IdempotencyKey
 	hash    []byte
-	// runner claims the turn at once when it is at the head of the line; zero when no slot is free.
-	runner models.RunnerID
+	// slot claims the turn at once when it is at the head of the line, and begins it; nil when none is free.
+	slot Slot
 
 	// What was decided, set anew by each Apply.
 	sent        Sent
@@ -200,8 +199,11 @@ func (c *sendMessage) Apply(tx *commit.Tx) error {
 		}
 		c.sentTurn = t
 		if tx.AddTurn(t) {
-			if !c.runner.IsZero() {
-				tx.ClaimTurn(c.runner)
+			if c.slot != nil {
+				tx.ClaimTurn(c.slot.RunnerID())
+				if err := c.slot.Begin(tx); err != nil {
+					return err
+				}
 				c.claimed, c.session = true, *tx.Session
 			}
 			c.sentTurn = *tx.Turn

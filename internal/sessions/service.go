@@ -38,8 +38,13 @@ type Dispatcher interface {
 // Slot is the right to run one turn. One of Run and Free must be called.
 type Slot interface {
 	RunnerID() models.RunnerID
-	// Run works on the turn, of a session as it is in the transaction that claimed the turn.
-	Run(t models.Turn, session *models.Session)
+	// Prepare is called before the transaction, with the model that the message asks for.
+	Prepare(ctx context.Context, org models.OrgID, session models.SessionID, model *models.ModelID)
+	// Begin starts the first step of the turn that tx has just claimed, when Prepare has found all that it takes. Like the
+	// Apply of a command, of which it is a part, it may be called again.
+	Begin(tx *commit.Tx) error
+	// Run works on the turn; session and input are as in the transaction that claimed it.
+	Run(t models.Turn, session *models.Session, input *models.Message)
 	Free()
 }
 

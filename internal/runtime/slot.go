@@ -1,0 +1,124 @@
+package runtime
+
+import (
+	"context"
+
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/sessions"
+)
+
+// slot is the right to run one turn, taken before the turn is claimed.
+type slot struct {
+	e *Engine
+	// runner is who claims.
+	runner models.RunnerID
+	// prepared can begin the turn in the transaction that claims it; nil when that has to wait.
+	prepared *turnRun
+	// began is how it has begun there; nil when it has not.
+	began *writer
+}
+
+var (
+	_ sessions.Dispatcher = (*Engine)(nil)
+	_ sessions.Slot       = (*slot)(nil)
+)
+
+// Reserve takes a slot when one is free, so that a turn can be claimed in the transaction that makes it ready. The slot must be
+// used by Run or given back by Free.
+func (e *Engine) Reserve() (sessions.Slot, bool) {
+	s, ok := e.reserve()
+	return s, ok
+}
+
+func (e *Engine) reserve() (*slot, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state != lifeRunning {
+		return nil, false
+	}
+	select {
+	case <-e.slots:
+		e.turns.Add(1)
+		return &slot{e: e, runner: e.id}, true
+	default:
+		return nil, false
+	}
+}
+
+// RunnerID gives who claims.
+func (s *slot) RunnerID() models.RunnerID { return s.runner }
+
+// Prepare finds out what the next turn of a session will run with, so that Begin can start its first step. What stands in the
+// way is left to the turn itself, which tries longer, or says in the session why it fails.
+func (s *slot) Prepare(ctx context.Context, org models.OrgID, session models.SessionID, model *models.ModelID) {
+	r := &turnRun{e: s.e, turn: models.Turn{OrgID: org, SessionID: session, ModelID: model}, session: s.e.conversations.session(org, session)}
+	if r.readSession(ctx) != nil {
+		return
+	}
+	var err error
+	if r.step, err = r.resolveOnce(ctx); err == nil {
+		s.prepared = r
+	}
+}
+
+// Begin starts the first step of the turn that was claimed for the slot in the same transaction, unless the session runs with
+// something else than what was prepared: then Run does.
+func (s *slot) Begin(tx *commit.Tx) error {
+	s.began = nil
+	if s.prepared == nil {
+		return nil
+	}
+	s.prepared.turn = *tx.Turn
+	w := s.prepared.writer()
+	if w.stopping || w.cfg.basis != basisOf(tx.Session, tx.Turn) {
+		return nil
+	}
+	w.begin(tx)
+	if err := w.follow(tx, Begun{}); err != nil {
+		return err
+	}
+	s.began = &w
+	return nil
+}
+
+// Run works on a turn that was claimed for the slot, in the background. Session and input message are as in the transaction
+// that claimed the turn; nil when that did not read them.
+func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message) {
+	r := &turnRun{e: s.e, turn: t}
+	switch {
+	case s.began != nil:
+		r = s.prepared
+		r.turn = t
+	case session != nil:
+		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: optional(session.Locale)}
+	}
+	e := s.e
+	e.mu.Lock()
+	ctx := e.turnsCtx
+	e.running[t.ID] = true
+	e.mu.Unlock()
+	go func() {
+		defer func() {
+			e.mu.Lock()
+			delete(e.running, t.ID)
+			e.mu.Unlock()
+			s.Free()
+		}()
+		r.conversation = e.conversations.take(t)
+		if s.began != nil && r.conversation.isThrough(input.Sequence-1) {
+			r.conversation.add(s.began.consumedAt, 0, input.Role, input.Content)
+			r.conversation.stale, s.began.consumed = false, false
+		}
+		e.runTurn(ctx, r, s.began)
+	}()
+}
+
+// Free gives the slot back.
+func (s *slot) Free() {
+	s.e.slots <- struct{}{}
+	s.e.turns.Done()
+	if s.e.starved.Swap(false) {
+		s.e.Wake()
+	}
+}
