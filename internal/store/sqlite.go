@@ -25,6 +25,8 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 	}
 	pragmas := url.Values{"_pragma": {
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(" + sync + ")", "foreign_keys(1)", "temp_store(2)",
+		// Sessions at work have their pages spread over the file; a checkpoint writes each page once however often it changed.
+		"cache_size(-16384)", "wal_autocheckpoint(4000)",
 	}}
 	file := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
 	writer, err := sql.Open("sqlite", file+"?_txlock=immediate&"+pragmas.Encode())

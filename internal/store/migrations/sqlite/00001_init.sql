@@ -188,7 +188,7 @@ CREATE TABLE sessions (
   FOREIGN KEY (org_id, harness_id) REFERENCES harnesses (org_id, id),
   FOREIGN KEY (org_id, agent_id) REFERENCES agents (org_id, id),
   FOREIGN KEY (org_id, model_id) REFERENCES models (org_id, id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX sessions_by_agent ON sessions (org_id, agent_id, id);
 CREATE INDEX sessions_by_harness ON sessions (org_id, harness_id, id);
 CREATE INDEX sessions_by_status ON sessions (org_id, status, id);
@@ -244,7 +244,7 @@ CREATE TABLE turns (
   PRIMARY KEY (org_id, id),
   FOREIGN KEY (org_id, session_id) REFERENCES sessions (org_id, id),
   FOREIGN KEY (org_id, model_id) REFERENCES models (org_id, id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 -- One active turn per session, whatever the code does.
 CREATE UNIQUE INDEX turns_one_active ON turns (org_id, session_id) WHERE status IN ('RUNNING', 'WAITING');
 CREATE INDEX turns_by_session ON turns (org_id, session_id, id);
@@ -268,7 +268,7 @@ CREATE TABLE messages (
   PRIMARY KEY (org_id, id),
   FOREIGN KEY (org_id, turn_id) REFERENCES turns (org_id, id),
   FOREIGN KEY (org_id, session_id) REFERENCES sessions (org_id, id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE UNIQUE INDEX messages_by_sequence ON messages (org_id, session_id, sequence);
 CREATE INDEX messages_by_position ON messages (org_id, session_id, position, ordinal) WHERE position IS NOT NULL;
 CREATE INDEX messages_inbox ON messages (org_id, turn_id, sequence) WHERE position IS NULL;
@@ -284,7 +284,7 @@ CREATE TABLE events (
   occurred_at INTEGER NOT NULL,
   PRIMARY KEY (org_id, session_id, sequence),
   FOREIGN KEY (org_id, session_id) REFERENCES sessions (org_id, id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE effects (
   org_id BLOB NOT NULL,
@@ -302,7 +302,7 @@ CREATE TABLE effects (
   started_at INTEGER,
   settled_at INTEGER,
   PRIMARY KEY (org_id, scope_id, replay_key)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE checkpoints (
   org_id BLOB NOT NULL,
