@@ -102,12 +102,17 @@ func (g *gathering) turns() {
 func (g *gathering) messages() {
 	g.add(tables.insertMessage, func(s *state, yield func(...any)) {
 		for _, m := range s.w.messages {
+			if c := s.consumption(m); c != nil {
+				m.Position = &c.position
+			}
 			yield(messageRow(m)...)
 		}
 	})
 	g.add(tables.consumeInbox, func(s *state, yield func(...any)) {
 		for _, c := range s.w.consumes {
-			yield(id(s.tx.org), id(c.turn), c.after, c.through, c.position)
+			if !s.onlyNew(c.turn) {
+				yield(id(s.tx.org), id(c.turn), c.after, c.through, c.position)
+			}
 		}
 	})
 	g.add(tables.moveInbox, func(s *state, yield func(...any)) {
@@ -120,6 +125,24 @@ func (g *gathering) messages() {
 			yield(eventRow(e)...)
 		}
 	})
+}
+
+// consumption gives what brought a message of this batch into the conversation; nil when it still waits, or never did.
+func (s *state) consumption(m models.Message) *consume {
+	if m.Position != nil {
+		return nil
+	}
+	for i := range s.w.consumes {
+		if c := &s.w.consumes[i]; c.turn == m.TurnID && m.Sequence > c.after && m.Sequence <= c.through {
+			return c
+		}
+	}
+	return nil
+}
+
+// onlyNew reports whether all messages of a turn are of this batch.
+func (s *state) onlyNew(turn models.TurnID) bool {
+	return s.isNew[turn] && !slices.ContainsFunc(s.w.moves, func(m move) bool { return m.to == turn })
 }
 
 // effects writes each once: as the last command left it, into the new row if there is one.
