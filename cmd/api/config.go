@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -30,6 +31,7 @@ type config struct {
 	databaseURL, ownerURL      string
 	sqliteSynchronous          string
 	natsURL                    string
+	trustedProxies             []netip.Prefix
 	masterKey, previousKey     []byte
 	adminEmail, adminPassword  string
 	role                       string
@@ -66,6 +68,11 @@ func settings() []setting {
 			c.publicURL = v
 			return nil
 		}},
+		{"OSTLER_TRUSTED_PROXIES", "", "Addresses or networks (10.0.0.0/8), with commas between them, of proxies whose X-Forwarded-For is believed. Default: none.", false, func(c *config, v string) error {
+			list, err := prefixes(v)
+			c.trustedProxies = list
+			return err
+		}},
 		{"OSTLER_DATA_DIR", "./data", "Where SQLite's file and the generated master key live.", false, text(func(c *config) *string { return &c.dataDir })},
 		{"OSTLER_DATABASE_URL", "", "sqlite:/path/to/file or postgres://…. Default: SQLite in the data directory.", true, text(func(c *config) *string { return &c.databaseURL })},
 		{"OSTLER_DATABASE_OWNER_URL", "", "PostgreSQL as the role that may change the schema. Default: OSTLER_DATABASE_URL.", true, text(func(c *config) *string { return &c.ownerURL })},
@@ -101,6 +108,25 @@ func settings() []setting {
 			return nil
 		}},
 	}
+}
+
+func prefixes(v string) (list []netip.Prefix, err error) {
+	for part := range strings.SplitSeq(v, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		if addr, err := netip.ParseAddr(part); err == nil && addr.Zone() == "" {
+			addr = addr.Unmap()
+			list = append(list, netip.PrefixFrom(addr, addr.BitLen()))
+			continue
+		}
+		network, err := netip.ParsePrefix(part)
+		if err != nil || network != network.Masked() {
+			return nil, errors.New("want addresses or networks with commas between them, e.g. 10.0.0.0/8,192.168.1.7")
+		}
+		list = append(list, network)
+	}
+	return list, nil
 }
 
 func text(field func(c *config) *string) func(*config, string) error {

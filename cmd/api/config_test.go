@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/base64"
+	"fmt"
 	"log/slog"
 	"os"
 	"regexp"
@@ -54,8 +55,11 @@ func TestValues(t *testing.T) {
 		"a runner": {[]string{"OSTLER_DATABASE_URL", "postgres://h/d", "OSTLER_MASTER_KEY", aKey, "OSTLER_NATS_URL", "nats://n", "OSTLER_ROLE", "runner", "OSTLER_RUNNER_SLOTS", "10000"}, func(c config) bool {
 			return c.role == roleRunner && c.natsURL == "nats://n" && c.runnerSlots == 10_000
 		}},
-		"three heartbeats":     {[]string{"OSTLER_LEASE", "900ms", "OSTLER_HEARTBEAT", "300ms"}, func(c config) bool { return c.lease == 900*time.Millisecond }},
-		"a key without its =":  {[]string{"OSTLER_MASTER_KEY", strings.TrimRight(aKey, "=")}, func(c config) bool { return len(c.masterKey) == 32 }},
+		"three heartbeats":    {[]string{"OSTLER_LEASE", "900ms", "OSTLER_HEARTBEAT", "300ms"}, func(c config) bool { return c.lease == 900*time.Millisecond }},
+		"a key without its =": {[]string{"OSTLER_MASTER_KEY", strings.TrimRight(aKey, "=")}, func(c config) bool { return len(c.masterKey) == 32 }},
+		"proxies": {[]string{"OSTLER_TRUSTED_PROXIES", "10.0.0.0/8, 192.168.1.7,::ffff:1.2.3.4,fd00::/8"}, func(c config) bool {
+			return fmt.Sprint(c.trustedProxies) == "[10.0.0.0/8 192.168.1.7/32 1.2.3.4/32 fd00::/8]"
+		}},
 		"debugging production": {[]string{"OSTLER_LOG_LEVEL", "debug", "OSTLER_ENV", "production"}, func(c config) bool { return c.logLevel == slog.LevelDebug && c.production }},
 	} {
 		if c, err := readConfig(from(test.env...)); err != nil || !test.want(c) {
@@ -70,31 +74,33 @@ func TestRefusals(t *testing.T) {
 		env  []string
 		want string
 	}{
-		"an address without a port":   {[]string{"OSTLER_ADDR", "localhost"}, `OSTLER_ADDR: "localhost" is not valid`},
-		"port 0":                      {[]string{"OSTLER_ADDR", "127.0.0.1:0"}, "OSTLER_ADDR"},
-		"a port that is a name":       {[]string{"OSTLER_ADDR", "127.0.0.1:http"}, "OSTLER_ADDR"},
-		"a public URL with a path":    {[]string{"OSTLER_PUBLIC_URL", "https://example.com/ostler"}, "nothing after the host"},
-		"a public URL with a query":   {[]string{"OSTLER_PUBLIC_URL", "https://example.com?x"}, "OSTLER_PUBLIC_URL"},
-		"a public URL with a user":    {[]string{"OSTLER_PUBLIC_URL", "https://user@example.com"}, "OSTLER_PUBLIC_URL"},
-		"another scheme":              {[]string{"OSTLER_PUBLIC_URL", "ftp://example.com"}, "OSTLER_PUBLIC_URL"},
-		"another database":            {[]string{"OSTLER_DATABASE_URL", "mysql://h/d"}, "OSTLER_DATABASE_URL: want sqlite:"},
-		"PostgreSQL without a key":    {[]string{"OSTLER_DATABASE_URL", "postgres://h/d"}, "openssl rand -base64 32"},
-		"a short key":                 {[]string{"OSTLER_MASTER_KEY", "c2hvcnQ="}, "OSTLER_MASTER_KEY: the value is not valid"},
-		"a key that is no base64":     {[]string{"OSTLER_MASTER_KEY_PREVIOUS", "%%%"}, "OSTLER_MASTER_KEY_PREVIOUS"},
-		"no synchronous":              {[]string{"OSTLER_SQLITE_SYNCHRONOUS", "OFF"}, "want one of FULL, NORMAL"},
-		"an unknown role":             {[]string{"OSTLER_ROLE", "worker"}, "want one of all, api, runner"},
-		"SQLite with role api":        {[]string{"OSTLER_ROLE", "api", "OSTLER_NATS_URL", "nats://n"}, "needs PostgreSQL"},
-		"a role without a bus":        {[]string{"OSTLER_ROLE", "api", "OSTLER_DATABASE_URL", "postgres://h/d", "OSTLER_MASTER_KEY", aKey}, "OSTLER_NATS_URL"},
-		"no slots":                    {[]string{"OSTLER_RUNNER_SLOTS", "0"}, "from 1 to 10000"},
-		"too many slots":              {[]string{"OSTLER_RUNNER_SLOTS", "10001"}, "from 1 to 10000"},
-		"slots in words":              {[]string{"OSTLER_RUNNER_SLOTS", "many"}, "from 1 to 10000"},
-		"a duration without a unit":   {[]string{"OSTLER_LEASE", "6"}, "want a duration"},
-		"a negative duration":         {[]string{"OSTLER_SHUTDOWN_GRACE", "-1s"}, "want a duration"},
-		"no time at all":              {[]string{"OSTLER_HEARTBEAT", "0s"}, "want a duration"},
-		"a lease of two heartbeats":   {[]string{"OSTLER_LEASE", "4s"}, "OSTLER_LEASE: 4s is too short for a heartbeat every 2s"},
-		"an unknown level":            {[]string{"OSTLER_LOG_LEVEL", "loud"}, "debug, info, warn or error"},
-		"an unknown environment":      {[]string{"OSTLER_ENV", "staging"}, "development or production"},
-		"two things at the same time": {[]string{"OSTLER_ENV", "staging", "OSTLER_ROLE", "x"}, "OSTLER_ROLE: \"x\" is not valid: want one of all, api, runner\n  OSTLER_ENV"},
+		"an address without a port":    {[]string{"OSTLER_ADDR", "localhost"}, `OSTLER_ADDR: "localhost" is not valid`},
+		"port 0":                       {[]string{"OSTLER_ADDR", "127.0.0.1:0"}, "OSTLER_ADDR"},
+		"a port that is a name":        {[]string{"OSTLER_ADDR", "127.0.0.1:http"}, "OSTLER_ADDR"},
+		"a public URL with a path":     {[]string{"OSTLER_PUBLIC_URL", "https://example.com/ostler"}, "nothing after the host"},
+		"a public URL with a query":    {[]string{"OSTLER_PUBLIC_URL", "https://example.com?x"}, "OSTLER_PUBLIC_URL"},
+		"a public URL with a user":     {[]string{"OSTLER_PUBLIC_URL", "https://user@example.com"}, "OSTLER_PUBLIC_URL"},
+		"another scheme":               {[]string{"OSTLER_PUBLIC_URL", "ftp://example.com"}, "OSTLER_PUBLIC_URL"},
+		"another database":             {[]string{"OSTLER_DATABASE_URL", "mysql://h/d"}, "OSTLER_DATABASE_URL: want sqlite:"},
+		"PostgreSQL without a key":     {[]string{"OSTLER_DATABASE_URL", "postgres://h/d"}, "openssl rand -base64 32"},
+		"a short key":                  {[]string{"OSTLER_MASTER_KEY", "c2hvcnQ="}, "OSTLER_MASTER_KEY: the value is not valid"},
+		"a key that is no base64":      {[]string{"OSTLER_MASTER_KEY_PREVIOUS", "%%%"}, "OSTLER_MASTER_KEY_PREVIOUS"},
+		"no synchronous":               {[]string{"OSTLER_SQLITE_SYNCHRONOUS", "OFF"}, "want one of FULL, NORMAL"},
+		"an unknown role":              {[]string{"OSTLER_ROLE", "worker"}, "want one of all, api, runner"},
+		"SQLite with role api":         {[]string{"OSTLER_ROLE", "api", "OSTLER_NATS_URL", "nats://n"}, "needs PostgreSQL"},
+		"a role without a bus":         {[]string{"OSTLER_ROLE", "api", "OSTLER_DATABASE_URL", "postgres://h/d", "OSTLER_MASTER_KEY", aKey}, "OSTLER_NATS_URL"},
+		"no slots":                     {[]string{"OSTLER_RUNNER_SLOTS", "0"}, "from 1 to 10000"},
+		"too many slots":               {[]string{"OSTLER_RUNNER_SLOTS", "10001"}, "from 1 to 10000"},
+		"slots in words":               {[]string{"OSTLER_RUNNER_SLOTS", "many"}, "from 1 to 10000"},
+		"a duration without a unit":    {[]string{"OSTLER_LEASE", "6"}, "want a duration"},
+		"a negative duration":          {[]string{"OSTLER_SHUTDOWN_GRACE", "-1s"}, "want a duration"},
+		"no time at all":               {[]string{"OSTLER_HEARTBEAT", "0s"}, "want a duration"},
+		"a lease of two heartbeats":    {[]string{"OSTLER_LEASE", "4s"}, "OSTLER_LEASE: 4s is too short for a heartbeat every 2s"},
+		"a proxy by name":              {[]string{"OSTLER_TRUSTED_PROXIES", "proxy"}, "want addresses or networks"},
+		"a network that is an address": {[]string{"OSTLER_TRUSTED_PROXIES", "10.0.0.1/8"}, "want addresses or networks"},
+		"an unknown level":             {[]string{"OSTLER_LOG_LEVEL", "loud"}, "debug, info, warn or error"},
+		"an unknown environment":       {[]string{"OSTLER_ENV", "staging"}, "development or production"},
+		"two things at the same time":  {[]string{"OSTLER_ENV", "staging", "OSTLER_ROLE", "x"}, "OSTLER_ROLE: \"x\" is not valid: want one of all, api, runner\n  OSTLER_ENV"},
 	} {
 		if _, err := readConfig(from(test.env...)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want something with %q", name, err, test.want)

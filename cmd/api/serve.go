@@ -121,7 +121,12 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if err != nil {
 		return err
 	}
-	if err := db.Migrate(ctx); err != nil {
+	if cfg.ownerURL == "" {
+		err = db.Migrate(ctx)
+	} else {
+		err = migrate(ctx, cfg)
+	}
+	if err != nil {
 		return err
 	}
 	id, err := openIdentity(ctx, cfg, db)
@@ -231,7 +236,7 @@ func shutdown(cfg config, server *httpapi.Server, engine *runtime.Engine) error 
 func newServer(cfg config, log *slog.Logger, deps httpapi.Dependencies) (*httpapi.Server, error) {
 	deps.Logger, deps.Dashboard = log, web.Dist()
 	return httpapi.New(httpapi.Config{
-		Addr: cfg.addr, PublicURL: cfg.publicURL, ProbesOnly: cfg.role == roleRunner, Introspection: !cfg.production, Suggestions: !cfg.production,
+		Addr: cfg.addr, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies, ProbesOnly: cfg.role == roleRunner, Introspection: !cfg.production, Suggestions: !cfg.production,
 	}, deps)
 }
 
