@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -48,8 +49,8 @@ type entry struct {
 	// bytes is guarded by the cache's mutex.
 	bytes int
 
-	// mu makes the others wait while one asks the database.
-	mu       sync.Mutex
+	// asking has room for the one that asks the database, while the others wait.
+	asking   chan struct{}
 	eff      *Effective
 	versions []version
 	checked  time.Time
@@ -67,10 +68,14 @@ func newCache(c clock.Clock) *cache {
 }
 
 // get gives what the key stands for, not older than Staleness.
-func (k *cache) get(key cacheKey, from source) (*Effective, error) {
+func (k *cache) get(ctx context.Context, key cacheKey, from source) (*Effective, error) {
 	e := k.entry(key)
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	select {
+	case e.asking <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-e.asking }()
 	// Read before the database is: what is found there is at least as new.
 	now := k.clock.Now()
 	if e.eff != nil {
@@ -102,7 +107,7 @@ func (k *cache) entry(key cacheKey) *entry {
 	defer k.mu.Unlock()
 	e, ok := k.lru.Get(key)
 	if !ok {
-		e = &entry{bytes: entryOverhead}
+		e = &entry{bytes: entryOverhead, asking: make(chan struct{}, 1)}
 		k.lru.Add(key, e)
 		k.bytes += e.bytes
 	}

@@ -76,7 +76,7 @@ func (s *Service) effective(ctx context.Context, org models.OrgID, run Run) (*Ef
 	case run.SessionModelID != nil:
 		key.model = *run.SessionModelID
 	}
-	return s.cache.get(key, source{
+	return s.cache.get(ctx, key, source{
 		load:  func() (*Effective, []version, error) { return s.loadEffective(s.db.Read(ctx), key) },
 		check: func(v []version) (bool, error) { return unchanged(s.db.Read(ctx), org, v) },
 	})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
 )
 
 // maxClaim is how many turns are claimed by one statement at the most.
@@ -94,7 +95,7 @@ func (l *listener) stop() {
 func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
 	var free []*slot
 	for len(free) < maxClaim {
-		s, ok := e.reserve()
+		s, ok := e.reserve(models.TurnID{})
 		if !ok {
 			break
 		}
@@ -135,10 +136,8 @@ func (e *Engine) releaseUnheard(ctx context.Context) bool {
 	}
 	for _, t := range held {
 		e.mu.Lock()
-		known := e.running[t.ID]
+		known := e.running[t.ID] != nil
 		e.mu.Unlock()
-		// A message that is being accepted may have claimed one that does not run yet. It finds its lease gone before it has
-		// done anything, and the turn is claimed anew.
 		if known {
 			continue
 		}

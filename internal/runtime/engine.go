@@ -73,8 +73,9 @@ type Engine struct {
 	// cancelTurns cuts all running steps short.
 	cancelTurns context.CancelCauseFunc
 	turnsCtx    context.Context // of all turns of this engine, made by Start
-	// running are the turns at work here. The queue's idea may differ when the answer to a claim got lost.
-	running map[models.TurnID]bool
+	// running are the turns at work here, and those that a message is about to begin. The queue's idea may differ when the
+	// answer to a claim got lost.
+	running map[models.TurnID]*slot
 	turns   sync.WaitGroup
 	loops   sync.WaitGroup
 	stopped chan struct{}
@@ -113,7 +114,7 @@ func New(cfg Config) *Engine {
 	}
 	e := &Engine{
 		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
-		running: map[models.TurnID]bool{}, stopped: make(chan struct{}), conversations: newConversations(),
+		running: map[models.TurnID]*slot{}, stopped: make(chan struct{}), conversations: newConversations(),
 	}
 	for range cfg.Slots {
 		e.slots <- struct{}{}

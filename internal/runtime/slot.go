@@ -11,8 +11,11 @@ import (
 // slot is the right to run one turn, taken before the turn is claimed.
 type slot struct {
 	e *Engine
-	// runner is who claims.
+	// runner is who claims; ctx ends with that life of the engine.
 	runner models.RunnerID
+	ctx    context.Context
+	// turn is zero as long as it isn't known.
+	turn models.TurnID
 	// prepared can begin the turn in the transaction that claims it; nil when that has to wait.
 	prepared *turnRun
 	// began is how it has begun there; nil when it has not.
@@ -26,12 +29,13 @@ var (
 
 // Reserve takes a slot when one is free, so that a turn can be claimed in the transaction that makes it ready. The slot must be
 // used by Run or given back by Free.
-func (e *Engine) Reserve() (sessions.Slot, bool) {
-	s, ok := e.reserve()
+func (e *Engine) Reserve(turn models.TurnID) (sessions.Slot, bool) {
+	s, ok := e.reserve(turn)
 	return s, ok
 }
 
-func (e *Engine) reserve() (*slot, bool) {
+// reserve is Reserve for a turn that may not be known yet: then it is zero.
+func (e *Engine) reserve(turn models.TurnID) (*slot, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.state != lifeRunning {
@@ -40,7 +44,11 @@ func (e *Engine) reserve() (*slot, bool) {
 	select {
 	case <-e.slots:
 		e.turns.Add(1)
-		return &slot{e: e, runner: e.id}, true
+		s := &slot{e: e, runner: e.id, ctx: e.turnsCtx, turn: turn}
+		if !turn.IsZero() {
+			e.running[turn] = s
+		}
+		return s, true
 	default:
 		return nil, false
 	}
@@ -95,27 +103,27 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 	}
 	e := s.e
 	e.mu.Lock()
-	ctx := e.turnsCtx
-	e.running[t.ID] = true
+	s.turn, e.running[t.ID] = t.ID, s
 	e.mu.Unlock()
 	go func() {
-		defer func() {
-			e.mu.Lock()
-			delete(e.running, t.ID)
-			e.mu.Unlock()
-			s.Free()
-		}()
+		defer s.Free()
 		r.conversation = e.conversations.take(t)
 		if s.began != nil && r.conversation.isThrough(input.Sequence-1) {
 			r.conversation.add(s.began.consumedAt, 0, input.Role, input.Content)
 			r.conversation.stale, s.began.consumed = false, false
 		}
-		e.runTurn(ctx, r, s.began)
+		e.runTurn(s.ctx, r, s.began)
 	}()
 }
 
 // Free gives the slot back.
 func (s *slot) Free() {
+	s.e.mu.Lock()
+	// The turn may have been claimed anew for another slot.
+	if s.e.running[s.turn] == s {
+		delete(s.e.running, s.turn)
+	}
+	s.e.mu.Unlock()
 	s.e.slots <- struct{}{}
 	s.e.turns.Done()
 	if s.e.starved.Swap(false) {

@@ -1,11 +1,16 @@
 package runtime
 
 import (
+	"context"
+	"fmt"
 	"runtime"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
 )
@@ -60,4 +65,120 @@ func TestShowsWhatOthersHaveAdded(t *testing.T) {
 			t.Errorf("of a to e the model was shown %q", said)
 		}
 	})
+}
+
+// TestWhatIsBeingAcceptedIsKnown has the runner look for turns that it has never heard of while the commit that begins one waits
+// for its reply: it must not be taken for such a turn, or the model would be asked twice.
+func TestWhatIsBeingAcceptedIsKnown(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		n := w.start()
+		s := w.newSession(n)
+		n.puppet.on(echoing)
+		var once sync.Once
+		n.faults.on(func(point string) error {
+			if point == "committed" {
+				once.Do(func() {
+					if !n.engine.releaseUnheard(context.Background()) {
+						t.Error("what the runner holds could not be looked up")
+					}
+					n.engine.Wake()
+				})
+			}
+			return nil
+		})
+		n.send(s, "hello")
+		log := w.idle(s)
+		if err := n.engine.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if asked := len(n.puppet.requests()); asked != 1 || count(log, models.EventReasonRecovered) != 0 {
+			t.Errorf("the model was asked %d times:\n%s", asked, kinds(log))
+		}
+	})
+}
+
+// TestShownIsWhatIsStored lets two processes take messages of one session, some that steer and some that queue, while commits fail and
+// replies are lost. Whatever each of them remembers of the session, in the end the model is shown just what is stored.
+func TestShownIsWhatIsStored(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		nodes := []*node{w.start(), w.start()}
+		var mu sync.Mutex
+		made := 0
+		everySixth := func(string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if made++; made%6 == 0 {
+				return errFault
+			}
+			return nil
+		}
+		for _, n := range nodes {
+			n.puppet.on(func(_ context.Context, req llm.Request, _ func(llm.Delta)) (llm.Response, error) {
+				if last := req.Messages[len(req.Messages)-1]; last.Role == models.MessageUser && len(last.Parts[0].Text)%2 == 0 {
+					return answer(llm.FinishToolCalls, textPart("Let me see."), callPart("", "once", `{"tag":"x"}`)), nil
+				}
+				return answer(llm.FinishStop, textPart("Done.")), nil
+			})
+			n.faults.on(everySixth)
+		}
+		for range 4 {
+			s := w.newSession(nodes[0])
+			for burst := range 6 {
+				var sending sync.WaitGroup
+				for i := range 1 + burst%4 {
+					sending.Go(func() {
+						m := sessions.NewMessage{SessionID: s, Texts: []string{fmt.Sprintf("%d.%0*d", burst, i+1, i)}, Delivery: sessions.Steer}
+						if i == 2 {
+							m.Delivery = sessions.Queue
+						}
+						if _, _, err := nodes[(burst/2+i/3)%2].sessions.Send(t.Context(), w.by, m); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				sending.Wait()
+				if burst%2 == 0 {
+					w.idle(s)
+				}
+			}
+			w.idle(s)
+			for _, n := range nodes {
+				turn := n.send(s, "What was said?")
+				w.idle(s)
+				// Several requests may be of this turn, and it may run on either node; the last one of all ends it.
+				stored := storedBefore(w, s, turn)
+				if !slices.ContainsFunc(nodes, func(n *node) bool { return slices.Contains(shownTo(n), stored) }) {
+					t.Fatalf("stored is %s, and the model was never shown that", stored)
+				}
+			}
+		}
+	})
+}
+
+// shownTo gives what each request to the model of a node has shown.
+func shownTo(n *node) (all []string) {
+	for _, r := range n.puppet.requests() {
+		shown := ""
+		for _, m := range r.Messages {
+			for _, p := range m.Parts {
+				shown += fmt.Sprintf("%s %s %s|", m.Role, p.Text, p.ToolCallID)
+			}
+		}
+		all = append(all, shown)
+	}
+	return all
+}
+
+// storedBefore gives the same for what is stored of a session before the last answer of a turn.
+func storedBefore(w *world, s models.SessionID, turn models.TurnID) (stored string) {
+	final := *w.turn(turn).FinalMessageID
+	for _, m := range w.messages(s) {
+		if m.ID == final {
+			break
+		}
+		for _, p := range m.Content {
+			stored += fmt.Sprintf("%s %s %s|", m.Role, p.Text, p.ToolCallID)
+		}
+	}
+	return stored
 }

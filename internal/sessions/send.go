@@ -55,18 +55,20 @@ func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (
 		c.hash = inputHash(in)
 	}
 	if s.cfg.Dispatch != nil {
-		if free, ok := s.cfg.Dispatch.Reserve(); ok {
-			free.Prepare(ctx, by.OrgID, in.SessionID, in.ModelID)
-			c.slot = free
+		if slot, ok := s.cfg.Dispatch.Reserve(c.turn); ok {
+			c.slot = slot
+			defer func() {
+				if c.slot != nil {
+					slot.Free()
+				}
+			}()
+			slot.Prepare(ctx, by.OrgID, in.SessionID, in.ModelID)
 		}
 	}
 	err := s.cfg.Committer.Submit(ctx, c)
-	if c.slot != nil {
-		if err == nil && c.claimed {
-			c.slot.Run(c.sentTurn, &c.session, &c.sentMessage)
-		} else {
-			c.slot.Free()
-		}
+	if err == nil && c.claimed {
+		c.slot.Run(c.sentTurn, &c.session, &c.sentMessage)
+		c.slot = nil
 	}
 	if err != nil {
 		return nil, nil, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 
 	libtnb "github.com/libtnb/sqlite"
 	"gorm.io/gorm"
@@ -25,11 +26,11 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 	}
 	pragmas := url.Values{"_pragma": {
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(" + sync + ")", "foreign_keys(1)", "temp_store(2)",
-		// Sessions at work have their pages spread over the file; a checkpoint writes each page once however often it changed.
-		"cache_size(-16384)", "wal_autocheckpoint(4000)",
 	}}
 	file := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
-	writer, err := sql.Open("sqlite", file+"?_txlock=immediate&"+pragmas.Encode())
+	// Sessions at work have their pages spread over the file; a checkpoint writes each page once however often it changed.
+	writing := url.Values{"_pragma": append(slices.Clone(pragmas["_pragma"]), "cache_size(-16384)", "wal_autocheckpoint(4000)")}
+	writer, err := sql.Open("sqlite", file+"?_txlock=immediate&"+writing.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("open SQLite at %s: %w", path, err)
 	}
