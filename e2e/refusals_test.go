@@ -167,7 +167,7 @@ func TestCommands(t *testing.T) {
 		if err != nil {
 			t.Errorf("config: %v\n%s", err, out)
 		}
-		says(t, out, "OSTLER_DATA_DIR="+place.env["OSTLER_DATA_DIR"], "OSTLER_MASTER_KEY=(set)", "OSTLER_RUNNER_SLOTS=64  (default)")
+		says(t, out, "OSTLER_DATA_DIR="+place.env["OSTLER_DATA_DIR"], "OSTLER_MASTER_KEY=(set)", "OSTLER_RUNNER_SLOTS=256  (default)")
 		for _, secret := range []string{ownerPassword, place.env["OSTLER_MASTER_KEY"], "postgres://"} {
 			if strings.Contains(strings.ReplaceAll(out, "postgres://…", ""), secret) {
 				t.Errorf("config prints the secret %q:\n%s", secret, out)
