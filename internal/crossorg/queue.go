@@ -20,7 +20,8 @@ func NewQueue(db *store.DB) *Queue { return &Queue{db} }
 const (
 	// The pick is materialized so that it is made once: as a subquery it may run for every row of a plan, and then claims more
 	// than it was asked for.
-	claim = `WITH picked (org, turn) AS MATERIALIZED (SELECT org_id, id FROM turns WHERE ready_at IS NOT NULL ORDER BY ready_at LIMIT %s)
+	claim = `WITH picked (org, turn) AS MATERIALIZED (SELECT org_id, id FROM turns WHERE ready_at IS NOT NULL
+AND EXISTS (SELECT 1 FROM runners WHERE id = %s) ORDER BY ready_at LIMIT %s)
 UPDATE turns SET ready_at = NULL, runner_id = %s, lease_epoch = lease_epoch + 1, status = 'RUNNING'
 FROM picked WHERE org_id = org AND id = turn RETURNING `
 	// Whoever lets go of a turn raises its epoch, so that nothing written under the old one can still be committed.
@@ -31,17 +32,18 @@ FROM picked WHERE org_id = org AND id = turn RETURNING `
 	orphaned    = `runner_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM runners r WHERE r.id = turns.runner_id)`
 )
 
-// Claim gives up to n ready turns to a runner. After an error turns may have been claimed all the same: see Held.
+// Claim gives up to n ready turns to a runner, and none to one that was declared dead: they would be taken from it again at once,
+// and a turn that is taken over too often is given up. After an error turns may have been claimed all the same: see Held.
 func (q *Queue) Claim(ctx context.Context, runner models.RunnerID, n int) ([]models.Turn, error) {
 	if q.db.Pool == nil {
-		rows, err := q.db.Writer.QueryContext(ctx, fmt.Sprintf(claim, "?", "?")+commit.TurnColumns(""), n, runner[:])
+		rows, err := q.db.Writer.QueryContext(ctx, fmt.Sprintf(claim, "?", "?", "?")+commit.TurnColumns(""), runner[:], n, runner[:])
 		if err != nil {
 			return nil, fmt.Errorf("claim turns: %w", err)
 		}
 		defer func() { _ = rows.Close() }()
 		return scanTurns(rows, rows.Err)
 	}
-	rows, err := q.db.Pool.Query(ctx, fmt.Sprintf(claim, "$1 FOR NO KEY UPDATE SKIP LOCKED", "$2")+commit.TurnColumns(""), n, runner[:])
+	rows, err := q.db.Pool.Query(ctx, fmt.Sprintf(claim, "$2", "$1 FOR NO KEY UPDATE OF turns SKIP LOCKED", "$2")+commit.TurnColumns(""), n, runner[:])
 	if err != nil {
 		return nil, fmt.Errorf("claim turns: %w", err)
 	}

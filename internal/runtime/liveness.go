@@ -96,6 +96,10 @@ func (e *Engine) observe(ctx context.Context, seen map[models.RunnerID]observed)
 			e.announce()
 		}
 	}
+	if !present[me] {
+		// Until it has another id it would claim nothing.
+		e.beat(ctx)
+	}
 	if n, err := e.cfg.Queue.TakeOverOrphans(ctx, clock.Millis(e.cfg.Clock)); err == nil && n > 0 {
 		e.announce()
 	}
