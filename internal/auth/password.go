@@ -7,7 +7,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
+	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
@@ -26,6 +29,9 @@ const (
 	argonAtOnce    = 2
 )
 
+// releaseDelay is how long after a hash its memory is given back; those of the time between are given back with it.
+const releaseDelay = 2 * time.Second
+
 // The length of a password, in characters.
 const (
 	MinPasswordLength = 8
@@ -38,6 +44,8 @@ var errBadHash = errors.New("the stored password hash is not one of Argon2id")
 // sign-ins at a time take neither all of its memory nor all of its processors.
 type Passwords struct {
 	slots chan struct{}
+	// releasing tells that memory will be given back soon.
+	releasing atomic.Bool
 }
 
 // NewPasswords makes a Passwords.
@@ -108,7 +116,21 @@ func (p *Passwords) compute(ctx context.Context, password string, a argonParams)
 	defer func() { <-p.slots }()
 	// The same letters typed on two systems may come as different code points.
 	text := norm.NFC.String(password)
-	return argon2.IDKey([]byte(text), a.salt, a.time, a.memoryKiB, a.threads, a.length), nil
+	hash := argon2.IDKey([]byte(text), a.salt, a.time, a.memoryKiB, a.threads, a.length)
+	p.release()
+	return hash, nil
+}
+
+// release gives the memory of hashes back. What a hash takes may be more than the rest of the process: were it left to the
+// collector, that would let as much garbage gather again, and an idle process would keep it.
+func (p *Passwords) release() {
+	if p.releasing.Swap(true) {
+		return
+	}
+	time.AfterFunc(releaseDelay, func() {
+		p.releasing.Store(false)
+		debug.FreeOSMemory()
+	})
 }
 
 func parsePHC(phc string) (argonParams, []byte, error) {
