@@ -103,18 +103,15 @@ func (s *system) block(ctx context.Context, arm int, t target) ([]float64, error
 	return times, err
 }
 
-// firstDeltaUnderLoad sends messages by the clock, at half of the rate that P1 found for 32 sessions, whether or not
+// firstDeltaUnderLoad sends messages by the clock, at half of the rate that 32 sessions reach, whether or not
 // earlier ones have been answered, and looks at some more beside them. Time counts from when a message was due.
 func (s *system) firstDeltaUnderLoad(ctx context.Context) error {
-	rate := s.rates[32] / 2
-	if rate == 0 {
-		m, err := s.throughput(ctx, s.api, 32, s.lasts, maxRate)
-		if err != nil {
-			return err
-		}
-		s.count(armProduct, m)
-		rate = m.perSecond / 2
+	full, err := s.throughput(ctx, s.api, 32, s.lasts, maxRate)
+	if err != nil {
+		return err
 	}
+	s.count(armProduct, full)
+	rate := full.perSecond / 2
 	background, err := openConversations(ctx, s.api, loadSessions)
 	if err != nil {
 		return err

@@ -44,8 +44,6 @@ type system struct {
 	walStart   string // the position in PostgreSQL's log that commits are counted from
 	// done is what conversations have seen done, by program; it must be what the databases hold.
 	done [2]effects
-	// rates are the product's turns per second by number of sessions, as P1 found them.
-	rates map[int]float64
 }
 
 // effects counts what was done.
@@ -69,7 +67,7 @@ func (b *bench) startSystem(ctx context.Context, kind string, floor bool) (*syst
 }
 
 func (b *bench) startSystemAt(ctx context.Context, kind string, floor bool, at *place) (*system, error) {
-	s := &system{bench: b, kind: kind, place: at, rates: map[int]float64{}}
+	s := &system{bench: b, kind: kind, place: at}
 	var err error
 	if s.product, err = b.startProduct(ctx, s.place); err == nil {
 		s.api, err = client.Prepare(ctx, s.product.URL, client.Setup{

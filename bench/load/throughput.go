@@ -161,7 +161,6 @@ func (s *system) turnsPerSecond(ctx context.Context) error {
 			s.progressf("P1 %d sessions: product %.0f, floor %.0f, floor over HTTP %.0f turns/s", workers,
 				m[armProduct].perSecond, m[armBuiltin].perSecond, m[armHTTP].perSecond)
 		}
-		s.rates[workers] = report.Median(rates[armProduct])
 		s.add(report.Figure{
 			ID: "P1", Name: fmt.Sprintf("turns with a tool, %d sessions", workers), Unit: "/s",
 			Samples: rates[armProduct], Floor: report.Median(rates[armBuiltin]), Ratios: ratios,

@@ -29,7 +29,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 	}}
 	file := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
 	// Sessions at work have their pages spread over the file; a checkpoint writes each page once however often it changed.
-	writing := url.Values{"_pragma": append(slices.Clone(pragmas["_pragma"]), "cache_size(-16384)", "wal_autocheckpoint(4000)")}
+	writing := url.Values{"_pragma": append(slices.Clone(pragmas["_pragma"]), "cache_size(-16384)", "wal_autocheckpoint(2000)")}
 	writer, err := sql.Open("sqlite", file+"?_txlock=immediate&"+writing.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("open SQLite at %s: %w", path, err)
