@@ -113,13 +113,15 @@ func (q *Queue) Runners(ctx context.Context) ([]models.Runner, error) {
 	return list, nil
 }
 
-// TakeOver puts the turns of a dead runner back into the queue, takes it off the list and tells how many there were. Several
-// observers may do it at once.
+// TakeOver takes a dead runner off the list, puts its turns back into the queue and tells how many there were. Several observers may
+// do it at once. The list comes first: a runner that lives after all and is still on it would claim the turns again at once. Turns
+// of a runner that is off the list are found by TakeOverOrphans, should this be cut off in between.
 func (q *Queue) TakeOver(ctx context.Context, dead models.RunnerID, now models.Millis) (int64, error) {
-	n, err := q.exec(ctx, q.takeFrom(recovered, heldBy), int64(now), dead[:])
-	if err == nil {
-		_, err = q.exec(ctx, "DELETE FROM runners WHERE id = ?", dead[:])
+	_, err := q.exec(ctx, "DELETE FROM runners WHERE id = ?", dead[:])
+	if err != nil {
+		return 0, fmt.Errorf("take runner %s off the list: %w", dead, err)
 	}
+	n, err := q.exec(ctx, q.takeFrom(recovered, heldBy), int64(now), dead[:])
 	if err != nil {
 		return n, fmt.Errorf("take over from runner %s: %w", dead, err)
 	}
