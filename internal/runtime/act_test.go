@@ -60,6 +60,7 @@ func TestParallelCalls(t *testing.T) {
 		n.commits.Store(0)
 		n.send(s, script(t, chunks, says(text("done"))))
 		log := w.idle(s)
+		<-ended[0]
 		if got := n.commits.Load(); got != 3+calls {
 			t.Errorf("it took %d commits, want one per step and one per result, %d", got, 3+calls)
 		}
