@@ -24,6 +24,7 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 type ResolverRoot interface {
 	Agent() AgentResolver
 	AgentConnection() AgentConnectionResolver
+	DiscoveredModel() DiscoveredModelResolver
 	Harness() HarnessResolver
 	HarnessConnection() HarnessConnectionResolver
 	Message() MessageResolver
@@ -34,6 +35,8 @@ type ResolverRoot interface {
 	Org() OrgResolver
 	ProviderConnection() ProviderConnectionResolver
 	Query() QueryResolver
+	Revision() RevisionResolver
+	RevisionConnection() RevisionConnectionResolver
 	Session() SessionResolver
 	SessionConnection() SessionConnectionResolver
 	Subscription() SubscriptionResolver
@@ -78,21 +81,23 @@ type ComplexityRoot struct {
 	}
 
 	Agent struct {
-		Capabilities  func(childComplexity int) int
-		CreatedAt     func(childComplexity int) int
-		DefaultModel  func(childComplexity int) int
-		Description   func(childComplexity int) int
-		DisplayName   func(childComplexity int) int
-		Harness       func(childComplexity int) int
-		ID            func(childComplexity int) int
-		Lifecycle     func(childComplexity int) int
-		MaxIterations func(childComplexity int) int
-		Name          func(childComplexity int) int
-		Revision      func(childComplexity int) int
-		Sessions      func(childComplexity int, first *int, after *string) int
-		SystemPrompt  func(childComplexity int) int
-		Tags          func(childComplexity int) int
-		UpdatedAt     func(childComplexity int) int
+		Capabilities   func(childComplexity int) int
+		CreatedAt      func(childComplexity int) int
+		DefaultModel   func(childComplexity int) int
+		Description    func(childComplexity int) int
+		DisplayName    func(childComplexity int) int
+		FallbackModels func(childComplexity int) int
+		Harness        func(childComplexity int) int
+		History        func(childComplexity int, first *int, after *string) int
+		ID             func(childComplexity int) int
+		Lifecycle      func(childComplexity int) int
+		MaxIterations  func(childComplexity int) int
+		Name           func(childComplexity int) int
+		Revision       func(childComplexity int) int
+		Sessions       func(childComplexity int, first *int, after *string) int
+		SystemPrompt   func(childComplexity int) int
+		Tags           func(childComplexity int) int
+		UpdatedAt      func(childComplexity int) int
 	}
 
 	AgentConnection struct {
@@ -144,12 +149,27 @@ type ComplexityRoot struct {
 		TurnID     func(childComplexity int) int
 	}
 
+	DiscoverModelsPayload struct {
+		Models     func(childComplexity int) int
+		UserErrors func(childComplexity int) int
+	}
+
+	DiscoveredModel struct {
+		ContextWindowTokens func(childComplexity int) int
+		DisplayName         func(childComplexity int) int
+		MaxOutputTokens     func(childComplexity int) int
+		Model               func(childComplexity int) int
+		Name                func(childComplexity int) int
+		Price               func(childComplexity int) int
+	}
+
 	EffectiveConfig struct {
-		Capabilities  func(childComplexity int) int
-		MaxIterations func(childComplexity int) int
-		Model         func(childComplexity int) int
-		SystemPrompt  func(childComplexity int) int
-		Tools         func(childComplexity int) int
+		Capabilities   func(childComplexity int) int
+		FallbackModels func(childComplexity int) int
+		MaxIterations  func(childComplexity int) int
+		Model          func(childComplexity int) int
+		SystemPrompt   func(childComplexity int) int
+		Tools          func(childComplexity int) int
 	}
 
 	EventConnection struct {
@@ -161,6 +181,12 @@ type ComplexityRoot struct {
 	EventEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	FieldChange struct {
+		After  func(childComplexity int) int
+		Before func(childComplexity int) int
+		Field  func(childComplexity int) int
 	}
 
 	FileWritten struct {
@@ -188,6 +214,7 @@ type ComplexityRoot struct {
 		MessageID          func(childComplexity int) int
 		Model              func(childComplexity int) int
 		OccurredAt         func(childComplexity int) int
+		Retries            func(childComplexity int) int
 		Sequence           func(childComplexity int) int
 		SessionID          func(childComplexity int) int
 		TimeToFirstTokenMs func(childComplexity int) int
@@ -195,22 +222,42 @@ type ComplexityRoot struct {
 		Usage              func(childComplexity int) int
 	}
 
+	GenerationRetrying struct {
+		Attempt    func(childComplexity int) int
+		Code       func(childComplexity int) int
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		DelayMs    func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		Message    func(childComplexity int) int
+		MessageID  func(childComplexity int) int
+		Model      func(childComplexity int) int
+		NextModel  func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		TurnID     func(childComplexity int) int
+	}
+
 	Harness struct {
-		BuiltIn       func(childComplexity int) int
-		Capabilities  func(childComplexity int) int
-		Chain         func(childComplexity int) int
-		CreatedAt     func(childComplexity int) int
-		DefaultModel  func(childComplexity int) int
-		Description   func(childComplexity int) int
-		DisplayName   func(childComplexity int) int
-		ID            func(childComplexity int) int
-		Lifecycle     func(childComplexity int) int
-		MaxIterations func(childComplexity int) int
-		Name          func(childComplexity int) int
-		Parent        func(childComplexity int) int
-		Revision      func(childComplexity int) int
-		SystemPrompt  func(childComplexity int) int
-		UpdatedAt     func(childComplexity int) int
+		BuiltIn        func(childComplexity int) int
+		Capabilities   func(childComplexity int) int
+		Chain          func(childComplexity int) int
+		CreatedAt      func(childComplexity int) int
+		DefaultModel   func(childComplexity int) int
+		Description    func(childComplexity int) int
+		DisplayName    func(childComplexity int) int
+		FallbackModels func(childComplexity int) int
+		History        func(childComplexity int, first *int, after *string) int
+		ID             func(childComplexity int) int
+		Lifecycle      func(childComplexity int) int
+		MaxIterations  func(childComplexity int) int
+		Name           func(childComplexity int) int
+		Parent         func(childComplexity int) int
+		Revision       func(childComplexity int) int
+		SystemPrompt   func(childComplexity int) int
+		UpdatedAt      func(childComplexity int) int
 	}
 
 	HarnessConnection struct {
@@ -228,6 +275,12 @@ type ComplexityRoot struct {
 	HarnessPayload struct {
 		Harness    func(childComplexity int) int
 		UserErrors func(childComplexity int) int
+	}
+
+	ImagePart struct {
+		ImageID   func(childComplexity int) int
+		MediaType func(childComplexity int) int
+		URL       func(childComplexity int) int
 	}
 
 	Message struct {
@@ -310,11 +363,15 @@ type ComplexityRoot struct {
 		CreateOrg        func(childComplexity int, input model.CreateOrgInput) int
 		CreateProvider   func(childComplexity int, input model.CreateProviderInput) int
 		CreateSession    func(childComplexity int, input model.CreateSessionInput) int
+		DiscoverModels   func(childComplexity int, providerID string) int
 		RefreshTokens    func(childComplexity int, refreshToken *string) int
+		RestoreAgent     func(childComplexity int, id string, revision int, reason *string) int
+		RestoreHarness   func(childComplexity int, id string, revision int, reason *string) int
 		SendMessage      func(childComplexity int, input model.SendMessageInput) int
 		SignIn           func(childComplexity int, input model.SignInInput) int
 		SignOut          func(childComplexity int) int
 		SwitchOrg        func(childComplexity int, orgID string) int
+		TestProvider     func(childComplexity int, input model.TestProviderInput) int
 		UnarchiveAgent   func(childComplexity int, id string) int
 		UnarchiveHarness func(childComplexity int, id string) int
 		UpdateAgent      func(childComplexity int, id string, input model.UpdateAgentInput) int
@@ -420,6 +477,7 @@ type ComplexityRoot struct {
 		Capabilities           func(childComplexity int) int
 		Harness                func(childComplexity int, id string) int
 		Harnesses              func(childComplexity int, first *int, after *string, search *string, includeArchived *bool) int
+		KnownModels            func(childComplexity int, kind model.ProviderKind) int
 		Models                 func(childComplexity int, first *int, after *string, providerID *string) int
 		Node                   func(childComplexity int, id string) int
 		Org                    func(childComplexity int) int
@@ -469,6 +527,27 @@ type ComplexityRoot struct {
 		Sequence   func(childComplexity int) int
 		SessionID  func(childComplexity int) int
 		TurnID     func(childComplexity int) int
+	}
+
+	Revision struct {
+		Actor     func(childComplexity int) int
+		Changes   func(childComplexity int) int
+		CreatedAt func(childComplexity int) int
+		Number    func(childComplexity int) int
+		Reason    func(childComplexity int) int
+		Snapshot  func(childComplexity int) int
+	}
+
+	RevisionConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	RevisionEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	SendMessagePayload struct {
@@ -607,7 +686,16 @@ type ComplexityRoot struct {
 	}
 
 	Subscription struct {
+		OrgEvents     func(childComplexity int, after *string, kinds []model.EventKind, agentID *string) int
 		SessionEvents func(childComplexity int, sessionID string, after *int, kinds []model.EventKind) int
+	}
+
+	TestProviderPayload struct {
+		DurationMs func(childComplexity int) int
+		Error      func(childComplexity int) int
+		Models     func(childComplexity int) int
+		Ok         func(childComplexity int) int
+		UserErrors func(childComplexity int) int
 	}
 
 	TextPart struct {
@@ -1056,12 +1144,29 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Agent.DisplayName(childComplexity), true
+	case "Agent.fallbackModels":
+		if e.ComplexityRoot.Agent.FallbackModels == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Agent.FallbackModels(childComplexity), true
 	case "Agent.harness":
 		if e.ComplexityRoot.Agent.Harness == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Agent.Harness(childComplexity), true
+	case "Agent.history":
+		if e.ComplexityRoot.Agent.History == nil {
+			break
+		}
+
+		args, err := ec.field_Agent_history_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Agent.History(childComplexity, args["first"].(*int), args["after"].(*string)), true
 	case "Agent.id":
 		if e.ComplexityRoot.Agent.ID == nil {
 			break
@@ -1297,12 +1402,68 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CaughtUp.TurnID(childComplexity), true
 
+	case "DiscoverModelsPayload.models":
+		if e.ComplexityRoot.DiscoverModelsPayload.Models == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DiscoverModelsPayload.Models(childComplexity), true
+	case "DiscoverModelsPayload.userErrors":
+		if e.ComplexityRoot.DiscoverModelsPayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DiscoverModelsPayload.UserErrors(childComplexity), true
+
+	case "DiscoveredModel.contextWindowTokens":
+		if e.ComplexityRoot.DiscoveredModel.ContextWindowTokens == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DiscoveredModel.ContextWindowTokens(childComplexity), true
+	case "DiscoveredModel.displayName":
+		if e.ComplexityRoot.DiscoveredModel.DisplayName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DiscoveredModel.DisplayName(childComplexity), true
+	case "DiscoveredModel.maxOutputTokens":
+		if e.ComplexityRoot.DiscoveredModel.MaxOutputTokens == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DiscoveredModel.MaxOutputTokens(childComplexity), true
+	case "DiscoveredModel.model":
+		if e.ComplexityRoot.DiscoveredModel.Model == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DiscoveredModel.Model(childComplexity), true
+	case "DiscoveredModel.name":
+		if e.ComplexityRoot.DiscoveredModel.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DiscoveredModel.Name(childComplexity), true
+	case "DiscoveredModel.price":
+		if e.ComplexityRoot.DiscoveredModel.Price == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DiscoveredModel.Price(childComplexity), true
+
 	case "EffectiveConfig.capabilities":
 		if e.ComplexityRoot.EffectiveConfig.Capabilities == nil {
 			break
 		}
 
 		return e.ComplexityRoot.EffectiveConfig.Capabilities(childComplexity), true
+	case "EffectiveConfig.fallbackModels":
+		if e.ComplexityRoot.EffectiveConfig.FallbackModels == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EffectiveConfig.FallbackModels(childComplexity), true
 	case "EffectiveConfig.maxIterations":
 		if e.ComplexityRoot.EffectiveConfig.MaxIterations == nil {
 			break
@@ -1359,6 +1520,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EventEdge.Node(childComplexity), true
+
+	case "FieldChange.after":
+		if e.ComplexityRoot.FieldChange.After == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FieldChange.After(childComplexity), true
+	case "FieldChange.before":
+		if e.ComplexityRoot.FieldChange.Before == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FieldChange.Before(childComplexity), true
+	case "FieldChange.field":
+		if e.ComplexityRoot.FieldChange.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FieldChange.Field(childComplexity), true
 
 	case "FileWritten.cursor":
 		if e.ComplexityRoot.FileWritten.Cursor == nil {
@@ -1487,6 +1667,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.GenerationRecorded.OccurredAt(childComplexity), true
+	case "GenerationRecorded.retries":
+		if e.ComplexityRoot.GenerationRecorded.Retries == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRecorded.Retries(childComplexity), true
 	case "GenerationRecorded.sequence":
 		if e.ComplexityRoot.GenerationRecorded.Sequence == nil {
 			break
@@ -1517,6 +1703,97 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.GenerationRecorded.Usage(childComplexity), true
+
+	case "GenerationRetrying.attempt":
+		if e.ComplexityRoot.GenerationRetrying.Attempt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRetrying.Attempt(childComplexity), true
+	case "GenerationRetrying.code":
+		if e.ComplexityRoot.GenerationRetrying.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRetrying.Code(childComplexity), true
+	case "GenerationRetrying.cursor":
+		if e.ComplexityRoot.GenerationRetrying.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRetrying.Cursor(childComplexity), true
+	case "GenerationRetrying.data":
+		if e.ComplexityRoot.GenerationRetrying.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRetrying.Data(childComplexity), true
+	case "GenerationRetrying.delayMs":
+		if e.ComplexityRoot.GenerationRetrying.DelayMs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRetrying.DelayMs(childComplexity), true
+	case "GenerationRetrying.id":
+		if e.ComplexityRoot.GenerationRetrying.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRetrying.ID(childComplexity), true
+	case "GenerationRetrying.kind":
+		if e.ComplexityRoot.GenerationRetrying.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRetrying.Kind(childComplexity), true
+	case "GenerationRetrying.message":
+		if e.ComplexityRoot.GenerationRetrying.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRetrying.Message(childComplexity), true
+	case "GenerationRetrying.messageId":
+		if e.ComplexityRoot.GenerationRetrying.MessageID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRetrying.MessageID(childComplexity), true
+	case "GenerationRetrying.model":
+		if e.ComplexityRoot.GenerationRetrying.Model == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRetrying.Model(childComplexity), true
+	case "GenerationRetrying.nextModel":
+		if e.ComplexityRoot.GenerationRetrying.NextModel == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRetrying.NextModel(childComplexity), true
+	case "GenerationRetrying.occurredAt":
+		if e.ComplexityRoot.GenerationRetrying.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRetrying.OccurredAt(childComplexity), true
+	case "GenerationRetrying.sequence":
+		if e.ComplexityRoot.GenerationRetrying.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRetrying.Sequence(childComplexity), true
+	case "GenerationRetrying.sessionId":
+		if e.ComplexityRoot.GenerationRetrying.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRetrying.SessionID(childComplexity), true
+	case "GenerationRetrying.turnId":
+		if e.ComplexityRoot.GenerationRetrying.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRetrying.TurnID(childComplexity), true
 
 	case "Harness.builtIn":
 		if e.ComplexityRoot.Harness.BuiltIn == nil {
@@ -1560,6 +1837,23 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Harness.DisplayName(childComplexity), true
+	case "Harness.fallbackModels":
+		if e.ComplexityRoot.Harness.FallbackModels == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Harness.FallbackModels(childComplexity), true
+	case "Harness.history":
+		if e.ComplexityRoot.Harness.History == nil {
+			break
+		}
+
+		args, err := ec.field_Harness_history_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Harness.History(childComplexity, args["first"].(*int), args["after"].(*string)), true
 	case "Harness.id":
 		if e.ComplexityRoot.Harness.ID == nil {
 			break
@@ -1659,6 +1953,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.HarnessPayload.UserErrors(childComplexity), true
+
+	case "ImagePart.imageId":
+		if e.ComplexityRoot.ImagePart.ImageID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImagePart.ImageID(childComplexity), true
+	case "ImagePart.mediaType":
+		if e.ComplexityRoot.ImagePart.MediaType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImagePart.MediaType(childComplexity), true
+	case "ImagePart.url":
+		if e.ComplexityRoot.ImagePart.URL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImagePart.URL(childComplexity), true
 
 	case "Message.content":
 		if e.ComplexityRoot.Message.Content == nil {
@@ -2031,6 +2344,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateSession(childComplexity, args["input"].(model.CreateSessionInput)), true
+	case "Mutation.discoverModels":
+		if e.ComplexityRoot.Mutation.DiscoverModels == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_discoverModels_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DiscoverModels(childComplexity, args["providerId"].(string)), true
 	case "Mutation.refreshTokens":
 		if e.ComplexityRoot.Mutation.RefreshTokens == nil {
 			break
@@ -2042,6 +2366,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RefreshTokens(childComplexity, args["refreshToken"].(*string)), true
+	case "Mutation.restoreAgent":
+		if e.ComplexityRoot.Mutation.RestoreAgent == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_restoreAgent_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RestoreAgent(childComplexity, args["id"].(string), args["revision"].(int), args["reason"].(*string)), true
+	case "Mutation.restoreHarness":
+		if e.ComplexityRoot.Mutation.RestoreHarness == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_restoreHarness_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RestoreHarness(childComplexity, args["id"].(string), args["revision"].(int), args["reason"].(*string)), true
 	case "Mutation.sendMessage":
 		if e.ComplexityRoot.Mutation.SendMessage == nil {
 			break
@@ -2081,6 +2427,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SwitchOrg(childComplexity, args["orgId"].(string)), true
+	case "Mutation.testProvider":
+		if e.ComplexityRoot.Mutation.TestProvider == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_testProvider_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.TestProvider(childComplexity, args["input"].(model.TestProviderInput)), true
 	case "Mutation.unarchiveAgent":
 		if e.ComplexityRoot.Mutation.UnarchiveAgent == nil {
 			break
@@ -2585,6 +2942,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Query.Harnesses(childComplexity, args["first"].(*int), args["after"].(*string), args["search"].(*string), args["includeArchived"].(*bool)), true
 
+	case "Query.knownModels":
+		if e.ComplexityRoot.Query.KnownModels == nil {
+			break
+		}
+
+		args, err := ec.field_Query_knownModels_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.KnownModels(childComplexity, args["kind"].(model.ProviderKind)), true
 	case "Query.models":
 		if e.ComplexityRoot.Query.Models == nil {
 			break
@@ -2863,6 +3231,81 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ReasonStarted.TurnID(childComplexity), true
+
+	case "Revision.actor":
+		if e.ComplexityRoot.Revision.Actor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Revision.Actor(childComplexity), true
+	case "Revision.changes":
+		if e.ComplexityRoot.Revision.Changes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Revision.Changes(childComplexity), true
+	case "Revision.createdAt":
+		if e.ComplexityRoot.Revision.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Revision.CreatedAt(childComplexity), true
+	case "Revision.number":
+		if e.ComplexityRoot.Revision.Number == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Revision.Number(childComplexity), true
+	case "Revision.reason":
+		if e.ComplexityRoot.Revision.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Revision.Reason(childComplexity), true
+	case "Revision.snapshot":
+		if e.ComplexityRoot.Revision.Snapshot == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Revision.Snapshot(childComplexity), true
+
+	case "RevisionConnection.edges":
+		if e.ComplexityRoot.RevisionConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RevisionConnection.Edges(childComplexity), true
+	case "RevisionConnection.nodes":
+		if e.ComplexityRoot.RevisionConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RevisionConnection.Nodes(childComplexity), true
+	case "RevisionConnection.pageInfo":
+		if e.ComplexityRoot.RevisionConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RevisionConnection.PageInfo(childComplexity), true
+	case "RevisionConnection.totalCount":
+		if e.ComplexityRoot.RevisionConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RevisionConnection.TotalCount(childComplexity), true
+
+	case "RevisionEdge.cursor":
+		if e.ComplexityRoot.RevisionEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RevisionEdge.Cursor(childComplexity), true
+	case "RevisionEdge.node":
+		if e.ComplexityRoot.RevisionEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RevisionEdge.Node(childComplexity), true
 
 	case "SendMessagePayload.message":
 		if e.ComplexityRoot.SendMessagePayload.Message == nil {
@@ -3461,6 +3904,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SignOutPayload.UserErrors(childComplexity), true
 
+	case "Subscription.orgEvents":
+		if e.ComplexityRoot.Subscription.OrgEvents == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_orgEvents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.OrgEvents(childComplexity, args["after"].(*string), args["kinds"].([]model.EventKind), args["agentId"].(*string)), true
 	case "Subscription.sessionEvents":
 		if e.ComplexityRoot.Subscription.SessionEvents == nil {
 			break
@@ -3472,6 +3926,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subscription.SessionEvents(childComplexity, args["sessionId"].(string), args["after"].(*int), args["kinds"].([]model.EventKind)), true
+
+	case "TestProviderPayload.durationMs":
+		if e.ComplexityRoot.TestProviderPayload.DurationMs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TestProviderPayload.DurationMs(childComplexity), true
+	case "TestProviderPayload.error":
+		if e.ComplexityRoot.TestProviderPayload.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TestProviderPayload.Error(childComplexity), true
+	case "TestProviderPayload.models":
+		if e.ComplexityRoot.TestProviderPayload.Models == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TestProviderPayload.Models(childComplexity), true
+	case "TestProviderPayload.ok":
+		if e.ComplexityRoot.TestProviderPayload.Ok == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TestProviderPayload.Ok(childComplexity), true
+	case "TestProviderPayload.userErrors":
+		if e.ComplexityRoot.TestProviderPayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TestProviderPayload.UserErrors(childComplexity), true
 
 	case "TextPart.text":
 		if e.ComplexityRoot.TextPart.Text == nil {
@@ -4647,6 +5132,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSendMessageInput,
 		ec.unmarshalInputSessionFilter,
 		ec.unmarshalInputSignInInput,
+		ec.unmarshalInputTestProviderInput,
 		ec.unmarshalInputUpdateAgentInput,
 		ec.unmarshalInputUpdateHarnessInput,
 		ec.unmarshalInputUpdateModelInput,
@@ -4748,7 +5234,18 @@ var sources = []*ast.Source{
 enum Lifecycle { ACTIVE ARCHIVED DELETED }
 
 "The protocols of model providers that this server speaks."
-enum ProviderKind { SIMULATED }
+enum ProviderKind {
+  "Anthropic's Messages API."
+  ANTHROPIC
+  "OpenAI's Responses API."
+  OPENAI
+  "Any server that speaks OpenAI's Chat Completions API."
+  OPENAI_COMPATIBLE
+  "Google's Gemini API."
+  GEMINI
+  "Ships with this server; needs no key and no network."
+  SIMULATED
+}
 
 type ProviderConnection { edges: [ProviderEdge!]! nodes: [Provider!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
 type ProviderEdge { cursor: Cursor! node: Provider! }
@@ -4779,6 +5276,17 @@ type Model implements Node @auth(requires: CATALOG_READ) {
 }
 "US dollars per million tokens. It is null where no price is known."
 type ModelPrice { input: Decimal! output: Decimal! cacheRead: Decimal cacheWrite: Decimal }
+
+"A model that a provider offers, or that this server knows of, whether or not it was added."
+type DiscoveredModel {
+  name: String! displayName: String!
+  contextWindowTokens: Int
+  maxOutputTokens: Int
+  "The price that ships with this server; null where none is known."
+  price: ModelPrice
+  "The model of this name that was added already."
+  model: Model @goField(forceResolver: true)
+}
 
 "A unit of what an agent can do: tools, a prompt section and their settings."
 type CapabilityInfo {
@@ -4811,6 +5319,8 @@ type Harness implements Node @auth(requires: CATALOG_READ) {
   systemPrompt: String
   capabilities: [CapabilityRef!]!
   defaultModel: Model @goField(forceResolver: true)
+  "The models that are asked, in this order, when the chosen one can't be reached."
+  fallbackModels: [Model!]! @goField(forceResolver: true)
   maxIterations: Int
   lifecycle: Lifecycle!
   "Built-in harnesses are read-only and refreshed when the server starts."
@@ -4818,6 +5328,8 @@ type Harness implements Node @auth(requires: CATALOG_READ) {
   "Grows by one with every change."
   revision: Int!
   createdAt: Time! updatedAt: Time!
+  "All revisions, newest first."
+  history(first: Int = 20, after: Cursor): RevisionConnection! @goField(forceResolver: true)
 }
 type HarnessConnection { edges: [HarnessEdge!]! nodes: [Harness!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
 type HarnessEdge { cursor: Cursor! node: Harness! }
@@ -4829,20 +5341,44 @@ type Agent implements Node @auth(requires: CATALOG_READ) {
   systemPrompt: String!
   capabilities: [CapabilityRef!]!
   defaultModel: Model @goField(forceResolver: true)
+  "The models that are asked, in this order, when the chosen one can't be reached."
+  fallbackModels: [Model!]! @goField(forceResolver: true)
   maxIterations: Int
   tags: [String!]!
   lifecycle: Lifecycle!
   "Grows by one with every change."
   revision: Int!
   createdAt: Time! updatedAt: Time!
+  "All revisions, newest first."
+  history(first: Int = 20, after: Cursor): RevisionConnection! @goField(forceResolver: true)
   sessions(first: Int = 20, after: Cursor): SessionConnection @auth(requires: SESSIONS_READ) @goField(forceResolver: true)
 }
 type AgentConnection { edges: [AgentEdge!]! nodes: [Agent!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
 type AgentEdge { cursor: Cursor! node: Agent! }
 
+"A past state of a harness or agent, without secrets."
+type Revision {
+  number: Int!
+  actor: Actor! @goField(forceResolver: true)
+  "What the one who made the change said about it."
+  reason: String
+  "All fields as they were after the change, by their names in the API."
+  snapshot: JSON!
+  "What differs from the revision before; empty for the first one that is kept."
+  changes: [FieldChange!]! @goField(forceResolver: true)
+  createdAt: Time!
+}
+"A field that a change gave another value."
+type FieldChange { field: String! before: JSON after: JSON }
+type RevisionConnection { edges: [RevisionEdge!]! nodes: [Revision!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type RevisionEdge { cursor: Cursor! node: Revision! }
+
 "What a turn would really run with: the fold of the harness chain, the agent and the session."
 type EffectiveConfig {
-  systemPrompt: String! model: Model tools: [ToolInfo!]! capabilities: [CapabilityRef!]! maxIterations: Int!
+  systemPrompt: String! model: Model
+  "The models that are asked, in this order, when ` + "`" + `model` + "`" + ` can't be reached."
+  fallbackModels: [Model!]!
+  tools: [ToolInfo!]! capabilities: [CapabilityRef!]! maxIterations: Int!
 }
 
 extend type Query {
@@ -4850,6 +5386,8 @@ extend type Query {
   capabilities: [CapabilityInfo!]! @auth(requires: CATALOG_READ)
   providers(first: Int = 50, after: Cursor): ProviderConnection! @auth(requires: CATALOG_READ)
   models(first: Int = 50, after: Cursor, providerId: ID): ModelConnection! @auth(requires: CATALOG_READ)
+  "The well-known models of a kind of provider, from the table that ships with this server."
+  knownModels(kind: ProviderKind!): [DiscoveredModel!]! @auth(requires: CATALOG_READ)
   "The fold for a harness and a draft of an agent, or for an existing session, before anything runs."
   previewEffectiveConfig(harnessId: ID, agent: CreateAgentInput, sessionId: ID): EffectiveConfig @auth(requires: CATALOG_READ)
   harness(id: ID!): Harness @auth(requires: CATALOG_READ)
@@ -4864,24 +5402,35 @@ extend type Mutation {
   createProvider(input: CreateProviderInput!): ProviderPayload! @auth(requires: PROVIDERS_MANAGE)
   updateProvider(id: ID!, input: UpdateProviderInput!): ProviderPayload! @auth(requires: PROVIDERS_MANAGE)
   archiveProvider(id: ID!): ProviderPayload! @auth(requires: PROVIDERS_MANAGE)
+  "Asks a provider's server for its models, with a stored key or a key to try. Nothing is stored."
+  testProvider(input: TestProviderInput!): TestProviderPayload! @auth(requires: PROVIDERS_MANAGE)
+  "The models that a provider lists. Nothing is stored: createModel adds one."
+  discoverModels(providerId: ID!): DiscoverModelsPayload! @auth(requires: PROVIDERS_MANAGE)
+  "Adds a model. What is left out is filled in from the table of well-known models."
   createModel(input: CreateModelInput!): ModelPayload! @auth(requires: PROVIDERS_MANAGE)
   updateModel(id: ID!, input: UpdateModelInput!): ModelPayload! @auth(requires: PROVIDERS_MANAGE)
   createHarness(input: CreateHarnessInput!): HarnessPayload! @auth(requires: CATALOG_WRITE)
   updateHarness(id: ID!, input: UpdateHarnessInput!): HarnessPayload! @auth(requires: CATALOG_WRITE)
   archiveHarness(id: ID!): HarnessPayload! @auth(requires: CATALOG_DELETE)
   unarchiveHarness(id: ID!): HarnessPayload! @auth(requires: CATALOG_WRITE)
+  "Makes an earlier revision the current state, as a new revision."
+  restoreHarness(id: ID!, revision: Int!, reason: String): HarnessPayload! @auth(requires: CATALOG_WRITE)
   createAgent(input: CreateAgentInput!): AgentPayload! @auth(requires: CATALOG_WRITE)
   updateAgent(id: ID!, input: UpdateAgentInput!): AgentPayload! @auth(requires: CATALOG_WRITE)
   archiveAgent(id: ID!): AgentPayload! @auth(requires: CATALOG_DELETE)
   unarchiveAgent(id: ID!): AgentPayload! @auth(requires: CATALOG_WRITE)
+  "Makes an earlier revision the current state, as a new revision."
+  restoreAgent(id: ID!, revision: Int!, reason: String): AgentPayload! @auth(requires: CATALOG_WRITE)
 }
 
 input CreateProviderInput { name: String! kind: ProviderKind! baseUrl: String apiKey: String }
 input UpdateProviderInput { name: String @goField(omittable: true) baseUrl: String @goField(omittable: true) apiKey: String @goField(omittable: true) }
+"Either a provider's id, alone or with what is to be changed of it, or a kind with what a new provider would have."
+input TestProviderInput { id: ID kind: ProviderKind baseUrl: String apiKey: String }
 input CreateModelInput { providerId: ID! name: String! displayName: String contextWindowTokens: Int maxOutputTokens: Int price: ModelPriceInput }
 input UpdateModelInput { displayName: String @goField(omittable: true) enabled: Boolean @goField(omittable: true) contextWindowTokens: Int @goField(omittable: true) maxOutputTokens: Int @goField(omittable: true) price: ModelPriceInput @goField(omittable: true) }
 input ModelPriceInput { input: Decimal! output: Decimal! cacheRead: Decimal cacheWrite: Decimal }
-input CreateHarnessInput { name: String! displayName: String description: String parentId: ID systemPrompt: String capabilities: [CapabilityRefInput!] defaultModelId: ID maxIterations: Int }
+input CreateHarnessInput { name: String! displayName: String description: String parentId: ID systemPrompt: String capabilities: [CapabilityRefInput!] defaultModelId: ID fallbackModelIds: [ID!] maxIterations: Int }
 "Fields that are left out stay as they are; null clears one."
 input UpdateHarnessInput {
   displayName: String @goField(omittable: true)
@@ -4889,11 +5438,14 @@ input UpdateHarnessInput {
   systemPrompt: String @goField(omittable: true)
   capabilities: [CapabilityRefInput!] @goField(omittable: true)
   defaultModelId: ID @goField(omittable: true)
+  fallbackModelIds: [ID!] @goField(omittable: true)
   maxIterations: Int @goField(omittable: true)
   "The change is refused with CONFLICT unless this is the current revision."
   revision: Int
+  "Kept with the revision that the change makes; at most 500 characters."
+  reason: String
 }
-input CreateAgentInput { name: String! displayName: String description: String harnessId: ID systemPrompt: String! capabilities: [CapabilityRefInput!] defaultModelId: ID maxIterations: Int tags: [String!] }
+input CreateAgentInput { name: String! displayName: String description: String harnessId: ID systemPrompt: String! capabilities: [CapabilityRefInput!] defaultModelId: ID fallbackModelIds: [ID!] maxIterations: Int tags: [String!] }
 "Fields that are left out stay as they are; null clears one."
 input UpdateAgentInput {
   displayName: String @goField(omittable: true)
@@ -4902,13 +5454,22 @@ input UpdateAgentInput {
   systemPrompt: String @goField(omittable: true)
   capabilities: [CapabilityRefInput!] @goField(omittable: true)
   defaultModelId: ID @goField(omittable: true)
+  fallbackModelIds: [ID!] @goField(omittable: true)
   maxIterations: Int @goField(omittable: true)
   tags: [String!] @goField(omittable: true)
   "The change is refused with CONFLICT unless this is the current revision."
   revision: Int
+  "Kept with the revision that the change makes; at most 500 characters."
+  reason: String
 }
 
 type ProviderPayload { provider: Provider userErrors: [UserError!]! }
+"""
+` + "`" + `ok` + "`" + ` tells that the provider answered and accepted the key. Otherwise ` + "`" + `error` + "`" + ` tells why not, with a code of the same closed list as
+a turn's error.
+"""
+type TestProviderPayload { ok: Boolean! error: TurnError models: Int durationMs: Int! userErrors: [UserError!]! }
+type DiscoverModelsPayload { models: [DiscoveredModel!]! userErrors: [UserError!]! }
 type ModelPayload { model: Model userErrors: [UserError!]! }
 type HarnessPayload { harness: Harness userErrors: [UserError!]! }
 type AgentPayload { agent: Agent userErrors: [UserError!]! }
@@ -5029,6 +5590,7 @@ enum EventKind {
   OUTPUT_COMPLETED
   THINKING_DELTA
   THINKING_COMPLETED
+  GENERATION_RETRYING
   GENERATION_RECORDED
   ACT_STARTED
   ACT_COMPLETED
@@ -5109,9 +5671,14 @@ type ThinkingDelta implements Event { id: ID! kind: EventKind! sequence: Int cur
 "The model's thinking for a message is complete."
 type ThinkingCompleted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   messageId: ID! text: String! }
+"A model call failed and is made again, live only: after a while, or with the next fallback model."
+type GenerationRetrying implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  messageId: ID! model: String! code: String! message: String! nextModel: String! attempt: Int! delayMs: Int64! }
 "What one model call used and cost."
 type GenerationRecorded implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
-  messageId: ID! model: String! usage: Usage! durationMs: Int64! timeToFirstTokenMs: Int64 finishReason: String! }
+  messageId: ID! model: String! usage: Usage! durationMs: Int64! timeToFirstTokenMs: Int64 finishReason: String!
+  "How many calls failed before this one succeeded."
+  retries: Int! }
 "The tools of a step begin."
 type ActStarted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   iteration: Int! toolCallIds: [String!]! }
@@ -5140,6 +5707,12 @@ extend type Subscription {
   leaves out all others; CAUGHT_UP always comes.
   """
   sessionEvents(sessionId: ID!, after: Int, kinds: [EventKind!]): Event! @auth(requires: SESSIONS_READ)
+  """
+  Durable lifecycle events of the organization and all its sessions, gapless in the feed's order; docs/events.md tells which kinds.
+  With ` + "`" + `after` + "`" + ` (an event's cursor, or "start" for all) every event past it comes first, without gap or repeat, then CAUGHT_UP, then
+  live ones. Without ` + "`" + `after` + "`" + ` the stream begins now. ` + "`" + `kinds` + "`" + ` and ` + "`" + `agentId` + "`" + ` leave out all others; CAUGHT_UP always comes.
+  """
+  orgEvents(after: Cursor, kinds: [EventKind!], agentId: ID): Event! @auth(requires: SESSIONS_READ)
 }
 `, BuiltIn: false},
 	{Name: "../schema/identity.graphqls", Input: `"What a member may do in an organization, from most to least."
@@ -5323,16 +5896,18 @@ type MessageConnection { edges: [MessageEdge!]! nodes: [Message!]! pageInfo: Pag
 type MessageEdge { cursor: Cursor! node: Message! }
 
 "A piece of a message."
-union ContentPart = TextPart | ToolCallPart | ToolResultPart | ThinkingPart
+union ContentPart = TextPart | ImagePart | ToolCallPart | ToolResultPart | ThinkingPart
 type TextPart { text: String! }
 type ThinkingPart { text: String! }
+"An image; ` + "`" + `url` + "`" + ` serves it to those who may read the session."
+type ImagePart { imageId: ID! mediaType: String! url: String! }
 "A call that the model asked for."
 type ToolCallPart { toolCallId: String! toolName: String! arguments: JSON! }
 "What a tool answered."
 type ToolResultPart { toolCallId: String! toolName: String! success: Boolean! result: JSON error: String }
 
-"A piece of a message to send."
-input ContentPartInput @oneOf { text: String }
+"A piece of a message to send: text, or an image that was uploaded to /v1/images."
+input ContentPartInput @oneOf { text: String imageId: ID }
 
 "Tokens and their cost. costUsd is null when any part of the usage had no price."
 type Usage { inputTokens: Int64! outputTokens: Int64! cacheReadTokens: Int64! cacheWriteTokens: Int64! reasoningTokens: Int64! costUsd: Decimal }
@@ -5414,6 +5989,8 @@ func (ec *executionContext) childFields_Agent(ctx context.Context, field graphql
 		return ec.fieldContext_Agent_capabilities(ctx, field)
 	case "defaultModel":
 		return ec.fieldContext_Agent_defaultModel(ctx, field)
+	case "fallbackModels":
+		return ec.fieldContext_Agent_fallbackModels(ctx, field)
 	case "maxIterations":
 		return ec.fieldContext_Agent_maxIterations(ctx, field)
 	case "tags":
@@ -5426,6 +6003,8 @@ func (ec *executionContext) childFields_Agent(ctx context.Context, field graphql
 		return ec.fieldContext_Agent_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_Agent_updatedAt(ctx, field)
+	case "history":
+		return ec.fieldContext_Agent_history(ctx, field)
 	case "sessions":
 		return ec.fieldContext_Agent_sessions(ctx, field)
 	}
@@ -5508,12 +6087,42 @@ func (ec *executionContext) childFields_CapabilityRef(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type CapabilityRef", field.Name)
 }
 
+func (ec *executionContext) childFields_DiscoverModelsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "models":
+		return ec.fieldContext_DiscoverModelsPayload_models(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_DiscoverModelsPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DiscoverModelsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DiscoveredModel(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_DiscoveredModel_name(ctx, field)
+	case "displayName":
+		return ec.fieldContext_DiscoveredModel_displayName(ctx, field)
+	case "contextWindowTokens":
+		return ec.fieldContext_DiscoveredModel_contextWindowTokens(ctx, field)
+	case "maxOutputTokens":
+		return ec.fieldContext_DiscoveredModel_maxOutputTokens(ctx, field)
+	case "price":
+		return ec.fieldContext_DiscoveredModel_price(ctx, field)
+	case "model":
+		return ec.fieldContext_DiscoveredModel_model(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DiscoveredModel", field.Name)
+}
+
 func (ec *executionContext) childFields_EffectiveConfig(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "systemPrompt":
 		return ec.fieldContext_EffectiveConfig_systemPrompt(ctx, field)
 	case "model":
 		return ec.fieldContext_EffectiveConfig_model(ctx, field)
+	case "fallbackModels":
+		return ec.fieldContext_EffectiveConfig_fallbackModels(ctx, field)
 	case "tools":
 		return ec.fieldContext_EffectiveConfig_tools(ctx, field)
 	case "capabilities":
@@ -5546,6 +6155,18 @@ func (ec *executionContext) childFields_EventEdge(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type EventEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_FieldChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "field":
+		return ec.fieldContext_FieldChange_field(ctx, field)
+	case "before":
+		return ec.fieldContext_FieldChange_before(ctx, field)
+	case "after":
+		return ec.fieldContext_FieldChange_after(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FieldChange", field.Name)
+}
+
 func (ec *executionContext) childFields_Harness(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -5566,6 +6187,8 @@ func (ec *executionContext) childFields_Harness(ctx context.Context, field graph
 		return ec.fieldContext_Harness_capabilities(ctx, field)
 	case "defaultModel":
 		return ec.fieldContext_Harness_defaultModel(ctx, field)
+	case "fallbackModels":
+		return ec.fieldContext_Harness_fallbackModels(ctx, field)
 	case "maxIterations":
 		return ec.fieldContext_Harness_maxIterations(ctx, field)
 	case "lifecycle":
@@ -5578,6 +6201,8 @@ func (ec *executionContext) childFields_Harness(ctx context.Context, field graph
 		return ec.fieldContext_Harness_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_Harness_updatedAt(ctx, field)
+	case "history":
+		return ec.fieldContext_Harness_history(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Harness", field.Name)
 }
@@ -5826,6 +6451,48 @@ func (ec *executionContext) childFields_ProviderPayload(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type ProviderPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_Revision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "number":
+		return ec.fieldContext_Revision_number(ctx, field)
+	case "actor":
+		return ec.fieldContext_Revision_actor(ctx, field)
+	case "reason":
+		return ec.fieldContext_Revision_reason(ctx, field)
+	case "snapshot":
+		return ec.fieldContext_Revision_snapshot(ctx, field)
+	case "changes":
+		return ec.fieldContext_Revision_changes(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Revision_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Revision", field.Name)
+}
+
+func (ec *executionContext) childFields_RevisionConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_RevisionConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_RevisionConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_RevisionConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_RevisionConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RevisionConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_RevisionEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_RevisionEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_RevisionEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RevisionEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_SendMessagePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "message":
@@ -5978,6 +6645,22 @@ func (ec *executionContext) childFields_SignOutPayload(ctx context.Context, fiel
 		return ec.fieldContext_SignOutPayload_userErrors(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SignOutPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_TestProviderPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "ok":
+		return ec.fieldContext_TestProviderPayload_ok(ctx, field)
+	case "error":
+		return ec.fieldContext_TestProviderPayload_error(ctx, field)
+	case "models":
+		return ec.fieldContext_TestProviderPayload_models(ctx, field)
+	case "durationMs":
+		return ec.fieldContext_TestProviderPayload_durationMs(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_TestProviderPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TestProviderPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Todo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -137,6 +137,16 @@ type (
 		MessageID string
 		Text      string
 	}
+	GenerationRetrying struct {
+		EventBase
+		MessageID string
+		Model     string
+		Code      string
+		Message   string
+		NextModel string
+		Attempt   int
+		DelayMs   int64
+	}
 	GenerationRecorded struct {
 		EventBase
 		MessageID          string
@@ -145,6 +155,7 @@ type (
 		DurationMs         int64
 		TimeToFirstTokenMs *int64
 		FinishReason       string
+		Retries            int
 	}
 	ActStarted struct {
 		EventBase

@@ -84,32 +84,35 @@ type CapabilityRefInput struct {
 	Config models.JSON `json:"config,omitempty"`
 }
 
-// A piece of a message to send.
+// A piece of a message to send: text, or an image that was uploaded to /v1/images.
 type ContentPartInput struct {
-	Text *string `json:"text,omitempty"`
+	Text    *string `json:"text,omitempty"`
+	ImageID *string `json:"imageId,omitempty"`
 }
 
 type CreateAgentInput struct {
-	Name           string                `json:"name"`
-	DisplayName    *string               `json:"displayName,omitempty"`
-	Description    *string               `json:"description,omitempty"`
-	HarnessID      *string               `json:"harnessId,omitempty"`
-	SystemPrompt   string                `json:"systemPrompt"`
-	Capabilities   []*CapabilityRefInput `json:"capabilities,omitempty"`
-	DefaultModelID *string               `json:"defaultModelId,omitempty"`
-	MaxIterations  *int                  `json:"maxIterations,omitempty"`
-	Tags           []string              `json:"tags,omitempty"`
+	Name             string                `json:"name"`
+	DisplayName      *string               `json:"displayName,omitempty"`
+	Description      *string               `json:"description,omitempty"`
+	HarnessID        *string               `json:"harnessId,omitempty"`
+	SystemPrompt     string                `json:"systemPrompt"`
+	Capabilities     []*CapabilityRefInput `json:"capabilities,omitempty"`
+	DefaultModelID   *string               `json:"defaultModelId,omitempty"`
+	FallbackModelIds []string              `json:"fallbackModelIds,omitempty"`
+	MaxIterations    *int                  `json:"maxIterations,omitempty"`
+	Tags             []string              `json:"tags,omitempty"`
 }
 
 type CreateHarnessInput struct {
-	Name           string                `json:"name"`
-	DisplayName    *string               `json:"displayName,omitempty"`
-	Description    *string               `json:"description,omitempty"`
-	ParentID       *string               `json:"parentId,omitempty"`
-	SystemPrompt   *string               `json:"systemPrompt,omitempty"`
-	Capabilities   []*CapabilityRefInput `json:"capabilities,omitempty"`
-	DefaultModelID *string               `json:"defaultModelId,omitempty"`
-	MaxIterations  *int                  `json:"maxIterations,omitempty"`
+	Name             string                `json:"name"`
+	DisplayName      *string               `json:"displayName,omitempty"`
+	Description      *string               `json:"description,omitempty"`
+	ParentID         *string               `json:"parentId,omitempty"`
+	SystemPrompt     *string               `json:"systemPrompt,omitempty"`
+	Capabilities     []*CapabilityRefInput `json:"capabilities,omitempty"`
+	DefaultModelID   *string               `json:"defaultModelId,omitempty"`
+	FallbackModelIds []string              `json:"fallbackModelIds,omitempty"`
+	MaxIterations    *int                  `json:"maxIterations,omitempty"`
 }
 
 type CreateModelInput struct {
@@ -146,13 +149,20 @@ type CreateSessionInput struct {
 	IdempotencyKey *string  `json:"idempotencyKey,omitempty"`
 }
 
+type DiscoverModelsPayload struct {
+	Models     []*DiscoveredModel `json:"models"`
+	UserErrors []*UserError       `json:"userErrors"`
+}
+
 // What a turn would really run with: the fold of the harness chain, the agent and the session.
 type EffectiveConfig struct {
-	SystemPrompt  string           `json:"systemPrompt"`
-	Model         *Model           `json:"model,omitempty"`
-	Tools         []*ToolInfo      `json:"tools"`
-	Capabilities  []*CapabilityRef `json:"capabilities"`
-	MaxIterations int              `json:"maxIterations"`
+	SystemPrompt string `json:"systemPrompt"`
+	Model        *Model `json:"model,omitempty"`
+	// The models that are asked, in this order, when `model` can't be reached.
+	FallbackModels []*Model         `json:"fallbackModels"`
+	Tools          []*ToolInfo      `json:"tools"`
+	Capabilities   []*CapabilityRef `json:"capabilities"`
+	MaxIterations  int              `json:"maxIterations"`
 }
 
 type EventConnection struct {
@@ -166,6 +176,13 @@ type EventEdge struct {
 	Node   Event  `json:"node"`
 }
 
+// A field that a change gave another value.
+type FieldChange struct {
+	Field  string      `json:"field"`
+	Before models.JSON `json:"before,omitempty"`
+	After  models.JSON `json:"after,omitempty"`
+}
+
 type HarnessEdge struct {
 	Cursor string   `json:"cursor"`
 	Node   *Harness `json:"node"`
@@ -175,6 +192,15 @@ type HarnessPayload struct {
 	Harness    *Harness     `json:"harness,omitempty"`
 	UserErrors []*UserError `json:"userErrors"`
 }
+
+// An image; `url` serves it to those who may read the session.
+type ImagePart struct {
+	ImageID   string `json:"imageId"`
+	MediaType string `json:"mediaType"`
+	URL       string `json:"url"`
+}
+
+func (ImagePart) IsContentPart() {}
 
 type MessageEdge struct {
 	Cursor string   `json:"cursor"`
@@ -249,6 +275,11 @@ type ProviderPayload struct {
 }
 
 type Query struct {
+}
+
+type RevisionEdge struct {
+	Cursor string    `json:"cursor"`
+	Node   *Revision `json:"node"`
 }
 
 // A message to send. The same idempotencyKey with the same input within 24 hours gives the same answer again.
@@ -328,6 +359,24 @@ type SignOutPayload struct {
 }
 
 type Subscription struct {
+}
+
+// Either a provider's id, alone or with what is to be changed of it, or a kind with what a new provider would have.
+type TestProviderInput struct {
+	ID      *string       `json:"id,omitempty"`
+	Kind    *ProviderKind `json:"kind,omitempty"`
+	BaseURL *string       `json:"baseUrl,omitempty"`
+	APIKey  *string       `json:"apiKey,omitempty"`
+}
+
+// `ok` tells that the provider answered and accepted the key. Otherwise `error` tells why not, with a code of the same closed list as
+// a turn's error.
+type TestProviderPayload struct {
+	Ok         bool         `json:"ok"`
+	Error      *TurnError   `json:"error,omitempty"`
+	Models     *int         `json:"models,omitempty"`
+	DurationMs int          `json:"durationMs"`
+	UserErrors []*UserError `json:"userErrors"`
 }
 
 type TextPart struct {
@@ -412,28 +461,34 @@ type TurnError struct {
 
 // Fields that are left out stay as they are; null clears one.
 type UpdateAgentInput struct {
-	DisplayName    graphql.Omittable[*string]               `json:"displayName,omitempty"`
-	Description    graphql.Omittable[*string]               `json:"description,omitempty"`
-	HarnessID      graphql.Omittable[*string]               `json:"harnessId,omitempty"`
-	SystemPrompt   graphql.Omittable[*string]               `json:"systemPrompt,omitempty"`
-	Capabilities   graphql.Omittable[[]*CapabilityRefInput] `json:"capabilities,omitempty"`
-	DefaultModelID graphql.Omittable[*string]               `json:"defaultModelId,omitempty"`
-	MaxIterations  graphql.Omittable[*int]                  `json:"maxIterations,omitempty"`
-	Tags           graphql.Omittable[[]string]              `json:"tags,omitempty"`
+	DisplayName      graphql.Omittable[*string]               `json:"displayName,omitempty"`
+	Description      graphql.Omittable[*string]               `json:"description,omitempty"`
+	HarnessID        graphql.Omittable[*string]               `json:"harnessId,omitempty"`
+	SystemPrompt     graphql.Omittable[*string]               `json:"systemPrompt,omitempty"`
+	Capabilities     graphql.Omittable[[]*CapabilityRefInput] `json:"capabilities,omitempty"`
+	DefaultModelID   graphql.Omittable[*string]               `json:"defaultModelId,omitempty"`
+	FallbackModelIds graphql.Omittable[[]string]              `json:"fallbackModelIds,omitempty"`
+	MaxIterations    graphql.Omittable[*int]                  `json:"maxIterations,omitempty"`
+	Tags             graphql.Omittable[[]string]              `json:"tags,omitempty"`
 	// The change is refused with CONFLICT unless this is the current revision.
 	Revision *int `json:"revision,omitempty"`
+	// Kept with the revision that the change makes; at most 500 characters.
+	Reason *string `json:"reason,omitempty"`
 }
 
 // Fields that are left out stay as they are; null clears one.
 type UpdateHarnessInput struct {
-	DisplayName    graphql.Omittable[*string]               `json:"displayName,omitempty"`
-	Description    graphql.Omittable[*string]               `json:"description,omitempty"`
-	SystemPrompt   graphql.Omittable[*string]               `json:"systemPrompt,omitempty"`
-	Capabilities   graphql.Omittable[[]*CapabilityRefInput] `json:"capabilities,omitempty"`
-	DefaultModelID graphql.Omittable[*string]               `json:"defaultModelId,omitempty"`
-	MaxIterations  graphql.Omittable[*int]                  `json:"maxIterations,omitempty"`
+	DisplayName      graphql.Omittable[*string]               `json:"displayName,omitempty"`
+	Description      graphql.Omittable[*string]               `json:"description,omitempty"`
+	SystemPrompt     graphql.Omittable[*string]               `json:"systemPrompt,omitempty"`
+	Capabilities     graphql.Omittable[[]*CapabilityRefInput] `json:"capabilities,omitempty"`
+	DefaultModelID   graphql.Omittable[*string]               `json:"defaultModelId,omitempty"`
+	FallbackModelIds graphql.Omittable[[]string]              `json:"fallbackModelIds,omitempty"`
+	MaxIterations    graphql.Omittable[*int]                  `json:"maxIterations,omitempty"`
 	// The change is refused with CONFLICT unless this is the current revision.
 	Revision *int `json:"revision,omitempty"`
+	// Kept with the revision that the change makes; at most 500 characters.
+	Reason *string `json:"reason,omitempty"`
 }
 
 type UpdateModelInput struct {
@@ -701,6 +756,7 @@ const (
 	EventKindOutputCompleted     EventKind = "OUTPUT_COMPLETED"
 	EventKindThinkingDelta       EventKind = "THINKING_DELTA"
 	EventKindThinkingCompleted   EventKind = "THINKING_COMPLETED"
+	EventKindGenerationRetrying  EventKind = "GENERATION_RETRYING"
 	EventKindGenerationRecorded  EventKind = "GENERATION_RECORDED"
 	EventKindActStarted          EventKind = "ACT_STARTED"
 	EventKindActCompleted        EventKind = "ACT_COMPLETED"
@@ -731,6 +787,7 @@ var AllEventKind = []EventKind{
 	EventKindOutputCompleted,
 	EventKindThinkingDelta,
 	EventKindThinkingCompleted,
+	EventKindGenerationRetrying,
 	EventKindGenerationRecorded,
 	EventKindActStarted,
 	EventKindActCompleted,
@@ -743,7 +800,7 @@ var AllEventKind = []EventKind{
 
 func (e EventKind) IsValid() bool {
 	switch e {
-	case EventKindMessageReceived, EventKindSessionStarted, EventKindSessionActivated, EventKindSessionIdled, EventKindSessionTitleChanged, EventKindSessionModelChanged, EventKindTurnQueued, EventKindTurnStarted, EventKindTurnCompleted, EventKindTurnFailed, EventKindTurnSealed, EventKindReasonStarted, EventKindReasonCompleted, EventKindReasonRecovered, EventKindOutputStarted, EventKindOutputDelta, EventKindOutputCompleted, EventKindThinkingDelta, EventKindThinkingCompleted, EventKindGenerationRecorded, EventKindActStarted, EventKindActCompleted, EventKindToolStarted, EventKindToolProgress, EventKindToolCompleted, EventKindFileWritten, EventKindCaughtUp:
+	case EventKindMessageReceived, EventKindSessionStarted, EventKindSessionActivated, EventKindSessionIdled, EventKindSessionTitleChanged, EventKindSessionModelChanged, EventKindTurnQueued, EventKindTurnStarted, EventKindTurnCompleted, EventKindTurnFailed, EventKindTurnSealed, EventKindReasonStarted, EventKindReasonCompleted, EventKindReasonRecovered, EventKindOutputStarted, EventKindOutputDelta, EventKindOutputCompleted, EventKindThinkingDelta, EventKindThinkingCompleted, EventKindGenerationRetrying, EventKindGenerationRecorded, EventKindActStarted, EventKindActCompleted, EventKindToolStarted, EventKindToolProgress, EventKindToolCompleted, EventKindFileWritten, EventKindCaughtUp:
 		return true
 	}
 	return false
@@ -1001,16 +1058,29 @@ func (e Permission) MarshalJSON() ([]byte, error) {
 type ProviderKind string
 
 const (
+	// Anthropic's Messages API.
+	ProviderKindAnthropic ProviderKind = "ANTHROPIC"
+	// OpenAI's Responses API.
+	ProviderKindOpenai ProviderKind = "OPENAI"
+	// Any server that speaks OpenAI's Chat Completions API.
+	ProviderKindOpenaiCompatible ProviderKind = "OPENAI_COMPATIBLE"
+	// Google's Gemini API.
+	ProviderKindGemini ProviderKind = "GEMINI"
+	// Ships with this server; needs no key and no network.
 	ProviderKindSimulated ProviderKind = "SIMULATED"
 )
 
 var AllProviderKind = []ProviderKind{
+	ProviderKindAnthropic,
+	ProviderKindOpenai,
+	ProviderKindOpenaiCompatible,
+	ProviderKindGemini,
 	ProviderKindSimulated,
 }
 
 func (e ProviderKind) IsValid() bool {
 	switch e {
-	case ProviderKindSimulated:
+	case ProviderKindAnthropic, ProviderKindOpenai, ProviderKindOpenaiCompatible, ProviderKindGemini, ProviderKindSimulated:
 		return true
 	}
 	return false

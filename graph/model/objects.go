@@ -46,6 +46,7 @@ type Harness struct {
 	HarnessID      models.HarnessID
 	ParentID       *models.HarnessID
 	DefaultModelID *models.ModelID
+	FallbackIDs    []models.ModelID
 }
 
 // Agent tells what an agent is for.
@@ -66,6 +67,7 @@ type Agent struct {
 	AgentID        models.AgentID
 	HarnessID      *models.HarnessID
 	DefaultModelID *models.ModelID
+	FallbackIDs    []models.ModelID
 }
 
 // Session is where an agent works.
@@ -144,6 +146,31 @@ type ModelConnection struct {
 	Count    Count
 }
 
+// Revision is a past state of a harness or agent.
+type Revision struct {
+	Number    int
+	Reason    *string
+	Snapshot  models.JSON
+	CreatedAt models.Millis
+
+	ActorKind models.ActorKind
+	ActorID   *models.UserID
+	// Before is the snapshot of the revision before; nil for the first one that is kept.
+	Before models.JSON
+}
+
+// DiscoveredModel is a model that a provider offers, or that this server knows of.
+type DiscoveredModel struct {
+	Name                string
+	DisplayName         string
+	ContextWindowTokens *int
+	MaxOutputTokens     *int
+	Price               *ModelPrice
+
+	// ProviderID is zero where there is none, so that no model of it was added.
+	ProviderID models.ProviderID
+}
+
 // HarnessConnection is a page of a list of Harness objects.
 type HarnessConnection struct {
 	Edges    []*HarnessEdge
@@ -156,6 +183,14 @@ type HarnessConnection struct {
 type AgentConnection struct {
 	Edges    []*AgentEdge
 	Nodes    []*Agent
+	PageInfo *PageInfo
+	Count    Count
+}
+
+// RevisionConnection is a page of a list of Revision objects.
+type RevisionConnection struct {
+	Edges    []*RevisionEdge
+	Nodes    []*Revision
 	PageInfo *PageInfo
 	Count    Count
 }

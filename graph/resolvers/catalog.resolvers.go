@@ -7,6 +7,7 @@ package resolvers
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
@@ -25,6 +26,16 @@ func (r *agentResolver) DefaultModel(ctx context.Context, obj *model.Agent) (*mo
 	return r.modelEdge(ctx, obj.DefaultModelID)
 }
 
+// FallbackModels is the resolver for the fallbackModels field.
+func (r *agentResolver) FallbackModels(ctx context.Context, obj *model.Agent) ([]*model.Model, error) {
+	panic(fmt.Errorf("not implemented: FallbackModels - fallbackModels"))
+}
+
+// History is the resolver for the history field.
+func (r *agentResolver) History(ctx context.Context, obj *model.Agent, first *int, after *string) (*model.RevisionConnection, error) {
+	panic(fmt.Errorf("not implemented: History - history"))
+}
+
 // Sessions is the resolver for the sessions field.
 func (r *agentResolver) Sessions(ctx context.Context, obj *model.Agent, first *int, after *string) (*model.SessionConnection, error) {
 	return r.sessionsOfAgent(ctx, obj.AgentID, first, after)
@@ -33,6 +44,11 @@ func (r *agentResolver) Sessions(ctx context.Context, obj *model.Agent, first *i
 // TotalCount is the resolver for the totalCount field.
 func (r *agentConnectionResolver) TotalCount(ctx context.Context, obj *model.AgentConnection) (*int, error) {
 	return totalCount(obj.Count)
+}
+
+// Model is the resolver for the model field.
+func (r *discoveredModelResolver) Model(ctx context.Context, obj *model.DiscoveredModel) (*model.Model, error) {
+	panic(fmt.Errorf("not implemented: Model - model"))
 }
 
 // Parent is the resolver for the parent field.
@@ -48,6 +64,16 @@ func (r *harnessResolver) Chain(ctx context.Context, obj *model.Harness) ([]*mod
 // DefaultModel is the resolver for the defaultModel field.
 func (r *harnessResolver) DefaultModel(ctx context.Context, obj *model.Harness) (*model.Model, error) {
 	return r.modelEdge(ctx, obj.DefaultModelID)
+}
+
+// FallbackModels is the resolver for the fallbackModels field.
+func (r *harnessResolver) FallbackModels(ctx context.Context, obj *model.Harness) ([]*model.Model, error) {
+	panic(fmt.Errorf("not implemented: FallbackModels - fallbackModels"))
+}
+
+// History is the resolver for the history field.
+func (r *harnessResolver) History(ctx context.Context, obj *model.Harness, first *int, after *string) (*model.RevisionConnection, error) {
+	panic(fmt.Errorf("not implemented: History - history"))
 }
 
 // TotalCount is the resolver for the totalCount field.
@@ -93,6 +119,16 @@ func (r *mutationResolver) ArchiveProvider(ctx context.Context, id string) (*mod
 	}
 	row, err := r.Catalog.ArchiveProvider(ctx, auth.FromContext(ctx), key)
 	return r.providerPayload(ctx, row, err)
+}
+
+// TestProvider is the resolver for the testProvider field.
+func (r *mutationResolver) TestProvider(ctx context.Context, input model.TestProviderInput) (*model.TestProviderPayload, error) {
+	panic(fmt.Errorf("not implemented: TestProvider - testProvider"))
+}
+
+// DiscoverModels is the resolver for the discoverModels field.
+func (r *mutationResolver) DiscoverModels(ctx context.Context, providerID string) (*model.DiscoverModelsPayload, error) {
+	panic(fmt.Errorf("not implemented: DiscoverModels - discoverModels"))
 }
 
 // CreateModel is the resolver for the createModel field.
@@ -159,6 +195,11 @@ func (r *mutationResolver) UnarchiveHarness(ctx context.Context, id string) (*mo
 	return r.harnessPayload(ctx, row, err)
 }
 
+// RestoreHarness is the resolver for the restoreHarness field.
+func (r *mutationResolver) RestoreHarness(ctx context.Context, id string, revision int, reason *string) (*model.HarnessPayload, error) {
+	panic(fmt.Errorf("not implemented: RestoreHarness - restoreHarness"))
+}
+
 // CreateAgent is the resolver for the createAgent field.
 func (r *mutationResolver) CreateAgent(ctx context.Context, input model.CreateAgentInput) (*model.AgentPayload, error) {
 	in, err := decodeNewAgent(input)
@@ -203,6 +244,11 @@ func (r *mutationResolver) UnarchiveAgent(ctx context.Context, id string) (*mode
 	return r.agentPayload(ctx, row, err)
 }
 
+// RestoreAgent is the resolver for the restoreAgent field.
+func (r *mutationResolver) RestoreAgent(ctx context.Context, id string, revision int, reason *string) (*model.AgentPayload, error) {
+	panic(fmt.Errorf("not implemented: RestoreAgent - restoreAgent"))
+}
+
 // TotalCount is the resolver for the totalCount field.
 func (r *providerConnectionResolver) TotalCount(ctx context.Context, obj *model.ProviderConnection) (*int, error) {
 	return totalCount(obj.Count)
@@ -226,6 +272,11 @@ func (r *queryResolver) Providers(ctx context.Context, first *int, after *string
 // Models is the resolver for the models field.
 func (r *queryResolver) Models(ctx context.Context, first *int, after *string, providerID *string) (*model.ModelConnection, error) {
 	return r.modelPage(ctx, first, after, providerID)
+}
+
+// KnownModels is the resolver for the knownModels field.
+func (r *queryResolver) KnownModels(ctx context.Context, kind model.ProviderKind) ([]*model.DiscoveredModel, error) {
+	panic(fmt.Errorf("not implemented: KnownModels - knownModels"))
 }
 
 // PreviewEffectiveConfig is the resolver for the previewEffectiveConfig field.
@@ -270,12 +321,32 @@ func (r *queryResolver) Agents(ctx context.Context, first *int, after *string, s
 	return r.agentPage(ctx, first, after, newFilter(search, includeArchived))
 }
 
+// Actor is the resolver for the actor field.
+func (r *revisionResolver) Actor(ctx context.Context, obj *model.Revision) (*model.Actor, error) {
+	panic(fmt.Errorf("not implemented: Actor - actor"))
+}
+
+// Changes is the resolver for the changes field.
+func (r *revisionResolver) Changes(ctx context.Context, obj *model.Revision) ([]*model.FieldChange, error) {
+	panic(fmt.Errorf("not implemented: Changes - changes"))
+}
+
+// TotalCount is the resolver for the totalCount field.
+func (r *revisionConnectionResolver) TotalCount(ctx context.Context, obj *model.RevisionConnection) (*int, error) {
+	panic(fmt.Errorf("not implemented: TotalCount - totalCount"))
+}
+
 // Agent returns generated.AgentResolver implementation.
 func (r *Resolver) Agent() generated.AgentResolver { return &agentResolver{r} }
 
 // AgentConnection returns generated.AgentConnectionResolver implementation.
 func (r *Resolver) AgentConnection() generated.AgentConnectionResolver {
 	return &agentConnectionResolver{r}
+}
+
+// DiscoveredModel returns generated.DiscoveredModelResolver implementation.
+func (r *Resolver) DiscoveredModel() generated.DiscoveredModelResolver {
+	return &discoveredModelResolver{r}
 }
 
 // Harness returns generated.HarnessResolver implementation.
@@ -299,12 +370,23 @@ func (r *Resolver) ProviderConnection() generated.ProviderConnectionResolver {
 	return &providerConnectionResolver{r}
 }
 
+// Revision returns generated.RevisionResolver implementation.
+func (r *Resolver) Revision() generated.RevisionResolver { return &revisionResolver{r} }
+
+// RevisionConnection returns generated.RevisionConnectionResolver implementation.
+func (r *Resolver) RevisionConnection() generated.RevisionConnectionResolver {
+	return &revisionConnectionResolver{r}
+}
+
 type (
 	agentResolver              struct{ *Resolver }
 	agentConnectionResolver    struct{ *Resolver }
+	discoveredModelResolver    struct{ *Resolver }
 	harnessResolver            struct{ *Resolver }
 	harnessConnectionResolver  struct{ *Resolver }
 	modelResolver              struct{ *Resolver }
 	modelConnectionResolver    struct{ *Resolver }
 	providerConnectionResolver struct{ *Resolver }
+	revisionResolver           struct{ *Resolver }
+	revisionConnectionResolver struct{ *Resolver }
 )

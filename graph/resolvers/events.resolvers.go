@@ -7,6 +7,7 @@ package resolvers
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ostler-dev/ostler/graph/model"
 )
@@ -14,4 +15,9 @@ import (
 // SessionEvents is the resolver for the sessionEvents field.
 func (r *subscriptionResolver) SessionEvents(ctx context.Context, sessionID string, after *int, kinds []model.EventKind) (<-chan model.Event, error) {
 	return r.sessionEvents(ctx, sessionID, after, kinds)
+}
+
+// OrgEvents is the resolver for the orgEvents field.
+func (r *subscriptionResolver) OrgEvents(ctx context.Context, after *string, kinds []model.EventKind, agentID *string) (<-chan model.Event, error) {
+	panic(fmt.Errorf("not implemented: OrgEvents - orgEvents"))
 }

@@ -158,10 +158,15 @@ func encodeTurnEvent(base model.EventBase, payload events.Payload) model.Event {
 		return &model.TurnFailed{EventBase: base, Error: encodeFailure(&p.Error)}
 	case events.TurnSealed:
 		return &model.TurnSealed{EventBase: base, StopReason: model.StopReason(p.StopReason), Error: encodeFailure(&p.Error)}
+	case events.GenerationRetrying:
+		return &model.GenerationRetrying{
+			EventBase: base, MessageID: p.MessageID.String(), Model: p.Model, Code: p.Code, Message: p.Message,
+			NextModel: p.NextModel, Attempt: p.Attempt, DelayMs: p.DelayMs,
+		}
 	case events.GenerationRecorded:
 		return &model.GenerationRecorded{
 			EventBase: base, MessageID: p.MessageID.String(), Model: p.Model, Usage: encodeUsage(p.Usage), DurationMs: p.DurationMs,
-			TimeToFirstTokenMs: p.TimeToFirstTokenMs, FinishReason: p.FinishReason,
+			TimeToFirstTokenMs: p.TimeToFirstTokenMs, FinishReason: p.FinishReason, Retries: p.Retries,
 		}
 	}
 	return nil

@@ -33,6 +33,8 @@ type Effective struct {
 	SystemPrompt string
 	// Model is the model with its provider. It is nil only in previews, when there is none to run with.
 	Model *RunModel
+	// Fallbacks are asked in this order when Model can't be reached. Those that can't be used are left out.
+	Fallbacks []*RunModel
 	// Toolset is resolved from the capabilities; its Refs are those in effect, the always-on ones included.
 	Toolset tools.Toolset
 	// MaxIterations is how often the turn may ask the model.

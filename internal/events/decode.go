@@ -86,6 +86,8 @@ func decoderOf(kind models.EventKind) func(models.JSON) (Payload, error) {
 		return decodeAs[ThinkingDelta]
 	case models.EventThinkingCompleted:
 		return decodeAs[ThinkingCompleted]
+	case models.EventGenerationRetrying:
+		return decodeAs[GenerationRetrying]
 	case models.EventGenerationRecorded:
 		return decodeAs[GenerationRecorded]
 	case models.EventActStarted:

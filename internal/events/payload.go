@@ -97,6 +97,18 @@ type (
 		MessageID models.MessageID `json:"messageId"`
 		Text      string           `json:"text"`
 	}
+	GenerationRetrying struct {
+		MessageID models.MessageID `json:"messageId"`
+		// Model is the one that failed; NextModel is asked next, and may be the same.
+		Model     string `json:"model"`
+		Code      string `json:"code"`
+		Message   string `json:"message"`
+		NextModel string `json:"nextModel"`
+		// Attempt counts the calls that have failed in this step.
+		Attempt int `json:"attempt"`
+		// DelayMs is the time until the next call.
+		DelayMs int64 `json:"delayMs"`
+	}
 	GenerationRecorded struct {
 		MessageID          models.MessageID `json:"messageId"`
 		Model              string           `json:"model"`
@@ -108,6 +120,8 @@ type (
 		// PromptThrough is the sequence of the newest message that the model was shown.
 		PromptThrough int64  `json:"promptThrough"`
 		PromptHash    string `json:"promptHash"`
+		// Retries counts the calls that failed before this one.
+		Retries int `json:"retries"`
 	}
 	ActStarted struct {
 		Iteration   int      `json:"iteration"`
@@ -203,6 +217,9 @@ func (ThinkingDelta) Kind() models.EventKind { return models.EventThinkingDelta 
 
 // Kind implements Payload.
 func (ThinkingCompleted) Kind() models.EventKind { return models.EventThinkingCompleted }
+
+// Kind implements Payload.
+func (GenerationRetrying) Kind() models.EventKind { return models.EventGenerationRetrying }
 
 // Kind implements Payload.
 func (GenerationRecorded) Kind() models.EventKind { return models.EventGenerationRecorded }

@@ -60,6 +60,7 @@ func Table() []Row {
 		{Payload: OutputCompleted{}, Durable: true, Closes: ThingOutput, Meaning: "The model's message is complete."},
 		{Payload: ThinkingDelta{}, Meaning: "A piece of the model's thinking, with the rules of OUTPUT_DELTA."},
 		{Payload: ThinkingCompleted{}, Durable: true, Meaning: "The model's thinking for a message is complete."},
+		{Payload: GenerationRetrying{}, Meaning: "A model call failed and is made again, after a while or with the next fallback model."},
 		{Payload: GenerationRecorded{}, Durable: true, Meaning: "What one model call used and cost."},
 		{Payload: ActStarted{}, Durable: true, Opens: ThingAct, Meaning: "The tools of a step begin."},
 		{Payload: ActCompleted{}, Durable: true, Closes: ThingAct, Meaning: "All tools of a step have answered."},

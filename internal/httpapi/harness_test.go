@@ -74,6 +74,9 @@ func (m stubMutation) SignIn(ctx context.Context, _ model.SignInInput) (*model.A
 func (s stubSubscription) SessionEvents(ctx context.Context, _ string, _ *int, _ []model.EventKind) (<-chan model.Event, error) {
 	return s.stub.events(ctx)
 }
+func (s stubSubscription) OrgEvents(ctx context.Context, _ *string, _ []model.EventKind, _ *string) (<-chan model.Event, error) {
+	return s.stub.events(ctx)
+}
 func (stubOrg) DefaultHarness(context.Context, *model.Org) (*model.Harness, error) {
 	return &model.Harness{ID: "harn_1"}, nil
 }

@@ -26,6 +26,28 @@ type Request struct {
 	// ReadFile reads a text file of the session that the call is made for. Only the simulated driver uses it.
 	// It gives an error that wraps fs.ErrNotExist when there is none.
 	ReadFile func(ctx context.Context, path string) ([]byte, error)
+	// Endpoint is where the provider is asked, and as whom.
+	Endpoint Endpoint
+	// Conversation names the conversation to the provider's prompt cache. It is the same for all calls of a session.
+	Conversation string
+	// ReadImage reads an image that a part names. It gives an error that wraps fs.ErrNotExist when there is none: then
+	// the model is told so in its place.
+	ReadImage func(ctx context.Context, id models.ImageID) (Image, error)
+}
+
+// Endpoint is a provider's server and the key to it.
+type Endpoint struct {
+	// BaseURL is without a slash at its end; empty for the provider's own.
+	BaseURL string
+	// APIKey may be empty for servers that need none.
+	APIKey string
+}
+
+// Image is an image as it was uploaded.
+type Image struct {
+	// MediaType is image/png, image/jpeg, image/gif or image/webp.
+	MediaType string
+	Data      []byte
 }
 
 // Message is a message of the conversation as the model is shown it.
@@ -53,7 +75,7 @@ const (
 	FinishRefusal   FinishReason = "refusal"
 )
 
-// Delta is a piece of a stream. Exactly one field is set.
+// Delta is a piece of a stream. At most one field is set; none when the provider only gave a sign of life.
 type Delta struct {
 	Text     string
 	Thinking string
@@ -76,6 +98,19 @@ type Driver interface {
 	// It never retries. It ends soon after ctx does. A failure is an *Error; what had come until then is
 	// returned beside it.
 	Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error)
+}
+
+// Lister is a driver whose provider tells which models it has.
+type Lister interface {
+	// Models lists them, at most 1000. It needs a valid key where the provider does, so it also is the test of one. A failure
+	// is an *Error.
+	Models(ctx context.Context, at Endpoint) ([]ModelInfo, error)
+}
+
+// ModelInfo is what a provider tells of a model; 0 and empty where it tells nothing.
+type ModelInfo struct {
+	Name, DisplayName                    string
+	ContextWindowTokens, MaxOutputTokens int
 }
 
 // Code is one of the closed list of reasons for which a turn fails.

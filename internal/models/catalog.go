@@ -43,6 +43,8 @@ type Harness struct {
 	SystemPrompt   *string
 	Capabilities   []CapabilityRef `gorm:"serializer:json;type:json"`
 	DefaultModelID *ModelID
+	// FallbackModelIDs are asked in this order when the chosen model can't be reached. An empty list leaves it to the parent.
+	FallbackModelIDs ModelIDs
 	MaxIterations  *int
 	Lifecycle      Lifecycle
 	BuiltIn        bool
@@ -63,10 +65,60 @@ type Agent struct {
 	SystemPrompt   string
 	Capabilities   []CapabilityRef `gorm:"serializer:json;type:json"`
 	DefaultModelID *ModelID
+	// FallbackModelIDs are asked in this order when the chosen model can't be reached. An empty list leaves it to the parent.
+	FallbackModelIDs ModelIDs
 	MaxIterations  *int
 	Tags           []string `gorm:"serializer:json;type:json"`
 	Lifecycle      Lifecycle
 	Revision       int
 	CreatedAt      Millis `gorm:"autoCreateTime:false"`
 	UpdatedAt      Millis `gorm:"autoUpdateTime:false"`
+}
+
+// Revision is a state that a harness or an agent had, from one change to the next.
+type Revision struct {
+	ActorKind ActorKind
+	ActorID   *UserID
+	// Reason is what the one who made the change said about it.
+	Reason *string
+	// Snapshot is the state as the API names it, without secrets.
+	Snapshot  JSON
+	CreatedAt Millis `gorm:"autoCreateTime:false"`
+}
+
+// HarnessRevision is a Revision of a harness.
+type HarnessRevision struct {
+	OrgID     OrgID     `gorm:"primaryKey"`
+	HarnessID HarnessID `gorm:"primaryKey"`
+	Number    int       `gorm:"primaryKey"`
+	Revision  `gorm:"embedded"`
+}
+
+// AgentRevision is a Revision of an agent.
+type AgentRevision struct {
+	OrgID    OrgID   `gorm:"primaryKey"`
+	AgentID  AgentID `gorm:"primaryKey"`
+	Number   int     `gorm:"primaryKey"`
+	Revision `gorm:"embedded"`
+}
+
+// Image is an image that messages may show. Its content is the Blob of the same hash.
+type Image struct {
+	OrgID     OrgID   `gorm:"primaryKey"`
+	ID        ImageID `gorm:"primaryKey"`
+	Name      string
+	MediaType string
+	// Size in bytes; Width and Height in pixels.
+	Size          int64
+	Width, Height int
+	Hash          []byte
+	CreatedByKind ActorKind
+	CreatedByID   *UserID
+	CreatedAt     Millis `gorm:"autoCreateTime:false"`
+}
+
+// OrgFeed is the newest position of an organization's feed.
+type OrgFeed struct {
+	OrgID    OrgID `gorm:"primaryKey"`
+	Position int64
 }

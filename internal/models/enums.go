@@ -24,8 +24,14 @@ const (
 // ProviderKind is the protocol of a model provider.
 type ProviderKind string
 
-// ProviderSimulated answers without a key and without a network.
-const ProviderSimulated ProviderKind = "SIMULATED"
+// The kinds of providers. ProviderSimulated answers without a key and without a network.
+const (
+	ProviderAnthropic        ProviderKind = "ANTHROPIC"
+	ProviderOpenAI           ProviderKind = "OPENAI"
+	ProviderOpenAICompatible ProviderKind = "OPENAI_COMPATIBLE"
+	ProviderGemini           ProviderKind = "GEMINI"
+	ProviderSimulated        ProviderKind = "SIMULATED"
+)
 
 // SessionStatus is what a session is doing.
 type SessionStatus string
@@ -136,6 +142,7 @@ const (
 	EventOutputCompleted     EventKind = "OUTPUT_COMPLETED"
 	EventThinkingDelta       EventKind = "THINKING_DELTA"
 	EventThinkingCompleted   EventKind = "THINKING_COMPLETED"
+	EventGenerationRetrying  EventKind = "GENERATION_RETRYING"
 	EventGenerationRecorded  EventKind = "GENERATION_RECORDED"
 	EventActStarted          EventKind = "ACT_STARTED"
 	EventActCompleted        EventKind = "ACT_COMPLETED"

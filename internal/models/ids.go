@@ -15,6 +15,7 @@ type (
 	EventEntity      struct{}
 	SignInEntity     struct{}
 	RunnerEntity     struct{}
+	ImageEntity      struct{}
 )
 
 // Prefix implements Entity.
@@ -56,6 +57,9 @@ func (SignInEntity) Prefix() string { return "signin" }
 // Prefix implements Entity.
 func (RunnerEntity) Prefix() string { return "runner" }
 
+// Prefix implements Entity.
+func (ImageEntity) Prefix() string { return "img" }
+
 // One typed id per entity.
 type (
 	OrgID        = ID[OrgEntity]
@@ -71,4 +75,5 @@ type (
 	EventID      = ID[EventEntity]
 	SignInID     = ID[SignInEntity]
 	RunnerID     = ID[RunnerEntity]
+	ImageID      = ID[ImageEntity]
 )

@@ -111,6 +111,8 @@ type Event struct {
 	TurnID     *TurnID
 	Data       JSON
 	OccurredAt Millis
+	// FeedPosition is the place in the organization's feed, gapless from 1; nil for events that are not in it.
+	FeedPosition *int64
 }
 
 // Effect is an entry of the journal: one outside action of a turn, claimed before it runs.

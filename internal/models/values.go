@@ -2,6 +2,7 @@ package models
 
 import (
 	"database/sql/driver"
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -61,6 +62,34 @@ func (j *JSON) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// ModelIDs is a list of models, stored as a JSON list.
+type ModelIDs []ModelID
+
+// Value implements driver.Valuer. No list is an empty one.
+func (l ModelIDs) Value() (driver.Value, error) {
+	if len(l) == 0 {
+		return "[]", nil
+	}
+	b, err := json.Marshal([]ModelID(l))
+	return string(b), err
+}
+
+// Scan implements sql.Scanner.
+func (l *ModelIDs) Scan(src any) error {
+	var j JSON
+	if err := j.Scan(src); err != nil {
+		return err
+	}
+	*l = nil
+	if len(j) == 0 {
+		return nil
+	}
+	return json.Unmarshal(j, (*[]ModelID)(l))
+}
+
+// GormDataType names the column type.
+func (ModelIDs) GormDataType() string { return "json" }
+
 // Nanos is an amount of US dollars in 10^-9 dollars. Money is never a float.
 type Nanos int64
 
@@ -102,6 +131,7 @@ type PartType string
 // The types of parts.
 const (
 	PartText       PartType = "text"
+	PartImage      PartType = "image"
 	PartThinking   PartType = "thinking"
 	PartToolCall   PartType = "tool_call"
 	PartToolResult PartType = "tool_result"
@@ -112,6 +142,9 @@ type Part struct {
 	Type PartType `json:"type"`
 	// Text of PartText and PartThinking.
 	Text string `json:"text,omitempty"`
+	// ImageID and MediaType of PartImage.
+	ImageID   *ImageID `json:"imageId,omitempty"`
+	MediaType string   `json:"mediaType,omitempty"`
 	// ToolCallID, ToolName and Arguments of PartToolCall; the first two also of PartToolResult.
 	ToolCallID string `json:"toolCallId,omitempty"`
 	ToolName   string `json:"toolName,omitempty"`
@@ -122,6 +155,8 @@ type Part struct {
 	Error   string `json:"error,omitempty"`
 	// Metadata is what the provider wants to see again, unchanged. It is never shown.
 	Metadata JSON `json:"metadata,omitempty"`
+	// Origin is the provider and the model that Metadata is for. No other is given it.
+	Origin string `json:"origin,omitempty"`
 }
 
 // CapabilityRef attaches a capability, with its settings, to a harness, an agent or a session.

@@ -33,7 +33,7 @@ func TestTheSchemaIsThatOfTheModels(t *testing.T) {
 		&models.Org{}, &models.User{}, &models.Membership{}, &models.SignIn{}, &models.RefreshToken{}, &models.SigningKey{}, &models.MasterKey{},
 		&models.Provider{}, &models.Model{}, &models.Harness{}, &models.Agent{},
 		&models.Session{}, &models.Turn{}, &models.Message{}, &models.Event{}, &models.Effect{}, &models.Checkpoint{}, &models.SessionFile{},
-		&models.Blob{}, &models.SessionTodos{}, &models.IdempotencyKey{}, &models.Runner{},
+		&models.HarnessRevision{}, &models.AgentRevision{}, &models.Image{}, &models.OrgFeed{}, &models.Blob{}, &models.SessionTodos{}, &models.IdempotencyKey{}, &models.Runner{},
 	}
 	// These have no model: one is goose's, the other an index of the sessions' tags.
 	without := []string{"goose_db_version", "session_tags"}
@@ -89,7 +89,7 @@ func compareColumn(t *testing.T, dialect store.Dialect, f *schema.Field, c dbCol
 	kind := f.IndirectFieldType.Kind()
 	types := map[store.Dialect]string{store.Postgres: "bigint", store.SQLite: "INTEGER"}
 	switch {
-	case f.Serializer != nil || f.IndirectFieldType == reflect.TypeFor[models.JSON]():
+	case f.Serializer != nil || f.IndirectFieldType == reflect.TypeFor[models.JSON]() || f.IndirectFieldType == reflect.TypeFor[models.ModelIDs]():
 		types = map[store.Dialect]string{store.Postgres: "json", store.SQLite: "TEXT"}
 	case kind == reflect.Array:
 		types = map[store.Dialect]string{store.Postgres: "uuid", store.SQLite: "BLOB"}
