@@ -12,18 +12,21 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/secrets"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
-// Config is what a Service needs. All fields are required.
+// Config is what a Service needs. All fields but Environment are required.
 type Config struct {
 	DB       *store.DB
 	Registry *tools.Registry
 	Keeper   *secrets.Keeper
 	Clock    clock.Clock
+	// Environment has the keys and addresses that the server's own environment gives, by the kind of provider.
+	Environment map[models.ProviderKind]llm.Endpoint
 }
 
 // Service is the catalog of all organizations.
@@ -33,6 +36,8 @@ type Service struct {
 	keeper   *secrets.Keeper
 	clock    clock.Clock
 	cache    *cache
+
+	environment map[models.ProviderKind]llm.Endpoint
 }
 
 // New makes a Service. It fails when the registry lacks a capability that a built-in harness needs.
@@ -44,6 +49,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	return &Service{
 		db: cfg.DB, registry: cfg.Registry, keeper: cfg.Keeper, clock: cfg.Clock, cache: newCache(cfg.Clock),
+		environment: cfg.Environment,
 	}, nil
 }
 
