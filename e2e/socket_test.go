@@ -25,7 +25,7 @@ type event struct {
 
 func (e event) durable() bool {
 	switch e.Kind {
-	case "OUTPUT_DELTA", "THINKING_DELTA", "TOOL_PROGRESS", "CAUGHT_UP":
+	case "OUTPUT_DELTA", "THINKING_DELTA", "TOOL_PROGRESS", "GENERATION_RETRYING", "CAUGHT_UP":
 		return false
 	}
 	return true
