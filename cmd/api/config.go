@@ -39,6 +39,8 @@ type config struct {
 	lease, heartbeat, shutdown time.Duration
 	logLevel                   slog.Level
 	production                 bool
+	egressLoopback             bool
+	egressAllow                []netip.Prefix
 }
 
 // setting is one variable of the environment.
@@ -105,6 +107,18 @@ func settings() []setting {
 				return errors.New("want development or production")
 			}
 			c.production = v == "production"
+			return nil
+		}},
+		{"OSTLER_EGRESS_ALLOW", "", "Addresses or networks (10.0.0.0/8), with commas between them, that requests for organizations may reach besides public ones, http included: where your own model servers are. Default: none.", false, func(c *config, v string) error {
+			list, err := prefixes(v)
+			c.egressAllow = list
+			return err
+		}},
+		{"OSTLER_EGRESS_ALLOW_LOOPBACK", "false", "true lets requests for organizations reach this machine. For development and tests only.", false, func(c *config, v string) error {
+			if v != "true" && v != "false" {
+				return errors.New("want true or false")
+			}
+			c.egressLoopback = v == "true"
 			return nil
 		}},
 	}
@@ -207,7 +221,7 @@ func browsable(addr string) string {
 	return addr
 }
 
-// unsafe names combinations in which turns could be lost or done twice.
+// unsafe names combinations in which turns could be lost or done twice, or tenants reach what they must not.
 func (c *config) unsafe() []string {
 	var wrong []string
 	switch {
@@ -227,6 +241,9 @@ func (c *config) unsafe() []string {
 	}
 	if c.heartbeat > 0 && c.lease < 3*c.heartbeat {
 		wrong = append(wrong, fmt.Sprintf("OSTLER_LEASE: %s is too short for a heartbeat every %s: want at least three", c.lease, c.heartbeat))
+	}
+	if c.production && c.egressLoopback {
+		wrong = append(wrong, "OSTLER_EGRESS_ALLOW_LOOPBACK: not in production: whoever may add a provider could reach every service of this machine; name the addresses of your model servers in OSTLER_EGRESS_ALLOW instead")
 	}
 	return wrong
 }

@@ -60,6 +60,10 @@ func TestValues(t *testing.T) {
 		"proxies": {[]string{"OSTLER_TRUSTED_PROXIES", "10.0.0.0/8, 192.168.1.7,::ffff:1.2.3.4,fd00::/8"}, func(c config) bool {
 			return fmt.Sprint(c.trustedProxies) == "[10.0.0.0/8 192.168.1.7/32 1.2.3.4/32 fd00::/8]"
 		}},
+		"model servers": {[]string{"OSTLER_EGRESS_ALLOW", "10.1.0.0/16,127.0.0.1", "OSTLER_ENV", "production"}, func(c config) bool {
+			return fmt.Sprint(c.egressAllow) == "[10.1.0.0/16 127.0.0.1/32]" && !c.egressLoopback
+		}},
+		"loopback":             {[]string{"OSTLER_EGRESS_ALLOW_LOOPBACK", "true"}, func(c config) bool { return c.egressLoopback }},
 		"debugging production": {[]string{"OSTLER_LOG_LEVEL", "debug", "OSTLER_ENV", "production"}, func(c config) bool { return c.logLevel == slog.LevelDebug && c.production }},
 	} {
 		if c, err := readConfig(from(test.env...)); err != nil || !test.want(c) {
@@ -100,6 +104,9 @@ func TestRefusals(t *testing.T) {
 		"a network that is an address": {[]string{"OSTLER_TRUSTED_PROXIES", "10.0.0.1/8"}, "want addresses or networks"},
 		"an unknown level":             {[]string{"OSTLER_LOG_LEVEL", "loud"}, "debug, info, warn or error"},
 		"an unknown environment":       {[]string{"OSTLER_ENV", "staging"}, "development or production"},
+		"loopback in production":       {[]string{"OSTLER_ENV", "production", "OSTLER_EGRESS_ALLOW_LOOPBACK", "true"}, "OSTLER_EGRESS_ALLOW_LOOPBACK: not in production"},
+		"loopback, maybe":              {[]string{"OSTLER_EGRESS_ALLOW_LOOPBACK", "1"}, "want true or false"},
+		"a model server by name":       {[]string{"OSTLER_EGRESS_ALLOW", "ollama"}, "want addresses or networks"},
 		"two things at the same time":  {[]string{"OSTLER_ENV", "staging", "OSTLER_ROLE", "x"}, "OSTLER_ROLE: \"x\" is not valid: want one of all, api, runner\n  OSTLER_ENV"},
 	} {
 		if _, err := readConfig(from(test.env...)); err == nil || !strings.Contains(err.Error(), test.want) {

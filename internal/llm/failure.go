@@ -60,11 +60,23 @@ func RefusalError(r Refusal, now time.Time) *Error {
 	return e
 }
 
+// permanent is an error that no repetition ends, with a text for users. Requests that the egress client refuses fail with one.
+type permanent interface {
+	error
+	Permanent() bool
+}
+
 // ConnectionError is the failure of a call that brought no whole answer: no connection, or one that broke. The errors of ctx are
 // passed through, since they are no failure of the provider.
 func ConnectionError(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the model call was given up: %w", ctx.Err())
+	}
+	if p, ok := errors.AsType[permanent](cause); ok && p.Permanent() {
+		return &Error{
+			Code: CodeMisconfigured, Cause: cause,
+			Message: "The provider's address can't be used: " + p.Error() + " Check the base URL in the provider's settings.",
+		}
 	}
 	return &Error{
 		Code: CodeUnavailable, Transient: true, Cause: cause,

@@ -1,0 +1,357 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// The fields in which servers send what a model thinks.
+const (
+	fieldReasoningContent = "reasoning_content"
+	fieldReasoning        = "reasoning"
+)
+
+// chatStream reads the stream of Chat Completions.
+type chatStream struct {
+	answer
+
+	calls []*chatCall
+	// finish is why the model stopped; empty before it did.
+	finish string
+}
+
+// chatCall is a call while it grows.
+type chatCall struct {
+	*piece
+
+	index *int
+	// given is the id that the server gave; it may have given none.
+	given string
+	// looks is how often its arguments were looked at.
+	looks int
+}
+
+// maxLooks bounds how often the arguments of a call are read to find out where they end: a hostile server could ask for it at each
+// byte.
+const maxLooks = 64
+
+type chunk struct {
+	Choices []choice  `json:"choices"`
+	Usage   chatUsage `json:"usage"`
+	// Groq's place for the usage.
+	Groq struct {
+		Usage chatUsage `json:"usage"`
+	} `json:"x_groq"`
+}
+
+type choice struct {
+	Index  int       `json:"index"`
+	Delta  chatDelta `json:"delta"`
+	Finish string    `json:"finish_reason"`
+	// Message is in the place of Delta where a server sends its answer in one piece.
+	Message chatDelta       `json:"message"`
+	Error   json.RawMessage `json:"error"`
+	Usage   chatUsage       `json:"usage"`
+}
+
+type chatDelta struct {
+	Content          chatText    `json:"content"`
+	ReasoningContent chatText    `json:"reasoning_content"`
+	Reasoning        chatText    `json:"reasoning"`
+	Refusal          chatText    `json:"refusal"`
+	ToolCalls        []toolDelta `json:"tool_calls"`
+}
+
+type toolDelta struct {
+	Index    *int  `json:"index"`
+	ID       loose `json:"id"`
+	Function struct {
+		Name      loose           `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+	Extra json.RawMessage `json:"extra_content"`
+}
+
+type chatUsage struct {
+	Prompt        count `json:"prompt_tokens"`
+	Completion    count `json:"completion_tokens"`
+	Total         count `json:"total_tokens"`
+	PromptDetails struct {
+		Cached  count `json:"cached_tokens"`
+		Written count `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		Reasoning count `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+	// DeepSeek's and Moonshot's places for what came from the cache.
+	CacheHit count `json:"prompt_cache_hit_tokens"`
+	Cached   count `json:"cached_tokens"`
+}
+
+// read reads to the end of the answer: [DONE], or the end of the stream after the reason to stop. Once there is a reason, the answer
+// is whole, and what goes wrong later takes nothing from it.
+func (s *chatStream) read(in *events) (llm.Response, error) {
+	for {
+		e, err := in.next()
+		if err == nil && len(e.data) == 0 {
+			s.alive()
+			continue
+		}
+		if err == nil && string(e.data) == done {
+			break
+		}
+		if err == nil {
+			err = s.take(e)
+		}
+		switch {
+		case err == nil:
+		case s.finish != "":
+			return s.end()
+		case errors.Is(err, io.EOF):
+			return llm.Response{}, io.ErrUnexpectedEOF
+		default:
+			return llm.Response{}, err
+		}
+	}
+	if s.finish == "" && len(s.response(true).Parts) == 0 {
+		return llm.Response{}, unreadable(errors.New("the stream ended without an answer"))
+	}
+	return s.end()
+}
+
+// end gives the whole answer. Reasons that are not known count as the natural one.
+func (s *chatStream) end() (llm.Response, error) {
+	switch s.finish {
+	case "length", "max_tokens", "model_length":
+		return s.finished(llm.FinishLength), nil
+	case "content_filter", "refusal", "safety":
+		return s.finished(llm.FinishRefusal), nil
+	case "error", "abort", "cancelled", "insufficient_system_resource":
+		// The server gave up in the middle, politely.
+		return llm.Response{}, &refused{status: http.StatusServiceUnavailable, kind: s.finish}
+	}
+	return s.finished(llm.FinishStop), nil
+}
+
+func (s *chatStream) take(e event) error {
+	if e.name == "error" || bytes.Contains(e.data, []byte(`"error"`)) && hasError(e.data) {
+		r := parseRefusal(e.data, "")
+		r.status = statusOf(r.kind, r.code)
+		return r
+	}
+	var c chunk
+	if err := json.Unmarshal(e.data, &c); err != nil {
+		return unreadable(err)
+	}
+	for _, u := range []chatUsage{c.Usage, c.Groq.Usage} {
+		s.count(u)
+	}
+	moved := false
+	for i := range c.Choices {
+		ch := &c.Choices[i]
+		if ch.Index != 0 {
+			continue
+		}
+		s.count(ch.Usage)
+		if isSet(ch.Error) {
+			r := errorFields(ch.Error)
+			r.status = statusOf(r.kind, r.code)
+			return r
+		}
+		for _, d := range []*chatDelta{&ch.Delta, &ch.Message} {
+			did, err := s.grow(d)
+			if err != nil {
+				return err
+			}
+			moved = moved || did
+		}
+		if ch.Finish != "" {
+			s.finish = ch.Finish
+		}
+	}
+	if !moved {
+		s.alive()
+	}
+	return nil
+}
+
+// grow takes what a chunk adds, and reports whether it was anything.
+func (s *chatStream) grow(d *chatDelta) (bool, error) {
+	moved := false
+	say := func(kind models.PartType, text, field string) error {
+		if text == "" {
+			return nil
+		}
+		moved = true
+		p, err := s.last(kind)
+		if err != nil {
+			return err
+		}
+		if field != "" && p.metadata == nil {
+			metadata, err := json.Marshal(chatMetadata{Field: field})
+			if err != nil {
+				return unreadable(err)
+			}
+			if err := s.remember(p, metadata); err != nil {
+				return err
+			}
+		}
+		return s.say(p, text)
+	}
+	// Some servers send the same thoughts in both fields.
+	thinking, field := d.ReasoningContent.text, fieldReasoningContent
+	if thinking == "" {
+		thinking, field = d.Reasoning.text, fieldReasoning
+	}
+	s.refused = s.refused || d.Refusal.text != ""
+	err := errors.Join(
+		say(models.PartThinking, thinking, field), say(models.PartThinking, d.Content.thinking, ""),
+		say(models.PartText, d.Content.text, ""), say(models.PartText, d.Refusal.text, ""),
+	)
+	for i := range d.ToolCalls {
+		moved = true
+		if err == nil {
+			err = s.call(&d.ToolCalls[i])
+		}
+	}
+	return moved, err
+}
+
+// call takes a piece of a call.
+func (s *chatStream) call(d *toolDelta) error {
+	arguments := argumentsPiece(d.Function.Arguments)
+	c := s.continued(d, arguments)
+	if c == nil {
+		p, err := s.begin(d.ID.text, d.Function.Name.text)
+		if err != nil {
+			return err
+		}
+		c = &chatCall{piece: p, index: d.Index, given: d.ID.text}
+		s.calls = append(s.calls, c)
+	} else {
+		// The id or the name may come later than the call.
+		if c.given == "" && d.ID.text != "" {
+			c.given, c.id = d.ID.text, d.ID.text
+			s.arguments += len(d.ID.text)
+		}
+		if c.name == "" {
+			c.name = d.Function.Name.text
+			s.arguments += len(c.name)
+		}
+	}
+	if isSet(d.Extra) && c.metadata == nil {
+		metadata, err := json.Marshal(chatMetadata{Extra: d.Extra})
+		if err != nil {
+			return unreadable(err)
+		}
+		if err := s.remember(c.piece, metadata); err != nil {
+			return err
+		}
+	}
+	return s.argue(c.piece, arguments)
+}
+
+// continued gives the call that a piece belongs to; nil for a new one. By the protocol the index tells. Some servers send none, others
+// send 0 for every call; then a new id tells, or a new name after arguments that were complete.
+func (s *chatStream) continued(d *toolDelta, arguments string) *chatCall {
+	var c *chatCall
+	for i := len(s.calls) - 1; i >= 0 && c == nil; i-- {
+		known := s.calls[i]
+		switch {
+		case d.Index != nil && known.index != nil:
+			if *d.Index == *known.index {
+				c = known
+			}
+		case d.ID.text == "" || known.given == "" || d.ID.text == known.given:
+			c = known
+		}
+	}
+	name := d.Function.Name.text != "" && c != nil && c.name != ""
+	switch {
+	case c == nil, d.ID.text != "" && c.given != "" && d.ID.text != c.given, name && d.ID.text != "" && c.given == "":
+		return nil
+	case name && d.ID.text == "" && (arguments == "" || arguments[0] == '{') && c.isComplete():
+		return nil
+	}
+	return c
+}
+
+// isComplete reports whether the arguments are an object.
+func (c *chatCall) isComplete() bool {
+	if c.looks >= maxLooks {
+		return false
+	}
+	c.looks++
+	s := c.arguments.String()
+	return strings.HasPrefix(s, "{") && json.Valid([]byte(s))
+}
+
+// argumentsPiece gives arguments as text. Some servers send the object itself.
+func argumentsPiece(raw json.RawMessage) string {
+	var text string
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return ""
+	case json.Unmarshal(raw, &text) == nil:
+		return text
+	}
+	return string(raw)
+}
+
+// count takes a usage; the last one counts, since those before may be of a part.
+func (s *chatStream) count(u chatUsage) {
+	if u.Prompt == 0 && u.Completion == 0 && u.Total == 0 {
+		return
+	}
+	output := u.Completion
+	if reasoning := u.CompletionDetails.Reasoning; reasoning > 0 && u.Total == u.Prompt+u.Completion+reasoning {
+		output += reasoning // xAI leaves it out
+	}
+	read := max(u.PromptDetails.Cached, u.CacheHit, u.Cached)
+	s.usage = tokens(int64(u.Prompt), int64(read), int64(u.PromptDetails.Written), int64(output), int64(u.CompletionDetails.Reasoning))
+}
+
+// count is a number of tokens; 0 for whatever is none.
+type count int64
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *count) UnmarshalJSON(b []byte) error {
+	var f float64
+	*n = 0
+	if json.Unmarshal(b, &f) == nil && f >= 1 {
+		*n = count(min(f, maxTokens))
+	}
+	return nil
+}
+
+// chatText is a text, or Mistral's list of texts and thoughts.
+type chatText struct{ text, thinking string }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *chatText) UnmarshalJSON(b []byte) error {
+	*t = chatText{}
+	switch b[0] {
+	case '"':
+		return json.Unmarshal(b, &t.text)
+	case '[':
+		var list []struct {
+			Text     string   `json:"text"`
+			Thinking chatText `json:"thinking"`
+		}
+		if err := json.Unmarshal(b, &list); err != nil {
+			return err
+		}
+		for _, c := range list {
+			t.text += c.Text
+			t.thinking += c.Thinking.text + c.Thinking.thinking
+		}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ostler-dev/ostler/internal/llm"
+)
+
+const (
+	maxListed      = 1000
+	maxListedBytes = 8 << 20
+	maxModelName   = 200
+)
+
+// Models implements llm.Lister. OpenAI tells nothing but names.
+func (d *Responses) Models(ctx context.Context, at llm.Endpoint) ([]llm.ModelInfo, error) {
+	return d.list(ctx, d.endpoint(at))
+}
+
+// Models implements llm.Lister. What a server tells besides names depends on its kind.
+func (d *Chat) Models(ctx context.Context, at llm.Endpoint) ([]llm.ModelInfo, error) {
+	if at.BaseURL == "" {
+		return nil, errNoBaseURL()
+	}
+	return d.list(ctx, at)
+}
+
+// listedModel has the fields of OpenAI, OpenRouter, vLLM, Groq, Mistral and LM Studio.
+type listedModel struct {
+	ID                  string `json:"id"`
+	Name                loose  `json:"name"`
+	DisplayName         loose  `json:"display_name"`
+	ContextLength       number `json:"context_length"`
+	ContextWindow       number `json:"context_window"`
+	MaxModelLen         number `json:"max_model_len"`
+	MaxContextLength    number `json:"max_context_length"`
+	MaxCompletionTokens number `json:"max_completion_tokens"`
+	TopProvider         *struct {
+		MaxCompletionTokens number `json:"max_completion_tokens"`
+	} `json:"top_provider"`
+}
+
+func (c caller) list(ctx context.Context, at llm.Endpoint) ([]llm.ModelInfo, error) {
+	listed, err := c.fetchList(ctx, at)
+	if err != nil {
+		return nil, c.failure(ctx, at, err)
+	}
+	out := []llm.ModelInfo{}
+	seen := map[string]bool{}
+	for _, m := range listed {
+		if m.ID == "" || len(m.ID) > maxModelName || seen[m.ID] || len(out) == maxListed {
+			continue
+		}
+		seen[m.ID] = true
+		info := llm.ModelInfo{
+			Name:                m.ID,
+			ContextWindowTokens: first(m.ContextLength, m.ContextWindow, m.MaxModelLen, m.MaxContextLength),
+			MaxOutputTokens:     int(m.MaxCompletionTokens),
+		}
+		if m.TopProvider != nil {
+			info.MaxOutputTokens = first(m.TopProvider.MaxCompletionTokens, m.MaxCompletionTokens)
+		}
+		for _, name := range []string{m.DisplayName.text, m.Name.text} {
+			if name != "" && name != m.ID && len(name) <= maxModelName && info.DisplayName == "" {
+				info.DisplayName = strings.TrimSpace(name)
+			}
+		}
+		out = append(out, info)
+	}
+	return out, nil
+}
+
+func (c caller) fetchList(ctx context.Context, at llm.Endpoint) ([]listedModel, error) {
+	resp, err := c.get(ctx, at, "models")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxListedBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > maxListedBytes {
+		return nil, &unreadableError{fmt.Errorf("the list of models has more than %d bytes", maxListedBytes)}
+	}
+	if hasError(body) {
+		r := parseRefusal(body, "")
+		r.status = statusOf(r.kind, r.code)
+		return nil, r
+	}
+	var list struct {
+		Data *[]listedModel `json:"data"`
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) { // Together's form
+		err = json.Unmarshal(body, &list.Data)
+	} else {
+		err = json.Unmarshal(body, &list)
+	}
+	if err != nil {
+		return nil, &unreadableError{fmt.Errorf("read the list of models: %w", err)}
+	}
+	if list.Data == nil {
+		return nil, &unreadableError{fmt.Errorf("the list of models has no field data")}
+	}
+	return *list.Data, nil
+}
+
+// number is a count of tokens; 0 for whatever is none.
+type number int
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *number) UnmarshalJSON(b []byte) error {
+	var f float64
+	*n = 0
+	if json.Unmarshal(b, &f) == nil && f >= 1 && f <= 1<<31-1 {
+		*n = number(f)
+	}
+	return nil
+}
+
+func first(counts ...number) int {
+	for _, n := range counts {
+		if n > 0 {
+			return int(n)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,225 @@
+package openai
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/responses"
+	"github.com/openai/openai-go/v3/shared"
+
+	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+var (
+	_ llm.Driver = (*Responses)(nil)
+	_ llm.Lister = (*Responses)(nil)
+)
+
+const (
+	// minOutputTokens is the least that OpenAI takes as a limit.
+	minOutputTokens = 16
+	maxCacheKey     = 64
+)
+
+// Responses speaks OpenAI's Responses API. Nothing is stored at OpenAI: the conversation goes with each request, and with it what the model
+// thought, encrypted. A Responses keeps nothing between calls and may be used by many goroutines.
+type Responses struct{ caller }
+
+// NewResponses makes the driver for providers of kind OPENAI.
+func NewResponses(o Options) *Responses { return &Responses{newCaller(o)} }
+
+// Stream implements llm.Driver. A request that is refused for one of the extras that not every model and account has is made again
+// without it: nothing was generated then.
+func (d *Responses) Stream(ctx context.Context, req llm.Request, emit func(llm.Delta)) (llm.Response, error) {
+	at := d.endpoint(req.Endpoint)
+	past, err := history(ctx, &req)
+	if err != nil {
+		return llm.Response{}, d.failure(ctx, at, err)
+	}
+	with := extrasFor(req.Model)
+	for {
+		resp, err := d.post(ctx, at, "responses", responsesRequest(&req, past, with))
+		if fewer, ok := with.without(err); ok {
+			with = fewer
+			continue
+		}
+		if err != nil {
+			return llm.Response{}, d.failure(ctx, at, err)
+		}
+		s := responsesStream{answer: answer{emit: emit}}
+		whole, err := s.read(newEvents(resp.Body))
+		_ = resp.Body.Close()
+		if err != nil {
+			return s.response(false), d.failure(ctx, at, err)
+		}
+		return whole, nil
+	}
+}
+
+func (d *Responses) endpoint(at llm.Endpoint) llm.Endpoint {
+	if at.BaseURL == "" {
+		at.BaseURL = defaultBaseURL
+	}
+	return at
+}
+
+// extras are parts of a request that some models and accounts refuse.
+type extras struct {
+	// summary asks for a summary of what the model thinks, encrypted for the thoughts themselves.
+	summary, encrypted bool
+	// thoughts gives earlier ones back.
+	thoughts bool
+}
+
+// extrasFor knows the families of models that don't reason, to save them the requests that would be refused.
+func extrasFor(model string) extras {
+	name := strings.TrimPrefix(model, "ft:")
+	plain := strings.Contains(name, "-chat") || slices.ContainsFunc([]string{"gpt-3", "gpt-4", "chatgpt-"}, func(family string) bool {
+		return strings.HasPrefix(name, family)
+	})
+	return extras{summary: !plain, encrypted: !plain, thoughts: true}
+}
+
+// without gives what to ask for after a refusal; ok is false when it isn't for one of the extras.
+func (e extras) without(err error) (fewer extras, ok bool) {
+	r, isRefused := errors.AsType[*refused](err)
+	if !isRefused || r.status != http.StatusBadRequest && r.status != http.StatusNotFound {
+		return e, false
+	}
+	says := strings.ToLower(r.kind + " " + r.message)
+	has := func(words string) bool { return strings.Contains(says, words) }
+	switch {
+	// The summary needs a verified organization, and a model that reasons.
+	case e.summary && (has("reasoning.summary") || has("reasoning summar")):
+		e.summary = false
+	case e.encrypted && (has("encrypted content is not supported") || has("reasoning.encrypted_content")):
+		e.encrypted = false
+	// Thoughts can't be read with the key of another organization, nor by some servers at all.
+	case e.thoughts && (has("encrypted content") || has("encrypted_content") || has("not persisted") || has("without its required")):
+		e.thoughts = false
+	default:
+		return e, false
+	}
+	return e, true
+}
+
+func responsesRequest(req *llm.Request, past []entry, with extras) *responses.ResponseNewParams {
+	p := &responses.ResponseNewParams{
+		Model: req.Model,
+		Store: param.NewOpt(false),
+		Input: responses.ResponseNewParamsInputUnion{OfInputItemList: responsesInput(past, with)},
+	}
+	p.SetExtraFields(map[string]any{"stream": true})
+	if req.System != "" {
+		p.Instructions = param.NewOpt(req.System)
+	}
+	if req.MaxTokens > 0 {
+		p.MaxOutputTokens = param.NewOpt(int64(max(req.MaxTokens, minOutputTokens)))
+	}
+	if req.Conversation != "" {
+		p.PromptCacheKey = param.NewOpt(cacheKey(req.Conversation))
+	}
+	if with.encrypted {
+		p.Include = []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}
+	}
+	if with.summary {
+		p.Reasoning = shared.ReasoningParam{Summary: shared.ReasoningSummaryAuto}
+	}
+	for _, t := range req.Tools {
+		f := responses.FunctionToolParam{Name: t.Name, Parameters: parameters(t.InputSchema), Strict: param.NewOpt(false)}
+		if t.Description != "" {
+			f.Description = param.NewOpt(t.Description)
+		}
+		p.Tools = append(p.Tools, responses.ToolUnionParam{OfFunction: &f})
+	}
+	return p
+}
+
+// cacheKey keeps to the length that OpenAI takes.
+func cacheKey(conversation string) string {
+	if len(conversation) <= maxCacheKey {
+		return conversation
+	}
+	sum := sha256.Sum256([]byte(conversation))
+	return hex.EncodeToString(sum[:])
+}
+
+func responsesInput(past []entry, with extras) responses.ResponseInputParam {
+	var input responses.ResponseInputParam
+	for _, e := range past {
+		if e.content != nil {
+			input = append(input, responses.ResponseInputItemParamOfMessage(responsesContent(e.content), responses.EasyInputMessageRoleUser))
+			continue
+		}
+		for i, p := range e.parts {
+			switch p.Type {
+			case models.PartThinking:
+				// Thoughts are taken only with what followed them.
+				if item, ok := thought(p); ok && with.thoughts && leadsOn(e.parts[i:]) {
+					input = append(input, item)
+				}
+			case models.PartText:
+				input = append(input, responses.ResponseInputItemParamOfMessage(p.Text, responses.EasyInputMessageRoleAssistant))
+			case models.PartToolCall:
+				input = append(input, responses.ResponseInputItemParamOfFunctionCall(argumentsText(p), p.ToolCallID, p.ToolName))
+			}
+		}
+		for _, r := range e.results {
+			item := responses.ResponseInputItemParamOfFunctionCallOutput(r.text)
+			item.OfFunctionCallOutput.CallID = param.NewOpt(r.callID)
+			input = append(input, item)
+		}
+	}
+	return input
+}
+
+func leadsOn(parts []models.Part) bool {
+	return slices.ContainsFunc(parts, func(p models.Part) bool { return p.Type != models.PartThinking })
+}
+
+func responsesContent(list []content) responses.ResponseInputMessageContentListParam {
+	out := make(responses.ResponseInputMessageContentListParam, 0, len(list))
+	for _, c := range list {
+		if c.imageURL == "" {
+			out = append(out, responses.ResponseInputContentParamOfInputText(c.text))
+			continue
+		}
+		image := responses.ResponseInputImageParam{Detail: responses.ResponseInputImageDetailAuto, ImageURL: param.NewOpt(c.imageURL)}
+		out = append(out, responses.ResponseInputContentUnionParam{OfInputImage: &image})
+	}
+	return out
+}
+
+// thoughtMetadata is what is kept of an item of reasoning.
+type thoughtMetadata struct {
+	ID               string `json:"id"`
+	EncryptedContent string `json:"encrypted_content"`
+	// Summary are the texts of the summary where there are several: the part's text joins them.
+	Summary []string `json:"summary,omitempty"`
+}
+
+// thought makes an item of reasoning of a part. Without the encrypted thoughts OpenAI would look for the item, which it didn't store.
+func thought(p models.Part) (responses.ResponseInputItemUnionParam, bool) {
+	var m thoughtMetadata
+	if json.Unmarshal(p.Metadata, &m) != nil || m.ID == "" || m.EncryptedContent == "" {
+		return responses.ResponseInputItemUnionParam{}, false
+	}
+	if m.Summary == nil && p.Text != "" {
+		m.Summary = []string{p.Text}
+	}
+	summary := make([]responses.ResponseReasoningItemSummaryParam, len(m.Summary))
+	for i, s := range m.Summary {
+		summary[i].Text = s
+	}
+	item := responses.ResponseInputItemParamOfReasoning(m.ID, summary)
+	item.OfReasoning.EncryptedContent = param.NewOpt(m.EncryptedContent)
+	return item, true
+}
