@@ -22,8 +22,11 @@ func TestExamplesOfTheGuides(t *testing.T) {
 	all := map[string]any{
 		"email": ownerEmail, "password": ownerPassword, "refreshToken": tokens.SignIn.Tokens.RefreshToken, "harness": me.ids["harn"],
 		"agent": me.ids["agent"], "session": me.ids["sess"], "text": "hello", "key": "1", "content": "a note",
+		"revision": 1,
 	}
-	ids := map[string]string{"UpdateAgent": me.ids["agent"], "Turn": me.ids["turn"]}
+	ids := map[string]string{
+		"UpdateAgent": me.ids["agent"], "AgentHistory": me.ids["agent"], "RestoreAgent": me.ids["agent"], "Turn": me.ids["turn"],
+	}
 	for _, file := range []string{"../docs/api.md", "../README.md"} {
 		b, err := os.ReadFile(file)
 		if err != nil {

@@ -28,12 +28,12 @@ func (r *agentResolver) DefaultModel(ctx context.Context, obj *model.Agent) (*mo
 
 // FallbackModels is the resolver for the fallbackModels field.
 func (r *agentResolver) FallbackModels(ctx context.Context, obj *model.Agent) ([]*model.Model, error) {
-	panic(fmt.Errorf("not implemented: FallbackModels - fallbackModels"))
+	return r.modelEdges(ctx, obj.FallbackIDs)
 }
 
 // History is the resolver for the history field.
 func (r *agentResolver) History(ctx context.Context, obj *model.Agent, first *int, after *string) (*model.RevisionConnection, error) {
-	panic(fmt.Errorf("not implemented: History - history"))
+	return r.historyOfAgent(ctx, obj.AgentID, first, after)
 }
 
 // Sessions is the resolver for the sessions field.
@@ -68,12 +68,12 @@ func (r *harnessResolver) DefaultModel(ctx context.Context, obj *model.Harness) 
 
 // FallbackModels is the resolver for the fallbackModels field.
 func (r *harnessResolver) FallbackModels(ctx context.Context, obj *model.Harness) ([]*model.Model, error) {
-	panic(fmt.Errorf("not implemented: FallbackModels - fallbackModels"))
+	return r.modelEdges(ctx, obj.FallbackIDs)
 }
 
 // History is the resolver for the history field.
 func (r *harnessResolver) History(ctx context.Context, obj *model.Harness, first *int, after *string) (*model.RevisionConnection, error) {
-	panic(fmt.Errorf("not implemented: History - history"))
+	return r.historyOfHarness(ctx, obj.HarnessID, first, after)
 }
 
 // TotalCount is the resolver for the totalCount field.
@@ -197,7 +197,12 @@ func (r *mutationResolver) UnarchiveHarness(ctx context.Context, id string) (*mo
 
 // RestoreHarness is the resolver for the restoreHarness field.
 func (r *mutationResolver) RestoreHarness(ctx context.Context, id string, revision int, reason *string) (*model.HarnessPayload, error) {
-	panic(fmt.Errorf("not implemented: RestoreHarness - restoreHarness"))
+	key, err := decodeID[models.HarnessEntity](id, "id")
+	if err != nil {
+		return r.harnessPayload(ctx, nil, err)
+	}
+	row, err := r.Catalog.RestoreHarness(ctx, auth.FromContext(ctx), key, revision, reason)
+	return r.harnessPayload(ctx, row, err)
 }
 
 // CreateAgent is the resolver for the createAgent field.
@@ -246,7 +251,12 @@ func (r *mutationResolver) UnarchiveAgent(ctx context.Context, id string) (*mode
 
 // RestoreAgent is the resolver for the restoreAgent field.
 func (r *mutationResolver) RestoreAgent(ctx context.Context, id string, revision int, reason *string) (*model.AgentPayload, error) {
-	panic(fmt.Errorf("not implemented: RestoreAgent - restoreAgent"))
+	key, err := decodeID[models.AgentEntity](id, "id")
+	if err != nil {
+		return r.agentPayload(ctx, nil, err)
+	}
+	row, err := r.Catalog.RestoreAgent(ctx, auth.FromContext(ctx), key, revision, reason)
+	return r.agentPayload(ctx, row, err)
 }
 
 // TotalCount is the resolver for the totalCount field.
@@ -323,17 +333,17 @@ func (r *queryResolver) Agents(ctx context.Context, first *int, after *string, s
 
 // Actor is the resolver for the actor field.
 func (r *revisionResolver) Actor(ctx context.Context, obj *model.Revision) (*model.Actor, error) {
-	panic(fmt.Errorf("not implemented: Actor - actor"))
+	return r.actorEdge(ctx, obj.ActorKind, obj.ActorID)
 }
 
 // Changes is the resolver for the changes field.
 func (r *revisionResolver) Changes(ctx context.Context, obj *model.Revision) ([]*model.FieldChange, error) {
-	panic(fmt.Errorf("not implemented: Changes - changes"))
+	return encodeChanges(obj)
 }
 
 // TotalCount is the resolver for the totalCount field.
 func (r *revisionConnectionResolver) TotalCount(ctx context.Context, obj *model.RevisionConnection) (*int, error) {
-	panic(fmt.Errorf("not implemented: TotalCount - totalCount"))
+	return totalCount(obj.Count)
 }
 
 // Agent returns generated.AgentResolver implementation.

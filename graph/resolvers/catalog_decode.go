@@ -1,6 +1,8 @@
 package resolvers
 
 import (
+	"strconv"
+
 	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/ostler-dev/ostler/graph/model"
@@ -17,6 +19,19 @@ func decodeOpt[T any](o graphql.Omittable[T]) catalog.Opt[T] {
 func decodeOptID[E models.Entity](o graphql.Omittable[*string], path ...string) (catalog.Opt[*models.ID[E]], error) {
 	id, err := decodeIDPtr[E](o.Value(), path...)
 	return catalog.Opt[*models.ID[E]]{Given: o.IsSet(), Value: id}, err
+}
+
+// decodeFallbacks reads a list of fallback models.
+func decodeFallbacks(ids []string) ([]models.ModelID, error) {
+	list := make([]models.ModelID, 0, len(ids))
+	for i, s := range ids {
+		id, err := decodeID[models.ModelEntity](s, "input", "fallbackModelIds", strconv.Itoa(i))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, id)
+	}
+	return list, nil
 }
 
 func decodeRefs(refs []*model.CapabilityRefInput) []models.CapabilityRef {
@@ -58,7 +73,10 @@ func decodeNewHarness(in model.CreateHarnessInput) (out catalog.NewHarness, err 
 	if out.ParentID, err = decodeIDPtr[models.HarnessEntity](in.ParentID, "input", "parentId"); err != nil {
 		return out, err
 	}
-	out.DefaultModelID, err = decodeIDPtr[models.ModelEntity](in.DefaultModelID, "input", "defaultModelId")
+	if out.DefaultModelID, err = decodeIDPtr[models.ModelEntity](in.DefaultModelID, "input", "defaultModelId"); err != nil {
+		return out, err
+	}
+	out.FallbackModelIDs, err = decodeFallbacks(in.FallbackModelIds)
 	return out, err
 }
 
@@ -66,9 +84,13 @@ func decodeHarnessChange(in model.UpdateHarnessInput) (out catalog.HarnessChange
 	out = catalog.HarnessChange{
 		DisplayName: decodeOpt(in.DisplayName), Description: decodeOpt(in.Description), SystemPrompt: decodeOpt(in.SystemPrompt),
 		Capabilities:  catalog.Opt[[]models.CapabilityRef]{Given: in.Capabilities.IsSet(), Value: decodeRefs(in.Capabilities.Value())},
-		MaxIterations: decodeOpt(in.MaxIterations), Revision: in.Revision,
+		MaxIterations: decodeOpt(in.MaxIterations), Revision: in.Revision, Reason: in.Reason,
 	}
-	out.DefaultModelID, err = decodeOptID[models.ModelEntity](in.DefaultModelID, "input", "defaultModelId")
+	if out.DefaultModelID, err = decodeOptID[models.ModelEntity](in.DefaultModelID, "input", "defaultModelId"); err != nil {
+		return out, err
+	}
+	out.FallbackModelIDs.Given = in.FallbackModelIds.IsSet()
+	out.FallbackModelIDs.Value, err = decodeFallbacks(in.FallbackModelIds.Value())
 	return out, err
 }
 
@@ -80,7 +102,10 @@ func decodeNewAgent(in model.CreateAgentInput) (out catalog.NewAgent, err error)
 	if out.HarnessID, err = decodeIDPtr[models.HarnessEntity](in.HarnessID, "input", "harnessId"); err != nil {
 		return out, err
 	}
-	out.DefaultModelID, err = decodeIDPtr[models.ModelEntity](in.DefaultModelID, "input", "defaultModelId")
+	if out.DefaultModelID, err = decodeIDPtr[models.ModelEntity](in.DefaultModelID, "input", "defaultModelId"); err != nil {
+		return out, err
+	}
+	out.FallbackModelIDs, err = decodeFallbacks(in.FallbackModelIds)
 	return out, err
 }
 
@@ -88,11 +113,15 @@ func decodeAgentChange(in model.UpdateAgentInput) (out catalog.AgentChange, err 
 	out = catalog.AgentChange{
 		DisplayName: decodeOpt(in.DisplayName), Description: decodeOpt(in.Description), SystemPrompt: decodeOpt(in.SystemPrompt),
 		Capabilities:  catalog.Opt[[]models.CapabilityRef]{Given: in.Capabilities.IsSet(), Value: decodeRefs(in.Capabilities.Value())},
-		MaxIterations: decodeOpt(in.MaxIterations), Tags: decodeOpt(in.Tags), Revision: in.Revision,
+		MaxIterations: decodeOpt(in.MaxIterations), Tags: decodeOpt(in.Tags), Revision: in.Revision, Reason: in.Reason,
 	}
 	if out.HarnessID, err = decodeOptID[models.HarnessEntity](in.HarnessID, "input", "harnessId"); err != nil {
 		return out, err
 	}
-	out.DefaultModelID, err = decodeOptID[models.ModelEntity](in.DefaultModelID, "input", "defaultModelId")
+	if out.DefaultModelID, err = decodeOptID[models.ModelEntity](in.DefaultModelID, "input", "defaultModelId"); err != nil {
+		return out, err
+	}
+	out.FallbackModelIDs.Given = in.FallbackModelIds.IsSet()
+	out.FallbackModelIDs.Value, err = decodeFallbacks(in.FallbackModelIds.Value())
 	return out, err
 }

@@ -56,6 +56,22 @@ func (r *Resolver) modelEdge(ctx context.Context, id *models.ModelID) (*model.Mo
 	return encodeModel(m), nil
 }
 
+// modelEdges resolves edges to models, in one statement. Those that lead nowhere are left out.
+func (r *Resolver) modelEdges(ctx context.Context, ids []models.ModelID) ([]*model.Model, error) {
+	r.loadersOf(ctx).expectModels(ids)
+	list := make([]*model.Model, 0, len(ids))
+	for _, id := range ids {
+		m, err := r.modelEdge(ctx, &id)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil {
+			list = append(list, m)
+		}
+	}
+	return list, nil
+}
+
 // providerEdge resolves the edge from a model to its provider, which the database keeps from being missing.
 func (r *Resolver) providerEdge(ctx context.Context, id models.ProviderID) (*model.Provider, error) {
 	p, ok, err := r.loadersOf(ctx).providers.load(ctx, id)

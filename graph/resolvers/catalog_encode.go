@@ -34,7 +34,7 @@ func encodeHarness(h *models.Harness) *model.Harness {
 		ID: h.ID.String(), Name: h.Name, DisplayName: h.DisplayName, Description: h.Description, SystemPrompt: h.SystemPrompt,
 		Capabilities: encodeRefs(h.Capabilities), MaxIterations: h.MaxIterations, Lifecycle: model.Lifecycle(h.Lifecycle),
 		BuiltIn: h.BuiltIn, Revision: h.Revision, CreatedAt: h.CreatedAt, UpdatedAt: h.UpdatedAt,
-		HarnessID: h.ID, ParentID: h.ParentID, DefaultModelID: h.DefaultModelID,
+		HarnessID: h.ID, ParentID: h.ParentID, DefaultModelID: h.DefaultModelID, FallbackIDs: h.FallbackModelIDs,
 	}
 }
 
@@ -47,7 +47,7 @@ func encodeAgent(a *models.Agent) *model.Agent {
 		ID: a.ID.String(), Name: a.Name, DisplayName: a.DisplayName, Description: a.Description, SystemPrompt: a.SystemPrompt,
 		Capabilities: encodeRefs(a.Capabilities), MaxIterations: a.MaxIterations, Tags: tags,
 		Lifecycle: model.Lifecycle(a.Lifecycle), Revision: a.Revision, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt,
-		AgentID: a.ID, HarnessID: a.HarnessID, DefaultModelID: a.DefaultModelID,
+		AgentID: a.ID, HarnessID: a.HarnessID, DefaultModelID: a.DefaultModelID, FallbackIDs: a.FallbackModelIDs,
 	}
 }
 
@@ -66,7 +66,10 @@ func encodeEffective(e *catalog.Effective) *model.EffectiveConfig {
 	}
 	out := &model.EffectiveConfig{
 		SystemPrompt: e.SystemPrompt, Tools: encodeTools(e.Toolset.Manifests()), Capabilities: encodeRefs(e.Toolset.Refs()),
-		MaxIterations: e.MaxIterations,
+		MaxIterations: e.MaxIterations, FallbackModels: make([]*model.Model, len(e.Fallbacks)),
+	}
+	for i, m := range e.Fallbacks {
+		out.FallbackModels[i] = encodeModel(&m.Model)
 	}
 	if e.Model != nil {
 		out.Model = encodeModel(&e.Model.Model)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -116,7 +117,9 @@ type loaders struct {
 	messages  *loader[models.MessageID, *models.Message]
 	users     *loader[models.UserID, *models.User]
 
-	agentSessions *agentSessions
+	agentSessions  *firstPages[models.AgentID, models.Session]
+	agentHistory   *firstPages[models.AgentID, catalog.Revision]
+	harnessHistory *firstPages[models.HarnessID, catalog.Revision]
 }
 
 type loadersKey struct{}
@@ -147,7 +150,9 @@ func (r *Resolver) newLoaders() *loaders {
 		messages:  newLoader(batch(r.Sessions.MessagesByID, func(m *models.Message) models.MessageID { return m.ID })),
 		users:     newLoader(r.usersByID),
 
-		agentSessions: newAgentSessions(r.Sessions),
+		agentSessions:  newFirstPages(pageOfPrincipal(r.Sessions.NewestOfAgents), ofPrincipal(r.Sessions.CountOfAgents)),
+		agentHistory:   newFirstPages(pageOfPrincipal(r.Catalog.NewestOfAgents), ofPrincipal(r.Catalog.CountOfAgents)),
+		harnessHistory: newFirstPages(pageOfPrincipal(r.Catalog.NewestOfHarnesses), ofPrincipal(r.Catalog.CountOfHarnesses)),
 	}
 	// What is read leads on, so that every level of a query is one statement and not only the first.
 	l.models.then = l.expectModel
@@ -184,6 +189,8 @@ func (l *loaders) forgetAll() {
 	l.sessions.forget()
 	l.turns.forget()
 	l.agentSessions.forget()
+	l.agentHistory.forget()
+	l.harnessHistory.forget()
 }
 
 func (l *loaders) expectModel(m *models.Model) { l.providers.expect(&m.ProviderID) }
@@ -191,10 +198,20 @@ func (l *loaders) expectModel(m *models.Model) { l.providers.expect(&m.ProviderI
 func (l *loaders) expectHarness(h *models.Harness) {
 	l.harnesses.expect(h.ParentID)
 	l.models.expect(h.DefaultModelID)
+	l.expectModels(h.FallbackModelIDs)
+	l.harnessHistory.expect(h.ID)
 }
 
 func (l *loaders) expectAgent(a *models.Agent) {
 	l.harnesses.expect(a.HarnessID)
 	l.models.expect(a.DefaultModelID)
+	l.expectModels(a.FallbackModelIDs)
 	l.agentSessions.expect(a.ID)
+	l.agentHistory.expect(a.ID)
+}
+
+func (l *loaders) expectModels(ids []models.ModelID) {
+	for _, id := range ids {
+		l.models.expect(&id)
+	}
 }

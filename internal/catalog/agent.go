@@ -22,26 +22,31 @@ type NewAgent struct {
 	SystemPrompt   string
 	Capabilities   []models.CapabilityRef
 	DefaultModelID *models.ModelID
-	MaxIterations  *int
-	Tags           []string
+	// FallbackModelIDs are asked in this order when the chosen model can't be reached; at most 5. None leaves it to the parent.
+	FallbackModelIDs []models.ModelID
+	MaxIterations    *int
+	Tags             []string
 }
 
 // AgentChange is a change of an agent. An agent keeps its name.
 type AgentChange struct {
-	DisplayName    Opt[*string]
-	Description    Opt[*string]
-	HarnessID      Opt[*models.HarnessID]
-	SystemPrompt   Opt[*string]
-	Capabilities   Opt[[]models.CapabilityRef]
-	DefaultModelID Opt[*models.ModelID]
-	MaxIterations  Opt[*int]
-	Tags           Opt[[]string]
+	DisplayName      Opt[*string]
+	Description      Opt[*string]
+	HarnessID        Opt[*models.HarnessID]
+	SystemPrompt     Opt[*string]
+	Capabilities     Opt[[]models.CapabilityRef]
+	DefaultModelID   Opt[*models.ModelID]
+	FallbackModelIDs Opt[[]models.ModelID]
+	MaxIterations    Opt[*int]
+	Tags             Opt[[]string]
 	// Revision is the one that the change was made from; nil to change whatever is there.
 	Revision *int
+	// Reason is kept with the revision that the change makes.
+	Reason *string
 }
 
 var agentColumns = []string{
-	"display_name", "description", "harness_id", "system_prompt", "capabilities", "default_model_id", "max_iterations", "tags",
+	"display_name", "description", "harness_id", "system_prompt", "capabilities", "default_model_id", "fallback_model_ids", "max_iterations", "tags",
 	"lifecycle", "revision", "updated_at",
 }
 
@@ -70,7 +75,10 @@ func (s *Service) CreateAgent(ctx context.Context, by *auth.Principal, in NewAge
 		if err := s.checkAgentRefs(tx, by, &empty, &row); err != nil {
 			return err
 		}
-		return tx.Create(&row).Error
+		if err := tx.Create(&row).Error; err != nil {
+			return err
+		}
+		return recordAgent(tx, person(by, nil), nil, &row)
 	})
 	if err != nil {
 		return nil, taken(fmt.Errorf("create an agent in %s: %w", by.OrgID, err), "an agent", row.Name)
@@ -83,13 +91,17 @@ func (in NewAgent) change() AgentChange {
 	return AgentChange{
 		DisplayName: Give(in.DisplayName), Description: Give(in.Description), HarnessID: Give(in.HarnessID),
 		SystemPrompt: Give(&in.SystemPrompt), Capabilities: Give(in.Capabilities), DefaultModelID: Give(in.DefaultModelID),
-		MaxIterations: Give(in.MaxIterations), Tags: Give(in.Tags),
+		FallbackModelIDs: Give(in.FallbackModelIDs), MaxIterations: Give(in.MaxIterations), Tags: Give(in.Tags),
 	}
 }
 
 // UpdateAgent changes an agent. Its sessions follow from their next step on, within a second.
 func (s *Service) UpdateAgent(ctx context.Context, by *auth.Principal, id models.AgentID, in AgentChange) (*models.Agent, error) {
-	return s.changeAgent(ctx, by, id, func(tx *gorm.DB, row, next *models.Agent) error {
+	reason, err := cleanReason(in.Reason, "input", "reason")
+	if err != nil {
+		return nil, err
+	}
+	return s.changeAgent(ctx, by, id, reason, func(tx *gorm.DB, row, next *models.Agent) error {
 		if err := checkRevision(in.Revision, row.Revision); err != nil {
 			return err
 		}
@@ -106,7 +118,7 @@ func (s *Service) UpdateAgent(ctx context.Context, by *auth.Principal, id models
 // ArchiveAgent takes an agent out of use: new sessions can't have it, and turns that run with it stop at their next
 // step. Archiving an archived one changes nothing.
 func (s *Service) ArchiveAgent(ctx context.Context, by *auth.Principal, id models.AgentID) (*models.Agent, error) {
-	return s.changeAgent(ctx, by, id, func(_ *gorm.DB, row, next *models.Agent) error {
+	return s.changeAgent(ctx, by, id, nil, func(_ *gorm.DB, row, next *models.Agent) error {
 		return move(&next.Lifecycle, "agent", row.Lifecycle, models.LifecycleArchived)
 	})
 }
@@ -114,13 +126,13 @@ func (s *Service) ArchiveAgent(ctx context.Context, by *auth.Principal, id model
 // UnarchiveAgent brings an archived agent back. What it refers to may have gone meanwhile; that shows in its
 // effective configuration.
 func (s *Service) UnarchiveAgent(ctx context.Context, by *auth.Principal, id models.AgentID) (*models.Agent, error) {
-	return s.changeAgent(ctx, by, id, func(_ *gorm.DB, row, next *models.Agent) error {
+	return s.changeAgent(ctx, by, id, nil, func(_ *gorm.DB, row, next *models.Agent) error {
 		return move(&next.Lifecycle, "agent", row.Lifecycle, models.LifecycleActive)
 	})
 }
 
 // changeAgent lets edit change a copy of the row and stores it, as the next revision, when anything came of it.
-func (s *Service) changeAgent(ctx context.Context, by *auth.Principal, id models.AgentID,
+func (s *Service) changeAgent(ctx context.Context, by *auth.Principal, id models.AgentID, reason *string,
 	edit func(tx *gorm.DB, row, next *models.Agent) error,
 ) (*models.Agent, error) {
 	var next models.Agent
@@ -137,7 +149,10 @@ func (s *Service) changeAgent(ctx context.Context, by *auth.Principal, id models
 			return nil
 		}
 		next.Revision, next.UpdatedAt = row.Revision+1, s.now(row.UpdatedAt)
-		return change(tx, by.OrgID, id, "revision", row.Revision, &next, agentColumns...)
+		if err := change(tx, by.OrgID, id, "revision", row.Revision, &next, agentColumns...); err != nil {
+			return err
+		}
+		return recordAgent(tx, person(by, reason), row, &next)
 	})
 	if err != nil {
 		return nil, err
@@ -177,6 +192,11 @@ func fillAgent(row *models.Agent, in AgentChange) error {
 	if in.DefaultModelID.Given {
 		row.DefaultModelID = in.DefaultModelID.Value
 	}
+	if in.FallbackModelIDs.Given {
+		if row.FallbackModelIDs, err = cleanFallbacks(in.FallbackModelIDs.Value); err != nil {
+			return err
+		}
+	}
 	if in.MaxIterations.Given {
 		if err := checkMaxIterations(in.MaxIterations.Value); err != nil {
 			return err
@@ -201,6 +221,9 @@ func (s *Service) checkAgentRefs(tx *gorm.DB, by *auth.Principal, row, next *mod
 			return err
 		}
 	}
+	if err := checkFallbacks(tx, by.OrgID, row.FallbackModelIDs, next.FallbackModelIDs); err != nil {
+		return err
+	}
 	if sameRefs(row.Capabilities, next.Capabilities) {
 		return nil
 	}
@@ -210,6 +233,6 @@ func (s *Service) checkAgentRefs(tx *gorm.DB, by *auth.Principal, row, next *mod
 func sameAgent(a, b *models.Agent) bool {
 	return a.DisplayName == b.DisplayName && equalPtr(a.Description, b.Description) && equalPtr(a.HarnessID, b.HarnessID) &&
 		a.SystemPrompt == b.SystemPrompt && sameRefs(a.Capabilities, b.Capabilities) &&
-		equalPtr(a.DefaultModelID, b.DefaultModelID) && equalPtr(a.MaxIterations, b.MaxIterations) &&
+		equalPtr(a.DefaultModelID, b.DefaultModelID) && slices.Equal(a.FallbackModelIDs, b.FallbackModelIDs) && equalPtr(a.MaxIterations, b.MaxIterations) &&
 		slices.Equal(a.Tags, b.Tags) && a.Lifecycle == b.Lifecycle
 }

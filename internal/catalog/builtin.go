@@ -60,7 +60,7 @@ func (b *builtIn) apply(h *models.Harness) bool {
 	if next.Capabilities == nil {
 		next.Capabilities = []models.CapabilityRef{}
 	}
-	next.DefaultModelID, next.MaxIterations, next.Lifecycle = nil, nil, models.LifecycleActive
+	next.DefaultModelID, next.FallbackModelIDs, next.MaxIterations, next.Lifecycle = nil, nil, nil, models.LifecycleActive
 	if sameHarness(h, &next) {
 		return false
 	}
@@ -85,6 +85,9 @@ func (s *Service) SeedOrg(_ context.Context, tx *gorm.DB, org models.OrgID, now 
 		b.apply(&row)
 		if err := tx.Create(&row).Error; err != nil {
 			return models.HarnessID{}, models.ModelID{}, fmt.Errorf("create the harness %s of %s: %w", b.name, org, err)
+		}
+		if err := recordHarness(tx, system(), nil, &row); err != nil {
+			return models.HarnessID{}, models.ModelID{}, err
 		}
 		last, ids[b.name] = row.ID, &row.ID
 	}
@@ -142,11 +145,13 @@ func (s *Service) RefreshBuiltIns(ctx context.Context) error {
 }
 
 func (s *Service) refresh(ctx context.Context, rows []models.Harness, shipped map[string]*builtIn) error {
-	var differ []models.Harness
-	for _, row := range rows {
+	type refreshed struct{ was, is models.Harness }
+	var differ []refreshed
+	for _, was := range rows {
+		row := was
 		// One that this version doesn't know belongs to a newer one, which runs beside this while it is rolled out.
 		if b := shipped[row.Name]; b != nil && b.apply(&row) {
-			differ = append(differ, row)
+			differ = append(differ, refreshed{was, row})
 		}
 	}
 	if len(differ) == 0 {
@@ -155,12 +160,16 @@ func (s *Service) refresh(ctx context.Context, rows []models.Harness, shipped ma
 	defer s.cache.forgetAll()
 	return s.db.Write(ctx, func(tx *gorm.DB) error {
 		for i := range differ {
-			row := &differ[i]
-			was := row.Revision
-			row.Revision, row.UpdatedAt = was+1, s.now(row.UpdatedAt)
-			// Another process that was faster has written the same.
-			err := change(tx, row.OrgID, row.ID, "revision", was, row, harnessColumns...)
-			if err != nil && !fault.Is(err, fault.Conflict) {
+			was, row := &differ[i].was, &differ[i].is
+			row.Revision, row.UpdatedAt = was.Revision+1, s.now(was.UpdatedAt)
+			err := change(tx, row.OrgID, row.ID, "revision", was.Revision, row, harnessColumns...)
+			if fault.Is(err, fault.Conflict) {
+				continue // another process that was faster has written the same
+			}
+			if err != nil {
+				return err
+			}
+			if err := recordHarness(tx, system(), was, row); err != nil {
 				return err
 			}
 		}

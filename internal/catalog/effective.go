@@ -46,7 +46,9 @@ type Effective struct {
 	Hash [sha256.Size]byte
 
 	// used is the model that was found, also one that can't be used; then modelProblem tells why.
-	used         *RunModel
+	used *RunModel
+	// fallbacks are all that were named, also those that can't be used.
+	fallbacks    []*RunModel
 	modelProblem *ModelError
 }
 
@@ -54,7 +56,7 @@ type Effective struct {
 //
 // It remembers what it worked out: a hot call reads nothing, and once in a second it asks, in one statement, whether
 // anything has changed. So a change made by another process takes effect within Staleness, one made by this
-// process at once. A cold call takes three statements.
+// process at once. A cold call takes three statements, one more with fallback models.
 func (s *Service) EffectiveForSession(ctx context.Context, org models.OrgID, run Run) (*Effective, error) {
 	eff, err := s.effective(ctx, org, run)
 	if err != nil {
@@ -155,6 +157,10 @@ func (s *Service) build(db *gorm.DB, org models.OrgID, chain []models.Harness, a
 	if eff.modelProblem == nil {
 		eff.Model = eff.used
 	}
+	if eff.fallbacks, err = loadModels(db, org, fold.Fallbacks); err != nil {
+		return nil, false, err
+	}
+	eff.Fallbacks = usableFallbacks(eff.fallbacks, eff.Model)
 	eff.Hash, err = eff.hash()
 	return eff, fold.ModelID == nil, err
 }
@@ -174,6 +180,14 @@ func (s *Service) resolve(refs []models.CapabilityRef) (tools.Toolset, error) {
 	return set, fmt.Errorf("resolve capabilities: %w", err)
 }
 
+// modelIdentity is what of a model decides how a turn behaves.
+type modelIdentity struct {
+	Provider models.ProviderID
+	Kind     models.ProviderKind
+	BaseURL  *string
+	Model    string
+}
+
 func (e *Effective) hash() ([sha256.Size]byte, error) {
 	in := struct {
 		Prompt        string
@@ -184,9 +198,13 @@ func (e *Effective) hash() ([sha256.Size]byte, error) {
 		Kind          models.ProviderKind
 		BaseURL       *string
 		Model         string
+		Fallbacks     []modelIdentity `json:",omitempty"`
 	}{Prompt: e.SystemPrompt, Tools: e.Toolset.Manifests(), Refs: e.Toolset.Refs(), MaxIterations: e.MaxIterations}
 	if m := e.Model; m != nil {
 		in.Provider, in.Kind, in.BaseURL, in.Model = m.Provider.ID, m.Provider.Kind, m.Provider.BaseURL, m.Model.Name
+	}
+	for _, m := range e.Fallbacks {
+		in.Fallbacks = append(in.Fallbacks, modelIdentity{m.Provider.ID, m.Provider.Kind, m.Provider.BaseURL, m.Model.Name})
 	}
 	b, err := json.Marshal(in) //nolint:musttag // hashed, never read back
 	if err != nil {

@@ -8,15 +8,17 @@ import (
 
 // Layer is what one harness, an agent, a session or a message says about how a turn runs. The zero Layer says nothing.
 type Layer struct {
-	Prompt        string
-	Capabilities  []models.CapabilityRef
-	ModelID       *models.ModelID
+	Prompt       string
+	Capabilities []models.CapabilityRef
+	ModelID      *models.ModelID
+	// Fallbacks are the models to ask when that one can't be reached, in this order; empty says nothing.
+	Fallbacks     []models.ModelID
 	MaxIterations *int
 }
 
 // Fold puts layers on top of each other, the most general first: prompts append, with a blank line between; a capability
-// keeps its first place and takes its last settings; of model and iteration cap the last one set wins. Fold is
-// associative, so that a part of the layers may be folded beforehand.
+// keeps its first place and takes its last settings; of model, fallback models and iteration cap the last
+// one set wins. Fold is associative, so that a part of the layers may be folded beforehand.
 func Fold(layers ...Layer) Layer {
 	var f Layer
 	var prompts []string
@@ -36,6 +38,9 @@ func Fold(layers ...Layer) Layer {
 		if l.ModelID != nil {
 			f.ModelID = l.ModelID
 		}
+		if len(l.Fallbacks) > 0 {
+			f.Fallbacks = l.Fallbacks
+		}
 		if l.MaxIterations != nil {
 			f.MaxIterations = l.MaxIterations
 		}
@@ -45,7 +50,9 @@ func Fold(layers ...Layer) Layer {
 }
 
 func harnessLayer(h *models.Harness) Layer {
-	l := Layer{Capabilities: h.Capabilities, ModelID: h.DefaultModelID, MaxIterations: h.MaxIterations}
+	l := Layer{
+		Capabilities: h.Capabilities, ModelID: h.DefaultModelID, Fallbacks: h.FallbackModelIDs, MaxIterations: h.MaxIterations,
+	}
 	if h.SystemPrompt != nil {
 		l.Prompt = strings.TrimSpace(*h.SystemPrompt)
 	}
@@ -55,7 +62,7 @@ func harnessLayer(h *models.Harness) Layer {
 func agentLayer(a *models.Agent) Layer {
 	return Layer{
 		Prompt: strings.TrimSpace(a.SystemPrompt), Capabilities: a.Capabilities, ModelID: a.DefaultModelID,
-		MaxIterations: a.MaxIterations,
+		Fallbacks: a.FallbackModelIDs, MaxIterations: a.MaxIterations,
 	}
 }
 

@@ -24,6 +24,9 @@ func genLayer() *rapid.Generator[catalog.Layer] {
 		if rapid.Bool().Draw(t, "model") {
 			l.ModelID = &models.ModelID{byte(rapid.IntRange(1, 9).Draw(t, "modelID"))}
 		}
+		for range rapid.IntRange(0, 2).Draw(t, "fallbacks") {
+			l.Fallbacks = append(l.Fallbacks, models.ModelID{byte(rapid.IntRange(1, 9).Draw(t, "fallback"))})
+		}
 		if rapid.Bool().Draw(t, "iterations") {
 			n := rapid.IntRange(1, 1000).Draw(t, "n")
 			l.MaxIterations = &n
@@ -85,12 +88,14 @@ func TestFold(t *testing.T) {
 	five, nine := 5, 9
 	m1, m2 := models.ModelID{1}, models.ModelID{2}
 	got := catalog.Fold(
-		catalog.Layer{Prompt: "root", Capabilities: refs("a", "b"), ModelID: &m1, MaxIterations: &five},
-		catalog.Layer{Capabilities: []models.CapabilityRef{{ID: "b", Config: models.JSON("1")}, {ID: "c"}}, MaxIterations: &nine},
+		catalog.Layer{Prompt: "root", Capabilities: refs("a", "b"), ModelID: &m1, Fallbacks: []models.ModelID{m2, m1}, MaxIterations: &five},
+		catalog.Layer{
+			Capabilities: []models.CapabilityRef{{ID: "b", Config: models.JSON("1")}, {ID: "c"}}, Fallbacks: []models.ModelID{m1}, MaxIterations: &nine,
+		},
 		catalog.Layer{Prompt: "leaf", Capabilities: []models.CapabilityRef{{ID: "a", Config: models.JSON("2")}}, ModelID: &m2},
 	)
 	want := catalog.Layer{
-		Prompt: "root\n\nleaf", ModelID: &m2, MaxIterations: &nine,
+		Prompt: "root\n\nleaf", ModelID: &m2, Fallbacks: []models.ModelID{m1}, MaxIterations: &nine,
 		Capabilities: []models.CapabilityRef{{ID: "a", Config: models.JSON("2")}, {ID: "b", Config: models.JSON("1")}, {ID: "c"}},
 	}
 	if text(t, got) != text(t, want) {

@@ -23,23 +23,28 @@ type NewHarness struct {
 	SystemPrompt   *string
 	Capabilities   []models.CapabilityRef
 	DefaultModelID *models.ModelID
-	MaxIterations  *int
+	// FallbackModelIDs are asked in this order when the chosen model can't be reached; at most 5. None leaves it to the parent.
+	FallbackModelIDs []models.ModelID
+	MaxIterations    *int
 }
 
 // HarnessChange is a change of a harness. A harness keeps its name and its parent.
 type HarnessChange struct {
-	DisplayName    Opt[*string]
-	Description    Opt[*string]
-	SystemPrompt   Opt[*string]
-	Capabilities   Opt[[]models.CapabilityRef]
-	DefaultModelID Opt[*models.ModelID]
-	MaxIterations  Opt[*int]
+	DisplayName      Opt[*string]
+	Description      Opt[*string]
+	SystemPrompt     Opt[*string]
+	Capabilities     Opt[[]models.CapabilityRef]
+	DefaultModelID   Opt[*models.ModelID]
+	FallbackModelIDs Opt[[]models.ModelID]
+	MaxIterations    Opt[*int]
 	// Revision is the one that the change was made from; nil to change whatever is there.
 	Revision *int
+	// Reason is kept with the revision that the change makes.
+	Reason *string
 }
 
 var harnessColumns = []string{
-	"display_name", "description", "system_prompt", "capabilities", "default_model_id", "max_iterations", "lifecycle",
+	"display_name", "description", "system_prompt", "capabilities", "default_model_id", "fallback_model_ids", "max_iterations", "lifecycle",
 	"revision", "updated_at",
 }
 
@@ -63,7 +68,8 @@ func (s *Service) CreateHarness(ctx context.Context, by *auth.Principal, in NewH
 	empty := row
 	if err := fillHarness(&row, HarnessChange{
 		DisplayName: Give(in.DisplayName), Description: Give(in.Description), SystemPrompt: Give(in.SystemPrompt),
-		Capabilities: Give(in.Capabilities), DefaultModelID: Give(in.DefaultModelID), MaxIterations: Give(in.MaxIterations),
+		Capabilities: Give(in.Capabilities), DefaultModelID: Give(in.DefaultModelID),
+		FallbackModelIDs: Give(in.FallbackModelIDs), MaxIterations: Give(in.MaxIterations),
 	}); err != nil {
 		return nil, err
 	}
@@ -80,7 +86,10 @@ func (s *Service) CreateHarness(ctx context.Context, by *auth.Principal, in NewH
 		if err := s.checkHarnessRefs(tx, by, &empty, &row); err != nil {
 			return err
 		}
-		return tx.Create(&row).Error
+		if err := tx.Create(&row).Error; err != nil {
+			return err
+		}
+		return recordHarness(tx, person(by, nil), nil, &row)
 	})
 	if err != nil {
 		return nil, taken(fmt.Errorf("create a harness in %s: %w", by.OrgID, err), "a harness", row.Name)
@@ -90,7 +99,11 @@ func (s *Service) CreateHarness(ctx context.Context, by *auth.Principal, in NewH
 
 // UpdateHarness changes a harness. Agents, sessions and harnesses that inherit from it follow within a second.
 func (s *Service) UpdateHarness(ctx context.Context, by *auth.Principal, id models.HarnessID, in HarnessChange) (*models.Harness, error) {
-	return s.changeHarness(ctx, by, id, func(tx *gorm.DB, row, next *models.Harness) error {
+	reason, err := cleanReason(in.Reason, "input", "reason")
+	if err != nil {
+		return nil, err
+	}
+	return s.changeHarness(ctx, by, id, reason, func(tx *gorm.DB, row, next *models.Harness) error {
 		if err := checkRevision(in.Revision, row.Revision); err != nil {
 			return err
 		}
@@ -107,7 +120,7 @@ func (s *Service) UpdateHarness(ctx context.Context, by *auth.Principal, id mode
 // ArchiveHarness takes a harness out of use: new sessions can't have it, and turns that run with it stop at their next
 // step. Archiving an archived one changes nothing.
 func (s *Service) ArchiveHarness(ctx context.Context, by *auth.Principal, id models.HarnessID) (*models.Harness, error) {
-	return s.changeHarness(ctx, by, id, func(_ *gorm.DB, row, next *models.Harness) error {
+	return s.changeHarness(ctx, by, id, nil, func(_ *gorm.DB, row, next *models.Harness) error {
 		return move(&next.Lifecycle, "harness", row.Lifecycle, models.LifecycleArchived)
 	})
 }
@@ -115,13 +128,13 @@ func (s *Service) ArchiveHarness(ctx context.Context, by *auth.Principal, id mod
 // UnarchiveHarness brings an archived harness back. What it refers to may have gone meanwhile; that shows in
 // its effective configuration.
 func (s *Service) UnarchiveHarness(ctx context.Context, by *auth.Principal, id models.HarnessID) (*models.Harness, error) {
-	return s.changeHarness(ctx, by, id, func(_ *gorm.DB, row, next *models.Harness) error {
+	return s.changeHarness(ctx, by, id, nil, func(_ *gorm.DB, row, next *models.Harness) error {
 		return move(&next.Lifecycle, "harness", row.Lifecycle, models.LifecycleActive)
 	})
 }
 
 // changeHarness lets edit change a copy of the row and stores it, as the next revision, when anything came of it.
-func (s *Service) changeHarness(ctx context.Context, by *auth.Principal, id models.HarnessID,
+func (s *Service) changeHarness(ctx context.Context, by *auth.Principal, id models.HarnessID, reason *string,
 	edit func(tx *gorm.DB, row, next *models.Harness) error,
 ) (*models.Harness, error) {
 	var next models.Harness
@@ -142,7 +155,10 @@ func (s *Service) changeHarness(ctx context.Context, by *auth.Principal, id mode
 			return nil
 		}
 		next.Revision, next.UpdatedAt = row.Revision+1, s.now(row.UpdatedAt)
-		return change(tx, by.OrgID, id, "revision", row.Revision, &next, harnessColumns...)
+		if err := change(tx, by.OrgID, id, "revision", row.Revision, &next, harnessColumns...); err != nil {
+			return err
+		}
+		return recordHarness(tx, person(by, reason), row, &next)
 	})
 	if err != nil {
 		return nil, err
@@ -187,6 +203,11 @@ func fillHarness(row *models.Harness, in HarnessChange) error {
 	if in.DefaultModelID.Given {
 		row.DefaultModelID = in.DefaultModelID.Value
 	}
+	if in.FallbackModelIDs.Given {
+		if row.FallbackModelIDs, err = cleanFallbacks(in.FallbackModelIDs.Value); err != nil {
+			return err
+		}
+	}
 	if in.MaxIterations.Given {
 		if err := checkMaxIterations(in.MaxIterations.Value); err != nil {
 			return err
@@ -204,6 +225,9 @@ func (s *Service) checkHarnessRefs(tx *gorm.DB, by *auth.Principal, row, next *m
 			return err
 		}
 	}
+	if err := checkFallbacks(tx, by.OrgID, row.FallbackModelIDs, next.FallbackModelIDs); err != nil {
+		return err
+	}
 	if sameRefs(row.Capabilities, next.Capabilities) {
 		return nil
 	}
@@ -213,7 +237,7 @@ func (s *Service) checkHarnessRefs(tx *gorm.DB, by *auth.Principal, row, next *m
 func sameHarness(a, b *models.Harness) bool {
 	return a.DisplayName == b.DisplayName && equalPtr(a.Description, b.Description) && equalPtr(a.SystemPrompt, b.SystemPrompt) &&
 		sameRefs(a.Capabilities, b.Capabilities) && equalPtr(a.DefaultModelID, b.DefaultModelID) &&
-		equalPtr(a.MaxIterations, b.MaxIterations) && a.Lifecycle == b.Lifecycle
+		slices.Equal(a.FallbackModelIDs, b.FallbackModelIDs) && equalPtr(a.MaxIterations, b.MaxIterations) && a.Lifecycle == b.Lifecycle
 }
 
 func sameRef(a, b models.CapabilityRef) bool {

@@ -14,7 +14,7 @@ type RunModel struct {
 	Provider models.Provider `gorm:"embedded;embeddedPrefix:p_"`
 }
 
-const modelSQL = `SELECT m.org_id AS m_org_id, m.id AS m_id, m.provider_id AS m_provider_id, m.name AS m_name,
+const modelColumns = `SELECT m.org_id AS m_org_id, m.id AS m_id, m.provider_id AS m_provider_id, m.name AS m_name,
   m.display_name AS m_display_name, m.enabled AS m_enabled, m.context_window_tokens AS m_context_window_tokens,
   m.max_output_tokens AS m_max_output_tokens, m.price_input AS m_price_input, m.price_output AS m_price_output,
   m.price_cache_read AS m_price_cache_read, m.price_cache_write AS m_price_cache_write,
@@ -22,7 +22,9 @@ const modelSQL = `SELECT m.org_id AS m_org_id, m.id AS m_id, m.provider_id AS m_
   p.org_id AS p_org_id, p.id AS p_id, p.name AS p_name, p.kind AS p_kind, p.base_url AS p_base_url,
   p.credentials AS p_credentials, p.lifecycle AS p_lifecycle, p.created_at AS p_created_at, p.updated_at AS p_updated_at
 FROM models m JOIN providers p ON p.org_id = m.org_id AND p.id = m.provider_id
-WHERE m.org_id = ? AND m.id = COALESCE(?, (SELECT default_model_id FROM orgs WHERE id = ?))`
+`
+
+const modelSQL = modelColumns + `WHERE m.org_id = ? AND m.id = COALESCE(?, (SELECT default_model_id FROM orgs WHERE id = ?))`
 
 // loadModel reads a model with its provider; without an id, the organization's default. It gives nil when there is none.
 func loadModel(db *gorm.DB, org models.OrgID, id *models.ModelID) (*RunModel, error) {

@@ -18,6 +18,7 @@ const (
 	maxName         = 100
 	maxDisplayName  = 200
 	maxDescription  = 2000
+	maxReason       = 500
 	maxPrompt       = 256 << 10
 	maxTags         = 20
 	maxTag          = 50
@@ -86,6 +87,21 @@ func cleanDescription(s *string) (*string, error) {
 		return nil, nil
 	}
 	return &trimmed, checkText("description", trimmed, maxDescription)
+}
+
+// cleanReason trims and checks what somebody says about a change; an empty one is none. path leads to the argument.
+func cleanReason(s *string, path ...string) (*string, error) {
+	if s == nil {
+		return nil, nil
+	}
+	trimmed := strings.TrimSpace(*s)
+	if trimmed == "" {
+		return nil, nil
+	}
+	if err := checkText("reason", trimmed, maxReason); err != nil {
+		return nil, fault.As(err).At(path...)
+	}
+	return &trimmed, nil
 }
 
 func checkPrompt(s string) error {

@@ -48,6 +48,11 @@ func versionsOf(chain []models.Harness, agent *models.Agent, eff *Effective, def
 		list = append(list, version{Kind: kindModel, ID: models.OrgID(used.Model.ID), Version: int64(used.Model.UpdatedAt)},
 			version{Kind: kindProvider, ID: models.OrgID(used.Provider.ID), Version: int64(used.Provider.UpdatedAt)})
 	}
+	// Those that can't be used count as well: they may be usable again.
+	for _, m := range eff.fallbacks {
+		list = append(list, version{Kind: kindModel, ID: models.OrgID(m.Model.ID), Version: int64(m.Model.UpdatedAt)},
+			version{Kind: kindProvider, ID: models.OrgID(m.Provider.ID), Version: int64(m.Provider.UpdatedAt)})
+	}
 	if defaulted {
 		v := version{Kind: kindDefault}
 		if used != nil {
@@ -56,7 +61,8 @@ func versionsOf(chain []models.Harness, agent *models.Agent, eff *Effective, def
 		list = append(list, v)
 	}
 	sortVersions(list)
-	return list
+	// Models share providers, and the database tells of each row once.
+	return slices.Compact(list)
 }
 
 // unchanged reports whether rows still have the versions that they had.

@@ -45,12 +45,12 @@ type Harness struct {
 	DefaultModelID *ModelID
 	// FallbackModelIDs are asked in this order when the chosen model can't be reached. An empty list leaves it to the parent.
 	FallbackModelIDs ModelIDs
-	MaxIterations  *int
-	Lifecycle      Lifecycle
-	BuiltIn        bool
-	Revision       int
-	CreatedAt      Millis `gorm:"autoCreateTime:false"`
-	UpdatedAt      Millis `gorm:"autoUpdateTime:false"`
+	MaxIterations    *int
+	Lifecycle        Lifecycle
+	BuiltIn          bool
+	Revision         int
+	CreatedAt        Millis `gorm:"autoCreateTime:false"`
+	UpdatedAt        Millis `gorm:"autoUpdateTime:false"`
 }
 
 // Agent tells what an agent is for.
@@ -67,12 +67,12 @@ type Agent struct {
 	DefaultModelID *ModelID
 	// FallbackModelIDs are asked in this order when the chosen model can't be reached. An empty list leaves it to the parent.
 	FallbackModelIDs ModelIDs
-	MaxIterations  *int
-	Tags           []string `gorm:"serializer:json;type:json"`
-	Lifecycle      Lifecycle
-	Revision       int
-	CreatedAt      Millis `gorm:"autoCreateTime:false"`
-	UpdatedAt      Millis `gorm:"autoUpdateTime:false"`
+	MaxIterations    *int
+	Tags             []string `gorm:"serializer:json;type:json"`
+	Lifecycle        Lifecycle
+	Revision         int
+	CreatedAt        Millis `gorm:"autoCreateTime:false"`
+	UpdatedAt        Millis `gorm:"autoUpdateTime:false"`
 }
 
 // Revision is a state that a harness or an agent had, from one change to the next.
