@@ -91,6 +91,10 @@ func (m *memory) Read(_ context.Context, _ models.OrgID, _ models.SessionID, aft
 	return slices.Clone(rest[:min(limit, len(rest))]), nil
 }
 
+func (m *memory) ReadFeed(context.Context, models.OrgID, int64, int) ([]models.Event, error) {
+	panic("this database has no feeds")
+}
+
 func (m *memory) LastSequences(_ context.Context, keys []events.Key) (map[events.Key]events.Position, error) {
 	if err := m.enter(&m.positions); err != nil {
 		return nil, err
