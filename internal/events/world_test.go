@@ -171,9 +171,14 @@ type network struct {
 type nodeBus struct {
 	net       *network
 	mu        sync.Mutex
-	fns       map[int]func([]byte)
+	fns       map[int]listening
 	next      int
 	reconnect []func()
+}
+
+type listening struct {
+	subject string
+	fn      func([]byte)
 }
 
 var _ events.Bus = (*nodeBus)(nil)
@@ -181,7 +186,7 @@ var _ events.Bus = (*nodeBus)(nil)
 func (n *network) join() *nodeBus {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	b := &nodeBus{net: n, fns: map[int]func([]byte){}}
+	b := &nodeBus{net: n, fns: map[int]listening{}}
 	n.nodes = append(n.nodes, b)
 	return b
 }
@@ -210,7 +215,7 @@ func (n *network) set(down bool) {
 	}
 }
 
-func (b *nodeBus) Publish(_ string, data []byte) error {
+func (b *nodeBus) Publish(subject string, data []byte) error {
 	if b.net.isDown() {
 		return errors.New("the network is down")
 	}
@@ -221,20 +226,22 @@ func (b *nodeBus) Publish(_ string, data []byte) error {
 	for _, to := range nodes {
 		for _, delay := range b.net.fate() {
 			if delay == 0 {
-				to.arrive(data)
+				to.arrive(subject, data)
 				continue
 			}
-			time.AfterFunc(delay, func() { to.arrive(data) })
+			time.AfterFunc(delay, func() { to.arrive(subject, data) })
 		}
 	}
 	return nil
 }
 
-func (b *nodeBus) arrive(data []byte) {
+func (b *nodeBus) arrive(subject string, data []byte) {
 	b.mu.Lock()
 	var fns []func([]byte)
-	for _, fn := range b.fns {
-		fns = append(fns, fn)
+	for _, l := range b.fns {
+		if l.subject == subject {
+			fns = append(fns, l.fn)
+		}
 	}
 	b.mu.Unlock()
 	for _, fn := range fns {
@@ -242,12 +249,12 @@ func (b *nodeBus) arrive(data []byte) {
 	}
 }
 
-func (b *nodeBus) Subscribe(_ string, fn func([]byte)) (func(), error) {
+func (b *nodeBus) Subscribe(subject string, fn func([]byte)) (func(), error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id := b.next
 	b.next++
-	b.fns[id] = fn
+	b.fns[id] = listening{subject, fn}
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
