@@ -7,7 +7,6 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/ostler-dev/ostler/graph/model"
 )
@@ -19,5 +18,5 @@ func (r *subscriptionResolver) SessionEvents(ctx context.Context, sessionID stri
 
 // OrgEvents is the resolver for the orgEvents field.
 func (r *subscriptionResolver) OrgEvents(ctx context.Context, after *string, kinds []model.EventKind, agentID *string) (<-chan model.Event, error) {
-	panic(fmt.Errorf("not implemented: OrgEvents - orgEvents"))
+	return r.orgEvents(ctx, after, kinds, agentID)
 }

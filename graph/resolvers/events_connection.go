@@ -12,7 +12,7 @@ import (
 
 // sessionLog gives a page of a session's log.
 func (r *Resolver) sessionLog(ctx context.Context, session models.SessionID, args pageArgs, kinds []model.EventKind) (*model.EventConnection, error) {
-	w, err := newWindow(args, 50, decodeSequenceCursor)
+	w, err := newWindow(args, 50, decodeLogCursor)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (r *Resolver) sessionLog(ctx context.Context, session models.SessionID, arg
 			return nil, err
 		}
 	}
-	rows, info := trim(rows, w, func(e models.Event) string { return sequenceCursor(e.Sequence) })
+	rows, info := trim(rows, w, func(e models.Event) string { return eventCursor(&e) })
 	page := &model.EventConnection{Edges: make([]*model.EventEdge, 0, len(rows)), Nodes: make([]model.Event, 0, len(rows)), PageInfo: info}
 	for _, row := range rows {
 		ev, err := encodeEvent(events.NewItem(row))

@@ -57,8 +57,11 @@ func encodeBase(item *events.Item) (model.Event, error) {
 
 func eventOf(e models.Event, payload events.Payload, data models.JSON) (model.Event, error) {
 	base := model.EventBase{
-		ID: e.ID.String(), Kind: model.EventKind(e.Kind), Sequence: new(int(e.Sequence)), Cursor: sequenceCursor(e.Sequence),
-		OccurredAt: e.OccurredAt, SessionID: new(e.SessionID.String()), TurnID: idOrNull(e.TurnID), Data: data,
+		ID: e.ID.String(), Kind: model.EventKind(e.Kind), Cursor: eventCursor(&e),
+		OccurredAt: e.OccurredAt, SessionID: idOrNull(&e.SessionID), TurnID: idOrNull(e.TurnID), Data: data,
+	}
+	if base.SessionID != nil { // CAUGHT_UP in a feed is about no session
+		base.Sequence = new(int(e.Sequence))
 	}
 	if ev := encodeStep(base, payload); ev != nil {
 		return ev, nil

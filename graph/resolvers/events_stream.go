@@ -23,19 +23,28 @@ func (r *Resolver) sessionEvents(ctx context.Context, sessionID string, after *i
 	if err != nil {
 		return nil, err
 	}
-	var opts events.Options
+	opts := optionsFor(ctx)
 	if after != nil {
 		opts.After = new(int64(*after))
-	}
-	feed := events.FeedFrom(ctx)
-	if feed != nil {
-		opts.Wake = feed.Wake
 	}
 	sub, err := r.Events.Subscribe(ctx, auth.FromContext(ctx).OrgID, session, opts)
 	if err != nil {
 		return nil, err
 	}
-	source := &sessionSource{sub, kinds}
+	return serve(ctx, &eventSource{Subscription: sub, kinds: kinds, failure: streamError})
+}
+
+// optionsFor gives the options of a subscription that the transport, or else serve, reads.
+func optionsFor(ctx context.Context) (opts events.Options) {
+	if feed := events.FeedFrom(ctx); feed != nil {
+		opts.Wake = feed.Wake
+	}
+	return opts
+}
+
+// serve hands a subscription to the transport, or else pumps it into the channel.
+func serve(ctx context.Context, source *eventSource) (<-chan model.Event, error) {
+	feed := events.FeedFrom(ctx)
 	// Whatever waits for a slow reader waits in the subscription, where it is bounded, merged and shared.
 	out := make(chan model.Event, 1)
 	if feed != nil {
@@ -52,7 +61,7 @@ func (r *Resolver) sessionEvents(ctx context.Context, sessionID string, after *i
 	}
 	go func() {
 		defer close(out)
-		defer sub.Close()
+		defer source.Close()
 		defer func() {
 			if p := recover(); p != nil {
 				auth.EndStream(ctx, fmt.Errorf("panic in a subscription: %v\n%s", p, debug.Stack()))
@@ -65,22 +74,31 @@ func (r *Resolver) sessionEvents(ctx context.Context, sessionID string, after *i
 	return out, nil
 }
 
-// sessionSource is a subscription with its filter.
-type sessionSource struct {
+// eventSource is a subscription with its filters.
+type eventSource struct {
 	*events.Subscription
 	kinds []model.EventKind
+	// agent is the one whose sessions the events must be of; nil for any.
+	agent *models.AgentID
+	// failure gives the error that the stream ends with, as the caller is to see it.
+	failure func(error) error
 }
 
-func (s *sessionSource) wants(item *events.Item) bool {
-	return s.kinds == nil || item.Event.Kind == models.EventCaughtUp || slices.Contains(s.kinds, model.EventKind(item.Event.Kind))
+func (s *eventSource) wants(item *events.Item) bool {
+	e := &item.Event
+	if e.Kind == models.EventCaughtUp {
+		return true
+	}
+	return (s.kinds == nil || slices.Contains(s.kinds, model.EventKind(e.Kind))) &&
+		(s.agent == nil || e.AgentID != nil && *e.AgentID == *s.agent)
 }
 
 // Poll implements events.Source.
-func (s *sessionSource) Poll(ctx context.Context) (*events.Item, error) {
+func (s *eventSource) Poll(ctx context.Context) (*events.Item, error) {
 	for {
 		item, err := s.Subscription.Poll(ctx)
 		if err != nil {
-			return nil, streamError(err)
+			return nil, s.failure(err)
 		}
 		if item == nil || s.wants(item) {
 			return item, nil
@@ -89,11 +107,11 @@ func (s *sessionSource) Poll(ctx context.Context) (*events.Item, error) {
 }
 
 // pump hands events on until something fails or ctx ends, for transports that only read the channel.
-func (s *sessionSource) pump(ctx context.Context, encode encoder, out chan<- model.Event) error {
+func (s *eventSource) pump(ctx context.Context, encode encoder, out chan<- model.Event) error {
 	for {
 		item, err := s.Next(ctx)
 		if err != nil {
-			return streamError(err)
+			return s.failure(err)
 		}
 		if !s.wants(item) {
 			continue

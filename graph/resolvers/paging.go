@@ -17,6 +17,7 @@ const (
 	cursorVersion   = 1
 	maxPage         = 100
 	sequenceKind    = "seq"
+	eventKind       = "event"
 	maxCursorLength = 128
 	// maxCount is how far totalCount counts.
 	maxCount = 10_000
@@ -83,6 +84,40 @@ func decodeSequenceCursor(cursor string) (int64, *fault.Error) {
 		return 0, fault.New(fault.Invalid, "The cursor is not one of this list.")
 	}
 	return sequence, nil
+}
+
+// eventCursor gives the cursor of an event, for the log of its session and for the feed of its organization. Events that have
+// no place in the feed have a cursor of the log alone.
+func eventCursor(e *models.Event) string {
+	if e.FeedPosition == nil {
+		return sequenceCursor(e.Sequence)
+	}
+	var key [16]byte
+	binary.BigEndian.PutUint64(key[:8], uint64(e.Sequence))      //nolint:gosec // G115: the bits come back as they went
+	binary.BigEndian.PutUint64(key[8:], uint64(*e.FeedPosition)) //nolint:gosec // G115: see above
+	return encodeCursor(eventKind, key[:])
+}
+
+// decodeEventCursor reads a cursor of eventCursor that has a place in a feed.
+func decodeEventCursor(cursor string) (sequence, position int64, err *fault.Error) {
+	key, err := decodeCursor(eventKind, cursor, 16)
+	if err != nil {
+		return 0, 0, err
+	}
+	sequence = int64(binary.BigEndian.Uint64(key[:8])) //nolint:gosec // G115: the bits come back as they went
+	position = int64(binary.BigEndian.Uint64(key[8:])) //nolint:gosec // G115: see above
+	if sequence < 0 || position < 0 {
+		return 0, 0, fault.New(fault.Invalid, "The cursor is not one of this list.")
+	}
+	return sequence, position, nil
+}
+
+// decodeLogCursor reads the sequence from a cursor of eventCursor.
+func decodeLogCursor(cursor string) (int64, *fault.Error) {
+	if sequence, _, err := decodeEventCursor(cursor); err == nil {
+		return sequence, nil
+	}
+	return decodeSequenceCursor(cursor)
 }
 
 // pageArgs are the arguments of a connection. Lists that go one way leave Last and Before nil.

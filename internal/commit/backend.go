@@ -13,6 +13,8 @@ type backend interface {
 	// committed tells what became of a transaction whose reply was lost, from an event that it wrote; nil when it wrote none.
 	// The error is errInProgress as long as it may yet be committed.
 	committed(ctx context.Context, ticket string, witness *models.Event) (bool, error)
+	// position gives the place in its feed of an event that was committed; nil when it has none, or is gone.
+	position(ctx context.Context, e *models.Event) (*int64, error)
 }
 
 // batchNeed is what the commands of a batch need together.
@@ -42,7 +44,7 @@ type batchTx interface {
 	known() map[orgKey]models.IdempotencyKey
 	// ticket names the transaction for committed.
 	ticket() string
-	// write writes everything and, unless the faults object, commits. The error is an *unknownOutcome when the transaction may
+	// write writes everything and, unless the faults object, commits; then it tells the events which positions they got. The error is an *unknownOutcome when the transaction may
 	// have been committed all the same.
 	write(ctx context.Context, steps []step, beforeCommit func() error) error
 	rollback()

@@ -120,7 +120,7 @@ func (f *flusher) try(batch []*pending) (again []*pending, err error) {
 	}
 	var unknown *unknownOutcome
 	if errors.As(err, &unknown) {
-		committed, failed := f.learn(unknown.ticket, o.witness())
+		committed, failed := f.learn(unknown.ticket, o.witness(), feedsOf(rows))
 		if failed != nil || !committed {
 			return nil, unknown
 		}
@@ -139,11 +139,11 @@ func (f *flusher) fault(point string) error {
 	return f.cfg.Faults.At(point)
 }
 
-// learn asks until the database tells whether a transaction was committed; it fails only when Stop's grace is over.
-func (f *flusher) learn(ticket string, witness *models.Event) (bool, error) {
+// learn asks until the database tells whether a transaction was committed, and where its events are in the feeds; it fails only when Stop's grace is over.
+func (f *flusher) learn(ticket string, witness *models.Event, feeds []feedShare) (bool, error) {
 	pause := minPause
 	for {
-		committed, err := f.ask(ticket, witness)
+		committed, err := f.ask(ticket, witness, feeds)
 		if err == nil {
 			return committed, nil
 		}
@@ -156,10 +156,14 @@ func (f *flusher) learn(ticket string, witness *models.Event) (bool, error) {
 	}
 }
 
-func (f *flusher) ask(ticket string, witness *models.Event) (bool, error) {
+func (f *flusher) ask(ticket string, witness *models.Event, feeds []feedShare) (bool, error) {
 	ctx, cancel := context.WithTimeout(f.ctx, patience)
 	defer cancel()
-	return f.b.committed(ctx, ticket, witness)
+	committed, err := f.b.committed(ctx, ticket, witness)
+	if err == nil && committed {
+		err = recall(ctx, f.b, feeds)
+	}
+	return committed, err
 }
 
 func gatherNeeds(batch []*pending) batchNeed {

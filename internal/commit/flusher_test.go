@@ -273,7 +273,12 @@ func TestABadCommandFailsAlone(t *testing.T) {
 // checkPublished compares what was published of a session with its log.
 func (w *world) checkPublished(s models.SessionID) {
 	w.t.Helper()
-	log := rows[models.Event](w, s, "sequence")
+	w.checkPublishedOf(w.org, s)
+}
+
+func (w *world) checkPublishedOf(org models.OrgID, s models.SessionID) {
+	w.t.Helper()
+	log := w.log(org, s)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	got := w.published[s]
@@ -283,6 +288,9 @@ func (w *world) checkPublished(s models.SessionID) {
 	for i := range log {
 		if got[i].ID != log[i].ID || got[i].Sequence != log[i].Sequence {
 			w.t.Fatalf("event %d of session %s was published as %d", log[i].Sequence, s, got[i].Sequence)
+		}
+		if p, q := got[i].FeedPosition, log[i].FeedPosition; (p == nil) != (q == nil) || p != nil && *p != *q {
+			w.t.Fatalf("%s %d of session %s was published with another position than it has", log[i].Kind, log[i].Sequence, s)
 		}
 	}
 }

@@ -13,11 +13,14 @@ import (
 type step struct {
 	shape *shape
 	rows  [][]any
+	// feeds are those that rows of events are in, in the order of their organizations, and places where each row goes.
+	feeds  []feedShare
+	places []place
 }
 
 // gather turns what a batch did to its sessions into rows: one write per shape, in the order in which they are made, and
 // each key once. What is referred to goes first. All transactions write the tables in the same order, and the rows that
-// sessions have in common, blobs and idempotency keys, in the order of their keys, so that no two can wait for each other.
+// sessions have in common, blobs, idempotency keys and feeds, in the order of their keys, so that no two can wait for each other.
 // It fails where a command left something that can't be encoded.
 func gather(states []*state, now models.Millis) (steps []step, err error) {
 	defer func() {
@@ -35,6 +38,7 @@ func gather(states []*state, now models.Millis) (steps []step, err error) {
 	g.effects()
 	g.files()
 	g.keys()
+	g.events()
 	return g.steps, nil
 }
 
@@ -50,7 +54,7 @@ func (g *gathering) add(sh *shape, fn func(s *state, yield func(...any))) {
 		fn(s, func(row ...any) { rows = append(rows, row) })
 	}
 	if len(rows) > 0 {
-		g.steps = append(g.steps, step{sh, rows})
+		g.steps = append(g.steps, step{shape: sh, rows: rows})
 	}
 }
 
@@ -118,11 +122,6 @@ func (g *gathering) messages() {
 	g.add(tables.moveInbox, func(s *state, yield func(...any)) {
 		for _, m := range s.w.moves {
 			yield(id(s.tx.org), id(m.turn), id(m.to))
-		}
-	})
-	g.add(tables.insertEvent, func(s *state, yield func(...any)) {
-		for _, e := range s.w.events {
-			yield(eventRow(e)...)
 		}
 	})
 }
@@ -256,5 +255,5 @@ func addRows[T any](g *gathering, sh *shape, list []T, row func(T) []any) {
 	for i, v := range list {
 		rows[i] = row(v)
 	}
-	g.steps = append(g.steps, step{sh, rows})
+	g.steps = append(g.steps, step{shape: sh, rows: rows})
 }

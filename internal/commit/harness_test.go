@@ -91,6 +91,7 @@ func newWorld(t testing.TB, db *store.DB) *world {
 		published: map[models.SessionID][]models.Event{},
 	}
 	w.org, w.harness = seedOrg(t, db)
+	t.Cleanup(func() { w.feed(w.org) }) // whatever the test did
 	w.c = w.committer(nil)
 	return w
 }

@@ -16,10 +16,12 @@ import (
 type postgresBackend struct {
 	pool       *pgxpool.Pool
 	statements map[*shape]postgresStatements
+	// feed inserts events that are in feeds.
+	feed string
 }
 
 func newPostgresBackend(pool *pgxpool.Pool) *postgresBackend {
-	b := &postgresBackend{pool: pool, statements: map[*shape]postgresStatements{}}
+	b := &postgresBackend{pool: pool, statements: map[*shape]postgresStatements{}, feed: postgresFeed(tables.insertEvent)}
 	for _, s := range allShapes() {
 		b.statements[s] = statementsOf(s)
 	}
@@ -328,4 +330,13 @@ func (b *postgresBackend) committed(ctx context.Context, ticket string, witness 
 	err = b.pool.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM events WHERE org_id = $1 AND session_id = $2 AND sequence = $3 AND id = $4)",
 		id(witness.OrgID), id(witness.SessionID), witness.Sequence, id(witness.ID)).Scan(&found)
 	return found, err
+}
+
+func (b *postgresBackend) position(ctx context.Context, e *models.Event) (position *int64, err error) {
+	err = b.pool.QueryRow(ctx, "SELECT feed_position FROM events WHERE org_id = $1 AND session_id = $2 AND sequence = $3",
+		id(e.OrgID), id(e.SessionID), e.Sequence).Scan(&position)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	return position, err
 }

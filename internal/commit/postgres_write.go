@@ -17,9 +17,12 @@ const fewRows = 4
 
 func (tx *postgresTx) write(ctx context.Context, steps []step, beforeCommit func() error) error {
 	var batch pgx.Batch
+	var newest []int64
 	for _, s := range steps {
 		statements := tx.b.statements[s.shape]
 		switch {
+		case len(s.feeds) > 0:
+			queueFeed(&batch, tx.b.feed, s, &newest)
 		case len(s.rows) > fewRows:
 			batch.Queue(statements.many, turned(s.shape, s.rows)...)
 		case s.shape.op == insert:
@@ -38,6 +41,9 @@ func (tx *postgresTx) write(ctx context.Context, steps []step, beforeCommit func
 	err := tx.conn.SendBatch(ctx, &batch).Close()
 	if err == nil {
 		tx.conn.Release()
+		for i, f := range feedsOf(steps) {
+			f.assign(newest[i])
+		}
 		return nil
 	}
 	broken := tx.conn.Conn().IsClosed()
@@ -127,7 +133,7 @@ func postgresFew(s *shape, n int) string {
 // postgresMany is the statement for any number of rows, whose columns are its parameters.
 func postgresMany(s *shape) string {
 	all := s.all()
-	rows := "unnest(" + s.list(func(i int) string { return "$" + strconv.Itoa(i+1) + "::" + all[i].typ + "[]" }) + ")"
+	rows := "unnest(" + s.list(func(i int) string { return postgresArray(all, i) }) + ")"
 	// The names of keys that aren't columns of the table stand for themselves.
 	column := func(i int) string { return "k." + columnAlias(i) }
 	var aliases []string
@@ -147,6 +153,11 @@ func postgresMany(s *shape) string {
 		return "DELETE FROM " + s.table + " t USING " + rows + " WHERE " + s.condition(column)
 	}
 	return "INSERT INTO " + s.table + " (" + names("", all) + ") SELECT " + s.list(columnAlias) + " FROM " + rows + s.conflictSQL()
+}
+
+// postgresArray is the parameter that holds all values of a column.
+func postgresArray(all []column, i int) string {
+	return "$" + strconv.Itoa(i+1) + "::" + all[i].typ + "[]"
 }
 
 func columnAlias(i int) string { return "c" + strconv.Itoa(i) }

@@ -139,7 +139,7 @@ func messageRow(m models.Message) []any {
 }
 
 func eventRow(e models.Event) []any {
-	return []any{id(e.OrgID), id(e.SessionID), e.Sequence, id(e.ID), string(e.Kind), optID(e.TurnID), doc(e.Data), int64(e.OccurredAt)}
+	return []any{id(e.OrgID), id(e.SessionID), e.Sequence, id(e.ID), string(e.Kind), optID(e.TurnID), doc(e.Data), int64(e.OccurredAt), optInt(e.FeedPosition)}
 }
 
 func effectInsertRow(e models.Effect) []any {

@@ -179,6 +179,9 @@ func (tx *sqliteTx) write(ctx context.Context, steps []step, beforeCommit func()
 
 func (tx *sqliteTx) writeAll(ctx context.Context, steps []step) error {
 	for _, s := range steps {
+		if err := tx.raiseFeeds(ctx, s); err != nil {
+			return err
+		}
 		for rows := s.rows; len(rows) > 0; {
 			n := rowsAtOnce(s.shape, len(rows))
 			args := rows[0]
@@ -223,6 +226,15 @@ func (b *sqliteBackend) committed(ctx context.Context, _ string, witness *models
 		"SELECT EXISTS (SELECT 1 FROM events WHERE org_id = ? AND session_id = ? AND sequence = ? AND id = ?)",
 		id(witness.OrgID), id(witness.SessionID), witness.Sequence, id(witness.ID)).Scan(&found)
 	return found, err
+}
+
+func (b *sqliteBackend) position(ctx context.Context, e *models.Event) (position *int64, err error) {
+	err = b.db.QueryRowContext(ctx, "SELECT feed_position FROM events WHERE org_id = ? AND session_id = ? AND sequence = ?",
+		id(e.OrgID), id(e.SessionID), e.Sequence).Scan(&position)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return position, err
 }
 
 // prepareMet prepares the statements that the last transaction met for the first time.

@@ -90,7 +90,7 @@ var tables = struct {
 		keys: append(columns("org_id:uuid"), column{"ended_id", "uuid", "t.turn_id = %s"}),
 	},
 	insertEvent: &shape{table: "events", keys: columns("org_id:uuid session_id:uuid sequence"), set: columns("id:uuid kind:text " +
-		"turn_id:uuid data:json occurred_at")},
+		"turn_id:uuid data:json occurred_at feed_position")},
 	insertEffect: &shape{table: "effects", keys: effectKey, set: columns("session_id:uuid kind:text state:text input_hash:bytea " +
 		"request:json outcome:json epoch attempt ordinal started_at settled_at")},
 	updateEffect:   &shape{op: update, table: "effects", keys: effectKey, set: columns("state:text outcome:json epoch attempt started_at settled_at")},

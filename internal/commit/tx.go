@@ -87,7 +87,7 @@ func (tx *Tx) EmitData(turn *models.TurnID, kind models.EventKind, data models.J
 	tx.Session.LastSequence++
 	tx.w.events = append(tx.w.events, models.Event{
 		OrgID: tx.org, SessionID: tx.sessionID, Sequence: tx.Session.LastSequence, ID: models.NewID[models.EventEntity](),
-		Kind: kind, TurnID: turn, Data: data, OccurredAt: tx.Now,
+		Kind: kind, TurnID: turn, Data: data, OccurredAt: tx.Now, AgentID: tx.Session.AgentID,
 	})
 	return tx.Session.LastSequence
 }

@@ -46,6 +46,9 @@ func SessionSubject(org models.OrgID, session models.SessionID) string {
 	return "ostler.s." + org.String() + "." + session.String()
 }
 
+// OrgSubject is where the feed of an organization is heard.
+func OrgSubject(org models.OrgID) string { return "ostler.o." + org.String() }
+
 // What may wait in a bus before messages are dropped.
 const (
 	busQueueMessages = 8192

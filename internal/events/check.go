@@ -22,7 +22,8 @@ func CheckLog(log []models.Event) error {
 }
 
 // CheckPrefix checks a log from its first event on: sequences are 1 to n without gaps, ids are unique, data is what its
-// kind says, each thing is begun once and ended at most once, and in the right order.
+// kind says, each thing is begun once and ended at most once, and in the right order; positions in the feed rise with the
+// sequence.
 func CheckPrefix(log []models.Event) error { return errors.Join(checkAll(log).errs...) }
 
 func checkAll(log []models.Event) *checker {
@@ -61,6 +62,8 @@ type checker struct {
 	ids      map[models.EventID]bool
 	received map[models.MessageID]bool
 	queued   map[models.TurnID]bool
+	// fed is the last position in the feed.
+	fed int64
 	// turn is the active one.
 	turn *models.TurnID
 	// open and done hold what was begun, and what was begun and ended.
@@ -90,6 +93,7 @@ func (c *checker) check(log []models.Event) {
 		c.failf("its id %s is not its own", e.ID)
 	}
 	c.ids[e.ID] = true
+	c.position()
 	row, ok := c.rows[e.Kind]
 	if !ok || !row.Durable {
 		c.failf("there are no durable events of this kind")

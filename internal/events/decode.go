@@ -29,6 +29,19 @@ var empty = func() map[models.EventKind]Payload {
 	return kinds
 }()
 
+var feedKinds = func() map[models.EventKind]bool {
+	kinds := map[models.EventKind]bool{}
+	for _, row := range Table() {
+		if row.Durable && row.OrgFeed {
+			kinds[row.Kind()] = true
+		}
+	}
+	return kinds
+}()
+
+// InOrgFeed reports whether events of a kind have a place in their organization's feed.
+func InOrgFeed(kind models.EventKind) bool { return feedKinds[kind] }
+
 // Empty gives the type of the data of a kind of events, without a value. It fails as Decode does.
 func Empty(kind models.EventKind) (Payload, error) {
 	if p := empty[kind]; p != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 // Reader is what a hub reads; Log is one.
 type Reader interface {
 	Read(ctx context.Context, org models.OrgID, session models.SessionID, after int64, limit int) ([]models.Event, error)
+	ReadFeed(ctx context.Context, org models.OrgID, after int64, limit int) ([]models.Event, error)
 	LastSequences(ctx context.Context, keys []Key) (map[Key]Position, error)
 	State(ctx context.Context, key Key) (State, bool, error)
 	Checkpoint(ctx context.Context, org models.OrgID, turn models.TurnID) (*models.Checkpoint, error)
@@ -94,8 +96,8 @@ func NewHub(cfg Config) *Hub {
 	return h
 }
 
-// Publish tells the session's subscribers, here and elsewhere, of events that were committed: gapless, in order. It
-// never waits. The events must not be changed afterwards.
+// Publish tells the subscribers of the session and those of its organization's feed, here and elsewhere, of events that were
+// committed: gapless, in order. It never waits. The events must not be changed afterwards.
 func (h *Hub) Publish(org models.OrgID, session models.SessionID, list []models.Event) {
 	if len(list) == 0 {
 		return
@@ -108,9 +110,39 @@ func (h *Hub) Publish(org models.OrgID, session models.SessionID, list []models.
 		s.mu.Unlock()
 	}
 	if h.cfg.Bus.Shared() {
-		h.send(key, encodeEvents(h.node, list))
+		h.send(key, encodeEvents(h.node, key, list))
+	}
+	h.publishFeed(org, list)
+}
+
+// publishFeed tells those who follow the organization of the events that have a place in its feed.
+func (h *Hub) publishFeed(org models.OrgID, list []models.Event) {
+	if !slices.ContainsFunc(list, inFeed) {
+		return
+	}
+	key := Key{Org: org}
+	s := h.stream(key)
+	if s == nil && !h.cfg.Bus.Shared() {
+		return
+	}
+	placed := make([]models.Event, 0, len(list))
+	for _, e := range list {
+		if inFeed(e) {
+			placed = append(placed, e)
+		}
+	}
+	if s != nil {
+		items := itemsOf(placed)
+		s.mu.Lock()
+		s.take(items)
+		s.mu.Unlock()
+	}
+	if h.cfg.Bus.Shared() {
+		h.send(key, encodeEvents(h.node, key, placed))
 	}
 }
+
+func inFeed(e models.Event) bool { return e.FeedPosition != nil }
 
 // PublishDelta tells the session's subscribers of a piece of text. It never waits, and it may be lost.
 func (h *Hub) PublishDelta(d Delta) {
@@ -137,10 +169,23 @@ func (h *Hub) PublishProgress(org models.OrgID, session models.SessionID, turn m
 // Subscribe begins a stream of a session's events. It fails with NOT_FOUND when the organization has no such session.
 // The subscription must be closed.
 func (h *Hub) Subscribe(ctx context.Context, org models.OrgID, session models.SessionID, opts Options) (*Subscription, error) {
+	if session.IsZero() { // an id like any other to who asks; within, it stands for the feed
+		return nil, h.explain(errNoSession, Key{org, session})
+	}
+	return h.subscribe(ctx, Key{org, session}, opts)
+}
+
+// SubscribeOrg begins a stream of an organization's feed: the durable lifecycle events of all its sessions, in the order of
+// their positions. Options.After is a position. The subscription must be closed.
+func (h *Hub) SubscribeOrg(ctx context.Context, org models.OrgID, opts Options) (*Subscription, error) {
+	return h.subscribe(ctx, Key{Org: org}, opts)
+}
+
+func (h *Hub) subscribe(ctx context.Context, key Key, opts Options) (*Subscription, error) {
 	if opts.After != nil && *opts.After < 0 {
 		return nil, fault.New(fault.Invalid, "after must be 0 or more, not %d.", *opts.After).At("after")
 	}
-	s, first, err := h.acquire(Key{org, session})
+	s, first, err := h.acquire(key)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +234,7 @@ func (h *Hub) begin(ctx context.Context, s *stream, sub *Subscription, first boo
 	return nil
 }
 
-// Sessions gives how many sessions have subscribers here.
+// Sessions gives how many sessions and feeds have subscribers here.
 func (h *Hub) Sessions() int {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -214,8 +259,8 @@ func (h *Hub) stream(key Key) *stream {
 }
 
 func (h *Hub) send(key Key, message []byte) {
-	if err := h.cfg.Bus.Publish(SessionSubject(key.Org, key.Session), message); err != nil {
-		h.cfg.Logger.Debug("a message to the bus is lost", "session", key.Session.String(), "error", err)
+	if err := h.cfg.Bus.Publish(key.subject(), message); err != nil {
+		h.cfg.Logger.Debug("a message to the bus is lost", "stream", key.String(), "error", err)
 	}
 }
 

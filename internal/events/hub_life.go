@@ -113,7 +113,7 @@ func (h *Hub) tick() {
 	}
 }
 
-// sweep compares how far the logs go with what subscribers got, in one statement.
+// sweep compares how far the logs and the feeds go with what subscribers got, in one statement for each of the two.
 func (h *Hub) sweep(all bool) {
 	h.mu.RLock()
 	streams := make([]*stream, 0, len(h.streams))
@@ -137,7 +137,7 @@ func (h *Hub) sweep(all bool) {
 	})
 	if err != nil {
 		if h.ctx.Err() == nil {
-			h.cfg.Logger.Warn("compare the logs with what subscribers got", "sessions", len(keys), "error", err)
+			h.cfg.Logger.Warn("compare the logs with what subscribers got", "streams", len(keys), "error", err)
 		}
 		return
 	}
@@ -154,6 +154,6 @@ func (h *Hub) sweep(all bool) {
 
 func (h *Hub) logFailure(what string, key Key, err error) {
 	if h.ctx.Err() == nil {
-		h.cfg.Logger.Warn(what, "session", key.Session.String(), "error", err)
+		h.cfg.Logger.Warn(what, "stream", key.String(), "error", err)
 	}
 }

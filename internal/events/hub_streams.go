@@ -9,7 +9,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// acquire gives the session's stream, and makes it for the first subscriber.
+// acquire gives the stream, and makes it for the first subscriber.
 func (h *Hub) acquire(key Key) (s *stream, first bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -43,10 +43,10 @@ func (h *Hub) release(s *stream) {
 func (h *Hub) prepare(s *stream) {
 	defer close(s.ready)
 	if h.cfg.Bus.Shared() {
-		cancel, err := h.cfg.Bus.Subscribe(SessionSubject(s.key.Org, s.key.Session), s.hear)
+		cancel, err := h.cfg.Bus.Subscribe(s.key.subject(), s.hear)
 		if err != nil {
 			// The sweep brings the events, if later.
-			h.cfg.Logger.Warn("listen to a session", "session", s.key.Session.String(), "error", err)
+			h.cfg.Logger.Warn("listen to a stream", "stream", s.key.String(), "error", err)
 		} else if !s.setCancel(cancel) {
 			cancel()
 		}
@@ -123,14 +123,17 @@ func (s *stream) hear(message []byte) {
 		}
 	}
 	if err != nil {
-		s.hub.cfg.Logger.Debug("a message from the bus can't be read", "session", s.key.Session.String(), "error", err)
+		s.hub.cfg.Logger.Debug("a message from the bus can't be read", "stream", s.key.String(), "error", err)
 	}
 }
 
 // explain turns an error into what the subscriber is told.
 func (h *Hub) explain(err error, key Key) error {
+	if errors.Is(err, errNoSession) && key.Feed() {
+		return fault.New(fault.NotFound, "There is no organization %s.", key.Org)
+	}
 	if errors.Is(err, errNoSession) {
 		return fault.New(fault.NotFound, "There is no session %s.", key.Session).At("sessionId")
 	}
-	return fmt.Errorf("subscribe to %s: %w", key.Session, err)
+	return fmt.Errorf("subscribe to %s: %w", key, err)
 }

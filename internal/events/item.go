@@ -13,7 +13,8 @@ import (
 // Item is one event on a stream. All subscribers of a session share it, so nobody may change it.
 type Item struct {
 	// Event is the row of a durable event. An ephemeral one has an id of its own, no Data (see the method), and the
-	// sequence of the last durable event that was delivered before it on the stream.
+	// sequence of the last durable event that was delivered before it on the stream; in a feed, its position and neither session
+	// nor sequence.
 	Event models.Event
 	// Ephemeral tells that the event is not in the log.
 	Ephemeral bool
@@ -118,11 +119,15 @@ func (n *note) item(sequence int64) *Item {
 }
 
 func newEphemeral(key Key, turn models.TurnID, sequence int64, at models.Millis, p Payload) *Item {
-	return &Item{
+	i := &Item{
 		Ephemeral: true, payload: p,
 		Event: models.Event{
 			OrgID: key.Org, SessionID: key.Session, Sequence: sequence, ID: models.NewID[models.EventEntity](),
 			Kind: p.Kind(), TurnID: turn.Ptr(), OccurredAt: at,
 		},
 	}
+	if key.Feed() {
+		i.Event.Sequence, i.Event.FeedPosition = 0, &sequence
+	}
+	return i
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -15,14 +16,33 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// Key names a session's stream.
+// Key names the stream of a session or, without a session, that of an organization's feed.
 type Key struct {
 	Org     models.OrgID
 	Session models.SessionID
 }
 
-// Position is how far the log of a session goes.
+// Feed reports whether the stream is the organization's feed.
+func (k Key) Feed() bool { return k.Session.IsZero() }
+
+// String gives the id of the session or the organization.
+func (k Key) String() string {
+	if k.Feed() {
+		return k.Org.String()
+	}
+	return k.Session.String()
+}
+
+func (k Key) subject() string {
+	if k.Feed() {
+		return OrgSubject(k.Org)
+	}
+	return SessionSubject(k.Org, k.Session)
+}
+
+// Position is how far the log of a session, or a feed, goes.
 type Position struct {
+	// LastSequence is that of the newest event; in a feed, its position.
 	LastSequence int64
 	// Active tells that a turn is at work, so that more is to be expected soon.
 	Active bool
@@ -45,7 +65,7 @@ type Log struct{ db *store.DB }
 // NewLog gives the read side of the log in a database.
 func NewLog(db *store.DB) *Log { return &Log{db: db} }
 
-const eventColumns = `sequence, id, kind, turn_id, data, occurred_at`
+const eventColumns = `sequence, id, kind, turn_id, data, occurred_at, feed_position`
 
 // Read gives up to limit events past after, in order. A session that doesn't exist has none.
 func (l *Log) Read(ctx context.Context, org models.OrgID, session models.SessionID, after int64, limit int) ([]models.Event, error) {
@@ -76,7 +96,7 @@ func (l *Log) postgresEvents(ctx context.Context, key Key, query string, args []
 	var turn pgtype.UUID
 	for rows.Next() {
 		e := models.Event{OrgID: key.Org, SessionID: key.Session}
-		if err := rows.Scan(&e.Sequence, (*[16]byte)(&e.ID), (*string)(&e.Kind), &turn, (*[]byte)(&e.Data), (*int64)(&e.OccurredAt)); err != nil {
+		if err := rows.Scan(&e.Sequence, (*[16]byte)(&e.ID), (*string)(&e.Kind), &turn, (*[]byte)(&e.Data), (*int64)(&e.OccurredAt), &e.FeedPosition); err != nil {
 			return nil, err
 		}
 		if turn.Valid {
@@ -96,7 +116,7 @@ func (l *Log) sqliteEvents(ctx context.Context, key Key, query string, args []an
 	var turn models.TurnID
 	for rows.Next() {
 		e := models.Event{OrgID: key.Org, SessionID: key.Session}
-		if err := rows.Scan(&e.Sequence, &e.ID, (*string)(&e.Kind), &turn, &e.Data, (*int64)(&e.OccurredAt)); err != nil {
+		if err := rows.Scan(&e.Sequence, &e.ID, (*string)(&e.Kind), &turn, &e.Data, (*int64)(&e.OccurredAt), &e.FeedPosition); err != nil {
 			return nil, err
 		}
 		if !turn.IsZero() {
@@ -107,22 +127,45 @@ func (l *Log) sqliteEvents(ctx context.Context, key Key, query string, args []an
 	return list, rows.Err()
 }
 
-// LastSequences tells, in one statement, how far the logs of these sessions go. Sessions that don't exist are left out.
+// LastSequences tells how far the logs of these sessions and these feeds go, in one statement for all sessions and one for
+// all feeds. Sessions and organizations that don't exist are left out.
 func (l *Log) LastSequences(ctx context.Context, keys []Key) (map[Key]Position, error) {
-	var found map[Key]Position
-	var err error
-	if l.db.Pool != nil {
-		found, err = l.postgresPositions(ctx, keys)
-	} else {
-		found, err = l.sqlitePositions(ctx, keys)
+	found := make(map[Key]Position, len(keys))
+	feeds, sessions := split(keys)
+	if len(feeds) > 0 {
+		if err := l.feedPositions(ctx, feeds, found); err != nil {
+			return nil, fmt.Errorf("look how far %d feeds go: %w", len(feeds), err)
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("look how far the logs of %d sessions go: %w", len(keys), err)
+	if len(sessions) == 0 {
+		return found, nil
+	}
+	positions := l.sqlitePositions
+	if l.db.Pool != nil {
+		positions = l.postgresPositions
+	}
+	if err := positions(ctx, sessions, found); err != nil {
+		return nil, fmt.Errorf("look how far the logs of %d sessions go: %w", len(sessions), err)
 	}
 	return found, nil
 }
 
-func (l *Log) postgresPositions(ctx context.Context, keys []Key) (map[Key]Position, error) {
+// split gives the keys of feeds and those of sessions.
+func split(keys []Key) (feeds, sessions []Key) {
+	if !slices.ContainsFunc(keys, Key.Feed) {
+		return nil, keys
+	}
+	for _, k := range keys {
+		if k.Feed() {
+			feeds = append(feeds, k)
+		} else {
+			sessions = append(sessions, k)
+		}
+	}
+	return feeds, sessions
+}
+
+func (l *Log) postgresPositions(ctx context.Context, keys []Key, found map[Key]Position) error {
 	orgs, sessions := make(pgtype.FlatArray[pgtype.UUID], len(keys)), make(pgtype.FlatArray[pgtype.UUID], len(keys))
 	for i, k := range keys {
 		orgs[i], sessions[i] = uuidOf(k.Org), uuidOf(k.Session)
@@ -130,24 +173,23 @@ func (l *Log) postgresPositions(ctx context.Context, keys []Key) (map[Key]Positi
 	rows, err := l.db.Pool.Query(ctx, `SELECT s.org_id, s.id, s.last_sequence, s.status
 		FROM unnest($1::uuid[], $2::uuid[]) AS k (org_id, id) JOIN sessions s ON s.org_id = k.org_id AND s.id = k.id`, orgs, sessions)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rows.Close()
-	found := make(map[Key]Position, len(keys))
 	for rows.Next() {
 		var k Key
 		var p Position
 		var status models.SessionStatus
 		if err := rows.Scan((*[16]byte)(&k.Org), (*[16]byte)(&k.Session), &p.LastSequence, (*string)(&status)); err != nil {
-			return nil, err
+			return err
 		}
 		p.Active = status == models.SessionActive
 		found[k] = p
 	}
-	return found, rows.Err()
+	return rows.Err()
 }
 
-func (l *Log) sqlitePositions(ctx context.Context, keys []Key) (found map[Key]Position, err error) {
+func (l *Log) sqlitePositions(ctx context.Context, keys []Key, found map[Key]Position) (err error) {
 	// One parameter for all keys: SQLite bounds the number of parameters, and JSON has no bytes.
 	list := make([][2]string, len(keys))
 	for i, k := range keys {
@@ -155,26 +197,25 @@ func (l *Log) sqlitePositions(ctx context.Context, keys []Key) (found map[Key]Po
 	}
 	param, err := json.Marshal(list)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	rows, err := l.db.Reader.QueryContext(ctx, `SELECT s.org_id, s.id, s.last_sequence, s.status
 		FROM json_each(?) k CROSS JOIN sessions s ON s.org_id = unhex(k.value ->> 0) AND s.id = unhex(k.value ->> 1)`, string(param))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	found = make(map[Key]Position, len(keys))
 	for rows.Next() {
 		var k Key
 		var p Position
 		var status models.SessionStatus
 		if err := rows.Scan(&k.Org, &k.Session, &p.LastSequence, (*string)(&status)); err != nil {
-			return nil, err
+			return err
 		}
 		p.Active = status == models.SessionActive
 		found[k] = p
 	}
-	return found, rows.Err()
+	return rows.Err()
 }
 
 func uuidOf[E models.Entity](id models.ID[E]) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: true} }

@@ -15,8 +15,13 @@ const stateQuery = `SELECT s.last_sequence, s.status, t.id, t.output_message_id,
 	LEFT JOIN turns t ON t.org_id = s.org_id AND t.id = s.current_turn_id AND t.status = 'RUNNING' AND t.phase = 'REASON'
 	LEFT JOIN checkpoints c ON c.org_id = t.org_id AND c.turn_id = t.id AND c.message_id = t.output_message_id`
 
-// State gives what a stream of the session begins with; false when the organization has no such session.
+// State gives what a stream begins with; false when the organization has no such session, or does not exist.
 func (l *Log) State(ctx context.Context, key Key) (State, bool, error) {
+	if key.Feed() {
+		found, err := l.LastSequences(ctx, []Key{key})
+		p, ok := found[key]
+		return State{Position: p}, ok, err
+	}
 	var (
 		st             State
 		status         string

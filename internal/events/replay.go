@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/ostler-dev/ostler/internal/models"
 )
 
 // pageSize is how many events one read of the log gives.
@@ -21,7 +23,7 @@ func (s *Subscription) replay(ctx context.Context) (*Item, error) {
 			if s.err != nil {
 				return nil, s.err
 			}
-			s.sequence = item.Event.Sequence
+			s.sequence = s.stream.place(item)
 			return item, nil
 		}
 		s.page = nil
@@ -43,7 +45,7 @@ func (s *Subscription) replay(ctx context.Context) (*Item, error) {
 				return nil, err
 			}
 		}
-		for len(page) > 0 && page[0].Event.Sequence <= s.sequence {
+		for len(page) > 0 && s.stream.place(&page[0]) <= s.sequence {
 			page = page[1:]
 			tries = 0
 		}
@@ -56,7 +58,7 @@ func (s *stream) believeLog(sub *Subscription) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.last > sub.sequence {
-		return fmt.Errorf("the log of %s ends at %d, but %d was committed", s.key.Session, sub.sequence, s.last)
+		return fmt.Errorf("the log of %s ends at %d, but %d was committed", s.key, sub.sequence, s.last)
 	}
 	sub.goal, s.target = sub.sequence, s.last
 	return nil
@@ -97,20 +99,27 @@ func (s *stream) readAfter(ctx context.Context, after int64) ([]Item, error) {
 
 func (s *stream) readPage(after int64, r *pageRead) {
 	r.err = s.hub.reading(func(ctx context.Context) error {
-		list, err := s.hub.cfg.Log.Read(ctx, s.key.Org, s.key.Session, after, pageSize)
+		list, err := s.readLog(ctx, after)
 		r.items = itemsOf(list)
 		return err
 	})
 	s.mu.Lock()
 	delete(s.pages, after)
-	if r.err == nil && len(r.items) > 0 && r.items[0].Event.Sequence != after+1 {
-		r.err = fmt.Errorf("the log of %s has %d after %d", s.key.Session, r.items[0].Event.Sequence, after)
+	if r.err == nil && len(r.items) > 0 && s.place(&r.items[0]) != after+1 {
+		r.err = fmt.Errorf("the log of %s has %d after %d", s.key, s.place(&r.items[0]), after)
 	}
 	if r.err == nil {
 		s.take(r.items)
 	}
 	s.mu.Unlock()
 	close(r.done)
+}
+
+func (s *stream) readLog(ctx context.Context, after int64) ([]models.Event, error) {
+	if s.key.Feed() {
+		return s.hub.cfg.Log.ReadFeed(ctx, s.key.Org, after, pageSize)
+	}
+	return s.hub.cfg.Log.Read(ctx, s.key.Org, s.key.Session, after, pageSize)
 }
 
 // headRead is a look at how far the log goes, for all who asked before it began.

@@ -7,7 +7,8 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// stream is what this process knows of a session that it has subscribers for.
+// stream is what this process knows of a session, or an organization's feed, that it has subscribers for. What is said of
+// sequences here is true of positions in a feed; place tells the two apart.
 //
 // Durable events come from commits in this process, from the bus and from the log, in any order and more than once;
 // take puts them in order. They go to the subscribers that are attached. The others read the log themselves until they
@@ -55,6 +56,14 @@ type stream struct {
 // maxEarly bounds what is kept of events that came before their turn; the log has the others.
 const maxEarly = 512
 
+// place gives where an event stands on the stream.
+func (s *stream) place(item *Item) int64 {
+	if s.key.Feed() {
+		return *item.Event.FeedPosition // what has none never gets here
+	}
+	return item.Event.Sequence
+}
+
 // take takes events in, in order among themselves. The caller holds the mutex.
 func (s *stream) take(items []Item) {
 	if s.ended || len(items) == 0 {
@@ -63,7 +72,7 @@ func (s *stream) take(items []Item) {
 	run := s.scratch[:0]
 	for i := range items {
 		item := &items[i]
-		n := item.Event.Sequence
+		n := s.place(item)
 		s.target = max(s.target, n)
 		switch {
 		case s.last >= 0 && n == s.last+1:
@@ -99,7 +108,12 @@ func (s *stream) acceptEarly(run []*Item) []*Item {
 
 // accept notes what the next event changes.
 func (s *stream) accept(run []*Item, item *Item) []*Item {
-	s.last = item.Event.Sequence
+	s.last = s.place(item)
+	if s.key.Feed() {
+		// Where there was one, more are to be expected; the next look at the database tells better.
+		s.active.Store(true)
+		return append(run, item)
+	}
 	switch item.Event.Kind {
 	case models.EventSessionActivated, models.EventTurnStarted:
 		s.active.Store(true)

@@ -11,12 +11,13 @@ import (
 
 // LaggedError ends a stream whose reader was too slow: durable events would have had to be left out.
 type LaggedError struct {
-	// LastSequence is that of the last durable event that was delivered. Subscribing with it as After goes on there.
+	// LastSequence is that of the last durable event that was delivered; in a feed, its position. Subscribing with it as
+	// After goes on there.
 	LastSequence int64
 }
 
 func (e *LaggedError) Error() string {
-	return fmt.Sprintf("the subscriber fell too far behind; subscribe again after sequence %d", e.LastSequence)
+	return fmt.Sprintf("the subscriber fell too far behind; subscribe again after %d", e.LastSequence)
 }
 
 // ErrStopped ends the streams of a hub that was stopped, and refuses new ones.
@@ -24,14 +25,14 @@ var ErrStopped = errors.New("the process is shutting down")
 
 // Options tell where a stream begins.
 type Options struct {
-	// After asks for every durable event past this sequence, then CAUGHT_UP. Without it the stream begins now.
+	// After asks for every durable event past this sequence, in a feed past this position, then CAUGHT_UP. Without it the stream begins now.
 	After *int64
 	// Wake is called when it makes sense to call Poll again after it gave nothing, once each time. It must return at
 	// once, and must not call the subscription. It is for readers without a goroutine of their own; they don't call Next.
 	Wake func()
 }
 
-// Subscription is one reader's stream of a session. Next and Poll must not be called by two goroutines at once.
+// Subscription is one reader's stream of a session, or of an organization's feed. Next and Poll must not be called by two goroutines at once.
 type Subscription struct {
 	stream *stream
 	wake   func()
@@ -53,7 +54,7 @@ type Subscription struct {
 	head  int
 	// live tells that events arrive in the queue. Otherwise they are read from the log.
 	live bool
-	// sequence is that of the last durable event that was delivered.
+	// sequence is that of the last durable event that was delivered; in a feed, its position.
 	sequence int64
 	// floor is what live events must be past: a reader may ask for events past the log's end.
 	floor int64
@@ -143,7 +144,7 @@ func (s *Subscription) pop() (item *Item, live bool, err error) {
 		if e.note != nil {
 			return e.note.item(s.sequence), true, nil
 		}
-		s.sequence = e.item.Event.Sequence
+		s.sequence = s.stream.place(e.item)
 		return e.item, true, nil
 	}
 	if o := s.late; o != nil && !o.closed.Load() {
@@ -183,7 +184,7 @@ func (s *Subscription) push(items []*Item, limit int) bool {
 	if s.err != nil || !s.live {
 		return s.err == nil
 	}
-	for len(items) > 0 && items[0].Event.Sequence <= s.floor {
+	for len(items) > 0 && s.stream.place(items[0]) <= s.floor {
 		items = items[1:]
 	}
 	if len(items) == 0 {

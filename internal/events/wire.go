@@ -8,11 +8,11 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// The form of messages on a session's subject: version, node, type, then the body. It is of no concern to anybody but
+// The form of messages on the subject of a session or a feed: version, node, type, then the body. It is of no concern to anybody but
 // this package, and processes of two versions that meet on one bus do each other no harm: a message that can't be read
 // counts as lost.
 const (
-	wireVersion = 1
+	wireVersion = 2
 	// wireLimit is how large a message may be; NATS refuses more than 1 MiB.
 	wireLimit = 512 << 10
 )
@@ -49,15 +49,20 @@ func readHeader(b []byte) (NodeID, wireType, []byte, error) {
 	return node, wireType(b[1+len(node)]), b[2+len(node):], nil
 }
 
-// encodeEvents gives the message for committed events: the events, or a notice when that would be too large.
-func encodeEvents(node NodeID, list []models.Event) []byte {
+// encodeEvents gives the message for committed events: the events, or a notice when that would be too large. Those on the subject of
+// a feed all have a place in it.
+func encodeEvents(node NodeID, key Key, list []models.Event) []byte {
 	size := 64
 	for i := range list {
 		size += len(list[i].Data) + len(list[i].Kind) + 64
 	}
 	if size > wireLimit {
 		b := appendHeader(make([]byte, 0, 32), node, wireNotice)
-		return binary.AppendVarint(b, list[len(list)-1].Sequence)
+		last := &list[len(list)-1]
+		if key.Feed() {
+			return binary.AppendVarint(b, *last.FeedPosition)
+		}
+		return binary.AppendVarint(b, last.Sequence)
 	}
 	b := appendHeader(make([]byte, 0, size), node, wireEvents)
 	for i := range list {
@@ -65,11 +70,16 @@ func encodeEvents(node NodeID, list []models.Event) []byte {
 		b = binary.AppendVarint(b, e.Sequence)
 		b = append(b, e.ID[:]...)
 		b = appendText(b, string(e.Kind))
-		if e.TurnID == nil {
-			b = append(b, 0)
-		} else {
-			b = append(b, 1)
-			b = append(b, e.TurnID[:]...)
+		b = appendID(b, e.TurnID)
+		// A sequence is never 0, and neither is a position.
+		var position int64
+		if e.FeedPosition != nil {
+			position = *e.FeedPosition
+		}
+		b = binary.AppendVarint(b, position)
+		if key.Feed() {
+			b = append(b, e.SessionID[:]...)
+			b = appendID(b, e.AgentID)
 		}
 		b = binary.AppendVarint(b, int64(e.OccurredAt))
 		b = appendText(b, string(e.Data))
@@ -77,7 +87,7 @@ func encodeEvents(node NodeID, list []models.Event) []byte {
 	return b
 }
 
-// decodeEvents reads a message of encodeEvents. Organization and session are known from its subject.
+// decodeEvents reads a message of encodeEvents. The organization, and the session unless it is a feed, are known from its subject.
 func decodeEvents(key Key, body []byte) ([]models.Event, error) {
 	r := wireReader{rest: body}
 	var list []models.Event
@@ -85,10 +95,15 @@ func decodeEvents(key Key, body []byte) ([]models.Event, error) {
 		e := models.Event{OrgID: key.Org, SessionID: key.Session, Sequence: r.number()}
 		r.raw(e.ID[:])
 		e.Kind = models.EventKind(r.text())
-		if r.flag() {
-			turn := models.TurnID{}
-			r.raw(turn[:])
-			e.TurnID = &turn
+		e.TurnID = readID[models.TurnEntity](&r)
+		if position := r.number(); position > 0 {
+			e.FeedPosition = &position
+		} else if key.Feed() {
+			r.take(-1)
+		}
+		if key.Feed() {
+			r.raw(e.SessionID[:])
+			e.AgentID = readID[models.AgentEntity](&r)
 		}
 		e.OccurredAt = models.Millis(r.number())
 		e.Data = models.JSON(r.text())
@@ -149,6 +164,23 @@ func decodeProgress(body []byte) (models.TurnID, ToolProgress, error) {
 		return turn, p, fmt.Errorf("read progress from the bus: %w", errWire)
 	}
 	return turn, p, nil
+}
+
+func appendID[E models.Entity](b []byte, id *models.ID[E]) []byte {
+	if id == nil {
+		return append(b, 0)
+	}
+	b = append(b, 1)
+	return append(b, id[:]...)
+}
+
+func readID[E models.Entity](r *wireReader) *models.ID[E] {
+	if !r.flag() {
+		return nil
+	}
+	var id models.ID[E]
+	r.raw(id[:])
+	return &id
 }
 
 func appendText(b []byte, s string) []byte {

@@ -23,7 +23,7 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 	key := Key{models.NewID[models.OrgEntity](), models.NewID[models.SessionEntity]()}
 	node := NodeID{7}
 	list := []models.Event{wireEvent(key, 41, `{}`), wireEvent(key, 42, `{"a":"é"}`)}
-	from, kind, body, err := readHeader(encodeEvents(node, list))
+	from, kind, body, err := readHeader(encodeEvents(node, key, list))
 	if err != nil || from != node || kind != wireEvents {
 		t.Fatalf("header: %v %v %v", from, kind, err)
 	}
@@ -49,7 +49,7 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 
 func TestWhatIsTooLargeForTheBusBecomesANotice(t *testing.T) {
 	key := Key{models.NewID[models.OrgEntity](), models.NewID[models.SessionEntity]()}
-	message := encodeEvents(NodeID{}, []models.Event{wireEvent(key, 8, `{}`), wireEvent(key, 9, `"`+strings.Repeat("x", wireLimit)+`"`)})
+	message := encodeEvents(NodeID{}, key, []models.Event{wireEvent(key, 8, `{}`), wireEvent(key, 9, `"`+strings.Repeat("x", wireLimit)+`"`)})
 	_, kind, body, err := readHeader(message)
 	r := wireReader{rest: body}
 	if last := r.number(); err != nil || kind != wireNotice || last != 9 || r.bad {
@@ -59,7 +59,7 @@ func TestWhatIsTooLargeForTheBusBecomesANotice(t *testing.T) {
 
 func FuzzMessagesFromTheBus(f *testing.F) {
 	key := Key{models.NewID[models.OrgEntity](), models.NewID[models.SessionEntity]()}
-	f.Add(encodeEvents(NodeID{1}, []models.Event{wireEvent(key, 1, `{}`), wireEvent(key, 2, `{}`)}))
+	f.Add(encodeEvents(NodeID{1}, key, []models.Event{wireEvent(key, 1, `{}`), wireEvent(key, 2, `{}`)}))
 	f.Add(encodeDelta(NodeID{1}, Delta{Text: "x", Offset: 4}))
 	f.Add(encodeProgress(NodeID{1}, models.TurnID{}, ToolProgress{Message: "m"}))
 	f.Fuzz(func(t *testing.T, message []byte) {

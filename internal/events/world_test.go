@@ -91,6 +91,10 @@ func (m *memory) Read(_ context.Context, _ models.OrgID, _ models.SessionID, aft
 	return slices.Clone(rest[:min(limit, len(rest))]), nil
 }
 
+func (m *memory) ReadFeed(context.Context, models.OrgID, int64, int) ([]models.Event, error) {
+	panic("this database has no feeds")
+}
+
 func (m *memory) LastSequences(_ context.Context, keys []events.Key) (map[events.Key]events.Position, error) {
 	if err := m.enter(&m.positions); err != nil {
 		return nil, err
@@ -167,9 +171,14 @@ type network struct {
 type nodeBus struct {
 	net       *network
 	mu        sync.Mutex
-	fns       map[int]func([]byte)
+	fns       map[int]listening
 	next      int
 	reconnect []func()
+}
+
+type listening struct {
+	subject string
+	fn      func([]byte)
 }
 
 var _ events.Bus = (*nodeBus)(nil)
@@ -177,7 +186,7 @@ var _ events.Bus = (*nodeBus)(nil)
 func (n *network) join() *nodeBus {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	b := &nodeBus{net: n, fns: map[int]func([]byte){}}
+	b := &nodeBus{net: n, fns: map[int]listening{}}
 	n.nodes = append(n.nodes, b)
 	return b
 }
@@ -206,7 +215,7 @@ func (n *network) set(down bool) {
 	}
 }
 
-func (b *nodeBus) Publish(_ string, data []byte) error {
+func (b *nodeBus) Publish(subject string, data []byte) error {
 	if b.net.isDown() {
 		return errors.New("the network is down")
 	}
@@ -217,20 +226,22 @@ func (b *nodeBus) Publish(_ string, data []byte) error {
 	for _, to := range nodes {
 		for _, delay := range b.net.fate() {
 			if delay == 0 {
-				to.arrive(data)
+				to.arrive(subject, data)
 				continue
 			}
-			time.AfterFunc(delay, func() { to.arrive(data) })
+			time.AfterFunc(delay, func() { to.arrive(subject, data) })
 		}
 	}
 	return nil
 }
 
-func (b *nodeBus) arrive(data []byte) {
+func (b *nodeBus) arrive(subject string, data []byte) {
 	b.mu.Lock()
 	var fns []func([]byte)
-	for _, fn := range b.fns {
-		fns = append(fns, fn)
+	for _, l := range b.fns {
+		if l.subject == subject {
+			fns = append(fns, l.fn)
+		}
 	}
 	b.mu.Unlock()
 	for _, fn := range fns {
@@ -238,12 +249,12 @@ func (b *nodeBus) arrive(data []byte) {
 	}
 }
 
-func (b *nodeBus) Subscribe(_ string, fn func([]byte)) (func(), error) {
+func (b *nodeBus) Subscribe(subject string, fn func([]byte)) (func(), error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id := b.next
 	b.next++
-	b.fns[id] = fn
+	b.fns[id] = listening{subject, fn}
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()

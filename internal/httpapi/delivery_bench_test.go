@@ -30,6 +30,10 @@ func (emptyLog) Read(context.Context, models.OrgID, models.SessionID, int64, int
 	return nil, nil
 }
 
+func (emptyLog) ReadFeed(context.Context, models.OrgID, int64, int) ([]models.Event, error) {
+	return nil, nil
+}
+
 func (emptyLog) LastSequences(_ context.Context, keys []events.Key) (map[events.Key]events.Position, error) {
 	found := map[events.Key]events.Position{}
 	for _, k := range keys {

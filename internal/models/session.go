@@ -113,6 +113,9 @@ type Event struct {
 	OccurredAt Millis
 	// FeedPosition is the place in the organization's feed, gapless from 1; nil for events that are not in it.
 	FeedPosition *int64
+	// AgentID is the session's agent, for readers of the feed; nil for none. It is not a column: an event that was just
+	// committed has the agent of that moment, one that was read from the log has the session's present one.
+	AgentID *AgentID `gorm:"-"`
 }
 
 // Effect is an entry of the journal: one outside action of a turn, claimed before it runs.

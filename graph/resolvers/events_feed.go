@@ -1,0 +1,74 @@
+package resolvers
+
+import (
+	"context"
+	"errors"
+
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// feedStart is the cursor before every event of a feed.
+const feedStart = "start"
+
+// orgEvents starts a stream of the feed of the caller's organization. It ends with ctx.
+func (r *Resolver) orgEvents(ctx context.Context, after *string, kinds []model.EventKind, agentID *string) (<-chan model.Event, error) {
+	org := auth.FromContext(ctx).OrgID
+	opts := optionsFor(ctx)
+	if after != nil {
+		position, err := decodeFeedCursor(*after)
+		if err != nil {
+			return nil, err
+		}
+		opts.After = &position
+	}
+	source := &eventSource{kinds: kinds, failure: feedError}
+	if agentID != nil {
+		id, err := decodeID[models.AgentEntity](*agentID, "agentId")
+		if err != nil {
+			return nil, err
+		}
+		if _, err := r.Catalog.Agent(ctx, org, id); err != nil {
+			return nil, err
+		}
+		source.agent = &id
+	}
+	var err error
+	if source.Subscription, err = r.Events.SubscribeOrg(ctx, org, opts); err != nil {
+		return nil, err
+	}
+	return serve(ctx, source)
+}
+
+// decodeFeedCursor gives the position that a stream of a feed is to begin after.
+func decodeFeedCursor(cursor string) (int64, error) {
+	if cursor == feedStart {
+		return 0, nil
+	}
+	_, position, err := decodeEventCursor(cursor)
+	if err == nil {
+		return position, nil
+	}
+	if _, other := decodeSequenceCursor(cursor); other == nil {
+		return 0, fault.New(fault.Invalid, "This event has no place in the organization's feed. Pass on the cursor of an event of orgEvents, or %q.", feedStart).At("after")
+	}
+	return 0, fault.New(fault.Invalid, "after is not the cursor of an event. Pass on one that this server gave, %q for all, or none to start now.", feedStart).At("after")
+}
+
+// feedError is streamError for a feed, where one goes on by a cursor.
+func feedError(err error) error {
+	if lagged, ok := errors.AsType[*events.LaggedError](err); ok {
+		return &gqlerror.Error{
+			Message: "Events came faster than they were read. Subscribe again after extensions.lastCursor.",
+			Extensions: map[string]any{
+				"code": "SUBSCRIPTION_LAGGED", "lastCursor": eventCursor(&models.Event{FeedPosition: &lagged.LastSequence}),
+			},
+		}
+	}
+	return streamError(err)
+}

@@ -1,0 +1,138 @@
+package commit
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// feedShare is what a batch adds to the feed of an organization, in the feed's order.
+type feedShare struct {
+	org    models.OrgID
+	events []*models.Event
+}
+
+// place says where in the feeds a row goes: the number of the feed among those of the step, from 1 on, and how many events
+// of the batch come later in it. The zero value is for events that are in no feed.
+type place struct{ feed, later int64 }
+
+// assign tells the events which positions they got, from the newest position of the feed.
+func (f feedShare) assign(newest int64) {
+	for i, e := range f.events {
+		e.FeedPosition = new(newest - int64(len(f.events)-1-i))
+	}
+}
+
+// events writes the events after everything else: their organizations' feeds are the last locks of a transaction, taken in the
+// order of the organizations. Whoever has the lock of a feed waits for nothing but other feeds and the commit, so the order of
+// positions is the order of commits.
+func (g *gathering) events() {
+	st := step{shape: tables.insertEvent}
+	for _, s := range g.states {
+		for i := range s.w.events {
+			e := &s.w.events[i]
+			e.FeedPosition = nil // of an attempt that failed
+			var p place
+			if events.InOrgFeed(e.Kind) {
+				// States are in the order of their organizations.
+				if n := len(st.feeds); n == 0 || st.feeds[n-1].org != e.OrgID {
+					st.feeds = append(st.feeds, feedShare{org: e.OrgID})
+				}
+				share := &st.feeds[len(st.feeds)-1]
+				share.events = append(share.events, e)
+				p = place{int64(len(st.feeds)), int64(len(share.events))}
+			}
+			st.rows, st.places = append(st.rows, eventRow(*e)), append(st.places, p)
+		}
+	}
+	if len(st.rows) == 0 {
+		return
+	}
+	for i, p := range st.places {
+		if p.feed > 0 {
+			st.places[i].later = int64(len(st.feeds[p.feed-1].events)) - p.later
+		}
+	}
+	g.steps = append(g.steps, st)
+}
+
+// feedsOf gives what steps add to the feeds.
+func feedsOf(steps []step) (feeds []feedShare) {
+	for _, s := range steps {
+		feeds = append(feeds, s.feeds...)
+	}
+	return feeds
+}
+
+// recall tells the events of a commit whose reply was lost which positions they got.
+func recall(ctx context.Context, b backend, feeds []feedShare) error {
+	for _, f := range feeds {
+		newest, err := b.position(ctx, f.events[len(f.events)-1])
+		if err != nil {
+			return err
+		}
+		if newest != nil {
+			f.assign(*newest)
+		}
+	}
+	return nil
+}
+
+// postgresFeed is the statement that inserts any number of events, raises the feeds that they are in, and tells how far those go.
+// The arrays are the columns of the events but for the position, the places of the rows, and the feeds with how many
+// events each gets. A position is found by its number in an array: a join of the two would try each with each.
+func postgresFeed(s *shape) string {
+	plain := &shape{keys: s.keys, set: s.set[:len(s.set)-1]}
+	all := append(plain.all(), columns("feed later feed_org:uuid feed_events")...)
+	args := func(i int) string { return postgresArray(all, i) }
+	n := len(plain.all())
+	rows, feeds := &shape{keys: all[:n+2]}, &shape{keys: all[n+2:]}
+	return "WITH feeds AS (INSERT INTO org_feeds AS f (org_id, position) SELECT k.org_id, k.events FROM unnest(" +
+		feeds.list(func(i int) string { return args(n + 2 + i) }) + ") AS k(org_id, events) " +
+		"ON CONFLICT (org_id) DO UPDATE SET position = f.position + excluded.position RETURNING f.org_id, f.position), " +
+		"newest AS (SELECT array_agg(position ORDER BY org_id) AS positions FROM feeds), " +
+		"put AS (INSERT INTO " + s.table + " (" + names("", s.all()) + ") SELECT " + plain.list(columnAlias) +
+		", (SELECT positions FROM newest)[" + columnAlias(n) + "] - " + columnAlias(n+1) +
+		" FROM unnest(" + rows.list(args) + ") AS k(" + rows.list(columnAlias) + ")) SELECT positions FROM newest"
+}
+
+// queueFeed queues the insert of events that are in feeds.
+func queueFeed(batch *pgx.Batch, statement string, s step, newest *[]int64) {
+	args := turned(s.shape, s.rows)
+	feed, later := make([]pgtype.Int8, len(s.places)), make([]pgtype.Int8, len(s.places))
+	for i, p := range s.places {
+		if p.feed > 0 {
+			feed[i], later[i] = pgtype.Int8{Int64: p.feed, Valid: true}, pgtype.Int8{Int64: p.later, Valid: true}
+		}
+	}
+	orgs, counts := make([]pgtype.UUID, len(s.feeds)), make([]int64, len(s.feeds))
+	for i, f := range s.feeds {
+		orgs[i], counts[i] = pgtype.UUID{Bytes: f.org, Valid: true}, int64(len(f.events))
+	}
+	args = append(args[:len(args)-1], feed, later, orgs, counts)
+	batch.Queue(statement, args...).QueryRow(func(r pgx.Row) error { return r.Scan(newest) })
+}
+
+const sqliteRaiseFeed = "INSERT INTO org_feeds (org_id, position) VALUES (?, ?) " +
+	"ON CONFLICT (org_id) DO UPDATE SET position = position + excluded.position RETURNING position"
+
+// raiseFeeds gives the events of a step their positions.
+func (tx *sqliteTx) raiseFeeds(ctx context.Context, s step) error {
+	newest := make([]int64, len(s.feeds))
+	for i, f := range s.feeds {
+		if err := tx.one(ctx, sqliteRaiseFeed, id(f.org), len(f.events)).Scan(&newest[i]); err != nil {
+			return own(err)
+		}
+		f.assign(newest[i])
+	}
+	for i, p := range s.places {
+		if p.feed > 0 {
+			s.rows[i][len(s.rows[i])-1] = newest[p.feed-1] - p.later
+		}
+	}
+	return nil
+}
