@@ -1,0 +1,231 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/llm/wire"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// reader puts an answer together from the events of a stream.
+type reader struct {
+	header http.Header
+	fail   wire.Failures
+	answer *wire.Answer
+	// blocks are the parts by the index that events name them with; nil for blocks that we have no use for.
+	blocks map[int64]*block
+	usage  models.Usage
+	stop   sdk.StopReason
+	done   bool
+}
+
+// block is a content block that may still grow.
+type block struct {
+	part *wire.Part
+	// input is what a call began with. It counts when no pieces follow.
+	input string
+	// signature grows piece by piece.
+	signature strings.Builder
+	redacted  string
+}
+
+func newReader(header http.Header, emit func(llm.Delta), fail wire.Failures) *reader {
+	return &reader{header: header, fail: fail, answer: wire.NewAnswer(emit), blocks: map[int64]*block{}}
+}
+
+// read reads events until the answer is complete. A stream without its last event is no answer.
+func (r *reader) read(events *wire.Events) error {
+	for !r.done {
+		ev, err := events.Next()
+		if errors.Is(err, io.EOF) {
+			return io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.event(ev.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// response gives what came so far.
+func (r *reader) response() llm.Response {
+	resp := llm.Response{Parts: r.answer.Parts(), Usage: r.usage}
+	if !r.done {
+		return resp
+	}
+	switch r.stop {
+	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
+		resp.FinishReason = llm.FinishLength
+	case sdk.StopReasonRefusal:
+		resp.FinishReason = llm.FinishRefusal
+	default:
+		resp.FinishReason = r.answer.Finish()
+	}
+	return resp
+}
+
+func (r *reader) event(data []byte) error {
+	var ev sdk.MessageStreamEventUnion
+	if err := json.Unmarshal(data, &ev); err != nil {
+		return wire.Unreadablef("an event of the stream is no JSON object: %v", err)
+	}
+	switch ev.Type {
+	case "message_start":
+		r.started(&ev.Message.Usage)
+	case "content_block_start":
+		return r.blockStart(ev.Index, &ev.ContentBlock)
+	case "content_block_delta":
+		return r.blockDelta(ev.Index, &ev.Delta)
+	case "content_block_stop":
+		return r.blockStop(ev.Index)
+	case "message_delta":
+		r.spent(&ev.Usage)
+		if ev.Delta.StopReason != "" {
+			r.stop = ev.Delta.StopReason
+		}
+	case "message_stop":
+		if r.stop == "" {
+			return wire.Unreadablef("the stream ends without a reason to stop")
+		}
+		r.done = true
+	case "error":
+		var e wireError
+		if err := json.Unmarshal(data, &e); err != nil {
+			return wire.Unreadablef("an error in the stream can't be read: %v", err)
+		}
+		return r.fail.Refusal(llm.Refusal{
+			Status: statusOf(e.Error.Type), Header: r.header, Type: e.Error.Type, Message: e.Error.Message,
+		})
+	case "":
+		return wire.Unreadablef("an event of the stream has no type")
+	}
+	// Pings, and types that are newer than this driver: the API's documentation asks to pass over them.
+	return nil
+}
+
+func (r *reader) started(u *sdk.Usage) {
+	set(&r.usage.InputTokens, u.InputTokens, true)
+	set(&r.usage.CacheReadTokens, u.CacheReadInputTokens, true)
+	set(&r.usage.CacheWriteTokens, u.CacheCreationInputTokens, true)
+	set(&r.usage.OutputTokens, u.OutputTokens, true)
+	set(&r.usage.ReasoningTokens, u.OutputTokensDetails.ThinkingTokens, true)
+}
+
+// spent takes over the later counts. They are sums, and only those that are given count.
+func (r *reader) spent(u *sdk.MessageDeltaUsage) {
+	set(&r.usage.InputTokens, u.InputTokens, u.JSON.InputTokens.Valid())
+	set(&r.usage.CacheReadTokens, u.CacheReadInputTokens, u.JSON.CacheReadInputTokens.Valid())
+	set(&r.usage.CacheWriteTokens, u.CacheCreationInputTokens, u.JSON.CacheCreationInputTokens.Valid())
+	set(&r.usage.OutputTokens, u.OutputTokens, u.JSON.OutputTokens.Valid())
+	set(&r.usage.ReasoningTokens, u.OutputTokensDetails.ThinkingTokens, u.JSON.OutputTokensDetails.Valid())
+}
+
+func set(count *int64, value int64, given bool) {
+	if given && value >= 0 {
+		*count = value
+	}
+}
+
+func (r *reader) blockStart(index int64, cb *sdk.ContentBlockStartEventContentBlockUnion) error {
+	if _, twice := r.blocks[index]; twice {
+		return wire.Unreadablef("block %d of the stream begins twice", index)
+	}
+	if len(r.blocks) == wire.MaxParts {
+		return wire.Unreadablef("the answer has more than %d blocks", wire.MaxParts)
+	}
+	b := &block{}
+	var err error
+	switch cb.Type {
+	case "text":
+		if b.part, err = r.answer.Open(models.PartText); err == nil {
+			err = r.answer.Write(b.part, cb.Text)
+		}
+	case "thinking":
+		if b.part, err = r.answer.Open(models.PartThinking); err == nil {
+			b.signature.WriteString(cb.Signature)
+			err = errors.Join(r.answer.Count(len(cb.Signature)), r.answer.Write(b.part, cb.Thinking))
+		}
+	case "redacted_thinking":
+		if b.part, err = r.answer.Open(models.PartThinking); err == nil {
+			b.redacted = cb.Data
+			err = r.answer.SetMetadata(b.part, metadata{Redacted: b.redacted})
+		}
+	case "tool_use":
+		if cb.ID == "" || cb.Name == "" {
+			return wire.Unreadablef("a tool call in the stream has no id or no name")
+		}
+		if raw := cb.JSON.Input.Raw(); strings.HasPrefix(raw, "{") {
+			b.input = raw
+		}
+		b.part, err = r.answer.OpenCall(cb.ID, cb.Name)
+	case "":
+		return wire.Unreadablef("block %d of the stream has no type", index)
+	default:
+		// Blocks of tools that run at the provider. We declare none.
+		b = nil
+	}
+	r.blocks[index] = b
+	return err
+}
+
+func (r *reader) blockDelta(index int64, d *sdk.MessageStreamEventUnionDelta) error {
+	b, begun := r.blocks[index]
+	switch {
+	case !begun:
+		return wire.Unreadablef("block %d of the stream grows before it begins", index)
+	case d.Type == "":
+		return wire.Unreadablef("a piece of block %d of the stream has no type", index)
+	case b == nil:
+		return nil
+	}
+	kind := b.part.Kind()
+	switch d.Type {
+	case "text_delta":
+		if kind == models.PartText {
+			return r.answer.Write(b.part, d.Text)
+		}
+	case "thinking_delta":
+		if kind == models.PartThinking {
+			return r.answer.Write(b.part, d.Thinking)
+		}
+	case "signature_delta":
+		if kind == models.PartThinking {
+			b.signature.WriteString(d.Signature)
+			return r.answer.Count(len(d.Signature))
+		}
+	case "input_json_delta":
+		if kind == models.PartToolCall {
+			return r.answer.Write(b.part, d.PartialJSON)
+		}
+	default:
+		// Citations, and what is newer than this driver.
+		return nil
+	}
+	return wire.Unreadablef("block %d of the stream holds pieces of another kind", index)
+}
+
+// blockStop completes a block. Thinking gets its signature only here: half of one is worth nothing.
+func (r *reader) blockStop(index int64) error {
+	b, begun := r.blocks[index]
+	switch {
+	case !begun:
+		return wire.Unreadablef("block %d of the stream ends before it begins", index)
+	case b == nil:
+		return nil
+	case b.part.Kind() == models.PartToolCall && b.part.IsEmpty():
+		return r.answer.Write(b.part, b.input)
+	case b.part.Kind() == models.PartThinking && b.redacted == "" && b.signature.Len() > 0:
+		return r.answer.SetMetadata(b.part, metadata{Signature: b.signature.String()})
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+// Package wire is what the drivers of real providers share below the providers' own SDKs: it bounds and checks what a server
+// sends, collects an answer piece by piece, and puts a conversation into the order that providers insist on.
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+)
+
+const (
+	// maxRefusal is how much of an error's body is read, in bytes.
+	maxRefusal = 64 << 10
+	// maxDocument bounds an answer that is no stream, in bytes.
+	maxDocument = 8 << 20
+)
+
+// Refused is an answer with another status than 200.
+type Refused struct {
+	Status int
+	Header http.Header
+	// Body is at most the first 64 KiB of it.
+	Body []byte
+}
+
+func (r *Refused) Error() string { return fmt.Sprintf("the provider answered with status %d", r.Status) }
+
+// Unreadable is an answer that does not follow the provider's protocol.
+type Unreadable struct {
+	// Reason tells what is wrong, without quoting the answer: it goes to logs.
+	Reason string
+}
+
+func (u *Unreadable) Error() string { return u.Reason }
+
+// Unreadablef makes an *Unreadable.
+func Unreadablef(format string, a ...any) error { return &Unreadable{Reason: fmt.Sprintf(format, a...)} }
+
+// StreamClient makes a client out of base that takes event streams only. SDKs never see any other answer: they would read it whole,
+// however long it is. Other statuses give a *Refused, other content an *Unreadable. No redirect is followed: keys travel in headers
+// that net/http would hand on to a foreign host.
+func StreamClient(base *http.Client) *http.Client { return guarded(base, false) }
+
+// DocumentClient is StreamClient for answers that are one JSON document of at most 8 MiB.
+func DocumentClient(base *http.Client) *http.Client { return guarded(base, true) }
+
+func guarded(base *http.Client, document bool) *http.Client {
+	c := *base
+	next := base.Transport
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	c.Transport = &guard{next: next, document: document}
+	return &c
+}
+
+// guard checks answers before an SDK sees them.
+type guard struct {
+	next     http.RoundTripper
+	document bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := g.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		// What could be read of a body that breaks off still says more than nothing.
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+		closeBody(resp)
+		return nil, &Refused{Status: resp.StatusCode, Header: resp.Header, Body: body}
+	}
+	want := "text/event-stream"
+	if g.document {
+		want = "application/json"
+	}
+	if got, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || got != want {
+		closeBody(resp)
+		return nil, Unreadablef("the content type of the answer is not %s", want)
+	}
+	if !g.document {
+		return resp, nil
+	}
+	body, err := readDocument(resp)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+// readDocument reads a body to its end, which must be JSON, and closes it.
+func readDocument(resp *http.Response) ([]byte, error) {
+	defer closeBody(resp)
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the answer: %w", err)
+	case len(body) > maxDocument:
+		return nil, Unreadablef("the answer is longer than %d bytes", maxDocument)
+	case !json.Valid(body):
+		return nil, Unreadablef("the answer is no JSON")
+	}
+	return body, nil
+}
+
+// closeBody gives up an answer. Nothing can be done about an error of that.
+func closeBody(resp *http.Response) { _ = resp.Body.Close() }
