@@ -99,7 +99,7 @@ func withoutMetadata(m *events.Message) bool {
 	if found {
 		m.Content = append([]models.Part(nil), m.Content...)
 		for i := range m.Content {
-			m.Content[i].Metadata = nil
+			m.Content[i].Metadata, m.Content[i].Origin = nil, ""
 		}
 	}
 	return found

@@ -159,10 +159,22 @@ func (h *Hub) PublishDelta(d Delta) {
 func (h *Hub) PublishProgress(org models.OrgID, session models.SessionID, turn models.TurnID, p ToolProgress) {
 	key := Key{org, session}
 	if s := h.stream(key); s != nil {
-		s.progress(turn, p)
+		s.tell(turn, p)
 	}
 	if h.cfg.Bus.Shared() && len(p.Message) < wireLimit {
 		h.send(key, encodeProgress(h.node, turn, p))
+	}
+}
+
+// PublishRetrying tells the session's subscribers that a model call failed and is made again. It never waits, and it may be
+// lost.
+func (h *Hub) PublishRetrying(org models.OrgID, session models.SessionID, turn models.TurnID, p GenerationRetrying) {
+	key := Key{org, session}
+	if s := h.stream(key); s != nil {
+		s.tell(turn, p)
+	}
+	if h.cfg.Bus.Shared() && len(p.Message) < wireLimit {
+		h.send(key, encodeRetrying(h.node, turn, p))
 	}
 }
 

@@ -119,7 +119,13 @@ func (s *stream) hear(message []byte) {
 		var turn models.TurnID
 		var p ToolProgress
 		if turn, p, err = decodeProgress(body); err == nil {
-			s.progress(turn, p)
+			s.tell(turn, p)
+		}
+	case wireRetrying:
+		var turn models.TurnID
+		var p GenerationRetrying
+		if turn, p, err = decodeRetrying(body); err == nil {
+			s.tell(turn, p)
 		}
 	}
 	if err != nil {

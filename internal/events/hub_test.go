@@ -64,6 +64,8 @@ func describe(item *events.Item) string {
 		return fmt.Sprintf("thinking[%d]%q@%d", p.Offset, p.Delta, item.Event.Sequence)
 	case events.ToolProgress:
 		return fmt.Sprintf("progress %s@%d", p.Message, item.Event.Sequence)
+	case events.GenerationRetrying:
+		return fmt.Sprintf("retrying %s after %s %d/%dms@%d", p.NextModel, p.Code, p.Attempt, p.DelayMs, item.Event.Sequence)
 	case events.CaughtUp:
 		return fmt.Sprintf("caught up@%d", item.Event.Sequence)
 	}

@@ -164,6 +164,63 @@ func TestProgressIsLive(t *testing.T) {
 	})
 }
 
+func TestRetriesAreLive(t *testing.T) {
+	play(t, nil, func(s *scene) {
+		here, there := read(s.T, s.a, s.m.key, nil), read(s.T, s.b, s.m.key, nil)
+		synctest.Wait()
+		s.a.PublishRetrying(s.m.key.Org, s.m.key.Session, s.turn, events.GenerationRetrying{
+			NextModel: "m2", Code: "provider_unavailable", Attempt: 2, DelayMs: 70,
+		})
+		here.expect(s.T, "retrying m2 after provider_unavailable 2/70ms@1")
+		there.expect(s.T, "retrying m2 after provider_unavailable 2/70ms@1")
+	})
+}
+
+// TestAFailedAttemptIsWithdrawn has an attempt begin that says nothing, or nothing yet: what the one before it has said is taken
+// back at once, once, on every node.
+func TestAFailedAttemptIsWithdrawn(t *testing.T) {
+	play(t, nil, func(s *scene) {
+		here, there := read(s.T, s.a, s.m.key, nil), read(s.T, s.b, s.m.key, nil)
+		synctest.Wait()
+		s.begin()
+		thought := s.delta(1, 1, 0, "hm")
+		thought.Thinking = true
+		s.a.PublishDelta(thought)
+		s.a.PublishDelta(s.delta(1, 1, 0, "half a"))
+		for _, r := range []*reader{here, there} {
+			r.expect(s.T, "2", "3", "4", `thinking[0]"hm"@4`, `text[0]"half a"@4`)
+		}
+		s.a.PublishDelta(s.delta(1, 2, 0, ""))
+		s.a.PublishDelta(s.delta(1, 3, 0, ""))
+		s.a.PublishDelta(s.delta(1, 2, 6, " word"))
+		for _, r := range []*reader{here, there} {
+			r.expect(s.T, `thinking[0]""@4`, `text[0]""@4`)
+		}
+		late := read(s.T, s.b, s.m.key, nil)
+		late.expect(s.T)
+		s.a.PublishDelta(s.delta(1, 3, 0, "whole"))
+		for _, r := range []*reader{here, there, late} {
+			r.expect(s.T, `text[0]"whole"@4`)
+		}
+	})
+}
+
+// TestACheckpointWithdrawsText has a node that heard nothing of the new attempt learn of it from the checkpoint.
+func TestACheckpointWithdrawsText(t *testing.T) {
+	play(t, nil, func(s *scene) {
+		r := read(s.T, s.b, s.m.key, nil)
+		synctest.Wait()
+		s.begin()
+		s.a.PublishDelta(s.delta(1, 1, 0, "half a"))
+		r.expect(s.T, "2", "3", "4", `text[0]"half a"@4`)
+		s.net.set(true)
+		s.a.PublishDelta(s.delta(1, 2, 0, ""))
+		s.store(1, 2, "", "")
+		pass(1100 * time.Millisecond)
+		r.expect(s.T, `text[0]""@4`)
+	})
+}
+
 func TestALaggingReaderIsEndedAndCanResume(t *testing.T) {
 	play(t, func(c *events.Config) { c.Buffer = 10 }, func(s *scene) {
 		sub, err := s.b.Subscribe(s.Context(), s.m.key.Org, s.m.key.Session, events.Options{})

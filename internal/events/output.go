@@ -44,37 +44,44 @@ type sharedDelta struct {
 	item     *Item
 }
 
-// admit reports whether pieces of this epoch and attempt count. A higher one makes everything begin anew.
-func (o *output) admit(epoch int64, attempt int) bool {
+// admit reports whether pieces of this epoch and attempt count. A higher one makes everything begin anew; withdrawn tells that
+// there was something, so that readers see a change although nothing has come yet.
+func (o *output) admit(epoch int64, attempt int) (counts, withdrawn bool) {
 	if epoch < o.epoch || epoch == o.epoch && attempt < o.attempt {
-		return false
+		return false, false
 	}
 	if epoch > o.epoch || attempt > o.attempt {
 		o.epoch, o.attempt = epoch, attempt
-		o.thinking.restart()
-		o.text.restart()
+		thinking, text := o.thinking.restart(), o.text.restart()
+		return true, thinking || text
 	}
-	return true
+	return true, false
 }
 
 // apply takes a delta in. It reports whether readers see a change.
 func (o *output) apply(d Delta) bool {
-	if !o.admit(d.Epoch, d.Attempt) {
+	counts, withdrawn := o.admit(d.Epoch, d.Attempt)
+	if !counts {
 		return false
 	}
+	t := &o.text
 	if d.Thinking {
-		return o.thinking.apply(d.Offset, d.Text)
+		t = &o.thinking
 	}
-	return o.text.apply(d.Offset, d.Text)
+	return t.apply(d.Offset, d.Text) || withdrawn
 }
 
 // adopt takes a checkpoint in. It reports whether readers see a change.
 func (o *output) adopt(c *models.Checkpoint) bool {
-	if c == nil || c.MessageID != o.message || !o.admit(c.Epoch, c.Attempt) {
+	if c == nil || c.MessageID != o.message {
+		return false
+	}
+	counts, withdrawn := o.admit(c.Epoch, c.Attempt)
+	if !counts {
 		return false
 	}
 	thinking, text := o.thinking.adopt(c.Thinking), o.text.adopt(c.Text)
-	return thinking || text
+	return thinking || text || withdrawn
 }
 
 // empty reports whether there is nothing for readers yet.

@@ -204,8 +204,8 @@ func (s *stream) delta(d Delta) {
 	s.ahead.apply(d)
 }
 
-// progress hands an ephemeral event on.
-func (s *stream) progress(turn models.TurnID, p ToolProgress) {
+// tell hands an ephemeral event on.
+func (s *stream) tell(turn models.TurnID, p Payload) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended || len(s.subs) == 0 {

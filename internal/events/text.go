@@ -31,12 +31,15 @@ type liveText struct {
 // gap reports whether pieces are missing.
 func (t *liveText) gap() bool { return t.tail != "" }
 
-// restart forgets everything.
-func (t *liveText) restart() {
+// restart forgets everything. It reports whether there was anything that readers saw.
+func (t *liveText) restart() bool {
 	t.tail, t.tailStart = "", 0
-	if t.built != nil {
-		t.replace("")
+	if t.built == nil {
+		return false
 	}
+	had := t.units > 0
+	t.replace("")
+	return had
 }
 
 // apply takes a delta in. It reports whether readers see a change.

@@ -29,6 +29,7 @@ const (
 	wireNotice
 	wireDelta
 	wireProgress
+	wireRetrying
 )
 
 var errWire = errors.New("not a message of this version")
@@ -162,6 +163,32 @@ func decodeProgress(body []byte) (models.TurnID, ToolProgress, error) {
 	p := ToolProgress{ToolCallID: r.text(), ToolName: r.text(), DisplayName: r.text(), Message: r.text()}
 	if r.bad || len(r.rest) > 0 {
 		return turn, p, fmt.Errorf("read progress from the bus: %w", errWire)
+	}
+	return turn, p, nil
+}
+
+func encodeRetrying(node NodeID, turn models.TurnID, p GenerationRetrying) []byte {
+	b := appendHeader(make([]byte, 0, 256+len(p.Message)), node, wireRetrying)
+	b = append(b, turn[:]...)
+	b = append(b, p.MessageID[:]...)
+	b = appendText(b, p.Model)
+	b = appendText(b, p.Code)
+	b = appendText(b, p.Message)
+	b = appendText(b, p.NextModel)
+	b = binary.AppendVarint(b, int64(p.Attempt))
+	return binary.AppendVarint(b, p.DelayMs)
+}
+
+func decodeRetrying(body []byte) (models.TurnID, GenerationRetrying, error) {
+	r := wireReader{rest: body}
+	var turn models.TurnID
+	r.raw(turn[:])
+	var p GenerationRetrying
+	r.raw(p.MessageID[:])
+	p.Model, p.Code, p.Message, p.NextModel = r.text(), r.text(), r.text(), r.text()
+	p.Attempt, p.DelayMs = int(r.number()), r.number()
+	if r.bad || len(r.rest) > 0 {
+		return turn, p, fmt.Errorf("read of a retry from the bus: %w", errWire)
 	}
 	return turn, p, nil
 }

@@ -45,6 +45,14 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 	if turn, got, err := decodeProgress(body); err != nil || kind != wireProgress || got != p || turn != d.TurnID {
 		t.Fatalf("got %+v, %v", got, err)
 	}
+
+	again := GenerationRetrying{
+		MessageID: d.MessageID, Model: "m", Code: "c", Message: "é😀", NextModel: "n", Attempt: 3, DelayMs: 1234,
+	}
+	_, kind, body, _ = readHeader(encodeRetrying(node, d.TurnID, again))
+	if turn, got, err := decodeRetrying(body); err != nil || kind != wireRetrying || got != again || turn != d.TurnID {
+		t.Fatalf("got %+v, %v", got, err)
+	}
 }
 
 func TestWhatIsTooLargeForTheBusBecomesANotice(t *testing.T) {
@@ -62,6 +70,7 @@ func FuzzMessagesFromTheBus(f *testing.F) {
 	f.Add(encodeEvents(NodeID{1}, key, []models.Event{wireEvent(key, 1, `{}`), wireEvent(key, 2, `{}`)}))
 	f.Add(encodeDelta(NodeID{1}, Delta{Text: "x", Offset: 4}))
 	f.Add(encodeProgress(NodeID{1}, models.TurnID{}, ToolProgress{Message: "m"}))
+	f.Add(encodeRetrying(NodeID{1}, models.TurnID{}, GenerationRetrying{Message: "m", Attempt: 2}))
 	f.Fuzz(func(t *testing.T, message []byte) {
 		_, _, body, err := readHeader(message)
 		if err != nil {
@@ -78,5 +87,6 @@ func FuzzMessagesFromTheBus(f *testing.F) {
 			t.Fatal("a delta before the text")
 		}
 		_, _, _ = decodeProgress(body)
+		_, _, _ = decodeRetrying(body)
 	})
 }

@@ -3,6 +3,7 @@ package runtime
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
@@ -192,11 +193,32 @@ func (w *writer) end(tx *commit.Tx, p End) error {
 	return tx.EndTurn(p.Status, p.Stop, done)
 }
 
+// shownParts gives parts without what only their provider may see: events are shown as they are stored.
+func shownParts(parts []models.Part) []models.Part {
+	return withoutMetadata(parts, func(p *models.Part) bool { return len(p.Metadata) > 0 || p.Origin != "" })
+}
+
+// withoutMetadata gives parts without the metadata of those that the condition holds for. The parts that it gets may be shared, so they
+// are copied when there is something to change.
+func withoutMetadata(parts []models.Part, drop func(*models.Part) bool) []models.Part {
+	copied := false
+	for i := range parts {
+		if !drop(&parts[i]) {
+			continue
+		}
+		if !copied {
+			parts, copied = slices.Clone(parts), true
+		}
+		parts[i].Metadata, parts[i].Origin = nil, ""
+	}
+	return parts
+}
+
 // addMessage adds a message of the agent at the sequence of the event that carries it, and at the same position of the
 // conversation.
 func addMessage(tx *commit.Tx, m models.Message, usage *models.Usage) int64 {
 	m.Sequence = tx.Emit(&m.TurnID, events.OutputCompleted{
-		Message: events.Message{ID: m.ID, Role: m.Role, Content: m.Content, CreatedAt: m.CreatedAt, Error: m.Error}, Usage: usage,
+		Message: events.Message{ID: m.ID, Role: m.Role, Content: shownParts(m.Content), CreatedAt: m.CreatedAt, Error: m.Error}, Usage: usage,
 	})
 	m.Position = &m.Sequence
 	tx.AddMessage(m)

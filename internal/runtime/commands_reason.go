@@ -26,14 +26,15 @@ type finishReason struct {
 	writer
 	output   models.MessageID
 	response llm.Response
-	usage    models.Usage
 	calls    []call
 	asked    generation
+	// uncounted is what the model calls took.
+	uncounted *uncounted
 	// checkpointed tells that the stream has left a checkpoint.
 	checkpointed bool
 }
 
-// generation is one call of a model, as it is recorded.
+// generation is the call of a model that brought an answer, as it is recorded.
 type generation struct {
 	model models.Model
 	at    models.Millis
@@ -43,6 +44,8 @@ type generation struct {
 	// through is the position of the newest message that the model was shown, hash names all that it was shown.
 	through int64
 	hash    string
+	// retries counts the calls that failed before it.
+	retries int
 }
 
 func (c *finishReason) Needs() commit.Needs {
@@ -55,7 +58,8 @@ func (c *finishReason) Needs() commit.Needs {
 
 func (c *finishReason) Apply(tx *commit.Tx) error {
 	t := tx.Turn
-	t.Usage, tx.Session.Usage = t.Usage.Add(c.usage), tx.Session.Usage.Add(c.usage)
+	c.uncounted.count(tx)
+	usage := c.uncounted.newest
 	if t.FirstTokenAt == nil && c.asked.firstTokenMs != nil {
 		t.FirstTokenAt = (c.asked.at + models.Millis(*c.asked.firstTokenMs)).Ptr()
 	}
@@ -65,21 +69,21 @@ func (c *finishReason) Apply(tx *commit.Tx) error {
 	}
 	c.messageAt = addMessage(tx, models.Message{
 		ID: c.output, TurnID: t.ID, Role: models.MessageAgent, Content: content, CreatedAt: tx.Now,
-	}, &c.usage)
+	}, &usage)
 	t.OutputMessageID, t.FinalMessageID = nil, &c.output
 	if text := preview(joined(content, models.PartText)); text != "" {
 		t.AnswerPreview = &text
 	}
 	tx.Emit(&t.ID, events.GenerationRecorded{
-		MessageID: c.output, Model: c.asked.model.Name, ModelID: c.asked.model.ID, Usage: c.usage, DurationMs: c.asked.durationMs,
+		MessageID: c.output, Model: c.asked.model.Name, ModelID: c.asked.model.ID, Usage: usage, DurationMs: c.asked.durationMs,
 		TimeToFirstTokenMs: c.asked.firstTokenMs, FinishReason: string(c.response.FinishReason),
-		PromptThrough: c.asked.through, PromptHash: c.asked.hash,
+		PromptThrough: c.asked.through, PromptHash: c.asked.hash, Retries: c.asked.retries,
 	})
 	tx.Emit(&t.ID, events.ReasonCompleted{Iteration: t.Iteration, Success: true})
 	tx.SaveEffect(models.Effect{
 		ScopeID: t.ID, ReplayKey: reasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.lease.Epoch, Attempt: t.ModelCalls,
 		StartedAt: c.asked.at.Ptr(), SettledAt: tx.Now.Ptr(),
-		Outcome: encodeJSON(map[string]any{"finishReason": c.response.FinishReason, "usage": c.usage}),
+		Outcome: encodeJSON(map[string]any{"finishReason": c.response.FinishReason, "usage": usage}),
 	})
 	if c.checkpointed {
 		tx.DropCheckpoint()

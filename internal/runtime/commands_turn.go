@@ -56,10 +56,9 @@ type failTurn struct {
 	// partial is what the model had said until then.
 	partial []models.Part
 	// open are the calls without a result.
-	open  []openCall
-	usage models.Usage
-	// askedAt is when the model was asked; nil when another runner did.
-	askedAt *models.Millis
+	open []openCall
+	// uncounted is what the model calls took; nil when none was made here.
+	uncounted *uncounted
 }
 
 func (c *failTurn) Needs() commit.Needs { return c.needs(4096, true) }
@@ -71,7 +70,9 @@ func (c *failTurn) Apply(tx *commit.Tx) error {
 	if !ok {
 		return fmt.Errorf("%T does not end a turn", c.why)
 	}
-	t.Usage, tx.Session.Usage = t.Usage.Add(c.usage), tx.Session.Usage.Add(c.usage)
+	if c.uncounted != nil {
+		c.uncounted.count(tx)
+	}
 	if t.Iteration == 0 {
 		// This is the answer to what the turn was to begin with. Were it left in the inbox, it would be the input of another
 		// turn, which would fail for the same reason, and so on.
@@ -105,9 +106,13 @@ func (c *failTurn) failReason(tx *commit.Tx, p End) {
 	addMessage(tx, m, nil)
 	t.FinalMessageID = &output
 	tx.Emit(&t.ID, events.ReasonCompleted{Iteration: t.Iteration})
+	var askedAt *models.Millis
+	if c.uncounted != nil {
+		askedAt = c.uncounted.askedAt
+	}
 	tx.SaveEffect(models.Effect{
 		ScopeID: t.ID, ReplayKey: reasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.lease.Epoch,
-		Attempt: t.ModelCalls, StartedAt: c.askedAt, SettledAt: tx.Now.Ptr(), Outcome: encodeJSON(p.Failure),
+		Attempt: t.ModelCalls, StartedAt: askedAt, SettledAt: tx.Now.Ptr(), Outcome: encodeJSON(p.Failure),
 	})
 	tx.DropCheckpoint()
 }

@@ -43,7 +43,8 @@ const maxConversation = 4 << 20
 // readConversation brings the conversation up to date. Without news, and with something known, nothing is read.
 func (r *turnRun) readConversation(ctx context.Context, news bool) error {
 	c := r.conversation
-	limit := min(contextBytes(r.step.effective), maxConversation)
+	eff := r.step.effective
+	limit := min(contextBytes(eff, &eff.Model.Model), maxConversation)
 	if limit > c.limit && c.cut {
 		// The model of this step sees farther than the one before.
 		*c = conversation{}
@@ -145,20 +146,28 @@ func (c *conversation) window(limit int) []shown {
 	return nil
 }
 
+// imageBytes is the text that takes about as much of a context window as an image does.
+const imageBytes = 1600 * bytesPerToken
+
 func partBytes(parts []models.Part) int {
 	n := 16
 	for _, p := range parts {
 		n += len(p.Text) + len(p.Arguments) + len(p.Result) + len(p.Error) + len(p.Metadata) + 32
+		if p.Type == models.PartImage {
+			n += imageBytes
+		}
 	}
 	return n
 }
 
-// messages gives what the model is shown within a limit of bytes.
-func (c *conversation) messages(limit int) []llm.Message {
+// messages gives what a model is shown within a limit of bytes. Metadata is shown only to the model that it is from.
+func (c *conversation) messages(limit int, origin string) []llm.Message {
+	foreign := func(p *models.Part) bool { return len(p.Metadata) > 0 && p.Origin != origin }
 	window := c.window(limit)
 	out := make([]llm.Message, 0, len(window))
 	for _, m := range window {
 		if len(m.Parts) > 0 {
+			m.Parts = withoutMetadata(m.Parts, foreign)
 			out = append(out, m.Message)
 		}
 	}

@@ -40,7 +40,7 @@ func TestConversationOrder(t *testing.T) {
 	c.add(20, 0, models.MessageUser, textParts("c"))
 	c.add(20, 0, models.MessageUser, textParts("d"))
 	c.add(25, 0, models.MessageAgent, nil)
-	if got, want := saidBy(c.messages(1<<20)), "Ua Acalls Tzero Tone Ttwo Ub Uc Ud"; got != want {
+	if got, want := saidBy(c.messages(1<<20, "")), "Ua Acalls Tzero Tone Ttwo Ub Uc Ud"; got != want {
 		t.Errorf("shown is %q, want %q", got, want)
 	}
 	if c.through() != 25 {
@@ -66,11 +66,11 @@ func TestConversationWindow(t *testing.T) {
 		// Not even the newest step fits. Without it there is nothing to go on from.
 		{10, "Uask Acall4"},
 	} {
-		if got := saidBy(c.messages(w.limit)); !strings.HasPrefix(got, w.want) {
+		if got := saidBy(c.messages(w.limit, "")); !strings.HasPrefix(got, w.want) {
 			t.Errorf("within %d bytes shown is %.40q, want it to begin with %q", w.limit, got, w.want)
 		}
 	}
-	if got := (&conversation{}).messages(10); len(got) != 0 {
+	if got := (&conversation{}).messages(10, ""); len(got) != 0 {
 		t.Errorf("nothing gives %v", got)
 	}
 }
@@ -99,7 +99,7 @@ func TestConversationIsBounded(t *testing.T) {
 			t.Fatalf("%d bytes are kept", c.bytes)
 		}
 		for _, limit := range []int{100, 10_000, 400_000, maxConversation} {
-			list := c.messages(limit)
+			list := c.messages(limit, "")
 			if len(list) == 0 {
 				t.Fatal("nothing is shown")
 			}

@@ -3,7 +3,7 @@
 //
 // Follow one turn in this order: engine.go (start and stop), slot.go and claim.go (how turns come here), liveness.go (who is
 // alive), turn.go (the loop of a turn, and what becomes of it when it can't go on), plan.go (what comes next), reason.go
-// and act.go (the two kinds of steps), commands*.go (what each step commits), journal.go (what becomes of calls after a
+// and act.go (the two kinds of steps), asking.go with attempts.go, breaker.go and idle.go (models that fail), commands*.go (what each step commits), journal.go (what becomes of calls after a
 // crash).
 package runtime
 
@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -39,8 +40,10 @@ type Config struct {
 	Registry  *tools.Registry
 	Drivers   map[models.ProviderKind]llm.Driver
 	Workspace *sessions.Workspace
-	Clock     clock.Clock
-	Logger    *slog.Logger
+	// Images reads what messages refer to. Without it models are told that there are no images.
+	Images Images
+	Clock  clock.Clock
+	Logger *slog.Logger
 	// Exclusive tells that no other process can run turns: the database is a file that this one has locked.
 	Exclusive bool
 	// Slots is how many turns run at once. Defaults to 256.
@@ -53,6 +56,20 @@ type Config struct {
 	ShutdownGrace time.Duration
 	// PollInterval is how often a runner that hears nothing looks for turns. Defaults to 1 s.
 	PollInterval time.Duration
+	// IdleTimeout is how long a model may give no sign of life before its call is given up. Defaults to 60 s.
+	IdleTimeout time.Duration
+	// Timers tell when a model was silent for too long. Defaults to the machine's.
+	Timers events.Timers
+	// Sleep waits between two calls of a model, for d or until ctx ends, whose error it then gives. Nil means real time.
+	Sleep func(ctx context.Context, d time.Duration) error
+	// Random gives numbers from 0 to less than 1, for the length of these waits. Defaults to the machine's.
+	Random func() float64
+}
+
+// Images reads the images that messages refer to.
+type Images interface {
+	// Read gives an image of an organization. Without one its error wraps fs.ErrNotExist.
+	Read(ctx context.Context, org models.OrgID, id models.ImageID) (llm.Image, error)
 }
 
 // Engine runs turns in this process, from Start to Stop, once.
@@ -62,6 +79,10 @@ type Engine struct {
 	slots         chan struct{}
 	wake          chan struct{}
 	conversations *conversations
+	breakers      *breakers
+	// ending ends when Stop begins.
+	ending  context.Context
+	endWait context.CancelFunc
 	// starved tells that turns may wait for a slot: the next one that is free is announced.
 	starved atomic.Bool
 
@@ -112,10 +133,24 @@ func New(cfg Config) *Engine {
 	if cfg.PollInterval == 0 {
 		cfg.PollInterval = time.Second
 	}
+	if cfg.IdleTimeout == 0 {
+		cfg.IdleTimeout = time.Minute
+	}
+	if cfg.Timers == nil {
+		cfg.Timers = events.SystemTimers{}
+	}
+	if cfg.Sleep == nil {
+		cfg.Sleep = sleep
+	}
+	if cfg.Random == nil {
+		cfg.Random = rand.Float64
+	}
 	e := &Engine{
 		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
 		running: map[models.TurnID]*slot{}, stopped: make(chan struct{}), conversations: newConversations(),
+		breakers: newBreakers(),
 	}
+	e.ending, e.endWait = context.WithCancel(context.Background())
 	for range cfg.Slots {
 		e.slots <- struct{}{}
 	}
@@ -173,6 +208,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	defer close(e.stopped)
 
 	e.stopClaims()
+	e.endWait()
 	idle := make(chan struct{})
 	go func() {
 		e.turns.Wait()
@@ -213,6 +249,12 @@ func (e *Engine) register(ctx context.Context, id models.RunnerID) error {
 		host = "unknown"
 	}
 	return e.cfg.Queue.Register(ctx, models.Runner{ID: id, Host: host, StartedAt: clock.Millis(e.cfg.Clock)})
+}
+
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	pause(ctx, d)
+	return ctx.Err()
 }
 
 // pause waits, unless ctx ends before. It reports whether it waited.

@@ -57,6 +57,11 @@ func (w *world) newNode(options ...nodeOption) *node {
 		Workspace: sessions.NewWorkspace(w.db, w.clock), Clock: w.clock, Logger: logger,
 		// Tests say themselves who is dead.
 		Lease: time.Hour, Heartbeat: time.Hour,
+		// Waits take no time, but are seen to.
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			w.clock.Advance(d)
+			return ctx.Err()
+		},
 	}
 	for _, o := range options {
 		o(&cfg)

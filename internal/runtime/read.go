@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -116,6 +117,16 @@ var (
 	checkpointPostgres = fmt.Sprintf(checkpointSQL, "?::uuid, ?::bigint, ?::bigint, ?::text, ?::text, ?::bigint")
 	checkpointSQLite   = fmt.Sprintf(checkpointSQL, "?, ?, ?, ?, ?, ?")
 )
+
+// trySaveCheckpoint saves a checkpoint as best it can: the next one comes soon, and losing all of them costs those who join late some
+// text, until the end.
+func (e *Engine) trySaveCheckpoint(c models.Checkpoint) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := e.saveCheckpoint(ctx, c); err != nil {
+		e.cfg.Logger.Warn("a checkpoint could not be saved", "turn", c.TurnID, "error", err)
+	}
+}
 
 // saveCheckpoint overwrites a stream's checkpoint, as long as its lease holds.
 func (e *Engine) saveCheckpoint(ctx context.Context, c models.Checkpoint) error {

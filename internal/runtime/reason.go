@@ -6,9 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"runtime/debug"
 	"unicode/utf8"
 
 	"github.com/ostler-dev/ostler/internal/catalog"
@@ -23,29 +21,27 @@ const maxCalls = 64
 
 // reason asks the model and commits what it answered. began is the command that started the step.
 func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
-	output, asked := *r.turn.OutputMessageID, r.step
+	output, asked := *r.turn.OutputMessageID, r.step.effective
 	if err := r.readConversation(ctx, began.consumed); err != nil {
 		return nil, err
 	}
-	r.askedAt = r.e.nowMillis().Ptr()
-	s := newStream(r.e, r.turn, output)
-	resp, err := r.ask(ctx, s)
-	s.finish()
-	r.spent = r.rate(resp.Usage)
+	a := r.newAsking(output)
+	resp, failure, err := a.run(ctx)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("the model call was cut short: %w", context.Cause(ctx))
-		}
-		return r.failed(ctx, err, resp.Parts)
+		return nil, err
 	}
+	if failure != nil {
+		return r.failed(ctx, a, failure, resp.Parts)
+	}
+	model := &a.model.Model
 	c := &finishReason{
-		output: output, usage: r.spent, asked: generation{
-			model: *asked.model, at: *r.askedAt, durationMs: s.elapsed(), firstTokenMs: s.firstTokenMs,
-			through: r.conversation.through(), hash: promptHash(asked.effective, r.conversation),
+		output: output, uncounted: r.uncounted, asked: generation{
+			model: *model, at: *r.uncounted.askedAt, durationMs: a.stream.elapsed(), firstTokenMs: a.stream.firstTokenMs,
+			through: r.conversation.through(), hash: promptHash(asked, model, r.conversation), retries: a.failed,
 		},
-		checkpointed: s.checkpointed || r.recovered,
+		checkpointed: a.checkpointed,
 	}
-	c.response = sanitize(resp)
+	c.response = sanitize(resp, originOf(a.model))
 	c.calls = r.prepare(ctx, output, c.response.Parts)
 	// What the session, the agent and the harness say may have changed since the model was asked; the commit may begin the
 	// next step.
@@ -59,7 +55,7 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.spent, r.askedAt, r.recovered = models.Usage{}, nil, false
+	r.uncounted, r.recovered = nil, false
 	r.conversation.add(c.messageAt, 0, models.MessageAgent, c.content())
 	for _, call := range c.calls {
 		if call.refused != nil && c.actedAt > 0 {
@@ -70,73 +66,13 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 	return w, nil
 }
 
-// ask makes the call. A driver that panics has failed.
-func (r *turnRun) ask(ctx context.Context, s *stream) (resp llm.Response, err error) {
-	provider := r.step.effective.Model.Provider
-	driver := r.e.cfg.Drivers[provider.Kind]
-	if driver == nil {
-		return resp, &llm.Error{Code: llm.CodeMisconfigured, Message: fmt.Sprintf(
-			"This server has no driver for providers of kind %s.", provider.Kind)}
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("the driver of %s panicked: %v\n%s", provider.Kind, v, debug.Stack())
-		}
-	}()
-	return driver.Stream(ctx, r.request(), s.emit)
-}
-
-// request assembles what the model is shown.
-func (r *turnRun) request() llm.Request {
-	eff := r.step.effective
-	req := llm.Request{Model: eff.Model.Model.Name, System: eff.SystemPrompt, Messages: r.conversation.messages(contextBytes(eff))}
-	for _, m := range eff.Toolset.Manifests() {
-		req.Tools = append(req.Tools, llm.Tool{Name: m.Name, Description: m.Description, InputSchema: m.InputSchema})
-	}
-	if eff.Model.Model.MaxOutputTokens != nil {
-		req.MaxTokens = *eff.Model.Model.MaxOutputTokens
-	}
-	if r.turn.MaxTokens != nil && (req.MaxTokens == 0 || *r.turn.MaxTokens < req.MaxTokens) {
-		req.MaxTokens = *r.turn.MaxTokens
-	}
-	files := r.e.cfg.Workspace.Open(r.turn.OrgID, r.turn.SessionID)
-	req.ReadFile = func(ctx context.Context, path string) ([]byte, error) {
-		_, content, err := files.Read(ctx, path)
-		return content, err
-	}
-	return req
-}
-
-// bytesPerToken is a cautious guess for how much text a context window holds.
-const bytesPerToken = 3
-
-// contextBytes is how much of the conversation the model is shown, so that it leaves room for prompt and answer.
-func contextBytes(eff *catalog.Effective) int {
-	window := 128_000
-	if eff.Model.Model.ContextWindowTokens != nil {
-		window = *eff.Model.Model.ContextWindowTokens
-	}
-	return max(window*bytesPerToken*3/4-len(eff.SystemPrompt), 4096)
-}
-
-// rate adds what the tokens cost.
-func (r *turnRun) rate(u models.Usage) models.Usage {
-	cost, priced := catalog.Price(r.step.model, u)
-	u.CostNanos, u.Unpriced = cost, !priced
-	return u
-}
-
 // failed ends the turn for a failed model call.
-func (r *turnRun) failed(ctx context.Context, err error, partial []models.Part) (*writer, error) {
-	f := Failed{Stop: models.StopError, Failure: models.Failure{
-		Code: string(llm.CodeInternal), Message: "The server could not ask the model. The error was recorded; try again.",
-	}}
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		f.Failure = models.Failure{Code: string(e.Code), Message: cleanText(e.Message)}
-	}
-	r.e.cfg.Logger.Warn("a model call failed", "org", r.turn.OrgID, "turn", r.turn.ID, "error", err)
-	if e := r.fail(ctx, f, sanitize(llm.Response{Parts: withoutCalls(partial)}).Parts); e != nil {
-		return nil, e
+func (r *turnRun) failed(ctx context.Context, a *asking, why error, partial []models.Part) (*writer, error) {
+	r.e.cfg.Logger.Warn("a model call failed", "org", r.turn.OrgID, "turn", r.turn.ID, "provider", a.model.Provider.ID,
+		"model", a.model.Model.Name, "calls", r.uncounted.made, "error", why)
+	kept := sanitize(llm.Response{Parts: withoutCalls(partial)}, "").Parts
+	if err := r.fail(ctx, Failed{Stop: models.StopError, Failure: a.failure(why)}, kept); err != nil {
+		return nil, err
 	}
 	return nil, errEnded
 }
@@ -153,16 +89,22 @@ func withoutCalls(parts []models.Part) []models.Part {
 }
 
 // sanitize makes a response storable: text without NUL and in valid UTF-8, and no calls that were cut off. What calls say is
-// put right by prepare.
-func sanitize(resp llm.Response) llm.Response {
+// put right by prepare. Metadata is marked with its origin; without one it is dropped, for what broke off is of no use to
+// anybody.
+func sanitize(resp llm.Response, origin string) llm.Response {
 	parts := make([]models.Part, 0, len(resp.Parts))
 	for _, p := range resp.Parts {
 		if p.Type == models.PartToolCall && cutOff(resp.FinishReason) {
 			continue
 		}
 		p.Text = cleanText(p.Text)
-		if !json.Valid(p.Metadata) || !utf8.Valid(p.Metadata) {
+		p.Origin = ""
+		switch {
+		case len(p.Metadata) == 0:
+		case origin == "" || !json.Valid(p.Metadata) || !utf8.Valid(p.Metadata):
 			p.Metadata = nil
+		default:
+			p.Origin = origin
 		}
 		parts = append(parts, p)
 	}
@@ -245,8 +187,8 @@ func modelInputHash(cfg stepConfig, through int64) []byte {
 }
 
 // promptHash names what the model was shown without repeating it: the configuration and the conversation's messages.
-func promptHash(eff *catalog.Effective, c *conversation) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%x/%d/%d", eff.Model.Model.ID, eff.Hash, c.through(), len(c.list)))
+func promptHash(eff *catalog.Effective, m *models.Model, c *conversation) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%x/%d/%d", m.ID, eff.Hash, c.through(), len(c.list)))
 	return hex.EncodeToString(sum[:16])
 }
 

@@ -55,6 +55,8 @@ func (k *soak) draw(n int) int {
 func (k *soak) add() {
 	n := k.start(func(c *Config) { c.Heartbeat = 20 * time.Millisecond })
 	n.puppet.on(func(ctx context.Context, req llm.Request, emit func(llm.Delta)) (llm.Response, error) {
+		// Providers recover while the others talk.
+		k.clock.Advance(time.Second)
 		if k.draw(3) == 0 {
 			emit(llm.Delta{Text: strings.Repeat("x", checkpointBytes+1)})
 		}

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"context"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +24,10 @@ type stream struct {
 	e      *Engine
 	turn   models.Turn
 	output models.MessageID
+	// attempt counts the turn's model calls, so that those who watch tell a repeated call from the one before it.
+	attempt int
+	// watch is told of every sign of life.
+	watch *idleWatch
 
 	// begunAt is when the call was made, by the engine's clock; firstTokenMs is how long the first piece took.
 	begunAt      time.Time
@@ -51,8 +54,8 @@ type channel struct {
 	pending strings.Builder
 }
 
-func newStream(e *Engine, turn models.Turn, output models.MessageID) *stream {
-	return &stream{e: e, turn: turn, output: output, begunAt: e.cfg.Clock.Now(), savedAt: time.Now()}
+func newStream(e *Engine, turn models.Turn, output models.MessageID, attempt int, watch *idleWatch) *stream {
+	return &stream{e: e, turn: turn, output: output, attempt: attempt, watch: watch, begunAt: e.cfg.Clock.Now(), savedAt: time.Now()}
 }
 
 // elapsed is how long the call has lasted, in milliseconds. A clock that is set back doesn't make it negative.
@@ -60,6 +63,7 @@ func (s *stream) elapsed() int64 { return max(s.e.cfg.Clock.Now().Sub(s.begunAt)
 
 // emit takes a piece from the driver.
 func (s *stream) emit(d llm.Delta) {
+	s.watch.alive()
 	text, kind := d.Text, 0
 	if d.Thinking != "" {
 		text, kind = d.Thinking, 1
@@ -111,7 +115,7 @@ func (s *stream) send(now time.Time) {
 		c.pending.Reset()
 		s.e.cfg.Hub.PublishDelta(events.Delta{
 			OrgID: s.turn.OrgID, SessionID: s.turn.SessionID, TurnID: s.turn.ID, MessageID: s.output, Epoch: s.turn.LeaseEpoch,
-			Attempt: s.turn.ModelCalls, Thinking: kind == 1, Offset: c.sent, Text: text,
+			Attempt: s.attempt, Thinking: kind == 1, Offset: c.sent, Text: text,
 		})
 		c.sent += utf16Len(text)
 	}
@@ -134,19 +138,29 @@ func (s *stream) checkpoint(now time.Time) {
 	s.busy, s.checkpointed = true, true
 	row := models.Checkpoint{
 		OrgID: s.turn.OrgID, TurnID: s.turn.ID, SessionID: s.turn.SessionID, MessageID: s.output, Epoch: s.turn.LeaseEpoch,
-		Attempt: s.turn.ModelCalls, Text: s.channels[0].all.String(), Thinking: s.channels[1].all.String(), UpdatedAt: s.e.nowMillis(),
+		Attempt: s.attempt, Text: s.channels[0].all.String(), Thinking: s.channels[1].all.String(), UpdatedAt: s.e.nowMillis(),
 	}
 	s.saving.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		if err := s.e.saveCheckpoint(ctx, row); err != nil {
-			// The next one comes soon; losing all of them costs those who join late some text, until the end.
-			s.e.cfg.Logger.Warn("a checkpoint could not be saved", "turn", row.TurnID, "error", err)
-		}
+		s.e.trySaveCheckpoint(row)
 		s.mu.Lock()
 		s.busy, s.saved, s.savedAt = false, size, time.Now()
 		s.mu.Unlock()
 	})
+}
+
+// withdraw takes back what an attempt has said, before the next one begins or says anything. saved tells that there may be a checkpoint,
+// which must not outlive the text.
+func (s *stream) withdraw(saved bool) {
+	s.e.cfg.Hub.PublishDelta(events.Delta{
+		OrgID: s.turn.OrgID, SessionID: s.turn.SessionID, TurnID: s.turn.ID, MessageID: s.output, Epoch: s.turn.LeaseEpoch,
+		Attempt: s.attempt + 1,
+	})
+	if saved {
+		s.e.trySaveCheckpoint(models.Checkpoint{
+			OrgID: s.turn.OrgID, TurnID: s.turn.ID, SessionID: s.turn.SessionID, MessageID: s.output, Epoch: s.turn.LeaseEpoch,
+			Attempt: s.attempt + 1, UpdatedAt: s.e.nowMillis(),
+		})
+	}
 }
 
 // finish ends the stream: afterwards nothing is sent or saved. What was not sent is in the durable event that follows.

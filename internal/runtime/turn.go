@@ -42,10 +42,8 @@ type turnRun struct {
 	sequence int64
 	// recovered tells that another runner has begun the present reason step.
 	recovered bool
-	// askedAt is when the model was asked in the present reason step; nil between two.
-	askedAt *models.Millis
-	// spent is what a model call took that no commit has counted yet.
-	spent models.Usage
+	// uncounted is what the model calls of the present reason step took; nil between two.
+	uncounted *uncounted
 }
 
 // stepInput is what a step runs with.
@@ -53,7 +51,6 @@ type stepInput struct {
 	// basis is what it was worked out for.
 	basis     basis
 	effective *catalog.Effective
-	model     *models.Model
 }
 
 // runTurn works on a turn and deals with what stops it before its end. began is how its first step has begun; nil when
@@ -229,7 +226,7 @@ func (r *turnRun) resolveOnce(ctx context.Context) (*stepInput, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &stepInput{basis: b, effective: eff, model: &eff.Model.Model}, nil
+	return &stepInput{basis: b, effective: eff}, nil
 }
 
 // refresh resolves anew before a commit that may begin the next step. Without an answer at a shutdown no step begins anyway.
@@ -252,7 +249,10 @@ func blockedBy(err error) *Failed {
 			Fields: encodeJSON(map[string]string{"dependency": gone.Dependency, "state": string(gone.State)}),
 		}}
 	case errors.As(err, &model):
-		return &Failed{Stop: models.StopError, Failure: models.Failure{Code: string(llm.CodeMisconfigured), Message: model.Error()}}
+		return &Failed{Stop: models.StopError, Failure: models.Failure{
+			Code: string(llm.CodeMisconfigured), Message: model.Error(),
+			Fields: encodeJSON(failureFields{Provider: model.Provider, Model: model.Name}),
+		}}
 	}
 	return nil
 }
@@ -274,7 +274,7 @@ func (r *turnRun) submit(ctx context.Context, c commit.Command, w *writer) (*wri
 
 // fail ends the turn. partial is what the model had said.
 func (r *turnRun) fail(ctx context.Context, why Outcome, partial []models.Part) error {
-	c := &failTurn{writer: r.writer(), why: why, partial: partial, usage: r.spent, askedAt: r.askedAt}
+	c := &failTurn{writer: r.writer(), why: why, partial: partial, uncounted: r.uncounted}
 	if r.turn.Phase == models.PhaseAct && r.turn.PendingCalls > 0 {
 		open, err := r.openCalls(ctx)
 		if err != nil {

@@ -1,0 +1,239 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// asking is the model calls of one reason step, one after the other, until one brings an answer or there is nobody left to ask. The
+// step goes on with what it began with: changes of the session or the catalog count from the next step on.
+type asking struct {
+	r      *turnRun
+	output models.MessageID
+	// model is asked at present; later are the fallbacks that come after it.
+	model *catalog.RunModel
+	later []*catalog.RunModel
+	tries attempts
+	// failed counts the calls that have failed.
+	failed int
+	// stream is that of the newest call.
+	stream *stream
+	// checkpointed tells that there may be a checkpoint.
+	checkpointed bool
+	// refused tells that the newest call was not made, because the provider rests.
+	refused bool
+}
+
+func (r *turnRun) newAsking(output models.MessageID) *asking {
+	r.uncounted = &uncounted{}
+	eff := r.step.effective
+	return &asking{r: r, output: output, model: eff.Model, later: eff.Fallbacks, checkpointed: r.recovered}
+}
+
+// run asks until there is an answer. failure is why there is none; then resp is what the last call had brought. err is what keeps this
+// process from asking on.
+func (a *asking) run(ctx context.Context) (resp llm.Response, failure, err error) {
+	e := a.r.e
+	begun := e.cfg.Clock.Now()
+	for {
+		resp, failure = a.call(ctx)
+		if failure == nil {
+			return resp, nil, nil
+		}
+		if ctx.Err() != nil {
+			return resp, nil, fmt.Errorf("the model call was cut short: %w", context.Cause(ctx))
+		}
+		f, ok := errors.AsType[*llm.Error](failure)
+		if !ok {
+			return resp, failure, nil
+		}
+		a.leaveOut()
+		a.tries.others = len(a.later)
+		what := callFailure{transient: f.Transient, refused: a.refused, retryAfter: f.RetryAfter}
+		switch n := a.tries.next(what, e.cfg.Clock.Now().Sub(begun), e.cfg.Random()).(type) {
+		case callAgain:
+			a.announce(f, a.model, n.after)
+			if err := a.wait(ctx, n.after); err != nil {
+				return resp, nil, err
+			}
+		case fallBack:
+			a.announce(f, a.later[0], 0)
+			a.model, a.later, a.tries = a.later[0], a.later[1:], attempts{}
+		case giveUp:
+			return resp, failure, nil
+		}
+	}
+}
+
+// leaveOut drops fallbacks that this server can't call: the failure that the user is told of is to be that of a model that was asked.
+func (a *asking) leaveOut() {
+	for len(a.later) > 0 {
+		m := a.later[0]
+		_, _, err := a.r.e.reach(m)
+		if err == nil {
+			return
+		}
+		a.r.e.cfg.Logger.Warn("a fallback model is left out", "org", a.r.turn.OrgID, "model", m.Model.ID, "error", err)
+		a.later = a.later[1:]
+	}
+}
+
+// announce tells those who watch that a call failed and what is done about it, and takes back what it had said.
+func (a *asking) announce(failure *llm.Error, next *catalog.RunModel, delay time.Duration) {
+	r := a.r
+	r.e.cfg.Logger.Warn("a model call failed and is made again", "org", r.turn.OrgID, "turn", r.turn.ID, "provider", a.model.Provider.ID,
+		"model", a.model.Model.Name, "next", next.Model.Name, "delay", delay, "error", failure)
+	r.e.cfg.Hub.PublishRetrying(r.turn.OrgID, r.turn.SessionID, r.turn.ID, events.GenerationRetrying{
+		MessageID: a.output, Model: a.model.Model.Name, Code: string(failure.Code), Message: cleanText(failure.Message),
+		NextModel: next.Model.Name, Attempt: a.failed, DelayMs: delay.Milliseconds(),
+	})
+	if !a.refused {
+		a.stream.withdraw(a.checkpointed)
+	}
+}
+
+// wait waits between two calls. A process that goes down doesn't: nothing is under way that could be lost, and another one goes on
+// at once.
+func (a *asking) wait(ctx context.Context, d time.Duration) error {
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(a.r.e.ending, cancel)
+	defer stop()
+	err := a.r.e.cfg.Sleep(waiting, d)
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("the wait for the model was cut short: %w", context.Cause(ctx))
+	case a.r.e.ending.Err() != nil:
+		return a.r.giveBack(ctx)
+	}
+	return err
+}
+
+// call makes one call, if the provider may be asked.
+func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
+	e, m, u := a.r.e, a.model, a.r.uncounted
+	a.refused = false
+	driver, at, err := e.reach(m)
+	if err != nil {
+		return resp, err
+	}
+	key := breakerKey{a.r.turn.OrgID, m.Provider.ID}
+	p, ok, until := e.breakers.admit(key, e.cfg.Clock.Now())
+	if !ok {
+		a.refused = true
+		return resp, restingError(m, until)
+	}
+	outcome := outcomeUnknown
+	defer func() { e.breakers.report(key, p, outcome, e.cfg.Clock.Now()) }()
+
+	call, watch := e.watchIdle(ctx)
+	defer watch.end()
+	a.stream = newStream(e, a.r.turn, a.output, a.r.turn.ModelCalls+u.made, watch)
+	a.tries.calls++
+	u.made++
+	u.askedAt = e.nowMillis().Ptr()
+	resp, err = runDriver(call, driver, a.r.request(m, at), a.stream.emit)
+	a.stream.finish()
+	a.checkpointed = a.checkpointed || a.stream.checkpointed
+	u.add(m, resp.Usage, err != nil)
+	if err == nil {
+		outcome = outcomeAnswered
+		return resp, nil
+	}
+	a.failed++
+	if ctx.Err() != nil {
+		return resp, err
+	}
+	if errors.Is(context.Cause(call), errIdle) {
+		err = idleError(e.cfg.IdleTimeout, err)
+	}
+	outcome = outcomeOf(err)
+	return resp, err
+}
+
+// uncounted is what the model calls of a reason step took, until a commit counts it.
+type uncounted struct {
+	// made is how many calls there were. The command that began the step has counted one already.
+	made int
+	// askedAt is when the newest one was made; nil before the first.
+	askedAt *models.Millis
+	// usage is that of all, newest that of the newest alone.
+	usage, newest models.Usage
+}
+
+// add takes in what a call took, at the prices of the model that was asked. A failed one that tells nothing took nothing.
+func (u *uncounted) add(m *catalog.RunModel, took models.Usage, failed bool) {
+	if failed && took == (models.Usage{}) {
+		return
+	}
+	cost, priced := catalog.Price(&m.Model, took)
+	took.CostNanos, took.Unpriced = cost, !priced
+	u.newest, u.usage = took, u.usage.Add(took)
+}
+
+// count adds it to the turn and its session.
+func (u *uncounted) count(tx *commit.Tx) {
+	t := tx.Turn
+	t.ModelCalls += u.made - 1
+	t.Usage, tx.Session.Usage = t.Usage.Add(u.usage), tx.Session.Usage.Add(u.usage)
+}
+
+// outcomeOf gives what a failure says about the provider.
+func outcomeOf(err error) callOutcome {
+	e, ok := errors.AsType[*llm.Error](err)
+	switch {
+	case !ok || e.Code == llm.CodeInternal:
+		return outcomeUnknown
+	case e.Transient:
+		return outcomeFailed
+	}
+	return outcomeAnswered
+}
+
+// runDriver makes a call. A driver that panics has failed.
+func runDriver(
+	ctx context.Context, driver llm.Driver, req llm.Request, emit func(llm.Delta),
+) (resp llm.Response, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the driver panicked: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return driver.Stream(ctx, req, emit)
+}
+
+// failure gives what the user is told of a step that failed, as the turn's error and that of its message.
+func (a *asking) failure(err error) models.Failure {
+	f := models.Failure{
+		Code: string(llm.CodeInternal), Message: "The server could not ask the model. The error was recorded; try again.",
+	}
+	fields := failureFields{Provider: a.model.Provider.Name, Model: a.model.Model.Name, Attempts: a.r.uncounted.made}
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		f.Code, f.Message, fields.Status = string(e.Code), cleanText(e.Message), e.Status
+		if e.RetryAfter > 0 {
+			f.Message += fmt.Sprintf(" It asks to wait %s.", max(e.RetryAfter.Round(time.Second), time.Second))
+		}
+	}
+	f.Fields = encodeJSON(fields)
+	return f
+}
+
+// failureFields is what programs are told of a model that failed.
+type failureFields struct {
+	// Provider and Model are the names of those that were asked last.
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"`
+	// Status is the HTTP status of the last answer; 0 when there was none.
+	Status int `json:"status,omitempty"`
+	// Attempts is how many calls the step has made, of all models.
+	Attempts int `json:"attempts"`
+}

@@ -1,0 +1,245 @@
+package runtime
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// breakerRun plays calls on a breaker.
+type breakerRun struct {
+	*testing.T
+	b   breaker
+	now time.Time
+}
+
+func newBreakerRun(t *testing.T) *breakerRun {
+	t.Helper()
+	return &breakerRun{T: t, now: time.UnixMilli(1_800_000_000_000)}
+}
+
+func (r *breakerRun) pass(d time.Duration) { r.now = r.now.Add(d) }
+
+// begin makes a call that must go through.
+func (r *breakerRun) begin() pass {
+	r.Helper()
+	p, ok, until := r.b.admit(r.now)
+	if !ok {
+		r.Fatalf("a call is refused until %v, at %v", until, r.now)
+	}
+	return p
+}
+
+func (r *breakerRun) call(outcomes ...callOutcome) {
+	r.Helper()
+	for _, o := range outcomes {
+		r.b.report(r.begin(), o, r.now)
+	}
+}
+
+// refused makes a call that must not go through, and checks when the next one may.
+func (r *breakerRun) refused(in time.Duration) {
+	r.Helper()
+	if p, ok, until := r.b.admit(r.now); ok || until.Sub(r.now) != in {
+		r.Fatalf("the call goes through: %v %+v; or may after %v, want %v", ok, p, until.Sub(r.now), in)
+	}
+}
+
+func TestBreaker(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		play func(r *breakerRun)
+	}{
+		{"five failures open it", func(r *breakerRun) {
+			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed)
+			r.refused(breakerRest)
+			r.pass(breakerRest - 1)
+			r.refused(1)
+		}},
+		{"four don't", func(r *breakerRun) {
+			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed)
+			r.begin()
+		}},
+		{"nor five in a longer time", func(r *breakerRun) {
+			for range 20 {
+				r.call(outcomeFailed)
+				r.pass(breakerWindow / 4)
+			}
+			r.begin()
+		}},
+		{"failures leave the window one by one", func(r *breakerRun) {
+			r.call(outcomeFailed, outcomeFailed)
+			r.pass(breakerWindow - 1)
+			r.call(outcomeFailed, outcomeFailed)
+			r.pass(1)
+			r.call(outcomeFailed, outcomeFailed)
+			r.call(outcomeFailed)
+			r.refused(breakerRest)
+		}},
+		{"an answer between them says that the provider is there", func(r *breakerRun) {
+			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed, outcomeAnswered)
+			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed)
+			r.begin()
+		}},
+		{"a call that was cut short says nothing", func(r *breakerRun) {
+			r.call(outcomeFailed, outcomeFailed, outcomeUnknown, outcomeFailed, outcomeFailed, outcomeUnknown, outcomeFailed)
+			r.refused(breakerRest)
+		}},
+		{"the probe's answer closes it", func(r *breakerRun) {
+			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed)
+			r.pass(breakerRest)
+			probe := r.begin()
+			r.refused(0)
+			r.pass(time.Hour)
+			r.refused(0)
+			r.b.report(probe, outcomeAnswered, r.now)
+			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed)
+			r.begin()
+		}},
+		{"the probe's failure opens it again", func(r *breakerRun) {
+			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed)
+			r.pass(breakerRest)
+			probe := r.begin()
+			r.pass(time.Second)
+			r.b.report(probe, outcomeFailed, r.now)
+			r.refused(breakerRest)
+			r.pass(breakerRest)
+			r.call(outcomeAnswered)
+			r.begin()
+		}},
+		{"a probe that was cut short leaves its place to the next", func(r *breakerRun) {
+			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed)
+			r.pass(breakerRest)
+			r.b.report(r.begin(), outcomeUnknown, r.now)
+			if p := r.begin(); !p.probe {
+				r.Error("the next call is no probe")
+			}
+			r.refused(0)
+		}},
+		{"calls that began before it opened change nothing", func(r *breakerRun) {
+			early := []pass{r.begin(), r.begin(), r.begin()}
+			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed)
+			r.b.report(early[0], outcomeAnswered, r.now)
+			r.pass(time.Second)
+			r.b.report(early[1], outcomeFailed, r.now)
+			r.refused(breakerRest - time.Second)
+			r.pass(breakerRest)
+			r.begin()
+			r.b.report(early[2], outcomeAnswered, r.now)
+			r.refused(0)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.play(newBreakerRun(t)) })
+	}
+}
+
+// TestBreakerAlwaysComesBack plays random calls: a breaker never refuses for longer than its rest once no call is under way, lets at most
+// one through while it is half open, and doesn't open before the failures are there.
+func TestBreakerAlwaysComesBack(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 500 {
+		r := newBreakerRun(t)
+		var under []pass
+		probes, failures := 0, 0
+		for range 200 {
+			r.pass(time.Duration(rng.Int64N(int64(3 * time.Second))))
+			if len(under) > 0 && rng.IntN(2) == 0 {
+				i := rng.IntN(len(under))
+				p, o := under[i], callOutcome(rng.IntN(3))
+				under = append(under[:i], under[i+1:]...)
+				if p.probe {
+					probes--
+				}
+				switch {
+				case o == outcomeFailed:
+					failures++
+				case o == outcomeAnswered && r.b.until.IsZero():
+					failures = 0
+				}
+				r.b.report(p, o, r.now)
+				continue
+			}
+			p, ok, until := r.b.admit(r.now)
+			if !ok {
+				if until.Sub(r.now) > breakerRest || until.Before(r.now) || failures < breakerFailures {
+					t.Fatalf("after %d failures it refuses for %v", failures, until.Sub(r.now))
+				}
+				continue
+			}
+			under = append(under, p)
+			if p.probe {
+				probes++
+			}
+			if probes > 1 {
+				t.Fatal("two probes are under way")
+			}
+		}
+		for _, p := range under {
+			r.b.report(p, outcomeUnknown, r.now)
+		}
+		r.pass(breakerRest)
+		r.call(outcomeAnswered)
+		r.begin()
+	}
+}
+
+// TestBreakersAreForgotten has many providers fail: what is kept of them goes when they are calm, and one tenant's say nothing of
+// another's.
+func TestBreakersAreForgotten(t *testing.T) {
+	s, now := newBreakers(), time.UnixMilli(1_800_000_000_000)
+	key := func() breakerKey {
+		return breakerKey{models.NewID[models.OrgEntity](), models.NewID[models.ProviderEntity]()}
+	}
+	fail := func(k breakerKey, times int) {
+		t.Helper()
+		for range times {
+			p, ok, _ := s.admit(k, now)
+			if !ok {
+				t.Fatal("a call is refused")
+			}
+			s.report(k, p, outcomeFailed, now)
+		}
+	}
+	calm := key()
+	for range 100 {
+		s.report(calm, pass{}, outcomeAnswered, now)
+		s.report(calm, pass{}, outcomeUnknown, now)
+	}
+	if len(s.list) != 0 {
+		t.Errorf("of providers that answer are kept %d", len(s.list))
+	}
+	down := key()
+	fail(down, breakerFailures)
+	if _, ok, _ := s.admit(down, now); ok {
+		t.Error("the provider that is down is asked")
+	}
+	for _, other := range []breakerKey{{down.org, models.NewID[models.ProviderEntity]()}, {models.NewID[models.OrgEntity](), down.provider}} {
+		if _, ok, _ := s.admit(other, now); !ok {
+			t.Error("another one isn't asked")
+		}
+	}
+	for range 1000 {
+		fail(key(), 1)
+	}
+	if len(s.list) != 1001 {
+		t.Errorf("%d are known", len(s.list))
+	}
+	now = now.Add(breakerWindow)
+	if p, ok, _ := s.admit(down, now); !ok || !p.probe || len(s.list) != 1 {
+		t.Errorf("after the window %d are known; the one that is down: %v %+v", len(s.list), ok, p)
+	}
+	s.report(down, pass{probe: true}, outcomeUnknown, now)
+	now = now.Add(breakerMemory)
+	s.admit(calm, now)
+	if len(s.list) != 0 {
+		t.Errorf("in the end %d are known", len(s.list))
+	}
+	answered := key()
+	fail(answered, 2)
+	s.report(answered, pass{}, outcomeAnswered, now)
+	if len(s.list) != 0 {
+		t.Error("a provider that answers again is kept")
+	}
+}

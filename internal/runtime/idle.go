@@ -1,0 +1,68 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/events"
+)
+
+// errIdle cuts a model call short whose stream stands still.
+var errIdle = errors.New("the model gives no sign of life")
+
+// idleWatch cuts a call short that gives no sign of life for too long, also before its first byte. A sign costs no timer: the one
+// there is looks when it is due whether there was one since.
+type idleWatch struct {
+	clock  clock.Clock
+	timers events.Timers
+	limit  time.Duration
+	cancel context.CancelCauseFunc
+	begun  time.Time
+	// heard is when the last sign came, in nanoseconds since begun.
+	heard atomic.Int64
+
+	mu    sync.Mutex
+	ended bool
+	stop  func() bool
+}
+
+// watchIdle gives the context of a call that begins now. The watch must be ended.
+func (e *Engine) watchIdle(ctx context.Context) (context.Context, *idleWatch) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &idleWatch{clock: e.cfg.Clock, timers: e.cfg.Timers, limit: e.cfg.IdleTimeout, cancel: cancel, begun: e.cfg.Clock.Now()}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stop = w.timers.AfterFunc(w.limit, w.check)
+	return ctx, w
+}
+
+// alive notes a sign of life.
+func (w *idleWatch) alive() { w.heard.Store(int64(w.clock.Now().Sub(w.begun))) }
+
+func (w *idleWatch) check() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	quiet := w.clock.Now().Sub(w.begun) - time.Duration(w.heard.Load())
+	if quiet >= w.limit {
+		w.cancel(errIdle)
+		return
+	}
+	// A clock that was set back must not make this wait longer.
+	w.stop = w.timers.AfterFunc(min(w.limit-quiet, w.limit), w.check)
+}
+
+// end lets go of the call.
+func (w *idleWatch) end() {
+	w.mu.Lock()
+	w.ended = true
+	w.stop()
+	w.mu.Unlock()
+	w.cancel(nil)
+}

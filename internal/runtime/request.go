@@ -1,0 +1,109 @@
+package runtime
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// reach gives who speaks a model's protocol, and where. Its errors tell what is not set up.
+func (e *Engine) reach(m *catalog.RunModel) (llm.Driver, llm.Endpoint, error) {
+	p := &m.Provider
+	wrong := func(cause error, format string, args ...any) (llm.Driver, llm.Endpoint, error) {
+		return nil, llm.Endpoint{}, &llm.Error{Code: llm.CodeMisconfigured, Message: fmt.Sprintf(format, args...), Cause: cause}
+	}
+	driver := e.cfg.Drivers[p.Kind]
+	if driver == nil {
+		return wrong(nil, "This server has no driver for providers of kind %s.", p.Kind)
+	}
+	at, err := e.cfg.Catalog.Endpoint(p)
+	if err != nil {
+		return wrong(err, "The API key of the provider %s can't be read on this server. Enter it again in the provider's settings.", p.Name)
+	}
+	if at.APIKey == "" && needsKey(p.Kind) {
+		return wrong(nil, "The provider %s has no API key. Enter one in the provider's settings.", p.Name)
+	}
+	return driver, at, nil
+}
+
+// needsKey tells which kinds of providers never answer without a key.
+func needsKey(k models.ProviderKind) bool {
+	switch k {
+	case models.ProviderAnthropic, models.ProviderOpenAI, models.ProviderGemini:
+		return true
+	default:
+		return false
+	}
+}
+
+func restingError(m *catalog.RunModel, until time.Time) *llm.Error {
+	return &llm.Error{Code: llm.CodeUnavailable, Transient: true, Message: fmt.Sprintf(
+		"The provider %s has failed several times in a row, so it is not asked again before %s. Try again then, or choose a model of another provider.",
+		m.Provider.Name, until.Add(time.Second-1).UTC().Format("15:04:05 UTC"))}
+}
+
+func idleError(limit time.Duration, cause error) *llm.Error {
+	return &llm.Error{Code: llm.CodeUnavailable, Transient: true, Cause: cause, Message: fmt.Sprintf(
+		"The model gave no sign of life for %s, so its call was given up. Try again later, or choose another model.", limit)}
+}
+
+// request assembles what a model is shown.
+func (r *turnRun) request(m *catalog.RunModel, at llm.Endpoint) llm.Request {
+	e, org, eff := r.e, r.turn.OrgID, r.step.effective
+	req := llm.Request{
+		Model: m.Model.Name, System: eff.SystemPrompt, Endpoint: at, Conversation: conversationName(org, r.turn.SessionID),
+		Messages: r.conversation.messages(contextBytes(eff, &m.Model), originOf(m)),
+	}
+	for _, t := range eff.Toolset.Manifests() {
+		req.Tools = append(req.Tools, llm.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
+	}
+	if m.Model.MaxOutputTokens != nil {
+		req.MaxTokens = *m.Model.MaxOutputTokens
+	}
+	if r.turn.MaxTokens != nil && (req.MaxTokens == 0 || *r.turn.MaxTokens < req.MaxTokens) {
+		req.MaxTokens = *r.turn.MaxTokens
+	}
+	files := e.cfg.Workspace.Open(org, r.turn.SessionID)
+	req.ReadFile = func(ctx context.Context, path string) ([]byte, error) {
+		_, content, err := files.Read(ctx, path)
+		return content, err
+	}
+	req.ReadImage = func(ctx context.Context, id models.ImageID) (llm.Image, error) {
+		if e.cfg.Images == nil {
+			return llm.Image{}, fmt.Errorf("read image %s: this server keeps no images: %w", id, fs.ErrNotExist)
+		}
+		return e.cfg.Images.Read(ctx, org, id)
+	}
+	return req
+}
+
+// bytesPerToken is a cautious guess for how much text a context window holds.
+const bytesPerToken = 3
+
+// contextBytes is how much of the conversation the model is shown, so that it leaves room for prompt and answer.
+func contextBytes(eff *catalog.Effective, m *models.Model) int {
+	window := 128_000
+	if m.ContextWindowTokens != nil {
+		window = *m.ContextWindowTokens
+	}
+	return max(window*bytesPerToken*3/4-len(eff.SystemPrompt), 4096)
+}
+
+// conversationName names a session to providers, who are told nothing that means anything here.
+func conversationName(org models.OrgID, session models.SessionID) string {
+	var both [2 * len(org)]byte
+	copy(both[:], org[:])
+	copy(both[len(org):], session[:])
+	sum := sha256.Sum256(both[:])
+	return hex.EncodeToString(sum[:16])
+}
+
+// originOf names a model in the Origin of parts.
+func originOf(m *catalog.RunModel) string { return m.Provider.ID.String() + "/" + m.Model.Name }
