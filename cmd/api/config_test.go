@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/models"
 )
 
 var aKey = base64.StdEncoding.EncodeToString(make([]byte, 32))
@@ -60,6 +63,10 @@ func TestValues(t *testing.T) {
 		"proxies": {[]string{"OSTLER_TRUSTED_PROXIES", "10.0.0.0/8, 192.168.1.7,::ffff:1.2.3.4,fd00::/8"}, func(c config) bool {
 			return fmt.Sprint(c.trustedProxies) == "[10.0.0.0/8 192.168.1.7/32 1.2.3.4/32 fd00::/8]"
 		}},
+		"providers": {[]string{"ANTHROPIC_API_KEY", "sk-a", "OPENAI_BASE_URL", "https://gateway.example.com/v1/", "OPENAI_API_KEY", "sk-o"}, func(c config) bool {
+			return c.providers[models.ProviderAnthropic] == llm.Endpoint{APIKey: "sk-a"} && c.providers[models.ProviderGemini] == llm.Endpoint{} &&
+				c.providers[models.ProviderOpenAI] == llm.Endpoint{BaseURL: "https://gateway.example.com/v1", APIKey: "sk-o"}
+		}},
 		"debugging production": {[]string{"OSTLER_LOG_LEVEL", "debug", "OSTLER_ENV", "production"}, func(c config) bool { return c.logLevel == slog.LevelDebug && c.production }},
 	} {
 		if c, err := readConfig(from(test.env...)); err != nil || !test.want(c) {
@@ -98,6 +105,9 @@ func TestRefusals(t *testing.T) {
 		"a lease of two heartbeats":    {[]string{"OSTLER_LEASE", "4s"}, "OSTLER_LEASE: 4s is too short for a heartbeat every 2s"},
 		"a proxy by name":              {[]string{"OSTLER_TRUSTED_PROXIES", "proxy"}, "want addresses or networks"},
 		"a network that is an address": {[]string{"OSTLER_TRUSTED_PROXIES", "10.0.0.1/8"}, "want addresses or networks"},
+		"a key with a line break":      {[]string{"GEMINI_API_KEY", "hunter2\n"}, "GEMINI_API_KEY: the value is not valid: want a key without"},
+		"a provider without a host":    {[]string{"OPENAI_BASE_URL", "api.openai.com"}, "OPENAI_BASE_URL"},
+		"a provider with a query":      {[]string{"OPENAI_BASE_URL", "https://api.openai.com?key=1"}, "without user, query"},
 		"an unknown level":             {[]string{"OSTLER_LOG_LEVEL", "loud"}, "debug, info, warn or error"},
 		"an unknown environment":       {[]string{"OSTLER_ENV", "staging"}, "development or production"},
 		"two things at the same time":  {[]string{"OSTLER_ENV", "staging", "OSTLER_ROLE", "x"}, "OSTLER_ROLE: \"x\" is not valid: want one of all, api, runner\n  OSTLER_ENV"},

@@ -143,7 +143,11 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if err != nil {
 		return err
 	}
-	cat, err := catalog.New(catalog.Config{DB: db, Registry: registry, Keeper: id.keeper, Clock: clock.System{}})
+	local := simulated.New(simulated.Options{})
+	cat, err := catalog.New(catalog.Config{
+		DB: db, Registry: registry, Keeper: id.keeper, Clock: clock.System{}, Environment: cfg.providers,
+		Listers: map[models.ProviderKind]llm.Lister{models.ProviderSimulated: local},
+	})
 	if err != nil {
 		return err
 	}
@@ -186,7 +190,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if cfg.role != roleAPI {
 		engine = runtime.New(runtime.Config{
 			DB: db, Committer: committer, Queue: queue, Hub: hub, Bus: bus, Catalog: cat, Registry: registry,
-			Drivers:   map[models.ProviderKind]llm.Driver{models.ProviderSimulated: simulated.New(simulated.Options{})},
+			Drivers:   map[models.ProviderKind]llm.Driver{models.ProviderSimulated: local},
 			Workspace: workspace, Clock: clock.System{}, Logger: log, Exclusive: db.Dialect == store.SQLite,
 			Slots: cfg.runnerSlots, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
 		})

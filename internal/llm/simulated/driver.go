@@ -13,7 +13,10 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-var _ llm.Driver = (*Driver)(nil)
+var (
+	_ llm.Driver = (*Driver)(nil)
+	_ llm.Lister = (*Driver)(nil)
+)
 
 // Options are what a Driver needs from outside.
 type Options struct {
@@ -66,6 +69,17 @@ func (d *Driver) Stream(ctx context.Context, req llm.Request, emit func(llm.Delt
 		return playScript(ctx, p, &req)
 	}
 	return p.end(err, "")
+}
+
+// Models implements llm.Lister. It needs neither address nor key.
+func (d *Driver) Models(context.Context, llm.Endpoint) ([]llm.ModelInfo, error) {
+	list := make([]llm.ModelInfo, 0, len(Models()))
+	for _, m := range Models() {
+		list = append(list, llm.ModelInfo{
+			Name: m.Name, DisplayName: m.DisplayName, ContextWindowTokens: m.ContextWindowTokens, MaxOutputTokens: m.MaxOutputTokens,
+		})
+	}
+	return list, nil
 }
 
 // lastUserText gives the text of the newest message of the user.
