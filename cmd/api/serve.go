@@ -200,12 +200,11 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 		sessionsCfg.Dispatch = engine
 	}
 
-	root := &resolvers.Resolver{
-		Version: version, Events: hub, Log: eventLog, Catalog: cat, Orgs: people, Sessions: sessions.New(sessionsCfg),
-	}
+	work := sessions.New(sessionsCfg)
+	root := &resolvers.Resolver{Version: version, Events: hub, Log: eventLog, Catalog: cat, Orgs: people, Sessions: work}
 	server, err := newServer(cfg, log, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
-		Authenticator: people, JWKS: jwks(id.keys), ForOperation: root.OperationContext,
+		Authenticator: people, JWKS: jwks(id.keys), ForOperation: root.OperationContext, Images: work.Images(),
 		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "bus", Check: connected(bus)}},
 	})
 	if err != nil {
@@ -240,7 +239,8 @@ func shutdown(cfg config, server *httpapi.Server, engine *runtime.Engine) error 
 func newServer(cfg config, log *slog.Logger, deps httpapi.Dependencies) (*httpapi.Server, error) {
 	deps.Logger, deps.Dashboard = log, web.Dist()
 	return httpapi.New(httpapi.Config{
-		Addr: cfg.addr, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies, ProbesOnly: cfg.role == roleRunner, Introspection: !cfg.production, Suggestions: !cfg.production,
+		Limits: httpapi.Limits{ImageBytes: sessions.MaxImageBytes},
+		Addr:   cfg.addr, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies, ProbesOnly: cfg.role == roleRunner, Introspection: !cfg.production, Suggestions: !cfg.production,
 	}, deps)
 }
 

@@ -82,14 +82,30 @@ func (d *Driver) Models(context.Context, llm.Endpoint) ([]llm.ModelInfo, error) 
 	return list, nil
 }
 
-// lastUserText gives the text of the newest message of the user.
+// lastUserText gives the newest message of the user as text. Images are named by their media types: that is all that simulated models
+// see of them.
 func lastUserText(messages []llm.Message) string {
 	for _, m := range slices.Backward(messages) {
 		if m.Role == models.MessageUser {
-			return textOf(m)
+			return withImages(m)
 		}
 	}
 	return ""
+}
+
+// withImages is textOf with a line for each image.
+func withImages(m llm.Message) string {
+	text := textOf(m)
+	for i := range m.Parts {
+		if m.Parts[i].Type != models.PartImage {
+			continue
+		}
+		if text != "" {
+			text += "\n"
+		}
+		text += "[" + m.Parts[i].MediaType + "]"
+	}
+	return text
 }
 
 // textOf joins the text parts of a message. The usual message has one, which costs nothing.
