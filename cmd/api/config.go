@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/secrets"
 )
 
@@ -41,6 +43,8 @@ type config struct {
 	production                 bool
 	egressLoopback             bool
 	egressAllow                []netip.Prefix
+	// providers has the keys and addresses of model providers that organizations without a key of their own use.
+	providers map[models.ProviderKind]llm.Endpoint
 }
 
 // setting is one variable of the environment.
@@ -102,6 +106,12 @@ func settings() []setting {
 			}
 			return nil
 		}},
+		{"ANTHROPIC_API_KEY", "", "Anthropic's key for all organizations whose provider has no key and no address of its own. Default: none.", true, providerKey(models.ProviderAnthropic)},
+		{"ANTHROPIC_BASE_URL", "", "Where Anthropic is asked when a provider has no address of its own. Default: Anthropic's.", false, providerURL(models.ProviderAnthropic)},
+		{"OPENAI_API_KEY", "", "The same for OpenAI: the key.", true, providerKey(models.ProviderOpenAI)},
+		{"OPENAI_BASE_URL", "", "The same for OpenAI: the address.", false, providerURL(models.ProviderOpenAI)},
+		{"GEMINI_API_KEY", "", "The same for Gemini: the key.", true, providerKey(models.ProviderGemini)},
+		{"GEMINI_BASE_URL", "", "The same for Gemini: the address.", false, providerURL(models.ProviderGemini)},
 		{"OSTLER_ENV", "development", "development (introspection for signed-in users, suggestions in errors) or production.", false, func(c *config, v string) error {
 			if v != "development" && v != "production" {
 				return errors.New("want development or production")
@@ -180,6 +190,37 @@ func key(field func(c *config) *[]byte) func(*config, string) error {
 		*field(c) = k
 		return err
 	}
+}
+
+func providerKey(kind models.ProviderKind) func(*config, string) error {
+	return func(c *config, v string) error {
+		if strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+			return errors.New("want a key without spaces, line breaks and other control characters")
+		}
+		c.endpoint(kind, func(at *llm.Endpoint) { at.APIKey = v })
+		return nil
+	}
+}
+
+func providerURL(kind models.ProviderKind) func(*config, string) error {
+	return func(c *config, v string) error {
+		u, err := url.Parse(v)
+		if v != "" && (err != nil || u.Hostname() == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+			return errors.New("want an address like https://api.example.com, without user, query and fragment")
+		}
+		c.endpoint(kind, func(at *llm.Endpoint) { at.BaseURL = strings.TrimRight(v, "/") })
+		return nil
+	}
+}
+
+// endpoint changes what the environment says of a kind of provider.
+func (c *config) endpoint(kind models.ProviderKind, change func(at *llm.Endpoint)) {
+	if c.providers == nil {
+		c.providers = map[models.ProviderKind]llm.Endpoint{}
+	}
+	at := c.providers[kind]
+	change(&at)
+	c.providers[kind] = at
 }
 
 // readConfig reads the environment. All that is wrong is said at once.

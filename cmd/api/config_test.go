@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/models"
 )
 
 var aKey = base64.StdEncoding.EncodeToString(make([]byte, 32))
@@ -63,7 +66,11 @@ func TestValues(t *testing.T) {
 		"model servers": {[]string{"OSTLER_EGRESS_ALLOW", "10.1.0.0/16,127.0.0.1", "OSTLER_ENV", "production"}, func(c config) bool {
 			return fmt.Sprint(c.egressAllow) == "[10.1.0.0/16 127.0.0.1/32]" && !c.egressLoopback
 		}},
-		"loopback":             {[]string{"OSTLER_EGRESS_ALLOW_LOOPBACK", "true"}, func(c config) bool { return c.egressLoopback }},
+		"loopback": {[]string{"OSTLER_EGRESS_ALLOW_LOOPBACK", "true"}, func(c config) bool { return c.egressLoopback }},
+		"providers": {[]string{"ANTHROPIC_API_KEY", "sk-a", "OPENAI_BASE_URL", "https://gateway.example.com/v1/", "OPENAI_API_KEY", "sk-o"}, func(c config) bool {
+			return c.providers[models.ProviderAnthropic] == llm.Endpoint{APIKey: "sk-a"} && c.providers[models.ProviderGemini] == llm.Endpoint{} &&
+				c.providers[models.ProviderOpenAI] == llm.Endpoint{BaseURL: "https://gateway.example.com/v1", APIKey: "sk-o"}
+		}},
 		"debugging production": {[]string{"OSTLER_LOG_LEVEL", "debug", "OSTLER_ENV", "production"}, func(c config) bool { return c.logLevel == slog.LevelDebug && c.production }},
 	} {
 		if c, err := readConfig(from(test.env...)); err != nil || !test.want(c) {
@@ -102,6 +109,9 @@ func TestRefusals(t *testing.T) {
 		"a lease of two heartbeats":    {[]string{"OSTLER_LEASE", "4s"}, "OSTLER_LEASE: 4s is too short for a heartbeat every 2s"},
 		"a proxy by name":              {[]string{"OSTLER_TRUSTED_PROXIES", "proxy"}, "want addresses or networks"},
 		"a network that is an address": {[]string{"OSTLER_TRUSTED_PROXIES", "10.0.0.1/8"}, "want addresses or networks"},
+		"a key with a line break":      {[]string{"GEMINI_API_KEY", "hunter2\n"}, "GEMINI_API_KEY: the value is not valid: want a key without"},
+		"a provider without a host":    {[]string{"OPENAI_BASE_URL", "api.openai.com"}, "OPENAI_BASE_URL"},
+		"a provider with a query":      {[]string{"OPENAI_BASE_URL", "https://api.openai.com?key=1"}, "without user, query"},
 		"an unknown level":             {[]string{"OSTLER_LOG_LEVEL", "loud"}, "debug, info, warn or error"},
 		"an unknown environment":       {[]string{"OSTLER_ENV", "staging"}, "development or production"},
 		"loopback in production":       {[]string{"OSTLER_ENV", "production", "OSTLER_EGRESS_ALLOW_LOOPBACK", "true"}, "OSTLER_EGRESS_ALLOW_LOOPBACK: not in production"},
@@ -143,8 +153,10 @@ func TestPrintConfig(t *testing.T) {
 			t.Errorf("%q is missing:\n%s", want, out.String())
 		}
 	}
-	if n := strings.Count(out.String(), "OSTLER_"); n < len(settings()) {
-		t.Errorf("%d variables were printed", n)
+	for _, s := range settings() {
+		if !strings.Contains("\n"+out.String(), "\n"+s.name+"=") {
+			t.Errorf("%s was not printed", s.name)
+		}
 	}
 }
 

@@ -143,7 +143,11 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if err != nil {
 		return err
 	}
-	cat, err := catalog.New(catalog.Config{DB: db, Registry: registry, Keeper: id.keeper, Clock: clock.System{}})
+	local := simulated.New(simulated.Options{})
+	cat, err := catalog.New(catalog.Config{
+		DB: db, Registry: registry, Keeper: id.keeper, Clock: clock.System{}, Environment: cfg.providers,
+		Listers: map[models.ProviderKind]llm.Lister{models.ProviderSimulated: local},
+	})
 	if err != nil {
 		return err
 	}
@@ -186,7 +190,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if cfg.role != roleAPI {
 		engine = runtime.New(runtime.Config{
 			DB: db, Committer: committer, Queue: queue, Hub: hub, Bus: bus, Catalog: cat, Registry: registry,
-			Drivers:   map[models.ProviderKind]llm.Driver{models.ProviderSimulated: simulated.New(simulated.Options{})},
+			Drivers:   map[models.ProviderKind]llm.Driver{models.ProviderSimulated: local},
 			Workspace: workspace, Clock: clock.System{}, Logger: log, Exclusive: db.Dialect == store.SQLite,
 			Slots: cfg.runnerSlots, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
 		})
@@ -196,12 +200,11 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 		sessionsCfg.Dispatch = engine
 	}
 
-	root := &resolvers.Resolver{
-		Version: version, Events: hub, Log: eventLog, Catalog: cat, Orgs: people, Sessions: sessions.New(sessionsCfg),
-	}
+	work := sessions.New(sessionsCfg)
+	root := &resolvers.Resolver{Version: version, Events: hub, Log: eventLog, Catalog: cat, Orgs: people, Sessions: work}
 	server, err := newServer(cfg, log, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
-		Authenticator: people, JWKS: jwks(id.keys), ForOperation: root.OperationContext,
+		Authenticator: people, JWKS: jwks(id.keys), ForOperation: root.OperationContext, Images: work.Images(),
 		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "bus", Check: connected(bus)}},
 	})
 	if err != nil {
@@ -236,7 +239,8 @@ func shutdown(cfg config, server *httpapi.Server, engine *runtime.Engine) error 
 func newServer(cfg config, log *slog.Logger, deps httpapi.Dependencies) (*httpapi.Server, error) {
 	deps.Logger, deps.Dashboard = log, web.Dist()
 	return httpapi.New(httpapi.Config{
-		Addr: cfg.addr, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies, ProbesOnly: cfg.role == roleRunner, Introspection: !cfg.production, Suggestions: !cfg.production,
+		Limits: httpapi.Limits{ImageBytes: sessions.MaxImageBytes},
+		Addr:   cfg.addr, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies, ProbesOnly: cfg.role == roleRunner, Introspection: !cfg.production, Suggestions: !cfg.production,
 	}, deps)
 }
 

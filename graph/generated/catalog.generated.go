@@ -4177,28 +4177,28 @@ func (ec *executionContext) unmarshalInputCreateModelInput(ctx context.Context, 
 			if err != nil {
 				return it, err
 			}
-			it.DisplayName = data
+			it.DisplayName = graphql.OmittableOf(data)
 		case "contextWindowTokens":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("contextWindowTokens"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.ContextWindowTokens = data
+			it.ContextWindowTokens = graphql.OmittableOf(data)
 		case "maxOutputTokens":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxOutputTokens"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.MaxOutputTokens = data
+			it.MaxOutputTokens = graphql.OmittableOf(data)
 		case "price":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("price"))
 			data, err := ec.unmarshalOModelPriceInput2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐModelPriceInput(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Price = data
+			it.Price = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil

@@ -5427,7 +5427,17 @@ input CreateProviderInput { name: String! kind: ProviderKind! baseUrl: String ap
 input UpdateProviderInput { name: String @goField(omittable: true) baseUrl: String @goField(omittable: true) apiKey: String @goField(omittable: true) }
 "Either a provider's id, alone or with what is to be changed of it, or a kind with what a new provider would have."
 input TestProviderInput { id: ID kind: ProviderKind baseUrl: String apiKey: String }
-input CreateModelInput { providerId: ID! name: String! displayName: String contextWindowTokens: Int maxOutputTokens: Int price: ModelPriceInput }
+"""
+What is left out is taken from the table of well-known models that ships with this server, where it has the model; null says that it
+is not known.
+"""
+input CreateModelInput {
+  providerId: ID! name: String!
+  displayName: String @goField(omittable: true)
+  contextWindowTokens: Int @goField(omittable: true)
+  maxOutputTokens: Int @goField(omittable: true)
+  price: ModelPriceInput @goField(omittable: true)
+}
 input UpdateModelInput { displayName: String @goField(omittable: true) enabled: Boolean @goField(omittable: true) contextWindowTokens: Int @goField(omittable: true) maxOutputTokens: Int @goField(omittable: true) price: ModelPriceInput @goField(omittable: true) }
 input ModelPriceInput { input: Decimal! output: Decimal! cacheRead: Decimal cacheWrite: Decimal }
 input CreateHarnessInput { name: String! displayName: String description: String parentId: ID systemPrompt: String capabilities: [CapabilityRefInput!] defaultModelId: ID fallbackModelIds: [ID!] maxIterations: Int }

@@ -115,13 +115,15 @@ type CreateHarnessInput struct {
 	MaxIterations    *int                  `json:"maxIterations,omitempty"`
 }
 
+// What is left out is taken from the table of well-known models that ships with this server, where it has the model; null says that it
+// is not known.
 type CreateModelInput struct {
-	ProviderID          string           `json:"providerId"`
-	Name                string           `json:"name"`
-	DisplayName         *string          `json:"displayName,omitempty"`
-	ContextWindowTokens *int             `json:"contextWindowTokens,omitempty"`
-	MaxOutputTokens     *int             `json:"maxOutputTokens,omitempty"`
-	Price               *ModelPriceInput `json:"price,omitempty"`
+	ProviderID          string                              `json:"providerId"`
+	Name                string                              `json:"name"`
+	DisplayName         graphql.Omittable[*string]          `json:"displayName,omitempty"`
+	ContextWindowTokens graphql.Omittable[*int]             `json:"contextWindowTokens,omitempty"`
+	MaxOutputTokens     graphql.Omittable[*int]             `json:"maxOutputTokens,omitempty"`
+	Price               graphql.Omittable[*ModelPriceInput] `json:"price,omitempty"`
 }
 
 // A new organization. Without `slug` one is made from the name.

@@ -7,7 +7,6 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
@@ -48,7 +47,7 @@ func (r *agentConnectionResolver) TotalCount(ctx context.Context, obj *model.Age
 
 // Model is the resolver for the model field.
 func (r *discoveredModelResolver) Model(ctx context.Context, obj *model.DiscoveredModel) (*model.Model, error) {
-	panic(fmt.Errorf("not implemented: Model - model"))
+	return r.addedModel(ctx, obj)
 }
 
 // Parent is the resolver for the parent field.
@@ -123,12 +122,12 @@ func (r *mutationResolver) ArchiveProvider(ctx context.Context, id string) (*mod
 
 // TestProvider is the resolver for the testProvider field.
 func (r *mutationResolver) TestProvider(ctx context.Context, input model.TestProviderInput) (*model.TestProviderPayload, error) {
-	panic(fmt.Errorf("not implemented: TestProvider - testProvider"))
+	return r.testProvider(ctx, input)
 }
 
 // DiscoverModels is the resolver for the discoverModels field.
 func (r *mutationResolver) DiscoverModels(ctx context.Context, providerID string) (*model.DiscoverModelsPayload, error) {
-	panic(fmt.Errorf("not implemented: DiscoverModels - discoverModels"))
+	return r.discoverModels(ctx, providerID)
 }
 
 // CreateModel is the resolver for the createModel field.
@@ -286,7 +285,7 @@ func (r *queryResolver) Models(ctx context.Context, first *int, after *string, p
 
 // KnownModels is the resolver for the knownModels field.
 func (r *queryResolver) KnownModels(ctx context.Context, kind model.ProviderKind) ([]*model.DiscoveredModel, error) {
-	panic(fmt.Errorf("not implemented: KnownModels - knownModels"))
+	return encodeKnown(r.Catalog.KnownModels(models.ProviderKind(kind)), nil), nil
 }
 
 // PreviewEffectiveConfig is the resolver for the previewEffectiveConfig field.

@@ -52,8 +52,9 @@ func decodePrices(p *model.ModelPriceInput) *catalog.Prices {
 func decodeNewModel(in model.CreateModelInput) (catalog.NewModel, error) {
 	provider, err := decodeID[models.ProviderEntity](in.ProviderID, "input", "providerId")
 	return catalog.NewModel{
-		ProviderID: provider, Name: in.Name, DisplayName: in.DisplayName, ContextWindowTokens: in.ContextWindowTokens,
-		MaxOutputTokens: in.MaxOutputTokens, Prices: decodePrices(in.Price),
+		ProviderID: provider, Name: in.Name, DisplayName: decodeOpt(in.DisplayName),
+		ContextWindowTokens: decodeOpt(in.ContextWindowTokens), MaxOutputTokens: decodeOpt(in.MaxOutputTokens),
+		Prices: catalog.Opt[*catalog.Prices]{Given: in.Price.IsSet(), Value: decodePrices(in.Price.Value())},
 	}, err
 }
 

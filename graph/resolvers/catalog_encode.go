@@ -7,9 +7,8 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
-func encodeProvider(p *models.Provider) *model.Provider {
-	// Simulated models need no key, so there is none in the environment that could stand in for a stored one.
-	has := len(p.Credentials) > 0
+func (r *Resolver) encodeProvider(p *models.Provider) *model.Provider {
+	has := r.Catalog.HasCredentials(p)
 	return &model.Provider{
 		ID: p.ID.String(), Name: p.Name, Kind: model.ProviderKind(p.Kind), BaseURL: p.BaseURL, HasCredentials: &has,
 		Lifecycle: model.Lifecycle(p.Lifecycle), CreatedAt: p.CreatedAt,

@@ -23,7 +23,7 @@ func (r *Resolver) providerPayload(ctx context.Context, row *models.Provider, er
 	}
 	out := &model.ProviderPayload{UserErrors: list}
 	if len(list) == 0 {
-		out.Provider = encodeProvider(row)
+		out.Provider = r.encodeProvider(row)
 	}
 	return out, nil
 }

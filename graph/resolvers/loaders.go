@@ -110,6 +110,7 @@ func (l *loader[K, V]) forget() {
 type loaders struct {
 	providers *loader[models.ProviderID, *models.Provider]
 	models    *loader[models.ModelID, *models.Model]
+	byName    *loader[catalog.ModelName, *models.Model]
 	harnesses *loader[models.HarnessID, *models.Harness]
 	agents    *loader[models.AgentID, *models.Agent]
 	sessions  *loader[models.SessionID, *models.Session]
@@ -143,6 +144,9 @@ func (r *Resolver) newLoaders() *loaders {
 	l := &loaders{
 		providers: newLoader(batch(r.Catalog.ProvidersByID, func(p *models.Provider) models.ProviderID { return p.ID })),
 		models:    newLoader(batch(r.Catalog.ModelsByID, func(m *models.Model) models.ModelID { return m.ID })),
+		byName: newLoader(batch(r.Catalog.ModelsByName, func(m *models.Model) catalog.ModelName {
+			return catalog.ModelName{ProviderID: m.ProviderID, Name: m.Name}
+		})),
 		harnesses: newLoader(batch(r.Catalog.HarnessesByID, func(h *models.Harness) models.HarnessID { return h.ID })),
 		agents:    newLoader(batch(r.Catalog.AgentsByID, func(a *models.Agent) models.AgentID { return a.ID })),
 		sessions:  newLoader(batch(r.Sessions.ByID, func(s *models.Session) models.SessionID { return s.ID })),
@@ -156,6 +160,7 @@ func (r *Resolver) newLoaders() *loaders {
 	}
 	// What is read leads on, so that every level of a query is one statement and not only the first.
 	l.models.then = l.expectModel
+	l.byName.then = l.expectModel
 	l.harnesses.then = l.expectHarness
 	l.agents.then = l.expectAgent
 	l.sessions.then = l.expectSession
@@ -184,6 +189,7 @@ func batch[K comparable, V any](
 func (l *loaders) forgetAll() {
 	l.providers.forget()
 	l.models.forget()
+	l.byName.forget()
 	l.harnesses.forget()
 	l.agents.forget()
 	l.sessions.forget()

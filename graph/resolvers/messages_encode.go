@@ -35,6 +35,12 @@ func encodeParts(parts []models.Part) []model.ContentPart {
 		switch p.Type {
 		case models.PartText:
 			list = append(list, &model.TextPart{Text: p.Text})
+		case models.PartImage:
+			// Without an id it was written by something that is not this program; it names nothing that could be shown.
+			if p.ImageID != nil {
+				id := p.ImageID.String()
+				list = append(list, &model.ImagePart{ImageID: id, MediaType: p.MediaType, URL: "/v1/images/" + id})
+			}
 		case models.PartThinking:
 			list = append(list, &model.ThinkingPart{Text: p.Text})
 		case models.PartToolCall:

@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
@@ -86,18 +87,20 @@ func decodeNewMessage(input model.SendMessageInput) (in sessions.NewMessage, err
 	if input.Delivery != nil {
 		in.Delivery = sessions.Delivery(*input.Delivery)
 	}
-	for _, p := range input.Content {
-		text := ""
-		if p.Text != nil {
-			text = *p.Text
-		}
-		in.Texts = append(in.Texts, text)
-	}
 	if in.SessionID, err = decodeID[models.SessionEntity](input.SessionID, "input", "sessionId"); err != nil {
 		return in, err
 	}
-	in.ModelID, err = decodeIDPtr[models.ModelEntity](input.ModelID, "input", "modelId")
-	return in, err
+	if in.ModelID, err = decodeIDPtr[models.ModelEntity](input.ModelID, "input", "modelId"); err != nil {
+		return in, err
+	}
+	for i, p := range input.Content {
+		part := sessions.NewPart{Text: p.Text}
+		if part.ImageID, err = decodeIDPtr[models.ImageEntity](p.ImageID, "input", "content", strconv.Itoa(i), "imageId"); err != nil {
+			return in, err
+		}
+		in.Content = append(in.Content, part)
+	}
+	return in, nil
 }
 
 func (r *Resolver) writeSessionFile(

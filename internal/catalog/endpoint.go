@@ -27,3 +27,23 @@ func (s *Service) Endpoint(p *models.Provider) (llm.Endpoint, error) {
 	}
 	return at, nil
 }
+
+// HasCredentials tells whether a provider is asked with a key: one of its own, or the server's.
+func (s *Service) HasCredentials(p *models.Provider) bool {
+	return len(p.Credentials) > 0 || (p.BaseURL == nil && s.environment[p.Kind].APIKey != "")
+}
+
+// trial gives where a provider would be asked that has just this address and this key; nil for none.
+func (s *Service) trial(kind models.ProviderKind, base, key *string) llm.Endpoint {
+	if base == nil && key == nil {
+		return s.environment[kind]
+	}
+	at := llm.Endpoint{BaseURL: s.environment[kind].BaseURL}
+	if base != nil {
+		at.BaseURL = strings.TrimRight(*base, "/")
+	}
+	if key != nil {
+		at.APIKey = *key
+	}
+	return at
+}

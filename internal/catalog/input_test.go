@@ -113,8 +113,8 @@ func TestBadProvidersAndModelsAreRefused(t *testing.T) {
 		}{
 			"unknown name":     {catalog.NewModel{ProviderID: provider, Name: "gpt"}, fault.Invalid, "input.name"},
 			"foreign provider": {catalog.NewModel{ProviderID: foreign, Name: "sim-echo"}, fault.NotFound, "input.providerId"},
-			"negative price":   {catalog.NewModel{ProviderID: provider, Name: "sim-lorem:5", Prices: &catalog.Prices{Input: -1}}, fault.Invalid, "input.price"},
-			"no context":       {catalog.NewModel{ProviderID: provider, Name: "sim-lorem:5", ContextWindowTokens: new(0)}, fault.Invalid, "input.contextWindowTokens"},
+			"negative price":   {catalog.NewModel{ProviderID: provider, Name: "sim-lorem:5", Prices: catalog.Give(&catalog.Prices{Input: -1})}, fault.Invalid, "input.price"},
+			"no context":       {catalog.NewModel{ProviderID: provider, Name: "sim-lorem:5", ContextWindowTokens: catalog.Give(new(0))}, fault.Invalid, "input.contextWindowTokens"},
 		} {
 			_, err := e.svc.CreateModel(ctx, e.mine.admin, c.in)
 			t.Run("model "+name, func(t *testing.T) { wantFault(t, err, c.code, c.path) })

@@ -20,14 +20,15 @@ type Prices struct {
 	CacheRead, CacheWrite *models.Nanos
 }
 
-// NewModel is what a model is made from.
+// NewModel is what a model is made from. What is left out is taken from the table of well-known models; a given nil says that it
+// is not known.
 type NewModel struct {
 	ProviderID          models.ProviderID
 	Name                string
-	DisplayName         *string
-	ContextWindowTokens *int
-	MaxOutputTokens     *int
-	Prices              *Prices
+	DisplayName         Opt[*string]
+	ContextWindowTokens Opt[*int]
+	MaxOutputTokens     Opt[*int]
+	Prices              Opt[*Prices]
 }
 
 // ModelChange is a change of a model.
@@ -55,10 +56,11 @@ func (s *Service) CreateModel(ctx context.Context, by *auth.Principal, in NewMod
 	if err := checkLine("name", row.Name, maxDisplayName); err != nil {
 		return nil, err
 	}
-	if err := fillModel(&row, ModelChange{
-		DisplayName: Give(in.DisplayName), ContextWindowTokens: Give(in.ContextWindowTokens),
-		MaxOutputTokens: Give(in.MaxOutputTokens), Prices: Give(in.Prices),
-	}); err != nil {
+	given := ModelChange{
+		DisplayName: in.DisplayName, ContextWindowTokens: in.ContextWindowTokens, MaxOutputTokens: in.MaxOutputTokens, Prices: in.Prices,
+	}
+	// What was given is checked before anything is read.
+	if err := fillModel(&row, given); err != nil {
 		return nil, err
 	}
 	err := s.write(ctx, by.OrgID, func(tx *gorm.DB) error {
@@ -73,6 +75,16 @@ func (s *Service) CreateModel(ctx context.Context, by *auth.Principal, in NewMod
 		}
 		if err := checkModelName(p.Kind, row.Name); err != nil {
 			return err
+		}
+		if known := s.known.find(p.Kind, row.Name); known != nil {
+			filled := given
+			known.fill(&filled)
+			if err := fillModel(&row, filled); err != nil {
+				return err
+			}
+		}
+		if row.DisplayName == "" {
+			row.DisplayName = row.Name
 		}
 		return tx.Create(&row).Error
 	})

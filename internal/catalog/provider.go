@@ -3,6 +3,9 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/url"
+	"strings"
 
 	"gorm.io/gorm"
 
@@ -40,7 +43,7 @@ func (s *Service) CreateProvider(ctx context.Context, by *auth.Principal, in New
 		OrgID: by.OrgID, ID: models.NewID[models.ProviderEntity](), Kind: in.Kind, Lifecycle: models.LifecycleActive,
 		CreatedAt: now, UpdatedAt: now,
 	}
-	if in.Kind != models.ProviderSimulated {
+	if !speaks(in.Kind) {
 		return nil, invalid("kind", "This server speaks no protocol %q.", in.Kind)
 	}
 	if err := s.fillProvider(&row, ProviderChange{Name: Give(&in.Name), BaseURL: Give(in.BaseURL), APIKey: Give(in.APIKey)}); err != nil {
@@ -68,6 +71,9 @@ func (s *Service) UpdateProvider(ctx context.Context, by *auth.Principal, id mod
 		if err := s.fillProvider(&next, in); err != nil {
 			return err
 		}
+		if err := checkKeyStays(row, &next, in); err != nil {
+			return err
+		}
 		// A new key can't be compared with the sealed one, so it always counts as a change.
 		if next.Name == row.Name && equalPtr(next.BaseURL, row.BaseURL) && string(next.Credentials) == string(row.Credentials) {
 			return nil
@@ -92,7 +98,7 @@ func (s *Service) fillProvider(row *models.Provider, in ProviderChange) error {
 		}
 	}
 	if in.BaseURL.Given {
-		if row.BaseURL, err = cleanBaseURL(in.BaseURL.Value); err != nil {
+		if row.BaseURL, err = s.checkBaseURL(row.Kind, in.BaseURL.Value); err != nil {
 			return err
 		}
 	}
@@ -111,6 +117,65 @@ func (s *Service) fillProvider(row *models.Provider, in ProviderChange) error {
 		return fmt.Errorf("seal the key of %s: %w", row.ID, err)
 	}
 	return nil
+}
+
+// speaks tells whether the program knows the protocol.
+func speaks(kind models.ProviderKind) bool {
+	switch kind {
+	case models.ProviderAnthropic, models.ProviderOpenAI, models.ProviderOpenAICompatible, models.ProviderGemini, models.ProviderSimulated:
+		return true
+	}
+	return false
+}
+
+// checkBaseURL cleans the address of a provider and checks that it may be asked there; nil stands for the kind's own address.
+func (s *Service) checkBaseURL(kind models.ProviderKind, given *string) (*string, error) {
+	base, err := cleanBaseURL(given)
+	if err != nil {
+		return nil, err
+	}
+	if base == nil {
+		if kind == models.ProviderOpenAICompatible {
+			return nil, invalid("baseUrl", "A provider of this kind has no address of its own: give baseUrl, e.g. https://api.example.com/v1.")
+		}
+		return nil, nil
+	}
+	if s.urls == nil {
+		return base, nil
+	}
+	u, err := url.Parse(*base)
+	if err != nil {
+		return nil, fmt.Errorf("parse a checked address: %w", err)
+	}
+	if err := s.urls.CheckURL(u); err != nil {
+		return nil, invalid("baseUrl", "The server may not connect to this baseUrl: %v. Give another one, or ask the server's operator to allow it.", err)
+	}
+	return base, nil
+}
+
+// checkKeyStays keeps a stored key from being sent to a server that it was not given for: whoever may change the address need not
+// know the key.
+func checkKeyStays(was, next *models.Provider, in ProviderChange) error {
+	if in.APIKey.Given || len(was.Credentials) == 0 || origin(was.BaseURL) == origin(next.BaseURL) {
+		return nil
+	}
+	return invalid("apiKey", "The new baseUrl is another server, and the stored key is not sent there: give apiKey again too, or null to remove it.")
+}
+
+// origin gives scheme, host and port of a checked address; empty for none.
+func origin(base *string) string {
+	if base == nil {
+		return ""
+	}
+	u, err := url.Parse(*base)
+	if err != nil {
+		return *base
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
 // ArchiveProvider takes a provider out of use: its models can't be chosen any more, and turns that would use one of them

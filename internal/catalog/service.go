@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -19,7 +20,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
-// Config is what a Service needs. All fields but Environment are required.
+// Config is what a Service needs. All fields but Environment, URLs and Listers are required.
 type Config struct {
 	DB       *store.DB
 	Registry *tools.Registry
@@ -27,6 +28,16 @@ type Config struct {
 	Clock    clock.Clock
 	// Environment has the keys and addresses that the server's own environment gives, by the kind of provider.
 	Environment map[models.ProviderKind]llm.Endpoint
+	// URLs says which addresses providers may have. Without it all are allowed that are well-formed.
+	URLs URLChecker
+	// Listers ask the providers of a kind for their models. A kind that has none can't be tested.
+	Listers map[models.ProviderKind]llm.Lister
+}
+
+// URLChecker is what decides where the server may connect to.
+type URLChecker interface {
+	// CheckURL gives an error for an address that it would not connect to. Its text is shown to users.
+	CheckURL(u *url.URL) error
 }
 
 // Service is the catalog of all organizations.
@@ -38,6 +49,10 @@ type Service struct {
 	cache    *cache
 
 	environment map[models.ProviderKind]llm.Endpoint
+	urls        URLChecker
+	listers     map[models.ProviderKind]llm.Lister
+	known       *knownModels
+	probes      *probes
 }
 
 // New makes a Service. It fails when the registry lacks a capability that a built-in harness needs.
@@ -47,9 +62,13 @@ func New(cfg Config) (*Service, error) {
 			return nil, fmt.Errorf("the built-in harness %s: %w", b.name, err)
 		}
 	}
+	known, err := readKnown(priceTable)
+	if err != nil {
+		return nil, err
+	}
 	return &Service{
 		db: cfg.DB, registry: cfg.Registry, keeper: cfg.Keeper, clock: cfg.Clock, cache: newCache(cfg.Clock),
-		environment: cfg.Environment,
+		environment: cfg.Environment, urls: cfg.URLs, listers: cfg.Listers, known: known, probes: newProbes(cfg.Clock),
 	}, nil
 }
 

@@ -236,8 +236,8 @@ func TestAModelKeepsExactPrices(t *testing.T) {
 			t.Fatalf("the default model is %+v", seeded)
 		}
 		m := must(e.svc.CreateModel(ctx, e.mine.admin, catalog.NewModel{
-			ProviderID: seeded.ProviderID, Name: "sim-lorem:7", MaxOutputTokens: new(10),
-			Prices: &catalog.Prices{Input: 1, Output: 9_000_000_000_000_000_000, CacheRead: new(models.Nanos(0))},
+			ProviderID: seeded.ProviderID, Name: "sim-lorem:7", MaxOutputTokens: catalog.Give(new(10)),
+			Prices: catalog.Give(&catalog.Prices{Input: 1, Output: 9_000_000_000_000_000_000, CacheRead: new(models.Nanos(0))}),
 		}))(t)
 		got := must(e.svc.Model(ctx, e.mine.id, m.ID))(t)
 		if *got.PriceInput != 1 || *got.PriceOutput != 9_000_000_000_000_000_000 || *got.PriceCacheRead != 0 || got.PriceCacheWrite != nil ||

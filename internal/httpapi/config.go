@@ -39,6 +39,8 @@ type Config struct {
 type Limits struct {
 	// BodyBytes bounds a request's body and a socket's message. Defaults to 1 MiB.
 	BodyBytes int64
+	// ImageBytes bounds an uploaded image. Defaults to 20 MiB.
+	ImageBytes int64
 	// DocumentBytes bounds the GraphQL document. Defaults to 64 KiB.
 	DocumentBytes int
 	// Tokens of the document. Defaults to 4000.
@@ -110,6 +112,7 @@ func (c Config) withDefaults() Config {
 
 	l := &c.Limits
 	orDefault(&l.BodyBytes, 1<<20)
+	orDefault(&l.ImageBytes, 20<<20)
 	orDefault(&l.DocumentBytes, 64<<10)
 	orDefault(&l.Tokens, 4000)
 	orDefault(&l.Depth, 15)
@@ -179,7 +182,7 @@ func (c Config) validate() error {
 	}
 	l, s := c.Limits, c.Sockets
 	for name, n := range map[string]int64{
-		"BodyBytes": l.BodyBytes, "DocumentBytes": int64(l.DocumentBytes), "Tokens": int64(l.Tokens),
+		"BodyBytes": l.BodyBytes, "ImageBytes": l.ImageBytes, "DocumentBytes": int64(l.DocumentBytes), "Tokens": int64(l.Tokens),
 		"Depth": int64(l.Depth), "Fields": int64(l.Fields), "Aliases": int64(l.Aliases),
 		"Directives": int64(l.Directives), "RootFields": int64(l.RootFields), "PageSize": int64(l.PageSize),
 		"Cost": int64(l.Cost), "IntrospectionCost": int64(l.IntrospectionCost),

@@ -22,13 +22,15 @@ import (
 	"github.com/ostler-dev/ostler/internal/clock"
 )
 
-// Dependencies are what a Server works with. All but JWKS, ForOperation, Ready and Clock are required.
+// Dependencies are what a Server works with. All but JWKS, Images, ForOperation, Ready and Clock are required.
 type Dependencies struct {
 	Logger        *slog.Logger
 	Schema        graphql.ExecutableSchema
 	Authenticator Authenticator
 	// JWKS publishes the keys that access tokens are signed with. Without it the address answers 404.
 	JWKS http.Handler
+	// Images keeps what is uploaded to /v1/images. Without it the address answers 404.
+	Images Images
 	// Dashboard holds index.html and assets/; see the package web.
 	Dashboard fs.FS
 	// ForOperation prepares the context of a query or mutation for its resolvers, after the caller is known. It is optional.
@@ -49,6 +51,7 @@ type Server struct {
 	cookies tokenCookies
 	buffers buffers
 	sockets *socketRegistry
+	images  *imageTraffic
 	handler http.Handler
 	http    *http.Server
 
@@ -85,7 +88,7 @@ func New(cfg Config, deps Dependencies) (*Server, error) {
 	engine.forOperation = deps.ForOperation
 	s := &Server{
 		cfg: cfg, deps: deps, log: deps.Logger, engine: engine, public: public,
-		cookies: tokenCookies{secure: public.secure},
+		cookies: tokenCookies{secure: public.secure}, images: newImageTraffic(),
 	}
 	s.requests, s.endRequests = context.WithCancel(context.Background())
 	s.sockets = newSocketRegistry(s)
@@ -123,6 +126,8 @@ func (s *Server) routes() (http.Handler, error) {
 		jwks = http.NotFoundHandler()
 	}
 	mux.Handle("GET /.well-known/jwks.json", jwks)
+	mux.HandleFunc("/v1/images", s.uploadImage)
+	mux.HandleFunc("/v1/images/{id}", s.serveImage)
 	mux.Handle("/", &dashboard{files: s.deps.Dashboard})
 	return s.observe(s.secure(protection.Handler(mux))), nil
 }

@@ -142,7 +142,7 @@ func TestConversationIsReadInPages(t *testing.T) {
 		w.idle(s)
 		for i := range 3 {
 			want = append(want, "Aok", fmt.Sprintf("Uagain%d", i))
-			n.deliver(sessions.NewMessage{SessionID: s, Texts: []string{fmt.Sprintf("again%d", i)}, Delivery: sessions.Queue})
+			n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text(fmt.Sprintf("again%d", i))}, Delivery: sessions.Queue})
 			w.idle(s)
 		}
 		requests := n.puppet.requests()

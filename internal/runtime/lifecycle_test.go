@@ -246,7 +246,7 @@ func TestSlotsComeBack(t *testing.T) {
 		for _, s := range list {
 			all.Go(func() {
 				for i, what := range []string{"tool", "panic", "fail", "well"} {
-					in := sessions.NewMessage{SessionID: s, Texts: []string{fmt.Sprint(what, i)}, Delivery: sessions.Queue}
+					in := sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text(fmt.Sprint(what, i))}, Delivery: sessions.Queue}
 					if _, _, err := n.sessions.Send(t.Context(), w.by, in); err != nil {
 						t.Error(err)
 					}

@@ -127,7 +127,7 @@ func TestShownIsWhatIsStored(t *testing.T) {
 				var sending sync.WaitGroup
 				for i := range 1 + burst%4 {
 					sending.Go(func() {
-						m := sessions.NewMessage{SessionID: s, Texts: []string{fmt.Sprintf("%d.%0*d", burst, i+1, i)}, Delivery: sessions.Steer}
+						m := sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text(fmt.Sprintf("%d.%0*d", burst, i+1, i))}, Delivery: sessions.Steer}
 						if i == 2 {
 							m.Delivery = sessions.Queue
 						}

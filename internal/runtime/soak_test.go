@@ -121,7 +121,7 @@ func (k *soak) talk(i int, s models.SessionID) {
 		tag := fmt.Sprintf("%d/%d", i, j)
 		key := s.String() + tag
 		in := sessions.NewMessage{
-			SessionID: s, Texts: []string{k.script(tag)}, IdempotencyKey: &key,
+			SessionID: s, Content: []sessions.NewPart{sessions.Text(k.script(tag))}, IdempotencyKey: &key,
 			Delivery: []sessions.Delivery{sessions.Steer, sessions.Queue}[k.draw(2)],
 		}
 		for {

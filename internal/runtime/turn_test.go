@@ -135,7 +135,7 @@ func TestQueueing(t *testing.T) {
 		ids := []models.TurnID{n.send(s, "a")}
 		<-g.arrived
 		for _, m := range []string{"b", "c", "d"} {
-			ids = append(ids, n.deliver(sessions.NewMessage{SessionID: s, Texts: []string{m}, Delivery: sessions.Queue}))
+			ids = append(ids, n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text(m)}, Delivery: sessions.Queue}))
 		}
 		// Steering is about the active turn, not about those that wait.
 		if turn := n.send(s, "a too"); turn != ids[0] {
@@ -184,7 +184,7 @@ func TestNoMessageIsStranded(t *testing.T) {
 		<-g.arrived
 		n.send(s, "b")
 		n.send(s, "c")
-		queued := n.deliver(sessions.NewMessage{SessionID: s, Texts: []string{"d"}, Delivery: sessions.Queue})
+		queued := n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text("d")}, Delivery: sessions.Queue})
 		g.open()
 		w.idle(s)
 		turns := w.turns(s)
@@ -275,7 +275,7 @@ func TestModelOfTheNextStep(t *testing.T) {
 				return err
 			}},
 			{"of a message", func(n *node, s models.SessionID) error {
-				_, _, err := n.sessions.Send(t.Context(), w.by, sessions.NewMessage{SessionID: s, Texts: []string{"b"}, ModelID: &w.echo})
+				_, _, err := n.sessions.Send(t.Context(), w.by, sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text("b")}, ModelID: &w.echo})
 				return err
 			}},
 		} {

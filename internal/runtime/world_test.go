@@ -199,7 +199,7 @@ func (w *world) newSessionOn(n *node, h models.HarnessID) models.SessionID {
 // send sends a message that steers, and gives the turn that carries it.
 func (n *node) send(session models.SessionID, text string) models.TurnID {
 	n.w.t.Helper()
-	return n.deliver(sessions.NewMessage{SessionID: session, Texts: []string{text}, Delivery: sessions.Steer})
+	return n.deliver(sessions.NewMessage{SessionID: session, Content: []sessions.NewPart{sessions.Text(text)}, Delivery: sessions.Steer})
 }
 
 func (n *node) deliver(m sessions.NewMessage) models.TurnID {

@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
@@ -23,10 +22,19 @@ const (
 	Queue Delivery = "QUEUE"
 )
 
+// NewPart is a piece of a message to send: exactly one field is set.
+type NewPart struct {
+	Text    *string         `json:",omitempty"`
+	ImageID *models.ImageID `json:",omitempty"`
+}
+
+// Text makes a piece of text.
+func Text(s string) NewPart { return NewPart{Text: &s} }
+
 // NewMessage is a message to send.
 type NewMessage struct {
 	SessionID      models.SessionID
-	Texts          []string
+	Content        []NewPart
 	Delivery       Delivery
 	ModelID        *models.ModelID
 	MaxTokens      *int
@@ -49,10 +57,14 @@ func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (
 			return nil, nil, err
 		}
 	}
-	c := &sendMessage{org: by.OrgID, in: in, message: models.NewID[models.MessageEntity](), turn: models.NewID[models.TurnEntity]()}
+	content, err := s.parts(ctx, by.OrgID, in.Content)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &sendMessage{org: by.OrgID, in: in, content: content, message: models.NewID[models.MessageEntity](), turn: models.NewID[models.TurnEntity]()}
 	if in.IdempotencyKey != nil {
 		c.key = &commit.IdempotencyKey{Operation: "sendMessage", Key: *in.IdempotencyKey}
-		c.hash = inputHash(in)
+		c.hash = in.hash()
 	}
 	if s.cfg.Dispatch != nil {
 		if slot, ok := s.cfg.Dispatch.Reserve(c.turn); ok {
@@ -65,7 +77,7 @@ func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (
 			slot.Prepare(ctx, by.OrgID, in.SessionID, in.ModelID)
 		}
 	}
-	err := s.cfg.Committer.Submit(ctx, c)
+	err = s.cfg.Committer.Submit(ctx, c)
 	if err == nil && c.claimed {
 		c.slot.Run(c.sentTurn, &c.session, &c.sentMessage)
 		c.slot = nil
@@ -77,31 +89,6 @@ func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (
 		return s.sentBefore(ctx, by.OrgID, c.sent)
 	}
 	return &c.sentMessage, &c.sentTurn, nil
-}
-
-func (in *NewMessage) check() error {
-	if len(in.Texts) == 0 {
-		return fault.New(fault.Invalid, "The message is empty: give at least one part with text.").At("input", "content")
-	}
-	size := 0
-	for i, t := range in.Texts {
-		path := []string{"input", "content", fmt.Sprint(i), "text"}
-		if t == "" {
-			return fault.New(fault.Invalid, "The text is empty.").At(path...)
-		}
-		if err := text(t, MaxMessageBytes, path...); err != nil {
-			return err
-		}
-		size += len(t)
-	}
-	if size > MaxMessageBytes {
-		return fault.New(fault.Invalid, "The message has %d bytes; at most %d are allowed. Put large text into a file of the session.",
-			size, MaxMessageBytes).At("input", "content")
-	}
-	if in.MaxTokens != nil && *in.MaxTokens < 1 {
-		return fault.New(fault.Invalid, "maxTokens must be 1 or more, not %d.", *in.MaxTokens).At("input", "maxTokens")
-	}
-	return checkKey(in.IdempotencyKey)
 }
 
 func (s *Service) checkModel(ctx context.Context, org models.OrgID, in NewMessage) error {
@@ -130,6 +117,7 @@ func (s *Service) sentBefore(ctx context.Context, org models.OrgID, sent Sent) (
 type sendMessage struct {
 	org     models.OrgID
 	in      NewMessage
+	content []models.Part
 	message models.MessageID
 	turn    models.TurnID
 	key     *commit.IdempotencyKey
@@ -148,8 +136,8 @@ type sendMessage struct {
 
 func (c *sendMessage) Needs() commit.Needs {
 	n := 1024
-	for _, t := range c.in.Texts {
-		n += 2 * len(t)
+	for i := range c.content {
+		n += 256 + 2*len(c.content[i].Text)
 	}
 	return commit.Needs{Org: c.org, Session: c.in.SessionID, Idempotency: c.key, Bytes: n}
 }
@@ -178,10 +166,7 @@ func (c *sendMessage) Apply(tx *commit.Tx) error {
 		turn = tx.Turn.ID
 	}
 	m := models.Message{
-		OrgID: c.org, ID: c.message, SessionID: c.in.SessionID, TurnID: turn, Role: models.MessageUser, CreatedAt: tx.Now,
-	}
-	for _, t := range c.in.Texts {
-		m.Content = append(m.Content, models.Part{Type: models.PartText, Text: t})
+		OrgID: c.org, ID: c.message, SessionID: c.in.SessionID, TurnID: turn, Role: models.MessageUser, Content: c.content, CreatedAt: tx.Now,
 	}
 	m.Sequence = tx.Emit(&turn, events.MessageReceived{
 		Message:  events.Message{ID: m.ID, Role: m.Role, Content: m.Content, CreatedAt: m.CreatedAt},

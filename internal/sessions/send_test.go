@@ -28,18 +28,18 @@ func TestSendIsChecked(t *testing.T) {
 			path string
 		}{
 			{"nothing", NewMessage{SessionID: s}, fault.Invalid, "input.content"},
-			{"an empty part", NewMessage{SessionID: s, Texts: []string{"a", ""}}, fault.Invalid, "input.content.1.text"},
-			{"a NUL", NewMessage{SessionID: s, Texts: []string{"a\x00b"}}, fault.Invalid, "input.content.0.text"},
-			{"invalid UTF-8", NewMessage{SessionID: s, Texts: []string{"a\xff"}}, fault.Invalid, "input.content.0.text"},
-			{"too long", NewMessage{SessionID: s, Texts: []string{strings.Repeat("x", MaxMessageBytes+1)}}, fault.Invalid, "input.content.0.text"},
-			{"too many bytes", NewMessage{SessionID: s, Texts: []string{strings.Repeat("é", MaxMessageBytes/2), "x"}}, fault.Invalid, "input.content"},
-			{"no tokens", NewMessage{SessionID: s, Texts: []string{"a"}, MaxTokens: ptr(0)}, fault.Invalid, "input.maxTokens"},
-			{"an empty key", NewMessage{SessionID: s, Texts: []string{"a"}, IdempotencyKey: ptr("")}, fault.Invalid, "input.idempotencyKey"},
-			{"a key with a NUL", NewMessage{SessionID: s, Texts: []string{"a"}, IdempotencyKey: ptr("\x00")}, fault.Invalid, "input.idempotencyKey"},
-			{"an unknown session", NewMessage{SessionID: models.NewID[models.SessionEntity](), Texts: []string{"a"}}, fault.NotFound, "input.sessionId"},
-			{"the session of others", NewMessage{SessionID: foreign.ID, Texts: []string{"a"}}, fault.NotFound, "input.sessionId"},
-			{"the session of others, with a model", NewMessage{SessionID: foreign.ID, Texts: []string{"a"}, ModelID: &unknown}, fault.NotFound, "input.sessionId"},
-			{"an unknown model", NewMessage{SessionID: s, Texts: []string{"a"}, ModelID: &unknown}, fault.NotFound, "input.modelId"},
+			{"an empty part", NewMessage{SessionID: s, Content: []NewPart{Text("a"), Text("")}}, fault.Invalid, "input.content.1.text"},
+			{"a NUL", NewMessage{SessionID: s, Content: []NewPart{Text("a\x00b")}}, fault.Invalid, "input.content.0.text"},
+			{"invalid UTF-8", NewMessage{SessionID: s, Content: []NewPart{Text("a\xff")}}, fault.Invalid, "input.content.0.text"},
+			{"too long", NewMessage{SessionID: s, Content: []NewPart{Text(strings.Repeat("x", MaxMessageBytes+1))}}, fault.Invalid, "input.content.0.text"},
+			{"too many bytes", NewMessage{SessionID: s, Content: []NewPart{Text(strings.Repeat("é", MaxMessageBytes/2)), Text("x")}}, fault.Invalid, "input.content"},
+			{"no tokens", NewMessage{SessionID: s, Content: []NewPart{Text("a")}, MaxTokens: ptr(0)}, fault.Invalid, "input.maxTokens"},
+			{"an empty key", NewMessage{SessionID: s, Content: []NewPart{Text("a")}, IdempotencyKey: ptr("")}, fault.Invalid, "input.idempotencyKey"},
+			{"a key with a NUL", NewMessage{SessionID: s, Content: []NewPart{Text("a")}, IdempotencyKey: ptr("\x00")}, fault.Invalid, "input.idempotencyKey"},
+			{"an unknown session", NewMessage{SessionID: models.NewID[models.SessionEntity](), Content: []NewPart{Text("a")}}, fault.NotFound, "input.sessionId"},
+			{"the session of others", NewMessage{SessionID: foreign.ID, Content: []NewPart{Text("a")}}, fault.NotFound, "input.sessionId"},
+			{"the session of others, with a model", NewMessage{SessionID: foreign.ID, Content: []NewPart{Text("a")}, ModelID: &unknown}, fault.NotFound, "input.sessionId"},
+			{"an unknown model", NewMessage{SessionID: s, Content: []NewPart{Text("a")}, ModelID: &unknown}, fault.NotFound, "input.modelId"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				_, _, err := e.svc.Send(t.Context(), e.by, c.in)
@@ -55,7 +55,7 @@ func TestSendIsChecked(t *testing.T) {
 func TestSendIsRepeatable(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		s, other := e.create().ID, e.create().ID
-		in := NewMessage{SessionID: s, Texts: []string{"a"}, IdempotencyKey: ptr("k")}
+		in := NewMessage{SessionID: s, Content: []NewPart{Text("a")}, IdempotencyKey: ptr("k")}
 		m, turn, err := e.svc.Send(t.Context(), e.by, in)
 		if err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func TestSendIsRepeatable(t *testing.T) {
 			t.Errorf("the events are %s", got)
 		}
 		for name, change := range map[string]func(m *NewMessage){
-			"other text": func(m *NewMessage) { m.Texts = []string{"b"} }, "other session": func(m *NewMessage) { m.SessionID = other },
+			"other text": func(m *NewMessage) { m.Content = []NewPart{Text("b")} }, "other session": func(m *NewMessage) { m.SessionID = other },
 			"other delivery": func(m *NewMessage) { m.Delivery = Queue }, "other limit": func(m *NewMessage) { m.MaxTokens = ptr(7) },
 		} {
 			changed := in
@@ -90,12 +90,12 @@ func TestSendIsRepeatable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m, _, err := e.svc.Send(t.Context(), e.theirs, NewMessage{SessionID: theirs.ID, Texts: []string{"a"}, IdempotencyKey: ptr("k")}); err != nil || m.SessionID != theirs.ID {
+		if m, _, err := e.svc.Send(t.Context(), e.theirs, NewMessage{SessionID: theirs.ID, Content: []NewPart{Text("a")}, IdempotencyKey: ptr("k")}); err != nil || m.SessionID != theirs.ID {
 			t.Errorf("another organization's key gives %+v, %v", m, err)
 		}
 		// After a day a key is new, whether or not somebody has swept.
 		e.clock.Advance(24*time.Hour + time.Second)
-		late, _, err := e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s, Texts: []string{"b"}, IdempotencyKey: ptr("k")})
+		late, _, err := e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s, Content: []NewPart{Text("b")}, IdempotencyKey: ptr("k")})
 		if err != nil || late.ID == m.ID {
 			t.Errorf("a day later the key gives %+v, %v", late, err)
 		}
@@ -111,7 +111,7 @@ func TestFirstSendsAtOnce(t *testing.T) {
 		messages, turns := map[models.MessageID]bool{}, map[models.TurnID]bool{}
 		for range 20 {
 			all.Go(func() {
-				m, turn, err := e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s, Texts: []string{"a"}, IdempotencyKey: ptr("k")})
+				m, turn, err := e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s, Content: []NewPart{Text("a")}, IdempotencyKey: ptr("k")})
 				if err != nil {
 					t.Error(err)
 					return
@@ -135,7 +135,7 @@ func TestDeliveries(t *testing.T) {
 		s := e.create().ID
 		send := func(text string, d Delivery) *models.Turn {
 			t.Helper()
-			_, turn, err := e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s, Texts: []string{text}, Delivery: d, MaxTokens: ptr(9)})
+			_, turn, err := e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s, Content: []NewPart{Text(text)}, Delivery: d, MaxTokens: ptr(9)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +167,7 @@ func TestDeliveries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s, Texts: []string{"e"}, Delivery: Queue})
+		_, _, err = e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s, Content: []NewPart{Text("e")}, Delivery: Queue})
 		wantFault(t, err, fault.LimitReached, "")
 		if joined := send("f", Steer); joined.ID != first.ID {
 			t.Error("a full line keeps messages from steering")

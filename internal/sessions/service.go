@@ -52,10 +52,16 @@ type Slot interface {
 type Service struct {
 	cfg       Config
 	workspace *Workspace
+	images    *Images
 }
 
 // New makes a Service.
-func New(cfg Config) *Service { return &Service{cfg: cfg, workspace: NewWorkspace(cfg.DB, cfg.Clock)} }
+func New(cfg Config) *Service {
+	return &Service{cfg: cfg, workspace: NewWorkspace(cfg.DB, cfg.Clock), images: NewImages(cfg.DB, cfg.Clock)}
+}
+
+// Images gives the images that messages show.
+func (s *Service) Images() *Images { return s.images }
 
 // Limits of what users may write.
 const (

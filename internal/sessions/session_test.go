@@ -169,7 +169,7 @@ func TestTurnsAndMessages(t *testing.T) {
 		var turns []models.TurnID
 		var messages []models.MessageID
 		for i := range 5 {
-			m, turn, err := e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s, Texts: []string{fmt.Sprint(i)}, Delivery: Queue})
+			m, turn, err := e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s, Content: []NewPart{Text(fmt.Sprint(i))}, Delivery: Queue})
 			if err != nil {
 				t.Fatal(err)
 			}

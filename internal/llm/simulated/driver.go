@@ -13,7 +13,10 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-var _ llm.Driver = (*Driver)(nil)
+var (
+	_ llm.Driver = (*Driver)(nil)
+	_ llm.Lister = (*Driver)(nil)
+)
 
 // Options are what a Driver needs from outside.
 type Options struct {
@@ -68,14 +71,41 @@ func (d *Driver) Stream(ctx context.Context, req llm.Request, emit func(llm.Delt
 	return p.end(err, "")
 }
 
-// lastUserText gives the text of the newest message of the user.
+// Models implements llm.Lister. It needs neither address nor key.
+func (d *Driver) Models(context.Context, llm.Endpoint) ([]llm.ModelInfo, error) {
+	list := make([]llm.ModelInfo, 0, len(Models()))
+	for _, m := range Models() {
+		list = append(list, llm.ModelInfo{
+			Name: m.Name, DisplayName: m.DisplayName, ContextWindowTokens: m.ContextWindowTokens, MaxOutputTokens: m.MaxOutputTokens,
+		})
+	}
+	return list, nil
+}
+
+// lastUserText gives the newest message of the user as text. Images are named by their media types: that is all that simulated models
+// see of them.
 func lastUserText(messages []llm.Message) string {
 	for _, m := range slices.Backward(messages) {
 		if m.Role == models.MessageUser {
-			return textOf(m)
+			return withImages(m)
 		}
 	}
 	return ""
+}
+
+// withImages is textOf with a line for each image.
+func withImages(m llm.Message) string {
+	text := textOf(m)
+	for i := range m.Parts {
+		if m.Parts[i].Type != models.PartImage {
+			continue
+		}
+		if text != "" {
+			text += "\n"
+		}
+		text += "[" + m.Parts[i].MediaType + "]"
+	}
+	return text
 }
 
 // textOf joins the text parts of a message. The usual message has one, which costs nothing.

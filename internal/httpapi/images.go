@@ -1,0 +1,315 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+const (
+	// imageTimeout is how long an image may take to arrive, and how long to leave.
+	imageTimeout = time.Minute
+	// maxUploads and maxOrgUploads bound how many images arrive at once, on this node: each is held in memory.
+	maxUploads    = 8
+	maxOrgUploads = 4
+	// maxDownloads bounds how many leave at once; more wait.
+	maxDownloads = 16
+)
+
+// Images keeps images. Failures of the caller are a *fault.Error.
+type Images interface {
+	// Create stores what content holds. LIMIT_REACHED means that it is too large.
+	Create(ctx context.Context, by *auth.Principal, name string, content io.Reader) (*models.Image, error)
+	// Get finds an image of the organization; NOT_FOUND when it has none with this id.
+	Get(ctx context.Context, org models.OrgID, id models.ImageID) (*models.Image, error)
+	// Content reads what an image that Get gave holds.
+	Content(ctx context.Context, image *models.Image) ([]byte, error)
+}
+
+// imageTraffic counts the images that are on their way.
+type imageTraffic struct {
+	downloads chan struct{}
+
+	mu sync.Mutex
+	// all is the sum of uploads.
+	all     int
+	uploads map[models.OrgID]int
+}
+
+func newImageTraffic() *imageTraffic {
+	return &imageTraffic{downloads: make(chan struct{}, maxDownloads), uploads: map[models.OrgID]int{}}
+}
+
+// imageError is what callers of /v1/images are told. Codes are those of the API's top-level errors.
+type imageError struct {
+	Code              string `json:"code"`
+	Message           string `json:"message"`
+	RequestID         string `json:"requestId,omitempty"`
+	RetryAfterSeconds int    `json:"retryAfterSeconds,omitempty"`
+
+	status int
+}
+
+// uploaded describes an image that was stored.
+type uploaded struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	MediaType string `json:"mediaType"`
+	Width     int    `json:"width"`
+	Height    int    `json:"height"`
+	Size      int64  `json:"size"`
+	URL       string `json:"url"`
+}
+
+// uploadImage stores the body as an image.
+func (s *Server) uploadImage(w http.ResponseWriter, r *http.Request) {
+	ctx, p, refused := s.imageCaller(w, r, http.MethodPost, auth.SessionsWrite)
+	if refused == nil {
+		refused = uploadable(r)
+	}
+	var image *models.Image
+	if refused == nil {
+		image, refused = s.receiveImage(ctx, w, r, p)
+	}
+	if refused != nil {
+		s.refuseImage(w, r, refused)
+		return
+	}
+	url := "/v1/images/" + image.ID.String()
+	w.Header().Set("Location", url)
+	writeImageJSON(w, http.StatusCreated, uploaded{
+		ID: image.ID.String(), Name: image.Name, MediaType: image.MediaType, Width: image.Width, Height: image.Height, Size: image.Size, URL: url,
+	})
+}
+
+// imageCaller finds out who is asking, and refuses whoever may not.
+func (s *Server) imageCaller(w http.ResponseWriter, r *http.Request, method string, needs auth.Permission) (context.Context, *auth.Principal, *imageError) {
+	switch {
+	case s.deps.Images == nil:
+		return nil, nil, &imageError{Code: codeNotFound, Message: "This server keeps no images.", status: http.StatusNotFound}
+	case r.Method != method && (method != http.MethodGet || r.Method != http.MethodHead):
+		w.Header().Set("Allow", method)
+		return nil, nil, &imageError{Code: codeBadUserInput, Message: "Use " + method + " here.", status: http.StatusMethodNotAllowed}
+	}
+	ctx, unavailable := s.withCaller(w, r)
+	if unavailable != nil {
+		return nil, nil, &imageError{Code: codeUnavailable, Message: unavailable.Message, status: http.StatusServiceUnavailable}
+	}
+	p := auth.FromContext(ctx)
+	switch {
+	case p == nil:
+		return nil, nil, &imageError{Code: codeUnauthenticated, Message: "Sign in first: there is no token, or it is not good any more.", status: http.StatusUnauthorized}
+	case !p.Can(needs):
+		return nil, nil, &imageError{Code: codeForbidden, Message: "Your role lacks the permission " + string(needs) + ".", status: http.StatusForbidden}
+	}
+	return ctx, p, nil
+}
+
+// uploadable refuses bodies that are no image by their headers. What kind of image it is, the content says.
+func uploadable(r *http.Request) *imageError {
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	encoding := r.Header.Get("Content-Encoding")
+	if strings.HasPrefix(media, "multipart/") || (encoding != "" && !strings.EqualFold(encoding, "identity")) {
+		return &imageError{
+			Code: codeBadUserInput, status: http.StatusUnsupportedMediaType,
+			Message: "The body must be the image itself: send the file without a form around it, and not compressed.",
+		}
+	}
+	return nil
+}
+
+// receiveImage reads and stores the body, as one of few at a time.
+func (s *Server) receiveImage(ctx context.Context, w http.ResponseWriter, r *http.Request, p *auth.Principal) (*models.Image, *imageError) {
+	if !s.images.begin(p.OrgID) {
+		w.Header().Set("Retry-After", "1")
+		return nil, &imageError{
+			Code: codeRateLimited, RetryAfterSeconds: 1, status: http.StatusTooManyRequests,
+			Message: "Too many images are being uploaded at once; try again in a moment.",
+		}
+	}
+	defer s.images.end(p.OrgID)
+	body := &imageBody{control: http.NewResponseController(w)}
+	_ = body.control.SetReadDeadline(time.Now().Add(imageTimeout)) // a recorder in a test has none
+	if r.ContentLength > s.cfg.Limits.ImageBytes {
+		return nil, s.imageTooLarge()
+	}
+	body.from = http.MaxBytesReader(w, r.Body, s.cfg.Limits.ImageBytes)
+	image, err := s.deps.Images.Create(ctx, p, r.URL.Query().Get("name"), body)
+	if err == nil {
+		return image, nil
+	}
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge || fault.Is(err, fault.LimitReached) {
+		return nil, s.imageTooLarge()
+	}
+	if body.broken {
+		return nil, &imageError{Code: codeBadUserInput, Message: "The body did not arrive in full and in time.", status: http.StatusBadRequest}
+	}
+	return nil, s.imageFailure(ctx, err)
+}
+
+func (s *Server) imageTooLarge() *imageError {
+	return &imageError{
+		Code: codePayloadTooLarge, status: http.StatusRequestEntityTooLarge,
+		Message: "The image is too large: at most " + strconv.FormatInt(s.cfg.Limits.ImageBytes, 10) + " bytes are allowed.",
+	}
+}
+
+// imageFailure says what a service's error means to the caller. What is the server's own goes to the log only.
+func (s *Server) imageFailure(ctx context.Context, err error) *imageError {
+	if f := fault.As(err); f != nil {
+		e := &imageError{Code: codeBadUserInput, Message: f.Message, status: http.StatusBadRequest}
+		if f.Code == fault.NotFound {
+			// Without the id, so that the answer is the same for all that isn't there.
+			e.Code, e.Message, e.status = codeNotFound, "There is no such image.", http.StatusNotFound
+		}
+		return e
+	}
+	if ctx.Err() != nil {
+		return &imageError{Code: codeUnavailable, Message: "The request was stopped before it ended.", status: http.StatusServiceUnavailable}
+	}
+	id := auth.RequestFrom(ctx).ID
+	s.log.ErrorContext(ctx, "an image failed", "request_id", id, "error", err)
+	return &imageError{
+		Code: codeInternal, RequestID: id, status: http.StatusInternalServerError,
+		Message: "Something went wrong on the server. Its operator finds the cause in the log under the request id.",
+	}
+}
+
+// imageBody is the body of an upload.
+type imageBody struct {
+	from    io.Reader
+	control *http.ResponseController
+	// broken tells that it ended before its end.
+	broken bool
+}
+
+// Read implements io.Reader.
+func (b *imageBody) Read(p []byte) (int, error) {
+	n, err := b.from.Read(p)
+	switch {
+	case errors.Is(err, io.EOF):
+		// Left in place, it would end the request while the image is stored.
+		_ = b.control.SetReadDeadline(time.Time{})
+	case err != nil:
+		b.broken = true
+	}
+	return n, err //nolint:wrapcheck // a reader must give io.EOF as it is
+}
+
+// refuseImage answers a request that failed. The rest of an upload is read, up to a bound, because closing a connection that still
+// brings a body resets it, and the client may lose the answer.
+func (s *Server) refuseImage(w http.ResponseWriter, r *http.Request, e *imageError) {
+	if r.Method == http.MethodPost {
+		w.Header().Set("Connection", "close")
+		if r.Header.Get("Expect") == "" { // who asks before sending has sent nothing yet
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.BodyTimeout))
+			_, _ = io.CopyN(io.Discard, r.Body, drainFactor*s.cfg.Limits.BodyBytes)
+		}
+	}
+	writeImageJSON(w, e.status, e)
+}
+
+func writeImageJSON(w http.ResponseWriter, status int, v any) {
+	h := w.Header()
+	h.Set("Content-Type", mediaJSON+"; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the client is gone when this fails
+}
+
+// serveImage gives an image. It never changes, so browsers may keep it; Vary keeps them from showing it to who signs in next.
+func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
+	ctx, p, refused := s.imageCaller(w, r, http.MethodGet, auth.SessionsRead)
+	if refused != nil {
+		s.refuseImage(w, r, refused)
+		return
+	}
+	image, err := s.findImage(ctx, p.OrgID, r.PathValue("id"))
+	if err != nil {
+		s.refuseImage(w, r, s.imageFailure(ctx, err))
+		return
+	}
+	etag := `"` + hex.EncodeToString(image.Hash) + `"`
+	fresh := slices.Contains(r.Header.Values("If-None-Match"), etag)
+	var content []byte
+	if !fresh {
+		select {
+		case s.images.downloads <- struct{}{}:
+			defer func() { <-s.images.downloads }()
+		case <-ctx.Done():
+			return
+		}
+		if content, err = s.deps.Images.Content(ctx, image); err != nil {
+			s.refuseImage(w, r, s.imageFailure(ctx, err))
+			return
+		}
+		control := http.NewResponseController(w)
+		_ = control.SetWriteDeadline(time.Now().Add(imageTimeout)) // a recorder in a test has none
+		// Left in place, it would end the next answer on this connection.
+		defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
+	}
+	h := w.Header()
+	h.Set("ETag", etag)
+	h.Set("Cache-Control", "private, max-age=31536000, immutable")
+	h.Set("Vary", "Authorization, Cookie")
+	// Opened on its own it is no page: nothing in it may run.
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	if fresh {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", image.MediaType)
+	h.Set("Content-Disposition", disposition(image.Name))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+}
+
+func (s *Server) findImage(ctx context.Context, org models.OrgID, id string) (*models.Image, error) {
+	key, err := models.ParseID[models.ImageEntity](id)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "%s.", err)
+	}
+	return s.deps.Images.Get(ctx, org, key)
+}
+
+func disposition(name string) string {
+	if name == "" {
+		return "inline"
+	}
+	return mime.FormatMediaType("inline", map[string]string{"filename": name})
+}
+
+// begin lets an upload begin when there is room for it.
+func (t *imageTraffic) begin(org models.OrgID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.all >= maxUploads || t.uploads[org] >= maxOrgUploads {
+		return false
+	}
+	t.all++
+	t.uploads[org]++
+	return true
+}
+
+func (t *imageTraffic) end(org models.OrgID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all--
+	if t.uploads[org]--; t.uploads[org] == 0 {
+		delete(t.uploads, org)
+	}
+}
