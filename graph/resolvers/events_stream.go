@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -33,7 +34,7 @@ func (r *Resolver) sessionEvents(ctx context.Context, sessionID string, after *i
 	}
 	sub, err := r.Events.Subscribe(ctx, auth.FromContext(ctx).OrgID, session, opts)
 	if err != nil {
-		return nil, err
+		return nil, streamError(err)
 	}
 	source := &sessionSource{sub, kinds}
 	// Whatever waits for a slow reader waits in the subscription, where it is bounded, merged and shared.
@@ -86,6 +87,11 @@ func (s *sessionSource) Poll(ctx context.Context) (*events.Item, error) {
 			return item, nil
 		}
 	}
+}
+
+// Position implements events.Positioned.
+func (s *sessionSource) Position(item *events.Item) string {
+	return strconv.FormatInt(item.Event.Sequence, 10)
 }
 
 // pump hands events on until something fails or ctx ends, for transports that only read the channel.
