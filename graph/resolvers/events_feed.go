@@ -27,7 +27,7 @@ func (r *Resolver) orgEvents(ctx context.Context, after *string, kinds []model.E
 		}
 		opts.After = &position
 	}
-	source := &eventSource{kinds: kinds, failure: feedError}
+	source := &eventSource{kinds: kinds, failure: feedError, position: func(item *events.Item) string { return eventCursor(&item.Event) }}
 	if agentID != nil {
 		id, err := decodeID[models.AgentEntity](*agentID, "agentId")
 		if err != nil {
@@ -40,7 +40,7 @@ func (r *Resolver) orgEvents(ctx context.Context, after *string, kinds []model.E
 	}
 	var err error
 	if source.Subscription, err = r.Events.SubscribeOrg(ctx, org, opts); err != nil {
-		return nil, err
+		return nil, feedError(err)
 	}
 	return serve(ctx, source)
 }

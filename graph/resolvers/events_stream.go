@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -29,9 +30,11 @@ func (r *Resolver) sessionEvents(ctx context.Context, sessionID string, after *i
 	}
 	sub, err := r.Events.Subscribe(ctx, auth.FromContext(ctx).OrgID, session, opts)
 	if err != nil {
-		return nil, err
+		return nil, streamError(err)
 	}
-	return serve(ctx, &eventSource{Subscription: sub, kinds: kinds, failure: streamError})
+	return serve(ctx, &eventSource{Subscription: sub, kinds: kinds, failure: streamError, position: func(item *events.Item) string {
+		return strconv.FormatInt(item.Event.Sequence, 10)
+	}})
 }
 
 // optionsFor gives the options of a subscription that the transport, or else serve, reads.
@@ -80,6 +83,8 @@ type eventSource struct {
 	kinds []model.EventKind
 	// agent is the one whose sessions the events must be of; nil for any.
 	agent *models.AgentID
+	// position gives where a reader of the event is in the stream, as the argument "after" takes it.
+	position func(*events.Item) string
 	// failure gives the error that the stream ends with, as the caller is to see it.
 	failure func(error) error
 }
@@ -105,6 +110,9 @@ func (s *eventSource) Poll(ctx context.Context) (*events.Item, error) {
 		}
 	}
 }
+
+// Position implements events.Positioned.
+func (s *eventSource) Position(item *events.Item) string { return s.position(item) }
 
 // pump hands events on until something fails or ctx ends, for transports that only read the channel.
 func (s *eventSource) pump(ctx context.Context, encode encoder, out chan<- model.Event) error {

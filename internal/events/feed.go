@@ -27,6 +27,14 @@ type Source interface {
 	Close()
 }
 
+// Positioned is a Source whose subscription has an argument `after`.
+type Positioned interface {
+	Source
+	// Position gives the value of `after` for which a stream goes on behind the item. Ephemeral items have the position of
+	// the durable one before them. "" means that the item is no place to resume at.
+	Position(item *Item) string
+}
+
 // Show puts an event into the resolver's channel, which has room for one; false when the subscriber must not see it.
 type Show func(*Item) (bool, error)
 

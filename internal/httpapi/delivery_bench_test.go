@@ -54,23 +54,31 @@ func (emptyLog) Checkpoint(context.Context, models.OrgID, models.TurnID) (*model
 // measured is the server.
 type delivery struct {
 	testing.TB
-	hub  *events.Hub
-	addr string
-	org  models.OrgID
+	hub    *events.Hub
+	server *Server
+	addr   string
+	org    models.OrgID
+	people *people
 }
 
-func newDelivery(tb testing.TB) *delivery {
+func newDelivery(tb testing.TB, change ...func(*Config, *Dependencies)) *delivery {
 	tb.Helper()
 	bus := events.NewLocalBus()
 	hub := events.NewHub(events.Config{Log: emptyLog{}, Bus: bus})
 	principal := owner()
 	principal.OrgID, principal.ExpiresAt = models.NewID[models.OrgEntity](), time.Now().Add(time.Hour)
-	server, err := New(Config{PublicURL: "http://ostler.test"}, Dependencies{
+	people := &people{tokens: map[string]*auth.Principal{"good": principal}}
+	cfg := Config{PublicURL: "http://ostler.test"}
+	deps := Dependencies{
 		Logger:        slog.New(slog.DiscardHandler),
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: &resolvers.Resolver{Events: hub}}),
-		Authenticator: &people{tokens: map[string]*auth.Principal{"good": principal}},
+		Authenticator: people,
 		Dashboard:     fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
-	})
+	}
+	for _, f := range change {
+		f(&cfg, &deps)
+	}
+	server, err := New(cfg, deps)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -83,7 +91,7 @@ func newDelivery(tb testing.TB) *delivery {
 		listener.Close()
 		_ = bus.Close()
 	})
-	return &delivery{tb, hub, listener.Listener.Addr().String(), principal.OrgID}
+	return &delivery{tb, hub, server, listener.Listener.Addr().String(), principal.OrgID, people}
 }
 
 // wire is the client's end of a socket.

@@ -98,23 +98,28 @@ func (e *engine) prepare(ctx context.Context, req *request) (op *operation, errs
 		}
 	}
 	return &operation{
-		kind:   definition.Operation,
-		shared: doc.shared[definition],
-		price:  price,
-		priced: req.wantsCost || req.extensions["cost"] == true,
-		context: &graphql.OperationContext{
-			RawQuery:               req.query,
-			OperationName:          definition.Name,
-			Variables:              variables,
-			Extensions:             req.extensions,
-			Doc:                    doc.query,
-			Operation:              definition,
-			DisableIntrospection:   !e.authorizer.introspection,
-			RecoverFunc:            e.errors.recovered,
-			ResolverMiddleware:     e.authorizer.field,
-			RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
-		},
+		kind:    definition.Operation,
+		shared:  doc.shared[definition],
+		price:   price,
+		priced:  req.wantsCost || req.extensions["cost"] == true,
+		context: e.execution(req.query, doc.query, definition, variables, req.extensions),
 	}, nil
+}
+
+// execution is what gqlgen wants to know of an operation.
+func (e *engine) execution(text string, doc *ast.QueryDocument, definition *ast.OperationDefinition, variables, extensions map[string]any) *graphql.OperationContext {
+	return &graphql.OperationContext{
+		RawQuery:               text,
+		OperationName:          definition.Name,
+		Variables:              variables,
+		Extensions:             extensions,
+		Doc:                    doc,
+		Operation:              definition,
+		DisableIntrospection:   !e.authorizer.introspection,
+		RecoverFunc:            e.errors.recovered,
+		ResolverMiddleware:     e.authorizer.field,
+		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
+	}
 }
 
 func (e *engine) variables(op *ast.OperationDefinition, given map[string]any) (map[string]any, *gqlerror.Error) {

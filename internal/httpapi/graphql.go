@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
@@ -30,6 +31,8 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 		s.post(w, r)
 	case r.Method == http.MethodGet:
 		s.get(w, r)
+	case r.Method == http.MethodPut:
+		s.refuseReservation(w)
 	default:
 		w.Header().Set("Allow", "GET, POST")
 		s.writeErrors(w, mediaJSON, http.StatusMethodNotAllowed, coded(codeBadUserInput, "Use POST, or GET for queries."))
@@ -37,10 +40,11 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) post(w http.ResponseWriter, r *http.Request) {
-	media, ok := s.media(w, r)
+	accepts, ok := s.accepts(w, r)
 	if !ok {
 		return
 	}
+	media := accepts.media
 	if !isJSONBody(r.Header) {
 		s.writeErrors(w, media, http.StatusUnsupportedMediaType,
 			coded(codeBadUserInput, "The body must be JSON: send it with Content-Type: application/json, in UTF-8 and not compressed."))
@@ -61,7 +65,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 		s.writeErrors(w, media, http.StatusBadRequest, malformed("The body is not a GraphQL request", err))
 		return
 	}
-	s.answer(w, r, media, req)
+	s.answer(w, r, accepts, req)
 }
 
 // readBody reads at most BodyBytes, within BodyTimeout.
@@ -97,16 +101,17 @@ func (s *Server) refuseBody(w http.ResponseWriter, r *http.Request, media string
 
 // get answers queries in the address. It never changes anything, since links and images make GET requests.
 func (s *Server) get(w http.ResponseWriter, r *http.Request) {
-	media, ok := s.media(w, r)
+	accepts, ok := s.accepts(w, r)
 	if !ok {
 		return
 	}
+	media := accepts.media
 	req, err := requestOf(r.URL.RawQuery)
 	if err != nil {
 		s.writeErrors(w, media, http.StatusBadRequest, malformed("The address is not a GraphQL request", err))
 		return
 	}
-	s.answer(w, r, media, req)
+	s.answer(w, r, accepts, req)
 }
 
 func requestOf(rawQuery string) (*request, error) {
@@ -148,20 +153,25 @@ func malformed(what string, err error) *gqlerror.Error {
 	return coded(codeBadUserInput, what+": "+err.Error()+".")
 }
 
-// media negotiates the answer's type, or refuses.
-func (s *Server) media(w http.ResponseWriter, r *http.Request) (string, bool) {
-	media, ok := negotiate(r.Header)
-	if !ok {
+// accepts negotiates the form of the answer, or refuses.
+func (s *Server) accepts(w http.ResponseWriter, r *http.Request) (acceptance, bool) {
+	a := negotiate(r.Header)
+	if !a.json && !a.events {
 		s.writeErrors(w, mediaJSON, http.StatusNotAcceptable,
-			coded(codeBadUserInput, "Accept must allow application/json or application/graphql-response+json."))
+			coded(codeBadUserInput, "Accept must allow application/json, application/graphql-response+json or text/event-stream."))
+		return a, false
 	}
-	return media, ok
+	return a, true
 }
 
 // answer runs a request whose form is right.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, media string, req *request) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, accepts acceptance, req *request) {
+	media := accepts.media
 	if req.query == "" && req.extensions["persistedQuery"] == nil {
 		s.writeErrors(w, media, http.StatusBadRequest, coded(codeBadUserInput, "The request holds no document: `query` is missing or empty."))
+		return
+	}
+	if accepts.eventsFirst && !s.mayStream(w, r) {
 		return
 	}
 	req.wantsCost = r.Header.Get(costHeader) == "1"
@@ -172,14 +182,17 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, media string, re
 	}
 	op, errs := s.engine.prepare(ctx, req)
 	if len(errs) != 0 {
+		if accepts.eventsFirst {
+			s.writeOnce(w, &graphql.Response{Errors: errs})
+			return
+		}
 		s.writeErrors(w, media, statusOf(errs, media), errs...)
 		return
 	}
 	describe(ctx, op)
 	switch {
 	case op.kind == ast.Subscription:
-		s.writeErrors(w, media, http.StatusBadRequest,
-			coded(codeBadUserInput, "Subscriptions need a WebSocket with the subprotocol graphql-transport-ws at this address."))
+		s.answerSubscription(ctx, w, r, accepts, op)
 		return
 	case op.kind == ast.Mutation && r.Method == http.MethodGet:
 		w.Header().Set("Allow", "POST")
@@ -187,11 +200,27 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, media string, re
 		return
 	}
 	resp := s.engine.run(ctx, op)
+	if accepts.eventsFirst {
+		s.writeOnce(w, resp)
+		return
+	}
 	status := http.StatusOK
 	if resp.Data == nil {
 		status = statusOf(resp.Errors, media)
 	}
 	s.writeResponse(w, media, status, resp)
+}
+
+// answerSubscription streams, if the client takes a stream: one answer would pass for all there are.
+func (s *Server) answerSubscription(ctx context.Context, w http.ResponseWriter, r *http.Request, accepts acceptance, op *operation) {
+	if !accepts.events {
+		s.writeErrors(w, accepts.media, http.StatusBadRequest, coded(codeBadUserInput,
+			"Subscriptions need Accept: text/event-stream, or a WebSocket with the subprotocol graphql-transport-ws at this address."))
+		return
+	}
+	if accepts.eventsFirst || s.mayStream(w, r) {
+		s.follow(ctx, w, r, op)
+	}
 }
 
 // withCaller gives the context of an operation: the request and who is asking. A token that is no good leaves nobody

@@ -36,6 +36,8 @@ type stub struct {
 	node   func(id string) model.Node
 	agents func(first *int) *model.AgentConnection
 	events func(ctx context.Context) (<-chan model.Event, error)
+	// after is called with the argument of the same name of a subscription; it is optional.
+	after func(position any)
 }
 
 type (
@@ -71,10 +73,16 @@ func (q stubQuery) Agents(_ context.Context, first *int, _, _ *string, _ *bool) 
 func (m stubMutation) SignIn(ctx context.Context, _ model.SignInInput) (*model.AuthPayload, error) {
 	return m.stub.signIn(ctx)
 }
-func (s stubSubscription) SessionEvents(ctx context.Context, _ string, _ *int, _ []model.EventKind) (<-chan model.Event, error) {
+func (s stubSubscription) SessionEvents(ctx context.Context, _ string, after *int, _ []model.EventKind) (<-chan model.Event, error) {
+	if s.stub.after != nil && after != nil {
+		s.stub.after(*after)
+	}
 	return s.stub.events(ctx)
 }
-func (s stubSubscription) OrgEvents(ctx context.Context, _ *string, _ []model.EventKind, _ *string) (<-chan model.Event, error) {
+func (s stubSubscription) OrgEvents(ctx context.Context, after *string, _ []model.EventKind, _ *string) (<-chan model.Event, error) {
+	if s.stub.after != nil && after != nil {
+		s.stub.after(*after)
+	}
 	return s.stub.events(ctx)
 }
 func (stubOrg) DefaultHarness(context.Context, *model.Org) (*model.Harness, error) {

@@ -59,10 +59,8 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		e := &exchange{ResponseWriter: w, id: requestID(r), address: clientAddress(r, s.cfg.TrustedProxies)}
 		w.Header().Set(requestIDHeader, e.id)
 		defer func() {
-			if reason := recover(); reason != nil {
-				if reason == http.ErrAbortHandler {
-					panic(reason)
-				}
+			reason := recover()
+			if reason != nil && reason != http.ErrAbortHandler {
 				s.log.ErrorContext(r.Context(), "panic in a handler", "request_id", e.id, "panic", reason, "stack", string(debug.Stack()))
 				if e.status == 0 {
 					s.writeErrors(e, mediaJSON, http.StatusInternalServerError, internalError(e.id))
@@ -77,6 +75,9 @@ func (s *Server) observe(next http.Handler) http.Handler {
 				slog.Int("status", e.status), slog.Int64("bytes", e.written), slog.String("address", e.address),
 				slog.String("operation", e.operation), slog.String("kind", e.kind),
 				slog.Duration("duration", s.deps.Clock.Now().Sub(start)))
+			if reason == http.ErrAbortHandler {
+				panic(reason) // the server cuts the connection then
+			}
 		}()
 		next.ServeHTTP(e, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, e)))
 	})

@@ -13,14 +13,23 @@ const (
 	mediaGraphQL = "application/graphql-response+json"
 )
 
-// negotiate picks the media type that the client likes best; false when it takes neither. Without an Accept, and for
-// wildcards, it is application/json, as the specification of GraphQL over HTTP asks.
-func negotiate(h http.Header) (string, bool) {
+// acceptance is what a client takes for an answer.
+type acceptance struct {
+	// media is the type of answers in JSON that the client likes best; application/json when it takes none.
+	media string
+	json  bool
+	// events tells that it takes an event stream, and eventsFirst that it likes that better.
+	events, eventsFirst bool
+}
+
+// negotiate reads the header Accept. Without one, and for wildcards, the answer is application/json, as the specification
+// of GraphQL over HTTP asks. An event stream must be asked for by its name.
+func negotiate(h http.Header) acceptance {
 	accept := h.Values("Accept")
 	if len(accept) == 0 {
-		return mediaJSON, true
+		return acceptance{media: mediaJSON, json: true}
 	}
-	json, graphQL := preference{}, preference{}
+	json, graphQL, events := preference{}, preference{}, preference{}
 	for _, line := range accept {
 		for _, part := range strings.Split(line, ",") {
 			media, params, err := mime.ParseMediaType(part)
@@ -30,15 +39,17 @@ func negotiate(h http.Header) (string, bool) {
 			q := quality(params["q"])
 			json.consider(media, mediaJSON, q)
 			graphQL.consider(media, mediaGraphQL, q)
+			if media == mediaEvents {
+				events.consider(media, mediaEvents, q)
+			}
 		}
 	}
-	switch {
-	case json.q <= 0 && graphQL.q <= 0:
-		return mediaJSON, false
-	case graphQL.q > json.q, graphQL.q == json.q && graphQL.precision == exact:
-		return mediaGraphQL, true
+	best := max(json.q, graphQL.q)
+	a := acceptance{media: mediaJSON, json: best > 0, events: events.q > 0, eventsFirst: events.q > best}
+	if best > 0 && (graphQL.q > json.q || graphQL.q == json.q && graphQL.precision == exact) {
+		a.media = mediaGraphQL
 	}
-	return mediaJSON, true
+	return a
 }
 
 const (

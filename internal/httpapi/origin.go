@@ -20,9 +20,10 @@ func originOf(u *url.URL) string {
 	return scheme + "://" + host
 }
 
-// mayUpgrade decides about WebSockets, which browsers open across origins without asking, cookies included. With a
-// cookie the Origin must be the public one, and there must be one. Without, it may also be the host that was asked.
-func (s *Server) mayUpgrade(r *http.Request) bool {
+// ownOrigin decides about WebSockets and event streams by GET, which browsers open across origins without asking, cookies
+// included. With a cookie the Origin must be the public one, and there must be one. Without, it may also be the host that
+// was asked.
+func (s *Server) ownOrigin(r *http.Request) bool {
 	header := r.Header.Get("Origin")
 	if hasTokenCookie(r) {
 		return sameOrigin(header, s.public.origin)

@@ -50,8 +50,9 @@ type Server struct {
 	public  publicOrigin
 	cookies tokenCookies
 	buffers buffers
-	sockets *socketRegistry
+
 	images  *imageTraffic
+	open    *connections
 	handler http.Handler
 	http    *http.Server
 
@@ -91,7 +92,7 @@ func New(cfg Config, deps Dependencies) (*Server, error) {
 		cookies: tokenCookies{secure: public.secure}, images: newImageTraffic(),
 	}
 	s.requests, s.endRequests = context.WithCancel(context.Background())
-	s.sockets = newSocketRegistry(s)
+	s.open = newConnections(s)
 	if s.handler, err = s.routes(); err != nil {
 		return nil, err
 	}
@@ -166,17 +167,17 @@ func (s *Server) Addr() net.Addr {
 	return s.listener.Addr()
 }
 
-// Stop ends the server: sockets are closed with 1012, so that their clients go to another node; requests that run may
+// Stop ends the server: sockets are closed with 1012 and event streams cut off, so that their clients go to another node; requests that run may
 // finish until ctx ends. It returns when nothing of the server runs any more. A second call does nothing.
 func (s *Server) Stop(ctx context.Context) error {
 	s.draining.Store(true)
-	s.sockets.stop()
+	s.open.stop()
 	err := s.http.Shutdown(ctx)
 	s.endRequests()
 	if err != nil {
 		err = errors.Join(fmt.Errorf("requests were still running: %w", err), s.http.Close())
 	}
-	if waitErr := s.sockets.wait(ctx); waitErr != nil {
+	if waitErr := s.open.wait(ctx); waitErr != nil {
 		err = errors.Join(err, waitErr)
 	}
 	s.mu.Lock()

@@ -74,7 +74,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
 		s.writeErrors(w, mediaJSON, http.StatusServiceUnavailable, coded(codeUnavailable, "The server is stopping."))
 		return
 	}
-	if !s.mayUpgrade(r) {
+	if !s.ownOrigin(r) {
 		s.writeErrors(w, mediaJSON, http.StatusForbidden, coded(codeForbidden, "WebSockets from other origins are not allowed."))
 		return
 	}
@@ -87,7 +87,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
 		return // Accept has answered
 	}
 	socket := newSocket(s, conn, captured.conn, r)
-	if !s.sockets.start(socket) {
+	if !s.open.start(socket) {
 		_ = captured.conn.Close()
 	}
 }
@@ -300,7 +300,15 @@ func (s *socket) end() {
 // abort cuts the connection.
 func (s *socket) abort() { _ = s.raw.Close() }
 
-// tick does what is due at now. It reports whether the principal is to be verified again.
+// restart implements connection.
+func (s *socket) restart() { s.close(closeRestart, "The server restarts") }
+
+// caller implements connection.
+func (s *socket) caller() (ctx context.Context, token, transport string) {
+	return auth.WithRequest(s.ctx, s.info), s.token, s.transport
+}
+
+// tick implements connection.
 func (s *socket) tick(now time.Time) (recheck bool) {
 	limits := s.server.cfg.Sockets
 	if began := s.writing.Load(); began != 0 && now.Sub(time.Unix(0, began)) >= limits.WriteTimeout {

@@ -139,11 +139,11 @@ const subscribeFrame = `{"id":"1","type":"subscribe","payload":{"query":"subscri
 // theSocket waits for the server to know its one socket.
 func (b *bench) theSocket() *socket {
 	b.Helper()
-	all := b.server.sockets.all()
+	all := b.server.open.all()
 	if len(all) != 1 {
 		b.Fatalf("the server knows %d sockets", len(all))
 	}
-	return all[0]
+	return all[0].(*socket)
 }
 
 func origin(value string) func(http.Header) {

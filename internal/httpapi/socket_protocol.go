@@ -145,17 +145,21 @@ func initToken(payload json.RawMessage) (token string, err error) {
 	return token, err
 }
 
-// rechecked takes over what became of the principal. Losing the membership or a permission ends the socket: running
-// streams were opened with it. The client may come back with what is left.
+// rechecked implements connection. Losing the membership or a permission ends the socket: running streams were opened
+// with it. The client may come back with what is left.
 func (s *socket) rechecked(principal *auth.Principal, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if principal == nil || hasEnded(principal, now) || s.principal.Permissions&^principal.Permissions != 0 ||
-		s.principal.OrgID != principal.OrgID {
+	if hasLost(s.principal, principal, now) {
 		s.close(closeForbidden, "Forbidden")
 		return
 	}
 	s.principal = principal
+}
+
+// hasLost tells whether somebody may do less than before: somebody who is nobody now, too.
+func hasLost(before, p *auth.Principal, now time.Time) bool {
+	return p == nil || hasEnded(p, now) || before.Permissions&^p.Permissions != 0 || before.OrgID != p.OrgID
 }
 
 func hasEnded(p *auth.Principal, now time.Time) bool {

@@ -233,7 +233,7 @@ func TestSocketTimes(t *testing.T) {
 	t.Parallel()
 	sweep := func(b *bench, d time.Duration) {
 		b.clock.Advance(d)
-		b.server.sockets.sweep(b.clock.Now())
+		b.server.open.sweep(b.clock.Now())
 	}
 	t.Run("no init", func(t *testing.T) {
 		b := setup(t)
@@ -337,7 +337,7 @@ func TestSocketTimes(t *testing.T) {
 			}
 			socket.outbox.mu.Unlock()
 		}
-		for len(b.server.sockets.all()) > 0 {
+		for len(b.server.open.all()) > 0 {
 			sweep(b, 5*time.Second)
 			runtime.Gosched()
 		}
@@ -401,7 +401,7 @@ func TestBrokenHandshakesLeakNothing(t *testing.T) {
 			_ = c.conn.CloseNow() // without a word
 		}
 	}
-	for len(b.server.sockets.all()) > 0 {
+	for len(b.server.open.all()) > 0 {
 		runtime.Gosched()
 	}
 	if after := descriptors(); after > before+3 {
@@ -422,8 +422,8 @@ func TestStuckPeerIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.clock.Advance(time.Hour)
-	b.server.sockets.sweep(b.clock.Now())
-	for len(b.server.sockets.all()) > 0 {
+	b.server.open.sweep(b.clock.Now())
+	for len(b.server.open.all()) > 0 {
 		runtime.Gosched()
 	}
 }

@@ -22,6 +22,8 @@ type stream struct {
 	extensions map[string]any
 	// source gives the events. Without one the resolver puts them into the channel that own reads.
 	source events.Source
+	// at is the event of the last answer; nil while the stream is at rest, so that it doesn't hold the event.
+	at *events.Item
 	// One of the two makes answers of events.
 	shared *renderers
 	own    *renderer
@@ -115,6 +117,7 @@ func (s *stream) step() (*graphql.Response, progress, error) {
 	if err := s.ctx.Err(); err != nil {
 		return nil, streamEnded, err // the feed was closed before there was a source
 	}
+	s.at = nil // before the poll: once that gives nothing, the stream belongs to whoever is woken
 	item, err := s.source.Poll(s.ctx)
 	if err != nil {
 		return nil, streamEnded, err
@@ -122,6 +125,7 @@ func (s *stream) step() (*graphql.Response, progress, error) {
 	if item == nil {
 		return nil, streamRests, nil
 	}
+	s.at = item
 	answer, err := s.render(item)
 	return answer, streamAnswers, err
 }
@@ -142,6 +146,14 @@ func (s *stream) render(item *events.Item) (*graphql.Response, error) {
 		return &graphql.Response{Data: data}, nil
 	}
 	return answer, err
+}
+
+// position is where a client that has got the last answer resumes; "" when the source doesn't know such places.
+func (s *stream) position() string {
+	if source, ok := s.source.(events.Positioned); ok && s.at != nil {
+		return source.Position(s.at)
+	}
+	return ""
 }
 
 // failure is why the stream ended; nil for a plain completion.
