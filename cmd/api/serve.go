@@ -20,9 +20,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/httpapi"
-	"github.com/ostler-dev/ostler/internal/llm"
-	"github.com/ostler-dev/ostler/internal/llm/simulated"
-	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/secrets"
@@ -143,10 +140,11 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if err != nil {
 		return err
 	}
-	local := simulated.New(simulated.Options{})
+	providers := newProviders(cfg)
+	undo.add(providers.egress.CloseIdleConnections)
 	cat, err := catalog.New(catalog.Config{
 		DB: db, Registry: registry, Keeper: id.keeper, Clock: clock.System{}, Environment: cfg.providers,
-		Listers: map[models.ProviderKind]llm.Lister{models.ProviderSimulated: local},
+		URLs: providers.egress, Listers: providers.listers,
 	})
 	if err != nil {
 		return err
@@ -186,12 +184,12 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	})
 	undo.add(committer.Stop)
 
-	workspace := sessions.NewWorkspace(db, clock.System{})
+	workspace, images := sessions.NewWorkspace(db, clock.System{}), sessions.NewImages(db, clock.System{})
 	if cfg.role != roleAPI {
 		engine = runtime.New(runtime.Config{
 			DB: db, Committer: committer, Queue: queue, Hub: hub, Bus: bus, Catalog: cat, Registry: registry,
-			Drivers:   map[models.ProviderKind]llm.Driver{models.ProviderSimulated: local},
-			Workspace: workspace, Clock: clock.System{}, Logger: log, Exclusive: db.Dialect == store.SQLite,
+			Drivers: providers.drivers, Images: images, Workspace: workspace,
+			Clock: clock.System{}, Logger: log, Exclusive: db.Dialect == store.SQLite,
 			Slots: cfg.runnerSlots, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
 		})
 	}
@@ -200,11 +198,12 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 		sessionsCfg.Dispatch = engine
 	}
 
-	work := sessions.New(sessionsCfg)
-	root := &resolvers.Resolver{Version: version, Events: hub, Log: eventLog, Catalog: cat, Orgs: people, Sessions: work}
+	root := &resolvers.Resolver{
+		Version: version, Events: hub, Log: eventLog, Catalog: cat, Orgs: people, Sessions: sessions.New(sessionsCfg),
+	}
 	server, err := newServer(cfg, log, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
-		Authenticator: people, JWKS: jwks(id.keys), ForOperation: root.OperationContext, Images: work.Images(),
+		Authenticator: people, JWKS: jwks(id.keys), ForOperation: root.OperationContext, Images: images,
 		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "bus", Check: connected(bus)}},
 	})
 	if err != nil {
