@@ -63,12 +63,14 @@ const timeFormat = "2006-01-02T15:04:05.000Z"
 
 // MarshalTime writes a Time.
 func MarshalTime(t models.Millis) graphql.Marshaler {
-	return graphql.WriterFunc(func(w io.Writer) {
-		b := make([]byte, 0, len(timeFormat)+2)
-		b = append(b, '"')
-		b = t.Time().AppendFormat(b, timeFormat)
-		_, _ = w.Write(append(b, '"'))
-	})
+	return graphql.WriterFunc(func(w io.Writer) { _, _ = w.Write(AppendTime(make([]byte, 0, len(timeFormat)+2), t)) })
+}
+
+// AppendTime writes a Time behind b.
+func AppendTime(b []byte, t models.Millis) []byte {
+	b = append(b, '"')
+	b = t.Time().AppendFormat(b, timeFormat)
+	return append(b, '"')
 }
 
 // UnmarshalTime reads a Time.

@@ -59,7 +59,7 @@ func serve(ctx context.Context, source *eventSource) (<-chan model.Event, error)
 			}
 			out <- ev
 			return true, nil
-		})
+		}, directWriter(ctx))
 		return out, nil
 	}
 	go func() {

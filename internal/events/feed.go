@@ -17,6 +17,7 @@ type Feed struct {
 	mu     sync.Mutex
 	source Source
 	show   Show
+	write  Write
 }
 
 // Source gives the events of one subscription.
@@ -38,6 +39,10 @@ type Positioned interface {
 // Show puts an event into the resolver's channel, which has room for one; false when the subscriber must not see it.
 type Show func(*Item) (bool, error)
 
+// Write gives the data of the answer to an event as JSON, for subscriptions whose answers depend on nothing but the event; nil for
+// events that have to be shown.
+type Write func(*Item) []byte
+
 type feedKey struct{}
 
 // WithFeed offers a feed to the resolver.
@@ -51,20 +56,21 @@ func FeedFrom(ctx context.Context) *Feed {
 	return f
 }
 
-// Take is called by the resolver.
-func (f *Feed) Take(source Source, show Show) {
+// Take is called by the resolver. write may be nil.
+func (f *Feed) Take(source Source, show Show, write Write) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.source, f.show = source, show
+	f.source, f.show, f.write = source, show, write
 }
 
 // Taken gives what the resolver handed over; nothing when it did not take the feed. show is given once: it belongs to
 // the one gqlgen execution whose channel it fills.
-func (f *Feed) Taken() (source Source, show Show) {
+func (f *Feed) Taken() (source Source, show Show, write Write) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	source, show, f.show = f.source, f.show, nil
-	return source, show
+	source, show, write = f.source, f.show, f.write
+	f.show, f.write = nil, nil
+	return source, show, write
 }
 
 // Close ends the subscription, if there is one.

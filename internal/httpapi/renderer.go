@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -52,10 +53,25 @@ func (r *renderer) answer(ctx context.Context) *graphql.Response {
 // renderers are those of one operation, for all who subscribe with it: an answer is made once, whoever it is for.
 type renderers struct {
 	free chan *renderer
+
+	once sync.Once
+	// write makes an answer's data without any of them; nil when the selection needs them.
+	write events.Write
 }
 
 func newRenderers() *renderers {
 	return &renderers{free: make(chan *renderer, runtime.GOMAXPROCS(0))}
+}
+
+// writeWith has answers written by what the first subscriber's resolver gave: it is the same for all who ask the same.
+func (rs *renderers) writeWith(write events.Write) { rs.once.Do(func() { rs.write = write }) }
+
+// data makes an answer's data of an event without executing anything; nil when that can't be.
+func (rs *renderers) data(item *events.Item) []byte {
+	if rs.write == nil {
+		return nil
+	}
+	return rs.write(item)
 }
 
 // add lets others use a renderer. One more than there are processors would not help: it is dropped.

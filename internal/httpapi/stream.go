@@ -47,7 +47,8 @@ func (e *engine) subscribe(ctx context.Context, op *operation, feed *events.Feed
 		s.field = fields[0].Field
 	}
 	r := &renderer{engine: e, next: next}
-	s.source, r.show = feed.Taken()
+	var write events.Write
+	s.source, r.show, write = feed.Taken()
 	if s.source != nil && op.shared != nil {
 		s.shared = op.shared
 		ctx = context.Background() // it must know nothing of this subscriber
@@ -56,6 +57,7 @@ func (e *engine) subscribe(ctx context.Context, op *operation, feed *events.Feed
 	if s.shared == nil {
 		s.own = r
 	} else {
+		s.shared.writeWith(write)
 		s.shared.add(r)
 	}
 	return s, nil
@@ -137,6 +139,9 @@ func (s *stream) render(item *events.Item) (*graphql.Response, error) {
 	var answer *graphql.Response
 	var err error
 	data := item.Bytes(s.shared, func() []byte {
+		if data := s.shared.data(item); data != nil {
+			return data
+		}
 		if answer, err = s.shared.render(s.ctx, item); answer == nil || err != nil || len(answer.Errors) > 0 {
 			return nil // errors tell of the one who asked
 		}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2"
 
 	"github.com/ostler-dev/ostler/graph/generated"
+	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -151,5 +153,50 @@ func TestFramesOfAllSizes(t *testing.T) {
 		if out.String() != head+text {
 			t.Errorf("%d bytes begin with %q", size, out.String()[:len(head)])
 		}
+	}
+}
+
+// TestAnswersAreWrittenAsTheyAreExecuted has one subscriber ask for nothing but what all events have, whose answers are written
+// without executing anything, and one ask for the same with a fragment that adds nothing: they get the same bytes.
+func TestAnswersAreWrittenAsTheyAreExecuted(t *testing.T) {
+	d := newDelivery(t)
+	session := models.NewID[models.SessionEntity]()
+	const fields = `data turn: turnId id kind n: sequence cursor occurredAt sessionId sequence`
+	subscribe := func(fragment string) *wire {
+		w := d.open()
+		query := fmt.Sprintf(`subscription { s: sessionEvents(sessionId: %q) { %s %s } }`, session, fields, fragment)
+		w.send(`{"id":"x","type":"subscribe","payload":{"query":` + quote(query) + `}}`)
+		return w
+	}
+	written, executed := subscribe(``), subscribe(`... on SessionStarted { id }`)
+	for d.hub.Subscribers() < 2 {
+		runtime.Gosched()
+	}
+	sequence := int64(0)
+	turn := models.NewID[models.TurnEntity]()
+	for _, row := range events.Table() {
+		switch {
+		case row.Durable:
+			sequence++
+			data, err := json.Marshal(row.Payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.hub.Publish(d.org, session, []models.Event{{
+				OrgID: d.org, SessionID: session, Sequence: sequence, ID: models.NewID[models.EventEntity](), Kind: row.Kind(), TurnID: turn.Ptr(),
+				Data: data, OccurredAt: 1_234_567_890_123,
+			}})
+		case row.Kind() == models.EventToolProgress:
+			d.hub.PublishProgress(d.org, session, turn, events.ToolProgress{Message: "<é>\n\"half\""})
+		default:
+			continue
+		}
+		got, want := string(written.receive()), string(executed.receive())
+		if got != want || !strings.Contains(got, `{"s":{"data":{`) {
+			t.Errorf("%s: written is\n%s\nexecuted is\n%s", row.Kind(), got, want)
+		}
+	}
+	if sequence < 20 {
+		t.Errorf("only %d kinds were compared", sequence)
 	}
 }
