@@ -109,7 +109,7 @@ func requests() map[string]llm.Request {
 				with(call("c1", "f", `{"x":"<&>"}`), `{"extra_content":{"google":{"thought_signature":"s=="}}}`)),
 			results(result("c1", "f", `"ok"`)),
 		}},
-		"a model that doesn't reason": {Model: "gpt-4.1-mini", Messages: []llm.Message{user("Hello")}},
+		"a model that doesn't reason":   {Model: "gpt-4.1-mini", Messages: []llm.Message{user("Hello")}},
 		"a long name of a conversation": {Model: "gpt-5.2", Conversation: strings.Repeat("c", 65), Messages: []llm.Message{user("Hello")}},
 	}
 }
