@@ -153,6 +153,13 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	call, watch := e.watchIdle(ctx)
 	defer watch.end()
 	a.stream = newStream(e, a.r.turn, a.output, a.r.turn.ModelCalls+u.made, watch)
+	if p.probe {
+		// The others need not wait until a long answer has ended.
+		a.stream.answers = func() {
+			e.breakers.report(key, p, outcomeAnswered, e.cfg.Clock.Now())
+			p = pass{}
+		}
+	}
 	a.tries.calls++
 	u.made++
 	u.askedAt = e.nowMillis().Ptr()

@@ -53,6 +53,38 @@ func TestDeathInAWait(t *testing.T) {
 	})
 }
 
+// TestFailureAfterADeath has the model fail for the runner that took a step over: what the dead one has saved is withdrawn before the
+// next call.
+func TestFailureAfterADeath(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		n := w.start()
+		s := w.newSession(n)
+		g := n.puppet.add()
+		n.puppet.on(saying(g, []llm.Delta{{Text: strings.Repeat("x", checkpointBytes)}}, textPart("never")))
+		turn := n.send(s, "go")
+		w.checkpoint(s)
+		p := &naps{clock: w.clock, hold: newGate()}
+		other := w.newNode(rest(p))
+		t.Cleanup(p.hold.open)
+		other.puppet.on(replies(reply{err: down()}))
+		v := other.watch(s)
+		v.until("what was saved", func(i *events.Item) bool { return i.Event.Kind == models.EventOutputDelta })
+		n.die()
+		if err := other.engine.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-p.hold.arrived
+		if saved := w.checkpoint(s); saved.Text != "" || saved.Epoch != w.turn(turn).LeaseEpoch {
+			t.Errorf("saved are %d bytes of text under epoch %d", len(saved.Text), saved.Epoch)
+		}
+		p.hold.open()
+		if seen := v.follow(nil); !slices.Equal(seen.texts, []string{""}) {
+			t.Errorf("seen was %.20q", seen.texts)
+		}
+		the[events.TurnCompleted](t, w.idle(s))
+	})
+}
+
 // TestStopInAWait goes down while a turn waits for its next call: the wait ends at once, the turn is given back as it is, and another
 // runner goes on.
 func TestStopInAWait(t *testing.T) {

@@ -250,9 +250,8 @@ func TestBreakerKeepsTurnsAway(t *testing.T) {
 		if err := n.engine.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		healthy := false
 		n.puppet.on(func(ctx context.Context, req llm.Request, emit func(llm.Delta)) (llm.Response, error) {
-			if healthy || req.Model == "second" {
+			if req.Model == "second" {
 				return echoing(ctx, req, emit)
 			}
 			return llm.Response{}, down()
@@ -282,12 +281,33 @@ func TestBreakerKeepsTurnsAway(t *testing.T) {
 		if g := the[events.GenerationRecorded](t, log); g.Model != "second" || g.Retries != 0 || w.turn(turn).ModelCalls != 1 {
 			t.Errorf("recorded is %+v", g)
 		}
+		c.fallbacks = nil
 		w.clock.Advance(breakerRest)
-		healthy = true
+		probing, answering, ending := n.puppet.add(), n.puppet.add(), n.puppet.add()
+		calls := 0
+		n.puppet.on(func(ctx context.Context, req llm.Request, emit func(llm.Delta)) (llm.Response, error) {
+			if calls++; calls > 1 {
+				return echoing(ctx, req, emit)
+			}
+			probing.pass(ctx)
+			emit(llm.Delta{Text: "o"})
+			answering.hold()
+			ending.pass(ctx)
+			return echoing(ctx, req, emit)
+		})
+		probe := w.newSession(n)
+		n.send(probe, "go")
+		<-probing.arrived
 		_, log = run()
-		if g := the[events.GenerationRecorded](t, log); g.Model != "sim-script" {
-			t.Errorf("after its rest the provider isn't asked: %+v", g)
-		}
+		failedWith(t, log, llm.CodeUnavailable, `{"provider":"Simulated","model":"sim-script","attempts":0}`)
+		probing.open()
+		<-answering.arrived
+		// It has begun to answer: that is enough for the others.
+		_, log = run()
+		the[events.TurnCompleted](t, log)
+		answering.open()
+		ending.open()
+		the[events.TurnCompleted](t, w.idle(probe))
 	})
 }
 
@@ -306,7 +326,7 @@ func TestProviderWithoutKey(t *testing.T) {
 		} {
 			n := w.newNode(stage(&staging{model: madeUp("real", c.kind, 1)}),
 				func(cfg *Config) { cfg.Drivers[c.kind] = cfg.Drivers[models.ProviderSimulated] })
-			n.engine.cfg.Catalog.(*staging).model.Provider.Credentials = c.key //nolint:forcetypeassert // made above
+			n.engine.cfg.Catalog.(*staging).model.Provider.Credentials = c.key
 			if err := n.engine.Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
