@@ -241,7 +241,7 @@ func (a *asking) failure(err error) models.Failure {
 	fields := failureFields{Provider: a.model.Provider.Name, Model: a.model.Model.Name, Attempts: a.r.uncounted.made}
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		f.Code, f.Message, fields.Status = string(e.Code), cleanText(e.Message), e.Status
-		if e.RetryAfter > 0 {
+		if e.Transient && e.RetryAfter > 0 {
 			f.Message += fmt.Sprintf(" It asks to wait %s.", max(e.RetryAfter.Round(time.Second), time.Second))
 		}
 	}
