@@ -177,7 +177,7 @@ func TestRetriesAreLive(t *testing.T) {
 }
 
 // TestAFailedAttemptIsWithdrawn has an attempt begin that says nothing, or nothing yet: what the one before it has said is taken
-// back at once, once, on every node.
+// back at once, and only once, on every node.
 func TestAFailedAttemptIsWithdrawn(t *testing.T) {
 	play(t, nil, func(s *scene) {
 		here, there := read(s.T, s.a, s.m.key, nil), read(s.T, s.b, s.m.key, nil)

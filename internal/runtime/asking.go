@@ -43,7 +43,7 @@ func (r *turnRun) newAsking(output models.MessageID) *asking {
 // process from asking on.
 func (a *asking) run(ctx context.Context) (resp llm.Response, failure, err error) {
 	e := a.r.e
-	begun := e.cfg.Clock.Now()
+	var first time.Time
 	for {
 		resp, failure = a.call(ctx)
 		if failure == nil {
@@ -56,10 +56,22 @@ func (a *asking) run(ctx context.Context) (resp llm.Response, failure, err error
 		if !ok {
 			return resp, failure, nil
 		}
+		now := e.cfg.Clock.Now()
+		if first.IsZero() {
+			first = now
+		}
 		a.leaveOut()
 		a.tries.others = len(a.later)
 		what := callFailure{transient: f.Transient, refused: a.refused, retryAfter: f.RetryAfter}
-		switch n := a.tries.next(what, e.cfg.Clock.Now().Sub(begun), e.cfg.Random()).(type) {
+		next := a.tries.next(what, now.Sub(first), e.cfg.Random())
+		if again, ok := next.(callAgain); ok {
+			if until, rests := e.breakers.rests(a.provider(), now.Add(again.after)); rests {
+				// The wait would be in vain.
+				what.refused, failure = true, restingError(a.model, until)
+				next = a.tries.next(what, now.Sub(first), 0)
+			}
+		}
+		switch n := next.(type) {
 		case callAgain:
 			a.announce(f, a.model, n.after)
 			if err := a.wait(ctx, n.after); err != nil {
@@ -73,6 +85,9 @@ func (a *asking) run(ctx context.Context) (resp llm.Response, failure, err error
 		}
 	}
 }
+
+// provider names the breaker of the model that is asked.
+func (a *asking) provider() breakerKey { return breakerKey{a.r.turn.OrgID, a.model.Provider.ID} }
 
 // leaveOut drops fallbacks that this server can't call: the failure that the user is told of is to be that of a model that was asked.
 func (a *asking) leaveOut() {
@@ -126,7 +141,7 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	if err != nil {
 		return resp, err
 	}
-	key := breakerKey{a.r.turn.OrgID, m.Provider.ID}
+	key := a.provider()
 	p, ok, until := e.breakers.admit(key, e.cfg.Clock.Now())
 	if !ok {
 		a.refused = true
@@ -138,6 +153,13 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	call, watch := e.watchIdle(ctx)
 	defer watch.end()
 	a.stream = newStream(e, a.r.turn, a.output, a.r.turn.ModelCalls+u.made, watch)
+	if p.probe {
+		// The others need not wait until a long answer has ended.
+		a.stream.answers = func() {
+			e.breakers.report(key, p, outcomeAnswered, e.cfg.Clock.Now())
+			p = pass{}
+		}
+	}
 	a.tries.calls++
 	u.made++
 	u.askedAt = e.nowMillis().Ptr()
@@ -219,7 +241,7 @@ func (a *asking) failure(err error) models.Failure {
 	fields := failureFields{Provider: a.model.Provider.Name, Model: a.model.Model.Name, Attempts: a.r.uncounted.made}
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		f.Code, f.Message, fields.Status = string(e.Code), cleanText(e.Message), e.Status
-		if e.RetryAfter > 0 {
+		if e.Transient && e.RetryAfter > 0 {
 			f.Message += fmt.Sprintf(" It asks to wait %s.", max(e.RetryAfter.Round(time.Second), time.Second))
 		}
 	}

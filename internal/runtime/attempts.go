@@ -8,7 +8,7 @@ import "time"
 const (
 	// maxAttempts is how often each model of a step is called.
 	maxAttempts = 4
-	// retryWindow is how long after its first call a step may still begin to wait: no wait ends later.
+	// retryWindow is how long after the first failure of a step a wait may end.
 	retryWindow = time.Minute
 	// firstDelay bounds the first wait; the bound doubles from one to the next.
 	firstDelay = time.Second
@@ -48,7 +48,8 @@ func (callAgain) nextCall() {}
 func (fallBack) nextCall()  {}
 func (giveUp) nextCall()    {}
 
-// next decides what follows a failure that came so long after the step's first call. random is from 0 to less than 1.
+// next decides what follows a failure that came so long after the step's first one. The time before that doesn't count: an answer that
+// breaks off after minutes, or a silence, is worth another call as well. random is from 0 to less than 1.
 //
 // The wait is drawn from the whole range up to its bound, so that turns that failed together don't come back together. One that the
 // provider asks for is honoured, with as much added; when it is longer than what is left of the window, waiting for it is

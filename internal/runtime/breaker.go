@@ -136,6 +136,16 @@ func (s *breakers) admit(k breakerKey, now time.Time) (p pass, ok bool, until ti
 	return pass{}, true, time.Time{}
 }
 
+// rests tells whether a call at a time to come would be refused, for all that is known now, and until when.
+func (s *breakers) rests(k breakerKey, at time.Time) (until time.Time, rests bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.list[k]; b != nil && at.Before(b.until) {
+		return b.until, true
+	}
+	return time.Time{}, false
+}
+
 func (s *breakers) report(k breakerKey, p pass, o callOutcome, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

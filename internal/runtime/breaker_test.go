@@ -215,6 +215,12 @@ func TestBreakersAreForgotten(t *testing.T) {
 	if _, ok, _ := s.admit(down, now); ok {
 		t.Error("the provider that is down is asked")
 	}
+	if until, rests := s.rests(down, now.Add(breakerRest-1)); !rests || until.Sub(now) != breakerRest {
+		t.Errorf("it rests: %v, until %v", rests, until)
+	}
+	if _, rests := s.rests(down, now.Add(breakerRest)); rests {
+		t.Error("it rests for too long")
+	}
 	for _, other := range []breakerKey{{down.org, models.NewID[models.ProviderEntity]()}, {models.NewID[models.OrgEntity](), down.provider}} {
 		if _, ok, _ := s.admit(other, now); !ok {
 			t.Error("another one isn't asked")

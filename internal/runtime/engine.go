@@ -36,7 +36,7 @@ type Config struct {
 	Queue     *crossorg.Queue
 	Hub       *events.Hub
 	Bus       events.Bus
-	Catalog   *catalog.Service
+	Catalog   Catalog
 	Registry  *tools.Registry
 	Drivers   map[models.ProviderKind]llm.Driver
 	Workspace *sessions.Workspace
@@ -64,6 +64,12 @@ type Config struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Random gives numbers from 0 to less than 1, for the length of these waits. Defaults to the machine's.
 	Random func() float64
+}
+
+// Catalog tells what turns run with; catalog.Service does.
+type Catalog interface {
+	EffectiveForSession(ctx context.Context, org models.OrgID, run catalog.Run) (*catalog.Effective, error)
+	Endpoint(p *models.Provider) (llm.Endpoint, error)
 }
 
 // Images reads the images that messages refer to.

@@ -28,6 +28,8 @@ type stream struct {
 	attempt int
 	// watch is told of every sign of life.
 	watch *idleWatch
+	// answers is called when the answer begins; nil for nothing.
+	answers func()
 
 	// begunAt is when the call was made, by the engine's clock; firstTokenMs is how long the first piece took.
 	begunAt      time.Time
@@ -64,18 +66,25 @@ func (s *stream) elapsed() int64 { return max(s.e.cfg.Clock.Now().Sub(s.begunAt)
 // emit takes a piece from the driver.
 func (s *stream) emit(d llm.Delta) {
 	s.watch.alive()
+	if d == (llm.Delta{}) {
+		return
+	}
 	text, kind := d.Text, 0
 	if d.Thinking != "" {
 		text, kind = d.Thinking, 1
-	}
-	if text == "" {
-		return
 	}
 	text = cleanText(text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		// A driver that goes on after it has returned says nothing any more.
+		return
+	}
+	if s.answers != nil {
+		s.answers()
+		s.answers = nil
+	}
+	if text == "" {
 		return
 	}
 	if s.firstTokenMs == nil {
