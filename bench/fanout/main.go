@@ -1,9 +1,9 @@
 // Fanout is the floor of P4: the least program that sends the same bytes to many WebSockets. Each frame is made once, and a
-// goroutine per processor writes it to its share of the sockets, one system call per socket and frame. It speaks just so much
+// goroutine per processor writes it to its share of the sockets, one system call per socket for frames that are due together. It speaks just so much
 // of graphql-transport-ws that the load generator's client takes it for a server.
 //
 //	GET  /graphql  upgrades, answers the first message with connection_ack, and reads whatever comes after it
-//	POST /send     takes a JSON list of texts, writes each to every socket, in order, and then answers
+//	POST /send     takes a JSON list of lists of texts, writes each list to every socket, in order, and then answers
 package main
 
 import (
@@ -109,14 +109,16 @@ func (s *server) serve(conn net.Conn, from *bufio.Reader) error {
 
 // send writes texts to all sockets.
 func (s *server) send(w http.ResponseWriter, r *http.Request) {
-	var texts []string
-	if err := json.NewDecoder(r.Body).Decode(&texts); err != nil {
+	var groups [][]string
+	if err := json.NewDecoder(r.Body).Decode(&groups); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	frames := make([][]byte, len(texts))
-	for i, text := range texts {
-		frames[i] = frame(text)
+	frames := make([][]byte, len(groups))
+	for i, group := range groups {
+		for _, text := range group {
+			frames[i] = append(frames[i], frame(text)...)
+		}
 	}
 	workers := runtime.GOMAXPROCS(0)
 	shares := make([][]net.Conn, workers)

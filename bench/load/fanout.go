@@ -48,6 +48,10 @@ func (s *system) deliveries(ctx context.Context, bare string) error {
 	if err != nil {
 		return err
 	}
+	count := 0
+	for _, group := range frames {
+		count += len(group)
+	}
 	body, err := json.Marshal(frames)
 	if err != nil {
 		return err
@@ -83,13 +87,13 @@ func (s *system) deliveries(ctx context.Context, bare string) error {
 		ID: "P4", Name: fmt.Sprintf("deliveries, one session to %d subscribers", s.fanSockets()), Unit: "/s",
 		Samples: rates[0], Floor: report.Median(rates[1]), Ratios: ratios,
 		Gate: report.AtLeast(0.20), Target: report.AtLeast(0.60), Foreign: max(report.Median(foreign[0]), report.Median(foreign[1])),
-		Note: fmt.Sprintf("of %d frames per turn; CPU of everything per delivery: %.1f µs, floor %.1f µs", len(frames), report.Median(cpu[0]), report.Median(cpu[1])),
+		Note: fmt.Sprintf("of %d frames in %d groups per turn; CPU of everything per delivery: %.1f µs, floor %.1f µs", count, len(frames), report.Median(cpu[0]), report.Median(cpu[1])),
 	})
 	return nil
 }
 
-// framesOfTurn reads off the product what a subscriber gets for a turn.
-func (s *system) framesOfTurn(ctx context.Context) ([]string, error) {
+// framesOfTurn reads off the product what a subscriber gets for a turn: the frames that are due at the same time together.
+func (s *system) framesOfTurn(ctx context.Context) ([][]string, error) {
 	open, err := s.openFan(ctx, 1)
 	if err != nil {
 		return nil, err
@@ -192,7 +196,8 @@ type fanListener struct {
 	last     int64
 	received atomic.Int64
 	record   bool
-	frames   []string
+	frames   [][]string
+	previous string
 	closed   chan struct{}
 }
 
@@ -286,7 +291,7 @@ func (l *fanListener) Event(e client.Event) {
 	}
 	l.received.Add(1)
 	if l.record {
-		l.frames = append(l.frames, client.Frame("1", e))
+		l.keep(e)
 	}
 	if l.check {
 		want := l.last
@@ -306,6 +311,17 @@ func (l *fanListener) Event(e client.Event) {
 	case "TURN_FAILED", "TURN_SEALED":
 		l.fail(fmt.Errorf("%s: %s", e.Kind, e.Data))
 	}
+}
+
+// keep records a frame. What one commit brings is due at the same time, and so are deltas; see turnshape.Split.
+func (l *fanListener) keep(e client.Event) {
+	was := l.previous
+	l.previous = e.Kind
+	if len(l.frames) == 0 || was == "OUTPUT_STARTED" || (was == "TOOL_STARTED" && e.Kind != was) || client.Ephemeral(was) != client.Ephemeral(e.Kind) {
+		l.frames = append(l.frames, nil)
+	}
+	last := len(l.frames) - 1
+	l.frames[last] = append(l.frames[last], client.Frame("1", e))
 }
 
 func (l *fanListener) fail(err error) {
