@@ -86,5 +86,5 @@ e2e: bin/ostler ## Drive the dashboard in Chromium against the real binary
 .PHONY: bench
 bench: bin/ostler ## Take the figures of docs/benchmarks.md on both databases; BENCH="-quick" for a first look
 	mkdir -p bin/bench
-	go build -o bin/bench/ ./bench/load ./bench/floor ./bench/fakemodel
+	go build -o bin/bench/ ./bench/load ./bench/floor ./bench/fakemodel ./bench/fanout ./cmd/natsd
 	scripts/with-postgres --durable bin/bench/load $(BENCH)

@@ -24,6 +24,9 @@ func NewAPI(url string) *API { return &API{URL: url, HTTP: newHTTPClient()} }
 // As gives the same API with another token.
 func (a *API) As(token string) *API { return &API{URL: a.URL, Token: token, HTTP: a.HTTP} }
 
+// At gives the same API at another node.
+func (a *API) At(url string) *API { return &API{URL: url, Token: a.Token, HTTP: a.HTTP} }
+
 // UserError is an entry of a payload's userErrors.
 type UserError struct {
 	Code    string   `json:"code"`

@@ -170,6 +170,11 @@ func parseNext(frame []byte) (id []byte, e Event, ok bool) {
 	return id, Event{Kind: intern(kind), Sequence: sequence, Data: data}, true
 }
 
+// Frame writes an event of a subscription as servers usually do; it is what parseNext reads.
+func Frame(id string, e Event) string {
+	return fmt.Sprintf(`{"id":%q,"type":"next","payload":{"data":{"sessionEvents":{"kind":%q,"sequence":%d,"data":%s}}}}`, id, e.Kind, e.Sequence, e.Data)
+}
+
 // decodeFrame reads any frame. found tells that it was an event.
 func decodeFrame(frame []byte) (id []byte, e Event, found bool, err error) {
 	var message struct {

@@ -22,6 +22,7 @@ import (
 // options are what a run is told.
 type options struct {
 	product, floor, fakeModel string // programs
+	natsd, fanout             string
 	databases, figures        []string
 	dir                       string
 	postgres                  string // URL of a superuser
@@ -30,6 +31,7 @@ type options struct {
 	sessions                  []int    // at work at once, for P1
 	env                       []string // of the product, beside what it needs
 	json                      string
+	small                     bool // as small as can be: to see that everything works
 }
 
 // bench is a run of all that was asked for.
@@ -46,8 +48,10 @@ func main() {
 	flag.StringVar(&o.product, "product", "bin/ostler", "the product's program")
 	flag.StringVar(&o.floor, "floor", "bin/bench/floor", "the floor's program")
 	flag.StringVar(&o.fakeModel, "fakemodel", "bin/bench/fakemodel", "the fake model's program")
+	flag.StringVar(&o.natsd, "natsd", "bin/bench/natsd", "the bus, for two nodes")
+	flag.StringVar(&o.fanout, "fanout", "bin/bench/fanout", "the floor of P4")
 	flag.StringVar(&databases, "databases", "sqlite,postgres", "the databases, in order")
-	flag.StringVar(&figures, "figures", "P1,P2,P5,P6,P9", `the figures; "floor" takes the floor's own`)
+	flag.StringVar(&figures, "figures", "P1,P2,P3,P4,P5,P6,P9", `the figures; "floor" takes the floor's own`)
 	flag.StringVar(&sessions, "sessions", "1,8,32,256", "how many sessions are at work at once, for P1")
 	flag.StringVar(&o.dir, "dir", "/var/tmp", "where data goes; must not be in memory")
 	flag.StringVar(&env, "env", "", "more settings of the product: NAME=value,…")
@@ -69,7 +73,7 @@ func main() {
 		o.env = strings.Split(env, ",")
 	}
 	if *quick {
-		o.pairs, o.lasts = 1, time.Second
+		o.pairs, o.lasts, o.small = 1, time.Second, true
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -130,7 +134,7 @@ func (b *bench) database(ctx context.Context, kind string) (err error) {
 	for _, figure := range []struct {
 		id   string
 		take func(context.Context, string) error
-	}{{"P5", b.memory}, {"P6", b.startTimes}, {"P9", b.economy}} {
+	}{{"P3", b.live}, {"P4", b.fanOut}, {"P5", b.memory}, {"P5", b.turnMemory}, {"P6", b.startTimes}, {"P9", b.economy}} {
 		if !want(figure.id) {
 			continue
 		}

@@ -6,10 +6,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -32,6 +34,9 @@ type place struct {
 	url   string // of the database; empty for SQLite
 	key   string // the master key
 	addr  string // of the product, the same at each start: tokens name it
+	env   []string
+	// errors gets what the product prints on standard error; nil for nobody.
+	errors io.Writer
 }
 
 func (b *bench) newPlace(ctx context.Context, kind string) (*place, error) {
@@ -102,7 +107,12 @@ func (b *bench) startProduct(ctx context.Context, at *place) (*procs.Process, er
 	if at.url != "" {
 		env = append(env, "OSTLER_DATABASE_URL="+at.url)
 	}
-	return procs.Start(ctx, procs.Program{Path: b.product, Args: []string{"serve"}, Env: append(env, b.env...)})
+	p, err := procs.Start(ctx, procs.Program{Path: b.product, Args: []string{"serve"}, Env: slices.Concat(env, at.env, b.env), Errors: at.errors})
+	if err != nil {
+		return nil, err
+	}
+	p.URL = "http://" + at.addr // it tells its public name, which may be another one
+	return p, nil
 }
 
 // freeAddr gives a loopback address that nothing listens on.

@@ -40,6 +40,9 @@ type system struct {
 	model      *procs.Process
 	floorPlace *place
 
+	// others are stopped after the product, in their order: further nodes, the bus, a floor of another kind.
+	others []*procs.Process
+
 	postmaster int    // 0 without PostgreSQL
 	walStart   string // the position in PostgreSQL's log that commits are counted from
 	// done is what conversations have seen done, by program; it must be what the databases hold.
@@ -217,7 +220,7 @@ func (s *system) end(ctx context.Context, err error) error {
 // stop ends the programs, checks the databases against what was seen, and removes them.
 func (s *system) stop(ctx context.Context) error {
 	var all []error
-	for _, p := range []*procs.Process{s.product, s.floors, s.model} {
+	for _, p := range append([]*procs.Process{s.product, s.floors, s.model}, s.others...) {
 		if p != nil {
 			all = append(all, p.Stop())
 		}
@@ -233,7 +236,7 @@ func (s *system) stop(ctx context.Context) error {
 
 // kill ends the programs of a system that did not start, and removes what they left.
 func (s *system) kill(ctx context.Context) error {
-	for _, p := range []*procs.Process{s.product, s.floors, s.model} {
+	for _, p := range append([]*procs.Process{s.product, s.floors, s.model}, s.others...) {
 		if p != nil {
 			_ = p.Stop()
 		}

@@ -21,6 +21,8 @@ type Program struct {
 	Path string
 	Args []string
 	Env  []string
+	// Errors gets a copy of what it prints on standard error; nil for nobody.
+	Errors io.Writer
 }
 
 // Process is a started program.
@@ -51,6 +53,9 @@ func Start(ctx context.Context, program Program) (*Process, error) {
 	}
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	cmd.Stderr = &p.tail
+	if program.Errors != nil {
+		cmd.Stderr = io.MultiWriter(&p.tail, program.Errors)
+	}
 	p.Started = time.Now()
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", program.Path, err)
