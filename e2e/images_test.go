@@ -45,7 +45,9 @@ func (c *client) fetch(t *testing.T, method, path string, body []byte) *reply {
 func (c *client) upload(t *testing.T, content []byte) string {
 	t.Helper()
 	r := c.fetch(t, http.MethodPost, "/v1/images?name=pixel.png", content)
-	var made struct{ ID string }
+	var made struct {
+		ID string `json:"id"`
+	}
 	if err := json.Unmarshal(r.body, &made); err != nil || r.status != http.StatusCreated {
 		t.Fatalf("%d %s: %v", r.status, r.body, err)
 	}

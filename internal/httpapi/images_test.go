@@ -283,4 +283,3 @@ func TestWithoutImagesThereIsNoSuchAddress(t *testing.T) {
 		}
 	}
 }
-
