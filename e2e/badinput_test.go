@@ -57,6 +57,7 @@ func newTenant(t *testing.T, c *client) *tenant {
 	tt.ids["agent"], tt.ids["sess"], tt.ids["turn"] = agent, session, turn
 	tt.ids["msg"], tt.ids["harn"] = found.Turn.InputMessage.ID, found.Made.Harness.ID
 	tt.ids["model"], tt.ids["prov"] = found.Models.Nodes[0].ID, found.MadeToo.Provider.ID
+	tt.ids["img"] = c.upload(t, onePixel(t))
 	return tt
 }
 
@@ -100,6 +101,9 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"SessionFilter.harnessId", "harn", `query($id: ID!) { sessions(filter: {harnessId: $id}) { nodes { id } totalCount } }`},
 	{"Mutation.updateProvider(id)", "prov", `mutation($id: ID!) { updateProvider(id: $id, input: {name: "changed"}) { provider { id } userErrors { code path } } }`},
 	{"Mutation.archiveProvider(id)", "prov", `mutation($id: ID!) { archiveProvider(id: $id) { provider { id } userErrors { code path } } }`},
+	{"TestProviderInput.id", "prov", `mutation($id: ID!) { testProvider(input: {id: $id}) { ok models userErrors { code path } } }`},
+	{"Mutation.discoverModels(providerId)", "prov", `mutation($id: ID!) { discoverModels(providerId: $id) { models { name } userErrors { code path } } }`},
+	{"ContentPartInput.imageId", "img", `mutation($id: ID!, $sess: ID!) { sendMessage(input: {sessionId: $sess, content: [{imageId: $id}]}) { message { id } turn { id } userErrors { code path } } }`},
 	{"CreateModelInput.providerId", "prov", `mutation($id: ID!) { createModel(input: {providerId: $id, name: "sim-lorem:5"}) { model { id } userErrors { code path } } }`},
 	{"Mutation.updateModel(id)", "model", `mutation($id: ID!) { updateModel(id: $id, input: {enabled: false}) { model { id } userErrors { code path } } }`},
 	{"CreateHarnessInput.parentId", "harn", `mutation($id: ID!) { createHarness(input: {name: "x", parentId: $id}) { harness { id } userErrors { code path } } }`},

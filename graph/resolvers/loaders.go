@@ -29,10 +29,12 @@ type loader[K comparable, V any] struct {
 	mu       sync.Mutex
 	expected map[K]struct{}
 	found    map[K]V
+	// absent are those that were looked for and are not there.
+	absent map[K]struct{}
 }
 
 func newLoader[K comparable, V any](fetch func(ctx context.Context, keys []K) (map[K]V, error)) *loader[K, V] {
-	return &loader[K, V]{fetch: fetch, expected: map[K]struct{}{}, found: map[K]V{}}
+	return &loader[K, V]{fetch: fetch, expected: map[K]struct{}{}, found: map[K]V{}, absent: map[K]struct{}{}}
 }
 
 // expect notes that an edge leads to the object; nil leads nowhere.
@@ -53,15 +55,16 @@ func (l *loader[K, V]) put(key K, v V) {
 	defer l.mu.Unlock()
 	l.found[key] = v
 	delete(l.expected, key)
+	delete(l.absent, key)
 }
 
 // load gives the object; false when there is none. Those who ask meanwhile wait, and find theirs read as well.
 func (l *loader[K, V]) load(ctx context.Context, key K) (V, bool, error) {
 	l.loading.Lock()
 	defer l.loading.Unlock()
-	v, keys := l.next(key)
+	v, known, keys := l.next(key)
 	if keys == nil {
-		return v, true, nil
+		return v, known, nil
 	}
 	found, err := l.fetch(ctx, keys)
 	if err != nil {
@@ -69,6 +72,11 @@ func (l *loader[K, V]) load(ctx context.Context, key K) (V, bool, error) {
 	}
 	l.mu.Lock()
 	maps.Copy(l.found, found)
+	for _, k := range keys {
+		if _, ok := found[k]; !ok {
+			l.absent[k] = struct{}{}
+		}
+	}
 	l.mu.Unlock()
 	if l.then != nil {
 		for _, f := range found {
@@ -79,16 +87,18 @@ func (l *loader[K, V]) load(ctx context.Context, key K) (V, bool, error) {
 	return v, ok, nil
 }
 
-// next gives the object, or the keys to read when it isn't there yet: its own and the expected ones.
-func (l *loader[K, V]) next(key K) (V, []K) {
+// next gives what is known of the object, or the keys to read when nothing is yet: its own and the expected ones.
+func (l *loader[K, V]) next(key K) (v V, there bool, keys []K) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v, ok := l.found[key]
-	if ok {
-		return v, nil
+	if v, there = l.found[key]; there {
+		return v, true, nil
+	}
+	if _, absent := l.absent[key]; absent {
+		return v, false, nil
 	}
 	delete(l.expected, key)
-	keys := []K{key}
+	keys = []K{key}
 	for k := range l.expected {
 		if len(keys) == maxBatch {
 			break
@@ -96,7 +106,7 @@ func (l *loader[K, V]) next(key K) (V, []K) {
 		keys = append(keys, k)
 		delete(l.expected, k)
 	}
-	return v, keys
+	return v, false, keys
 }
 
 // forget drops everything, because it may have changed.
@@ -104,6 +114,7 @@ func (l *loader[K, V]) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.found)
+	clear(l.absent)
 }
 
 // loaders are those of one operation.

@@ -15,8 +15,8 @@ func TestTheTableOfPricesHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	var doc struct {
-		Date, Source string
-		Models       []json.RawMessage
+		Date   string            `json:"date"`
+		Models []json.RawMessage `json:"models"`
 	}
 	if err := json.Unmarshal(priceTable, &doc); err != nil {
 		t.Fatal(err)

@@ -55,6 +55,36 @@ func TestNames(t *testing.T) {
 	}
 }
 
+func TestImagesAreNamed(t *testing.T) {
+	image := models.Part{Type: models.PartImage, MediaType: "image/png"}
+	for _, c := range []struct {
+		parts []models.Part
+		want  string
+	}{
+		{[]models.Part{{Type: models.PartText, Text: "look"}, image, image}, "look\n[image/png]\n[image/png]"},
+		{[]models.Part{image}, "[image/png]"},
+	} {
+		req := llm.Request{Model: "sim-echo", Messages: []llm.Message{{Role: models.MessageUser, Parts: c.parts}}}
+		var r recorder
+		res, err := r.stream(context.Background(), req)
+		noError(t, err)
+		equal(t, c.want, res.Parts[0].Text)
+		req.Model = "sim-default"
+		res, err = new(recorder).stream(context.Background(), req)
+		noError(t, err)
+		contains(t, res.Parts[0].Text, "[image/png]")
+	}
+}
+
+func TestTheModelsAreListed(t *testing.T) {
+	list, err := simulated.New(simulated.Options{}).Models(context.Background(), llm.Endpoint{})
+	noError(t, err)
+	equal(t, len(simulated.Models()), len(list))
+	for i, m := range simulated.Models() {
+		equal(t, llm.ModelInfo{Name: m.Name, DisplayName: m.DisplayName, ContextWindowTokens: m.ContextWindowTokens, MaxOutputTokens: m.MaxOutputTokens}, list[i])
+	}
+}
+
 func TestEcho(t *testing.T) {
 	want := "One two.\n\n  three 🎉 vier"
 	var r recorder
