@@ -101,6 +101,9 @@ func (d *Driver) Models(ctx context.Context, at llm.Endpoint) ([]llm.ModelInfo, 
 		if err != nil {
 			return nil, fail.Of(ctx, err)
 		}
+		if !page.JSON.Data.Valid() {
+			return nil, fail.Of(ctx, wire.Unreadablef("the answer holds no list of models"))
+		}
 		for i := range page.Data {
 			m := &page.Data[i]
 			if m.ID == "" {
