@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/llm/anthropic"
 	"github.com/ostler-dev/ostler/internal/llm/wiretest"
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -254,6 +256,23 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// Without an address of its own a provider is the real one, whatever the environment says.
+func TestDefaultAddress(t *testing.T) {
+	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1/")
+	host := ""
+	d := anthropic.New(anthropic.Options{HTTP: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		host = r.URL.Host
+		return nil, errors.New("no network here")
+	})}})
+	_, err := d.Stream(t.Context(), llm.Request{Model: "claude", Endpoint: llm.Endpoint{APIKey: key}}, func(llm.Delta) {})
+	wiretest.Failure(t, err, llm.CodeUnavailable, true, key)
+	wiretest.Same(t, "host", host, "api.anthropic.com")
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // The version may stand in the base URL, and a slash at its end.
 func TestBaseURL(t *testing.T) {
 	for _, suffix := range []string{"", "/", "/v1", "/v1/"} {
@@ -262,4 +281,13 @@ func TestBaseURL(t *testing.T) {
 	}
 	got := ask(t, func(r *llm.Request) { r.Endpoint.BaseURL += "/proxy/anthropic" })
 	wiretest.Same(t, "path", got.URL, "/proxy/anthropic/v1/messages")
+}
+
+// A request that can't be made is no failure of the connection, which would be tried again.
+func TestBaseURLUnusable(t *testing.T) {
+	s := wiretest.New(t, wiretest.Answer{})
+	d, req := newDriver(s)
+	req.Endpoint.BaseURL = "http://[::1"
+	_, err := d.Stream(t.Context(), req, func(llm.Delta) {})
+	wiretest.Failure(t, err, llm.CodeMisconfigured, false, key)
 }

@@ -137,7 +137,7 @@ func (d *Driver) Stream(ctx context.Context, req llm.Request, emit func(llm.Delt
 		defer func() { _ = t.resp.Body.Close() }()
 	}
 	if err != nil || t.resp == nil {
-		return llm.Response{}, fail.Of(ctx, orUnsent(err))
+		return llm.Response{}, fail.OfRequest(ctx, orUnsent(err))
 	}
 	r := newReader(t.resp.Header, emit, fail)
 	err = r.read(wire.NewEvents(t.resp.Body, func() { emit(llm.Delta{}) }))
@@ -165,7 +165,7 @@ func (d *Driver) Models(ctx context.Context, at llm.Endpoint) (out []llm.ModelIn
 	for range maxPages {
 		page, err := c.Models.List(ctx, config)
 		if err != nil {
-			return nil, fail.Of(ctx, err)
+			return nil, fail.OfDocument(ctx, err)
 		}
 		for _, m := range page.Items {
 			if m == nil || m.Name == "" {

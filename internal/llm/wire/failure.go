@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -38,6 +39,28 @@ func (f Failures) Of(ctx context.Context, err error) error {
 		return llm.BrokenAnswerError(u)
 	}
 	return llm.ConnectionError(ctx, err)
+}
+
+// OfRequest is Of for errors of an SDK that was to send a request. What is no error of the connection was made before anything was
+// sent: an address that can't be used, or a request that can't be encoded.
+func (f Failures) OfRequest(ctx context.Context, err error) error {
+	if _, sent := errors.AsType[*url.Error](err); sent || ctx.Err() != nil {
+		return f.Of(ctx, err)
+	}
+	return &llm.Error{
+		// SDKs repeat the whole request in such errors.
+		Code: llm.CodeMisconfigured, Cause: fmt.Errorf("%.300s", err),
+		Message: "The request to the provider could not be made. Check the provider's base URL and the model's name.",
+	}
+}
+
+// OfDocument is Of for errors of an SDK that was to read a document. What is no error of the connection is one of the document, which
+// SDKs repeat in it.
+func (f Failures) OfDocument(ctx context.Context, err error) error {
+	if _, sent := errors.AsType[*url.Error](err); sent || ctx.Err() != nil {
+		return f.Of(ctx, err)
+	}
+	return f.Of(ctx, Unreadablef("the answer does not have the form that it should have: %.100s", err))
 }
 
 func (f Failures) refusal(r *Refused) error {
