@@ -106,19 +106,21 @@ func assertValid(t *testing.T, body []byte) {
 	t.Helper()
 	var r struct {
 		Messages []struct {
-			Role    string
+			Role    string `json:"role"`
 			Content []struct {
-				Type, Text, ID string
-				ToolUseID      string `json:"tool_use_id"`
-				CacheControl   any    `json:"cache_control"`
-			}
-		}
+				Type         string `json:"type"`
+				Text         string `json:"text"`
+				ID           string `json:"id"`
+				ToolUseID    string `json:"tool_use_id"`
+				CacheControl any    `json:"cache_control"`
+			} `json:"content"`
+		} `json:"messages"`
 		System []struct {
 			CacheControl any `json:"cache_control"`
-		}
+		} `json:"system"`
 		Tools []struct {
 			CacheControl any `json:"cache_control"`
-		}
+		} `json:"tools"`
 	}
 	if err := json.Unmarshal(body, &r); err != nil {
 		t.Fatal(err)

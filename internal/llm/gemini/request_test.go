@@ -122,9 +122,9 @@ func assertValid(t *testing.T, body []byte) {
 	t.Helper()
 	var r struct {
 		Contents []struct {
-			Role  string
-			Parts []map[string]any
-		}
+			Role  string           `json:"role"`
+			Parts []map[string]any `json:"parts"`
+		} `json:"contents"`
 	}
 	if err := json.Unmarshal(body, &r); err != nil {
 		t.Fatal(err)

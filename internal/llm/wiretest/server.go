@@ -149,7 +149,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 // Events reads a recorded stream and gives its events, each with the blank line that ends it.
 func Events(t testing.TB, file string) []string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("testdata", file))
+	raw, err := os.ReadFile(filepath.Join("testdata", file)) //nolint:gosec // The test names its own file.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func Golden(t testing.TB, file string, got []byte) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path)
+	want, err := os.ReadFile(path) //nolint:gosec // The test names its own file.
 	if err != nil {
 		t.Fatal(err)
 	}
