@@ -84,7 +84,7 @@ func (d *Driver) Stream(ctx context.Context, req llm.Request, emit func(llm.Delt
 	stream := d.messages.NewStreaming(ctx, params, append(endpoint(req.Endpoint), option.WithResponseInto(&raw))...)
 	defer func() { _ = stream.Close() }()
 	if err := stream.Err(); err != nil {
-		return llm.Response{}, fail.Of(ctx, err)
+		return llm.Response{}, fail.OfRequest(ctx, err)
 	}
 	r := newReader(raw.Header, emit, fail)
 	err = r.read(wire.NewEvents(raw.Body, func() { emit(llm.Delta{}) }))
@@ -99,7 +99,10 @@ func (d *Driver) Models(ctx context.Context, at llm.Endpoint) ([]llm.ModelInfo, 
 	for range maxPages {
 		page, err := d.models.List(ctx, params, endpoint(at)...)
 		if err != nil {
-			return nil, fail.Of(ctx, err)
+			return nil, fail.OfDocument(ctx, err)
+		}
+		if !page.JSON.Data.Valid() {
+			return nil, fail.Of(ctx, wire.Unreadablef("the answer holds no list of models"))
 		}
 		for i := range page.Data {
 			m := &page.Data[i]

@@ -42,7 +42,7 @@ type metadata struct {
 
 // newParams translates a request.
 func newParams(ctx context.Context, req *llm.Request) (sdk.MessageNewParams, error) {
-	p := sdk.MessageNewParams{Model: sdk.Model(req.Model), MaxTokens: int64(req.MaxTokens)}
+	p := sdk.MessageNewParams{Model: req.Model, MaxTokens: int64(req.MaxTokens)}
 	if p.MaxTokens <= 0 {
 		p.MaxTokens = defaultMaxTokens
 		if oldModel.MatchString(req.Model) {
@@ -92,7 +92,7 @@ func keep(role models.MessageRole, p models.Part) bool {
 		return !wire.IsBlank(p.Text)
 	case models.PartThinking:
 		m := readMetadata(p)
-		return agent && (m.Redacted != "" || m.Signature != "" && p.Text != "")
+		return agent && (m.Redacted != "" || m.Signature != "")
 	case models.PartToolCall:
 		return agent
 	case models.PartImage:

@@ -26,6 +26,33 @@ type reader struct {
 	done   bool
 }
 
+// event is what an answer is put together by.
+type event struct {
+	Type  string     `json:"type"`
+	Index int64      `json:"index"`
+	Block eventBlock `json:"content_block"`
+	Delta eventDelta `json:"delta"`
+}
+
+type eventBlock struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
+	Data      string          `json:"data"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+}
+
+type eventDelta struct {
+	Type        string `json:"type"`
+	Text        string `json:"text"`
+	Thinking    string `json:"thinking"`
+	Signature   string `json:"signature"`
+	PartialJSON string `json:"partial_json"`
+}
+
 // block is a content block that may still grow.
 type block struct {
 	part *wire.Part
@@ -50,7 +77,7 @@ func (r *reader) read(events *wire.Events) error {
 		if err != nil {
 			return err
 		}
-		if err := r.event(ev.Data); err != nil {
+		if err := r.event(ev); err != nil {
 			return err
 		}
 	}
@@ -74,24 +101,39 @@ func (r *reader) response() llm.Response {
 	return resp
 }
 
-func (r *reader) event(data []byte) error {
-	var ev sdk.MessageStreamEventUnion
+// event takes one event. The SDK's types forgive fields of another type than theirs; what an answer is put together by is read
+// without them, so that nothing of it can be missing unnoticed.
+func (r *reader) event(sent wire.Event) error {
+	data := sent.Data
+	var ev event
 	if err := json.Unmarshal(data, &ev); err != nil {
-		return wire.Unreadablef("an event of the stream is no JSON object: %v", err)
+		return wire.Unreadablef("an event of the stream can't be read: %v", err)
+	}
+	if sent.Name == "error" {
+		// Proxies leave the type out.
+		ev.Type = "error"
 	}
 	switch ev.Type {
 	case "message_start":
-		r.started(&ev.Message.Usage)
+		var start sdk.MessageStartEvent
+		if err := json.Unmarshal(data, &start); err != nil {
+			return wire.Unreadablef("the start of the stream can't be read: %v", err)
+		}
+		r.started(&start.Message.Usage)
 	case "content_block_start":
-		return r.blockStart(ev.Index, &ev.ContentBlock)
+		return r.blockStart(ev.Index, &ev.Block)
 	case "content_block_delta":
 		return r.blockDelta(ev.Index, &ev.Delta)
 	case "content_block_stop":
 		return r.blockStop(ev.Index)
 	case "message_delta":
-		r.spent(&ev.Usage)
-		if ev.Delta.StopReason != "" {
-			r.stop = ev.Delta.StopReason
+		var delta sdk.MessageDeltaEvent
+		if err := json.Unmarshal(data, &delta); err != nil {
+			return wire.Unreadablef("the end of the stream can't be read: %v", err)
+		}
+		r.spent(&delta.Usage)
+		if delta.Delta.StopReason != "" {
+			r.stop = delta.Delta.StopReason
 		}
 	case "message_stop":
 		if r.stop == "" {
@@ -136,7 +178,7 @@ func set(count *int64, value int64, given bool) {
 	}
 }
 
-func (r *reader) blockStart(index int64, cb *sdk.ContentBlockStartEventContentBlockUnion) error {
+func (r *reader) blockStart(index int64, cb *eventBlock) error {
 	if _, twice := r.blocks[index]; twice {
 		return wire.Unreadablef("block %d of the stream begins twice", index)
 	}
@@ -164,7 +206,7 @@ func (r *reader) blockStart(index int64, cb *sdk.ContentBlockStartEventContentBl
 		if cb.ID == "" || cb.Name == "" {
 			return wire.Unreadablef("a tool call in the stream has no id or no name")
 		}
-		if raw := cb.JSON.Input.Raw(); strings.HasPrefix(raw, "{") {
+		if raw := string(cb.Input); strings.HasPrefix(raw, "{") {
 			b.input = raw
 		}
 		b.part, err = r.answer.OpenCall(cb.ID, cb.Name)
@@ -178,7 +220,7 @@ func (r *reader) blockStart(index int64, cb *sdk.ContentBlockStartEventContentBl
 	return err
 }
 
-func (r *reader) blockDelta(index int64, d *sdk.MessageStreamEventUnionDelta) error {
+func (r *reader) blockDelta(index int64, d *eventDelta) error {
 	b, begun := r.blocks[index]
 	switch {
 	case !begun:

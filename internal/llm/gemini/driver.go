@@ -3,6 +3,7 @@ package gemini
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -36,9 +37,10 @@ type Options struct {
 
 // Driver speaks the Gemini API. It keeps nothing between calls and may be used by many goroutines.
 type Driver struct {
-	streams   *http.Client
-	documents *http.Client
-	now       func() time.Time
+	sdk *genai.Client
+	// broken tells why there is no SDK.
+	broken error
+	now    func() time.Time
 }
 
 // New makes a Driver.
@@ -49,73 +51,81 @@ func New(o Options) *Driver {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Driver{streams: wire.StreamClient(o.HTTP), documents: wire.DocumentClient(o.HTTP), now: o.Now}
+	// Whatever is left empty the SDK takes from the environment, and without a key it does nothing: so all is given, and the
+	// transport puts in the real key, or none. One client serves all calls, since each new one looks at the environment anew.
+	sdk, err := genai.NewClient(context.Background(), &genai.ClientConfig{
+		APIKey: "none", Backend: genai.BackendGeminiAPI,
+		HTTPClient:  &http.Client{Transport: &transport{streams: wire.StreamClient(o.HTTP), documents: wire.DocumentClient(o.HTTP)}},
+		HTTPOptions: genai.HTTPOptions{BaseURL: defaultBase, APIVersion: "v1beta"},
+	})
+	if err != nil {
+		// The error repeats the whole configuration.
+		err = &llm.Error{Code: llm.CodeInternal, Message: "The server can't use Google's SDK. Its version does not fit the server's."}
+	}
+	return &Driver{sdk: sdk, broken: err, now: o.Now}
 }
 
-// client makes a client of the SDK for one call.
-func client(ctx context.Context, at llm.Endpoint, transport http.RoundTripper) (*genai.Client, error) {
-	// Whatever is left empty the SDK takes from the environment, and without a key it does nothing: so all is given, and the
-	// transport below puts the real key in, or none.
+// defaultBase is where Google serves the API.
+const defaultBase = "https://generativelanguage.googleapis.com/"
+
+// address tells the SDK where to ask.
+func address(at llm.Endpoint) *genai.HTTPOptions {
 	base, version := strings.TrimRight(at.BaseURL, "/"), "v1beta"
 	if base == "" {
-		base = "https://generativelanguage.googleapis.com"
+		return &genai.HTTPOptions{BaseURL: defaultBase, APIVersion: version}
 	}
-	// Users write the version into addresses as often as not.
+	// The SDK adds the version to the path; users write it into addresses as often as not.
 	for _, v := range []string{"v1beta", "v1alpha", "v1"} {
 		if rest, ok := strings.CutSuffix(base, "/"+v); ok {
 			base, version = rest, v
 			break
 		}
 	}
-	c, err := genai.NewClient(ctx, &genai.ClientConfig{
-		APIKey: "none", Backend: genai.BackendGeminiAPI,
-		HTTPClient:  &http.Client{Transport: transport},
-		HTTPOptions: genai.HTTPOptions{BaseURL: base + "/", APIVersion: version},
-	})
-	if err != nil {
-		// The error repeats the whole configuration.
-		return nil, &llm.Error{Code: llm.CodeMisconfigured, Message: "The provider can't be used with this base URL. Check it in the provider's settings."}
-	}
-	return c, nil
+	return &genai.HTTPOptions{BaseURL: base + "/", APIVersion: version}
 }
 
-// keyed sends requests with the key of one call.
-type keyed struct {
-	client *http.Client
-	key    string
-}
-
-// RoundTrip implements http.RoundTripper.
-func (k *keyed) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = req.Clone(req.Context())
-	req.Header.Del("X-Goog-Api-Key")
-	if k.key != "" {
-		req.Header.Set("X-Goog-Api-Key", k.key)
-	}
-	return k.client.Transport.RoundTrip(req)
-}
-
-// taken sends requests like keyed and keeps the answer to itself: the SDK gets an empty one. Its own reader of streams takes events
-// of up to 256 MiB, writes to the standard log when a connection breaks, panics where a field has another type than expected, and
-// turns numbers in the arguments of calls into floats.
-type taken struct {
-	keyed
-
+// exchange is one request and its answer. It rides on the request's context, since the SDK has no place for it.
+type exchange struct {
+	key      string
+	document bool
+	// resp is the answer, when it is a stream. The SDK gets an empty one in its place: its own reader of streams takes events of up
+	// to 256 MiB, writes to the standard log when a connection breaks, panics where a field has another type than expected, and turns
+	// numbers in the arguments of calls into floats.
 	resp *http.Response
 }
 
+type exchangeKey struct{}
+
+// transport sends the SDK's requests.
+type transport struct{ streams, documents *http.Client }
+
 // RoundTrip implements http.RoundTripper.
-func (t *taken) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.keyed.RoundTrip(req)
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	x, ok := req.Context().Value(exchangeKey{}).(*exchange)
+	if !ok {
+		return nil, errors.New("the SDK made a request that nobody asked for")
+	}
+	req = req.Clone(req.Context())
+	req.Header.Del("X-Goog-Api-Key")
+	if x.key != "" {
+		req.Header.Set("X-Goog-Api-Key", x.key)
+	}
+	if x.document {
+		return t.documents.Transport.RoundTrip(req)
+	}
+	resp, err := t.streams.Transport.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
-	t.resp = resp
+	x.resp = resp
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
 }
 
 // Stream implements llm.Driver.
 func (d *Driver) Stream(ctx context.Context, req llm.Request, emit func(llm.Delta)) (llm.Response, error) {
+	if d.broken != nil {
+		return llm.Response{}, d.broken
+	}
 	fail := d.failures(req.Endpoint)
 	if !validModel(req.Model) {
 		return llm.Response{}, badModel(req.Model)
@@ -124,23 +134,20 @@ func (d *Driver) Stream(ctx context.Context, req llm.Request, emit func(llm.Delt
 	if err != nil {
 		return llm.Response{}, fail.Of(ctx, err)
 	}
-	t := &taken{keyed: keyed{client: d.streams, key: req.Endpoint.APIKey}}
-	c, err := client(ctx, req.Endpoint, t)
-	if err != nil {
-		return llm.Response{}, err
-	}
-	for _, e := range c.Models.GenerateContentStream(ctx, req.Model, contents, config) {
-		err = e
+	x := &exchange{key: req.Endpoint.APIKey}
+	err = errNotSent
+	for _, e := range d.sdk.Models.GenerateContentStream(context.WithValue(ctx, exchangeKey{}, x), req.Model, contents, config) {
+		if e != nil {
+			err = e
+		}
 		break
 	}
-	if t.resp != nil {
-		defer func() { _ = t.resp.Body.Close() }()
+	if x.resp == nil {
+		return llm.Response{}, fail.OfRequest(ctx, err)
 	}
-	if err != nil || t.resp == nil {
-		return llm.Response{}, fail.Of(ctx, orUnsent(err))
-	}
-	r := newReader(t.resp.Header, emit, fail)
-	err = r.read(wire.NewEvents(t.resp.Body, func() { emit(llm.Delta{}) }))
+	defer func() { _ = x.resp.Body.Close() }()
+	r := newReader(x.resp.Header, emit, fail)
+	err = r.read(wire.NewEvents(x.resp.Body, func() { emit(llm.Delta{}) }))
 	if ctx.Err() == nil && r.finished() && !isRefusal(err) {
 		// The answer is complete. What broke after it can at most have been its usage.
 		err = nil
@@ -148,8 +155,14 @@ func (d *Driver) Stream(ctx context.Context, req llm.Request, emit func(llm.Delt
 	return r.response(), fail.Of(ctx, err)
 }
 
+// errNotSent stands in where the SDK sends nothing and does not say why.
+var errNotSent = errors.New("the SDK sent no request")
+
 // Models implements llm.Lister.
 func (d *Driver) Models(ctx context.Context, at llm.Endpoint) (out []llm.ModelInfo, err error) {
+	if d.broken != nil {
+		return nil, d.broken
+	}
 	fail := d.failures(at)
 	// The SDK panics where a field has another type than it expects.
 	defer func() {
@@ -157,15 +170,12 @@ func (d *Driver) Models(ctx context.Context, at llm.Endpoint) (out []llm.ModelIn
 			out, err = nil, fail.Of(ctx, wire.Unreadablef("the list of models does not have the form that it should have"))
 		}
 	}()
-	c, err := client(ctx, at, &keyed{client: d.documents, key: at.APIKey})
-	if err != nil {
-		return nil, err
-	}
-	config := &genai.ListModelsConfig{PageSize: maxModels}
+	asked := context.WithValue(ctx, exchangeKey{}, &exchange{key: at.APIKey, document: true})
+	config := &genai.ListModelsConfig{PageSize: maxModels, HTTPOptions: address(at)}
 	for range maxPages {
-		page, err := c.Models.List(ctx, config)
+		page, err := d.sdk.Models.List(asked, config)
 		if err != nil {
-			return nil, fail.Of(ctx, err)
+			return nil, fail.OfDocument(ctx, err)
 		}
 		for _, m := range page.Items {
 			if m == nil || m.Name == "" {
@@ -214,12 +224,4 @@ func validModel(name string) bool {
 func badModel(name string) error {
 	return &llm.Error{Code: llm.CodeMisconfigured, Message: fmt.Sprintf(
 		"%.100q can't be the name of a model of this provider. Check the model's name.", name)}
-}
-
-// orUnsent stands in where the SDK sent nothing and does not say why.
-func orUnsent(err error) error {
-	if err == nil {
-		return fmt.Errorf("the SDK sent no request")
-	}
-	return err
 }

@@ -84,15 +84,14 @@ func newContents(ctx context.Context, req *llm.Request) ([]*genai.Content, *gena
 			return nil, nil, fmt.Errorf("encode the tools: %w", err)
 		}
 	}
-	config := &genai.GenerateContentConfig{HTTPOptions: &genai.HTTPOptions{
-		ExtrasRequestProvider: func(body map[string]any) map[string]any {
-			body["contents"] = json.RawMessage(rawContents)
-			if rawTools != nil {
-				body["tools"] = json.RawMessage(rawTools)
-			}
-			return body
-		},
-	}}
+	config := &genai.GenerateContentConfig{HTTPOptions: address(req.Endpoint)}
+	config.HTTPOptions.ExtrasRequestProvider = func(body map[string]any) map[string]any {
+		body["contents"] = json.RawMessage(rawContents)
+		if rawTools != nil {
+			body["tools"] = json.RawMessage(rawTools)
+		}
+		return body
+	}
 	if !wire.IsBlank(req.System) {
 		config.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: req.System}}}
 	}

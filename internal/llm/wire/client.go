@@ -26,7 +26,9 @@ type Refused struct {
 	Body []byte
 }
 
-func (r *Refused) Error() string { return fmt.Sprintf("the provider answered with status %d", r.Status) }
+func (r *Refused) Error() string {
+	return fmt.Sprintf("the provider answered with status %d", r.Status)
+}
 
 // Unreadable is an answer that does not follow the provider's protocol.
 type Unreadable struct {
@@ -37,7 +39,9 @@ type Unreadable struct {
 func (u *Unreadable) Error() string { return u.Reason }
 
 // Unreadablef makes an *Unreadable.
-func Unreadablef(format string, a ...any) error { return &Unreadable{Reason: fmt.Sprintf(format, a...)} }
+func Unreadablef(format string, a ...any) error {
+	return &Unreadable{Reason: fmt.Sprintf(format, a...)}
+}
 
 // StreamClient makes a client out of base that takes event streams only. SDKs never see any other answer: they would read it whole,
 // however long it is. Other statuses give a *Refused, other content an *Unreadable. No redirect is followed: keys travel in headers

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -38,6 +39,43 @@ func (f Failures) Of(ctx context.Context, err error) error {
 		return llm.BrokenAnswerError(u)
 	}
 	return llm.ConnectionError(ctx, err)
+}
+
+// OfRequest is Of for errors of an SDK that was to send a request. What is no error of the connection was made before anything was
+// sent: an address that can't be used, or a request that can't be encoded.
+func (f Failures) OfRequest(ctx context.Context, err error) error {
+	if wasSent(err) || ctx.Err() != nil {
+		return f.Of(ctx, err)
+	}
+	return &llm.Error{
+		// SDKs repeat the whole request in such errors.
+		Code: llm.CodeMisconfigured, Cause: errors.New(cut(err.Error())),
+		Message: "The request to the provider could not be made. Check the provider's base URL and the model's name.",
+	}
+}
+
+// OfDocument is Of for errors of an SDK that was to read a document. What is no error of the connection is one of the document, which
+// SDKs repeat in it.
+func (f Failures) OfDocument(ctx context.Context, err error) error {
+	if wasSent(err) || ctx.Err() != nil {
+		return f.Of(ctx, err)
+	}
+	return f.Of(ctx, Unreadablef("the answer does not have the form that it should have: %s", cut(err.Error())))
+}
+
+// wasSent tells whether err is net/http's, which wraps whatever happens on a connection so.
+func wasSent(err error) bool {
+	e, ok := errors.AsType[*url.Error](err)
+	return ok && e.Op != "parse"
+}
+
+// cut shortens what an SDK says to what may stand in a log.
+func cut(s string) string {
+	const most = 200
+	if len(s) > most {
+		s = s[:most]
+	}
+	return strings.ToValidUTF8(s, "")
 }
 
 func (f Failures) refusal(r *Refused) error {
