@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/vektah/gqlparser/v2"
@@ -49,13 +48,16 @@ func TestFeedsAreShareable(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := &engine{types: types, authorizer: a}
-	for args, want := range map[string]bool{``: true, `(after: "start")`: true, `(after: $after, kinds: $kinds, agentId: $agent)`: true} {
-		doc, errs := gqlparser.LoadQueryWithRules(types, `subscription($after: Cursor, $kinds: [EventKind!], $agent: ID) { orgEvents`+args+` { cursor data } }`, nil)
+	for _, query := range []string{
+		`subscription { orgEvents { cursor data } }`, `subscription { orgEvents(after: "start", kinds: [TURN_STARTED]) { cursor data } }`,
+		`subscription($after: Cursor, $kinds: [EventKind!], $agent: ID) { orgEvents(after: $after, kinds: $kinds, agentId: $agent) { cursor data } }`,
+	} {
+		doc, errs := gqlparser.LoadQueryWithRules(types, query, nil)
 		if errs != nil {
 			t.Fatal(errs)
 		}
-		if got := e.shareable(doc.Operations[0]); got != want {
-			t.Errorf("%s: got %v", strings.TrimSpace(args), got)
+		if !e.shareable(doc.Operations[0]) {
+			t.Errorf("each subscriber has answers of its own: %s", query)
 		}
 	}
 }
