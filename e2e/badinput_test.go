@@ -135,6 +135,7 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"SendMessageInput.modelId", "model", `mutation($id: ID!, $sess: ID!) { sendMessage(input: {sessionId: $sess, modelId: $id, content: [{text: "hi"}]}) { message { id } turn { id } userErrors { code path } } }`},
 	{"Mutation.writeSessionFile(sessionId)", "sess", `mutation($id: ID!) { writeSessionFile(sessionId: $id, path: "a.txt", content: "x") { file { path } userErrors { code path } } }`},
 	{"Subscription.sessionEvents(sessionId)", "sess", `subscription($id: ID!) { sessionEvents(sessionId: $id, after: 0) { kind } }`},
+	{"Subscription.orgEvents(agentId)", "agent", `subscription($id: ID!) { orgEvents(after: "start", agentId: $id) { kind } }`},
 	// An organization that one doesn't belong to can only be unknown here: the person of this test is in both.
 	{"Mutation.switchOrg(orgId)", "", `mutation($id: ID!) { switchOrg(orgId: $id) { tokens { expiresAt } userErrors { code path } } }`},
 	{"SignInInput.orgId", "", `mutation($id: ID!) { signIn(input: {email: "` + ownerEmail + `", password: "` + ownerPassword + `", orgId: $id}) { tokens { expiresAt } userErrors { code path } } }`},

@@ -21,6 +21,9 @@ type event struct {
 	Sequence int             `json:"sequence"`
 	TurnID   string          `json:"turnId"`
 	Data     json.RawMessage `json:"data"`
+	// What streams of organizations ask for, too.
+	Cursor    string `json:"cursor"`
+	SessionID string `json:"sessionId"`
 }
 
 func (e event) durable() bool {

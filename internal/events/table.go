@@ -143,4 +143,22 @@ A field with a question mark may be absent.
    took the step over. ` + "`OUTPUT_COMPLETED`" + ` holds the whole message; drop what was kept for it.
 3. When the stream ends with the code ` + "`SUBSCRIPTION_LAGGED`" + `, or the connection breaks, subscribe again with the last
    sequence. Nothing is missing and nothing comes twice.
+
+## Following an organization
+
+The kinds that are marked in the column *org feed* also have a place in the feed of their organization, which
+` + "`orgEvents`" + ` streams: one order for all sessions, gapless from 1, allotted in the same transaction. The order of the feed
+is the order of commits, and the events of one session come in the order of their sequences. Ephemeral events are never in it,
+and neither are events from before the server had feeds.
+
+1. Subscribe with ` + "`after: \"start\"`" + ` for all, or with the ` + "`cursor`" + ` of the last event that was handled. The cursor of an event is the
+   same in its session's log, in ` + "`sessionEvents`" + ` and in the feed, and it fits wherever the API takes the cursor of an event. An
+   event that is in no feed can't be resumed from here. Every event of the feed past the cursor comes, then ` + "`CAUGHT_UP`" + `,
+   whose cursor is good as well, then live ones. Without ` + "`after`" + ` the stream begins now.
+2. ` + "`kinds`" + ` leaves out all other kinds, ` + "`agentId`" + ` all sessions of other agents. A session's agent can change: what happens
+   live goes by the agent of that moment, what is replayed by the one that the session has now.
+3. When the stream ends with the code ` + "`SUBSCRIPTION_LAGGED`" + `, subscribe again with ` + "`extensions.lastCursor`" + `; when the connection
+   breaks, with the cursor of the last event. Nothing is missing and nothing comes twice.
+
+For what happens within a turn, follow its session: ` + "`sessionId`" + ` and ` + "`sequence`" + ` of an event tell where in its log it stands.
 `
