@@ -1,6 +1,12 @@
 import type { Connection } from "@/api/connection";
 import type { SessionBriefFragment } from "@/gql/graphql";
-import { foldOrgEvent, initialOrgState, mergeBriefs, type OrgEvent, type OrgState } from "./orgState";
+import {
+  foldOrgEvent,
+  initialOrgState,
+  mergeBriefs,
+  type OrgEvent,
+  type OrgState,
+} from "./orgState";
 
 export interface OrgFeedSnapshot {
   readonly org: OrgState;

@@ -77,7 +77,12 @@ describe("a provider's form", () => {
   });
 
   it("sends no address and no key for a kind that takes none", () => {
-    const draft = { ...emptyProvider, name: "sim", kind: "SIMULATED" as const, apiKey: "left over" };
+    const draft = {
+      ...emptyProvider,
+      name: "sim",
+      kind: "SIMULATED" as const,
+      apiKey: "left over",
+    };
     expect(createProviderInput(draft)).toMatchObject({ apiKey: null, baseUrl: null });
   });
 });
