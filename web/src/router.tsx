@@ -4,10 +4,11 @@ import {
   createRouter,
   lazyRouteComponent,
   Outlet,
-  redirect,
 } from "@tanstack/react-router";
-import { agentListSearch } from "./agents/search";
 import { SignInPage } from "./auth/SignInPage";
+import { catalogListSearch } from "./catalog/search";
+import { newHarnessSearch } from "./harnesses/search";
+import { historySearch } from "./history/search";
 import { sessionSearch } from "./session/search";
 import { sessionListSearch } from "./sessions/search";
 import { AppShell } from "./shell/AppShell";
@@ -35,9 +36,7 @@ const app = createRoute({
 const home = createRoute({
   getParentRoute: () => app,
   path: "/",
-  beforeLoad: () => {
-    throw redirect({ to: "/sessions", replace: true });
-  },
+  component: lazyRouteComponent(() => import("./home/HomePage"), "HomePage"),
 });
 
 const sessions = createRoute({
@@ -57,7 +56,7 @@ const session = createRoute({
 const agents = createRoute({
   getParentRoute: () => app,
   path: "/agents",
-  validateSearch: agentListSearch,
+  validateSearch: catalogListSearch,
   component: lazyRouteComponent(() => import("./agents/AgentsPage"), "AgentsPage"),
 });
 
@@ -73,10 +72,70 @@ const agent = createRoute({
   component: lazyRouteComponent(() => import("./agents/AgentPage"), "AgentPage"),
 });
 
+const agentHistory = createRoute({
+  getParentRoute: () => app,
+  path: "/agents/$agentId/history",
+  validateSearch: historySearch,
+  component: lazyRouteComponent(() => import("./history/AgentHistoryPage"), "AgentHistoryPage"),
+});
+
+const harnesses = createRoute({
+  getParentRoute: () => app,
+  path: "/harnesses",
+  validateSearch: catalogListSearch,
+  component: lazyRouteComponent(() => import("./harnesses/HarnessesPage"), "HarnessesPage"),
+});
+
+const newHarness = createRoute({
+  getParentRoute: () => app,
+  path: "/harnesses/new",
+  validateSearch: newHarnessSearch,
+  component: lazyRouteComponent(() => import("./harnesses/NewHarnessPage"), "NewHarnessPage"),
+});
+
+const harness = createRoute({
+  getParentRoute: () => app,
+  path: "/harnesses/$harnessId",
+  component: lazyRouteComponent(() => import("./harnesses/HarnessPage"), "HarnessPage"),
+});
+
+const harnessHistory = createRoute({
+  getParentRoute: () => app,
+  path: "/harnesses/$harnessId/history",
+  validateSearch: historySearch,
+  component: lazyRouteComponent(() => import("./history/HarnessHistoryPage"), "HarnessHistoryPage"),
+});
+
+const models = createRoute({
+  getParentRoute: () => app,
+  path: "/models",
+  component: lazyRouteComponent(() => import("./models/ModelsPage"), "ModelsPage"),
+});
+
+const provider = createRoute({
+  getParentRoute: () => app,
+  path: "/models/$providerId",
+  component: lazyRouteComponent(() => import("./models/ProviderPage"), "ProviderPage"),
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
-    app.addChildren([home, sessions, session, agents, newAgent, agent]),
+    app.addChildren([
+      home,
+      sessions,
+      session,
+      agents,
+      newAgent,
+      agent,
+      agentHistory,
+      harnesses,
+      newHarness,
+      harness,
+      harnessHistory,
+      models,
+      provider,
+    ]),
   ]),
   defaultPreload: "intent",
   defaultErrorComponent: PageCrash,

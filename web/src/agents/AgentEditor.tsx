@@ -1,12 +1,12 @@
 import type { FormEvent } from "react";
 import { useQuery } from "urql";
 import { describeError, otherErrors, type UserError } from "@/api/errors";
+import { CapabilityPicker } from "@/catalog/CapabilityPicker";
 import { AgentFormOptionsDocument } from "@/gql/graphql";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 import { AgentFields } from "./AgentFields";
 import { AgentPreview } from "./AgentPreview";
-import { CapabilityPicker } from "./CapabilityPicker";
 import type { AgentDraft } from "./draft";
 import { INPUT_NAMES } from "./fields";
 

@@ -1,4 +1,6 @@
 import { fieldErrors } from "@/api/errors";
+import { FallbackModels } from "@/catalog/FallbackModels";
+import { ModelOptions } from "@/catalog/ModelOptions";
 import type { AgentFormOptionsQuery } from "@/gql/graphql";
 import { Field } from "@/ui/Field";
 import type { AgentEditorProps } from "./AgentEditor";
@@ -9,7 +11,7 @@ interface AgentFieldsProps extends AgentEditorProps {
   options: AgentFormOptionsQuery | undefined;
 }
 
-type TextField = Exclude<keyof AgentDraft, "capabilities">;
+type TextField = Exclude<keyof AgentDraft, "capabilities" | "fallbackModelIds">;
 
 export function AgentFields({
   draft,
@@ -29,10 +31,6 @@ export function AgentFields({
     onChange: (event: { target: { value: string } }) =>
       onChange({ ...draft, [key]: event.target.value }),
   });
-  const usable = (options?.models.nodes ?? []).filter(
-    ({ enabled, id }) => enabled || id === draft.modelId,
-  );
-  const byProvider = Map.groupBy(usable, ({ provider }) => provider.name);
 
   return (
     <>
@@ -82,18 +80,18 @@ export function AgentFields({
           {(props) => (
             <select {...props} {...control("modelId")}>
               <option value="">Inherited</option>
-              {[...byProvider].map(([provider, models]) => (
-                <optgroup key={provider} label={provider}>
-                  {models.map(({ id, name, displayName }) => (
-                    <option key={id} value={id}>
-                      {displayName === name ? name : `${displayName} (${name})`}
-                    </option>
-                  ))}
-                </optgroup>
-              ))}
+              <ModelOptions models={options?.models.nodes ?? []} chosen={draft.modelId} />
             </select>
           )}
         </Field>
+        <div className="sm:col-span-2">
+          <FallbackModels
+            models={options?.models.nodes ?? []}
+            picked={draft.fallbackModelIds}
+            onChange={(fallbackModelIds) => onChange({ ...draft, fallbackModelIds })}
+            errors={fieldErrors(refusals, INPUT_NAMES.fallbackModelIds)}
+          />
+        </div>
       </div>
       <Field
         {...field("systemPrompt")}

@@ -1,8 +1,8 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Bot, Plus, Search } from "lucide-react";
-import { useState } from "react";
 import { describeError } from "@/api/errors";
 import { usePages } from "@/api/usePages";
+import { CatalogFilters } from "@/catalog/CatalogFilters";
 import { AgentsDocument } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { buttonClasses } from "@/ui/Button";
@@ -19,6 +19,7 @@ const PAGE_SIZE = 50;
 
 export function AgentsPage() {
   const { q, archived } = useSearch({ from: "/app/agents" });
+  const navigate = useNavigate({ from: "/agents" });
   const mayWrite = useMay("CATALOG_WRITE");
   const search = useDebounced(q ?? null, 200);
   const agents = usePages(
@@ -37,7 +38,13 @@ export function AgentsPage() {
           </Link>
         )}
       </PageHeader>
-      <Filters />
+      <CatalogFilters
+        what="agents"
+        search={{ q, archived }}
+        onChange={(change) =>
+          void navigate({ search: (old) => ({ ...old, ...change }), replace: true })
+        }
+      />
       <div className="min-h-0 flex-1 overflow-y-auto">
         {agents.error && (
           <div className="p-4">
@@ -56,47 +63,6 @@ export function AgentsPage() {
         <LoadMore hasMore={agents.hasMore} loading={agents.loadingMore} onLoad={agents.loadMore} />
       </div>
     </>
-  );
-}
-
-function Filters() {
-  const { q, archived } = useSearch({ from: "/app/agents" });
-  const navigate = useNavigate({ from: "/agents" });
-  // The router applies a new address a moment later, too late for a text field to wait for.
-  const [text, setText] = useState(q ?? "");
-  const search = (next: string) => {
-    setText(next);
-    void navigate({ search: (old) => ({ ...old, q: next.trim() || undefined }), replace: true });
-  };
-
-  return (
-    <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2 sm:px-6">
-      <div className="relative w-full sm:w-64">
-        <Search size={14} className="absolute top-2.25 left-2.5 text-ink-3" aria-hidden />
-        <input
-          type="search"
-          aria-label="Search agents by name"
-          placeholder="Search by name"
-          className="control pl-8"
-          value={text}
-          onChange={(event) => search(event.target.value)}
-        />
-      </div>
-      <label className="flex items-center gap-2 text-sm text-ink-2">
-        <input
-          type="checkbox"
-          className="size-3.5 accent-(--accent)"
-          checked={archived ?? false}
-          onChange={(event) =>
-            void navigate({
-              search: (search) => ({ ...search, archived: event.target.checked || undefined }),
-              replace: true,
-            })
-          }
-        />
-        Show archived
-      </label>
-    </div>
   );
 }
 

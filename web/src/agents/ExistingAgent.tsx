@@ -1,12 +1,14 @@
 import { Link } from "@tanstack/react-router";
-import { MessageSquarePlus } from "lucide-react";
+import { History, MessageSquarePlus } from "lucide-react";
+import { EditingNotices } from "@/catalog/EditingNotices";
+import { ReasonBar } from "@/catalog/ReasonBar";
 import type { AgentDetailFragment } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
 import { Button, buttonClasses } from "@/ui/Button";
 import { PageHeader } from "@/ui/PageHeader";
 import { AgentEditor } from "./AgentEditor";
-import { ArchiveButton } from "./ArchiveButton";
+import { ArchiveAgent } from "./ArchiveAgent";
 import { draftProblems } from "./draft";
 import { FIELD_LABELS } from "./fields";
 import { useAgentEditing } from "./useAgentEditing";
@@ -40,7 +42,15 @@ export function ExistingAgent({ agent }: { agent: AgentDetailFragment }) {
             Discard changes
           </Button>
         )}
-        <ArchiveButton agent={agent} />
+        <Link
+          to="/agents/$agentId/history"
+          params={{ agentId: agent.id }}
+          className={buttonClasses("ghost")}
+        >
+          <History size={15} aria-hidden />
+          History
+        </Link>
+        <ArchiveAgent agent={agent} />
         {mayRun && !archived && (
           <Link to="/sessions" search={{ new: agent.id }} className={buttonClasses()}>
             <MessageSquarePlus size={15} aria-hidden />
@@ -58,19 +68,14 @@ export function ExistingAgent({ agent }: { agent: AgentDetailFragment }) {
           </Button>
         )}
       </PageHeader>
-      {editing.outdated && (
-        <Notice>
-          <span className="flex-1">
-            Someone else changed this agent since you began to edit it.
-          </span>
-          <Button onClick={editing.takeTheirs}>Reload and keep my input</Button>
-        </Notice>
-      )}
-      {editing.clashes.length > 0 && (
-        <Notice>
-          Both of you changed {editing.clashes.map((field) => FIELD_LABELS[field]).join(", ")}. What
-          is shown is yours; saving replaces theirs.
-        </Notice>
+      <EditingNotices
+        what="agent"
+        outdated={editing.outdated}
+        clashes={editing.clashes.map((field) => FIELD_LABELS[field])}
+        onTakeTheirs={editing.takeTheirs}
+      />
+      {editing.dirty && (
+        <ReasonBar value={editing.reason} onChange={editing.setReason} form="agent" />
       )}
       <AgentEditor
         draft={editing.draft}
@@ -82,16 +87,5 @@ export function ExistingAgent({ agent }: { agent: AgentDetailFragment }) {
         mode={archived || !mayWrite ? "read" : "edit"}
       />
     </>
-  );
-}
-
-function Notice({ children }: { children: React.ReactNode }) {
-  return (
-    <div
-      role="alert"
-      className="flex flex-wrap items-center gap-3 border-b border-line bg-warn-soft px-4 py-2 text-sm text-warn sm:px-6"
-    >
-      {children}
-    </div>
   );
 }

@@ -11,7 +11,9 @@ import { createInput, draftProblems, emptyDraft, sameDraft } from "./draft";
 
 export function NewAgentPage() {
   const navigate = useNavigate();
-  const [draft, setDraft] = useStoredState(sessionStorage, "ostler.agent.new", emptyDraft);
+  const [stored, setDraft] = useStoredState(sessionStorage, "ostler.agent.new", emptyDraft);
+  // What an older dashboard has stored may lack what the form has got since.
+  const draft = { ...emptyDraft, ...stored };
   const [refusals, setRefusals] = useState<readonly UserError[]>([]);
   const [{ fetching, error }, create] = useMutation(CreateAgentDocument);
   const problems = draftProblems(draft);

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createInput, draftProblems, emptyDraft, rebaseDraft, updateInput } from "./draft";
+import { moved } from "@/catalog/fallbacks";
+import { rebaseDraft } from "@/catalog/rebase";
+import { createInput, draftProblems, emptyDraft, updateInput } from "./draft";
 
 describe("createInput", () => {
   it("trims, splits tags and leaves out what is empty", () => {
@@ -32,6 +34,14 @@ describe("updateInput", () => {
     const input = updateInput({ ...emptyDraft, name: "helper" }, 7);
     expect(input.revision).toBe(7);
     expect(input).not.toHaveProperty("name");
+  });
+
+  it("says why, and keeps the order of the fallback models", () => {
+    const draft = { ...emptyDraft, fallbackModelIds: ["model_b", "model_a"] };
+    expect(updateInput(draft, 7, "Cheaper at night")).toMatchObject({
+      reason: "Cheaper at night",
+      fallbackModelIds: ["model_b", "model_a"],
+    });
   });
 });
 
@@ -68,5 +78,14 @@ describe("rebaseDraft", () => {
   it("sees no clash where both made the same change", () => {
     const both = { ...base, tags: "x" };
     expect(rebaseDraft(base, both, both).clashes).toEqual([]);
+  });
+});
+
+describe("moved", () => {
+  it("swaps neighbours, and leaves the ends where they are", () => {
+    expect(moved(["a", "b", "c"], 1, -1)).toEqual(["b", "a", "c"]);
+    expect(moved(["a", "b", "c"], 1, 1)).toEqual(["a", "c", "b"]);
+    expect(moved(["a", "b"], 0, -1)).toEqual(["a", "b"]);
+    expect(moved(["a", "b"], 1, 1)).toEqual(["a", "b"]);
   });
 });

@@ -1,9 +1,12 @@
-import type {
-  AgentDetailFragment,
-  CapabilityRefInput,
-  CreateAgentInput,
-  UpdateAgentInput,
-} from "@/gql/graphql";
+import {
+  capabilityInputs,
+  capabilityProblem,
+  type DraftCapability,
+  draftCapabilities,
+} from "@/catalog/capabilities";
+import { iterationsOf, iterationsProblem } from "@/catalog/iterations";
+import { same } from "@/catalog/rebase";
+import type { AgentDetailFragment, CreateAgentInput, UpdateAgentInput } from "@/gql/graphql";
 
 /** An agent as the form holds it: every field as text that a control can show, valid or not. */
 export interface AgentDraft {
@@ -12,6 +15,8 @@ export interface AgentDraft {
   description: string;
   harnessId: string;
   modelId: string;
+  /** Ids of models, in the order in which they are asked. */
+  fallbackModelIds: string[];
   systemPrompt: string;
   /** In the order in which they were picked; it decides the order of their prompts. */
   capabilities: DraftCapability[];
@@ -20,18 +25,13 @@ export interface AgentDraft {
   maxIterations: string;
 }
 
-export interface DraftCapability {
-  id: string;
-  /** JSON as it is typed; empty for none. */
-  config: string;
-}
-
 export const emptyDraft: AgentDraft = {
   name: "",
   displayName: "",
   description: "",
   harnessId: "",
   modelId: "",
+  fallbackModelIds: [],
   systemPrompt: "",
   capabilities: [],
   tags: "",
@@ -45,11 +45,9 @@ export function draftOf(agent: AgentDetailFragment): AgentDraft {
     description: agent.description ?? "",
     harnessId: agent.harness?.id ?? "",
     modelId: agent.defaultModel?.id ?? "",
+    fallbackModelIds: agent.fallbackModels.map(({ id }) => id),
     systemPrompt: agent.systemPrompt,
-    capabilities: agent.capabilities.map(({ id, config }) => ({
-      id,
-      config: config === null || config === undefined ? "" : JSON.stringify(config, null, 2),
-    })),
+    capabilities: draftCapabilities(agent.capabilities),
     tags: agent.tags.join(", "),
     maxIterations: agent.maxIterations === null ? "" : String(agent.maxIterations),
   };
@@ -57,15 +55,12 @@ export function draftOf(agent: AgentDetailFragment): AgentDraft {
 
 /** What is wrong with a draft before it is even sent, by field. */
 export function draftProblems(draft: AgentDraft): Partial<Record<keyof AgentDraft, string>> {
-  const problems: Partial<Record<keyof AgentDraft, string>> = {};
-  if (draft.maxIterations !== "" && !/^[1-9]\d{0,6}$/.test(draft.maxIterations.trim())) {
-    problems.maxIterations = "Give a whole number above zero, or leave it empty to inherit it.";
-  }
-  const broken = draft.capabilities.filter(({ config }) => parseConfig(config) === BROKEN);
-  if (broken.length > 0) {
-    problems.capabilities = `The settings of ${broken.map(({ id }) => id).join(", ")} are not JSON.`;
-  }
-  return problems;
+  const iterations = iterationsProblem(draft.maxIterations);
+  const capabilities = capabilityProblem(draft.capabilities);
+  return {
+    ...(iterations ? { maxIterations: iterations } : {}),
+    ...(capabilities ? { capabilities } : {}),
+  };
 }
 
 export function createInput(draft: AgentDraft): CreateAgentInput {
@@ -75,17 +70,22 @@ export function createInput(draft: AgentDraft): CreateAgentInput {
     description: draft.description.trim() || null,
     harnessId: draft.harnessId || null,
     systemPrompt: draft.systemPrompt,
-    capabilities: capabilityInputs(draft),
+    capabilities: capabilityInputs(draft.capabilities),
     defaultModelId: draft.modelId || null,
-    maxIterations: iterationsOf(draft),
+    fallbackModelIds: draft.fallbackModelIds,
+    maxIterations: iterationsOf(draft.maxIterations),
     tags: tagsOf(draft),
   };
 }
 
 /** The name is not in it: it is fixed once an agent exists. */
-export function updateInput(draft: AgentDraft, revision: number): UpdateAgentInput {
+export function updateInput(
+  draft: AgentDraft,
+  revision: number,
+  reason: string | null = null,
+): UpdateAgentInput {
   const { name: _fixed, ...input } = createInput(draft);
-  return { ...input, revision };
+  return { ...input, revision, reason };
 }
 
 function tagsOf(draft: AgentDraft): string[] {
@@ -93,52 +93,6 @@ function tagsOf(draft: AgentDraft): string[] {
   return [...new Set(tags.filter((tag) => tag !== ""))];
 }
 
-function iterationsOf(draft: AgentDraft): number | null {
-  const text = draft.maxIterations.trim();
-  return text === "" ? null : Number(text);
-}
-
-const BROKEN = Symbol("broken");
-
-function parseConfig(config: string): unknown {
-  if (config.trim() === "") return null;
-  try {
-    return JSON.parse(config) as unknown;
-  } catch {
-    return BROKEN;
-  }
-}
-
-function capabilityInputs(draft: AgentDraft): CapabilityRefInput[] {
-  return draft.capabilities.map(({ id, config }) => {
-    const parsed = parseConfig(config);
-    return { id, config: parsed === BROKEN ? null : parsed };
-  });
-}
-
 export function sameDraft(left: AgentDraft, right: AgentDraft): boolean {
-  return JSON.stringify(left) === JSON.stringify(right);
-}
-
-export interface Rebase {
-  draft: AgentDraft;
-  /** Fields that both changed; the draft holds mine. */
-  clashes: (keyof AgentDraft)[];
-}
-
-/**
- * Brings my changes onto what someone else has saved meanwhile: fields that I left alone take their value, the others
- * keep mine, so that no input is lost.
- */
-export function rebaseDraft(base: AgentDraft, mine: AgentDraft, theirs: AgentDraft): Rebase {
-  const draft = { ...theirs };
-  const clashes: (keyof AgentDraft)[] = [];
-  const same = (left: unknown, right: unknown) => JSON.stringify(left) === JSON.stringify(right);
-  const keepMine = <Key extends keyof AgentDraft>(key: Key) => {
-    if (same(base[key], mine[key])) return;
-    draft[key] = mine[key];
-    if (!same(base[key], theirs[key]) && !same(mine[key], theirs[key])) clashes.push(key);
-  };
-  for (const key of Object.keys(base) as (keyof AgentDraft)[]) keepMine(key);
-  return { draft, clashes };
+  return same(left, right);
 }

@@ -2,20 +2,28 @@ import { type Cache, cacheExchange } from "@urql/exchange-graphcache";
 
 /** These have no identity of their own: they belong to what they were read with. */
 const EMBEDDED = [
+  "Actor",
   "AgentConnection",
   "CapabilityRef",
+  "DiscoveredModel",
   "EffectiveConfig",
+  "FieldChange",
   "HarnessConnection",
   "ModelConnection",
+  "ModelPrice",
   "PageInfo",
+  "ProviderConnection",
+  "Revision",
+  "RevisionConnection",
   "SessionConnection",
   "SessionFile",
   "Todo",
   "ToolHints",
   "ToolInfo",
   "Usage",
+  "TurnConnection",
+  "TurnError",
   "Viewer",
-  "Actor",
 ] as const;
 
 function forget(cache: Cache, field: string): void {
@@ -33,6 +41,16 @@ export function createCache() {
         createAgent: (_result, _args, cache) => forget(cache, "agents"),
         archiveAgent: (_result, _args, cache) => forget(cache, "agents"),
         unarchiveAgent: (_result, _args, cache) => forget(cache, "agents"),
+        createHarness: (_result, _args, cache) => forget(cache, "harnesses"),
+        archiveHarness: (_result, _args, cache) => forget(cache, "harnesses"),
+        unarchiveHarness: (_result, _args, cache) => forget(cache, "harnesses"),
+        createProvider: (_result, _args, cache) => forget(cache, "providers"),
+        archiveProvider: (_result, _args, cache) => {
+          forget(cache, "providers");
+          // Its models are gone from the list of all that can be chosen.
+          forget(cache, "models");
+        },
+        createModel: (_result, _args, cache) => forget(cache, "models"),
         createSession: (_result, _args, cache) => forget(cache, "sessions"),
       },
     },

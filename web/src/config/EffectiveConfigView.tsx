@@ -17,6 +17,11 @@ export function EffectiveConfigView({ config }: { config: EffectiveConfigFieldsF
           <span className="text-bad">None: a turn would fail. Choose a model.</span>
         )}
       </Row>
+      {config.fallbackModels.length > 0 && (
+        <Row label="Fallback models">
+          {config.fallbackModels.map(({ displayName }) => displayName).join(", then ")}
+        </Row>
+      )}
       <Row label="Max iterations">
         <span className="tabular-nums">{config.maxIterations}</span>
       </Row>

@@ -1,5 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
-import { Bot, MessageSquare, Moon, Plus, Search, Sun } from "lucide-react";
+import { Bot, Cpu, House, Layers, MessageSquare, Moon, Plus, Search, Sun } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useState } from "react";
 import { useQuery } from "urql";
 import { PaletteTargetsDocument } from "@/gql/graphql";
@@ -47,7 +47,7 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
           aria-expanded
           aria-controls="palette-commands"
           aria-activedescendant={commands[current] ? `palette-${commands[current].id}` : undefined}
-          aria-label="Search pages, agents and sessions"
+          aria-label="Search pages, agents, sessions and more"
           placeholder="Search pages, agents, sessions…"
           className="h-12 w-full bg-transparent text-base outline-none"
           value={text}
@@ -114,6 +114,12 @@ function useCommands(text: string): Command[] {
       run: () => void navigate({ to: "/agents/new" }),
     },
     {
+      id: "home",
+      label: "Home",
+      icon: <House size={16} />,
+      run: () => void navigate({ to: "/" }),
+    },
+    {
       id: "sessions",
       label: "Sessions",
       icon: <MessageSquare size={16} />,
@@ -124,6 +130,18 @@ function useCommands(text: string): Command[] {
       label: "Agents",
       icon: <Bot size={16} />,
       run: () => void navigate({ to: "/agents" }),
+    },
+    {
+      id: "harnesses",
+      label: "Harnesses",
+      icon: <Layers size={16} />,
+      run: () => void navigate({ to: "/harnesses" }),
+    },
+    {
+      id: "models",
+      label: "Models and providers",
+      icon: <Cpu size={16} />,
+      run: () => void navigate({ to: "/models" }),
     },
     { id: "light", label: "Light theme", icon: <Sun size={16} />, run: () => setTheme("light") },
     { id: "dark", label: "Dark theme", icon: <Moon size={16} />, run: () => setTheme("dark") },
@@ -139,6 +157,24 @@ function useCommands(text: string): Command[] {
     icon: <Bot size={16} />,
     run: () => void navigate({ to: "/agents/$agentId", params: { agentId: agent.id } }),
   }));
+  const harnesses = (data?.harnesses.nodes ?? [])
+    .filter((harness) => matches(harness.displayName) || matches(harness.name))
+    .map((harness) => ({
+      id: harness.id,
+      label: harness.displayName,
+      hint: "Harness",
+      icon: <Layers size={16} />,
+      run: () => void navigate({ to: "/harnesses/$harnessId", params: { harnessId: harness.id } }),
+    }));
+  const providers = (data?.providers.nodes ?? [])
+    .filter((provider) => matches(provider.name))
+    .map((provider) => ({
+      id: provider.id,
+      label: provider.name,
+      hint: "Provider",
+      icon: <Cpu size={16} />,
+      run: () => void navigate({ to: "/models/$providerId", params: { providerId: provider.id } }),
+    }));
   const sessions = (data?.sessions.nodes ?? [])
     .map((session) => ({
       id: session.id,
@@ -152,5 +188,7 @@ function useCommands(text: string): Command[] {
     ...pages.filter((page) => matches(page.label)),
     ...agents,
     ...sessions.slice(0, MOST_SESSIONS),
+    // On a page of their own they are few enough to see; here they are for those who type a name.
+    ...(wanted === "" ? [] : [...harnesses, ...providers]),
   ];
 }

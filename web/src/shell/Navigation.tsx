@@ -1,13 +1,16 @@
 import { Link } from "@tanstack/react-router";
-import { Bot, MessagesSquare, Search } from "lucide-react";
+import { Bot, Cpu, House, Layers, MessagesSquare, Search } from "lucide-react";
 import { IconButton } from "@/ui/Button";
 import { AccountMenu } from "./AccountMenu";
 import { BrandMark } from "./Brand";
 import { OrgMenu } from "./OrgMenu";
 
 const PAGES = [
+  { to: "/", label: "Home", icon: House },
   { to: "/sessions", label: "Sessions", icon: MessagesSquare },
   { to: "/agents", label: "Agents", icon: Bot },
+  { to: "/harnesses", label: "Harnesses", icon: Layers },
+  { to: "/models", label: "Models", icon: Cpu },
 ] as const;
 
 interface NavigationProps {
@@ -32,6 +35,8 @@ export function Sidebar({ onSearch }: NavigationProps) {
           <Link
             key={to}
             to={to}
+            // Every address begins with that of the home page.
+            activeOptions={{ exact: to === "/" }}
             className="flex items-center gap-2.5 rounded-md px-2 py-1.5 text-sm transition-colors"
             activeProps={{ className: "bg-line font-medium text-ink" }}
             inactiveProps={{ className: "text-ink-2 hover:bg-hover hover:text-ink" }}
@@ -53,12 +58,14 @@ export function TopBar({ onSearch }: NavigationProps) {
   return (
     <div className="flex h-12 shrink-0 items-center gap-1 border-b border-line bg-sunken px-3 md:hidden">
       <BrandMark />
-      <nav aria-label="Main" className="ml-2 flex gap-0.5">
+      <nav aria-label="Main" className="ml-1 flex min-w-0 gap-0.5 overflow-x-auto">
         {PAGES.map(({ to, label }) => (
           <Link
             key={to}
             to={to}
-            className="rounded-md px-2.5 py-1.5 text-sm"
+            // Every address begins with that of the home page.
+            activeOptions={{ exact: to === "/" }}
+            className="rounded-md px-2 py-1.5 text-sm"
             activeProps={{ className: "bg-line font-medium text-ink" }}
             inactiveProps={{ className: "text-ink-2" }}
           >
@@ -66,7 +73,7 @@ export function TopBar({ onSearch }: NavigationProps) {
           </Link>
         ))}
       </nav>
-      <div className="ml-auto flex items-center">
+      <div className="ml-auto flex shrink-0 items-center">
         <IconButton label="Go to…" onClick={onSearch}>
           <Search size={17} />
         </IconButton>

@@ -1,12 +1,14 @@
 import { ChevronRight } from "lucide-react";
-import { ErrorNote } from "@/ui/ErrorNote";
 import type { AgentItem } from "../feed/state";
+import { FailureNote } from "./FailureNote";
 import { MarkdownText } from "./MarkdownText";
+import { MessageImages } from "./MessageImages";
+import { RetryLine } from "./RetryLine";
 
 export function AgentMessage({ item }: { item: AgentItem }) {
-  const { text, thinking, state, error } = item;
+  const { text, thinking, state, images, retry, error } = item;
   // A step that only calls tools says nothing.
-  if (text === "" && thinking === "" && !error) return null;
+  if (text === "" && thinking === "" && images.length === 0 && !retry && !error) return null;
   return (
     <div data-role="agent" data-state={state} className="mt-4 first:mt-0">
       <span className="sr-only">Agent: </span>
@@ -15,13 +17,9 @@ export function AgentMessage({ item }: { item: AgentItem }) {
       {state === "interrupted" && (
         <p className="mt-1 text-xs text-ink-3">This message was cut off when the turn ended.</p>
       )}
-      {error && (
-        <div className="mt-2">
-          <ErrorNote>
-            {error.message} <Code>{error.code}</Code>
-          </ErrorNote>
-        </div>
-      )}
+      <MessageImages images={images} />
+      {retry && <RetryLine key={`${retry.attempt}:${retry.model}`} retry={retry} />}
+      {error && <FailureNote failure={error} />}
     </div>
   );
 }
@@ -40,8 +38,4 @@ function Thinking({ text, done }: { text: string; done: boolean }) {
       </div>
     </details>
   );
-}
-
-export function Code({ children }: { children: string }) {
-  return <code className="font-mono text-xs opacity-80">{children}</code>;
 }

@@ -9,7 +9,7 @@ import { UserMessage } from "./UserMessage";
 export const ChatItemView = memo(function ChatItemView({ item }: { item: ChatItem }) {
   switch (item.kind) {
     case "user":
-      return <UserMessage text={item.text} at={item.at} />;
+      return <UserMessage text={item.text} images={item.images} at={item.at} />;
     case "agent":
       return <AgentMessage item={item} />;
     case "tool":

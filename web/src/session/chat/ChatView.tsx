@@ -68,8 +68,8 @@ export function ChatView({ sessionId, feed }: ChatViewProps) {
             <Composer
               sessionId={sessionId}
               working={working}
-              onSend={(text, delivery) => {
-                outbox.add(text, delivery);
+              onSend={(text, delivery, images) => {
+                outbox.add(text, delivery, images);
                 jump();
               }}
             />

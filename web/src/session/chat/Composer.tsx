@@ -1,14 +1,26 @@
-import { ArrowUp } from "lucide-react";
-import { type FormEvent, type KeyboardEvent, useState } from "react";
+import { ArrowUp, ImagePlus } from "lucide-react";
+import {
+  type ClipboardEvent,
+  type DragEvent,
+  type FormEvent,
+  type KeyboardEvent,
+  useRef,
+  useState,
+} from "react";
 import type { Delivery } from "@/gql/graphql";
+import { IconButton } from "@/ui/Button";
 import { classes } from "@/ui/classes";
 import { useStoredState } from "@/ui/useStoredState";
+import type { MessageImage } from "../feed/state";
+import { Attachments } from "./Attachments";
+import { IMAGE_TYPES, imageFiles } from "./images";
+import { useAttachments } from "./useAttachments";
 
 interface ComposerProps {
   sessionId: string;
   /** A turn is under way, so it matters how a message meets it. */
   working: boolean;
-  onSend: (text: string, delivery: Delivery) => void;
+  onSend: (text: string, delivery: Delivery, images: readonly MessageImage[]) => void;
 }
 
 const DELIVERIES: { delivery: Delivery; label: string; hint: string }[] = [
@@ -19,12 +31,39 @@ const DELIVERIES: { delivery: Delivery; label: string; hint: string }[] = [
 export function Composer({ sessionId, working, onSend }: ComposerProps) {
   const [draft, setDraft] = useStoredState(localStorage, `ostler.draft.${sessionId}`, "");
   const [delivery, setDelivery] = useState<Delivery>("STEER");
+  const attachments = useAttachments(sessionId);
+  const [dragging, setDragging] = useState(false);
+  const picker = useRef<HTMLInputElement>(null);
   const text = draft.trim();
+  const { images, uploading } = attachments;
+  const sendable = (text !== "" || images.length > 0) && !uploading;
 
   const send = () => {
-    if (text === "") return;
-    onSend(text, working ? delivery : "STEER");
+    if (!sendable) return;
+    onSend(
+      text,
+      working ? delivery : "STEER",
+      images.map(({ id, url }) => ({ imageId: id, url })),
+    );
     setDraft("");
+    attachments.clear();
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    const files = imageFiles(event.clipboardData);
+    if (files.length === 0) return;
+    event.preventDefault();
+    attachments.attach(files);
+  };
+  const onDrop = (event: DragEvent) => {
+    // Without this the browser would leave the page and show the file.
+    event.preventDefault();
+    setDragging(false);
+    attachments.attach([...event.dataTransfer.files]);
+  };
+  const onDragOver = (event: DragEvent) => {
+    if (!event.dataTransfer.types.includes("Files")) return;
+    event.preventDefault();
+    setDragging(true);
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -40,8 +79,20 @@ export function Composer({ sessionId, working, onSend }: ComposerProps) {
   return (
     <form
       onSubmit={submit}
-      className="rounded-xl border border-line-strong bg-surface shadow-card focus-within:border-ink-3"
+      onDragOver={onDragOver}
+      onDragLeave={() => setDragging(false)}
+      onDrop={onDrop}
+      className={classes(
+        "rounded-xl border bg-surface shadow-card focus-within:border-ink-3",
+        dragging ? "border-accent" : "border-line-strong",
+      )}
     >
+      <Attachments
+        images={images}
+        pending={attachments.pending}
+        onRemove={attachments.remove}
+        onDrop={attachments.drop}
+      />
       <textarea
         aria-label="Message"
         placeholder={working ? "Add to the work under way…" : "Ask for something…"}
@@ -50,8 +101,25 @@ export function Composer({ sessionId, working, onSend }: ComposerProps) {
         value={draft}
         onChange={(event) => setDraft(event.target.value)}
         onKeyDown={onKeyDown}
+        onPaste={onPaste}
       />
       <div className="flex items-center justify-between gap-2 px-2 pb-2">
+        <input
+          ref={picker}
+          type="file"
+          accept={IMAGE_TYPES.join(",")}
+          multiple
+          hidden
+          aria-label="Images to attach"
+          onChange={(event) => {
+            attachments.attach([...(event.target.files ?? [])]);
+            // The same file may be chosen again.
+            event.target.value = "";
+          }}
+        />
+        <IconButton label="Attach images" onClick={() => picker.current?.click()}>
+          <ImagePlus size={17} />
+        </IconButton>
         {working ? (
           <DeliveryChoice value={delivery} onChange={setDelivery} />
         ) : (
@@ -63,7 +131,7 @@ export function Composer({ sessionId, working, onSend }: ComposerProps) {
         <button
           type="submit"
           aria-label="Send"
-          disabled={text === ""}
+          disabled={!sendable}
           className="ml-auto flex size-8 items-center justify-center rounded-lg bg-primary text-on-primary transition-opacity hover:bg-primary-hover disabled:opacity-30"
         >
           <ArrowUp size={17} />

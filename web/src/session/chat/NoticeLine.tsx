@@ -1,8 +1,10 @@
-import { CircleAlert, OctagonPause, RotateCw } from "lucide-react";
+import { OctagonPause, RotateCw } from "lucide-react";
+import { FailureRemedy } from "@/failures/FailureRemedy";
+import { FailureText } from "@/failures/FailureText";
 import type { StopReason } from "@/gql/graphql";
 import { formatCost, formatCount, formatDuration } from "@/ui/format";
 import type { NoticeItem } from "../feed/state";
-import { Code } from "./AgentMessage";
+import { FailureNote } from "./FailureNote";
 
 export function NoticeLine({ item }: { item: NoticeItem }) {
   const { notice } = item;
@@ -10,17 +12,10 @@ export function NoticeLine({ item }: { item: NoticeItem }) {
     case "completed":
       return <CompletedLine {...notice} />;
     case "failed":
-      return (
-        <div
-          role="alert"
-          className="mt-4 flex gap-2.5 rounded-lg border border-bad/25 bg-bad-soft px-3 py-2.5 text-sm text-bad"
-        >
-          <CircleAlert size={16} className="mt-0.5 shrink-0" aria-hidden />
-          <div className="min-w-0 wrap-anywhere">
-            <div className="font-medium">The turn failed</div>
-            {notice.failure.message} <Code>{notice.failure.code}</Code>
-          </div>
-        </div>
+      return notice.told ? (
+        <p className="mt-3 text-xs text-ink-3">The turn ended with this failure.</p>
+      ) : (
+        <FailureNote failure={notice.failure} />
       );
     case "sealed":
       return (
@@ -28,7 +23,7 @@ export function NoticeLine({ item }: { item: NoticeItem }) {
           <OctagonPause size={16} className="mt-0.5 shrink-0" aria-hidden />
           <div className="min-w-0 wrap-anywhere">
             <div className="font-medium">The turn was stopped: {reason(notice.stopReason)}</div>
-            {notice.failure.message} <Code>{notice.failure.code}</Code>
+            <FailureText failure={notice.failure} /> <FailureRemedy code={notice.failure.code} />
           </div>
         </div>
       );

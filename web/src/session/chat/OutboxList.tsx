@@ -11,7 +11,7 @@ interface OutboxListProps {
 export function OutboxList({ entries, outbox }: OutboxListProps) {
   return entries.map((entry) => (
     <div key={entry.key} className={entry.state === "refused" ? undefined : "opacity-70"}>
-      <UserMessage text={entry.text}>
+      <UserMessage text={entry.text} images={entry.images}>
         {entry.state === "stalled" && (
           <Line tone="text-ink-2" text="Not sent yet. It goes out when the connection is back.">
             <Button look="ghost" onClick={() => outbox.retry()}>

@@ -20,10 +20,15 @@ export function QueuedTurns({ session }: { session: SessionState }) {
         {queuedTurnIds.map((turnId, index) => (
           <li key={turnId} className="flex gap-2 py-0.5">
             <span className="text-ink-3 tabular-nums">{index + 1}</span>
-            <span className="truncate">{inputOf(turnId)?.text ?? "…"}</span>
+            <span className="truncate">{previewOf(inputOf(turnId))}</span>
           </li>
         ))}
       </ol>
     </section>
   );
+}
+
+function previewOf(input: UserItem | undefined): string {
+  if (!input) return "…";
+  return input.text || (input.images.length === 1 ? "An image" : `${input.images.length} images`);
 }

@@ -1,14 +1,17 @@
 import type { ReactNode } from "react";
 import { formatDateTime } from "@/ui/format";
+import type { MessageImage } from "../feed/state";
+import { MessageImages } from "./MessageImages";
 
 interface UserMessageProps {
   text: string;
+  images?: readonly MessageImage[];
   at?: string;
   /** What stands below it, such as why it was not sent. */
   children?: ReactNode;
 }
 
-export function UserMessage({ text, at, children }: UserMessageProps) {
+export function UserMessage({ text, images = [], at, children }: UserMessageProps) {
   return (
     <div data-role="user" className="mt-6 flex flex-col items-end first:mt-0">
       <div
@@ -17,6 +20,7 @@ export function UserMessage({ text, at, children }: UserMessageProps) {
       >
         <span className="sr-only">You: </span>
         {text}
+        <MessageImages images={images} />
       </div>
       {children}
     </div>

@@ -54,6 +54,17 @@ describe("Outbox", () => {
     expect(after.sent[0]?.key).toBe(before.sent[0]?.key);
   });
 
+  it("sends images with the text, and reads what an older dashboard has stored without any", async () => {
+    const { outbox, sent } = outboxThat([{ kind: "sent", messageId: "msg_1" }]);
+    const images = [{ imageId: "img_1", url: "/v1/images/img_1" }];
+    outbox.add("", "STEER", images);
+    await settled();
+    expect(sent[0]).toMatchObject({ text: "", images });
+    const { images: _, ...old } = outbox.getSnapshot()[0] as OutboxEntry;
+    localStorage.setItem(KEY, JSON.stringify([old]));
+    expect(outboxThat([]).outbox.getSnapshot()[0]?.images).toEqual([]);
+  });
+
   it("keeps what was refused, with the reason, until it is discarded", async () => {
     const { outbox } = outboxThat([{ kind: "refused", problem: "Too long." }]);
     outbox.add("Hello", "STEER");

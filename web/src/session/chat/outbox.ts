@@ -1,10 +1,12 @@
 import { newIdempotencyKey } from "@/api/idempotency";
 import type { Delivery } from "@/gql/graphql";
+import type { MessageImage } from "../feed/state";
 
 export interface OutboxEntry {
   /** Each try of the same message carries the same key, so it can't arrive twice. */
   readonly key: string;
   readonly text: string;
+  readonly images: readonly MessageImage[];
   readonly delivery: Delivery;
   /** `stalled` waits for the connection; `sent` waits for its event. */
   readonly state: "waiting" | "sending" | "sent" | "stalled" | "refused";
@@ -38,12 +40,13 @@ export class Outbox {
     return () => this.#listeners.delete(listener);
   };
 
-  add(text: string, delivery: Delivery): void {
+  add(text: string, delivery: Delivery, images: readonly MessageImage[] = []): void {
     this.#set([
       ...this.#entries,
       {
         key: newIdempotencyKey(),
         text,
+        images,
         delivery,
         state: "waiting",
         messageId: null,
@@ -124,7 +127,11 @@ export class Outbox {
 
 function readEntries(storage: Storage, key: string): OutboxEntry[] {
   try {
-    const stored = JSON.parse(storage.getItem(key) ?? "[]") as OutboxEntry[];
+    const stored = (JSON.parse(storage.getItem(key) ?? "[]") as OutboxEntry[]).map((entry) => ({
+      ...entry,
+      // What an older dashboard has stored has none.
+      images: entry.images ?? [],
+    }));
     // Whether the last try got through is unknown; the key makes another try safe.
     return stored.map((entry) =>
       entry.state === "waiting" || entry.state === "sending"

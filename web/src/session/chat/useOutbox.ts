@@ -34,11 +34,20 @@ export function useOutbox(sessionId: string, feed: FeedSnapshot) {
 async function sendMessage(
   client: Client,
   sessionId: string,
-  { key, text, delivery }: OutboxEntry,
+  { key, text, images, delivery }: OutboxEntry,
 ): Promise<SendOutcome> {
   const { data, error } = await client
     .mutation(SendMessageDocument, {
-      input: { sessionId, content: [{ text }], delivery, idempotencyKey: key },
+      input: {
+        sessionId,
+        content: [
+          ...images.map(({ imageId }) => ({ imageId })),
+          // The text may be left out beside an image.
+          ...(text === "" ? [] : [{ text }]),
+        ],
+        delivery,
+        idempotencyKey: key,
+      },
     })
     .toPromise();
   const refused = data?.sendMessage.userErrors[0];

@@ -14,6 +14,7 @@ export type EventOf<Name extends SessionEvent["__typename"]> = Extract<
 const EPHEMERAL: ReadonlySet<string> = new Set([
   "OutputDelta",
   "ThinkingDelta",
+  "GenerationRetrying",
   "ToolProgress",
   "CaughtUp",
 ]);

@@ -1,14 +1,7 @@
+import type { Connection } from "@/api/connection";
 import { isEphemeral, type SessionEvent } from "./event";
 import { foldEvent } from "./fold";
 import { initialState, type SessionState } from "./state";
-
-export type Connection =
-  | { readonly status: "connecting" }
-  | { readonly status: "live" }
-  /** `since` is when the server was last heard of. */
-  | { readonly status: "reconnecting"; readonly since: Date }
-  /** Nothing will come any more, and trying again won't help. */
-  | { readonly status: "ended"; readonly message: string };
 
 export interface FeedSnapshot {
   readonly session: SessionState;

@@ -129,6 +129,69 @@ describe("streamed text", () => {
   });
 });
 
+describe("a model call that fails", () => {
+  const retrying = event("GenerationRetrying", 6, {
+    messageId: "msg_1",
+    model: "sim-default",
+    nextModel: "sim-default",
+    code: "provider_rate_limited",
+    problem: "The provider limits how often it may be asked.",
+    attempt: 1,
+    delayMs: 3000,
+  });
+  const thinking = (delta: string) =>
+    event("ThinkingDelta", 6, { messageId: "msg_1", offset: 0, delta });
+
+  it("is told until text or thinking comes, but not only until failed text is taken back", () => {
+    const state = fold([retrying, output(0, "")]);
+    expect(agent(state, "msg_1")?.retry).toMatchObject({ attempt: 1, delayMs: 3000 });
+    expect(agent(fold([output(0, "So")], state), "msg_1")?.retry).toBeNull();
+    expect(agent(fold([thinking("Hm")], state), "msg_1")?.retry).toBeNull();
+  });
+
+  it("is forgotten with the end of the message or of the turn", () => {
+    const done = event("OutputCompleted", 7, { message: textMessage("msg_1", "AGENT", "Hi") });
+    expect(agent(fold([retrying, done, retrying]), "msg_1")?.retry).toBeNull();
+    const failed = event("TurnFailed", 8, { error: { code: "internal", message: "It broke." } });
+    expect(agent(fold([retrying, failed]), "msg_1")?.retry).toBeNull();
+  });
+
+  it("does not move the sequence", () => {
+    expect(fold([retrying]).lastSequence).toBe(0);
+  });
+
+  it("tells of a failure once, when the message carries it too", () => {
+    const error = { code: "provider_misconfigured", message: "Check the key." };
+    const message = { ...textMessage("msg_1", "AGENT", ""), error };
+    const failed = event("TurnFailed", 9, { error });
+    const told = (state: SessionState) => state.items.at(-1);
+    const both = fold([event("OutputCompleted", 7, { message }), failed]);
+    expect(told(both)).toMatchObject({ notice: { type: "failed", told: true } });
+    expect(told(fold([failed]))).toMatchObject({ notice: { type: "failed", told: false } });
+  });
+});
+
+describe("images", () => {
+  it("come with the message, and need no text", () => {
+    const message = {
+      ...textMessage("msg_user", "USER", ""),
+      content: [
+        {
+          __typename: "ImagePart" as const,
+          imageId: "img_1",
+          mediaType: "image/png",
+          url: "/v1/images/img_1",
+        },
+      ],
+    };
+    const state = fold([event("MessageReceived", 1, { message })]);
+    expect(state.items[0]).toMatchObject({
+      text: "",
+      images: [{ imageId: "img_1", url: "/v1/images/img_1" }],
+    });
+  });
+});
+
 describe("events before what opens them", () => {
   it("opens a message for its first piece", () => {
     const state = fold([

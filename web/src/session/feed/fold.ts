@@ -8,7 +8,7 @@ import {
   closeItemsOfTurn,
   moveInputToEnd,
 } from "./items";
-import type { NoticeItem, SessionState, UsageTotals } from "./state";
+import type { MessageImage, NoticeItem, Retry, SessionState, UsageTotals } from "./state";
 import { endTurn, queueTurn, startTurn } from "./turns";
 
 /**
@@ -58,19 +58,28 @@ function apply(state: SessionState, event: SessionEvent): SessionState {
       return changeAgentItem(state, event.messageId, position(event), (item) => {
         if (item.state !== "streaming") return item;
         const text = splice(item.text, event);
-        return text === null ? item : { ...item, text, thinkingDone: true };
+        return text === null
+          ? item
+          : { ...item, text, thinkingDone: true, retry: leftOf(item.retry, event) };
       });
     case "ThinkingDelta":
       return changeAgentItem(state, event.messageId, position(event), (item) => {
         if (item.state !== "streaming") return item;
         const thinking = splice(item.thinking, event);
-        return thinking === null ? item : { ...item, thinking, thinkingDone: false };
+        return thinking === null
+          ? item
+          : { ...item, thinking, thinkingDone: false, retry: leftOf(item.retry, event) };
       });
+    case "GenerationRetrying":
+      return changeAgentItem(state, event.messageId, position(event), (item) =>
+        item.state === "streaming" ? { ...item, retry: retryOf(event) } : item,
+      );
     case "ThinkingCompleted":
       return changeAgentItem(state, event.messageId, position(event), (item) => ({
         ...item,
         thinking: event.text,
         thinkingDone: true,
+        retry: null,
       }));
     case "OutputCompleted":
       return completeOutput(state, event);
@@ -116,6 +125,17 @@ function splice(text: string, piece: { offset: number; delta: string }): string 
   return text.slice(0, piece.offset) + piece.delta;
 }
 
+/** A piece without text takes failed text back; only one with text shows that the next try got through. */
+function leftOf(retry: Retry | null, piece: { delta: string }): Retry | null {
+  return piece.delta === "" ? retry : null;
+}
+
+/** Whether the agent's last message of the turn carries its failure. */
+function wasTold(state: SessionState, turnId: string, code: string): boolean {
+  const last = state.items.findLast((item) => item.turnId === turnId && item.kind === "agent");
+  return last?.kind === "agent" && last.error?.code === code;
+}
+
 function textOf(message: EventOf<"MessageReceived">["message"], part: "TextPart" | "ThinkingPart") {
   return message.content
     .map((content) => (content.__typename === part && "text" in content ? content.text : ""))
@@ -130,7 +150,19 @@ function receiveMessage(state: SessionState, event: EventOf<"MessageReceived">):
     id: message.id,
     ...position(event),
     text: textOf(message, "TextPart"),
+    images: imagesOf(message),
   });
+}
+
+function imagesOf(message: EventOf<"MessageReceived">["message"]): MessageImage[] {
+  return message.content.flatMap((part) =>
+    part.__typename === "ImagePart" ? [{ imageId: part.imageId, url: part.url }] : [],
+  );
+}
+
+function retryOf(event: EventOf<"GenerationRetrying">): Retry {
+  const { model, nextModel, code, problem, attempt, delayMs, occurredAt } = event;
+  return { model, nextModel, code, message: problem, attempt, delayMs, at: occurredAt };
 }
 
 function beginTurn(state: SessionState, event: EventOf<"TurnStarted">): SessionState {
@@ -163,7 +195,11 @@ function finishTurn(
         usage: event.usage,
       });
     case "TurnFailed":
-      return end("failed", { type: "failed", failure: event.error });
+      return end("failed", {
+        type: "failed",
+        failure: event.error,
+        told: wasTold(state, event.turnId, event.error.code),
+      });
     case "TurnSealed":
       return end("sealed", {
         type: "sealed",
@@ -180,6 +216,8 @@ function completeOutput(state: SessionState, event: EventOf<"OutputCompleted">):
     text: textOf(message, "TextPart"),
     thinking: textOf(message, "ThinkingPart") || item.thinking,
     thinkingDone: true,
+    images: imagesOf(message),
+    retry: null,
     state: "complete",
     error: message.error,
   }));

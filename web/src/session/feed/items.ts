@@ -36,6 +36,8 @@ export function changeAgentItem(
     thinkingDone: false,
     state: "streaming",
     model: null,
+    images: [],
+    retry: null,
     error: null,
   };
   return appendItem(state, change(fresh));
@@ -76,7 +78,7 @@ export function closeItemsOfTurn(state: SessionState, turnId: string): SessionSt
   const items = state.items.map((item): ChatItem => {
     if (item.turnId !== turnId) return item;
     if (item.kind === "agent" && item.state === "streaming") {
-      return { ...item, state: "interrupted", thinkingDone: true };
+      return { ...item, state: "interrupted", thinkingDone: true, retry: null };
     }
     if (item.kind === "tool" && item.state === "running") return { ...item, state: "unknown" };
     return item;

@@ -57,6 +57,26 @@ interface ItemBase {
 export interface UserItem extends ItemBase {
   readonly kind: "user";
   readonly text: string;
+  readonly images: readonly MessageImage[];
+}
+
+export interface MessageImage {
+  readonly imageId: string;
+  readonly url: string;
+}
+
+/** A model call that failed and is made again. */
+export interface Retry {
+  readonly model: string;
+  /** The model that is asked next; another one when a fallback takes over. */
+  readonly nextModel: string;
+  readonly code: string;
+  readonly message: string;
+  /** How many calls have failed in this step. */
+  readonly attempt: number;
+  readonly delayMs: number;
+  /** When the wait began. */
+  readonly at: string;
 }
 
 export interface AgentItem extends ItemBase {
@@ -67,6 +87,9 @@ export interface AgentItem extends ItemBase {
   /** `interrupted`: the turn ended before the message did. */
   readonly state: "streaming" | "complete" | "interrupted";
   readonly model: string | null;
+  readonly images: readonly MessageImage[];
+  /** Set while a failed call waits for its next try, until anything comes of that. */
+  readonly retry: Retry | null;
   readonly error: Failure | null;
 }
 
@@ -97,7 +120,12 @@ export interface NoticeItem extends ItemBase {
         readonly iterations: number;
         readonly usage: UsageTotals;
       }
-    | { readonly type: "failed"; readonly failure: Failure }
+    | {
+        readonly type: "failed";
+        readonly failure: Failure;
+        /** The agent's last message says so already. */
+        readonly told: boolean;
+      }
     | { readonly type: "sealed"; readonly stopReason: StopReason; readonly failure: Failure }
     | { readonly type: "recovered"; readonly recoveries: number };
 }

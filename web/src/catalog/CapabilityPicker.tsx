@@ -6,7 +6,7 @@ import { Badge, type Tone } from "@/ui/Badge";
 import { classes } from "@/ui/classes";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Pre } from "@/ui/Pre";
-import type { DraftCapability } from "./draft";
+import type { DraftCapability } from "./capabilities";
 
 type Capability = AgentFormOptionsQuery["capabilities"][number];
 

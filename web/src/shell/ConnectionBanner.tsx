@@ -1,6 +1,6 @@
 import { CloudOff, LoaderCircle } from "lucide-react";
+import type { Connection } from "@/api/connection";
 import { formatClock } from "@/ui/format";
-import type { Connection } from "./feed/feed";
 
 /** Says when what is on the page may be out of date. */
 export function ConnectionBanner({ connection }: { connection: Connection }) {

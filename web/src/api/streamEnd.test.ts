@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { SocketEnd } from "@/api/socket";
-import { streamEnd } from "./transport";
+import { streamEnd } from "./follow";
+import type { SocketEnd } from "./socket";
 
 const errors = (code: string, retryAfterSeconds: number | null = null): SocketEnd => ({
   type: "errors",

@@ -1,42 +1,36 @@
 import { Archive, ArchiveRestore } from "lucide-react";
 import { useState } from "react";
-import { useMutation } from "urql";
-import { describeError } from "@/api/errors";
-import {
-  type AgentDetailFragment,
-  ArchiveAgentDocument,
-  UnarchiveAgentDocument,
-} from "@/gql/graphql";
+import type { Lifecycle } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 import { ErrorNote } from "@/ui/ErrorNote";
 
-/** Archiving stops the running sessions of an agent at their next step, so it asks first. */
-export function ArchiveButton({ agent }: { agent: AgentDetailFragment }) {
-  const [, archive] = useMutation(ArchiveAgentDocument);
-  const [, unarchive] = useMutation(UnarchiveAgentDocument);
+interface ArchiveButtonProps {
+  thing: { displayName: string; lifecycle: Lifecycle };
+  /** What archiving does to this kind of thing. */
+  consequences: string;
+  /** Both give what was refused or went wrong; undefined when it worked. */
+  archive: () => Promise<string | undefined>;
+  unarchive: () => Promise<string | undefined>;
+}
+
+/** Archiving stops running sessions at their next step, so it asks first. */
+export function ArchiveButton({ thing, consequences, archive, unarchive }: ArchiveButtonProps) {
   const [asking, setAsking] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const mayArchive = useMay("CATALOG_DELETE");
   const mayWrite = useMay("CATALOG_WRITE");
-  const { id } = agent;
 
   const finish = (refusal: string | undefined) => {
     setProblem(refusal ?? null);
     setAsking(refusal !== undefined);
   };
-  const runArchive = async () => {
-    const { data, error } = await archive({ id });
-    finish(error ? describeError(error) : data?.archiveAgent.userErrors[0]?.message);
-  };
-  const runUnarchive = async () => {
-    const { data, error } = await unarchive({ id });
-    finish(error ? describeError(error) : data?.unarchiveAgent.userErrors[0]?.message);
-  };
+  const runArchive = async () => finish(await archive());
+  const runUnarchive = async () => finish(await unarchive());
 
-  const archived = agent.lifecycle === "ARCHIVED";
-  if (archived ? !mayWrite : !mayArchive || agent.lifecycle !== "ACTIVE") return null;
+  const archived = thing.lifecycle === "ARCHIVED";
+  if (archived ? !mayWrite : !mayArchive || thing.lifecycle !== "ACTIVE") return null;
 
   return (
     <>
@@ -47,15 +41,12 @@ export function ArchiveButton({ agent }: { agent: AgentDetailFragment }) {
       <Dialog
         open={asking}
         onClose={() => finish(undefined)}
-        title={`${archived ? "Unarchive" : "Archive"} ${agent.displayName}`}
+        title={`${archived ? "Unarchive" : "Archive"} ${thing.displayName}`}
       >
         <div className="space-y-4 p-4 text-sm">
           {problem && <ErrorNote>{problem}</ErrorNote>}
           {!archived && (
-            <p className="text-ink-2">
-              It becomes read-only, is hidden from lists and can't start new sessions. Sessions that
-              run it stop at their next step. You can unarchive it at any time.
-            </p>
+            <p className="text-ink-2">{consequences} You can unarchive it at any time.</p>
           )}
           <div className="flex justify-end gap-2">
             <Button onClick={() => finish(undefined)}>Cancel</Button>

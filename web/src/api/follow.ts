@@ -1,4 +1,4 @@
-import type { SessionEvent } from "./event";
+import type { SocketEnd } from "./socket";
 
 /** How one subscription came to its end. */
 export type StreamEnd =
@@ -13,17 +13,19 @@ export type StreamEnd =
   | { kind: "aborted" };
 
 /** Subscribes once, and resolves when that subscription has ended. */
-export type SubscribeOnce = (
-  after: number,
-  onEvent: (event: SessionEvent) => void,
+export type SubscribeOnce<Event, Position> = (
+  after: Position,
+  onEvent: (event: Event) => void,
   signal: AbortSignal,
 ) => Promise<StreamEnd>;
 
-export interface FollowOptions {
-  subscribeOnce: SubscribeOnce;
-  /** The sequence of the newest durable event that has arrived. */
-  resumeAfter: () => number;
-  onEvent: (event: SessionEvent) => void;
+export interface FollowOptions<Event, Position> {
+  subscribeOnce: SubscribeOnce<Event, Position>;
+  /** Where the newest durable event that has arrived stands. */
+  resumeAfter: () => Position;
+  /** The number of an event in a stream that counts without gaps; null where there is none. */
+  sequenceOf: (event: Event) => number | null;
+  onEvent: (event: Event) => void;
   onLive: () => void;
   onDown: () => void;
   onEnded: (message: string) => void;
@@ -38,10 +40,12 @@ const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
 
 /**
- * Follows a session until it is aborted. Each attempt resumes after the newest event that has arrived, so that a
+ * Follows a stream until it is aborted. Each attempt resumes after the newest event that has arrived, so that a
  * lost connection costs neither a gap nor a repeat.
  */
-export async function followSession(options: FollowOptions): Promise<void> {
+export async function follow<Event, Position>(
+  options: FollowOptions<Event, Position>,
+): Promise<void> {
   const { signal } = options;
   let failures = 0;
   while (!signal.aborted) {
@@ -82,7 +86,10 @@ export async function followSession(options: FollowOptions): Promise<void> {
  * Sequences have no gaps, so one that is skipped was lost on the way: the subscription is given up and resumed.
  * Right after a resume a gap is taken as it is, because asking again could not bring more.
  */
-async function subscribe(options: FollowOptions, onFirst: () => void): Promise<StreamEnd> {
+async function subscribe<Event, Position>(
+  options: FollowOptions<Event, Position>,
+  onFirst: () => void,
+): Promise<StreamEnd> {
   const attempt = new AbortController();
   const stop = () => attempt.abort();
   options.signal.addEventListener("abort", stop, { once: true });
@@ -98,13 +105,14 @@ async function subscribe(options: FollowOptions, onFirst: () => void): Promise<S
         onFirst();
         options.onLive();
       }
-      if (event.sequence !== null) {
-        if (expected !== null && event.sequence > expected) {
+      const sequence = options.sequenceOf(event);
+      if (sequence !== null) {
+        if (expected !== null && sequence > expected) {
           lost = true;
           attempt.abort();
           return;
         }
-        expected = Math.max(expected ?? 0, event.sequence + 1);
+        expected = Math.max(expected ?? 0, sequence + 1);
       }
       options.onEvent(event);
     },
@@ -117,4 +125,38 @@ async function subscribe(options: FollowOptions, onFirst: () => void): Promise<S
 function backoff(failures: number): number {
   const ceiling = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures);
   return ceiling / 2 + Math.random() * (ceiling / 2);
+}
+
+const REFUSED = 4403;
+
+export function streamEnd(end: SocketEnd): StreamEnd {
+  switch (end.type) {
+    case "aborted":
+      return { kind: "aborted" };
+    // The server never ends such a stream by itself, so this too is a connection to make again.
+    case "complete":
+      return { kind: "dropped" };
+    case "closed":
+      return end.code === REFUSED ? { kind: "refused" } : { kind: "dropped" };
+    case "errors":
+      break;
+  }
+  switch (end.code) {
+    case "SUBSCRIPTION_LAGGED":
+      return { kind: "lagged" };
+    case "UNAUTHENTICATED":
+      return { kind: "refused" };
+    case "NOT_FOUND":
+    case "FORBIDDEN":
+    case "BAD_USER_INPUT":
+    case "GRAPHQL_PARSE_FAILED":
+    case "GRAPHQL_VALIDATION_FAILED":
+    case "QUERY_TOO_COMPLEX":
+      return { kind: "fatal", message: end.message };
+    default:
+      return {
+        kind: "dropped",
+        ...(end.retryAfterSeconds === null ? {} : { retryAfterMs: end.retryAfterSeconds * 1000 }),
+      };
+  }
 }

@@ -1,20 +1,23 @@
 import { describe, expect, it, vi } from "vitest";
-import type { SessionEvent } from "./event";
-import { SessionFeed } from "./feed";
-import { type FollowOptions, followSession, type StreamEnd } from "./follow";
-import { event, turnWithTool } from "./testEvents";
+import type { SessionEvent } from "@/session/feed/event";
+import { SessionFeed } from "@/session/feed/feed";
+import { event, turnWithTool } from "@/session/feed/testEvents";
+import { type FollowOptions, follow as followStream, type StreamEnd } from "./follow";
 
 type Attempt = (emit: (event: SessionEvent) => void) => StreamEnd;
 
 /** Runs a session against a server that is played by a list of attempts, and tells where each resumed. */
-async function follow(attempts: Attempt[], overrides: Partial<FollowOptions> = {}) {
+async function follow(
+  attempts: Attempt[],
+  overrides: Partial<FollowOptions<SessionEvent, number>> = {},
+) {
   const feed = new SessionFeed();
   const controller = new AbortController();
   const resumedAfter: number[] = [];
   const pauses: number[] = [];
   const onDown = vi.fn();
   const onEnded = vi.fn();
-  await followSession({
+  await followStream<SessionEvent, number>({
     subscribeOnce: async (after, onEvent) => {
       resumedAfter.push(after);
       const attempt = attempts.shift();
@@ -25,6 +28,7 @@ async function follow(attempts: Attempt[], overrides: Partial<FollowOptions> = {
       return attempt(onEvent);
     },
     resumeAfter: () => feed.resumeAfter(),
+    sequenceOf: ({ sequence }) => sequence,
     onEvent: (each) => feed.push(each),
     onLive: () => {},
     onDown,
@@ -47,7 +51,7 @@ const emitting =
     return end;
   };
 
-describe("followSession", () => {
+describe("follow", () => {
   it("resumes after the newest durable event, without a gap or a repeat", async () => {
     const { feed, resumedAfter } = await follow([
       emitting([...events.slice(0, 7), caughtUp(7)], { kind: "dropped" }),

@@ -1,10 +1,10 @@
-/** What the address of the list of agents holds. */
-export interface AgentListSearch {
+/** What the address of a list of agents or harnesses holds. */
+export interface CatalogListSearch {
   q?: string;
   archived?: true;
 }
 
-export function agentListSearch(search: Record<string, unknown>): AgentListSearch {
+export function catalogListSearch(search: Record<string, unknown>): CatalogListSearch {
   return {
     // The router reads `?q=42` as a number.
     ...(search.q !== undefined && search.q !== "" ? { q: String(search.q) } : {}),

@@ -1,0 +1,8 @@
+/** A failure in its own words, with its code. */
+export function FailureText({ failure }: { failure: { code: string; message: string } }) {
+  return (
+    <>
+      {failure.message} <code className="font-mono text-xs opacity-80">{failure.code}</code>
+    </>
+  );
+}

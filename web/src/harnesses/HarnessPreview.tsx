@@ -1,0 +1,50 @@
+import { useEffect, useRef } from "react";
+import { useQuery } from "urql";
+import { describeError } from "@/api/errors";
+import { EffectiveConfigView } from "@/config/EffectiveConfigView";
+import { HarnessEffectiveConfigDocument } from "@/gql/graphql";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { Spinner } from "@/ui/Loading";
+
+interface HarnessPreviewProps {
+  saved: { id: string; revision: number } | null;
+  /** Shown for a harness that does not exist yet: what it begins with. */
+  parentId: string;
+}
+
+/** What a session on this harness alone would run with, as it is saved. */
+export function HarnessPreview({ saved, parentId }: HarnessPreviewProps) {
+  const harnessId = saved?.id ?? parentId;
+  const [{ data, error, fetching }, reload] = useQuery({
+    query: HarnessEffectiveConfigDocument,
+    variables: { harnessId },
+    requestPolicy: "cache-and-network",
+    pause: harnessId === "",
+  });
+  const revision = saved?.revision;
+  const seen = useRef(revision);
+  useEffect(() => {
+    if (seen.current === revision) return;
+    seen.current = revision;
+    reload({ requestPolicy: "network-only" });
+  }, [revision, reload]);
+
+  const config = data?.previewEffectiveConfig;
+  return (
+    <aside aria-label="Effective config" className="min-w-0 xl:sticky xl:top-6 xl:self-start">
+      <h2 className="text-sm font-medium">Effective config</h2>
+      <p className="mb-1.5 text-xs text-ink-3">
+        {saved
+          ? "What a session on this harness runs with, as it is saved now."
+          : "What the parent brings, before anything is added."}
+      </p>
+      {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+      {fetching && !config && <Spinner />}
+      {harnessId === "" && <p className="text-sm text-ink-3">Nothing: it has no parent.</p>}
+      {!fetching && !error && data && !config && (
+        <ErrorNote>There is no preview: a harness that it inherits from is archived.</ErrorNote>
+      )}
+      {harnessId !== "" && config && <EffectiveConfigView config={config} />}
+    </aside>
+  );
+}

@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import { createInput, draftProblems, emptyHarness, updateInput } from "./draft";
+
+it("inherits what is left empty", () => {
+  expect(createInput({ ...emptyHarness, name: " child ", parentId: "harness_1" })).toEqual({
+    name: "child",
+    displayName: null,
+    description: null,
+    parentId: "harness_1",
+    systemPrompt: null,
+    capabilities: [],
+    defaultModelId: null,
+    fallbackModelIds: [],
+    maxIterations: null,
+  });
+});
+
+it("changes neither the name nor the parent, and names the revision that it changes", () => {
+  const input = updateInput({ ...emptyHarness, name: "x", parentId: "harness_1" }, 4, "Why not");
+  expect(input).toMatchObject({ revision: 4, reason: "Why not" });
+  expect(input).not.toHaveProperty("name");
+  expect(input).not.toHaveProperty("parentId");
+});
+
+it("finds bad numbers and bad JSON", () => {
+  expect(draftProblems(emptyHarness)).toEqual({});
+  expect(
+    draftProblems({
+      ...emptyHarness,
+      maxIterations: "many",
+      capabilities: [{ id: "files", config: "{" }],
+    }),
+  ).toMatchObject({ maxIterations: expect.any(String), capabilities: expect.any(String) });
+});

@@ -1,0 +1,135 @@
+import { History } from "lucide-react";
+import { type ReactNode, useMemo } from "react";
+import { type CombinedError, useQuery } from "urql";
+import { describeError, type UserError } from "@/api/errors";
+import { AgentFormOptionsDocument, type RevisionFieldsFragment } from "@/gql/graphql";
+import { Badge } from "@/ui/Badge";
+import { EmptyState } from "@/ui/EmptyState";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { SkeletonRows } from "@/ui/Loading";
+import { LoadMore } from "@/ui/LoadMore";
+import { PageHeader } from "@/ui/PageHeader";
+import { comparedNumbers } from "./fieldDiff";
+import { RestoreButton } from "./RestoreButton";
+import { RevisionDiff } from "./RevisionDiff";
+import { RevisionList } from "./RevisionList";
+import type { HistorySearch } from "./search";
+
+export interface RestoreAnswer {
+  /** The revision that came of it; null when it was refused. */
+  revision: number | null;
+  refusals: readonly UserError[];
+  error: CombinedError | undefined;
+}
+
+interface HistoryViewProps {
+  /** The way back, ending in the name of what this is the history of. */
+  trail: ReactNode;
+  current: number;
+  revisions: {
+    nodes: readonly RevisionFieldsFragment[];
+    loading: boolean;
+    loadingMore: boolean;
+    hasMore: boolean;
+    error: CombinedError | undefined;
+    loadMore: () => void;
+    reload: () => void;
+  };
+  search: HistorySearch;
+  onCompare: (search: HistorySearch) => void;
+  /** Null for those who may not change it, or where it can't be changed. */
+  restore: ((revision: number, reason: string | null) => Promise<RestoreAnswer>) | null;
+}
+
+/** All revisions of an agent or a harness, and what differs between two of them. */
+export function HistoryView(props: HistoryViewProps) {
+  const { trail, current, revisions, search, onCompare, restore } = props;
+  const { nodes } = revisions;
+  const names = useNames();
+  const { from, to } = comparedNumbers(search, nodes[0]?.number ?? current);
+  const before = nodes.find(({ number }) => number === from);
+  const after = nodes.find(({ number }) => number === to);
+  const empty = !revisions.loading && !revisions.error && nodes.length === 0;
+
+  return (
+    <>
+      <PageHeader
+        title={
+          <span className="flex flex-wrap items-center gap-2">
+            {trail}
+            <span className="text-ink-3" aria-hidden>
+              /
+            </span>
+            <span>History</span>
+            <Badge title="Grows by one with every change">rev {current}</Badge>
+          </span>
+        }
+      >
+        {restore && after && after.number !== current && (
+          <RestoreButton
+            key={after.number}
+            revision={after}
+            current={current}
+            restore={restore}
+            onRestored={() => {
+              onCompare({});
+              revisions.reload();
+            }}
+            onConflict={revisions.reload}
+          />
+        )}
+      </PageHeader>
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        {revisions.error && (
+          <div className="p-4">
+            <ErrorNote onRetry={revisions.reload}>{describeError(revisions.error)}</ErrorNote>
+          </div>
+        )}
+        {revisions.loading && <SkeletonRows />}
+        {empty && (
+          <EmptyState icon={<History size={20} />} title="No revision was kept yet">
+            From the next change on, every state is kept here and can be brought back.
+          </EmptyState>
+        )}
+        {nodes.length > 0 && (
+          <div className="mx-auto grid max-w-7xl items-start gap-6 p-4 sm:p-6 lg:grid-cols-[20rem_minmax(0,1fr)]">
+            <div className="min-w-0">
+              <RevisionList
+                revisions={nodes}
+                current={current}
+                shown={to}
+                onShow={(number) => onCompare({ to: number })}
+              />
+              <LoadMore
+                hasMore={revisions.hasMore}
+                loading={revisions.loadingMore}
+                onLoad={revisions.loadMore}
+              />
+            </div>
+            <RevisionDiff
+              revisions={nodes}
+              before={before}
+              after={after}
+              names={names}
+              onCompare={onCompare}
+            />
+          </div>
+        )}
+      </div>
+    </>
+  );
+}
+
+/** What the ids in snapshots are called. Those of things that are gone stay ids. */
+function useNames(): ReadonlyMap<string, string> {
+  const [{ data }] = useQuery({ query: AgentFormOptionsDocument });
+  return useMemo(
+    () =>
+      new Map(
+        [...(data?.models.nodes ?? []), ...(data?.harnesses.nodes ?? [])].map(
+          ({ id, displayName }) => [id, displayName],
+        ),
+      ),
+    [data],
+  );
+}

@@ -1,0 +1,83 @@
+import { RotateCcw } from "lucide-react";
+import { type FormEvent, useState } from "react";
+import { describeError } from "@/api/errors";
+import type { RevisionFieldsFragment } from "@/gql/graphql";
+import { Button } from "@/ui/Button";
+import { Dialog } from "@/ui/Dialog";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { Field } from "@/ui/Field";
+import type { RestoreAnswer } from "./HistoryView";
+
+interface RestoreButtonProps {
+  revision: RevisionFieldsFragment;
+  /** The revision that is in force. */
+  current: number;
+  restore: (revision: number, reason: string | null) => Promise<RestoreAnswer>;
+  onRestored: () => void;
+  /** What is shown is out of date. */
+  onConflict: () => void;
+}
+
+const MOST_CHARACTERS = 500;
+
+export function RestoreButton(props: RestoreButtonProps) {
+  const { revision, current, restore, onRestored, onConflict } = props;
+  const [open, setOpen] = useState(false);
+  const [reason, setReason] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    const answer = await restore(revision.number, reason.trim() || null);
+    setBusy(false);
+    const refusal = answer.refusals[0];
+    if (answer.error) setProblem(describeError(answer.error));
+    else if (refusal) setProblem(refusal.message);
+    if (refusal?.code === "CONFLICT") onConflict();
+    if (answer.revision === null) return;
+    setOpen(false);
+    onRestored();
+  };
+
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>
+        <RotateCcw size={15} aria-hidden />
+        Restore revision {revision.number}
+      </Button>
+      <Dialog
+        open={open}
+        onClose={() => setOpen(false)}
+        title={`Restore revision ${revision.number}`}
+      >
+        <form onSubmit={(event) => void submit(event)} className="space-y-4 p-4 text-sm">
+          {problem && <ErrorNote>{problem}</ErrorNote>}
+          <p className="text-ink-2">
+            Its state becomes the current one, as revision {current + 1}. Nothing is lost: revision{" "}
+            {current} stays in the history. What runs follows within a second.
+          </p>
+          <Field label="Reason" optional>
+            {(control) => (
+              <input
+                {...control}
+                className="control"
+                autoComplete="off"
+                maxLength={MOST_CHARACTERS}
+                value={reason}
+                onChange={(event) => setReason(event.target.value)}
+              />
+            )}
+          </Field>
+          <div className="flex justify-end gap-2">
+            <Button onClick={() => setOpen(false)}>Cancel</Button>
+            <Button look="primary" type="submit" disabled={busy}>
+              {busy ? "Restoring…" : "Restore"}
+            </Button>
+          </div>
+        </form>
+      </Dialog>
+    </>
+  );
+}

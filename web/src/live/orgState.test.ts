@@ -1,0 +1,174 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { SessionBriefFragment } from "@/gql/graphql";
+import { OrgFeed } from "./orgFeed";
+import {
+  failedSessions,
+  foldOrgEvent,
+  initialOrgState,
+  mergeBriefs,
+  type OrgEvent,
+  type OrgState,
+  recentSessions,
+  workingSessions,
+} from "./orgState";
+
+const at = (second: number) => `2026-11-20T10:00:${String(second).padStart(2, "0")}.000Z`;
+
+function event(
+  name: OrgEvent["__typename"],
+  sequence: number,
+  own: Record<string, unknown> = {},
+): OrgEvent {
+  return {
+    __typename: name,
+    id: `evt_${name}_${sequence}`,
+    kind: "TURN_STARTED",
+    sequence,
+    cursor: `c${sequence}`,
+    occurredAt: at(sequence),
+    sessionId: "sess_1",
+    turnId: "turn_1",
+    ...own,
+  } as unknown as OrgEvent;
+}
+
+const failure = { code: "provider_misconfigured", message: "Check the key." };
+const life: OrgEvent[] = [
+  event("SessionStarted", 1, { turnId: null }),
+  event("SessionActivated", 3),
+  event("TurnStarted", 4, { inputPreview: "Write a file" }),
+  event("TurnFailed", 9, { error: failure }),
+  event("SessionIdled", 10),
+  event("SessionActivated", 12),
+  event("TurnStarted", 13, { turnId: "turn_2", inputPreview: "Again" }),
+  event("TurnCompleted", 20, { turnId: "turn_2" }),
+  event("SessionIdled", 21),
+];
+
+function brief(lastSequence: number, own: Partial<SessionBriefFragment> = {}) {
+  return {
+    id: "sess_1",
+    title: "Notes",
+    status: "IDLE",
+    lastSequence,
+    updatedAt: at(lastSequence),
+    agent: { id: "agent_1", displayName: "Helper" },
+    harness: { id: "harness_1", displayName: "Generic" },
+    activeTurn: null,
+    turns: { nodes: [] },
+    ...own,
+  } as SessionBriefFragment;
+}
+
+const fold = (events: readonly OrgEvent[], from: OrgState = initialOrgState) =>
+  events.reduce(foldOrgEvent, from);
+const only = (state: OrgState) => state.sessions.sess_1;
+
+describe("foldOrgEvent", () => {
+  it("shows a turn while it runs, and its failure until a later turn ends well", () => {
+    const running = fold(life.slice(0, 3));
+    expect(workingSessions(running).map(({ turn }) => turn?.preview)).toEqual(["Write a file"]);
+    const failed = fold(life.slice(0, 5));
+    expect(workingSessions(failed)).toEqual([]);
+    expect(failedSessions(failed)[0]?.failure).toMatchObject({ ...failure, sealed: false });
+    expect(failedSessions(fold(life.slice(0, 7)))).toHaveLength(1);
+    expect(failedSessions(fold(life))).toEqual([]);
+  });
+
+  it("ignores what it has seen, in any repeat", () => {
+    const expected = fold(life);
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat({ max: 4 }), { minLength: life.length, maxLength: life.length }),
+        (back) => {
+          const repeated = life.flatMap((each, i) => [
+            ...life.slice(i - Math.min(i, back[i] ?? 0), i),
+            each,
+          ]);
+          expect(fold(repeated)).toEqual(expected);
+        },
+      ),
+    );
+  });
+
+  it("does not end the turn after the one that an event is about", () => {
+    const state = fold([...life.slice(0, 7), event("TurnSealed", 14, { error: failure })]);
+    expect(only(state)?.turn?.id).toBe("turn_2");
+  });
+
+  it("counts new sessions, so that lists know that they are no longer whole", () => {
+    expect(fold(life).started).toBe(1);
+  });
+
+  it("forgets sessions at rest beyond its limit, and never one at work", () => {
+    const many = Array.from({ length: 700 }, (_, i) =>
+      event("SessionIdled", 5, { sessionId: `s${i}`, occurredAt: `2026-11-21T${1000 + i}` }),
+    );
+    const state = fold([...life.slice(0, 3), ...many]);
+    expect(Object.keys(state.sessions).length).toBeLessThanOrEqual(500);
+    expect(only(state)?.turn?.id).toBe("turn_1");
+    expect(recentSessions(state)[0]?.id).toBe("s699");
+  });
+});
+
+describe("mergeBriefs", () => {
+  it("gives what is known from events alone its name", () => {
+    const state = mergeBriefs(fold(life), [brief(21)]);
+    expect(only(state)).toMatchObject({ title: "Notes", runs: "Helper", read: true });
+  });
+
+  it("lets newer events win over an older reading, wherever the reading comes in", () => {
+    const final = only(mergeBriefs(fold(life), [brief(21)]));
+    fc.assert(
+      fc.property(fc.nat({ max: life.length }), (cut) => {
+        const read = brief(2, { status: "STARTED" });
+        const state = fold(life.slice(cut), mergeBriefs(fold(life.slice(0, cut)), [read]));
+        const now = only(state);
+        expect(now).toEqual({ ...final, title: "Notes", runs: "Helper" });
+      }),
+    );
+  });
+
+  it("takes the latest turn that ended for how it went", () => {
+    const turn = (status: string, finishedAt: string | null) => ({
+      id: `turn_${status}`,
+      status,
+      stopReason: null,
+      finishedAt,
+      error: status === "FAILED" ? failure : null,
+    });
+    const nodes = [turn("QUEUED", null), turn("FAILED", at(5)), turn("COMPLETED", at(2))];
+    const state = mergeBriefs(initialOrgState, [brief(6, { turns: { nodes } as never })]);
+    expect(failedSessions(state)[0]?.failure).toMatchObject({ turnId: "turn_FAILED", at: at(5) });
+  });
+});
+
+describe("OrgFeed", () => {
+  const caughtUp = event("CaughtUp", 0, { sessionId: null, cursor: "c0" });
+
+  it("resumes after the newest event, and reads anew only when it began at the present", () => {
+    const feed = new OrgFeed();
+    feed.push(caughtUp);
+    expect(feed.resumeAfter()).toBeNull();
+    expect(feed.getSnapshot().beginnings).toBe(1);
+    feed.push(life[0] as OrgEvent);
+    feed.push(caughtUp);
+    expect(feed.resumeAfter()).toBe("c1");
+    expect(feed.getSnapshot().beginnings).toBe(1);
+    feed.flush();
+  });
+
+  it("drops what it knew when it could not bridge an outage", () => {
+    const feed = new OrgFeed();
+    feed.push(caughtUp);
+    for (const each of life.slice(0, 3)) feed.push(each);
+    feed.flush();
+    expect(workingSessions(feed.getSnapshot().org)).toHaveLength(1);
+    feed.forgetPosition();
+    feed.push(caughtUp);
+    feed.flush();
+    expect(workingSessions(feed.getSnapshot().org)).toEqual([]);
+    expect(feed.getSnapshot().beginnings).toBe(2);
+  });
+});

@@ -1,0 +1,206 @@
+import type { OrgEventsSubscription, SessionBriefFragment, SessionStatus } from "@/gql/graphql";
+
+/** One event of the organization's feed. */
+export type OrgEvent = OrgEventsSubscription["orgEvents"];
+
+/** A session as lists show it. */
+export interface LiveSession {
+  readonly id: string;
+  readonly title: string | null;
+  /** The agent, or the harness where there is none. */
+  readonly runs: string | null;
+  readonly status: SessionStatus;
+  /** The sequence up to which this is true; events before it say nothing new. */
+  readonly sequence: number;
+  readonly updatedAt: string;
+  readonly turn: LiveTurn | null;
+  /** How the latest turn that ended went wrong. */
+  readonly failure: LiveFailure | null;
+  /** False for one that is known from events alone, and so lacks its name. */
+  readonly read: boolean;
+}
+
+export interface LiveTurn {
+  readonly id: string;
+  readonly since: string;
+  readonly preview: string | null;
+}
+
+export interface LiveFailure {
+  readonly turnId: string;
+  /** The turn was stopped on purpose and did not break. */
+  readonly sealed: boolean;
+  readonly code: string;
+  readonly message: string;
+  readonly at: string;
+}
+
+/** What the organization's sessions are doing, made from reading them once and from events after that. */
+export interface OrgState {
+  readonly sessions: Readonly<Record<string, LiveSession>>;
+  /** How many sessions were started while this was looking. */
+  readonly started: number;
+}
+
+export const initialOrgState: OrgState = { sessions: {}, started: 0 };
+
+/** Far more than any list shows; the oldest at rest are forgotten beyond it. */
+const MOST_SESSIONS = 500;
+
+/** The organization after one more event. It is pure, and ignores what it has seen. */
+export function foldOrgEvent(state: OrgState, event: OrgEvent): OrgState {
+  const { sessionId, sequence } = event;
+  if (event.__typename === "CaughtUp" || sessionId === null || sequence === null) return state;
+  const before = state.sessions[sessionId];
+  if (before && sequence <= before.sequence) return state;
+  const session = {
+    ...apply(before ?? unreadSession(sessionId, event.occurredAt), event),
+    sequence,
+    updatedAt: event.occurredAt,
+  };
+  return {
+    sessions: prune({ ...state.sessions, [sessionId]: session }),
+    started: state.started + (event.__typename === "SessionStarted" ? 1 : 0),
+  };
+}
+
+function unreadSession(id: string, at: string): LiveSession {
+  return {
+    id,
+    title: null,
+    runs: null,
+    status: "IDLE",
+    sequence: 0,
+    updatedAt: at,
+    turn: null,
+    failure: null,
+    read: false,
+  };
+}
+
+function apply(session: LiveSession, event: OrgEvent): LiveSession {
+  switch (event.__typename) {
+    case "SessionStarted":
+      return { ...session, status: "STARTED" };
+    case "SessionActivated":
+      return { ...session, status: "ACTIVE" };
+    case "SessionIdled":
+      return { ...session, status: "IDLE", turn: null };
+    case "SessionTitleChanged":
+      return { ...session, title: event.title };
+    case "TurnStarted": {
+      const turn = { since: event.occurredAt, preview: event.inputPreview };
+      return {
+        ...session,
+        status: "ACTIVE",
+        turn: event.turnId === null ? session.turn : { id: event.turnId, ...turn },
+      };
+    }
+    case "TurnCompleted":
+      return { ...endTurn(session, event.turnId), failure: null };
+    case "TurnFailed":
+    case "TurnSealed":
+      return {
+        ...endTurn(session, event.turnId),
+        failure: {
+          turnId: event.turnId ?? "",
+          sealed: event.__typename === "TurnSealed",
+          ...event.error,
+          at: event.occurredAt,
+        },
+      };
+    default:
+      return session;
+  }
+}
+
+function endTurn(session: LiveSession, turnId: string | null): LiveSession {
+  return session.turn?.id === turnId ? { ...session, turn: null } : session;
+}
+
+/** Takes in what was read of sessions. Events that came meanwhile may know more than the reading does. */
+export function mergeBriefs(state: OrgState, briefs: readonly SessionBriefFragment[]): OrgState {
+  const sessions = { ...state.sessions };
+  for (const brief of briefs) {
+    const read = sessionOfBrief(brief);
+    const known = sessions[brief.id];
+    if (!known || known.sequence <= read.sequence) {
+      // The reading has no words of the turn under way; the event that began it does.
+      const preview = known?.turn?.id === read.turn?.id ? (known?.turn?.preview ?? null) : null;
+      sessions[brief.id] = { ...read, turn: read.turn && { ...read.turn, preview } };
+    } else {
+      sessions[brief.id] = {
+        ...known,
+        title: known.title ?? read.title,
+        runs: read.runs,
+        read: true,
+      };
+    }
+  }
+  return { ...state, sessions: prune(sessions) };
+}
+
+function sessionOfBrief(brief: SessionBriefFragment): LiveSession {
+  const { activeTurn } = brief;
+  const ended = brief.turns.nodes.find(({ finishedAt }) => finishedAt !== null);
+  const broke = ended?.status === "FAILED" || ended?.status === "SEALED" ? ended : null;
+  return {
+    id: brief.id,
+    title: brief.title,
+    runs: brief.agent?.displayName ?? brief.harness.displayName,
+    status: brief.status,
+    sequence: brief.lastSequence,
+    updatedAt: brief.updatedAt,
+    turn: activeTurn && {
+      id: activeTurn.id,
+      since: activeTurn.startedAt ?? activeTurn.queuedAt,
+      preview: null,
+    },
+    failure: broke && {
+      turnId: broke.id,
+      sealed: broke.status === "SEALED",
+      code: broke.error?.code ?? "internal",
+      message: broke.error?.message ?? "The turn ended without saying why.",
+      at: broke.finishedAt ?? brief.updatedAt,
+    },
+    read: true,
+  };
+}
+
+function prune(sessions: Record<string, LiveSession>): Record<string, LiveSession> {
+  const all = Object.values(sessions);
+  if (all.length <= MOST_SESSIONS) return sessions;
+  const working = all.filter(({ turn }) => turn !== null);
+  const resting = all.filter(({ turn }) => turn === null).sort(newestFirst);
+  // Half is kept, so that this is not done anew for every event.
+  const kept = [...working, ...resting.slice(0, MOST_SESSIONS / 2)];
+  return Object.fromEntries(kept.map((session) => [session.id, session]));
+}
+
+function newestFirst(left: LiveSession, right: LiveSession): number {
+  return compare(right.updatedAt, left.updatedAt) || compare(right.id, left.id);
+}
+
+// Times are all in UTC and of one precision, so that their order is that of their letters.
+function compare(left: string, right: string): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
+/** Sessions that are at work on a turn, the one that has worked longest first. */
+export function workingSessions(state: OrgState): LiveSession[] {
+  return Object.values(state.sessions)
+    .filter(({ turn }) => turn !== null)
+    .sort((left, right) => compare(left.turn?.since ?? "", right.turn?.since ?? ""));
+}
+
+/** Sessions whose latest turn went wrong, the latest first. */
+export function failedSessions(state: OrgState): LiveSession[] {
+  return Object.values(state.sessions)
+    .filter(({ failure }) => failure !== null)
+    .sort((left, right) => compare(right.failure?.at ?? "", left.failure?.at ?? ""));
+}
+
+export function recentSessions(state: OrgState): LiveSession[] {
+  return Object.values(state.sessions).sort(newestFirst);
+}

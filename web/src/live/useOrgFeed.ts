@@ -1,0 +1,42 @@
+import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { stayConnected } from "@/api/connection";
+import { type StreamEnd, streamEnd } from "@/api/follow";
+import { subscribeOverSocket } from "@/api/socket";
+import { OrgEventsDocument } from "@/gql/graphql";
+import { OrgFeed, type OrgFeedSnapshot } from "./orgFeed";
+import type { OrgEvent } from "./orgState";
+
+/** Follows the organization for as long as the calling component is mounted. */
+export function useOrgFeed(): { feed: OrgFeed; snapshot: OrgFeedSnapshot } {
+  const feed = useMemo(() => new OrgFeed(), []);
+
+  useEffect(() => {
+    const controller = new AbortController();
+    void stayConnected<OrgEvent, string | null>({
+      subscribeOnce: async (after, onEvent, signal): Promise<StreamEnd> => {
+        const end = await subscribeOverSocket(
+          OrgEventsDocument,
+          { after },
+          (data) => onEvent(data.orgEvents),
+          signal,
+        );
+        // A position that the server refuses is of no more use, but the present is.
+        if (end.type === "errors" && end.code === "BAD_USER_INPUT" && after !== null) {
+          feed.forgetPosition();
+          return { kind: "dropped" };
+        }
+        return streamEnd(end);
+      },
+      resumeAfter: () => feed.resumeAfter(),
+      // This stream's positions are opaque, and the sequences in it are those of many sessions.
+      sequenceOf: () => null,
+      onEvent: (event) => feed.push(event),
+      connection: () => feed.getSnapshot().connection,
+      setConnection: (connection) => feed.setConnection(connection),
+      signal: controller.signal,
+    });
+    return () => controller.abort();
+  }, [feed]);
+
+  return { feed, snapshot: useSyncExternalStore(feed.subscribe, feed.getSnapshot) };
+}

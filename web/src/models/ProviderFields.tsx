@@ -1,0 +1,120 @@
+import { fieldErrors, type UserError } from "@/api/errors";
+import type { ProviderKind, ProviderRowFragment } from "@/gql/graphql";
+import { Field } from "@/ui/Field";
+import { KINDS, PROVIDER_KINDS } from "./kinds";
+import { type ProviderDraft, providerProblems } from "./providerDraft";
+
+interface ProviderFieldsProps {
+  draft: ProviderDraft;
+  onChange: (draft: ProviderDraft) => void;
+  refusals: readonly UserError[];
+  /** The provider that is changed; null for a new one. */
+  stored: ProviderRowFragment | null;
+  /** Mistakes are named once the person has tried to go on. */
+  strict: boolean;
+}
+
+export function ProviderFields({ draft, onChange, refusals, stored, strict }: ProviderFieldsProps) {
+  const facts = PROVIDER_KINDS[draft.kind];
+  const problems = strict ? providerProblems(draft) : {};
+  const errors = (field: "name" | "baseUrl" | "apiKey") => [
+    ...(problems[field] ? [problems[field]] : []),
+    ...fieldErrors(refusals, field),
+  ];
+  return (
+    <>
+      {!stored && (
+        <Field label="Kind" hint={facts.about} errors={fieldErrors(refusals, "kind")}>
+          {(control) => (
+            <select
+              {...control}
+              className="control"
+              value={draft.kind}
+              onChange={(event) => onChange({ ...draft, kind: event.target.value as ProviderKind })}
+            >
+              {KINDS.map((kind) => (
+                <option key={kind} value={kind}>
+                  {PROVIDER_KINDS[kind].label}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      )}
+      <Field label="Name" errors={errors("name")} hint="How it is called in lists of models.">
+        {(control) => (
+          <input
+            {...control}
+            className="control"
+            autoComplete="off"
+            value={draft.name}
+            onChange={(event) => onChange({ ...draft, name: event.target.value })}
+          />
+        )}
+      </Field>
+      {facts.baseUrl !== "none" && (
+        <Field
+          label="Base URL"
+          optional={facts.baseUrl === "optional"}
+          errors={errors("baseUrl")}
+          hint={
+            facts.baseUrl === "optional"
+              ? "Only for a gateway or a proxy. With one of its own, a provider needs its own key."
+              : "Where the server is, with the path before /chat/completions."
+          }
+        >
+          {(control) => (
+            <input
+              {...control}
+              className="control font-mono"
+              inputMode="url"
+              autoComplete="off"
+              spellCheck={false}
+              placeholder={facts.placeholder}
+              value={draft.baseUrl}
+              onChange={(event) => onChange({ ...draft, baseUrl: event.target.value })}
+            />
+          )}
+        </Field>
+      )}
+      {facts.takesKey && (
+        <Field
+          label={stored?.hasCredentials ? "New API key" : "API key"}
+          optional
+          errors={errors("apiKey")}
+          hint={
+            stored?.hasCredentials
+              ? "Leave it empty to keep the key there is. Keys are never shown again."
+              : "Kept encrypted and never shown again. Without one, the key in the server's environment is used, if there is one."
+          }
+        >
+          {(control) => (
+            <input
+              {...control}
+              className="control font-mono"
+              type="password"
+              // Browsers offer to keep what looks like a password; this value tells them not to.
+              autoComplete="new-password"
+              data-1p-ignore
+              data-lpignore="true"
+              spellCheck={false}
+              value={draft.apiKey}
+              onChange={(event) => onChange({ ...draft, apiKey: event.target.value })}
+            />
+          )}
+        </Field>
+      )}
+      {stored?.hasCredentials && facts.takesKey && draft.apiKey.trim() === "" && (
+        <label className="flex items-center gap-2 text-sm text-ink-2">
+          <input
+            type="checkbox"
+            className="size-3.5 accent-(--accent)"
+            checked={draft.removeKey}
+            onChange={(event) => onChange({ ...draft, removeKey: event.target.checked })}
+          />
+          Remove the stored key
+        </label>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,126 @@
+import { Boxes } from "lucide-react";
+import { useState } from "react";
+import { useMutation } from "urql";
+import { describeError } from "@/api/errors";
+import { usePages } from "@/api/usePages";
+import {
+  type ModelRowFragment,
+  ProviderModelsDocument,
+  type ProviderRowFragment,
+  UpdateModelDocument,
+} from "@/gql/graphql";
+import { Button } from "@/ui/Button";
+import { classes } from "@/ui/classes";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { formatCount } from "@/ui/format";
+import { SkeletonRows } from "@/ui/Loading";
+import { LoadMore } from "@/ui/LoadMore";
+import { AddModels } from "./AddModels";
+import { ModelDialog } from "./ModelDialog";
+import { priceLine } from "./modelDraft";
+
+interface ProviderModelsProps {
+  provider: ProviderRowFragment;
+  editable: boolean;
+}
+
+export function ProviderModels({ provider, editable }: ProviderModelsProps) {
+  const [edited, setEdited] = useState<ModelRowFragment | null>(null);
+  const [{ error: toggleError, data: toggled }, update] = useMutation(UpdateModelDocument);
+  const models = usePages(
+    ProviderModelsDocument,
+    { providerId: provider.id, first: 100 },
+    (data) => data.models,
+  );
+  const refused = toggled?.updateModel.userErrors[0]?.message;
+
+  return (
+    <section aria-labelledby="provider-models" className="min-w-0 space-y-3">
+      <div className="flex items-baseline justify-between gap-2">
+        <h2 id="provider-models" className="text-sm font-medium">
+          Models
+        </h2>
+        <span className="text-xs text-ink-3 tabular-nums">
+          {models.nodes.length}
+          {models.hasMore && "+"} added
+        </span>
+      </div>
+      {models.error && <ErrorNote onRetry={models.reload}>{describeError(models.error)}</ErrorNote>}
+      {(toggleError || refused) && (
+        <ErrorNote>{toggleError ? describeError(toggleError) : refused}</ErrorNote>
+      )}
+      <div className="card overflow-hidden">
+        {models.loading && <SkeletonRows rows={3} />}
+        {!models.loading && !models.error && models.nodes.length === 0 && (
+          <p className="flex items-center gap-2 px-3 py-6 text-sm text-ink-3">
+            <Boxes size={16} aria-hidden />
+            No models were added yet. Agents can choose those that are.
+          </p>
+        )}
+        <ul className="divide-y divide-line">
+          {models.nodes.map((model) => (
+            <ModelListRow
+              key={model.id}
+              model={model}
+              editable={editable}
+              onEdit={() => setEdited(model)}
+              onToggle={(enabled) => void update({ id: model.id, input: { enabled } })}
+            />
+          ))}
+        </ul>
+      </div>
+      <LoadMore hasMore={models.hasMore} loading={models.loadingMore} onLoad={models.loadMore} />
+      {editable && <AddModels provider={provider} added={models.nodes} />}
+      {edited && <ModelDialog model={edited} onClose={() => setEdited(null)} />}
+    </section>
+  );
+}
+
+interface ModelListRowProps {
+  model: ModelRowFragment;
+  editable: boolean;
+  onEdit: () => void;
+  onToggle: (enabled: boolean) => void;
+}
+
+function ModelListRow({ model, editable, onEdit, onToggle }: ModelListRowProps) {
+  const { contextWindowTokens, maxOutputTokens, enabled } = model;
+  const limits = [
+    contextWindowTokens !== null && `${formatCount(contextWindowTokens)} context`,
+    maxOutputTokens !== null && `${formatCount(maxOutputTokens)} output`,
+  ].filter((each) => each !== false);
+  return (
+    <li
+      data-model={model.name}
+      className="flex flex-wrap items-center gap-x-4 gap-y-1 px-3 py-2 text-sm"
+    >
+      <div className={classes("min-w-48 flex-1", !enabled && "opacity-70")}>
+        <div className="flex min-w-0 items-baseline gap-2">
+          <span className="truncate font-medium">{model.displayName}</span>
+          {model.displayName !== model.name && (
+            <span className="truncate font-mono text-2xs text-ink-3">{model.name}</span>
+          )}
+        </div>
+        <p className="text-xs text-ink-3 tabular-nums">
+          {[...limits, priceLine(model.price) ?? "no price known"].join(" · ")}
+        </p>
+      </div>
+      <label className="flex items-center gap-1.5 text-xs text-ink-2">
+        <input
+          type="checkbox"
+          className="size-3.5 accent-(--accent)"
+          checked={enabled}
+          disabled={!editable}
+          aria-label={`${model.displayName} is enabled`}
+          onChange={(event) => onToggle(event.target.checked)}
+        />
+        Enabled
+      </label>
+      {editable && (
+        <Button look="ghost" onClick={onEdit} aria-label={`Edit ${model.displayName}`}>
+          Edit
+        </Button>
+      )}
+    </li>
+  );
+}
