@@ -20,6 +20,30 @@ import (
 
 const init1 = `{"type":"connection_init","payload":{"Authorization":"Bearer good"}}`
 
+// Where each thing is tested that gqlgen's own transport gets wrong, and that every server of graphql-transport-ws must get
+// right. The four that hurt most are tested against the binary, too, in e2e.
+//
+//	no subprotocol, another one             4406   TestCloseCodes
+//	connection_init twice                   4429   TestCloseCodes
+//	subscribe before connection_init        4401   TestCloseCodes
+//	no connection_init in time              4408   TestSocketTimes/no_init
+//	connection_init refused                 4403   TestCloseCodes; e2e: use.mjs, TestRealClients
+//	its payload is not an object            4400   TestCloseCodes; what it holds: TestBrokenHandshakesLeakNothing
+//	invalid JSON, unknown type, binary      4400   TestCloseCodes
+//	subscribe without an id or a payload    4400   TestCloseCodes
+//	an id that is live                      4409   TestCloseCodes
+//	a validation error                      error, and no complete: TestSocketOperations
+//	ping before connection_init             pong   TestSocketOperations
+//	the token ends, the membership goes     4403   TestSocketTimes; e2e: TestStreamsOfThoseWhoLose
+//	a peer that stops reading               cut off: TestSocketTimes/stopped_reading, TestReadersThatStopReading
+//	a peer that stops within a message      cut off: TestStuckPeerIsCutOff
+//	no pong                                 4408   TestSocketTimes/no_pong
+//	the 201st operation                     error: TestOperationsPerSocket
+//	a message of 1.5 MB                     1009   TestCloseCodes
+//	another origin                          403    TestHandshakeOrigins; e2e: TestOtherOrigins
+//	the server stops                        1012   TestStopClosesSockets
+//	10 000 broken handshakes                       TestBrokenHandshakesLeakNothing
+
 // TestCloseCodes sends what a client must not send, and checks what it is told.
 func TestCloseCodes(t *testing.T) {
 	t.Parallel()
