@@ -67,8 +67,13 @@ bin/testsum: tools/testsum/main.go
 vet: ## Run go vet
 	go vet ./...
 
+# The clients that the Go tests in e2e run.
+e2e/clients/node_modules/.package-lock.json: e2e/clients/package-lock.json e2e/clients/package.json
+	cd e2e/clients && npm ci --no-audit --no-fund
+	@touch $@
+
 .PHONY: go-test
-go-test: bin/testsum ## Run the Go tests with the race detector, on SQLite and on a PostgreSQL server of their own
+go-test: bin/testsum e2e/clients/node_modules/.package-lock.json ## Run the Go tests with the race detector, on SQLite and on a PostgreSQL server of their own
 	@scripts/ensure gcc >/dev/null
 	scripts/with-postgres go test -race -json ./... | bin/testsum
 

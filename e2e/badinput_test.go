@@ -627,10 +627,7 @@ func TestBadTokens(t *testing.T) {
 		before := c.state(t)
 		parts := strings.Split(c.token, ".")
 		encode := func(v any) string { return base64.RawURLEncoding.EncodeToString(encode(v)) }
-		claims := map[string]any{}
-		if b, err := base64.RawURLEncoding.DecodeString(parts[1]); err != nil || json.Unmarshal(b, &claims) != nil {
-			t.Fatalf("the token is none: %v", err)
-		}
+		claims := claimsOf(t, c.token)
 		claims["role"] = "OPERATOR"
 		unsigned := encode(map[string]any{"alg": "none", "typ": "JWT"}) + "." + parts[1] + "."
 		expired, elsewhere := issuedEarlier(t, place, p.url, claims)
@@ -721,17 +718,45 @@ func (c *client) initCode(t *testing.T) websocket.StatusCode {
 	return websocket.CloseStatus(err)
 }
 
-// issuedEarlier gives tokens that the server's own key has signed: one an hour ago, and one for another audience.
-func issuedEarlier(t *testing.T, place *place, issuer string, claims map[string]any) (expired, elsewhere string) {
+// database opens the database of a place beside its processes.
+func (p *place) database(t *testing.T) *store.DB {
 	t.Helper()
-	url := place.env["OSTLER_DATABASE_URL"]
+	url := p.env["OSTLER_DATABASE_URL"]
 	if url == "" {
-		url = "sqlite:" + place.env["OSTLER_DATA_DIR"] + "/ostler.db"
+		url = "sqlite:" + p.env["OSTLER_DATA_DIR"] + "/ostler.db"
 	}
 	db, err := store.Open(t.Context(), store.Config{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return db
+}
+
+// claimsOf reads what an access token says.
+func claimsOf(t *testing.T, token string) map[string]any {
+	t.Helper()
+	claims := map[string]any{}
+	parts := strings.Split(token, ".")
+	if b, err := base64.RawURLEncoding.DecodeString(parts[1]); err != nil || json.Unmarshal(b, &claims) != nil {
+		t.Fatalf("the token is none: %v", err)
+	}
+	return claims
+}
+
+// issuedEarlier gives tokens that the server's own key has signed: one an hour ago, and one for another audience.
+func issuedEarlier(t *testing.T, place *place, issuer string, claims map[string]any) (expired, elsewhere string) {
+	t.Helper()
+	good := newClient(issuer)
+	if good.token = issue(t, place, issuer, claims, time.Now(), "ostler"); good.try(`{ viewer { operator } }`, nil, nil) != nil {
+		t.Fatal("a token that is made this way must be good, or this test shows nothing")
+	}
+	return issue(t, place, issuer, claims, time.Now().Add(-time.Hour), "ostler"), issue(t, place, issuer, claims, time.Now(), "elsewhere")
+}
+
+// issue makes a token as if the server had done it at another time, or for somebody else.
+func issue(t *testing.T, place *place, issuer string, claims map[string]any, at time.Time, audience string) string {
+	t.Helper()
+	db := place.database(t)
 	defer func() { _ = db.Close() }()
 	key, err := secrets.ParseKey(place.env["OSTLER_MASTER_KEY"])
 	if err != nil {
@@ -741,36 +766,29 @@ func issuedEarlier(t *testing.T, place *place, issuer string, claims map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	issue := func(at time.Time, audience string) string {
-		clk := clock.NewManual(at)
-		keys, err := auth.OpenKeys(t.Context(), db, keeper.SigningKeys(), clk)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tokens, err := auth.NewAccessTokens(keys, clk, auth.TokenConfig{Issuer: issuer, Audience: audience})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var c auth.Claims
-		for _, err := range []error{
-			parse(&c.UserID, claims["sub"]), parse(&c.OrgID, claims["org"]), parse(&c.SignInID, claims["sid"]),
-		} {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		c.Role = models.RoleOwner
-		token, _, err := tokens.Issue(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return token
+	clk := clock.NewManual(at)
+	keys, err := auth.OpenKeys(t.Context(), db, keeper.SigningKeys(), clk)
+	if err != nil {
+		t.Fatal(err)
 	}
-	good := newClient(issuer)
-	if good.token = issue(time.Now(), "ostler"); good.try(`{ viewer { operator } }`, nil, nil) != nil {
-		t.Fatal("a token that is made this way must be good, or this test shows nothing")
+	tokens, err := auth.NewAccessTokens(keys, clk, auth.TokenConfig{Issuer: issuer, Audience: audience})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return issue(time.Now().Add(-time.Hour), "ostler"), issue(time.Now(), "elsewhere")
+	var c auth.Claims
+	for _, err := range []error{
+		parse(&c.UserID, claims["sub"]), parse(&c.OrgID, claims["org"]), parse(&c.SignInID, claims["sid"]),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Role = models.RoleOwner
+	token, _, err := tokens.Issue(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
 }
 
 func parse[E models.Entity](to *models.ID[E], from any) error {

@@ -82,7 +82,15 @@ func newDelivery(tb testing.TB, change ...func(*Config, *Dependencies)) *deliver
 	if err != nil {
 		tb.Fatal(err)
 	}
-	listener := httptest.NewServer(server.Handler())
+	listener := httptest.NewUnstartedServer(server.Handler())
+	if _, test := tb.(*testing.T); test {
+		// On a loopback interface the kernel would take megabytes for a peer that doesn't read.
+		listener.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+			_ = c.(*net.TCPConn).SetWriteBuffer(32 << 10)
+			return ctx
+		}
+	}
+	listener.Start()
 	tb.Cleanup(func() {
 		hub.Stop()
 		if err := server.Stop(context.Background()); err != nil {

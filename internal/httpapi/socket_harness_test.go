@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -92,6 +94,30 @@ func (c *client) expectClose(code websocket.StatusCode) {
 		}
 		return
 	}
+}
+
+// broken opens a socket that says one thing that it must not. It waits for a close code, or leaves at once without one.
+func (b *bench) broken(frame string, code websocket.StatusCode) {
+	b.Helper()
+	c := b.dial()
+	if frame != "" {
+		c.send(frame)
+	}
+	if code != 0 {
+		c.expectClose(code)
+	}
+	_ = c.conn.CloseNow()
+}
+
+// halfHandshake sends the beginning of a request and leaves.
+func (b *bench) halfHandshake(head string) {
+	b.Helper()
+	conn, err := new(net.Dialer).DialContext(b.Context(), "tcp", strings.TrimPrefix(b.url, "http://"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, _ = io.WriteString(conn, head)
+	_ = conn.Close()
 }
 
 // hello brings the socket to where operations are allowed.
