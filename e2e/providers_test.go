@@ -1,13 +1,8 @@
 package e2e
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
-	"image"
-	"image/color"
-	"image/png"
 	"net/http"
 	"strings"
 	"testing"
@@ -67,39 +62,6 @@ func (c *client) agentOn(t *testing.T, name string, models ...string) string {
 	return made.CreateAgent.Agent.ID
 }
 
-// picture is a small image as a file.
-func picture(t *testing.T) []byte {
-	t.Helper()
-	img := image.NewRGBA(image.Rect(0, 0, 2, 3))
-	img.Set(1, 1, color.RGBA{R: 200, A: 255})
-	var b bytes.Buffer
-	if err := png.Encode(&b, img); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-// upload uploads an image and gives its id.
-func (c *client) upload(t *testing.T, content []byte) string {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.url+"/v1/images?name=picture.png", bytes.NewReader(content))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
-	req.Header.Set("Content-Type", "image/png")
-	res, err := c.http.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	var made struct{ ID, URL string }
-	if err := json.NewDecoder(res.Body).Decode(&made); err != nil || res.StatusCode != http.StatusCreated || made.ID == "" {
-		t.Fatalf("the upload was answered %d %+v: %v", res.StatusCode, made, err)
-	}
-	return made.ID
-}
-
 // usageOf is what a turn has used.
 func (c *client) usageOf(t *testing.T, turn string) map[string]any {
 	t.Helper()
@@ -118,7 +80,7 @@ func TestProviders(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, place *place) {
 		p := start(t, loopback(place))
 		c := signIn(t, p)
-		content := picture(t)
+		content := onePixel(t)
 		for kind, at := range providerKinds() {
 			fake := newFakeProvider(t)
 			agent := c.agentOn(t, "with-"+strings.ToLower(kind), c.modelOf(t, c.provider(t, kind, kind, fake.URL+at.base, providerKey), "big-model"))
