@@ -158,9 +158,12 @@ func (c caller) failure(ctx context.Context, at llm.Endpoint, err error) error {
 	return llm.ConnectionError(ctx, err)
 }
 
+// minSecret is the length of the shortest key that is a secret: servers without keys are often given a word in its place.
+const minSecret = 8
+
 // hide takes a key out of a text. Servers may repeat what they were sent, headers included.
 func hide(text, key string) string {
-	if key == "" {
+	if len(key) < minSecret {
 		return text
 	}
 	return strings.ReplaceAll(text, key, "[key]")
