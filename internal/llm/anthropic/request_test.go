@@ -65,6 +65,7 @@ func TestRequest(t *testing.T) {
 					models.Part{Type: models.PartImage, ImageID: &imageGone}, text("this?")),
 				agent(models.Part{Type: models.PartThinking, Text: "Hm.", Metadata: models.JSON(`{"signature":"Sig+/="}`)},
 					models.Part{Type: models.PartThinking, Metadata: models.JSON(`{"redacted":"Red+/="}`)},
+					models.Part{Type: models.PartThinking, Metadata: models.JSON(`{"signature":"Kept from us"}`)},
 					text("I look."), call("call_1", "read_file", `{"path":"a","n":9007199254740993}`), call("call_2", "list_files", `{}`)),
 				tool(result("call_2", "list_files", `{"files":["a"]}`)),
 				tool(models.Part{Type: models.PartToolResult, ToolCallID: "call_1", ToolName: "read_file", Error: "not_found: There is no a."}),

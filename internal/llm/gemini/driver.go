@@ -152,7 +152,11 @@ func (d *Driver) Stream(ctx context.Context, req llm.Request, emit func(llm.Delt
 		// The answer is complete. What broke after it can at most have been its usage.
 		err = nil
 	}
-	return r.response(), fail.Of(ctx, err)
+	resp := r.response()
+	if err != nil {
+		resp.FinishReason = ""
+	}
+	return resp, fail.Of(ctx, err)
 }
 
 // errNotSent stands in where the SDK sends nothing and does not say why.

@@ -193,6 +193,11 @@ func newPart(ctx context.Context, req *llm.Request, p models.Part) (part, error)
 		if err != nil {
 			return part{}, fmt.Errorf("assemble the request: %w", err)
 		}
+		if img.MediaType == "image/gif" {
+			// The API refuses the whole request for one, and so would end the conversation.
+			strange := wire.StrangeImage
+			return part{Text: &strange}, nil
+		}
 		return part{InlineData: &genai.Blob{MIMEType: img.MediaType, Data: img.Data}}, nil
 	default:
 		return part{Text: &p.Text, Thought: p.Type == models.PartThinking, ThoughtSignature: signature(p)}, nil

@@ -35,11 +35,14 @@ func user(p ...models.Part) llm.Message  { return llm.Message{Role: models.Messa
 func agent(p ...models.Part) llm.Message { return llm.Message{Role: models.MessageAgent, Parts: p} }
 func tool(p ...models.Part) llm.Message  { return llm.Message{Role: models.MessageTool, Parts: p} }
 
-var imageA, imageGone = models.ImageID{1}, models.ImageID{2}
+var imageA, imageGone, imageGIF = models.ImageID{1}, models.ImageID{2}, models.ImageID{3}
 
 func readImage(_ context.Context, id models.ImageID) (llm.Image, error) {
 	if id == imageA {
 		return llm.Image{MediaType: "image/png", Data: []byte("\x89PNG")}, nil
+	}
+	if id == imageGIF {
+		return llm.Image{MediaType: "image/gif", Data: []byte("GIF89a")}, nil
 	}
 	return llm.Image{}, fmt.Errorf("read: %w", fs.ErrNotExist)
 }
@@ -68,7 +71,7 @@ func TestRequest(t *testing.T) {
 			}
 			r.Messages = []llm.Message{
 				user(text("What is in "), models.Part{Type: models.PartImage, ImageID: &imageA, MediaType: "image/png"},
-					models.Part{Type: models.PartImage, ImageID: &imageGone}, text("this?")),
+					models.Part{Type: models.PartImage, ImageID: &imageGone}, models.Part{Type: models.PartImage, ImageID: &imageGIF}, text("this?")),
 				agent(models.Part{Type: models.PartThinking, Text: "Hm.", Metadata: models.JSON(`{"thoughtSignature":"Sig+/="}`)},
 					models.Part{Type: models.PartThinking, Text: "A summary without a signature."},
 					text("I look."), signed(call("call_1", "read_file", `{"path":"a","n":9007199254740993}`), "Call+/="), call("call_2", "list_files", `{}`)),
