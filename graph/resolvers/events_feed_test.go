@@ -89,9 +89,10 @@ func (f *followed) happens(session models.SessionID, agent string) {
 }
 
 type feedEvent struct {
-	Kind, Cursor string
-	Sequence     *int
-	SessionID    *string
+	Kind      string  `json:"kind"`
+	Cursor    string  `json:"cursor"`
+	Sequence  *int    `json:"sequence"`
+	SessionID *string `json:"sessionId"`
 }
 
 // follow reads the organization's feed; next gives an event of it.
@@ -106,7 +107,9 @@ func (f *followed) follow(ctx context.Context, args string) (next func() feedEve
 	}
 	return func() feedEvent {
 		f.t.Helper()
-		var out struct{ OrgEvents feedEvent }
+		var out struct {
+			OrgEvents feedEvent `json:"orgEvents"`
+		}
 		if text := answer(); text != "" {
 			if err := json.Unmarshal([]byte(text), &out); err != nil {
 				f.t.Fatalf("%s: %v", text, err)
@@ -154,7 +157,7 @@ func TestTheEventsOfAnOrganization(t *testing.T) {
 		live, _ := f.follow(t.Context(), ``)
 		mine, _ := f.follow(t.Context(), fmt.Sprintf(`after: "start", agentId: %q`, agent))
 		f.expect(mine, one, one, caughtUp)
-		none, _ := f.follow(t.Context(), fmt.Sprintf(`after: "start", kinds: [TURN_STARTED]`))
+		none, _ := f.follow(t.Context(), `after: "start", kinds: [TURN_STARTED]`)
 		f.expect(none, caughtUp)
 		f.happens(two, other)
 		f.happens(one, agent)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -340,6 +341,10 @@ func TestFeedsCostNoStatement(t *testing.T) {
 		statements, _ := l.seen()
 		statements = slices.DeleteFunc(statements, func(sql string) bool { return sql == "DISCARD PLANS" })
 		counts = append(counts, len(statements))
+		// Whoever waits for a feed waits for nothing but the commit.
+		if last := statements[len(statements)-2]; happen && !strings.Contains(last, "org_feeds") || statements[len(statements)-1] != "COMMIT" {
+			t.Errorf("before the commit comes %s", last)
+		}
 	}
 	if counts[0] != counts[1] {
 		t.Errorf("%d statements without the feeds, %d with them", counts[0], counts[1])
