@@ -1,7 +1,15 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
-import { createAgent, openNewSession, send, signIn, turnSummary } from "./steps";
+import {
+  catalogIds,
+  changeAgent,
+  createAgent,
+  openNewSession,
+  send,
+  signIn,
+  turnSummary,
+} from "./steps";
 import { expect, test } from "./test";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -16,6 +24,8 @@ for (const colorScheme of ["light", "dark"] as const) {
       await check("sign-in");
       await signIn(page);
       const agentId = await createAgent(page, "sim-default");
+      await changeAgent(page, agentId);
+      const { harnessId, providerId } = await catalogIds(page);
       await openNewSession(page, agentId, "A tour of the tools");
       const session = page.url();
       await check("session, empty");
@@ -26,10 +36,18 @@ for (const colorScheme of ["light", "dark"] as const) {
       const pages: [path: string, sign: string | RegExp][] = [
         [`${session}?view=events`, /\d+ events/],
         [`${session}?view=config`, "Max iterations"],
+        ["/", "Failures to look at"],
         ["/sessions", "A tour of the tools"],
         ["/sessions?new=", "Start session"],
         ["/agents", "Helper"],
         [`/agents/${agentId}`, "Effective config"],
+        [`/agents/${agentId}/history`, "Revision 2"],
+        ["/harnesses", "Generic"],
+        [`/harnesses/${harnessId}`, "Effective config"],
+        [`/harnesses/${harnessId}/history`, "Revision"],
+        ["/harnesses/new", "Effective config"],
+        ["/models", "Simulated"],
+        [`/models/${providerId}`, "Settings"],
         ["/nowhere", "There is nothing at this address"],
       ];
       for (const [path, sign] of pages) {
@@ -42,6 +60,11 @@ for (const colorScheme of ["light", "dark"] as const) {
       await page.keyboard.press("Control+k");
       await expect(page.getByRole("option", { name: "New session" })).toBeVisible();
       await check("palette");
+
+      await page.goto("/models");
+      await page.getByRole("button", { name: "Add provider" }).click();
+      await expect(page.getByRole("dialog")).toBeVisible();
+      await check("new provider");
 
       async function check(name: string): Promise<void> {
         // Colours that are still moving would be measured half way.

@@ -7,7 +7,9 @@ test("an agent is made with a preview of what it would run with", async ({ page 
   await page.getByLabel("Name", { exact: true }).fill("writer");
   await page.getByLabel("Display name").fill("Writer");
   await page.getByLabel("Harness").selectOption({ label: "Generic (generic)" });
-  await page.getByLabel("Model").selectOption(await optionWith(page, "sim-default"));
+  await page
+    .getByLabel("Model", { exact: true })
+    .selectOption(await optionWith(page, "sim-default"));
   await page.getByLabel("System prompt").fill("You write files, and nothing else.");
 
   const preview = page.getByRole("complementary", { name: "Effective config" });
@@ -71,6 +73,9 @@ test("an agent is archived and brought back", async ({ page }) => {
 });
 
 async function optionWith(page: import("@playwright/test").Page, text: string): Promise<string> {
-  const option = page.getByLabel("Model").locator("option", { hasText: text }).first();
+  const option = page
+    .getByLabel("Model", { exact: true })
+    .locator("option", { hasText: text })
+    .first();
   return (await option.getAttribute("value")) ?? "";
 }

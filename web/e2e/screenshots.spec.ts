@@ -1,4 +1,13 @@
-import { createAgent, openNewSession, send, signIn, turnSummary } from "./steps";
+import {
+  catalogIds,
+  changeAgent,
+  createAgent,
+  openNewSession,
+  scriptedError,
+  send,
+  signIn,
+  turnSummary,
+} from "./steps";
 import { expect, test } from "./test";
 
 const SIZES = [
@@ -16,6 +25,8 @@ for (const colorScheme of ["light", "dark"] as const) {
       await capture("sign-in");
       await signIn(page);
       const agentId = await createAgent(page, "sim-default");
+      await changeAgent(page, agentId);
+      const { harnessId, providerId } = await catalogIds(page);
       await openNewSession(page, agentId, "A tour of the tools");
       const session = page.url();
       await send(page, "Write hello world to file notes.txt and then read it back");
@@ -25,11 +36,19 @@ for (const colorScheme of ["light", "dark"] as const) {
       const pages: [name: string, path: string, sign: string | RegExp][] = [
         ["session-events", `${session}?view=events`, /\d+ events/],
         ["session-config", `${session}?view=config`, "Max iterations"],
+        ["home", "/", "Failures to look at"],
         ["sessions", "/sessions", "A tour of the tools"],
         ["new-session", "/sessions?new=", "Start session"],
         ["agents", "/agents", "Helper"],
         ["agent", `/agents/${agentId}`, "Effective config"],
         ["new-agent", "/agents/new", "Effective config"],
+        ["agent-history", `/agents/${agentId}/history`, "Revision 2"],
+        ["harnesses", "/harnesses", "Generic"],
+        ["harness", `/harnesses/${harnessId}`, "Effective config"],
+        ["harness-history", `/harnesses/${harnessId}/history`, "Revision"],
+        ["new-harness", "/harnesses/new", "Effective config"],
+        ["models", "/models", "Simulated"],
+        ["provider", `/models/${providerId}`, "Settings"],
         ["not-found", "/nowhere", "There is nothing at this address"],
       ];
       for (const [name, path, sign] of pages) {
@@ -37,6 +56,16 @@ for (const colorScheme of ["light", "dark"] as const) {
         await expect(page.getByText(sign).first()).toBeVisible();
         await capture(name);
       }
+
+      await openNewSession(page, await createAgent(page, "sim-script"), "A key that is refused");
+      await send(page, scriptedError({ status: 401 }));
+      await expect(page.getByText("provider_misconfigured").first()).toBeVisible();
+      await capture("session-failure");
+
+      await page.goto("/models");
+      await page.getByRole("button", { name: "Add provider" }).click();
+      await expect(page.getByRole("dialog")).toBeVisible();
+      await capture("new-provider");
 
       async function capture(name: string): Promise<void> {
         for (const size of SIZES) {

@@ -4,6 +4,7 @@ import {
   longText,
   openNewSession,
   SLOW_ECHO,
+  scriptedError,
   send,
   signIn,
   toolCard,
@@ -130,4 +131,28 @@ test("the palette leads to a session by its title", async ({ page }) => {
   await expect(page.getByRole("option", { name: /Findable/ })).toBeVisible();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { name: "Findable", exact: true })).toBeVisible();
+});
+
+test("a model that fails is asked again before one's eyes, and the failure stays where it was", async ({
+  page,
+}) => {
+  await signIn(page);
+  await openNewSession(page, await createAgent(page, "sim-script"), "Limits");
+  await send(page, scriptedError({ status: 429, retry_after_ms: 1500 }));
+  const retry = page.locator('[data-role="retry"]');
+  await expect(retry).toContainText("Trying again");
+  await expect(retry).toContainText("provider_rate_limited");
+  const failure = page.locator('[data-failure="provider_rate_limited"]');
+  await expect(failure).toBeVisible({ timeout: 20_000 });
+  await expect(retry).toBeHidden();
+  await page.reload();
+  await expect(failure).toHaveCount(1);
+});
+
+test("a key that is refused leads to the providers", async ({ page }) => {
+  await signIn(page);
+  await openNewSession(page, await createAgent(page, "sim-script"), "Keys");
+  await send(page, scriptedError({ status: 401 }));
+  await page.getByRole("log").getByRole("link", { name: "Provider settings" }).click();
+  await expect(page.getByRole("heading", { name: "Models and providers" })).toBeVisible();
 });

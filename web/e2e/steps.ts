@@ -6,10 +6,10 @@ export async function signIn(page: Page): Promise<void> {
   await page.getByLabel("E-mail").fill(ADMIN.email);
   await page.getByLabel("Password").fill(ADMIN.password);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await expect(page.getByRole("heading", { name: "Sessions", exact: true })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Home", exact: true })).toBeVisible();
 }
 
-async function request<Data>(
+export async function request<Data>(
   page: Page,
   query: string,
   variables: Record<string, unknown>,
@@ -82,3 +82,40 @@ export function longText(words: number, last: string): string {
 
 /** The model that repeats what it is told, at 20 ms per token. */
 export const SLOW_ECHO = "sim-latency:300:20";
+
+/** A message that makes the model sim-script fail as a provider does. */
+export function scriptedError(error: { status: number; retry_after_ms?: number }): string {
+  return JSON.stringify({ responses: [{ chunks: [{ error }] }] });
+}
+
+/** Gives an agent a second revision. */
+export async function changeAgent(page: Page, id: string): Promise<void> {
+  await request(
+    page,
+    "mutation ($id: ID!, $input: UpdateAgentInput!) { updateAgent(id: $id, input: $input) { agent { id } } }",
+    {
+      id,
+      input: {
+        systemPrompt: "You are a helper.\nYou write files and read them back.",
+        maxIterations: 20,
+        reason: "Say what it is for",
+      },
+    },
+  );
+}
+
+/** The ids of the built-in harness `generic` and of the provider that ships with the server. */
+export async function catalogIds(page: Page): Promise<{ harnessId: string; providerId: string }> {
+  const { harnesses, providers } = await request<{
+    harnesses: { nodes: { id: string; name: string }[] };
+    providers: { nodes: { id: string; kind: string }[] };
+  }>(
+    page,
+    "{ harnesses(first: 100) { nodes { id name } } providers(first: 100) { nodes { id kind } } }",
+    {},
+  );
+  const harness = harnesses.nodes.find(({ name }) => name === "generic");
+  const provider = providers.nodes.find(({ kind }) => kind === "SIMULATED");
+  if (!harness || !provider) throw new Error("the catalog lacks what ships with the server");
+  return { harnessId: harness.id, providerId: provider.id };
+}

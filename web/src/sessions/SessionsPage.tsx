@@ -3,6 +3,7 @@ import { MessagesSquare, Plus } from "lucide-react";
 import { describeError } from "@/api/errors";
 import { usePages } from "@/api/usePages";
 import { SessionsDocument } from "@/gql/graphql";
+import { ConnectionBanner } from "@/shell/ConnectionBanner";
 import { useMay } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { EmptyState } from "@/ui/EmptyState";
@@ -13,6 +14,7 @@ import { PageHeader } from "@/ui/PageHeader";
 import { NewSessionDialog } from "./NewSessionDialog";
 import { SessionFilters } from "./SessionFilters";
 import { SessionTable } from "./SessionTable";
+import { useLiveSessions } from "./useLiveSessions";
 
 const PAGE_SIZE = 50;
 
@@ -29,6 +31,7 @@ export function SessionsPage() {
     },
     (data) => data.sessions,
   );
+  const live = useLiveSessions(sessions, PAGE_SIZE);
   const openDialog = () => void navigate({ search: (search) => ({ ...search, new: agent ?? "" }) });
   const closeDialog = () =>
     void navigate({ search: ({ new: _, ...search }) => search, replace: true });
@@ -44,13 +47,22 @@ export function SessionsPage() {
         )}
       </PageHeader>
       <SessionFilters />
+      <ConnectionBanner connection={live.connection} />
+      {live.outdated && (
+        <div className="flex items-center justify-center gap-3 border-b border-line px-4 py-1.5 text-sm text-ink-2">
+          The list has changed since it was read.
+          <Button look="ghost" onClick={live.refresh}>
+            Show the latest
+          </Button>
+        </div>
+      )}
       {sessions.error && (
         <div className="p-4">
           <ErrorNote onRetry={sessions.reload}>{describeError(sessions.error)}</ErrorNote>
         </div>
       )}
       {sessions.loading && <SkeletonRows />}
-      {sessions.nodes.length > 0 && <SessionTable sessions={sessions} />}
+      {sessions.nodes.length > 0 && <SessionTable sessions={{ ...sessions, nodes: live.nodes }} />}
       {!sessions.loading && !sessions.error && sessions.nodes.length === 0 && (
         <div className="min-h-0 flex-1 overflow-y-auto">
           {filtered ? (

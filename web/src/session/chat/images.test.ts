@@ -22,8 +22,8 @@ describe("outcomeOf", () => {
   });
 
   it("says what the server says, with the request id", async () => {
-    const errors = [{ message: "Too large.", extensions: { code: "X", requestId: "req_1" } }];
-    expect(await outcomeOf(answer(413, { errors }), "a.png")).toEqual({
+    const refused = { code: "PAYLOAD_TOO_LARGE", message: "Too large.", requestId: "req_1" };
+    expect(await outcomeOf(answer(413, refused), "a.png")).toEqual({
       kind: "failed",
       problem: "Too large. (request req_1)",
     });

@@ -70,16 +70,10 @@ function isImage(answer: unknown): answer is { id: string; url: string } {
   );
 }
 
-interface CodedAnswer {
-  errors?: { message?: unknown; extensions?: { requestId?: unknown } }[];
-}
-
-/** Errors have the shape of those of the API. */
 function problemOf(answer: unknown): string | null {
-  const error = (answer as CodedAnswer | null)?.errors?.[0];
-  if (typeof error?.message !== "string") return null;
-  const requestId = error.extensions?.requestId;
-  return typeof requestId === "string" ? `${error.message} (request ${requestId})` : error.message;
+  const { message, requestId } = (answer ?? {}) as { message?: unknown; requestId?: unknown };
+  if (typeof message !== "string") return null;
+  return typeof requestId === "string" ? `${message} (request ${requestId})` : message;
 }
 
 function statusProblem(status: number): string {
