@@ -20,11 +20,10 @@ export function follow({ url, token, session, after = 0, onEvent, onError, wait 
   function begin() {
     let failed;
     // It also gives up by itself, when the connection breaks while it hands results over.
-    const again = async (e) => {
+    const again = async () => {
+      if (isFinal(failed)) return onError(failed);
       await wait(failures++);
-      if (stopped) return;
-      if (isFinal(failed)) onError(failed);
-      else begin(e);
+      if (!stopped) begin();
     };
     client.subscribe(
       { query: SessionEvents, variables },

@@ -18,19 +18,31 @@ export function follow({ url, token, session, after = 0, onEvent, onError, wait,
       return after;
     },
   };
-  const begin = () =>
+  let stopped = false;
+  let failures = 0;
+  function begin() {
     client.subscribe(
       { query: SessionEvents, variables },
       {
         next({ data }) {
+          if (!data) return;
+          failures = 0;
           after = data.sessionEvents.sequence;
           onEvent(data.sessionEvents);
         },
-        // The server has ended the subscription, like SUBSCRIPTION_LAGGED does, or has closed the socket for good.
-        error: (e) => (Array.isArray(e) && !isFinal(e) ? begin() : onError(e)),
+        // Errors of GraphQL end the subscription, as SUBSCRIPTION_LAGGED does. Others mean that the socket is closed for good.
+        async error(e) {
+          if (!Array.isArray(e) || isFinal(e)) return onError(e);
+          await wait(failures++);
+          if (!stopped) begin();
+        },
         complete() {},
       },
     );
+  }
   begin();
-  return () => client.dispose();
+  return () => {
+    stopped = true;
+    return client.dispose();
+  };
 }

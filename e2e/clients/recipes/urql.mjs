@@ -42,10 +42,19 @@ export function overWebSocket(options) {
 function follow(client, prepare, { session, after = 0, onEvent, onError, wait }) {
   let stopped = false;
   let failures = 0;
+  let running;
+  async function again() {
+    await wait(failures++);
+    if (!stopped) begin();
+  }
   async function begin() {
-    await prepare();
+    try {
+      await prepare();
+    } catch {
+      return again();
+    }
     let failed;
-    pipe(
+    running = pipe(
       client.subscription(SessionEvents, { session, after }),
       onPush(({ data, error }) => {
         failed = error;
@@ -54,16 +63,13 @@ function follow(client, prepare, { session, after = 0, onEvent, onError, wait })
         after = data.sessionEvents.sequence;
         onEvent(data.sessionEvents);
       }),
-      onEnd(async () => {
-        if (isFinal(failed?.graphQLErrors)) return onError(failed);
-        await wait(failures++);
-        if (!stopped) begin();
-      }),
+      onEnd(() => (isFinal(failed?.graphQLErrors) ? onError(failed) : again())),
       publish,
     );
   }
   begin();
   return () => {
     stopped = true;
+    running?.unsubscribe();
   };
 }
