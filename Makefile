@@ -77,6 +77,13 @@ go-test: bin/testsum e2e/clients/node_modules/.package-lock.json ## Run the Go t
 	@scripts/ensure gcc >/dev/null
 	scripts/with-postgres go test -race -json ./... | bin/testsum
 
+# What the long run of the clients does; the seed decides where connections are cut.
+FOLLOW ?= {"turns":100,"disconnects":1000,"restarts":3,"seed":1}
+
+.PHONY: follow
+follow: e2e/clients/node_modules/.package-lock.json ## Follow 100 turns with each client through 1 000 disconnects and 3 restarts
+	OSTLER_E2E_FOLLOW='$(FOLLOW)' go test -count=1 -timeout 30m -v -run TestClientsFollowThroughDisconnects ./e2e
+
 .PHONY: web-test
 web-test: web/node_modules/.package-lock.json ## Check the dashboard: lint, types, tests, size
 	cd web && npm run lint && npm run typecheck && npm run test

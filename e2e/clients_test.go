@@ -224,7 +224,7 @@ func TestClientsFollowThroughDisconnects(t *testing.T) {
 		if name == "eventsource" {
 			most = few
 		}
-		cutters[name] = newCutter(t, p.addr, plan.Seed+uint64(i), 1500, most)
+		cutters[name] = newCutter(t, p.addr, plan.Seed+uint64(i), most)
 		urls[name] = cutters[name].url
 	}
 	all := followers(t, c.token, session, urls)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -15,16 +16,14 @@ type cutter struct {
 	target string
 
 	mu sync.Mutex
-	// random, mean and left tell after how many bytes a connection is cut, and how often that still happens.
+	// random and left tell after how many bytes a connection is cut, and how often that still happens.
 	random *rand.Rand
-	mean   float64
 	left   int
 	cuts   int
 }
 
-// newCutter proxies to the address of a server; mean is how many bytes a connection lives on average, and most how many
-// are cut.
-func newCutter(t *testing.T, target string, seed uint64, mean float64, most int) *cutter {
+// newCutter proxies to the address of a server; most is how many connections are cut.
+func newCutter(t *testing.T, target string, seed uint64, most int) *cutter {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -32,7 +31,7 @@ func newCutter(t *testing.T, target string, seed uint64, mean float64, most int)
 	}
 	c := &cutter{
 		url: "http://" + listener.Addr().String() + "/graphql", target: target,
-		random: rand.New(rand.NewPCG(seed, 0)), mean: mean, left: most,
+		random: rand.New(rand.NewPCG(seed, 0)), left: most,
 	}
 	var running sync.WaitGroup
 	open := map[net.Conn]struct{}{}
@@ -65,14 +64,15 @@ func newCutter(t *testing.T, target string, seed uint64, mean float64, most int)
 	return c
 }
 
-// life gives how many bytes a new connection may bring, and how it ends; 0 for as many as there are.
+// life gives how many bytes a new connection may bring, and how it ends; 0 for as many as there are. Most are short, but
+// fetch drops what was not read yet when a connection breaks, so some must be long enough for a client that is far behind.
 func (c *cutter) life() (size int64, reset bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.left == 0 {
 		return 0, false
 	}
-	return 1 + int64(c.random.ExpFloat64()*c.mean), c.random.IntN(2) == 0
+	return int64(math.Exp2(16 * c.random.Float64())), c.random.IntN(2) == 0
 }
 
 func (c *cutter) carry(conn net.Conn) {

@@ -45,6 +45,6 @@ const stops = clients.map(({ name, url }) =>
 
 process.stdin.resume();
 process.stdin.on("end", async () => {
-  await Promise.all(stops.map((stop) => stop()));
+  await Promise.allSettled(stops.map((stop) => stop())); // a client that was connecting fails
   process.exit(0);
 });

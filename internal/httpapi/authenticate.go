@@ -11,12 +11,12 @@ import (
 
 // Authenticator tells who is behind a token: an access token or an API key.
 //
-// It is asked at the start of every request, and for every open WebSocket every two seconds, so it must be cheap: it
-// should remember verified tokens. What it remembers of memberships may be 3 seconds old at most, so that a removed
-// member is out within 5.
+// It is asked at the start of every request, and for every open WebSocket and event stream every two seconds, so it must
+// be cheap: it should remember verified tokens. What it remembers of memberships may be 3 seconds old at most, so that a
+// removed member is out within 5.
 type Authenticator interface {
 	// Authenticate fails with auth.ErrUnauthenticated for a token that gives no access. Other errors are the server's
-	// own: they refuse a new request and leave an open socket alone.
+	// own: they refuse a new request and leave an open connection alone.
 	Authenticate(ctx context.Context, token string) (*auth.Principal, error)
 }
 

@@ -69,19 +69,20 @@ type Limits struct {
 	CachedDocumentBytes int
 }
 
-// SocketLimits bound one WebSocket.
+// SocketLimits bound one WebSocket, and where they fit, one event stream.
 type SocketLimits struct {
 	// InitTimeout is how long a client may take to say who it is. Defaults to 5 s.
 	InitTimeout time.Duration
-	// PingEvery is how often the server asks whether the client is there. Defaults to 15 s.
+	// PingEvery is how often the server asks whether the client is there; an event stream without events gets a comment as
+	// often. Defaults to 15 s.
 	PingEvery time.Duration
 	// PongWithin is how long the client may take to answer. Defaults to 20 s.
 	PongWithin time.Duration
-	// WriteTimeout is how long one message may take to leave. Defaults to 5 s.
+	// WriteTimeout is how long one message may take to leave, on event streams too. Defaults to 5 s.
 	WriteTimeout time.Duration
 	// CloseTimeout is how long a client may take to answer a close frame. Defaults to 2 s.
 	CloseTimeout time.Duration
-	// RecheckEvery is how often the principal is verified again. What the Authenticator caches comes on top; together
+	// RecheckEvery is how often the principal is verified again, that of an event stream, too. What the Authenticator caches comes on top; together
 	// they must stay within 5 s. Defaults to 2 s.
 	RecheckEvery time.Duration
 	// SweepEvery is how often all of the above is looked at. Defaults to 500 ms; negative switches it off, for tests.

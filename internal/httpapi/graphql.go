@@ -44,28 +44,34 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	media := accepts.media
+	if req := s.readRequest(w, r, accepts.media); req != nil {
+		s.answer(w, r, accepts, req)
+	}
+}
+
+// readRequest reads the request in a body, or refuses. The body's memory is free again then: streams live long.
+func (s *Server) readRequest(w http.ResponseWriter, r *http.Request, media string) *request {
 	if !isJSONBody(r.Header) {
 		s.writeErrors(w, media, http.StatusUnsupportedMediaType,
 			coded(codeBadUserInput, "The body must be JSON: send it with Content-Type: application/json, in UTF-8 and not compressed."))
-		return
+		return nil
 	}
 	body := s.buffers.get()
 	defer s.buffers.put(body)
 	if err := s.readBody(w, r, body); err != nil {
 		s.refuseBody(w, r, media, err)
-		return
+		return nil
 	}
 	if trimmed := bytes.TrimLeft(body.Bytes(), " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
 		s.writeErrors(w, media, http.StatusBadRequest, coded(codeBadUserInput, "Batches are not supported: send one operation per request."))
-		return
+		return nil
 	}
 	req, err := decodeRequest(body.Bytes())
 	if err != nil {
 		s.writeErrors(w, media, http.StatusBadRequest, malformed("The body is not a GraphQL request", err))
-		return
+		return nil
 	}
-	s.answer(w, r, accepts, req)
+	return req
 }
 
 // readBody reads at most BodyBytes, within BodyTimeout.

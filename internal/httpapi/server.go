@@ -3,7 +3,8 @@
 //
 // The path of a request: observe (id, log, panics) → secure (headers) → cross-origin protection → one of
 // graphQL.post, get or upgrade → withCaller (who is asking) → engine.prepare (parse, limits, validate, variables,
-// cost) → engine.run or subscribe (authorizer.field around every field) → the answer.
+// cost) → engine.run or subscribe (authorizer.field around every field) → the answer. Subscriptions go on over a socket or,
+// after follow, as an event stream; connections knows both.
 package httpapi
 
 import (
@@ -167,8 +168,9 @@ func (s *Server) Addr() net.Addr {
 	return s.listener.Addr()
 }
 
-// Stop ends the server: sockets are closed with 1012 and event streams cut off, so that their clients go to another node; requests that run may
-// finish until ctx ends. It returns when nothing of the server runs any more. A second call does nothing.
+// Stop ends the server: sockets are closed with 1012 and event streams cut off, so that their clients go to another node;
+// requests that run may finish until ctx ends. It returns when nothing of the server runs any more. A second call does
+// nothing.
 func (s *Server) Stop(ctx context.Context) error {
 	s.draining.Store(true)
 	s.open.stop()
