@@ -8,7 +8,9 @@ test("a change is kept with its reason, compared line by line, and taken back", 
   const agentId = await createAgent(page, "sim-default");
   await page.goto(`/agents/${agentId}`);
   await page.getByLabel("System prompt").fill("You are a helper.\nYou answer in rhymes.");
-  await page.getByLabel("Add a fallback").selectOption({ label: "sim-echo" });
+  const fallback = page.getByLabel("Add a fallback");
+  const echo = fallback.locator("option", { hasText: "sim-echo" }).first();
+  await fallback.selectOption(await echo.getAttribute("value"));
   await page.getByLabel(/^Reason/).fill("Rhymes sell");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText("rev 2")).toBeVisible();

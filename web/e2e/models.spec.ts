@@ -51,9 +51,9 @@ test("a provider is added, its key is tested and replaced, and its models are ch
     const offered = page.getByRole("region", { name: "The provider lists these" });
     await offered.getByLabel(/house-small/).check();
     await offered.getByText("Change limits and price").click();
-    await offered.getByLabel("Input").fill("0.5");
+    await offered.getByLabel("Input", { exact: true }).fill("0.5");
     await expect(offered.getByRole("button", { name: "Add 1 model" })).toBeDisabled();
-    await offered.getByLabel("Output").fill("1.25");
+    await offered.getByLabel("Output", { exact: true }).fill("1.25");
     await offered.getByRole("button", { name: "Add 1 model" }).click();
     const row = page.locator('[data-model="house-small"]');
     await expect(row).toContainText("$0.5 in · $1.25 out");

@@ -39,6 +39,8 @@ export class Ostler {
         OSTLER_ADDR: this.address,
         OSTLER_PUBLIC_URL: this.url,
         OSTLER_DATA_DIR: this.dataDir,
+        // Tests play model providers on this machine.
+        OSTLER_EGRESS_ALLOW_LOOPBACK: "true",
         OSTLER_ADMIN_EMAIL: ADMIN.email,
         OSTLER_ADMIN_PASSWORD: ADMIN.password,
       },

@@ -21,8 +21,11 @@ export function subscribeOverSocket<Data, Variables extends Record<string, unkno
   variables: Variables,
   onData: (data: Data) => void,
   signal: AbortSignal,
+  /** The server has taken the connection, and the subscription is on its way. */
+  onOpen?: () => void,
 ): Promise<SocketEnd> {
   const client = createSocketClient();
+  if (onOpen) client.on("connected", onOpen);
   return new Promise<SocketEnd>((resolve) => {
     const finish = (end: SocketEnd) => {
       signal.removeEventListener("abort", abort);

@@ -25,6 +25,8 @@ export class OrgFeed {
     beginnings: 0,
   };
   #cursor: string | null = null;
+  /** The subscription begins at the present, and what was before it has not been asked for yet. */
+  #beginning = false;
   #waiting: OrgEvent[] = [];
   #flushTimer: ReturnType<typeof setTimeout> | undefined;
   readonly #listeners = new Set<() => void>();
@@ -38,19 +40,32 @@ export class OrgFeed {
 
   push(event: OrgEvent): void {
     if (event.__typename !== "CaughtUp") this.#cursor = event.cursor;
-    else if (this.#cursor === null) this.#begin();
+    else if (this.#cursor === null) this.begin();
     this.#waiting.push(event);
     this.#flushTimer ??= setTimeout(() => this.flush(), FLUSH_MS);
   }
 
   /** The cursor of the newest event that has arrived; null to begin at the present. */
   resumeAfter(): string | null {
+    this.#beginning = this.#cursor === null;
     return this.#cursor;
   }
 
   /** The server does not know the cursor any more: begin at the present again. */
   forgetPosition(): void {
     this.#cursor = null;
+  }
+
+  /**
+   * The subscription stands, from the present on. What was known before an outage that could not be bridged may have
+   * ended unseen, so all is read anew.
+   */
+  begin(): void {
+    if (!this.#beginning) return;
+    this.#beginning = false;
+    const { beginnings, org } = this.#snapshot;
+    const kept = beginnings === 0 ? org : { ...org, sessions: {} };
+    this.#publish({ ...this.#snapshot, org: kept, beginnings: beginnings + 1 });
   }
 
   /** Takes in what was read by query. */
@@ -71,13 +86,6 @@ export class OrgFeed {
     const org = this.#waiting.reduce(foldOrgEvent, this.#snapshot.org);
     this.#waiting = [];
     if (org !== this.#snapshot.org) this.#publish({ ...this.#snapshot, org });
-  }
-
-  /** What was known before an outage that could not be bridged may have ended unseen, so all is read anew. */
-  #begin(): void {
-    const { beginnings, org } = this.#snapshot;
-    const kept = beginnings === 0 ? org : { ...org, sessions: {} };
-    this.#publish({ ...this.#snapshot, org: kept, beginnings: beginnings + 1 });
   }
 
   #publish(snapshot: OrgFeedSnapshot): void {

@@ -149,8 +149,9 @@ describe("OrgFeed", () => {
 
   it("resumes after the newest event, and reads anew only when it began at the present", () => {
     const feed = new OrgFeed();
-    feed.push(caughtUp);
     expect(feed.resumeAfter()).toBeNull();
+    feed.push(caughtUp);
+    feed.begin();
     expect(feed.getSnapshot().beginnings).toBe(1);
     feed.push(life[0] as OrgEvent);
     feed.push(caughtUp);
@@ -161,11 +162,13 @@ describe("OrgFeed", () => {
 
   it("drops what it knew when it could not bridge an outage", () => {
     const feed = new OrgFeed();
+    feed.resumeAfter();
     feed.push(caughtUp);
     for (const each of life.slice(0, 3)) feed.push(each);
     feed.flush();
     expect(workingSessions(feed.getSnapshot().org)).toHaveLength(1);
     feed.forgetPosition();
+    feed.resumeAfter();
     feed.push(caughtUp);
     feed.flush();
     expect(workingSessions(feed.getSnapshot().org)).toEqual([]);

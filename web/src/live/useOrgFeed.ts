@@ -6,6 +6,9 @@ import { OrgEventsDocument } from "@/gql/graphql";
 import { OrgFeed, type OrgFeedSnapshot } from "./orgFeed";
 import type { OrgEvent } from "./orgState";
 
+/** By then a subscription that was sent on an open connection stands. */
+const BEGUN_AFTER_MS = 500;
+
 /** Follows the organization for as long as the calling component is mounted. */
 export function useOrgFeed(): { feed: OrgFeed; snapshot: OrgFeedSnapshot } {
   const feed = useMemo(() => new OrgFeed(), []);
@@ -14,12 +17,22 @@ export function useOrgFeed(): { feed: OrgFeed; snapshot: OrgFeedSnapshot } {
     const controller = new AbortController();
     void stayConnected<OrgEvent, string | null>({
       subscribeOnce: async (after, onEvent, signal): Promise<StreamEnd> => {
+        let timer: ReturnType<typeof setTimeout> | undefined;
         const end = await subscribeOverSocket(
           OrgEventsDocument,
           { after },
           (data) => onEvent(data.orgEvents),
           signal,
+          // Without a position the server has nothing to replay and may stay silent until something happens.
+          () => {
+            if (after !== null) return;
+            timer = setTimeout(() => {
+              feed.begin();
+              feed.setConnection({ status: "live" });
+            }, BEGUN_AFTER_MS);
+          },
         );
+        clearTimeout(timer);
         // A position that the server refuses is of no more use, but the present is.
         if (end.type === "errors" && end.code === "BAD_USER_INPUT" && after !== null) {
           feed.forgetPosition();
