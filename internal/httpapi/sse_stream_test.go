@@ -263,7 +263,8 @@ func TestTransportsShareAnswers(t *testing.T) {
 		schema.ExecutableSchema, deps.Schema = deps.Schema, schema
 	})
 	session := models.NewID[models.SessionEntity]()
-	document := fmt.Sprintf(`subscription { sessionEvents(sessionId: %q, after: 0) { kind sequence data } }`, session)
+	// The fragment adds nothing, but what it is in has to be executed.
+	document := fmt.Sprintf(`subscription { sessionEvents(sessionId: %q, after: 0) { kind sequence data ... on SessionStarted { kind } } }`, session)
 	var sockets []*wire
 	var streams []*eventReader
 	for range 5 {
