@@ -371,6 +371,8 @@ func TestSocketTimes(t *testing.T) {
 	t.Run("sweeps by itself", func(t *testing.T) {
 		b := setup(t, func(c *Config) { c.Sockets.SweepEvery = time.Millisecond })
 		c := b.dial()
+		c.send(`{"type":"ping"}`)
+		c.expect("pong")
 		b.clock.Advance(time.Minute)
 		c.expectClose(4408)
 	})
