@@ -261,6 +261,8 @@ func TestSocketTimes(t *testing.T) {
 	t.Run("no init", func(t *testing.T) {
 		b := setup(t)
 		c := b.dial()
+		c.send(`{"type":"ping"}`)
+		c.expect("pong") // so the server knows the socket, and since when
 		sweep(b, 4*time.Second)
 		c.send(`{"type":"ping"}`)
 		c.expect("pong")
@@ -369,6 +371,8 @@ func TestSocketTimes(t *testing.T) {
 	t.Run("sweeps by itself", func(t *testing.T) {
 		b := setup(t, func(c *Config) { c.Sockets.SweepEvery = time.Millisecond })
 		c := b.dial()
+		c.send(`{"type":"ping"}`)
+		c.expect("pong")
 		b.clock.Advance(time.Minute)
 		c.expectClose(4408)
 	})
