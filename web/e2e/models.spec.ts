@@ -58,7 +58,8 @@ test("a provider is added, its key is tested and replaced, and its models are ch
     const row = page.locator('[data-model="house-small"]');
     await expect(row).toContainText("$0.5 in · $1.25 out");
 
-    await row.getByRole("checkbox").uncheck();
+    await row.getByRole("checkbox").click();
+    await expect(row.getByRole("checkbox")).not.toBeChecked();
     await page.reload();
     await expect(row.getByRole("checkbox")).not.toBeChecked();
     await row.getByRole("button", { name: /^Edit/ }).click();
