@@ -148,7 +148,7 @@ func (s *Service) checkBaseURL(kind models.ProviderKind, given *string) (*string
 		return nil, fmt.Errorf("parse a checked address: %w", err)
 	}
 	if err := s.urls.CheckURL(u); err != nil {
-		return nil, invalid("baseUrl", "The server may not connect to this baseUrl: %v. Give another one, or ask the server's operator to allow it.", err)
+		return nil, invalid("baseUrl", "This server can't use this baseUrl: %s. Give another one.", strings.TrimSuffix(err.Error(), "."))
 	}
 	return base, nil
 }
