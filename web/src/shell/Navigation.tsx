@@ -59,17 +59,24 @@ export function TopBar({ onSearch }: NavigationProps) {
     <div className="flex h-12 shrink-0 items-center gap-1 border-b border-line bg-sunken px-3 md:hidden">
       <BrandMark />
       <nav aria-label="Main" className="ml-1 flex min-w-0 gap-0.5 overflow-x-auto">
-        {PAGES.map(({ to, label }) => (
+        {PAGES.map(({ to, label, icon: Icon }) => (
           <Link
             key={to}
             to={to}
             // Every address begins with that of the home page.
             activeOptions={{ exact: to === "/" }}
-            className="rounded-md px-2 py-1.5 text-sm"
+            aria-label={label}
+            className="flex items-center gap-1.5 rounded-md px-2.5 py-1.5 text-sm"
             activeProps={{ className: "bg-line font-medium text-ink" }}
             inactiveProps={{ className: "text-ink-2" }}
           >
-            {label}
+            {({ isActive }) => (
+              <>
+                <Icon size={17} aria-hidden />
+                {/* All five with their names would not fit. */}
+                {isActive && label}
+              </>
+            )}
           </Link>
         ))}
       </nav>
