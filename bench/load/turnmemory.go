@@ -17,7 +17,7 @@ import (
 
 const (
 	// Idle sessions are made in batches; the first ones fill caches and let the heap find its size.
-	idleBatches, idleWarmUp = 8, 3
+	idleBatches, idleWarmUp = 12, 8
 	// allocatedSessions is how many sessions are at work while allocations are counted.
 	allocatedSessions = 32
 )
