@@ -52,8 +52,8 @@ func New(o Options) *Driver {
 	// The services are made without sdk.NewClient, which would take keys, addresses and headers from the environment.
 	quiet := []option.RequestOption{option.WithMaxRetries(0), option.WithoutOpenTelemetry()}
 	return &Driver{
-		messages: sdk.NewMessageService(append(quiet[:2:2], option.WithHTTPClient(wire.StreamClient(o.HTTP)))...),
-		models:   sdk.NewModelService(append(quiet[:2:2], option.WithHTTPClient(wire.DocumentClient(o.HTTP)))...),
+		messages: sdk.NewMessageService(append(quiet[:2:2], option.WithHTTPClient(wire.StreamClient(o.HTTP, wire.Strict)))...),
+		models:   sdk.NewModelService(append(quiet[:2:2], option.WithHTTPClient(wire.DocumentClient(o.HTTP, wire.Strict)))...),
 		now:      o.Now,
 	}
 }
@@ -87,7 +87,7 @@ func (d *Driver) Stream(ctx context.Context, req llm.Request, emit func(llm.Delt
 		return llm.Response{}, fail.OfRequest(ctx, err)
 	}
 	r := newReader(raw.Header, emit, fail)
-	err = r.read(wire.NewEvents(raw.Body, func() { emit(llm.Delta{}) }))
+	err = r.read(wire.NewEvents(raw.Body, wire.Strict, func() { emit(llm.Delta{}) }))
 	return r.response(), fail.Of(ctx, err)
 }
 

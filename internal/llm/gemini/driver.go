@@ -55,7 +55,7 @@ func New(o Options) *Driver {
 	// transport puts in the real key, or none. One client serves all calls, since each new one looks at the environment anew.
 	sdk, err := genai.NewClient(context.Background(), &genai.ClientConfig{
 		APIKey: "none", Backend: genai.BackendGeminiAPI,
-		HTTPClient:  &http.Client{Transport: &transport{streams: wire.StreamClient(o.HTTP), documents: wire.DocumentClient(o.HTTP)}},
+		HTTPClient:  &http.Client{Transport: &transport{streams: wire.StreamClient(o.HTTP, wire.Strict), documents: wire.DocumentClient(o.HTTP, wire.Strict)}},
 		HTTPOptions: genai.HTTPOptions{BaseURL: defaultBase, APIVersion: "v1beta"},
 	})
 	if err != nil {
@@ -147,7 +147,7 @@ func (d *Driver) Stream(ctx context.Context, req llm.Request, emit func(llm.Delt
 	}
 	defer func() { _ = x.resp.Body.Close() }()
 	r := newReader(x.resp.Header, emit, fail)
-	err = r.read(wire.NewEvents(x.resp.Body, func() { emit(llm.Delta{}) }))
+	err = r.read(wire.NewEvents(x.resp.Body, wire.Strict, func() { emit(llm.Delta{}) }))
 	if ctx.Err() == nil && r.finished() && !isRefusal(err) {
 		// The answer is complete. What broke after it can at most have been its usage.
 		err = nil

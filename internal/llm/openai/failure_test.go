@@ -13,6 +13,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/egress"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/llm/openai"
+	"github.com/ostler-dev/ostler/internal/llm/wire"
 )
 
 // refuseWith answers with a status and a body.
@@ -237,24 +238,27 @@ func TestLimits(t *testing.T) {
 			`data: {"type":"response.function_call_arguments.delta","output_index":0,"delta":"`+piece+"\"}\n\n", 5)},
 		"items": {"responses", repeat("", `data: {"type":"response.output_item.added","item":{"type":"message"}}`+"\n\n", 2000)},
 		"thoughts": {"responses", repeat("", `data: {"type":"response.output_item.done","item":{"type":"reasoning","id":"a","encrypted_content":"`+
-			piece+"\"}}\n\n", 5)},
+			piece+"\"}}\n\n", 9)},
 		"a line":         {"responses", repeat("data: ", piece, 34)},
 		"an event":       {"responses", repeat("", "data: "+piece+"\n", 34)},
 		"chat text":      {"chat", repeat("", `data: {"choices":[{"delta":{"content":"`+piece+"\"}}]}\n\n", 9)},
 		"chat thinking":  {"chat", repeat("", `data: {"choices":[{"delta":{"reasoning":"`+piece+"\"}}]}\n\n", 9)},
 		"chat arguments": {"chat", repeat("", `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"`+piece+"\"}}]}}]}\n\n", 5)},
-		"chat names":     {"chat", repeat("", `data: {"choices":[{"delta":{"tool_calls":[{"id":"","function":{"name":"`+piece+"\"}}]}}]}\n\n", 5)},
+		"chat names":     {"chat", repeat("", `data: {"choices":[{"delta":{"tool_calls":[{"id":"","function":{"name":"`+piece+`","arguments":"{}"}}]}}]}`+"\n\n", 9)},
 		"chat calls":     {"chat", repeat("", `data: {"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}]}`+"\n\n", 2000)},
 		"chat parts":     {"chat", repeat("", `data: {"choices":[{"delta":{"content":"a","reasoning":"b"}}]}`+"\n\n", 2000)},
 		"chat line":      {"chat", repeat(": ", piece, 34)},
 	} {
 		resp, _, err := ask(t, test.kind, test.answer)
-		failed(t, name, err, llm.CodeUnavailable, true)
+		e := failed(t, name, err, llm.CodeUnavailable, true)
+		if _, ok := errors.AsType[*wire.Unreadable](e.Cause); !ok {
+			t.Errorf("%s: the limit does not hold: %v", name, e.Cause)
+		}
 		size := 0
 		for _, p := range resp.Parts {
 			size += len(p.Text) + len(p.Arguments)
 		}
-		if size > 8<<20 || len(resp.Parts) > 1024 {
+		if size > wire.MaxText+wire.MaxArguments || len(resp.Parts) > wire.MaxParts {
 			t.Errorf("%s: %d bytes in %d parts are kept", name, size, len(resp.Parts))
 		}
 	}

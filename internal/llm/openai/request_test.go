@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/llm/wire"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -314,7 +315,7 @@ func TestImages(t *testing.T) {
 			t.Errorf("%s: the newest images that fit must be sent: %d reads, %.500s", kind, reads, body)
 		}
 		req.ReadImage = nil
-		if _, err := k.make(options(t)).Stream(t.Context(), req, func(llm.Delta) {}); err != nil || strings.Count(p.bodies[1], "no longer exists") != 3 {
+		if _, err := k.make(options(t)).Stream(t.Context(), req, func(llm.Delta) {}); err != nil || strings.Count(p.bodies[1], wire.MissingImage) != 3 {
 			t.Errorf("%s: %v %.500s", kind, err, p.bodies[1])
 		}
 		req.ReadImage = func(context.Context, models.ImageID) (llm.Image, error) { return llm.Image{}, errors.New("disk") }

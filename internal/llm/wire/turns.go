@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/llm"
@@ -61,7 +62,8 @@ func (t *turns) agent(m llm.Message, keep func(models.MessageRole, models.Part) 
 			parts = append(parts, p)
 		}
 	}
-	if len(parts) == 0 {
+	if !slices.ContainsFunc(parts, func(p models.Part) bool { return p.Type != models.PartThinking }) {
+		// Nothing, or thinking that led to nothing, which some providers refuse.
 		return
 	}
 	t.close()
