@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,18 +14,16 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/llm/openai"
 	"github.com/ostler-dev/ostler/internal/llm/wire"
+	"github.com/ostler-dev/ostler/internal/llm/wiretest"
 )
 
 // refuseWith answers with a status and a body.
-func refuseWith(status int, header map[string]string, body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		for k, v := range header {
-			w.Header().Set(k, v)
-		}
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
+func refuseWith(status int, header map[string]string, body string) wiretest.Answer {
+	a := wiretest.Answer{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: body}
+	for k, v := range header {
+		a.Header.Set(k, v)
 	}
+	return a
 }
 
 func openaiError(kind, code, message string) string {
@@ -163,7 +161,7 @@ func TestAnswersThatAreNoStreams(t *testing.T) {
 		failed(t, kind+", an error as a success", err, llm.CodeRateLimited, true)
 		_, _, err = ask(t, kind, refuseWith(204, nil, ""))
 		failed(t, kind+", nothing", err, llm.CodeUnavailable, true)
-		_, _, err = ask(t, kind, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+		_, _, err = ask(t, kind, wiretest.Answer{End: wiretest.Absent})
 		failed(t, kind+", no answer", err, llm.CodeUnavailable, true)
 	}
 }
@@ -217,20 +215,12 @@ func TestEndpoints(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	piece := strings.Repeat("x", 1<<20)
-	repeat := func(first, each string, n int) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = io.WriteString(w, first)
-			for range n {
-				if _, err := io.WriteString(w, each); err != nil {
-					return
-				}
-			}
-		}
+	repeat := func(first, each string, n int) wiretest.Answer {
+		return wiretest.Answer{Events: append([]string{first}, slices.Repeat([]string{each}, n)...)}
 	}
 	for name, test := range map[string]struct {
 		kind   string
-		answer http.HandlerFunc
+		answer wiretest.Answer
 	}{
 		"text":     {"responses", repeat("", `data: {"type":"response.output_text.delta","output_index":0,"delta":"`+piece+"\"}\n\n", 9)},
 		"thinking": {"responses", repeat("", `data: {"type":"response.reasoning_text.delta","output_index":0,"delta":"`+piece+"\"}\n\n", 9)},
