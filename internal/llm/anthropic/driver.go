@@ -28,9 +28,9 @@ const (
 
 // Options are what a Driver needs from outside.
 type Options struct {
-	// HTTP makes the connections. Its redirects are not used. Nil means http.DefaultClient.
+	// HTTP makes the calls. It decides which addresses may be reached. Its redirects are not used. It is required.
 	HTTP *http.Client
-	// Now is for dates in Retry-After. Nil means time.Now.
+	// Now is the time, for dates in Retry-After. Nil means the system's clock.
 	Now func() time.Time
 }
 
@@ -43,9 +43,6 @@ type Driver struct {
 
 // New makes a Driver.
 func New(o Options) *Driver {
-	if o.HTTP == nil {
-		o.HTTP = http.DefaultClient
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -34,10 +34,6 @@ type caller struct {
 }
 
 func newCaller(o Options) caller {
-	if o.HTTP == nil {
-		// http.DefaultClient would use the proxies of the environment.
-		panic("openai: Options.HTTP is required")
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}

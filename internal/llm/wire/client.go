@@ -46,7 +46,7 @@ func Unreadablef(format string, a ...any) error {
 
 // StreamClient makes a client out of base that takes event streams only. SDKs never see any other answer: they would read it whole,
 // however long it is. Other statuses give a *Refused, other content an *Unreadable. No redirect is followed: keys travel in headers
-// that net/http would hand on to a foreign host.
+// that net/http would hand on to a foreign host. Without a base it panics.
 func StreamClient(base *http.Client, t Tolerance) *http.Client {
 	return guarded(base, &guard{lenient: t == Lenient})
 }
@@ -57,6 +57,10 @@ func DocumentClient(base *http.Client, t Tolerance) *http.Client {
 }
 
 func guarded(base *http.Client, g *guard) *http.Client {
+	if base == nil {
+		// http.DefaultClient would reach whatever this process can, and use the proxies of its environment.
+		panic("wire: a driver needs Options.HTTP")
+	}
 	c := *base
 	if g.next = base.Transport; g.next == nil {
 		g.next = http.DefaultTransport
@@ -109,11 +113,13 @@ func (g *guard) hasForm(contentType string) bool {
 
 // otherForm gives the error of a success that is not what was asked for.
 func (g *guard) otherForm(resp *http.Response) error {
-	r := refuse(resp)
-	if g.lenient && json.Valid(r.Body) {
-		return r // an error may be told so
+	defer closeBody(resp)
+	if g.lenient {
+		if r := refuse(resp); json.Valid(r.Body) {
+			return r // an error may be told so
+		}
 	}
-	return Unreadablef("the content type of the answer is %.100q", resp.Header.Get("Content-Type"))
+	return Unreadablef("the answer does not have the content type that was asked for")
 }
 
 // refuse reads the beginning of an answer and closes it.
