@@ -34,6 +34,7 @@ type past struct {
 // content is a text or an image of the user.
 type content struct{ text, imageURL string }
 
+// history puts the conversation in order and reads its images.
 func history(ctx context.Context, req *llm.Request) (past, error) {
 	images, err := loadImages(ctx, req)
 	p := past{turns: wire.Turns(req.Messages, keep), images: images}
