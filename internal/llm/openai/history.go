@@ -1,17 +1,16 @@
 package openai
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/llm/wire"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -21,118 +20,76 @@ const (
 	// maxToolName is what OpenAI takes as the name of a function.
 	maxToolName = 64
 
-	noImage      = "[There was an image here. It no longer exists.]"
-	tooManyImage = "[There was an image here. It was left out because the conversation has too many.]"
+	tooManyImages = "(An image stood here. It was left out because the conversation has too many.)"
 )
 
-// entry is a message in the order in which OpenAI wants them: results follow their calls at once.
-type entry struct {
-	// content is what the user said; nil for an entry of the agent.
-	content []content
-	// parts are thinking, text and calls of the agent.
-	parts []models.Part
-	// results are those of the calls in parts, in their order.
-	results []result
-	// open tells that no message of the user came later: the work on the last one is not done.
-	open bool
+// past is the conversation as both protocols show it.
+type past struct {
+	turns  []wire.Turn
+	images map[models.ImageID]content
+	// lastWord is the index of the last turn in which the user says something: after it, the work on what was said is not done.
+	lastWord int
 }
 
 // content is a text or an image of the user.
 type content struct{ text, imageURL string }
 
-// result is what a call gave.
-type result struct{ callID, text string }
-
-// history puts the conversation in order. Text without content is left out, and so are results whose calls are no longer shown.
-func history(ctx context.Context, req *llm.Request) ([]entry, error) {
+// history puts the conversation in order and reads its images.
+func history(ctx context.Context, req *llm.Request) (past, error) {
 	images, err := loadImages(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	results := map[string]*models.Part{}
-	lastUser := -1
-	for i, m := range req.Messages {
-		if m.Role == models.MessageUser {
-			lastUser = i
-		}
-		for j, p := range m.Parts {
-			if p.Type == models.PartToolResult && results[p.ToolCallID] == nil {
-				results[p.ToolCallID] = &req.Messages[i].Parts[j]
-			}
+	p := past{turns: wire.Turns(req.Messages, keep), images: images}
+	for i, t := range p.turns {
+		if !t.Agent && len(t.Parts) > 0 {
+			p.lastWord = i
 		}
 	}
-	var entries []entry
-	for i, m := range req.Messages {
-		e := entry{open: i > lastUser}
-		switch m.Role {
-		case models.MessageUser:
-			e.content = userContent(m.Parts, images)
-		case models.MessageAgent:
-			e.agent(m.Parts, results)
-		case models.MessageTool:
-		}
-		if len(e.content) > 0 || len(e.parts) > 0 {
-			entries = append(entries, e)
-		}
-	}
-	return entries, nil
+	return p, err
 }
 
-func userContent(parts []models.Part, images map[models.ImageID]content) []content {
-	var list []content
-	for _, p := range parts {
+// keep tells which parts are shown. What becomes of thinking is left to the protocols.
+func keep(role models.MessageRole, p models.Part) bool {
+	agent := role == models.MessageAgent
+	switch p.Type {
+	case models.PartText:
+		return !wire.IsBlank(p.Text)
+	case models.PartThinking, models.PartToolCall:
+		return agent
+	case models.PartImage:
+		return !agent
+	case models.PartToolResult:
+	}
+	return false
+}
+
+// said gives what the user says in a turn.
+func (p *past) said(t wire.Turn) []content {
+	list := make([]content, len(t.Parts))
+	for i, part := range t.Parts {
 		switch {
-		case p.Type == models.PartText && strings.TrimSpace(p.Text) != "":
-			list = append(list, content{text: p.Text})
-		case p.Type == models.PartImage && p.ImageID != nil:
-			list = append(list, images[*p.ImageID])
+		case part.Type != models.PartImage:
+			list[i].text = part.Text
+		case part.ImageID == nil:
+			list[i].text = wire.MissingImage
+		default:
+			list[i] = p.images[*part.ImageID]
 		}
 	}
 	return list
 }
 
-// agent takes what the agent said. Each call gets a result, since a request with a call that has none is refused.
-func (e *entry) agent(parts []models.Part, results map[string]*models.Part) {
-	spoken := false
-	for _, p := range parts {
-		switch {
-		case p.Type == models.PartThinking,
-			p.Type == models.PartText && strings.TrimSpace(p.Text) != "":
-			e.parts = append(e.parts, p)
-		case p.Type == models.PartToolCall:
-			p.ToolName = functionName(p.ToolName)
-			e.parts = append(e.parts, p)
-			r := result{callID: p.ToolCallID, text: "Error: the call was not run."}
-			if found := results[p.ToolCallID]; found != nil {
-				r.text = resultText(found)
-			}
-			e.results = append(e.results, r)
-		}
-	}
-	for _, p := range e.parts {
-		spoken = spoken || p.Type != models.PartThinking
-	}
-	if !spoken {
-		e.parts = nil // thinking that led to nothing
-	}
-}
-
-func resultText(p *models.Part) string {
-	if !p.Success {
-		if p.Error == "" {
-			return "Error: the tool failed."
-		}
-		return "Error: " + p.Error
-	}
-	raw := bytes.TrimSpace(p.Result)
-	var text string
+// resultText gives what the model is told of a result. OpenAI has no other place to tell that a tool failed.
+func resultText(p models.Part) string {
+	text, failed := wire.ResultText(p)
+	empty := wire.IsBlank(text) || text == "null"
 	switch {
-	case len(raw) == 0, string(raw) == `""`, string(raw) == "null":
+	case failed && empty:
+		return "Error: the tool failed."
+	case failed:
+		return "Error: " + text
+	case empty:
 		return "(no output)"
-	case json.Unmarshal(raw, &text) == nil:
-		return text
 	}
-	return string(raw)
+	return text
 }
 
 // functionName makes a name that OpenAI takes. Models invent names, and one bad name in the past would make every later request fail.
@@ -162,54 +119,33 @@ func loadImages(ctx context.Context, req *llm.Request) (map[models.ImageID]conte
 	images := map[models.ImageID]content{}
 	size := 0
 	for _, m := range slices.Backward(req.Messages) {
-		if m.Role != models.MessageUser {
-			continue
-		}
 		for _, p := range slices.Backward(m.Parts) {
-			if p.Type != models.PartImage || p.ImageID == nil {
+			if p.ImageID == nil || !keep(m.Role, p) {
 				continue
 			}
 			if _, known := images[*p.ImageID]; known {
 				continue
 			}
 			if size > maxImageBytes {
-				images[*p.ImageID] = content{text: tooManyImage}
+				images[*p.ImageID] = content{text: tooManyImages}
 				continue
 			}
-			image, err := readImage(ctx, req, *p.ImageID)
+			image, err := wire.ReadImage(ctx, req, p)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				images[*p.ImageID] = content{text: noImage}
+				images[*p.ImageID] = content{text: wire.MissingImage}
 				continue
 			case err != nil:
 				return nil, err
 			}
 			if size += len(image.Data); size > maxImageBytes {
-				images[*p.ImageID] = content{text: tooManyImage}
+				images[*p.ImageID] = content{text: tooManyImages}
 				continue
 			}
-			kind := image.MediaType
-			if kind == "" {
-				kind = p.MediaType
-			}
-			images[*p.ImageID] = content{imageURL: "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(image.Data)}
+			images[*p.ImageID] = content{imageURL: "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)}
 		}
 	}
 	return images, nil
-}
-
-func readImage(ctx context.Context, req *llm.Request, id models.ImageID) (llm.Image, error) {
-	if req.ReadImage == nil {
-		return llm.Image{}, fs.ErrNotExist
-	}
-	image, err := req.ReadImage(ctx, id)
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		return image, err
-	}
-	if ctx.Err() != nil {
-		return image, fmt.Errorf("read image %s: %w", id, err)
-	}
-	return image, &llm.Error{Code: llm.CodeInternal, Transient: true, Cause: err, Message: "An image of the conversation could not be read. Try again."}
 }
 
 // parameters gives a tool's schema to the SDK. Nested parts stay byte for byte as they are: models heed the order of fields.
