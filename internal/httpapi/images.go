@@ -257,10 +257,7 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 			s.refuseImage(w, r, s.imageFailure(ctx, err))
 			return
 		}
-		control := http.NewResponseController(w)
-		_ = control.SetWriteDeadline(time.Now().Add(imageTimeout)) // a recorder in a test has none
-		// Left in place, it would end the next answer on this connection.
-		defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(imageTimeout)) // a recorder in a test has none
 	}
 	h := w.Header()
 	h.Set("ETag", etag)
