@@ -8,21 +8,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/llm/wire"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
 const (
-	// maxImageBytes bounds the images of one request; providers refuse more, and all of it is held in memory. The newest are shown.
-	maxImageBytes = 32 << 20
 	// maxToolName is what OpenAI takes as the name of a function.
 	maxToolName = 64
 
-	noImage      = "[There was an image here. It no longer exists.]"
-	tooManyImage = "[There was an image here. It was left out because the conversation has too many.]"
+	noImage = "[There was an image here. It no longer exists.]"
 )
 
 // entry is a message in the order in which OpenAI wants them: results follow their calls at once.
@@ -45,6 +42,7 @@ type result struct{ callID, text string }
 
 // history puts the conversation in order. Text without content is left out, and so are results whose calls are no longer shown.
 func history(ctx context.Context, req *llm.Request) ([]entry, error) {
+	req = wire.BoundImages(ctx, req)
 	images, err := loadImages(ctx, req)
 	if err != nil {
 		return nil, err
@@ -157,23 +155,18 @@ func argumentsText(p models.Part) string {
 	return string(p.Arguments)
 }
 
-// loadImages reads the images of the conversation, the newest first, as far as they fit. What can't be shown becomes a note.
+// loadImages reads the images of the conversation. What can't be shown becomes a note.
 func loadImages(ctx context.Context, req *llm.Request) (map[models.ImageID]content, error) {
 	images := map[models.ImageID]content{}
-	size := 0
-	for _, m := range slices.Backward(req.Messages) {
+	for _, m := range req.Messages {
 		if m.Role != models.MessageUser {
 			continue
 		}
-		for _, p := range slices.Backward(m.Parts) {
+		for _, p := range m.Parts {
 			if p.Type != models.PartImage || p.ImageID == nil {
 				continue
 			}
 			if _, known := images[*p.ImageID]; known {
-				continue
-			}
-			if size > maxImageBytes {
-				images[*p.ImageID] = content{text: tooManyImage}
 				continue
 			}
 			image, err := readImage(ctx, req, *p.ImageID)
@@ -183,10 +176,6 @@ func loadImages(ctx context.Context, req *llm.Request) (map[models.ImageID]conte
 				continue
 			case err != nil:
 				return nil, err
-			}
-			if size += len(image.Data); size > maxImageBytes {
-				images[*p.ImageID] = content{text: tooManyImage}
-				continue
 			}
 			kind := image.MediaType
 			if kind == "" {
