@@ -153,17 +153,18 @@ func (s *Service) checkBaseURL(kind models.ProviderKind, given *string) (*string
 	return base, nil
 }
 
-// checkKeyStays keeps a stored key from being sent to a server that it was not given for: whoever may change the address need not
-// know the key.
+// checkKeyStays keeps a stored key from being sent where it was not given for: whoever may change the address need not know the key.
+// The path counts too, since it tells whose account is meant at gateways that many share.
 func checkKeyStays(was, next *models.Provider, in ProviderChange) error {
-	if in.APIKey.Given || len(was.Credentials) == 0 || origin(was.BaseURL) == origin(next.BaseURL) {
+	if in.APIKey.Given || len(was.Credentials) == 0 || destination(was.BaseURL) == destination(next.BaseURL) {
 		return nil
 	}
-	return invalid("apiKey", "The new baseUrl is another server, and the stored key is not sent there: give apiKey again too, or null to remove it.")
+	return invalid("apiKey", "The stored key is only sent to the stored baseUrl: to change that, give apiKey again too, or null to remove it.")
 }
 
-// origin gives scheme, host and port of a checked address; empty for none.
-func origin(base *string) string {
+// destination gives scheme, host, port and path of a checked address, in the form that is the same for all that mean the same; empty for
+// none.
+func destination(base *string) string {
 	if base == nil {
 		return ""
 	}
@@ -175,7 +176,7 @@ func origin(base *string) string {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port) + strings.TrimRight(u.EscapedPath(), "/")
 }
 
 // ArchiveProvider takes a provider out of use: its models can't be chosen any more, and turns that would use one of them

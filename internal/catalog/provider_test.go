@@ -114,6 +114,8 @@ func TestAStoredKeyStaysWithItsServer(t *testing.T) {
 		}
 		for _, base := range []*string{
 			new("https://b.example.com/v1"), new("http://a.example.com/v1"), new("https://a.example.com:8443/v1"), new("https://a.example.com.evil.com/v1"), nil, new(""),
+			// At gateways the path tells whose account is meant.
+			new("https://a.example.com/evil/v1"), new("https://a.example.com/v1/evil"), new("https://a.example.com/V1"), new("https://a.example.com"),
 		} {
 			wantFault(t, update(catalog.ProviderChange{BaseURL: catalog.Give(base)}), fault.Invalid, "input.apiKey")
 		}
@@ -121,7 +123,7 @@ func TestAStoredKeyStaysWithItsServer(t *testing.T) {
 			t.Fatalf("the address became %s", *stored.BaseURL)
 		}
 		for _, c := range []catalog.ProviderChange{
-			{BaseURL: catalog.Give(new("https://A.example.com:443/v2"))},
+			{BaseURL: catalog.Give(new("https://A.example.com:443/v1/"))},
 			{BaseURL: catalog.Give(new("https://b.example.com")), APIKey: catalog.Give(new("k2"))},
 			{BaseURL: catalog.Give(new("https://c.example.com")), APIKey: catalog.Give[*string](nil)},
 			// Without a key there is nothing to keep.

@@ -29,6 +29,9 @@ type Config struct {
 	ReadHeaderTimeout time.Duration
 	// BodyTimeout is how long a client may take for its body. Defaults to 10 s.
 	BodyTimeout time.Duration
+	// AnswerTimeout is how long a request may take from its headers to the last byte of its answer, so that nobody holds a connection
+	// by not reading. Event streams may take as long for each event as SocketLimits.WriteTimeout says instead. Defaults to 2 min.
+	AnswerTimeout time.Duration
 	// IdleTimeout is how long a connection is kept between requests. Defaults to 2 min.
 	IdleTimeout time.Duration
 	// MaxHeaderBytes bounds a request's headers and address. Defaults to 64 KiB.
@@ -108,6 +111,7 @@ func (c Config) withDefaults() Config {
 	}
 	orDefault(&c.ReadHeaderTimeout, 5*time.Second)
 	orDefault(&c.BodyTimeout, 10*time.Second)
+	orDefault(&c.AnswerTimeout, 2*time.Minute)
 	orDefault(&c.IdleTimeout, 2*time.Minute)
 	orDefault(&c.MaxHeaderBytes, 64<<10)
 

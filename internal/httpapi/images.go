@@ -26,8 +26,10 @@ const (
 	// maxUploads and maxOrgUploads bound how many images arrive at once, on this node: each is held in memory.
 	maxUploads    = 8
 	maxOrgUploads = 4
-	// maxDownloads bounds how many leave at once; more wait.
-	maxDownloads = 16
+	// maxDownloads and maxOrgDownloads bound how many leave at once; more wait. Readers may take their time, so those of one
+	// organization must not hold all places.
+	maxDownloads    = 16
+	maxOrgDownloads = 6
 )
 
 // Images keeps images. Failures of the caller are a *fault.Error.
@@ -48,10 +50,20 @@ type imageTraffic struct {
 	// all is the sum of uploads.
 	all     int
 	uploads map[models.OrgID]int
+	queues  map[models.OrgID]*downloadQueue
+}
+
+// downloadQueue lets few images of an organization leave at once.
+type downloadQueue struct {
+	places chan struct{}
+	// users counts the requests that are in it.
+	users int
 }
 
 func newImageTraffic() *imageTraffic {
-	return &imageTraffic{downloads: make(chan struct{}, maxDownloads), uploads: map[models.OrgID]int{}}
+	return &imageTraffic{
+		downloads: make(chan struct{}, maxDownloads), uploads: map[models.OrgID]int{}, queues: map[models.OrgID]*downloadQueue{},
+	}
 }
 
 // imageError is what callers of /v1/images are told. Codes are those of the API's top-level errors.
@@ -247,20 +259,16 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 	fresh := slices.Contains(r.Header.Values("If-None-Match"), etag)
 	var content []byte
 	if !fresh {
-		select {
-		case s.images.downloads <- struct{}{}:
-			defer func() { <-s.images.downloads }()
-		case <-ctx.Done():
-			return
+		done := s.images.leave(ctx, p.OrgID)
+		if done == nil {
+			return // the client has gone
 		}
+		defer done()
 		if content, err = s.deps.Images.Content(ctx, image); err != nil {
 			s.refuseImage(w, r, s.imageFailure(ctx, err))
 			return
 		}
-		control := http.NewResponseController(w)
-		_ = control.SetWriteDeadline(time.Now().Add(imageTimeout)) // a recorder in a test has none
-		// Left in place, it would end the next answer on this connection.
-		defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(imageTimeout)) // a recorder in a test has none
 	}
 	h := w.Header()
 	h.Set("ETag", etag)
@@ -311,5 +319,49 @@ func (t *imageTraffic) end(org models.OrgID) {
 	t.all--
 	if t.uploads[org]--; t.uploads[org] == 0 {
 		delete(t.uploads, org)
+	}
+}
+
+// leave waits until a download may begin; nil when ctx has ended before. done must be called when it has ended.
+func (t *imageTraffic) leave(ctx context.Context, org models.OrgID) (done func()) {
+	t.mu.Lock()
+	q := t.queues[org]
+	if q == nil {
+		q = &downloadQueue{places: make(chan struct{}, maxOrgDownloads)}
+		t.queues[org] = q
+	}
+	q.users++
+	t.mu.Unlock()
+	// The organization's own place comes first, so that those who wait for it stand in nobody else's way.
+	if !enter(ctx, q.places) {
+		t.left(org, q)
+		return nil
+	}
+	if !enter(ctx, t.downloads) {
+		<-q.places
+		t.left(org, q)
+		return nil
+	}
+	return func() {
+		<-t.downloads
+		<-q.places
+		t.left(org, q)
+	}
+}
+
+func (t *imageTraffic) left(org models.OrgID, q *downloadQueue) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if q.users--; q.users == 0 {
+		delete(t.queues, org)
+	}
+}
+
+func enter(ctx context.Context, places chan struct{}) bool {
+	select {
+	case places <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }

@@ -260,6 +260,67 @@ func TestFewImagesArriveAtOnce(t *testing.T) {
 	}
 }
 
+// heldImages holds the content of one organization's images back.
+type heldImages struct {
+	Images
+	begun chan struct{}
+	goOn  chan struct{}
+	org   models.OrgID
+}
+
+func (h *heldImages) Content(ctx context.Context, image *models.Image) ([]byte, error) {
+	if image.OrgID == h.org {
+		h.begun <- struct{}{}
+		<-h.goOn
+	}
+	return h.Images.Content(ctx, image)
+}
+
+func TestDownloadsOfOneOrganizationLeaveRoomForOthers(t *testing.T) {
+	held := &heldImages{begun: make(chan struct{}), goOn: make(chan struct{})}
+	b := gallery(t, storetest.SQLite(t), func(i Images) Images { held.Images = i; return held })
+	held.org = b.people.tokens["good"].OrgID
+	upload := func(token string) (made uploaded) {
+		if a := b.do(http.MethodPost, "/v1/images", aPNG(t), as(token)); json.Unmarshal([]byte(a.body), &made) != nil || a.status != http.StatusCreated {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		return made
+	}
+	ours, theirs := upload("good").URL, upload("theirs").URL
+	const asked = 2 * maxDownloads
+	answers := make(chan answer)
+	for range asked {
+		go func() { answers <- b.do(http.MethodGet, ours, "", signedIn) }()
+	}
+	for range maxOrgDownloads {
+		<-held.begun
+	}
+	if a := b.do(http.MethodGet, theirs, "", as("theirs")); a.status != http.StatusOK {
+		t.Errorf("an image of others: %d", a.status)
+	}
+	select {
+	case <-held.begun:
+		t.Error("one organization has more downloads at once than it may")
+	default:
+	}
+	go func() {
+		for range asked - maxOrgDownloads {
+			<-held.begun
+		}
+	}()
+	for range asked {
+		held.goOn <- struct{}{}
+		if a := <-answers; a.status != http.StatusOK {
+			t.Errorf("a download that waited: %d", a.status)
+		}
+	}
+	b.server.images.mu.Lock()
+	defer b.server.images.mu.Unlock()
+	if n := len(b.server.images.queues); n != 0 {
+		t.Errorf("%d queues are left", n)
+	}
+}
+
 func TestABodyThatBreaksOffIsNoImage(t *testing.T) {
 	b := gallery(t, storetest.SQLite(t))
 	r := httptest.NewRequest(http.MethodPost, "/v1/images", io.MultiReader(strings.NewReader(aPNG(t)), brokenReader{}))

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"time"
 
 	"github.com/ostler-dev/ostler/internal/auth"
 )
@@ -58,6 +59,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		start := s.deps.Clock.Now()
 		e := &exchange{ResponseWriter: w, id: requestID(r), address: clientAddress(r, s.cfg.TrustedProxies)}
 		w.Header().Set(requestIDHeader, e.id)
+		s.bound(w, r)
 		defer func() {
 			reason := recover()
 			if reason != nil && reason != http.ErrAbortHandler {
@@ -81,6 +83,17 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(e, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, e)))
 	})
+}
+
+// bound limits how long a client may take, whatever the handler does: net/http itself waits for the rest of a body that nobody has
+// read, and for a reader of the answer. Handlers that need more time set deadlines of their own.
+func (s *Server) bound(w http.ResponseWriter, r *http.Request) {
+	control := http.NewResponseController(w) // a recorder in a test has no deadlines
+	if r.ContentLength != 0 {
+		// It is taken away when the body has been read to its end.
+		_ = control.SetReadDeadline(time.Now().Add(s.cfg.BodyTimeout))
+	}
+	_ = control.SetWriteDeadline(time.Now().Add(s.cfg.AnswerTimeout))
 }
 
 func isProbe(path string) bool { return path == "/healthz" || path == "/readyz" }

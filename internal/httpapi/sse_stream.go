@@ -106,8 +106,7 @@ func (c *eventStream) round() (more, whole bool) {
 		case streamRests:
 			return true, false
 		case streamEnded:
-			// The connection may serve another request, which must not inherit the deadline.
-			return false, whole && c.control.SetWriteDeadline(time.Time{}) == nil
+			return false, whole
 		}
 	}
 }

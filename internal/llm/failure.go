@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -100,23 +101,36 @@ func isTransientStatus(status int) bool {
 	return status >= 500
 }
 
-// retryAfter reads how long the provider asks to wait; 0 when it doesn't say.
+// maxRetryAfter bounds what a provider may ask for. Nobody waits as long, and sums of such times don't overflow.
+const maxRetryAfter = 7 * 24 * time.Hour
+
+// retryAfter reads how long the provider asks to wait, maxRetryAfter at most; 0 when it doesn't say.
 func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e9 {
-		return time.Duration(ms * float64(time.Millisecond))
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return time.Duration(min(ms, float64(maxRetryAfter/time.Millisecond)) * float64(time.Millisecond))
 	}
 	v := h.Get("Retry-After")
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 && s < 1e6 {
-		return time.Duration(s * float64(time.Second))
+	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
+		return time.Duration(min(s, maxRetryAfter.Seconds()) * float64(time.Second))
 	}
 	if t, err := http.ParseTime(v); err == nil && t.After(now) {
-		return t.Sub(now)
+		return min(t.Sub(now), maxRetryAfter)
 	}
 	return 0
 }
 
+// quote repeats a provider's words in one line, without what would steer a terminal or turn the direction of the text around it.
 func quote(message string) string {
-	message = strings.TrimSpace(strings.ToValidUTF8(message, ""))
+	message = strings.Map(func(c rune) rune {
+		switch {
+		case unicode.IsSpace(c):
+			return ' '
+		case unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c):
+			return -1
+		}
+		return c
+	}, strings.ToValidUTF8(message, ""))
+	message = strings.TrimSpace(message)
 	if message == "" {
 		return ""
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ostler-dev/ostler/internal/egress"
 	"github.com/ostler-dev/ostler/internal/llm"
@@ -38,5 +40,30 @@ func TestConnectionError(t *testing.T) {
 	cancel()
 	if err := llm.ConnectionError(ctx, blocked); !errors.Is(err, context.Canceled) || llm.IsTransient(err) {
 		t.Errorf("a call that was given up: %v", err)
+	}
+}
+
+// TestHostileRefusals has providers that are servers of somebody's own.
+func TestHostileRefusals(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	const week = 7 * 24 * time.Hour
+	for _, c := range []struct {
+		name, value string
+		want        time.Duration
+	}{
+		{"Retry-After", "3", 3 * time.Second}, {"Retry-After", "0.5", time.Second / 2}, {"Retry-After", "1e300", week}, {"Retry-After", "Inf", week},
+		{"Retry-After", "NaN", 0}, {"Retry-After", "-1", 0}, {"Retry-After-Ms", "250", time.Second / 4}, {"Retry-After-Ms", "1e300", week},
+		{"Retry-After", "Sat, 21 Nov 2026 12:00:05 GMT", 5 * time.Second}, {"Retry-After", "Sat, 21 Nov 2026 11:00:00 GMT", 0},
+		{"Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT", week},
+	} {
+		e := llm.RefusalError(llm.Refusal{Status: http.StatusTooManyRequests, Header: http.Header{c.name: {c.value}}}, now)
+		if e.RetryAfter != c.want {
+			t.Errorf("%s: %s gives %s, want %s", c.name, c.value, e.RetryAfter, c.want)
+		}
+	}
+	e := llm.RefusalError(llm.Refusal{Status: http.StatusBadRequest, Message: " a\x1b[2Jb\u009b1mc\r\nlevel=ERROR\x00 \u202egnp.exe\u2066 \u2028<b>Größe</b>\xff "}, now)
+	if want := "It says: a[2Jb1mc  level=ERROR gnp.exe  <b>Größe</b>"; !strings.HasSuffix(e.Message, want) {
+		t.Errorf("%q, want it to end with %q", e.Message, want)
 	}
 }

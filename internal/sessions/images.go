@@ -110,7 +110,7 @@ func inspect(row *models.Image, data []byte) error {
 
 func imageName(s string) (string, error) {
 	s = strings.TrimSpace(s)
-	if s = path.Base(strings.ReplaceAll(s, `\`, "/")); s == "." || s == "/" {
+	if s = path.Base(strings.ReplaceAll(s, `\`, "/")); s == "." || s == ".." || s == "/" {
 		s = ""
 	}
 	return s, text(s, maxImageName, "name")

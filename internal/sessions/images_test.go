@@ -86,6 +86,12 @@ func TestImagesAreKeptAsTheyCame(t *testing.T) {
 				}
 			}
 		}
+		for _, name := range []string{".", "..", "/", `..\..`, "a/..", "//"} { // these name no file
+			made, err := images.Create(t.Context(), e.by, name, bytes.NewReader(picture(t, "image/png", 30, 20)))
+			if err != nil || made.Name != "" {
+				t.Errorf("%q became %q, %v", name, made.Name, err)
+			}
+		}
 		var blobs int64
 		if err := store.Of(e.db.Read(t.Context()), e.by.OrgID).Model(&models.Blob{}).Count(&blobs).Error; err != nil || blobs != 4 {
 			t.Errorf("%d blobs, %v", blobs, err)

@@ -62,6 +62,7 @@ func newParams(ctx context.Context, req *llm.Request) (sdk.MessageNewParams, err
 	if n := len(p.Tools); n > 0 {
 		p.Tools[n-1].OfTool.CacheControl = sdk.NewCacheControlEphemeralParam()
 	}
+	req = wire.BoundImages(ctx, req)
 	for _, t := range wire.Turns(req.Messages, keep) {
 		m := sdk.MessageParam{Role: sdk.MessageParamRoleUser}
 		if t.Agent {

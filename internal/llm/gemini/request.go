@@ -103,6 +103,7 @@ func newContents(ctx context.Context, req *llm.Request) ([]*genai.Content, *gena
 }
 
 func conversation(ctx context.Context, req *llm.Request) ([]content, error) {
+	req = wire.BoundImages(ctx, req)
 	turns := wire.Turns(req.Messages, keep)
 	out := make([]content, 0, len(turns))
 	for _, t := range turns {

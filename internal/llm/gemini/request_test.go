@@ -12,6 +12,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/llm/gemini"
+	"github.com/ostler-dev/ostler/internal/llm/wire"
 	"github.com/ostler-dev/ostler/internal/llm/wiretest"
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -213,6 +214,22 @@ func TestModelName(t *testing.T) {
 		wiretest.Failure(t, err, llm.CodeMisconfigured, false, key)
 	}
 	wiretest.Same(t, "requests", len(s.Requests()), 0)
+}
+
+// One image shown again and again must not make a request of any size.
+func TestImagesBeyondTheBound(t *testing.T) {
+	got := ask(t, func(r *llm.Request) {
+		r.ReadImage = func(context.Context, models.ImageID) (llm.Image, error) {
+			return llm.Image{MediaType: "image/png", Data: make([]byte, wire.MaxImages/2+1)}, nil
+		}
+		r.Messages = nil
+		for range 3 {
+			r.Messages = append(r.Messages, user(models.Part{Type: models.PartImage, ImageID: &imageA}))
+		}
+	})
+	if n := strings.Count(string(got.Body), wire.OneImageTooMany); n != 2 {
+		t.Errorf("%d of 3 images were left out of %d bytes, want 2", n, len(got.Body))
+	}
 }
 
 func TestImageUnreadable(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/llm"
@@ -14,14 +13,8 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-const (
-	// maxImageBytes bounds the images of one request; providers refuse more, and all of it is held in memory. The newest are shown.
-	maxImageBytes = 32 << 20
-	// maxToolName is what OpenAI takes as the name of a function.
-	maxToolName = 64
-
-	tooManyImages = "(An image stood here. It was left out because the conversation has too many.)"
-)
+// maxToolName is what OpenAI takes as the name of a function.
+const maxToolName = 64
 
 // past is the conversation as both protocols show it.
 type past struct {
@@ -36,6 +29,7 @@ type content struct{ text, imageURL string }
 
 // history puts the conversation in order and reads its images.
 func history(ctx context.Context, req *llm.Request) (past, error) {
+	req = wire.BoundImages(ctx, req)
 	images, err := loadImages(ctx, req)
 	p := past{turns: wire.Turns(req.Messages, keep), images: images}
 	for i, t := range p.turns {
@@ -114,20 +108,15 @@ func argumentsText(p models.Part) string {
 	return string(p.Arguments)
 }
 
-// loadImages reads the images of the conversation, the newest first, as far as they fit. What can't be shown becomes a note.
+// loadImages reads the images of the conversation. What can't be shown becomes a note.
 func loadImages(ctx context.Context, req *llm.Request) (map[models.ImageID]content, error) {
 	images := map[models.ImageID]content{}
-	size := 0
-	for _, m := range slices.Backward(req.Messages) {
-		for _, p := range slices.Backward(m.Parts) {
+	for _, m := range req.Messages {
+		for _, p := range m.Parts {
 			if p.ImageID == nil || !keep(m.Role, p) {
 				continue
 			}
 			if _, known := images[*p.ImageID]; known {
-				continue
-			}
-			if size > maxImageBytes {
-				images[*p.ImageID] = content{text: tooManyImages}
 				continue
 			}
 			image, err := wire.ReadImage(ctx, req, p)
@@ -137,10 +126,6 @@ func loadImages(ctx context.Context, req *llm.Request) (map[models.ImageID]conte
 				continue
 			case err != nil:
 				return nil, err
-			}
-			if size += len(image.Data); size > maxImageBytes {
-				images[*p.ImageID] = content{text: tooManyImages}
-				continue
 			}
 			images[*p.ImageID] = content{imageURL: "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)}
 		}

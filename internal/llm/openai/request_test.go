@@ -286,9 +286,20 @@ func TestImages(t *testing.T) {
 		if body := p.body(0); len(body) > 1<<20 || !strings.Contains(body, "data:image/webp;base64,UklGRg==") || strings.Count(body, "left out") != 2 || reads != 2 {
 			t.Errorf("%s: the newest images that fit must be sent: %d reads, %.500s", kind, reads, body)
 		}
+		// The same image counts as often as it is shown.
+		again := p.request()
+		for range 20 {
+			again.Messages = append(again.Messages, llm.Message{Role: models.MessageUser, Parts: []models.Part{picture(big)}})
+		}
+		again.ReadImage = func(context.Context, models.ImageID) (llm.Image, error) {
+			return llm.Image{MediaType: "image/png", Data: make([]byte, 17<<20)}, nil
+		}
+		if _, err := k.make(options(t)).Stream(t.Context(), again, func(llm.Delta) {}); err != nil || strings.Count(p.body(1), "left out") != 19 || strings.Count(p.body(1), "data:image/png") != 1 {
+			t.Errorf("%s: %v, %d bytes", kind, err, len(p.body(1)))
+		}
 		req.ReadImage = nil
-		if _, err := k.make(options(t)).Stream(t.Context(), req, func(llm.Delta) {}); err != nil || strings.Count(p.body(1), wire.MissingImage) != 3 {
-			t.Errorf("%s: %v %.500s", kind, err, p.body(1))
+		if _, err := k.make(options(t)).Stream(t.Context(), req, func(llm.Delta) {}); err != nil || strings.Count(p.body(2), wire.MissingImage) != 3 {
+			t.Errorf("%s: %v %.500s", kind, err, p.body(2))
 		}
 		req.ReadImage = func(context.Context, models.ImageID) (llm.Image, error) { return llm.Image{}, errors.New("disk") }
 		_, err := k.make(options(t)).Stream(t.Context(), req, func(llm.Delta) {})

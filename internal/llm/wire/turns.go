@@ -165,6 +165,8 @@ func IsBlank(s string) bool { return strings.TrimSpace(s) == "" }
 const (
 	// MissingImage stands for one that is gone.
 	MissingImage = "(An image stood here. It is not available any more.)"
+	// OneImageTooMany stands for one that was left out, so that the request doesn't become too large.
+	OneImageTooMany = "(An image stood here. It was left out because the conversation has too many.)"
 	// StrangeImage stands for one of a kind that the provider refuses.
 	StrangeImage = "(An image stood here. It is of a kind that you can't be shown.)"
 )
