@@ -78,14 +78,15 @@ func history(ctx context.Context, req *llm.Request) ([]entry, error) {
 	return entries, nil
 }
 
-func userContent(parts []models.Part, images map[models.ImageID]content) []content {
+func userContent(parts []models.Part, images map[*models.Part]content) []content {
 	var list []content
-	for _, p := range parts {
+	for i := range parts {
+		p := &parts[i]
 		switch {
 		case p.Type == models.PartText && strings.TrimSpace(p.Text) != "":
 			list = append(list, content{text: p.Text})
 		case p.Type == models.PartImage && p.ImageID != nil:
-			list = append(list, images[*p.ImageID])
+			list = append(list, images[p])
 		}
 	}
 	return list
@@ -157,45 +158,64 @@ func argumentsText(p models.Part) string {
 	return string(p.Arguments)
 }
 
-// loadImages reads the images of the conversation, the newest first, as far as they fit. What can't be shown becomes a note.
-func loadImages(ctx context.Context, req *llm.Request) (map[models.ImageID]content, error) {
-	images := map[models.ImageID]content{}
+// loadImages reads the images of the conversation, the newest first, as far as they fit; one counts as often as it is shown. What can't
+// be shown becomes a note.
+func loadImages(ctx context.Context, req *llm.Request) (map[*models.Part]content, error) {
+	images := map[*models.Part]content{}
+	known := map[models.ImageID]shownImage{}
 	size := 0
-	for _, m := range slices.Backward(req.Messages) {
+	for i, m := range slices.Backward(req.Messages) {
 		if m.Role != models.MessageUser {
 			continue
 		}
-		for _, p := range slices.Backward(m.Parts) {
+		for j, p := range slices.Backward(m.Parts) {
 			if p.Type != models.PartImage || p.ImageID == nil {
 				continue
 			}
-			if _, known := images[*p.ImageID]; known {
-				continue
-			}
+			place := &req.Messages[i].Parts[j]
 			if size > maxImageBytes {
-				images[*p.ImageID] = content{text: tooManyImage}
+				images[place] = content{text: tooManyImage}
 				continue
 			}
-			image, err := readImage(ctx, req, *p.ImageID)
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				images[*p.ImageID] = content{text: noImage}
-				continue
-			case err != nil:
-				return nil, err
+			image, ok := known[*p.ImageID]
+			if !ok {
+				var err error
+				if image, err = loadImage(ctx, req, p); err != nil {
+					return nil, err
+				}
+				known[*p.ImageID] = image
 			}
-			if size += len(image.Data); size > maxImageBytes {
-				images[*p.ImageID] = content{text: tooManyImage}
-				continue
+			if size += image.size; size > maxImageBytes {
+				image.content = content{text: tooManyImage}
 			}
-			kind := image.MediaType
-			if kind == "" {
-				kind = p.MediaType
-			}
-			images[*p.ImageID] = content{imageURL: "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(image.Data)}
+			images[place] = image.content
 		}
 	}
 	return images, nil
+}
+
+// shownImage is an image as it is shown, and its size in bytes.
+type shownImage struct {
+	content
+	size int
+}
+
+func loadImage(ctx context.Context, req *llm.Request, p models.Part) (shownImage, error) {
+	image, err := readImage(ctx, req, *p.ImageID)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return shownImage{content: content{text: noImage}}, nil
+	case err != nil:
+		return shownImage{}, err
+	case len(image.Data) > maxImageBytes:
+		return shownImage{size: len(image.Data)}, nil
+	}
+	kind := image.MediaType
+	if kind == "" {
+		kind = p.MediaType
+	}
+	url := "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(image.Data)
+	return shownImage{content: content{imageURL: url}, size: len(image.Data)}, nil
 }
 
 func readImage(ctx context.Context, req *llm.Request, id models.ImageID) (llm.Image, error) {

@@ -323,6 +323,30 @@ func TestImages(t *testing.T) {
 	}
 }
 
+// An image takes its room in the request each time it is shown.
+func TestTheSameImageAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	for kind, k := range kinds {
+		p := serve(t, stream(fixture(t, kind+"/text"), false))
+		req := p.request()
+		req.Messages = nil
+		for range 20 {
+			req.Messages = append(req.Messages, llm.Message{Role: models.MessageUser, Parts: []models.Part{picture(aPicture)}})
+		}
+		reads := 0
+		req.ReadImage = func(context.Context, models.ImageID) (llm.Image, error) {
+			reads++
+			return llm.Image{MediaType: "image/png", Data: make([]byte, 8<<20)}, nil
+		}
+		if _, err := k.make(options(t)).Stream(t.Context(), req, func(llm.Delta) {}); err != nil {
+			t.Fatal(err)
+		}
+		if shown := strings.Count(p.bodies[0], "data:image/png"); shown != 4 || strings.Count(p.bodies[0], "left out") != 16 || reads != 1 {
+			t.Errorf("%s: the image is read %d times and shown %d times in %d bytes", kind, reads, shown, len(p.bodies[0]))
+		}
+	}
+}
+
 func TestModels(t *testing.T) {
 	t.Parallel()
 	many := make([]string, 1500)
