@@ -260,6 +260,44 @@ func TestSilentForGood(t *testing.T) {
 	})
 }
 
+// TestEndlessModels has a model give signs of life for ever, and nothing else: its call is given up all the same, and not made again.
+func TestEndlessModels(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		ticks := newTimers(w.clock)
+		n := w.start(rest(&naps{clock: w.clock}), func(c *Config) { c.Timers = ticks })
+		s := w.newSession(n)
+		pings, pinged := make(chan struct{}), make(chan struct{})
+		n.puppet.on(func(ctx context.Context, _ llm.Request, emit func(llm.Delta)) (llm.Response, error) {
+			for {
+				select {
+				case <-pings:
+					emit(llm.Delta{})
+					pinged <- struct{}{}
+				case <-ctx.Done():
+					return answer("", textPart("so far")), llm.ConnectionError(ctx, ctx.Err())
+				}
+			}
+		})
+		n.send(s, "go")
+		for range 119 {
+			pings <- struct{}{}
+			<-pinged
+			ticks.pass(30 * time.Second)
+		}
+		pings <- struct{}{}
+		<-pinged
+		ticks.pass(30*time.Second - 1)
+		if got := ticks.waiting(); got != 1 {
+			t.Fatalf("it was given up too early: %d timers", got)
+		}
+		ticks.pass(1)
+		f := failedWith(t, w.idle(s), llm.CodeUnavailable, `{"provider":"Simulated","model":"sim-script","attempts":1}`)
+		if !strings.Contains(f.Message, "within 1h0m0s") || ticks.waiting() != 0 {
+			t.Errorf("the user is told %q, %d timers are left", f.Message, ticks.waiting())
+		}
+	})
+}
+
 // TestMetadata has two models take part in a session: each is shown its own metadata unchanged, and that of the other never. The messages
 // keep it; nothing of it is in the log.
 func TestMetadata(t *testing.T) {
