@@ -76,30 +76,32 @@ func isImage(p models.Part) bool { return p.Type == models.PartImage }
 
 // readOnce gives the size of an image, which it reads unless it is known.
 func readOnce(ctx context.Context, req *llm.Request, p models.Part, known map[models.ImageID]llm.Image) (int, error) {
-	if p.ImageID == nil || req.ReadImage == nil {
-		return 0, fmt.Errorf("a part without an image: %w", fs.ErrNotExist)
-	}
-	img, ok := known[*p.ImageID]
-	if !ok {
-		var err error
-		if img, err = readImage(ctx, req, *p.ImageID); err != nil {
-			return 0, err
+	if p.ImageID != nil {
+		if img, ok := known[*p.ImageID]; ok {
+			return len(img.Data), nil
 		}
-		known[*p.ImageID] = img
 	}
+	img, err := ReadImage(ctx, req, p)
+	if err != nil {
+		return 0, err
+	}
+	known[*p.ImageID] = img
 	return len(img.Data), nil
 }
 
-// readImage reads an image. One that no provider can be shown counts as one that is not there: the error wraps fs.ErrNotExist. Another
-// failure is an *llm.Error.
-func readImage(ctx context.Context, req *llm.Request, id models.ImageID) (llm.Image, error) {
-	img, err := req.ReadImage(ctx, id)
+// ReadImage reads the image of a part. One that no provider can be shown counts as one that is not there: the error wraps
+// fs.ErrNotExist. Another failure is an *llm.Error.
+func ReadImage(ctx context.Context, req *llm.Request, p models.Part) (llm.Image, error) {
+	if p.ImageID == nil || req.ReadImage == nil {
+		return llm.Image{}, fmt.Errorf("a part without an image: %w", fs.ErrNotExist)
+	}
+	img, err := req.ReadImage(ctx, *p.ImageID)
 	if errors.Is(err, fs.ErrNotExist) {
-		return llm.Image{}, fmt.Errorf("image %s: %w", id, fs.ErrNotExist)
+		return llm.Image{}, fmt.Errorf("image %s: %w", p.ImageID, fs.ErrNotExist)
 	}
 	if err != nil {
 		return llm.Image{}, &llm.Error{
-			Code: llm.CodeInternal, Transient: true, Cause: fmt.Errorf("read image %s: %w", id, err),
+			Code: llm.CodeInternal, Transient: true, Cause: fmt.Errorf("read image %s: %w", p.ImageID, err),
 			Message: "The server could not read an image of the conversation. Try again.",
 		}
 	}
@@ -107,5 +109,5 @@ func readImage(ctx context.Context, req *llm.Request, id models.ImageID) (llm.Im
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
 		return img, nil
 	}
-	return llm.Image{}, fmt.Errorf("image %s of type %q: %w", id, img.MediaType, fs.ErrNotExist)
+	return llm.Image{}, fmt.Errorf("image %s of type %q: %w", p.ImageID, img.MediaType, fs.ErrNotExist)
 }
