@@ -28,9 +28,9 @@ const (
 
 // Options are what a Driver needs from outside.
 type Options struct {
-	// HTTP makes the connections. Its redirects are not used. Nil means http.DefaultClient.
+	// HTTP makes the calls. It decides which addresses may be reached. Its redirects are not used. It is required.
 	HTTP *http.Client
-	// Now is for dates in Retry-After. Nil means time.Now.
+	// Now is the time, for dates in Retry-After. Nil means the system's clock.
 	Now func() time.Time
 }
 
@@ -43,17 +43,14 @@ type Driver struct {
 
 // New makes a Driver.
 func New(o Options) *Driver {
-	if o.HTTP == nil {
-		o.HTTP = http.DefaultClient
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	// The services are made without sdk.NewClient, which would take keys, addresses and headers from the environment.
 	quiet := []option.RequestOption{option.WithMaxRetries(0), option.WithoutOpenTelemetry()}
 	return &Driver{
-		messages: sdk.NewMessageService(append(quiet[:2:2], option.WithHTTPClient(wire.StreamClient(o.HTTP)))...),
-		models:   sdk.NewModelService(append(quiet[:2:2], option.WithHTTPClient(wire.DocumentClient(o.HTTP)))...),
+		messages: sdk.NewMessageService(append(quiet[:2:2], option.WithHTTPClient(wire.StreamClient(o.HTTP, wire.Strict)))...),
+		models:   sdk.NewModelService(append(quiet[:2:2], option.WithHTTPClient(wire.DocumentClient(o.HTTP, wire.Strict)))...),
 		now:      o.Now,
 	}
 }
@@ -87,7 +84,7 @@ func (d *Driver) Stream(ctx context.Context, req llm.Request, emit func(llm.Delt
 		return llm.Response{}, fail.OfRequest(ctx, err)
 	}
 	r := newReader(raw.Header, emit, fail)
-	err = r.read(wire.NewEvents(raw.Body, func() { emit(llm.Delta{}) }))
+	err = r.read(wire.NewEvents(raw.Body, wire.Strict, func() { emit(llm.Delta{}) }))
 	return r.response(), fail.Of(ctx, err)
 }
 

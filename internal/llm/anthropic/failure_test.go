@@ -48,7 +48,7 @@ func TestRefusals(t *testing.T) {
 		"internal":   {status: 500, body: refused("api_error", "Internal server error"), code: llm.CodeUnavailable, transient: true},
 		"page":       {status: 502, body: "<html>" + strings.Repeat("x", 200_000), code: llm.CodeUnavailable, transient: true},
 		"overloaded": {status: 529, body: refused("overloaded_error", "Overloaded"), code: llm.CodeUnavailable, transient: true},
-		"echoes key": {status: 400, body: refused("invalid_request_error", "you sent "+key), code: llm.CodeMisconfigured, says: "you sent …"},
+		"echoes key": {status: 400, body: refused("invalid_request_error", "you sent "+key), code: llm.CodeMisconfigured, says: "you sent [key]"},
 		"redirect":   {status: 307, body: "-", header: http.Header{"Location": {"http://127.0.0.1:1/"}}, code: llm.CodeMisconfigured, says: "307"},
 		"no content": {status: 204, code: llm.CodeMisconfigured, says: "204"},
 		"should retry": {

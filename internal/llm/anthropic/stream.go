@@ -56,7 +56,7 @@ type eventDelta struct {
 // block is a content block that may still grow.
 type block struct {
 	part *wire.Part
-	// input is what a call began with. It counts when no pieces follow.
+	// input is what a call began with, at least an empty object. It counts when no pieces follow.
 	input string
 	// signature grows piece by piece.
 	signature strings.Builder
@@ -86,18 +86,18 @@ func (r *reader) read(events *wire.Events) error {
 
 // response gives what came so far.
 func (r *reader) response() llm.Response {
-	resp := llm.Response{Parts: r.answer.Parts(), Usage: r.usage}
-	if !r.done {
-		return resp
+	resp := llm.Response{Usage: r.usage}
+	if r.done {
+		switch r.stop {
+		case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
+			resp.FinishReason = llm.FinishLength
+		case sdk.StopReasonRefusal:
+			resp.FinishReason = llm.FinishRefusal
+		default:
+			resp.FinishReason = r.answer.Finish()
+		}
 	}
-	switch r.stop {
-	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
-		resp.FinishReason = llm.FinishLength
-	case sdk.StopReasonRefusal:
-		resp.FinishReason = llm.FinishRefusal
-	default:
-		resp.FinishReason = r.answer.Finish()
-	}
+	resp.Parts = r.answer.Parts(resp.FinishReason == llm.FinishToolCalls)
 	return resp
 }
 
@@ -174,7 +174,7 @@ func (r *reader) spent(u *sdk.MessageDeltaUsage) {
 
 func set(count *int64, value int64, given bool) {
 	if given && value >= 0 {
-		*count = value
+		*count = wire.Tokens(value)
 	}
 }
 
@@ -206,8 +206,8 @@ func (r *reader) blockStart(index int64, cb *eventBlock) error {
 		if cb.ID == "" || cb.Name == "" {
 			return wire.Unreadablef("a tool call in the stream has no id or no name")
 		}
-		if raw := string(cb.Input); strings.HasPrefix(raw, "{") {
-			b.input = raw
+		if b.input = string(cb.Input); !strings.HasPrefix(b.input, "{") {
+			b.input = "{}"
 		}
 		b.part, err = r.answer.OpenCall(cb.ID, cb.Name)
 	case "":

@@ -29,9 +29,9 @@ const (
 
 // Options are what a Driver needs from outside.
 type Options struct {
-	// HTTP makes the connections. Its redirects are not used. Nil means http.DefaultClient.
+	// HTTP makes the calls. It decides which addresses may be reached. Its redirects are not used. It is required.
 	HTTP *http.Client
-	// Now is for dates in Retry-After. Nil means time.Now.
+	// Now is the time, for dates in Retry-After. Nil means the system's clock.
 	Now func() time.Time
 }
 
@@ -45,9 +45,6 @@ type Driver struct {
 
 // New makes a Driver.
 func New(o Options) *Driver {
-	if o.HTTP == nil {
-		o.HTTP = http.DefaultClient
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -55,7 +52,7 @@ func New(o Options) *Driver {
 	// transport puts in the real key, or none. One client serves all calls, since each new one looks at the environment anew.
 	sdk, err := genai.NewClient(context.Background(), &genai.ClientConfig{
 		APIKey: "none", Backend: genai.BackendGeminiAPI,
-		HTTPClient:  &http.Client{Transport: &transport{streams: wire.StreamClient(o.HTTP), documents: wire.DocumentClient(o.HTTP)}},
+		HTTPClient:  &http.Client{Transport: &transport{streams: wire.StreamClient(o.HTTP, wire.Strict), documents: wire.DocumentClient(o.HTTP, wire.Strict)}},
 		HTTPOptions: genai.HTTPOptions{BaseURL: defaultBase, APIVersion: "v1beta"},
 	})
 	if err != nil {
@@ -147,7 +144,7 @@ func (d *Driver) Stream(ctx context.Context, req llm.Request, emit func(llm.Delt
 	}
 	defer func() { _ = x.resp.Body.Close() }()
 	r := newReader(x.resp.Header, emit, fail)
-	err = r.read(wire.NewEvents(x.resp.Body, func() { emit(llm.Delta{}) }))
+	err = r.read(wire.NewEvents(x.resp.Body, wire.Strict, func() { emit(llm.Delta{}) }))
 	if ctx.Err() == nil && r.finished() && !isRefusal(err) {
 		// The answer is complete. What broke after it can at most have been its usage.
 		err = nil

@@ -61,7 +61,7 @@ func TestRefusals(t *testing.T) {
 		"overloaded": {status: 503, body: refused(503, "UNAVAILABLE", "The model is overloaded.", ""), code: llm.CodeUnavailable, transient: true},
 		"slow":       {status: 504, body: refused(504, "DEADLINE_EXCEEDED", "x", ""), code: llm.CodeUnavailable, transient: true},
 		"types":      {status: 400, body: `{"error":{"code":"x","message":7}}`, code: llm.CodeMisconfigured},
-		"echoes key": {status: 400, body: refused(400, "INVALID_ARGUMENT", "you sent "+key, ""), code: llm.CodeMisconfigured, says: "you sent …"},
+		"echoes key": {status: 400, body: refused(400, "INVALID_ARGUMENT", "you sent "+key, ""), code: llm.CodeMisconfigured, says: "you sent [key]"},
 		"redirect":   {status: 307, body: "-", header: http.Header{"Location": {"http://127.0.0.1:1/"}}, code: llm.CodeMisconfigured, says: "307"},
 	}
 	for name, tt := range tests {

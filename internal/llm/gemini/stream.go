@@ -3,7 +3,6 @@ package gemini
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -59,7 +58,6 @@ type reader struct {
 	answer *wire.Answer
 	// last is the part that text may be added to; nil when a new one must begin.
 	last    *wire.Part
-	calls   int
 	usage   models.Usage
 	finish  genai.FinishReason
 	blocked bool
@@ -93,7 +91,7 @@ func (r *reader) read(events *wire.Events) error {
 
 // response gives what came so far.
 func (r *reader) response() llm.Response {
-	resp := llm.Response{Parts: r.answer.Parts(), Usage: r.usage}
+	resp := llm.Response{Parts: r.answer.Parts(false), Usage: r.usage}
 	switch {
 	case r.blocked:
 		resp.FinishReason = llm.FinishRefusal
@@ -183,16 +181,12 @@ func (r *reader) part(p *chunkPart) error {
 	return r.answer.Write(at, p.Text)
 }
 
-// call takes a tool call, which comes in one piece. Older models give calls no id.
+// call takes a tool call, which comes in one piece. Older models give calls no id, and leave out arguments that are empty.
 func (r *reader) call(p *chunkPart) error {
 	r.last = nil
-	r.calls++
 	call := p.FunctionCall
 	if call.Name == "" {
 		return wire.Unreadablef("a tool call in the stream has no name")
-	}
-	if call.ID == "" {
-		call.ID = fmt.Sprintf("call_%d", r.calls)
 	}
 	at, err := r.answer.OpenCall(call.ID, call.Name)
 	if err != nil {
@@ -203,20 +197,22 @@ func (r *reader) call(p *chunkPart) error {
 			return err
 		}
 	}
-	if args := strings.TrimSpace(string(call.Args)); args != "null" {
-		return r.answer.Write(at, args)
+	args := strings.TrimSpace(string(call.Args))
+	if args == "" || args == "null" {
+		args = "{}"
 	}
-	return nil
+	return r.answer.Write(at, args)
 }
 
 // counts gives disjoint counts: what the provider calls the prompt holds what was read from the cache, and its candidates do not
 // hold the thoughts, which are paid for as output.
 func (u *usage) counts() models.Usage {
-	at := func(n int64) int64 { return min(max(n, 0), 1<<40) }
+	prompt, thoughts := wire.Tokens(u.Prompt), wire.Tokens(u.Thoughts)
+	cached := min(wire.Tokens(u.Cached), prompt)
 	return models.Usage{
-		InputTokens:     at(u.Prompt) - min(at(u.Cached), at(u.Prompt)) + at(u.ToolPrompt),
-		CacheReadTokens: min(at(u.Cached), at(u.Prompt)),
-		OutputTokens:    at(u.Candidates) + at(u.Thoughts),
-		ReasoningTokens: at(u.Thoughts),
+		InputTokens:     prompt - cached + wire.Tokens(u.ToolPrompt),
+		CacheReadTokens: cached,
+		OutputTokens:    wire.Tokens(u.Candidates) + thoughts,
+		ReasoningTokens: thoughts,
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/llm/wire"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -37,24 +38,25 @@ func (d *Chat) Stream(ctx context.Context, req llm.Request, emit func(llm.Delta)
 	if at.BaseURL == "" {
 		return llm.Response{}, errNoBaseURL()
 	}
-	past, err := history(ctx, &req)
+	fail := d.failures(at)
+	before, err := history(ctx, &req)
 	if err != nil {
-		return llm.Response{}, d.failure(ctx, at, err)
+		return llm.Response{}, fail.Of(ctx, err)
 	}
-	resp, err := d.post(ctx, at, "chat/completions", chatRequest(&req, past))
+	resp, err := d.post(ctx, at, "chat/completions", chatRequest(&req, before))
 	if err != nil {
-		return llm.Response{}, d.failure(ctx, at, err)
+		return llm.Response{}, fail.OfRequest(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	s := chatStream{answer: answer{emit: emit}}
-	whole, err := s.read(newEvents(resp.Body))
+	s := chatStream{answer: newAnswer(resp.Header, emit, fail)}
+	whole, err := s.read(events(resp, emit))
 	if err != nil {
-		return s.response(false), d.failure(ctx, at, err)
+		return s.partial(), fail.Of(ctx, err)
 	}
 	return whole, nil
 }
 
-func chatRequest(req *llm.Request, past []entry) *sdk.ChatCompletionNewParams {
+func chatRequest(req *llm.Request, before past) *sdk.ChatCompletionNewParams {
 	p := &sdk.ChatCompletionNewParams{
 		Model:         req.Model,
 		StreamOptions: sdk.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)},
@@ -67,17 +69,16 @@ func chatRequest(req *llm.Request, past []entry) *sdk.ChatCompletionNewParams {
 		// The newer name, max_completion_tokens, is not known everywhere.
 		p.MaxTokens = param.NewOpt(int64(req.MaxTokens))
 	}
-	for i, e := range past {
-		switch {
-		case e.content == nil:
-			p.Messages = append(p.Messages, assistantMessage(e))
-			for _, r := range e.results {
-				p.Messages = append(p.Messages, sdk.ToolMessage(r.text, r.callID))
-			}
-		case i > 0 && past[i-1].content != nil:
-			// Said with the message before: many prompt templates refuse two messages of one side in a row.
-		default:
-			p.Messages = append(p.Messages, userMessage(said(past[i:])))
+	for i, t := range before.turns {
+		if t.Agent {
+			p.Messages = append(p.Messages, assistantMessage(t, i > before.lastWord))
+			continue
+		}
+		for _, r := range t.Results {
+			p.Messages = append(p.Messages, sdk.ToolMessage(resultText(r), r.ToolCallID))
+		}
+		if len(t.Parts) > 0 {
+			p.Messages = append(p.Messages, userMessage(before.said(t)))
 		}
 	}
 	for _, t := range req.Tools {
@@ -88,18 +89,6 @@ func chatRequest(req *llm.Request, past []entry) *sdk.ChatCompletionNewParams {
 		p.Tools = append(p.Tools, sdk.ChatCompletionFunctionTool(f))
 	}
 	return p
-}
-
-// said gives what the user says until the agent speaks.
-func said(past []entry) []content {
-	var list []content
-	for _, e := range past {
-		if e.content == nil {
-			break
-		}
-		list = append(list, e.content...)
-	}
-	return list
 }
 
 // userMessage is a plain string where it can be: not every server takes lists.
@@ -128,11 +117,12 @@ type chatMetadata struct {
 	Extra json.RawMessage `json:"extra_content,omitempty"`
 }
 
-func assistantMessage(e entry) sdk.ChatCompletionMessageParamUnion {
+// assistantMessage is what the agent says. open tells that its work on the user's last word is not done.
+func assistantMessage(t wire.Turn, open bool) sdk.ChatCompletionMessageParamUnion {
 	var m sdk.ChatCompletionAssistantMessageParam
 	var texts []string
 	thinking := map[string]any{}
-	for _, p := range e.parts {
+	for _, p := range t.Parts {
 		var meta chatMetadata
 		if json.Unmarshal(p.Metadata, &meta) != nil {
 			meta = chatMetadata{}
@@ -142,13 +132,13 @@ func assistantMessage(e entry) sdk.ChatCompletionMessageParamUnion {
 			texts = append(texts, p.Text)
 		case models.PartThinking:
 			// DeepSeek wants its thoughts back while it works with tools; later, and from others, they are of no use.
-			if e.open && (meta.Field == fieldReasoningContent || meta.Field == fieldReasoning) {
+			if open && (meta.Field == fieldReasoningContent || meta.Field == fieldReasoning) {
 				before, _ := thinking[meta.Field].(string)
 				thinking[meta.Field] = before + p.Text
 			}
 		case models.PartToolCall:
 			call := sdk.ChatCompletionMessageFunctionToolCallParam{ID: p.ToolCallID}
-			call.Function.Name, call.Function.Arguments = p.ToolName, argumentsText(p)
+			call.Function.Name, call.Function.Arguments = functionName(p.ToolName), argumentsText(p)
 			if len(meta.Extra) > 0 {
 				call.SetExtraFields(map[string]any{"extra_content": meta.Extra})
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/llm/wire"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -29,7 +30,7 @@ type chatStream struct {
 
 // chatCall is a call while it grows.
 type chatCall struct {
-	*piece
+	*wire.Part
 
 	index *int
 	// given is the id that the server gave; it may have given none.
@@ -97,14 +98,10 @@ type chatUsage struct {
 
 // read reads to the end of the answer: [DONE], or the end of the stream after the reason to stop. Once there is a reason, the answer
 // is whole, and what goes wrong later takes nothing from it.
-func (s *chatStream) read(in *events) (llm.Response, error) {
+func (s *chatStream) read(in *wire.Events) (llm.Response, error) {
 	for {
-		e, err := in.next()
-		if err == nil && len(e.data) == 0 {
-			s.alive()
-			continue
-		}
-		if err == nil && string(e.data) == done {
+		e, err := in.Next()
+		if err == nil && string(e.Data) == wire.Done {
 			break
 		}
 		if err == nil {
@@ -120,8 +117,8 @@ func (s *chatStream) read(in *events) (llm.Response, error) {
 			return llm.Response{}, err
 		}
 	}
-	if s.finish == "" && len(s.response(true).Parts) == 0 {
-		return llm.Response{}, unreadable(errors.New("the stream ended without an answer"))
+	if s.finish == "" && len(s.Parts(true)) == 0 {
+		return llm.Response{}, wire.Unreadablef("the stream ended without an answer")
 	}
 	return s.end()
 }
@@ -135,25 +132,22 @@ func (s *chatStream) end() (llm.Response, error) {
 		return s.finished(llm.FinishRefusal), nil
 	case "error", "abort", "cancelled", "insufficient_system_resource":
 		// The server gave up in the middle, politely.
-		return llm.Response{}, &refused{status: http.StatusServiceUnavailable, kind: s.finish}
+		return llm.Response{}, s.failed(report{kind: s.finish, code: http.StatusServiceUnavailable})
 	}
 	return s.finished(llm.FinishStop), nil
 }
 
-func (s *chatStream) take(e event) error {
-	if e.name == "error" || bytes.Contains(e.data, []byte(`"error"`)) && hasError(e.data) {
-		r := parseRefusal(e.data, "")
-		r.status = statusOf(r.kind, r.code)
-		return r
+func (s *chatStream) take(e wire.Event) error {
+	if e.Name == "error" || bytes.Contains(e.Data, []byte(`"error"`)) && hasError(e.Data) {
+		return s.failed(parseReport(e.Data, ""))
 	}
 	var c chunk
-	if err := json.Unmarshal(e.data, &c); err != nil {
+	if err := json.Unmarshal(e.Data, &c); err != nil {
 		return unreadable(err)
 	}
 	for _, u := range []chatUsage{c.Usage, c.Groq.Usage} {
 		s.count(u)
 	}
-	moved := false
 	for i := range c.Choices {
 		ch := &c.Choices[i]
 		if ch.Index != 0 {
@@ -161,50 +155,22 @@ func (s *chatStream) take(e event) error {
 		}
 		s.count(ch.Usage)
 		if isSet(ch.Error) {
-			r := errorFields(ch.Error)
-			r.status = statusOf(r.kind, r.code)
-			return r
+			return s.failed(errorFields(ch.Error))
 		}
 		for _, d := range []*chatDelta{&ch.Delta, &ch.Message} {
-			did, err := s.grow(d)
-			if err != nil {
+			if err := s.grow(d); err != nil {
 				return err
 			}
-			moved = moved || did
 		}
 		if ch.Finish != "" {
 			s.finish = ch.Finish
 		}
 	}
-	if !moved {
-		s.alive()
-	}
 	return nil
 }
 
-// grow takes what a chunk adds, and reports whether it was anything.
-func (s *chatStream) grow(d *chatDelta) (bool, error) {
-	moved := false
-	say := func(kind models.PartType, text, field string) error {
-		if text == "" {
-			return nil
-		}
-		moved = true
-		p, err := s.last(kind)
-		if err != nil {
-			return err
-		}
-		if field != "" && p.metadata == nil {
-			metadata, err := json.Marshal(chatMetadata{Field: field})
-			if err != nil {
-				return unreadable(err)
-			}
-			if err := s.remember(p, metadata); err != nil {
-				return err
-			}
-		}
-		return s.say(p, text)
-	}
+// grow takes what a chunk adds.
+func (s *chatStream) grow(d *chatDelta) error {
 	// Some servers send the same thoughts in both fields.
 	thinking, field := d.ReasoningContent.text, fieldReasoningContent
 	if thinking == "" {
@@ -212,50 +178,64 @@ func (s *chatStream) grow(d *chatDelta) (bool, error) {
 	}
 	s.refused = s.refused || d.Refusal.text != ""
 	err := errors.Join(
-		say(models.PartThinking, thinking, field), say(models.PartThinking, d.Content.thinking, ""),
-		say(models.PartText, d.Content.text, ""), say(models.PartText, d.Refusal.text, ""),
+		s.say(models.PartThinking, thinking, field), s.say(models.PartThinking, d.Content.thinking, ""),
+		s.say(models.PartText, d.Content.text, ""), s.say(models.PartText, d.Refusal.text, ""),
 	)
 	for i := range d.ToolCalls {
-		moved = true
 		if err == nil {
 			err = s.call(&d.ToolCalls[i])
 		}
 	}
-	return moved, err
+	return err
+}
+
+// say adds text or thinking, and keeps the field in which thinking came.
+func (s *chatStream) say(kind models.PartType, text, field string) error {
+	if text == "" {
+		return nil
+	}
+	p, err := s.Continue(kind)
+	if err != nil {
+		return err
+	}
+	if field != "" && !p.HasMetadata() {
+		if err := s.SetMetadata(p, chatMetadata{Field: field}); err != nil {
+			return err
+		}
+	}
+	return s.Write(p, text)
 }
 
 // call takes a piece of a call.
 func (s *chatStream) call(d *toolDelta) error {
-	arguments := argumentsPiece(d.Function.Arguments)
+	id, name, arguments := d.ID.text, d.Function.Name.text, argumentsPiece(d.Function.Arguments)
 	c := s.continued(d, arguments)
 	if c == nil {
-		p, err := s.begin(d.ID.text, d.Function.Name.text)
+		p, err := s.OpenCall(id, name)
 		if err != nil {
 			return err
 		}
-		c = &chatCall{piece: p, index: d.Index, given: d.ID.text}
+		c = &chatCall{Part: p, index: d.Index, given: id}
 		s.calls = append(s.calls, c)
 	} else {
 		// The id or the name may come later than the call.
-		if c.given == "" && d.ID.text != "" {
-			c.given, c.id = d.ID.text, d.ID.text
-			s.arguments += len(d.ID.text)
+		if c.given != "" {
+			id = ""
 		}
-		if c.name == "" {
-			c.name = d.Function.Name.text
-			s.arguments += len(c.name)
+		if c.Name() != "" {
+			name = ""
 		}
-	}
-	if isSet(d.Extra) && c.metadata == nil {
-		metadata, err := json.Marshal(chatMetadata{Extra: d.Extra})
-		if err != nil {
-			return unreadable(err)
-		}
-		if err := s.remember(c.piece, metadata); err != nil {
+		c.given += id
+		if err := s.Identify(c.Part, id, name); err != nil {
 			return err
 		}
 	}
-	return s.argue(c.piece, arguments)
+	if isSet(d.Extra) && !c.HasMetadata() {
+		if err := s.SetMetadata(c.Part, chatMetadata{Extra: d.Extra}); err != nil {
+			return err
+		}
+	}
+	return s.Write(c.Part, arguments)
 }
 
 // continued gives the call that a piece belongs to; nil for a new one. By the protocol the index tells. Some servers send none, others
@@ -273,7 +253,7 @@ func (s *chatStream) continued(d *toolDelta, arguments string) *chatCall {
 			c = known
 		}
 	}
-	name := d.Function.Name.text != "" && c != nil && c.name != ""
+	name := d.Function.Name.text != "" && c != nil && c.Name() != ""
 	switch {
 	case c == nil, d.ID.text != "" && c.given != "" && d.ID.text != c.given, name && d.ID.text != "" && c.given == "":
 		return nil
@@ -289,7 +269,7 @@ func (c *chatCall) isComplete() bool {
 		return false
 	}
 	c.looks++
-	s := c.arguments.String()
+	s := c.Written()
 	return strings.HasPrefix(s, "{") && json.Valid([]byte(s))
 }
 
@@ -326,7 +306,7 @@ func (n *count) UnmarshalJSON(b []byte) error {
 	var f float64
 	*n = 0
 	if json.Unmarshal(b, &f) == nil && f >= 1 {
-		*n = count(min(f, maxTokens))
+		*n = count(wire.Tokens(int64(min(f, 1<<53))))
 	}
 	return nil
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,18 +13,17 @@ import (
 	"github.com/ostler-dev/ostler/internal/egress"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/llm/openai"
+	"github.com/ostler-dev/ostler/internal/llm/wire"
+	"github.com/ostler-dev/ostler/internal/llm/wiretest"
 )
 
 // refuseWith answers with a status and a body.
-func refuseWith(status int, header map[string]string, body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		for k, v := range header {
-			w.Header().Set(k, v)
-		}
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
+func refuseWith(status int, header map[string]string, body string) wiretest.Answer {
+	a := wiretest.Answer{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: body}
+	for k, v := range header {
+		a.Header.Set(k, v)
 	}
+	return a
 }
 
 func openaiError(kind, code, message string) string {
@@ -162,7 +161,7 @@ func TestAnswersThatAreNoStreams(t *testing.T) {
 		failed(t, kind+", an error as a success", err, llm.CodeRateLimited, true)
 		_, _, err = ask(t, kind, refuseWith(204, nil, ""))
 		failed(t, kind+", nothing", err, llm.CodeUnavailable, true)
-		_, _, err = ask(t, kind, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+		_, _, err = ask(t, kind, wiretest.Answer{End: wiretest.Absent})
 		failed(t, kind+", no answer", err, llm.CodeUnavailable, true)
 	}
 }
@@ -216,20 +215,12 @@ func TestEndpoints(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	piece := strings.Repeat("x", 1<<20)
-	repeat := func(first, each string, n int) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = io.WriteString(w, first)
-			for range n {
-				if _, err := io.WriteString(w, each); err != nil {
-					return
-				}
-			}
-		}
+	repeat := func(first, each string, n int) wiretest.Answer {
+		return wiretest.Answer{Events: append([]string{first}, slices.Repeat([]string{each}, n)...)}
 	}
 	for name, test := range map[string]struct {
 		kind   string
-		answer http.HandlerFunc
+		answer wiretest.Answer
 	}{
 		"text":     {"responses", repeat("", `data: {"type":"response.output_text.delta","output_index":0,"delta":"`+piece+"\"}\n\n", 9)},
 		"thinking": {"responses", repeat("", `data: {"type":"response.reasoning_text.delta","output_index":0,"delta":"`+piece+"\"}\n\n", 9)},
@@ -237,24 +228,27 @@ func TestLimits(t *testing.T) {
 			`data: {"type":"response.function_call_arguments.delta","output_index":0,"delta":"`+piece+"\"}\n\n", 5)},
 		"items": {"responses", repeat("", `data: {"type":"response.output_item.added","item":{"type":"message"}}`+"\n\n", 2000)},
 		"thoughts": {"responses", repeat("", `data: {"type":"response.output_item.done","item":{"type":"reasoning","id":"a","encrypted_content":"`+
-			piece+"\"}}\n\n", 5)},
+			piece+"\"}}\n\n", 9)},
 		"a line":         {"responses", repeat("data: ", piece, 34)},
 		"an event":       {"responses", repeat("", "data: "+piece+"\n", 34)},
 		"chat text":      {"chat", repeat("", `data: {"choices":[{"delta":{"content":"`+piece+"\"}}]}\n\n", 9)},
 		"chat thinking":  {"chat", repeat("", `data: {"choices":[{"delta":{"reasoning":"`+piece+"\"}}]}\n\n", 9)},
 		"chat arguments": {"chat", repeat("", `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"`+piece+"\"}}]}}]}\n\n", 5)},
-		"chat names":     {"chat", repeat("", `data: {"choices":[{"delta":{"tool_calls":[{"id":"","function":{"name":"`+piece+"\"}}]}}]}\n\n", 5)},
+		"chat names":     {"chat", repeat("", `data: {"choices":[{"delta":{"tool_calls":[{"id":"","function":{"name":"`+piece+`","arguments":"{}"}}]}}]}`+"\n\n", 9)},
 		"chat calls":     {"chat", repeat("", `data: {"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}]}`+"\n\n", 2000)},
 		"chat parts":     {"chat", repeat("", `data: {"choices":[{"delta":{"content":"a","reasoning":"b"}}]}`+"\n\n", 2000)},
 		"chat line":      {"chat", repeat(": ", piece, 34)},
 	} {
 		resp, _, err := ask(t, test.kind, test.answer)
-		failed(t, name, err, llm.CodeUnavailable, true)
+		e := failed(t, name, err, llm.CodeUnavailable, true)
+		if _, ok := errors.AsType[*wire.Unreadable](e.Cause); !ok {
+			t.Errorf("%s: the limit does not hold: %v", name, e.Cause)
+		}
 		size := 0
 		for _, p := range resp.Parts {
 			size += len(p.Text) + len(p.Arguments)
 		}
-		if size > 8<<20 || len(resp.Parts) > 1024 {
+		if size > wire.MaxText+wire.MaxArguments || len(resp.Parts) > wire.MaxParts {
 			t.Errorf("%s: %d bytes in %d parts are kept", name, size, len(resp.Parts))
 		}
 	}

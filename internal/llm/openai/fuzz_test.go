@@ -1,14 +1,17 @@
 package openai
 
 import (
+	"bytes"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
+	"time"
 
 	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/llm/wire"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -31,10 +34,12 @@ func FuzzStreams(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		said := ""
 		emit := func(d llm.Delta) { said += d.Text + d.Thinking }
-		chat := chatStream{answer: answer{emit: emit}}
-		whole, err := chat.read(newEvents(strings.NewReader(string(body))))
+		resp := &http.Response{Body: io.NopCloser(bytes.NewReader(body))}
+		fail := wire.Failures{Read: readRefusal, Now: time.Now}
+		chat := chatStream{answer: newAnswer(nil, emit, fail)}
+		whole, err := chat.read(events(resp, emit))
 		if err != nil {
-			whole = chat.response(false)
+			whole = chat.partial()
 		}
 		check(t, whole, err)
 		got := ""
@@ -44,10 +49,11 @@ func FuzzStreams(f *testing.F) {
 		if got != said {
 			t.Errorf("%q is returned, %q was passed on", got, said)
 		}
-		r := responsesStream{answer: answer{emit: emit}}
-		whole, err = r.read(newEvents(strings.NewReader(string(body))))
+		resp.Body = io.NopCloser(bytes.NewReader(body))
+		r := responsesStream{answer: newAnswer(nil, emit, fail)}
+		whole, err = r.read(events(resp, emit))
 		if err != nil {
-			whole = r.response(false)
+			whole = r.partial()
 		}
 		check(t, whole, err)
 	})
@@ -58,8 +64,8 @@ func check(t *testing.T, whole llm.Response, err error) {
 	if (err == nil) != (whole.FinishReason != "") {
 		t.Errorf("finish %q with error %v", whole.FinishReason, err)
 	}
-	_, isRefused := errors.AsType[*refused](err)
-	_, isUnreadable := errors.AsType[*unreadableError](err)
+	_, isRefused := errors.AsType[*llm.Error](err)
+	_, isUnreadable := errors.AsType[*wire.Unreadable](err)
 	if err != nil && !isRefused && !isUnreadable && !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("an error of no kind: %v", err)
 	}

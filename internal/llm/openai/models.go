@@ -4,17 +4,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/llm/wire"
 )
 
 const (
-	maxListed      = 1000
-	maxListedBytes = 8 << 20
-	maxModelName   = 200
+	maxListed    = 1000
+	maxModelName = 200
 )
 
 // Models implements llm.Lister. OpenAI tells nothing but names.
@@ -46,9 +46,15 @@ type listedModel struct {
 }
 
 func (c caller) list(ctx context.Context, at llm.Endpoint) ([]llm.ModelInfo, error) {
-	listed, err := c.fetchList(ctx, at)
+	fail := c.failures(at)
+	resp, err := c.get(ctx, at, "models")
 	if err != nil {
-		return nil, c.failure(ctx, at, err)
+		return nil, fail.OfRequest(ctx, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	listed, err := readList(resp)
+	if err != nil {
+		return nil, fail.Of(ctx, err)
 	}
 	out := []llm.ModelInfo{}
 	seen := map[string]bool{}
@@ -75,23 +81,13 @@ func (c caller) list(ctx context.Context, at llm.Endpoint) ([]llm.ModelInfo, err
 	return out, nil
 }
 
-func (c caller) fetchList(ctx context.Context, at llm.Endpoint) ([]listedModel, error) {
-	resp, err := c.get(ctx, at, "models")
+func readList(resp *http.Response) ([]listedModel, error) {
+	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxListedBytes+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(body) > maxListedBytes {
-		return nil, &unreadableError{fmt.Errorf("the list of models has more than %d bytes", maxListedBytes)}
 	}
 	if hasError(body) {
-		r := parseRefusal(body, "")
-		r.status = statusOf(r.kind, r.code)
-		return nil, r
+		return nil, &wire.Refused{Status: resp.StatusCode, Header: resp.Header, Body: body}
 	}
 	var list struct {
 		Data *[]listedModel `json:"data"`
@@ -102,10 +98,10 @@ func (c caller) fetchList(ctx context.Context, at llm.Endpoint) ([]listedModel, 
 		err = json.Unmarshal(body, &list)
 	}
 	if err != nil {
-		return nil, &unreadableError{fmt.Errorf("read the list of models: %w", err)}
+		return nil, wire.Unreadablef("the list of models can't be read: %v", err)
 	}
 	if list.Data == nil {
-		return nil, &unreadableError{fmt.Errorf("the list of models has no field data")}
+		return nil, wire.Unreadablef("the list of models has no field data")
 	}
 	return *list.Data, nil
 }

@@ -1,25 +1,22 @@
 package openai_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/llm/wire"
+	"github.com/ostler-dev/ostler/internal/llm/wiretest"
 	"github.com/ostler-dev/ostler/internal/models"
 )
-
-var update = flag.Bool("update", false, "write what the drivers send into testdata/requests")
 
 func agent(parts ...models.Part) llm.Message {
 	return llm.Message{Role: models.MessageAgent, Parts: parts}
@@ -125,24 +122,13 @@ func TestRequests(t *testing.T) {
 				t.Errorf("%s, %s: %v", kind, name, err)
 				continue
 			}
-			if p.paths[0] != "POST "+k.path || p.headers[0].Get("Authorization") != "Bearer sk-secret-key" || p.headers[0].Get("Accept") != "text/event-stream" ||
-				p.headers[0].Get("Content-Type") != "application/json" {
-				t.Errorf("%s, %s: %s %v", kind, name, p.paths[0], p.headers[0])
+			h := p.Requests()[0].Header
+			if p.path(0) != "POST "+k.path || h.Get("Authorization") != "Bearer sk-secret-key" || h.Get("Accept") != "text/event-stream" ||
+				h.Get("Content-Type") != "application/json" {
+				t.Errorf("%s, %s: %s %v", kind, name, p.path(0), h)
 			}
-			var pretty bytes.Buffer
-			if err := json.Indent(&pretty, []byte(p.bodies[0]), "", "  "); err != nil {
-				t.Fatal(err)
-			}
-			file := filepath.Join("testdata", "requests", strings.NewReplacer(" ", "_", "'", "").Replace(name)+"."+kind+".json")
-			if *update {
-				if err := os.WriteFile(file, append(pretty.Bytes(), '\n'), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil || string(want) != pretty.String()+"\n" {
-				t.Errorf("%s, %s: %v\n%s", kind, name, err, pretty.String())
-			}
+			file := strings.NewReplacer(" ", "_", "'", "").Replace(name) + "." + kind + ".json"
+			wiretest.GoldenText(t, filepath.Join("requests", file), p.Requests()[0].Body)
 		}
 	}
 }
@@ -173,8 +159,8 @@ func TestThoughtsReturn(t *testing.T) {
 	}
 	const want = `{"id":"rs_01","summary":[{"text":"**Plan** look at both.","type":"summary_text"},{"text":"Then answer.","type":"summary_text"}],"encrypted_content":"gAAAAfinal==","type":"reasoning"},` +
 		`{"arguments":"{\"path\":\"/a\"}","call_id":"call_A","name":"read_file","type":"function_call"}`
-	if !strings.Contains(p.bodies[1], want) {
-		t.Errorf("want %s\nin %s", want, p.bodies[1])
+	if !strings.Contains(p.body(1), want) {
+		t.Errorf("want %s\nin %s", want, p.body(1))
 	}
 }
 
@@ -194,14 +180,7 @@ func TestExtrasThatAreRefused(t *testing.T) {
 		"a server that looks for items":        {404, `{"error":{"message":"Item with id 'rs_01' not found. Items are not persisted when store is set to false.","type":"invalid_request_error","param":"input","code":null}}`, thoughts},
 		"thoughts that stand alone":            {400, `{"error":{"message":"Item 'rs_01' of type 'reasoning' was provided without its required following item.","type":"invalid_request_error","param":"input","code":null}}`, thoughts},
 	} {
-		var p *provider
-		p = serve(t, func(w http.ResponseWriter, r *http.Request) {
-			if p.asked() == 1 {
-				refuseWith(test.status, nil, test.body)(w, r)
-				return
-			}
-			stream(fixture(t, "responses/text"), false)(w, r)
-		})
+		p := serve(t, refuseWith(test.status, nil, test.body), stream(fixture(t, "responses/text"), false))
 		req := requests()["everything"]
 		req.Endpoint = p.request().Endpoint
 		resp, err := kinds["responses"].make(options(t)).Stream(t.Context(), req, func(llm.Delta) {})
@@ -210,8 +189,8 @@ func TestExtrasThatAreRefused(t *testing.T) {
 			continue
 		}
 		for _, extra := range []string{summary, encryptedContent, thoughts} {
-			if !strings.Contains(p.bodies[0], extra) || strings.Contains(p.bodies[1], extra) != (extra != test.gone) {
-				t.Errorf("%s: %s\n%s\n%s", name, extra, p.bodies[0], p.bodies[1])
+			if !strings.Contains(p.body(0), extra) || strings.Contains(p.body(1), extra) != (extra != test.gone) {
+				t.Errorf("%s: %s\n%s\n%s", name, extra, p.body(0), p.body(1))
 			}
 		}
 	}
@@ -237,13 +216,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	for kind, k := range kinds {
 		for _, key := range []string{"", "sk-own"} {
-			p := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if r.Method == http.MethodGet {
-					refuseWith(200, nil, `{"data":[]}`)(w, r)
-					return
-				}
-				stream(fixture(t, kind+"/text"), false)(w, r)
-			})
+			p := serve(t, stream(fixture(t, kind+"/text"), false), refuseWith(200, nil, `{"data":[]}`))
 			req := p.request()
 			req.Endpoint.APIKey = key
 			d := k.make(options(t))
@@ -257,13 +230,13 @@ func TestEnvironment(t *testing.T) {
 			if key == "" {
 				want = nil
 			}
-			for i, h := range p.headers {
-				if !slices.Equal(h.Values("Authorization"), want) || strings.Contains(show(h)+p.bodies[i], "env-leak") {
-					t.Errorf("%s, key %q: %s", kind, key, show(h))
+			for _, r := range p.Requests() {
+				if !slices.Equal(r.Header.Values("Authorization"), want) || strings.Contains(show(r.Header)+string(r.Body), "env-leak") {
+					t.Errorf("%s, key %q: %s", kind, key, show(r.Header))
 				}
 			}
-			if len(p.headers) != 2 {
-				t.Errorf("%s: %d requests", kind, len(p.headers))
+			if p.asked() != 2 {
+				t.Errorf("%s: %d requests", kind, p.asked())
 			}
 		}
 	}
@@ -279,7 +252,7 @@ func TestEnvironment(t *testing.T) {
 	failed(t, "no network", err, llm.CodeUnavailable, true)
 	_, err = d.Models(t.Context(), llm.Endpoint{})
 	failed(t, "no network", err, llm.CodeUnavailable, true)
-	equal(t, "asked", asked, []string{"https://api.openai.com/v1/responses", "https://api.openai.com/v1/models"})
+	wiretest.Same(t, "asked", asked, []string{"https://api.openai.com/v1/responses", "https://api.openai.com/v1/models"})
 	if stray.asked() != 0 {
 		t.Error("the environment's address was asked")
 	}
@@ -310,12 +283,12 @@ func TestImages(t *testing.T) {
 		if _, err := k.make(options(t)).Stream(t.Context(), req, func(llm.Delta) {}); err != nil {
 			t.Fatal(err)
 		}
-		if body := p.bodies[0]; len(body) > 1<<20 || !strings.Contains(body, "data:image/webp;base64,UklGRg==") || strings.Count(body, "left out") != 2 || reads != 2 {
-			t.Errorf("%s: the newest images that fit must be sent: %d reads, %.500s", kind, reads, body)
+		if body := p.body(0); len(body) > 1<<20 || strings.Count(body, "data:image/") != 2 || strings.Count(body, "too large") != 1 || reads != 3 {
+			t.Errorf("%s: the images that fit must be sent: %d reads, %.500s", kind, reads, body)
 		}
 		req.ReadImage = nil
-		if _, err := k.make(options(t)).Stream(t.Context(), req, func(llm.Delta) {}); err != nil || strings.Count(p.bodies[1], "no longer exists") != 3 {
-			t.Errorf("%s: %v %.500s", kind, err, p.bodies[1])
+		if _, err := k.make(options(t)).Stream(t.Context(), req, func(llm.Delta) {}); err != nil || strings.Count(p.body(1), wire.MissingImage) != 3 {
+			t.Errorf("%s: %v %.500s", kind, err, p.body(1))
 		}
 		req.ReadImage = func(context.Context, models.ImageID) (llm.Image, error) { return llm.Image{}, errors.New("disk") }
 		_, err := k.make(options(t)).Stream(t.Context(), req, func(llm.Delta) {})
@@ -341,8 +314,8 @@ func TestTheSameImageAgainAndAgain(t *testing.T) {
 		if _, err := k.make(options(t)).Stream(t.Context(), req, func(llm.Delta) {}); err != nil {
 			t.Fatal(err)
 		}
-		if shown := strings.Count(p.bodies[0], "data:image/png"); shown != 4 || strings.Count(p.bodies[0], "left out") != 16 || reads != 1 {
-			t.Errorf("%s: the image is read %d times and shown %d times in %d bytes", kind, reads, shown, len(p.bodies[0]))
+		if shown := strings.Count(p.body(0), "data:image/png"); shown != 4 || strings.Count(p.body(0), "left out") != 16 || reads != 1 {
+			t.Errorf("%s: the image is read %d times and shown %d times in %d bytes", kind, reads, shown, len(p.body(0)))
 		}
 	}
 }
@@ -368,10 +341,10 @@ func TestModels(t *testing.T) {
 		for kind, k := range kinds {
 			p := serve(t, refuseWith(200, nil, test.body))
 			got, err := k.make(options(t)).Models(t.Context(), p.request().Endpoint)
-			if err != nil || p.paths[0] != "GET /v1/models" {
+			if err != nil || p.path(0) != "GET /v1/models" {
 				t.Errorf("%s, %s: %v", kind, name, err)
 			}
-			equal(t, kind+", "+name, got, test.want)
+			wiretest.Same(t, kind+", "+name, got, test.want)
 		}
 	}
 	for kind, k := range kinds {

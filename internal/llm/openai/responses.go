@@ -15,6 +15,7 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/llm/wire"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -40,25 +41,26 @@ func NewResponses(o Options) *Responses { return &Responses{newCaller(o)} }
 // without it: nothing was generated then.
 func (d *Responses) Stream(ctx context.Context, req llm.Request, emit func(llm.Delta)) (llm.Response, error) {
 	at := d.endpoint(req.Endpoint)
-	past, err := history(ctx, &req)
+	fail := d.failures(at)
+	before, err := history(ctx, &req)
 	if err != nil {
-		return llm.Response{}, d.failure(ctx, at, err)
+		return llm.Response{}, fail.Of(ctx, err)
 	}
 	with := extrasFor(req.Model)
 	for {
-		resp, err := d.post(ctx, at, "responses", responsesRequest(&req, past, with))
+		resp, err := d.post(ctx, at, "responses", responsesRequest(&req, before, with))
 		if fewer, ok := with.without(err); ok {
 			with = fewer
 			continue
 		}
 		if err != nil {
-			return llm.Response{}, d.failure(ctx, at, err)
+			return llm.Response{}, fail.OfRequest(ctx, err)
 		}
-		s := responsesStream{answer: answer{emit: emit}}
-		whole, err := s.read(newEvents(resp.Body))
+		s := responsesStream{answer: newAnswer(resp.Header, emit, fail)}
+		whole, err := s.read(events(resp, emit))
 		_ = resp.Body.Close()
 		if err != nil {
-			return s.response(false), d.failure(ctx, at, err)
+			return s.partial(), fail.Of(ctx, err)
 		}
 		return whole, nil
 	}
@@ -90,11 +92,12 @@ func extrasFor(model string) extras {
 
 // without gives what to ask for after a refusal; ok is false when it isn't for one of the extras.
 func (e extras) without(err error) (fewer extras, ok bool) {
-	r, isRefused := errors.AsType[*refused](err)
-	if !isRefused || r.status != http.StatusBadRequest && r.status != http.StatusNotFound {
+	r, refused := errors.AsType[*wire.Refused](err)
+	if !refused || r.Status != http.StatusBadRequest && r.Status != http.StatusNotFound {
 		return e, false
 	}
-	says := strings.ToLower(r.kind + " " + r.message)
+	said := parseReport(r.Body, r.Header.Get("Content-Type"))
+	says := strings.ToLower(said.kind + " " + said.message)
 	has := func(words string) bool { return strings.Contains(says, words) }
 	switch {
 	// The summary needs a verified organization, and a model that reasons.
@@ -111,11 +114,11 @@ func (e extras) without(err error) (fewer extras, ok bool) {
 	return e, true
 }
 
-func responsesRequest(req *llm.Request, past []entry, with extras) *responses.ResponseNewParams {
+func responsesRequest(req *llm.Request, before past, with extras) *responses.ResponseNewParams {
 	p := &responses.ResponseNewParams{
 		Model: req.Model,
 		Store: param.NewOpt(false),
-		Input: responses.ResponseNewParamsInputUnion{OfInputItemList: responsesInput(past, with)},
+		Input: responses.ResponseNewParamsInputUnion{OfInputItemList: responsesInput(before, with)},
 	}
 	p.SetExtraFields(map[string]any{"stream": true})
 	if req.System != "" {
@@ -152,33 +155,41 @@ func cacheKey(conversation string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func responsesInput(past []entry, with extras) responses.ResponseInputParam {
+func responsesInput(before past, with extras) responses.ResponseInputParam {
 	var input responses.ResponseInputParam
-	for _, e := range past {
-		if e.content != nil {
-			input = append(input, responses.ResponseInputItemParamOfMessage(responsesContent(e.content), responses.EasyInputMessageRoleUser))
+	for _, t := range before.turns {
+		if t.Agent {
+			input = append(input, agentItems(t.Parts, with)...)
 			continue
 		}
-		for i, p := range e.parts {
-			switch p.Type {
-			case models.PartThinking:
-				// Thoughts are taken only with what followed them.
-				if item, ok := thought(p); ok && with.thoughts && leadsOn(e.parts[i:]) {
-					input = append(input, item)
-				}
-			case models.PartText:
-				input = append(input, responses.ResponseInputItemParamOfMessage(p.Text, responses.EasyInputMessageRoleAssistant))
-			case models.PartToolCall:
-				input = append(input, responses.ResponseInputItemParamOfFunctionCall(argumentsText(p), p.ToolCallID, p.ToolName))
-			}
-		}
-		for _, r := range e.results {
-			item := responses.ResponseInputItemParamOfFunctionCallOutput(r.text)
-			item.OfFunctionCallOutput.CallID = param.NewOpt(r.callID)
+		for _, r := range t.Results {
+			item := responses.ResponseInputItemParamOfFunctionCallOutput(resultText(r))
+			item.OfFunctionCallOutput.CallID = param.NewOpt(r.ToolCallID)
 			input = append(input, item)
+		}
+		if len(t.Parts) > 0 {
+			input = append(input, responses.ResponseInputItemParamOfMessage(responsesContent(before.said(t)), responses.EasyInputMessageRoleUser))
 		}
 	}
 	return input
+}
+
+func agentItems(parts []models.Part, with extras) responses.ResponseInputParam {
+	var items responses.ResponseInputParam
+	for i, p := range parts {
+		switch p.Type {
+		case models.PartThinking:
+			// Thoughts are taken only with what followed them.
+			if item, ok := thought(p); ok && with.thoughts && leadsOn(parts[i:]) {
+				items = append(items, item)
+			}
+		case models.PartText:
+			items = append(items, responses.ResponseInputItemParamOfMessage(p.Text, responses.EasyInputMessageRoleAssistant))
+		case models.PartToolCall:
+			items = append(items, responses.ResponseInputItemParamOfFunctionCall(argumentsText(p), p.ToolCallID, functionName(p.ToolName)))
+		}
+	}
+	return items
 }
 
 func leadsOn(parts []models.Part) bool {

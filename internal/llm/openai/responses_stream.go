@@ -3,11 +3,11 @@ package openai
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/llm/wire"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -20,9 +20,10 @@ type responsesStream struct {
 
 // item is an item of the output while it grows.
 type item struct {
+	*wire.Part
+
 	index int
 	id    string
-	*piece
 	// summaries is the number of the part of a summary that grows.
 	summaries int
 	done      bool
@@ -78,17 +79,14 @@ type responseObject struct {
 }
 
 // read reads to the event that ends the answer. A stream that ends without one has broken off.
-func (s *responsesStream) read(in *events) (llm.Response, error) {
+func (s *responsesStream) read(in *wire.Events) (llm.Response, error) {
 	for {
-		e, err := in.next()
-		switch {
-		case errors.Is(err, io.EOF):
+		e, err := in.Next()
+		if errors.Is(err, io.EOF) {
 			return llm.Response{}, io.ErrUnexpectedEOF
-		case err != nil:
+		}
+		if err != nil {
 			return llm.Response{}, err
-		case len(e.data) == 0:
-			s.alive()
-			continue
 		}
 		reason, err := s.take(e)
 		if err != nil {
@@ -101,42 +99,41 @@ func (s *responsesStream) read(in *events) (llm.Response, error) {
 }
 
 // take takes one event. It gives a reason when the answer is complete.
-func (s *responsesStream) take(e event) (llm.FinishReason, error) {
+func (s *responsesStream) take(e wire.Event) (llm.FinishReason, error) {
 	var head struct {
 		Type string `json:"type"`
 	}
-	if err := json.Unmarshal(e.data, &head); err != nil {
+	if err := json.Unmarshal(e.Data, &head); err != nil {
 		return "", unreadable(err)
 	}
 	kind := head.Type
 	if kind == "" {
-		kind = e.name
+		kind = e.Name
 	}
 	switch kind {
 	case "error":
-		r := parseRefusal(e.data, "")
+		r := parseReport(e.Data, "")
 		r.kind = strings.TrimPrefix(r.kind, "error ") // the event's own type
-		r.status = statusOf(r.kind, r.code)
-		return "", r
+		return "", s.failed(r)
 	case "response.completed", "response.incomplete", "response.failed":
-		return s.end(kind, e.data)
+		return s.end(kind, e.Data)
 	case "response.output_item.added", "response.output_item.done", "response.output_text.delta", "response.output_text.done",
 		"response.refusal.delta", "response.refusal.done", "response.reasoning_summary_part.added", "response.reasoning_summary_text.delta",
 		"response.reasoning_text.delta", "response.function_call_arguments.delta", "response.function_call_arguments.done":
 		var ev responsesEvent
-		if err := json.Unmarshal(e.data, &ev); err != nil {
+		if err := json.Unmarshal(e.Data, &ev); err != nil {
 			return "", unreadable(err)
 		}
 		return "", s.grow(kind, &ev)
 	case "":
-		return "", unreadable(errors.New("an event of the stream has no type"))
-	default:
-		s.alive()
-		return "", nil
+		return "", wire.Unreadablef("an event of the stream has no type")
 	}
+	return "", nil // a kind that is newer than this driver
 }
 
-func unreadable(err error) error { return &unreadableError{fmt.Errorf("read an event: %w", err)} }
+func unreadable(err error) error {
+	return wire.Unreadablef("an event of the stream can't be read: %v", err)
+}
 
 // grow takes an event about an item of the output.
 func (s *responsesStream) grow(kind string, ev *responsesEvent) error {
@@ -150,32 +147,31 @@ func (s *responsesStream) grow(kind string, ev *responsesEvent) error {
 	}
 	if it == nil {
 		var err error
-		if it, err = s.missed(kind, ev); it == nil || err != nil {
+		if it, err = s.missed(kind, ev); it == nil {
 			return err
 		}
 	}
 	switch kind {
 	case "response.output_text.delta", "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
-		if it.kind == models.PartToolCall {
-			return unreadable(errors.New("text within a call"))
+		if it.Kind() == models.PartToolCall {
+			return wire.Unreadablef("there is text within a call of the stream")
 		}
-		return s.say(it.piece, s.separator(it, kind, ev)+ev.Delta)
+		return s.Write(it.Part, s.separator(it, kind, ev)+ev.Delta)
 	case "response.refusal.delta":
 		s.refused = true
-		return s.say(it.piece, ev.Delta)
+		return s.Write(it.Part, ev.Delta)
 	case "response.refusal.done":
 		s.refused = true
 	case "response.function_call_arguments.delta":
-		if it.kind != models.PartToolCall {
-			return unreadable(errors.New("arguments outside of a call"))
+		if it.Kind() != models.PartToolCall {
+			return wire.Unreadablef("there are arguments outside of a call of the stream")
 		}
-		return s.argue(it.piece, ev.Delta)
+		return s.Write(it.Part, ev.Delta)
 	case "response.function_call_arguments.done":
-		if it.kind == models.PartToolCall {
-			return s.finishArguments(it.piece, ev.Arguments)
+		if it.Kind() == models.PartToolCall {
+			return s.Correct(it.Part, ev.Arguments)
 		}
 	}
-	s.alive()
 	return nil
 }
 
@@ -185,7 +181,7 @@ func (s *responsesStream) separator(it *item, kind string, ev *responsesEvent) s
 		return ""
 	}
 	it.summaries = ev.SummaryIndex
-	if it.text.Len() == 0 {
+	if it.IsEmpty() {
 		return ""
 	}
 	return summarySeparator
@@ -217,15 +213,12 @@ func (s *responsesStream) begin(index *int, o *outputItem) (*item, error) {
 	var err error
 	switch o.Type {
 	case "message":
-		it.piece, err = s.open(models.PartText)
-		s.alive()
+		it.Part, err = s.Open(models.PartText)
 	case "reasoning":
-		it.piece, err = s.open(models.PartThinking)
-		s.alive()
+		it.Part, err = s.Open(models.PartThinking)
 	case "function_call":
-		it.piece, err = s.answer.begin(o.CallID, o.Name)
+		it.Part, err = s.OpenCall(o.CallID, o.Name)
 	default:
-		s.alive()
 		return nil, nil
 	}
 	if err != nil {
@@ -243,7 +236,6 @@ func (s *responsesStream) missed(kind string, ev *responsesEvent) (*item, error)
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
 		return s.begin(ev.OutputIndex, &outputItem{ID: ev.ItemID, Type: "reasoning"})
 	}
-	s.alive()
 	return nil, nil
 }
 
@@ -257,22 +249,23 @@ func (s *responsesStream) itemDone(it *item, index *int, o *outputItem) error {
 	}
 	it.done = true
 	switch {
-	case o.Type == "message" && it.kind == models.PartText:
+	case o.Type == "message" && it.Kind() == models.PartText:
 		var text strings.Builder
 		for _, c := range o.Content {
 			text.WriteString(c.Text + c.Refusal)
 			s.refused = s.refused || c.Type == "refusal"
 		}
-		return s.finishText(it.piece, text.String())
-	case o.Type == "function_call" && it.kind == models.PartToolCall:
-		if it.name == "" {
-			it.name = o.Name
+		return s.Correct(it.Part, text.String())
+	case o.Type == "function_call" && it.Kind() == models.PartToolCall:
+		if it.Name() == "" {
+			if err := s.Identify(it.Part, "", o.Name); err != nil {
+				return err
+			}
 		}
-		return s.finishArguments(it.piece, o.Arguments)
-	case o.Type == "reasoning" && it.kind == models.PartThinking:
+		return s.Correct(it.Part, o.Arguments)
+	case o.Type == "reasoning" && it.Kind() == models.PartThinking:
 		return s.reasoningDone(it, o)
 	}
-	s.alive()
 	return nil
 }
 
@@ -289,19 +282,10 @@ func (s *responsesStream) reasoningDone(it *item, o *outputItem) error {
 	} else if len(texts) > 1 {
 		m.Summary = texts
 	}
-	if whole := strings.Join(texts, summarySeparator); whole != "" {
-		if err := s.finishText(it.piece, whole); err != nil {
-			return err
-		}
+	if err := s.Correct(it.Part, strings.Join(texts, summarySeparator)); err != nil || m.ID == "" || m.EncryptedContent == "" {
+		return err
 	}
-	if m.ID == "" || m.EncryptedContent == "" {
-		return nil
-	}
-	metadata, err := json.Marshal(m)
-	if err != nil {
-		return unreadable(err)
-	}
-	return s.remember(it.piece, metadata)
+	return s.SetMetadata(it.Part, m)
 }
 
 // end takes the event that ends the answer.
@@ -314,15 +298,13 @@ func (s *responsesStream) end(kind string, data []byte) (llm.FinishReason, error
 	}
 	r := ev.Response
 	if r == nil {
-		return "", unreadable(fmt.Errorf("%s without a response", kind))
+		return "", wire.Unreadablef("an event %s of the stream holds no response", kind)
 	}
 	if u := r.Usage; u != nil {
 		s.usage = tokens(u.Input, u.InputDetails.Cached, u.InputDetails.Written, u.Output, u.OutputDetails.Reasoning)
 	}
 	if kind == "response.failed" || r.Status == "failed" || r.Status == "cancelled" {
-		f := errorFields(r.Error)
-		f.status = statusOf(f.kind, f.code)
-		return "", f
+		return "", s.failed(errorFields(r.Error))
 	}
 	// What was not told piece by piece is in the whole.
 	for i := range r.Output {

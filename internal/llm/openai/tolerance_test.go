@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/llm/wiretest"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -81,9 +82,9 @@ func TestTolerance(t *testing.T) {
 				t.Errorf("%s%s: %v", name, what, err)
 				continue
 			}
-			equal(t, name+what, resp.Parts, test.parts)
-			equal(t, name+what+", usage", resp.Usage, test.usage)
-			equal(t, name+what+", finish", resp.FinishReason, test.finish)
+			wiretest.Same(t, name+what, resp.Parts, test.parts)
+			wiretest.Same(t, name+what+", usage", resp.Usage, test.usage)
+			wiretest.Same(t, name+what+", finish", resp.FinishReason, test.finish)
 		}
 	}
 	_, _, err := ask(t, "chat", stream("data: [DONE]\n\n", false))
@@ -123,7 +124,7 @@ func TestResponsesTolerance(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		equal(t, name, resp.Parts, test.parts)
-		equal(t, name+", finish", resp.FinishReason, test.finish)
+		wiretest.Same(t, name, resp.Parts, test.parts)
+		wiretest.Same(t, name+", finish", resp.FinishReason, test.finish)
 	}
 }

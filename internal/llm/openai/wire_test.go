@@ -7,17 +7,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"reflect"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/llm/openai"
+	"github.com/ostler-dev/ostler/internal/llm/wiretest"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -39,40 +38,22 @@ var kinds = map[string]struct {
 	"chat":      {"/v1/chat/completions", func(o openai.Options) driver { return openai.NewChat(o) }},
 }
 
-// provider is a server that speaks a provider's protocol. It keeps what it was asked.
-type provider struct {
-	*httptest.Server
+// provider is a provider's server as these tests use it.
+type provider struct{ *wiretest.Server }
 
-	mu      sync.Mutex
-	headers []http.Header
-	paths   []string
-	bodies  []string
-}
-
-func serve(t *testing.T, answer http.HandlerFunc) *provider {
+func serve(t *testing.T, answers ...wiretest.Answer) provider {
 	t.Helper()
-	p := &provider{}
-	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b, err := io.ReadAll(r.Body)
-		if err != nil {
-			return
-		}
-		p.mu.Lock()
-		p.headers, p.paths, p.bodies = append(p.headers, r.Header.Clone()), append(p.paths, r.Method+" "+r.URL.Path), append(p.bodies, string(b))
-		p.mu.Unlock()
-		answer(w, r)
-	}))
-	t.Cleanup(p.Close)
-	return p
+	return provider{wiretest.New(t, answers...)}
 }
 
-func (p *provider) asked() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.bodies)
-}
+func (p provider) asked() int { return len(p.Requests()) }
 
-func (p *provider) request() llm.Request {
+func (p provider) body(n int) string { return string(p.Requests()[n].Body) }
+
+// path gives method and path of a request.
+func (p provider) path(n int) string { return p.Requests()[n].Method + " " + p.Requests()[n].URL }
+
+func (p provider) request() llm.Request {
 	return llm.Request{
 		Model: "m", Messages: []llm.Message{user("Hello")}, Endpoint: llm.Endpoint{BaseURL: p.URL + "/v1", APIKey: "sk-secret-key"},
 	}
@@ -90,15 +71,12 @@ func options(t *testing.T) openai.Options {
 }
 
 // stream answers with events. cut makes the connection break after them; else the stream ends as it should.
-func stream(body string, cut bool) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-		_, _ = io.WriteString(w, body)
-		_ = http.NewResponseController(w).Flush()
-		if cut {
-			panic(http.ErrAbortHandler)
-		}
+func stream(body string, cut bool) wiretest.Answer {
+	a := wiretest.Answer{Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}}, Events: []string{body}}
+	if cut {
+		a.End = wiretest.Broken
 	}
+	return a
 }
 
 func fixture(t *testing.T, name string) string {
@@ -129,7 +107,7 @@ func (h *heard) emit(d llm.Delta) {
 }
 
 // ask makes one call of a server that answers so.
-func ask(t *testing.T, kind string, answer http.HandlerFunc) (llm.Response, heard, error) {
+func ask(t *testing.T, kind string, answer wiretest.Answer) (llm.Response, heard, error) {
 	t.Helper()
 	p := serve(t, answer)
 	var h heard
@@ -164,13 +142,6 @@ func show(v any) string {
 		return fmt.Sprintf("%+v", v)
 	}
 	return string(b)
-}
-
-func equal(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s:\ngot  %s\nwant %s", what, show(got), show(want))
-	}
 }
 
 // failed checks a failure against the promises that hold for all.
@@ -234,9 +205,9 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
-			equal(t, name+" parts", resp.Parts, want.parts)
-			equal(t, name+" usage", resp.Usage, want.usage)
-			equal(t, name+" finish", resp.FinishReason, want.finish)
+			wiretest.Same(t, name+" parts", resp.Parts, want.parts)
+			wiretest.Same(t, name+" usage", resp.Usage, want.usage)
+			wiretest.Same(t, name+" finish", resp.FinishReason, want.finish)
 			var all heard
 			for _, p := range want.parts {
 				switch p.Type {
@@ -249,24 +220,41 @@ func TestAnswers(t *testing.T) {
 				}
 			}
 			h.alive = 0
-			equal(t, name+" heard", h, all)
+			wiretest.Same(t, name+" heard", h, all)
 		}
 	}
+}
+
+// pieces is a body that comes in pieces.
+type pieces []string
+
+func (p *pieces) Read(b []byte) (int, error) {
+	if len(*p) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, (*p)[0])
+	if (*p)[0] = (*p)[0][n:]; (*p)[0] == "" {
+		*p = (*p)[1:]
+	}
+	return n, nil
 }
 
 // TestEveryEventIsASignOfLife counts: nothing that comes is kept back.
 func TestEveryEventIsASignOfLife(t *testing.T) {
 	t.Parallel()
 	for name := range answers {
-		body := fixture(t, name)
-		events := strings.Split(strings.TrimSuffix(body, "\n\n"), "\n\n")
-		p := serve(t, stream(body, false))
+		events := strings.SplitAfter(strings.TrimSuffix(fixture(t, name), "\n\n"), "\n\n")
+		o := options(t)
+		o.HTTP.Transport = transport(func(*http.Request) (*http.Response, error) {
+			body := pieces(slices.Clone(events))
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(&body)}, nil
+		})
 		deltas := 0
-		if _, err := kinds[kindOf(name)].make(options(t)).Stream(t.Context(), p.request(), func(llm.Delta) { deltas++ }); err != nil {
+		req := llm.Request{Model: "m", Endpoint: llm.Endpoint{BaseURL: "http://127.0.0.1/v1"}}
+		if _, err := kinds[kindOf(name)].make(o).Stream(t.Context(), req, func(llm.Delta) { deltas++ }); err != nil {
 			t.Fatal(err)
 		}
-		// What ends the answer is told by returning; an item that was told in pieces has no news when it is done.
-		if least := len(events) - strings.Count(body, ".done\n") - 2; deltas < least {
+		if deltas < len(events) {
 			t.Errorf("%s: %d deltas of %d events", name, deltas, len(events))
 		}
 	}
@@ -373,23 +361,18 @@ func TestStalls(t *testing.T) {
 		kind := kindOf(name)
 		events := strings.SplitAfter(fixture(t, name), "\n\n")
 		for n := range 8 {
-			came, ended := make(chan struct{}), make(chan struct{})
-			p := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				stream(strings.Join(events[:n], ""), false)(w, r)
-				close(came)
-				<-r.Context().Done()
-				close(ended)
-			})
+			silence := stream(strings.Join(events[:n], ""), false)
+			silence.End = wiretest.Stalled
+			p := serve(t, silence)
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
-				<-came
+				<-p.Stalled
 				cancel()
 			}()
 			_, err := kinds[kind].make(options(t)).Stream(ctx, p.request(), func(llm.Delta) {})
 			if !errors.Is(err, context.Canceled) || llm.IsTransient(err) {
 				t.Errorf("%s after %d events: %v", name, n, err)
 			}
-			<-ended
 			cancel()
 		}
 	}

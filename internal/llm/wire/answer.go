@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/llm"
@@ -15,13 +16,17 @@ const (
 	// MaxArguments bounds the arguments of all tool calls together, in bytes.
 	MaxArguments = 4 << 20
 	// MaxParts bounds the number of parts.
-	MaxParts = 4096
+	MaxParts = 1024
+	// maxTokens bounds a counter of tokens.
+	maxTokens = 1 << 40
 )
 
 // Answer collects the parts of an answer as they come and tells of them.
 type Answer struct {
-	emit            func(llm.Delta)
-	parts           []*Part
+	emit  func(llm.Delta)
+	parts []*Part
+	calls int
+	// Bytes so far.
 	text, arguments int
 }
 
@@ -39,8 +44,19 @@ func (a *Answer) Open(kind models.PartType) (*Part, error) {
 	return a.open(models.Part{Type: kind})
 }
 
-// OpenCall begins a tool call.
+// Continue gives the newest part if it is of a kind, else it begins one.
+func (a *Answer) Continue(kind models.PartType) (*Part, error) {
+	if n := len(a.parts); n > 0 && a.parts[n-1].part.Type == kind {
+		return a.parts[n-1], nil
+	}
+	return a.Open(kind)
+}
+
+// OpenCall begins a tool call. An id that is missing is made up: the engine gives calls ids of its own anyway.
 func (a *Answer) OpenCall(id, name string) (*Part, error) {
+	if a.calls++; id == "" {
+		id = "call_" + strconv.Itoa(a.calls)
+	}
 	if err := a.Count(len(id) + len(name)); err != nil {
 		return nil, err
 	}
@@ -49,6 +65,17 @@ func (a *Answer) OpenCall(id, name string) (*Part, error) {
 		a.emit(llm.Delta{ToolCall: id})
 	}
 	return p, err
+}
+
+// Identify gives a call an id and a name that come later than its beginning. What is empty stays as it was.
+func (a *Answer) Identify(p *Part, id, name string) error {
+	if id != "" {
+		p.part.ToolCallID = id
+	}
+	if name != "" {
+		p.part.ToolName = name
+	}
+	return a.Count(len(id) + len(name))
 }
 
 func (a *Answer) open(part models.Part) (*Part, error) {
@@ -74,8 +101,8 @@ func (a *Answer) Write(p *Part, s string) error {
 		return nil
 	}
 	if p.part.Type == models.PartToolCall {
-		if a.arguments += len(s); a.arguments > MaxArguments {
-			return Unreadablef("the arguments of the answer's tool calls are longer than %d bytes", MaxArguments)
+		if err := a.countArguments(len(s)); err != nil {
+			return err
 		}
 		p.body.WriteString(s)
 		return nil
@@ -88,6 +115,35 @@ func (a *Answer) Write(p *Part, s string) error {
 		a.emit(llm.Delta{Thinking: s})
 	} else {
 		a.emit(llm.Delta{Text: s})
+	}
+	return nil
+}
+
+// Correct puts what a part is in the end in the place of what was written. Text that was missing at its end is told of; other text can't
+// be taken back. Nothing is changed by an empty whole, which servers send where they mean nothing by it.
+func (a *Answer) Correct(p *Part, whole string) error {
+	if rest, ok := strings.CutPrefix(whole, p.body.String()); ok {
+		return a.Write(p, rest)
+	}
+	if whole == "" {
+		return nil
+	}
+	// What was written still counts: a server that corrects itself again and again sends too much.
+	if p.part.Type != models.PartToolCall {
+		if err := a.Count(len(whole)); err != nil {
+			return err
+		}
+	} else if err := a.countArguments(len(whole)); err != nil {
+		return err
+	}
+	p.body.Reset()
+	p.body.WriteString(whole)
+	return nil
+}
+
+func (a *Answer) countArguments(bytes int) error {
+	if a.arguments += bytes; a.arguments > MaxArguments {
+		return Unreadablef("the arguments of the answer's tool calls are longer than %d bytes", MaxArguments)
 	}
 	return nil
 }
@@ -111,16 +167,23 @@ func (p *Part) Kind() models.PartType { return p.part.Type }
 // HasMetadata tells whether SetMetadata was called.
 func (p *Part) HasMetadata() bool { return len(p.part.Metadata) > 0 }
 
+// Name gives the name of a call.
+func (p *Part) Name() string { return p.part.ToolName }
+
+// Written gives what was written to a part so far.
+func (p *Part) Written() string { return p.body.String() }
+
 // IsEmpty tells whether nothing was written to a part.
 func (p *Part) IsEmpty() bool { return p.body.Len() == 0 }
 
-// Parts gives what came so far. Parts that hold nothing are left out; a call without arguments has an empty object.
-func (a *Answer) Parts() []models.Part {
+// Parts gives what came so far. Parts that hold nothing are left out. complete tells that no call was cut off: then one without arguments
+// has an empty object, since some models write none for a tool that takes none.
+func (a *Answer) Parts(complete bool) []models.Part {
 	out := make([]models.Part, 0, len(a.parts))
 	for _, p := range a.parts {
 		part := p.part
 		switch {
-		case part.Type == models.PartToolCall && p.IsEmpty():
+		case part.Type == models.PartToolCall && p.IsEmpty() && complete:
 			part.Arguments = models.JSON("{}")
 		case part.Type == models.PartToolCall:
 			part.Arguments = models.JSON(p.body.String())
@@ -136,10 +199,11 @@ func (a *Answer) Parts() []models.Part {
 
 // Finish gives why an answer ended that the provider calls finished: with calls in it, they are the reason.
 func (a *Answer) Finish() llm.FinishReason {
-	for _, p := range a.parts {
-		if p.part.Type == models.PartToolCall {
-			return llm.FinishToolCalls
-		}
+	if a.calls > 0 {
+		return llm.FinishToolCalls
 	}
 	return llm.FinishStop
 }
+
+// Tokens bounds a count of tokens, to keep nonsense away from sums of money.
+func Tokens(n int64) int64 { return min(max(n, 0), maxTokens) }

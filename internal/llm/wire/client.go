@@ -18,8 +18,9 @@ const (
 	maxDocument = 8 << 20
 )
 
-// Refused is an answer with another status than 200.
+// Refused is what a provider answered instead of what it was asked for.
 type Refused struct {
+	// Status is another than 200, or 200 where a server tells an error so.
 	Status int
 	Header http.Header
 	// Body is at most the first 64 KiB of it.
@@ -45,26 +46,33 @@ func Unreadablef(format string, a ...any) error {
 
 // StreamClient makes a client out of base that takes event streams only. SDKs never see any other answer: they would read it whole,
 // however long it is. Other statuses give a *Refused, other content an *Unreadable. No redirect is followed: keys travel in headers
-// that net/http would hand on to a foreign host.
-func StreamClient(base *http.Client) *http.Client { return guarded(base, false) }
+// that net/http would hand on to a foreign host. Without a base it panics.
+func StreamClient(base *http.Client, t Tolerance) *http.Client {
+	return guarded(base, &guard{lenient: t == Lenient})
+}
 
 // DocumentClient is StreamClient for answers that are one JSON document of at most 8 MiB.
-func DocumentClient(base *http.Client) *http.Client { return guarded(base, true) }
+func DocumentClient(base *http.Client, t Tolerance) *http.Client {
+	return guarded(base, &guard{lenient: t == Lenient, document: true})
+}
 
-func guarded(base *http.Client, document bool) *http.Client {
-	c := *base
-	next := base.Transport
-	if next == nil {
-		next = http.DefaultTransport
+func guarded(base *http.Client, g *guard) *http.Client {
+	if base == nil {
+		// http.DefaultClient would reach whatever this process can, and use the proxies of its environment.
+		panic("wire: a driver needs Options.HTTP")
 	}
-	c.Transport = &guard{next: next, document: document}
+	c := *base
+	if g.next = base.Transport; g.next == nil {
+		g.next = http.DefaultTransport
+	}
+	c.Transport = g
 	return &c
 }
 
 // guard checks answers before an SDK sees them.
 type guard struct {
-	next     http.RoundTripper
-	document bool
+	next              http.RoundTripper
+	document, lenient bool
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -73,19 +81,12 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode != http.StatusOK {
-		// What could be read of a body that breaks off still says more than nothing.
-		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-		closeBody(resp)
-		return nil, &Refused{Status: resp.StatusCode, Header: resp.Header, Body: body}
+	success := resp.StatusCode == http.StatusOK || g.lenient && resp.StatusCode > 200 && resp.StatusCode < 300
+	if !success {
+		return nil, refuse(resp)
 	}
-	want := "text/event-stream"
-	if g.document {
-		want = "application/json"
-	}
-	if got, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || got != want {
-		closeBody(resp)
-		return nil, Unreadablef("the content type of the answer is not %s", want)
+	if !g.hasForm(resp.Header.Get("Content-Type")) {
+		return nil, g.otherForm(resp)
 	}
 	if !g.document {
 		return resp, nil
@@ -96,6 +97,37 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
+}
+
+// hasForm tells whether a content type is that of what was asked for.
+func (g *guard) hasForm(contentType string) bool {
+	got, _, err := mime.ParseMediaType(contentType)
+	switch {
+	case g.document:
+		return g.lenient || err == nil && got == "application/json"
+	case g.lenient && contentType == "":
+		return true
+	}
+	return err == nil && got == "text/event-stream"
+}
+
+// otherForm gives the error of a success that is not what was asked for.
+func (g *guard) otherForm(resp *http.Response) error {
+	defer closeBody(resp)
+	if g.lenient {
+		if r := refuse(resp); json.Valid(r.Body) {
+			return r // an error may be told so
+		}
+	}
+	return Unreadablef("the answer does not have the content type that was asked for")
+}
+
+// refuse reads the beginning of an answer and closes it.
+func refuse(resp *http.Response) *Refused {
+	defer closeBody(resp)
+	// What could be read of a body that breaks off still says more than nothing.
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	return &Refused{Status: resp.StatusCode, Header: resp.Header, Body: body}
 }
 
 // readDocument reads a body to its end, which must be JSON, and closes it.

@@ -9,8 +9,9 @@ import (
 	"io"
 )
 
-// MaxEvent bounds one event of a stream, in bytes. It leaves room for a whole answer that comes at once.
-const MaxEvent = 16 << 20
+// MaxEvent bounds one event of a stream, in bytes. The last event of some protocols repeats the whole answer, in which many characters
+// may be escaped.
+const MaxEvent = 32 << 20
 
 // Event is one server-sent event.
 type Event struct {
@@ -20,17 +21,22 @@ type Event struct {
 	Data []byte
 }
 
-// Events reads server-sent events. It is stricter than browsers are: a line that has no place in a stream is an error, since
-// what it stood for would be missing in the answer.
+// Events reads server-sent events.
 type Events struct {
-	r    *bufio.Reader
+	r       *bufio.Reader
+	lenient bool
+	begun   bool
+	// What has come of the present event: whether it has a line, its name, its data, and the bytes of all its lines.
+	open bool
+	name string
 	data []byte
+	size int
 }
 
 // NewEvents reads events from body. alive is called whenever bytes come, before what they hold is known: comments, pings and
 // pieces of long events are signs of life too.
-func NewEvents(body io.Reader, alive func()) *Events {
-	return &Events{r: bufio.NewReaderSize(&pulse{r: body, alive: alive}, 16<<10)}
+func NewEvents(body io.Reader, t Tolerance, alive func()) *Events {
+	return &Events{r: bufio.NewReaderSize(&pulse{r: body, alive: alive}, 16<<10), lenient: t == Lenient}
 }
 
 // pulse tells when bytes come.
@@ -50,40 +56,80 @@ func (p *pulse) Read(b []byte) (int, error) {
 // Next gives the next event that has data. At the end of the stream the error is io.EOF, and io.ErrUnexpectedEOF when the stream
 // ends within an event. What is no event stream gives an *Unreadable.
 func (e *Events) Next() (Event, error) {
-	name, begun, size := "", false, 0
-	e.data = e.data[:0]
+	e.reset()
 	for {
-		line, err := e.line(&size)
-		switch {
-		case len(line) > 0 && line[0] == '{' && !begun:
+		line, err := e.line()
+		if len(line) > 0 && line[0] == '{' && !e.open {
 			return e.bare(line)
-		case errors.Is(err, io.EOF) && (begun || len(line) > 0):
-			return Event{}, io.ErrUnexpectedEOF
-		case err != nil:
+		}
+		if errors.Is(err, io.EOF) {
+			return e.end(line)
+		}
+		if err != nil {
 			return Event{}, err
-		case len(line) == 0 && len(e.data) > 0:
-			return Event{Name: name, Data: e.data}, nil
-		case len(line) == 0:
-			name, begun, size = "", false, 0
+		}
+		if len(line) == 0 {
+			if len(e.data) > 0 {
+				return Event{Name: e.name, Data: e.data}, nil
+			}
+			e.reset()
 			continue
 		}
-		begun = true
-		field, value, _ := bytes.Cut(line, []byte(":"))
-		value = bytes.TrimPrefix(value, []byte(" "))
-		switch string(field) {
-		case "data":
-			if len(e.data) > 0 {
-				e.data = append(e.data, '\n')
-			}
-			e.data = append(e.data, value...)
-		case "event":
-			name = string(value)
-		case "", "id", "retry":
-			// A comment, or what only browsers need.
-		default:
-			return Event{}, Unreadablef("a line of the stream is no server-sent event")
+		if err := e.field(line); err != nil {
+			return Event{}, err
 		}
 	}
+}
+
+func (e *Events) reset() { e.open, e.name, e.data, e.size = false, "", e.data[:0], 0 }
+
+// field takes a line of an event.
+func (e *Events) field(line []byte) error {
+	e.open = true
+	field, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	name := string(field)
+	if name == "error" && e.lenient {
+		// llama.cpp's way to tell an error.
+		e.name, name = name, "data"
+	}
+	switch name {
+	case "data":
+		if len(e.data) > 0 {
+			e.data = append(e.data, '\n')
+		}
+		e.data = append(e.data, value...)
+	case "event":
+		e.name = string(value)
+	case "", "id", "retry":
+		// A comment, or what only browsers need.
+	default:
+		if !e.lenient {
+			return Unreadablef("a line of the stream is no server-sent event")
+		}
+	}
+	return nil
+}
+
+// end gives how a stream ended whose last line has no end.
+func (e *Events) end(line []byte) (Event, error) {
+	if len(line) > 0 {
+		if !e.lenient {
+			return Event{}, io.ErrUnexpectedEOF
+		}
+		if err := e.field(line); err != nil {
+			return Event{}, err
+		}
+	}
+	switch {
+	case !e.open:
+		return Event{}, io.EOF
+	case e.lenient && len(e.data) == 0:
+		return Event{}, io.EOF
+	case e.lenient && (string(e.data) == Done || json.Valid(e.data)):
+		return Event{Name: e.name, Data: e.data}, nil
+	}
+	return Event{}, io.ErrUnexpectedEOF
 }
 
 // bare reads a JSON document that stands in the stream without being an event: some servers report an error so. It is the last
@@ -100,13 +146,12 @@ func (e *Events) bare(line []byte) (Event, error) {
 	return Event{}, Unreadablef("a line of the stream is no server-sent event")
 }
 
-// line reads a line without its end. One that the end of the stream cuts off is given with io.EOF. size counts the bytes of the
-// event so far.
-func (e *Events) line(size *int) ([]byte, error) {
+// line reads a line without its end. One that the end of the stream cuts off is given with io.EOF.
+func (e *Events) line() ([]byte, error) {
 	var long []byte
 	for {
 		piece, err := e.r.ReadSlice('\n')
-		if *size += len(piece); *size > MaxEvent {
+		if e.size += len(piece); e.size > MaxEvent {
 			return nil, Unreadablef("an event of the stream is longer than %d bytes", MaxEvent)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -118,6 +163,10 @@ func (e *Events) line(size *int) ([]byte, error) {
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("read the stream: %w", err)
+		}
+		if !e.begun {
+			e.begun = true
+			piece = bytes.TrimPrefix(piece, []byte("\ufeff"))
 		}
 		return bytes.TrimSuffix(bytes.TrimSuffix(piece, []byte("\n")), []byte("\r")), err
 	}

@@ -14,7 +14,8 @@ import (
 
 // Failures sorts what can go wrong in one call.
 type Failures struct {
-	// Read understands the body of a refusal. It fills in Type and Message, and may correct Status and Header.
+	// Read understands the body of a refusal. It fills in Type and Message, and may correct Status and Header. A status below 400 that it
+	// leaves means that the body tells of no error.
 	Read func(r *llm.Refusal, body []byte)
 	// Key is taken out of everything that a provider says: some repeat it.
 	Key string
@@ -79,21 +80,28 @@ func cut(s string) string {
 }
 
 func (f Failures) refusal(r *Refused) error {
-	refusal := llm.Refusal{Status: r.Status, Header: r.Header}
-	if r.Status < http.StatusBadRequest {
-		return &llm.Error{Code: llm.CodeMisconfigured, Status: r.Status, Cause: r, Message: fmt.Sprintf(
-			"The provider's address answered with status %d. Redirects are not followed: set the base URL to the final address.", r.Status)}
+	if r.Status >= 300 && r.Status < http.StatusBadRequest {
+		return &llm.Error{Code: llm.CodeMisconfigured, Status: r.Status, Cause: r, Message: fmt.Sprintf("The provider's address answered with a redirect "+
+			"(status %d), which is not followed. Put the final address into the base URL in the provider's settings.", r.Status)}
 	}
+	refusal := llm.Refusal{Status: r.Status, Header: r.Header}
 	f.Read(&refusal, r.Body)
-	return f.Refusal(refusal)
+	switch {
+	case refusal.Status >= http.StatusBadRequest:
+		return f.Refusal(refusal)
+	case refusal.Status == http.StatusOK:
+		return llm.BrokenAnswerError(Unreadablef("the answer does not have the form that was asked for"))
+	}
+	return &llm.Error{Code: llm.CodeMisconfigured, Status: r.Status, Cause: r, Message: fmt.Sprintf(
+		"The provider's address answered with status %d, which no model's answer has. Check the base URL in the provider's settings.", r.Status)}
 }
 
-// Refusal sorts a refusal that came in the middle of a stream.
+// Refusal sorts a refusal that came in the middle of a stream. The key is cut out of its texts: servers may repeat what they were sent.
 func (f Failures) Refusal(r llm.Refusal) *llm.Error {
 	// Shorter ones are no keys, and would tear words apart.
 	if len(f.Key) >= 8 {
-		r.Message = strings.ReplaceAll(r.Message, f.Key, "…")
-		r.Type = strings.ReplaceAll(r.Type, f.Key, "…")
+		r.Message = strings.ReplaceAll(r.Message, f.Key, "[key]")
+		r.Type = strings.ReplaceAll(r.Type, f.Key, "[key]")
 	}
 	return llm.RefusalError(r, f.Now())
 }

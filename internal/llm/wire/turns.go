@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/llm"
@@ -27,7 +28,7 @@ const (
 )
 
 // Turns puts a conversation in order. keep tells which parts the provider can be shown; it is not asked for results. What has no place is told in
-// words: a result whose call was left out becomes text. A conversation gives at least one turn, and begins and ends with the user's.
+// words: a result whose call was left out becomes text. Messages of the agent with nothing but thinking are left out. A conversation gives at least one turn, and begins and ends with the user's.
 func Turns(messages []llm.Message, keep func(role models.MessageRole, p models.Part) bool) []Turn {
 	var t turns
 	for _, m := range messages {
@@ -61,7 +62,8 @@ func (t *turns) agent(m llm.Message, keep func(models.MessageRole, models.Part) 
 			parts = append(parts, p)
 		}
 	}
-	if len(parts) == 0 {
+	if !slices.ContainsFunc(parts, func(p models.Part) bool { return p.Type != models.PartThinking }) {
+		// Nothing, or thinking that led to nothing, which some providers refuse.
 		return
 	}
 	t.close()

@@ -36,7 +36,7 @@ func TestTurnsAlwaysValid(t *testing.T) {
 		}
 		keep := func(role models.MessageRole, p models.Part) bool {
 			if role == models.MessageAgent {
-				return p.Type == models.PartText || p.Type == models.PartToolCall
+				return p.Type == models.PartText || p.Type == models.PartThinking || p.Type == models.PartToolCall
 			}
 			return p.Type == models.PartText || p.Type == models.PartImage
 		}
@@ -68,10 +68,15 @@ func checkTurns(t *testing.T, messages []llm.Message, turns []wire.Turn) {
 			t.Errorf("results %v for calls %v in %+v", results, open, messages)
 		}
 		open = nil
+		leads := !turn.Agent
 		for _, p := range turn.Parts {
+			leads = leads || p.Type != models.PartThinking
 			if p.Type == models.PartToolCall {
 				open = append(open, p.ToolCallID)
 			}
+		}
+		if !leads {
+			t.Errorf("turn %d is thinking that leads to nothing in %+v", i, messages)
 		}
 	}
 	if open != nil {

@@ -31,6 +31,8 @@ const (
 	Broken
 	// Stalled sends nothing more and keeps the connection until the client closes it.
 	Stalled
+	// Absent breaks the connection before an answer begins.
+	Absent
 )
 
 // Answer is what the server sends for one request.
@@ -118,6 +120,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 
+	if a.End == Absent {
+		panic(http.ErrAbortHandler)
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	if a.Body != "" {
 		w.Header().Set("Content-Type", "application/json")
@@ -137,7 +142,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		_ = flusher.Flush()
 	}
 	switch a.End {
-	case Whole:
+	case Whole, Absent:
 	case Broken:
 		panic(http.ErrAbortHandler)
 	case Stalled:
@@ -165,13 +170,31 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // Golden compares JSON with a file of testdata. Its objects may order their fields in any way.
 func Golden(t testing.TB, file string, got []byte) {
 	t.Helper()
+	want, _ := golden(t, file, got)
+	if !reflect.DeepEqual(value(t, want), value(t, got)) {
+		t.Errorf("%s\n got %s\nwant %s", file, got, want)
+	}
+}
+
+// GoldenText compares JSON with a file of testdata, fields in their order: models heed it.
+func GoldenText(t testing.TB, file string, got []byte) {
+	t.Helper()
+	want, pretty := golden(t, file, got)
+	if !bytes.Equal(want, pretty) {
+		t.Errorf("%s\n got %s\nwant %s", file, pretty, want)
+	}
+}
+
+// golden gives what a golden file holds, and what it would hold if it were written anew.
+func golden(t testing.TB, file string, got []byte) (want, pretty []byte) {
+	t.Helper()
 	path := filepath.Join("testdata", file)
+	var b bytes.Buffer
+	if err := json.Indent(&b, got, "", "  "); err != nil {
+		t.Fatalf("%v in %s", err, got)
+	}
+	b.WriteByte('\n')
 	if *update {
-		var b bytes.Buffer
-		if err := json.Indent(&b, got, "", "  "); err != nil {
-			t.Fatal(err)
-		}
-		b.WriteByte('\n')
 		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -180,9 +203,7 @@ func Golden(t testing.TB, file string, got []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(value(t, want), value(t, got)) {
-		t.Errorf("%s\n got %s\nwant %s", path, got, want)
-	}
+	return want, b.Bytes()
 }
 
 // value decodes JSON without changing its numbers.
