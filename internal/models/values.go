@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -105,17 +106,25 @@ type Usage struct {
 	Unpriced         bool  `json:"unpriced,omitempty"`
 }
 
-// Add gives the sum of two usages.
+// Add gives the sum of two usages. Providers tell what they like, so a sum that is too large stays at the largest number: it must not
+// become a negative one.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
-		InputTokens:      u.InputTokens + v.InputTokens,
-		OutputTokens:     u.OutputTokens + v.OutputTokens,
-		CacheReadTokens:  u.CacheReadTokens + v.CacheReadTokens,
-		CacheWriteTokens: u.CacheWriteTokens + v.CacheWriteTokens,
-		ReasoningTokens:  u.ReasoningTokens + v.ReasoningTokens,
-		CostNanos:        u.CostNanos + v.CostNanos,
+		InputTokens:      sum(u.InputTokens, v.InputTokens),
+		OutputTokens:     sum(u.OutputTokens, v.OutputTokens),
+		CacheReadTokens:  sum(u.CacheReadTokens, v.CacheReadTokens),
+		CacheWriteTokens: sum(u.CacheWriteTokens, v.CacheWriteTokens),
+		ReasoningTokens:  sum(u.ReasoningTokens, v.ReasoningTokens),
+		CostNanos:        sum(u.CostNanos, v.CostNanos),
 		Unpriced:         u.Unpriced || v.Unpriced,
 	}
+}
+
+func sum[T ~int64](a, b T) T {
+	if b > 0 && a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // Failure tells why something ended badly: a code of a closed list, a text for people, and fields for programs.

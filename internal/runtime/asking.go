@@ -175,8 +175,11 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	if ctx.Err() != nil {
 		return resp, err
 	}
-	if errors.Is(context.Cause(call), errIdle) {
+	switch cause := context.Cause(call); {
+	case errors.Is(cause, errIdle):
 		err = idleError(e.cfg.IdleTimeout, err)
+	case errors.Is(cause, errEndless):
+		err = endlessError(e.cfg.CallTimeout, err)
 	}
 	outcome = outcomeOf(err)
 	return resp, err

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
@@ -45,6 +46,20 @@ func TestConversationOrder(t *testing.T) {
 	}
 	if c.through() != 25 {
 		t.Errorf("it is known through %d", c.through())
+	}
+}
+
+// What is shown leaves room for the longest answer: servers refuse a request that could not be answered in full, and would refuse every
+// later one of the session.
+func TestContextLeavesRoomForTheAnswer(t *testing.T) {
+	for _, tt := range []struct{ window, answer, tokens int }{
+		{200_000, 0, 150_000}, {200_000, 50_000, 150_000}, {400_000, 128_000, 272_000}, {8_000, 4_000, 4_000}, {8_000, 8_000, 2_000},
+	} {
+		m := &models.Model{ContextWindowTokens: &tt.window, MaxOutputTokens: &tt.answer}
+		eff := &catalog.Effective{SystemPrompt: "be brief"}
+		if got := contextBytes(eff, m) + len(eff.SystemPrompt); got != tt.tokens*bytesPerToken {
+			t.Errorf("of a window of %d with answers of %d, %d bytes are for the rest", tt.window, tt.answer, got)
+		}
 	}
 }
 

@@ -58,6 +58,8 @@ type Config struct {
 	PollInterval time.Duration
 	// IdleTimeout is how long a model may give no sign of life before its call is given up. Defaults to 60 s.
 	IdleTimeout time.Duration
+	// CallTimeout is how long one call of a model may take, whatever signs of life it gives. Defaults to 1 h.
+	CallTimeout time.Duration
 	// Timers tell when a model was silent for too long. Defaults to the machine's.
 	Timers events.Timers
 	// Sleep waits between two calls of a model, for d or until ctx ends, whose error it then gives. Nil means real time.
@@ -141,6 +143,9 @@ func New(cfg Config) *Engine {
 	}
 	if cfg.IdleTimeout == 0 {
 		cfg.IdleTimeout = time.Minute
+	}
+	if cfg.CallTimeout == 0 {
+		cfg.CallTimeout = time.Hour
 	}
 	if cfg.Timers == nil {
 		cfg.Timers = events.SystemTimers{}

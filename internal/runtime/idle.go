@@ -11,15 +11,20 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 )
 
-// errIdle cuts a model call short whose stream stands still.
-var errIdle = errors.New("the model gives no sign of life")
+var (
+	// errIdle cuts a model call short whose stream stands still.
+	errIdle = errors.New("the model gives no sign of life")
+	// errEndless cuts one short that comes to no end.
+	errEndless = errors.New("the model comes to no end")
+)
 
-// idleWatch cuts a call short that gives no sign of life for too long, also before its first byte. A sign costs no timer: the one
-// there is looks when it is due whether there was one since.
+// idleWatch cuts a call short that gives no sign of life for too long, also before its first byte, and one that gives signs for ever. A
+// sign costs no timer: the one there is looks when it is due whether there was one since.
 type idleWatch struct {
 	clock  clock.Clock
 	timers events.Timers
 	limit  time.Duration
+	whole  time.Duration
 	cancel context.CancelCauseFunc
 	begun  time.Time
 	// heard is when the last sign came, in nanoseconds since begun.
@@ -33,10 +38,10 @@ type idleWatch struct {
 // watchIdle gives the context of a call that begins now. The watch must be ended.
 func (e *Engine) watchIdle(ctx context.Context) (context.Context, *idleWatch) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &idleWatch{clock: e.cfg.Clock, timers: e.cfg.Timers, limit: e.cfg.IdleTimeout, cancel: cancel, begun: e.cfg.Clock.Now()}
+	w := &idleWatch{clock: e.cfg.Clock, timers: e.cfg.Timers, limit: e.cfg.IdleTimeout, whole: e.cfg.CallTimeout, cancel: cancel, begun: e.cfg.Clock.Now()}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.stop = w.timers.AfterFunc(w.limit, w.check)
+	w.stop = w.timers.AfterFunc(min(w.limit, w.whole), w.check)
 	return ctx, w
 }
 
@@ -49,13 +54,17 @@ func (w *idleWatch) check() {
 	if w.ended {
 		return
 	}
-	quiet := w.clock.Now().Sub(w.begun) - time.Duration(w.heard.Load())
-	if quiet >= w.limit {
+	lasted := w.clock.Now().Sub(w.begun)
+	quiet := lasted - time.Duration(w.heard.Load())
+	switch {
+	case quiet >= w.limit:
 		w.cancel(errIdle)
-		return
+	case lasted >= w.whole:
+		w.cancel(errEndless)
+	default:
+		// A clock that was set back must not make this wait longer.
+		w.stop = w.timers.AfterFunc(min(w.limit-quiet, w.limit, w.whole-lasted), w.check)
 	}
-	// A clock that was set back must not make this wait longer.
-	w.stop = w.timers.AfterFunc(min(w.limit-quiet, w.limit), w.check)
 }
 
 // end lets go of the call.

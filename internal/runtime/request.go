@@ -54,6 +54,12 @@ func idleError(limit time.Duration, cause error) *llm.Error {
 		"The model gave no sign of life for %s, so its call was given up. Try again later, or choose another model.", limit)}
 }
 
+// endlessError is not transient: the next call would take as long.
+func endlessError(limit time.Duration, cause error) *llm.Error {
+	return &llm.Error{Code: llm.CodeUnavailable, Cause: cause, Message: fmt.Sprintf(
+		"The model did not come to an end within %s, so its call was given up. Ask for less at once, or choose another model.", limit)}
+}
+
 // request assembles what a model is shown.
 func (r *turnRun) request(m *catalog.RunModel, at llm.Endpoint) llm.Request {
 	e, org, eff := r.e, r.turn.OrgID, r.step.effective
@@ -87,13 +93,19 @@ func (r *turnRun) request(m *catalog.RunModel, at llm.Endpoint) llm.Request {
 // bytesPerToken is a cautious guess for how much text a context window holds.
 const bytesPerToken = 3
 
-// contextBytes is how much of the conversation the model is shown, so that it leaves room for prompt and answer.
+// contextBytes is how much of the conversation the model is shown, so that it leaves room for prompt and answer. Providers count what an
+// answer may take at most as taken, so without that room a long session could not go on. An answer that may fill almost the whole
+// window leaves a quarter of it.
 func contextBytes(eff *catalog.Effective, m *models.Model) int {
-	window := 128_000
+	window, answer := 128_000, 0
 	if m.ContextWindowTokens != nil {
 		window = *m.ContextWindowTokens
 	}
-	return max(window*bytesPerToken*3/4-len(eff.SystemPrompt), 4096)
+	if m.MaxOutputTokens != nil {
+		answer = *m.MaxOutputTokens
+	}
+	shown := min(window*3/4, max(window-answer, window/4))
+	return max(shown*bytesPerToken-len(eff.SystemPrompt), 4096)
 }
 
 // conversationName names a session to providers, who are told nothing that means anything here.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
 // waiting has a turn fail its first call and wait for its second one.
@@ -258,6 +260,44 @@ func TestSilentForGood(t *testing.T) {
 	})
 }
 
+// TestEndlessModels has a model give signs of life for ever, and nothing else: its call is given up all the same, and not made again.
+func TestEndlessModels(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		ticks := newTimers(w.clock)
+		n := w.start(rest(&naps{clock: w.clock}), func(c *Config) { c.Timers = ticks })
+		s := w.newSession(n)
+		pings, pinged := make(chan struct{}), make(chan struct{})
+		n.puppet.on(func(ctx context.Context, _ llm.Request, emit func(llm.Delta)) (llm.Response, error) {
+			for {
+				select {
+				case <-pings:
+					emit(llm.Delta{})
+					pinged <- struct{}{}
+				case <-ctx.Done():
+					return answer("", textPart("so far")), llm.ConnectionError(ctx, ctx.Err())
+				}
+			}
+		})
+		n.send(s, "go")
+		for range 119 {
+			pings <- struct{}{}
+			<-pinged
+			ticks.pass(30 * time.Second)
+		}
+		pings <- struct{}{}
+		<-pinged
+		ticks.pass(30*time.Second - 1)
+		if got := ticks.waiting(); got != 1 {
+			t.Fatalf("it was given up too early: %d timers", got)
+		}
+		ticks.pass(1)
+		f := failedWith(t, w.idle(s), llm.CodeUnavailable, `{"provider":"Simulated","model":"sim-script","attempts":1}`)
+		if !strings.Contains(f.Message, "within 1h0m0s") || ticks.waiting() != 0 {
+			t.Errorf("the user is told %q, %d timers are left", f.Message, ticks.waiting())
+		}
+	})
+}
+
 // TestMetadata has two models take part in a session: each is shown its own metadata unchanged, and that of the other never. The messages
 // keep it; nothing of it is in the log.
 func TestMetadata(t *testing.T) {
@@ -407,4 +447,76 @@ func TestRequests(t *testing.T) {
 			t.Errorf("without images: %v", err)
 		}
 	})
+}
+
+// heard tells that one thing was logged.
+type heard struct {
+	slog.Handler
+	message string
+	at      chan struct{}
+}
+
+// Enabled implements slog.Handler.
+func (heard) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle implements slog.Handler.
+func (h heard) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == h.message {
+		select {
+		case h.at <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+// TestStopWithoutTheDatabase goes down while the database refuses to take turns back: that is no reason to end them, and they are given back
+// when it takes them again.
+func TestStopWithoutTheDatabase(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		refused := heard{slog.DiscardHandler, "a turn could not be given back", make(chan struct{}, 1)}
+		n, _, s, turn := w.waiting(func(c *Config) { c.ShutdownGrace, c.Logger = time.Hour, slog.New(refused) })
+		w.refuseTurnsBack(true)
+		stopped := make(chan error)
+		go func() { stopped <- n.engine.Stop(context.Background()) }()
+		select {
+		case <-refused.at:
+		case err := <-stopped:
+			t.Fatalf("it was not tried again: %v, the turn is %+v", err, w.turn(turn))
+		}
+		w.refuseTurnsBack(false)
+		if err := <-stopped; err != nil {
+			t.Fatal(err)
+		}
+		if row := w.turn(turn); row.Status != models.TurnRunning || row.ReadyAt == nil || row.Takeovers != 0 {
+			t.Errorf("after the end the turn is %+v", row)
+		}
+		other := w.start()
+		other.puppet.on(echoing)
+		the[events.TurnCompleted](t, w.idle(s))
+	})
+}
+
+// refuseTurnsBack makes the database refuse what gives a turn back, and take it again.
+func (w *world) refuseTurnsBack(refuse bool) {
+	w.t.Helper()
+	statements := []string{
+		`CREATE TRIGGER refuse BEFORE UPDATE ON turns WHEN NEW.runner_id IS NULL AND NEW.status = 'RUNNING' BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+	}
+	switch {
+	case w.db.Dialect == store.Postgres && refuse:
+		statements = []string{
+			`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused''; END'`,
+			`CREATE TRIGGER refuse BEFORE UPDATE ON turns FOR EACH ROW WHEN (NEW.runner_id IS NULL AND NEW.status = 'RUNNING') EXECUTE FUNCTION refuse()`,
+		}
+	case w.db.Dialect == store.Postgres:
+		statements = []string{`DROP TRIGGER refuse ON turns`}
+	case !refuse:
+		statements = []string{`DROP TRIGGER refuse`}
+	}
+	for _, statement := range statements {
+		if _, err := w.db.Exec(w.t.Context(), statement); err != nil {
+			w.t.Fatal(err)
+		}
+	}
 }

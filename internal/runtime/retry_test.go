@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -350,5 +351,22 @@ func TestProviderWithoutKey(t *testing.T) {
 		s := w.newSession(n)
 		n.send(s, "go")
 		the[events.TurnCompleted](t, w.idle(s))
+	})
+}
+
+// TestAbsurdUsage has a provider tell numbers without sense: sums of them don't become negative, which would be money to spend.
+func TestAbsurdUsage(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		n := w.start(stage(&staging{model: madeUp("m", models.ProviderSimulated, 1_000_000_000)}))
+		s := w.newSession(n)
+		all := models.Usage{InputTokens: math.MaxInt64, OutputTokens: math.MaxInt64, CacheReadTokens: math.MaxInt64}
+		n.puppet.on(replies(reply{resp: llm.Response{Usage: all}, err: down()}, reply{resp: llm.Response{
+			Usage: all, Parts: []models.Part{textPart("done")}, FinishReason: llm.FinishStop,
+		}}))
+		turn := n.send(s, "go")
+		the[events.TurnCompleted](t, w.idle(s))
+		if u := w.turn(turn).Usage; u.InputTokens != math.MaxInt64 || u.CacheReadTokens != math.MaxInt64 || u.CostNanos != math.MaxInt64 {
+			t.Errorf("the turn took %+v", u)
+		}
 	})
 }

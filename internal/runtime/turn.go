@@ -109,18 +109,23 @@ func (e *Engine) giveUp(ctx context.Context, t models.Turn, why error) {
 		// It would come back at once.
 		pause(ctx, giveUpPause)
 	}
+	// When this fails, the shutdown takes everything off this runner, and when that fails, whoever misses it.
+	_ = e.putBack(ctx, t, letGo)
+}
+
+// putBack tries to let go of a turn for as long as the step lasts, and a little longer. A database that is away must not end the turn.
+func (e *Engine) putBack(ctx context.Context, t models.Turn, letGo func(context.Context, models.Turn) error) error {
 	for {
 		free, cancel := lingering(ctx, commitGrace)
 		err := letGo(free, t)
 		cancel()
 		if err == nil {
 			e.announce()
-			return
+			return nil
 		}
 		e.cfg.Logger.Warn("a turn could not be given back", "turn", t.ID, "error", err)
 		if !pause(ctx, giveUpPause) {
-			// The shutdown takes everything off this runner, and when that fails, whoever misses it.
-			return
+			return err
 		}
 	}
 }
@@ -296,12 +301,9 @@ func (r *turnRun) endBy(ctx context.Context, why Outcome) error {
 
 // giveBack releases the lease between two steps, so that another runner goes on.
 func (r *turnRun) giveBack(ctx context.Context) error {
-	free, cancel := lingering(ctx, commitGrace)
-	defer cancel()
-	if err := r.e.cfg.Queue.Release(free, r.turn); err != nil {
+	if err := r.e.putBack(ctx, r.turn, r.e.cfg.Queue.Release); err != nil {
 		return err
 	}
-	r.e.announce()
 	return errReleased
 }
 

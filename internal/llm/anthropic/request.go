@@ -6,9 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"regexp"
 	"strings"
 
@@ -26,6 +24,10 @@ const (
 	defaultMaxTokens = 32_000
 	oldMaxTokens     = 4096
 )
+
+// imageLimits follow from the API's: an image may take 5 MiB in base64 and a request 32 MB, which leaves room for the text. Of more
+// than 20 images, those with a side of more than 2000 pixels are refused.
+var imageLimits = wire.ImageLimits{Each: 5 << 20 / 4 * 3, All: 16 << 20, Count: 20}
 
 // oldModel are the models that write 4096 tokens at most. (3.5 write 8192; they are old enough not to need another number.)
 var oldModel = regexp.MustCompile(`claude-(instant|2|3-5-|3-haiku|3-sonnet|3-opus)`)
@@ -62,8 +64,11 @@ func newParams(ctx context.Context, req *llm.Request) (sdk.MessageNewParams, err
 	if n := len(p.Tools); n > 0 {
 		p.Tools[n-1].OfTool.CacheControl = sdk.NewCacheControlEphemeralParam()
 	}
-	req = wire.BoundImages(ctx, req)
-	for _, t := range wire.Turns(req.Messages, keep) {
+	messages, images, err := wire.FitImages(ctx, req, imageLimits)
+	if err != nil {
+		return p, fmt.Errorf("assemble the request: %w", err)
+	}
+	for _, t := range wire.Turns(messages, keep) {
 		m := sdk.MessageParam{Role: sdk.MessageParamRoleUser}
 		if t.Agent {
 			m.Role = sdk.MessageParamRoleAssistant
@@ -72,11 +77,7 @@ func newParams(ctx context.Context, req *llm.Request) (sdk.MessageNewParams, err
 			m.Content = append(m.Content, resultBlock(t.Results[i]))
 		}
 		for i := range t.Parts {
-			block, err := partBlock(ctx, req, t.Parts[i])
-			if err != nil {
-				return p, err
-			}
-			m.Content = append(m.Content, block)
+			m.Content = append(m.Content, partBlock(t.Parts[i], images))
 		}
 		p.Messages = append(p.Messages, m)
 	}
@@ -111,24 +112,25 @@ func readMetadata(p models.Part) metadata {
 	return m
 }
 
-func partBlock(ctx context.Context, req *llm.Request, p models.Part) (sdk.ContentBlockParamUnion, error) {
+func partBlock(p models.Part, images map[models.ImageID]llm.Image) sdk.ContentBlockParamUnion {
 	switch p.Type {
 	case models.PartThinking:
 		m := readMetadata(p)
 		if m.Redacted != "" {
-			return sdk.NewRedactedThinkingBlock(m.Redacted), nil
+			return sdk.NewRedactedThinkingBlock(m.Redacted)
 		}
-		return sdk.NewThinkingBlock(m.Signature, p.Text), nil
+		return sdk.NewThinkingBlock(m.Signature, p.Text)
 	case models.PartToolCall:
 		input := json.RawMessage(p.Arguments)
 		if !json.Valid(input) || !strings.HasPrefix(strings.TrimSpace(string(input)), "{") {
 			input = json.RawMessage("{}")
 		}
-		return sdk.NewToolUseBlock(callID(p.ToolCallID), input, p.ToolName), nil
+		return sdk.NewToolUseBlock(callID(p.ToolCallID), input, p.ToolName)
 	case models.PartImage:
-		return imageBlock(ctx, req, p)
+		img := images[*p.ImageID]
+		return sdk.NewImageBlockBase64(img.MediaType, base64.StdEncoding.EncodeToString(img.Data))
 	default:
-		return sdk.NewTextBlock(p.Text), nil
+		return sdk.NewTextBlock(p.Text)
 	}
 }
 
@@ -141,17 +143,6 @@ func resultBlock(p models.Part) sdk.ContentBlockParamUnion {
 	return sdk.ContentBlockParamUnion{OfToolResult: &sdk.ToolResultBlockParam{
 		ToolUseID: callID(p.ToolCallID), IsError: sdk.Bool(failed),
 	}}
-}
-
-func imageBlock(ctx context.Context, req *llm.Request, p models.Part) (sdk.ContentBlockParamUnion, error) {
-	img, err := wire.ReadImage(ctx, req, p)
-	if errors.Is(err, fs.ErrNotExist) {
-		return sdk.NewTextBlock(wire.MissingImage), nil
-	}
-	if err != nil {
-		return sdk.ContentBlockParamUnion{}, fmt.Errorf("assemble the request: %w", err)
-	}
-	return sdk.NewImageBlockBase64(img.MediaType, base64.StdEncoding.EncodeToString(img.Data)), nil
 }
 
 // callID gives an id that the API takes. The engine's own ids are such; others, e.g. imported ones, are replaced, always by the same.

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/llm/anthropic"
-	"github.com/ostler-dev/ostler/internal/llm/wire"
 	"github.com/ostler-dev/ostler/internal/llm/wiretest"
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -222,19 +222,38 @@ func TestMaxTokens(t *testing.T) {
 	}
 }
 
-// One image shown again and again must not make a request of any size.
-func TestImagesBeyondTheBound(t *testing.T) {
-	got := ask(t, func(r *llm.Request) {
-		r.ReadImage = func(context.Context, models.ImageID) (llm.Image, error) {
-			return llm.Image{MediaType: "image/png", Data: make([]byte, wire.MaxImages/2+1)}, nil
+// What the API refuses of images would be refused with every later message too: only what it takes is sent, the newest first.
+func TestImagesThatFit(t *testing.T) {
+	sizes := map[models.ImageID]int{{1}: 5 << 20 / 4 * 3, {2}: 5<<20/4*3 + 1, {3}: 2 << 20}
+	got := func(ids ...byte) (images, texts int) {
+		body := string(ask(t, func(r *llm.Request) {
+			r.ReadImage = func(_ context.Context, id models.ImageID) (llm.Image, error) {
+				return llm.Image{MediaType: "image/png", Data: make([]byte, sizes[id])}, nil
+			}
+			r.Messages = nil
+			for _, id := range ids {
+				r.Messages = append(r.Messages, user(models.Part{Type: models.PartImage, ImageID: &models.ImageID{id}}))
+			}
+		}).Body)
+		if len(body) > 30_000_000 {
+			t.Errorf("the request has %d bytes", len(body))
 		}
-		r.Messages = nil
-		for range 3 {
-			r.Messages = append(r.Messages, user(models.Part{Type: models.PartImage, ImageID: &imageA}))
+		return strings.Count(body, `"type":"image"`), strings.Count(body, "An image stood here")
+	}
+	for _, tt := range []struct {
+		name          string
+		ids           []byte
+		images, texts int
+	}{
+		{"as large as can be", []byte{1}, 1, 0},
+		{"too large", []byte{2, 4}, 1, 1},
+		{"together too large", slices.Repeat([]byte{1}, 5), 4, 1},
+		{"the same one again and again", slices.Repeat([]byte{3}, 50), 8, 42},
+		{"too many", slices.Repeat([]byte{4}, 21), 20, 1},
+	} {
+		if images, texts := got(tt.ids...); images != tt.images || texts != tt.texts {
+			t.Errorf("%s: %d images and %d texts in their place, want %d and %d", tt.name, images, texts, tt.images, tt.texts)
 		}
-	})
-	if n := strings.Count(string(got.Body), wire.OneImageTooMany); n != 2 {
-		t.Errorf("%d of 3 images were left out of %d bytes, want 2", n, len(got.Body))
 	}
 }
 

@@ -3,9 +3,7 @@ package gemini
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"regexp"
 	"strings"
@@ -60,6 +58,9 @@ type metadata struct {
 // Google's documentation names this value for conversations that were begun elsewhere.
 const unsigned = "skip_thought_signature_validator"
 
+// imageLimits keep a request, whose images are in base64, well within the 100 MB that the API takes.
+var imageLimits = wire.ImageLimits{Each: 32 << 20, All: 32 << 20, Count: 1000}
+
 // unchecked are the models that take calls without a signature, and know nothing of the value above.
 var unchecked = regexp.MustCompile(`gemini-(1|2)[.-]|gemini-pro|gemma`)
 
@@ -103,8 +104,11 @@ func newContents(ctx context.Context, req *llm.Request) ([]*genai.Content, *gena
 }
 
 func conversation(ctx context.Context, req *llm.Request) ([]content, error) {
-	req = wire.BoundImages(ctx, req)
-	turns := wire.Turns(req.Messages, keep)
+	messages, images, err := wire.FitImages(ctx, req, imageLimits)
+	if err != nil {
+		return nil, fmt.Errorf("assemble the request: %w", err)
+	}
+	turns := wire.Turns(messages, keep)
 	out := make([]content, 0, len(turns))
 	for _, t := range turns {
 		c := content{Role: genai.RoleUser}
@@ -115,11 +119,7 @@ func conversation(ctx context.Context, req *llm.Request) ([]content, error) {
 			c.Parts = append(c.Parts, resultPart(t.Results[i]))
 		}
 		for i := range t.Parts {
-			p, err := newPart(ctx, req, t.Parts[i])
-			if err != nil {
-				return nil, err
-			}
-			c.Parts = append(c.Parts, p)
+			c.Parts = append(c.Parts, newPart(t.Parts[i], images))
 		}
 		if t.Agent && !unchecked.MatchString(req.Model) {
 			signCalls(c.Parts)
@@ -174,7 +174,7 @@ func signature(p models.Part) string {
 	return m.ThoughtSignature
 }
 
-func newPart(ctx context.Context, req *llm.Request, p models.Part) (part, error) {
+func newPart(p models.Part, images map[models.ImageID]llm.Image) part {
 	switch p.Type {
 	case models.PartToolCall:
 		args := json.RawMessage(p.Arguments)
@@ -184,24 +184,17 @@ func newPart(ctx context.Context, req *llm.Request, p models.Part) (part, error)
 		return part{
 			FunctionCall:     &functionCall{ID: p.ToolCallID, Name: p.ToolName, Args: args},
 			ThoughtSignature: signature(p),
-		}, nil
+		}
 	case models.PartImage:
-		img, err := wire.ReadImage(ctx, req, p)
-		if errors.Is(err, fs.ErrNotExist) {
-			missing := wire.MissingImage
-			return part{Text: &missing}, nil
-		}
-		if err != nil {
-			return part{}, fmt.Errorf("assemble the request: %w", err)
-		}
+		img := images[*p.ImageID]
 		if img.MediaType == "image/gif" {
 			// The API refuses the whole request for one, and so would end the conversation.
 			strange := wire.StrangeImage
-			return part{Text: &strange}, nil
+			return part{Text: &strange}
 		}
-		return part{InlineData: &genai.Blob{MIMEType: img.MediaType, Data: img.Data}}, nil
+		return part{InlineData: &genai.Blob{MIMEType: img.MediaType, Data: img.Data}}
 	default:
-		return part{Text: &p.Text, Thought: p.Type == models.PartThinking, ThoughtSignature: signature(p)}, nil
+		return part{Text: &p.Text, Thought: p.Type == models.PartThinking, ThoughtSignature: signature(p)}
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/llm/gemini"
-	"github.com/ostler-dev/ostler/internal/llm/wire"
 	"github.com/ostler-dev/ostler/internal/llm/wiretest"
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -220,14 +219,14 @@ func TestModelName(t *testing.T) {
 func TestImagesBeyondTheBound(t *testing.T) {
 	got := ask(t, func(r *llm.Request) {
 		r.ReadImage = func(context.Context, models.ImageID) (llm.Image, error) {
-			return llm.Image{MediaType: "image/png", Data: make([]byte, wire.MaxImages/2+1)}, nil
+			return llm.Image{MediaType: "image/png", Data: make([]byte, 17<<20)}, nil
 		}
 		r.Messages = nil
 		for range 3 {
 			r.Messages = append(r.Messages, user(models.Part{Type: models.PartImage, ImageID: &imageA}))
 		}
 	})
-	if n := strings.Count(string(got.Body), wire.OneImageTooMany); n != 2 {
+	if n := strings.Count(string(got.Body), "the conversation has too many"); n != 2 {
 		t.Errorf("%d of 3 images were left out of %d bytes, want 2", n, len(got.Body))
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/llm"
@@ -16,10 +14,13 @@ import (
 // maxToolName is what OpenAI takes as the name of a function.
 const maxToolName = 64
 
+// imageLimits are below what OpenAI takes in a request, whose images are in base64.
+var imageLimits = wire.ImageLimits{Each: 32 << 20, All: 32 << 20, Count: 500}
+
 // past is the conversation as both protocols show it.
 type past struct {
 	turns  []wire.Turn
-	images map[models.ImageID]content
+	images map[models.ImageID]llm.Image
 	// lastWord is the index of the last turn in which the user says something: after it, the work on what was said is not done.
 	lastWord int
 }
@@ -29,9 +30,8 @@ type content struct{ text, imageURL string }
 
 // history puts the conversation in order and reads its images.
 func history(ctx context.Context, req *llm.Request) (past, error) {
-	req = wire.BoundImages(ctx, req)
-	images, err := loadImages(ctx, req)
-	p := past{turns: wire.Turns(req.Messages, keep), images: images}
+	messages, images, err := wire.FitImages(ctx, req, imageLimits)
+	p := past{turns: wire.Turns(messages, keep), images: images}
 	for i, t := range p.turns {
 		if !t.Agent && len(t.Parts) > 0 {
 			p.lastWord = i
@@ -59,14 +59,12 @@ func keep(role models.MessageRole, p models.Part) bool {
 func (p *past) said(t wire.Turn) []content {
 	list := make([]content, len(t.Parts))
 	for i, part := range t.Parts {
-		switch {
-		case part.Type != models.PartImage:
+		if part.Type != models.PartImage {
 			list[i].text = part.Text
-		case part.ImageID == nil:
-			list[i].text = wire.MissingImage
-		default:
-			list[i] = p.images[*part.ImageID]
+			continue
 		}
+		img := p.images[*part.ImageID]
+		list[i].imageURL = "data:" + img.MediaType + ";base64," + base64.StdEncoding.EncodeToString(img.Data)
 	}
 	return list
 }
@@ -106,31 +104,6 @@ func argumentsText(p models.Part) string {
 		return "{}"
 	}
 	return string(p.Arguments)
-}
-
-// loadImages reads the images of the conversation. What can't be shown becomes a note.
-func loadImages(ctx context.Context, req *llm.Request) (map[models.ImageID]content, error) {
-	images := map[models.ImageID]content{}
-	for _, m := range req.Messages {
-		for _, p := range m.Parts {
-			if p.ImageID == nil || !keep(m.Role, p) {
-				continue
-			}
-			if _, known := images[*p.ImageID]; known {
-				continue
-			}
-			image, err := wire.ReadImage(ctx, req, p)
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				images[*p.ImageID] = content{text: wire.MissingImage}
-				continue
-			case err != nil:
-				return nil, err
-			}
-			images[*p.ImageID] = content{imageURL: "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)}
-		}
-	}
-	return images, nil
 }
 
 // parameters gives a tool's schema to the SDK. Nested parts stay byte for byte as they are: models heed the order of fields.

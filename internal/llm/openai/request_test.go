@@ -283,8 +283,8 @@ func TestImages(t *testing.T) {
 		if _, err := k.make(options(t)).Stream(t.Context(), req, func(llm.Delta) {}); err != nil {
 			t.Fatal(err)
 		}
-		if body := p.body(0); len(body) > 1<<20 || !strings.Contains(body, "data:image/webp;base64,UklGRg==") || strings.Count(body, "left out") != 2 || reads != 2 {
-			t.Errorf("%s: the newest images that fit must be sent: %d reads, %.500s", kind, reads, body)
+		if body := p.body(0); len(body) > 1<<20 || strings.Count(body, "data:image/") != 2 || strings.Count(body, "too large") != 1 || reads != 3 {
+			t.Errorf("%s: the images that fit must be sent: %d reads, %.500s", kind, reads, body)
 		}
 		// The same image counts as often as it is shown.
 		again := p.request()
@@ -304,6 +304,30 @@ func TestImages(t *testing.T) {
 		req.ReadImage = func(context.Context, models.ImageID) (llm.Image, error) { return llm.Image{}, errors.New("disk") }
 		_, err := k.make(options(t)).Stream(t.Context(), req, func(llm.Delta) {})
 		failed(t, kind, err, llm.CodeInternal, true)
+	}
+}
+
+// An image takes its room in the request each time it is shown.
+func TestTheSameImageAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	for kind, k := range kinds {
+		p := serve(t, stream(fixture(t, kind+"/text"), false))
+		req := p.request()
+		req.Messages = nil
+		for range 20 {
+			req.Messages = append(req.Messages, llm.Message{Role: models.MessageUser, Parts: []models.Part{picture(aPicture)}})
+		}
+		reads := 0
+		req.ReadImage = func(context.Context, models.ImageID) (llm.Image, error) {
+			reads++
+			return llm.Image{MediaType: "image/png", Data: make([]byte, 8<<20)}, nil
+		}
+		if _, err := k.make(options(t)).Stream(t.Context(), req, func(llm.Delta) {}); err != nil {
+			t.Fatal(err)
+		}
+		if shown := strings.Count(p.body(0), "data:image/png"); shown != 4 || strings.Count(p.body(0), "left out") != 16 || reads != 1 {
+			t.Errorf("%s: the image is read %d times and shown %d times in %d bytes", kind, reads, shown, len(p.body(0)))
+		}
 	}
 }
 

@@ -11,53 +11,82 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// MaxImages bounds the images of one request, in bytes: providers refuse more, and all of it is held in memory at once.
-const MaxImages = 32 << 20
+// ImageLimits are what one request may hold of images. Providers refuse requests with more, which would end the conversation, and all
+// of it is held in memory.
+type ImageLimits struct {
+	// Each bounds one image and All those of a request, in bytes as they were uploaded.
+	Each, All int
+	// Count bounds their number.
+	Count int
+}
 
-// BoundImages gives the request with no more images than MaxImages allows: the newest stay, and others become notes. An image counts as
-// often as it is shown. What was read for that is not read again.
-func BoundImages(ctx context.Context, req *llm.Request) *llm.Request {
-	if req.ReadImage == nil {
-		return req
-	}
-	bounded := *req
-	bounded.Messages = slices.Clone(req.Messages)
-	kept := map[models.ImageID]llm.Image{}
-	size, full := 0, false
-	for i, m := range slices.Backward(bounded.Messages) {
-		parts := m.Parts
-		for j, p := range slices.Backward(m.Parts) {
-			if p.Type != models.PartImage || p.ImageID == nil {
+// What the model is told in the place of an image.
+const (
+	// MissingImage stands for one that is gone.
+	MissingImage = "(An image stood here. It is not available any more.)"
+	// StrangeImage stands for one of a kind that the provider refuses.
+	StrangeImage = "(An image stood here. It is of a kind that you can't be shown.)"
+	// largeImage stands for one that is larger than the provider takes.
+	largeImage = "(An image stood here. It is too large for you to be shown: ask for a smaller one.)"
+	// oneImageTooMany stands for one that newer ones left no room for.
+	oneImageTooMany = "(An image stood here. It was left out because the conversation has too many.)"
+)
+
+// FitImages reads the images of a conversation, the newest ones first, as far as they fit into the limits; an image counts as often as
+// it is shown. It gives the conversation with a text in the place of each other one.
+func FitImages(ctx context.Context, req *llm.Request, limits ImageLimits) ([]llm.Message, map[models.ImageID]llm.Image, error) {
+	images := map[models.ImageID]llm.Image{}
+	messages := slices.Clone(req.Messages)
+	size, count := 0, 0
+	for i := range slices.Backward(messages) {
+		m := &messages[i]
+		if m.Role == models.MessageAgent || !slices.ContainsFunc(m.Parts, isImage) {
+			continue
+		}
+		m.Parts = slices.Clone(m.Parts)
+		for j := range slices.Backward(m.Parts) {
+			p := &m.Parts[j]
+			if !isImage(*p) {
 				continue
 			}
-			if !full {
-				img, ok := kept[*p.ImageID]
-				if !ok {
-					var err error
-					if img, err = req.ReadImage(ctx, *p.ImageID); err != nil {
-						continue // whoever shows the images finds out why
+			instead := oneImageTooMany
+			if count < limits.Count && size <= limits.All {
+				n, err := readOnce(ctx, req, *p, images)
+				switch {
+				case errors.Is(err, fs.ErrNotExist):
+					instead = MissingImage
+				case err != nil:
+					return nil, nil, err
+				case n > limits.Each:
+					instead = largeImage
+				default:
+					if size += n; size <= limits.All {
+						count++
+						continue
 					}
 				}
-				if full = size+len(img.Data) > MaxImages; !full {
-					size += len(img.Data)
-					kept[*p.ImageID] = img
-					continue
-				}
 			}
-			if &parts[0] == &m.Parts[0] { // others share them
-				parts = slices.Clone(m.Parts)
-			}
-			parts[j] = models.Part{Type: models.PartText, Text: OneImageTooMany}
+			*p = models.Part{Type: models.PartText, Text: instead}
 		}
-		bounded.Messages[i].Parts = parts
 	}
-	bounded.ReadImage = func(ctx context.Context, id models.ImageID) (llm.Image, error) {
-		if img, ok := kept[id]; ok {
-			return img, nil
+	return messages, images, nil
+}
+
+func isImage(p models.Part) bool { return p.Type == models.PartImage }
+
+// readOnce gives the size of an image, which it reads unless it is known.
+func readOnce(ctx context.Context, req *llm.Request, p models.Part, known map[models.ImageID]llm.Image) (int, error) {
+	if p.ImageID != nil {
+		if img, ok := known[*p.ImageID]; ok {
+			return len(img.Data), nil
 		}
-		return req.ReadImage(ctx, id)
 	}
-	return &bounded
+	img, err := ReadImage(ctx, req, p)
+	if err != nil {
+		return 0, err
+	}
+	known[*p.ImageID] = img
+	return len(img.Data), nil
 }
 
 // ReadImage reads the image of a part. One that no provider can be shown counts as one that is not there: the error wraps

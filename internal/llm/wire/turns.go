@@ -160,13 +160,3 @@ func ResultText(p models.Part) (text string, failed bool) {
 
 // IsBlank tells whether a text says nothing. Providers refuse such text.
 func IsBlank(s string) bool { return strings.TrimSpace(s) == "" }
-
-// What the model is told in the place of an image.
-const (
-	// MissingImage stands for one that is gone.
-	MissingImage = "(An image stood here. It is not available any more.)"
-	// OneImageTooMany stands for one that was left out, so that the request doesn't become too large.
-	OneImageTooMany = "(An image stood here. It was left out because the conversation has too many.)"
-	// StrangeImage stands for one of a kind that the provider refuses.
-	StrangeImage = "(An image stood here. It is of a kind that you can't be shown.)"
-)
