@@ -18,6 +18,9 @@ type cost struct {
 	introspection int
 }
 
+// revisionPrice is what each revision of a page costs beside its fields: it is read whole, prompts included, whatever is selected of it.
+const revisionPrice = 50
+
 // pricing walks one operation. Fragments are priced once per page size that they are spread under, of which there
 // are at most as many as PageSize, so the work is linear in the document.
 type pricing struct {
@@ -99,6 +102,9 @@ func (p *pricing) field(f *ast.Field, page int, meta bool) cost {
 	meta = meta || isIntrospection(f.Name)
 	own := p.pageSize(f)
 	below := p.selection(f.SelectionSet, own, meta)
+	if f.Definition.Type.NamedType == "RevisionConnection" {
+		below.requested = add(below.requested, multiply(own, revisionPrice))
+	}
 	if f.Definition.Type.Elem != nil {
 		times := unpagedList
 		switch {

@@ -188,6 +188,7 @@ func TestPrices(t *testing.T) {
 		"{agents(first:10){...A}}fragment A on AgentConnection{nodes{id}}": 1 + 1 + 10,
 		"{session(id:1){messages(last:5){nodes{id}}}}":                     1 + 1 + 1 + 5,
 		"{session(id:1){tags}}":                                            2,
+		"{agent(id:1){history(first:10){nodes{number}}}}":                  1 + 1 + 10*50 + 1 + 10,
 		"{viewer{orgs{id}}}":                                               1 + 1 + 20,
 		"{__schema{types{name}}}":                                          0,
 	} {
