@@ -102,7 +102,9 @@ func (f *fakeProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func named(data ...string) []string {
 	list := make([]string, len(data))
 	for i, d := range data {
-		var e struct{ Type string }
+		var e struct {
+			Type string `json:"type"`
+		}
 		if err := json.Unmarshal([]byte(d), &e); err != nil {
 			panic(fmt.Sprintf("%s: %v", d, err))
 		}
