@@ -6,7 +6,7 @@ test("an agent is made with a preview of what it would run with", async ({ page 
   await page.goto("/agents/new");
   await page.getByLabel("Name", { exact: true }).fill("writer");
   await page.getByLabel("Display name").fill("Writer");
-  await page.getByLabel("Harness").selectOption({ label: "Generic (generic)" });
+  await page.getByLabel("Harness", { exact: true }).selectOption({ label: "Generic (generic)" });
   await page
     .getByLabel("Model", { exact: true })
     .selectOption(await optionWith(page, "sim-default"));
