@@ -40,10 +40,7 @@ func directWriter(ctx context.Context) events.Write {
 	head := []byte(`{"` + root.Alias + `":{`)
 	return func(item *events.Item) []byte {
 		data, err := item.Data()
-		if err != nil || bytes.Contains(data, []byte(`"metadata"`)) { // see shownData
-			return nil
-		}
-		if _, err := events.Empty(item.Event.Kind); err != nil {
+		if err != nil || bytes.Contains(data, []byte(`"metadata"`)) || !events.Knows(item.Event.Kind) { // see shownData, shownEvent
 			return nil
 		}
 		b := append(make([]byte, 0, len(head)+len(data)+64*len(fields)), head...)

@@ -39,22 +39,6 @@ func renderEvent(item *events.Item) (model.Event, error) {
 	return eventOf(item.Event, payload, data)
 }
 
-// encodeBase is encodeEvent for those who read nothing but what all events have: the rest is not filled in.
-func encodeBase(item *events.Item) (model.Event, error) {
-	data, err := item.Data()
-	if err != nil {
-		return nil, err
-	}
-	if bytes.Contains(data, []byte(`"metadata"`)) { // see shownData
-		return encodeEvent(item)
-	}
-	payload, err := events.Empty(item.Event.Kind)
-	if err != nil {
-		return nil, err
-	}
-	return eventOf(item.Event, payload, data)
-}
-
 func eventOf(e models.Event, payload events.Payload, data models.JSON) (model.Event, error) {
 	base := model.EventBase{
 		ID: e.ID.String(), Kind: model.EventKind(e.Kind), Cursor: eventCursor(&e),

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/99designs/gqlgen/graphql"
-	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/ostler-dev/ostler/graph/model"
@@ -51,9 +49,8 @@ func serve(ctx context.Context, source *eventSource) (<-chan model.Event, error)
 	// Whatever waits for a slow reader waits in the subscription, where it is bounded, merged and shared.
 	out := make(chan model.Event, 1)
 	if feed != nil {
-		encode := encoderFor(ctx)
 		feed.Take(source, func(item *events.Item) (bool, error) {
-			ev, err := encode(item)
+			ev, err := shownEvent(item)
 			if ev == nil || err != nil {
 				return false, err
 			}
@@ -70,7 +67,7 @@ func serve(ctx context.Context, source *eventSource) (<-chan model.Event, error)
 				auth.EndStream(ctx, fmt.Errorf("panic in a subscription: %v\n%s", p, debug.Stack()))
 			}
 		}()
-		if err := source.pump(ctx, encoderFor(ctx), out); err != nil && ctx.Err() == nil {
+		if err := source.pump(ctx, out); err != nil && ctx.Err() == nil {
 			auth.EndStream(ctx, err)
 		}
 	}()
@@ -115,7 +112,7 @@ func (s *eventSource) Poll(ctx context.Context) (*events.Item, error) {
 func (s *eventSource) Position(item *events.Item) string { return s.position(item) }
 
 // pump hands events on until something fails or ctx ends, for transports that only read the channel.
-func (s *eventSource) pump(ctx context.Context, encode encoder, out chan<- model.Event) error {
+func (s *eventSource) pump(ctx context.Context, out chan<- model.Event) error {
 	for {
 		item, err := s.Next(ctx)
 		if err != nil {
@@ -124,7 +121,7 @@ func (s *eventSource) pump(ctx context.Context, encode encoder, out chan<- model
 		if !s.wants(item) {
 			continue
 		}
-		ev, err := encode(item)
+		ev, err := shownEvent(item)
 		if err != nil {
 			return err
 		}
@@ -139,32 +136,14 @@ func (s *eventSource) pump(ctx context.Context, encode encoder, out chan<- model
 	}
 }
 
-// encoder gives an event as the subscriber is to see it; nil when it must not see it.
-type encoder func(*events.Item) (model.Event, error)
-
-// encoderFor gives the encoder for the selection of the field that is being resolved. What all events have is read
-// without decoding their payload.
-func encoderFor(ctx context.Context) encoder {
-	encode := encodeEvent
-	if selectsBaseOnly(graphql.GetFieldContext(ctx).Field.Selections) {
-		encode = encodeBase
+// shownEvent gives an event as the subscriber is to see it; nil when it must not see it.
+func shownEvent(item *events.Item) (model.Event, error) {
+	ev, err := encodeEvent(item)
+	if errors.Is(err, events.ErrUnknownKind) {
+		// The schema of this version has no name for it, and the version that has is on its way.
+		return nil, nil
 	}
-	return func(item *events.Item) (model.Event, error) {
-		ev, err := encode(item)
-		if errors.Is(err, events.ErrUnknownKind) {
-			// The schema of this version has no name for it, and the version that has is on its way.
-			return nil, nil
-		}
-		return ev, err
-	}
-}
-
-// selectsBaseOnly tells whether nothing is asked for that only some types of events have: fragments are what that needs.
-func selectsBaseOnly(set ast.SelectionSet) bool {
-	return !slices.ContainsFunc(set, func(s ast.Selection) bool {
-		_, field := s.(*ast.Field)
-		return !field
-	})
+	return ev, err
 }
 
 // streamError gives the error that a stream ends with, as the caller is to see it.

@@ -21,14 +21,6 @@ func Decode(kind models.EventKind, data models.JSON) (Payload, error) {
 	return decode(data)
 }
 
-var empty = func() map[models.EventKind]Payload {
-	kinds := map[models.EventKind]Payload{}
-	for _, row := range Table() {
-		kinds[row.Kind()] = row.Payload
-	}
-	return kinds
-}()
-
 var feedKinds = func() map[models.EventKind]bool {
 	kinds := map[models.EventKind]bool{}
 	for _, row := range Table() {
@@ -42,13 +34,8 @@ var feedKinds = func() map[models.EventKind]bool {
 // InOrgFeed reports whether events of a kind have a place in their organization's feed.
 func InOrgFeed(kind models.EventKind) bool { return feedKinds[kind] }
 
-// Empty gives the type of the data of a kind of events, without a value. It fails as Decode does.
-func Empty(kind models.EventKind) (Payload, error) {
-	if p := empty[kind]; p != nil {
-		return p, nil
-	}
-	return nil, fmt.Errorf("look up %q: %w", kind, ErrUnknownKind)
-}
+// Knows reports whether this version knows a kind of events.
+func Knows(kind models.EventKind) bool { return decoderOf(kind) != nil }
 
 func decodeAs[P Payload](data models.JSON) (Payload, error) {
 	var p P
