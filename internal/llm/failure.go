@@ -152,9 +152,3 @@ func containsAny(s string, parts ...string) bool {
 	}
 	return false
 }
-
-// IsTransient tells whether the same call may succeed later.
-func IsTransient(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Transient
-}

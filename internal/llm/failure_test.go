@@ -38,7 +38,8 @@ func TestConnectionError(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := llm.ConnectionError(ctx, blocked); !errors.Is(err, context.Canceled) || llm.IsTransient(err) {
+	err := llm.ConnectionError(ctx, blocked)
+	if _, failed := errors.AsType[*llm.Error](err); failed || !errors.Is(err, context.Canceled) {
 		t.Errorf("a call that was given up: %v", err)
 	}
 }

@@ -370,7 +370,7 @@ func TestStalls(t *testing.T) {
 				cancel()
 			}()
 			_, err := kinds[kind].make(options(t)).Stream(ctx, p.request(), func(llm.Delta) {})
-			if !errors.Is(err, context.Canceled) || llm.IsTransient(err) {
+			if _, failed := errors.AsType[*llm.Error](err); failed || !errors.Is(err, context.Canceled) {
 				t.Errorf("%s after %d events: %v", name, n, err)
 			}
 			cancel()
