@@ -20,6 +20,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/httpapi"
+	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/secrets"
@@ -179,6 +180,15 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 			}
 			if engine != nil {
 				engine.Wake()
+			}
+		},
+		Attention: func(runner models.RunnerID, turn models.TurnID) {
+			if engine != nil {
+				engine.Attend(runner, turn)
+				return
+			}
+			if err := bus.Publish(events.RunnerSubject(runner), turn[:]); err != nil {
+				log.Debug("a runner could not be told of its turn", "runner", runner, "error", err)
 			}
 		},
 	})

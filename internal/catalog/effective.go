@@ -24,6 +24,8 @@ type Run struct {
 	AgentID        *models.AgentID
 	SessionModelID *models.ModelID
 	MessageModelID *models.ModelID
+	// ClientTools is the hash of the client tools that the session brings; nil for none.
+	ClientTools []byte
 }
 
 // Effective is what a turn really runs with: the fold of the harness chain, the agent, the session and the message.

@@ -167,7 +167,7 @@ func (f *flusher) ask(ticket string, witness *models.Event, feeds []feedShare) (
 }
 
 func gatherNeeds(batch []*pending) batchNeed {
-	need := batchNeed{ends: map[key]bool{}, files: map[key][]FileNeed{}, wait: true}
+	need := batchNeed{ends: map[key]bool{}, more: map[key]moreNeed{}, files: map[key][]FileNeed{}, wait: true}
 	seen := make(map[key]bool, len(batch))
 	for _, p := range batch {
 		k := p.key()
@@ -178,6 +178,12 @@ func gatherNeeds(batch []*pending) batchNeed {
 		}
 		if p.needs.Ends {
 			need.ends[k] = need.ends[k] || p.putOff
+		}
+		if n := &p.needs; n.Queue || n.Calls || n.Waits || len(n.WaitIDs) > 0 {
+			m := need.more[k]
+			m.queue, m.calls, m.waits = m.queue || n.Queue, m.calls || n.Calls, m.waits || n.Waits
+			m.waitIDs = append(m.waitIDs, n.WaitIDs...)
+			need.more[k] = m
 		}
 		if len(p.needs.Files) > 0 {
 			need.files[k] = append(need.files[k], p.needs.Files...)
@@ -299,6 +305,9 @@ func (f *flusher) publish(o outcome) {
 			f.cfg.Publish(s.tx.org, s.tx.sessionID, s.w.events)
 		}
 		ready = ready || s.w.ready
+		if t := s.tx.Turn; s.w.attention && f.cfg.Attention != nil && t != nil && t.RunnerID != nil {
+			f.cfg.Attention(*t.RunnerID, t.ID)
+		}
 	}
 	if ready && f.cfg.Ready != nil {
 		f.cfg.Ready()

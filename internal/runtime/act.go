@@ -5,26 +5,32 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // cancelGrace is how long running tools get after their context was cancelled.
 const cancelGrace = 2 * time.Second
 
 // act runs the open calls of the present step and settles each when it ends. The journal says how far each has come, so that a
-// step that was begun by a runner that died goes on in the same way.
-func (r *turnRun) act(ctx context.Context, open []openCall) (*writer, error) {
+// step that was begun by a runner that died, or that was parked, goes on in the same way.
+func (r *turnRun) act(ctx context.Context, open []turns.Call) (*writer, error) {
 	if err := r.readConversation(ctx, false); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	a := &actRun{r: r, ctx: ctx, running: map[string]int{}, done: make(chan finished, len(open))}
+	a := &actRun{r: r, ctx: ctx, running: map[string]int{}, known: map[string]bool{}, done: make(chan finished, maxCalls)}
 	w, err := a.run(open)
 	cancel()
 	a.drain()
+	if a.outside {
+		// Others have added results, which are in the database alone.
+		*r.conversation = conversation{}
+	}
 	return w, err
 }
 
@@ -33,17 +39,22 @@ type actRun struct {
 	r *turnRun
 	// The step's, for the calls that it starts
 	ctx context.Context
-	// waiting are claimed calls that have not begun, in the model's order.
-	waiting []openCall
+	// waiting are claimed calls that have not begun, in the model's order; clients those that the caller's own program runs, after
+	// all others.
+	waiting, clients []turns.Call
+	// known are the calls that were looked at, by their ids.
+	known map[string]bool
 	// running counts the calls at work by their class, and count all of them.
 	running map[string]int
 	count   int
 	done    chan finished
+	// outside tells that some results come from outside of this run.
+	outside bool
 }
 
 // finished is a call that has ended.
 type finished struct {
-	openCall
+	turns.Call
 	result     tools.Result
 	writes     *sessions.Changes
 	durationMs int64
@@ -51,88 +62,138 @@ type finished struct {
 	cut bool
 }
 
-func (a *actRun) run(open []openCall) (*writer, error) {
+func (a *actRun) run(open []turns.Call) (*writer, error) {
 	if err := a.admit(open); err != nil {
 		return nil, err
 	}
-	if a.count == 0 {
-		if err := a.startWaiting(); err != nil {
-			return nil, err
-		}
-	}
 	for {
-		f, err := a.next()
-		if err != nil {
-			return nil, err
-		}
-		w, err := a.settle(f)
-		if err != nil || a.r.turn.PendingCalls == 0 {
+		w, err := a.advance()
+		if err != nil || w.parked || w.turn.PendingCalls == 0 {
 			return w, err
+		}
+		if err := a.lookAgain(w); err != nil {
+			return nil, err
 		}
 	}
 }
 
+// advance settles the next call that ends, or starts calls when none is running.
+func (a *actRun) advance() (*writer, error) {
+	if a.count == 0 {
+		return a.startWaiting()
+	}
+	f, err := a.next()
+	if err != nil {
+		return nil, err
+	}
+	if f == nil {
+		// Something has happened to the turn meanwhile.
+		w := a.r.writer()
+		w.turn = a.r.turn
+		return &w, a.reload()
+	}
+	return a.settle(*f)
+}
+
+// lookAgain reads the journal when calls may run by now that had to wait for somebody.
+func (a *actRun) lookAgain(w *writer) error {
+	if w.turn.PendingCalls-w.turn.WaitingCalls > a.count+len(a.waiting)+len(a.clients) {
+		return a.reload()
+	}
+	return nil
+}
+
+// reload takes calls in that could not run when the journal was read last.
+func (a *actRun) reload() error {
+	open, err := a.r.openCalls(a.ctx)
+	if err != nil {
+		return err
+	}
+	a.outside = true
+	for _, o := range open {
+		if a.known[o.Record.CallID] || o.Effect.State != models.EffectClaimed {
+			continue
+		}
+		a.take(o)
+	}
+	return nil
+}
+
+// take puts a claimed call where it waits for its turn.
+func (a *actRun) take(o turns.Call) {
+	a.known[o.Record.CallID] = true
+	if o.Record.Frozen.Hints.Client {
+		a.outside = true
+		a.clients = append(a.clients, o)
+		return
+	}
+	a.waiting = append(a.waiting, o)
+}
+
 // admit decides what becomes of the calls that the journal holds open: of all of them, before anything runs.
-func (a *actRun) admit(open []openCall) error {
+func (a *actRun) admit(open []turns.Call) error {
 	decisions := make([]Decision, len(open))
 	for i, o := range open {
 		var err error
-		decisions[i], err = DecideClaim(o.effect, o.call.Frozen.InputHash(), a.r.turn.LeaseEpoch, o.call.Frozen.Hints.Repeatable())
+		decisions[i], err = DecideClaim(o.Effect, o.Record.Frozen.InputHash(), a.r.turn.LeaseEpoch, o.Record.Frozen.Hints.Repeatable())
 		if err != nil {
 			return err
 		}
 		if decisions[i] == DecideReplay {
-			return fmt.Errorf("call %s is settled and open at once", o.effect.ReplayKey)
+			return fmt.Errorf("call %s is settled and open at once", o.Effect.ReplayKey)
 		}
 	}
 	for i, o := range open {
 		switch decisions[i] {
 		case DecideRun:
-			a.waiting = append(a.waiting, o)
+			a.take(o)
 		case DecideRunAgain:
-			o.effect.Attempt++
-			o.effect.Epoch = a.r.turn.LeaseEpoch
+			o.Effect.Attempt++
+			o.Effect.Epoch = a.r.turn.LeaseEpoch
 			a.launch(o)
 		case DecideInterrupted:
 			a.enter(o)
-			a.done <- finished{openCall: o, result: interruptedResult(o.effect.State)}
+			a.done <- finished{Call: o, result: turns.Interrupted(o.Effect.State)}
 		case DecideBusy:
 			// Begun by this lease, in the commit that started the act.
 			a.launch(o)
+		case DecideWait:
+			a.outside = true
 		case DecideReplay:
 		}
 	}
 	return nil
 }
 
-func (a *actRun) enter(o openCall) {
-	a.running[o.class()]++
+func (a *actRun) enter(o turns.Call) {
+	a.known[o.Record.CallID] = true
+	a.running[o.Class()]++
 	a.count++
 }
 
 // launch executes a call that is running in the journal.
-func (a *actRun) launch(o openCall) {
+func (a *actRun) launch(o turns.Call) {
 	a.enter(o)
 	// The turn's row changes while the call runs, so it is not looked at from there.
 	e := a.r.e
-	f := finished{openCall: o, writes: sessions.NewChanges()}
-	call := a.r.toolCall(o.call.CallID, o.call.Frozen.Name, &o.call)
-	call.Attempt = o.effect.Attempt
+	f := finished{Call: o, writes: sessions.NewChanges()}
+	call := a.r.toolCall(o.Record.CallID, o.Record.Frozen.Name, &o.Record)
+	call.Attempt = o.Effect.Attempt
 	call.Files = e.cfg.Workspace.Overlay(call.OrgID, call.SessionID, f.writes)
 	call.SetTodos = f.writes.SetTodos
 	go func() {
 		started := e.cfg.Clock.Now()
-		f.result = tools.Run(a.ctx, e.cfg.Registry, call, o.call.Frozen)
+		f.result = tools.Run(a.ctx, e.cfg.Registry, call, o.Record.Frozen)
 		f.cut = f.result.Failed() && a.ctx.Err() != nil
 		f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)
 		a.done <- f
 	}()
 }
 
-// next waits for a call to end. When the step is cut short, calls that come to an end within the grace still count, as long as
-// they bring a result: a tool that has done its work should not be said to be interrupted. Whoever goes on decides about
-// the others by the journal.
-func (a *actRun) next() (finished, error) {
+// next waits for a call to end; nil means that the turn is to be looked at. When the step is cut short, calls that come to an end within
+// the grace still count, as long as they bring a result: a tool that has done its work should not be said to be interrupted. Whoever goes
+// on decides about the others by the journal.
+func (a *actRun) next() (*finished, error) {
 	var grace <-chan time.Time
 	cut := a.ctx.Done()
 	for a.count > 0 {
@@ -140,21 +201,25 @@ func (a *actRun) next() (finished, error) {
 		case f := <-a.done:
 			a.leave(f)
 			if !f.cut {
-				return f, nil
+				return &f, nil
+			}
+		case <-a.r.attention:
+			if a.ctx.Err() == nil {
+				return nil, nil
 			}
 		case <-cut:
 			t := time.NewTimer(cancelGrace)
 			defer t.Stop()
 			cut, grace = nil, t.C
 		case <-grace:
-			return finished{}, a.cutShort()
+			return nil, a.cutShort()
 		}
 	}
-	return finished{}, a.cutShort()
+	return nil, a.cutShort()
 }
 
 func (a *actRun) leave(f finished) {
-	a.running[f.class()]--
+	a.running[f.Class()]--
 	a.count--
 }
 
@@ -169,43 +234,42 @@ func (a *actRun) cutShort() error {
 func (a *actRun) settle(f finished) (*writer, error) {
 	r := a.r
 	if f.result.Internal != nil {
-		r.e.cfg.Logger.Error("a tool failed", "org", r.turn.OrgID, "turn", r.turn.ID, "tool", f.call.Frozen.ToolID, "error", f.result.Internal)
+		r.e.cfg.Logger.Error("a tool failed", "org", r.turn.OrgID, "turn", r.turn.ID, "tool", f.Record.Frozen.ToolID, "error", f.result.Internal)
 	}
-	c := &settleCall{
-		call: f.openCall, result: f.result, writes: f.writes, durationMs: f.durationMs, begin: a.ready(), last: r.turn.PendingCalls == 1,
-	}
-	var blocked *Failed
-	if c.last {
-		// The commit may begin the next step.
-		var err error
-		if blocked, err = r.refresh(a.ctx); err != nil {
-			return nil, err
-		}
-	}
-	c.writer = r.writer()
-	c.blocked = blocked
-	w, err := r.submit(a.ctx, c, &c.writer)
+	c := &settleCall{call: f.Call, result: f.result, writes: f.writes, durationMs: f.durationMs, begin: a.ready()}
+	w, err := a.submit(c, &c.writer)
 	if err != nil {
 		return nil, err
 	}
-	r.conversation.add(f.call.Position, f.effect.Ordinal, models.MessageTool, f.parts(c.shown))
+	r.conversation.add(f.Record.Position, f.Effect.Ordinal, models.MessageTool, f.Parts(c.shown))
 	a.launchAll(c.begin)
 	return w, nil
 }
 
+// submit commits a command of the act, which may begin the next step or park the turn.
+func (a *actRun) submit(c commit.Command, w *writer) (*writer, error) {
+	blocked, err := a.r.refresh(a.ctx)
+	if err != nil {
+		return nil, err
+	}
+	*w = a.r.writer()
+	w.blocked, w.clients = blocked, a.clients
+	return a.r.submit(a.ctx, c, w)
+}
+
 // ready takes the waiting calls that may run now. Nothing is begun when the step was cut short.
-func (a *actRun) ready() []openCall {
+func (a *actRun) ready() []turns.Call {
 	if a.ctx.Err() != nil {
 		return nil
 	}
-	var begin, rest []openCall
+	var begin, rest []turns.Call
 	taken := map[string]bool{}
 	for _, o := range a.waiting {
-		class := o.class()
+		class := o.Class()
 		if a.count+len(begin) >= maxRunning || (class != "" && (a.running[class] > 0 || taken[class])) {
 			rest = append(rest, o)
 		} else {
-			o.effect.Epoch = a.r.turn.LeaseEpoch
+			o.Effect.Epoch = a.r.turn.LeaseEpoch
 			begin = append(begin, o)
 		}
 		// Later ones of the class must not overtake.
@@ -215,24 +279,33 @@ func (a *actRun) ready() []openCall {
 	return begin
 }
 
-// startWaiting starts calls when none is running: after a takeover that found only claimed ones.
-func (a *actRun) startWaiting() error {
-	begin := a.ready()
-	if len(begin) == 0 {
-		return a.cutShort()
+// startWaiting starts calls when none is running: after a takeover that found only claimed ones, or when one may run that had to wait for
+// somebody. Without any the turn is parked, or goes on.
+func (a *actRun) startWaiting() (*writer, error) {
+	if a.ctx.Err() != nil {
+		return nil, a.cutShort()
 	}
-	c := &startCalls{writer: a.r.writer(), begin: begin}
-	if _, err := a.r.submit(a.ctx, c, &c.writer); err != nil {
-		return err
+	c := &startCalls{begin: a.ready()}
+	w, err := a.submit(c, &c.writer)
+	if err != nil {
+		return nil, err
 	}
-	a.launchAll(begin)
-	return nil
+	a.launchAll(c.begin)
+	if a.count == 0 && !w.parked && w.turn.PendingCalls > 0 {
+		if err := a.lookAgain(w); err != nil {
+			return nil, err
+		}
+		if len(a.waiting) == 0 {
+			return nil, a.cutShort()
+		}
+	}
+	return w, nil
 }
 
 // launchAll executes calls that a command has just marked as running.
-func (a *actRun) launchAll(begin []openCall) {
+func (a *actRun) launchAll(begin []turns.Call) {
 	for _, o := range begin {
-		o.effect.State, o.effect.StartedAt = models.EffectRunning, a.r.e.nowMillis().Ptr()
+		o.Effect.State, o.Effect.StartedAt = models.EffectRunning, a.r.e.nowMillis().Ptr()
 		a.launch(o)
 	}
 }
@@ -255,7 +328,7 @@ func (a *actRun) drain() {
 }
 
 // toolCall is what a tool may use.
-func (r *turnRun) toolCall(id, tool string, j *journaledCall) *tools.Call {
+func (r *turnRun) toolCall(id, tool string, j *turns.Record) *tools.Call {
 	org, session, turn := r.turn.OrgID, r.turn.SessionID, r.turn.ID
 	c := &tools.Call{
 		OrgID: org, SessionID: session, TurnID: turn, CallID: id, IdempotencyKey: fmt.Sprintf("%s:%s:%s", session, id, tool),

@@ -33,6 +33,8 @@ func (e *Engine) claimLoop(ctx context.Context) {
 	defer poll.Stop()
 	l := listener{e: e}
 	defer l.stop()
+	turns := ear{e: e}
+	defer turns.stop()
 	// unsure tells that turns may have been claimed without this process having heard of it.
 	unsure := false
 	for {
@@ -41,7 +43,9 @@ func (e *Engine) claimLoop(ctx context.Context) {
 			return
 		case <-e.wake:
 		case <-poll.C:
+			e.attendAll(ctx)
 		}
+		turns.listen()
 		// One that listens is counted on by the others: it must have room. What is announced before it listens again is
 		// found by the claim that follows.
 		l.listen(len(e.slots) > 0)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // conversation is what the model is shown of a session, oldest first. Positions only grow, so that it is read on from where it
@@ -167,7 +168,7 @@ func (c *conversation) messages(limit int, origin string) []llm.Message {
 	out := make([]llm.Message, 0, len(window))
 	for _, m := range window {
 		if len(m.Parts) > 0 {
-			m.Parts = withoutMetadata(m.Parts, foreign)
+			m.Parts = turns.WithoutMetadata(m.Parts, foreign)
 			out = append(out, m.Message)
 		}
 	}

@@ -24,6 +24,8 @@ const (
 	DecideInterrupted
 	// DecideBusy means that it runs under the present lease.
 	DecideBusy
+	// DecideWait means that it waits for somebody: whoever resolves that decides what follows.
+	DecideWait
 )
 
 // MismatchError means that a key of the journal stands for another input than before.
@@ -48,6 +50,8 @@ func DecideClaim(row models.Effect, inputHash []byte, epoch int64, repeatable bo
 		return DecideReplay, nil
 	case row.State == models.EffectClaimed:
 		return DecideRun, nil
+	case row.State == models.EffectWaiting:
+		return DecideWait, nil
 	case row.Epoch >= epoch:
 		return DecideBusy, nil
 	case repeatable:

@@ -50,6 +50,7 @@ func (w *world) newNode(options ...nodeOption) *node {
 			_ = w.bus.Publish(events.WakeSubject, nil)
 			n.engine.Wake()
 		},
+		Attention: func(runner models.RunnerID, turn models.TurnID) { n.engine.Attend(runner, turn) },
 	})
 	cfg := Config{
 		DB: w.db, Committer: n.committer, Queue: w.queue, Hub: n.hub, Bus: w.bus, Catalog: w.catalog, Registry: w.tools,

@@ -13,6 +13,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // sessionInfo is what a step must know of its session.
@@ -21,6 +22,8 @@ type sessionInfo struct {
 	agent   *models.AgentID
 	model   *models.ModelID
 	locale  string
+	// clientTools is the hash of those that the session brings; nil for none.
+	clientTools []byte
 }
 
 // readSession reads what a step must know of the session. Afterwards each commit tells it.
@@ -31,8 +34,8 @@ func (r *turnRun) readSession(ctx context.Context) error {
 	var s sessionInfo
 	var locale *string
 	org, id := r.turn.OrgID, r.turn.SessionID
-	err := r.e.cfg.DB.QueryRow(ctx, "SELECT harness_id, agent_id, model_id, locale FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
-		Scan(&s.harness, &s.agent, &s.model, &locale)
+	err := r.e.cfg.DB.QueryRow(ctx, "SELECT harness_id, agent_id, model_id, locale, client_tools FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
+		Scan(&s.harness, &s.agent, &s.model, &locale, &s.clientTools)
 	if errors.Is(err, sql.ErrNoRows) {
 		return &catalog.DependencyError{Dependency: "session", ID: id.String(), State: models.LifecycleDeleted}
 	}
@@ -84,8 +87,36 @@ ORDER BY position DESC, ordinal DESC, sequence DESC LIMIT ?`, org[:], session[:]
 	}
 }
 
+// checkpointed gives what the model had said in the present step when its runner was lost.
+func (r *turnRun) checkpointed(ctx context.Context) (parts []models.Part, err error) {
+	c, err := r.readCheckpoint(ctx)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	if c.Thinking != "" {
+		parts = append(parts, models.Part{Type: models.PartThinking, Text: c.Thinking})
+	}
+	if c.Text != "" {
+		parts = append(parts, models.Part{Type: models.PartText, Text: c.Text})
+	}
+	return parts, nil
+}
+
+// readCheckpoint reads the checkpoint of the present step's output; nil when there is none.
+func (r *turnRun) readCheckpoint(ctx context.Context) (*models.Checkpoint, error) {
+	var list []models.Checkpoint
+	err := r.persist(ctx, "read the checkpoint", func() error {
+		list = nil
+		return store.Of(r.e.cfg.DB.Read(ctx), r.turn.OrgID).Where("turn_id = ?", r.turn.ID).Find(&list).Error
+	})
+	if err != nil || len(list) == 0 || r.turn.OutputMessageID == nil || list[0].MessageID != *r.turn.OutputMessageID {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
 // openCalls gives the calls of a turn that have no result, in the model's order.
-func (r *turnRun) openCalls(ctx context.Context) (calls []openCall, err error) {
+func (r *turnRun) openCalls(ctx context.Context) (calls []turns.Call, err error) {
 	var list []models.Effect
 	err = r.persist(ctx, "read the open calls", func() error {
 		return store.Of(r.e.cfg.DB.Read(ctx), r.turn.OrgID).
@@ -96,7 +127,7 @@ func (r *turnRun) openCalls(ctx context.Context) (calls []openCall, err error) {
 		return nil, fmt.Errorf("read the open calls of turn %s: %w", r.turn.ID, err)
 	}
 	for _, e := range list {
-		o, err := readCall(e)
+		o, err := turns.ReadCall(e)
 		if err != nil {
 			return nil, err
 		}

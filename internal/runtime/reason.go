@@ -14,6 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // maxCalls is how many tool calls of one response run; the rest is answered with an error that says so.
@@ -28,6 +29,7 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 	a := r.newAsking(output)
 	resp, failure, err := a.run(ctx)
 	if err != nil {
+		r.partial = sanitize(llm.Response{Parts: withoutCalls(resp.Parts)}, "").Parts
 		return nil, err
 	}
 	if failure != nil {
@@ -59,8 +61,8 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 	r.conversation.add(c.messageAt, 0, models.MessageAgent, c.content())
 	for _, call := range c.calls {
 		if call.refused != nil && c.actedAt > 0 {
-			o := openCall{call: journaledCall{CallID: call.id, Frozen: call.frozen}}
-			r.conversation.add(c.actedAt, call.ordinal, models.MessageTool, o.parts(*call.refused))
+			o := turns.Call{Record: turns.Record{CallID: call.id, Frozen: call.frozen}}
+			r.conversation.add(c.actedAt, call.ordinal, models.MessageTool, o.Parts(*call.refused))
 		}
 	}
 	return w, nil

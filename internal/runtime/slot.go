@@ -6,20 +6,24 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // slot is the right to run one turn, taken before the turn is claimed.
 type slot struct {
 	e *Engine
-	// runner is who claims; ctx ends with that life of the engine.
-	runner models.RunnerID
-	ctx    context.Context
+	// runner is who claims; life ends with that life of the engine, ctx also when the turn is cancelled.
+	runner    models.RunnerID
+	life, ctx context.Context
 	// turn is zero as long as it isn't known.
 	turn models.TurnID
 	// prepared can begin the turn in the transaction that claims it; nil when that has to wait.
 	prepared *turnRun
 	// began is how it has begun there; nil when it has not.
 	began *writer
+	// attention tells the run that something has happened to its turn; interrupt ends the run.
+	attention chan struct{}
+	interrupt context.CancelCauseFunc
 }
 
 var (
@@ -44,7 +48,8 @@ func (e *Engine) reserve(turn models.TurnID) (*slot, bool) {
 	select {
 	case <-e.slots:
 		e.turns.Add(1)
-		s := &slot{e: e, runner: e.id, ctx: e.turnsCtx, turn: turn}
+		s := &slot{e: e, runner: e.id, life: e.turnsCtx, turn: turn, attention: make(chan struct{}, 1)}
+		s.ctx, s.interrupt = context.WithCancelCause(e.turnsCtx)
 		if !turn.IsZero() {
 			e.running[turn] = s
 		}
@@ -82,7 +87,7 @@ func (s *slot) Begin(tx *commit.Tx) error {
 	if w.stopping || w.cfg.basis != basisOf(tx.Session, tx.Turn) {
 		return nil
 	}
-	w.begin(tx)
+	turns.Begin(tx)
 	if err := w.follow(tx, Begun{}); err != nil {
 		return err
 	}
@@ -99,8 +104,9 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 		r = s.prepared
 		r.turn = t
 	case session != nil:
-		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: optional(session.Locale)}
+		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: optional(session.Locale), clientTools: session.ClientTools}
 	}
+	r.attention = s.attention
 	e := s.e
 	e.mu.Lock()
 	s.turn, e.running[t.ID] = t.ID, s
@@ -112,7 +118,7 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 			r.conversation.add(s.began.consumedAt, 0, input.Role, input.Content)
 			r.conversation.stale, s.began.consumed = false, false
 		}
-		e.runTurn(s.ctx, r, s.began)
+		e.runTurn(s.life, s.ctx, r, s.began)
 	}()
 }
 
@@ -124,6 +130,7 @@ func (s *slot) Free() {
 		delete(s.e.running, s.turn)
 	}
 	s.e.mu.Unlock()
+	s.interrupt(nil)
 	s.e.slots <- struct{}{}
 	s.e.turns.Done()
 	if s.e.starved.Swap(false) {

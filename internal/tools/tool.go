@@ -22,6 +22,8 @@ type Hints struct {
 	Background  bool `json:"background,omitempty"`
 	// ConcurrencyClass keeps calls of one response in order; calls without one run side by side.
 	ConcurrencyClass string `json:"concurrencyClass,omitempty"`
+	// Client tells that the caller's own program runs the tool.
+	Client bool `json:"client,omitempty"`
 }
 
 // Repeatable reports whether a call whose outcome is unknown may be run again.
@@ -129,6 +131,8 @@ type Result struct {
 	Whole json.RawMessage
 	// ToolError is a failure in words for the model.
 	ToolError string
+	// ConnectionRequired is the outside provider that the user must connect first. The model is told, and the turn goes on.
+	ConnectionRequired string
 	// Internal is a failure that only the log may know; the model and the user see a generic text.
 	Internal error
 }

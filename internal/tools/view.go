@@ -36,6 +36,9 @@ type Cut struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// View gives a result that didn't come from Run as it may be stored and shown.
+func View(r Result) Result { return modelView(r) }
+
 // modelView gives the result as it may be stored and shown: exactly one of JSON and ToolError, no larger than allowed,
 // without bytes that a database or a provider refuses, and nothing of an internal error.
 func modelView(r Result) Result {
@@ -43,7 +46,7 @@ func modelView(r Result) Result {
 	case r.Internal != nil:
 		return Result{ToolError: internalText, Internal: r.Internal}
 	case r.ToolError != "":
-		return Result{ToolError: cleanText(r.ToolError, MaxResultBytes)}
+		return Result{ToolError: cleanText(r.ToolError, MaxResultBytes), ConnectionRequired: r.ConnectionRequired}
 	case len(r.JSON) == 0:
 		return Result{JSON: json.RawMessage(`{}`)}
 	case !json.Valid(r.JSON):
