@@ -174,6 +174,18 @@ type CapabilityRef struct {
 	Config JSON   `json:"config,omitempty"`
 }
 
+// ClientTool is a tool that the client of the API runs: the engine asks for the call, and waits for the result.
+type ClientTool struct {
+	Name string `json:"name"`
+	// DisplayName is for people; empty for the name.
+	DisplayName string `json:"displayName,omitempty"`
+	Description string `json:"description"`
+	// InputSchema is a JSON Schema (draft 2020-12) whose root is an object.
+	InputSchema JSON `json:"inputSchema"`
+	// TimeoutSeconds is how long a call waits for its result; nil for the engine's default.
+	TimeoutSeconds *int `json:"timeoutSeconds,omitempty"`
+}
+
 // Todo is a line of the agent's plan. Status is PENDING, IN_PROGRESS or COMPLETED.
 type Todo struct {
 	Content string `json:"content"`

@@ -41,9 +41,9 @@ type Cut struct {
 func modelView(r Result) Result {
 	switch {
 	case r.Internal != nil:
-		return Result{ToolError: internalText, Internal: r.Internal}
+		return Result{ToolError: internalText, Internal: r.Internal, Retryable: r.Retryable}
 	case r.ToolError != "":
-		return Result{ToolError: cleanText(r.ToolError, MaxResultBytes)}
+		return Result{ToolError: cleanText(r.ToolError, MaxResultBytes), Retryable: r.Retryable, ConnectionRequired: r.ConnectionRequired}
 	case len(r.JSON) == 0:
 		return Result{JSON: json.RawMessage(`{}`)}
 	case !json.Valid(r.JSON):
