@@ -17,8 +17,6 @@ const (
 	maxUserMessageBytes = 16 << 10
 	// maxContextBytes bounds what all hooks of a call add for the model.
 	maxContextBytes = 64 << 10
-	// maxMessageBytes bounds a rewritten message.
-	maxMessageBytes = 256 << 10
 	// maxDepth bounds how deep an answer is nested.
 	maxDepth = 64
 )
@@ -128,8 +126,8 @@ func (s *state) patch(patch json.RawMessage) *failure {
 
 func (s *state) patchMessage(members map[string]any) *failure {
 	text, ok := members["message"].(string)
-	if !ok || strings.TrimSpace(text) == "" || len(text) > maxMessageBytes || strings.Contains(text, "\x00") {
-		return failed(nil, "its message must be text of at most %d bytes that is not empty", maxMessageBytes)
+	if !ok || strings.TrimSpace(text) == "" {
+		return failed(nil, "its message must be text that is not empty")
 	}
 	s.event.Message = text
 	return nil

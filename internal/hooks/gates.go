@@ -42,14 +42,12 @@ func Rule(ctx context.Context, gates []tools.Gate, call tools.GateCall, recheck 
 		ruling := Ruling{Kind: tools.VerdictRun}
 		changed := false
 		for _, gate := range gates {
-			verdict, err := decide(ctx, gate, call)
+			verdict := decide(ctx, gate, call)
 			if ctx.Err() != nil {
 				return refuse(gate.ID, "The call was cancelled.", call, rewritten), ctx.Err()
 			}
-			if err != nil {
-				ruling = refuse(gate.ID, "The policy "+gate.ID+" could not decide about the call, so it is not allowed.", call, rewritten)
-				ruling.Err = err
-				return ruling, nil
+			if refusal, failed := verdict.failed(gate.ID, call, rewritten); failed {
+				return refusal, nil
 			}
 			if verdict.Arguments != nil {
 				next, reason := recheckWith(ctx, recheck, call.Arguments, verdict.Arguments)
@@ -64,7 +62,7 @@ func Rule(ctx context.Context, gates []tools.Gate, call tools.GateCall, recheck 
 			switch verdict.Kind {
 			case tools.VerdictRun:
 			case tools.VerdictAsk:
-				ruling = ruling.ask(gate.ID, verdict)
+				ruling = ruling.ask(gate.ID, verdict.Verdict)
 			case tools.VerdictRefuse:
 				return refuse(gate.ID, verdict.Reason, call, rewritten), nil
 			default:
@@ -118,13 +116,30 @@ func refuse(gateID, reason string, call tools.GateCall, rewritten bool) Ruling {
 	return Ruling{Kind: tools.VerdictRefuse, GateID: gateID, Reason: clean(reason, maxReasonBytes), Arguments: call.Arguments, Rewritten: rewritten}
 }
 
-func decide(ctx context.Context, gate tools.Gate, call tools.GateCall) (v tools.Verdict, err error) {
+// opinion is what one gate says, or why it can't.
+type opinion struct {
+	tools.Verdict
+	err error
+}
+
+// failed gives the refusal that follows from a gate that couldn't decide.
+func (o opinion) failed(gateID string, call tools.GateCall, rewritten bool) (Ruling, bool) {
+	if o.err == nil {
+		return Ruling{}, false
+	}
+	r := refuse(gateID, "The policy "+gateID+" could not decide about the call, so it is not allowed.", call, rewritten)
+	r.Err = o.err
+	return r, true
+}
+
+func decide(ctx context.Context, gate tools.Gate, call tools.GateCall) (o opinion) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the gate %s panicked: %v\n%s", gate.ID, p, debug.Stack())
+			o = opinion{err: fmt.Errorf("the gate %s panicked: %v\n%s", gate.ID, p, debug.Stack())}
 		}
 	}()
 	// A gate that writes into what it is given must not change the call.
 	call.Arguments = append(json.RawMessage(nil), call.Arguments...)
-	return gate.Decide(ctx, call)
+	v, err := gate.Decide(ctx, call)
+	return opinion{Verdict: v, err: err}
 }
