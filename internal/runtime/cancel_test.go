@@ -103,7 +103,7 @@ func TestACancelKeepsWhatWasSaid(t *testing.T) {
 func TestACancelIsFoundByPolling(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start(func(c *Config) { c.PollInterval = time.Millisecond })
-		deaf := w.newNode(func(c *Config) { c.Bus = events.NewLocalBus() })
+		deaf := w.newNode(w.deaf())
 		s := w.newSession(n)
 		g := n.speaks("half")
 		turn := n.send(s, "go")
@@ -191,7 +191,7 @@ func TestACancelOutlivesItsRunner(t *testing.T) {
 		})
 		first.engine.stopClaims()
 		// Its runner doesn't hear of it.
-		w.newNode(func(c *Config) { c.Bus = events.NewLocalBus() }).cancel(turn, "")
+		w.newNode(w.deaf()).cancel(turn, "")
 		first.die()
 		w.start()
 		log := w.idle(s)
@@ -243,4 +243,11 @@ func rowsOf[T any](w *world, s models.SessionID) (n int64) {
 		w.t.Fatal(err)
 	}
 	return n
+}
+
+// deaf gives a node a bus of its own, so that nobody hears of what it does.
+func (w *world) deaf() nodeOption {
+	bus := events.NewLocalBus()
+	w.t.Cleanup(func() { _ = bus.Close() })
+	return func(c *Config) { c.Bus = bus }
 }
