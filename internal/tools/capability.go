@@ -36,6 +36,9 @@ type Capability struct {
 	ClientTools func(config json.RawMessage) ([]models.ClientTool, error)
 	// Muted gives the ids of hooks that don't run, of any capability.
 	Muted func(config json.RawMessage) ([]string, error)
+	// Attach judges settings when they are attached, by what may change later and then has to show elsewhere, such as which
+	// addresses may be reached. It isn't asked again while turns run.
+	Attach func(config json.RawMessage) error
 	// UserHooks tells that Hooks are the user's own. They run after those of all other capabilities.
 	UserHooks bool
 }

@@ -12,10 +12,7 @@ import (
 
 // contribute adds what a capability works out from its settings.
 func (b *builder) contribute(c *capability, config models.JSON) error {
-	settings := json.RawMessage(config)
-	if len(settings) == 0 || string(settings) == "null" {
-		settings = json.RawMessage("{}")
-	}
+	settings := settingsOf(config)
 	for _, part := range []struct {
 		what string
 		add  func() error
@@ -33,6 +30,28 @@ func (b *builder) contribute(c *capability, config models.JSON) error {
 		}
 	}
 	return nil
+}
+
+// settingsOf gives the settings as capabilities read them.
+func settingsOf(config models.JSON) json.RawMessage {
+	if len(config) == 0 || string(config) == "null" {
+		return json.RawMessage("{}")
+	}
+	return json.RawMessage(config)
+}
+
+// CheckAttach asks a capability whether its settings can be attached now; they have passed Resolve. The failure is a
+// *fault.Error whose path begins with config, or the server's own.
+func (r *Registry) CheckAttach(ref models.CapabilityRef) error {
+	c := r.byID[ref.ID]
+	if c == nil || c.Attach == nil {
+		return nil
+	}
+	err := contained(func() error { return c.Attach(settingsOf(ref.Config)) })
+	if f := fault.As(err); f != nil {
+		return f.At(append([]string{"config"}, f.Path...)...)
+	}
+	return err
 }
 
 // contained keeps the panic of one capability from ending the process.

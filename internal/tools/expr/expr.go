@@ -21,8 +21,8 @@ const (
 	// MaxTime bounds an evaluation.
 	MaxTime = 100 * time.Millisecond
 
-	// maxCost and maxElements bound the steps and the values of an evaluation, in CEL's own measures. They are reached
-	// long before MaxTime, so that the same expression over the same values ends in the same way on every machine.
+	// maxCost and maxElements bound the steps and the values of an evaluation, in CEL's own measures. On a machine that isn't
+	// overloaded they are reached before MaxTime, so that the same expression over the same values ends in the same way.
 	maxCost     = 200_000
 	maxElements = 200_000
 	// maxNesting bounds how deep an expression is nested.

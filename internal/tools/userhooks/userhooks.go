@@ -35,6 +35,7 @@ func Capability(expressions *expr.Compiler, addresses Addresses) tools.Capabilit
 		ConfigSchema: json.RawMessage(configSchema),
 		Hooks:        r.hooks,
 		Muted:        muted,
+		Attach:       r.attach,
 	}
 }
 
@@ -162,14 +163,28 @@ func (r reader) spec(h hook) (tools.HookSpec, *fault.Error) {
 		if _, err := r.expressions.Compile(spec.CEL.Expression, expr.Answer); err != nil {
 			return spec, fault.New(fault.Invalid, "The expression can't be used: %v.", err).At("cel", "expression")
 		}
-		return spec, nil
-	}
-	u, err := url.Parse(spec.Webhook.URL)
-	if err == nil {
-		err = r.addresses.CheckURL(u)
-	}
-	if err != nil {
-		return spec, fault.New(fault.Invalid, "The url can't be used: %v", err).At("webhook", "url")
 	}
 	return spec, nil
+}
+
+// attach looks at the addresses. What may be reached is up to the operator, who may change that: a webhook that can't be
+// reached any more fails when it is asked, and follows its onError.
+func (r reader) attach(settings json.RawMessage) error {
+	c, err := read(settings)
+	if err != nil {
+		return err
+	}
+	for i, h := range c.Hooks {
+		if h.Webhook == nil {
+			continue
+		}
+		u, err := url.Parse(h.Webhook.URL)
+		if err == nil {
+			err = r.addresses.CheckURL(u)
+		}
+		if err != nil {
+			return fault.New(fault.Invalid, "The url can't be used: %v", err).At("hooks", strconv.Itoa(i), "webhook", "url")
+		}
+	}
+	return nil
 }

@@ -34,7 +34,17 @@ func resolve(t testing.TB, config string) (tools.Toolset, error) {
 	if c, _ := r.Capability(userhooks.ID); c.Risk != "HIGH" {
 		t.Errorf("the risk is %s", c.Risk)
 	}
-	return r.Resolve([]models.CapabilityRef{{ID: userhooks.ID, Config: models.JSON(config)}, {ID: "guard"}})
+	ref := models.CapabilityRef{ID: userhooks.ID, Config: models.JSON(config)}
+	set, err := r.Resolve([]models.CapabilityRef{ref, {ID: "guard"}})
+	if err != nil {
+		return set, err
+	}
+	if err := r.CheckAttach(ref); err != nil {
+		// Where turns run, settings that were attached once are taken as they are.
+		f := fault.As(err)
+		return set, f.At(append([]string{"capabilities", "0"}, f.Path...)...)
+	}
+	return set, nil
 }
 
 func TestHooksOfUsersAreRead(t *testing.T) {
