@@ -45,6 +45,7 @@ func (e *Engine) claimLoop(ctx context.Context) {
 		// One that listens is counted on by the others: it must have room. What is announced before it listens again is
 		// found by the claim that follows.
 		l.listen(len(e.slots) > 0)
+		e.refreshCaps(ctx)
 		if unsure {
 			unsure = !e.releaseUnheard(ctx)
 		}
@@ -95,7 +96,7 @@ func (l *listener) stop() {
 func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
 	var free []*slot
 	for len(free) < maxClaim {
-		s, ok := e.reserve(models.TurnID{})
+		s, ok := e.reserve(models.OrgID{}, models.TurnID{})
 		if !ok {
 			break
 		}
@@ -108,8 +109,12 @@ func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
 	}
 	// Were the claim cut off at a shutdown, the database might still grant it, to a runner that has left.
 	asking, cancel := lingering(ctx, commitGrace)
-	turns, err := e.cfg.Queue.Claim(asking, free[0].runner, len(free))
+	got, err := e.cfg.Queue.Claim(asking, e.ask(free[0].runner, len(free)))
 	cancel()
+	turns := got.Turns
+	e.mu.Lock()
+	e.place = got.Next
+	e.mu.Unlock()
 	if err != nil && ctx.Err() == nil {
 		e.cfg.Logger.Warn("turns can't be claimed; trying again", "error", err)
 	}
@@ -124,7 +129,7 @@ func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
 	for _, s := range free[len(turns):] {
 		s.Free()
 	}
-	return err == nil && len(turns) == len(free), err
+	return err == nil && got.More, err
 }
 
 // releaseUnheard puts turns back into the queue that this runner holds and knows nothing of: their claim was committed, but

@@ -48,6 +48,11 @@ type Config struct {
 	Exclusive bool
 	// Slots is how many turns run at once. Defaults to 256.
 	Slots int
+	// OrgSlots is how many of them may be of one organization. Defaults to what orgSlots gives.
+	OrgSlots int
+	// OrgActiveTurns is how many turns of an organization may run at once in all processes, where it has no cap of its own
+	// in org_loads. 0, the default, is any number.
+	OrgActiveTurns int
 	// Lease is how long a runner may be silent before others take its turns over. Defaults to 6 s.
 	Lease time.Duration
 	// Heartbeat is how often a runner says that it is alive. Defaults to 2 s.
@@ -105,9 +110,16 @@ type Engine struct {
 	// running are the turns at work here, and those that a message is about to begin. The queue's idea may differ when the
 	// answer to a claim got lost.
 	running map[models.TurnID]*slot
-	turns   sync.WaitGroup
-	loops   sync.WaitGroup
-	stopped chan struct{}
+	// held is how many slots each organization has; those of claims under way are under the zero id.
+	held map[models.OrgID]int
+	// place is where the next claim begins to look.
+	place crossorg.Place
+	// caps are those of organizations, as of capsRead.
+	caps     crossorg.Caps
+	capsRead time.Time
+	turns    sync.WaitGroup
+	loops    sync.WaitGroup
+	stopped  chan struct{}
 }
 
 type lifeState int
@@ -128,6 +140,9 @@ var errDeclaredDead = errors.New("this runner was declared dead by another one")
 func New(cfg Config) *Engine {
 	if cfg.Slots == 0 {
 		cfg.Slots = 256
+	}
+	if cfg.OrgSlots == 0 {
+		cfg.OrgSlots = orgSlots(cfg.Slots)
 	}
 	if cfg.Lease == 0 {
 		cfg.Lease = 6 * time.Second
@@ -158,7 +173,7 @@ func New(cfg Config) *Engine {
 	}
 	e := &Engine{
 		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
-		running: map[models.TurnID]*slot{}, stopped: make(chan struct{}), conversations: newConversations(),
+		running: map[models.TurnID]*slot{}, held: map[models.OrgID]int{}, stopped: make(chan struct{}), conversations: newConversations(),
 		breakers: newBreakers(),
 	}
 	e.ending, e.endWait = context.WithCancel(context.Background())
@@ -182,10 +197,15 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	if e.cfg.Exclusive {
 		// Having the file's lock proves every earlier runner dead.
-		if err := e.cfg.Queue.ReleaseAll(ctx, clock.Millis(e.cfg.Clock)); err != nil {
+		if err := e.cfg.Queue.ReleaseAll(ctx); err != nil {
 			return err
 		}
 	}
+	caps, err := e.cfg.Queue.Caps(ctx, e.cfg.OrgActiveTurns)
+	if err != nil {
+		return err
+	}
+	e.caps, e.capsRead = caps, time.Now()
 	if err := e.register(ctx, e.id); err != nil {
 		return err
 	}
@@ -239,7 +259,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	<-idle
 	e.stopLive()
 	e.loops.Wait()
-	return e.cfg.Queue.Remove(context.WithoutCancel(ctx), e.runnerID(), clock.Millis(e.cfg.Clock))
+	return e.cfg.Queue.Remove(context.WithoutCancel(ctx), e.runnerID())
 }
 
 func (e *Engine) stopping() bool {

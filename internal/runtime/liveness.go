@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -85,7 +84,7 @@ func (e *Engine) observe(ctx context.Context, seen map[models.RunnerID]observed)
 		if r.ID == me || now.Sub(last.since) < e.cfg.Lease {
 			continue
 		}
-		n, err := e.cfg.Queue.TakeOver(ctx, r.ID, clock.Millis(e.cfg.Clock))
+		n, err := e.cfg.Queue.TakeOver(ctx, r.ID)
 		if err != nil {
 			e.cfg.Logger.Warn("the turns of a dead runner can't be taken over yet", "runner", r.ID, "error", err)
 			continue
@@ -100,7 +99,7 @@ func (e *Engine) observe(ctx context.Context, seen map[models.RunnerID]observed)
 		// Until it has another id it would claim nothing.
 		e.beat(ctx)
 	}
-	if n, err := e.cfg.Queue.TakeOverOrphans(ctx, clock.Millis(e.cfg.Clock)); err == nil && n > 0 {
+	if n, err := e.cfg.Queue.TakeOverOrphans(ctx); err == nil && n > 0 {
 		e.announce()
 	}
 	for id := range seen {

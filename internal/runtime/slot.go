@@ -14,7 +14,8 @@ type slot struct {
 	// runner is who claims; ctx ends with that life of the engine.
 	runner models.RunnerID
 	ctx    context.Context
-	// turn is zero as long as it isn't known.
+	// org and turn are zero as long as they aren't known.
+	org  models.OrgID
 	turn models.TurnID
 	// prepared can begin the turn in the transaction that claims it; nil when that has to wait.
 	prepared *turnRun
@@ -28,23 +29,25 @@ var (
 )
 
 // Reserve takes a slot when one is free, so that a turn can be claimed in the transaction that makes it ready. The slot must be
-// used by Run or given back by Free.
-func (e *Engine) Reserve(turn models.TurnID) (sessions.Slot, bool) {
-	s, ok := e.reserve(turn)
+// used by Run or given back by Free. An organization that has a cap gets none: how many turns it has at work is counted by
+// the claim alone.
+func (e *Engine) Reserve(org models.OrgID, turn models.TurnID) (sessions.Slot, bool) {
+	s, ok := e.reserve(org, turn)
 	return s, ok
 }
 
-// reserve is Reserve for a turn that may not be known yet: then it is zero.
-func (e *Engine) reserve(turn models.TurnID) (*slot, bool) {
+// reserve is Reserve for a turn that may not be known yet: then both ids are zero.
+func (e *Engine) reserve(org models.OrgID, turn models.TurnID) (*slot, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.state != lifeRunning {
+	if e.state != lifeRunning || !e.fits(org) {
 		return nil, false
 	}
 	select {
 	case <-e.slots:
 		e.turns.Add(1)
-		s := &slot{e: e, runner: e.id, ctx: e.turnsCtx, turn: turn}
+		s := &slot{e: e, runner: e.id, ctx: e.turnsCtx, org: org, turn: turn}
+		e.held[org]++
 		if !turn.IsZero() {
 			e.running[turn] = s
 		}
@@ -103,6 +106,9 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 	}
 	e := s.e
 	e.mu.Lock()
+	e.letGo(s.org)
+	e.held[t.OrgID]++
+	s.org = t.OrgID
 	s.turn, e.running[t.ID] = t.ID, s
 	e.mu.Unlock()
 	go func() {
@@ -123,10 +129,13 @@ func (s *slot) Free() {
 	if s.e.running[s.turn] == s {
 		delete(s.e.running, s.turn)
 	}
+	// Where a limit kept turns from being claimed, one may be now.
+	limited := !s.org.IsZero() && (s.e.held[s.org] >= s.e.cfg.OrgSlots || s.e.caps.Of(s.org) > 0)
+	s.e.letGo(s.org)
 	s.e.mu.Unlock()
 	s.e.slots <- struct{}{}
 	s.e.turns.Done()
-	if s.e.starved.Swap(false) {
+	if s.e.starved.Swap(false) || limited {
 		s.e.Wake()
 	}
 }
