@@ -78,6 +78,14 @@ func (q *Queue) Beat(ctx context.Context, id models.RunnerID) (bool, error) {
 	return n == 1, nil
 }
 
+// SetKey notes that a runner holds its lock from now on.
+func (q *Queue) SetKey(ctx context.Context, id models.RunnerID, key int64) error {
+	if _, err := q.exec(ctx, "UPDATE runners SET lock_key = ? WHERE id = ?", key, id[:]); err != nil {
+		return fmt.Errorf("note the lock of this runner: %w", err)
+	}
+	return nil
+}
+
 // Runners gives the list.
 func (q *Queue) Runners(ctx context.Context) ([]models.Runner, error) {
 	var list []models.Runner

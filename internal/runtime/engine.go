@@ -1,8 +1,8 @@
 // Package runtime is the turn engine: it claims turns, asks models, runs tools, and goes on where a process that died had
 // stopped.
 //
-// Follow one turn in this order: engine.go (start and stop), slot.go and claim.go (how turns come here), liveness.go (who is
-// alive), turn.go (the loop of a turn, and what becomes of it when it can't go on), plan.go (what comes next), reason.go
+// Follow one turn in this order: engine.go (start and stop), slot.go, share.go and claim.go (how turns come here), liveness.go and
+// watch.go (who is alive), turn.go (the loop of a turn, and what becomes of it when it can't go on), plan.go (what comes next), reason.go
 // and act.go (the two kinds of steps), asking.go with attempts.go, breaker.go and idle.go (models that fail), commands*.go
 // (what each step commits), journal.go (what becomes of calls after a crash).
 package runtime
@@ -12,7 +12,6 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,6 +43,9 @@ type Config struct {
 	Images Images
 	Clock  clock.Clock
 	Logger *slog.Logger
+	// Presence shows others at once when this process dies, on PostgreSQL; nil leaves it to the heartbeat. The engine drops it when
+	// it stops.
+	Presence *crossorg.Presence
 	// Exclusive tells that no other process can run turns: the database is a file that this one has locked.
 	Exclusive bool
 	// Slots is how many turns run at once. Defaults to 256.
@@ -57,6 +59,9 @@ type Config struct {
 	Lease time.Duration
 	// Heartbeat is how often a runner says that it is alive. Defaults to 2 s.
 	Heartbeat time.Duration
+	// Look is how often a runner with a Presence looks at the others. Defaults to 200 ms. One without looks four times per
+	// heartbeat.
+	Look time.Duration
 	// ShutdownGrace is how long Stop lets running steps finish. Defaults to 20 s.
 	ShutdownGrace time.Duration
 	// PollInterval is how often a runner that hears nothing looks for turns. Defaults to 1 s.
@@ -96,6 +101,10 @@ type Engine struct {
 	// ending ends when Stop begins.
 	ending  context.Context
 	endWait context.CancelFunc
+	// keyed tells that this runner's row says that it holds a lock.
+	keyed atomic.Bool
+	// rebirth is held while the runner gets a new id.
+	rebirth sync.Mutex
 	// starved tells that turns may wait for a slot: the next one that is free is announced.
 	starved atomic.Bool
 
@@ -149,6 +158,9 @@ func New(cfg Config) *Engine {
 	}
 	if cfg.Heartbeat == 0 {
 		cfg.Heartbeat = 2 * time.Second
+	}
+	if cfg.Look == 0 {
+		cfg.Look = 200 * time.Millisecond
 	}
 	if cfg.ShutdownGrace == 0 {
 		cfg.ShutdownGrace = 20 * time.Second
@@ -215,7 +227,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.stopClaims, e.stopLive, e.state = stopClaims, stopLive, lifeRunning
 	e.loops.Go(func() { e.claimLoop(claims) })
 	if !e.cfg.Exclusive {
-		e.loops.Go(func() { e.liveLoop(live) })
+		e.loops.Go(func() { e.beatLoop(live) })
+		e.loops.Go(func() { e.watchLoop(live) })
 	}
 	return nil
 }
@@ -259,7 +272,12 @@ func (e *Engine) Stop(ctx context.Context) error {
 	<-idle
 	e.stopLive()
 	e.loops.Wait()
-	return e.cfg.Queue.Remove(context.WithoutCancel(ctx), e.runnerID())
+	err := e.cfg.Queue.Remove(context.WithoutCancel(ctx), e.runnerID())
+	if e.cfg.Presence != nil {
+		// Not before: who is on the list without its lock is dead.
+		e.cfg.Presence.Drop()
+	}
+	return err
 }
 
 func (e *Engine) stopping() bool {
@@ -272,14 +290,6 @@ func (e *Engine) runnerID() models.RunnerID {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.id
-}
-
-func (e *Engine) register(ctx context.Context, id models.RunnerID) error {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return e.cfg.Queue.Register(ctx, models.Runner{ID: id, Host: host, StartedAt: clock.Millis(e.cfg.Clock)})
 }
 
 // sleep waits for d, or until ctx ends.

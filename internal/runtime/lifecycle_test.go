@@ -386,7 +386,7 @@ func TestTheDeadClaimNothing(t *testing.T) {
 			t.Fatalf("the turn is held by %v after %d takeovers", row.RunnerID, row.Takeovers)
 		}
 		n.puppet.on(echoing)
-		n.engine.observe(t.Context(), map[models.RunnerID]observed{})
+		n.engine.observe(t.Context(), newWatch())
 		n.engine.Wake()
 		w.idle(s)
 		if row := w.turn(turn); row.Status != models.TurnCompleted || row.Recoveries != 1 {
