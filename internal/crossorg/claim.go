@@ -15,7 +15,7 @@ import (
 // Ask is what a runner asks of the queue.
 type Ask struct {
 	Runner models.RunnerID
-	// Turns is how many it wants; at least 1.
+	// Turns is how many it wants: from 1 to MaxClaim.
 	Turns int
 	// From is where it begins to look: Claimed.Next of the claim before.
 	From Place
@@ -26,6 +26,9 @@ type Ask struct {
 	// Caps tells whether there may be caps. Those of their own are read again.
 	Caps Caps
 }
+
+// MaxClaim is how many turns one claim gives at most.
+const MaxClaim = 16
 
 // Claimed is what it got.
 type Claimed struct {
@@ -40,6 +43,7 @@ type Claimed struct {
 // its fair share, the oldest first. What it costs grows neither with their number nor with that of the turns. After an error
 // turns may have been claimed all the same: see Held.
 func (q *Queue) Claim(ctx context.Context, ask Ask) (Claimed, error) {
+	ask.Turns = min(ask.Turns, MaxClaim)
 	if ask.PerOrg == 0 {
 		ask.PerOrg = math.MaxInt32
 	}
@@ -80,12 +84,12 @@ const (
 SELECT (SELECT org_id FROM turns %[1]s WHERE ready_at IS NOT NULL AND org_id > ? ORDER BY org_id, ready_at LIMIT 1), 1
 UNION ALL SELECT (SELECT org_id FROM turns %[1]s WHERE ready_at IS NOT NULL AND org_id > org ORDER BY org_id, ready_at LIMIT 1), place + 1
 FROM walk WHERE org IS NOT NULL AND place < ?),
-loads (org, place, weight, cap) AS (SELECT org, place, coalesce(weight, 1), coalesce(active_turns, ?)
-FROM walk LEFT JOIN org_loads ON org_id = org WHERE org IS NOT NULL)
-SELECT org, weight, cap, CASE WHEN cap > 0 THEN (` + atWork + `) ELSE 0 END FROM loads ORDER BY place`
-	atWork = `SELECT count(*) FROM runners r JOIN turns t ON t.runner_id = r.id AND t.org_id = org`
-	// anyIndex and readyIndex are for walkStatement. Left to itself SQLite may take another index, and read turns that aren't ready.
-	anyIndex, readyIndex = "", "INDEXED BY turns_ready"
+loads (org, place, weight, cap) AS (SELECT org, place, coalesce((SELECT weight FROM org_loads WHERE org_id = org), 1),
+coalesce((SELECT active_turns FROM org_loads WHERE org_id = org), ?) FROM walk WHERE org IS NOT NULL)
+SELECT org, weight, cap, CASE WHEN cap > 0 THEN (%[2]s) ELSE 0 END FROM loads ORDER BY place`
+	atWork = `SELECT count(*) FROM runners r CROSS JOIN turns t %s WHERE t.runner_id = r.id AND t.org_id = org`
+	// Left to itself SQLite takes other indexes, and reads turns that aren't ready or not at work.
+	readyIndex, heldIndex = "INDEXED BY turns_ready", "INDEXED BY turns_held"
 	// maxPage is how many organizations one statement passes at most.
 	maxPage = 256
 )
@@ -93,11 +97,11 @@ SELECT org, weight, cap, CASE WHEN cap > 0 THEN (` + atWork + `) ELSE 0 END FROM
 // walk finds organizations that have ready turns and room for more at work, as many as turns are asked for. It takes no locks: what
 // it finds of those with a cap must be looked at again under one.
 func (q *Queue) walk(ctx context.Context, ask Ask) ([]orgLine, error) {
-	index := anyIndex
+	ready, held := "", ""
 	if q.db.Pool == nil {
-		index = readyIndex
+		ready, held = readyIndex, heldIndex
 	}
-	statement := fmt.Sprintf(walkStatement, index)
+	statement := fmt.Sprintf(walkStatement, ready, fmt.Sprintf(atWork, held))
 	start := ask.From.after()
 	at, wrapped, page := start, false, 0
 	var lines []orgLine

@@ -25,8 +25,8 @@ SELECT (SELECT org_id FROM turns WHERE ready_at IS NOT NULL AND org_id <= $3 ORD
 UNION ALL SELECT (SELECT org_id FROM turns WHERE ready_at IS NOT NULL AND org_id > org AND org_id <= $3 ORDER BY org_id, ready_at LIMIT 1), place + 1
 FROM behind, pages WHERE org IS NOT NULL AND place < page),
 lines (org, place, weight, room) AS (
-SELECT w.org, place, coalesce(weight, 1), coalesce(room, $6) FROM (SELECT * FROM ahead UNION ALL SELECT * FROM behind) w
-LEFT JOIN org_loads ON org_id = w.org LEFT JOIN rooms ON rooms.org = w.org
+SELECT w.org, place, coalesce((SELECT weight FROM org_loads WHERE org_id = w.org), 1), least(room, $6)
+FROM (SELECT * FROM ahead UNION ALL SELECT * FROM behind) w LEFT JOIN rooms ON rooms.org = w.org
 WHERE w.org IS NOT NULL AND coalesce(room, $6) > 0 ORDER BY place LIMIT $1),
 wanted AS (SELECT org, place, weight, room, least(room, ($1 * weight + sum(weight) OVER () - 1)::bigint / (sum(weight) OVER ())::bigint) AS want FROM lines),
 shares (org, weight, room, share) AS (
@@ -36,10 +36,10 @@ SELECT org, weight, room, least(want, $1 - (sum(want) OVER (ORDER BY place) - wa
 	claimShared = `WITH shares (org, weight, room, share) AS (SELECT * FROM unnest($1::uuid[], $3::bigint[], $4::bigint[], $5::bigint[])), ` + claimTail
 
 	// The pick is materialized so that it is made once: as a subquery it may run for every row of a plan, and then claims more
-	// than it was asked for.
+	// than it was asked for. The limit, MaxClaim, is for the planner, which without it expects so many that it reads all turns.
 	claimTail = `picked (org, turn, weight, room, share) AS MATERIALIZED (
 SELECT s.org, t.id, s.weight, s.room, s.share FROM shares s CROSS JOIN LATERAL (SELECT id FROM turns WHERE org_id = s.org AND ready_at IS NOT NULL
-ORDER BY ready_at LIMIT s.share FOR NO KEY UPDATE SKIP LOCKED) t WHERE s.share > 0 AND EXISTS (SELECT 1 FROM runners WHERE id = $2))
+ORDER BY ready_at LIMIT s.share FOR NO KEY UPDATE SKIP LOCKED) t WHERE s.share > 0 AND EXISTS (SELECT 1 FROM runners WHERE id = $2) LIMIT 16)
 UPDATE turns SET ready_at = NULL, runner_id = $2, lease_epoch = lease_epoch + 1, status = 'RUNNING'
 FROM picked WHERE org_id = org AND id = turn RETURNING weight, room, share, `
 
@@ -47,7 +47,7 @@ FROM picked WHERE org_id = org AND id = turn RETURNING weight, room, share, `
 WHERE NOT EXISTS (SELECT 1 FROM org_loads WHERE org_id = org) ON CONFLICT DO NOTHING`
 	// In the order of the ids, so that two claims can't wait for each other in a circle.
 	lockLoads    = `SELECT org_id FROM org_loads WHERE org_id = ANY($1::uuid[]) ORDER BY org_id FOR UPDATE`
-	countRunning = `SELECT org, (` + atWork + `) FROM unnest($1::uuid[]) AS k(org)`
+	countRunning = `SELECT org, (%s) FROM unnest($1::uuid[]) AS k(org)`
 )
 
 // uuids is how ids go to PostgreSQL as an array.
@@ -128,7 +128,7 @@ func (q *Queue) claimPostgres(ctx context.Context, ask Ask, lines []orgLine) (tu
 		if _, err := tx.Exec(ctx, lockLoads, uuids(list)); err != nil {
 			return fmt.Errorf("lock the loads of organizations that have a cap: %w", err)
 		}
-		rows, err := tx.Query(ctx, countRunning, uuids(list))
+		rows, err := tx.Query(ctx, fmt.Sprintf(countRunning, fmt.Sprintf(atWork, "")), uuids(list))
 		if err != nil {
 			return fmt.Errorf("count the turns at work: %w", err)
 		}

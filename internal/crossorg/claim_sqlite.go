@@ -45,7 +45,7 @@ func countLite(ctx context.Context, tx *sql.Tx, list []models.OrgID) (map[models
 	for i, id := range list {
 		args[i] = id[:]
 	}
-	rows, err := tx.QueryContext(ctx, "WITH k (org) AS (VALUES (?)"+strings.Repeat(", (?)", len(list)-1)+") SELECT org, ("+atWork+") FROM k", args...)
+	rows, err := tx.QueryContext(ctx, "WITH k (org) AS (VALUES (?)"+strings.Repeat(", (?)", len(list)-1)+") SELECT org, ("+fmt.Sprintf(atWork, heldIndex)+") FROM k", args...)
 	if err != nil {
 		return nil, fmt.Errorf("count the turns at work: %w", err)
 	}

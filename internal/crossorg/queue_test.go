@@ -21,11 +21,13 @@ type line struct {
 
 	t     testing.TB
 	ctx   context.Context
+	orgs  []models.OrgID
 	turns []models.TurnID
 }
 
-// newLine makes n turns, each at the head of a session of its own, ready since 1, 2, 3 and so on.
-func newLine(t testing.TB, db *store.DB, n int) *line {
+// newLine makes turns, each at the head of a session of its own, ready since 1, 2, 3 and so on; as many as there are numbers, that
+// many in an organization of their own.
+func newLine(t testing.TB, db *store.DB, numbers ...int) *line {
 	t.Helper()
 	l := &line{Queue: NewQueue(db), t: t, ctx: context.Background()}
 	if db.Writer != nil { // These tests are not about power failures.
@@ -33,10 +35,19 @@ func newLine(t testing.TB, db *store.DB, n int) *line {
 			t.Fatal(err)
 		}
 	}
+	for _, n := range numbers {
+		l.org(n)
+	}
+	return l
+}
+
+func (l *line) org(n int) {
+	l.t.Helper()
 	org := models.Org{ID: models.NewID[models.OrgEntity](), Name: "o"}
 	org.Slug = org.ID.String()
 	h := models.Harness{OrgID: org.ID, ID: models.NewID[models.HarnessEntity](), Name: "h", Capabilities: []models.CapabilityRef{}}
-	err := db.Write(l.ctx, func(tx *gorm.DB) error {
+	l.orgs = append(l.orgs, org.ID)
+	err := l.db.Write(l.ctx, func(tx *gorm.DB) error {
 		if err := tx.Create(&org).Error; err != nil {
 			return err
 		}
@@ -62,9 +73,8 @@ func newLine(t testing.TB, db *store.DB, n int) *line {
 		return nil
 	})
 	if err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
-	return l
 }
 
 func (l *line) runner() models.RunnerID {

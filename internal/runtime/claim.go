@@ -4,12 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 )
-
-// maxClaim is how many turns are claimed by one statement at the most.
-const maxClaim = 16
 
 // Wake tells this engine that there may be turns to claim. It never waits.
 func (e *Engine) Wake() {
@@ -95,7 +93,7 @@ func (l *listener) stop() {
 // claimSome claims as many turns as there are free slots. It reports whether there may be more.
 func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
 	var free []*slot
-	for len(free) < maxClaim {
+	for len(free) < crossorg.MaxClaim {
 		s, ok := e.reserve(models.OrgID{}, models.TurnID{})
 		if !ok {
 			break

@@ -91,9 +91,9 @@ func (e *Engine) register(ctx context.Context, id models.RunnerID) error {
 	return nil
 }
 
-// enter takes the lock of a runner. It waits no longer than a lease.
+// enter takes the lock of a runner. It gives up early enough that others can still be watched.
 func (e *Engine) enter(ctx context.Context, id models.RunnerID) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.cfg.Lease)
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.Lease/3)
 	defer cancel()
 	return e.cfg.Presence.Enter(ctx, id)
 }
