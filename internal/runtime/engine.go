@@ -121,6 +121,8 @@ type Engine struct {
 	running map[models.TurnID]*slot
 	// held is how many slots each organization has; those of claims under way are under the zero id.
 	held map[models.OrgID]int
+	// limited tells that the last claim may have left turns because their organizations had no room here.
+	limited bool
 	// place is where the next claim begins to look.
 	place crossorg.Place
 	// caps are those of organizations, as of capsRead.

@@ -49,6 +49,8 @@ func (e *Engine) ask(runner models.RunnerID, n int) crossorg.Ask {
 		}
 		a.Rooms[org] = room
 	}
+	// Whoever frees a slot from now on wakes the claims.
+	e.limited = len(a.Rooms) > 0 || a.PerOrg < n
 	return a
 }
 

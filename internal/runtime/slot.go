@@ -130,7 +130,10 @@ func (s *slot) Free() {
 		delete(s.e.running, s.turn)
 	}
 	// Where a limit kept turns from being claimed, one may be now.
-	limited := !s.org.IsZero() && (s.e.held[s.org] >= s.e.cfg.OrgSlots || s.e.caps.Of(s.org) > 0)
+	limited := !s.org.IsZero() && (s.e.limited || s.e.caps.Of(s.org) > 0)
+	if limited {
+		s.e.limited = false
+	}
 	s.e.letGo(s.org)
 	s.e.mu.Unlock()
 	s.e.slots <- struct{}{}
