@@ -33,19 +33,19 @@ func (e *Engine) beat(ctx context.Context) {
 	case err != nil && ctx.Err() == nil:
 		e.cfg.Logger.Warn("the heartbeat failed", "error", err)
 	case err == nil && !alive:
-		e.cfg.Logger.Error("this runner was declared dead by another one; it starts over")
-		e.startOver(ctx, id)
+		e.startOver(ctx, id, "this runner was declared dead by another one")
 	}
 }
 
 // startOver gives up the turns of this runner and goes on under a new id. It does nothing when the runner has another id than old
 // by now. After an error it is tried again: the row of the old id is gone then, or could not be removed and the turns go on.
-func (e *Engine) startOver(ctx context.Context, old models.RunnerID) {
+func (e *Engine) startOver(ctx context.Context, old models.RunnerID, why string) {
 	e.rebirth.Lock()
 	defer e.rebirth.Unlock()
 	if e.runnerID() != old {
 		return
 	}
+	e.cfg.Logger.Error("the runner gives up its turns and starts over", "runner", old, "why", why)
 	// From here on nothing can be committed under the old id. What it still holds goes on elsewhere.
 	if err := e.cfg.Queue.Remove(ctx, old); err != nil {
 		e.cfg.Logger.Error("the runner could not give up its turns", "error", err)
@@ -133,8 +133,7 @@ func (e *Engine) keepKey(ctx context.Context, w *watch) {
 			e.cfg.Logger.Warn("the lock of this runner can't be taken", "error", err)
 		}
 	case long && ctx.Err() == nil:
-		e.cfg.Logger.Error("this runner can't get its lock back; it starts over", "error", err)
 		w.lost = now
-		e.startOver(ctx, id)
+		e.startOver(ctx, id, "this runner can't get its lock back: "+err.Error())
 	}
 }
