@@ -173,17 +173,14 @@ type rowsOf interface {
 	Scan(dest ...any) error
 }
 
-func scanTurns(rows rowsOf, failed func() error) ([]models.Turn, error) {
-	var list []models.Turn
+// scanTurns reads what is left of rows. Whether that was all, the rows' Err tells.
+func scanTurns(rows rowsOf) (list []models.Turn, err error) {
 	for rows.Next() {
 		t, err := commit.ScanTurn(rows)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, *t)
-	}
-	if err := failed(); err != nil {
-		return nil, fmt.Errorf("claim turns: %w", err)
 	}
 	return list, nil
 }

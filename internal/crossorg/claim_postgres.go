@@ -2,6 +2,7 @@ package crossorg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -132,9 +133,9 @@ func (q *Queue) claimPostgres(ctx context.Context, ask Ask, lines []orgLine) (tu
 		if err != nil {
 			return fmt.Errorf("count the turns at work: %w", err)
 		}
-		running, err := scanCounts(rows, rows.Err)
+		running, err := scanCounts(rows)
 		rows.Close()
-		if err != nil {
+		if err := errors.Join(err, rows.Err()); err != nil {
 			return err
 		}
 		ask.recount(lines, running)
@@ -154,7 +155,7 @@ func claimShares(ctx context.Context, db postgres, runner models.RunnerID, lines
 	return turns, err
 }
 
-func scanCounts(rows rowsOf, failed func() error) (map[models.OrgID]int, error) {
+func scanCounts(rows rowsOf) (map[models.OrgID]int, error) {
 	counts := map[models.OrgID]int{}
 	for rows.Next() {
 		var org models.OrgID
@@ -163,9 +164,6 @@ func scanCounts(rows rowsOf, failed func() error) (map[models.OrgID]int, error) 
 			return nil, fmt.Errorf("count the turns at work: %w", err)
 		}
 		counts[org] = n
-	}
-	if err := failed(); err != nil {
-		return nil, fmt.Errorf("count the turns at work: %w", err)
 	}
 	return counts, nil
 }

@@ -3,6 +3,7 @@ package crossorg
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -50,7 +51,8 @@ func countLite(ctx context.Context, tx *sql.Tx, list []models.OrgID) (map[models
 		return nil, fmt.Errorf("count the turns at work: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
-	return scanCounts(rows, rows.Err)
+	counts, err := scanCounts(rows)
+	return counts, errors.Join(err, rows.Err())
 }
 
 func claimLite(ctx context.Context, db sqlite, runner models.RunnerID, lines []orgLine) ([]models.Turn, error) {
@@ -58,7 +60,7 @@ func claimLite(ctx context.Context, db sqlite, runner models.RunnerID, lines []o
 	args := []any{runner[:], runner[:]}
 	for _, l := range lines {
 		if l.share > 0 {
-			picks = append(picks, "SELECT * FROM (SELECT rowid FROM turns "+readyIndex+" WHERE org_id = ? AND ready_at IS NOT NULL ORDER BY ready_at LIMIT ?)")
+			picks = append(picks, "SELECT id FROM (SELECT rowid AS id FROM turns "+readyIndex+" WHERE org_id = ? AND ready_at IS NOT NULL ORDER BY ready_at LIMIT ?)")
 			args = append(args, l.org[:], l.share)
 		}
 	}
@@ -71,5 +73,6 @@ WHERE EXISTS (SELECT 1 FROM runners WHERE id = ?) AND rowid IN (`+strings.Join(p
 		return nil, fmt.Errorf("claim turns: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
-	return scanTurns(rows, rows.Err)
+	turns, err := scanTurns(rows)
+	return turns, errors.Join(err, rows.Err())
 }

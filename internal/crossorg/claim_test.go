@@ -27,7 +27,7 @@ func (l *line) deal(t *rapid.T, caps Caps) (ready []int, weights []int, limits [
 	l.reset()
 	l.exec("DELETE FROM org_loads")
 	for _, org := range l.orgs {
-		n, w, own := rapid.IntRange(0, 12).Draw(t, "ready"), rapid.IntRange(1, 4).Draw(t, "weight"), rapid.IntRange(-1, 5).Draw(t, "cap")
+		n, w, own := rapid.IntRange(0, 8).Draw(t, "ready"), rapid.IntRange(1, 4).Draw(t, "weight"), rapid.IntRange(-1, 5).Draw(t, "cap")
 		l.exec("UPDATE turns SET ready_at = NULL WHERE org_id = ? AND queued_at > ?", org[:], n)
 		var active *int64
 		limit := caps.Usual
@@ -60,7 +60,7 @@ func (l *line) claimedOf() map[models.OrgID][]models.Millis {
 // cap, all that may be claimed is, and in each organization the oldest first.
 func TestClaimsKeepCaps(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
-		l := newLine(t, db, 12, 12, 12, 12, 12)
+		l := newLine(t, db, 8, 8, 8, 8)
 		rapid.Check(t, func(rt *rapid.T) {
 			usual := rapid.SampledFrom([]int{0, 0, 3}).Draw(rt, "usual")
 			ready, _, limits := l.deal(rt, Caps{Usual: usual})
@@ -125,7 +125,7 @@ func TestClaimsKeepCaps(t *testing.T) {
 // may have at work and the runner takes.
 func TestAClaimIsFair(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
-		l := newLine(t, db, 12, 12, 12, 12, 12)
+		l := newLine(t, db, 8, 8, 8, 8)
 		rapid.Check(t, func(rt *rapid.T) {
 			usual := rapid.SampledFrom([]int{0, 4}).Draw(rt, "usual")
 			ready, weights, limits := l.deal(rt, Caps{Usual: usual})

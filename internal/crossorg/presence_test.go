@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -122,7 +123,7 @@ func TestALockTellsWhoLives(t *testing.T) {
 		t.Fatalf("the lock can't be taken again: %v", err)
 	}
 	if s, err = mine.Look(t.Context()); err != nil || !s.Sure || s.ServerAge <= 0 {
-		t.Errorf("with it it sees %+v, %v", s, err)
+		t.Errorf("with a connection it sees %+v, %v", s, err)
 	}
 }
 
@@ -241,7 +242,7 @@ func relay(t *testing.T, client net.Conn, server string) {
 		if head[0] == 'K' {
 			body[3] ^= 1
 		}
-		if _, err := client.Write(append(head, body...)); err != nil {
+		if _, err := client.Write(slices.Concat(head, body)); err != nil {
 			return
 		}
 	}
