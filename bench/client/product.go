@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"sync"
 	"time"
@@ -27,6 +28,10 @@ type Setup struct {
 	// Model is a simulated model; messages choose what it does.
 	Model                    string
 	ToolMessage, TextMessage string
+	// ContextWindow is how many tokens the model is said to take; 0 leaves it as it is.
+	ContextWindow int
+	// Agent has fields of the agents' input beside, or instead of, the usual ones.
+	Agent map[string]any
 }
 
 type org struct {
@@ -89,16 +94,22 @@ func (p *Product) createOrg(ctx context.Context, i int) (*org, error) {
 		return nil, err
 	}
 	model, err := o.findModel(ctx, p.setup.Model)
+	if err == nil && p.setup.ContextWindow != 0 {
+		err = o.api.Do(ctx, `mutation($id: ID!, $input: UpdateModelInput!) { updateModel(id: $id, input: $input) { model { id } userErrors { code message path } } }`,
+			map[string]any{"id": model, "input": map[string]any{"contextWindowTokens": p.setup.ContextWindow}}, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
+	input := map[string]any{
+		"name": "bench", "systemPrompt": "Answer.", "defaultModelId": model, "capabilities": []any{map[string]any{"id": "core"}},
+	}
+	maps.Copy(input, p.setup.Agent)
 	var agent struct {
 		CreateAgent struct{ Agent struct{ ID string } }
 	}
 	err = o.api.Do(ctx, `mutation($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } userErrors { code message path } } }`,
-		map[string]any{"input": map[string]any{
-			"name": "bench", "systemPrompt": "Answer.", "defaultModelId": model, "capabilities": []any{map[string]any{"id": "core"}},
-		}}, &agent)
+		map[string]any{"input": input}, &agent)
 	if err != nil {
 		return nil, err
 	}
@@ -180,25 +191,54 @@ func (p *Product) renew(ctx context.Context) error {
 
 // CreateSessions makes sessions, spread over the organizations.
 func (p *Product) CreateSessions(ctx context.Context, count int) ([]*ProductSession, error) {
-	if err := p.renew(ctx); err != nil {
+	return p.whole().CreateSessions(ctx, count)
+}
+
+// Open makes a session per listener, each with a socket and a live subscriber of its own.
+func (p *Product) Open(ctx context.Context, listeners []Listener) ([]Session, error) {
+	return p.whole().Open(ctx, listeners)
+}
+
+// Part is the product at one of its nodes, or one organization of it.
+type Part struct {
+	product *Product
+	url     string // of the node; empty for the one that the product was prepared with
+	orgs    []*org
+}
+
+func (p *Product) whole() Part { return Part{product: p, orgs: p.orgs} }
+
+// At gives the product at another node.
+func (p *Product) At(url string) Part { return Part{product: p, url: url, orgs: p.orgs} }
+
+// Org gives one organization of the product, by its number.
+func (p *Product) Org(i int) Part { return Part{product: p, orgs: p.orgs[i : i+1]} }
+
+// CreateSessions makes sessions, spread over the organizations of the part.
+func (p Part) CreateSessions(ctx context.Context, count int) ([]*ProductSession, error) {
+	if err := p.product.renew(ctx); err != nil {
 		return nil, err
 	}
 	sessions := make([]*ProductSession, count)
 	for i := range sessions {
 		o := p.orgs[i%len(p.orgs)]
+		api := o.api
+		if p.url != "" {
+			api = api.At(p.url)
+		}
 		var out struct {
 			CreateSession struct{ Session struct{ ID string } }
 		}
-		err := o.api.Do(ctx, `mutation($input: CreateSessionInput!) { createSession(input: $input) { session { id } userErrors { code message path } } }`,
+		err := api.Do(ctx, `mutation($input: CreateSessionInput!) { createSession(input: $input) { session { id } userErrors { code message path } } }`,
 			map[string]any{"input": map[string]any{"agentId": o.agent}}, &out)
 		if err != nil {
 			return nil, fmt.Errorf("create a session: %w", err)
 		}
-		sessions[i] = &ProductSession{ID: out.CreateSession.Session.ID, API: o.api}
-		if sessions[i].toolBody, err = sendBody(sessions[i].ID, p.setup.ToolMessage); err != nil {
+		sessions[i] = &ProductSession{ID: out.CreateSession.Session.ID, API: api}
+		if sessions[i].toolBody, err = sendBody(sessions[i].ID, p.product.setup.ToolMessage, Steer); err != nil {
 			return nil, err
 		}
-		if sessions[i].textBody, err = sendBody(sessions[i].ID, p.setup.TextMessage); err != nil {
+		if sessions[i].textBody, err = sendBody(sessions[i].ID, p.product.setup.TextMessage, Steer); err != nil {
 			return nil, err
 		}
 	}
@@ -206,7 +246,7 @@ func (p *Product) CreateSessions(ctx context.Context, count int) ([]*ProductSess
 }
 
 // Open makes a session per listener, each with a socket and a live subscriber of its own.
-func (p *Product) Open(ctx context.Context, listeners []Listener) ([]Session, error) {
+func (p Part) Open(ctx context.Context, listeners []Listener) ([]Session, error) {
 	created, err := p.CreateSessions(ctx, len(listeners))
 	if err != nil {
 		return nil, err
@@ -279,12 +319,25 @@ func (u *untilLive) Ended(err error) {
 	u.Listener.Ended(err)
 }
 
-func sendBody(sessionID, text string) ([]byte, error) {
+// Delivery is how a message meets a session that is at work.
+type Delivery string
+
+// The deliveries that are measured.
+const (
+	// Steer joins the turn that is at work, and brings one where none is.
+	Steer Delivery = "STEER"
+	// Queue brings a turn of its own in any case.
+	Queue Delivery = "QUEUE"
+)
+
+func sendBody(sessionID, text string, delivery Delivery) ([]byte, error) {
+	input := map[string]any{"sessionId": sessionID, "content": []any{map[string]any{"text": text}}}
+	if delivery != Steer { // it is the default
+		input["delivery"] = delivery
+	}
 	return json.Marshal(map[string]any{
-		"query": `mutation($input: SendMessageInput!) { sendMessage(input: $input) { turn { id } userErrors { code message path } } }`,
-		"variables": map[string]any{
-			"input": map[string]any{"sessionId": sessionID, "content": []any{map[string]any{"text": text}}},
-		},
+		"query":     `mutation($input: SendMessageInput!) { sendMessage(input: $input) { turn { id } userErrors { code message path } } }`,
+		"variables": map[string]any{"input": input},
 	})
 }
 
@@ -294,9 +347,23 @@ func (s *ProductSession) Send(ctx context.Context, kind TurnKind) error {
 	if kind == TextTurn {
 		body = s.textBody
 	}
+	_, err := s.send(ctx, body)
+	return err
+}
+
+// Say sends any message and gives the id of the turn that carries it.
+func (s *ProductSession) Say(ctx context.Context, text string, delivery Delivery) (turnID string, err error) {
+	body, err := sendBody(s.ID, text, delivery)
+	if err != nil {
+		return "", err
+	}
+	return s.send(ctx, body)
+}
+
+func (s *ProductSession) send(ctx context.Context, body []byte) (turnID string, err error) {
 	answer, err := s.API.post(ctx, body)
 	if err != nil {
-		return fmt.Errorf("send a message: %w", err)
+		return "", fmt.Errorf("send a message: %w", err)
 	}
 	var out struct {
 		Data struct {
@@ -307,9 +374,9 @@ func (s *ProductSession) Send(ctx context.Context, kind TurnKind) error {
 		}
 	}
 	if err := json.Unmarshal(answer, &out); err != nil || out.Data.SendMessage.Turn == nil || len(out.Data.SendMessage.UserErrors) > 0 {
-		return fmt.Errorf("send a message: %s (%w)", answer, err)
+		return "", fmt.Errorf("send a message: %s (%w)", answer, err)
 	}
-	return nil
+	return out.Data.SendMessage.Turn.ID, nil
 }
 
 // Close implements Session.

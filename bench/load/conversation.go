@@ -22,12 +22,14 @@ type conversation struct {
 	// The subscriber's side; err and last may be read by others when closed is.
 	last       int64
 	toolsSeen  int
-	expectTool atomic.Bool
+	expect     atomic.Int64 // how many results of tools the present turn has
 	firstDelta atomic.Int64 // of the present turn, in nanoseconds since begin; 0 before
 	ended      chan error   // one value per turn
 	closed     chan struct{}
 	err        error
 	record     *[]turnshape.Event // nil unless a turn is recorded
+	// seen is called for each durable event that is as it should be; nil for nobody.
+	seen func(client.Event)
 }
 
 // begin is what conversations count time from.
@@ -73,10 +75,19 @@ type timing struct{ accepted, firstDelta, ended time.Duration }
 
 // turn sends a message and waits for the end of its turn.
 func (c *conversation) turn(ctx context.Context, kind client.TurnKind, since time.Time) (timing, error) {
+	tools := 0
+	if kind == client.ToolTurn {
+		tools = 1
+	}
+	return c.turnOf(ctx, tools, since, func() error { return c.session.Send(ctx, kind) })
+}
+
+// turnOf sends a message that brings a turn with so many results of tools, and waits for its end.
+func (c *conversation) turnOf(ctx context.Context, tools int, since time.Time, send func() error) (timing, error) {
 	var t timing
 	c.firstDelta.Store(0)
-	c.expectTool.Store(kind == client.ToolTurn)
-	if err := c.session.Send(ctx, kind); err != nil {
+	c.expect.Store(int64(tools))
+	if err := send(); err != nil {
 		return t, err
 	}
 	t.accepted = time.Since(since)
@@ -95,9 +106,7 @@ func (c *conversation) turn(ctx context.Context, kind client.TurnKind, since tim
 		t.firstDelta = time.Duration(first) - since.Sub(begin)
 	}
 	c.turns++
-	if kind == client.ToolTurn {
-		c.tools++
-	}
+	c.tools += tools
 	return t, nil
 }
 
@@ -123,6 +132,9 @@ func (c *conversation) Event(e client.Event) {
 	if c.record != nil {
 		*c.record = append(*c.record, turnshape.Event{Kind: e.Kind, Bytes: len(e.Data)})
 	}
+	if c.seen != nil {
+		c.seen(e)
+	}
 	switch e.Kind {
 	case "TOOL_COMPLETED":
 		c.toolsSeen++
@@ -130,11 +142,7 @@ func (c *conversation) Event(e client.Event) {
 			c.fail(fmt.Errorf("a tool failed: %s", e.Data))
 		}
 	case "TURN_COMPLETED":
-		expected := 0
-		if c.expectTool.Load() {
-			expected = 1
-		}
-		if c.toolsSeen != expected {
+		if expected := c.expect.Load(); int64(c.toolsSeen) != expected {
 			c.fail(fmt.Errorf("a turn ended after %d tool results, expected %d", c.toolsSeen, expected))
 			return
 		}

@@ -70,13 +70,22 @@ func (b *bench) startSystem(ctx context.Context, kind string, floor bool) (*syst
 }
 
 func (b *bench) startSystemAt(ctx context.Context, kind string, floor bool, at *place) (*system, error) {
+	return b.startSystemWith(ctx, kind, floor, at, setup())
+}
+
+// setup is what the product is prepared with, unless a figure needs something else.
+func setup() client.Setup {
+	return client.Setup{
+		Email: ownerEmail, Password: ownerPassword, Orgs: orgs,
+		Model: "sim-script", ToolMessage: toolMessage, TextMessage: textMessage,
+	}
+}
+
+func (b *bench) startSystemWith(ctx context.Context, kind string, floor bool, at *place, setup client.Setup) (*system, error) {
 	s := &system{bench: b, kind: kind, place: at}
 	var err error
 	if s.product, err = b.startProduct(ctx, s.place); err == nil {
-		s.api, err = client.Prepare(ctx, s.product.URL, client.Setup{
-			Email: ownerEmail, Password: ownerPassword, Orgs: orgs,
-			Model: "sim-script", ToolMessage: toolMessage, TextMessage: textMessage,
-		})
+		s.api, err = client.Prepare(ctx, s.product.URL, setup)
 	}
 	if err == nil && kind == postgres {
 		s.postmaster, err = postmaster(ctx, s.place.url)
