@@ -28,8 +28,16 @@ type conversation struct {
 	closed     chan struct{}
 	err        error
 	record     *[]turnshape.Event // nil unless a turn is recorded
-	// seen is called for each durable event that is as it should be; nil for nobody.
-	seen func(client.Event)
+	seen       atomic.Pointer[func(client.Event)]
+}
+
+// watch lets f be called for each event, unless it is out of order, from the subscriber's goroutine; nil ends that.
+func (c *conversation) watch(f func(client.Event)) {
+	if f == nil {
+		c.seen.Store(nil)
+		return
+	}
+	c.seen.Store(&f)
 }
 
 // begin is what conversations count time from.
@@ -82,6 +90,18 @@ func (c *conversation) turn(ctx context.Context, kind client.TurnKind, since tim
 	return c.turnOf(ctx, tools, since, func() error { return c.session.Send(ctx, kind) })
 }
 
+// say is turn with any message, to the product.
+func (c *conversation) say(ctx context.Context, text string, tools int, since time.Time) (timing, error) {
+	session, ok := c.session.(*client.ProductSession)
+	if !ok {
+		return timing{}, errors.New("only the product understands any message")
+	}
+	return c.turnOf(ctx, tools, since, func() error {
+		_, err := session.Say(ctx, text, client.Steer)
+		return err
+	})
+}
+
 // turnOf sends a message that brings a turn with so many results of tools, and waits for its end.
 func (c *conversation) turnOf(ctx context.Context, tools int, since time.Time, send func() error) (timing, error) {
 	var t timing
@@ -122,6 +142,7 @@ func (c *conversation) Event(e client.Event) {
 		if e.Kind == "OUTPUT_DELTA" && c.firstDelta.Load() == 0 {
 			c.firstDelta.Store(int64(time.Since(begin)))
 		}
+		c.tell(e)
 		return
 	}
 	if e.Sequence != c.last+1 {
@@ -132,9 +153,7 @@ func (c *conversation) Event(e client.Event) {
 	if c.record != nil {
 		*c.record = append(*c.record, turnshape.Event{Kind: e.Kind, Bytes: len(e.Data)})
 	}
-	if c.seen != nil {
-		c.seen(e)
-	}
+	c.tell(e)
 	switch e.Kind {
 	case "TOOL_COMPLETED":
 		c.toolsSeen++
@@ -150,6 +169,12 @@ func (c *conversation) Event(e client.Event) {
 		c.end(nil)
 	case "TURN_FAILED", "TURN_SEALED", "TURN_CANCELLED":
 		c.fail(fmt.Errorf("%s: %s", e.Kind, e.Data))
+	}
+}
+
+func (c *conversation) tell(e client.Event) {
+	if seen := c.seen.Load(); seen != nil {
+		(*seen)(e)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -192,18 +193,9 @@ func (m *turnMeter) turns(ctx context.Context, c *conversation, before, count in
 	if err := manyTurns(ctx, alone, before); err != nil {
 		return cost, err
 	}
-	var prompt int64
-	var undecoded error
-	c.seen = func(e client.Event) {
-		if e.Kind != "GENERATION_RECORDED" {
-			return
-		}
-		var data struct {
-			Usage struct{ InputTokens, CacheReadTokens, CacheWriteTokens int64 }
-		}
-		undecoded = errors.Join(undecoded, json.Unmarshal(e.Data, &data))
-		prompt += data.Usage.InputTokens + data.Usage.CacheReadTokens + data.Usage.CacheWriteTokens
-	}
+	var prompt atomic.Int64
+	c.watch(func(e client.Event) { prompt.Add(promptTokens(e)) })
+	defer c.watch(nil)
 	first, err := m.read(ctx)
 	if err != nil {
 		return cost, err
@@ -214,16 +206,29 @@ func (m *turnMeter) turns(ctx context.Context, c *conversation, before, count in
 	}
 	took := time.Since(begun)
 	last, err := m.readAgain(ctx)
-	c.seen = nil
-	if err = errors.Join(err, undecoded); err != nil {
+	if err != nil {
 		return cost, err
 	}
 	n := float64(count)
 	return turnCost{
 		wall: millis(took) / n, cpu: millis(first.cpuUntil(last)) / n, read: float64(last.read-first.read) / n,
 		statements: float64(last.statements-first.statements) / n, pages: float64(last.pages-first.pages) / n,
-		prompt: float64(prompt) / n, foreign: last.machine.foreign(first.machine, took),
+		prompt: float64(prompt.Load()) / n, foreign: last.machine.foreign(first.machine, took),
 	}, nil
+}
+
+// promptTokens is how many tokens the model was shown, as an event tells; 0 when it tells nothing of it.
+func promptTokens(e client.Event) int64 {
+	if e.Kind != "GENERATION_RECORDED" {
+		return 0
+	}
+	var data struct {
+		Usage struct{ InputTokens, CacheReadTokens, CacheWriteTokens int64 }
+	}
+	if json.Unmarshal(e.Data, &data) != nil {
+		return 0
+	}
+	return data.Usage.InputTokens + data.Usage.CacheReadTokens + data.Usage.CacheWriteTokens
 }
 
 // reading is what had been used at a moment.
