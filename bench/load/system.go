@@ -150,22 +150,29 @@ func (s *system) startFloor(ctx context.Context, shapes turnshape.Shapes) error 
 	if s.floorPlace, err = s.newPlace(ctx, s.kind); err != nil {
 		return err
 	}
-	file := filepath.Join(s.floorPlace.dir, "shapes.json")
-	if err := shapes.Write(file); err != nil {
+	if err := shapes.Write(filepath.Join(s.floorPlace.dir, shapesFile)); err != nil {
 		return err
 	}
 	if s.model, err = procs.Start(ctx, procs.Program{Path: s.fakeModel}); err != nil {
 		return err
 	}
-	database := s.floorPlace.url
-	if database == "" {
-		database = filepath.Join(s.floorPlace.dir, "floor.db")
-	}
-	s.floors, err = procs.Start(ctx, procs.Program{
-		Path: s.options.floor,
-		Args: []string{"-database", database, "-model-url", s.model.URL, "-shape", file},
-	})
+	s.floors, err = s.startFloorOn(ctx, s.floorPlace)
 	return err
+}
+
+// shapesFile is where the shapes of turns are, in the place of a floor.
+const shapesFile = "shapes.json"
+
+// startFloorOn starts a floor on a place where the shapes of turns are.
+func (s *system) startFloorOn(ctx context.Context, at *place) (*procs.Process, error) {
+	database := at.url
+	if database == "" {
+		database = filepath.Join(at.dir, "floor.db")
+	}
+	return procs.Start(ctx, procs.Program{
+		Path: s.options.floor,
+		Args: []string{"-database", database, "-model-url", s.model.URL, "-shape", filepath.Join(at.dir, shapesFile)},
+	})
 }
 
 // floor gives the floor with one of its models.

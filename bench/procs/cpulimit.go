@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 )
 
 // ErrNoCPULimits tells that this machine or container lets nobody limit the processor time of a group of processes.
@@ -72,12 +74,19 @@ func (l *CPULimit) Throttled() (int64, error) {
 	return 0, fmt.Errorf("%s has no nr_throttled", file)
 }
 
-// Remove removes the group. Its processes must have ended.
+// Remove removes the group. Its processes must have ended; the kernel may take a moment to know it.
 func (l *CPULimit) Remove() error {
-	if err := os.Remove(l.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove a control group: %w", err)
+	const tries, pause = 50, 20 * time.Millisecond
+	for n := 1; ; n++ {
+		err := syscall.Rmdir(l.dir)
+		switch {
+		case err == nil || errors.Is(err, fs.ErrNotExist):
+			return nil
+		case n == tries || !errors.Is(err, syscall.EBUSY):
+			return fmt.Errorf("remove the control group %s: %w", l.dir, err)
+		}
+		time.Sleep(pause)
 	}
-	return nil
 }
 
 // write writes to a file of the kernel, which is there already.
