@@ -22,7 +22,8 @@ type conversation struct {
 	// The subscriber's side; err and last may be read by others when closed is.
 	last       int64
 	toolsSeen  int
-	expect     atomic.Int64 // how many results of tools the present turn has
+	expect     atomic.Int64 // how many results of tools the present turn has, or anyTools
+	found      atomic.Int64 // how many the last turn had
 	firstDelta atomic.Int64 // of the present turn, in nanoseconds since begin; 0 before
 	ended      chan error   // one value per turn
 	closed     chan struct{}
@@ -92,15 +93,25 @@ func (c *conversation) turn(ctx context.Context, kind client.TurnKind, since tim
 
 // say is turn with any message, to the product.
 func (c *conversation) say(ctx context.Context, text string, tools int, since time.Time) (timing, error) {
-	session, ok := c.session.(*client.ProductSession)
+	session, ok := c.session.(sayer)
 	if !ok {
-		return timing{}, errors.New("only the product understands any message")
+		return timing{}, errNotAnyMessage
 	}
 	return c.turnOf(ctx, tools, since, func() error {
 		_, err := session.Say(ctx, text, client.Steer)
 		return err
 	})
 }
+
+// sayer is a session of the product, which understands any message.
+type sayer interface {
+	Say(ctx context.Context, text string, delivery client.Delivery) (turnID string, err error)
+}
+
+var errNotAnyMessage = errors.New("only the product understands any message")
+
+// anyTools stands for results of tools whose number is found out.
+const anyTools = -1
 
 // turnOf sends a message that brings a turn with so many results of tools, and waits for its end.
 func (c *conversation) turnOf(ctx context.Context, tools int, since time.Time, send func() error) (timing, error) {
@@ -126,6 +137,9 @@ func (c *conversation) turnOf(ctx context.Context, tools int, since time.Time, s
 		t.firstDelta = time.Duration(first) - since.Sub(begin)
 	}
 	c.turns++
+	if tools == anyTools {
+		tools = int(c.found.Load())
+	}
 	c.tools += tools
 	return t, nil
 }
@@ -161,10 +175,11 @@ func (c *conversation) Event(e client.Event) {
 			c.fail(fmt.Errorf("a tool failed: %s", e.Data))
 		}
 	case "TURN_COMPLETED":
-		if expected := c.expect.Load(); int64(c.toolsSeen) != expected {
+		if expected := c.expect.Load(); expected != anyTools && int64(c.toolsSeen) != expected {
 			c.fail(fmt.Errorf("a turn ended after %d tool results, expected %d", c.toolsSeen, expected))
 			return
 		}
+		c.found.Store(int64(c.toolsSeen))
 		c.toolsSeen = 0
 		c.end(nil)
 	case "TURN_FAILED", "TURN_SEALED", "TURN_CANCELLED":

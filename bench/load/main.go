@@ -134,7 +134,7 @@ func (b *bench) database(ctx context.Context, kind string) (err error) {
 	for _, figure := range []struct {
 		id   string
 		take func(context.Context, string) error
-	}{{"P3", b.live}, {"P4", b.fanOut}, {"P5", b.memory}, {"P5", b.turnMemory}, {"P6", b.startTimes}, {"P8", b.longSessions}, {"P9", b.economy}, {"P10", b.toolSteps}, {"P12", b.twoNodes}, {"P13", b.pickup}} {
+	}{{"P3", b.live}, {"P4", b.fanOut}, {"P5", b.memory}, {"P5", b.turnMemory}, {"P6", b.startTimes}, {"P8", b.longSessions}, {"P9", b.economy}, {"P10", b.toolSteps}, {"P12", b.twoNodes}, {"P13", b.pickup}, {"P14", b.resumed}} {
 		if !want(figure.id) {
 			continue
 		}

@@ -47,6 +47,8 @@ type system struct {
 	walStart   string // the position in PostgreSQL's log that commits are counted from
 	// done is what conversations have seen done, by program; it must be what the databases hold.
 	done [2]effects
+	// resumes is how many waiting turns of the product have been seen to go on.
+	resumes int
 }
 
 // effects counts what was done.
@@ -242,7 +244,7 @@ func (s *system) stop(ctx context.Context) error {
 		}
 	}
 	if s.product != nil {
-		all = append(all, verifyProduct(ctx, s.place, s.done[0]))
+		all = append(all, verifyProduct(ctx, s.place, s.done[0], s.resumes))
 	}
 	if s.floors != nil {
 		all = append(all, verifyFloor(ctx, s.floorPlace, s.done[1]))
