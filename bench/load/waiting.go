@@ -186,25 +186,29 @@ func requestedCalls(data []byte) []string {
 type resumeTimes struct{ answered, resumed, running time.Duration }
 
 // turn runs a turn that waits once.
-func (p *parked) turn(ctx context.Context, kind waitKind) (t resumeTimes, err error) {
+func (p *parked) turn(ctx context.Context, kind waitKind) (resumeTimes, error) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	message := fmt.Sprintf(`{"responses":[{"chunks":[{"tool_call":{"name":%q}}]},{"chunks":[{"text":%q}]}]}`, kind.tool, answerText)
-	accepted, waited := make(chan string, 1), make(chan error, 1)
+	type outcome struct {
+		times resumeTimes
+		err   error
+	}
+	accepted, waited := make(chan string, 1), make(chan outcome, 1)
 	go func() {
-		var err error
+		var o outcome
 		select {
 		case p.turnID = <-accepted:
-			t, err = p.goOn(ctx, kind)
+			o.times, o.err = p.goOn(ctx, kind)
 		case <-ctx.Done():
-			err = ctx.Err()
+			o.err = ctx.Err()
 		}
-		if err != nil {
+		if o.err != nil {
 			cancel() // the turn would not end either
 		}
-		waited <- err
+		waited <- o
 	}()
-	_, err = p.turnOf(ctx, kind.tools, time.Now(), func() error {
+	_, err := p.turnOf(ctx, kind.tools, time.Now(), func() error {
 		said, ok := p.session.(sayer)
 		if !ok {
 			return errNotAnyMessage
@@ -218,7 +222,8 @@ func (p *parked) turn(ctx context.Context, kind waitKind) (t resumeTimes, err er
 	if err != nil {
 		cancel()
 	}
-	return t, errors.Join(err, <-waited)
+	o := <-waited
+	return o.times, errors.Join(err, o.err)
 }
 
 // goOn waits until the turn is parked, ends the wait, and tells how long it took until the turn ran again.

@@ -16,7 +16,7 @@ func CPUTime(pids ...int) (time.Duration, error) {
 		// CPUCLOCK_SCHED of the whole process; see the kernel's posix-timers.h.
 		const sched = 2
 		var at unix.Timespec
-		if err := unix.ClockGettime(int32(^pid<<3|sched), &at); err != nil { //nolint:gosec // process ids have 22 bits at the most
+		if err := unix.ClockGettime(int32(^pid<<3|sched), &at); err != nil {
 			return 0, fmt.Errorf("read the processor clock of process %d: %w", pid, err)
 		}
 		sum += time.Duration(at.Nano())
