@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/bench/client"
-	"github.com/ostler-dev/ostler/bench/turnshape"
 )
 
 // conversation is a session under load. It checks everything that its subscriber gets: each sequence, one tool result
@@ -28,7 +27,6 @@ type conversation struct {
 	ended      chan error   // one value per turn
 	closed     chan struct{}
 	err        error
-	record     *[]turnshape.Event // nil unless a turn is recorded
 	seen       atomic.Pointer[func(client.Event)]
 }
 
@@ -164,9 +162,6 @@ func (c *conversation) Event(e client.Event) {
 		return
 	}
 	c.last = e.Sequence
-	if c.record != nil {
-		*c.record = append(*c.record, turnshape.Event{Kind: e.Kind, Bytes: len(e.Data)})
-	}
 	c.tell(e)
 	switch e.Kind {
 	case "TOOL_COMPLETED":

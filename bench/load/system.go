@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -130,8 +132,16 @@ func (s *system) shapes(ctx context.Context) (turnshape.Shapes, error) {
 func (s *system) recordTurn(ctx context.Context, c *conversation, kind client.TurnKind) ([]turnshape.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
+	var mu sync.Mutex
 	var events []turnshape.Event
-	c.record = &events
+	c.watch(func(e client.Event) {
+		if !client.Ephemeral(e.Kind) {
+			mu.Lock()
+			defer mu.Unlock()
+			events = append(events, turnshape.Event{Kind: e.Kind, Bytes: len(e.Data)})
+		}
+	})
+	defer c.watch(nil)
 	for range 2 {
 		if _, err := c.turn(ctx, kind, time.Now()); err != nil {
 			return nil, err
@@ -139,9 +149,11 @@ func (s *system) recordTurn(ctx context.Context, c *conversation, kind client.Tu
 		// The turn's last event, SESSION_IDLED, comes with TURN_COMPLETED or a moment after.
 		time.Sleep(200 * time.Millisecond)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	for i := len(events) - 1; i > 0; i-- {
 		if events[i].Kind == "MESSAGE_RECEIVED" {
-			return events[i:], nil
+			return slices.Clone(events[i:]), nil
 		}
 	}
 	return nil, fmt.Errorf("no MESSAGE_RECEIVED among %d events", len(events))
