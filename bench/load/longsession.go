@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -95,7 +97,24 @@ func (s *system) compareTurns(ctx context.Context) error {
 		return err
 	}
 	s.countConversations(armProduct, long)
+	s.pagesThatGrow(early, late)
 	return s.addLong(size, early, late)
+}
+
+// pagesThatGrow tells on standard error which statements looked at more pages in late turns than in early ones.
+func (s *system) pagesThatGrow(early, late []turnCost) {
+	grown := map[string][2]float64{}
+	for i := range late {
+		for statement := range late[i].pagesOf {
+			was, is := grown[statement][0], grown[statement][1]
+			grown[statement] = [2]float64{was + early[i].pagesOf[statement]/float64(len(late)), is + late[i].pagesOf[statement]/float64(len(late))}
+		}
+	}
+	for _, statement := range slices.Sorted(maps.Keys(grown)) {
+		if pages := grown[statement]; pages[1] > pages[0]+1 && pages[1] > pages[0]*1.15 {
+			s.progressf("P8: pages per turn, early %.1f, late %.1f: %s", pages[0], pages[1], statement)
+		}
+	}
 }
 
 // addLong judges the costs of both ranges.
@@ -156,7 +175,11 @@ func manyTurns(ctx context.Context, conversations []*conversation, count int) er
 
 // turnCost is what turns cost in the mean. Wall and processor time are in milliseconds; prompt is how many tokens the model was
 // shown; foreign is the share of the machine that other programs had.
-type turnCost struct{ wall, cpu, read, statements, pages, prompt, foreign float64 }
+type turnCost struct {
+	wall, cpu, read, statements, pages, prompt, foreign float64
+	// pagesOf is how many pages each statement looked at.
+	pagesOf map[string]float64
+}
 
 // turnMeter tells what turns of one session cost.
 type turnMeter struct {
@@ -210,8 +233,13 @@ func (m *turnMeter) turns(ctx context.Context, c *conversation, before, count in
 		return cost, err
 	}
 	n := float64(count)
+	pagesOf := map[string]float64{}
+	for statement, pages := range last.pagesOf {
+		pagesOf[statement] = float64(pages-first.pagesOf[statement]) / n
+	}
 	return turnCost{
-		wall: millis(took) / n, cpu: millis(first.cpuUntil(last)) / n, read: float64(last.read-first.read) / n,
+		pagesOf: pagesOf,
+		wall:    millis(took) / n, cpu: millis(first.cpuUntil(last)) / n, read: float64(last.read-first.read) / n,
 		statements: float64(last.statements-first.statements) / n, pages: float64(last.pages-first.pages) / n,
 		prompt: float64(prompt.Load()) / n, foreign: last.machine.foreign(first.machine, took),
 	}, nil
@@ -237,6 +265,7 @@ type reading struct {
 	machine           cpu
 	read              int64
 	statements, pages int64
+	pagesOf           map[string]int64
 }
 
 // cpuUntil gives the processor time from one reading to a later one. Of a process that is new it is all that it has used; one that
@@ -269,8 +298,20 @@ func (m *turnMeter) askDatabase(ctx context.Context, r *reading) error {
 	if m.conn == nil {
 		return nil
 	}
-	return m.conn.QueryRow(ctx, `SELECT coalesce(sum(calls), 0)::bigint, coalesce(sum(shared_blks_hit + shared_blks_read), 0)::bigint FROM pg_stat_statements
-		WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND `+notStatements).Scan(&r.statements, &r.pages)
+	rows, err := m.conn.Query(ctx, `SELECT calls, shared_blks_hit + shared_blks_read, queryid || ' ' || regexp_replace(left(query, 120), '\s+', ' ', 'g')
+		FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND `+notStatements)
+	if err != nil {
+		return err
+	}
+	r.pagesOf = map[string]int64{}
+	var calls, pages int64
+	var statement string
+	_, err = pgx.ForEachRow(rows, []any{&calls, &pages, &statement}, func() error {
+		r.statements, r.pages = r.statements+calls, r.pages+pages
+		r.pagesOf[statement] += pages // once per role
+		return nil
+	})
+	return err
 }
 
 func (m *turnMeter) askKernel(ctx context.Context, r *reading) (err error) {
