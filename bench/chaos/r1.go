@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ostler-dev/ostler/bench/report"
+)
+
+// nodesOn is how many nodes a database has: SQLite's file belongs to one process.
+func nodesOn(kind string) int {
+	if kind == sqlite {
+		return 1
+	}
+	return 3
+}
+
+// kill9 is R1: a random process is killed about every second, and started again at once.
+func (s *suite) kill9(ctx context.Context, kind string) error {
+	return s.with(ctx, "R1", kind, shape{nodes: nodesOn(kind)}, func(ctx context.Context, t *trial) error {
+		l := &load{workers: t.workers, script: t.toolTurn(100 * time.Millisecond)}
+		t.begin(ctx, l)
+		killed, err := t.killSome(ctx, t.kills)
+		l.finish()
+		if err != nil {
+			return err
+		}
+		e, _, err := t.conclude(ctx, "kill -9 of a random process about every second")
+		if err != nil {
+			return err
+		}
+		gaps, afterReady := recoveries(e, killed)
+		t.addTimes("kill → next event of a turn", gaps, report.AtMost(300), report.AtMost(2000))
+		var ready []float64
+		for _, k := range killed {
+			ready = append(ready, float64(k.ready.Milliseconds()))
+		}
+		t.addTimes("kill → process ready again", ready, nil, nil)
+		if kind == sqlite {
+			t.addTimes("ready → next event of a turn", afterReady, nil, nil)
+		}
+		return nil
+	})
+}
+
+// killSome kills processes until so many are killed.
+func (t *trial) killSome(ctx context.Context, count int) ([]interruption, error) {
+	var mu sync.Mutex
+	var killed []interruption
+	var failed error
+	var restarts sync.WaitGroup
+	defer restarts.Wait()
+	for i := 0; i < count && ctx.Err() == nil && !t.isStuck(); i++ {
+		wait(ctx, t.rollDuration(500*time.Millisecond, 1500*time.Millisecond))
+		n := t.up(ctx)
+		if n == nil {
+			break
+		}
+		k, err := t.killNode(ctx, n)
+		if err != nil {
+			return killed, err
+		}
+		t.faults++
+		restarts.Go(func() {
+			err := t.startNode(ctx, n)
+			k.ready = time.Since(k.at)
+			mu.Lock()
+			defer mu.Unlock()
+			killed = append(killed, k)
+			if err != nil && ctx.Err() == nil {
+				failed = fmt.Errorf("a process does not start after it was killed: %w", err)
+			}
+		})
+		if t.faults%20 == 0 {
+			t.progressf("%s: %d kills, %d turns", t.id, t.faults, t.journal.ended.Load())
+		}
+	}
+	restarts.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	return killed, failed
+}
+
+// up gives a random node that runs, as soon as there is one.
+func (t *trial) up(ctx context.Context) *node {
+	for until := time.Now().Add(patience); ctx.Err() == nil && time.Now().Before(until); wait(ctx, 5*time.Millisecond) {
+		if n := t.pick(nil); n.alive() && !n.away.Load() {
+			return n
+		}
+	}
+	return nil
+}
+
+// killNode kills a process and tells which turns it was working on. So that these are known, it stands still for the moment that the
+// question takes.
+func (t *trial) killNode(ctx context.Context, n *node) (interruption, error) {
+	if err := n.current().Signal(syscall.SIGSTOP); err != nil {
+		return interruption{}, err
+	}
+	turns, err := t.held(ctx, n)
+	n.away.Store(true)
+	n.current().Kill()
+	return interruption{at: time.Now(), turns: turns}, err
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ostler-dev/ostler/bench/report"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// frozen is a round of R3: a node that could not write for a while, and what it tried when it could again.
+type frozen struct {
+	interruption
+
+	node  *node
+	back  time.Time
+	tried []string // calls that ended on the node too late, by idempotency key
+}
+
+// freeze is R3: a node stands still, or is cut off from PostgreSQL, for longer than its lease. Others take its turns over; what it
+// brings afterwards is refused.
+func (s *suite) freeze(ctx context.Context, kind string) error {
+	rounds, lasts := 100, 10*time.Second
+	if s.rounds > 0 {
+		rounds = s.rounds
+	}
+	if s.short {
+		rounds, lasts = 2*rounds, 2*shortLease
+	}
+	return s.with(ctx, "R3", kind, shape{nodes: 3, linked: true}, func(ctx context.Context, t *trial) error {
+		// Most of a turn is a tool's work, so that each round meets some.
+		l := &load{workers: t.workers, script: t.toolTurn(900 * time.Millisecond)}
+		t.begin(ctx, l)
+		var all []*frozen
+		var err error
+		for i := 0; i < rounds && err == nil && ctx.Err() == nil && !t.isStuck(); i++ {
+			var f *frozen
+			if i%2 == 0 {
+				f, err = t.standStill(ctx, lasts)
+			} else {
+				f, err = t.cutOff(ctx, lasts, i%4 == 1)
+			}
+			if err == nil {
+				t.faults++
+				all = append(all, f)
+				// Long enough for what the node still has to bring, and for it to run turns again.
+				wait(ctx, s.lease()/2+time.Second)
+			}
+		}
+		l.finish()
+		if err != nil {
+			return err
+		}
+		return t.judgeFrozen(ctx, all)
+	})
+}
+
+// standStill stops a process while it runs a tool, and lets it go on later.
+func (t *trial) standStill(ctx context.Context, lasts time.Duration) (*frozen, error) {
+	for until := time.Now().Add(patience); time.Now().Before(until) && ctx.Err() == nil && !t.isStuck(); wait(ctx, 50*time.Millisecond) {
+		n := t.pick(nil)
+		p := n.current()
+		if err := p.Signal(syscall.SIGSTOP); err != nil {
+			return nil, err
+		}
+		f := &frozen{node: n, interruption: interruption{at: time.Now()}}
+		var err error
+		if f.turns, err = t.held(ctx, n); err != nil || !anyTool(f.turns) {
+			if again := p.Signal(syscall.SIGCONT); again != nil || err != nil {
+				return nil, fmt.Errorf("freeze %s: %w %w", n.name, err, again)
+			}
+			t.reidentify(ctx)
+			continue
+		}
+		t.progressf("R3: %s stands still with %d turns", n.name, len(f.turns))
+		n.away.Store(true)
+		wait(ctx, lasts)
+		f.back = time.Now()
+		err = p.Signal(syscall.SIGCONT)
+		n.away.Store(false)
+		return f, err
+	}
+	return nil, fmt.Errorf("no node was found at work on a tool within %s", patience)
+}
+
+// cutOff cuts a node off from PostgreSQL while it runs a tool. With reset its connections are broken when the network comes back;
+// without, what was on the way arrives late.
+func (t *trial) cutOff(ctx context.Context, lasts time.Duration, reset bool) (*frozen, error) {
+	for until := time.Now().Add(patience); time.Now().Before(until) && ctx.Err() == nil && !t.isStuck(); wait(ctx, 50*time.Millisecond) {
+		n := t.pick(nil)
+		n.link.cut()
+		f := &frozen{node: n, interruption: interruption{at: time.Now()}}
+		var err error
+		if f.turns, err = t.held(ctx, n); err != nil || !anyTool(f.turns) {
+			n.link.mend(false)
+			if err != nil {
+				return nil, err
+			}
+			t.reidentify(ctx)
+			continue
+		}
+		t.progressf("R3: %s is cut off with %d turns", n.name, len(f.turns))
+		n.away.Store(true)
+		wait(ctx, lasts)
+		f.back = time.Now()
+		n.link.mend(reset)
+		n.away.Store(false)
+		return f, nil
+	}
+	return nil, fmt.Errorf("no node was found at work on a tool within %s", patience)
+}
+
+func anyTool(turns []heldTurn) bool {
+	for _, turn := range turns {
+		if turn.Running > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// reidentify finds the runners of nodes that were declared dead and registered anew.
+func (t *trial) reidentify(ctx context.Context) {
+	ids, err := t.runners(ctx)
+	if err != nil {
+		return
+	}
+	registered := map[models.RunnerID]bool{}
+	for _, id := range ids {
+		registered[id] = true
+	}
+	var lost []*node
+	for _, n := range t.nodes {
+		if !registered[n.runnerID()] {
+			lost = append(lost, n)
+		}
+		delete(registered, n.runnerID())
+	}
+	// With two at a time nobody can tell which is which.
+	if len(lost) == 1 && len(registered) == 1 {
+		for id := range registered {
+			lost[0].setRunner(id)
+		}
+	}
+}
+
+// judgeFrozen adds what became of the writes that came too late.
+func (t *trial) judgeFrozen(ctx context.Context, all []*frozen) error {
+	e, v, err := t.conclude(ctx, fmt.Sprintf("%d × a node stands still or is cut off from PostgreSQL", len(all)))
+	if err != nil {
+		return err
+	}
+	outcomes := outcomesOf(e)
+	tried, without, accepted := 0, 0, 0
+	var list []interruption
+	for _, f := range all {
+		list = append(list, f.interruption)
+		n := 0
+		for _, key := range f.node.output.endedSince(f.at) {
+			o, found := outcomes[callOf(key)]
+			// It was decided elsewhere, while the node could not write: the result with which the tool ended here came too late.
+			if !found || o.at <= f.at.UnixMilli() || o.at >= f.back.UnixMilli() || o.success {
+				continue
+			}
+			n++
+			if o.count > 1 {
+				accepted++
+			}
+		}
+		tried += n
+		if n == 0 {
+			without++
+		}
+	}
+	t.add(report.Figure{Name: "stale results tried", Value: float64(tried), Note: fmt.Sprintf("%d rounds without one", without)})
+	t.add(report.Figure{
+		Name: "stale results accepted", Value: float64(accepted + len(v.violations["O2"])), Gate: report.AtMost(0), Target: report.AtMost(0),
+		Note: "second outcomes of a call; whatever else was wrong with a log counts too",
+	})
+	t.add(report.Figure{Name: "rounds in which nothing stale was tried", Value: float64(without), Target: report.AtMost(0)})
+	gaps, _ := recoveries(e, list)
+	limit := float64((t.lease() + time.Second).Milliseconds())
+	t.addTimes("standstill → next event of a turn", gaps, nil, report.AtMost(limit))
+	return nil
+}
+
+// told is what a log tells of a call.
+type told struct {
+	at      int64 // ms
+	success bool
+	count   int
+}
+
+// outcomesOf gives the first outcome of each call, and how many it has.
+func outcomesOf(e *evidence) map[string]told {
+	outcomes := map[string]told{}
+	for i := range e.sessions {
+		for _, event := range e.sessions[i].log {
+			if event.Kind != models.EventToolCompleted {
+				continue
+			}
+			var done events.ToolCompleted
+			if err := json.Unmarshal(event.Data, &done); err != nil {
+				continue // judge has told
+			}
+			call := e.sessions[i].session + ":" + done.ToolCallID
+			o, again := outcomes[call]
+			if !again {
+				o = told{at: int64(event.OccurredAt), success: done.Success && !strings.HasPrefix(done.Error, "interrupted")}
+			}
+			o.count++
+			outcomes[call] = o
+		}
+	}
+	return outcomes
+}
