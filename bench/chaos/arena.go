@@ -95,7 +95,7 @@ func (o *options) open(ctx context.Context, kind string, s shape) (a *arena, err
 func (a *arena) openPostgres(ctx context.Context, s shape) (string, error) {
 	var err error
 	if s.own {
-		a.server, err = newServer(ctx, a.dir)
+		a.server, err = newServer(ctx)
 	} else {
 		a.server, err = foreignServer(a.postgres)
 	}
@@ -198,7 +198,7 @@ func (a *arena) close(ctx context.Context) error {
 		if a.name != "" && !a.server.own() {
 			all = append(all, a.server.exec(ctx, `DROP DATABASE IF EXISTS `+pgx.Identifier{a.name}.Sanitize()+` WITH (FORCE)`))
 		}
-		all = append(all, a.server.remove(ctx))
+		all = append(all, a.server.remove())
 	}
 	if a.dir != "" {
 		all = append(all, os.RemoveAll(a.dir))

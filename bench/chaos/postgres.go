@@ -39,44 +39,42 @@ func foreignServer(admin string) (*server, error) {
 	return &server{admin: u}, nil
 }
 
-// newServer makes a server with its data below dir, and starts it.
-func newServer(ctx context.Context, dir string) (*server, error) {
-	s := &server{dir: filepath.Join(dir, "postgres")}
+// newServer makes a server and starts it. What it gives must be removed even with an error, unless it is nil.
+func newServer(ctx context.Context) (*server, error) {
+	s := &server{}
 	var err error
 	if s.bin, err = postgresBin(); err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(s.dir, 0o700); err != nil {
+	// The caller's directories may be closed to the server's user; this one is open to all, and on a disk.
+	if s.dir, err = os.MkdirTemp("/var/tmp", "ostler-chaos-postgres-"); err != nil {
 		return nil, err
 	}
 	if os.Getuid() == 0 { // PostgreSQL refuses to run as root
 		if s.run, err = unprivileged(); err != nil {
-			return nil, err
+			return s, err
 		}
 		if err := os.Chown(s.dir, int(s.run.Uid), int(s.run.Gid)); err != nil {
-			return nil, err
-		}
-		if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // G302: the server's user must get through
-			return nil, err
+			return s, err
 		}
 	}
 	addr, err := freeAddr(ctx)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	host, port, _ := strings.Cut(addr, ":")
 	s.admin = &url.URL{Scheme: "postgres", User: url.User("postgres"), Host: addr, Path: "/postgres", RawQuery: "sslmode=disable"}
 	initdb := s.command("initdb", "-D", s.data(), "-U", "postgres", "--encoding=UTF8", "--locale=C", "--auth=trust")
 	if out, err := initdb.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("make a database cluster: %w\n%s", err, out)
+		return s, fmt.Errorf("make a database cluster: %w\n%s", err, out)
 	}
 	conf, err := os.OpenFile(filepath.Join(s.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	_, err = fmt.Fprintf(conf, "listen_addresses = '%s'\nport = %s\nunix_socket_directories = ''\nmax_connections = 100\nfsync = on\n", host, port)
 	if err = errors.Join(err, conf.Close()); err != nil {
-		return nil, err
+		return s, err
 	}
 	return s, s.start(ctx)
 }
@@ -96,7 +94,7 @@ func (s *server) command(name string, args ...string) *exec.Cmd {
 
 // start starts the server and waits until it answers.
 func (s *server) start(ctx context.Context) error {
-	log, err := os.OpenFile(filepath.Join(filepath.Dir(s.dir), "postgres.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -136,12 +134,13 @@ func (s *server) stop() {
 	s.process = nil
 }
 
-// remove ends an own server; its files go with the arena's.
-func (s *server) remove(context.Context) error {
-	if s.own() {
-		s.stop()
+// remove ends an own server and removes its files.
+func (s *server) remove() error {
+	if !s.own() {
+		return nil
 	}
-	return nil
+	s.stop()
+	return os.RemoveAll(s.dir)
 }
 
 // database gives the URL of a database of the server.

@@ -59,6 +59,7 @@ func (t *trial) killSome(ctx context.Context, count int) ([]interruption, error)
 		if n == nil {
 			break
 		}
+		t.reidentify(ctx)
 		k, err := t.killNode(ctx, n)
 		if err != nil {
 			return killed, err

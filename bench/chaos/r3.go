@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"syscall"
 	"time"
 
@@ -13,13 +12,12 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// frozen is a round of R3: a node that could not write for a while, and what it tried when it could again.
+// frozen is a round of R3: a node that could not write for a while, until back.
 type frozen struct {
 	interruption
 
-	node  *node
-	back  time.Time
-	tried []string // calls that ended on the node too late, by idempotency key
+	node *node
+	back time.Time
 }
 
 // freeze is R3: a node stands still, or is cut off from PostgreSQL, for longer than its lease. Others take its turns over; what it
@@ -48,8 +46,10 @@ func (s *suite) freeze(ctx context.Context, kind string) error {
 			if err == nil {
 				t.faults++
 				all = append(all, f)
-				// Long enough for what the node still has to bring, and for it to run turns again.
-				wait(ctx, s.lease()/2+time.Second)
+				// What the node still has to bring comes now; then it runs turns again.
+				t.until(ctx, func() bool { return len(f.node.output.endedSince(f.at)) >= f.tools() || time.Since(f.back) > patience })
+				wait(ctx, s.lease()/2)
+				t.reidentify(ctx)
 			}
 		}
 		l.finish()
@@ -70,7 +70,7 @@ func (t *trial) standStill(ctx context.Context, lasts time.Duration) (*frozen, e
 		}
 		f := &frozen{node: n, interruption: interruption{at: time.Now()}}
 		var err error
-		if f.turns, err = t.held(ctx, n); err != nil || !anyTool(f.turns) {
+		if f.turns, err = t.held(ctx, n); err != nil || f.tools() == 0 {
 			if again := p.Signal(syscall.SIGCONT); again != nil || err != nil {
 				return nil, fmt.Errorf("freeze %s: %w %w", n.name, err, again)
 			}
@@ -79,7 +79,7 @@ func (t *trial) standStill(ctx context.Context, lasts time.Duration) (*frozen, e
 		}
 		t.progressf("R3: %s stands still with %d turns", n.name, len(f.turns))
 		n.away.Store(true)
-		wait(ctx, lasts)
+		t.whileAway(ctx, f, lasts)
 		f.back = time.Now()
 		err = p.Signal(syscall.SIGCONT)
 		n.away.Store(false)
@@ -96,7 +96,7 @@ func (t *trial) cutOff(ctx context.Context, lasts time.Duration, reset bool) (*f
 		n.link.cut()
 		f := &frozen{node: n, interruption: interruption{at: time.Now()}}
 		var err error
-		if f.turns, err = t.held(ctx, n); err != nil || !anyTool(f.turns) {
+		if f.turns, err = t.held(ctx, n); err != nil || f.tools() == 0 {
 			n.link.mend(false)
 			if err != nil {
 				return nil, err
@@ -106,7 +106,7 @@ func (t *trial) cutOff(ctx context.Context, lasts time.Duration, reset bool) (*f
 		}
 		t.progressf("R3: %s is cut off with %d turns", n.name, len(f.turns))
 		n.away.Store(true)
-		wait(ctx, lasts)
+		t.whileAway(ctx, f, lasts)
 		f.back = time.Now()
 		n.link.mend(reset)
 		n.away.Store(false)
@@ -115,13 +115,31 @@ func (t *trial) cutOff(ctx context.Context, lasts time.Duration, reset bool) (*f
 	return nil, fmt.Errorf("no node was found at work on a tool within %s", patience)
 }
 
-func anyTool(turns []heldTurn) bool {
-	for _, turn := range turns {
-		if turn.Running > 0 {
-			return true
-		}
+// tools is how many calls of tools the node ran when it stopped.
+func (f *frozen) tools() int {
+	n := 0
+	for _, turn := range f.turns {
+		n += turn.Running
 	}
-	return false
+	return n
+}
+
+// whileAway lets the node be away for a time; in short runs for as long as it takes others to bring its calls to an end, so that
+// nothing depends on how fast the machine is.
+func (t *trial) whileAway(ctx context.Context, f *frozen, lasts time.Duration) {
+	if !t.short {
+		wait(ctx, lasts)
+		return
+	}
+	var turns []models.TurnID
+	for _, turn := range f.turns {
+		turns = append(turns, turn.ID)
+	}
+	t.until(ctx, func() bool {
+		var ended int64
+		err := t.query(ctx, &ended, `SELECT count(*) FROM events WHERE kind = 'TOOL_COMPLETED' AND turn_id IN ? AND occurred_at > ?`, turns, f.at.UnixMilli())
+		return err == nil && ended >= int64(f.tools()) || time.Since(f.at) > patience
+	})
 }
 
 // reidentify finds the runners of nodes that were declared dead and registered anew.
@@ -164,7 +182,7 @@ func (t *trial) judgeFrozen(ctx context.Context, all []*frozen) error {
 		for _, key := range f.node.output.endedSince(f.at) {
 			o, found := outcomes[callOf(key)]
 			// It was decided elsewhere, while the node could not write: the result with which the tool ended here came too late.
-			if !found || o.at <= f.at.UnixMilli() || o.at >= f.back.UnixMilli() || o.success {
+			if !found || o.at <= f.at.UnixMilli() || o.at >= f.back.UnixMilli() {
 				continue
 			}
 			n++
@@ -189,14 +207,13 @@ func (t *trial) judgeFrozen(ctx context.Context, all []*frozen) error {
 	return nil
 }
 
-// told is what a log tells of a call.
+// told is what a log tells of a call: when it had its first outcome, in milliseconds, and how many it has.
 type told struct {
-	at      int64 // ms
-	success bool
-	count   int
+	at    int64
+	count int
 }
 
-// outcomesOf gives the first outcome of each call, and how many it has.
+// outcomesOf gives what the logs tell of each call.
 func outcomesOf(e *evidence) map[string]told {
 	outcomes := map[string]told{}
 	for i := range e.sessions {
@@ -211,7 +228,7 @@ func outcomesOf(e *evidence) map[string]told {
 			call := e.sessions[i].session + ":" + done.ToolCallID
 			o, again := outcomes[call]
 			if !again {
-				o = told{at: int64(event.OccurredAt), success: done.Success && !strings.HasPrefix(done.Error, "interrupted")}
+				o.at = int64(event.OccurredAt)
 			}
 			o.count++
 			outcomes[call] = o

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ostler-dev/ostler/bench/client"
 	"github.com/ostler-dev/ostler/bench/report"
 )
 
@@ -17,28 +16,50 @@ func (s *suite) disconnects(ctx context.Context, kind string) error {
 		steady = time.Second
 	}
 	return s.with(ctx, "R6", kind, shape{nodes: nodesOn(kind)}, func(ctx context.Context, t *trial) error {
-		l := &load{workers: t.workers, script: t.toolTurn(20 * time.Millisecond), cutAfter: func() int { return t.roll(1, 12) }}
-		t.begin(ctx, l)
-		start := time.Now()
-		wait(ctx, steady)
-		stalled, err := t.stall(ctx, t.readers)
-		if err == nil {
-			stallStart := time.Now()
-			wait(ctx, steady)
-			stallEnd := time.Now()
-			for _, socket := range stalled {
-				socket.Close()
-			}
-			err = t.killWhileCut(ctx)
-			l.finish()
-			if err == nil {
-				return t.judgeFollowers(ctx, span{start, stallStart}, span{stallStart, stallEnd})
-			}
+		fat, err := t.fatten(ctx)
+		if err != nil {
 			return err
 		}
+		l := &load{workers: t.workers, script: t.toolTurn(20 * time.Millisecond), cutAfter: func() int { return t.roll(1, 12) }}
+		t.begin(ctx, l)
+		readers, err := t.beside(ctx, fat, steady)
+		if err == nil {
+			err = t.killWhileCut(ctx)
+		}
 		l.finish()
-		return err
+		if err != nil {
+			return err
+		}
+		return t.judgeFollowers(ctx, readers)
 	})
+}
+
+// besideReaders is what was measured with and without readers that stall.
+type besideReaders struct {
+	without, with         span
+	heapBefore, heapAfter int64 // of all nodes, in bytes
+	opened, refused       int64
+}
+
+// beside lets the load run alone for a time, and then as long beside readers that stall.
+func (t *trial) beside(ctx context.Context, fat *conversation, lasts time.Duration) (b besideReaders, err error) {
+	b.without.from = time.Now()
+	wait(ctx, lasts)
+	b.without.to = time.Now()
+	if b.heapBefore, err = t.heap(ctx); err != nil {
+		return b, err
+	}
+	b.with.from = time.Now()
+	readers := t.stall(ctx, fat, t.readers)
+	defer readers.end()
+	wait(ctx, lasts)
+	b.with.to = time.Now()
+	b.heapAfter, err = t.heap(ctx)
+	b.opened, b.refused = readers.opened.Load(), readers.refused.Load()
+	if b.opened == 0 {
+		err = errors.Join(err, errors.New("no reader could be opened to stall"))
+	}
+	return b, err
 }
 
 type span struct{ from, to time.Time }
@@ -82,34 +103,11 @@ func (t *trial) resumed() int {
 	return n
 }
 
-// stall opens subscriptions to sessions that are at work and never reads them.
-func (t *trial) stall(ctx context.Context, count int) ([]*client.Socket, error) {
-	var sockets []*client.Socket
-	for i := range count {
-		t.journal.mu.Lock()
-		c := t.journal.sessions[len(t.journal.sessions)-1-i%min(t.workers, len(t.journal.sessions))]
-		t.journal.mu.Unlock()
-		api, err := t.people.at(ctx, t.nodes[i%len(t.nodes)], c.org)
-		if err != nil {
-			return sockets, err
-		}
-		socket, err := client.Dial(ctx, api)
-		if err != nil {
-			return sockets, err
-		}
-		sockets = append(sockets, socket)
-		if err := socket.Subscribe(ctx, "1", followed, map[string]any{"id": c.id, "after": 0}); err != nil {
-			return sockets, err
-		}
-	}
-	return sockets, nil
-}
-
-func (t *trial) judgeFollowers(ctx context.Context, quiet, stalled span) error {
+func (t *trial) judgeFollowers(ctx context.Context, b besideReaders) error {
 	resumed := t.resumed()
 	kills := t.faults
-	t.faults += resumed
-	_, _, err := t.conclude(ctx, fmt.Sprintf("%d kills of nodes, %d broken connections of subscribers, %d subscribers that did not read", kills, resumed, t.readers))
+	t.faults += resumed + int(b.opened)
+	_, _, err := t.conclude(ctx, fmt.Sprintf("%d kills of nodes, %d broken connections of subscribers, %d subscribers that did not read", kills, resumed, b.opened))
 	if err != nil {
 		return err
 	}
@@ -126,14 +124,17 @@ func (t *trial) judgeFollowers(ctx context.Context, quiet, stalled span) error {
 	}{{"events missing", missing}, {"events repeated", repeated}, {"events reordered", reordered}} {
 		t.add(report.Figure{Name: f.name, Value: float64(f.n), Gate: report.AtMost(0), Target: report.AtMost(0), Note: fmt.Sprintf("of %d, after %d resumes", got, resumed)})
 	}
-	if alone := t.acceptance(quiet); len(alone) > 0 {
-		with := t.acceptance(stalled)
-		ratio := report.Quantile(with, 0.99) / report.Quantile(alone, 0.99)
+	alone, with := t.acceptance(b.without), t.acceptance(b.with)
+	if len(alone) > 0 && len(with) > 0 {
 		t.add(report.Figure{
-			Name: "p99 of sendMessage with stalled readers / without", Value: ratio, Target: report.AtMost(1.2),
+			Name: "p99 of sendMessage with stalled readers / without", Value: report.Quantile(with, 0.99) / report.Quantile(alone, 0.99), Target: report.AtMost(1.2),
 			Note: fmt.Sprintf("%.1f ms of %d, %.1f ms of %d", report.Quantile(with, 0.99), len(with), report.Quantile(alone, 0.99), len(alone)),
 		})
 	}
+	t.add(report.Figure{
+		Name: "heap per stalled reader", Unit: "KiB", Value: float64(b.heapAfter-b.heapBefore) / 1024 / float64(t.readers), Target: report.AtMost(256),
+		Note: fmt.Sprintf("%d at once, %d in all, %d refused", t.readers, b.opened, b.refused),
+	})
 	return nil
 }
 
