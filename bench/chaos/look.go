@@ -61,8 +61,8 @@ func (a *arena) held(ctx context.Context, n *node) ([]heldTurn, error) {
 	}
 	var rows []heldTurn
 	err := a.query(ctx, &rows, `SELECT t.session_id, t.id,
-		(SELECT count(*) FROM effects e WHERE e.org_id = t.org_id AND e.scope_id = t.id AND e.state = ?) AS running
-		FROM turns t WHERE t.runner_id = ?`, string(models.EffectRunning), id)
+		(SELECT count(*) FROM effects e WHERE e.org_id = t.org_id AND e.scope_id = t.id AND e.kind = ? AND e.state = ?) AS running
+		FROM turns t WHERE t.runner_id = ?`, string(models.EffectTool), string(models.EffectRunning), id)
 	if err != nil {
 		return nil, fmt.Errorf("list the turns of %s: %w", n.name, err)
 	}
@@ -118,7 +118,7 @@ func (a *arena) leftovers(ctx context.Context) (map[string]int64, error) {
 		"sessions that are not at rest":      `SELECT count(*) FROM sessions WHERE status NOT IN ('STARTED', 'IDLE')`,
 		"sessions that have a current turn":  `SELECT count(*) FROM sessions WHERE current_turn_id IS NOT NULL`,
 		"sessions with a queue":              `SELECT count(*) FROM sessions WHERE queued_turns <> 0`,
-		"tool calls without an outcome":      `SELECT count(*) FROM effects WHERE state <> 'SETTLED'`,
+		"effects without an outcome":         `SELECT count(*) FROM effects WHERE state <> 'SETTLED'`,
 		"messages that no turn has taken up": `SELECT count(*) FROM messages WHERE position IS NULL`,
 		"turns of no acknowledged message":   fmt.Sprintf(`SELECT count(*) - %d FROM turns`, a.journal.acknowledged()),
 	} {

@@ -12,11 +12,9 @@ import (
 )
 
 const (
-	// A fat session has a log of more than the buffers between server and client hold.
-	fatMessages = 12
-	fatBytes    = 50 << 10
-	// fatSubscriptions is how often a reader that stalls subscribes to it.
-	fatSubscriptions = 20
+	// A fat session has a log of some 8 MB: more than the kernel's buffers between server and client hold.
+	fatMessages = 40
+	fatBytes    = 100 << 10
 	// stallFor is how long a reader stays: less than the time after which the server gives it up.
 	stallFor = 4 * time.Second
 )
@@ -56,7 +54,7 @@ func (t *trial) stall(ctx context.Context, c *conversation, count int) *stalled 
 		n := t.nodes[i%len(t.nodes)]
 		s.all.Go(func() {
 			for ctx.Err() == nil {
-				socket, err := t.subscribeOften(ctx, n, c)
+				socket, err := t.subscribeTo(ctx, n, c)
 				if err != nil {
 					s.refused.Add(1)
 				} else {
@@ -85,7 +83,7 @@ func (s *stalled) end() {
 	s.all.Wait()
 }
 
-func (t *trial) subscribeOften(ctx context.Context, n *node, c *conversation) (*client.Socket, error) {
+func (t *trial) subscribeTo(ctx context.Context, n *node, c *conversation) (*client.Socket, error) {
 	api, err := t.people.at(ctx, n, c.org)
 	if err != nil {
 		return nil, err
@@ -94,12 +92,7 @@ func (t *trial) subscribeOften(ctx context.Context, n *node, c *conversation) (*
 	if err != nil {
 		return nil, err
 	}
-	for i := range fatSubscriptions {
-		if err := socket.Subscribe(ctx, fmt.Sprint(i), followed, map[string]any{"id": c.id, "after": 0}); err != nil {
-			return socket, err
-		}
-	}
-	return socket, nil
+	return socket, socket.Subscribe(ctx, "1", followed, map[string]any{"id": c.id, "after": 0})
 }
 
 // heap gives what all nodes hold: the least of some looks, as there is work going on.
