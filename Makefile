@@ -100,3 +100,13 @@ bench: bin/ostler ## Take the figures of docs/benchmarks.md on both databases; B
 	mkdir -p bin/bench
 	go build -o bin/bench/ ./bench/load ./bench/floor ./bench/fakemodel ./bench/fanout ./cmd/natsd
 	scripts/with-postgres --durable bin/bench/load $(BENCH)
+
+# What the fault programs do, e.g. `make chaos CHAOS="-programs R1 -databases sqlite"`.
+CHAOS ?=
+
+.PHONY: chaos
+chaos: ## Break the product while it works and check what comes of it: docs/reliability.md; CHAOS="-short" for a first look
+	mkdir -p bin/chaos
+	go build -tags chaos -ldflags "-X main.version=$(VERSION)" -o bin/chaos/ostler ./cmd/api
+	go build -o bin/chaos/ ./bench/chaos
+	scripts/with-postgres --durable bin/chaos/chaos $(CHAOS)

@@ -76,7 +76,7 @@ func main() {
 	flag.StringVar(&programs, "programs", "R1,R3,R4,R6,R10", "the fault programs")
 	flag.StringVar(&o.dir, "dir", "/var/tmp", "where data goes")
 	flag.IntVar(&o.workers, "workers", 16, "how many sessions are at work at once")
-	flag.IntVar(&o.kills, "kills", 200, "R1: how many processes are killed")
+	flag.IntVar(&o.kills, "kills", 200, "R1: how many processes are killed; R6: a tenth of it, at least")
 	flag.IntVar(&o.rounds, "rounds", 0, "R3: how many freezes and cuts, 100 when 0; R10: how many restarts of all nodes, 20 when 0")
 	flag.IntVar(&o.turns, "turns", 10_000, "R4: how many turns run during the outages")
 	flag.IntVar(&o.cuts, "cuts", 10_000, "R6: how many connections of subscribers are cut")

@@ -13,7 +13,7 @@ import (
 func (s *suite) disconnects(ctx context.Context, kind string) error {
 	steady := 20 * time.Second
 	if s.short {
-		steady = time.Second
+		steady = 2 * time.Second
 	}
 	return s.with(ctx, "R6", kind, shape{nodes: nodesOn(kind)}, func(ctx context.Context, t *trial) error {
 		fat, err := t.fatten(ctx)
@@ -67,7 +67,7 @@ type span struct{ from, to time.Time }
 // killWhileCut kills a node now and then until enough connections have been cut.
 func (t *trial) killWhileCut(ctx context.Context) error {
 	for kills := 0; ctx.Err() == nil && !t.isStuck(); {
-		if kills > 0 && t.resumed() >= t.cuts {
+		if kills >= max(1, t.kills/10) && t.resumed() >= t.cuts {
 			return nil
 		}
 		n := t.up(ctx)

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// A fat session has a log of some 8 MB: more than the kernel's buffers between server and client hold.
-	fatMessages = 40
+	// A fat session has a log of some 5 MB: more than the kernel's buffers between server and client hold.
+	fatMessages = 24
 	fatBytes    = 100 << 10
 	// stallFor is how long a reader stays: less than the time after which the server gives it up.
 	stallFor = 4 * time.Second
@@ -53,6 +53,12 @@ func (t *trial) stall(ctx context.Context, c *conversation, count int) *stalled 
 	for i := range count {
 		n := t.nodes[i%len(t.nodes)]
 		s.all.Go(func() {
+			// Not all at once, nor again and again at once.
+			select {
+			case <-s.stop:
+				return
+			case <-time.After(stallFor * time.Duration(i) / time.Duration(count)):
+			}
 			for ctx.Err() == nil {
 				socket, err := t.subscribeTo(ctx, n, c)
 				if err != nil {
