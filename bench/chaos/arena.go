@@ -63,7 +63,7 @@ type arena struct {
 
 // open makes an arena with all nodes ready.
 func (o *options) open(ctx context.Context, kind string, s shape) (a *arena, err error) {
-	a = &arena{options: o, kind: kind, journal: &journal{}, dice: mathrand.New(mathrand.NewPCG(o.seed, 0))} //nolint:gosec // G404: dice, no secrets
+	a = &arena{options: o, kind: kind, journal: &journal{}, dice: mathrand.New(mathrand.NewPCG(o.seed, 0))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close(context.WithoutCancel(ctx)))
@@ -138,7 +138,7 @@ func (a *arena) makeNodes(ctx context.Context, s shape, database string) error {
 			return err
 		}
 		n.addr = addr
-		n.env = append(slices.Clone(env), "OSTLER_ADDR="+addr, fmt.Sprintf("OSTLER_CHAOS_SEED=%d", a.seed+uint64(i))) //nolint:gosec // G115: a few
+		n.env = append(slices.Clone(env), "OSTLER_ADDR="+addr, fmt.Sprintf("OSTLER_CHAOS_SEED=%d", a.seed+uint64(i)))
 		own := database
 		if s.linked && own != "" {
 			u, err := url.Parse(own)
@@ -237,7 +237,7 @@ func (a *arena) progressf(format string, args ...any) {
 // ports from, so that a process can be started again at the same address.
 func freeAddr(ctx context.Context) (string, error) {
 	for range 100 {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+mathrand.IntN(20_000))) //nolint:gosec // G404: a port
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+mathrand.IntN(20_000)))
 		if err != nil {
 			continue
 		}

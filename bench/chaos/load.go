@@ -97,7 +97,7 @@ func (a *arena) work(ctx context.Context, l *load) {
 	for ctx.Err() == nil {
 		c, err := a.createSession(ctx, l)
 		if err != nil {
-			a.journal.stick("a session was not made: %v", err)
+			a.journal.stickf("a session was not made: %v", err)
 			return
 		}
 		for len(c.messages) < turnsPerSession {
@@ -114,7 +114,7 @@ func (a *arena) work(ctx context.Context, l *load) {
 				err = c.follower.waitIdle(ctx, len(c.messages))
 			}
 			if err != nil {
-				a.journal.stick("%v", err)
+				a.journal.stickf("%v", err)
 				c.follower.close()
 				return
 			}
@@ -226,7 +226,7 @@ func (j *journal) fail(class string, n *node, err error) {
 	}
 }
 
-func (j *journal) stick(format string, args ...any) {
+func (j *journal) stickf(format string, args ...any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.stuck = append(j.stuck, fmt.Sprintf(format, args...))

@@ -78,7 +78,11 @@ func TestOracles(t *testing.T) {
 			panic(err)
 		}
 		change(&done)
-		e.sessions[0].log[at].Data, _ = json.Marshal(done)
+		data, err := json.Marshal(done)
+		if err != nil {
+			panic(err)
+		}
+		e.sessions[0].log[at].Data = data
 	}
 	without := func(e *evidence, kind models.EventKind) {
 		s := &e.sessions[0]

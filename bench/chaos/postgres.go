@@ -84,7 +84,7 @@ func (s *server) data() string { return filepath.Join(s.dir, "data") }
 
 // command prepares a program of PostgreSQL, as the server's user.
 func (s *server) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(s.bin, name), args...) //nolint:noctx,gosec // it is ended by stop; G204: PostgreSQL's own programs
+	cmd := exec.Command(filepath.Join(s.bin, name), args...) //nolint:noctx // it is ended by stop
 	cmd.Dir = s.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
 	// A postmaster that is killed leaves its children to notice by themselves; SIGQUIT lets it end them.

@@ -99,11 +99,11 @@ func appendTool(name string, hints tools.Hints, file string, errs io.Writer) too
 			}`),
 		},
 		Execute: func(_ context.Context, call *tools.Call, args appendArgs) tools.Result {
-			time.Sleep(time.Duration(args.BeforeMs) * time.Millisecond)
+			time.Sleep(time.Duration(args.BeforeMs) * time.Millisecond) //nolint:forbidigo // the tool's work
 			if err := appendLine(file, call.IdempotencyKey); err != nil {
 				return tools.Result{Internal: err}
 			}
-			time.Sleep(time.Duration(args.AfterMs) * time.Millisecond)
+			time.Sleep(time.Duration(args.AfterMs) * time.Millisecond) //nolint:forbidigo // the tool's work
 			// What follows is the engine's attempt to commit the result; whoever watches counts these lines.
 			_, _ = fmt.Fprintf(errs, "chaos ended %s\n", call.IdempotencyKey)
 			return tools.Success(map[string]bool{"appended": true})

@@ -42,7 +42,7 @@ func (f *failpoints) At(point string) error {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {} // until it has arrived
 		case "stall":
-			time.Sleep(p.stall)
+			time.Sleep(p.stall) //nolint:forbidigo // what was asked for
 		default:
 			return errInjected
 		}

@@ -31,7 +31,7 @@ func TestFailpoints(t *testing.T) {
 	if f, err := parseFailpoints("", 1); f != nil || err != nil {
 		t.Errorf("nothing gives %v, %v", f, err)
 	}
-	for _, bad := range []string{"committed", "committed=error", "committed=error@0", "committed=error@2", "commited=error@1", "begin=panic@1", "begin=stall@1", "begin=error@NaN"} {
+	for _, bad := range []string{"committed", "committed=error", "committed=error@0", "committed=error@2", "commit=error@1", "begin=panic@1", "begin=stall@1", "begin=error@NaN"} {
 		if _, err := parseFailpoints(bad, 1); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
