@@ -166,26 +166,41 @@ type interruption struct {
 	ready time.Duration // from that moment until the node was ready again; 0 when it was not restarted
 }
 
-// recoveries gives, for each turn that was interrupted, how long it took until its next event, in milliseconds, by the time that
-// the event carries. A turn without a later event was at its end.
-func recoveries(e *evidence, list []interruption) (gaps, afterReady []float64) {
+// nextEvent is what came first of a turn after it was interrupted.
+type nextEvent struct {
+	event models.Event
+	since int64         // ms, by the time that the event carries
+	after time.Duration // from the interruption until the node was ready again; 0 when it was not restarted
+}
+
+// nextEvents gives that of each turn that was interrupted. A turn without a later event was at its end.
+func nextEvents(e *evidence, list []interruption) []nextEvent {
 	logs := map[string][]models.Event{}
 	for i := range e.sessions {
 		logs[e.sessions[i].session] = e.sessions[i].log
 	}
+	var found []nextEvent
 	for _, i := range list {
 		for _, turn := range i.turns {
-			for _, event := range logs[turn.SessionID.String()] {
-				since := int64(event.OccurredAt) - i.at.UnixMilli()
-				if event.TurnID == nil || *event.TurnID != turn.ID || since <= 0 {
-					continue
-				}
-				gaps = append(gaps, float64(since))
-				if i.ready > 0 {
-					afterReady = append(afterReady, max(0, float64(since-i.ready.Milliseconds())))
-				}
-				break
+			log := logs[turn.SessionID.String()]
+			at := slices.IndexFunc(log, func(event models.Event) bool {
+				return event.TurnID != nil && *event.TurnID == turn.ID && int64(event.OccurredAt) > i.at.UnixMilli()
+			})
+			if at >= 0 {
+				found = append(found, nextEvent{log[at], int64(log[at].OccurredAt) - i.at.UnixMilli(), i.ready})
 			}
+		}
+	}
+	return found
+}
+
+// recoveries gives, for each turn that was interrupted, how long it took until its next event, in milliseconds, and how much of that
+// came after the node was ready again.
+func recoveries(e *evidence, list []interruption) (gaps, afterReady []float64) {
+	for _, next := range nextEvents(e, list) {
+		gaps = append(gaps, float64(next.since))
+		if next.after > 0 {
+			afterReady = append(afterReady, float64(max(0, next.since-next.after.Milliseconds())))
 		}
 	}
 	return gaps, afterReady

@@ -38,6 +38,7 @@ type follower struct {
 	mu      sync.Mutex
 	events  []seen
 	last    int64
+	texts   texts
 	ends    int  // of turns
 	idle    bool // the newest event says that the session is at rest
 	socket  *client.Socket
@@ -47,13 +48,15 @@ type follower struct {
 	lastErr error // that ended a subscription
 	// What went wrong, and how often subscriptions began again.
 	missing, repeated, reordered, resumed int
+	// deltas counts those that were put together.
+	deltas int
 	wrong                                 []string
 
 	done chan struct{}
 }
 
 func (a *arena) follow(o *org, session string, cutAfter func() int) *follower {
-	f := &follower{a: a, org: o, id: session, cutAfter: cutAfter, changed: make(chan struct{}), done: make(chan struct{})}
+	f := &follower{a: a, org: o, id: session, cutAfter: cutAfter, texts: texts{}, changed: make(chan struct{}), done: make(chan struct{})}
 	go f.run()
 	return f
 }
@@ -143,13 +146,18 @@ func (f *follower) Event(e client.Event) {
 		if e.Sequence != f.last {
 			f.failf("%s carries sequence %d after %d", e.Kind, e.Sequence, f.last)
 		}
+		if e.Kind == "OUTPUT_DELTA" {
+			f.deltas++
+			data, _ := cutID(e.Data)
+			f.text(f.texts.delta(data))
+		}
 		return
 	}
-	_, id, found := bytes.Cut(e.Data[max(0, len(e.Data)-60):], []byte(`,"id":"`))
-	if !found {
+	data, id := cutID(e.Data)
+	if id == "" {
 		f.failf("%s %d came without its id: %s", e.Kind, e.Sequence, e.Data)
 	}
-	now := seen{e.Sequence, e.Kind, string(bytes.TrimSuffix(id, []byte(`"`)))}
+	now := seen{e.Sequence, e.Kind, id}
 	switch {
 	case e.Sequence == f.last+1:
 		f.events = append(f.events, now)
@@ -172,9 +180,29 @@ func (f *follower) Event(e client.Event) {
 	case "TURN_COMPLETED", "TURN_FAILED", "TURN_SEALED", "TURN_CANCELLED":
 		f.ends++
 	}
+	if e.Kind == "OUTPUT_COMPLETED" {
+		f.text(f.texts.completed(data))
+	}
 	f.idle = e.Kind == "SESSION_IDLED"
 	close(f.changed)
 	f.changed = make(chan struct{})
+}
+
+// cutID parts the data of an event from the id that was asked for behind it.
+func cutID(both []byte) (data []byte, id string) {
+	const before = `,"id":"`
+	i := bytes.LastIndex(both, []byte(before))
+	if i < 0 || !bytes.HasSuffix(both, []byte(`"`)) {
+		return both, ""
+	}
+	return both[:i], string(both[i+len(before) : len(both)-1])
+}
+
+// text notes what is wrong with a text.
+func (f *follower) text(wrong string) {
+	if wrong != "" {
+		f.failf("%s", wrong)
+	}
 }
 
 func (f *follower) failf(format string, args ...any) {

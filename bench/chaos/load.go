@@ -38,6 +38,7 @@ type conversation struct {
 // message is one that a client has sent until it was acknowledged.
 type message struct {
 	key      string
+	queue    bool          // it is to have a turn of its own, behind the one that runs
 	turn     string        // of the acknowledgement; empty without one
 	sent     time.Time     // the first attempt
 	accepted time.Duration // from the first attempt to the acknowledgement
@@ -73,8 +74,8 @@ func (a *arena) toolTurn(tool time.Duration) func() string {
 			calls += "," + call("append_idempotent")
 		}
 		return fmt.Sprintf(`{"responses":[{"ttft_ms":%d,"ms_per_token":2,"chunks":[{"text":"Let me write that down, once and for all."},%s]},`+
-			`{"ttft_ms":%d,"ms_per_token":2,"chunks":[{"text":"It is written, and since that is all that was asked for, this answer ends here."}]}]}`,
-			a.roll(20, 200), calls, a.roll(20, 200))
+			`{"ttft_ms":%d,"ms_per_token":%d,"chunks":[{"text":"It is written. %s And since that is all that was asked for, this answer ends here."}]}]}`,
+			a.roll(20, 200), calls, a.roll(20, 200), a.roll(0, 6), strings.Repeat("The ostler leads the horses out at dawn. ", a.roll(0, 4)))
 	}
 }
 
@@ -107,21 +108,31 @@ func (a *arena) work(ctx context.Context, l *load) {
 				return
 			default:
 			}
-			m := &message{key: uuid.NewString()}
-			c.messages = append(c.messages, m)
-			err := a.send(ctx, c, m, l.script())
-			if err == nil {
-				err = c.follower.waitIdle(ctx, len(c.messages))
-			}
-			if err != nil {
+			if err := a.converse(ctx, c, l); err != nil {
 				a.journal.stickf("%v", err)
 				c.follower.close()
 				return
 			}
-			a.journal.ended.Add(1)
 		}
 		c.follower.close()
 	}
+}
+
+// converse sends a message, now and then a second one that waits in the queue behind it, and waits for the end of all.
+func (a *arena) converse(ctx context.Context, c *conversation, l *load) error {
+	before := len(c.messages)
+	for i := range 1 + a.roll(0, 3)/3 {
+		m := &message{key: uuid.NewString(), queue: i > 0}
+		c.messages = append(c.messages, m)
+		if err := a.send(ctx, c, m, l.script()); err != nil {
+			return err
+		}
+	}
+	if err := c.follower.waitIdle(ctx, len(c.messages)); err != nil {
+		return err
+	}
+	a.journal.ended.Add(int64(len(c.messages) - before))
+	return nil
 }
 
 // createSession makes a session, however often it has to ask: one too many harms nobody.
@@ -149,9 +160,13 @@ func (a *arena) send(ctx context.Context, c *conversation, m *message, text stri
 		SendMessage struct{ Turn struct{ ID string } }
 	}
 	m.sent = time.Now()
+	delivery := "STEER"
+	if m.queue {
+		delivery = "QUEUE"
+	}
 	broken, err := a.ask(ctx, c.org, `mutation($input: SendMessageInput!) { sendMessage(input: $input) { turn { id }`+errorsWanted+` } }`,
 		map[string]any{"input": map[string]any{
-			"sessionId": c.id, "idempotencyKey": m.key, "content": []any{map[string]any{"text": text}},
+			"sessionId": c.id, "idempotencyKey": m.key, "delivery": delivery, "content": []any{map[string]any{"text": text}},
 		}}, &out)
 	m.broken = broken
 	if err != nil {

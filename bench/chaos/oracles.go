@@ -110,7 +110,7 @@ func (v *verdict) turnsOf(t *testimony) {
 		}
 		v.turns++
 		if turns[m.turn] {
-			v.failf("O1", "%s: two messages, each sent after the other's end, have the turn %s", t.session, m.turn)
+			v.failf("O1", "%s: two messages that each were to have a turn of their own have the turn %s", t.session, m.turn)
 		}
 		turns[m.turn] = true
 		if n := ends[m.turn]; n != 1 || !begun[m.turn] {

@@ -189,7 +189,7 @@ func TestFollowerSeesFaults(t *testing.T) {
 	event := func(f *follower, sequence int64, id string) {
 		f.Event(clientEvent("TURN_STARTED", sequence, `{},"id":"`+id+`"`))
 	}
-	f := &follower{changed: make(chan struct{})}
+	f := &follower{changed: make(chan struct{}), texts: texts{}}
 	for i := range int64(4) {
 		event(f, i+1, fmt.Sprint("event_", i+1))
 	}
@@ -199,9 +199,29 @@ func TestFollowerSeesFaults(t *testing.T) {
 	event(f, 3, "event_3")
 	event(f, 2, "event_x")
 	event(f, 7, "event_7")
-	f.Event(clientEvent("OUTPUT_DELTA", 6, `{}`))
+	f.Event(clientEvent("OUTPUT_DELTA", 6, `{"messageId":"m","offset":0,"delta":"Hey"}`))
 	if f.repeated != 1 || f.reordered != 1 || f.missing != 2 || len(f.wrong) != 4 {
 		t.Errorf("repeated %d, reordered %d, missing %d: %s", f.repeated, f.reordered, f.missing, strings.Join(f.wrong, "; "))
+	}
+}
+
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	m := texts{}
+	for _, d := range []string{`{"messageId":"m","offset":0,"delta":"Whit"}`, `{"messageId":"m","offset":4,"delta":"e 🐎"}`, `{"messageId":"m","offset":2,"delta":"ite ho"}`} {
+		if wrong := m.delta([]byte(d)); wrong != "" {
+			t.Fatal(wrong)
+		}
+	}
+	if wrong := m.completed([]byte(`{"message":{"id":"m","content":[{"type":"text","text":"White horses"}]}}`)); wrong != "" {
+		t.Error(wrong)
+	}
+	if m.delta([]byte(`{"messageId":"n","offset":1,"delta":"x"}`)) == "" {
+		t.Error("a delta behind a gap is taken")
+	}
+	_ = m.delta([]byte(`{"messageId":"n","offset":0,"delta":"Black"}`))
+	if m.completed([]byte(`{"message":{"id":"n","content":[{"type":"text","text":"White horses"}]}}`)) == "" {
+		t.Error("another text than that of the deltas is taken")
 	}
 }
 

@@ -111,18 +111,19 @@ func (t *trial) judgeFollowers(ctx context.Context, b besideReaders) error {
 	if err != nil {
 		return err
 	}
-	var missing, repeated, reordered, got int
+	var missing, repeated, reordered, got, deltas int
 	for _, c := range t.journal.sessions {
 		missing += c.follower.missing
 		repeated += c.follower.repeated
 		reordered += c.follower.reordered
 		got += len(c.follower.events)
+		deltas += c.follower.deltas
 	}
 	for _, f := range []struct {
 		name string
 		n    int
 	}{{"events missing", missing}, {"events repeated", repeated}, {"events reordered", reordered}} {
-		t.add(report.Figure{Name: f.name, Value: float64(f.n), Gate: report.AtMost(0), Target: report.AtMost(0), Note: fmt.Sprintf("of %d, after %d resumes", got, resumed)})
+		t.add(report.Figure{Name: f.name, Value: float64(f.n), Gate: report.AtMost(0), Target: report.AtMost(0), Note: fmt.Sprintf("of %d, with %d deltas, after %d resumes", got, deltas, resumed)})
 	}
 	alone, with := t.acceptance(b.without), t.acceptance(b.with)
 	if len(alone) > 0 && len(with) > 0 {
