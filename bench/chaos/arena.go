@@ -18,6 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
@@ -56,6 +57,8 @@ type arena struct {
 	people  *people
 	journal *journal
 	idle    vitals // the most that any node held before the load
+	// ephemeral are the kinds of events that are live only.
+	ephemeral map[string]bool
 
 	diceMu sync.Mutex
 	dice   *mathrand.Rand
@@ -63,7 +66,7 @@ type arena struct {
 
 // open makes an arena with all nodes ready.
 func (o *options) open(ctx context.Context, kind string, s shape) (a *arena, err error) {
-	a = &arena{options: o, kind: kind, journal: &journal{}, dice: mathrand.New(mathrand.NewPCG(o.seed, 0))}
+	a = &arena{options: o, kind: kind, journal: &journal{}, ephemeral: ephemeralKinds(), dice: mathrand.New(mathrand.NewPCG(o.seed, 0))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close(context.WithoutCancel(ctx)))
@@ -90,6 +93,14 @@ func (o *options) open(ctx context.Context, kind string, s shape) (a *arena, err
 	}
 	a.people, err = a.signUp(ctx)
 	return a, err
+}
+
+func ephemeralKinds() map[string]bool {
+	kinds := map[string]bool{}
+	for _, row := range events.Table() {
+		kinds[string(row.Kind())] = !row.Durable
+	}
+	return kinds
 }
 
 func (a *arena) openPostgres(ctx context.Context, s shape) (string, error) {

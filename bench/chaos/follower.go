@@ -50,7 +50,7 @@ type follower struct {
 	missing, repeated, reordered, resumed int
 	// deltas counts those that were put together.
 	deltas int
-	wrong                                 []string
+	wrong  []string
 
 	done chan struct{}
 }
@@ -142,7 +142,7 @@ func (f *follower) Event(e client.Event) {
 			f.socket.Close()
 		}
 	}
-	if client.Ephemeral(e.Kind) {
+	if f.a.ephemeral[e.Kind] {
 		if e.Sequence != f.last {
 			f.failf("%s carries sequence %d after %d", e.Kind, e.Sequence, f.last)
 		}

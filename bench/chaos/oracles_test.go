@@ -189,7 +189,7 @@ func TestFollowerSeesFaults(t *testing.T) {
 	event := func(f *follower, sequence int64, id string) {
 		f.Event(clientEvent("TURN_STARTED", sequence, `{},"id":"`+id+`"`))
 	}
-	f := &follower{changed: make(chan struct{}), texts: texts{}}
+	f := &follower{a: &arena{ephemeral: ephemeralKinds()}, changed: make(chan struct{}), texts: texts{}}
 	for i := range int64(4) {
 		event(f, i+1, fmt.Sprint("event_", i+1))
 	}
