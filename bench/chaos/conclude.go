@@ -40,24 +40,26 @@ func (s *suite) with(ctx context.Context, id, kind string, sh shape, breakIt fun
 	return errors.Join(err, a.close(context.WithoutCancel(ctx)))
 }
 
-// The leases of short runs: as short as a machine under load bears.
 const (
+	// shortLease is that of short runs: as short as a machine under load bears.
 	shortLease = 1500 * time.Millisecond
-	longLease  = 6 * time.Second // the product's default
+	// defaultLease is the product's.
+	defaultLease = 6 * time.Second
 )
 
-func (o *options) lease() time.Duration {
-	if o.short {
-		return shortLease
+// silence is how long a runner may be silent.
+func (o *options) silence() time.Duration {
+	if o.lease > 0 {
+		return o.lease
 	}
-	return longLease
+	return defaultLease
 }
 
 func (o *options) liveness() []string {
-	if o.short {
-		return []string{"OSTLER_LEASE=" + shortLease.String(), "OSTLER_HEARTBEAT=300ms"}
+	if o.lease == 0 {
+		return nil
 	}
-	return nil
+	return []string{"OSTLER_LEASE=" + o.lease.String(), "OSTLER_HEARTBEAT=" + (o.lease / 4).String()}
 }
 
 // warmUp runs some turns, so that each node has made the connections that it keeps, and notes what the nodes hold then.

@@ -279,7 +279,10 @@ func (a *arena) allVitals(ctx context.Context) (map[string]vitals, error) {
 	all := map[string]vitals{}
 	for _, n := range a.nodes {
 		if !n.alive() {
-			continue
+			if a.killsItself() {
+				continue
+			}
+			return nil, fmt.Errorf("%s has ended, and nobody killed it", n.name)
 		}
 		for range 20 {
 			v, err := n.ask(ctx)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -55,6 +56,9 @@ func (t *trial) killSome(ctx context.Context, count int) ([]interruption, error)
 	defer restarts.Wait()
 	for i := 0; i < count && ctx.Err() == nil && !t.isStuck(); i++ {
 		wait(ctx, t.rollDuration(500*time.Millisecond, 1500*time.Millisecond))
+		if err := t.revive(ctx); err != nil {
+			return killed, err
+		}
 		n := t.up(ctx)
 		if n == nil {
 			break
@@ -66,7 +70,7 @@ func (t *trial) killSome(ctx context.Context, count int) ([]interruption, error)
 		}
 		t.faults++
 		restarts.Go(func() {
-			err := t.startNode(ctx, n)
+			err := t.restart(ctx, n)
 			k.ready = time.Since(k.at)
 			mu.Lock()
 			defer mu.Unlock()
@@ -83,6 +87,37 @@ func (t *trial) killSome(ctx context.Context, count int) ([]interruption, error)
 	mu.Lock()
 	defer mu.Unlock()
 	return killed, failed
+}
+
+// revive starts processes again that a failpoint has killed. One that ended without that is a fault of the product.
+func (t *trial) revive(ctx context.Context) error {
+	for _, n := range t.nodes {
+		if n.alive() || n.away.Load() {
+			continue
+		}
+		if !t.killsItself() {
+			return fmt.Errorf("%s has ended, and nobody killed it", n.name)
+		}
+		t.faults++
+		if err := t.restart(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// killsItself tells that a failpoint may kill processes.
+func (o *options) killsItself() bool { return strings.Contains(o.failpoints, "=kill") }
+
+// restart starts a process that was killed. A failpoint may kill it again before it is ready.
+func (t *trial) restart(ctx context.Context, n *node) error {
+	for {
+		err := t.startNode(ctx, n)
+		if err == nil || ctx.Err() != nil || !t.killsItself() {
+			return err
+		}
+		t.progressf("%s did not start, a failpoint may be why: %v", n.name, err)
+	}
 }
 
 // up gives a random node that runs, as soon as there is one.

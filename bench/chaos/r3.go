@@ -23,12 +23,12 @@ type frozen struct {
 // freeze is R3: a node stands still, or is cut off from PostgreSQL, for longer than its lease. Others take its turns over; what it
 // brings afterwards is refused.
 func (s *suite) freeze(ctx context.Context, kind string) error {
-	rounds, lasts := 100, 10*time.Second
+	rounds, lasts := 100, s.silence()*5/3 // 10 s with the default
 	if s.rounds > 0 {
 		rounds = s.rounds
 	}
 	if s.short {
-		rounds, lasts = 2*rounds, 2*shortLease
+		rounds *= 2 // one of each
 	}
 	return s.with(ctx, "R3", kind, shape{nodes: 3, linked: true}, func(ctx context.Context, t *trial) error {
 		// Most of a turn is a tool's work, so that each round meets some.
@@ -48,7 +48,7 @@ func (s *suite) freeze(ctx context.Context, kind string) error {
 				all = append(all, f)
 				// What the node still has to bring comes now; then it runs turns again.
 				t.until(ctx, func() bool { return len(f.node.output.endedSince(f.at)) >= f.tools() || time.Since(f.back) > patience })
-				wait(ctx, s.lease()/2)
+				wait(ctx, s.silence()/2)
 				t.reidentify(ctx)
 			}
 		}
@@ -202,7 +202,7 @@ func (t *trial) judgeFrozen(ctx context.Context, all []*frozen) error {
 	})
 	t.add(report.Figure{Name: "rounds in which nothing stale was tried", Value: float64(without), Target: report.AtMost(0)})
 	gaps := takeovers(e, list)
-	limit := float64((t.lease() + time.Second).Milliseconds())
+	limit := float64((t.silence() + time.Second).Milliseconds())
 	t.addTimes("standstill → turn taken over", gaps, nil, report.AtMost(limit))
 	return nil
 }

@@ -70,6 +70,9 @@ func (t *trial) killWhileCut(ctx context.Context) error {
 		if kills >= max(1, t.kills/10) && t.resumed() >= t.cuts {
 			return nil
 		}
+		if err := t.revive(ctx); err != nil {
+			return err
+		}
 		n := t.up(ctx)
 		if n == nil {
 			return errors.New("no node runs")
@@ -79,7 +82,7 @@ func (t *trial) killWhileCut(ctx context.Context) error {
 		}
 		kills++
 		t.faults++
-		if err := t.startNode(ctx, n); err != nil {
+		if err := t.restart(ctx, n); err != nil {
 			return err
 		}
 		wait(ctx, t.rollDuration(time.Second, 4*time.Second))
