@@ -116,7 +116,7 @@ func (t *trial) conclude(ctx context.Context, injected string) (*evidence, *verd
 	}
 	t.add(report.Figure{Name: "faults", Unit: "", Value: float64(t.faults), Note: injected})
 	t.add(report.Figure{Name: "turns", Unit: "", Value: float64(v.turns), Note: fmt.Sprintf(
-		"%s; %d tool calls, %d at-most-once ones interrupted, %d runs of idempotent ones repeated; requests: %s",
+		"%s; %d tool calls, %d interrupted, %d runs of idempotent ones repeated; requests: %s",
 		tally(v.ends), v.calls, v.interrupted, v.repeated, tally(t.journal.failures))})
 	for _, oracle := range oracles() {
 		found := v.violations[oracle]
@@ -134,13 +134,20 @@ func (t *trial) conclude(ctx context.Context, injected string) (*evidence, *verd
 	if len(v.violations) > 0 {
 		fmt.Fprint(os.Stderr, t.said())
 	}
-	for _, text := range v.notRight {
-		fmt.Fprintf(os.Stderr, "%s %s: %s\n", t.id, t.kind, text)
+	for i, text := range v.notRight {
+		if i < 10 {
+			fmt.Fprintf(os.Stderr, "%s %s: %.300s\n", t.id, t.kind, text)
+		}
 	}
 	for _, text := range t.journal.samples {
 		fmt.Fprintf(os.Stderr, "%s %s: a request failed: %s\n", t.id, t.kind, text)
 	}
 	return e, v, nil
+}
+
+// addRight adds how many turns did not end by TURN_COMPLETED.
+func (t *trial) addRight(v *verdict, gate *report.Bound) {
+	t.add(report.Figure{Name: "turns that did not end right", Value: float64(len(v.notRight)), Gate: gate, Target: report.AtMost(0), Note: fmt.Sprintf("of %d", v.turns)})
 }
 
 func (t *trial) add(f report.Figure) {

@@ -35,17 +35,19 @@ type follower struct {
 	// cutAfter gives how many events a subscription lasts before the follower itself breaks the connection; 0 for no end.
 	cutAfter func() int
 
-	mu      sync.Mutex
-	events  []seen
-	last    int64
-	texts   texts
-	ends    int  // of turns
-	idle    bool // the newest event says that the session is at rest
-	socket  *client.Socket
-	left    int // events until the follower breaks the connection
-	closed  bool
-	changed chan struct{}
-	lastErr error // that ended a subscription
+	mu     sync.Mutex
+	events []seen
+	last   int64
+	texts  texts
+	// otherTexts tells of messages that are not what their deltas added up to, by the sequence of their end.
+	otherTexts map[int64]string
+	ends       int  // of turns
+	idle       bool // the newest event says that the session is at rest
+	socket     *client.Socket
+	left       int // events until the follower breaks the connection
+	closed     bool
+	changed    chan struct{}
+	lastErr    error // that ended a subscription
 	// What went wrong, and how often subscriptions began again.
 	missing, repeated, reordered, resumed int
 	// deltas counts those that were put together.
@@ -56,7 +58,7 @@ type follower struct {
 }
 
 func (a *arena) follow(o *org, session string, cutAfter func() int) *follower {
-	f := &follower{a: a, org: o, id: session, cutAfter: cutAfter, texts: texts{}, changed: make(chan struct{}), done: make(chan struct{})}
+	f := &follower{a: a, org: o, id: session, cutAfter: cutAfter, texts: texts{}, otherTexts: map[int64]string{}, changed: make(chan struct{}), done: make(chan struct{})}
 	go f.run()
 	return f
 }
@@ -149,7 +151,9 @@ func (f *follower) Event(e client.Event) {
 		if e.Kind == "OUTPUT_DELTA" {
 			f.deltas++
 			data, _ := cutID(e.Data)
-			f.text(f.texts.delta(data))
+			if wrong := f.texts.delta(data); wrong != "" {
+				f.failf("%s", wrong)
+			}
 		}
 		return
 	}
@@ -181,7 +185,9 @@ func (f *follower) Event(e client.Event) {
 		f.ends++
 	}
 	if e.Kind == "OUTPUT_COMPLETED" {
-		f.text(f.texts.completed(data))
+		if wrong := f.texts.completed(data); wrong != "" {
+			f.otherTexts[e.Sequence] = wrong
+		}
 	}
 	f.idle = e.Kind == "SESSION_IDLED"
 	close(f.changed)
@@ -196,13 +202,6 @@ func cutID(both []byte) (data []byte, id string) {
 		return both, ""
 	}
 	return both[:i], string(both[i+len(before) : len(both)-1])
-}
-
-// text notes what is wrong with a text.
-func (f *follower) text(wrong string) {
-	if wrong != "" {
-		f.failf("%s", wrong)
-	}
 }
 
 func (f *follower) failf(format string, args ...any) {

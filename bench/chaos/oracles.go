@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +32,9 @@ type testimony struct {
 	messages []*message
 	seen     []seen
 	wrong    []string // that the follower noticed itself
-	log      []models.Event
+	// texts tells of messages that are not what their deltas added up to, by the sequence of their end.
+	texts map[int64]string
+	log   []models.Event
 }
 
 // verdict is what the oracles found.
@@ -39,7 +42,7 @@ type verdict struct {
 	violations map[string][]string // by oracle
 	turns      int                 // that were acknowledged
 	ends       map[models.EventKind]int
-	// interrupted counts the at-most-once calls whose outcome nobody knows; repeated the runs of idempotent calls beyond the first.
+	// interrupted counts the calls whose outcome nobody knows; repeated the runs of idempotent calls beyond the first.
 	calls, interrupted, repeated int
 	// unanswered counts messages that were committed though the request's connection broke before an answer came.
 	unanswered int
@@ -139,6 +142,11 @@ func (v *verdict) logOf(t *testimony) {
 	for _, wrong := range t.wrong {
 		v.failf("O2", "a follower of %s: %s", t.session, wrong)
 	}
+	for i := range t.log {
+		if wrong := t.texts[t.log[i].Sequence]; wrong != "" && !t.stopped(t.log[i].TurnID) {
+			v.failf("O2", "a follower of %s: %s", t.session, wrong)
+		}
+	}
 	if len(t.seen) != len(t.log) {
 		v.failf("O2", "a follower of %s saw %d events, the log has %d", t.session, len(t.seen), len(t.log))
 	}
@@ -149,6 +157,13 @@ func (v *verdict) logOf(t *testimony) {
 			return
 		}
 	}
+}
+
+// stopped tells that a turn was sealed: what it was at was cut short.
+func (t *testimony) stopped(turn *models.TurnID) bool {
+	return turn != nil && slices.ContainsFunc(t.log, func(e models.Event) bool {
+		return e.Kind == models.EventTurnSealed && e.TurnID != nil && *e.TurnID == *turn
+	})
 }
 
 // outline is a log in few words, for reports.
@@ -193,7 +208,7 @@ func (v *verdict) callsOf(t *testimony, effects map[string]int, known map[string
 		if outcomes[call]++; outcomes[call] > 1 {
 			v.failf("O3", "the call %s has %d outcomes", call, outcomes[call])
 		}
-		v.outcome(call, &done, lines[call])
+		v.outcome(call, &done, lines[call], t.stopped(e.TurnID))
 	}
 	for call, n := range lines {
 		if outcomes[call] == 0 {
@@ -202,8 +217,9 @@ func (v *verdict) callsOf(t *testimony, effects map[string]int, known map[string
 	}
 }
 
-// outcome compares what the log tells of a call with how often it ran.
-func (v *verdict) outcome(call string, done *events.ToolCompleted, ran int) {
+// outcome compares what the log tells of a call with how often it ran. stopped tells that its turn was sealed: then no call is run
+// again.
+func (v *verdict) outcome(call string, done *events.ToolCompleted, ran int, stopped bool) {
 	interrupted := strings.HasPrefix(done.Error, "interrupted: ")
 	switch {
 	case done.ToolName == "append_once" && ran > 1:
@@ -212,7 +228,7 @@ func (v *verdict) outcome(call string, done *events.ToolCompleted, ran int) {
 		v.failf("O3", "the call %s is told to have succeeded and ran %d times", call, ran)
 	case done.ToolName == "append_once" && interrupted && strings.Contains(done.Error, "had no effect") && ran != 0:
 		v.failf("O3", "the call %s is told to have had no effect and ran %d times", call, ran)
-	case done.ToolName == "append_once" && interrupted:
+	case interrupted && (done.ToolName == "append_once" || stopped):
 		v.interrupted++
 	case done.Success && ran < 1:
 		v.failf("O3", "the call %s of %s is told to have succeeded and did not run", call, done.ToolName)
@@ -258,7 +274,7 @@ func (a *arena) gather(ctx context.Context) (*evidence, error) {
 		return nil, err
 	}
 	for _, c := range a.journal.sessions {
-		t := testimony{session: c.id, messages: c.messages, seen: c.follower.events, wrong: c.follower.wrong}
+		t := testimony{session: c.id, messages: c.messages, seen: c.follower.events, wrong: c.follower.wrong, texts: c.follower.otherTexts}
 		if t.log, err = a.logOf(ctx, c.org.id, c.id); err != nil {
 			return nil, err
 		}

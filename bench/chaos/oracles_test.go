@@ -105,10 +105,18 @@ func TestOracles(t *testing.T) {
 		"a step without an end":          {"O2", func(e *evidence) { without(e, models.EventActCompleted) }},
 		"a follower that missed the end": {"O2", func(e *evidence) { e.sessions[0].seen = e.sessions[0].seen[:3] }},
 		"a follower that saw another":    {"O2", func(e *evidence) { e.sessions[0].seen[2].id = "event_x" }},
-		"a follower that complains":      {"O2", func(e *evidence) { e.sessions[0].wrong = []string{"x"} }},
-		"a tool that ran twice":          {"O3", func(e *evidence) { e.effects[key(e)] = 2 }},
-		"a success that did not happen":  {"O3", func(e *evidence) { delete(e.effects, key(e)) }},
-		"an effect of no call":           {"O3", func(e *evidence) { e.effects[e.sessions[0].session+":d:x"] = 1 }},
+		"a text that is another": {"O2", func(e *evidence) {
+			e.sessions[0].texts = map[int64]string{int64(index(e, models.EventOutputCompleted) + 1): "x"}
+		}},
+		"an idempotent tool that was not run again": {"O3", func(e *evidence) {
+			result(e, func(d *events.ToolCompleted) {
+				d.ToolName, d.Success, d.Error = "append_idempotent", false, "interrupted: Nobody knows."
+			})
+		}},
+		"a follower that complains":     {"O2", func(e *evidence) { e.sessions[0].wrong = []string{"x"} }},
+		"a tool that ran twice":         {"O3", func(e *evidence) { e.effects[key(e)] = 2 }},
+		"a success that did not happen": {"O3", func(e *evidence) { delete(e.effects, key(e)) }},
+		"an effect of no call":          {"O3", func(e *evidence) { e.effects[e.sessions[0].session+":d:x"] = 1 }},
 		"a failure": {"O3", func(e *evidence) {
 			result(e, func(d *events.ToolCompleted) { d.Success, d.Error = false, "internal" })
 		}},
@@ -189,7 +197,7 @@ func TestFollowerSeesFaults(t *testing.T) {
 	event := func(f *follower, sequence int64, id string) {
 		f.Event(clientEvent("TURN_STARTED", sequence, `{},"id":"`+id+`"`))
 	}
-	f := &follower{a: &arena{ephemeral: ephemeralKinds()}, changed: make(chan struct{}), texts: texts{}}
+	f := &follower{a: &arena{ephemeral: ephemeralKinds()}, changed: make(chan struct{}), texts: texts{}, otherTexts: map[int64]string{}}
 	for i := range int64(4) {
 		event(f, i+1, fmt.Sprint("event_", i+1))
 	}

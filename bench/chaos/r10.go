@@ -46,7 +46,7 @@ func (s *suite) rolling(ctx context.Context, kind string) error {
 		if err != nil {
 			return err
 		}
-		t.add(report.Figure{Name: "turns that did not end right", Value: float64(len(v.notRight)), Gate: report.AtMost(0), Target: report.AtMost(0), Note: fmt.Sprintf("of %d", v.turns)})
+		t.addRight(v, report.AtMost(0))
 		t.add(report.Figure{
 			Name: "requests that failed", Value: float64(t.journal.failed(classFailed) + v.unanswered), Gate: report.AtMost(0), Target: report.AtMost(0),
 			Note: fmt.Sprintf("%d answered with an error, %d done and not answered; %d connections ended before the request was read",

@@ -173,6 +173,7 @@ func (t *trial) judgeFrozen(ctx context.Context, all []*frozen) error {
 	if err != nil {
 		return err
 	}
+	t.addRight(v, nil)
 	outcomes := outcomesOf(e)
 	tried, without, accepted := 0, 0, 0
 	var list []interruption

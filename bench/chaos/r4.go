@@ -53,10 +53,7 @@ func (s *suite) outages(ctx context.Context, kind string) error {
 		if err != nil {
 			return err
 		}
-		t.add(report.Figure{
-			Name: "turns that did not end right", Value: float64(len(v.notRight)), Gate: report.AtMost(0), Target: report.AtMost(0),
-			Note: fmt.Sprintf("of %d", v.turns),
-		})
+		t.addRight(v, report.AtMost(0))
 		t.add(report.Figure{
 			Name: "throughput after / before", Value: after / before, Target: report.AtLeast(0.98), Note: fmt.Sprintf("%.1f/s, %.1f/s", after, before),
 		})

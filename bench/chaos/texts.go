@@ -29,7 +29,8 @@ func (m texts) delta(data []byte) string {
 	return ""
 }
 
-// completed takes a whole message. What the last moment brought comes in it alone, so the deltas make up its beginning.
+// completed takes a whole message. What the last moment brought comes in it alone, so the deltas make up its beginning; unless its turn
+// was stopped, which keeps of a message what was stored of it.
 func (m texts) completed(data []byte) string {
 	var o struct {
 		Message struct {
