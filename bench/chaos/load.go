@@ -21,10 +21,11 @@ const turnsPerSession = 20
 type journal struct {
 	mu       sync.Mutex
 	sessions []*conversation
-	failures map[string]int // of requests, by class
-	samples  []string       // of failures that are no broken connections
-	stuck    []string       // what did not go on
-	ended    atomic.Int64   // turns that clients saw end
+	failures map[string]int   // of requests, by class
+	samples  []string         // of failures that are no broken connections
+	stuck    []string         // what did not go on
+	ended    atomic.Int64     // turns that clients saw end
+	at       map[string]*node // which acknowledged the message of a turn
 }
 
 // conversation is a session of the journal. Its worker writes it; others read it when the load has ended.
@@ -141,7 +142,7 @@ func (a *arena) createSession(ctx context.Context, l *load) (*conversation, erro
 	var out struct {
 		CreateSession struct{ Session struct{ ID string } }
 	}
-	_, err := a.ask(ctx, o, `mutation($input: CreateSessionInput!) { createSession(input: $input) { session { id }`+errorsWanted+` } }`,
+	_, _, err := a.ask(ctx, o, `mutation($input: CreateSessionInput!) { createSession(input: $input) { session { id }`+errorsWanted+` } }`,
 		map[string]any{"input": map[string]any{"agentId": o.agent}}, &out)
 	if err != nil {
 		return nil, err
@@ -164,7 +165,7 @@ func (a *arena) send(ctx context.Context, c *conversation, m *message, text stri
 	if m.queue {
 		delivery = "QUEUE"
 	}
-	broken, err := a.ask(ctx, c.org, `mutation($input: SendMessageInput!) { sendMessage(input: $input) { turn { id }`+errorsWanted+` } }`,
+	n, broken, err := a.ask(ctx, c.org, `mutation($input: SendMessageInput!) { sendMessage(input: $input) { turn { id }`+errorsWanted+` } }`,
 		map[string]any{"input": map[string]any{
 			"sessionId": c.id, "idempotencyKey": m.key, "delivery": delivery, "content": []any{map[string]any{"text": text}},
 		}}, &out)
@@ -173,19 +174,24 @@ func (a *arena) send(ctx context.Context, c *conversation, m *message, text stri
 		return err
 	}
 	m.turn, m.accepted = out.SendMessage.Turn.ID, time.Since(m.sent)
+	a.journal.mu.Lock()
+	defer a.journal.mu.Unlock()
+	if a.journal.at == nil {
+		a.journal.at = map[string]*node{}
+	}
+	a.journal.at[m.turn] = n
 	return nil
 }
 
-// ask runs an operation, at one node after the other, until one answers. broken is when a request that had been sent was first not
-// answered; zero for never.
-func (a *arena) ask(ctx context.Context, o *org, query string, variables map[string]any, out any) (broken time.Time, err error) {
-	var n *node
+// ask runs an operation, at one node after the other, until one answers, and gives that one. broken is when a request that had been
+// sent was first not answered; zero for never.
+func (a *arena) ask(ctx context.Context, o *org, query string, variables map[string]any, out any) (n *node, broken time.Time, err error) {
 	for until := time.Now().Add(patience); ; {
 		n = a.pick(n)
 		api, err := a.people.at(ctx, n, o)
 		if err == nil {
 			if err = api.Do(ctx, query, variables, out); err == nil {
-				return broken, nil
+				return n, broken, nil
 			}
 		}
 		class := classify(err)
@@ -194,7 +200,7 @@ func (a *arena) ask(ctx context.Context, o *org, query string, variables map[str
 		}
 		a.journal.fail(class, n, err)
 		if time.Now().After(until) || ctx.Err() != nil {
-			return broken, fmt.Errorf("no node answers: %w", err)
+			return nil, broken, fmt.Errorf("no node answers: %w", err)
 		}
 		time.Sleep(retryPause)
 	}

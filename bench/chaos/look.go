@@ -45,6 +45,43 @@ func (a *arena) identify(ctx context.Context, n *node) error {
 	return nil
 }
 
+// reidentify finds the runners of nodes that were declared dead and are registered anew: a node runs the turns itself whose messages
+// it has acknowledged.
+func (a *arena) reidentify(ctx context.Context) {
+	ids, err := a.runners(ctx)
+	if err != nil {
+		return
+	}
+	unknown := map[models.RunnerID]bool{}
+	for _, id := range ids {
+		unknown[id] = true
+	}
+	var lost []*node
+	for _, n := range a.nodes {
+		if !unknown[n.runnerID()] {
+			lost = append(lost, n)
+		}
+		delete(unknown, n.runnerID())
+	}
+	if len(lost) == 0 || len(unknown) == 0 {
+		return
+	}
+	var turns []struct {
+		ID       models.TurnID
+		RunnerID models.RunnerID
+	}
+	if err := a.query(ctx, &turns, `SELECT id, runner_id FROM turns WHERE runner_id IS NOT NULL AND lease_epoch = 1`); err != nil {
+		return
+	}
+	a.journal.mu.Lock()
+	defer a.journal.mu.Unlock()
+	for _, t := range turns {
+		if n := a.journal.at[t.ID.String()]; n != nil && unknown[t.RunnerID] && slices.Contains(lost, n) {
+			n.setRunner(t.RunnerID)
+		}
+	}
+}
+
 // heldTurn is a turn that a runner works on.
 type heldTurn struct {
 	SessionID models.SessionID

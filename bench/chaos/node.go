@@ -124,6 +124,8 @@ type output struct {
 	waits map[chan string]string
 	// ended are the tool calls that the node says to have ended, with the time at which that was read.
 	ended []endedCall
+	// dead has the times at which the node learned that others have declared its runner dead.
+	dead []time.Time
 	// notable are the last lines that are not only informative.
 	notable []string
 }
@@ -174,6 +176,9 @@ func (o *output) line(line string) {
 		}
 		return
 	}
+	if strings.Contains(line, "declared dead by another one") {
+		o.dead = append(o.dead, time.Now())
+	}
 	if !strings.Contains(line, "level=INFO") {
 		o.notable = append(o.notable, line)
 		if over := len(o.notable) - keptLines; over > 0 {
@@ -208,6 +213,19 @@ func (o *output) endedSince(since time.Time) []string {
 		}
 	}
 	return keys
+}
+
+// declaredDead counts how often the node's runner was declared dead since a time.
+func (o *output) declaredDead(since time.Time) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := 0
+	for _, at := range o.dead {
+		if at.After(since) {
+			n++
+		}
+	}
+	return n
 }
 
 func (o *output) tail() string {
