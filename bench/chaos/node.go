@@ -215,17 +215,17 @@ func (o *output) endedSince(since time.Time) []string {
 	return keys
 }
 
-// declaredDead counts how often the node's runner was declared dead since a time.
-func (o *output) declaredDead(since time.Time) int {
+// declaredDead gives when the node learned that its runner was declared dead, since a time.
+func (o *output) declaredDead(since time.Time) []time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	n := 0
+	var list []time.Time
 	for _, at := range o.dead {
 		if at.After(since) {
-			n++
+			list = append(list, at)
 		}
 	}
-	return n
+	return list
 }
 
 func (o *output) tail() string {

@@ -56,8 +56,10 @@ func (s *suite) freeze(ctx context.Context, kind string) error {
 				})
 				wait(ctx, s.silence()/2)
 				for _, n := range t.nodes {
-					if n != f.node {
-						f.wronged += n.output.declaredDead(f.at)
+					if dead := n.output.declaredDead(f.at); n != f.node && len(dead) > 0 {
+						f.wronged += len(dead)
+						t.progressf("R3: %s was declared dead, but it was %s that was away; it learned so %s after that one was back",
+							n.name, f.node.name, dead[0].Sub(f.back).Round(time.Millisecond))
 					}
 				}
 				t.reidentify(ctx)
