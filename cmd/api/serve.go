@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -137,7 +138,11 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	}
 	undo.add(func() { _ = bus.Close() })
 
-	registry, err := tools.NewRegistry(core.Capability(), files.Capability())
+	extra, err := addExtras(os.Getenv, os.Stderr)
+	if err != nil {
+		return err
+	}
+	registry, err := tools.NewRegistry(append([]tools.Capability{core.Capability(), files.Capability()}, extra.capabilities...)...)
 	if err != nil {
 		return err
 	}
@@ -173,7 +178,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	queue := crossorg.NewQueue(db)
 	var engine *runtime.Engine
 	committer := commit.New(commit.Config{
-		DB: db, Clock: clock.System{}, Logger: log, Publish: hub.Publish,
+		DB: db, Clock: clock.System{}, Logger: log, Publish: hub.Publish, Faults: extra.faults,
 		Ready: func() {
 			if err := bus.Publish(events.WakeSubject, nil); err != nil {
 				log.Debug("a wake-up was lost", "error", err)
