@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -168,11 +169,15 @@ func (s *Service) build(db *gorm.DB, org models.OrgID, chain []models.Harness, a
 }
 
 // resolve asks the registry for capabilities that were valid when they were attached. One that isn't any more has vanished
-// from this server, or its settings mean nothing to it.
+// from this server, or its settings mean nothing to it. What can't be worked out from good settings is a
+// *tools.ContributionError: the step is tried again.
 func (s *Service) resolve(refs []models.CapabilityRef) (tools.Toolset, error) {
 	set, err := s.registry.Resolve(refs)
 	if err == nil {
 		return set, nil
+	}
+	if c, ok := errors.AsType[*tools.ContributionError](err); ok {
+		return set, c
 	}
 	for _, r := range refs {
 		if s.registry.ValidateConfig(r) != nil {

@@ -159,8 +159,7 @@ func (w *writer) end(tx *commit.Tx, p End) error {
 	}
 	switch p.Status {
 	case models.TurnCancelled:
-		// Every step has ended; nothing but the turn is open.
-		return turns.EndCancelled(tx, nil)
+		return turns.FinishCancelled(tx)
 	case models.TurnFailed:
 		return tx.EndTurn(p.Status, p.Stop, events.TurnFailed{StopReason: p.Stop, Error: *p.Failure})
 	case models.TurnSealed:
