@@ -2,7 +2,6 @@ package resolvers
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
@@ -93,14 +92,8 @@ func decodeNewMessage(input model.SendMessageInput) (in sessions.NewMessage, err
 	if in.ModelID, err = decodeIDPtr[models.ModelEntity](input.ModelID, "input", "modelId"); err != nil {
 		return in, err
 	}
-	for i, p := range input.Content {
-		part := sessions.NewPart{Text: p.Text}
-		if part.ImageID, err = decodeIDPtr[models.ImageEntity](p.ImageID, "input", "content", strconv.Itoa(i), "imageId"); err != nil {
-			return in, err
-		}
-		in.Content = append(in.Content, part)
-	}
-	return in, nil
+	in.Content, err = decodeContent(input.Content, "input", "content")
+	return in, err
 }
 
 func (r *Resolver) writeSessionFile(

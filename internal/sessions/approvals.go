@@ -39,7 +39,7 @@ func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Dec
 	if err != nil {
 		return nil, nil, err
 	}
-	if f := mayDecide(by, w, t); f != nil {
+	if f := ruleOf(w).refuse(by, t.StartedByID); f != nil {
 		return nil, nil, f.At("input", "waitId")
 	}
 	c := &decide{org: by.OrgID, session: w.SessionID, wait: w.ID, decision: models.ApprovalDecision{
@@ -67,25 +67,39 @@ func decidedBefore(w models.Wait) *fault.Error {
 	return over(w, "decision")
 }
 
-// MayResolve reports whether somebody may decide an approval, answer a question, or bring what a turn waits for. The turn is that of
-// the wait.
-func MayResolve(by *auth.Principal, w *models.Wait, t *models.Turn) bool {
+// Rule is who may resolve a wait.
+type Rule struct {
+	Kind models.WaitKind
+	// Open tells that nobody has resolved it yet.
+	Open bool
+	// Role and AllowSelf are those of the approval's policy.
+	Role      models.Role
+	AllowSelf bool
+}
+
+func ruleOf(w *models.Wait) Rule {
+	r := turns.ReadRequest(*w)
+	return Rule{Kind: w.Kind, Open: w.State == models.WaitOpen, Role: r.Role, AllowSelf: r.AllowSelf}
+}
+
+// MayResolve reports whether somebody may decide an approval, answer a question, or bring what a turn waits for. startedBy is who has
+// started the turn; nil for nobody.
+func MayResolve(by *auth.Principal, r Rule, startedBy *models.UserID) bool {
 	switch {
-	case w.State != models.WaitOpen:
+	case !r.Open:
 		return false
-	case w.Kind == models.WaitApproval:
-		return by.Can(auth.ApprovalsDecide) && mayDecide(by, w, t) == nil
+	case r.Kind == models.WaitApproval:
+		return by.Can(auth.ApprovalsDecide) && r.refuse(by, startedBy) == nil
 	}
 	return by.Can(auth.SessionsWrite)
 }
 
-// mayDecide tells why somebody may not decide about a call; nil when they may. That they may decide at all was checked before.
-func mayDecide(by *auth.Principal, w *models.Wait, t *models.Turn) *fault.Error {
-	r := turns.ReadRequest(*w)
+// refuse tells why somebody may not decide about a call; nil when they may. That they may decide at all was checked before.
+func (r Rule) refuse(by *auth.Principal, startedBy *models.UserID) *fault.Error {
 	if r.Role != "" && !atLeast(by.Role, r.Role) {
 		return fault.New(fault.Forbidden, "The policy of this tool asks for the role %s or a higher one; yours is %s.", r.Role, by.Role)
 	}
-	if !r.AllowSelf && t.StartedByID != nil && *t.StartedByID == by.UserID {
+	if !r.AllowSelf && startedBy != nil && *startedBy == by.UserID {
 		return fault.New(fault.Forbidden, "You have started this turn, so somebody else has to decide about its calls.")
 	}
 	return nil

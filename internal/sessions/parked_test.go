@@ -179,7 +179,7 @@ func (e *env) results(session models.SessionID) []events.ToolCompleted {
 func (e *env) person(role models.Role) *auth.Principal {
 	e.t.Helper()
 	id := models.NewID[models.UserEntity]()
-	user := models.User{ID: id, Email: id.String() + "@b", EmailKey: id.String() + "@b", DisplayName: "P"}
+	user := models.User{ID: id, Email: id.String() + "@b", EmailKey: id.String() + "@b"}
 	if err := e.db.Write(e.t.Context(), func(tx *gorm.DB) error { return tx.Create(&user).Error }); err != nil {
 		e.t.Fatal(err)
 	}

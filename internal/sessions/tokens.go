@@ -64,7 +64,9 @@ func (s *Service) TokenOf(ctx context.Context, org models.OrgID, id models.WaitI
 	return encodeToken(secret, org, id), nil
 }
 
-func byToken(kind models.WaitKind) bool { return kind == models.WaitCompletion || kind == models.WaitCustom }
+func byToken(kind models.WaitKind) bool {
+	return kind == models.WaitCompletion || kind == models.WaitCustom
+}
 
 func encodeToken(secret []byte, org models.OrgID, id models.WaitID) string {
 	b := append(append(make([]byte, 0, 64), org[:]...), id[:]...)
