@@ -36,6 +36,7 @@ func (r *Resolver) createSession(ctx context.Context, input model.CreateSessionI
 func decodeNewSession(input model.CreateSessionInput) (in sessions.NewSession, err error) {
 	in = sessions.NewSession{
 		Title: input.Title, Tags: input.Tags, Locale: input.Locale, CustomerKey: input.CustomerKey, IdempotencyKey: input.IdempotencyKey,
+		ClientTools: decodeClientTools(input.ClientTools),
 	}
 	if in.AgentID, err = decodeIDPtr[models.AgentEntity](input.AgentID, "input", "agentId"); err != nil {
 		return in, err
@@ -53,6 +54,7 @@ func (r *Resolver) updateSession(ctx context.Context, id string, input model.Upd
 		return r.sessionPayload(ctx, nil, err)
 	}
 	ch := sessions.Change{Title: decodeOpt(input.Title), Tags: decodeOpt(input.Tags)}
+	ch.ClientTools.Given, ch.ClientTools.Value = input.ClientTools.IsSet(), decodeClientTools(input.ClientTools.Value())
 	if ch.ModelID, err = decodeOptID[models.ModelEntity](input.ModelID, "input", "modelId"); err != nil {
 		return r.sessionPayload(ctx, nil, err)
 	}
