@@ -170,6 +170,10 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	hub.Start()
 	undo.add(hub.Stop)
 
+	orgSecrets, err := secrets.NewOrgSecrets(db, id.keeper, clock.System{})
+	if err != nil {
+		return err
+	}
 	queue := crossorg.NewQueue(db)
 	var engine *runtime.Engine
 	committer := commit.New(commit.Config{
@@ -203,17 +207,18 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 			Slots: cfg.runnerSlots, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
 		})
 	}
-	sessionsCfg := sessions.Config{DB: db, Committer: committer, Catalog: cat, Clock: clock.System{}}
+	sessionsCfg := sessions.Config{DB: db, Committer: committer, Catalog: cat, Clock: clock.System{}, Secrets: orgSecrets}
 	if cfg.role == roleAll {
 		sessionsCfg.Dispatch = engine
 	}
 
+	work := sessions.New(sessionsCfg)
 	root := &resolvers.Resolver{
-		Version: version, Events: hub, Log: eventLog, Catalog: cat, Orgs: people, Sessions: sessions.New(sessionsCfg),
+		Version: version, Events: hub, Log: eventLog, Catalog: cat, Orgs: people, Sessions: work, Secrets: orgSecrets,
 	}
 	server, err := newServer(cfg, log, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
-		Authenticator: people, JWKS: jwks(id.keys), ForOperation: root.OperationContext, Images: images,
+		Authenticator: people, JWKS: jwks(id.keys), ForOperation: root.OperationContext, Images: images, Waits: work,
 		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "bus", Check: connected(bus)}},
 	})
 	if err != nil {
@@ -224,6 +229,9 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 			return err
 		}
 		undo.add(crossorg.StartSweeper(db, clock.System{}, log).Stop)
+		undo.add(sessions.StartDeadlines(sessions.DeadlinesConfig{
+			Committer: committer, Due: crossorg.NewWaits(db), Clock: clock.System{}, Logger: log,
+		}).Stop)
 	}
 	if err := server.Start(ctx); err != nil {
 		return err

@@ -22,7 +22,7 @@ type harnessSnapshot struct {
 	DefaultModelID   *models.ModelID        `json:"defaultModelId"`
 	FallbackModelIDs []models.ModelID       `json:"fallbackModelIds"`
 	MaxIterations    *int                   `json:"maxIterations"`
-	StreamRecovery   *models.StreamRecovery `json:"streamRecovery"`
+	StreamRecovery   *models.StreamRecovery `json:"streamRecovery,omitempty"`
 	Lifecycle        models.Lifecycle       `json:"lifecycle"`
 }
 
@@ -37,7 +37,7 @@ type agentSnapshot struct {
 	DefaultModelID   *models.ModelID        `json:"defaultModelId"`
 	FallbackModelIDs []models.ModelID       `json:"fallbackModelIds"`
 	MaxIterations    *int                   `json:"maxIterations"`
-	ClientTools      []models.ClientTool    `json:"clientTools"`
+	ClientTools      []models.ClientTool    `json:"clientTools,omitempty"`
 	Tags             []string               `json:"tags"`
 	Lifecycle        models.Lifecycle       `json:"lifecycle"`
 }
@@ -55,7 +55,7 @@ func snapshotAgent(a *models.Agent) (models.JSON, error) {
 		Name: a.Name, DisplayName: a.DisplayName, Description: a.Description, HarnessID: a.HarnessID, SystemPrompt: a.SystemPrompt,
 		Capabilities: snapshotRefs(a.Capabilities), DefaultModelID: a.DefaultModelID,
 		FallbackModelIDs: orEmpty(a.FallbackModelIDs), MaxIterations: a.MaxIterations,
-		ClientTools: orEmpty([]models.ClientTool(a.ClientTools)), Tags: orEmpty(a.Tags), Lifecycle: a.Lifecycle,
+		ClientTools: a.ClientTools, Tags: orEmpty(a.Tags), Lifecycle: a.Lifecycle,
 	})
 }
 
