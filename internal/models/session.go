@@ -81,6 +81,8 @@ type Turn struct {
 	WaitingCalls int
 	// Attention tells the runner that something has happened to its turn: a cancel, or a resolved wait.
 	Attention bool
+	// EndHooks tells that hooks are to run when the turn has ended.
+	EndHooks bool
 	// Cancel is who asked for the turn's end; nil for nobody.
 	Cancel *Cancel `gorm:"serializer:json;type:json"`
 	// ModelCalls counts calls of the model, the ones of crashed runners included.

@@ -22,6 +22,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
@@ -42,6 +43,10 @@ type Config struct {
 	Workspace *sessions.Workspace
 	// Images reads what messages refer to. Without it models are told that there are no images.
 	Images Images
+	// Hooks runs the hooks of capabilities and users.
+	Hooks *hooks.Runner
+	// Tokens are for waits that are resolved from outside. Without it tools have none.
+	Tokens Tokens
 	Clock  clock.Clock
 	Logger *slog.Logger
 	// Exclusive tells that no other process can run turns: the database is a file that this one has locked.
@@ -85,7 +90,7 @@ type Engine struct {
 	cfg Config
 	// slots has a token for each turn that may yet run.
 	slots         chan struct{}
-	wake          chan struct{}
+	wake, jobs    chan struct{}
 	conversations *conversations
 	breakers      *breakers
 	// ending ends when Stop begins.
@@ -157,7 +162,7 @@ func New(cfg Config) *Engine {
 		cfg.Random = rand.Float64
 	}
 	e := &Engine{
-		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
+		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), jobs: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
 		running: map[models.TurnID]*slot{}, stopped: make(chan struct{}), conversations: newConversations(),
 		breakers: newBreakers(),
 	}
@@ -194,6 +199,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	live, stopLive := context.WithCancel(context.Background())
 	e.stopClaims, e.stopLive, e.state = stopClaims, stopLive, lifeRunning
 	e.loops.Go(func() { e.claimLoop(claims) })
+	if e.cfg.Hooks != nil {
+		e.loops.Go(func() { e.jobLoop(claims) })
+	}
 	if !e.cfg.Exclusive {
 		e.loops.Go(func() { e.liveLoop(live) })
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
-	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // slot is the right to run one turn, taken before the turn is claimed.
@@ -87,7 +86,7 @@ func (s *slot) Begin(tx *commit.Tx) error {
 	if w.stopping || w.cfg.basis != basisOf(tx.Session, tx.Turn) {
 		return nil
 	}
-	turns.Begin(tx)
+	w.begin(tx)
 	if err := w.follow(tx, Begun{}); err != nil {
 		return err
 	}
@@ -115,7 +114,7 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 		defer s.Free()
 		r.conversation = e.conversations.take(t)
 		if s.began != nil && r.conversation.isThrough(input.Sequence-1) {
-			r.conversation.add(s.began.consumedAt, 0, input.Role, input.Content)
+			r.conversation.addMessage(input.ID, s.began.consumedAt, 0, input.Role, input.Content)
 			r.conversation.stale, s.began.consumed = false, false
 		}
 		e.runTurn(s.life, s.ctx, r, s.began)
