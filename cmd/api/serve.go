@@ -50,7 +50,7 @@ func openDatabase(ctx context.Context, cfg config, undo *closers) (*store.DB, er
 	if path, ok := strings.CutPrefix(cfg.databaseURL, "sqlite:"); ok {
 		release, err = store.LockDir(filepath.Dir(path))
 	} else {
-		release, err = store.LockPostgres(ctx, cfg.databaseURL, cfg.natsURL != "")
+		release, err = store.LockPostgres(ctx, cfg.directURL, cfg.natsURL != "")
 	}
 	if err != nil {
 		return nil, err
@@ -200,11 +200,15 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 
 	workspace, images := sessions.NewWorkspace(db, clock.System{}), sessions.NewImages(db, clock.System{})
 	if cfg.role != roleAPI {
+		var presence *crossorg.Presence
+		if db.Dialect == store.Postgres {
+			presence = crossorg.NewPresence(db, cfg.directURL)
+		}
 		engine = runtime.New(runtime.Config{
 			DB: db, Committer: committer, Queue: queue, Hub: hub, Bus: bus, Catalog: cat, Registry: registry,
 			Drivers: providers.drivers, Images: images, Workspace: workspace,
 			Clock: clock.System{}, Logger: log, Exclusive: db.Dialect == store.SQLite,
-			Slots: cfg.runnerSlots, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
+			Presence: presence, Slots: cfg.runnerSlots, OrgActiveTurns: cfg.orgActiveTurns, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
 		})
 	}
 	sessionsCfg := sessions.Config{DB: db, Committer: committer, Catalog: cat, Clock: clock.System{}, Secrets: orgSecrets}

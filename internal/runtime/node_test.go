@@ -107,7 +107,7 @@ func (n *node) die() {
 	n.w.t.Helper()
 	n.engine.stopClaims()
 	n.engine.stopLive()
-	if _, err := n.w.queue.TakeOver(n.w.t.Context(), n.engine.runnerID(), 1); err != nil {
+	if _, err := n.w.queue.TakeOver(n.w.t.Context(), n.engine.runnerID()); err != nil {
 		n.w.t.Fatal(err)
 	}
 	if err := n.w.bus.Publish(events.WakeSubject, nil); err != nil {

@@ -33,8 +33,8 @@ type Config struct {
 
 // Dispatcher hands out slots for turns.
 type Dispatcher interface {
-	// Reserve gives a slot for a turn that is about to be made, when one is free.
-	Reserve(turn models.TurnID) (Slot, bool)
+	// Reserve gives a slot for a turn that is about to be made, when one is free for this organization.
+	Reserve(org models.OrgID, turn models.TurnID) (Slot, bool)
 }
 
 // Slot is the right to run one turn. One of Run and Free must be called.
