@@ -19,6 +19,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/httpapi"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
@@ -27,8 +28,13 @@ import (
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/approvals"
+	"github.com/ostler-dev/ostler/internal/tools/ask"
+	"github.com/ostler-dev/ostler/internal/tools/callbacks"
 	"github.com/ostler-dev/ostler/internal/tools/core"
+	"github.com/ostler-dev/ostler/internal/tools/expr"
 	"github.com/ostler-dev/ostler/internal/tools/files"
+	"github.com/ostler-dev/ostler/internal/tools/userhooks"
 	"github.com/ostler-dev/ostler/web"
 )
 
@@ -137,12 +143,17 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	}
 	undo.add(func() { _ = bus.Close() })
 
-	registry, err := tools.NewRegistry(core.Capability(), files.Capability())
+	providers := newProviders(cfg)
+	undo.add(providers.egress.CloseIdleConnections)
+	expressions, err := expr.New()
 	if err != nil {
 		return err
 	}
-	providers := newProviders(cfg)
-	undo.add(providers.egress.CloseIdleConnections)
+	registry, err := tools.NewRegistry(core.Capability(), files.Capability(), approvals.Capability(expressions), ask.Capability(),
+		callbacks.Capability(), userhooks.Capability(expressions, providers.egress))
+	if err != nil {
+		return err
+	}
 	cat, err := catalog.New(catalog.Config{
 		DB: db, Registry: registry, Keeper: id.keeper, Clock: clock.System{}, Environment: cfg.providers,
 		URLs: providers.egress, Listers: providers.listers,
@@ -207,7 +218,11 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 		engine = runtime.New(runtime.Config{
 			DB: db, Committer: committer, Queue: queue, Hub: hub, Bus: bus, Catalog: cat, Registry: registry,
 			Drivers: providers.drivers, Images: images, Workspace: workspace,
-			Clock: clock.System{}, Logger: log, Exclusive: db.Dialect == store.SQLite,
+			Hooks: hooks.NewRunner(hooks.Config{
+				Client: providers.egress.HTTP(), Secrets: orgSecrets, Expressions: expressions, Clock: clock.System{},
+			}),
+			Tokens: sessions.NewTokens(orgSecrets),
+			Clock:  clock.System{}, Logger: log, Exclusive: db.Dialect == store.SQLite,
 			Presence: presence, Slots: cfg.runnerSlots, OrgActiveTurns: cfg.orgActiveTurns, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
 		})
 	}

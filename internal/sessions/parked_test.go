@@ -80,11 +80,13 @@ func (c *parkAll) Apply(tx *commit.Tx) error {
 			clients = append(clients, call)
 			continue
 		case models.WaitApproval:
-			w.approval.Deadline, w.approval.FailTurn = w.deadline, w.failTurn
+			w.approval.FailTurn = w.failTurn
+			if w.deadline != nil {
+				w.approval.ExpiresIn = time.Duration(*w.deadline-tx.Now) * time.Millisecond
+			}
 			call.RequestApproval(tx, w.approval)
 		case models.WaitQuestion:
-			call.Start(tx)
-			call.Ask(tx, "Which one?", []string{"this", "that"})
+			call.AskUser(tx)
 		default:
 			call.Start(tx)
 			request, err := json.Marshal(models.WaitRequest{Parked: true, FailTurn: w.failTurn})

@@ -51,17 +51,28 @@ type Outcome struct {
 	ErrorMessage *string
 }
 
+// Tokens gives the bearer tokens of waits to those that announce them.
+type Tokens struct{ secrets Secrets }
+
+// NewTokens makes Tokens.
+func NewTokens(secrets Secrets) Tokens { return Tokens{secrets} }
+
+// WaitToken gives the token that resolves a wait from outside, once.
+func (t Tokens) WaitToken(ctx context.Context, org models.OrgID, id models.WaitID) (string, error) {
+	secret, err := t.secrets.Get(ctx, org, waitsSecret)
+	if err != nil {
+		return "", fmt.Errorf("make the token of %s: %w", id, err)
+	}
+	return encodeToken(secret, org, id), nil
+}
+
 // TokenOf gives the bearer token that resolves a wait from outside, once. Only waits for a completion or a custom name have one;
 // it is empty for others.
 func (s *Service) TokenOf(ctx context.Context, org models.OrgID, id models.WaitID, kind models.WaitKind) (string, error) {
 	if !byToken(kind) || s.cfg.Secrets == nil {
 		return "", nil
 	}
-	secret, err := s.cfg.Secrets.Get(ctx, org, waitsSecret)
-	if err != nil {
-		return "", fmt.Errorf("make the token of %s: %w", id, err)
-	}
-	return encodeToken(secret, org, id), nil
+	return NewTokens(s.cfg.Secrets).WaitToken(ctx, org, id)
 }
 
 func byToken(kind models.WaitKind) bool {
