@@ -277,6 +277,10 @@ func Expire(tx *commit.Tx, w models.Wait) error {
 	if err := conclude(tx, w, models.WaitTimeout, models.WaitResolution{ByKind: models.ActorSystem}); err != nil {
 		return err
 	}
+	// It was the last one: the act is over before the turn fails, and has nothing left to close.
+	if tx.Turn.PendingCalls == 0 {
+		tx.Emit(&w.TurnID, events.ActCompleted{Iteration: tx.Turn.Iteration})
+	}
 	name := ""
 	if w.ToolName != nil {
 		name = *w.ToolName
