@@ -179,9 +179,9 @@ func gatherNeeds(batch []*pending) batchNeed {
 		if p.needs.Ends {
 			need.ends[k] = need.ends[k] || p.putOff
 		}
-		if n := &p.needs; n.Queue || n.Calls || n.Waits || len(n.WaitIDs) > 0 {
+		if n := &p.needs; n.Queue || n.Calls || n.Waits || len(n.WaitIDs) > 0 || p.putOff {
 			m := need.more[k]
-			m.queue, m.calls, m.waits = m.queue || n.Queue, m.calls || n.Calls, m.waits || n.Waits
+			m.queue, m.calls, m.waits = m.queue || n.Queue, m.calls || n.Calls, m.waits || n.Waits || p.putOff
 			m.waitIDs = append(m.waitIDs, n.WaitIDs...)
 			need.more[k] = m
 		}
@@ -260,7 +260,7 @@ func (f *flusher) apply(batch []*pending, tx batchTx, now models.Millis) outcome
 		}
 		t := s.fork(now, before)
 		err := f.applyOne(p, t)
-		if errors.Is(err, errNextBatch) || (p.needs.Ends && !p.putOff && (errors.Is(err, errNoNext) || errors.Is(err, errNoInbox))) {
+		if errors.Is(err, errNextBatch) || (errors.Is(err, ErrMore) && !t.waitsComplete) || (p.needs.Ends && !p.putOff && (errors.Is(err, errNoNext) || errors.Is(err, errNoInbox))) {
 			s.putOff, p.putOff = true, true
 			o.again = append(o.again, p)
 			continue

@@ -33,6 +33,7 @@ func queueMore(batch *pgx.Batch, need batchNeed, to *reading) {
 			batch.Queue(readCalls, id(k.org), id(k.session)).Query(eachRow(func(r pgx.Rows) error { return l.addCall(r) }))
 		}
 		if m.waits {
+			l.waitsRead = true
 			batch.Queue("SELECT "+waitColumns+readWaits, id(k.org), id(k.session)).Query(eachRow(func(r pgx.Rows) error { return l.addWait(r) }))
 		}
 		for _, w := range m.waitIDs {

@@ -34,6 +34,7 @@ func (tx *sqliteTx) loadMore(ctx context.Context, k key, need moreNeed, l *loade
 			return err
 		}
 	}
+	l.waitsRead = need.waits
 	if l.turn != nil && need.waits {
 		err := tx.each(ctx, func(r scanner) error { return l.addWait(r) }, sqliteWaits, id(k.org), id(l.turn.ID))
 		if err != nil {

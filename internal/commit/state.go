@@ -23,6 +23,7 @@ type loaded struct {
 	queueRead bool
 	calls     map[string]models.Effect
 	waits     map[models.WaitID]models.Wait
+	waitsRead bool
 	decisions map[models.WaitID][]models.ApprovalDecision
 	// inbox was read unless inboxRead is false.
 	inbox     []waiting
@@ -50,6 +51,7 @@ func newState(k key, l loaded) *state {
 		},
 		turns: map[models.TurnID]*models.Turn{}, isNew: map[models.TurnID]bool{},
 	}
+	s.tx.waitsComplete = l.waitsRead || l.turn == nil || l.turn.WaitingCalls == 0
 	if l.next != nil && !l.queueRead {
 		s.tx.queue = []*models.Turn{l.next}
 	}

@@ -32,9 +32,11 @@ type Tx struct {
 	queue         []*models.Turn
 	queueComplete bool
 	// calls and waits are what Needs asked for, as the commands have left them, and what the batch has added.
-	calls     map[string]models.Effect
-	waits     map[models.WaitID]models.Wait
-	decisions map[models.WaitID][]models.ApprovalDecision
+	calls map[string]models.Effect
+	waits map[models.WaitID]models.Wait
+	// waitsComplete tells that waits holds all that the current turn waits for.
+	waitsComplete bool
+	decisions     map[models.WaitID][]models.ApprovalDecision
 	// inbox holds the waiting messages of the current turn: all of them when it is complete, else those of this batch.
 	inbox         []waiting
 	inboxComplete bool
