@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -143,14 +144,20 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	}
 	undo.add(func() { _ = bus.Close() })
 
+	extra, err := addExtras(os.Getenv, os.Stderr)
+	if err != nil {
+		return err
+	}
 	providers := newProviders(cfg)
 	undo.add(providers.egress.CloseIdleConnections)
 	expressions, err := expr.New()
 	if err != nil {
 		return err
 	}
-	registry, err := tools.NewRegistry(core.Capability(), files.Capability(), approvals.Capability(expressions), ask.Capability(),
-		callbacks.Capability(), userhooks.Capability(expressions, providers.egress))
+	registry, err := tools.NewRegistry(append([]tools.Capability{
+		core.Capability(), files.Capability(), approvals.Capability(expressions), ask.Capability(), callbacks.Capability(),
+		userhooks.Capability(expressions, providers.egress),
+	}, extra.capabilities...)...)
 	if err != nil {
 		return err
 	}
@@ -188,7 +195,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	queue := crossorg.NewQueue(db)
 	var engine *runtime.Engine
 	committer := commit.New(commit.Config{
-		DB: db, Clock: clock.System{}, Logger: log, Publish: hub.Publish,
+		DB: db, Clock: clock.System{}, Logger: log, Publish: hub.Publish, Faults: extra.faults,
 		Ready: func() {
 			if err := bus.Publish(events.WakeSubject, nil); err != nil {
 				log.Debug("a wake-up was lost", "error", err)

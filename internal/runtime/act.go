@@ -228,7 +228,9 @@ func (a *actRun) launch(o turns.Call) {
 	call.Attempt, call.MaxAttempts = o.Effect.Attempt, o.Record.Frozen.Hints.Retry.Attempts(call.IdempotencyKey)
 	call.Files = r.e.cfg.Workspace.Overlay(call.OrgID, call.SessionID, f.writes)
 	call.SetTodos = f.writes.SetTodos
-	d := &durable{r: r, call: o}
+	d := &durable{
+		r: r, call: o, org: r.turn.OrgID, session: r.turn.SessionID, lease: commit.Lease{Turn: r.turn.ID, Epoch: r.turn.LeaseEpoch},
+	}
 	d.offer(call)
 	reviewed := r.hasHooks(tools.HookPostToolUse)
 	go func() {

@@ -28,6 +28,10 @@ var errAwaits = errors.New("the call waits; it goes on when the wait is resolved
 type durable struct {
 	r    *turnRun
 	call turns.Call
+	// org, session and lease are those of the turn: a call that was claimed just now doesn't know them.
+	org     models.OrgID
+	session models.SessionID
+	lease   commit.Lease
 
 	mu sync.Mutex
 	// waits are what the tool has keys of.
@@ -146,9 +150,7 @@ func (r *turnRun) readEffect(ctx context.Context, key string) (*models.Effect, e
 
 // writer is that of a command that the tool makes beside the turn's own.
 func (d *durable) writer() writer {
-	return writer{
-		org: d.call.Effect.OrgID, session: d.call.Effect.SessionID, lease: commit.Lease{Turn: d.call.Effect.ScopeID, Epoch: d.call.Effect.Epoch},
-	}
+	return writer{org: d.org, session: d.session, lease: d.lease}
 }
 
 func (d *durable) submit(ctx context.Context, c commit.Command) error {
@@ -197,7 +199,7 @@ func (d *durable) eventKey(ctx context.Context, name string) (string, error) {
 // too, gets the same.
 func (d *durable) announce(ctx context.Context, kind models.WaitKind, identity string) (models.WaitID, string, error) {
 	id := turns.WaitID(d.call.Effect.ScopeID, identity)
-	token, err := d.r.e.cfg.Tokens.WaitToken(ctx, d.call.Effect.OrgID, id)
+	token, err := d.r.e.cfg.Tokens.WaitToken(ctx, d.org, id)
 	if err != nil {
 		return id, "", err
 	}
@@ -246,7 +248,7 @@ func (d *durable) await(ctx context.Context, key string) (json.RawMessage, error
 	var w models.Wait
 	err := d.r.persist(ctx, "read a wait", func() error {
 		w = models.Wait{}
-		return store.Of(d.r.e.cfg.DB.Read(ctx), d.call.Effect.OrgID).Where("id = ?", id).Take(&w).Error
+		return store.Of(d.r.e.cfg.DB.Read(ctx), d.org).Where("id = ?", id).Take(&w).Error
 	})
 	if err != nil {
 		return nil, err
