@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -36,7 +35,9 @@ func (c *client) waits(t *testing.T, session string) []wait {
 // agentOf makes an agent of sim-script of an input.
 func (c *client) agentOf(t *testing.T, name string, in map[string]any) string {
 	t.Helper()
-	var made struct{ CreateAgent struct{ Agent struct{ ID string } } }
+	var made struct {
+		CreateAgent struct{ Agent struct{ ID string } }
+	}
 	in["name"], in["systemPrompt"], in["defaultModelId"] = name, "Be brief.", c.model(t, "sim-script")
 	c.do(t, `mutation($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } userErrors { code message path } } }`,
 		map[string]any{"input": in}, &made)
@@ -88,7 +89,9 @@ func TestClientToolsOverACrash(t *testing.T) {
 		if len(open) != 2 || open[0].Kind != "CLIENT_TOOL" || open[0].ToolName != "measure" || !open[0].ViewerMayResolve || open[0].Token != "" {
 			t.Fatalf("the turn waits for %+v", open)
 		}
-		result := func(w wait, value any) map[string]any { return map[string]any{"toolCallId": w.ToolCallID, "result": value} }
+		result := func(w wait, value any) map[string]any {
+			return map[string]any{"toolCallId": w.ToolCallID, "result": value}
+		}
 		one := map[string]any{"turn": turn, "results": []any{result(open[0], map[string]any{"cm": 80})}}
 		c.do(t, submitResults, one, nil)
 		c.do(t, submitResults, one, nil)
@@ -242,7 +245,7 @@ func TestPeopleAndProgramsResolveWaits(t *testing.T) {
 		if got := c.turn(t, turn); got.Status != "COMPLETED" {
 			t.Errorf("the turn is %+v", got)
 		}
-		text := fmt.Sprint(log)
+		text := string(encode(log))
 		for _, want := range []string{"pay 6", "Blue.", "parcel"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the log lacks %q", want)
