@@ -105,7 +105,7 @@ func encodeSessionEvent(base model.EventBase, payload events.Payload, e models.E
 	case events.MessageReceived:
 		return &model.MessageReceived{EventBase: base, Message: encodeEventMessage(p.Message, e)}
 	case events.SessionStarted:
-		return &model.SessionStarted{EventBase: base}
+		return &model.SessionStarted{EventBase: base, ForkedFromID: idOrNull(p.ForkedFromID)}
 	case events.SessionActivated:
 		return &model.SessionActivated{EventBase: base}
 	case events.SessionIdled:

@@ -14,6 +14,7 @@ func encodeSession(s *models.Session) *model.Session {
 		LastSequence: int(s.LastSequence), Usage: encodeUsage(s.Usage), CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 		SessionID: s.ID, HarnessID: s.HarnessID, AgentID: s.AgentID, ModelID: s.ModelID, CurrentTurnID: s.CurrentTurnID,
 		CreatedByKind: s.CreatedByKind, CreatedByID: s.CreatedByID, OwnerID: s.OwnerID,
+		ForkedFromID: s.ForkedFromID, ForkedThrough: int(s.BaseSequence),
 	}
 }
 

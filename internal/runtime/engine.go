@@ -87,6 +87,7 @@ type Engine struct {
 	slots         chan struct{}
 	wake          chan struct{}
 	conversations *conversations
+	lineages      *events.Lineages
 	breakers      *breakers
 	// ending ends when Stop begins.
 	ending  context.Context
@@ -158,7 +159,7 @@ func New(cfg Config) *Engine {
 	}
 	e := &Engine{
 		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
-		running: map[models.TurnID]*slot{}, stopped: make(chan struct{}), conversations: newConversations(),
+		running: map[models.TurnID]*slot{}, stopped: make(chan struct{}), conversations: newConversations(), lineages: events.NewLineages(cfg.DB),
 		breakers: newBreakers(),
 	}
 	e.ending, e.endWait = context.WithCancel(context.Background())
