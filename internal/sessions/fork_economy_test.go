@@ -163,8 +163,12 @@ func TestListsOfSessionsThatAreNoForksPayNothing(t *testing.T) {
 			"the newest events": func() {
 				failed(e.svc.log.Page(ctx, org, id, events.PageQuery{Base: base, Backward: true, Limit: 5}))
 			},
-			"later events":    func() { failed(e.svc.log.Page(ctx, org, id, events.PageQuery{Base: base, After: new(base), Limit: 500})) },
-			"events by kind":  func() { failed(e.svc.log.Page(ctx, org, id, events.PageQuery{Base: base, After: new(base), Limit: 500, Kinds: kindsSince})) },
+			"later events": func() {
+				failed(e.svc.log.Page(ctx, org, id, events.PageQuery{Base: base, After: new(base), Limit: 500}))
+			},
+			"events by kind": func() {
+				failed(e.svc.log.Page(ctx, org, id, events.PageQuery{Base: base, After: new(base), Limit: 500, Kinds: kindsSince}))
+			},
 			"what is resumed": func() { failed(events.NewLog(e.db).Read(ctx, org, id, base, 500)) },
 		} {
 			if n, statements := c.during(fn); n != 1 {

@@ -292,3 +292,44 @@ func TestForkTakesOverThePlan(t *testing.T) {
 		}
 	})
 }
+
+// A line of forks may be long, but not endless; the longest one is read like any other.
+func TestALineOfForksHasAnEnd(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		s := e.create()
+		first := e.turn(s.ID, "m")
+		want := eventIDs(e.log(s.ID))
+		for range events.MaxPieces {
+			s = e.fork(s.ID)
+			own := e.wholeOwn(s)
+			if len(own) != 1 {
+				t.Fatalf("a fork holds %d events", len(own))
+			}
+			want = append(want, own[0].ID)
+		}
+		_, err := e.svc.Fork(t.Context(), e.by, NewFork{SessionID: s.ID, ThroughTurnID: &first})
+		wantFault(t, err, fault.LimitReached, "input.sessionId")
+		log := e.wholeLog(t.Context(), s.ID, 100)
+		wantOwn(t, s, log)
+		if !slices.Equal(eventIDs(log), want) {
+			t.Error("the log is not that of the line")
+		}
+		if got := texts(e.messages(s, true, 100)); !slices.Equal(got, []string{"Um", "Aok"}) {
+			t.Errorf("messages are %v", got)
+		}
+		theirs, err := e.svc.log.Page(t.Context(), e.theirs.OrgID, s.ID, events.PageQuery{Base: s.BaseSequence, Limit: 10})
+		if err != nil || len(theirs) != 0 {
+			t.Errorf("others read %d events, %v", len(theirs), err)
+		}
+	})
+}
+
+// wholeOwn gives what a session itself holds of its log.
+func (e *env) wholeOwn(s *models.Session) []models.Event {
+	e.t.Helper()
+	list, err := e.svc.log.Page(e.t.Context(), e.by.OrgID, s.ID, events.PageQuery{Base: s.BaseSequence, After: &s.BaseSequence, Limit: 500})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return list
+}
