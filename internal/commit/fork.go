@@ -6,7 +6,7 @@ import (
 
 // Fork is a session that begins with the history of another one.
 type Fork struct {
-	// Session is what it is to be. The organization, where it comes from and its sequences are filled in; FileBytes are those of
+	// Session is what it is to be. The organization, the time, where it comes from and its sequences are filled in; FileBytes are those of
 	// the files that it will have.
 	Session models.Session
 	// Through is the last sequence of the history that both have.
@@ -46,6 +46,7 @@ func (tx *Tx) Fork(f Fork) (*Tx, error) {
 	child := s.draft(tx.Now, tx.Known)
 	row := f.Session
 	row.OrgID, row.ForkedFromID, row.BaseSequence = tx.org, &tx.sessionID, f.Through
+	row.CreatedAt = tx.Now
 	row.LastSequence, row.InputSequence, row.CurrentTurnID, row.QueuedTurns = f.Through, 0, nil, 0
 	child.CreateSession(row)
 	child.w.copies = []copied{{from: tx.sessionID, base: tx.Session.BaseSequence, through: f.Through, todosBefore: f.TodosBefore}}

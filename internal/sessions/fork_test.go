@@ -221,7 +221,11 @@ func TestForkTakesOverWhatTheSessionIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		e.clock.Advance(time.Minute)
 		f := e.fork(s.ID)
+		if f.CreatedAt != s.CreatedAt+60_000 || f.UpdatedAt != f.CreatedAt || f.CreatedByKind != models.ActorUser || f.Usage != (models.Usage{}) {
+			t.Errorf("the fork is %+v", f)
+		}
 		if *f.Title != "first" || !slices.Equal(f.Tags, s.Tags) || *f.Locale != "de" || *f.CustomerKey != "c" || *f.AgentID != a.ID || f.HarnessID != s.HarnessID {
 			t.Errorf("the fork is %+v", f)
 		}
