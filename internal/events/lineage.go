@@ -19,7 +19,7 @@ type Piece struct {
 }
 
 // MaxPieces bounds of how many pieces the history of a fork is made: so many forks may follow upon each other.
-const MaxPieces = 500
+const MaxPieces = 200
 
 // PiecesAtOnce is how many pieces one statement reads.
 const PiecesAtOnce = 16

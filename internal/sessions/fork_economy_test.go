@@ -100,7 +100,7 @@ func TestAForkCostsTheSameForAnyHistory(t *testing.T) {
 		s := e.create()
 		var middle models.TurnID
 		for i := range turns {
-			middle = e.turn(s.ID, "m")
+			middle = e.wholeTurn(s.ID, "m")
 			if i == turns-4 {
 				e.writeAs(s.ID, put("/workspace/a", "1"))
 			}
@@ -140,11 +140,11 @@ func TestListsOfSessionsThatAreNoForksPayNothing(t *testing.T) {
 	e, c := counted(t)
 	s := e.create()
 	for range 3 {
-		e.turn(s.ID, "m")
+		e.wholeTurn(s.ID, "m")
 	}
 	first, fork := e.get(s.ID), e.fork(s.ID)
 	for range 3 {
-		e.turn(fork.ID, "m")
+		e.wholeTurn(fork.ID, "m")
 	}
 	fork = e.get(fork.ID)
 	ctx, org := t.Context(), e.by.OrgID

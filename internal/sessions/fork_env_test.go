@@ -93,8 +93,8 @@ func (e *env) play(session models.SessionID, begin, end bool, changes *Changes) 
 	}
 }
 
-// turn is a whole turn, which does some writes.
-func (e *env) turn(session models.SessionID, text string, list ...edit) models.TurnID {
+// wholeTurn is a turn, which does some writes.
+func (e *env) wholeTurn(session models.SessionID, text string, list ...edit) models.TurnID {
 	e.t.Helper()
 	id := e.say(session, text)
 	e.play(session, true, true, e.changes(session, list...))

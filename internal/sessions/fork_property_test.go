@@ -43,7 +43,7 @@ func TestForksAreLikeCopies(t *testing.T) {
 			w := forest{e: e, r: r}
 			w.list = append(w.list, &copied{id: e.create().ID, files: map[string]string{}})
 			w.refresh(w.list[0])
-			for range rapid.IntRange(1, 25).Draw(r, "steps") {
+			for range rapid.IntRange(1, 16).Draw(r, "steps") {
 				w.step()
 			}
 			for _, c := range w.list {

@@ -69,7 +69,7 @@ func TestForksWhileTheOriginalIsWrittenTo(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		other := e.another(nil)
 		s := e.create()
-		first := e.turn(s.ID, "m", put("/workspace/a", "1"))
+		first := e.wholeTurn(s.ID, "m", put("/workspace/a", "1"))
 		var work sync.WaitGroup
 		forks := make(chan *models.Session, 1000)
 		for _, at := range []*env{e, other} {
@@ -105,7 +105,7 @@ func TestForksWhileTheOriginalIsWrittenTo(t *testing.T) {
 		}
 		work.Go(func() {
 			for range 6 {
-				e.turn(s.ID, "n", put("/workspace/d/e", "e"), edit{path: "/workspace/b"})
+				e.wholeTurn(s.ID, "n", put("/workspace/d/e", "e"), edit{path: "/workspace/b"})
 			}
 		})
 		work.Wait()
@@ -122,7 +122,7 @@ func TestARepeatedForkIsMadeOnce(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		other := e.another(nil)
 		s := e.create()
-		e.turn(s.ID, "m")
+		e.wholeTurn(s.ID, "m")
 		var work sync.WaitGroup
 		var mu sync.Mutex
 		made := map[models.SessionID]bool{}
@@ -179,7 +179,7 @@ func TestAForkIsOneTransaction(t *testing.T) {
 		at := e.another(faults)
 		s := e.create()
 		first := e.plan(s.ID, "todo")
-		e.turn(s.ID, "m", put("/workspace/a", "1"))
+		e.wholeTurn(s.ID, "m", put("/workspace/a", "1"))
 		for _, point := range []string{"begin", "loaded", "written", "committed"} {
 			faults.set(point, 2)
 			f := at.fork(s.ID)
@@ -273,11 +273,11 @@ func TestForkOfAnOldLog(t *testing.T) {
 			}
 		}
 		old(put("/workspace/a", "1"), put("/workspace/d/b", "b"), put("/workspace/gone", "g"), edit{path: "/workspace/gone"})
-		first := e.turn(s.ID, "m")
+		first := e.wholeTurn(s.ID, "m")
 		old(put("/workspace/a", "22"), put("/workspace/c", "c"), edit{path: "/workspace/d/b"}, put("/workspace/gone", "h"))
-		second := e.turn(s.ID, "n", put("/workspace/a", "333"), edit{path: "/workspace/d"})
+		second := e.wholeTurn(s.ID, "n", put("/workspace/a", "333"), edit{path: "/workspace/d"})
 		old(edit{path: "/workspace/a"})
-		e.turn(s.ID, "o", put("/workspace/a", "4"))
+		e.wholeTurn(s.ID, "o", put("/workspace/a", "4"))
 		for _, through := range []models.TurnID{first, second} {
 			e.wantConsistent(e.fork(s.ID, through))
 		}

@@ -42,7 +42,7 @@ func TestForkAtEachTurn(t *testing.T) {
 		s := e.create()
 		var ids []models.TurnID
 		for i := range 3 {
-			ids = append(ids, e.turn(s.ID, fmt.Sprint("m", i), put("/workspace/f", fmt.Sprint("f", i)), put(fmt.Sprintf("/workspace/d%d/g", i), "g")))
+			ids = append(ids, e.wholeTurn(s.ID, fmt.Sprint("m", i), put("/workspace/f", fmt.Sprint("f", i)), put(fmt.Sprintf("/workspace/d%d/g", i), "g")))
 		}
 		before := e.get(s.ID)
 		for i, id := range ids {
@@ -96,13 +96,13 @@ func TestForkAtEachTurn(t *testing.T) {
 func TestForksGoOnIndependently(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		s := e.create()
-		first := e.turn(s.ID, "one", put("/workspace/a", "1"))
-		second := e.turn(s.ID, "two", put("/workspace/a", "2"))
+		first := e.wholeTurn(s.ID, "one", put("/workspace/a", "1"))
+		second := e.wholeTurn(s.ID, "two", put("/workspace/a", "2"))
 		f := e.fork(s.ID, first)
-		mine := e.turn(f.ID, "other two", put("/workspace/a", "b"), put("/workspace/n", "n"))
-		e.turn(s.ID, "three")
+		mine := e.wholeTurn(f.ID, "other two", put("/workspace/a", "b"), put("/workspace/n", "n"))
+		e.wholeTurn(s.ID, "three")
 		again := e.fork(f.ID, mine)
-		last := e.turn(again.ID, "last", edit{path: "/workspace/a"})
+		last := e.wholeTurn(again.ID, "last", edit{path: "/workspace/a"})
 		// A turn that lies before the fork of a fork.
 		back := e.fork(again.ID, first)
 		for _, c := range []struct {
@@ -162,7 +162,7 @@ func TestForkWhileTheOriginalWorks(t *testing.T) {
 		if err != nil {
 			t.Fatalf("a session without a turn can't be forked: %v", err)
 		}
-		first := e.turn(s.ID, "one", put("/workspace/a", "1"))
+		first := e.wholeTurn(s.ID, "one", put("/workspace/a", "1"))
 		active := e.say(s.ID, "two")
 		queued := e.say(s.ID, "three")
 		e.play(s.ID, true, false, e.changes(s.ID, put("/workspace/a", "2"), put("/workspace/d/b", "b")))
@@ -202,7 +202,7 @@ func TestForkWhileTheOriginalWorks(t *testing.T) {
 		if err := events.CheckLog(e.log(f.ID)); err != nil {
 			t.Error(err)
 		}
-		e.turn(f.ID, "goes on")
+		e.wholeTurn(f.ID, "goes on")
 		if err := events.CheckLog(e.log(f.ID)); err != nil {
 			t.Error(err)
 		}
@@ -251,7 +251,7 @@ func TestForkTakesOverWhatTheSessionIs(t *testing.T) {
 
 		_, err = e.svc.Fork(t.Context(), e.theirs, NewFork{SessionID: s.ID})
 		wantFault(t, err, fault.NotFound, "input.sessionId")
-		foreign := e.turn(s.ID, "m")
+		foreign := e.wholeTurn(s.ID, "m")
 		unknown := models.NewID[models.TurnEntity]()
 		_, err = e.svc.Fork(t.Context(), e.by, NewFork{SessionID: s.ID, ThroughTurnID: &unknown})
 		wantFault(t, err, fault.NotFound, "input.throughTurnId")
@@ -276,7 +276,7 @@ func TestForkTakesOverThePlan(t *testing.T) {
 		s := e.create()
 		first := e.plan(s.ID, "one")
 		e.clock.Advance(time.Second)
-		second := e.turn(s.ID, "m")
+		second := e.wholeTurn(s.ID, "m")
 		e.clock.Advance(time.Second)
 		third := e.plan(s.ID, "two")
 		for _, c := range []struct {
@@ -290,7 +290,7 @@ func TestForkTakesOverThePlan(t *testing.T) {
 		}
 		// Later turns that leave the plan alone don't lose it.
 		e.clock.Advance(time.Second)
-		e.turn(s.ID, "m")
+		e.wholeTurn(s.ID, "m")
 		if todos, err := e.svc.Todos(t.Context(), e.by.OrgID, e.fork(s.ID, third).ID); err != nil || len(todos) != 1 {
 			t.Errorf("the plan is %v, %v", todos, err)
 		}
@@ -301,7 +301,7 @@ func TestForkTakesOverThePlan(t *testing.T) {
 func TestALineOfForksHasAnEnd(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		s := e.create()
-		first := e.turn(s.ID, "m")
+		first := e.wholeTurn(s.ID, "m")
 		want := eventIDs(e.log(s.ID))
 		for range events.MaxPieces {
 			s = e.fork(s.ID)
