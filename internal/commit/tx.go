@@ -41,6 +41,13 @@ type Tx struct {
 	inbox         []waiting
 	inboxComplete bool
 	files         map[string]models.SessionFile
+	// log is what Needs.Events asked for, as it was before this batch.
+	log []models.Event
+	// moved tells that earlier commands of the batch have changed the session, so that the database doesn't hold yet what tx
+	// shows.
+	moved bool
+	// forks are the sessions that this command makes from the history of this one.
+	forks []fork
 	// ended tells that a turn has ended in this batch: what is behind the present one wasn't loaded.
 	ended bool
 	w     *writes
@@ -57,6 +64,7 @@ type waiting struct {
 // writes is what a batch, or one command of it, writes.
 type writes struct {
 	newSession  bool
+	copies      []copied
 	details     bool
 	retag       bool
 	newTurns    []models.TurnID

@@ -102,6 +102,7 @@ type Engine struct {
 	slots         chan struct{}
 	wake, jobs    chan struct{}
 	conversations *conversations
+	lineages      *events.Lineages
 	breakers      *breakers
 	// ending ends when Stop begins.
 	ending  context.Context
@@ -192,7 +193,7 @@ func New(cfg Config) *Engine {
 	}
 	e := &Engine{
 		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), jobs: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
-		running: map[models.TurnID]*slot{}, held: map[models.OrgID]int{}, stopped: make(chan struct{}), conversations: newConversations(),
+		running: map[models.TurnID]*slot{}, held: map[models.OrgID]int{}, stopped: make(chan struct{}), conversations: newConversations(), lineages: events.NewLineages(cfg.DB),
 		breakers: newBreakers(),
 	}
 	e.ending, e.endWait = context.WithCancel(context.Background())
