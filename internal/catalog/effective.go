@@ -42,6 +42,8 @@ type Effective struct {
 	Toolset tools.Toolset
 	// MaxIterations is how often the turn may ask the model.
 	MaxIterations int
+	// StreamRecovery is what becomes of an answer whose runner died in the middle of it.
+	StreamRecovery models.StreamRecovery
 	// HarnessRevision and AgentRevision are what the turn ran with; the latter is nil without an agent.
 	HarnessRevision int
 	AgentRevision   *int
@@ -130,6 +132,10 @@ func (s *Service) build(db *gorm.DB, org models.OrgID, chain []models.Harness, a
 	if fold.MaxIterations != nil {
 		eff.MaxIterations = *fold.MaxIterations
 	}
+	eff.StreamRecovery = models.RecoveryRestart
+	if fold.StreamRecovery != nil {
+		eff.StreamRecovery = *fold.StreamRecovery
+	}
 	if agent != nil {
 		eff.AgentRevision = &agent.Revision
 	}
@@ -206,12 +212,17 @@ func (e *Effective) hash() ([sha256.Size]byte, error) {
 		BaseURL       *string
 		Model         string
 		Fallbacks     []modelIdentity `json:",omitempty"`
+		// StreamRecovery is left out where it is the default, so that hashes stay what they were.
+		StreamRecovery models.StreamRecovery `json:",omitempty"`
 	}{Prompt: e.SystemPrompt, Tools: e.Toolset.Manifests(), Refs: e.Toolset.Refs(), MaxIterations: e.MaxIterations}
 	if m := e.Model; m != nil {
 		in.Provider, in.Kind, in.BaseURL, in.Model = m.Provider.ID, m.Provider.Kind, m.Provider.BaseURL, m.Model.Name
 	}
 	for _, m := range e.Fallbacks {
 		in.Fallbacks = append(in.Fallbacks, modelIdentity{m.Provider.ID, m.Provider.Kind, m.Provider.BaseURL, m.Model.Name})
+	}
+	if e.StreamRecovery != models.RecoveryRestart {
+		in.StreamRecovery = e.StreamRecovery
 	}
 	b, err := json.Marshal(in) //nolint:musttag // hashed, never read back
 	if err != nil {
