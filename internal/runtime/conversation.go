@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -43,8 +44,12 @@ const maxConversation = 4 << 20
 
 // readConversation brings the conversation up to date. Without news, and with something known, nothing is read.
 func (r *turnRun) readConversation(ctx context.Context, news bool) error {
+	return r.readShown(ctx, r.step.effective, news)
+}
+
+// readShown is readConversation for what the model of a configuration sees.
+func (r *turnRun) readShown(ctx context.Context, eff *catalog.Effective, news bool) error {
 	c := r.conversation
-	eff := r.step.effective
 	limit := min(contextBytes(eff, &eff.Model.Model), maxConversation)
 	if limit > c.limit && c.cut {
 		// The model of this step sees farther than the one before.
