@@ -26,6 +26,8 @@ type conversation struct {
 	// Only what is remembered has them.
 	sequence int64
 	session  sessionInfo
+	// open are the calls without a result, by their ids; see repair.go.
+	open map[string]unanswered
 }
 
 // isThrough reports whether everything is known that has joined the conversation by an event.
@@ -95,6 +97,7 @@ func (c *conversation) add(position int64, ordinal int, role models.MessageRole,
 	}
 	c.list = slices.Insert(c.list, i, m)
 	c.bytes += m.bytes
+	c.track(&m)
 	c.forget()
 }
 
