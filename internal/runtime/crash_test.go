@@ -38,11 +38,11 @@ func TestCrashes(t *testing.T) {
 type crashRun struct {
 	*world
 	crash
-	first   *node
-	gate    *gate
-	fired   atomic.Bool
+	first *node
+	gate  *gate
+	fired atomic.Bool
 	// frozen are others that were killed.
-	frozen []*node
+	frozen  []*node
 	session models.SessionID
 	message sessions.NewMessage
 }

@@ -126,8 +126,12 @@ func (l *lostCall) read(c *models.Checkpoint) error {
 // weigh works out what the lost call took. The step was shown what is in the conversation now: nothing has joined since.
 func (r *turnRun) weigh(ctx context.Context, l *lostCall) error {
 	prompt, err := r.promptTokens(ctx)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil && err != nil:
 		return err
+	case err != nil:
+		// What can't be worked out must not keep the turn from its end.
+		r.e.cfg.Logger.Error("the prompt of a lost model call can't be estimated", "org", r.turn.OrgID, "turn", r.turn.ID, "error", err)
 	}
 	l.through = r.conversation.through()
 	thought := guessTokens(len(l.thinking))
@@ -153,7 +157,6 @@ func (r *turnRun) promptTokens(ctx context.Context) (int64, error) {
 			return 0, err
 		}
 		if r.session != nil {
-			// What can't be worked out must not keep the turn from its end.
 			if _, err := r.resolve(ctx); err != nil && ctx.Err() != nil {
 				return 0, err
 			}
@@ -239,6 +242,9 @@ func (r *turnRun) takeOver(ctx context.Context) (*writer, error) {
 		return nil, err
 	}
 	if l.keeps(r.step.effective.StreamRecovery) {
+		if err := r.readConversation(ctx, false); err != nil {
+			return nil, err
+		}
 		c := &finalizeReason{writer: r.writer(), lost: l}
 		w, err := r.submit(ctx, c, &c.writer)
 		if err == nil {

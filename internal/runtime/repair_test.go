@@ -40,8 +40,8 @@ func TestTranscriptRepair(t *testing.T) {
 			action  string
 			want    string
 		}{
-			{"the journal has them", false, "replay", `{"tag":"a"} {"tag":"b"}`},
-			{"nobody has them", true, "synthesize", "interrupted: interrupted:"},
+			{"the journal has them", false, "replay", `{"tag":"a"},{"tag":"b"}`},
+			{"nobody has them", true, "synthesize", "interrupted:,interrupted:"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				w := w.within(t)
@@ -82,7 +82,7 @@ func TestTranscriptRepair(t *testing.T) {
 							}
 						}
 					}
-					if got := strings.Join(results, " "); got != c.want {
+					if got := strings.Join(results, ","); got != c.want {
 						t.Errorf("the model was shown the results %s, want %s", got, c.want)
 					}
 					if got := strings.Join(roles, ""); !strings.HasPrefix(got, "UATTAU") {
