@@ -169,11 +169,12 @@ type (
 		TimeToFirstTokenMs *int64           `json:"timeToFirstTokenMs,omitempty"`
 		FinishReason       string           `json:"finishReason"`
 		// PromptThrough is the sequence of the newest message that the model was shown.
-		PromptThrough int64  `json:"promptThrough"`
-		PromptHash    string `json:"promptHash"`
+		PromptThrough int64 `json:"promptThrough"`
+		// PromptHash is empty for a call whose runner died.
+		PromptHash string `json:"promptHash"`
 		// Retries counts the calls that failed before this one.
 		Retries int `json:"retries"`
-		// Estimated tells that the runner died during the call, and the provider had not said what it took.
+		// Estimated tells that the runner died during the call, and the provider had not said all of what it took.
 		Estimated bool `json:"estimated,omitempty"`
 	}
 	ActStarted struct {

@@ -46,21 +46,6 @@ func (r *turnRun) readSession(ctx context.Context) error {
 	return nil
 }
 
-// checkpointed gives what the model had said in the present step when its runner was lost.
-func (r *turnRun) checkpointed(ctx context.Context) (parts []models.Part, err error) {
-	c, err := r.readCheckpoint(ctx)
-	if err != nil || c == nil {
-		return nil, err
-	}
-	if c.Thinking != "" {
-		parts = append(parts, models.Part{Type: models.PartThinking, Text: c.Thinking})
-	}
-	if c.Text != "" {
-		parts = append(parts, models.Part{Type: models.PartText, Text: c.Text})
-	}
-	return parts, nil
-}
-
 // readCheckpoint reads the checkpoint of the present step's output; nil when there is none.
 func (r *turnRun) readCheckpoint(ctx context.Context) (*models.Checkpoint, error) {
 	var list []models.Checkpoint
@@ -97,15 +82,16 @@ func (r *turnRun) openCalls(ctx context.Context) (calls []turns.Call, err error)
 
 // Checkpoints are written by whoever holds the lease: a runner that has lost it must neither overwrite what its successor has
 // saved, nor leave behind what nobody would ever remove.
-const checkpointSQL = `INSERT INTO checkpoints (org_id, turn_id, session_id, message_id, epoch, attempt, text, thinking, updated_at)
+const checkpointSQL = `INSERT INTO checkpoints (org_id, turn_id, session_id, message_id, epoch, attempt, text, thinking, tool_call, usage, updated_at)
 SELECT org_id, id, session_id, %s FROM turns WHERE org_id = ? AND id = ? AND lease_epoch = ? AND status = 'RUNNING'
 ON CONFLICT (org_id, turn_id) DO UPDATE SET message_id = excluded.message_id, epoch = excluded.epoch,
-attempt = excluded.attempt, text = excluded.text, thinking = excluded.thinking, updated_at = excluded.updated_at`
+attempt = excluded.attempt, text = excluded.text, thinking = excluded.thinking, tool_call = excluded.tool_call, usage = excluded.usage,
+updated_at = excluded.updated_at`
 
 // PostgreSQL doesn't know what a bare parameter in a SELECT is; SQLite would change the value.
 var (
-	checkpointPostgres = fmt.Sprintf(checkpointSQL, "?::uuid, ?::bigint, ?::bigint, ?::text, ?::text, ?::bigint")
-	checkpointSQLite   = fmt.Sprintf(checkpointSQL, "?, ?, ?, ?, ?, ?")
+	checkpointPostgres = fmt.Sprintf(checkpointSQL, "?::uuid, ?::bigint, ?::bigint, ?::text, ?::text, ?::boolean, ?::json, ?::bigint")
+	checkpointSQLite   = fmt.Sprintf(checkpointSQL, "?, ?, ?, ?, ?, ?, ?, ?")
 )
 
 // trySaveCheckpoint saves a checkpoint as best it can: the next one comes soon, and losing all of them costs those who join late some
@@ -118,14 +104,14 @@ func (e *Engine) trySaveCheckpoint(c models.Checkpoint) {
 	}
 }
 
-// saveCheckpoint overwrites a stream's checkpoint, as long as its lease holds.
+// saveCheckpoint overwrites a stream's checkpoint, as long as its lease holds. It must have a Usage.
 func (e *Engine) saveCheckpoint(ctx context.Context, c models.Checkpoint) error {
 	statement := checkpointSQLite
 	if e.cfg.DB.Dialect == store.Postgres {
 		statement = checkpointPostgres
 	}
-	_, err := e.cfg.DB.Exec(ctx, statement, c.MessageID[:], c.Epoch, c.Attempt, c.Text, c.Thinking, int64(c.UpdatedAt),
-		c.OrgID[:], c.TurnID[:], c.Epoch)
+	_, err := e.cfg.DB.Exec(ctx, statement, c.MessageID[:], c.Epoch, c.Attempt, c.Text, c.Thinking, c.ToolCall, string(c.Usage),
+		int64(c.UpdatedAt), c.OrgID[:], c.TurnID[:], c.Epoch)
 	if err != nil {
 		return fmt.Errorf("save the checkpoint of turn %s: %w", c.TurnID, err)
 	}
