@@ -179,12 +179,12 @@ func gatherNeeds(batch []*pending) batchNeed {
 		if p.needs.Ends {
 			need.ends[k] = need.ends[k] || p.putOff
 		}
-		if n := &p.needs; n.Queue || n.Calls || n.Waits || len(n.WaitIDs) > 0 || n.Events != nil || p.putOff {
+		if n := &p.needs; n.Queue || n.Calls || n.Waits || len(n.WaitIDs) > 0 || n.Events != nil || p.more {
 			m := need.more[k]
 			if n.Events != nil {
 				m.events = m.events.with(*n.Events)
 			}
-			m.queue, m.calls, m.waits = m.queue || n.Queue, m.calls || n.Calls, m.waits || n.Waits || p.putOff
+			m.queue, m.calls, m.waits = m.queue || n.Queue, m.calls || n.Calls, m.waits || n.Waits || p.more
 			m.waitIDs = append(m.waitIDs, n.WaitIDs...)
 			need.more[k] = m
 		}
@@ -264,7 +264,7 @@ func (f *flusher) apply(batch []*pending, tx batchTx, now models.Millis) outcome
 		t := s.draft(now, before)
 		err := f.applyOne(p, t)
 		if errors.Is(err, errNextBatch) || (errors.Is(err, ErrMore) && !t.waitsComplete) || (p.needs.Ends && !p.putOff && (errors.Is(err, errNoNext) || errors.Is(err, errNoInbox))) {
-			s.putOff, p.putOff = true, true
+			s.putOff, p.putOff, p.more = true, true, p.more || errors.Is(err, ErrMore)
 			o.again = append(o.again, p)
 			continue
 		}
