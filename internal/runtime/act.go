@@ -186,8 +186,13 @@ func (a *actRun) admit(open []turns.Call) error {
 		if err != nil {
 			return err
 		}
-		if decisions[i] == DecideReplay {
+		switch decisions[i] {
+		case DecideReplay:
 			return fmt.Errorf("call %s is settled and open at once", o.Effect.ReplayKey)
+		case DecideLost:
+			// Whoever has begun it is at work on it. Nothing is committed before a call that has begun goes on, so that the
+			// fence would come too late.
+			return fmt.Errorf("call %s was begun under lease %d: %w", o.Effect.ReplayKey, o.Effect.Epoch, commit.ErrLeaseLost)
 		}
 	}
 	for i, o := range open {
@@ -206,7 +211,7 @@ func (a *actRun) admit(open []turns.Call) error {
 			a.launch(o)
 		case DecideWait:
 			a.outside = true
-		case DecideReplay:
+		case DecideReplay, DecideLost:
 		}
 	}
 	return nil
