@@ -67,18 +67,57 @@ func NewLog(db *store.DB) *Log { return &Log{db: db} }
 
 const eventColumns = `sequence, id, kind, turn_id, data, occurred_at, feed_position`
 
-// Read gives up to limit events past after, in order. A session that doesn't exist has none.
-func (l *Log) Read(ctx context.Context, org models.OrgID, session models.SessionID, after int64, limit int) ([]models.Event, error) {
-	return l.Page(ctx, org, session, PageQuery{After: &after, Limit: limit})
+// Limit bounds one read of the log.
+type Limit struct {
+	// Events is the most events to give.
+	Events int
+	// Bytes is the most that their data may come to. The first event is given however large it is.
+	Bytes int
 }
 
-func (l *Log) events(ctx context.Context, key Key, query string, args ...any) ([]models.Event, error) {
+// room tells, event by event, what is within a limit.
+type room struct{ left, events int }
+
+func (r *room) fits(e *models.Event) bool {
+	if r.left -= len(e.Data); r.left < 0 && r.events > 0 {
+		return false
+	}
+	r.events++
+	return true
+}
+
+// withinBytes makes a query of events, with the columns outer, into one that ends before they come to more bytes than a limit; the first
+// one is given always. PostgreSQL sends all that a statement finds, however little of it is wanted, so the statement itself must be
+// bounded. What events take in storage, compressed, costs nothing to know, and is never more than what they are; so only few must
+// be unpacked to be measured, and of small events none.
+const withinBytes = `SELECT %[1]s FROM (SELECT *, sum(size) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) AS bytes FROM (
+SELECT *, CASE WHEN pg_column_compression(data) IS NULL THEN pg_column_size(data) ELSE octet_length(data::text) END AS size FROM (
+SELECT *, sum(pg_column_size(data)) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) - pg_column_size(data) AS before FROM (%[2]s) e
+) e WHERE before < %[3]s) e) e WHERE bytes <= %[3]s OR bytes = size ORDER BY place`
+
+var (
+	readPostgres = fmt.Sprintf(withinBytes, eventColumns, `SELECT `+eventColumns+`, sequence AS place FROM events
+WHERE org_id = $1 AND session_id = $2 AND sequence > $3 ORDER BY sequence LIMIT $4`, "$5::bigint")
+	readSQLite = `SELECT ` + eventColumns + ` FROM events WHERE org_id = ? AND session_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`
+)
+
+// Read gives events past after, in order, as far as the limit goes. A session that doesn't exist has none.
+func (l *Log) Read(ctx context.Context, org models.OrgID, session models.SessionID, after int64, limit Limit) ([]models.Event, error) {
+	key := Key{org, session}
+	if l.db.Pool != nil {
+		return l.events(ctx, key, nil, readPostgres, [16]byte(org), [16]byte(session), after, limit.Events, limit.Bytes)
+	}
+	return l.events(ctx, key, &room{left: limit.Bytes}, readSQLite, org[:], session[:], after, limit.Events)
+}
+
+// events gives what a query finds, in a room; nil for any.
+func (l *Log) events(ctx context.Context, key Key, in *room, query string, args ...any) ([]models.Event, error) {
 	var list []models.Event
 	var err error
 	if l.db.Pool != nil {
-		list, err = l.postgresEvents(ctx, key, query, args)
+		list, err = l.postgresEvents(ctx, key, in, query, args)
 	} else {
-		list, err = l.sqliteEvents(ctx, key, query, args)
+		list, err = l.sqliteEvents(ctx, key, in, query, args)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read events of %s: %w", key.Session, err)
@@ -86,7 +125,7 @@ func (l *Log) events(ctx context.Context, key Key, query string, args ...any) ([
 	return list, nil
 }
 
-func (l *Log) postgresEvents(ctx context.Context, key Key, query string, args []any) ([]models.Event, error) {
+func (l *Log) postgresEvents(ctx context.Context, key Key, in *room, query string, args []any) ([]models.Event, error) {
 	rows, err := l.db.Pool.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -102,12 +141,15 @@ func (l *Log) postgresEvents(ctx context.Context, key Key, query string, args []
 		if turn.Valid {
 			e.TurnID = new(models.TurnID(turn.Bytes))
 		}
+		if in != nil && !in.fits(&e) {
+			break
+		}
 		list = append(list, e)
 	}
 	return list, rows.Err()
 }
 
-func (l *Log) sqliteEvents(ctx context.Context, key Key, query string, args []any) (list []models.Event, err error) {
+func (l *Log) sqliteEvents(ctx context.Context, key Key, in *room, query string, args []any) (list []models.Event, err error) {
 	rows, err := l.db.Reader.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -121,6 +163,9 @@ func (l *Log) sqliteEvents(ctx context.Context, key Key, query string, args []an
 		}
 		if !turn.IsZero() {
 			e.TurnID = new(turn)
+		}
+		if in != nil && !in.fits(&e) {
+			break
 		}
 		list = append(list, e)
 	}

@@ -59,5 +59,5 @@ func (l *Log) Page(ctx context.Context, org models.OrgID, session models.Session
 		b.WriteString(" DESC")
 	}
 	b.WriteString(" LIMIT " + param(q.Limit))
-	return l.events(ctx, Key{org, session}, b.String(), args...)
+	return l.events(ctx, Key{org, session}, nil, b.String(), args...)
 }
