@@ -69,7 +69,7 @@ func (l *Log) ownPage(ctx context.Context, key Key, q PageQuery) ([]models.Event
 	s := l.statement()
 	s.branch(key.Org, key.Session, q.After, q.Before, q.Kinds)
 	s.end(q.Backward, q.Limit)
-	return l.events(ctx, key, s.text.String(), s.args...)
+	return l.events(ctx, key, nil, s.text.String(), s.args...)
 }
 
 // pastPage gives what a fork has from others.
@@ -94,7 +94,7 @@ func (l *Log) pastPage(ctx context.Context, key Key, q PageQuery, limit int) ([]
 		}
 		s.text.WriteString(") AS pieces")
 		s.end(q.Backward, limit-len(list))
-		more, err := l.events(ctx, key, s.text.String(), s.args...)
+		more, err := l.events(ctx, key, nil, s.text.String(), s.args...)
 		if err != nil {
 			return nil, err
 		}

@@ -23,10 +23,10 @@ func (r *turnRun) act(ctx context.Context, open []turns.Call) (*writer, error) {
 	if err := r.readConversation(ctx, false); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	a := &actRun{r: r, ctx: ctx, running: map[string]int{}, known: map[string]bool{}, done: make(chan finished, maxCalls)}
+	ctx, cancel := context.WithCancelCause(ctx)
+	a := &actRun{r: r, ctx: ctx, cut: cancel, running: map[string]int{}, known: map[string]bool{}, done: make(chan finished, maxCalls)}
 	w, err := a.run(open)
-	cancel()
+	cancel(nil)
 	a.drain()
 	if a.outside {
 		// Others have added results, which are in the database alone.
@@ -38,8 +38,9 @@ func (r *turnRun) act(ctx context.Context, open []turns.Call) (*writer, error) {
 // actRun is the calls of one step at work.
 type actRun struct {
 	r *turnRun
-	// The step's, for the calls that it starts
+	// The step's, for the calls that it starts; cut ends it before its time.
 	ctx context.Context
+	cut context.CancelCauseFunc
 	// waiting are claimed calls that have not begun, in the model's order; clients those that the caller's own program runs, after
 	// all others.
 	waiting, clients []turns.Call
@@ -80,6 +81,13 @@ func (a *actRun) run(open []turns.Call) (*writer, error) {
 		w, err := a.advance(fresh)
 		if err != nil || w.parked || w.turn.PendingCalls == 0 {
 			return w, err
+		}
+		// A commit may tell of a cancel before any signal does, and what it has done to the row may have taken the signal's mark away.
+		if w.turn.Cancel != nil {
+			if a.count == 0 {
+				return w, nil
+			}
+			a.cut(errCancelled)
 		}
 		if fresh, err = a.lookAgain(w); err != nil {
 			return nil, err
@@ -203,8 +211,13 @@ func (a *actRun) admit(open []turns.Call) error {
 		if err != nil {
 			return err
 		}
-		if decisions[i] == DecideReplay {
+		switch decisions[i] {
+		case DecideReplay:
 			return fmt.Errorf("call %s is settled and open at once", o.Effect.ReplayKey)
+		case DecideLost:
+			// Whoever has begun it is at work on it. Nothing is committed before a call that has begun goes on, so that the
+			// fence would come too late.
+			return fmt.Errorf("call %s was begun under lease %d: %w", o.Effect.ReplayKey, o.Effect.Epoch, commit.ErrLeaseLost)
 		}
 	}
 	for i, o := range open {
@@ -223,7 +236,7 @@ func (a *actRun) admit(open []turns.Call) error {
 			a.launch(o)
 		case DecideWait:
 			a.outside = true
-		case DecideReplay:
+		case DecideReplay, DecideLost:
 		}
 	}
 	return nil
@@ -426,7 +439,7 @@ func (a *actRun) startWaiting() (*writer, error) {
 		return nil, err
 	}
 	a.launchAll(c.begin)
-	if a.count == 0 && !w.parked && w.turn.PendingCalls > 0 {
+	if a.count == 0 && !w.parked && w.turn.PendingCalls > 0 && w.turn.Cancel == nil {
 		if _, err := a.lookAgain(w); err != nil {
 			return nil, err
 		}

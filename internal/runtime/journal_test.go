@@ -22,9 +22,9 @@ func TestDecideClaim(t *testing.T) {
 		for _, epoch := range []int64{1, 4, 5, 6} {
 			want[question{models.EffectSettled, epoch, repeatable}] = DecideReplay
 			want[question{models.EffectClaimed, epoch, repeatable}] = DecideRun
-			// What was begun under a later lease is not this runner's business; the fence will tell it.
-			want[question{models.EffectRunning, epoch, repeatable}] = DecideBusy
 		}
+		want[question{models.EffectRunning, mine, repeatable}] = DecideBusy
+		want[question{models.EffectRunning, mine + 1, repeatable}] = DecideLost
 	}
 	for _, epoch := range []int64{1, 4} {
 		want[question{models.EffectRunning, epoch, true}] = DecideRunAgain

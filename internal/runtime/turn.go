@@ -186,6 +186,10 @@ func (r *turnRun) run(ctx context.Context, began *writer) (err error) {
 			w, err = r.enter(ctx)
 		}
 	}
+	if errors.Is(err, errCancelled) && ctx.Err() == nil {
+		// The step has found out by itself.
+		return r.cancelled(ctx)
+	}
 	return err
 }
 

@@ -169,7 +169,7 @@ func TestListsOfSessionsThatAreNoForksPayNothing(t *testing.T) {
 			"events by kind": func() {
 				failed(e.svc.log.Page(ctx, org, id, events.PageQuery{Base: base, After: new(base), Limit: 500, Kinds: kindsSince}))
 			},
-			"what is resumed": func() { failed(events.NewLog(e.db).Read(ctx, org, id, base, 500)) },
+			"what is resumed": func() { failed(events.NewLog(e.db).Read(ctx, org, id, base, events.Limit{Events: 500, Bytes: 1 << 30})) },
 		} {
 			if n, statements := c.during(fn); n != 1 {
 				t.Errorf("%s of %s take %d statements:\n%s", name, id, n, statements)
@@ -180,7 +180,7 @@ func TestListsOfSessionsThatAreNoForksPayNothing(t *testing.T) {
 		"all messages": func() { failed(e.svc.Messages(ctx, org, s.ID, 0, nil, nil, false, 100)) },
 		"all turns":    func() { failed(e.svc.Turns(ctx, org, s.ID, 0, true, nil, 100)) },
 		"all events":   func() { failed(e.svc.log.Page(ctx, org, s.ID, events.PageQuery{Limit: 500})) },
-		"the replay":   func() { failed(events.NewLog(e.db).Read(ctx, org, s.ID, 0, 500)) },
+		"the replay":   func() { failed(events.NewLog(e.db).Read(ctx, org, s.ID, 0, events.Limit{Events: 500, Bytes: 1 << 30})) },
 		"the count":    func() { failed(e.svc.CountMessages(ctx, org, s.ID, 0)) },
 	}
 	for name, fn := range whole {

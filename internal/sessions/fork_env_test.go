@@ -175,7 +175,7 @@ func (e *env) wholeLog(ctx context.Context, session models.SessionID, page int) 
 	e.t.Helper()
 	var all []models.Event
 	for {
-		list, err := events.NewLog(e.db).Read(ctx, e.by.OrgID, session, int64(len(all)), page)
+		list, err := events.NewLog(e.db).Read(ctx, e.by.OrgID, session, int64(len(all)), events.Limit{Events: page, Bytes: 1 << 30})
 		if err != nil {
 			e.t.Fatal(err)
 		}
