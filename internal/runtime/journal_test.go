@@ -10,6 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
+// Rules: L8, J2, J3, J6.
 func TestDecideClaim(t *testing.T) {
 	const mine = 5
 	type question struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
+// Rules: L4, S2, S4, P18, Q16, F9.
 func TestNext(t *testing.T) {
 	gone := Failed{Stop: models.StopDependency, Failure: models.Failure{Code: "dependency_unavailable"}}
 	failed := End{Status: models.TurnFailed, Stop: models.StopDependency, Failure: &gone.Failure}
@@ -58,6 +59,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// Rules: L4.
 func TestNextRefusesWhatItDoesNotKnow(t *testing.T) {
 	defer func() {
 		if recover() == nil {
@@ -79,6 +81,8 @@ func drawn(t *rapid.T, p Plan) Outcome {
 }
 
 // TestPlansEnd plays turns with a model and a user who do what they like.
+//
+// Rules: L4, P1, F9.
 func TestPlansEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := State{MaxIterations: rapid.IntRange(1, 6).Draw(t, "cap")}
