@@ -19,6 +19,8 @@ var (
 
 // A plan is made once per connection, from whatever the statistics say by then, and kept. So it must be the right one for
 // large tables at any time: by all columns of an index, from no more of an organization than what was asked for.
+//
+// Rules: P19.
 func TestPlansFindRowsByTheirKeys(t *testing.T) {
 	w := onPostgres(t)
 	l := newLine(t, w)

@@ -328,6 +328,8 @@ func TestAFrozenProcessLetsGo(t *testing.T) {
 }
 
 // Two processes get the same request at the same time: one of them does it, and both give the same answer.
+//
+// Rules: D9.
 func TestARequestIsRacedByTwoProcesses(t *testing.T) {
 	w := onPostgres(t)
 	for _, stale := range []bool{false, true} {

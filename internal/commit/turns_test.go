@@ -20,6 +20,7 @@ func each(t *testing.T, test func(t *testing.T, w *world)) {
 	})
 }
 
+// Rules: D2, Q1.
 func TestAMessageToARestingSessionStartsATurn(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := w.session()
@@ -51,6 +52,7 @@ func TestATurnThatIsClaimedAtOnceIsNotAnnounced(t *testing.T) {
 	})
 }
 
+// Rules: S1.
 func TestQueuedTurnsRunInTheirOrder(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, l := w.working()
@@ -102,6 +104,8 @@ func TestTwoTurnsOfASessionEndInTwoTransactions(t *testing.T) {
 }
 
 // Law 6: whatever the order in which a message and the end of the turn come, the message is in a turn that is yet to run.
+//
+// Rules: L6.
 func TestNoMessageIsStranded(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for _, tc := range []struct {
@@ -144,6 +148,7 @@ func TestNoMessageIsStranded(t *testing.T) {
 	})
 }
 
+// Rules: L6.
 func TestAllStrandedMessagesMoveTogetherAndAreConsumedOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, l := w.working()
@@ -170,6 +175,7 @@ func TestAllStrandedMessagesMoveTogetherAndAreConsumedOnce(t *testing.T) {
 	})
 }
 
+// Rules: D1.
 func TestMessagesThatComeBetweenTwoStepsOfABatchHaveTheirOwnPositions(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, l := w.working()
@@ -185,6 +191,7 @@ func TestMessagesThatComeBetweenTwoStepsOfABatchHaveTheirOwnPositions(t *testing
 	})
 }
 
+// Rules: L2.
 func TestAWrongEpochIsRefusedAlone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, l := w.working()
@@ -203,6 +210,8 @@ func TestAWrongEpochIsRefusedAlone(t *testing.T) {
 }
 
 // A turn that was taken over, or given back, is out of the reach of its former runner, even while nobody has claimed it.
+//
+// Rules: L2.
 func TestATakenTurnIsOutOfReach(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, l := w.working()
@@ -213,6 +222,7 @@ func TestATakenTurnIsOutOfReach(t *testing.T) {
 	})
 }
 
+// Rules: L6.
 func TestAnEndThatWasNotAnnouncedIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for _, queue := range []bool{true, false} {

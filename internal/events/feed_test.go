@@ -184,6 +184,7 @@ func (b *listened) Publish(subject string, _ []byte) error {
 	return nil
 }
 
+// Rules: E5.
 func TestOnlyLifecycleEventsGoOutForTheFeed(t *testing.T) {
 	org, session := models.NewID[models.OrgEntity](), models.NewID[models.SessionEntity]()
 	db := newFeeds(org)

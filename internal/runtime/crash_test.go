@@ -17,6 +17,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
+// Rules: L1, L2, L5, L8, P13, Q4, J1, J6, J11, J13.
 func TestCrashes(t *testing.T) {
 	rows := crashes()
 	eachWorld(t, func(t *testing.T, w *world) {

@@ -129,7 +129,7 @@ func Rest(tx *commit.Tx, clients []Call) error {
 // summaries gives what a turn that is about to be parked waits for.
 func summaries(tx *commit.Tx) []events.WaitSummary {
 	list := []events.WaitSummary{}
-	for _, w := range tx.OpenWaits() {
+	for _, w := range parked(tx) {
 		r := ReadRequest(w)
 		if !r.Parked {
 			continue
@@ -139,6 +139,11 @@ func summaries(tx *commit.Tx) []events.WaitSummary {
 		})
 	}
 	return list
+}
+
+// parked gives the open waits that calls wait for. What was only announced holds nothing up: its call may have gone on without it.
+func parked(tx *commit.Tx) []models.Wait {
+	return slices.DeleteFunc(tx.OpenWaits(), func(w models.Wait) bool { return !ReadRequest(w).Parked })
 }
 
 // ReadRequest reads what a wait asks for. What can't be read asks for nothing.
@@ -250,7 +255,7 @@ func ResultOf(w models.Wait, r models.WaitResolution) tools.Result {
 // Interrupt ends what the current turn waits for, when it waits for nothing but its client's results and the user's answers: the
 // user has said something else. It reports whether it did.
 func Interrupt(tx *commit.Tx) (bool, error) {
-	open := tx.OpenWaits()
+	open := parked(tx)
 	if tx.Turn.Status != models.TurnWaiting || len(open) == 0 || slices.ContainsFunc(open, func(w models.Wait) bool {
 		return w.Kind != models.WaitClientTool && w.Kind != models.WaitQuestion
 	}) {

@@ -58,6 +58,7 @@ func (o *told) emit(d llm.Delta) {
 
 var fixtures = []string{"text.sse", "thinking.sse", "tools.sse", "safety.sse", "length.sse", "blocked.sse", "bare.sse"}
 
+// Rules: M4.
 func TestStream(t *testing.T) {
 	tests := map[string]struct {
 		want llm.Response
@@ -152,6 +153,8 @@ func TestStream(t *testing.T) {
 }
 
 // A stream that ends early is never an answer, wherever it ends and however.
+//
+// Rules: M4.
 func TestStreamCut(t *testing.T) {
 	for _, file := range fixtures {
 		for name, end := range map[string]wiretest.End{"ended": wiretest.Whole, "broken": wiretest.Broken} {

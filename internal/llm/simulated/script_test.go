@@ -32,6 +32,7 @@ func withFile(req llm.Request, text string, err error) llm.Request {
 	return req
 }
 
+// Rules: M2.
 func TestScriptChunks(t *testing.T) {
 	var r recorder
 	res, err := r.stream(context.Background(), script(user(`
@@ -67,6 +68,7 @@ responses:
 	equal(t, []time.Duration{10 * ms, ms, ms, ms, 99 * ms}, r.waits[:5])
 }
 
+// Rules: M2.
 func TestScriptErrors(t *testing.T) {
 	for _, c := range []struct {
 		chunk string
@@ -235,6 +237,8 @@ func TestNoScript(t *testing.T) {
 }
 
 // The finish reason of a script counts, but a limit of tokens counts more.
+//
+// Rules: M2.
 func TestScriptFinish(t *testing.T) {
 	req := script(user(`{"responses":[{"chunks":[{"text":"one two three"}],"finish":"refusal"}]}`))
 	res, err := (&recorder{}).stream(context.Background(), req)
