@@ -3,6 +3,7 @@ import { Bot, Cpu, House, Layers, MessagesSquare, Search } from "lucide-react";
 import { IconButton } from "@/ui/Button";
 import { AccountMenu } from "./AccountMenu";
 import { BrandMark } from "./Brand";
+import { commandKey } from "./commandKey";
 import { OrgMenu } from "./OrgMenu";
 
 const PAGES = [
@@ -88,8 +89,4 @@ export function TopBar({ onSearch }: NavigationProps) {
       </div>
     </div>
   );
-}
-
-function commandKey(): string {
-  return /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
 }
