@@ -6,7 +6,7 @@ import { CopyBlock } from "@/ui/CopyBlock";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { JsonBlock } from "@/ui/JsonBlock";
 import { ResultForm } from "./ResultForm";
-import { type WaitProps, WhyNot } from "./WaitCard";
+import type { WaitProps } from "./WaitCard";
 
 const REFUSED: Record<Exclude<WaitResolution, "ACCEPTED">, string> = {
   ALREADY_RESOLVED: "Somebody else has reported already.",
@@ -21,7 +21,11 @@ export function Callback({ wait, onResolved }: WaitProps) {
   return (
     <>
       {wait.arguments !== null && <JsonBlock value={wait.arguments} />}
-      <WhyNot wait={wait} />
+      {token === null && (
+        <p className="text-xs text-ink-2">
+          Its token is shown to those who may write in sessions: whoever has it can report.
+        </p>
+      )}
       {token !== null && (
         <>
           <div>
