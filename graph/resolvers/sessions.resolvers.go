@@ -84,12 +84,18 @@ func (r *sessionResolver) Model(ctx context.Context, obj *model.Session) (*model
 
 // Parent is the resolver for the parent field.
 func (r *sessionResolver) Parent(ctx context.Context, obj *model.Session) (*model.Session, error) {
-	panic(fmt.Errorf("not implemented: Parent - parent"))
+	if obj.ParentID == nil {
+		return nil, nil
+	}
+	return r.sessionEdge(ctx, *obj.ParentID)
 }
 
 // Root is the resolver for the root field.
 func (r *sessionResolver) Root(ctx context.Context, obj *model.Session) (*model.Session, error) {
-	panic(fmt.Errorf("not implemented: Root - root"))
+	if obj.RootID == nil {
+		return obj, nil
+	}
+	return r.sessionEdge(ctx, *obj.RootID)
 }
 
 // ForkedFrom is the resolver for the forkedFrom field.
@@ -99,7 +105,7 @@ func (r *sessionResolver) ForkedFrom(ctx context.Context, obj *model.Session) (*
 
 // ClientTools is the resolver for the clientTools field.
 func (r *sessionResolver) ClientTools(ctx context.Context, obj *model.Session) ([]*model.ClientTool, error) {
-	panic(fmt.Errorf("not implemented: ClientTools - clientTools"))
+	return r.sessionClientTools(ctx, obj)
 }
 
 // CreatedBy is the resolver for the createdBy field.
@@ -129,7 +135,7 @@ func (r *sessionResolver) QueuedTurns(ctx context.Context, obj *model.Session) (
 
 // Waits is the resolver for the waits field.
 func (r *sessionResolver) Waits(ctx context.Context, obj *model.Session) ([]*model.Wait, error) {
-	panic(fmt.Errorf("not implemented: Waits - waits"))
+	return r.turnWaits(ctx, obj.CurrentTurnID)
 }
 
 // Todos is the resolver for the todos field.
@@ -184,12 +190,15 @@ func (r *turnResolver) FinalMessage(ctx context.Context, obj *model.Turn) (*mode
 
 // StartedBy is the resolver for the startedBy field.
 func (r *turnResolver) StartedBy(ctx context.Context, obj *model.Turn) (*model.Actor, error) {
-	panic(fmt.Errorf("not implemented: StartedBy - startedBy"))
+	return r.actorEdge(ctx, obj.StartedByKind, obj.StartedByID)
 }
 
 // Waits is the resolver for the waits field.
 func (r *turnResolver) Waits(ctx context.Context, obj *model.Turn) ([]*model.Wait, error) {
-	panic(fmt.Errorf("not implemented: Waits - waits"))
+	if !waits(obj.Status) {
+		return []*model.Wait{}, nil
+	}
+	return r.turnWaits(ctx, &obj.TurnID)
 }
 
 // TotalCount is the resolver for the totalCount field.

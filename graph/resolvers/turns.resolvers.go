@@ -12,46 +12,47 @@ import (
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/sessions"
 )
 
 // Actor is the resolver for the actor field.
 func (r *approvalDecisionResolver) Actor(ctx context.Context, obj *model.ApprovalDecision) (*model.Actor, error) {
-	panic(fmt.Errorf("not implemented: Actor - actor"))
+	return r.actorEdge(ctx, obj.ActorKind, obj.ActorID)
 }
 
 // CancelTurn is the resolver for the cancelTurn field.
 func (r *mutationResolver) CancelTurn(ctx context.Context, turnID string, reason *string) (*model.TurnPayload, error) {
-	panic(fmt.Errorf("not implemented: CancelTurn - cancelTurn"))
+	return r.cancelTurn(ctx, turnID, reason)
 }
 
 // EditQueuedTurn is the resolver for the editQueuedTurn field.
 func (r *mutationResolver) EditQueuedTurn(ctx context.Context, turnID string, content []*model.ContentPartInput) (*model.TurnPayload, error) {
-	panic(fmt.Errorf("not implemented: EditQueuedTurn - editQueuedTurn"))
+	return r.editQueuedTurn(ctx, turnID, content)
 }
 
 // MoveQueuedTurn is the resolver for the moveQueuedTurn field.
 func (r *mutationResolver) MoveQueuedTurn(ctx context.Context, turnID string, before *string) (*model.SessionPayload, error) {
-	panic(fmt.Errorf("not implemented: MoveQueuedTurn - moveQueuedTurn"))
+	return r.moveQueuedTurn(ctx, turnID, before)
 }
 
 // SubmitToolResults is the resolver for the submitToolResults field.
 func (r *mutationResolver) SubmitToolResults(ctx context.Context, input model.SubmitToolResultsInput) (*model.TurnPayload, error) {
-	panic(fmt.Errorf("not implemented: SubmitToolResults - submitToolResults"))
+	return r.submitToolResults(ctx, input)
 }
 
 // DecideApproval is the resolver for the decideApproval field.
 func (r *mutationResolver) DecideApproval(ctx context.Context, input model.DecideApprovalInput) (*model.WaitPayload, error) {
-	panic(fmt.Errorf("not implemented: DecideApproval - decideApproval"))
+	return r.decideApproval(ctx, input)
 }
 
 // AnswerQuestion is the resolver for the answerQuestion field.
 func (r *mutationResolver) AnswerQuestion(ctx context.Context, waitID string, answer string) (*model.WaitPayload, error) {
-	panic(fmt.Errorf("not implemented: AnswerQuestion - answerQuestion"))
+	return r.answerQuestion(ctx, waitID, answer)
 }
 
 // ResolveWait is the resolver for the resolveWait field.
 func (r *mutationResolver) ResolveWait(ctx context.Context, token string, value models.JSON, errorCode *string, errorMessage *string) (*model.ResolveWaitPayload, error) {
-	panic(fmt.Errorf("not implemented: ResolveWait - resolveWait"))
+	return r.resolveWait(ctx, token, sessions.Outcome{Value: value, ErrorCode: errorCode, ErrorMessage: errorMessage})
 }
 
 // ForkSession is the resolver for the forkSession field.
@@ -61,42 +62,42 @@ func (r *mutationResolver) ForkSession(ctx context.Context, input model.ForkSess
 
 // RotateHookSecret is the resolver for the rotateHookSecret field.
 func (r *mutationResolver) RotateHookSecret(ctx context.Context) (*model.HookSecretPayload, error) {
-	panic(fmt.Errorf("not implemented: RotateHookSecret - rotateHookSecret"))
+	return r.rotateHookSecret(ctx)
 }
 
 // Waits is the resolver for the waits field.
 func (r *queryResolver) Waits(ctx context.Context, first *int, after *string, kinds []model.WaitKind) (*model.WaitConnection, error) {
-	panic(fmt.Errorf("not implemented: Waits - waits"))
+	return r.waitPage(ctx, first, after, kinds)
 }
 
 // Session is the resolver for the session field.
 func (r *waitResolver) Session(ctx context.Context, obj *model.Wait) (*model.Session, error) {
-	panic(fmt.Errorf("not implemented: Session - session"))
+	return r.sessionEdge(ctx, obj.SessionID)
 }
 
 // Turn is the resolver for the turn field.
 func (r *waitResolver) Turn(ctx context.Context, obj *model.Wait) (*model.Turn, error) {
-	panic(fmt.Errorf("not implemented: Turn - turn"))
+	return r.turnEdge(ctx, &obj.TurnID)
 }
 
 // ViewerMayResolve is the resolver for the viewerMayResolve field.
 func (r *waitResolver) ViewerMayResolve(ctx context.Context, obj *model.Wait) (bool, error) {
-	panic(fmt.Errorf("not implemented: ViewerMayResolve - viewerMayResolve"))
+	return r.viewerMayResolve(ctx, obj)
 }
 
 // Decisions is the resolver for the decisions field.
 func (r *waitResolver) Decisions(ctx context.Context, obj *model.Wait) ([]*model.ApprovalDecision, error) {
-	panic(fmt.Errorf("not implemented: Decisions - decisions"))
+	return r.decisions(ctx, obj)
 }
 
 // Token is the resolver for the token field.
 func (r *waitResolver) Token(ctx context.Context, obj *model.Wait) (*string, error) {
-	panic(fmt.Errorf("not implemented: Token - token"))
+	return r.waitToken(ctx, obj)
 }
 
 // TotalCount is the resolver for the totalCount field.
 func (r *waitConnectionResolver) TotalCount(ctx context.Context, obj *model.WaitConnection) (*int, error) {
-	panic(fmt.Errorf("not implemented: TotalCount - totalCount"))
+	return totalCount(obj.Count)
 }
 
 // ApprovalDecision returns generated.ApprovalDecisionResolver implementation.

@@ -100,6 +100,8 @@ type Config struct {
 	// Attention hears that a turn which a runner holds was cancelled, or that something that it waited for was resolved. It must
 	// not block.
 	Attention func(models.RunnerID, models.TurnID)
+	// Jobs hears that hooks are to run. It must not block.
+	Jobs func()
 	// Flushers is how many transactions run at once. Defaults to 2 on PostgreSQL; SQLite always has 1.
 	Flushers int
 	// StopGrace is how long Stop goes on when the database fails, or others hold a session that a command needs. Defaults

@@ -121,6 +121,11 @@ func (g *gathering) messages() {
 			}
 		}
 	})
+	g.add(tables.rewriteMessage, func(s *state, yield func(...any)) {
+		for _, m := range s.w.rewritten {
+			yield(id(m.OrgID), id(m.ID), document(m.Content))
+		}
+	})
 	g.add(tables.consumeInbox, func(s *state, yield func(...any)) {
 		for _, c := range s.w.consumes {
 			if !s.onlyNew(c.turn) {

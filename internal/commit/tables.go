@@ -50,7 +50,7 @@ const usageColumns = " input_tokens output_tokens cache_read_tokens cache_write_
 const (
 	sessionState = "last_sequence input_sequence status:text current_turn_id:uuid queued_turns file_bytes" + usageColumns + "updated_at"
 	turnState    = "model_id:uuid max_tokens queue_position status:text ready_at runner_id:uuid lease_epoch takeovers recoveries " +
-		"phase:text iteration tool_calls pending_calls waiting_calls attention:boolean cancel:json model_calls input_sequence consumed_through " +
+		"phase:text iteration tool_calls pending_calls waiting_calls attention:boolean end_hooks:boolean cancel:json model_calls input_sequence consumed_through " +
 		"output_message_id:uuid final_message_id:uuid answer_preview:text stop_reason:text ended_sequence error:json" + usageColumns +
 		"harness_revision agent_revision started_at first_token_at finished_at"
 )
@@ -64,13 +64,13 @@ var (
 
 // tables are all the writes there are.
 var tables = struct {
-	insertSession, updateSession, detailSession, dropTags, insertTag *shape
-	updateTurn, insertTurn                                           *shape
-	insertMessage, consumeInbox, moveInbox, editMessage, insertEvent *shape
-	insertEffect, updateEffect, amendEffect, dropCheckpoint          *shape
-	insertWait, updateWait, insertDecision, insertJob, dropJob       *shape
-	insertToolset                                                    *shape
-	insertBlob, putFile, deleteFile, putTodos, dropKey, insertKey    *shape
+	insertSession, updateSession, detailSession, dropTags, insertTag                 *shape
+	updateTurn, insertTurn                                                           *shape
+	insertMessage, consumeInbox, moveInbox, editMessage, rewriteMessage, insertEvent *shape
+	insertEffect, updateEffect, amendEffect, dropCheckpoint                          *shape
+	insertWait, updateWait, insertDecision, insertJob, dropJob                       *shape
+	insertToolset                                                                    *shape
+	insertBlob, putFile, deleteFile, putTodos, dropKey, insertKey                    *shape
 }{
 	insertSession: &shape{table: "sessions", keys: orgAndID, set: columns("title:text harness_id:uuid agent_id:uuid model_id:uuid " +
 		"tags:json locale:text customer_key:text created_by_kind:text created_by_id:uuid owner_id:uuid " +
@@ -83,7 +83,8 @@ var tables = struct {
 	insertTurn:    &shape{table: "turns", keys: orgAndID, set: columns("session_id:uuid input_message_id:uuid started_by_kind:text started_by_id:uuid queued_at " + turnState)},
 	insertMessage: &shape{table: "messages", keys: orgAndID, set: columns("session_id:uuid turn_id:uuid role:text content:json sequence " +
 		"position ordinal error:json author_id:uuid interrupted:boolean created_at")},
-	editMessage: &shape{op: update, table: "messages", keys: orgAndID, where: "t.position IS NULL", set: columns("content:json")},
+	rewriteMessage: &shape{op: update, table: "messages", keys: orgAndID, set: columns("content:json")},
+	editMessage:    &shape{op: update, table: "messages", keys: orgAndID, where: "t.position IS NULL", set: columns("content:json")},
 	consumeInbox: &shape{
 		op: update, table: "messages", where: "t.position IS NULL", set: columns("position"),
 		keys: append(columns("org_id:uuid turn_id:uuid"),
@@ -121,7 +122,7 @@ func allShapes() []*shape {
 	t := &tables
 	return []*shape{
 		t.insertSession, t.updateSession, t.detailSession, t.dropTags, t.insertTag, t.updateTurn, t.insertTurn, t.insertMessage,
-		t.consumeInbox, t.moveInbox, t.editMessage, t.insertEvent, t.insertEffect, t.updateEffect, t.amendEffect, t.dropCheckpoint,
+		t.consumeInbox, t.moveInbox, t.editMessage, t.rewriteMessage, t.insertEvent, t.insertEffect, t.updateEffect, t.amendEffect, t.dropCheckpoint,
 		t.insertWait, t.updateWait, t.insertDecision, t.insertJob, t.dropJob, t.insertToolset, t.insertBlob, t.putFile,
 		t.deleteFile, t.putTodos, t.dropKey, t.insertKey,
 	}

@@ -212,6 +212,12 @@ func (tx *Tx) EndTurn(status models.TurnStatus, reason models.StopReason, end ev
 	t.RunnerID, t.ReadyAt, t.OutputMessageID = nil, nil, nil
 	t.PendingCalls, t.WaitingCalls, t.Attention = 0, 0, false
 	t.EndedSequence = new(tx.Emit(&t.ID, end))
+	if t.EndHooks {
+		tx.AddHookJob(models.HookJob{
+			ID: models.NewID[models.HookJobEntity](), TurnID: &t.ID, Event: "turn_end", DueAt: tx.Now,
+			Payload: encode(map[string]any{"success": status == models.TurnCompleted, "stopReason": reason}),
+		})
+	}
 
 	switch {
 	case !tx.InboxEmpty():

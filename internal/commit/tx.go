@@ -72,6 +72,7 @@ type writes struct {
 	newJobs     []models.HookJob
 	endedJobs   []models.HookJobID
 	edited      []models.Message
+	rewritten   []models.Message
 	toolsets    []models.ClientToolset
 	checkpoints []models.TurnID
 	blobs       []models.Blob
@@ -201,6 +202,11 @@ func (tx *Tx) Calls() []models.Effect {
 // EditMessage replaces the content of a message that waits in the line.
 func (tx *Tx) EditMessage(id models.MessageID, content []models.Part) {
 	tx.w.edited = append(tx.w.edited, models.Message{OrgID: tx.org, ID: id, Content: content})
+}
+
+// RewriteMessage replaces the content of a message that is part of the conversation.
+func (tx *Tx) RewriteMessage(id models.MessageID, content []models.Part) {
+	tx.w.rewritten = append(tx.w.rewritten, models.Message{OrgID: tx.org, ID: id, Content: content})
 }
 
 // AddClientTools stores a set of client tools, if it is not there yet.

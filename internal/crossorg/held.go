@@ -2,6 +2,7 @@ package crossorg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/ostler-dev/ostler/internal/commit"
@@ -18,14 +19,16 @@ func (q *Queue) Held(ctx context.Context, runner models.RunnerID) ([]models.Turn
 			return nil, fmt.Errorf("list the turns of runner %s: %w", runner, err)
 		}
 		defer func() { _ = rows.Close() }()
-		return scanTurns(rows, rows.Err)
+		turns, err := scanTurns(rows)
+		return turns, errors.Join(err, rows.Err())
 	}
 	rows, err := q.db.Pool.Query(ctx, statement+"$1", runner[:])
 	if err != nil {
 		return nil, fmt.Errorf("list the turns of runner %s: %w", runner, err)
 	}
 	defer rows.Close()
-	return scanTurns(rows, rows.Err)
+	turns, err := scanTurns(rows)
+	return turns, errors.Join(err, rows.Err())
 }
 
 // Marked gives those of a runner's turns that it is to look at: they were cancelled, or something that they waited for was resolved.

@@ -81,6 +81,8 @@ type Turn struct {
 	WaitingCalls int
 	// Attention tells the runner that something has happened to its turn: a cancel, or a resolved wait.
 	Attention bool
+	// EndHooks tells that hooks are to run when the turn has ended.
+	EndHooks bool
 	// Cancel is who asked for the turn's end; nil for nobody.
 	Cancel *Cancel `gorm:"serializer:json;type:json"`
 	// ModelCalls counts calls of the model, the ones of crashed runners included.
@@ -262,6 +264,17 @@ type Runner struct {
 	Host      string
 	StartedAt Millis
 	Beat      int64
+	// LockKey is what its process holds on PostgreSQL as an advisory lock while it lives; nil where only the heartbeat tells.
+	LockKey *int64
+}
+
+// OrgLoad is how much an organization may ask of the runners where that is not the usual.
+type OrgLoad struct {
+	OrgID OrgID `gorm:"primaryKey"`
+	// Weight is how many turns it gets when others get one, from 1 to 1000.
+	Weight int64
+	// ActiveTurns is how many of its turns may be at work; 0 is any number, nil what is configured for all.
+	ActiveTurns *int64
 }
 
 // TableName tells GORM the table's name.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/tools"
@@ -58,11 +59,19 @@ type finished struct {
 	result     tools.Result
 	writes     *sessions.Changes
 	durationMs int64
+	// runs are the hooks that have seen the result.
+	runs []hooks.Ran
+	// waits is what the call waits for; zero when it has ended.
+	waits models.WaitID
 	// cut tells that the call failed after it was cancelled: what it says is no result.
 	cut bool
 }
 
 func (a *actRun) run(open []turns.Call) (*writer, error) {
+	w, open, err := a.gate(open)
+	if err != nil || w != nil {
+		return w, err
+	}
 	if err := a.admit(open); err != nil {
 		return nil, err
 	}
@@ -83,16 +92,52 @@ func (a *actRun) advance() (*writer, error) {
 		return a.startWaiting()
 	}
 	f, err := a.next()
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if f == nil {
+	case f == nil:
 		// Something has happened to the turn meanwhile.
 		w := a.r.writer()
 		w.turn = a.r.turn
 		return &w, a.reload()
+	case !f.waits.IsZero():
+		return a.park(*f)
 	}
-	return a.settle(*f)
+	if delay, again := a.again(f); again {
+		return a.retry(*f, delay)
+	}
+	return a.settle(append([]finished{*f}, a.others()...))
+}
+
+// again tells that a call is to be tried again, and after which time.
+func (a *actRun) again(f *finished) (time.Duration, bool) {
+	if a.ctx.Err() != nil {
+		return 0, false
+	}
+	return f.Record.Frozen.RetryAfter(f.result, a.r.idempotencyKey(f.Record.CallID, f.Record.Frozen.Name), f.Effect.Attempt, a.r.e.cfg.Random())
+}
+
+// others takes the calls that have ended meanwhile with a result: they settle together.
+func (a *actRun) others() (list []finished) {
+	for a.count > 0 {
+		select {
+		case f := <-a.done:
+			if f.cut {
+				a.leave(f)
+				continue
+			}
+			if _, again := a.again(&f); again || !f.waits.IsZero() {
+				// It goes a way of its own, when it comes again.
+				a.done <- f
+				return list
+			}
+			a.leave(f)
+			list = append(list, f)
+		default:
+			return list
+		}
+	}
+	return list
 }
 
 // lookAgain reads the journal when calls may run by now that had to wait for somebody.
@@ -135,7 +180,9 @@ func (a *actRun) admit(open []turns.Call) error {
 	decisions := make([]Decision, len(open))
 	for i, o := range open {
 		var err error
-		decisions[i], err = DecideClaim(o.Effect, o.Record.Frozen.InputHash(), a.r.turn.LeaseEpoch, o.Record.Frozen.Hints.Repeatable())
+		decisions[i], err = DecideClaim(&o.Effect, ClaimRequest{
+			InputHash: o.Record.Frozen.InputHash(), Epoch: a.r.turn.LeaseEpoch, Repeatable: o.Record.Frozen.Hints.Repeatable(), Now: a.r.e.nowMillis(),
+		})
 		if err != nil {
 			return err
 		}
@@ -171,23 +218,46 @@ func (a *actRun) enter(o turns.Call) {
 	a.count++
 }
 
-// launch executes a call that is running in the journal.
+// launch executes a call that is running in the journal, once it is due.
 func (a *actRun) launch(o turns.Call) {
 	a.enter(o)
 	// The turn's row changes while the call runs, so it is not looked at from there.
-	e := a.r.e
+	r := a.r
 	f := finished{Call: o, writes: sessions.NewChanges()}
-	call := a.r.toolCall(o.Record.CallID, o.Record.Frozen.Name, &o.Record)
-	call.Attempt = o.Effect.Attempt
-	call.Files = e.cfg.Workspace.Overlay(call.OrgID, call.SessionID, f.writes)
+	call := r.toolCall(o.Record.CallID, o.Record.Frozen.Name, &o.Record)
+	call.Attempt, call.MaxAttempts = o.Effect.Attempt, o.Record.Frozen.Hints.Retry.Attempts(call.IdempotencyKey)
+	call.Files = r.e.cfg.Workspace.Overlay(call.OrgID, call.SessionID, f.writes)
 	call.SetTodos = f.writes.SetTodos
+	d := &durable{r: r, call: o}
+	d.offer(call)
+	reviewed := r.hasHooks(tools.HookPostToolUse)
 	go func() {
-		started := e.cfg.Clock.Now()
-		f.result = tools.Run(a.ctx, e.cfg.Registry, call, o.Record.Frozen)
-		f.cut = f.result.Failed() && a.ctx.Err() != nil
-		f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)
+		a.execute(&f, call, d, reviewed)
 		a.done <- f
 	}()
+}
+
+// execute runs one attempt of a call. Hooks see the result before it is committed.
+func (a *actRun) execute(f *finished, call *tools.Call, d *durable, reviewed bool) {
+	e := a.r.e
+	if due := f.Effect.DueAt; due != nil && a.ctx.Err() == nil {
+		if wait := due.Time().Sub(e.cfg.Clock.Now()); wait > 0 && e.cfg.Sleep(a.ctx, wait) != nil {
+			f.cut = true
+			return
+		}
+	}
+	started := e.cfg.Clock.Now()
+	f.result = tools.Run(a.ctx, e.cfg.Registry, call, f.Record.Frozen)
+	f.waits = d.pending(f.result)
+	f.cut = f.waits.IsZero() && f.result.Failed() && a.ctx.Err() != nil
+	f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)
+	if !reviewed || f.cut || !f.waits.IsZero() {
+		return
+	}
+	if err := a.r.guarded(func() error { return a.r.review(a.ctx, f) }); err != nil {
+		f.cut = a.ctx.Err() != nil
+		f.result = tools.Result{ToolError: "internal_error: The result could not be shown to the hooks that must see it.", Internal: err}
+	}
 }
 
 // next waits for a call to end; nil means that the turn is to be looked at. When the step is cut short, calls that come to an end within
@@ -230,19 +300,61 @@ func (a *actRun) cutShort() error {
 	return fmt.Errorf("the tools were cut short: %w", context.Cause(a.ctx))
 }
 
-// settle commits a result, with the start of the calls that have waited for it.
-func (a *actRun) settle(f finished) (*writer, error) {
+// settle commits results, with the start of the calls that have waited for them.
+func (a *actRun) settle(list []finished) (*writer, error) {
 	r := a.r
-	if f.result.Internal != nil {
-		r.e.cfg.Logger.Error("a tool failed", "org", r.turn.OrgID, "turn", r.turn.ID, "tool", f.Record.Frozen.ToolID, "error", f.result.Internal)
+	c := &settleCalls{begin: a.ready()}
+	for _, f := range list {
+		if f.result.Internal != nil {
+			r.e.cfg.Logger.Error("a tool failed", "org", r.turn.OrgID, "turn", r.turn.ID, "tool", f.Record.Frozen.ToolID, "error", f.result.Internal)
+		}
+		c.list = append(c.list, settled{call: f.Call, result: f.result, writes: f.writes, durationMs: f.durationMs, runs: f.runs})
 	}
-	c := &settleCall{call: f.Call, result: f.result, writes: f.writes, durationMs: f.durationMs, begin: a.ready()}
 	w, err := a.submit(c, &c.writer)
 	if err != nil {
 		return nil, err
 	}
-	r.conversation.add(f.Record.Position, f.Effect.Ordinal, models.MessageTool, f.Parts(c.shown))
+	for i, f := range list {
+		r.conversation.add(f.Record.Position, f.Effect.Ordinal, models.MessageTool, f.Parts(c.list[i].shown))
+	}
 	a.launchAll(c.begin)
+	return w, nil
+}
+
+// park commits that a call waits, with the start of the calls that have waited for it.
+func (a *actRun) park(f finished) (*writer, error) {
+	a.outside = true
+	c := &parkCall{call: f.Call, wait: f.waits, begin: a.ready()}
+	if p := f.result.Pending; p != nil {
+		if !p.Deadline.IsZero() {
+			c.until = models.MillisOf(p.Deadline).Ptr()
+		}
+		c.failTurn = p.OnTimeout == tools.OnTimeoutFailTurn
+	}
+	w, err := a.submit(c, &c.writer)
+	if err != nil {
+		return nil, err
+	}
+	if c.again {
+		// What it waits for has come meanwhile.
+		f.Effect.State = models.EffectClaimed
+		a.take(f.Call)
+	}
+	a.launchAll(c.begin)
+	return w, nil
+}
+
+// retry begins another attempt of a call that has failed without an effect.
+func (a *actRun) retry(f finished, delay time.Duration) (*writer, error) {
+	o := f.Call
+	o.Effect.Attempt++
+	o.Effect.DueAt = (a.r.e.nowMillis() + models.Millis(delay.Milliseconds())).Ptr()
+	c := &retryCall{call: o}
+	w, err := a.submit(c, &c.writer)
+	if err != nil {
+		return nil, err
+	}
+	a.launch(o)
 	return w, nil
 }
 
@@ -327,11 +439,16 @@ func (a *actRun) drain() {
 	}
 }
 
+// idempotencyKey is the same for every attempt at a call.
+func (r *turnRun) idempotencyKey(call, tool string) string {
+	return fmt.Sprintf("%s:%s:%s", r.turn.SessionID, call, tool)
+}
+
 // toolCall is what a tool may use.
 func (r *turnRun) toolCall(id, tool string, j *turns.Record) *tools.Call {
 	org, session, turn := r.turn.OrgID, r.turn.SessionID, r.turn.ID
 	c := &tools.Call{
-		OrgID: org, SessionID: session, TurnID: turn, CallID: id, IdempotencyKey: fmt.Sprintf("%s:%s:%s", session, id, tool),
+		OrgID: org, SessionID: session, TurnID: turn, CallID: id, IdempotencyKey: r.idempotencyKey(id, tool),
 		Attempt: 1, Locale: r.session.locale, Now: r.e.cfg.Clock.Now, SetTodos: func([]models.Todo) {},
 		Files: r.e.cfg.Workspace.Open(org, session), Progress: func(string) {},
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
@@ -66,6 +67,8 @@ type stepConfig struct {
 	harnessRevision int
 	agentRevision   *int
 	configHash      string
+	// startHooks and endHooks tell that hooks run when the session has begun, and when the turn has ended.
+	startHooks, endHooks bool
 }
 
 func (r *turnRun) writer() writer {
@@ -78,6 +81,7 @@ func (r *turnRun) writer() writer {
 		w.cfg = stepConfig{
 			basis: r.step.basis, model: eff.Model.Model, maxIterations: eff.MaxIterations, harnessRevision: eff.HarnessRevision,
 			agentRevision: eff.AgentRevision, configHash: hex.EncodeToString(eff.Hash[:]),
+			startHooks: r.hasHooks(tools.HookSessionStart), endHooks: r.hasHooks(tools.HookTurnEnd),
 		}
 	}
 	return w
@@ -100,6 +104,16 @@ func basisOf(s *models.Session, t *models.Turn) basis {
 		harness: s.HarnessID, agent: value(s.AgentID), session: value(s.ModelID), message: value(t.ModelID),
 		clientTools: string(s.ClientTools),
 	}
+}
+
+// begin marks the turn as started, once. With the first turn of a session its hooks for that run.
+func (w *writer) begin(tx *commit.Tx) {
+	if w.cfg.startHooks && tx.Session.Status == models.SessionStarted {
+		tx.AddHookJob(models.HookJob{
+			ID: models.NewID[models.HookJobEntity](), Event: string(tools.HookSessionStart), Payload: models.JSON("{}"), DueAt: tx.Now,
+		})
+	}
+	turns.Begin(tx)
 }
 
 // follow does what the planner decides after an outcome. It is the last thing that a command does.
@@ -135,7 +149,7 @@ func (w *writer) startReason(tx *commit.Tx, iteration int) {
 	t := tx.Turn
 	w.consumed, w.consumedAt = !tx.InboxEmpty(), tx.Session.LastSequence+1
 	tx.ConsumeInbox()
-	t.Phase, t.Iteration = models.PhaseReason, iteration
+	t.Phase, t.Iteration, t.EndHooks = models.PhaseReason, iteration, w.cfg.endHooks
 	t.HarnessRevision, t.AgentRevision = &w.cfg.harnessRevision, w.cfg.agentRevision
 	t.ModelCalls++
 	output := models.NewID[models.MessageEntity]()
@@ -159,8 +173,7 @@ func (w *writer) end(tx *commit.Tx, p End) error {
 	}
 	switch p.Status {
 	case models.TurnCancelled:
-		// Every step has ended; nothing but the turn is open.
-		return turns.EndCancelled(tx, nil)
+		return turns.FinishCancelled(tx)
 	case models.TurnFailed:
 		return tx.EndTurn(p.Status, p.Stop, events.TurnFailed{StopReason: p.Stop, Error: *p.Failure})
 	case models.TurnSealed:

@@ -5,55 +5,77 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
-// settleCall ends one call, with all that it wrote to the session, and starts calls that have waited for it. The last one ends
-// the act, or parks the turn when what is left waits for somebody.
-type settleCall struct {
-	writer
+// settled is a call that has ended.
+type settled struct {
 	call       turns.Call
 	result     tools.Result
 	writes     *sessions.Changes
 	durationMs int64
-	// begin are the calls to start.
-	begin []turns.Call
+	// runs are the hooks that have seen the result.
+	runs []hooks.Ran
 	// shown is the result as it was committed.
 	shown tools.Result
 }
 
-func (c *settleCall) Needs() commit.Needs {
-	n := c.needs(2048+3*(len(c.result.JSON)+len(c.result.ToolError)), true)
-	if c.writes != nil && !c.result.Failed() {
-		n.Files = c.writes.Needs()
-		n.Bytes += c.writes.Bytes()
+// settleCalls ends calls, each with all that it wrote to the session, and starts others that have waited for them. The last one ends
+// the act, or parks the turn when what is left waits for somebody.
+type settleCalls struct {
+	writer
+	list []settled
+	// begin are the calls to start.
+	begin []turns.Call
+}
+
+func (c *settleCalls) Needs() commit.Needs {
+	n := c.needs(0, true)
+	for _, s := range c.list {
+		n.Bytes += 2048 + 3*(len(s.result.JSON)+len(s.result.ToolError))
+		if s.writes != nil && !s.result.Failed() {
+			n.Files = append(n.Files, s.writes.Needs()...)
+			n.Bytes += s.writes.Bytes()
+		}
 	}
 	return n
 }
 
-func (c *settleCall) Apply(tx *commit.Tx) error {
+func (c *settleCalls) Apply(tx *commit.Tx) error {
 	t := tx.Turn
-	if t.PendingCalls == 0 {
-		return errors.New("a call settles that is not one of those that are pending")
+	if t.PendingCalls < len(c.list) {
+		return errors.New("calls settle that are not those that are pending")
 	}
-	c.shown = c.result
-	if c.writes != nil && !c.result.Failed() {
+	for i := range c.list {
+		if err := c.list[i].settle(tx); err != nil {
+			return err
+		}
+	}
+	startAll(tx, c.begin)
+	return c.goOn(tx)
+}
+
+func (s *settled) settle(tx *commit.Tx) error {
+	t := tx.Turn
+	s.shown = s.result
+	if s.writes != nil && !s.result.Failed() {
 		// Somebody else may have changed a file since the tool looked: then the call has failed, and wrote nothing.
-		if err := c.writes.Apply(tx, &t.ID); err != nil {
+		if err := s.writes.Apply(tx, &t.ID); err != nil {
 			var refused *tools.PathError
 			if !errors.As(err, &refused) {
 				return err
 			}
-			c.shown = tools.Fail(refused.Code + ": " + refused.Message)
+			s.shown = tools.Fail(refused.Code + ": " + refused.Message)
 		}
 	}
-	c.call.Settle(tx, c.shown, c.durationMs)
+	ranEvents(tx, &t.ID, s.call.Record.CallID, s.runs)
+	s.call.Settle(tx, s.shown, s.durationMs)
 	t.PendingCalls--
-	startAll(tx, c.begin)
-	return c.goOn(tx)
+	return nil
 }
 
 // goOn ends the act when no call is pending, and parks the turn when all that are wait.
@@ -104,9 +126,6 @@ type parkCall struct {
 	until *models.Millis
 	// failTurn tells what happens when nobody resolves it in time.
 	failTurn bool
-	// question is asked instead, when it isn't empty.
-	question string
-	options  []string
 	begin    []turns.Call
 	// settled is the result, when the wait was resolved before the call came to wait.
 	settled *tools.Result
@@ -116,20 +135,14 @@ type parkCall struct {
 
 func (c *parkCall) Needs() commit.Needs {
 	n := c.needs(2048, true)
-	if !c.wait.IsZero() {
-		n.WaitIDs = []models.WaitID{c.wait}
-	}
-	n.Waits = true
+	n.Waits, n.WaitIDs = true, []models.WaitID{c.wait}
 	return n
 }
 
 func (c *parkCall) Apply(tx *commit.Tx) error {
 	c.settled, c.again = nil, false
 	call := c.call
-	if c.question != "" {
-		call.Ask(tx, c.question, c.options)
-		tx.SaveEffect(call.Effect)
-	} else if err := c.hold(tx, &call); err != nil {
+	if err := c.hold(tx, &call); err != nil {
 		return err
 	}
 	startAll(tx, c.begin)
@@ -160,4 +173,17 @@ func (c *parkCall) hold(tx *commit.Tx, call *turns.Call) error {
 	}
 	tx.SaveEffect(call.Effect)
 	return nil
+}
+
+// retryCall begins another attempt of a call whose last one has failed without an effect.
+type retryCall struct {
+	writer
+	call turns.Call
+}
+
+func (c *retryCall) Needs() commit.Needs { return c.needs(512, true) }
+
+func (c *retryCall) Apply(tx *commit.Tx) error {
+	tx.SaveEffect(c.call.Effect)
+	return c.goOn(tx)
 }

@@ -160,6 +160,8 @@ func (c *finishReason) startAct(tx *commit.Tx) error {
 			o.RequestApproval(tx, *call.approval)
 		case call.frozen.Hints.Client:
 			c.clients = append(c.clients, o)
+		case call.frozen.Hints.Wait == tools.WaitQuestion:
+			o.AskUser(tx)
 		case wave[i] && !c.stopping:
 			// A process that goes down begins nothing: another runner starts the calls.
 			o.Start(tx)
@@ -204,7 +206,7 @@ func firstWave(calls []call) []bool {
 
 // runsHere tells that nothing stands between a call and its run on this server.
 func (c *call) runsHere() bool {
-	return c.refused == nil && c.approval == nil && !c.ungated && !c.frozen.Hints.Client
+	return c.refused == nil && c.approval == nil && !c.ungated && !c.frozen.Hints.Client && c.frozen.Hints.Wait == ""
 }
 
 func stopReason(f llm.FinishReason) models.StopReason {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
@@ -15,7 +16,7 @@ type beginTurn struct{ writer }
 func (c *beginTurn) Needs() commit.Needs { return c.needs(1024, false) }
 
 func (c *beginTurn) Apply(tx *commit.Tx) error {
-	turns.Begin(tx)
+	c.begin(tx)
 	return c.follow(tx, Begun{})
 }
 
@@ -58,19 +59,26 @@ type failTurn struct {
 	partial []models.Part
 	// uncounted is what the model calls took; nil when none was made here.
 	uncounted *uncounted
+	// runs are hooks that ran before; unasked tells that the model was not asked in the present step.
+	runs    []hooks.Ran
+	unasked bool
 }
 
 func (c *failTurn) Needs() commit.Needs { return turns.Needs(c.needs(4096, true)) }
 
 func (c *failTurn) Apply(tx *commit.Tx) error {
 	t := tx.Turn
-	turns.Begin(tx)
+	c.begin(tx)
 	p, ok := Next(State{Iteration: t.Iteration}, c.why, Facts{}).(End)
 	if !ok {
 		return fmt.Errorf("%T does not end a turn", c.why)
 	}
 	if c.uncounted != nil {
 		c.uncounted.count(tx)
+	}
+	ranEvents(tx, &t.ID, "", c.runs)
+	if c.unasked {
+		t.ModelCalls--
 	}
 	if t.Iteration == 0 {
 		// This is the answer to what the turn was to begin with. Were it left in the inbox, it would be the input of another

@@ -6,7 +6,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
-	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // slot is the right to run one turn, taken before the turn is claimed.
@@ -15,7 +14,8 @@ type slot struct {
 	// runner is who claims; life ends with that life of the engine, ctx also when the turn is cancelled.
 	runner    models.RunnerID
 	life, ctx context.Context
-	// turn is zero as long as it isn't known.
+	// org and turn are zero as long as they aren't known.
+	org  models.OrgID
 	turn models.TurnID
 	// prepared can begin the turn in the transaction that claims it; nil when that has to wait.
 	prepared *turnRun
@@ -32,24 +32,26 @@ var (
 )
 
 // Reserve takes a slot when one is free, so that a turn can be claimed in the transaction that makes it ready. The slot must be
-// used by Run or given back by Free.
-func (e *Engine) Reserve(turn models.TurnID) (sessions.Slot, bool) {
-	s, ok := e.reserve(turn)
+// used by Run or given back by Free. An organization that has a cap gets none: how many turns it has at work is counted by
+// the claim alone.
+func (e *Engine) Reserve(org models.OrgID, turn models.TurnID) (sessions.Slot, bool) {
+	s, ok := e.reserve(org, turn)
 	return s, ok
 }
 
-// reserve is Reserve for a turn that may not be known yet: then it is zero.
-func (e *Engine) reserve(turn models.TurnID) (*slot, bool) {
+// reserve is Reserve for a turn that may not be known yet: then both ids are zero.
+func (e *Engine) reserve(org models.OrgID, turn models.TurnID) (*slot, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.state != lifeRunning {
+	if e.state != lifeRunning || !e.fits(org) {
 		return nil, false
 	}
 	select {
 	case <-e.slots:
 		e.turns.Add(1)
-		s := &slot{e: e, runner: e.id, life: e.turnsCtx, turn: turn, attention: make(chan struct{}, 1)}
+		s := &slot{e: e, runner: e.id, life: e.turnsCtx, org: org, turn: turn, attention: make(chan struct{}, 1)}
 		s.ctx, s.interrupt = context.WithCancelCause(e.turnsCtx)
+		e.held[org]++
 		if !turn.IsZero() {
 			e.running[turn] = s
 		}
@@ -87,7 +89,7 @@ func (s *slot) Begin(tx *commit.Tx) error {
 	if w.stopping || w.cfg.basis != basisOf(tx.Session, tx.Turn) {
 		return nil
 	}
-	turns.Begin(tx)
+	w.begin(tx)
 	if err := w.follow(tx, Begun{}); err != nil {
 		return err
 	}
@@ -109,13 +111,16 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 	r.attention = s.attention
 	e := s.e
 	e.mu.Lock()
+	e.letGo(s.org)
+	e.held[t.OrgID]++
+	s.org = t.OrgID
 	s.turn, e.running[t.ID] = t.ID, s
 	e.mu.Unlock()
 	go func() {
 		defer s.Free()
 		r.conversation = e.conversations.take(t)
 		if s.began != nil && r.conversation.isThrough(input.Sequence-1) {
-			r.conversation.add(s.began.consumedAt, 0, input.Role, input.Content)
+			r.conversation.addMessage(input.ID, s.began.consumedAt, 0, input.Role, input.Content)
 			r.conversation.stale, s.began.consumed = false, false
 		}
 		e.runTurn(s.life, s.ctx, r, s.began)
@@ -129,11 +134,17 @@ func (s *slot) Free() {
 	if s.e.running[s.turn] == s {
 		delete(s.e.running, s.turn)
 	}
+	// Where a limit kept turns from being claimed, one may be now.
+	limited := !s.org.IsZero() && (s.e.limited || s.e.caps.Of(s.org) > 0)
+	if limited {
+		s.e.limited = false
+	}
+	s.e.letGo(s.org)
 	s.e.mu.Unlock()
 	s.interrupt(nil)
 	s.e.slots <- struct{}{}
 	s.e.turns.Done()
-	if s.e.starved.Swap(false) {
+	if s.e.starved.Swap(false) || limited {
 		s.e.Wake()
 	}
 }

@@ -306,7 +306,8 @@ func (r *turnRun) fail(ctx context.Context, why Outcome, partial []models.Part) 
 	return err
 }
 
-// cancelled ends the turn because somebody has asked for its end. What the model had said is kept.
+// cancelled ends the turn because somebody has asked for its end. What the model had said is kept. Its error is errEnded when that is
+// committed.
 func (r *turnRun) cancelled(ctx context.Context) error {
 	c := &cancelTurn{writer: r.writer(), partial: r.partial, uncounted: r.uncounted}
 	if r.turn.Phase == models.PhaseReason && r.uncounted == nil {
@@ -316,8 +317,10 @@ func (r *turnRun) cancelled(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := r.submit(ctx, c, &c.writer)
-	return err
+	if _, err := r.submit(ctx, c, &c.writer); err != nil {
+		return err
+	}
+	return errEnded
 }
 
 // endBy ends the turn for a reason that leaves no step to be done. Its error is errEnded when that is committed.

@@ -80,7 +80,7 @@ func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (
 		c.hash = in.hash()
 	}
 	if s.cfg.Dispatch != nil {
-		if slot, ok := s.cfg.Dispatch.Reserve(c.turn); ok {
+		if slot, ok := s.cfg.Dispatch.Reserve(by.OrgID, c.turn); ok {
 			c.slot = slot
 			defer func() {
 				if c.slot != nil {

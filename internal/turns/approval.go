@@ -2,6 +2,7 @@ package turns
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
@@ -17,16 +18,17 @@ type Approval struct {
 	Role models.Role
 	// AllowSelf lets who started the turn decide.
 	AllowSelf bool
-	// Deadline is when the call is refused if nobody has decided; nil for never.
-	Deadline *models.Millis
+	// ExpiresIn is how long people have; 0 for ever. Then the call is refused.
+	ExpiresIn time.Duration
 	// FailTurn makes the turn fail then, instead of telling the model.
 	FailTurn bool
 }
 
 // RequestApproval parks a call until people have decided about it.
 func (c *Call) RequestApproval(tx *commit.Tx, a Approval) {
+	deadline := Deadline(tx.Now, a.ExpiresIn)
 	w := c.Park(tx, models.Wait{
-		Kind: models.WaitApproval, Identity: "approval/" + c.Record.CallID, Deadline: a.Deadline,
+		Kind: models.WaitApproval, Identity: "approval/" + c.Record.CallID, Deadline: deadline,
 		Request: encode(models.WaitRequest{
 			DisplayName: c.Record.Frozen.DisplayName, Arguments: models.JSON(c.Record.Frozen.Arguments), Quorum: a.Quorum, Role: a.Role,
 			AllowSelf: a.AllowSelf, FailTurn: a.FailTurn, Parked: true,
@@ -34,7 +36,7 @@ func (c *Call) RequestApproval(tx *commit.Tx, a Approval) {
 	})
 	tx.Emit(&tx.Turn.ID, events.ApprovalRequested{
 		WaitID: w.ID, ToolCallID: c.Record.CallID, ToolName: c.Record.Frozen.Name, DisplayName: c.Record.Frozen.DisplayName,
-		Arguments: models.JSON(c.Record.Frozen.Arguments), Quorum: a.Quorum, Role: a.Role, Deadline: a.Deadline,
+		Arguments: models.JSON(c.Record.Frozen.Arguments), Quorum: a.Quorum, Role: a.Role, Deadline: deadline,
 	})
 }
 
@@ -117,8 +119,12 @@ func (c *Call) approved(tx *commit.Tx, r models.WaitResolution) error {
 	}
 	c.Effect.State, c.Effect.Request = models.EffectClaimed, encode(c.Record)
 	tx.AmendEffect(c.Effect)
-	if c.Record.Frozen.Hints.Client {
+	switch {
+	case c.Record.Frozen.Hints.Client:
 		Request(tx, []Call{*c})
+	case c.Record.Frozen.Hints.Wait == tools.WaitQuestion:
+		c.AskUser(tx)
+		tx.SaveEffect(c.Effect)
 	}
 	return nil
 }

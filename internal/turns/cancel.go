@@ -64,7 +64,12 @@ func EndCancelled(tx *commit.Tx, partial []models.Part) error {
 	if t.Iteration == 0 {
 		tx.ConsumeInbox()
 	}
-	return tx.EndTurn(models.TurnCancelled, models.StopCancelled, cancelled(t.Cancel))
+	return FinishCancelled(tx)
+}
+
+// FinishCancelled ends the current turn, of which a cancel was requested, when nothing of it is open.
+func FinishCancelled(tx *commit.Tx) error {
+	return tx.EndTurn(models.TurnCancelled, models.StopCancelled, cancelled(tx.Turn.Cancel))
 }
 
 // keepPartial ends the reason step that is open with what the model had said until then.

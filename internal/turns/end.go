@@ -79,6 +79,10 @@ func Fail(tx *commit.Tx, model string, stop models.StopReason, f models.Failure)
 	if err := CloseCalls(tx, Interrupted); err != nil {
 		return err
 	}
+	// It says so in a step of its own, for which it must not wait.
+	if t.Status == models.TurnWaiting {
+		tx.Resume()
+	}
 	t.Error = &f
 	Explain(tx, model, &f)
 	return tx.EndTurn(models.TurnFailed, stop, events.TurnFailed{StopReason: stop, Error: f})

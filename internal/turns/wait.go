@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +33,25 @@ func (c *Call) Park(tx *commit.Tx, w models.Wait) models.Wait {
 	tx.AddWait(w)
 	c.hold(tx)
 	return w
+}
+
+// WaitID gives the id of a wait that follows from what is waited for: whoever announces it again gets the same.
+func WaitID(turn models.TurnID, identity string) models.WaitID {
+	sum := sha256.Sum256(append(turn[:], identity...))
+	var id models.WaitID
+	copy(id[:], sum[:])
+	// The time is that of the turn, so that waits are listed in their order; the rest is a UUID of version 8, RFC 9562.
+	copy(id[:6], turn[:6])
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80
+	return id
+}
+
+// Announce makes a wait that nobody waits for yet: it may be resolved before.
+func (c *Call) Announce(tx *commit.Tx, id models.WaitID, kind models.WaitKind, identity string) {
+	tx.AddWait(models.Wait{
+		ID: id, Kind: kind, Identity: identity, ToolCallID: &c.Record.CallID, ToolName: &c.Record.Frozen.Name,
+		Request: encode(models.WaitRequest{DisplayName: c.Record.Frozen.DisplayName, Arguments: models.JSON(c.Record.Frozen.Arguments)}),
+	})
 }
 
 // Hold makes a call wait for something that was announced before it.
@@ -76,11 +96,18 @@ func after(now models.Millis, seconds *int) *models.Millis {
 	return (now + models.Millis(*seconds)*1000).Ptr()
 }
 
-// Ask parks a call until the user has answered a question.
-func (c *Call) Ask(tx *commit.Tx, question string, options []string) {
+// AskUser parks a call that is a question until the user has answered it.
+func (c *Call) AskUser(tx *commit.Tx) {
+	var q struct {
+		Question string   `json:"question"`
+		Options  []string `json:"options"`
+	}
+	// The arguments have passed the tool's schema.
+	_ = json.Unmarshal(c.Record.Frozen.Arguments, &q)
+	c.Start(tx)
 	c.Park(tx, models.Wait{
 		Kind: models.WaitQuestion, Identity: CallKey(c.Record.CallID),
-		Request: encode(models.WaitRequest{DisplayName: c.Record.Frozen.DisplayName, Question: question, Options: options, Parked: true}),
+		Request: encode(models.WaitRequest{DisplayName: c.Record.Frozen.DisplayName, Question: q.Question, Options: q.Options, Parked: true}),
 	})
 }
 
@@ -249,6 +276,10 @@ func Expire(tx *commit.Tx, w models.Wait) error {
 	}
 	if err := conclude(tx, w, models.WaitTimeout, models.WaitResolution{ByKind: models.ActorSystem}); err != nil {
 		return err
+	}
+	// It was the last one: the act is over before the turn fails, and has nothing left to close.
+	if tx.Turn.PendingCalls == 0 {
+		tx.Emit(&w.TurnID, events.ActCompleted{Iteration: tx.Turn.Iteration})
 	}
 	name := ""
 	if w.ToolName != nil {

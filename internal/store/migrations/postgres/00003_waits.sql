@@ -34,6 +34,8 @@ CREATE INDEX session_lineage_by_ancestor ON session_lineage (org_id, ancestor_id
 ALTER TABLE turns ADD COLUMN input_sequence bigint NOT NULL DEFAULT 0;
 ALTER TABLE turns ADD COLUMN waiting_calls bigint NOT NULL DEFAULT 0;
 ALTER TABLE turns ADD COLUMN attention boolean NOT NULL DEFAULT false;
+-- Hooks are to run when the turn has ended.
+ALTER TABLE turns ADD COLUMN end_hooks boolean NOT NULL DEFAULT false;
 ALTER TABLE turns ADD COLUMN cancel json;
 ALTER TABLE turns ADD COLUMN ended_sequence bigint;
 ALTER TABLE turns ADD COLUMN started_by_kind text NOT NULL DEFAULT 'SYSTEM';
@@ -118,6 +120,7 @@ ALTER TABLE turns DROP COLUMN started_by_id;
 ALTER TABLE turns DROP COLUMN started_by_kind;
 ALTER TABLE turns DROP COLUMN ended_sequence;
 ALTER TABLE turns DROP COLUMN cancel;
+ALTER TABLE turns DROP COLUMN end_hooks;
 ALTER TABLE turns DROP COLUMN attention;
 ALTER TABLE turns DROP COLUMN waiting_calls;
 ALTER TABLE turns DROP COLUMN input_sequence;

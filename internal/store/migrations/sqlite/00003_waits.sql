@@ -34,6 +34,8 @@ CREATE INDEX session_lineage_by_ancestor ON session_lineage (org_id, ancestor_id
 ALTER TABLE turns ADD COLUMN input_sequence INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE turns ADD COLUMN waiting_calls INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE turns ADD COLUMN attention INTEGER NOT NULL DEFAULT 0;
+-- Hooks are to run when the turn has ended.
+ALTER TABLE turns ADD COLUMN end_hooks INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE turns ADD COLUMN cancel TEXT;
 ALTER TABLE turns ADD COLUMN ended_sequence INTEGER;
 ALTER TABLE turns ADD COLUMN started_by_kind TEXT NOT NULL DEFAULT 'SYSTEM';
@@ -118,6 +120,7 @@ ALTER TABLE turns DROP COLUMN started_by_id;
 ALTER TABLE turns DROP COLUMN started_by_kind;
 ALTER TABLE turns DROP COLUMN ended_sequence;
 ALTER TABLE turns DROP COLUMN cancel;
+ALTER TABLE turns DROP COLUMN end_hooks;
 ALTER TABLE turns DROP COLUMN attention;
 ALTER TABLE turns DROP COLUMN waiting_calls;
 ALTER TABLE turns DROP COLUMN input_sequence;
