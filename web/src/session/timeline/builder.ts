@@ -24,6 +24,7 @@ const noUsage: SpanUsage = {
 export class TimelineBuilder {
   readonly #turns = new Map<string, DraftTurn>();
   readonly #queuedAt = new Map<string, number>();
+  readonly #messages = new Map<string, string>();
 
   turns(): TimelineTurn[] {
     return [...this.#turns.values()];
@@ -33,7 +34,13 @@ export class TimelineBuilder {
     this.#queuedAt.set(turnId, at);
   }
 
-  begin(id: string, at: number, preview: string | null): void {
+  /** Keeps the words of a message for the turn that it begins. */
+  hear(messageId: string, text: string): void {
+    this.#messages.set(messageId, text);
+  }
+
+  begin(id: string, at: number, inputMessageId: string): void {
+    const preview = this.#messages.get(inputMessageId) || null;
     this.#turns.set(id, {
       id,
       number: this.#turns.size + 1,

@@ -1,5 +1,6 @@
 import { waitingFor } from "@/waits/words";
 import type { EventOf, SessionEvent } from "../feed/event";
+import { textOf } from "../feed/messages";
 import { TimelineBuilder } from "./builder";
 import type { Mark, TimelineTurn } from "./model";
 
@@ -17,11 +18,15 @@ function add(builder: TimelineBuilder, event: SessionEvent): void {
     case "SessionStarted":
       if (event.forkedFromId !== null) builder.inherit(at);
       return;
+    case "MessageReceived":
+    case "MessageEdited":
+      builder.hear(event.message.id, previewOf(event.message));
+      return;
     case "TurnQueued":
       if (turnId !== null) builder.queue(turnId, at);
       return;
     case "TurnStarted":
-      if (turnId !== null) builder.begin(turnId, at, event.inputPreview);
+      if (turnId !== null) builder.begin(turnId, at, event.inputMessageId);
       return;
     case "TurnWaiting":
       builder.change(turnId, (turn) => {
@@ -205,6 +210,13 @@ function hookWords(event: EventOf<"HookRan">): string {
   const { hookId, event: on, decision, hookReason, hookError } = event;
   const detail = hookError ?? hookReason;
   return `Hook ${hookId} on ${on}: ${decision}${detail ? ` (${detail})` : ""}`;
+}
+
+/** More than any line shows. */
+const PREVIEW_CHARACTERS = 200;
+
+function previewOf(message: EventOf<"MessageReceived">["message"]): string {
+  return textOf(message, "TextPart").replaceAll(/\s+/g, " ").slice(0, PREVIEW_CHARACTERS);
 }
 
 function timeOf(event: SessionEvent): number {

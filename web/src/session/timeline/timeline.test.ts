@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { SessionEvent } from "../feed/event";
-import { event, turnWithTool, usage } from "../feed/testEvents";
+import { event, textMessage, turnWithTool, usage } from "../feed/testEvents";
 import { timelineOf } from "./foldTimeline";
 import type { TimelineTurn } from "./model";
 import { scaleOf } from "./scale";
@@ -10,8 +10,9 @@ const BEGIN = Date.parse("2026-11-20T10:00:00.000Z");
 const at = (ms: number) => ({ occurredAt: new Date(BEGIN + ms).toISOString() });
 
 const begun: SessionEvent[] = [
+  event("MessageReceived", 0, { message: textMessage("msg_user", "USER", "Write a\n file") }),
   event("TurnQueued", 1, at(0)),
-  event("TurnStarted", 2, { ...at(100), inputPreview: "Write a file" }),
+  event("TurnStarted", 2, { ...at(100), inputMessageId: "msg_user" }),
   event("ReasonStarted", 3, { ...at(110), iteration: 1 }),
 ];
 const called = event("GenerationRecorded", 4, {
@@ -172,7 +173,7 @@ describe("a fork", () => {
     const turns = timelineOf([
       ...turnWithTool(),
       event("SessionStarted", 30, { turnId: null, forkedFromId: "sess_1" }),
-      event("TurnStarted", 31, { turnId: "turn_2", inputPreview: null }),
+      event("TurnStarted", 31, { turnId: "turn_2", inputMessageId: "msg_none" }),
     ]);
     expect(turns.map(({ number, inherited }) => [number, inherited])).toEqual([
       [1, true],
