@@ -70,7 +70,12 @@ export function ChatView({ sessionId, feed, stoppingTurnId }: ChatViewProps) {
   return (
     <ChatActionsContext value={actions}>
       <div className="relative flex min-h-0 flex-1 flex-col">
-        <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto">
+        <div
+          ref={scroller}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard.
+          tabIndex={0}
+          className="min-h-0 flex-1 overflow-y-auto focus-visible:-outline-offset-2"
+        >
           <div ref={content} className="mx-auto max-w-3xl px-4 py-6 sm:px-6">
             {!session.caughtUp && items.length === 0 && <Spinner />}
             {session.caughtUp && items.length === 0 && entries.length === 0 && (
