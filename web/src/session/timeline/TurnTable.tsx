@@ -99,7 +99,7 @@ function SpanRow({ span, chosen, now }: SpanRowProps) {
       <th
         scope="row"
         className={classes(
-          "max-w-72 truncate py-1.5 font-normal",
+          "max-w-72 truncate py-1.5 pr-4 font-normal",
           span.depth === 1 ? "pl-4 sm:pl-6" : "pl-8 sm:pl-10",
         )}
       >
