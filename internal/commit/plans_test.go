@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ostler-dev/ostler/internal/models"
 )
 
 var (
@@ -28,7 +30,9 @@ func TestPlansFindRowsByTheirKeys(t *testing.T) {
 			s, lease := w.working()
 			w.do(w.send(s, newMessage()))
 			step := w.step(s, lease).file(FileNeed{Path: "/a", Subtree: true})
-			cmds = append(cmds, step, w.answered(s, s.String(), newMessage(), never), w.end(s, lease))
+			f := w.fork(w.session(), newID(), 0)
+			f.needs.Events = &EventNeed{Kinds: []models.EventKind{models.EventFileWritten}}
+			cmds = append(cmds, f, step, w.answered(s, s.String(), newMessage(), never), w.end(s, lease))
 		}
 		return cmds
 	}

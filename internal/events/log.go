@@ -60,16 +60,30 @@ type State struct {
 
 // Log reads events. It uses the pools directly: these reads are on the way of every reconnect, and GORM costs more than
 // they do.
-type Log struct{ db *store.DB }
+type Log struct {
+	db       *store.DB
+	lineages *Lineages
+}
 
 // NewLog gives the read side of the log in a database.
-func NewLog(db *store.DB) *Log { return &Log{db: db} }
+func NewLog(db *store.DB) *Log { return &Log{db: db, lineages: NewLineages(db)} }
 
 const eventColumns = `sequence, id, kind, turn_id, data, occurred_at, feed_position`
 
-// Read gives up to limit events past after, in order. A session that doesn't exist has none.
+// Read gives up to limit events past after, in order. A session that doesn't exist has none. Nobody need know whether it is a fork: the
+// log has no gaps, so one that begins later than it should does, where its own part does.
 func (l *Log) Read(ctx context.Context, org models.OrgID, session models.SessionID, after int64, limit int) ([]models.Event, error) {
-	return l.Page(ctx, org, session, PageQuery{After: &after, Limit: limit})
+	q := PageQuery{After: &after, Limit: limit}
+	if known := l.lineages.known(org, session); known != nil {
+		q.Base = known[len(known)-1].Through
+		return l.Page(ctx, org, session, q)
+	}
+	list, err := l.Page(ctx, org, session, q)
+	if err != nil || len(list) == 0 || list[0].Sequence == after+1 {
+		return list, err
+	}
+	q.Base = list[0].Sequence - 1
+	return l.Page(ctx, org, session, q)
 }
 
 func (l *Log) events(ctx context.Context, key Key, query string, args ...any) ([]models.Event, error) {

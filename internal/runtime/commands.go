@@ -158,7 +158,7 @@ func (w *writer) startReason(tx *commit.Tx, iteration int) {
 	tx.Emit(&t.ID, events.OutputStarted{MessageID: output, Model: w.cfg.model.Name, Iteration: iteration})
 	tx.AddEffect(models.Effect{
 		ScopeID: t.ID, ReplayKey: reasonKey(iteration), Kind: models.EffectModel, State: models.EffectRunning,
-		InputHash: modelInputHash(w.cfg, t.ConsumedThrough), Request: encodeJSON(map[string]any{"model": w.cfg.model.Name}),
+		InputHash: modelInputHash(w.cfg, t.ConsumedThrough), Request: encodeJSON(askedOf(&w.cfg.model)),
 		Epoch: w.lease.Epoch, Attempt: 1, StartedAt: tx.Now.Ptr(),
 	})
 }

@@ -3,11 +3,8 @@ package runtime
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/catalog"
@@ -22,6 +19,8 @@ type sessionInfo struct {
 	agent   *models.AgentID
 	model   *models.ModelID
 	locale  string
+	// base is the sequence through which a fork's history is that of others; 0 for sessions that are no forks.
+	base int64
 	// clientTools is the hash of those that the session brings; nil for none.
 	clientTools []byte
 }
@@ -34,8 +33,8 @@ func (r *turnRun) readSession(ctx context.Context) error {
 	var s sessionInfo
 	var locale *string
 	org, id := r.turn.OrgID, r.turn.SessionID
-	err := r.e.cfg.DB.QueryRow(ctx, "SELECT harness_id, agent_id, model_id, locale, client_tools FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
-		Scan(&s.harness, &s.agent, &s.model, &locale, &s.clientTools)
+	err := r.e.cfg.DB.QueryRow(ctx, "SELECT harness_id, agent_id, model_id, locale, base_sequence, client_tools FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
+		Scan(&s.harness, &s.agent, &s.model, &locale, &s.base, &s.clientTools)
 	if errors.Is(err, sql.ErrNoRows) {
 		return &catalog.DependencyError{Dependency: "session", ID: id.String(), State: models.LifecycleDeleted}
 	}
@@ -45,61 +44,6 @@ func (r *turnRun) readSession(ctx context.Context) error {
 	s.locale = optional(locale)
 	r.session = &s
 	return nil
-}
-
-// messagesPage is how many messages are read at once. Most conversations fit into one page, and a page of the largest messages
-// there are is still bearable.
-const messagesPage = 50
-
-// readMessages gives the newest messages of the conversation past a position, oldest first, up to about so many bytes.
-// more tells that there are older ones.
-func (e *Engine) readMessages(
-	ctx context.Context, org models.OrgID, session models.SessionID, after int64, maxBytes int,
-) (all []models.Message, more bool, err error) {
-	position, ordinal, sequence, bytes := int64(math.MaxInt64), 0, int64(0), 0
-	for {
-		n := 0
-		err := e.cfg.DB.Query(ctx, func(r store.Row) error {
-			var m models.Message
-			var content models.JSON
-			if err := r.Scan(&m.ID, &m.Role, &content, &m.Sequence, &m.Position, &m.Ordinal); err != nil {
-				return err
-			}
-			if err := json.Unmarshal(content, &m.Content); err != nil {
-				return fmt.Errorf("read message %s: %w", m.ID, err)
-			}
-			all = append(all, m)
-			bytes += len(content)
-			n++
-			return nil
-		}, `SELECT id, role, content, sequence, position, ordinal FROM messages
-WHERE org_id = ? AND session_id = ? AND position > ? AND (position, ordinal, sequence) < (?, ?, ?)
-ORDER BY position DESC, ordinal DESC, sequence DESC LIMIT ?`, org[:], session[:], after, position, ordinal, sequence, messagesPage)
-		if err != nil {
-			return nil, false, fmt.Errorf("read the messages of session %s: %w", session, err)
-		}
-		if n < messagesPage || bytes >= maxBytes {
-			slices.Reverse(all)
-			return all, n == messagesPage, nil
-		}
-		last := all[len(all)-1]
-		position, ordinal, sequence = *last.Position, last.Ordinal, last.Sequence
-	}
-}
-
-// checkpointed gives what the model had said in the present step when its runner was lost.
-func (r *turnRun) checkpointed(ctx context.Context) (parts []models.Part, err error) {
-	c, err := r.readCheckpoint(ctx)
-	if err != nil || c == nil {
-		return nil, err
-	}
-	if c.Thinking != "" {
-		parts = append(parts, models.Part{Type: models.PartThinking, Text: c.Thinking})
-	}
-	if c.Text != "" {
-		parts = append(parts, models.Part{Type: models.PartText, Text: c.Text})
-	}
-	return parts, nil
 }
 
 // readCheckpoint reads the checkpoint of the present step's output; nil when there is none.
@@ -138,15 +82,16 @@ func (r *turnRun) openCalls(ctx context.Context) (calls []turns.Call, err error)
 
 // Checkpoints are written by whoever holds the lease: a runner that has lost it must neither overwrite what its successor has
 // saved, nor leave behind what nobody would ever remove.
-const checkpointSQL = `INSERT INTO checkpoints (org_id, turn_id, session_id, message_id, epoch, attempt, text, thinking, updated_at)
+const checkpointSQL = `INSERT INTO checkpoints (org_id, turn_id, session_id, message_id, epoch, attempt, text, thinking, tool_call, usage, updated_at)
 SELECT org_id, id, session_id, %s FROM turns WHERE org_id = ? AND id = ? AND lease_epoch = ? AND status = 'RUNNING'
 ON CONFLICT (org_id, turn_id) DO UPDATE SET message_id = excluded.message_id, epoch = excluded.epoch,
-attempt = excluded.attempt, text = excluded.text, thinking = excluded.thinking, updated_at = excluded.updated_at`
+attempt = excluded.attempt, text = excluded.text, thinking = excluded.thinking, tool_call = excluded.tool_call, usage = excluded.usage,
+updated_at = excluded.updated_at`
 
 // PostgreSQL doesn't know what a bare parameter in a SELECT is; SQLite would change the value.
 var (
-	checkpointPostgres = fmt.Sprintf(checkpointSQL, "?::uuid, ?::bigint, ?::bigint, ?::text, ?::text, ?::bigint")
-	checkpointSQLite   = fmt.Sprintf(checkpointSQL, "?, ?, ?, ?, ?, ?")
+	checkpointPostgres = fmt.Sprintf(checkpointSQL, "?::uuid, ?::bigint, ?::bigint, ?::text, ?::text, ?::boolean, ?::json, ?::bigint")
+	checkpointSQLite   = fmt.Sprintf(checkpointSQL, "?, ?, ?, ?, ?, ?, ?, ?")
 )
 
 // trySaveCheckpoint saves a checkpoint as best it can: the next one comes soon, and losing all of them costs those who join late some
@@ -159,14 +104,14 @@ func (e *Engine) trySaveCheckpoint(c models.Checkpoint) {
 	}
 }
 
-// saveCheckpoint overwrites a stream's checkpoint, as long as its lease holds.
+// saveCheckpoint overwrites a stream's checkpoint, as long as its lease holds. It must have a Usage.
 func (e *Engine) saveCheckpoint(ctx context.Context, c models.Checkpoint) error {
 	statement := checkpointSQLite
 	if e.cfg.DB.Dialect == store.Postgres {
 		statement = checkpointPostgres
 	}
-	_, err := e.cfg.DB.Exec(ctx, statement, c.MessageID[:], c.Epoch, c.Attempt, c.Text, c.Thinking, int64(c.UpdatedAt),
-		c.OrgID[:], c.TurnID[:], c.Epoch)
+	_, err := e.cfg.DB.Exec(ctx, statement, c.MessageID[:], c.Epoch, c.Attempt, c.Text, c.Thinking, c.ToolCall, string(c.Usage),
+		int64(c.UpdatedAt), c.OrgID[:], c.TurnID[:], c.Epoch)
 	if err != nil {
 		return fmt.Errorf("save the checkpoint of turn %s: %w", c.TurnID, err)
 	}

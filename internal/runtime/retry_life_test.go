@@ -192,6 +192,7 @@ func TestSilentModels(t *testing.T) {
 			{"after a text", &llm.Delta{Text: "x"}},
 			{"after a thought", &llm.Delta{Thinking: "x"}},
 			{"after a call has begun", &llm.Delta{ToolCall: "x"}},
+			{"after it has told what the call takes", &llm.Delta{Usage: &models.Usage{InputTokens: 1}}},
 			{"after a mere sign of life", &llm.Delta{}},
 		} {
 			w.clock.Advance(breakerMemory)

@@ -524,10 +524,10 @@ func TestHooksOfATurn(t *testing.T) {
 		t.Cleanup(server.Close)
 		config := `{"hooks":[
 {"event":"session_start","webhook":{"url":"` + server.URL + `"}},
-{"event":"user_prompt_submit","cel":"message == 'forbidden' ? dyn({'decision':'block','reason':'no','userMessage':'Not that.'}) : dyn(true)"},
+{"event":"user_prompt_submit","cel":{"expression":"message == 'forbidden' ? dyn({'decision':'block','reason':'no','userMessage':'Not that.'}) : dyn(true)"}},
 {"event":"pre_tool_use","webhook":{"url":"` + server.URL + `"}},
-{"event":"pre_tool_use","cel":"arguments.tag == 'plain' ? dyn({'decision':'mutate','patch':{'arguments':{'tag':'changed'}}}) : dyn(true)"},
-{"event":"post_tool_use","cel":"{'decision':'mutate','patch':{'additionalContext':'seen'}}"},
+{"event":"pre_tool_use","cel":{"expression":"arguments.tag == 'plain' ? dyn({'decision':'mutate','patch':{'arguments':{'tag':'changed'}}}) : dyn(true)"}},
+{"event":"post_tool_use","cel":{"expression":"{'decision':'mutate','patch':{'additionalContext':'seen'}}"}},
 {"event":"turn_end","webhook":{"url":"` + server.URL + `"}}]}`
 		n := w.start()
 		h := w.harnessWith("hooked", ref("user_hooks", config), ref("approvals", `{"rules":[{"tools":["again"],"approve":"always"}]}`))

@@ -111,23 +111,29 @@ func (c *Call) AskUser(tx *commit.Tx) {
 	})
 }
 
-// Rest parks the turn when all that is left of it waits. Calls of client tools are requested first: they come after all others.
-// It reports whether the turn is parked.
-func Rest(tx *commit.Tx, clients []Call) bool {
+// Rest parks the turn when all that is left of it waits. Calls of client tools are requested first: they come after all others. Its error
+// must be returned by the command.
+func Rest(tx *commit.Tx, clients []Call) error {
 	t := tx.Turn
 	if t.PendingCalls == 0 || t.PendingCalls-t.WaitingCalls != len(clients) {
-		return false
+		return nil
+	}
+	if !tx.WaitsKnown() {
+		return commit.ErrMore
 	}
 	Request(tx, clients)
 	tx.Park(summaries(tx))
-	return true
+	return nil
 }
 
-// summaries gives what a turn that is about to be parked waits for, as far as the command knows it.
+// summaries gives what a turn that is about to be parked waits for.
 func summaries(tx *commit.Tx) []events.WaitSummary {
 	list := []events.WaitSummary{}
 	for _, w := range tx.OpenWaits() {
 		r := ReadRequest(w)
+		if !r.Parked {
+			continue
+		}
 		list = append(list, events.WaitSummary{
 			ID: w.ID, Kind: w.Kind, ToolCallID: w.ToolCallID, ToolName: w.ToolName, Question: r.Question, Deadline: w.Deadline,
 		})

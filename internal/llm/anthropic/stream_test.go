@@ -34,6 +34,9 @@ type told struct {
 	text, thinking string
 	calls          []string
 	alive          int
+	// spent is what the call was last said to have taken; silent tells that nothing had been said when the first piece came.
+	spent  models.Usage
+	silent bool
 }
 
 func (o *told) emit(d llm.Delta) {
@@ -44,6 +47,12 @@ func (o *told) emit(d llm.Delta) {
 	}
 	if d == (llm.Delta{}) {
 		o.alive++
+	}
+	if d.Usage != nil {
+		o.spent = *d.Usage
+	}
+	if d.Text+d.Thinking != "" && o.spent == (models.Usage{}) {
+		o.silent = true
 	}
 }
 
@@ -133,6 +142,8 @@ func TestStream(t *testing.T) {
 				t.Error("no sign of life")
 			}
 			out.alive = 0
+			// What the call takes is told before anything is said, and to the end.
+			tt.told.spent, tt.told.silent = tt.want.Usage, tt.want.Usage == models.Usage{}
 			wiretest.Same(t, "told", out, tt.told)
 		})
 	}
@@ -162,6 +173,7 @@ func TestStreamCut(t *testing.T) {
 						wiretest.Failure(t, err, llm.CodeUnavailable, true, key)
 						wiretest.Same(t, "finish reason", got.FinishReason, llm.FinishReason(""))
 						assertBegins(t, whole.Parts, got.Parts, out)
+						wiretest.Same(t, "usage that was told", out.spent, got.Usage)
 						if n > 0 {
 							wiretest.Same(t, "input tokens, which the start tells", got.Usage.InputTokens, whole.Usage.InputTokens)
 						}

@@ -251,7 +251,7 @@ func TestStreamProperties(t *testing.T) {
 		}
 		for _, d := range r.deltas {
 			if !utf8.ValidString(d.Text) || (d.Text == "") == (d.ToolCall == "") {
-				t.Fatalf("bad delta %q", d)
+				t.Fatalf("bad delta %+v", d)
 			}
 		}
 		ids := map[string]bool{"call_1": true}

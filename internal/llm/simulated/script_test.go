@@ -286,3 +286,22 @@ func FuzzScript(f *testing.F) {
 		}
 	})
 }
+
+// TestScriptTellsUsage has a provider tell what a call takes while it is under way: it changes nothing of what counts in the end.
+func TestScriptTellsUsage(t *testing.T) {
+	var r recorder
+	res, err := r.stream(context.Background(), llm.Request{Model: "sim-script", Messages: []llm.Message{
+		user(`{"responses": [{"chunks": [{"usage": {"input": 7, "cache_read": 3}}, {"text": "hi"}, {"usage": {"output": 9}}], "usage": {"input": 8}}]}`),
+	}})
+	noError(t, err)
+	var said []models.Usage
+	for _, d := range r.deltas {
+		if d.Usage != nil {
+			said = append(said, *d.Usage)
+		}
+	}
+	equal(t, 2, len(said))
+	equal(t, models.Usage{InputTokens: 7, CacheReadTokens: 3}, said[0])
+	equal(t, int64(9), said[1].OutputTokens)
+	equal(t, models.Usage{InputTokens: 8, OutputTokens: 1}, res.Usage)
+}
