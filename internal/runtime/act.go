@@ -105,9 +105,16 @@ func (a *actRun) advance() (*writer, error) {
 		return nil, err
 	case f == nil:
 		// Something has happened to the turn meanwhile.
+		if err := a.reload(); err != nil {
+			return nil, err
+		}
+		if len(a.waiting) > 0 {
+			// What was approved begins at once, whatever else runs.
+			return a.startWaiting()
+		}
 		w := a.r.writer()
 		w.turn = a.r.turn
-		return &w, a.reload()
+		return &w, nil
 	case !f.waits.IsZero():
 		return a.park(*f)
 	}
