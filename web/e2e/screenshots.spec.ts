@@ -117,7 +117,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await capture("agent-client-tools");
 
       await openNewSession(page, await createAgent(page, SLOW_ECHO), "Busy");
-      await send(page, longText(700, "finished"));
+      await send(page, longText(3000, "finished"));
       await expect(agentMessages(page).last()).toContainText("word2");
       await deliver(page, "Queue");
       for (const each of ["Then count the words", "And the letters"]) await send(page, each);
