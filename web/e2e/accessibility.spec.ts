@@ -127,7 +127,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await expect(page.getByText("Cancelled by you")).toBeVisible();
       await check("session, stopped");
       await page.goto("/sessions");
-      await page.getByLabel("Select Busy").check();
+      await page.getByLabel("Select Busy").first().check();
       await check("sessions, selected");
 
       const short = await createAgent(page, "sim-default", { maxIterations: 1 });

@@ -106,7 +106,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await waitCard(page, "CLIENT_TOOL").getByText("Submit a result by hand").click();
       await capture("session-client-tool");
       await page.goto("/approvals");
-      await expect(page.getByText("Asks a person")).toBeVisible();
+      await expect(page.getByText("Asks a person").first()).toBeVisible();
       await capture("approvals");
       await page.goto("/");
       await expect(page.getByRole("region", { name: /^Waiting for you/ })).toBeVisible();
@@ -124,7 +124,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await expect(page.getByRole("button", { name: "Edit: And the letters" })).toBeVisible();
       await capture("session-queue");
       await page.goto("/sessions");
-      await page.getByLabel("Select Busy").check();
+      await page.getByLabel("Select Busy").first().check();
       await capture("sessions-selected");
 
       const short = await createAgent(page, "sim-default", { maxIterations: 1 });
