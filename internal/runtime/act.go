@@ -120,13 +120,13 @@ func (a *actRun) launch(o openCall) {
 	call.Attempt = o.effect.Attempt
 	call.Files = e.cfg.Workspace.Overlay(call.OrgID, call.SessionID, f.writes)
 	call.SetTodos = f.writes.SetTodos
-	go func() {
+	e.scheduling.spawn(func() {
 		started := e.cfg.Clock.Now()
 		f.result = tools.Run(a.ctx, e.cfg.Registry, call, o.call.Frozen)
 		f.cut = f.result.Failed() && a.ctx.Err() != nil
 		f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)
 		a.done <- f
-	}()
+	})
 }
 
 // next waits for a call to end. When the step is cut short, calls that come to an end within the grace still count, as long as
@@ -136,6 +136,7 @@ func (a *actRun) next() (finished, error) {
 	var grace <-chan time.Time
 	cut := a.ctx.Done()
 	for a.count > 0 {
+		a.r.e.scheduling.await(func() bool { return len(a.done) > 0 || (cut != nil && a.ctx.Err() != nil) })
 		select {
 		case f := <-a.done:
 			a.leave(f)
@@ -245,6 +246,7 @@ func (a *actRun) drain() {
 	t := time.NewTimer(cancelGrace)
 	defer t.Stop()
 	for a.count > 0 {
+		a.r.e.scheduling.await(func() bool { return len(a.done) > 0 })
 		select {
 		case f := <-a.done:
 			a.leave(f)

@@ -54,7 +54,7 @@ func (r *turnRun) readConversation(ctx context.Context, news bool) error {
 		return nil
 	}
 	return r.persist(ctx, "read the conversation", func() error {
-		messages, more, err := r.e.readMessages(ctx, r.turn.OrgID, r.turn.SessionID, c.through(), limit)
+		messages, more, err := r.e.rows.messages(ctx, r.turn.OrgID, r.turn.SessionID, c.through(), limit)
 		if err != nil {
 			return err
 		}

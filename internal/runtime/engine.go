@@ -4,7 +4,8 @@
 // Follow one turn in this order: engine.go (start and stop), slot.go and claim.go (how turns come here), liveness.go (who is
 // alive), turn.go (the loop of a turn, and what becomes of it when it can't go on), plan.go (what comes next), reason.go
 // and act.go (the two kinds of steps), asking.go with attempts.go, breaker.go and idle.go (models that fail), commands*.go
-// (what each step commits), journal.go (what becomes of calls after a crash).
+// (what each step commits), journal.go (what becomes of calls after a crash), ports.go (what it reaches for outside of itself, and what
+// simulations replace; they begin with sim_world_test.go).
 package runtime
 
 import (
@@ -19,8 +20,6 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/commit"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -32,8 +31,8 @@ import (
 // Config is what an Engine needs. Fields without a default are required.
 type Config struct {
 	DB        *store.DB
-	Committer *commit.Committer
-	Queue     *crossorg.Queue
+	Committer Committer
+	Queue     Queue
 	Hub       *events.Hub
 	Bus       events.Bus
 	Catalog   Catalog
@@ -88,6 +87,8 @@ type Engine struct {
 	wake          chan struct{}
 	conversations *conversations
 	breakers      *breakers
+	rows          rows
+	scheduling    scheduling
 	// ending ends when Stop begins.
 	ending  context.Context
 	endWait context.CancelFunc
@@ -159,7 +160,7 @@ func New(cfg Config) *Engine {
 	e := &Engine{
 		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
 		running: map[models.TurnID]*slot{}, stopped: make(chan struct{}), conversations: newConversations(),
-		breakers: newBreakers(),
+		breakers: newBreakers(), rows: database{cfg.DB}, scheduling: goroutines(),
 	}
 	e.ending, e.endWait = context.WithCancel(context.Background())
 	for range cfg.Slots {

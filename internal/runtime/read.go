@@ -28,35 +28,46 @@ func (r *turnRun) readSession(ctx context.Context) error {
 	if r.session != nil {
 		return nil
 	}
+	s, err := r.e.rows.session(ctx, r.turn.OrgID, r.turn.SessionID)
+	if err == nil {
+		r.session = s
+	}
+	return err
+}
+
+// database is the rows of the engine in the database.
+type database struct{ db *store.DB }
+
+var _ rows = database{}
+
+func (d database) ping(ctx context.Context) error { return d.db.Ping(ctx) }
+
+func (d database) session(ctx context.Context, org models.OrgID, id models.SessionID) (*sessionInfo, error) {
 	var s sessionInfo
 	var locale *string
-	org, id := r.turn.OrgID, r.turn.SessionID
-	err := r.e.cfg.DB.QueryRow(ctx, "SELECT harness_id, agent_id, model_id, locale FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
+	err := d.db.QueryRow(ctx, "SELECT harness_id, agent_id, model_id, locale FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
 		Scan(&s.harness, &s.agent, &s.model, &locale)
 	if errors.Is(err, sql.ErrNoRows) {
-		return &catalog.DependencyError{Dependency: "session", ID: id.String(), State: models.LifecycleDeleted}
+		return nil, &catalog.DependencyError{Dependency: "session", ID: id.String(), State: models.LifecycleDeleted}
 	}
 	if err != nil {
-		return fmt.Errorf("read session %s: %w", id, err)
+		return nil, fmt.Errorf("read session %s: %w", id, err)
 	}
 	s.locale = optional(locale)
-	r.session = &s
-	return nil
+	return &s, nil
 }
 
 // messagesPage is how many messages are read at once. Most conversations fit into one page, and a page of the largest messages
 // there are is still bearable.
 const messagesPage = 50
 
-// readMessages gives the newest messages of the conversation past a position, oldest first, up to about so many bytes.
-// more tells that there are older ones.
-func (e *Engine) readMessages(
+func (d database) messages(
 	ctx context.Context, org models.OrgID, session models.SessionID, after int64, maxBytes int,
 ) (all []models.Message, more bool, err error) {
 	position, ordinal, sequence, bytes := int64(math.MaxInt64), 0, int64(0), 0
 	for {
 		n := 0
-		err := e.cfg.DB.Query(ctx, func(r store.Row) error {
+		err := d.db.Query(ctx, func(r store.Row) error {
 			var m models.Message
 			var content models.JSON
 			if err := r.Scan(&m.ID, &m.Role, &content, &m.Sequence, &m.Position, &m.Ordinal); err != nil {
@@ -87,10 +98,9 @@ ORDER BY position DESC, ordinal DESC, sequence DESC LIMIT ?`, org[:], session[:]
 // openCalls gives the calls of a turn that have no result, in the model's order.
 func (r *turnRun) openCalls(ctx context.Context) (calls []openCall, err error) {
 	var list []models.Effect
-	err = r.persist(ctx, "read the open calls", func() error {
-		return store.Of(r.e.cfg.DB.Read(ctx), r.turn.OrgID).
-			Where("scope_id = ? AND kind = ? AND state <> ?", r.turn.ID, models.EffectTool, models.EffectSettled).
-			Order("ordinal").Find(&list).Error
+	err = r.persist(ctx, "read the open calls", func() (err error) {
+		list, err = r.e.rows.openCalls(ctx, r.turn.OrgID, r.turn.ID)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the open calls of turn %s: %w", r.turn.ID, err)
@@ -103,6 +113,13 @@ func (r *turnRun) openCalls(ctx context.Context) (calls []openCall, err error) {
 		calls = append(calls, o)
 	}
 	return calls, nil
+}
+
+func (d database) openCalls(ctx context.Context, org models.OrgID, turn models.TurnID) (list []models.Effect, err error) {
+	err = store.Of(d.db.Read(ctx), org).
+		Where("scope_id = ? AND kind = ? AND state <> ?", turn, models.EffectTool, models.EffectSettled).
+		Order("ordinal").Find(&list).Error
+	return list, err
 }
 
 // Checkpoints are written by whoever holds the lease: a runner that has lost it must neither overwrite what its successor has
@@ -123,18 +140,17 @@ var (
 func (e *Engine) trySaveCheckpoint(c models.Checkpoint) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := e.saveCheckpoint(ctx, c); err != nil {
+	if err := e.rows.saveCheckpoint(ctx, c); err != nil {
 		e.cfg.Logger.Warn("a checkpoint could not be saved", "turn", c.TurnID, "error", err)
 	}
 }
 
-// saveCheckpoint overwrites a stream's checkpoint, as long as its lease holds.
-func (e *Engine) saveCheckpoint(ctx context.Context, c models.Checkpoint) error {
+func (d database) saveCheckpoint(ctx context.Context, c models.Checkpoint) error {
 	statement := checkpointSQLite
-	if e.cfg.DB.Dialect == store.Postgres {
+	if d.db.Dialect == store.Postgres {
 		statement = checkpointPostgres
 	}
-	_, err := e.cfg.DB.Exec(ctx, statement, c.MessageID[:], c.Epoch, c.Attempt, c.Text, c.Thinking, int64(c.UpdatedAt),
+	_, err := d.db.Exec(ctx, statement, c.MessageID[:], c.Epoch, c.Attempt, c.Text, c.Thinking, int64(c.UpdatedAt),
 		c.OrgID[:], c.TurnID[:], c.Epoch)
 	if err != nil {
 		return fmt.Errorf("save the checkpoint of turn %s: %w", c.TurnID, err)

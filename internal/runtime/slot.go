@@ -105,7 +105,7 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 	e.mu.Lock()
 	s.turn, e.running[t.ID] = t.ID, s
 	e.mu.Unlock()
-	go func() {
+	e.scheduling.spawn(func() {
 		defer s.Free()
 		r.conversation = e.conversations.take(t)
 		if s.began != nil && r.conversation.isThrough(input.Sequence-1) {
@@ -113,7 +113,7 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 			r.conversation.stale, s.began.consumed = false, false
 		}
 		e.runTurn(s.ctx, r, s.began)
-	}()
+	})
 }
 
 // Free gives the slot back.
