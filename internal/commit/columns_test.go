@@ -1,7 +1,6 @@
 package commit
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"reflect"
@@ -294,7 +293,7 @@ func (f *full) check(w *world, when string) {
 	compare(rows[models.SessionTodos](w, id, "session_id"), []models.SessionTodos{f.todos})
 	var blob models.Blob
 	if w.memory != nil {
-		blob = only(w, func(row *models.Blob) bool { return bytes.Equal(row.Hash, f.blob.Hash) })
+		blob = only[models.Blob](w, Is{"hash", f.blob.Hash})
 	} else if err := store.Of(w.db.Read(context.Background()), w.org).Where("hash = ?", f.blob.Hash).First(&blob).Error; err != nil {
 		w.t.Error(err)
 	}

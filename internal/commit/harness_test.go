@@ -304,7 +304,7 @@ func batch(c *Committer, cmds ...Command) []error {
 func (w *world) readSession(s models.SessionID) models.Session {
 	w.t.Helper()
 	if w.memory != nil {
-		return only(w, func(row *models.Session) bool { return row.OrgID == w.org && row.ID == s })
+		return only[models.Session](w, Is{"org_id", w.org}, Is{"id", s})
 	}
 	var row models.Session
 	if err := store.Of(w.db.Read(context.Background()), w.org).Where("id = ?", s).First(&row).Error; err != nil {
@@ -316,7 +316,7 @@ func (w *world) readSession(s models.SessionID) models.Session {
 func (w *world) readTurn(id models.TurnID) models.Turn {
 	w.t.Helper()
 	if w.memory != nil {
-		return only(w, func(row *models.Turn) bool { return row.OrgID == w.org && row.ID == id })
+		return only[models.Turn](w, Is{"org_id", w.org}, Is{"id", id})
 	}
 	var row models.Turn
 	if err := store.Of(w.db.Read(context.Background()), w.org).Where("id = ?", id).First(&row).Error; err != nil {

@@ -10,18 +10,26 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// Read gives the rows of a model that a condition holds for, or all when it is nil, in the order in which they were inserted.
-func Read[T any](m *Memory, holds func(*T) bool) []T {
+// Is is a condition on a column.
+type Is struct {
+	Column string
+	Value  any
+}
+
+// Read gives the rows of a model that meet all conditions, in the order in which they were inserted.
+func Read[T any](m *Memory, conds ...Is) []T {
 	sch := schemaOf[T](m)
+	cond := where(sch.Table)
+	for _, c := range conds {
+		cond = cond.is(c.Column, c.Value)
+	}
 	m.rows.Begin()
 	defer m.rows.Rollback()
 	var list []T
-	for _, r := range m.rows.Select(sch.Table, nil, nil) {
+	for _, r := range m.rows.Select(sch.Table, nil, cond.holds) {
 		var row T
-		readModel(sch, r, reflect.ValueOf(&row).Elem())
-		if holds == nil || holds(&row) {
-			list = append(list, row)
-		}
+		readModel(sch, cond.column, r, reflect.ValueOf(&row).Elem())
+		list = append(list, row)
 	}
 	return list
 }
@@ -35,8 +43,7 @@ func schemaOf[T any](m *Memory) *schema.Schema {
 	return sch
 }
 
-func readModel(sch *schema.Schema, row []any, into reflect.Value) {
-	at := where(sch.Table).column
+func readModel(sch *schema.Schema, at func(column string) int, row []any, into reflect.Value) {
 	for _, f := range sch.Fields {
 		if f.DBName == "" {
 			continue
@@ -79,21 +86,66 @@ func (m *Memory) Session(org models.OrgID, session models.SessionID) *models.Ses
 	return l.session
 }
 
-// ChangeTurns changes the turns that set reports true for, in one transaction, as the claim and the takeover do. It gives them as
-// they are then.
-func (m *Memory) ChangeTurns(set func(*models.Turn) bool) ([]models.Turn, error) {
+// ChangeTurns changes the turns that set reports true for, in one transaction, as the claim and the takeover do: all of them, or
+// those that are named. It gives them as they are then.
+func (m *Memory) ChangeTurns(set func(*models.Turn) bool, of ...models.Turn) ([]models.Turn, error) {
 	m.rows.Begin()
-	all, err := m.turns(nil, nil)
-	var list []models.Turn
+	var all, list []*models.Turn
+	var err error
+	if len(of) == 0 {
+		all, err = m.turns(nil, nil)
+	}
+	for _, t := range of {
+		if err == nil {
+			list, err = m.turns([]any{id(t.OrgID), id(t.ID)}, nil)
+			all = append(all, list...)
+		}
+	}
+	var changed []models.Turn
 	for _, t := range all {
 		if err == nil && set(t) {
 			err = m.plans[tables.updateTurn].write(m.rows, turnUpdateRow(t))
-			list = append(list, *t)
+			changed = append(changed, *t)
 		}
 	}
 	if err != nil {
 		m.rows.Rollback()
 		return nil, err
 	}
-	return list, m.rows.Commit()
+	if err := m.rows.Commit(); err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+// SaveCheckpoint overwrites the checkpoint of a turn, as long as its lease holds.
+func (m *Memory) SaveCheckpoint(c models.Checkpoint) error {
+	m.rows.Begin()
+	list, err := m.turns([]any{id(c.OrgID), id(c.TurnID)}, nil)
+	if err == nil && len(list) == 1 && list[0].LeaseEpoch == c.Epoch && list[0].Status == models.TurnRunning {
+		row := []any{c.OrgID, c.TurnID, list[0].SessionID, c.MessageID, c.Epoch, c.Attempt, c.Text, c.Thinking, c.UpdatedAt}
+		for i, v := range row {
+			row[i] = cell(v)
+		}
+		err = m.rows.Insert("checkpoints", row, "UPDATE")
+	}
+	if err != nil {
+		m.rows.Rollback()
+		return err
+	}
+	return m.rows.Commit()
+}
+
+// Turn gives a turn; nil when there is none.
+func (m *Memory) Turn(org models.OrgID, turn models.TurnID) *models.Turn {
+	m.rows.Begin()
+	defer m.rows.Rollback()
+	list, err := m.turns([]any{id(org), id(turn)}, nil)
+	if err != nil {
+		panic(fmt.Sprintf("commit: read turn %s: %v", turn, err))
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
 }

@@ -40,9 +40,7 @@ func memoryRows[T any](w *world, org models.OrgID, s models.SessionID, order str
 	field := func(row *T, column string) reflect.Value {
 		return sch.LookUpField(column).ReflectValueOf(w.t.Context(), reflect.ValueOf(row).Elem())
 	}
-	list := Read(w.memory, func(row *T) bool {
-		return field(row, "org_id").Interface() == any(org) && field(row, "session_id").Interface() == any(s)
-	})
+	list := Read[T](w.memory, Is{"org_id", org}, Is{"session_id", s})
 	slices.SortStableFunc(list, func(a, b T) int {
 		x, y := field(&a, order), field(&b, order)
 		switch {
@@ -57,9 +55,9 @@ func memoryRows[T any](w *world, org models.OrgID, s models.SessionID, order str
 }
 
 // only reads a row that must be there.
-func only[T any](w *world, holds func(*T) bool) T {
+func only[T any](w *world, conds ...Is) T {
 	w.t.Helper()
-	list := Read(w.memory, holds)
+	list := Read[T](w.memory, conds...)
 	if len(list) != 1 {
 		w.t.Fatalf("there are %d rows of %T that are meant, want 1", len(list), list)
 	}
@@ -69,7 +67,7 @@ func only[T any](w *world, holds func(*T) bool) T {
 // memoryFeed is feed on the store in memory.
 func (w *world) memoryFeed(org models.OrgID) []models.Event {
 	w.t.Helper()
-	all := Read(w.memory, func(e *models.Event) bool { return e.OrgID == org })
+	all := Read[models.Event](w.memory, Is{"org_id", org})
 	list := slices.DeleteFunc(slices.Clone(all), func(e models.Event) bool { return e.FeedPosition == nil })
 	slices.SortFunc(list, func(a, b models.Event) int { return cmp.Compare(*a.FeedPosition, *b.FeedPosition) })
 	if err := events.CheckFeed(list); err != nil {
@@ -80,7 +78,7 @@ func (w *world) memoryFeed(org models.OrgID) []models.Event {
 			w.t.Fatalf("%s %d has no place in the feed", e.Kind, e.Sequence)
 		}
 	}
-	row := Read(w.memory, func(f *models.OrgFeed) bool { return f.OrgID == org })
+	row := Read[models.OrgFeed](w.memory, Is{"org_id", org})
 	if len(row) == 0 && len(list) > 0 || len(row) > 0 && row[0].Position != int64(len(list)) {
 		w.t.Fatalf("the feed of %s has %d events, and its row says %v", org, len(list), row)
 	}
