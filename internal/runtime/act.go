@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
@@ -80,6 +81,10 @@ func (a *actRun) admit(open []openCall) error {
 		decisions[i], err = DecideClaim(o.effect, o.call.Frozen.InputHash(), a.r.turn.LeaseEpoch, o.call.Frozen.Hints.Repeatable())
 		if err != nil {
 			return err
+		}
+		if o.effect.Epoch > a.r.turn.LeaseEpoch {
+			// A successor is at work: what it has begun, and what it knows, is none of this runner's business.
+			return commit.ErrLeaseLost
 		}
 		if decisions[i] == DecideReplay {
 			return fmt.Errorf("call %s is settled and open at once", o.effect.ReplayKey)
