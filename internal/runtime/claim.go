@@ -136,7 +136,9 @@ func (e *Engine) releaseUnheard(ctx context.Context) bool {
 	}
 	for _, t := range held {
 		e.mu.Lock()
-		known := e.running[t.ID] != nil
+		s := e.running[t.ID]
+		// An earlier claim of the turn may not have come to its end here yet.
+		known := s != nil && (s.epoch == 0 || s.epoch == t.LeaseEpoch)
 		e.mu.Unlock()
 		if known {
 			continue

@@ -14,8 +14,9 @@ type slot struct {
 	// runner is who claims; ctx ends with that life of the engine.
 	runner models.RunnerID
 	ctx    context.Context
-	// turn is zero as long as it isn't known.
-	turn models.TurnID
+	// turn is zero as long as it isn't known, and epoch, under which it runs here, as long as it doesn't run.
+	turn  models.TurnID
+	epoch int64
 	// prepared can begin the turn in the transaction that claims it; nil when that has to wait.
 	prepared *turnRun
 	// began is how it has begun there; nil when it has not.
@@ -103,7 +104,7 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 	}
 	e := s.e
 	e.mu.Lock()
-	s.turn, e.running[t.ID] = t.ID, s
+	s.turn, s.epoch, e.running[t.ID] = t.ID, t.LeaseEpoch, s
 	e.mu.Unlock()
 	e.scheduling.spawn(func() {
 		defer s.Free()
