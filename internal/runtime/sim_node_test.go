@@ -286,6 +286,10 @@ func (n *simNode) work(ctx context.Context, call *tools.Call, repeatable bool) t
 	if ctx.Err() != nil {
 		return tools.Fail("cancelled")
 	}
+	w.notef("%s a call runs (%d before), attempt %d", n.name("tool"), w.ran[call.CallID], call.Attempt)
+	if w.log != nil {
+		w.log(fromLogger + "it is " + call.CallID)
+	}
 	if w.ran[call.CallID]++; w.ran[call.CallID] > 1 && !repeatable {
 		w.failf("law 8: call %s of an at-most-once tool ran %d times", call.CallID, w.ran[call.CallID])
 	}

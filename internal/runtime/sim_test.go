@@ -140,16 +140,21 @@ func TestTheSimulationFindsPlantedBugs(t *testing.T) {
 	}
 }
 
-// Seeds that have found a bug are played for ever, each with what it found. A change of the simulation makes other histories of them:
-// keep a bug's own test beside its seed.
-var replays = []struct {
-	seed uint64
-	bug  string
-}{}
-
+// Seeds that have found a bug are played for ever. A change of the simulation makes other histories of them, so that each bug has a
+// test of its own, too.
 func TestReplays(t *testing.T) {
 	tools := box(t, planted{})
-	for _, r := range replays {
+	for _, r := range []struct {
+		seed uint64
+		bug  string
+	}{
+		// A runner froze between its claim and its look into the journal. Thawed, it found the calls that its successor was running, and
+		// ran them as well (TestCallsOfASuccessorAreLeftAlone).
+		{13263, "an at-most-once call ran twice"},
+		// A runner that was declared dead claimed its own turn back under its new id, and the answer got lost; its earlier run made the
+		// turn look as if it were at work (TestAClaimThatNobodyHeardOfIsToldFromAnEarlierOne).
+		{16853, "a turn stood still for ever"},
+	} {
 		problems, _ := play(r.seed, tools, planted{}, nil)
 		for _, p := range problems {
 			t.Errorf("seed %d (%s): %s", r.seed, r.bug, p)
