@@ -61,6 +61,9 @@ func TestSimulation(t *testing.T) {
 				if len(problems) > 0 {
 					failed.Add(1)
 				}
+				if seed > 0 && seed%10_000 == 0 {
+					t.Logf("%d seeds", seed)
+				}
 				mu.Lock()
 				for what, n := range w.saw {
 					saw[what] += n
