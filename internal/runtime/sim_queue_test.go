@@ -72,7 +72,6 @@ func (q *twins) add() {
 		})
 		q.turns = append(q.turns, turn)
 	}
-	// No two turns are ready since the same time, so that there is one order.
 	q.w.clock.Advance(time.Millisecond)
 }
 
@@ -99,6 +98,9 @@ func (q *twins) step() {
 		same(what, nil, nil, sql.Register(ctx, r), q.sim.Register(ctx, r))
 	case what == "claim":
 		r, n := runner(), rapid.IntRange(1, 3).Draw(q.rt, "n")
+		if q.tied() {
+			n = len(q.turns)
+		}
 		a, errA := sql.Claim(ctx, r, n)
 		b, errB := q.sim.Claim(ctx, r, n)
 		same(what, ofTurns(a), ofTurns(b), errA, errB)
@@ -137,6 +139,18 @@ func (q *twins) step() {
 		same(what, nil, nil, sql.ReleaseAll(ctx, now), q.sim.ReleaseAll(ctx, now))
 	}
 	q.compare()
+}
+
+// tied reports whether turns are ready since the same time: those that went back together. Which of them is claimed first is left open.
+func (q *twins) tied() bool {
+	since := map[models.Millis]bool{}
+	for _, t := range q.memory.Turns(func(t *models.Turn) bool { return t.ReadyAt != nil }) {
+		if since[*t.ReadyAt] {
+			return true
+		}
+		since[*t.ReadyAt] = true
+	}
+	return false
 }
 
 // hold gives a ready turn to a runner without the queue.
