@@ -72,6 +72,12 @@ func (n *simNode) name(what string) string { return fmt.Sprintf("node %d: %s", n
 // start is the engine's Start, whose loops are actors here.
 func (n *simNode) start() {
 	e := n.engine
+	if n.w.alone {
+		// Start would fail, and whoever runs the program would start it again.
+		for e.cfg.Queue.ReleaseAll(context.Background(), e.nowMillis()) != nil {
+			n.w.notef("%s", n.name("can't start yet"))
+		}
+	}
 	if err := e.register(context.Background(), e.id); err != nil {
 		n.w.failf("register: %v", err)
 	}
@@ -81,6 +87,9 @@ func (n *simNode) start() {
 	live, stopLive := context.WithCancel(ctx)
 	e.stopClaims, e.stopLive, e.state = stopClaims, stopLive, lifeRunning
 	n.w.spawn(n.name("claims"), n, func() { n.claim(claims) }).loop = true
+	if n.w.alone {
+		return // nobody else is there to be watched
+	}
 	n.w.spawn(n.name("life"), n, func() { n.live(live) }).loop = true
 }
 

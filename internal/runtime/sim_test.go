@@ -20,6 +20,24 @@ func play(seed uint64, box *toolbox, p planted, log func(string)) (problems []st
 	return w.run(), w
 }
 
+// One process at a time, which is killed, goes down, and starts again.
+func TestSimulationOfOneProcess(t *testing.T) {
+	tools := box(t, planted{})
+	recovered, died := 0, 0
+	for seed := range uint64(200) {
+		w := newSimulation(seed, tools, nil)
+		w.alone = true
+		for _, p := range w.run() {
+			t.Errorf("seed %d: %s", seed, p)
+		}
+		recovered += w.saw["REASON_RECOVERED"] + w.saw["interrupted"]
+		died += w.born - 1
+	}
+	if recovered == 0 || died == 0 {
+		t.Errorf("%d processes have ended, and %d steps were taken over", died, recovered)
+	}
+}
+
 func box(t testing.TB, p planted) *toolbox {
 	t.Helper()
 	b, err := newToolbox(p)

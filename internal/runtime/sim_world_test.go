@@ -56,6 +56,8 @@ type simulation struct {
 	// healing tells that nothing goes wrong any more, and everybody comes to rest.
 	healing bool
 
+	// alone tells that there is one process at a time, on a file that it has locked: whoever starts proves all others dead.
+	alone bool
 	// planted are bugs that the checks must find.
 	planted  planted
 	checks   checks
@@ -142,7 +144,9 @@ func (w *simulation) wakeSomebody() {}
 func (w *simulation) run() []string {
 	defer w.killAll(nil)
 	for range 1 + w.random.IntN(3) {
-		w.newNode()
+		if !w.alone || len(w.nodes) == 0 {
+			w.newNode()
+		}
 	}
 	for range 1 + w.random.IntN(3) {
 		w.openSession()
@@ -255,7 +259,7 @@ func (w *simulation) flushOf(n *simNode) {
 // mishap is what happens to processes.
 func (w *simulation) mishap() {
 	alive := w.alive()
-	if len(alive) == 0 || w.random.IntN(6) == 0 && len(alive) < 4 {
+	if len(alive) == 0 || !w.alone && w.random.IntN(6) == 0 && len(alive) < 4 {
 		n := w.newNode()
 		w.notef("%s", n.name("starts"))
 		return
@@ -308,7 +312,7 @@ func (w *simulation) heal() {
 		if len(w.problems) > 0 || w.atRest() {
 			return
 		}
-		if up := w.alive(); len(up) == 0 || len(up) == 1 && up[0].leaving {
+		if up := w.alive(); len(up) == 0 || !w.alone && len(up) == 1 && up[0].leaving {
 			w.newNode()
 		}
 		for _, n := range w.alive() {
