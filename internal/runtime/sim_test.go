@@ -175,6 +175,8 @@ func TestReplays(t *testing.T) {
 		// A runner that was declared dead claimed its own turn back under its new id, and the answer got lost; its earlier run made the
 		// turn look as if it were at work (TestAClaimThatNobodyHeardOfIsToldFromAnEarlierOne).
 		{16853, "a turn stood still for ever"},
+		// The same with the slot of a message that was queued, whose sender had not heard of it yet.
+		{87342, "a queued turn stood still for ever"},
 	} {
 		problems, _ := play(r.seed, tools, planted{}, nil)
 		for _, p := range problems {
