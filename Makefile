@@ -56,6 +56,7 @@ check-generated: web/node_modules/.package-lock.json ## Check that the generated
 .PHONY: lint
 lint: bin/golangci-lint ## Run golangci-lint
 	bin/golangci-lint run ./...
+	bin/golangci-lint run --build-tags chaos ./cmd/api
 
 bin/golangci-lint: tools/go.mod tools/go.sum
 	go build -C tools -trimpath -ldflags "-s -w" -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
@@ -66,6 +67,7 @@ bin/testsum: tools/testsum/main.go
 .PHONY: vet
 vet: ## Run go vet
 	go vet ./...
+	go vet -tags chaos ./cmd/api
 
 # The clients that the Go tests in e2e run.
 e2e/clients/node_modules/.package-lock.json: e2e/clients/package-lock.json e2e/clients/package.json
@@ -76,6 +78,7 @@ e2e/clients/node_modules/.package-lock.json: e2e/clients/package-lock.json e2e/c
 go-test: bin/testsum e2e/clients/node_modules/.package-lock.json ## Run the Go tests with the race detector, on SQLite and on a PostgreSQL server of their own
 	@scripts/ensure gcc >/dev/null
 	scripts/with-postgres go test -race -json ./... | bin/testsum
+	go test -race -tags chaos -json -run 'Failpoints|Extras' ./cmd/api | bin/testsum
 
 # What the long run of the clients does; the seed decides where connections are cut.
 FOLLOW ?= {"turns":100,"disconnects":1000,"restarts":3,"seed":1}
@@ -100,3 +103,13 @@ bench: bin/ostler ## Take the figures of docs/benchmarks.md on both databases; B
 	mkdir -p bin/bench
 	go build -o bin/bench/ ./bench/load ./bench/floor ./bench/fakemodel ./bench/fanout ./cmd/natsd
 	scripts/with-postgres --durable bin/bench/load $(BENCH)
+
+# What the fault programs do, e.g. `make chaos CHAOS="-programs R1 -databases sqlite"`.
+CHAOS ?=
+
+.PHONY: chaos
+chaos: ## Break the product while it works and check what comes of it: docs/reliability.md; CHAOS="-short" for a first look
+	mkdir -p bin/chaos
+	go build -tags chaos -ldflags "-X main.version=$(VERSION)" -o bin/chaos/ostler ./cmd/api
+	go build -o bin/chaos/ ./bench/chaos
+	scripts/with-postgres --durable bin/chaos/chaos $(CHAOS)

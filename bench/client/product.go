@@ -2,9 +2,9 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"sync"
 	"time"
@@ -27,6 +27,10 @@ type Setup struct {
 	// Model is a simulated model; messages choose what it does.
 	Model                    string
 	ToolMessage, TextMessage string
+	// ContextWindow is how many tokens the model is said to take; 0 leaves it as it is.
+	ContextWindow int
+	// Agent has fields of the agents' input beside, or instead of, the usual ones.
+	Agent map[string]any
 }
 
 type org struct {
@@ -89,16 +93,22 @@ func (p *Product) createOrg(ctx context.Context, i int) (*org, error) {
 		return nil, err
 	}
 	model, err := o.findModel(ctx, p.setup.Model)
+	if err == nil && p.setup.ContextWindow != 0 {
+		err = o.api.Do(ctx, `mutation($id: ID!, $input: UpdateModelInput!) { updateModel(id: $id, input: $input) { model { id } userErrors { code message path } } }`,
+			map[string]any{"id": model, "input": map[string]any{"contextWindowTokens": p.setup.ContextWindow}}, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
+	input := map[string]any{
+		"name": "bench", "systemPrompt": "Answer.", "defaultModelId": model, "capabilities": []any{map[string]any{"id": "core"}},
+	}
+	maps.Copy(input, p.setup.Agent)
 	var agent struct {
 		CreateAgent struct{ Agent struct{ ID string } }
 	}
 	err = o.api.Do(ctx, `mutation($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } userErrors { code message path } } }`,
-		map[string]any{"input": map[string]any{
-			"name": "bench", "systemPrompt": "Answer.", "defaultModelId": model, "capabilities": []any{map[string]any{"id": "core"}},
-		}}, &agent)
+		map[string]any{"input": input}, &agent)
 	if err != nil {
 		return nil, err
 	}
@@ -180,25 +190,54 @@ func (p *Product) renew(ctx context.Context) error {
 
 // CreateSessions makes sessions, spread over the organizations.
 func (p *Product) CreateSessions(ctx context.Context, count int) ([]*ProductSession, error) {
-	if err := p.renew(ctx); err != nil {
+	return p.whole().CreateSessions(ctx, count)
+}
+
+// Open makes a session per listener, each with a socket and a live subscriber of its own.
+func (p *Product) Open(ctx context.Context, listeners []Listener) ([]Session, error) {
+	return p.whole().Open(ctx, listeners)
+}
+
+// Part is the product at one of its nodes, or one organization of it.
+type Part struct {
+	product *Product
+	url     string // of the node; empty for the one that the product was prepared with
+	orgs    []*org
+}
+
+func (p *Product) whole() Part { return Part{product: p, orgs: p.orgs} }
+
+// At gives the product at another node.
+func (p *Product) At(url string) Part { return Part{product: p, url: url, orgs: p.orgs} }
+
+// Org gives one organization of the product, by its number.
+func (p *Product) Org(i int) Part { return Part{product: p, orgs: p.orgs[i : i+1]} }
+
+// CreateSessions makes sessions, spread over the organizations of the part.
+func (p Part) CreateSessions(ctx context.Context, count int) ([]*ProductSession, error) {
+	if err := p.product.renew(ctx); err != nil {
 		return nil, err
 	}
 	sessions := make([]*ProductSession, count)
 	for i := range sessions {
 		o := p.orgs[i%len(p.orgs)]
+		api := o.api
+		if p.url != "" {
+			api = api.At(p.url)
+		}
 		var out struct {
 			CreateSession struct{ Session struct{ ID string } }
 		}
-		err := o.api.Do(ctx, `mutation($input: CreateSessionInput!) { createSession(input: $input) { session { id } userErrors { code message path } } }`,
+		err := api.Do(ctx, `mutation($input: CreateSessionInput!) { createSession(input: $input) { session { id } userErrors { code message path } } }`,
 			map[string]any{"input": map[string]any{"agentId": o.agent}}, &out)
 		if err != nil {
 			return nil, fmt.Errorf("create a session: %w", err)
 		}
-		sessions[i] = &ProductSession{ID: out.CreateSession.Session.ID, API: o.api}
-		if sessions[i].toolBody, err = sendBody(sessions[i].ID, p.setup.ToolMessage); err != nil {
+		sessions[i] = &ProductSession{ID: out.CreateSession.Session.ID, API: api}
+		if sessions[i].toolBody, err = sendBody(sessions[i].ID, p.product.setup.ToolMessage, Steer); err != nil {
 			return nil, err
 		}
-		if sessions[i].textBody, err = sendBody(sessions[i].ID, p.setup.TextMessage); err != nil {
+		if sessions[i].textBody, err = sendBody(sessions[i].ID, p.product.setup.TextMessage, Steer); err != nil {
 			return nil, err
 		}
 	}
@@ -206,7 +245,7 @@ func (p *Product) CreateSessions(ctx context.Context, count int) ([]*ProductSess
 }
 
 // Open makes a session per listener, each with a socket and a live subscriber of its own.
-func (p *Product) Open(ctx context.Context, listeners []Listener) ([]Session, error) {
+func (p Part) Open(ctx context.Context, listeners []Listener) ([]Session, error) {
 	created, err := p.CreateSessions(ctx, len(listeners))
 	if err != nil {
 		return nil, err
@@ -222,101 +261,6 @@ func (p *Product) Open(ctx context.Context, listeners []Listener) ([]Session, er
 		sessions = append(sessions, s)
 	}
 	return sessions, nil
-}
-
-// ProductSession is a session of the product.
-type ProductSession struct {
-	ID  string
-	API *API
-
-	socket             *Socket
-	toolBody, textBody []byte // requests
-}
-
-func (s *ProductSession) subscribe(ctx context.Context, listener Listener) error {
-	socket, err := Dial(ctx, s.API)
-	if err != nil {
-		return err
-	}
-	s.socket = socket
-	live := &untilLive{Listener: listener, live: make(chan error, 1)}
-	if err := socket.Subscribe(ctx, "1", SessionEvents, map[string]any{"id": s.ID, "after": 0}); err != nil {
-		socket.Close()
-		return err
-	}
-	go socket.Listen(map[string]Listener{"1": live})
-	if err := <-live.live; err != nil {
-		socket.Close()
-		return fmt.Errorf("subscribe to %s: %w", s.ID, err)
-	}
-	return nil
-}
-
-// untilLive tells when the replay is over.
-type untilLive struct {
-	Listener
-
-	live chan error // nil at CAUGHT_UP
-	told bool
-}
-
-func (u *untilLive) Event(e Event) {
-	u.Listener.Event(e)
-	if !u.told && e.Kind == "CAUGHT_UP" {
-		u.told = true
-		u.live <- nil
-	}
-}
-
-func (u *untilLive) Ended(err error) {
-	if !u.told {
-		u.told = true
-		if err == nil {
-			err = errors.New("closed")
-		}
-		u.live <- err
-	}
-	u.Listener.Ended(err)
-}
-
-func sendBody(sessionID, text string) ([]byte, error) {
-	return json.Marshal(map[string]any{
-		"query": `mutation($input: SendMessageInput!) { sendMessage(input: $input) { turn { id } userErrors { code message path } } }`,
-		"variables": map[string]any{
-			"input": map[string]any{"sessionId": sessionID, "content": []any{map[string]any{"text": text}}},
-		},
-	})
-}
-
-// Send implements Session.
-func (s *ProductSession) Send(ctx context.Context, kind TurnKind) error {
-	body := s.toolBody
-	if kind == TextTurn {
-		body = s.textBody
-	}
-	answer, err := s.API.post(ctx, body)
-	if err != nil {
-		return fmt.Errorf("send a message: %w", err)
-	}
-	var out struct {
-		Data struct {
-			SendMessage struct {
-				Turn       *struct{ ID string }
-				UserErrors []UserError
-			}
-		}
-	}
-	if err := json.Unmarshal(answer, &out); err != nil || out.Data.SendMessage.Turn == nil || len(out.Data.SendMessage.UserErrors) > 0 {
-		return fmt.Errorf("send a message: %s (%w)", answer, err)
-	}
-	return nil
-}
-
-// Close implements Session.
-func (s *ProductSession) Close() {
-	if s.socket != nil {
-		s.socket.Close()
-	}
 }
 
 // PageOfAgents fetches the first page of agents, as a dashboard does when it opens.

@@ -12,9 +12,10 @@ const postgresWriters = 2
 
 type postgresLog struct{ connections []*pgx.Conn }
 
+// The tables may be there: several floors can share a database, each with sessions of its own.
 const postgresTables = `
-CREATE TABLE sessions (id uuid PRIMARY KEY, last_sequence bigint NOT NULL);
-CREATE TABLE events (session_id uuid NOT NULL, sequence bigint NOT NULL, kind text NOT NULL, data json NOT NULL,
+CREATE TABLE IF NOT EXISTS sessions (id uuid PRIMARY KEY, last_sequence bigint NOT NULL);
+CREATE TABLE IF NOT EXISTS events (session_id uuid NOT NULL, sequence bigint NOT NULL, kind text NOT NULL, data json NOT NULL,
   PRIMARY KEY (session_id, sequence));`
 
 func openPostgres(ctx context.Context, url string) (*postgresLog, error) {

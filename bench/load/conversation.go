@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/bench/client"
-	"github.com/ostler-dev/ostler/bench/turnshape"
 )
 
 // conversation is a session under load. It checks everything that its subscriber gets: each sequence, one tool result
@@ -22,12 +21,22 @@ type conversation struct {
 	// The subscriber's side; err and last may be read by others when closed is.
 	last       int64
 	toolsSeen  int
-	expectTool atomic.Bool
+	expect     atomic.Int64 // how many results of tools the present turn has, or anyTools
+	found      atomic.Int64 // how many the last turn had
 	firstDelta atomic.Int64 // of the present turn, in nanoseconds since begin; 0 before
 	ended      chan error   // one value per turn
 	closed     chan struct{}
 	err        error
-	record     *[]turnshape.Event // nil unless a turn is recorded
+	seen       atomic.Pointer[func(client.Event)]
+}
+
+// watch lets f be called for each event, unless it is out of order, from the subscriber's goroutine; nil ends that.
+func (c *conversation) watch(f func(client.Event)) {
+	if f == nil {
+		c.seen.Store(nil)
+		return
+	}
+	c.seen.Store(&f)
 }
 
 // begin is what conversations count time from.
@@ -73,10 +82,41 @@ type timing struct{ accepted, firstDelta, ended time.Duration }
 
 // turn sends a message and waits for the end of its turn.
 func (c *conversation) turn(ctx context.Context, kind client.TurnKind, since time.Time) (timing, error) {
+	tools := 0
+	if kind == client.ToolTurn {
+		tools = 1
+	}
+	return c.turnOf(ctx, tools, since, func() error { return c.session.Send(ctx, kind) })
+}
+
+// say is turn with any message, to the product.
+func (c *conversation) say(ctx context.Context, text string, tools int, since time.Time) (timing, error) {
+	session, ok := c.session.(sayer)
+	if !ok {
+		return timing{}, errNotAnyMessage
+	}
+	return c.turnOf(ctx, tools, since, func() error {
+		_, err := session.Say(ctx, text, client.Steer)
+		return err
+	})
+}
+
+// sayer is a session of the product, which understands any message.
+type sayer interface {
+	Say(ctx context.Context, text string, delivery client.Delivery) (turnID string, err error)
+}
+
+var errNotAnyMessage = errors.New("only the product understands any message")
+
+// anyTools stands for results of tools whose number is found out.
+const anyTools = -1
+
+// turnOf sends a message that brings a turn with so many results of tools, and waits for its end.
+func (c *conversation) turnOf(ctx context.Context, tools int, since time.Time, send func() error) (timing, error) {
 	var t timing
 	c.firstDelta.Store(0)
-	c.expectTool.Store(kind == client.ToolTurn)
-	if err := c.session.Send(ctx, kind); err != nil {
+	c.expect.Store(int64(tools))
+	if err := send(); err != nil {
 		return t, err
 	}
 	t.accepted = time.Since(since)
@@ -95,9 +135,10 @@ func (c *conversation) turn(ctx context.Context, kind client.TurnKind, since tim
 		t.firstDelta = time.Duration(first) - since.Sub(begin)
 	}
 	c.turns++
-	if kind == client.ToolTurn {
-		c.tools++
+	if tools == anyTools {
+		tools = int(c.found.Load())
 	}
+	c.tools += tools
 	return t, nil
 }
 
@@ -113,6 +154,7 @@ func (c *conversation) Event(e client.Event) {
 		if e.Kind == "OUTPUT_DELTA" && c.firstDelta.Load() == 0 {
 			c.firstDelta.Store(int64(time.Since(begin)))
 		}
+		c.tell(e)
 		return
 	}
 	if e.Sequence != c.last+1 {
@@ -120,9 +162,7 @@ func (c *conversation) Event(e client.Event) {
 		return
 	}
 	c.last = e.Sequence
-	if c.record != nil {
-		*c.record = append(*c.record, turnshape.Event{Kind: e.Kind, Bytes: len(e.Data)})
-	}
+	c.tell(e)
 	switch e.Kind {
 	case "TOOL_COMPLETED":
 		c.toolsSeen++
@@ -130,18 +170,21 @@ func (c *conversation) Event(e client.Event) {
 			c.fail(fmt.Errorf("a tool failed: %s", e.Data))
 		}
 	case "TURN_COMPLETED":
-		expected := 0
-		if c.expectTool.Load() {
-			expected = 1
-		}
-		if c.toolsSeen != expected {
+		if expected := c.expect.Load(); expected != anyTools && int64(c.toolsSeen) != expected {
 			c.fail(fmt.Errorf("a turn ended after %d tool results, expected %d", c.toolsSeen, expected))
 			return
 		}
+		c.found.Store(int64(c.toolsSeen))
 		c.toolsSeen = 0
 		c.end(nil)
 	case "TURN_FAILED", "TURN_SEALED", "TURN_CANCELLED":
 		c.fail(fmt.Errorf("%s: %s", e.Kind, e.Data))
+	}
+}
+
+func (c *conversation) tell(e client.Event) {
+	if seen := c.seen.Load(); seen != nil {
+		(*seen)(e)
 	}
 }
 

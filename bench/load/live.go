@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -46,30 +44,14 @@ func (b *bench) live(ctx context.Context, kind string) error {
 	if err := s.end(ctx, s.liveEvents(ctx, s.product.URL, "same node")); err != nil || kind != postgres {
 		return err
 	}
-	bus, err := procs.Start(ctx, procs.Program{Path: b.natsd, Args: []string{"-addr", "127.0.0.1:0"}})
-	if err != nil {
+	if s, err = b.startWithBus(ctx, noFloor); err != nil {
 		return err
 	}
-	at, err := b.newPlace(ctx, kind)
-	if err != nil {
-		return errors.Join(err, bus.Stop())
-	}
-	// Both nodes have one name, so that the tokens of one are good at the other.
-	at.env = []string{"OSTLER_NATS_URL=" + bus.URL, "OSTLER_PUBLIC_URL=http://bench.invalid"}
-	if s, err = b.startSystemAt(ctx, kind, noFloor, at); err != nil {
-		return errors.Join(err, bus.Stop())
-	}
-	s.others = []*procs.Process{bus}
-	second := *at
-	second.addr, second.dir = "", filepath.Join(at.dir, "second")
-	if err := os.Mkdir(second.dir, 0o700); err != nil {
-		return s.end(ctx, err)
-	}
-	node, err := b.startProduct(ctx, &second)
+	node, err := s.startSecond(ctx)
 	if err != nil {
 		return s.end(ctx, err)
 	}
-	s.others = []*procs.Process{node, bus}
+	s.others = append([]*procs.Process{node}, s.others...)
 	return s.end(ctx, s.liveEvents(ctx, node.URL, "two nodes"))
 }
 

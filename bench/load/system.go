@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -47,6 +49,8 @@ type system struct {
 	walStart   string // the position in PostgreSQL's log that commits are counted from
 	// done is what conversations have seen done, by program; it must be what the databases hold.
 	done [2]effects
+	// resumes is how many waiting turns of the product have been seen to go on.
+	resumes int
 }
 
 // effects counts what was done.
@@ -70,13 +74,22 @@ func (b *bench) startSystem(ctx context.Context, kind string, floor bool) (*syst
 }
 
 func (b *bench) startSystemAt(ctx context.Context, kind string, floor bool, at *place) (*system, error) {
+	return b.startSystemWith(ctx, kind, floor, at, setup())
+}
+
+// setup is what the product is prepared with, unless a figure needs something else.
+func setup() client.Setup {
+	return client.Setup{
+		Email: ownerEmail, Password: ownerPassword, Orgs: orgs,
+		Model: "sim-script", ToolMessage: toolMessage, TextMessage: textMessage,
+	}
+}
+
+func (b *bench) startSystemWith(ctx context.Context, kind string, floor bool, at *place, setup client.Setup) (*system, error) {
 	s := &system{bench: b, kind: kind, place: at}
 	var err error
 	if s.product, err = b.startProduct(ctx, s.place); err == nil {
-		s.api, err = client.Prepare(ctx, s.product.URL, client.Setup{
-			Email: ownerEmail, Password: ownerPassword, Orgs: orgs,
-			Model: "sim-script", ToolMessage: toolMessage, TextMessage: textMessage,
-		})
+		s.api, err = client.Prepare(ctx, s.product.URL, setup)
 	}
 	if err == nil && kind == postgres {
 		s.postmaster, err = postmaster(ctx, s.place.url)
@@ -119,8 +132,16 @@ func (s *system) shapes(ctx context.Context) (turnshape.Shapes, error) {
 func (s *system) recordTurn(ctx context.Context, c *conversation, kind client.TurnKind) ([]turnshape.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
+	var mu sync.Mutex
 	var events []turnshape.Event
-	c.record = &events
+	c.watch(func(e client.Event) {
+		if !client.Ephemeral(e.Kind) {
+			mu.Lock()
+			defer mu.Unlock()
+			events = append(events, turnshape.Event{Kind: e.Kind, Bytes: len(e.Data)})
+		}
+	})
+	defer c.watch(nil)
 	for range 2 {
 		if _, err := c.turn(ctx, kind, time.Now()); err != nil {
 			return nil, err
@@ -128,9 +149,11 @@ func (s *system) recordTurn(ctx context.Context, c *conversation, kind client.Tu
 		// The turn's last event, SESSION_IDLED, comes with TURN_COMPLETED or a moment after.
 		time.Sleep(200 * time.Millisecond)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	for i := len(events) - 1; i > 0; i-- {
 		if events[i].Kind == "MESSAGE_RECEIVED" {
-			return events[i:], nil
+			return slices.Clone(events[i:]), nil
 		}
 	}
 	return nil, fmt.Errorf("no MESSAGE_RECEIVED among %d events", len(events))
@@ -141,22 +164,29 @@ func (s *system) startFloor(ctx context.Context, shapes turnshape.Shapes) error 
 	if s.floorPlace, err = s.newPlace(ctx, s.kind); err != nil {
 		return err
 	}
-	file := filepath.Join(s.floorPlace.dir, "shapes.json")
-	if err := shapes.Write(file); err != nil {
+	if err := shapes.Write(filepath.Join(s.floorPlace.dir, shapesFile)); err != nil {
 		return err
 	}
 	if s.model, err = procs.Start(ctx, procs.Program{Path: s.fakeModel}); err != nil {
 		return err
 	}
-	database := s.floorPlace.url
-	if database == "" {
-		database = filepath.Join(s.floorPlace.dir, "floor.db")
-	}
-	s.floors, err = procs.Start(ctx, procs.Program{
-		Path: s.options.floor,
-		Args: []string{"-database", database, "-model-url", s.model.URL, "-shape", file},
-	})
+	s.floors, err = s.startFloorOn(ctx, s.floorPlace)
 	return err
+}
+
+// shapesFile is where the shapes of turns are, in the place of a floor.
+const shapesFile = "shapes.json"
+
+// startFloorOn starts a floor on a place where the shapes of turns are.
+func (s *system) startFloorOn(ctx context.Context, at *place) (*procs.Process, error) {
+	database := at.url
+	if database == "" {
+		database = filepath.Join(at.dir, "floor.db")
+	}
+	return procs.Start(ctx, procs.Program{
+		Path: s.options.floor,
+		Args: []string{"-database", database, "-model-url", s.model.URL, "-shape", filepath.Join(at.dir, shapesFile)},
+	})
 }
 
 // floor gives the floor with one of its models.
@@ -226,7 +256,7 @@ func (s *system) stop(ctx context.Context) error {
 		}
 	}
 	if s.product != nil {
-		all = append(all, verifyProduct(ctx, s.place, s.done[0]))
+		all = append(all, verifyProduct(ctx, s.place, s.done[0], s.resumes))
 	}
 	if s.floors != nil {
 		all = append(all, verifyFloor(ctx, s.floorPlace, s.done[1]))

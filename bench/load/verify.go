@@ -18,12 +18,13 @@ type check struct {
 }
 
 // verifyProduct compares the product's database with what the subscribers saw. The product must have ended.
-func verifyProduct(ctx context.Context, at *place, seen effects) error {
+func verifyProduct(ctx context.Context, at *place, seen effects, resumes int) error {
 	checks := []check{
 		{"turns", `SELECT count(*) FROM turns`, int64(seen.turns)},
 		{"completed turns", `SELECT count(*) FROM turns WHERE status = 'COMPLETED'`, int64(seen.turns)},
 		{"ends of turns in the log", `SELECT count(*) FROM events WHERE kind = 'TURN_COMPLETED'`, int64(seen.turns)},
 		{"results of tools in the log", `SELECT count(*) FROM events WHERE kind = 'TOOL_COMPLETED'`, int64(seen.tools)},
+		{"waits that have ended in the log", `SELECT count(*) FROM events WHERE kind = 'TURN_RESUMED'`, int64(resumes)},
 		{"sessions that are not at rest", `SELECT count(*) FROM sessions WHERE status NOT IN ('STARTED', 'IDLE')`, 0},
 		{"sessions whose log has a gap", `SELECT count(*) FROM sessions s WHERE s.last_sequence <> (SELECT count(*) FROM events e
 			WHERE e.org_id = s.org_id AND e.session_id = s.id AND e.sequence BETWEEN 1 AND s.last_sequence)`, 0},

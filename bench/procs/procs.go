@@ -101,6 +101,23 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Output gives the end of what it printed, for error messages.
 func (p *Process) Output() string { return p.tail.String() }
 
+// Done is closed when it has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Signal sends it a signal. It is an error when it has ended.
+func (p *Process) Signal(signal syscall.Signal) error {
+	if err := p.cmd.Process.Signal(signal); err != nil {
+		return fmt.Errorf("signal %s: %w", p.cmd.Path, err)
+	}
+	return nil
+}
+
+// Kill ends it as kill -9 does and waits until it is gone.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	<-p.done
+}
+
 // Stop ends it with SIGTERM. It is an error when it has ended before, does not end, or ends with another code than 0.
 func (p *Process) Stop() error {
 	select {

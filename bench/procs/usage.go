@@ -84,6 +84,11 @@ func RSS(pid int) (int64, error) {
 	return readField(pid, "status", "VmRSS:", 1024)
 }
 
+// ReadBytes gives what a process has read: from files, whether or not they were cached, and from connections.
+func ReadBytes(pid int) (int64, error) {
+	return readField(pid, "io", "rchar:", 1)
+}
+
 // WrittenBytes gives what a process has sent to disks.
 func WrittenBytes(pid int) (int64, error) {
 	return readField(pid, "io", "write_bytes:", 1)
@@ -103,6 +108,21 @@ func readField(pid int, file, field string, unit int64) (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("/proc/%d/%s has no %s", pid, file, field)
+}
+
+// Children gives the processes that a process has started and that still live.
+func Children(pid int) ([]int, error) {
+	stats, err := readAll()
+	if err != nil {
+		return nil, err
+	}
+	var children []int
+	for id, s := range stats {
+		if s.parent == pid {
+			children = append(children, id)
+		}
+	}
+	return children, nil
 }
 
 // Parent gives the process that has started a process.

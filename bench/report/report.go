@@ -36,6 +36,8 @@ type Figure struct {
 	Gate   *Bound `json:"gate,omitempty"`
 	Target *Bound `json:"target,omitempty"`
 	Note   string `json:"note,omitempty"`
+	// Absent tells that the figure could not be taken; Note says why. It has no value and is not judged.
+	Absent bool `json:"absent,omitempty"`
 }
 
 // Bound is a limit of a figure.
@@ -76,10 +78,10 @@ func (f *Figure) judged() float64 {
 	return f.Value
 }
 
-// Verdict is "target", "gate", "MISSED" (the gate), "below target" (there is no gate), or empty without bounds.
+// Verdict is "target", "gate", "MISSED" (the gate), "below target" (there is no gate), or empty without bounds or value.
 func (f *Figure) Verdict() string {
 	switch {
-	case f.Gate == nil && f.Target == nil:
+	case f.Absent || f.Gate == nil && f.Target == nil:
 		return ""
 	case f.Target != nil && f.Target.holds(f.judged()):
 		return "target"
@@ -138,7 +140,10 @@ func (r *Run) WriteTable(w io.Writer) error {
 	fmt.Fprintln(table, "id\tdatabase\twhat\tmedian\tunit\tspread\tfloor\tratio\tof pairs\tCPU-ms\tgate\ttarget\tholds\tnote")
 	for i := range r.Figures {
 		f := &r.Figures[i]
-		cpu := optional(f.CPUMillis)
+		value, cpu := number(f.Value), optional(f.CPUMillis)
+		if f.Absent {
+			value = number(math.NaN())
+		}
 		if f.FloorCPUMillis != 0 {
 			cpu += " (" + number(f.FloorCPUMillis) + ")"
 		}
@@ -147,7 +152,7 @@ func (r *Run) WriteTable(w io.Writer) error {
 			note = strings.TrimPrefix(fmt.Sprintf("%s; DISTURBED: %.0f %% of the machine was used by others", note, f.Foreign*100), "; ")
 		}
 		fmt.Fprintln(table, strings.Join([]string{
-			f.ID, f.Database, f.Name, number(f.Value), f.Unit, spread(f.Samples), optional(f.Floor), optional(f.Ratio),
+			f.ID, f.Database, f.Name, value, f.Unit, spread(f.Samples), optional(f.Floor), optional(f.Ratio),
 			spread(f.Ratios), cpu, f.Gate.String(), f.Target.String(), f.Verdict(), note,
 		}, "\t"))
 	}

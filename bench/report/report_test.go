@@ -3,6 +3,8 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
 )
 
@@ -56,5 +58,22 @@ func TestALineHoldsAllThatIsNeededToJudgeIt(t *testing.T) {
 		if line[name] == nil {
 			t.Errorf("no %s in %s", name, out.Bytes())
 		}
+	}
+}
+
+func TestAFigureThatWasNotTakenHasNoNumber(t *testing.T) {
+	t.Parallel()
+	var run Run
+	run.Add(Figure{ID: "P10", Database: "sqlite", Name: "MCP", Unit: "ms", Gate: AtMost(10), Absent: true, Note: "there is none"})
+	var table, lines bytes.Buffer
+	if err := errors.Join(run.WriteTable(&table), run.WriteJSON(&lines)); err != nil {
+		t.Fatal(err)
+	}
+	rows := strings.Split(strings.TrimSpace(table.String()), "\n")
+	if fields := strings.Fields(rows[len(rows)-1]); len(fields) < 4 || fields[3] != "–" {
+		t.Errorf("the row is %q", rows[len(rows)-1])
+	}
+	if run.Missed() != 0 || !strings.Contains(lines.String(), `"absent":true`) || strings.Contains(lines.String(), `"verdict"`) {
+		t.Errorf("%d missed: %s", run.Missed(), lines.Bytes())
 	}
 }

@@ -31,6 +31,7 @@ type config struct {
 	addr, publicURL            string
 	dataDir                    string
 	databaseURL, ownerURL      string
+	directURL                  string
 	sqliteSynchronous          string
 	natsURL                    string
 	trustedProxies             []netip.Prefix
@@ -38,6 +39,7 @@ type config struct {
 	adminEmail, adminPassword  string
 	role                       string
 	runnerSlots                int
+	orgActiveTurns             int
 	lease, heartbeat, shutdown time.Duration
 	logLevel                   slog.Level
 	production                 bool
@@ -82,6 +84,7 @@ func settings() []setting {
 		{"OSTLER_DATA_DIR", "./data", "Where SQLite's file and the generated master key live.", false, text(func(c *config) *string { return &c.dataDir })},
 		{"OSTLER_DATABASE_URL", "", "sqlite:/path/to/file or postgres://…. Default: SQLite in the data directory.", true, text(func(c *config) *string { return &c.databaseURL })},
 		{"OSTLER_DATABASE_OWNER_URL", "", "PostgreSQL as the role that may change the schema. Default: OSTLER_DATABASE_URL.", true, text(func(c *config) *string { return &c.ownerURL })},
+		{"OSTLER_DATABASE_DIRECT_URL", "", "PostgreSQL without a pooler in between, for the locks by which processes see that others live. Default: OSTLER_DATABASE_URL.", true, text(func(c *config) *string { return &c.directURL })},
 		{"OSTLER_SQLITE_SYNCHRONOUS", "FULL", "FULL: what was committed survives a power failure. NORMAL: the last commits before one may be lost.", false, oneOf(func(c *config) *string { return &c.sqliteSynchronous }, "FULL", "NORMAL")},
 		{"OSTLER_NATS_URL", "", "nats://…: the bus between several processes. Default: none, one process alone.", true, text(func(c *config) *string { return &c.natsURL })},
 		{"OSTLER_MASTER_KEY", "", "32 bytes in base64, the same on all nodes. Default with SQLite: generated into the data directory.", true, key(func(c *config) *[]byte { return &c.masterKey })},
@@ -95,6 +98,14 @@ func settings() []setting {
 				return errors.New("want a number from 1 to 10000")
 			}
 			c.runnerSlots = n
+			return nil
+		}},
+		{"OSTLER_ORG_ACTIVE_TURNS", "0", "How many turns of one organization run at once, in all processes; 0 is any number.", false, func(c *config, v string) error {
+			n, err := strconv.Atoi(v)
+			if err != nil || n < 0 || n > 1_000_000 {
+				return errors.New("want a number from 0 to 1000000")
+			}
+			c.orgActiveTurns = n
 			return nil
 		}},
 		{"OSTLER_LEASE", "6s", "How long a runner may be silent before others take its turns over.", false, duration(func(c *config) *time.Duration { return &c.lease })},
@@ -245,6 +256,9 @@ func readConfig(getenv func(string) string) (config, error) {
 	}
 	if c.databaseURL == "" || c.databaseURL == "sqlite:" {
 		c.databaseURL = "sqlite:" + filepath.Join(c.dataDir, "ostler.db")
+	}
+	if c.directURL == "" {
+		c.directURL = c.databaseURL
 	}
 	wrong = append(wrong, c.unsafe()...)
 	if len(wrong) > 0 {

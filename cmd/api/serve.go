@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,15 +20,22 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/httpapi"
+	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/secrets"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/approvals"
+	"github.com/ostler-dev/ostler/internal/tools/ask"
+	"github.com/ostler-dev/ostler/internal/tools/callbacks"
 	"github.com/ostler-dev/ostler/internal/tools/core"
+	"github.com/ostler-dev/ostler/internal/tools/expr"
 	"github.com/ostler-dev/ostler/internal/tools/files"
+	"github.com/ostler-dev/ostler/internal/tools/userhooks"
 	"github.com/ostler-dev/ostler/web"
 )
 
@@ -49,7 +57,7 @@ func openDatabase(ctx context.Context, cfg config, undo *closers) (*store.DB, er
 	if path, ok := strings.CutPrefix(cfg.databaseURL, "sqlite:"); ok {
 		release, err = store.LockDir(filepath.Dir(path))
 	} else {
-		release, err = store.LockPostgres(ctx, cfg.databaseURL, cfg.natsURL != "")
+		release, err = store.LockPostgres(ctx, cfg.directURL, cfg.natsURL != "")
 	}
 	if err != nil {
 		return nil, err
@@ -109,6 +117,14 @@ func openBus(cfg config, log *slog.Logger) (events.Bus, error) {
 	return events.ConnectNATS(events.NATSConfig{URL: cfg.natsURL, Name: "ostler-" + cfg.role, Logger: log})
 }
 
+// capabilities are those that this server offers.
+func capabilities(expressions *expr.Compiler, addresses userhooks.Addresses) []tools.Capability {
+	return []tools.Capability{
+		core.Capability(), files.Capability(), approvals.Capability(expressions), ask.Capability(), callbacks.Capability(),
+		userhooks.Capability(expressions, addresses),
+	}
+}
+
 // serve runs the server until ctx ends.
 func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (err error) {
 	var undo closers
@@ -136,12 +152,20 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	}
 	undo.add(func() { _ = bus.Close() })
 
-	registry, err := tools.NewRegistry(core.Capability(), files.Capability())
+	providers := newProviders(cfg)
+	undo.add(providers.egress.CloseIdleConnections)
+	extra, err := addExtras(os.Getenv, os.Stderr)
 	if err != nil {
 		return err
 	}
-	providers := newProviders(cfg)
-	undo.add(providers.egress.CloseIdleConnections)
+	expressions, err := expr.New()
+	if err != nil {
+		return err
+	}
+	registry, err := tools.NewRegistry(append(capabilities(expressions, providers.egress), extra.capabilities...)...)
+	if err != nil {
+		return err
+	}
 	cat, err := catalog.New(catalog.Config{
 		DB: db, Registry: registry, Keeper: id.keeper, Clock: clock.System{}, Environment: cfg.providers,
 		URLs: providers.egress, Listers: providers.listers,
@@ -169,10 +193,14 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	hub.Start()
 	undo.add(hub.Stop)
 
+	orgSecrets, err := secrets.NewOrgSecrets(db, id.keeper, clock.System{})
+	if err != nil {
+		return err
+	}
 	queue := crossorg.NewQueue(db)
 	var engine *runtime.Engine
 	committer := commit.New(commit.Config{
-		DB: db, Clock: clock.System{}, Logger: log, Publish: hub.Publish,
+		DB: db, Clock: clock.System{}, Logger: log, Publish: hub.Publish, Faults: extra.faults,
 		Ready: func() {
 			if err := bus.Publish(events.WakeSubject, nil); err != nil {
 				log.Debug("a wake-up was lost", "error", err)
@@ -181,29 +209,52 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 				engine.Wake()
 			}
 		},
+		Jobs: func() {
+			if engine != nil {
+				engine.WakeJobs()
+			}
+		},
+		Attention: func(runner models.RunnerID, turn models.TurnID) {
+			if engine != nil {
+				engine.Attend(runner, turn)
+				return
+			}
+			if err := bus.Publish(events.RunnerSubject(runner), turn[:]); err != nil {
+				log.Debug("a runner could not be told of its turn", "runner", runner, "error", err)
+			}
+		},
 	})
 	undo.add(committer.Stop)
 
 	workspace, images := sessions.NewWorkspace(db, clock.System{}), sessions.NewImages(db, clock.System{})
 	if cfg.role != roleAPI {
+		var presence *crossorg.Presence
+		if db.Dialect == store.Postgres {
+			presence = crossorg.NewPresence(db, cfg.directURL)
+		}
 		engine = runtime.New(runtime.Config{
 			DB: db, Committer: committer, Queue: queue, Hub: hub, Bus: bus, Catalog: cat, Registry: registry,
 			Drivers: providers.drivers, Images: images, Workspace: workspace,
-			Clock: clock.System{}, Logger: log, Exclusive: db.Dialect == store.SQLite,
-			Slots: cfg.runnerSlots, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
+			Hooks: hooks.NewRunner(hooks.Config{
+				Client: providers.egress.HTTP(), Secrets: orgSecrets, Expressions: expressions, Clock: clock.System{},
+			}),
+			Tokens: sessions.NewTokens(orgSecrets),
+			Clock:  clock.System{}, Logger: log, Exclusive: db.Dialect == store.SQLite,
+			Presence: presence, Slots: cfg.runnerSlots, OrgActiveTurns: cfg.orgActiveTurns, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
 		})
 	}
-	sessionsCfg := sessions.Config{DB: db, Committer: committer, Catalog: cat, Clock: clock.System{}}
+	sessionsCfg := sessions.Config{DB: db, Committer: committer, Catalog: cat, Clock: clock.System{}, Secrets: orgSecrets}
 	if cfg.role == roleAll {
 		sessionsCfg.Dispatch = engine
 	}
 
+	work := sessions.New(sessionsCfg)
 	root := &resolvers.Resolver{
-		Version: version, Events: hub, Log: eventLog, Catalog: cat, Orgs: people, Sessions: sessions.New(sessionsCfg),
+		Version: version, Events: hub, Log: eventLog, Catalog: cat, Orgs: people, Sessions: work, Secrets: orgSecrets,
 	}
 	server, err := newServer(cfg, log, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
-		Authenticator: people, JWKS: jwks(id.keys), ForOperation: root.OperationContext, Images: images,
+		Authenticator: people, JWKS: jwks(id.keys), ForOperation: root.OperationContext, Images: images, Waits: work,
 		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "bus", Check: connected(bus)}},
 	})
 	if err != nil {
@@ -214,6 +265,9 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 			return err
 		}
 		undo.add(crossorg.StartSweeper(db, clock.System{}, log).Stop)
+		undo.add(sessions.StartDeadlines(sessions.DeadlinesConfig{
+			Committer: committer, Due: crossorg.NewWaits(db), Clock: clock.System{}, Logger: log,
+		}).Stop)
 	}
 	if err := server.Start(ctx); err != nil {
 		return err

@@ -402,6 +402,38 @@ func (ec *executionContext) fieldContext_Agent_maxIterations(_ context.Context, 
 	return graphql.NewScalarFieldContext("Agent", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _Agent_clientTools(ctx context.Context, field graphql.CollectedField, obj *model.Agent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Agent_clientTools(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientTools, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ClientTool) graphql.Marshaler {
+			return ec.marshalNClientTool2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐClientToolᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Agent_clientTools(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Agent",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ClientTool(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Agent_tags(ctx context.Context, field graphql.CollectedField, obj *model.Agent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1082,6 +1114,121 @@ func (ec *executionContext) fieldContext_CapabilityRef_config(_ context.Context,
 	return graphql.NewScalarFieldContext("CapabilityRef", field, false, false, errors.New("field of type JSON does not have child fields"))
 }
 
+func (ec *executionContext) _ClientTool_name(ctx context.Context, field graphql.CollectedField, obj *model.ClientTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClientTool_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ClientTool_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ClientTool", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ClientTool_displayName(ctx context.Context, field graphql.CollectedField, obj *model.ClientTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClientTool_displayName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DisplayName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ClientTool_displayName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ClientTool", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ClientTool_description(ctx context.Context, field graphql.CollectedField, obj *model.ClientTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClientTool_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Description, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ClientTool_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ClientTool", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ClientTool_inputSchema(ctx context.Context, field graphql.CollectedField, obj *model.ClientTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClientTool_inputSchema(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.InputSchema, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.JSON) graphql.Marshaler {
+			return ec.marshalNJSON2githubᚗcomᚋostlerᚑdevᚋostlerᚋinternalᚋmodelsᚐJSON(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ClientTool_inputSchema(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ClientTool", field, false, false, errors.New("field of type JSON does not have child fields"))
+}
+
+func (ec *executionContext) _ClientTool_timeoutSeconds(ctx context.Context, field graphql.CollectedField, obj *model.ClientTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClientTool_timeoutSeconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TimeoutSeconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ClientTool_timeoutSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ClientTool", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _DiscoverModelsPayload_models(ctx context.Context, field graphql.CollectedField, obj *model.DiscoverModelsPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1476,6 +1623,29 @@ func (ec *executionContext) fieldContext_EffectiveConfig_maxIterations(_ context
 	return graphql.NewScalarFieldContext("EffectiveConfig", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _EffectiveConfig_streamRecovery(ctx context.Context, field graphql.CollectedField, obj *model.EffectiveConfig) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EffectiveConfig_streamRecovery(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StreamRecovery, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.StreamRecovery) graphql.Marshaler {
+			return ec.marshalNStreamRecovery2githubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐStreamRecovery(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EffectiveConfig_streamRecovery(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EffectiveConfig", field, false, false, errors.New("field of type StreamRecovery does not have child fields"))
+}
+
 func (ec *executionContext) _FieldChange_field(ctx context.Context, field graphql.CollectedField, obj *model.FieldChange) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1841,6 +2011,29 @@ func (ec *executionContext) _Harness_maxIterations(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_Harness_maxIterations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Harness", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Harness_streamRecovery(ctx context.Context, field graphql.CollectedField, obj *model.Harness) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Harness_streamRecovery(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StreamRecovery, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.StreamRecovery) graphql.Marshaler {
+			return ec.marshalOStreamRecovery2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐStreamRecovery(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Harness_streamRecovery(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Harness", field, false, false, errors.New("field of type StreamRecovery does not have child fields"))
 }
 
 func (ec *executionContext) _Harness_lifecycle(ctx context.Context, field graphql.CollectedField, obj *model.Harness) (ret graphql.Marshaler) {
@@ -3772,6 +3965,29 @@ func (ec *executionContext) fieldContext_ToolHints_background(_ context.Context,
 	return graphql.NewScalarFieldContext("ToolHints", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _ToolHints_client(ctx context.Context, field graphql.CollectedField, obj *model.ToolHints) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolHints_client(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Client, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolHints_client(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolHints", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _ToolInfo_id(ctx context.Context, field graphql.CollectedField, obj *model.ToolInfo) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3960,6 +4176,64 @@ func (ec *executionContext) unmarshalInputCapabilityRefInput(ctx context.Context
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputClientToolInput(ctx context.Context, obj any) (model.ClientToolInput, error) {
+	var it model.ClientToolInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "displayName", "description", "inputSchema", "timeoutSeconds"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "displayName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("displayName"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DisplayName = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = data
+		case "inputSchema":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("inputSchema"))
+			data, err := ec.unmarshalNJSON2githubᚗcomᚋostlerᚑdevᚋostlerᚋinternalᚋmodelsᚐJSON(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.InputSchema = data
+		case "timeoutSeconds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("timeoutSeconds"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TimeoutSeconds = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCreateAgentInput(ctx context.Context, obj any) (model.CreateAgentInput, error) {
 	var it model.CreateAgentInput
 	if obj == nil {
@@ -3971,7 +4245,7 @@ func (ec *executionContext) unmarshalInputCreateAgentInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "displayName", "description", "harnessId", "systemPrompt", "capabilities", "defaultModelId", "fallbackModelIds", "maxIterations", "tags"}
+	fieldsInOrder := [...]string{"name", "displayName", "description", "harnessId", "systemPrompt", "capabilities", "defaultModelId", "fallbackModelIds", "maxIterations", "clientTools", "tags"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -4041,6 +4315,13 @@ func (ec *executionContext) unmarshalInputCreateAgentInput(ctx context.Context, 
 				return it, err
 			}
 			it.MaxIterations = data
+		case "clientTools":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientTools"))
+			data, err := ec.unmarshalOClientToolInput2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐClientToolInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientTools = data
 		case "tags":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tags"))
 			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
@@ -4064,7 +4345,7 @@ func (ec *executionContext) unmarshalInputCreateHarnessInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "displayName", "description", "parentId", "systemPrompt", "capabilities", "defaultModelId", "fallbackModelIds", "maxIterations"}
+	fieldsInOrder := [...]string{"name", "displayName", "description", "parentId", "systemPrompt", "capabilities", "defaultModelId", "fallbackModelIds", "maxIterations", "streamRecovery"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -4134,6 +4415,13 @@ func (ec *executionContext) unmarshalInputCreateHarnessInput(ctx context.Context
 				return it, err
 			}
 			it.MaxIterations = data
+		case "streamRecovery":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("streamRecovery"))
+			data, err := ec.unmarshalOStreamRecovery2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐStreamRecovery(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StreamRecovery = data
 		}
 	}
 	return it, nil
@@ -4368,7 +4656,7 @@ func (ec *executionContext) unmarshalInputUpdateAgentInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"displayName", "description", "harnessId", "systemPrompt", "capabilities", "defaultModelId", "fallbackModelIds", "maxIterations", "tags", "revision", "reason"}
+	fieldsInOrder := [...]string{"displayName", "description", "harnessId", "systemPrompt", "capabilities", "defaultModelId", "fallbackModelIds", "maxIterations", "clientTools", "tags", "revision", "reason"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -4431,6 +4719,13 @@ func (ec *executionContext) unmarshalInputUpdateAgentInput(ctx context.Context, 
 				return it, err
 			}
 			it.MaxIterations = graphql.OmittableOf(data)
+		case "clientTools":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientTools"))
+			data, err := ec.unmarshalOClientToolInput2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐClientToolInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientTools = graphql.OmittableOf(data)
 		case "tags":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tags"))
 			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
@@ -4468,7 +4763,7 @@ func (ec *executionContext) unmarshalInputUpdateHarnessInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"displayName", "description", "systemPrompt", "capabilities", "defaultModelId", "fallbackModelIds", "maxIterations", "revision", "reason"}
+	fieldsInOrder := [...]string{"displayName", "description", "systemPrompt", "capabilities", "defaultModelId", "fallbackModelIds", "maxIterations", "streamRecovery", "revision", "reason"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -4524,6 +4819,13 @@ func (ec *executionContext) unmarshalInputUpdateHarnessInput(ctx context.Context
 				return it, err
 			}
 			it.MaxIterations = graphql.OmittableOf(data)
+		case "streamRecovery":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("streamRecovery"))
+			data, err := ec.unmarshalOStreamRecovery2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐStreamRecovery(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StreamRecovery = graphql.OmittableOf(data)
 		case "revision":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("revision"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
@@ -4812,6 +5114,11 @@ func (ec *executionContext) _Agent(ctx context.Context, sel ast.SelectionSet, ob
 		case "maxIterations":
 			out.Values[i] = ec._Agent_maxIterations(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "clientTools":
+			out.Values[i] = ec._Agent_clientTools(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "tags":
@@ -5224,6 +5531,64 @@ func (ec *executionContext) _CapabilityRef(ctx context.Context, sel ast.Selectio
 	return out
 }
 
+var clientToolImplementors = []string{"ClientTool"}
+
+func (ec *executionContext) _ClientTool(ctx context.Context, sel ast.SelectionSet, obj *model.ClientTool) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, clientToolImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ClientTool")
+		case "name":
+			out.Values[i] = ec._ClientTool_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "displayName":
+			out.Values[i] = ec._ClientTool_displayName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "description":
+			out.Values[i] = ec._ClientTool_description(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "inputSchema":
+			out.Values[i] = ec._ClientTool_inputSchema(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "timeoutSeconds":
+			out.Values[i] = ec._ClientTool_timeoutSeconds(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var discoverModelsPayloadImplementors = []string{"DiscoverModelsPayload"}
 
 func (ec *executionContext) _DiscoverModelsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DiscoverModelsPayload) graphql.Marshaler {
@@ -5402,6 +5767,11 @@ func (ec *executionContext) _EffectiveConfig(ctx context.Context, sel ast.Select
 			}
 		case "maxIterations":
 			out.Values[i] = ec._EffectiveConfig_maxIterations(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "streamRecovery":
+			out.Values[i] = ec._EffectiveConfig_streamRecovery(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -5670,6 +6040,11 @@ func (ec *executionContext) _Harness(ctx context.Context, sel ast.SelectionSet, 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "maxIterations":
 			out.Values[i] = ec._Harness_maxIterations(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "streamRecovery":
+			out.Values[i] = ec._Harness_streamRecovery(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -6858,6 +7233,11 @@ func (ec *executionContext) _ToolHints(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "client":
+			out.Values[i] = ec._ToolHints_client(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -7083,6 +7463,37 @@ func (ec *executionContext) unmarshalNCapabilityStatus2githubᚗcomᚋostlerᚑd
 
 func (ec *executionContext) marshalNCapabilityStatus2githubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐCapabilityStatus(ctx context.Context, sel ast.SelectionSet, v model.CapabilityStatus) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNClientTool2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐClientToolᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ClientTool) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNClientTool2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐClientTool(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNClientTool2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐClientTool(ctx context.Context, sel ast.SelectionSet, v *model.ClientTool) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ClientTool(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNClientToolInput2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐClientToolInput(ctx context.Context, v any) (*model.ClientToolInput, error) {
+	res, err := ec.unmarshalInputClientToolInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNCreateAgentInput2githubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐCreateAgentInput(ctx context.Context, v any) (model.CreateAgentInput, error) {
@@ -7475,6 +7886,16 @@ func (ec *executionContext) marshalNRisk2githubᚗcomᚋostlerᚑdevᚋostlerᚋ
 	return v
 }
 
+func (ec *executionContext) unmarshalNStreamRecovery2githubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐStreamRecovery(ctx context.Context, v any) (model.StreamRecovery, error) {
+	var res model.StreamRecovery
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNStreamRecovery2githubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐStreamRecovery(ctx context.Context, sel ast.SelectionSet, v model.StreamRecovery) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) unmarshalNTestProviderInput2githubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐTestProviderInput(ctx context.Context, v any) (model.TestProviderInput, error) {
 	res, err := ec.unmarshalInputTestProviderInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -7570,6 +7991,23 @@ func (ec *executionContext) unmarshalOCapabilityRefInput2ᚕᚖgithubᚗcomᚋos
 	return res, nil
 }
 
+func (ec *executionContext) unmarshalOClientToolInput2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐClientToolInputᚄ(ctx context.Context, v any) ([]*model.ClientToolInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*model.ClientToolInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNClientToolInput2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐClientToolInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) unmarshalOCreateAgentInput2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐCreateAgentInput(ctx context.Context, v any) (*model.CreateAgentInput, error) {
 	if v == nil {
 		return nil, nil
@@ -7631,6 +8069,22 @@ func (ec *executionContext) unmarshalOProviderKind2ᚖgithubᚗcomᚋostlerᚑde
 }
 
 func (ec *executionContext) marshalOProviderKind2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐProviderKind(ctx context.Context, sel ast.SelectionSet, v *model.ProviderKind) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalOStreamRecovery2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐStreamRecovery(ctx context.Context, v any) (*model.StreamRecovery, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.StreamRecovery)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOStreamRecovery2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐStreamRecovery(ctx context.Context, sel ast.SelectionSet, v *model.StreamRecovery) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/models"
 	gqlparser "github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 )
@@ -24,6 +25,7 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 type ResolverRoot interface {
 	Agent() AgentResolver
 	AgentConnection() AgentConnectionResolver
+	ApprovalDecision() ApprovalDecisionResolver
 	DiscoveredModel() DiscoveredModelResolver
 	Harness() HarnessResolver
 	HarnessConnection() HarnessConnectionResolver
@@ -43,6 +45,8 @@ type ResolverRoot interface {
 	Turn() TurnResolver
 	TurnConnection() TurnConnectionResolver
 	Viewer() ViewerResolver
+	Wait() WaitResolver
+	WaitConnection() WaitConnectionResolver
 }
 
 type DirectiveRoot struct {
@@ -82,6 +86,7 @@ type ComplexityRoot struct {
 
 	Agent struct {
 		Capabilities   func(childComplexity int) int
+		ClientTools    func(childComplexity int) int
 		CreatedAt      func(childComplexity int) int
 		DefaultModel   func(childComplexity int) int
 		Description    func(childComplexity int) int
@@ -117,6 +122,50 @@ type ComplexityRoot struct {
 		UserErrors func(childComplexity int) int
 	}
 
+	ApprovalDecided struct {
+		Approve    func(childComplexity int) int
+		Arguments  func(childComplexity int) int
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		Note       func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Outcome    func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		ToolCallID func(childComplexity int) int
+		ToolName   func(childComplexity int) int
+		TurnID     func(childComplexity int) int
+		WaitID     func(childComplexity int) int
+	}
+
+	ApprovalDecision struct {
+		Actor     func(childComplexity int) int
+		Approve   func(childComplexity int) int
+		Arguments func(childComplexity int) int
+		CreatedAt func(childComplexity int) int
+		Note      func(childComplexity int) int
+	}
+
+	ApprovalRequested struct {
+		Arguments   func(childComplexity int) int
+		Cursor      func(childComplexity int) int
+		Data        func(childComplexity int) int
+		Deadline    func(childComplexity int) int
+		DisplayName func(childComplexity int) int
+		ID          func(childComplexity int) int
+		Kind        func(childComplexity int) int
+		OccurredAt  func(childComplexity int) int
+		Quorum      func(childComplexity int) int
+		Sequence    func(childComplexity int) int
+		SessionID   func(childComplexity int) int
+		ToolCallID  func(childComplexity int) int
+		ToolName    func(childComplexity int) int
+		TurnID      func(childComplexity int) int
+		WaitID      func(childComplexity int) int
+	}
+
 	AuthPayload struct {
 		Tokens     func(childComplexity int) int
 		UserErrors func(childComplexity int) int
@@ -149,6 +198,14 @@ type ComplexityRoot struct {
 		TurnID     func(childComplexity int) int
 	}
 
+	ClientTool struct {
+		Description    func(childComplexity int) int
+		DisplayName    func(childComplexity int) int
+		InputSchema    func(childComplexity int) int
+		Name           func(childComplexity int) int
+		TimeoutSeconds func(childComplexity int) int
+	}
+
 	DiscoverModelsPayload struct {
 		Models     func(childComplexity int) int
 		UserErrors func(childComplexity int) int
@@ -168,6 +225,7 @@ type ComplexityRoot struct {
 		FallbackModels func(childComplexity int) int
 		MaxIterations  func(childComplexity int) int
 		Model          func(childComplexity int) int
+		StreamRecovery func(childComplexity int) int
 		SystemPrompt   func(childComplexity int) int
 		Tools          func(childComplexity int) int
 	}
@@ -208,6 +266,7 @@ type ComplexityRoot struct {
 		Cursor             func(childComplexity int) int
 		Data               func(childComplexity int) int
 		DurationMs         func(childComplexity int) int
+		Estimated          func(childComplexity int) int
 		FinishReason       func(childComplexity int) int
 		ID                 func(childComplexity int) int
 		Kind               func(childComplexity int) int
@@ -256,6 +315,7 @@ type ComplexityRoot struct {
 		Name           func(childComplexity int) int
 		Parent         func(childComplexity int) int
 		Revision       func(childComplexity int) int
+		StreamRecovery func(childComplexity int) int
 		SystemPrompt   func(childComplexity int) int
 		UpdatedAt      func(childComplexity int) int
 	}
@@ -277,6 +337,29 @@ type ComplexityRoot struct {
 		UserErrors func(childComplexity int) int
 	}
 
+	HookRan struct {
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		Decision   func(childComplexity int) int
+		DurationMs func(childComplexity int) int
+		Error      func(childComplexity int) int
+		Event      func(childComplexity int) int
+		HookID     func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Reason     func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		ToolCallID func(childComplexity int) int
+		TurnID     func(childComplexity int) int
+	}
+
+	HookSecretPayload struct {
+		Secret     func(childComplexity int) int
+		UserErrors func(childComplexity int) int
+	}
+
 	ImagePart struct {
 		ImageID   func(childComplexity int) int
 		MediaType func(childComplexity int) int
@@ -284,13 +367,14 @@ type ComplexityRoot struct {
 	}
 
 	Message struct {
-		Content   func(childComplexity int) int
-		CreatedAt func(childComplexity int) int
-		Error     func(childComplexity int) int
-		ID        func(childComplexity int) int
-		Role      func(childComplexity int) int
-		Sequence  func(childComplexity int) int
-		Turn      func(childComplexity int) int
+		Content     func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		Error       func(childComplexity int) int
+		ID          func(childComplexity int) int
+		Interrupted func(childComplexity int) int
+		Role        func(childComplexity int) int
+		Sequence    func(childComplexity int) int
+		Turn        func(childComplexity int) int
 	}
 
 	MessageConnection struct {
@@ -303,6 +387,18 @@ type ComplexityRoot struct {
 	MessageEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	MessageEdited struct {
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		Message    func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		TurnID     func(childComplexity int) int
 	}
 
 	MessageReceived struct {
@@ -353,33 +449,42 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		ArchiveAgent     func(childComplexity int, id string) int
-		ArchiveHarness   func(childComplexity int, id string) int
-		ArchiveProvider  func(childComplexity int, id string) int
-		ChangePassword   func(childComplexity int, current string, new string) int
-		CreateAgent      func(childComplexity int, input model.CreateAgentInput) int
-		CreateHarness    func(childComplexity int, input model.CreateHarnessInput) int
-		CreateModel      func(childComplexity int, input model.CreateModelInput) int
-		CreateOrg        func(childComplexity int, input model.CreateOrgInput) int
-		CreateProvider   func(childComplexity int, input model.CreateProviderInput) int
-		CreateSession    func(childComplexity int, input model.CreateSessionInput) int
-		DiscoverModels   func(childComplexity int, providerID string) int
-		RefreshTokens    func(childComplexity int, refreshToken *string) int
-		RestoreAgent     func(childComplexity int, id string, revision int, reason *string) int
-		RestoreHarness   func(childComplexity int, id string, revision int, reason *string) int
-		SendMessage      func(childComplexity int, input model.SendMessageInput) int
-		SignIn           func(childComplexity int, input model.SignInInput) int
-		SignOut          func(childComplexity int) int
-		SwitchOrg        func(childComplexity int, orgID string) int
-		TestProvider     func(childComplexity int, input model.TestProviderInput) int
-		UnarchiveAgent   func(childComplexity int, id string) int
-		UnarchiveHarness func(childComplexity int, id string) int
-		UpdateAgent      func(childComplexity int, id string, input model.UpdateAgentInput) int
-		UpdateHarness    func(childComplexity int, id string, input model.UpdateHarnessInput) int
-		UpdateModel      func(childComplexity int, id string, input model.UpdateModelInput) int
-		UpdateProvider   func(childComplexity int, id string, input model.UpdateProviderInput) int
-		UpdateSession    func(childComplexity int, id string, input model.UpdateSessionInput) int
-		WriteSessionFile func(childComplexity int, sessionID string, path string, content string, encoding *string, expectedHash *string) int
+		AnswerQuestion    func(childComplexity int, waitID string, answer string) int
+		ArchiveAgent      func(childComplexity int, id string) int
+		ArchiveHarness    func(childComplexity int, id string) int
+		ArchiveProvider   func(childComplexity int, id string) int
+		CancelTurn        func(childComplexity int, turnID string, reason *string) int
+		ChangePassword    func(childComplexity int, current string, new string) int
+		CreateAgent       func(childComplexity int, input model.CreateAgentInput) int
+		CreateHarness     func(childComplexity int, input model.CreateHarnessInput) int
+		CreateModel       func(childComplexity int, input model.CreateModelInput) int
+		CreateOrg         func(childComplexity int, input model.CreateOrgInput) int
+		CreateProvider    func(childComplexity int, input model.CreateProviderInput) int
+		CreateSession     func(childComplexity int, input model.CreateSessionInput) int
+		DecideApproval    func(childComplexity int, input model.DecideApprovalInput) int
+		DiscoverModels    func(childComplexity int, providerID string) int
+		EditQueuedTurn    func(childComplexity int, turnID string, content []*model.ContentPartInput) int
+		ForkSession       func(childComplexity int, input model.ForkSessionInput) int
+		MoveQueuedTurn    func(childComplexity int, turnID string, before *string) int
+		RefreshTokens     func(childComplexity int, refreshToken *string) int
+		ResolveWait       func(childComplexity int, token string, value models.JSON, errorCode *string, errorMessage *string) int
+		RestoreAgent      func(childComplexity int, id string, revision int, reason *string) int
+		RestoreHarness    func(childComplexity int, id string, revision int, reason *string) int
+		RotateHookSecret  func(childComplexity int) int
+		SendMessage       func(childComplexity int, input model.SendMessageInput) int
+		SignIn            func(childComplexity int, input model.SignInInput) int
+		SignOut           func(childComplexity int) int
+		SubmitToolResults func(childComplexity int, input model.SubmitToolResultsInput) int
+		SwitchOrg         func(childComplexity int, orgID string) int
+		TestProvider      func(childComplexity int, input model.TestProviderInput) int
+		UnarchiveAgent    func(childComplexity int, id string) int
+		UnarchiveHarness  func(childComplexity int, id string) int
+		UpdateAgent       func(childComplexity int, id string, input model.UpdateAgentInput) int
+		UpdateHarness     func(childComplexity int, id string, input model.UpdateHarnessInput) int
+		UpdateModel       func(childComplexity int, id string, input model.UpdateModelInput) int
+		UpdateProvider    func(childComplexity int, id string, input model.UpdateProviderInput) int
+		UpdateSession     func(childComplexity int, id string, input model.UpdateSessionInput) int
+		WriteSessionFile  func(childComplexity int, sessionID string, path string, content string, encoding *string, expectedHash *string) int
 	}
 
 	Org struct {
@@ -488,6 +593,19 @@ type ComplexityRoot struct {
 		Sessions               func(childComplexity int, first *int, after *string, filter *model.SessionFilter) int
 		Turn                   func(childComplexity int, id string) int
 		Viewer                 func(childComplexity int) int
+		Waits                  func(childComplexity int, first *int, after *string, kinds []model.WaitKind) int
+	}
+
+	QueueReordered struct {
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		TurnID     func(childComplexity int) int
+		TurnIDs    func(childComplexity int) int
 	}
 
 	ReasonCompleted struct {
@@ -529,6 +647,19 @@ type ComplexityRoot struct {
 		TurnID     func(childComplexity int) int
 	}
 
+	RequestedToolCall struct {
+		Arguments   func(childComplexity int) int
+		Deadline    func(childComplexity int) int
+		DisplayName func(childComplexity int) int
+		ToolCallID  func(childComplexity int) int
+		ToolName    func(childComplexity int) int
+		WaitID      func(childComplexity int) int
+	}
+
+	ResolveWaitPayload struct {
+		Resolution func(childComplexity int) int
+	}
+
 	Revision struct {
 		Actor     func(childComplexity int) int
 		Changes   func(childComplexity int) int
@@ -565,6 +696,7 @@ type ComplexityRoot struct {
 	Session struct {
 		ActiveTurn      func(childComplexity int) int
 		Agent           func(childComplexity int) int
+		ClientTools     func(childComplexity int) int
 		CreatedAt       func(childComplexity int) int
 		CreatedBy       func(childComplexity int) int
 		CustomerKey     func(childComplexity int) int
@@ -572,6 +704,8 @@ type ComplexityRoot struct {
 		Events          func(childComplexity int, first *int, after *string, last *int, before *string, kinds []model.EventKind) int
 		File            func(childComplexity int, path string) int
 		Files           func(childComplexity int, path *string) int
+		ForkedFrom      func(childComplexity int) int
+		ForkedThrough   func(childComplexity int) int
 		Harness         func(childComplexity int) int
 		ID              func(childComplexity int) int
 		LastSequence    func(childComplexity int) int
@@ -579,7 +713,9 @@ type ComplexityRoot struct {
 		Messages        func(childComplexity int, first *int, after *string, last *int, before *string) int
 		Model           func(childComplexity int) int
 		Owner           func(childComplexity int) int
+		Parent          func(childComplexity int) int
 		QueuedTurns     func(childComplexity int) int
+		Root            func(childComplexity int) int
 		Status          func(childComplexity int) int
 		Tags            func(childComplexity int) int
 		Title           func(childComplexity int) int
@@ -587,6 +723,7 @@ type ComplexityRoot struct {
 		Turns           func(childComplexity int, first *int, after *string, orderBy *model.SortOrder) int
 		UpdatedAt       func(childComplexity int) int
 		Usage           func(childComplexity int) int
+		Waits           func(childComplexity int) int
 	}
 
 	SessionActivated struct {
@@ -657,7 +794,7 @@ type ComplexityRoot struct {
 		UserErrors func(childComplexity int) int
 	}
 
-	SessionStarted struct {
+	SessionResumed struct {
 		Cursor     func(childComplexity int) int
 		Data       func(childComplexity int) int
 		ID         func(childComplexity int) int
@@ -666,6 +803,18 @@ type ComplexityRoot struct {
 		Sequence   func(childComplexity int) int
 		SessionID  func(childComplexity int) int
 		TurnID     func(childComplexity int) int
+	}
+
+	SessionStarted struct {
+		Cursor       func(childComplexity int) int
+		Data         func(childComplexity int) int
+		ForkedFromID func(childComplexity int) int
+		ID           func(childComplexity int) int
+		Kind         func(childComplexity int) int
+		OccurredAt   func(childComplexity int) int
+		Sequence     func(childComplexity int) int
+		SessionID    func(childComplexity int) int
+		TurnID       func(childComplexity int) int
 	}
 
 	SessionTitleChanged struct {
@@ -677,6 +826,17 @@ type ComplexityRoot struct {
 		Sequence   func(childComplexity int) int
 		SessionID  func(childComplexity int) int
 		Title      func(childComplexity int) int
+		TurnID     func(childComplexity int) int
+	}
+
+	SessionWaiting struct {
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
 		TurnID     func(childComplexity int) int
 	}
 
@@ -752,26 +912,54 @@ type ComplexityRoot struct {
 		ToolName   func(childComplexity int) int
 	}
 
-	ToolCompleted struct {
+	ToolCallRepaired struct {
 		Cursor     func(childComplexity int) int
 		Data       func(childComplexity int) int
-		DurationMs func(childComplexity int) int
-		Error      func(childComplexity int) int
 		ID         func(childComplexity int) int
 		Kind       func(childComplexity int) int
-		Narration  func(childComplexity int) int
 		OccurredAt func(childComplexity int) int
-		Result     func(childComplexity int) int
+		Outcome    func(childComplexity int) int
 		Sequence   func(childComplexity int) int
 		SessionID  func(childComplexity int) int
-		Success    func(childComplexity int) int
 		ToolCallID func(childComplexity int) int
 		ToolName   func(childComplexity int) int
 		TurnID     func(childComplexity int) int
 	}
 
+	ToolCallsRequested struct {
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		ToolCalls  func(childComplexity int) int
+		TurnID     func(childComplexity int) int
+	}
+
+	ToolCompleted struct {
+		ConnectionRequired func(childComplexity int) int
+		Cursor             func(childComplexity int) int
+		Data               func(childComplexity int) int
+		DurationMs         func(childComplexity int) int
+		Error              func(childComplexity int) int
+		ID                 func(childComplexity int) int
+		Kind               func(childComplexity int) int
+		Narration          func(childComplexity int) int
+		OccurredAt         func(childComplexity int) int
+		Result             func(childComplexity int) int
+		Sequence           func(childComplexity int) int
+		SessionID          func(childComplexity int) int
+		Success            func(childComplexity int) int
+		ToolCallID         func(childComplexity int) int
+		ToolName           func(childComplexity int) int
+		TurnID             func(childComplexity int) int
+	}
+
 	ToolHints struct {
 		Background  func(childComplexity int) int
+		Client      func(childComplexity int) int
 		Destructive func(childComplexity int) int
 		Idempotent  func(childComplexity int) int
 		LongRunning func(childComplexity int) int
@@ -804,11 +992,12 @@ type ComplexityRoot struct {
 	}
 
 	ToolResultPart struct {
-		Error      func(childComplexity int) int
-		Result     func(childComplexity int) int
-		Success    func(childComplexity int) int
-		ToolCallID func(childComplexity int) int
-		ToolName   func(childComplexity int) int
+		ConnectionRequired func(childComplexity int) int
+		Error              func(childComplexity int) int
+		Result             func(childComplexity int) int
+		Success            func(childComplexity int) int
+		ToolCallID         func(childComplexity int) int
+		ToolName           func(childComplexity int) int
 	}
 
 	ToolStarted struct {
@@ -827,22 +1016,54 @@ type ComplexityRoot struct {
 		TurnID      func(childComplexity int) int
 	}
 
+	TranscriptRepaired struct {
+		Action     func(childComplexity int) int
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		ToolCallID func(childComplexity int) int
+		ToolName   func(childComplexity int) int
+		TurnID     func(childComplexity int) int
+	}
+
 	Turn struct {
-		Error        func(childComplexity int) int
-		FinalMessage func(childComplexity int) int
-		FinishedAt   func(childComplexity int) int
-		FirstTokenAt func(childComplexity int) int
-		ID           func(childComplexity int) int
-		InputMessage func(childComplexity int) int
-		Iterations   func(childComplexity int) int
-		QueuedAt     func(childComplexity int) int
-		Recoveries   func(childComplexity int) int
-		Session      func(childComplexity int) int
-		StartedAt    func(childComplexity int) int
-		Status       func(childComplexity int) int
-		StopReason   func(childComplexity int) int
-		ToolCalls    func(childComplexity int) int
-		Usage        func(childComplexity int) int
+		CancelReason      func(childComplexity int) int
+		CancelRequestedAt func(childComplexity int) int
+		EndedSequence     func(childComplexity int) int
+		Error             func(childComplexity int) int
+		FinalMessage      func(childComplexity int) int
+		FinishedAt        func(childComplexity int) int
+		FirstTokenAt      func(childComplexity int) int
+		ID                func(childComplexity int) int
+		InputMessage      func(childComplexity int) int
+		Iterations        func(childComplexity int) int
+		QueuedAt          func(childComplexity int) int
+		Recoveries        func(childComplexity int) int
+		Session           func(childComplexity int) int
+		StartedAt         func(childComplexity int) int
+		StartedBy         func(childComplexity int) int
+		Status            func(childComplexity int) int
+		StopReason        func(childComplexity int) int
+		ToolCalls         func(childComplexity int) int
+		Usage             func(childComplexity int) int
+		Waits             func(childComplexity int) int
+	}
+
+	TurnCancelled struct {
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Reason     func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		StopReason func(childComplexity int) int
+		TurnID     func(childComplexity int) int
 	}
 
 	TurnCompleted struct {
@@ -895,7 +1116,23 @@ type ComplexityRoot struct {
 		TurnID     func(childComplexity int) int
 	}
 
+	TurnPayload struct {
+		Turn       func(childComplexity int) int
+		UserErrors func(childComplexity int) int
+	}
+
 	TurnQueued struct {
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		TurnID     func(childComplexity int) int
+	}
+
+	TurnResumed struct {
 		Cursor     func(childComplexity int) int
 		Data       func(childComplexity int) int
 		ID         func(childComplexity int) int
@@ -932,6 +1169,18 @@ type ComplexityRoot struct {
 		TurnID         func(childComplexity int) int
 	}
 
+	TurnWaiting struct {
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		TurnID     func(childComplexity int) int
+		Waits      func(childComplexity int) int
+	}
+
 	Usage struct {
 		CacheReadTokens  func(childComplexity int) int
 		CacheWriteTokens func(childComplexity int) int
@@ -962,6 +1211,54 @@ type ComplexityRoot struct {
 		Permissions func(childComplexity int) int
 		Role        func(childComplexity int) int
 		User        func(childComplexity int) int
+	}
+
+	Wait struct {
+		Arguments        func(childComplexity int) int
+		CreatedAt        func(childComplexity int) int
+		Deadline         func(childComplexity int) int
+		Decisions        func(childComplexity int) int
+		ID               func(childComplexity int) int
+		Kind             func(childComplexity int) int
+		Options          func(childComplexity int) int
+		Question         func(childComplexity int) int
+		Quorum           func(childComplexity int) int
+		RequiredRole     func(childComplexity int) int
+		ResolvedAt       func(childComplexity int) int
+		Session          func(childComplexity int) int
+		State            func(childComplexity int) int
+		Token            func(childComplexity int) int
+		ToolCallID       func(childComplexity int) int
+		ToolName         func(childComplexity int) int
+		Turn             func(childComplexity int) int
+		ViewerMayResolve func(childComplexity int) int
+	}
+
+	WaitConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	WaitEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	WaitPayload struct {
+		Turn       func(childComplexity int) int
+		UserErrors func(childComplexity int) int
+		Wait       func(childComplexity int) int
+	}
+
+	WaitSummary struct {
+		Deadline   func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		Question   func(childComplexity int) int
+		ToolCallID func(childComplexity int) int
+		ToolName   func(childComplexity int) int
 	}
 }
 
@@ -1120,6 +1417,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Agent.Capabilities(childComplexity), true
+	case "Agent.clientTools":
+		if e.ComplexityRoot.Agent.ClientTools == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Agent.ClientTools(childComplexity), true
 	case "Agent.createdAt":
 		if e.ComplexityRoot.Agent.CreatedAt == nil {
 			break
@@ -1278,6 +1581,219 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.AgentPayload.UserErrors(childComplexity), true
 
+	case "ApprovalDecided.approve":
+		if e.ComplexityRoot.ApprovalDecided.Approve == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecided.Approve(childComplexity), true
+	case "ApprovalDecided.arguments":
+		if e.ComplexityRoot.ApprovalDecided.Arguments == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecided.Arguments(childComplexity), true
+	case "ApprovalDecided.cursor":
+		if e.ComplexityRoot.ApprovalDecided.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecided.Cursor(childComplexity), true
+	case "ApprovalDecided.data":
+		if e.ComplexityRoot.ApprovalDecided.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecided.Data(childComplexity), true
+	case "ApprovalDecided.id":
+		if e.ComplexityRoot.ApprovalDecided.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecided.ID(childComplexity), true
+	case "ApprovalDecided.kind":
+		if e.ComplexityRoot.ApprovalDecided.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecided.Kind(childComplexity), true
+	case "ApprovalDecided.note":
+		if e.ComplexityRoot.ApprovalDecided.Note == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecided.Note(childComplexity), true
+	case "ApprovalDecided.occurredAt":
+		if e.ComplexityRoot.ApprovalDecided.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecided.OccurredAt(childComplexity), true
+	case "ApprovalDecided.outcome":
+		if e.ComplexityRoot.ApprovalDecided.Outcome == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecided.Outcome(childComplexity), true
+	case "ApprovalDecided.sequence":
+		if e.ComplexityRoot.ApprovalDecided.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecided.Sequence(childComplexity), true
+	case "ApprovalDecided.sessionId":
+		if e.ComplexityRoot.ApprovalDecided.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecided.SessionID(childComplexity), true
+	case "ApprovalDecided.toolCallId":
+		if e.ComplexityRoot.ApprovalDecided.ToolCallID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecided.ToolCallID(childComplexity), true
+	case "ApprovalDecided.toolName":
+		if e.ComplexityRoot.ApprovalDecided.ToolName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecided.ToolName(childComplexity), true
+	case "ApprovalDecided.turnId":
+		if e.ComplexityRoot.ApprovalDecided.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecided.TurnID(childComplexity), true
+	case "ApprovalDecided.waitId":
+		if e.ComplexityRoot.ApprovalDecided.WaitID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecided.WaitID(childComplexity), true
+
+	case "ApprovalDecision.actor":
+		if e.ComplexityRoot.ApprovalDecision.Actor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecision.Actor(childComplexity), true
+	case "ApprovalDecision.approve":
+		if e.ComplexityRoot.ApprovalDecision.Approve == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecision.Approve(childComplexity), true
+	case "ApprovalDecision.arguments":
+		if e.ComplexityRoot.ApprovalDecision.Arguments == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecision.Arguments(childComplexity), true
+	case "ApprovalDecision.createdAt":
+		if e.ComplexityRoot.ApprovalDecision.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecision.CreatedAt(childComplexity), true
+	case "ApprovalDecision.note":
+		if e.ComplexityRoot.ApprovalDecision.Note == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalDecision.Note(childComplexity), true
+
+	case "ApprovalRequested.arguments":
+		if e.ComplexityRoot.ApprovalRequested.Arguments == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalRequested.Arguments(childComplexity), true
+	case "ApprovalRequested.cursor":
+		if e.ComplexityRoot.ApprovalRequested.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalRequested.Cursor(childComplexity), true
+	case "ApprovalRequested.data":
+		if e.ComplexityRoot.ApprovalRequested.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalRequested.Data(childComplexity), true
+	case "ApprovalRequested.deadline":
+		if e.ComplexityRoot.ApprovalRequested.Deadline == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalRequested.Deadline(childComplexity), true
+	case "ApprovalRequested.displayName":
+		if e.ComplexityRoot.ApprovalRequested.DisplayName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalRequested.DisplayName(childComplexity), true
+	case "ApprovalRequested.id":
+		if e.ComplexityRoot.ApprovalRequested.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalRequested.ID(childComplexity), true
+	case "ApprovalRequested.kind":
+		if e.ComplexityRoot.ApprovalRequested.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalRequested.Kind(childComplexity), true
+	case "ApprovalRequested.occurredAt":
+		if e.ComplexityRoot.ApprovalRequested.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalRequested.OccurredAt(childComplexity), true
+	case "ApprovalRequested.quorum":
+		if e.ComplexityRoot.ApprovalRequested.Quorum == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalRequested.Quorum(childComplexity), true
+	case "ApprovalRequested.sequence":
+		if e.ComplexityRoot.ApprovalRequested.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalRequested.Sequence(childComplexity), true
+	case "ApprovalRequested.sessionId":
+		if e.ComplexityRoot.ApprovalRequested.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalRequested.SessionID(childComplexity), true
+	case "ApprovalRequested.toolCallId":
+		if e.ComplexityRoot.ApprovalRequested.ToolCallID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalRequested.ToolCallID(childComplexity), true
+	case "ApprovalRequested.toolName":
+		if e.ComplexityRoot.ApprovalRequested.ToolName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalRequested.ToolName(childComplexity), true
+	case "ApprovalRequested.turnId":
+		if e.ComplexityRoot.ApprovalRequested.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalRequested.TurnID(childComplexity), true
+	case "ApprovalRequested.waitId":
+		if e.ComplexityRoot.ApprovalRequested.WaitID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalRequested.WaitID(childComplexity), true
+
 	case "AuthPayload.tokens":
 		if e.ComplexityRoot.AuthPayload.Tokens == nil {
 			break
@@ -1402,6 +1918,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CaughtUp.TurnID(childComplexity), true
 
+	case "ClientTool.description":
+		if e.ComplexityRoot.ClientTool.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClientTool.Description(childComplexity), true
+	case "ClientTool.displayName":
+		if e.ComplexityRoot.ClientTool.DisplayName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClientTool.DisplayName(childComplexity), true
+	case "ClientTool.inputSchema":
+		if e.ComplexityRoot.ClientTool.InputSchema == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClientTool.InputSchema(childComplexity), true
+	case "ClientTool.name":
+		if e.ComplexityRoot.ClientTool.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClientTool.Name(childComplexity), true
+	case "ClientTool.timeoutSeconds":
+		if e.ComplexityRoot.ClientTool.TimeoutSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClientTool.TimeoutSeconds(childComplexity), true
+
 	case "DiscoverModelsPayload.models":
 		if e.ComplexityRoot.DiscoverModelsPayload.Models == nil {
 			break
@@ -1476,6 +2023,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EffectiveConfig.Model(childComplexity), true
+	case "EffectiveConfig.streamRecovery":
+		if e.ComplexityRoot.EffectiveConfig.StreamRecovery == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EffectiveConfig.StreamRecovery(childComplexity), true
 	case "EffectiveConfig.systemPrompt":
 		if e.ComplexityRoot.EffectiveConfig.SystemPrompt == nil {
 			break
@@ -1631,6 +2184,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.GenerationRecorded.DurationMs(childComplexity), true
+	case "GenerationRecorded.estimated":
+		if e.ComplexityRoot.GenerationRecorded.Estimated == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GenerationRecorded.Estimated(childComplexity), true
 	case "GenerationRecorded.finishReason":
 		if e.ComplexityRoot.GenerationRecorded.FinishReason == nil {
 			break
@@ -1890,6 +2449,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Harness.Revision(childComplexity), true
+	case "Harness.streamRecovery":
+		if e.ComplexityRoot.Harness.StreamRecovery == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Harness.StreamRecovery(childComplexity), true
 	case "Harness.systemPrompt":
 		if e.ComplexityRoot.Harness.SystemPrompt == nil {
 			break
@@ -1954,6 +2519,110 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.HarnessPayload.UserErrors(childComplexity), true
 
+	case "HookRan.cursor":
+		if e.ComplexityRoot.HookRan.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookRan.Cursor(childComplexity), true
+	case "HookRan.data":
+		if e.ComplexityRoot.HookRan.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookRan.Data(childComplexity), true
+	case "HookRan.decision":
+		if e.ComplexityRoot.HookRan.Decision == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookRan.Decision(childComplexity), true
+	case "HookRan.durationMs":
+		if e.ComplexityRoot.HookRan.DurationMs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookRan.DurationMs(childComplexity), true
+	case "HookRan.error":
+		if e.ComplexityRoot.HookRan.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookRan.Error(childComplexity), true
+	case "HookRan.event":
+		if e.ComplexityRoot.HookRan.Event == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookRan.Event(childComplexity), true
+	case "HookRan.hookId":
+		if e.ComplexityRoot.HookRan.HookID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookRan.HookID(childComplexity), true
+	case "HookRan.id":
+		if e.ComplexityRoot.HookRan.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookRan.ID(childComplexity), true
+	case "HookRan.kind":
+		if e.ComplexityRoot.HookRan.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookRan.Kind(childComplexity), true
+	case "HookRan.occurredAt":
+		if e.ComplexityRoot.HookRan.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookRan.OccurredAt(childComplexity), true
+	case "HookRan.reason":
+		if e.ComplexityRoot.HookRan.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookRan.Reason(childComplexity), true
+	case "HookRan.sequence":
+		if e.ComplexityRoot.HookRan.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookRan.Sequence(childComplexity), true
+	case "HookRan.sessionId":
+		if e.ComplexityRoot.HookRan.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookRan.SessionID(childComplexity), true
+	case "HookRan.toolCallId":
+		if e.ComplexityRoot.HookRan.ToolCallID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookRan.ToolCallID(childComplexity), true
+	case "HookRan.turnId":
+		if e.ComplexityRoot.HookRan.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookRan.TurnID(childComplexity), true
+
+	case "HookSecretPayload.secret":
+		if e.ComplexityRoot.HookSecretPayload.Secret == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookSecretPayload.Secret(childComplexity), true
+	case "HookSecretPayload.userErrors":
+		if e.ComplexityRoot.HookSecretPayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HookSecretPayload.UserErrors(childComplexity), true
+
 	case "ImagePart.imageId":
 		if e.ComplexityRoot.ImagePart.ImageID == nil {
 			break
@@ -1997,6 +2666,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Message.ID(childComplexity), true
+	case "Message.interrupted":
+		if e.ComplexityRoot.Message.Interrupted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Message.Interrupted(childComplexity), true
 	case "Message.role":
 		if e.ComplexityRoot.Message.Role == nil {
 			break
@@ -2053,6 +2728,61 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MessageEdge.Node(childComplexity), true
+
+	case "MessageEdited.cursor":
+		if e.ComplexityRoot.MessageEdited.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageEdited.Cursor(childComplexity), true
+	case "MessageEdited.data":
+		if e.ComplexityRoot.MessageEdited.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageEdited.Data(childComplexity), true
+	case "MessageEdited.id":
+		if e.ComplexityRoot.MessageEdited.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageEdited.ID(childComplexity), true
+	case "MessageEdited.kind":
+		if e.ComplexityRoot.MessageEdited.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageEdited.Kind(childComplexity), true
+	case "MessageEdited.message":
+		if e.ComplexityRoot.MessageEdited.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageEdited.Message(childComplexity), true
+	case "MessageEdited.occurredAt":
+		if e.ComplexityRoot.MessageEdited.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageEdited.OccurredAt(childComplexity), true
+	case "MessageEdited.sequence":
+		if e.ComplexityRoot.MessageEdited.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageEdited.Sequence(childComplexity), true
+	case "MessageEdited.sessionId":
+		if e.ComplexityRoot.MessageEdited.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageEdited.SessionID(childComplexity), true
+	case "MessageEdited.turnId":
+		if e.ComplexityRoot.MessageEdited.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageEdited.TurnID(childComplexity), true
 
 	case "MessageReceived.cursor":
 		if e.ComplexityRoot.MessageReceived.Cursor == nil {
@@ -2234,6 +2964,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ModelPrice.Output(childComplexity), true
 
+	case "Mutation.answerQuestion":
+		if e.ComplexityRoot.Mutation.AnswerQuestion == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_answerQuestion_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AnswerQuestion(childComplexity, args["waitId"].(string), args["answer"].(string)), true
 	case "Mutation.archiveAgent":
 		if e.ComplexityRoot.Mutation.ArchiveAgent == nil {
 			break
@@ -2267,6 +3008,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ArchiveProvider(childComplexity, args["id"].(string)), true
+	case "Mutation.cancelTurn":
+		if e.ComplexityRoot.Mutation.CancelTurn == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_cancelTurn_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CancelTurn(childComplexity, args["turnId"].(string), args["reason"].(*string)), true
 	case "Mutation.changePassword":
 		if e.ComplexityRoot.Mutation.ChangePassword == nil {
 			break
@@ -2344,6 +3096,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateSession(childComplexity, args["input"].(model.CreateSessionInput)), true
+	case "Mutation.decideApproval":
+		if e.ComplexityRoot.Mutation.DecideApproval == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_decideApproval_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DecideApproval(childComplexity, args["input"].(model.DecideApprovalInput)), true
 	case "Mutation.discoverModels":
 		if e.ComplexityRoot.Mutation.DiscoverModels == nil {
 			break
@@ -2355,6 +3118,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DiscoverModels(childComplexity, args["providerId"].(string)), true
+	case "Mutation.editQueuedTurn":
+		if e.ComplexityRoot.Mutation.EditQueuedTurn == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_editQueuedTurn_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.EditQueuedTurn(childComplexity, args["turnId"].(string), args["content"].([]*model.ContentPartInput)), true
+	case "Mutation.forkSession":
+		if e.ComplexityRoot.Mutation.ForkSession == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_forkSession_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ForkSession(childComplexity, args["input"].(model.ForkSessionInput)), true
+	case "Mutation.moveQueuedTurn":
+		if e.ComplexityRoot.Mutation.MoveQueuedTurn == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_moveQueuedTurn_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.MoveQueuedTurn(childComplexity, args["turnId"].(string), args["before"].(*string)), true
 	case "Mutation.refreshTokens":
 		if e.ComplexityRoot.Mutation.RefreshTokens == nil {
 			break
@@ -2366,6 +3162,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RefreshTokens(childComplexity, args["refreshToken"].(*string)), true
+	case "Mutation.resolveWait":
+		if e.ComplexityRoot.Mutation.ResolveWait == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_resolveWait_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ResolveWait(childComplexity, args["token"].(string), args["value"].(models.JSON), args["errorCode"].(*string), args["errorMessage"].(*string)), true
 	case "Mutation.restoreAgent":
 		if e.ComplexityRoot.Mutation.RestoreAgent == nil {
 			break
@@ -2388,6 +3195,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RestoreHarness(childComplexity, args["id"].(string), args["revision"].(int), args["reason"].(*string)), true
+	case "Mutation.rotateHookSecret":
+		if e.ComplexityRoot.Mutation.RotateHookSecret == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Mutation.RotateHookSecret(childComplexity), true
 	case "Mutation.sendMessage":
 		if e.ComplexityRoot.Mutation.SendMessage == nil {
 			break
@@ -2416,6 +3229,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SignOut(childComplexity), true
+	case "Mutation.submitToolResults":
+		if e.ComplexityRoot.Mutation.SubmitToolResults == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_submitToolResults_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SubmitToolResults(childComplexity, args["input"].(model.SubmitToolResultsInput)), true
 	case "Mutation.switchOrg":
 		if e.ComplexityRoot.Mutation.SwitchOrg == nil {
 			break
@@ -3048,6 +3872,72 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Viewer(childComplexity), true
+	case "Query.waits":
+		if e.ComplexityRoot.Query.Waits == nil {
+			break
+		}
+
+		args, err := ec.field_Query_waits_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Waits(childComplexity, args["first"].(*int), args["after"].(*string), args["kinds"].([]model.WaitKind)), true
+
+	case "QueueReordered.cursor":
+		if e.ComplexityRoot.QueueReordered.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueueReordered.Cursor(childComplexity), true
+	case "QueueReordered.data":
+		if e.ComplexityRoot.QueueReordered.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueueReordered.Data(childComplexity), true
+	case "QueueReordered.id":
+		if e.ComplexityRoot.QueueReordered.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueueReordered.ID(childComplexity), true
+	case "QueueReordered.kind":
+		if e.ComplexityRoot.QueueReordered.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueueReordered.Kind(childComplexity), true
+	case "QueueReordered.occurredAt":
+		if e.ComplexityRoot.QueueReordered.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueueReordered.OccurredAt(childComplexity), true
+	case "QueueReordered.sequence":
+		if e.ComplexityRoot.QueueReordered.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueueReordered.Sequence(childComplexity), true
+	case "QueueReordered.sessionId":
+		if e.ComplexityRoot.QueueReordered.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueueReordered.SessionID(childComplexity), true
+	case "QueueReordered.turnId":
+		if e.ComplexityRoot.QueueReordered.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueueReordered.TurnID(childComplexity), true
+	case "QueueReordered.turnIds":
+		if e.ComplexityRoot.QueueReordered.TurnIDs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueueReordered.TurnIDs(childComplexity), true
 
 	case "ReasonCompleted.cursor":
 		if e.ComplexityRoot.ReasonCompleted.Cursor == nil {
@@ -3232,6 +4122,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ReasonStarted.TurnID(childComplexity), true
 
+	case "RequestedToolCall.arguments":
+		if e.ComplexityRoot.RequestedToolCall.Arguments == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RequestedToolCall.Arguments(childComplexity), true
+	case "RequestedToolCall.deadline":
+		if e.ComplexityRoot.RequestedToolCall.Deadline == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RequestedToolCall.Deadline(childComplexity), true
+	case "RequestedToolCall.displayName":
+		if e.ComplexityRoot.RequestedToolCall.DisplayName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RequestedToolCall.DisplayName(childComplexity), true
+	case "RequestedToolCall.toolCallId":
+		if e.ComplexityRoot.RequestedToolCall.ToolCallID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RequestedToolCall.ToolCallID(childComplexity), true
+	case "RequestedToolCall.toolName":
+		if e.ComplexityRoot.RequestedToolCall.ToolName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RequestedToolCall.ToolName(childComplexity), true
+	case "RequestedToolCall.waitId":
+		if e.ComplexityRoot.RequestedToolCall.WaitID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RequestedToolCall.WaitID(childComplexity), true
+
+	case "ResolveWaitPayload.resolution":
+		if e.ComplexityRoot.ResolveWaitPayload.Resolution == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResolveWaitPayload.Resolution(childComplexity), true
+
 	case "Revision.actor":
 		if e.ComplexityRoot.Revision.Actor == nil {
 			break
@@ -3357,6 +4291,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Session.Agent(childComplexity), true
+	case "Session.clientTools":
+		if e.ComplexityRoot.Session.ClientTools == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Session.ClientTools(childComplexity), true
 	case "Session.createdAt":
 		if e.ComplexityRoot.Session.CreatedAt == nil {
 			break
@@ -3414,6 +4354,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Session.Files(childComplexity, args["path"].(*string)), true
+	case "Session.forkedFrom":
+		if e.ComplexityRoot.Session.ForkedFrom == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Session.ForkedFrom(childComplexity), true
+	case "Session.forkedThrough":
+		if e.ComplexityRoot.Session.ForkedThrough == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Session.ForkedThrough(childComplexity), true
 	case "Session.harness":
 		if e.ComplexityRoot.Session.Harness == nil {
 			break
@@ -3461,12 +4413,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Session.Owner(childComplexity), true
+	case "Session.parent":
+		if e.ComplexityRoot.Session.Parent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Session.Parent(childComplexity), true
 	case "Session.queuedTurns":
 		if e.ComplexityRoot.Session.QueuedTurns == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Session.QueuedTurns(childComplexity), true
+	case "Session.root":
+		if e.ComplexityRoot.Session.Root == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Session.Root(childComplexity), true
 	case "Session.status":
 		if e.ComplexityRoot.Session.Status == nil {
 			break
@@ -3514,6 +4478,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Session.Usage(childComplexity), true
+	case "Session.waits":
+		if e.ComplexityRoot.Session.Waits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Session.Waits(childComplexity), true
 
 	case "SessionActivated.cursor":
 		if e.ComplexityRoot.SessionActivated.Cursor == nil {
@@ -3787,6 +4757,55 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SessionPayload.UserErrors(childComplexity), true
 
+	case "SessionResumed.cursor":
+		if e.ComplexityRoot.SessionResumed.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionResumed.Cursor(childComplexity), true
+	case "SessionResumed.data":
+		if e.ComplexityRoot.SessionResumed.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionResumed.Data(childComplexity), true
+	case "SessionResumed.id":
+		if e.ComplexityRoot.SessionResumed.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionResumed.ID(childComplexity), true
+	case "SessionResumed.kind":
+		if e.ComplexityRoot.SessionResumed.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionResumed.Kind(childComplexity), true
+	case "SessionResumed.occurredAt":
+		if e.ComplexityRoot.SessionResumed.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionResumed.OccurredAt(childComplexity), true
+	case "SessionResumed.sequence":
+		if e.ComplexityRoot.SessionResumed.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionResumed.Sequence(childComplexity), true
+	case "SessionResumed.sessionId":
+		if e.ComplexityRoot.SessionResumed.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionResumed.SessionID(childComplexity), true
+	case "SessionResumed.turnId":
+		if e.ComplexityRoot.SessionResumed.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionResumed.TurnID(childComplexity), true
+
 	case "SessionStarted.cursor":
 		if e.ComplexityRoot.SessionStarted.Cursor == nil {
 			break
@@ -3799,6 +4818,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SessionStarted.Data(childComplexity), true
+	case "SessionStarted.forkedFromId":
+		if e.ComplexityRoot.SessionStarted.ForkedFromID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionStarted.ForkedFromID(childComplexity), true
 	case "SessionStarted.id":
 		if e.ComplexityRoot.SessionStarted.ID == nil {
 			break
@@ -3890,6 +4915,55 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SessionTitleChanged.TurnID(childComplexity), true
+
+	case "SessionWaiting.cursor":
+		if e.ComplexityRoot.SessionWaiting.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionWaiting.Cursor(childComplexity), true
+	case "SessionWaiting.data":
+		if e.ComplexityRoot.SessionWaiting.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionWaiting.Data(childComplexity), true
+	case "SessionWaiting.id":
+		if e.ComplexityRoot.SessionWaiting.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionWaiting.ID(childComplexity), true
+	case "SessionWaiting.kind":
+		if e.ComplexityRoot.SessionWaiting.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionWaiting.Kind(childComplexity), true
+	case "SessionWaiting.occurredAt":
+		if e.ComplexityRoot.SessionWaiting.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionWaiting.OccurredAt(childComplexity), true
+	case "SessionWaiting.sequence":
+		if e.ComplexityRoot.SessionWaiting.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionWaiting.Sequence(childComplexity), true
+	case "SessionWaiting.sessionId":
+		if e.ComplexityRoot.SessionWaiting.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionWaiting.SessionID(childComplexity), true
+	case "SessionWaiting.turnId":
+		if e.ComplexityRoot.SessionWaiting.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionWaiting.TurnID(childComplexity), true
 
 	case "SignOutPayload.ok":
 		if e.ComplexityRoot.SignOutPayload.Ok == nil {
@@ -4163,6 +5237,134 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ToolCallPart.ToolName(childComplexity), true
 
+	case "ToolCallRepaired.cursor":
+		if e.ComplexityRoot.ToolCallRepaired.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallRepaired.Cursor(childComplexity), true
+	case "ToolCallRepaired.data":
+		if e.ComplexityRoot.ToolCallRepaired.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallRepaired.Data(childComplexity), true
+	case "ToolCallRepaired.id":
+		if e.ComplexityRoot.ToolCallRepaired.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallRepaired.ID(childComplexity), true
+	case "ToolCallRepaired.kind":
+		if e.ComplexityRoot.ToolCallRepaired.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallRepaired.Kind(childComplexity), true
+	case "ToolCallRepaired.occurredAt":
+		if e.ComplexityRoot.ToolCallRepaired.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallRepaired.OccurredAt(childComplexity), true
+	case "ToolCallRepaired.outcome":
+		if e.ComplexityRoot.ToolCallRepaired.Outcome == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallRepaired.Outcome(childComplexity), true
+	case "ToolCallRepaired.sequence":
+		if e.ComplexityRoot.ToolCallRepaired.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallRepaired.Sequence(childComplexity), true
+	case "ToolCallRepaired.sessionId":
+		if e.ComplexityRoot.ToolCallRepaired.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallRepaired.SessionID(childComplexity), true
+	case "ToolCallRepaired.toolCallId":
+		if e.ComplexityRoot.ToolCallRepaired.ToolCallID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallRepaired.ToolCallID(childComplexity), true
+	case "ToolCallRepaired.toolName":
+		if e.ComplexityRoot.ToolCallRepaired.ToolName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallRepaired.ToolName(childComplexity), true
+	case "ToolCallRepaired.turnId":
+		if e.ComplexityRoot.ToolCallRepaired.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallRepaired.TurnID(childComplexity), true
+
+	case "ToolCallsRequested.cursor":
+		if e.ComplexityRoot.ToolCallsRequested.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallsRequested.Cursor(childComplexity), true
+	case "ToolCallsRequested.data":
+		if e.ComplexityRoot.ToolCallsRequested.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallsRequested.Data(childComplexity), true
+	case "ToolCallsRequested.id":
+		if e.ComplexityRoot.ToolCallsRequested.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallsRequested.ID(childComplexity), true
+	case "ToolCallsRequested.kind":
+		if e.ComplexityRoot.ToolCallsRequested.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallsRequested.Kind(childComplexity), true
+	case "ToolCallsRequested.occurredAt":
+		if e.ComplexityRoot.ToolCallsRequested.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallsRequested.OccurredAt(childComplexity), true
+	case "ToolCallsRequested.sequence":
+		if e.ComplexityRoot.ToolCallsRequested.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallsRequested.Sequence(childComplexity), true
+	case "ToolCallsRequested.sessionId":
+		if e.ComplexityRoot.ToolCallsRequested.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallsRequested.SessionID(childComplexity), true
+	case "ToolCallsRequested.toolCalls":
+		if e.ComplexityRoot.ToolCallsRequested.ToolCalls == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallsRequested.ToolCalls(childComplexity), true
+	case "ToolCallsRequested.turnId":
+		if e.ComplexityRoot.ToolCallsRequested.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallsRequested.TurnID(childComplexity), true
+
+	case "ToolCompleted.connectionRequired":
+		if e.ComplexityRoot.ToolCompleted.ConnectionRequired == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCompleted.ConnectionRequired(childComplexity), true
 	case "ToolCompleted.cursor":
 		if e.ComplexityRoot.ToolCompleted.Cursor == nil {
 			break
@@ -4260,6 +5462,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ToolHints.Background(childComplexity), true
+	case "ToolHints.client":
+		if e.ComplexityRoot.ToolHints.Client == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolHints.Client(childComplexity), true
 	case "ToolHints.destructive":
 		if e.ComplexityRoot.ToolHints.Destructive == nil {
 			break
@@ -4401,6 +5609,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ToolProgress.TurnID(childComplexity), true
 
+	case "ToolResultPart.connectionRequired":
+		if e.ComplexityRoot.ToolResultPart.ConnectionRequired == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolResultPart.ConnectionRequired(childComplexity), true
 	case "ToolResultPart.error":
 		if e.ComplexityRoot.ToolResultPart.Error == nil {
 			break
@@ -4511,6 +5725,91 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ToolStarted.TurnID(childComplexity), true
 
+	case "TranscriptRepaired.action":
+		if e.ComplexityRoot.TranscriptRepaired.Action == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TranscriptRepaired.Action(childComplexity), true
+	case "TranscriptRepaired.cursor":
+		if e.ComplexityRoot.TranscriptRepaired.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TranscriptRepaired.Cursor(childComplexity), true
+	case "TranscriptRepaired.data":
+		if e.ComplexityRoot.TranscriptRepaired.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TranscriptRepaired.Data(childComplexity), true
+	case "TranscriptRepaired.id":
+		if e.ComplexityRoot.TranscriptRepaired.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TranscriptRepaired.ID(childComplexity), true
+	case "TranscriptRepaired.kind":
+		if e.ComplexityRoot.TranscriptRepaired.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TranscriptRepaired.Kind(childComplexity), true
+	case "TranscriptRepaired.occurredAt":
+		if e.ComplexityRoot.TranscriptRepaired.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TranscriptRepaired.OccurredAt(childComplexity), true
+	case "TranscriptRepaired.sequence":
+		if e.ComplexityRoot.TranscriptRepaired.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TranscriptRepaired.Sequence(childComplexity), true
+	case "TranscriptRepaired.sessionId":
+		if e.ComplexityRoot.TranscriptRepaired.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TranscriptRepaired.SessionID(childComplexity), true
+	case "TranscriptRepaired.toolCallId":
+		if e.ComplexityRoot.TranscriptRepaired.ToolCallID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TranscriptRepaired.ToolCallID(childComplexity), true
+	case "TranscriptRepaired.toolName":
+		if e.ComplexityRoot.TranscriptRepaired.ToolName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TranscriptRepaired.ToolName(childComplexity), true
+	case "TranscriptRepaired.turnId":
+		if e.ComplexityRoot.TranscriptRepaired.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TranscriptRepaired.TurnID(childComplexity), true
+
+	case "Turn.cancelReason":
+		if e.ComplexityRoot.Turn.CancelReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Turn.CancelReason(childComplexity), true
+	case "Turn.cancelRequestedAt":
+		if e.ComplexityRoot.Turn.CancelRequestedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Turn.CancelRequestedAt(childComplexity), true
+	case "Turn.endedSequence":
+		if e.ComplexityRoot.Turn.EndedSequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Turn.EndedSequence(childComplexity), true
 	case "Turn.error":
 		if e.ComplexityRoot.Turn.Error == nil {
 			break
@@ -4577,6 +5876,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Turn.StartedAt(childComplexity), true
+	case "Turn.startedBy":
+		if e.ComplexityRoot.Turn.StartedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Turn.StartedBy(childComplexity), true
 	case "Turn.status":
 		if e.ComplexityRoot.Turn.Status == nil {
 			break
@@ -4601,6 +5906,73 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Turn.Usage(childComplexity), true
+	case "Turn.waits":
+		if e.ComplexityRoot.Turn.Waits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Turn.Waits(childComplexity), true
+
+	case "TurnCancelled.cursor":
+		if e.ComplexityRoot.TurnCancelled.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnCancelled.Cursor(childComplexity), true
+	case "TurnCancelled.data":
+		if e.ComplexityRoot.TurnCancelled.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnCancelled.Data(childComplexity), true
+	case "TurnCancelled.id":
+		if e.ComplexityRoot.TurnCancelled.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnCancelled.ID(childComplexity), true
+	case "TurnCancelled.kind":
+		if e.ComplexityRoot.TurnCancelled.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnCancelled.Kind(childComplexity), true
+	case "TurnCancelled.occurredAt":
+		if e.ComplexityRoot.TurnCancelled.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnCancelled.OccurredAt(childComplexity), true
+	case "TurnCancelled.reason":
+		if e.ComplexityRoot.TurnCancelled.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnCancelled.Reason(childComplexity), true
+	case "TurnCancelled.sequence":
+		if e.ComplexityRoot.TurnCancelled.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnCancelled.Sequence(childComplexity), true
+	case "TurnCancelled.sessionId":
+		if e.ComplexityRoot.TurnCancelled.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnCancelled.SessionID(childComplexity), true
+	case "TurnCancelled.stopReason":
+		if e.ComplexityRoot.TurnCancelled.StopReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnCancelled.StopReason(childComplexity), true
+	case "TurnCancelled.turnId":
+		if e.ComplexityRoot.TurnCancelled.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnCancelled.TurnID(childComplexity), true
 
 	case "TurnCompleted.answerPreview":
 		if e.ComplexityRoot.TurnCompleted.AnswerPreview == nil {
@@ -4817,6 +6189,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TurnFailed.TurnID(childComplexity), true
 
+	case "TurnPayload.turn":
+		if e.ComplexityRoot.TurnPayload.Turn == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnPayload.Turn(childComplexity), true
+	case "TurnPayload.userErrors":
+		if e.ComplexityRoot.TurnPayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnPayload.UserErrors(childComplexity), true
+
 	case "TurnQueued.cursor":
 		if e.ComplexityRoot.TurnQueued.Cursor == nil {
 			break
@@ -4865,6 +6250,55 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TurnQueued.TurnID(childComplexity), true
+
+	case "TurnResumed.cursor":
+		if e.ComplexityRoot.TurnResumed.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnResumed.Cursor(childComplexity), true
+	case "TurnResumed.data":
+		if e.ComplexityRoot.TurnResumed.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnResumed.Data(childComplexity), true
+	case "TurnResumed.id":
+		if e.ComplexityRoot.TurnResumed.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnResumed.ID(childComplexity), true
+	case "TurnResumed.kind":
+		if e.ComplexityRoot.TurnResumed.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnResumed.Kind(childComplexity), true
+	case "TurnResumed.occurredAt":
+		if e.ComplexityRoot.TurnResumed.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnResumed.OccurredAt(childComplexity), true
+	case "TurnResumed.sequence":
+		if e.ComplexityRoot.TurnResumed.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnResumed.Sequence(childComplexity), true
+	case "TurnResumed.sessionId":
+		if e.ComplexityRoot.TurnResumed.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnResumed.SessionID(childComplexity), true
+	case "TurnResumed.turnId":
+		if e.ComplexityRoot.TurnResumed.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnResumed.TurnID(childComplexity), true
 
 	case "TurnSealed.cursor":
 		if e.ComplexityRoot.TurnSealed.Cursor == nil {
@@ -4987,6 +6421,61 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TurnStarted.TurnID(childComplexity), true
+
+	case "TurnWaiting.cursor":
+		if e.ComplexityRoot.TurnWaiting.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnWaiting.Cursor(childComplexity), true
+	case "TurnWaiting.data":
+		if e.ComplexityRoot.TurnWaiting.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnWaiting.Data(childComplexity), true
+	case "TurnWaiting.id":
+		if e.ComplexityRoot.TurnWaiting.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnWaiting.ID(childComplexity), true
+	case "TurnWaiting.kind":
+		if e.ComplexityRoot.TurnWaiting.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnWaiting.Kind(childComplexity), true
+	case "TurnWaiting.occurredAt":
+		if e.ComplexityRoot.TurnWaiting.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnWaiting.OccurredAt(childComplexity), true
+	case "TurnWaiting.sequence":
+		if e.ComplexityRoot.TurnWaiting.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnWaiting.Sequence(childComplexity), true
+	case "TurnWaiting.sessionId":
+		if e.ComplexityRoot.TurnWaiting.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnWaiting.SessionID(childComplexity), true
+	case "TurnWaiting.turnId":
+		if e.ComplexityRoot.TurnWaiting.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnWaiting.TurnID(childComplexity), true
+	case "TurnWaiting.waits":
+		if e.ComplexityRoot.TurnWaiting.Waits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnWaiting.Waits(childComplexity), true
 
 	case "Usage.cacheReadTokens":
 		if e.ComplexityRoot.Usage.CacheReadTokens == nil {
@@ -5112,6 +6601,209 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Viewer.User(childComplexity), true
 
+	case "Wait.arguments":
+		if e.ComplexityRoot.Wait.Arguments == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.Arguments(childComplexity), true
+	case "Wait.createdAt":
+		if e.ComplexityRoot.Wait.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.CreatedAt(childComplexity), true
+	case "Wait.deadline":
+		if e.ComplexityRoot.Wait.Deadline == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.Deadline(childComplexity), true
+	case "Wait.decisions":
+		if e.ComplexityRoot.Wait.Decisions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.Decisions(childComplexity), true
+	case "Wait.id":
+		if e.ComplexityRoot.Wait.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.ID(childComplexity), true
+	case "Wait.kind":
+		if e.ComplexityRoot.Wait.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.Kind(childComplexity), true
+	case "Wait.options":
+		if e.ComplexityRoot.Wait.Options == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.Options(childComplexity), true
+	case "Wait.question":
+		if e.ComplexityRoot.Wait.Question == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.Question(childComplexity), true
+	case "Wait.quorum":
+		if e.ComplexityRoot.Wait.Quorum == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.Quorum(childComplexity), true
+	case "Wait.requiredRole":
+		if e.ComplexityRoot.Wait.RequiredRole == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.RequiredRole(childComplexity), true
+	case "Wait.resolvedAt":
+		if e.ComplexityRoot.Wait.ResolvedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.ResolvedAt(childComplexity), true
+	case "Wait.session":
+		if e.ComplexityRoot.Wait.Session == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.Session(childComplexity), true
+	case "Wait.state":
+		if e.ComplexityRoot.Wait.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.State(childComplexity), true
+	case "Wait.token":
+		if e.ComplexityRoot.Wait.Token == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.Token(childComplexity), true
+	case "Wait.toolCallId":
+		if e.ComplexityRoot.Wait.ToolCallID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.ToolCallID(childComplexity), true
+	case "Wait.toolName":
+		if e.ComplexityRoot.Wait.ToolName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.ToolName(childComplexity), true
+	case "Wait.turn":
+		if e.ComplexityRoot.Wait.Turn == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.Turn(childComplexity), true
+	case "Wait.viewerMayResolve":
+		if e.ComplexityRoot.Wait.ViewerMayResolve == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.ViewerMayResolve(childComplexity), true
+
+	case "WaitConnection.edges":
+		if e.ComplexityRoot.WaitConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WaitConnection.Edges(childComplexity), true
+	case "WaitConnection.nodes":
+		if e.ComplexityRoot.WaitConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WaitConnection.Nodes(childComplexity), true
+	case "WaitConnection.pageInfo":
+		if e.ComplexityRoot.WaitConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WaitConnection.PageInfo(childComplexity), true
+	case "WaitConnection.totalCount":
+		if e.ComplexityRoot.WaitConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WaitConnection.TotalCount(childComplexity), true
+
+	case "WaitEdge.cursor":
+		if e.ComplexityRoot.WaitEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WaitEdge.Cursor(childComplexity), true
+	case "WaitEdge.node":
+		if e.ComplexityRoot.WaitEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WaitEdge.Node(childComplexity), true
+
+	case "WaitPayload.turn":
+		if e.ComplexityRoot.WaitPayload.Turn == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WaitPayload.Turn(childComplexity), true
+	case "WaitPayload.userErrors":
+		if e.ComplexityRoot.WaitPayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WaitPayload.UserErrors(childComplexity), true
+	case "WaitPayload.wait":
+		if e.ComplexityRoot.WaitPayload.Wait == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WaitPayload.Wait(childComplexity), true
+
+	case "WaitSummary.deadline":
+		if e.ComplexityRoot.WaitSummary.Deadline == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WaitSummary.Deadline(childComplexity), true
+	case "WaitSummary.id":
+		if e.ComplexityRoot.WaitSummary.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WaitSummary.ID(childComplexity), true
+	case "WaitSummary.kind":
+		if e.ComplexityRoot.WaitSummary.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WaitSummary.Kind(childComplexity), true
+	case "WaitSummary.question":
+		if e.ComplexityRoot.WaitSummary.Question == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WaitSummary.Question(childComplexity), true
+	case "WaitSummary.toolCallId":
+		if e.ComplexityRoot.WaitSummary.ToolCallID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WaitSummary.ToolCallID(childComplexity), true
+	case "WaitSummary.toolName":
+		if e.ComplexityRoot.WaitSummary.ToolName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WaitSummary.ToolName(childComplexity), true
+
 	}
 	return 0, false
 }
@@ -5121,6 +6813,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputCapabilityRefInput,
+		ec.unmarshalInputClientToolInput,
 		ec.unmarshalInputContentPartInput,
 		ec.unmarshalInputCreateAgentInput,
 		ec.unmarshalInputCreateHarnessInput,
@@ -5128,11 +6821,15 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateOrgInput,
 		ec.unmarshalInputCreateProviderInput,
 		ec.unmarshalInputCreateSessionInput,
+		ec.unmarshalInputDecideApprovalInput,
+		ec.unmarshalInputForkSessionInput,
 		ec.unmarshalInputModelPriceInput,
 		ec.unmarshalInputSendMessageInput,
 		ec.unmarshalInputSessionFilter,
 		ec.unmarshalInputSignInInput,
+		ec.unmarshalInputSubmitToolResultsInput,
 		ec.unmarshalInputTestProviderInput,
+		ec.unmarshalInputToolResultInput,
 		ec.unmarshalInputUpdateAgentInput,
 		ec.unmarshalInputUpdateHarnessInput,
 		ec.unmarshalInputUpdateModelInput,
@@ -5304,7 +7001,9 @@ type ToolInfo {
   inputSchema: JSON! hints: ToolHints!
 }
 "What is known of a tool's effects."
-type ToolHints { readonly: Boolean! destructive: Boolean! idempotent: Boolean! openWorld: Boolean! longRunning: Boolean! background: Boolean! }
+type ToolHints { readonly: Boolean! destructive: Boolean! idempotent: Boolean! openWorld: Boolean! longRunning: Boolean! background: Boolean!
+  "The caller's own program runs it."
+  client: Boolean! }
 
 "A capability that is attached to a harness, an agent or a session, with its settings."
 type CapabilityRef { id: ID! config: JSON }
@@ -5322,6 +7021,8 @@ type Harness implements Node @auth(requires: CATALOG_READ) {
   "The models that are asked, in this order, when the chosen one can't be reached."
   fallbackModels: [Model!]! @goField(forceResolver: true)
   maxIterations: Int
+  "What becomes of an answer that its runner did not live to finish; null leaves it to the parent, and without one to RESTART."
+  streamRecovery: StreamRecovery
   lifecycle: Lifecycle!
   "Built-in harnesses are read-only and refreshed when the server starts."
   builtIn: Boolean!
@@ -5344,6 +7045,8 @@ type Agent implements Node @auth(requires: CATALOG_READ) {
   "The models that are asked, in this order, when the chosen one can't be reached."
   fallbackModels: [Model!]! @goField(forceResolver: true)
   maxIterations: Int
+  "Tools that the caller's own program runs: the turn waits for submitToolResults."
+  clientTools: [ClientTool!]!
   tags: [String!]!
   lifecycle: Lifecycle!
   "Grows by one with every change."
@@ -5379,7 +7082,25 @@ type EffectiveConfig {
   "The models that are asked, in this order, when ` + "`" + `model` + "`" + ` can't be reached."
   fallbackModels: [Model!]!
   tools: [ToolInfo!]! capabilities: [CapabilityRef!]! maxIterations: Int!
+  streamRecovery: StreamRecovery!
 }
+"What becomes of an answer that its runner did not live to finish."
+enum StreamRecovery {
+  "The model is asked again; those who watch see the text begin anew."
+  RESTART
+  "What had been said is kept as the answer, and the model is not asked again. With no text yet, or once a tool call had begun, it is asked again all the same."
+  FINALIZE
+}
+"A tool that the caller's own program runs. The model sees it as any other; a call of it parks the turn until submitToolResults brings the result."
+type ClientTool {
+  name: String! displayName: String! description: String!
+  "The JSON Schema of the arguments; its root is an object."
+  inputSchema: JSON!
+  "How long the turn waits for a result before the model is told that there is none; null waits for ever."
+  timeoutSeconds: Int
+}
+"Names have 1 to 64 letters, digits, _ and -, and differ from those of all other tools of the agent. At most 64 tools, 64 KiB of schema each."
+input ClientToolInput { name: String! displayName: String description: String! inputSchema: JSON! timeoutSeconds: Int }
 
 extend type Query {
   "All capabilities that this server offers."
@@ -5440,7 +7161,7 @@ input CreateModelInput {
 }
 input UpdateModelInput { displayName: String @goField(omittable: true) enabled: Boolean @goField(omittable: true) contextWindowTokens: Int @goField(omittable: true) maxOutputTokens: Int @goField(omittable: true) price: ModelPriceInput @goField(omittable: true) }
 input ModelPriceInput { input: Decimal! output: Decimal! cacheRead: Decimal cacheWrite: Decimal }
-input CreateHarnessInput { name: String! displayName: String description: String parentId: ID systemPrompt: String capabilities: [CapabilityRefInput!] defaultModelId: ID fallbackModelIds: [ID!] maxIterations: Int }
+input CreateHarnessInput { name: String! displayName: String description: String parentId: ID systemPrompt: String capabilities: [CapabilityRefInput!] defaultModelId: ID fallbackModelIds: [ID!] maxIterations: Int streamRecovery: StreamRecovery }
 "Fields that are left out stay as they are; null clears one."
 input UpdateHarnessInput {
   displayName: String @goField(omittable: true)
@@ -5450,12 +7171,13 @@ input UpdateHarnessInput {
   defaultModelId: ID @goField(omittable: true)
   fallbackModelIds: [ID!] @goField(omittable: true)
   maxIterations: Int @goField(omittable: true)
+  streamRecovery: StreamRecovery @goField(omittable: true)
   "The change is refused with CONFLICT unless this is the current revision."
   revision: Int
   "Kept with the revision that the change makes; at most 500 characters."
   reason: String
 }
-input CreateAgentInput { name: String! displayName: String description: String harnessId: ID systemPrompt: String! capabilities: [CapabilityRefInput!] defaultModelId: ID fallbackModelIds: [ID!] maxIterations: Int tags: [String!] }
+input CreateAgentInput { name: String! displayName: String description: String harnessId: ID systemPrompt: String! capabilities: [CapabilityRefInput!] defaultModelId: ID fallbackModelIds: [ID!] maxIterations: Int clientTools: [ClientToolInput!] tags: [String!] }
 "Fields that are left out stay as they are; null clears one."
 input UpdateAgentInput {
   displayName: String @goField(omittable: true)
@@ -5466,6 +7188,7 @@ input UpdateAgentInput {
   defaultModelId: ID @goField(omittable: true)
   fallbackModelIds: [ID!] @goField(omittable: true)
   maxIterations: Int @goField(omittable: true)
+  clientTools: [ClientToolInput!] @goField(omittable: true)
   tags: [String!] @goField(omittable: true)
   "The change is refused with CONFLICT unless this is the current revision."
   revision: Int
@@ -5546,6 +7269,8 @@ enum UserErrorCode {
   LIMIT_REACHED
   "Too many requests; wait and try again."
   RATE_LIMITED
+  "A message with delivery REJECT came while a turn was active."
+  SESSION_BUSY
   "An archived or deleted harness, agent, model or provider is needed."
   DEPENDENCY
   "The idempotency key was used before with a different input."
@@ -5582,15 +7307,22 @@ type Subscription
 "The kinds of events that this server emits. Clients must tolerate kinds that they don't know."
 enum EventKind {
   MESSAGE_RECEIVED
+  MESSAGE_EDITED
   SESSION_STARTED
   SESSION_ACTIVATED
   SESSION_IDLED
+  SESSION_WAITING
+  SESSION_RESUMED
   SESSION_TITLE_CHANGED
   SESSION_MODEL_CHANGED
   TURN_QUEUED
+  QUEUE_REORDERED
   TURN_STARTED
+  TURN_WAITING
+  TURN_RESUMED
   TURN_COMPLETED
   TURN_FAILED
+  TURN_CANCELLED
   TURN_SEALED
   REASON_STARTED
   REASON_COMPLETED
@@ -5607,6 +7339,12 @@ enum EventKind {
   TOOL_STARTED
   TOOL_PROGRESS
   TOOL_COMPLETED
+  TOOL_CALLS_REQUESTED
+  TOOL_CALL_REPAIRED
+  APPROVAL_REQUESTED
+  APPROVAL_DECIDED
+  TRANSCRIPT_REPAIRED
+  HOOK_RAN
   FILE_WRITTEN
   CAUGHT_UP
 }
@@ -5630,13 +7368,22 @@ type EventEdge { cursor: Cursor! node: Event! }
 "A message was accepted."
 type MessageReceived implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   message: Message! }
-"The session was created; sequence 1 of every log."
-type SessionStarted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON! }
+"A message of a queued turn was replaced."
+type MessageEdited implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  message: Message! }
+"The session was created: sequence 1 of its log, or the first one after the history that it was forked with."
+type SessionStarted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  "The session whose history comes before this event; null when there is none."
+  forkedFromId: ID }
 "The session left rest and works on a turn."
 type SessionActivated implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON! }
 "The session is at rest: no turn is active or queued."
 type SessionIdled implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   usage: Usage! }
+"All that is left of the active turn waits: for results of client tools, decisions, answers or others."
+type SessionWaiting implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON! }
+"The session waits no more."
+type SessionResumed implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON! }
 "The session has a new title."
 type SessionTitleChanged implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   title: String }
@@ -5645,15 +7392,26 @@ type SessionModelChanged implements Event { id: ID! kind: EventKind! sequence: I
   modelId: ID }
 "A turn waits for the active one to end."
 type TurnQueued implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON! }
+"The queued turns have another order."
+type QueueReordered implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  turnIds: [ID!]! }
 "A turn began."
 type TurnStarted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   inputMessageId: ID! inputPreview: String }
+"All that is left of the turn waits. It holds no runner until something is resolved."
+type TurnWaiting implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  waits: [WaitSummary!]! }
+"Something that the turn waited for was resolved; a runner goes on with it."
+type TurnResumed implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON! }
 "A turn ended with an answer."
 type TurnCompleted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   stopReason: StopReason! iterations: Int! toolCalls: Int! finalMessageId: ID answerPreview: String usage: Usage! modelCalls: Int! durationMs: Int64! timeToFirstTokenMs: Int64 }
 "A turn ended with an error."
 type TurnFailed implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   error: TurnError! }
+"A turn was cancelled: while it was queued, waited or ran."
+type TurnCancelled implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  reason: String stopReason: StopReason! }
 "A turn was stopped on purpose: at its iteration limit, or because it made no progress."
 type TurnSealed implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   stopReason: StopReason! error: TurnError! }
@@ -5688,7 +7446,13 @@ type GenerationRetrying implements Event { id: ID! kind: EventKind! sequence: In
 type GenerationRecorded implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   messageId: ID! model: String! usage: Usage! durationMs: Int64! timeToFirstTokenMs: Int64 finishReason: String!
   "How many calls failed before this one succeeded."
-  retries: Int! }
+  retries: Int!
+  "The runner died during the call, and the provider had not said what it took: the usage is an estimate."
+  estimated: Boolean! }
+"Something that a turn waits for, as it was when the wait began."
+type WaitSummary { id: ID! kind: WaitKind! toolCallId: String toolName: String question: String deadline: Time }
+"A call of a client tool."
+type RequestedToolCall { waitId: ID! toolCallId: String! toolName: String! displayName: String! arguments: JSON! deadline: Time }
 "The tools of a step begin."
 type ActStarted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   iteration: Int! toolCallIds: [String!]! }
@@ -5703,7 +7467,27 @@ type ToolProgress implements Event { id: ID! kind: EventKind! sequence: Int curs
   toolCallId: String! toolName: String! displayName: String! message: String! }
 "A tool call ended."
 type ToolCompleted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
-  toolCallId: String! toolName: String! success: Boolean! result: JSON error: String durationMs: Int64! narration: String }
+  toolCallId: String! toolName: String! success: Boolean! result: JSON error: String durationMs: Int64! narration: String
+  "The outside provider that the user must connect first."
+  connectionRequired: String }
+"Calls of client tools: the caller's own program runs them and brings the results by submitToolResults."
+type ToolCallsRequested implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  toolCalls: [RequestedToolCall!]! }
+"Malformed arguments of a call were put right before it ran."
+type ToolCallRepaired implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  toolCallId: String! toolName: String! outcome: String! }
+"A tool call waits until people have approved it."
+type ApprovalRequested implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  waitId: ID! toolCallId: String! toolName: String! displayName: String! arguments: JSON! quorum: Int! deadline: Time }
+"Somebody has decided about a tool call, or its time was over. outcome is APPROVED, DENIED, EXPIRED, or PENDING when more decisions are needed."
+type ApprovalDecided implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  waitId: ID! toolCallId: String! toolName: String! outcome: String! approve: Boolean! note: String arguments: JSON }
+"A tool call in the history had no result; it was given its stored one (replay), or one that says that the outcome is unknown (synthesize)."
+type TranscriptRepaired implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  toolCallId: String! toolName: String! action: String! }
+"A hook ran."
+type HookRan implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  hookId: String! event: String! decision: String! reason: String toolCallId: String durationMs: Int64! error: String }
 "A file of the session was written or deleted."
 type FileWritten implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   path: String! hash: String size: Int64! deleted: Boolean! }
@@ -5840,6 +7624,16 @@ type Session implements Node @auth(requires: SESSIONS_READ) {
   "The model that this session asks for; null leaves it to the agent, the harness and the organization."
   model: Model @goField(forceResolver: true)
   status: SessionStatus!
+  "The session that this one was made by, as a subagent; null for none."
+  parent: Session @goField(forceResolver: true)
+  "The first of the line of parents; the session itself when it has none."
+  root: Session! @goField(forceResolver: true)
+  "The session whose history this one began with; null when it began empty."
+  forkedFrom: Session @goField(forceResolver: true)
+  "The sequence through which the history is that of the session it was forked from; 0 when it began empty."
+  forkedThrough: Int!
+  "Tools that the caller's own program runs for this session, in addition to those of the agent."
+  clientTools: [ClientTool!]! @goField(forceResolver: true)
   tags: [String!]! locale: String
   createdBy: Actor! @goField(forceResolver: true)
   "The member whose budgets bind it."
@@ -5853,6 +7647,8 @@ type Session implements Node @auth(requires: SESSIONS_READ) {
   turns(first: Int = 20, after: Cursor, orderBy: SortOrder = DESC): TurnConnection! @goField(forceResolver: true)
   "The turns that wait for the active one, in the order in which they will run (the first 100)."
   queuedTurns: [Turn!]! @goField(forceResolver: true)
+  "What the active turn waits for; empty unless the session is WAITING or a call waits beside others that run (the first 100)."
+  waits: [Wait!]! @goField(forceResolver: true)
   "What the agent has planned, kept by its write_todos tool."
   todos: [Todo!]! @goField(forceResolver: true)
   "The entries of one directory, or the one file at that path."
@@ -5886,6 +7682,16 @@ type Turn implements Node @auth(requires: SESSIONS_READ) {
   error: TurnError
   "How many times a runner took this turn over from one that had died."
   recoveries: Int!
+  "Who sent the message that began it."
+  startedBy: Actor! @goField(forceResolver: true)
+  "Set from the moment at which somebody asked to cancel it."
+  cancelRequestedAt: Time
+  "Why it was cancelled, in the words of who asked for it."
+  cancelReason: String
+  "The sequence of the event that ended it; a fork can be made through here."
+  endedSequence: Int
+  "What it waits for (the first 100)."
+  waits: [Wait!]! @goField(forceResolver: true)
   queuedAt: Time! startedAt: Time firstTokenAt: Time finishedAt: Time
 }
 "Why a turn failed or was sealed. ` + "`" + `code` + "`" + ` is one of a closed list; ` + "`" + `message` + "`" + ` says what to do."
@@ -5901,6 +7707,8 @@ type Message implements Node @auth(requires: SESSIONS_READ) {
   sequence: Int! createdAt: Time!
   "Set when the message tells the user of a failure."
   error: TurnError
+  "The agent was stopped in the middle of it: what it had said until then."
+  interrupted: Boolean!
 }
 type MessageConnection { edges: [MessageEdge!]! nodes: [Message!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
 type MessageEdge { cursor: Cursor! node: Message! }
@@ -5914,7 +7722,11 @@ type ImagePart { imageId: ID! mediaType: String! url: String! }
 "A call that the model asked for."
 type ToolCallPart { toolCallId: String! toolName: String! arguments: JSON! }
 "What a tool answered."
-type ToolResultPart { toolCallId: String! toolName: String! success: Boolean! result: JSON error: String }
+type ToolResultPart {
+  toolCallId: String! toolName: String! success: Boolean! result: JSON error: String
+  "The outside provider that the user must connect first."
+  connectionRequired: String
+}
 
 "A piece of a message to send: text, or an image that was uploaded to /v1/images."
 input ContentPartInput @oneOf { text: String imageId: ID }
@@ -5939,13 +7751,14 @@ extend type Mutation {
 }
 
 "Give agentId, harnessId or both; with neither, the organization's default harness is used."
-input CreateSessionInput { agentId: ID harnessId: ID modelId: ID title: String tags: [String!] locale: String customerKey: String idempotencyKey: String }
+input CreateSessionInput { agentId: ID harnessId: ID modelId: ID title: String tags: [String!] locale: String customerKey: String clientTools: [ClientToolInput!] idempotencyKey: String }
 "Fields that are left out stay as they are; null clears one."
 input UpdateSessionInput {
   title: String @goField(omittable: true)
   tags: [String!] @goField(omittable: true)
   modelId: ID @goField(omittable: true)
   agentId: ID @goField(omittable: true)
+  clientTools: [ClientToolInput!] @goField(omittable: true)
 }
 "How a message meets a session that is at work."
 enum Delivery {
@@ -5953,6 +7766,10 @@ enum Delivery {
   STEER
   "The message becomes a turn of its own after the active one and those queued before it."
   QUEUE
+  "The message cancels the active turn, and runs before those that are queued."
+  INTERRUPT
+  "The message is refused with SESSION_BUSY while a turn is active."
+  REJECT
 }
 "A message to send. The same idempotencyKey with the same input within 24 hours gives the same answer again."
 input SendMessageInput { sessionId: ID! content: [ContentPartInput!]! delivery: Delivery = STEER modelId: ID maxTokens: Int idempotencyKey: String }
@@ -5961,6 +7778,108 @@ type SessionPayload { session: Session userErrors: [UserError!]! }
 "turn is the one that will carry the message: the active one (STEER) or a new one."
 type SendMessagePayload { message: Message turn: Turn userErrors: [UserError!]! }
 type SessionFilePayload { file: SessionFile userErrors: [UserError!]! }
+`, BuiltIn: false},
+	{Name: "../schema/turns.graphqls", Input: `# Steering turns: waits and what resolves them, cancelling, the queue of a session, forks.
+
+"""
+Something that a turn waits for, or has waited for. While all that is left of a turn waits, the turn is WAITING and takes
+nothing but its rows.
+"""
+type Wait implements Node @auth(requires: SESSIONS_READ) {
+  id: ID! kind: WaitKind!
+  session: Session! @goField(forceResolver: true)
+  turn: Turn @goField(forceResolver: true)
+  toolCallId: String toolName: String
+  "The exact arguments of the call that waits."
+  arguments: JSON
+  "What the agent asks the user (QUESTION)."
+  question: String
+  "Answers that the agent suggests (QUESTION); any other one may be given too."
+  options: [String!]!
+  "After this time the wait ends by itself; null waits for ever."
+  deadline: Time
+  state: WaitState!
+  "How many approvals it takes (APPROVAL)."
+  quorum: Int!
+  "The least role of those who may decide (APPROVAL); null for all with the permission APPROVALS_DECIDE."
+  requiredRole: Role
+  "Whether the caller may decide this approval, or answer: by role, and because nobody decides about a turn of their own unless the policy allows it."
+  viewerMayResolve: Boolean! @goField(forceResolver: true)
+  decisions: [ApprovalDecision!]! @goField(forceResolver: true)
+  "The bearer token that resolves it from outside, once, at POST /v1/waits/{token} or by resolveWait (COMPLETION); null for other kinds, and for those who may not write sessions."
+  token: String @goField(forceResolver: true)
+  createdAt: Time! resolvedAt: Time
+}
+"What kind of thing is waited for."
+enum WaitKind { CLIENT_TOOL APPROVAL QUESTION COMPLETION SIGNAL CUSTOM BUDGET SUBAGENT SLEEP }
+"How a wait stands. The first resolution wins."
+enum WaitState { OPEN OK ERROR TIMEOUT CANCELLED }
+"What one person decided about an approval."
+type ApprovalDecision {
+  actor: Actor! @goField(forceResolver: true)
+  approve: Boolean!
+  "The arguments that the call shall have instead; null for those that were asked about."
+  arguments: JSON
+  note: String createdAt: Time!
+}
+type WaitConnection { edges: [WaitEdge!]! nodes: [Wait!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type WaitEdge { cursor: Cursor! node: Wait! }
+
+extend type Query {
+  "Open waits of all sessions, newest first: approvals, questions, client calls and all others, or only some kinds."
+  waits(first: Int = 20, after: Cursor, kinds: [WaitKind!]): WaitConnection! @auth(requires: SESSIONS_READ)
+}
+
+extend type Mutation {
+  """
+  Cancels a turn. One that is queued or waits ends at once; one that runs ends within seconds, and what was streamed is kept. Either the
+  cancel or the completion wins: a turn that has ended already is refused with CONFLICT. Repeating it changes nothing.
+  """
+  cancelTurn(turnId: ID!, reason: String): TurnPayload! @auth(requires: SESSIONS_WRITE)
+  "Replaces the message of a turn that is still queued."
+  editQueuedTurn(turnId: ID!, content: [ContentPartInput!]!): TurnPayload! @auth(requires: SESSIONS_WRITE)
+  "Puts a queued turn before another one; last when ` + "`" + `before` + "`" + ` is null."
+  moveQueuedTurn(turnId: ID!, before: ID): SessionPayload! @auth(requires: SESSIONS_WRITE)
+  """
+  Brings results of client tools. Partial sets are kept until all calls have results. Repeating a result changes nothing; a different
+  one for the same call is refused with CONFLICT, and so is one for a turn that waits no more. At most 256 KiB per result.
+  """
+  submitToolResults(input: SubmitToolResultsInput!): TurnPayload! @auth(requires: SESSIONS_WRITE)
+  """
+  Approves or denies a tool call. With ` + "`" + `arguments` + "`" + ` the call runs with those instead. Nobody decides about a turn that they started, unless
+  the approval's policy allows it. A repeated decision changes nothing; a different one by the same person is refused with CONFLICT.
+  """
+  decideApproval(input: DecideApprovalInput!): WaitPayload! @auth(requires: APPROVALS_DECIDE)
+  "Answers a question of the agent, at most 64 KiB."
+  answerQuestion(waitId: ID!, answer: String!): WaitPayload! @auth(requires: SESSIONS_WRITE)
+  """
+  Resolves a wait with its bearer token: with a value, or with errorCode and errorMessage. What happened is in ` + "`" + `resolution` + "`" + `; forged,
+  revoked and foreign tokens look alike.
+  """
+  resolveWait(token: String!, value: JSON, errorCode: String, errorMessage: String): ResolveWaitPayload! @public
+  """
+  Makes a session that begins with the history and the files of another one, through the end of a turn, or all of it. Nothing that they
+  share is copied, and both go on independently.
+  """
+  forkSession(input: ForkSessionInput!): SessionPayload! @auth(requires: SESSIONS_WRITE)
+  "Makes a new secret that signs the calls of webhook hooks from now on. It is shown here and never again."
+  rotateHookSecret: HookSecretPayload! @auth(requires: WEBHOOKS_MANAGE)
+}
+
+input SubmitToolResultsInput { turnId: ID! results: [ToolResultInput!]! }
+"The result of one call: ` + "`" + `result` + "`" + `, or ` + "`" + `error` + "`" + ` in words for the model."
+input ToolResultInput { toolCallId: String! result: JSON error: String }
+"What is decided; ` + "`" + `note` + "`" + ` is at most 2000 characters."
+input DecideApprovalInput { waitId: ID! approve: Boolean! arguments: JSON note: String }
+"The fork holds the history through the end of this turn; without it, all of it: then no turn may be active."
+input ForkSessionInput { sessionId: ID! throughTurnId: ID title: String idempotencyKey: String }
+
+type TurnPayload { turn: Turn userErrors: [UserError!]! }
+type WaitPayload { wait: Wait turn: Turn userErrors: [UserError!]! }
+type ResolveWaitPayload { resolution: WaitResolution! }
+"What became of a resolution from outside."
+enum WaitResolution { ACCEPTED ALREADY_RESOLVED UNKNOWN }
+type HookSecretPayload { secret: String userErrors: [UserError!]! }
 `, BuiltIn: false},
 }
 var parsedSchema = gqlparser.MustLoadSchema(sources...)
@@ -6003,6 +7922,8 @@ func (ec *executionContext) childFields_Agent(ctx context.Context, field graphql
 		return ec.fieldContext_Agent_fallbackModels(ctx, field)
 	case "maxIterations":
 		return ec.fieldContext_Agent_maxIterations(ctx, field)
+	case "clientTools":
+		return ec.fieldContext_Agent_clientTools(ctx, field)
 	case "tags":
 		return ec.fieldContext_Agent_tags(ctx, field)
 	case "lifecycle":
@@ -6055,6 +7976,22 @@ func (ec *executionContext) childFields_AgentPayload(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type AgentPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_ApprovalDecision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "actor":
+		return ec.fieldContext_ApprovalDecision_actor(ctx, field)
+	case "approve":
+		return ec.fieldContext_ApprovalDecision_approve(ctx, field)
+	case "arguments":
+		return ec.fieldContext_ApprovalDecision_arguments(ctx, field)
+	case "note":
+		return ec.fieldContext_ApprovalDecision_note(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_ApprovalDecision_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ApprovalDecision", field.Name)
+}
+
 func (ec *executionContext) childFields_AuthPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "tokens":
@@ -6095,6 +8032,22 @@ func (ec *executionContext) childFields_CapabilityRef(ctx context.Context, field
 		return ec.fieldContext_CapabilityRef_config(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CapabilityRef", field.Name)
+}
+
+func (ec *executionContext) childFields_ClientTool(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ClientTool_name(ctx, field)
+	case "displayName":
+		return ec.fieldContext_ClientTool_displayName(ctx, field)
+	case "description":
+		return ec.fieldContext_ClientTool_description(ctx, field)
+	case "inputSchema":
+		return ec.fieldContext_ClientTool_inputSchema(ctx, field)
+	case "timeoutSeconds":
+		return ec.fieldContext_ClientTool_timeoutSeconds(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClientTool", field.Name)
 }
 
 func (ec *executionContext) childFields_DiscoverModelsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6139,6 +8092,8 @@ func (ec *executionContext) childFields_EffectiveConfig(ctx context.Context, fie
 		return ec.fieldContext_EffectiveConfig_capabilities(ctx, field)
 	case "maxIterations":
 		return ec.fieldContext_EffectiveConfig_maxIterations(ctx, field)
+	case "streamRecovery":
+		return ec.fieldContext_EffectiveConfig_streamRecovery(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EffectiveConfig", field.Name)
 }
@@ -6201,6 +8156,8 @@ func (ec *executionContext) childFields_Harness(ctx context.Context, field graph
 		return ec.fieldContext_Harness_fallbackModels(ctx, field)
 	case "maxIterations":
 		return ec.fieldContext_Harness_maxIterations(ctx, field)
+	case "streamRecovery":
+		return ec.fieldContext_Harness_streamRecovery(ctx, field)
 	case "lifecycle":
 		return ec.fieldContext_Harness_lifecycle(ctx, field)
 	case "builtIn":
@@ -6251,6 +8208,16 @@ func (ec *executionContext) childFields_HarnessPayload(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type HarnessPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_HookSecretPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "secret":
+		return ec.fieldContext_HookSecretPayload_secret(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_HookSecretPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type HookSecretPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Message(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -6267,6 +8234,8 @@ func (ec *executionContext) childFields_Message(ctx context.Context, field graph
 		return ec.fieldContext_Message_createdAt(ctx, field)
 	case "error":
 		return ec.fieldContext_Message_error(ctx, field)
+	case "interrupted":
+		return ec.fieldContext_Message_interrupted(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Message", field.Name)
 }
@@ -6461,6 +8430,32 @@ func (ec *executionContext) childFields_ProviderPayload(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type ProviderPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RequestedToolCall(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "waitId":
+		return ec.fieldContext_RequestedToolCall_waitId(ctx, field)
+	case "toolCallId":
+		return ec.fieldContext_RequestedToolCall_toolCallId(ctx, field)
+	case "toolName":
+		return ec.fieldContext_RequestedToolCall_toolName(ctx, field)
+	case "displayName":
+		return ec.fieldContext_RequestedToolCall_displayName(ctx, field)
+	case "arguments":
+		return ec.fieldContext_RequestedToolCall_arguments(ctx, field)
+	case "deadline":
+		return ec.fieldContext_RequestedToolCall_deadline(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RequestedToolCall", field.Name)
+}
+
+func (ec *executionContext) childFields_ResolveWaitPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "resolution":
+		return ec.fieldContext_ResolveWaitPayload_resolution(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResolveWaitPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Revision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "number":
@@ -6541,6 +8536,16 @@ func (ec *executionContext) childFields_Session(ctx context.Context, field graph
 		return ec.fieldContext_Session_model(ctx, field)
 	case "status":
 		return ec.fieldContext_Session_status(ctx, field)
+	case "parent":
+		return ec.fieldContext_Session_parent(ctx, field)
+	case "root":
+		return ec.fieldContext_Session_root(ctx, field)
+	case "forkedFrom":
+		return ec.fieldContext_Session_forkedFrom(ctx, field)
+	case "forkedThrough":
+		return ec.fieldContext_Session_forkedThrough(ctx, field)
+	case "clientTools":
+		return ec.fieldContext_Session_clientTools(ctx, field)
 	case "tags":
 		return ec.fieldContext_Session_tags(ctx, field)
 	case "locale":
@@ -6561,6 +8566,8 @@ func (ec *executionContext) childFields_Session(ctx context.Context, field graph
 		return ec.fieldContext_Session_turns(ctx, field)
 	case "queuedTurns":
 		return ec.fieldContext_Session_queuedTurns(ctx, field)
+	case "waits":
+		return ec.fieldContext_Session_waits(ctx, field)
 	case "todos":
 		return ec.fieldContext_Session_todos(ctx, field)
 	case "files":
@@ -6713,6 +8720,8 @@ func (ec *executionContext) childFields_ToolHints(ctx context.Context, field gra
 		return ec.fieldContext_ToolHints_longRunning(ctx, field)
 	case "background":
 		return ec.fieldContext_ToolHints_background(ctx, field)
+	case "client":
+		return ec.fieldContext_ToolHints_client(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ToolHints", field.Name)
 }
@@ -6759,6 +8768,16 @@ func (ec *executionContext) childFields_Turn(ctx context.Context, field graphql.
 		return ec.fieldContext_Turn_error(ctx, field)
 	case "recoveries":
 		return ec.fieldContext_Turn_recoveries(ctx, field)
+	case "startedBy":
+		return ec.fieldContext_Turn_startedBy(ctx, field)
+	case "cancelRequestedAt":
+		return ec.fieldContext_Turn_cancelRequestedAt(ctx, field)
+	case "cancelReason":
+		return ec.fieldContext_Turn_cancelReason(ctx, field)
+	case "endedSequence":
+		return ec.fieldContext_Turn_endedSequence(ctx, field)
+	case "waits":
+		return ec.fieldContext_Turn_waits(ctx, field)
 	case "queuedAt":
 		return ec.fieldContext_Turn_queuedAt(ctx, field)
 	case "startedAt":
@@ -6805,6 +8824,16 @@ func (ec *executionContext) childFields_TurnError(ctx context.Context, field gra
 		return ec.fieldContext_TurnError_fields(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type TurnError", field.Name)
+}
+
+func (ec *executionContext) childFields_TurnPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "turn":
+		return ec.fieldContext_TurnPayload_turn(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_TurnPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TurnPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Usage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6869,6 +8898,102 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 		return ec.fieldContext_Viewer_orgs(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Viewer", field.Name)
+}
+
+func (ec *executionContext) childFields_Wait(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Wait_id(ctx, field)
+	case "kind":
+		return ec.fieldContext_Wait_kind(ctx, field)
+	case "session":
+		return ec.fieldContext_Wait_session(ctx, field)
+	case "turn":
+		return ec.fieldContext_Wait_turn(ctx, field)
+	case "toolCallId":
+		return ec.fieldContext_Wait_toolCallId(ctx, field)
+	case "toolName":
+		return ec.fieldContext_Wait_toolName(ctx, field)
+	case "arguments":
+		return ec.fieldContext_Wait_arguments(ctx, field)
+	case "question":
+		return ec.fieldContext_Wait_question(ctx, field)
+	case "options":
+		return ec.fieldContext_Wait_options(ctx, field)
+	case "deadline":
+		return ec.fieldContext_Wait_deadline(ctx, field)
+	case "state":
+		return ec.fieldContext_Wait_state(ctx, field)
+	case "quorum":
+		return ec.fieldContext_Wait_quorum(ctx, field)
+	case "requiredRole":
+		return ec.fieldContext_Wait_requiredRole(ctx, field)
+	case "viewerMayResolve":
+		return ec.fieldContext_Wait_viewerMayResolve(ctx, field)
+	case "decisions":
+		return ec.fieldContext_Wait_decisions(ctx, field)
+	case "token":
+		return ec.fieldContext_Wait_token(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Wait_createdAt(ctx, field)
+	case "resolvedAt":
+		return ec.fieldContext_Wait_resolvedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Wait", field.Name)
+}
+
+func (ec *executionContext) childFields_WaitConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_WaitConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_WaitConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_WaitConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_WaitConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WaitConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_WaitEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_WaitEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_WaitEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WaitEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_WaitPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "wait":
+		return ec.fieldContext_WaitPayload_wait(ctx, field)
+	case "turn":
+		return ec.fieldContext_WaitPayload_turn(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_WaitPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WaitPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_WaitSummary(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_WaitSummary_id(ctx, field)
+	case "kind":
+		return ec.fieldContext_WaitSummary_kind(ctx, field)
+	case "toolCallId":
+		return ec.fieldContext_WaitSummary_toolCallId(ctx, field)
+	case "toolName":
+		return ec.fieldContext_WaitSummary_toolName(ctx, field)
+	case "question":
+		return ec.fieldContext_WaitSummary_question(ctx, field)
+	case "deadline":
+		return ec.fieldContext_WaitSummary_deadline(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WaitSummary", field.Name)
 }
 
 func (ec *executionContext) childFields___Directive(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

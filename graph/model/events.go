@@ -49,6 +49,79 @@ type (
 	}
 	SessionStarted struct {
 		EventBase
+		ForkedFromID *string
+	}
+	MessageEdited struct {
+		EventBase
+		Message *Message
+	}
+	SessionWaiting struct {
+		EventBase
+	}
+	SessionResumed struct {
+		EventBase
+	}
+	QueueReordered struct {
+		EventBase
+		TurnIDs []string
+	}
+	TurnWaiting struct {
+		EventBase
+		Waits []*WaitSummary
+	}
+	TurnResumed struct {
+		EventBase
+	}
+	TurnCancelled struct {
+		EventBase
+		StopReason StopReason
+		Reason     *string
+	}
+	ToolCallsRequested struct {
+		EventBase
+		ToolCalls []*RequestedToolCall
+	}
+	ToolCallRepaired struct {
+		EventBase
+		ToolCallID string
+		ToolName   string
+		Outcome    string
+	}
+	ApprovalRequested struct {
+		EventBase
+		WaitID      string
+		ToolCallID  string
+		ToolName    string
+		DisplayName string
+		Arguments   models.JSON
+		Quorum      int
+		Deadline    *models.Millis
+	}
+	ApprovalDecided struct {
+		EventBase
+		WaitID     string
+		ToolCallID string
+		ToolName   string
+		Outcome    string
+		Approve    bool
+		Note       *string
+		Arguments  models.JSON
+	}
+	TranscriptRepaired struct {
+		EventBase
+		ToolCallID string
+		ToolName   string
+		Action     string
+	}
+	HookRan struct {
+		EventBase
+		HookID     string
+		Event      string
+		Decision   string
+		Reason     *string
+		ToolCallID *string
+		DurationMs int64
+		Error      *string
 	}
 	SessionActivated struct {
 		EventBase
@@ -156,6 +229,7 @@ type (
 		TimeToFirstTokenMs *int64
 		FinishReason       string
 		Retries            int
+		Estimated          bool
 	}
 	ActStarted struct {
 		EventBase
@@ -183,13 +257,14 @@ type (
 	}
 	ToolCompleted struct {
 		EventBase
-		ToolCallID string
-		ToolName   string
-		Success    bool
-		Result     models.JSON
-		Error      *string
-		DurationMs int64
-		Narration  *string
+		ToolCallID         string
+		ToolName           string
+		Success            bool
+		Result             models.JSON
+		Error              *string
+		DurationMs         int64
+		Narration          *string
+		ConnectionRequired *string
 	}
 	FileWritten struct {
 		EventBase

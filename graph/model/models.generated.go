@@ -84,6 +84,26 @@ type CapabilityRefInput struct {
 	Config models.JSON `json:"config,omitempty"`
 }
 
+// A tool that the caller's own program runs. The model sees it as any other; a call of it parks the turn until submitToolResults brings the result.
+type ClientTool struct {
+	Name        string `json:"name"`
+	DisplayName string `json:"displayName"`
+	Description string `json:"description"`
+	// The JSON Schema of the arguments; its root is an object.
+	InputSchema models.JSON `json:"inputSchema"`
+	// How long the turn waits for a result before the model is told that there is none; null waits for ever.
+	TimeoutSeconds *int `json:"timeoutSeconds,omitempty"`
+}
+
+// Names have 1 to 64 letters, digits, _ and -, and differ from those of all other tools of the agent. At most 64 tools, 64 KiB of schema each.
+type ClientToolInput struct {
+	Name           string      `json:"name"`
+	DisplayName    *string     `json:"displayName,omitempty"`
+	Description    string      `json:"description"`
+	InputSchema    models.JSON `json:"inputSchema"`
+	TimeoutSeconds *int        `json:"timeoutSeconds,omitempty"`
+}
+
 // A piece of a message to send: text, or an image that was uploaded to /v1/images.
 type ContentPartInput struct {
 	Text    *string `json:"text,omitempty"`
@@ -100,6 +120,7 @@ type CreateAgentInput struct {
 	DefaultModelID   *string               `json:"defaultModelId,omitempty"`
 	FallbackModelIds []string              `json:"fallbackModelIds,omitempty"`
 	MaxIterations    *int                  `json:"maxIterations,omitempty"`
+	ClientTools      []*ClientToolInput    `json:"clientTools,omitempty"`
 	Tags             []string              `json:"tags,omitempty"`
 }
 
@@ -113,6 +134,7 @@ type CreateHarnessInput struct {
 	DefaultModelID   *string               `json:"defaultModelId,omitempty"`
 	FallbackModelIds []string              `json:"fallbackModelIds,omitempty"`
 	MaxIterations    *int                  `json:"maxIterations,omitempty"`
+	StreamRecovery   *StreamRecovery       `json:"streamRecovery,omitempty"`
 }
 
 // What is left out is taken from the table of well-known models that ships with this server, where it has the model; null says that it
@@ -141,14 +163,23 @@ type CreateProviderInput struct {
 
 // Give agentId, harnessId or both; with neither, the organization's default harness is used.
 type CreateSessionInput struct {
-	AgentID        *string  `json:"agentId,omitempty"`
-	HarnessID      *string  `json:"harnessId,omitempty"`
-	ModelID        *string  `json:"modelId,omitempty"`
-	Title          *string  `json:"title,omitempty"`
-	Tags           []string `json:"tags,omitempty"`
-	Locale         *string  `json:"locale,omitempty"`
-	CustomerKey    *string  `json:"customerKey,omitempty"`
-	IdempotencyKey *string  `json:"idempotencyKey,omitempty"`
+	AgentID        *string            `json:"agentId,omitempty"`
+	HarnessID      *string            `json:"harnessId,omitempty"`
+	ModelID        *string            `json:"modelId,omitempty"`
+	Title          *string            `json:"title,omitempty"`
+	Tags           []string           `json:"tags,omitempty"`
+	Locale         *string            `json:"locale,omitempty"`
+	CustomerKey    *string            `json:"customerKey,omitempty"`
+	ClientTools    []*ClientToolInput `json:"clientTools,omitempty"`
+	IdempotencyKey *string            `json:"idempotencyKey,omitempty"`
+}
+
+// What is decided; `note` is at most 2000 characters.
+type DecideApprovalInput struct {
+	WaitID    string      `json:"waitId"`
+	Approve   bool        `json:"approve"`
+	Arguments models.JSON `json:"arguments,omitempty"`
+	Note      *string     `json:"note,omitempty"`
 }
 
 type DiscoverModelsPayload struct {
@@ -165,6 +196,7 @@ type EffectiveConfig struct {
 	Tools          []*ToolInfo      `json:"tools"`
 	Capabilities   []*CapabilityRef `json:"capabilities"`
 	MaxIterations  int              `json:"maxIterations"`
+	StreamRecovery StreamRecovery   `json:"streamRecovery"`
 }
 
 type EventConnection struct {
@@ -185,6 +217,14 @@ type FieldChange struct {
 	After  models.JSON `json:"after,omitempty"`
 }
 
+// The fork holds the history through the end of this turn; without it, all of it: then no turn may be active.
+type ForkSessionInput struct {
+	SessionID      string  `json:"sessionId"`
+	ThroughTurnID  *string `json:"throughTurnId,omitempty"`
+	Title          *string `json:"title,omitempty"`
+	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
+}
+
 type HarnessEdge struct {
 	Cursor string   `json:"cursor"`
 	Node   *Harness `json:"node"`
@@ -192,6 +232,11 @@ type HarnessEdge struct {
 
 type HarnessPayload struct {
 	Harness    *Harness     `json:"harness,omitempty"`
+	UserErrors []*UserError `json:"userErrors"`
+}
+
+type HookSecretPayload struct {
+	Secret     *string      `json:"secret,omitempty"`
 	UserErrors []*UserError `json:"userErrors"`
 }
 
@@ -279,6 +324,20 @@ type ProviderPayload struct {
 type Query struct {
 }
 
+// A call of a client tool.
+type RequestedToolCall struct {
+	WaitID      string         `json:"waitId"`
+	ToolCallID  string         `json:"toolCallId"`
+	ToolName    string         `json:"toolName"`
+	DisplayName string         `json:"displayName"`
+	Arguments   models.JSON    `json:"arguments"`
+	Deadline    *models.Millis `json:"deadline,omitempty"`
+}
+
+type ResolveWaitPayload struct {
+	Resolution WaitResolution `json:"resolution"`
+}
+
 type RevisionEdge struct {
 	Cursor string    `json:"cursor"`
 	Node   *Revision `json:"node"`
@@ -360,6 +419,11 @@ type SignOutPayload struct {
 	UserErrors []*UserError `json:"userErrors"`
 }
 
+type SubmitToolResultsInput struct {
+	TurnID  string             `json:"turnId"`
+	Results []*ToolResultInput `json:"results"`
+}
+
 type Subscription struct {
 }
 
@@ -425,6 +489,8 @@ type ToolHints struct {
 	OpenWorld   bool `json:"openWorld"`
 	LongRunning bool `json:"longRunning"`
 	Background  bool `json:"background"`
+	// The caller's own program runs it.
+	Client bool `json:"client"`
 }
 
 // A tool as the model sees it.
@@ -438,6 +504,13 @@ type ToolInfo struct {
 	Hints       *ToolHints  `json:"hints"`
 }
 
+// The result of one call: `result`, or `error` in words for the model.
+type ToolResultInput struct {
+	ToolCallID string      `json:"toolCallId"`
+	Result     models.JSON `json:"result,omitempty"`
+	Error      *string     `json:"error,omitempty"`
+}
+
 // What a tool answered.
 type ToolResultPart struct {
 	ToolCallID string      `json:"toolCallId"`
@@ -445,6 +518,8 @@ type ToolResultPart struct {
 	Success    bool        `json:"success"`
 	Result     models.JSON `json:"result,omitempty"`
 	Error      *string     `json:"error,omitempty"`
+	// The outside provider that the user must connect first.
+	ConnectionRequired *string `json:"connectionRequired,omitempty"`
 }
 
 func (ToolResultPart) IsContentPart() {}
@@ -461,6 +536,11 @@ type TurnError struct {
 	Fields  models.JSON `json:"fields,omitempty"`
 }
 
+type TurnPayload struct {
+	Turn       *Turn        `json:"turn,omitempty"`
+	UserErrors []*UserError `json:"userErrors"`
+}
+
 // Fields that are left out stay as they are; null clears one.
 type UpdateAgentInput struct {
 	DisplayName      graphql.Omittable[*string]               `json:"displayName,omitempty"`
@@ -471,6 +551,7 @@ type UpdateAgentInput struct {
 	DefaultModelID   graphql.Omittable[*string]               `json:"defaultModelId,omitempty"`
 	FallbackModelIds graphql.Omittable[[]string]              `json:"fallbackModelIds,omitempty"`
 	MaxIterations    graphql.Omittable[*int]                  `json:"maxIterations,omitempty"`
+	ClientTools      graphql.Omittable[[]*ClientToolInput]    `json:"clientTools,omitempty"`
 	Tags             graphql.Omittable[[]string]              `json:"tags,omitempty"`
 	// The change is refused with CONFLICT unless this is the current revision.
 	Revision *int `json:"revision,omitempty"`
@@ -487,6 +568,7 @@ type UpdateHarnessInput struct {
 	DefaultModelID   graphql.Omittable[*string]               `json:"defaultModelId,omitempty"`
 	FallbackModelIds graphql.Omittable[[]string]              `json:"fallbackModelIds,omitempty"`
 	MaxIterations    graphql.Omittable[*int]                  `json:"maxIterations,omitempty"`
+	StreamRecovery   graphql.Omittable[*StreamRecovery]       `json:"streamRecovery,omitempty"`
 	// The change is refused with CONFLICT unless this is the current revision.
 	Revision *int `json:"revision,omitempty"`
 	// Kept with the revision that the change makes; at most 500 characters.
@@ -509,10 +591,11 @@ type UpdateProviderInput struct {
 
 // Fields that are left out stay as they are; null clears one.
 type UpdateSessionInput struct {
-	Title   graphql.Omittable[*string]  `json:"title,omitempty"`
-	Tags    graphql.Omittable[[]string] `json:"tags,omitempty"`
-	ModelID graphql.Omittable[*string]  `json:"modelId,omitempty"`
-	AgentID graphql.Omittable[*string]  `json:"agentId,omitempty"`
+	Title       graphql.Omittable[*string]            `json:"title,omitempty"`
+	Tags        graphql.Omittable[[]string]           `json:"tags,omitempty"`
+	ModelID     graphql.Omittable[*string]            `json:"modelId,omitempty"`
+	AgentID     graphql.Omittable[*string]            `json:"agentId,omitempty"`
+	ClientTools graphql.Omittable[[]*ClientToolInput] `json:"clientTools,omitempty"`
 }
 
 // Tokens and their cost. costUsd is null when any part of the usage had no price.
@@ -558,6 +641,27 @@ type Viewer struct {
 	Permissions []Permission `json:"permissions"`
 	// All organizations that the person is a member of.
 	Orgs []*Org `json:"orgs"`
+}
+
+type WaitEdge struct {
+	Cursor string `json:"cursor"`
+	Node   *Wait  `json:"node"`
+}
+
+type WaitPayload struct {
+	Wait       *Wait        `json:"wait,omitempty"`
+	Turn       *Turn        `json:"turn,omitempty"`
+	UserErrors []*UserError `json:"userErrors"`
+}
+
+// Something that a turn waits for, as it was when the wait began.
+type WaitSummary struct {
+	ID         string         `json:"id"`
+	Kind       WaitKind       `json:"kind"`
+	ToolCallID *string        `json:"toolCallId,omitempty"`
+	ToolName   *string        `json:"toolName,omitempty"`
+	Question   *string        `json:"question,omitempty"`
+	Deadline   *models.Millis `json:"deadline,omitempty"`
 }
 
 // The kinds of actors.
@@ -685,16 +789,22 @@ const (
 	DeliverySteer Delivery = "STEER"
 	// The message becomes a turn of its own after the active one and those queued before it.
 	DeliveryQueue Delivery = "QUEUE"
+	// The message cancels the active turn, and runs before those that are queued.
+	DeliveryInterrupt Delivery = "INTERRUPT"
+	// The message is refused with SESSION_BUSY while a turn is active.
+	DeliveryReject Delivery = "REJECT"
 )
 
 var AllDelivery = []Delivery{
 	DeliverySteer,
 	DeliveryQueue,
+	DeliveryInterrupt,
+	DeliveryReject,
 }
 
 func (e Delivery) IsValid() bool {
 	switch e {
-	case DeliverySteer, DeliveryQueue:
+	case DeliverySteer, DeliveryQueue, DeliveryInterrupt, DeliveryReject:
 		return true
 	}
 	return false
@@ -740,15 +850,22 @@ type EventKind string
 
 const (
 	EventKindMessageReceived     EventKind = "MESSAGE_RECEIVED"
+	EventKindMessageEdited       EventKind = "MESSAGE_EDITED"
 	EventKindSessionStarted      EventKind = "SESSION_STARTED"
 	EventKindSessionActivated    EventKind = "SESSION_ACTIVATED"
 	EventKindSessionIdled        EventKind = "SESSION_IDLED"
+	EventKindSessionWaiting      EventKind = "SESSION_WAITING"
+	EventKindSessionResumed      EventKind = "SESSION_RESUMED"
 	EventKindSessionTitleChanged EventKind = "SESSION_TITLE_CHANGED"
 	EventKindSessionModelChanged EventKind = "SESSION_MODEL_CHANGED"
 	EventKindTurnQueued          EventKind = "TURN_QUEUED"
+	EventKindQueueReordered      EventKind = "QUEUE_REORDERED"
 	EventKindTurnStarted         EventKind = "TURN_STARTED"
+	EventKindTurnWaiting         EventKind = "TURN_WAITING"
+	EventKindTurnResumed         EventKind = "TURN_RESUMED"
 	EventKindTurnCompleted       EventKind = "TURN_COMPLETED"
 	EventKindTurnFailed          EventKind = "TURN_FAILED"
+	EventKindTurnCancelled       EventKind = "TURN_CANCELLED"
 	EventKindTurnSealed          EventKind = "TURN_SEALED"
 	EventKindReasonStarted       EventKind = "REASON_STARTED"
 	EventKindReasonCompleted     EventKind = "REASON_COMPLETED"
@@ -765,21 +882,34 @@ const (
 	EventKindToolStarted         EventKind = "TOOL_STARTED"
 	EventKindToolProgress        EventKind = "TOOL_PROGRESS"
 	EventKindToolCompleted       EventKind = "TOOL_COMPLETED"
+	EventKindToolCallsRequested  EventKind = "TOOL_CALLS_REQUESTED"
+	EventKindToolCallRepaired    EventKind = "TOOL_CALL_REPAIRED"
+	EventKindApprovalRequested   EventKind = "APPROVAL_REQUESTED"
+	EventKindApprovalDecided     EventKind = "APPROVAL_DECIDED"
+	EventKindTranscriptRepaired  EventKind = "TRANSCRIPT_REPAIRED"
+	EventKindHookRan             EventKind = "HOOK_RAN"
 	EventKindFileWritten         EventKind = "FILE_WRITTEN"
 	EventKindCaughtUp            EventKind = "CAUGHT_UP"
 )
 
 var AllEventKind = []EventKind{
 	EventKindMessageReceived,
+	EventKindMessageEdited,
 	EventKindSessionStarted,
 	EventKindSessionActivated,
 	EventKindSessionIdled,
+	EventKindSessionWaiting,
+	EventKindSessionResumed,
 	EventKindSessionTitleChanged,
 	EventKindSessionModelChanged,
 	EventKindTurnQueued,
+	EventKindQueueReordered,
 	EventKindTurnStarted,
+	EventKindTurnWaiting,
+	EventKindTurnResumed,
 	EventKindTurnCompleted,
 	EventKindTurnFailed,
+	EventKindTurnCancelled,
 	EventKindTurnSealed,
 	EventKindReasonStarted,
 	EventKindReasonCompleted,
@@ -796,13 +926,19 @@ var AllEventKind = []EventKind{
 	EventKindToolStarted,
 	EventKindToolProgress,
 	EventKindToolCompleted,
+	EventKindToolCallsRequested,
+	EventKindToolCallRepaired,
+	EventKindApprovalRequested,
+	EventKindApprovalDecided,
+	EventKindTranscriptRepaired,
+	EventKindHookRan,
 	EventKindFileWritten,
 	EventKindCaughtUp,
 }
 
 func (e EventKind) IsValid() bool {
 	switch e {
-	case EventKindMessageReceived, EventKindSessionStarted, EventKindSessionActivated, EventKindSessionIdled, EventKindSessionTitleChanged, EventKindSessionModelChanged, EventKindTurnQueued, EventKindTurnStarted, EventKindTurnCompleted, EventKindTurnFailed, EventKindTurnSealed, EventKindReasonStarted, EventKindReasonCompleted, EventKindReasonRecovered, EventKindOutputStarted, EventKindOutputDelta, EventKindOutputCompleted, EventKindThinkingDelta, EventKindThinkingCompleted, EventKindGenerationRetrying, EventKindGenerationRecorded, EventKindActStarted, EventKindActCompleted, EventKindToolStarted, EventKindToolProgress, EventKindToolCompleted, EventKindFileWritten, EventKindCaughtUp:
+	case EventKindMessageReceived, EventKindMessageEdited, EventKindSessionStarted, EventKindSessionActivated, EventKindSessionIdled, EventKindSessionWaiting, EventKindSessionResumed, EventKindSessionTitleChanged, EventKindSessionModelChanged, EventKindTurnQueued, EventKindQueueReordered, EventKindTurnStarted, EventKindTurnWaiting, EventKindTurnResumed, EventKindTurnCompleted, EventKindTurnFailed, EventKindTurnCancelled, EventKindTurnSealed, EventKindReasonStarted, EventKindReasonCompleted, EventKindReasonRecovered, EventKindOutputStarted, EventKindOutputDelta, EventKindOutputCompleted, EventKindThinkingDelta, EventKindThinkingCompleted, EventKindGenerationRetrying, EventKindGenerationRecorded, EventKindActStarted, EventKindActCompleted, EventKindToolStarted, EventKindToolProgress, EventKindToolCompleted, EventKindToolCallsRequested, EventKindToolCallRepaired, EventKindApprovalRequested, EventKindApprovalDecided, EventKindTranscriptRepaired, EventKindHookRan, EventKindFileWritten, EventKindCaughtUp:
 		return true
 	}
 	return false
@@ -1431,6 +1567,64 @@ func (e StopReason) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// What becomes of an answer that its runner did not live to finish.
+type StreamRecovery string
+
+const (
+	// The model is asked again; those who watch see the text begin anew.
+	StreamRecoveryRestart StreamRecovery = "RESTART"
+	// What had been said is kept as the answer, and the model is not asked again. With no text yet, or once a tool call had begun, it is asked again all the same.
+	StreamRecoveryFinalize StreamRecovery = "FINALIZE"
+)
+
+var AllStreamRecovery = []StreamRecovery{
+	StreamRecoveryRestart,
+	StreamRecoveryFinalize,
+}
+
+func (e StreamRecovery) IsValid() bool {
+	switch e {
+	case StreamRecoveryRestart, StreamRecoveryFinalize:
+		return true
+	}
+	return false
+}
+
+func (e StreamRecovery) String() string {
+	return string(e)
+}
+
+func (e *StreamRecovery) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = StreamRecovery(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid StreamRecovery", str)
+	}
+	return nil
+}
+
+func (e StreamRecovery) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *StreamRecovery) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e StreamRecovery) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 type TodoStatus string
 
 const (
@@ -1630,6 +1824,8 @@ const (
 	UserErrorCodeLimitReached UserErrorCode = "LIMIT_REACHED"
 	// Too many requests; wait and try again.
 	UserErrorCodeRateLimited UserErrorCode = "RATE_LIMITED"
+	// A message with delivery REJECT came while a turn was active.
+	UserErrorCodeSessionBusy UserErrorCode = "SESSION_BUSY"
 	// An archived or deleted harness, agent, model or provider is needed.
 	UserErrorCodeDependency UserErrorCode = "DEPENDENCY"
 	// The idempotency key was used before with a different input.
@@ -1648,6 +1844,7 @@ var AllUserErrorCode = []UserErrorCode{
 	UserErrorCodeForbidden,
 	UserErrorCodeLimitReached,
 	UserErrorCodeRateLimited,
+	UserErrorCodeSessionBusy,
 	UserErrorCodeDependency,
 	UserErrorCodeIdempotencyMismatch,
 	UserErrorCodeInvalidCredentials,
@@ -1656,7 +1853,7 @@ var AllUserErrorCode = []UserErrorCode{
 
 func (e UserErrorCode) IsValid() bool {
 	switch e {
-	case UserErrorCodeInvalid, UserErrorCodeNotFound, UserErrorCodeConflict, UserErrorCodeTaken, UserErrorCodeForbidden, UserErrorCodeLimitReached, UserErrorCodeRateLimited, UserErrorCodeDependency, UserErrorCodeIdempotencyMismatch, UserErrorCodeInvalidCredentials, UserErrorCodeExpired:
+	case UserErrorCodeInvalid, UserErrorCodeNotFound, UserErrorCodeConflict, UserErrorCodeTaken, UserErrorCodeForbidden, UserErrorCodeLimitReached, UserErrorCodeRateLimited, UserErrorCodeSessionBusy, UserErrorCodeDependency, UserErrorCodeIdempotencyMismatch, UserErrorCodeInvalidCredentials, UserErrorCodeExpired:
 		return true
 	}
 	return false
@@ -1692,6 +1889,196 @@ func (e *UserErrorCode) UnmarshalJSON(b []byte) error {
 }
 
 func (e UserErrorCode) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What kind of thing is waited for.
+type WaitKind string
+
+const (
+	WaitKindClientTool WaitKind = "CLIENT_TOOL"
+	WaitKindApproval   WaitKind = "APPROVAL"
+	WaitKindQuestion   WaitKind = "QUESTION"
+	WaitKindCompletion WaitKind = "COMPLETION"
+	WaitKindSignal     WaitKind = "SIGNAL"
+	WaitKindCustom     WaitKind = "CUSTOM"
+	WaitKindBudget     WaitKind = "BUDGET"
+	WaitKindSubagent   WaitKind = "SUBAGENT"
+	WaitKindSleep      WaitKind = "SLEEP"
+)
+
+var AllWaitKind = []WaitKind{
+	WaitKindClientTool,
+	WaitKindApproval,
+	WaitKindQuestion,
+	WaitKindCompletion,
+	WaitKindSignal,
+	WaitKindCustom,
+	WaitKindBudget,
+	WaitKindSubagent,
+	WaitKindSleep,
+}
+
+func (e WaitKind) IsValid() bool {
+	switch e {
+	case WaitKindClientTool, WaitKindApproval, WaitKindQuestion, WaitKindCompletion, WaitKindSignal, WaitKindCustom, WaitKindBudget, WaitKindSubagent, WaitKindSleep:
+		return true
+	}
+	return false
+}
+
+func (e WaitKind) String() string {
+	return string(e)
+}
+
+func (e *WaitKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = WaitKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid WaitKind", str)
+	}
+	return nil
+}
+
+func (e WaitKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *WaitKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e WaitKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What became of a resolution from outside.
+type WaitResolution string
+
+const (
+	WaitResolutionAccepted        WaitResolution = "ACCEPTED"
+	WaitResolutionAlreadyResolved WaitResolution = "ALREADY_RESOLVED"
+	WaitResolutionUnknown         WaitResolution = "UNKNOWN"
+)
+
+var AllWaitResolution = []WaitResolution{
+	WaitResolutionAccepted,
+	WaitResolutionAlreadyResolved,
+	WaitResolutionUnknown,
+}
+
+func (e WaitResolution) IsValid() bool {
+	switch e {
+	case WaitResolutionAccepted, WaitResolutionAlreadyResolved, WaitResolutionUnknown:
+		return true
+	}
+	return false
+}
+
+func (e WaitResolution) String() string {
+	return string(e)
+}
+
+func (e *WaitResolution) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = WaitResolution(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid WaitResolution", str)
+	}
+	return nil
+}
+
+func (e WaitResolution) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *WaitResolution) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e WaitResolution) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// How a wait stands. The first resolution wins.
+type WaitState string
+
+const (
+	WaitStateOpen      WaitState = "OPEN"
+	WaitStateOk        WaitState = "OK"
+	WaitStateError     WaitState = "ERROR"
+	WaitStateTimeout   WaitState = "TIMEOUT"
+	WaitStateCancelled WaitState = "CANCELLED"
+)
+
+var AllWaitState = []WaitState{
+	WaitStateOpen,
+	WaitStateOk,
+	WaitStateError,
+	WaitStateTimeout,
+	WaitStateCancelled,
+}
+
+func (e WaitState) IsValid() bool {
+	switch e {
+	case WaitStateOpen, WaitStateOk, WaitStateError, WaitStateTimeout, WaitStateCancelled:
+		return true
+	}
+	return false
+}
+
+func (e WaitState) String() string {
+	return string(e)
+}
+
+func (e *WaitState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = WaitState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid WaitState", str)
+	}
+	return nil
+}
+
+func (e WaitState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *WaitState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e WaitState) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -30,18 +30,19 @@ type Model struct {
 
 // Harness tells how agents run.
 type Harness struct {
-	ID            string
-	Name          string
-	DisplayName   string
-	Description   *string
-	SystemPrompt  *string
-	Capabilities  []*CapabilityRef
-	MaxIterations *int
-	Lifecycle     Lifecycle
-	BuiltIn       bool
-	Revision      int
-	CreatedAt     models.Millis
-	UpdatedAt     models.Millis
+	ID             string
+	Name           string
+	DisplayName    string
+	Description    *string
+	SystemPrompt   *string
+	Capabilities   []*CapabilityRef
+	MaxIterations  *int
+	StreamRecovery *StreamRecovery
+	Lifecycle      Lifecycle
+	BuiltIn        bool
+	Revision       int
+	CreatedAt      models.Millis
+	UpdatedAt      models.Millis
 
 	HarnessID      models.HarnessID
 	ParentID       *models.HarnessID
@@ -58,6 +59,7 @@ type Agent struct {
 	SystemPrompt  string
 	Capabilities  []*CapabilityRef
 	MaxIterations *int
+	ClientTools   []*ClientTool
 	Tags          []string
 	Lifecycle     Lifecycle
 	Revision      int
@@ -72,17 +74,22 @@ type Agent struct {
 
 // Session is where an agent works.
 type Session struct {
-	ID           string
-	Title        *string
-	Status       SessionStatus
-	Tags         []string
-	Locale       *string
-	CustomerKey  *string
-	LastSequence int
-	Usage        *Usage
-	CreatedAt    models.Millis
-	UpdatedAt    models.Millis
+	ID            string
+	Title         *string
+	Status        SessionStatus
+	Tags          []string
+	Locale        *string
+	CustomerKey   *string
+	LastSequence  int
+	ForkedThrough int
+	Usage         *Usage
+	CreatedAt     models.Millis
+	UpdatedAt     models.Millis
 
+	ClientToolset []byte
+	ParentID      *models.SessionID
+	RootID        *models.SessionID
+	ForkedFromID  *models.SessionID
 	SessionID     models.SessionID
 	HarnessID     models.HarnessID
 	AgentID       *models.AgentID
@@ -95,22 +102,62 @@ type Session struct {
 
 // Turn is the work that answers one input.
 type Turn struct {
-	ID           string
-	Status       TurnStatus
-	StopReason   *StopReason
-	Iterations   int
-	ToolCalls    int
-	Usage        *Usage
-	Error        *TurnError
-	Recoveries   int
-	QueuedAt     models.Millis
-	StartedAt    *models.Millis
-	FirstTokenAt *models.Millis
-	FinishedAt   *models.Millis
+	ID                string
+	Status            TurnStatus
+	StopReason        *StopReason
+	Iterations        int
+	ToolCalls         int
+	Usage             *Usage
+	Error             *TurnError
+	Recoveries        int
+	CancelRequestedAt *models.Millis
+	CancelReason      *string
+	EndedSequence     *int
+	QueuedAt          models.Millis
+	StartedAt         *models.Millis
+	FirstTokenAt      *models.Millis
+	FinishedAt        *models.Millis
 
+	TurnID         models.TurnID
+	StartedByKind  models.ActorKind
+	StartedByID    *models.UserID
 	SessionID      models.SessionID
 	InputMessageID models.MessageID
 	FinalMessageID *models.MessageID
+}
+
+// Wait is something that a turn waits for, or has waited for.
+type Wait struct {
+	ID           string
+	Kind         WaitKind
+	ToolCallID   *string
+	ToolName     *string
+	Arguments    models.JSON
+	Question     *string
+	Options      []string
+	Deadline     *models.Millis
+	State        WaitState
+	Quorum       int
+	RequiredRole *Role
+	Decisions    []*ApprovalDecision
+	CreatedAt    models.Millis
+	ResolvedAt   *models.Millis
+
+	WaitID    models.WaitID
+	SessionID models.SessionID
+	TurnID    models.TurnID
+	AllowSelf bool
+}
+
+// ApprovalDecision is what one person decided about an approval.
+type ApprovalDecision struct {
+	Approve   bool
+	Arguments models.JSON
+	Note      *string
+	CreatedAt models.Millis
+
+	ActorKind models.ActorKind
+	ActorID   *models.UserID
 }
 
 // Message is a message of a session.
@@ -121,6 +168,8 @@ type Message struct {
 	Sequence  int
 	CreatedAt models.Millis
 	Error     *TurnError
+	// Interrupted tells that the agent was stopped in the middle of it.
+	Interrupted bool
 
 	TurnID models.TurnID
 }
@@ -218,6 +267,20 @@ type MessageConnection struct {
 	PageInfo *PageInfo
 	Count    Count
 }
+
+// WaitConnection is a page of a list of Wait objects.
+type WaitConnection struct {
+	Edges    []*WaitEdge
+	Nodes    []*Wait
+	PageInfo *PageInfo
+	Count    Count
+}
+
+// IsNode marks the type as a Node.
+func (Wait) IsNode() {}
+
+// GetID implements Node.
+func (w Wait) GetID() string { return w.ID }
 
 // IsNode marks the type as a Node.
 func (Org) IsNode() {}

@@ -69,7 +69,7 @@ func decodeModelChange(in model.UpdateModelInput) catalog.ModelChange {
 func decodeNewHarness(in model.CreateHarnessInput) (out catalog.NewHarness, err error) {
 	out = catalog.NewHarness{
 		Name: in.Name, DisplayName: in.DisplayName, Description: in.Description, SystemPrompt: in.SystemPrompt,
-		Capabilities: decodeRefs(in.Capabilities), MaxIterations: in.MaxIterations,
+		Capabilities: decodeRefs(in.Capabilities), MaxIterations: in.MaxIterations, StreamRecovery: (*models.StreamRecovery)(in.StreamRecovery),
 	}
 	if out.ParentID, err = decodeIDPtr[models.HarnessEntity](in.ParentID, "input", "parentId"); err != nil {
 		return out, err
@@ -86,6 +86,7 @@ func decodeHarnessChange(in model.UpdateHarnessInput) (out catalog.HarnessChange
 		DisplayName: decodeOpt(in.DisplayName), Description: decodeOpt(in.Description), SystemPrompt: decodeOpt(in.SystemPrompt),
 		Capabilities:  catalog.Opt[[]models.CapabilityRef]{Given: in.Capabilities.IsSet(), Value: decodeRefs(in.Capabilities.Value())},
 		MaxIterations: decodeOpt(in.MaxIterations), Revision: in.Revision, Reason: in.Reason,
+		StreamRecovery: catalog.Opt[*models.StreamRecovery]{Given: in.StreamRecovery.IsSet(), Value: (*models.StreamRecovery)(in.StreamRecovery.Value())},
 	}
 	if out.DefaultModelID, err = decodeOptID[models.ModelEntity](in.DefaultModelID, "input", "defaultModelId"); err != nil {
 		return out, err
@@ -98,7 +99,7 @@ func decodeHarnessChange(in model.UpdateHarnessInput) (out catalog.HarnessChange
 func decodeNewAgent(in model.CreateAgentInput) (out catalog.NewAgent, err error) {
 	out = catalog.NewAgent{
 		Name: in.Name, DisplayName: in.DisplayName, Description: in.Description, SystemPrompt: in.SystemPrompt,
-		Capabilities: decodeRefs(in.Capabilities), MaxIterations: in.MaxIterations, Tags: in.Tags,
+		Capabilities: decodeRefs(in.Capabilities), MaxIterations: in.MaxIterations, Tags: in.Tags, ClientTools: decodeClientTools(in.ClientTools),
 	}
 	if out.HarnessID, err = decodeIDPtr[models.HarnessEntity](in.HarnessID, "input", "harnessId"); err != nil {
 		return out, err
@@ -114,6 +115,7 @@ func decodeAgentChange(in model.UpdateAgentInput) (out catalog.AgentChange, err 
 	out = catalog.AgentChange{
 		DisplayName: decodeOpt(in.DisplayName), Description: decodeOpt(in.Description), SystemPrompt: decodeOpt(in.SystemPrompt),
 		Capabilities:  catalog.Opt[[]models.CapabilityRef]{Given: in.Capabilities.IsSet(), Value: decodeRefs(in.Capabilities.Value())},
+		ClientTools:   catalog.Opt[[]models.ClientTool]{Given: in.ClientTools.IsSet(), Value: decodeClientTools(in.ClientTools.Value())},
 		MaxIterations: decodeOpt(in.MaxIterations), Tags: decodeOpt(in.Tags), Revision: in.Revision, Reason: in.Reason,
 	}
 	if out.HarnessID, err = decodeOptID[models.HarnessEntity](in.HarnessID, "input", "harnessId"); err != nil {

@@ -31,7 +31,7 @@ func encodeModel(m *models.Model) *model.Model {
 func encodeHarness(h *models.Harness) *model.Harness {
 	return &model.Harness{
 		ID: h.ID.String(), Name: h.Name, DisplayName: h.DisplayName, Description: h.Description, SystemPrompt: h.SystemPrompt,
-		Capabilities: encodeRefs(h.Capabilities), MaxIterations: h.MaxIterations, Lifecycle: model.Lifecycle(h.Lifecycle),
+		Capabilities: encodeRefs(h.Capabilities), MaxIterations: h.MaxIterations, StreamRecovery: (*model.StreamRecovery)(h.StreamRecovery), Lifecycle: model.Lifecycle(h.Lifecycle),
 		BuiltIn: h.BuiltIn, Revision: h.Revision, CreatedAt: h.CreatedAt, UpdatedAt: h.UpdatedAt,
 		HarnessID: h.ID, ParentID: h.ParentID, DefaultModelID: h.DefaultModelID, FallbackIDs: h.FallbackModelIDs,
 	}
@@ -44,7 +44,7 @@ func encodeAgent(a *models.Agent) *model.Agent {
 	}
 	return &model.Agent{
 		ID: a.ID.String(), Name: a.Name, DisplayName: a.DisplayName, Description: a.Description, SystemPrompt: a.SystemPrompt,
-		Capabilities: encodeRefs(a.Capabilities), MaxIterations: a.MaxIterations, Tags: tags,
+		Capabilities: encodeRefs(a.Capabilities), MaxIterations: a.MaxIterations, ClientTools: encodeClientTools(a.ClientTools), Tags: tags,
 		Lifecycle: model.Lifecycle(a.Lifecycle), Revision: a.Revision, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt,
 		AgentID: a.ID, HarnessID: a.HarnessID, DefaultModelID: a.DefaultModelID, FallbackIDs: a.FallbackModelIDs,
 	}
@@ -65,7 +65,7 @@ func encodeEffective(e *catalog.Effective) *model.EffectiveConfig {
 	}
 	out := &model.EffectiveConfig{
 		SystemPrompt: e.SystemPrompt, Tools: encodeTools(e.Toolset.Manifests()), Capabilities: encodeRefs(e.Toolset.Refs()),
-		MaxIterations: e.MaxIterations, FallbackModels: make([]*model.Model, len(e.Fallbacks)),
+		MaxIterations: e.MaxIterations, StreamRecovery: model.StreamRecovery(e.StreamRecovery), FallbackModels: make([]*model.Model, len(e.Fallbacks)),
 	}
 	for i, m := range e.Fallbacks {
 		out.FallbackModels[i] = encodeModel(&m.Model)
@@ -84,6 +84,7 @@ func encodeTools(manifests []tools.Manifest) []*model.ToolInfo {
 			Hints: &model.ToolHints{
 				Readonly: m.Hints.ReadOnly, Destructive: m.Hints.Destructive, Idempotent: m.Hints.Idempotent,
 				OpenWorld: m.Hints.OpenWorld, LongRunning: m.Hints.LongRunning, Background: m.Hints.Background,
+				Client: m.Hints.Client,
 			},
 		})
 	}

@@ -56,6 +56,9 @@ func eventOf(e models.Event, payload events.Payload, data models.JSON) (model.Ev
 	if ev := encodeSessionEvent(base, payload, e); ev != nil {
 		return ev, nil
 	}
+	if ev := encodeWaitEvent(base, payload); ev != nil {
+		return ev, nil
+	}
 	return nil, fmt.Errorf("encode event %d of %s: no type for %s", e.Sequence, e.SessionID, e.Kind)
 }
 
@@ -63,6 +66,10 @@ func eventOf(e models.Event, payload events.Payload, data models.JSON) (model.Ev
 func shownData(payload events.Payload, data models.JSON) (models.JSON, error) {
 	switch p := payload.(type) {
 	case events.MessageReceived:
+		if withoutMetadata(&p.Message) {
+			return marshal(p)
+		}
+	case events.MessageEdited:
 		if withoutMetadata(&p.Message) {
 			return marshal(p)
 		}
@@ -105,7 +112,19 @@ func encodeSessionEvent(base model.EventBase, payload events.Payload, e models.E
 	case events.MessageReceived:
 		return &model.MessageReceived{EventBase: base, Message: encodeEventMessage(p.Message, e)}
 	case events.SessionStarted:
-		return &model.SessionStarted{EventBase: base}
+		return &model.SessionStarted{EventBase: base, ForkedFromID: idOrNull(p.ForkedFromID)}
+	case events.MessageEdited:
+		return &model.MessageEdited{EventBase: base, Message: encodeEventMessage(p.Message, e)}
+	case events.SessionWaiting:
+		return &model.SessionWaiting{EventBase: base}
+	case events.SessionResumed:
+		return &model.SessionResumed{EventBase: base}
+	case events.QueueReordered:
+		ids := make([]string, len(p.TurnIDs))
+		for i, id := range p.TurnIDs {
+			ids[i] = id.String()
+		}
+		return &model.QueueReordered{EventBase: base, TurnIDs: ids}
 	case events.SessionActivated:
 		return &model.SessionActivated{EventBase: base}
 	case events.SessionIdled:
@@ -141,6 +160,8 @@ func encodeTurnEvent(base model.EventBase, payload events.Payload) model.Event {
 			FinalMessageID: idOrNull(p.FinalMessageID), AnswerPreview: nonEmpty(p.AnswerPreview), Usage: encodeUsage(p.Usage),
 			ModelCalls: p.ModelCalls, DurationMs: p.DurationMs, TimeToFirstTokenMs: p.TimeToFirstTokenMs,
 		}
+	case events.TurnCancelled:
+		return &model.TurnCancelled{EventBase: base, StopReason: model.StopReason(p.StopReason), Reason: nonEmpty(p.Reason)}
 	case events.TurnFailed:
 		return &model.TurnFailed{EventBase: base, Error: encodeFailure(&p.Error)}
 	case events.TurnSealed:
@@ -153,7 +174,7 @@ func encodeTurnEvent(base model.EventBase, payload events.Payload) model.Event {
 	case events.GenerationRecorded:
 		return &model.GenerationRecorded{
 			EventBase: base, MessageID: p.MessageID.String(), Model: p.Model, Usage: encodeUsage(p.Usage), DurationMs: p.DurationMs,
-			TimeToFirstTokenMs: p.TimeToFirstTokenMs, FinishReason: p.FinishReason, Retries: p.Retries,
+			TimeToFirstTokenMs: p.TimeToFirstTokenMs, FinishReason: p.FinishReason, Retries: p.Retries, Estimated: p.Estimated,
 		}
 	}
 	return nil

@@ -43,6 +43,7 @@ func encodeStep(base model.EventBase, payload events.Payload) model.Event {
 		return &model.ToolCompleted{
 			EventBase: base, ToolCallID: p.ToolCallID, ToolName: p.ToolName, Success: p.Success, Result: p.Result,
 			Error: nonEmpty(p.Error), DurationMs: p.DurationMs, Narration: nonEmpty(p.Narration),
+			ConnectionRequired: nonEmpty(p.ConnectionRequired),
 		}
 	}
 	return nil

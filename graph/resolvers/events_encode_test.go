@@ -91,7 +91,7 @@ func TestCostIsNullWhenAPartHadNoPrice(t *testing.T) {
 }
 
 func TestKindsOfALaterVersion(t *testing.T) {
-	item := events.NewItem(models.Event{Kind: "HOOK_RAN", Data: models.JSON(`{}`)})
+	item := events.NewItem(models.Event{Kind: "KIND_OF_TOMORROW", Data: models.JSON(`{}`)})
 	if _, err := encodeEvent(item); !errors.Is(err, events.ErrUnknownKind) {
 		t.Errorf("got %v", err)
 	}

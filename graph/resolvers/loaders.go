@@ -128,6 +128,11 @@ type loaders struct {
 	turns     *loader[models.TurnID, *models.Turn]
 	messages  *loader[models.MessageID, *models.Message]
 	users     *loader[models.UserID, *models.User]
+	// waits are the open ones of turns.
+	waits     *loader[models.TurnID, []models.Wait]
+	decisions *loader[models.WaitID, []models.ApprovalDecision]
+	// toolsets are those of sessions, by their hashes.
+	toolsets *loader[string, []models.ClientTool]
 
 	agentSessions  *firstPages[models.AgentID, models.Session]
 	agentHistory   *firstPages[models.AgentID, catalog.Revision]
@@ -164,6 +169,9 @@ func (r *Resolver) newLoaders() *loaders {
 		turns:     newLoader(batch(r.Sessions.TurnsByID, func(t *models.Turn) models.TurnID { return t.ID })),
 		messages:  newLoader(batch(r.Sessions.MessagesByID, func(m *models.Message) models.MessageID { return m.ID })),
 		users:     newLoader(r.usersByID),
+		waits:     newLoader(ofPrincipal(r.Sessions.WaitsOfTurns)),
+		decisions: newLoader(ofPrincipal(r.Sessions.Decisions)),
+		toolsets:  newLoader(ofPrincipal(r.Sessions.ClientToolsets)),
 
 		agentSessions:  newFirstPages(pageOfPrincipal(r.Sessions.NewestOfAgents), ofPrincipal(r.Sessions.CountOfAgents)),
 		agentHistory:   newFirstPages(pageOfPrincipal(r.Catalog.NewestOfAgents), ofPrincipal(r.Catalog.CountOfAgents)),
@@ -176,6 +184,16 @@ func (r *Resolver) newLoaders() *loaders {
 	l.agents.then = l.expectAgent
 	l.sessions.then = l.expectSession
 	l.turns.then = l.expectTurn
+	l.waits.then = func(list []models.Wait) {
+		for i := range list {
+			l.expectWait(&list[i])
+		}
+	}
+	l.decisions.then = func(list []models.ApprovalDecision) {
+		for i := range list {
+			l.users.expect(list[i].ActorID.Ptr())
+		}
+	}
 	return l
 }
 
@@ -205,6 +223,8 @@ func (l *loaders) forgetAll() {
 	l.agents.forget()
 	l.sessions.forget()
 	l.turns.forget()
+	l.waits.forget()
+	l.decisions.forget()
 	l.agentSessions.forget()
 	l.agentHistory.forget()
 	l.harnessHistory.forget()

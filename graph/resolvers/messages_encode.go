@@ -10,7 +10,7 @@ import (
 func encodeMessage(m models.Message) *model.Message {
 	return &model.Message{
 		ID: m.ID.String(), Role: model.MessageRole(m.Role), Content: encodeParts(m.Content), Sequence: int(m.Sequence),
-		CreatedAt: m.CreatedAt, Error: encodeFailure(m.Error), TurnID: m.TurnID,
+		CreatedAt: m.CreatedAt, Error: encodeFailure(m.Error), Interrupted: m.Interrupted, TurnID: m.TurnID,
 	}
 }
 
@@ -19,7 +19,7 @@ func encodeMessage(m models.Message) *model.Message {
 func encodeEventMessage(m events.Message, e models.Event) *model.Message {
 	msg := &model.Message{
 		ID: m.ID.String(), Role: model.MessageRole(m.Role), Content: encodeParts(m.Content), Sequence: int(e.Sequence),
-		CreatedAt: m.CreatedAt, Error: encodeFailure(m.Error),
+		CreatedAt: m.CreatedAt, Error: encodeFailure(m.Error), Interrupted: m.Interrupted,
 	}
 	if e.TurnID != nil {
 		msg.TurnID = *e.TurnID
@@ -48,6 +48,7 @@ func encodeParts(parts []models.Part) []model.ContentPart {
 		case models.PartToolResult:
 			list = append(list, &model.ToolResultPart{
 				ToolCallID: p.ToolCallID, ToolName: p.ToolName, Success: p.Success, Result: p.Result, Error: nonEmpty(p.Error),
+				ConnectionRequired: nonEmpty(p.ConnectionRequired),
 			})
 		}
 	}

@@ -47,6 +47,8 @@ func (r *Resolver) nodeByID(ctx context.Context, id string) (model.Node, error) 
 		return fetchNode(id, func(id models.SessionID) (*model.Session, error) { return r.sessionByID(ctx, id) })
 	case models.TurnEntity{}.Prefix():
 		return fetchNode(id, func(id models.TurnID) (*model.Turn, error) { return r.turnByID(ctx, id) })
+	case models.WaitEntity{}.Prefix():
+		return fetchNode(id, func(id models.WaitID) (*model.Wait, error) { return r.waitByID(ctx, id) })
 	case models.MessageEntity{}.Prefix():
 		return fetchNode(id, func(id models.MessageID) (*model.Message, error) { return r.messageByID(ctx, id) })
 	}

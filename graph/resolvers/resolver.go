@@ -3,8 +3,11 @@
 package resolvers
 
 import (
+	"context"
+
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/sessions"
 )
@@ -18,4 +21,12 @@ type Resolver struct {
 	Catalog  *catalog.Service
 	Orgs     *orgs.Service
 	Sessions *sessions.Service
+	// Secrets are those that organizations may replace.
+	Secrets Secrets
+}
+
+// Secrets keeps random secrets of organizations.
+type Secrets interface {
+	// Rotate replaces a secret by its name and gives the new one.
+	Rotate(ctx context.Context, org models.OrgID, name string) ([]byte, error)
 }

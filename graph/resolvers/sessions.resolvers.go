@@ -7,6 +7,7 @@ package resolvers
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
@@ -81,6 +82,32 @@ func (r *sessionResolver) Model(ctx context.Context, obj *model.Session) (*model
 	return r.modelEdge(ctx, obj.ModelID)
 }
 
+// Parent is the resolver for the parent field.
+func (r *sessionResolver) Parent(ctx context.Context, obj *model.Session) (*model.Session, error) {
+	if obj.ParentID == nil {
+		return nil, nil
+	}
+	return r.sessionEdge(ctx, *obj.ParentID)
+}
+
+// Root is the resolver for the root field.
+func (r *sessionResolver) Root(ctx context.Context, obj *model.Session) (*model.Session, error) {
+	if obj.RootID == nil {
+		return obj, nil
+	}
+	return r.sessionEdge(ctx, *obj.RootID)
+}
+
+// ForkedFrom is the resolver for the forkedFrom field.
+func (r *sessionResolver) ForkedFrom(ctx context.Context, obj *model.Session) (*model.Session, error) {
+	panic(fmt.Errorf("not implemented: ForkedFrom - forkedFrom"))
+}
+
+// ClientTools is the resolver for the clientTools field.
+func (r *sessionResolver) ClientTools(ctx context.Context, obj *model.Session) ([]*model.ClientTool, error) {
+	return r.sessionClientTools(ctx, obj)
+}
+
 // CreatedBy is the resolver for the createdBy field.
 func (r *sessionResolver) CreatedBy(ctx context.Context, obj *model.Session) (*model.Actor, error) {
 	return r.actorEdge(ctx, obj.CreatedByKind, obj.CreatedByID)
@@ -104,6 +131,11 @@ func (r *sessionResolver) Turns(ctx context.Context, obj *model.Session, first *
 // QueuedTurns is the resolver for the queuedTurns field.
 func (r *sessionResolver) QueuedTurns(ctx context.Context, obj *model.Session) ([]*model.Turn, error) {
 	return r.queuedTurns(ctx, obj.SessionID)
+}
+
+// Waits is the resolver for the waits field.
+func (r *sessionResolver) Waits(ctx context.Context, obj *model.Session) ([]*model.Wait, error) {
+	return r.turnWaits(ctx, obj.CurrentTurnID)
 }
 
 // Todos is the resolver for the todos field.
@@ -154,6 +186,19 @@ func (r *turnResolver) InputMessage(ctx context.Context, obj *model.Turn) (*mode
 // FinalMessage is the resolver for the finalMessage field.
 func (r *turnResolver) FinalMessage(ctx context.Context, obj *model.Turn) (*model.Message, error) {
 	return r.messageEdge(ctx, obj.FinalMessageID)
+}
+
+// StartedBy is the resolver for the startedBy field.
+func (r *turnResolver) StartedBy(ctx context.Context, obj *model.Turn) (*model.Actor, error) {
+	return r.actorEdge(ctx, obj.StartedByKind, obj.StartedByID)
+}
+
+// Waits is the resolver for the waits field.
+func (r *turnResolver) Waits(ctx context.Context, obj *model.Turn) ([]*model.Wait, error) {
+	if !waits(obj.Status) {
+		return []*model.Wait{}, nil
+	}
+	return r.turnWaits(ctx, &obj.TurnID)
 }
 
 // TotalCount is the resolver for the totalCount field.

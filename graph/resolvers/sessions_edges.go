@@ -17,12 +17,22 @@ func (l *loaders) expectSession(s *models.Session) {
 	l.turns.expect(s.CurrentTurnID)
 	l.users.expect(s.CreatedByID)
 	l.users.expect(s.OwnerID)
+	l.sessions.expect(s.ParentID)
+	l.sessions.expect(s.RootID)
+	l.waits.expect(s.CurrentTurnID)
+	if len(s.ClientTools) > 0 {
+		l.toolsets.expect(new(string(s.ClientTools)))
+	}
 }
 
 func (l *loaders) expectTurn(t *models.Turn) {
 	l.sessions.expect(&t.SessionID)
 	l.messages.expect(&t.InputMessageID)
 	l.messages.expect(t.FinalMessageID)
+	l.users.expect(t.StartedByID)
+	if waits(model.TurnStatus(t.Status)) {
+		l.waits.expect(&t.ID)
+	}
 }
 
 func (l *loaders) expectMessage(m *models.Message) { l.turns.expect(&m.TurnID) }
@@ -113,7 +123,7 @@ func (r *Resolver) actorEdge(ctx context.Context, kind models.ActorKind, id *mod
 
 func (r *Resolver) sessionConfig(ctx context.Context, s *model.Session) (*model.EffectiveConfig, error) {
 	eff, err := r.Catalog.PreviewRun(ctx, auth.FromContext(ctx).OrgID, catalog.Run{
-		HarnessID: s.HarnessID, AgentID: s.AgentID, SessionModelID: s.ModelID,
+		HarnessID: s.HarnessID, AgentID: s.AgentID, SessionModelID: s.ModelID, ClientTools: s.ClientToolset,
 	})
 	if err != nil || eff == nil {
 		return nil, err

@@ -14,6 +14,7 @@ func encodeSession(s *models.Session) *model.Session {
 		LastSequence: int(s.LastSequence), Usage: encodeUsage(s.Usage), CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 		SessionID: s.ID, HarnessID: s.HarnessID, AgentID: s.AgentID, ModelID: s.ModelID, CurrentTurnID: s.CurrentTurnID,
 		CreatedByKind: s.CreatedByKind, CreatedByID: s.CreatedByID, OwnerID: s.OwnerID,
+		ParentID: s.ParentID, RootID: s.RootID, ForkedFromID: s.ForkedFromID, ForkedThrough: int(s.BaseSequence), ClientToolset: s.ClientTools,
 	}
 }
 
@@ -22,6 +23,13 @@ func encodeTurn(t *models.Turn) *model.Turn {
 		ID: t.ID.String(), Status: model.TurnStatus(t.Status), Iterations: t.Iteration, ToolCalls: t.ToolCalls, Usage: encodeUsage(t.Usage),
 		Error: encodeFailure(t.Error), Recoveries: t.Recoveries, QueuedAt: t.QueuedAt, StartedAt: t.StartedAt, FirstTokenAt: t.FirstTokenAt,
 		FinishedAt: t.FinishedAt, SessionID: t.SessionID, InputMessageID: t.InputMessageID, FinalMessageID: t.FinalMessageID,
+		TurnID: t.ID, StartedByKind: t.StartedByKind, StartedByID: t.StartedByID,
+	}
+	if c := t.Cancel; c != nil {
+		out.CancelRequestedAt, out.CancelReason = c.At.Ptr(), nonEmpty(c.Reason)
+	}
+	if t.EndedSequence != nil {
+		out.EndedSequence = new(int(*t.EndedSequence))
 	}
 	if t.StopReason != nil {
 		reason := model.StopReason(*t.StopReason)

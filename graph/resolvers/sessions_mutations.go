@@ -2,7 +2,6 @@ package resolvers
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
@@ -37,6 +36,7 @@ func (r *Resolver) createSession(ctx context.Context, input model.CreateSessionI
 func decodeNewSession(input model.CreateSessionInput) (in sessions.NewSession, err error) {
 	in = sessions.NewSession{
 		Title: input.Title, Tags: input.Tags, Locale: input.Locale, CustomerKey: input.CustomerKey, IdempotencyKey: input.IdempotencyKey,
+		ClientTools: decodeClientTools(input.ClientTools),
 	}
 	if in.AgentID, err = decodeIDPtr[models.AgentEntity](input.AgentID, "input", "agentId"); err != nil {
 		return in, err
@@ -54,6 +54,7 @@ func (r *Resolver) updateSession(ctx context.Context, id string, input model.Upd
 		return r.sessionPayload(ctx, nil, err)
 	}
 	ch := sessions.Change{Title: decodeOpt(input.Title), Tags: decodeOpt(input.Tags)}
+	ch.ClientTools.Given, ch.ClientTools.Value = input.ClientTools.IsSet(), decodeClientTools(input.ClientTools.Value())
 	if ch.ModelID, err = decodeOptID[models.ModelEntity](input.ModelID, "input", "modelId"); err != nil {
 		return r.sessionPayload(ctx, nil, err)
 	}
@@ -93,14 +94,8 @@ func decodeNewMessage(input model.SendMessageInput) (in sessions.NewMessage, err
 	if in.ModelID, err = decodeIDPtr[models.ModelEntity](input.ModelID, "input", "modelId"); err != nil {
 		return in, err
 	}
-	for i, p := range input.Content {
-		part := sessions.NewPart{Text: p.Text}
-		if part.ImageID, err = decodeIDPtr[models.ImageEntity](p.ImageID, "input", "content", strconv.Itoa(i), "imageId"); err != nil {
-			return in, err
-		}
-		in.Content = append(in.Content, part)
-	}
-	return in, nil
+	in.Content, err = decodeContent(input.Content, "input", "content")
+	return in, err
 }
 
 func (r *Resolver) writeSessionFile(

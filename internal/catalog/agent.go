@@ -25,7 +25,9 @@ type NewAgent struct {
 	// FallbackModelIDs are asked in this order when the chosen model can't be reached; at most 5. None leaves it to the parent.
 	FallbackModelIDs []models.ModelID
 	MaxIterations    *int
-	Tags             []string
+	// ClientTools are run by the caller's own program.
+	ClientTools []models.ClientTool
+	Tags        []string
 }
 
 // AgentChange is a change of an agent. An agent keeps its name.
@@ -38,6 +40,7 @@ type AgentChange struct {
 	DefaultModelID   Opt[*models.ModelID]
 	FallbackModelIDs Opt[[]models.ModelID]
 	MaxIterations    Opt[*int]
+	ClientTools      Opt[[]models.ClientTool]
 	Tags             Opt[[]string]
 	// Revision is the one that the change was made from; nil to change whatever is there.
 	Revision *int
@@ -47,7 +50,7 @@ type AgentChange struct {
 
 var agentColumns = []string{
 	"display_name", "description", "harness_id", "system_prompt", "capabilities", "default_model_id", "fallback_model_ids", "max_iterations", "tags",
-	"lifecycle", "revision", "updated_at",
+	"client_tools", "lifecycle", "revision", "updated_at",
 }
 
 // Agent reads an agent, archived ones too.
@@ -91,7 +94,8 @@ func (in NewAgent) change() AgentChange {
 	return AgentChange{
 		DisplayName: Give(in.DisplayName), Description: Give(in.Description), HarnessID: Give(in.HarnessID),
 		SystemPrompt: Give(&in.SystemPrompt), Capabilities: Give(in.Capabilities), DefaultModelID: Give(in.DefaultModelID),
-		FallbackModelIDs: Give(in.FallbackModelIDs), MaxIterations: Give(in.MaxIterations), Tags: Give(in.Tags),
+		FallbackModelIDs: Give(in.FallbackModelIDs), MaxIterations: Give(in.MaxIterations),
+		ClientTools: Give(in.ClientTools), Tags: Give(in.Tags),
 	}
 }
 
@@ -203,6 +207,9 @@ func fillAgent(row *models.Agent, in AgentChange) error {
 		}
 		row.MaxIterations = in.MaxIterations.Value
 	}
+	if in.ClientTools.Given {
+		row.ClientTools = CleanClientTools(in.ClientTools.Value)
+	}
 	if in.Tags.Given {
 		row.Tags, err = cleanTags(in.Tags.Value)
 	}
@@ -224,15 +231,17 @@ func (s *Service) checkAgentRefs(tx *gorm.DB, by *auth.Principal, row, next *mod
 	if err := checkFallbacks(tx, by.OrgID, row.FallbackModelIDs, next.FallbackModelIDs); err != nil {
 		return err
 	}
-	if sameRefs(row.Capabilities, next.Capabilities) {
-		return nil
+	if !sameRefs(row.Capabilities, next.Capabilities) {
+		if err := s.checkRefs(by, row.Capabilities, next.Capabilities); err != nil {
+			return err
+		}
 	}
-	return s.checkRefs(by, row.Capabilities, next.Capabilities)
+	return s.checkAgentTools(tx, row, next)
 }
 
 func sameAgent(a, b *models.Agent) bool {
 	return a.DisplayName == b.DisplayName && equalPtr(a.Description, b.Description) && equalPtr(a.HarnessID, b.HarnessID) &&
 		a.SystemPrompt == b.SystemPrompt && sameRefs(a.Capabilities, b.Capabilities) &&
 		equalPtr(a.DefaultModelID, b.DefaultModelID) && slices.Equal(a.FallbackModelIDs, b.FallbackModelIDs) && equalPtr(a.MaxIterations, b.MaxIterations) &&
-		slices.Equal(a.Tags, b.Tags) && a.Lifecycle == b.Lifecycle
+		sameClientTools(a.ClientTools, b.ClientTools) && slices.Equal(a.Tags, b.Tags) && a.Lifecycle == b.Lifecycle
 }

@@ -60,7 +60,8 @@ func (b *builtIn) apply(h *models.Harness) bool {
 	if next.Capabilities == nil {
 		next.Capabilities = []models.CapabilityRef{}
 	}
-	next.DefaultModelID, next.FallbackModelIDs, next.MaxIterations, next.Lifecycle = nil, nil, nil, models.LifecycleActive
+	next.DefaultModelID, next.FallbackModelIDs, next.MaxIterations, next.StreamRecovery = nil, nil, nil, nil
+	next.Lifecycle = models.LifecycleActive
 	if sameHarness(h, &next) {
 		return false
 	}

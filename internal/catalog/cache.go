@@ -28,6 +28,8 @@ type cacheKey struct {
 	harness models.HarnessID
 	agent   models.AgentID
 	model   models.ModelID
+	// clientTools is the hash of those that the session brings: what it names never changes.
+	clientTools string
 }
 
 // source is how an entry is filled, and how it learns whether it still holds.
@@ -98,8 +100,17 @@ func (k *cache) get(ctx context.Context, key cacheKey, from source) (*Effective,
 		return nil, err
 	}
 	e.eff, e.versions, e.checked = eff, versions, now
-	k.weigh(key, e, len(eff.SystemPrompt)+entryOverhead)
+	k.weigh(key, e, len(eff.SystemPrompt)+clientToolBytes(eff)+entryOverhead)
 	return eff, nil
+}
+
+// clientToolBytes is about what the client tools take, in the text and compiled.
+func clientToolBytes(eff *Effective) int {
+	n := 0
+	for _, t := range eff.Toolset.ClientTools() {
+		n += 4*len(t.InputSchema) + len(t.Description)
+	}
+	return n
 }
 
 func (k *cache) entry(key cacheKey) *entry {

@@ -10,16 +10,21 @@ import (
 // DependencyError tells that a harness, an agent or a capability that a turn needs is archived or gone. The engine ends
 // the turn with the code dependency_unavailable.
 type DependencyError struct {
-	// Dependency is harness, agent or capability.
+	// Dependency is harness, agent, capability or client tool.
 	Dependency string
 	// ID is the outside form of its id.
 	ID string
 	// Name is its name, for people; a deleted one may have none.
 	Name  string
 	State models.Lifecycle
+	// Reason says what is wrong when it is neither archived nor gone.
+	Reason string
 }
 
 func (e *DependencyError) Error() string {
+	if e.Reason != "" {
+		return e.Reason
+	}
 	name := e.Name
 	if name == "" {
 		name = e.ID

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -24,6 +25,8 @@ type Run struct {
 	AgentID        *models.AgentID
 	SessionModelID *models.ModelID
 	MessageModelID *models.ModelID
+	// ClientTools is the hash of the client tools that the session brings; nil for none.
+	ClientTools []byte
 }
 
 // Effective is what a turn really runs with: the fold of the harness chain, the agent, the session and the message.
@@ -39,6 +42,8 @@ type Effective struct {
 	Toolset tools.Toolset
 	// MaxIterations is how often the turn may ask the model.
 	MaxIterations int
+	// StreamRecovery tells what becomes of an answer that its runner did not live to finish.
+	StreamRecovery models.StreamRecovery
 	// HarnessRevision and AgentRevision are what the turn ran with; the latter is nil without an agent.
 	HarnessRevision int
 	AgentRevision   *int
@@ -56,7 +61,7 @@ type Effective struct {
 //
 // It remembers what it worked out: a hot call reads nothing, and once in a second it asks, in one statement, whether
 // anything has changed. So a change made by another process takes effect within Staleness, one made by this
-// process at once. A cold call takes three statements, one more with fallback models.
+// process at once. A cold call takes three statements, one more with fallback models, and one with client tools of the session.
 func (s *Service) EffectiveForSession(ctx context.Context, org models.OrgID, run Run) (*Effective, error) {
 	eff, err := s.effective(ctx, org, run)
 	if err != nil {
@@ -70,7 +75,7 @@ func (s *Service) EffectiveForSession(ctx context.Context, org models.OrgID, run
 
 // effective is EffectiveForSession for those who can do without a model.
 func (s *Service) effective(ctx context.Context, org models.OrgID, run Run) (*Effective, error) {
-	key := cacheKey{org: org, harness: run.HarnessID}
+	key := cacheKey{org: org, harness: run.HarnessID, clientTools: string(run.ClientTools)}
 	if run.AgentID != nil {
 		key.agent = *run.AgentID
 	}
@@ -104,16 +109,22 @@ func (s *Service) loadEffective(db *gorm.DB, key cacheKey) (*Effective, []versio
 			return nil, nil, err
 		}
 	}
-	eff, defaulted, err := s.build(db, key.org, chain, agent, Layer{ModelID: key.model.Ptr()})
+	session, err := clientToolset(db, key.org, key.clientTools)
+	if err != nil {
+		return nil, nil, err
+	}
+	eff, defaulted, err := s.build(db, key.org, chain, agent, session, Layer{ModelID: key.model.Ptr()})
 	if err != nil {
 		return nil, nil, err
 	}
 	return eff, versionsOf(chain, agent, eff, defaulted), nil
 }
 
-// build folds what was read, resolves the capabilities and finds the model. defaulted tells that nothing named a model, so
+// build folds what was read, resolves the capabilities, with the client tools of the agent and the session, and finds the model. defaulted tells that nothing named a model, so
 // that it is the organization's default.
-func (s *Service) build(db *gorm.DB, org models.OrgID, chain []models.Harness, agent *models.Agent, top Layer) (*Effective, bool, error) {
+func (s *Service) build(
+	db *gorm.DB, org models.OrgID, chain []models.Harness, agent *models.Agent, session []models.ClientTool, top Layer,
+) (*Effective, bool, error) {
 	if err := usableChain(chain); err != nil {
 		return nil, false, err
 	}
@@ -123,15 +134,19 @@ func (s *Service) build(db *gorm.DB, org models.OrgID, chain []models.Harness, a
 		}
 	}
 	fold := Fold(append(layersOf(chain, agent), top)...)
-	eff := &Effective{MaxIterations: DefaultIterations, HarnessRevision: chain[len(chain)-1].Revision}
+	eff := &Effective{MaxIterations: DefaultIterations, StreamRecovery: models.RecoveryRestart, HarnessRevision: chain[len(chain)-1].Revision}
 	if fold.MaxIterations != nil {
 		eff.MaxIterations = *fold.MaxIterations
+	}
+	if fold.StreamRecovery != nil {
+		eff.StreamRecovery = *fold.StreamRecovery
 	}
 	if agent != nil {
 		eff.AgentRevision = &agent.Revision
 	}
 	var err error
-	if eff.Toolset, err = s.resolve(fold.Capabilities); err != nil {
+	clients, _ := withSession(agent, session)
+	if eff.Toolset, err = s.resolve(fold.Capabilities, clients); err != nil {
 		return nil, false, err
 	}
 	sections := make([]string, 0, 8)
@@ -166,11 +181,18 @@ func (s *Service) build(db *gorm.DB, org models.OrgID, chain []models.Harness, a
 }
 
 // resolve asks the registry for capabilities that were valid when they were attached. One that isn't any more has vanished
-// from this server, or its settings mean nothing to it.
-func (s *Service) resolve(refs []models.CapabilityRef) (tools.Toolset, error) {
-	set, err := s.registry.Resolve(refs)
+// from this server, or its settings mean nothing to it. A client tool may have the name of one that came to the harness later. What can't be worked out from good settings is a
+// *tools.ContributionError: the step is tried again.
+func (s *Service) resolve(refs []models.CapabilityRef, clients []models.ClientTool) (tools.Toolset, error) {
+	set, err := s.registry.ResolveWith(refs, clients)
 	if err == nil {
 		return set, nil
+	}
+	if aboutClientTools(err) {
+		return set, &DependencyError{Dependency: "client tool", State: models.LifecycleDeleted, Reason: fault.As(err).Message}
+	}
+	if c, ok := errors.AsType[*tools.ContributionError](err); ok {
+		return set, c
 	}
 	for _, r := range refs {
 		if s.registry.ValidateConfig(r) != nil {
@@ -199,7 +221,8 @@ func (e *Effective) hash() ([sha256.Size]byte, error) {
 		BaseURL       *string
 		Model         string
 		Fallbacks     []modelIdentity `json:",omitempty"`
-	}{Prompt: e.SystemPrompt, Tools: e.Toolset.Manifests(), Refs: e.Toolset.Refs(), MaxIterations: e.MaxIterations}
+		Recovery      models.StreamRecovery
+	}{Prompt: e.SystemPrompt, Tools: e.Toolset.Manifests(), Refs: e.Toolset.Refs(), MaxIterations: e.MaxIterations, Recovery: e.StreamRecovery}
 	if m := e.Model; m != nil {
 		in.Provider, in.Kind, in.BaseURL, in.Model = m.Provider.ID, m.Provider.Kind, m.Provider.BaseURL, m.Model.Name
 	}

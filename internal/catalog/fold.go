@@ -14,11 +14,13 @@ type Layer struct {
 	// Fallbacks are the models to ask when that one can't be reached, in this order; empty says nothing.
 	Fallbacks     []models.ModelID
 	MaxIterations *int
+	// StreamRecovery tells what becomes of an answer that its runner did not live to finish.
+	StreamRecovery *models.StreamRecovery
 }
 
 // Fold puts layers on top of each other, the most general first: prompts append, with a blank line between; a capability
-// keeps its first place and takes its last settings; of model, fallback models and iteration cap the last
-// one set wins. Fold is associative, so that a part of the layers may be folded beforehand.
+// keeps its first place and takes its last settings; of model, fallback models, iteration cap and stream recovery the
+// last one set wins. Fold is associative, so that a part of the layers may be folded beforehand.
 func Fold(layers ...Layer) Layer {
 	var f Layer
 	var prompts []string
@@ -44,6 +46,9 @@ func Fold(layers ...Layer) Layer {
 		if l.MaxIterations != nil {
 			f.MaxIterations = l.MaxIterations
 		}
+		if l.StreamRecovery != nil {
+			f.StreamRecovery = l.StreamRecovery
+		}
 	}
 	f.Prompt = strings.Join(prompts, "\n\n")
 	return f
@@ -52,6 +57,7 @@ func Fold(layers ...Layer) Layer {
 func harnessLayer(h *models.Harness) Layer {
 	l := Layer{
 		Capabilities: h.Capabilities, ModelID: h.DefaultModelID, Fallbacks: h.FallbackModelIDs, MaxIterations: h.MaxIterations,
+		StreamRecovery: h.StreamRecovery,
 	}
 	if h.SystemPrompt != nil {
 		l.Prompt = strings.TrimSpace(*h.SystemPrompt)

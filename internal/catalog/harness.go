@@ -26,6 +26,8 @@ type NewHarness struct {
 	// FallbackModelIDs are asked in this order when the chosen model can't be reached; at most 5. None leaves it to the parent.
 	FallbackModelIDs []models.ModelID
 	MaxIterations    *int
+	// StreamRecovery tells what becomes of an answer that its runner did not live to finish; nil leaves it to the parent.
+	StreamRecovery *models.StreamRecovery
 }
 
 // HarnessChange is a change of a harness. A harness keeps its name and its parent.
@@ -37,6 +39,7 @@ type HarnessChange struct {
 	DefaultModelID   Opt[*models.ModelID]
 	FallbackModelIDs Opt[[]models.ModelID]
 	MaxIterations    Opt[*int]
+	StreamRecovery   Opt[*models.StreamRecovery]
 	// Revision is the one that the change was made from; nil to change whatever is there.
 	Revision *int
 	// Reason is kept with the revision that the change makes.
@@ -44,8 +47,8 @@ type HarnessChange struct {
 }
 
 var harnessColumns = []string{
-	"display_name", "description", "system_prompt", "capabilities", "default_model_id", "fallback_model_ids", "max_iterations", "lifecycle",
-	"revision", "updated_at",
+	"display_name", "description", "system_prompt", "capabilities", "default_model_id", "fallback_model_ids", "max_iterations",
+	"stream_recovery", "lifecycle", "revision", "updated_at",
 }
 
 // Harness reads a harness, archived ones too.
@@ -69,7 +72,7 @@ func (s *Service) CreateHarness(ctx context.Context, by *auth.Principal, in NewH
 	if err := fillHarness(&row, HarnessChange{
 		DisplayName: Give(in.DisplayName), Description: Give(in.Description), SystemPrompt: Give(in.SystemPrompt),
 		Capabilities: Give(in.Capabilities), DefaultModelID: Give(in.DefaultModelID),
-		FallbackModelIDs: Give(in.FallbackModelIDs), MaxIterations: Give(in.MaxIterations),
+		FallbackModelIDs: Give(in.FallbackModelIDs), MaxIterations: Give(in.MaxIterations), StreamRecovery: Give(in.StreamRecovery),
 	}); err != nil {
 		return nil, err
 	}
@@ -214,6 +217,9 @@ func fillHarness(row *models.Harness, in HarnessChange) error {
 		}
 		row.MaxIterations = in.MaxIterations.Value
 	}
+	if in.StreamRecovery.Given {
+		row.StreamRecovery = in.StreamRecovery.Value
+	}
 	return nil
 }
 
@@ -237,7 +243,8 @@ func (s *Service) checkHarnessRefs(tx *gorm.DB, by *auth.Principal, row, next *m
 func sameHarness(a, b *models.Harness) bool {
 	return a.DisplayName == b.DisplayName && equalPtr(a.Description, b.Description) && equalPtr(a.SystemPrompt, b.SystemPrompt) &&
 		sameRefs(a.Capabilities, b.Capabilities) && equalPtr(a.DefaultModelID, b.DefaultModelID) &&
-		slices.Equal(a.FallbackModelIDs, b.FallbackModelIDs) && equalPtr(a.MaxIterations, b.MaxIterations) && a.Lifecycle == b.Lifecycle
+		slices.Equal(a.FallbackModelIDs, b.FallbackModelIDs) && equalPtr(a.MaxIterations, b.MaxIterations) &&
+		equalPtr(a.StreamRecovery, b.StreamRecovery) && a.Lifecycle == b.Lifecycle
 }
 
 func sameRef(a, b models.CapabilityRef) bool {

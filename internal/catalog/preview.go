@@ -48,8 +48,11 @@ func (s *Service) Preview(ctx context.Context, org models.OrgID, d Draft) (*Effe
 		if _, err := s.registry.Resolve(agent.Capabilities); err != nil {
 			return nil, err
 		}
+		if err := s.checkAgentTools(db, &models.Agent{}, agent); err != nil {
+			return nil, err
+		}
 	}
-	eff, _, err := s.build(db, org, chain, agent, Layer{})
+	eff, _, err := s.build(db, org, chain, agent, nil, Layer{})
 	if dep := (*DependencyError)(nil); errors.As(err, &dep) {
 		return nil, dep.Fault(field)
 	} else if err != nil {
@@ -62,11 +65,11 @@ func (s *Service) Preview(ctx context.Context, org models.OrgID, d Draft) (*Effe
 // PreviewSession works out what a turn of a session would run with if it started now. It gives nil when the harness or
 // the agent is gone; Model is nil when there is none to run with.
 func (s *Service) PreviewSession(ctx context.Context, org models.OrgID, id models.SessionID) (*Effective, error) {
-	session, err := get[models.Session](s.db.Read(ctx).Select("harness_id", "agent_id", "model_id"), org, id)
+	session, err := get[models.Session](s.db.Read(ctx).Select("harness_id", "agent_id", "model_id", "client_tools"), org, id)
 	if err != nil {
 		return nil, err
 	}
-	return s.PreviewRun(ctx, org, Run{HarnessID: session.HarnessID, AgentID: session.AgentID, SessionModelID: session.ModelID})
+	return s.PreviewRun(ctx, org, Run{HarnessID: session.HarnessID, AgentID: session.AgentID, SessionModelID: session.ModelID, ClientTools: session.ClientTools})
 }
 
 // PreviewRun is PreviewSession for a session whose row was read already.

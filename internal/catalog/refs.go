@@ -78,6 +78,17 @@ func (s *Service) checkRefs(by *auth.Principal, had, refs []models.CapabilityRef
 	} else if err != nil {
 		return fmt.Errorf("resolve capabilities: %w", err)
 	}
+	for i, r := range refs {
+		if slices.ContainsFunc(had, func(h models.CapabilityRef) bool { return sameRef(h, r) }) {
+			continue
+		}
+		err := s.registry.CheckAttach(r)
+		if f := fault.As(err); f != nil {
+			return f.At(append([]string{"input", "capabilities", strconv.Itoa(i)}, f.Path...)...)
+		} else if err != nil {
+			return fmt.Errorf("attach capability %s: %w", r.ID, err)
+		}
+	}
 	if by.Role == models.RoleOwner || by.Role == models.RoleAdmin {
 		return nil
 	}

@@ -22,6 +22,7 @@ type harnessSnapshot struct {
 	DefaultModelID   *models.ModelID        `json:"defaultModelId"`
 	FallbackModelIDs []models.ModelID       `json:"fallbackModelIds"`
 	MaxIterations    *int                   `json:"maxIterations"`
+	StreamRecovery   *models.StreamRecovery `json:"streamRecovery,omitempty"`
 	Lifecycle        models.Lifecycle       `json:"lifecycle"`
 }
 
@@ -36,6 +37,7 @@ type agentSnapshot struct {
 	DefaultModelID   *models.ModelID        `json:"defaultModelId"`
 	FallbackModelIDs []models.ModelID       `json:"fallbackModelIds"`
 	MaxIterations    *int                   `json:"maxIterations"`
+	ClientTools      []models.ClientTool    `json:"clientTools,omitempty"`
 	Tags             []string               `json:"tags"`
 	Lifecycle        models.Lifecycle       `json:"lifecycle"`
 }
@@ -44,7 +46,7 @@ func snapshotHarness(h *models.Harness) (models.JSON, error) {
 	return snapshot(harnessSnapshot{
 		Name: h.Name, DisplayName: h.DisplayName, Description: h.Description, ParentID: h.ParentID, SystemPrompt: h.SystemPrompt,
 		Capabilities: snapshotRefs(h.Capabilities), DefaultModelID: h.DefaultModelID,
-		FallbackModelIDs: orEmpty(h.FallbackModelIDs), MaxIterations: h.MaxIterations, Lifecycle: h.Lifecycle,
+		FallbackModelIDs: orEmpty(h.FallbackModelIDs), MaxIterations: h.MaxIterations, StreamRecovery: h.StreamRecovery, Lifecycle: h.Lifecycle,
 	})
 }
 
@@ -52,7 +54,8 @@ func snapshotAgent(a *models.Agent) (models.JSON, error) {
 	return snapshot(agentSnapshot{
 		Name: a.Name, DisplayName: a.DisplayName, Description: a.Description, HarnessID: a.HarnessID, SystemPrompt: a.SystemPrompt,
 		Capabilities: snapshotRefs(a.Capabilities), DefaultModelID: a.DefaultModelID,
-		FallbackModelIDs: orEmpty(a.FallbackModelIDs), MaxIterations: a.MaxIterations, Tags: orEmpty(a.Tags), Lifecycle: a.Lifecycle,
+		FallbackModelIDs: orEmpty(a.FallbackModelIDs), MaxIterations: a.MaxIterations,
+		ClientTools: a.ClientTools, Tags: orEmpty(a.Tags), Lifecycle: a.Lifecycle,
 	})
 }
 
@@ -82,7 +85,7 @@ func (s *harnessSnapshot) change() HarnessChange {
 	return HarnessChange{
 		DisplayName: Give(&s.DisplayName), Description: Give(s.Description), SystemPrompt: Give(s.SystemPrompt),
 		Capabilities: Give(s.Capabilities), DefaultModelID: Give(s.DefaultModelID), FallbackModelIDs: Give(s.FallbackModelIDs),
-		MaxIterations: Give(s.MaxIterations),
+		MaxIterations: Give(s.MaxIterations), StreamRecovery: Give(s.StreamRecovery),
 	}
 }
 
@@ -91,7 +94,8 @@ func (s *agentSnapshot) change() AgentChange {
 	return AgentChange{
 		DisplayName: Give(&s.DisplayName), Description: Give(s.Description), HarnessID: Give(s.HarnessID),
 		SystemPrompt: Give(&s.SystemPrompt), Capabilities: Give(s.Capabilities), DefaultModelID: Give(s.DefaultModelID),
-		FallbackModelIDs: Give(s.FallbackModelIDs), MaxIterations: Give(s.MaxIterations), Tags: Give(s.Tags),
+		FallbackModelIDs: Give(s.FallbackModelIDs), MaxIterations: Give(s.MaxIterations),
+		ClientTools: Give(s.ClientTools), Tags: Give(s.Tags),
 	}
 }
 

@@ -23,12 +23,20 @@ type batchNeed struct {
 	// ends are the sessions of which a turn may end; true for those of which it is known that messages or turns wait behind
 	// it, which must be read, too.
 	ends map[key]bool
+	// more is what some of the sessions need besides.
+	more map[key]moreNeed
 	// files are looked at under the session's lock.
 	files map[key][]FileNeed
 	// known are the idempotency keys that the requests come with.
 	known []orgKey
 	// wait tells to wait for the lock of the only session, though not for long, instead of skipping what others hold.
 	wait bool
+}
+
+// moreNeed is what only few commands look at.
+type moreNeed struct {
+	queue, calls, waits bool
+	waitIDs             []models.WaitID
 }
 
 type orgKey struct {

@@ -167,7 +167,7 @@ func (f *flusher) ask(ticket string, witness *models.Event, feeds []feedShare) (
 }
 
 func gatherNeeds(batch []*pending) batchNeed {
-	need := batchNeed{ends: map[key]bool{}, files: map[key][]FileNeed{}, wait: true}
+	need := batchNeed{ends: map[key]bool{}, more: map[key]moreNeed{}, files: map[key][]FileNeed{}, wait: true}
 	seen := make(map[key]bool, len(batch))
 	for _, p := range batch {
 		k := p.key()
@@ -178,6 +178,12 @@ func gatherNeeds(batch []*pending) batchNeed {
 		}
 		if p.needs.Ends {
 			need.ends[k] = need.ends[k] || p.putOff
+		}
+		if n := &p.needs; n.Queue || n.Calls || n.Waits || len(n.WaitIDs) > 0 {
+			m := need.more[k]
+			m.queue, m.calls, m.waits = m.queue || n.Queue, m.calls || n.Calls, m.waits || n.Waits
+			m.waitIDs = append(m.waitIDs, n.WaitIDs...)
+			need.more[k] = m
 		}
 		if len(p.needs.Files) > 0 {
 			need.files[k] = append(need.files[k], p.needs.Files...)
@@ -293,14 +299,20 @@ func (f *flusher) applyOne(p *pending, tx *Tx) (err error) {
 
 // publish tells of a batch that was committed.
 func (f *flusher) publish(o outcome) {
-	ready := false
+	ready, jobs := false, false
 	for _, s := range o.changed {
 		if len(s.w.events) > 0 && f.cfg.Publish != nil {
 			f.cfg.Publish(s.tx.org, s.tx.sessionID, s.w.events)
 		}
-		ready = ready || s.w.ready
+		ready, jobs = ready || s.w.ready, jobs || len(s.w.newJobs) > 0
+		if t := s.tx.Turn; s.w.attention && f.cfg.Attention != nil && t != nil && t.RunnerID != nil {
+			f.cfg.Attention(*t.RunnerID, t.ID)
+		}
 	}
 	if ready && f.cfg.Ready != nil {
 		f.cfg.Ready()
+	}
+	if jobs && f.cfg.Jobs != nil {
+		f.cfg.Jobs()
 	}
 }

@@ -49,6 +49,10 @@ func TestInsertsNameEveryColumnOfTheirModel(t *testing.T) {
 		{&models.Message{}, tables.insertMessage, messageRow(models.Message{})},
 		{&models.Event{}, tables.insertEvent, eventRow(models.Event{})},
 		{&models.Effect{}, tables.insertEffect, effectInsertRow(models.Effect{})},
+		{&models.Wait{}, tables.insertWait, waitInsertRow(models.Wait{})},
+		{&models.ApprovalDecision{}, tables.insertDecision, decisionRow(models.ApprovalDecision{})},
+		{&models.HookJob{}, tables.insertJob, jobRow(models.HookJob{})},
+		{&models.ClientToolset{}, tables.insertToolset, nil},
 		{&models.SessionFile{}, tables.putFile, fileRow(models.SessionFile{})},
 		{&models.Blob{}, tables.insertBlob, nil},
 		{&models.SessionTodos{}, tables.putTodos, nil},
@@ -73,20 +77,20 @@ func TestInsertsNameEveryColumnOfTheirModel(t *testing.T) {
 func TestUpdatesNameEveryColumnThatChanges(t *testing.T) {
 	t.Parallel()
 	fixed := map[*shape]string{
-		tables.insertSession: "harness_id locale customer_key created_by_kind created_by_id owner_id created_at",
-		tables.insertTurn:    "session_id input_message_id queued_at",
-		tables.insertEffect:  "session_id kind input_hash request ordinal",
+		tables.insertSession: "harness_id locale customer_key created_by_kind created_by_id owner_id parent_id root_id forked_from_id base_sequence created_at",
+		tables.insertTurn:    "session_id input_message_id started_by_kind started_by_id queued_at",
+		tables.insertEffect:  "session_id kind ordinal",
 	}
 	for insert, updates := range map[*shape][]*shape{
 		tables.insertSession: {tables.updateSession, tables.detailSession},
 		tables.insertTurn:    {tables.updateTurn},
-		tables.insertEffect:  {tables.updateEffect},
+		tables.insertEffect:  {tables.updateEffect, tables.amendEffect},
 	} {
 		covered := columns(fixed[insert])
 		for _, u := range updates {
 			covered = append(covered, u.set...)
 		}
-		if got, want := namesOf(covered), namesOf(insert.set); !slices.Equal(got, want) {
+		if got, want := slices.Compact(namesOf(covered)), namesOf(insert.set); !slices.Equal(got, want) {
 			t.Errorf("%s: covered are\n%v, the table has\n%v", insert.table, got, want)
 		}
 	}
@@ -201,6 +205,9 @@ type full struct {
 	turn    models.Turn
 	message models.Message
 	effect  models.Effect
+	wait    models.Wait
+	voice   models.ApprovalDecision
+	job     models.HookJob
 	file    models.SessionFile
 	blob    models.Blob
 	todos   models.SessionTodos
@@ -208,7 +215,7 @@ type full struct {
 
 func (w *world) full() *full {
 	f := &full{w: w}
-	for _, row := range []any{&f.session, &f.turn, &f.message, &f.effect, &f.file, &f.blob, &f.todos} {
+	for _, row := range []any{&f.session, &f.turn, &f.message, &f.effect, &f.wait, &f.voice, &f.job, &f.file, &f.blob, &f.todos} {
 		fill(reflect.ValueOf(row).Elem(), 1)
 	}
 	s, turn := models.NewID[models.SessionEntity](), models.NewID[models.TurnEntity]()
@@ -219,6 +226,9 @@ func (w *world) full() *full {
 	f.turn.OrgID, f.turn.ID, f.turn.SessionID, f.turn.ModelID, f.turn.QueuePosition = w.org, turn, s, nil, 1
 	f.message.OrgID, f.message.ID, f.message.SessionID, f.message.TurnID = w.org, models.NewID[models.MessageEntity](), s, turn
 	f.effect.OrgID, f.effect.ScopeID, f.effect.SessionID = w.org, turn, s
+	f.wait.OrgID, f.wait.ID, f.wait.SessionID, f.wait.TurnID = w.org, models.NewID[models.WaitEntity](), s, turn
+	f.voice.OrgID, f.voice.WaitID = w.org, f.wait.ID
+	f.job.OrgID, f.job.ID, f.job.SessionID, f.job.TurnID = w.org, models.NewID[models.HookJobEntity](), s, &turn
 	f.blob.OrgID, f.blob.Hash = w.org, s[:]
 	f.file.OrgID, f.file.SessionID, f.file.Hash = w.org, s, s[:]
 	f.session.FileBytes = 0
@@ -235,6 +245,11 @@ func (f *full) insert() Command {
 		tx.Turn = &turn
 		tx.AddMessage(f.message)
 		tx.AddEffect(f.effect)
+		tx.AddWait(f.wait)
+		f.wait.State, f.wait.CreatedAt = models.WaitOpen, tx.Now
+		tx.AddDecision(f.voice)
+		f.voice.CreatedAt = tx.Now
+		tx.AddHookJob(f.job)
 		f.store(tx)
 		return nil
 	})
@@ -253,21 +268,27 @@ func (f *full) store(tx *Tx) {
 // change gives every column that may change another value.
 func (f *full) change(n int) Command {
 	return f.w.command(f.session.ID, func(tx *Tx) error {
-		s, turn, effect := f.session, f.turn, f.effect
+		s, turn, effect, wait := f.session, f.turn, f.effect, f.wait
+		fill(reflect.ValueOf(&f.wait).Elem(), n)
+		f.wait.OrgID, f.wait.ID, f.wait.SessionID, f.wait.TurnID, f.wait.Kind = wait.OrgID, wait.ID, wait.SessionID, wait.TurnID, wait.Kind
+		f.wait.Identity, f.wait.ToolCallID, f.wait.ToolName, f.wait.CreatedAt = wait.Identity, wait.ToolCallID, wait.ToolName, wait.CreatedAt
+		tx.SaveWait(f.wait)
 		fill(reflect.ValueOf(&f.session).Elem(), n)
 		fill(reflect.ValueOf(&f.turn).Elem(), n)
 		fill(reflect.ValueOf(&f.effect).Elem(), n)
 		f.session.OrgID, f.session.ID, f.session.HarnessID, f.session.AgentID, f.session.ModelID = s.OrgID, s.ID, s.HarnessID, nil, nil
 		f.session.Locale, f.session.CustomerKey, f.session.CreatedByKind = s.Locale, s.CustomerKey, s.CreatedByKind
 		f.session.CreatedByID, f.session.OwnerID, f.session.CreatedAt = nil, nil, s.CreatedAt
+		f.session.ParentID, f.session.RootID, f.session.ForkedFromID, f.session.BaseSequence = s.ParentID, s.RootID, s.ForkedFromID, s.BaseSequence
 		f.session.CurrentTurnID, f.session.FileBytes = s.CurrentTurnID, tx.Session.FileBytes
 		f.turn.OrgID, f.turn.ID, f.turn.SessionID, f.turn.InputMessageID = turn.OrgID, turn.ID, turn.SessionID, turn.InputMessageID
-		f.turn.ModelID, f.turn.QueuedAt = nil, turn.QueuedAt
+		f.turn.ModelID, f.turn.QueuedAt, f.turn.StartedByKind, f.turn.StartedByID = nil, turn.QueuedAt, turn.StartedByKind, turn.StartedByID
 		f.effect.OrgID, f.effect.ScopeID, f.effect.ReplayKey, f.effect.SessionID = effect.OrgID, effect.ScopeID, effect.ReplayKey, effect.SessionID
-		f.effect.Kind, f.effect.InputHash, f.effect.Request, f.effect.Ordinal = effect.Kind, effect.InputHash, effect.Request, effect.Ordinal
+		f.effect.Kind, f.effect.Ordinal = effect.Kind, effect.Ordinal
 		*tx.Session, *tx.Turn = f.session, f.turn
 		tx.SaveDetails()
 		tx.ReplaceTags(f.session.Tags)
+		tx.AmendEffect(f.effect)
 		tx.SaveEffect(f.effect)
 		f.file.Readonly, f.file.Size = false, int64(n)
 		f.todos.Items = []models.Todo{{Content: fmt.Sprint(n)}}
@@ -289,6 +310,15 @@ func (f *full) check(w *world, when string) {
 	compare(w.readTurn(f.turn.ID), f.turn)
 	compare(rows[models.Message](w, id, "id"), []models.Message{f.message})
 	compare(rows[models.Effect](w, id, "replay_key"), []models.Effect{f.effect})
+	compare(rows[models.Wait](w, id, "id"), []models.Wait{f.wait})
+	compare(rows[models.HookJob](w, id, "id"), []models.HookJob{f.job})
+	var voice models.ApprovalDecision
+	if w.memory != nil {
+		voice = only[models.ApprovalDecision](w, Is{"wait_id", f.wait.ID})
+	} else if err := store.Of(w.db.Read(context.Background()), w.org).Where("wait_id = ?", f.wait.ID).First(&voice).Error; err != nil {
+		w.t.Error(err)
+	}
+	compare(voice, f.voice)
 	compare(rows[models.SessionFile](w, id, "path"), []models.SessionFile{f.file})
 	compare(rows[models.SessionTodos](w, id, "session_id"), []models.SessionTodos{f.todos})
 	var blob models.Blob

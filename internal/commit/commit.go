@@ -53,6 +53,14 @@ type Needs struct {
 	Ends bool
 	// Idempotency is the key that a caller may repeat the request under; nil for none.
 	Idempotency *IdempotencyKey
+	// Queue tells that the command looks at the turns behind the current one, all of them.
+	Queue bool
+	// Calls tells that it looks at the calls of the current turn that have no result.
+	Calls bool
+	// Waits tells that it looks at what the current turn waits for, WaitIDs names waits, open or not, of any of the
+	// session's turns.
+	Waits   bool
+	WaitIDs []models.WaitID
 	// Files are the paths whose entries the command looks at, and those below them where Subtree is set.
 	Files []FileNeed
 	// Bytes is about how much the command writes.
@@ -90,6 +98,11 @@ type Config struct {
 	Publish func(models.OrgID, models.SessionID, []models.Event)
 	// Ready hears that turns can be claimed. It must not block.
 	Ready func()
+	// Attention hears that a turn which a runner holds was cancelled, or that something that it waited for was resolved. It must
+	// not block.
+	Attention func(models.RunnerID, models.TurnID)
+	// Jobs hears that hooks are to run. It must not block.
+	Jobs func()
 	// Flushers is how many transactions run at once. Defaults to 2 on PostgreSQL; SQLite always has 1.
 	Flushers int
 	// StopGrace is how long Stop goes on when the database fails, or others hold a session that a command needs. Defaults

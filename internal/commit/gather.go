@@ -32,10 +32,12 @@ func gather(states []*state, now models.Millis) (steps []step, err error) {
 		return compareKeys(key{a.tx.org, a.tx.sessionID}, key{b.tx.org, b.tx.sessionID})
 	})
 	g := &gathering{states: states}
+	g.toolsets()
 	g.sessions(now)
 	g.turns()
 	g.messages()
 	g.effects()
+	g.waits()
 	g.files()
 	g.keys()
 	g.events()
@@ -112,6 +114,18 @@ func (g *gathering) messages() {
 			yield(messageRow(m)...)
 		}
 	})
+	g.add(tables.editMessage, func(s *state, yield func(...any)) {
+		for i, m := range s.w.edited {
+			if !slices.ContainsFunc(s.w.edited[i+1:], func(later models.Message) bool { return later.ID == m.ID }) {
+				yield(id(m.OrgID), id(m.ID), document(m.Content))
+			}
+		}
+	})
+	g.add(tables.rewriteMessage, func(s *state, yield func(...any)) {
+		for _, m := range s.w.rewritten {
+			yield(id(m.OrgID), id(m.ID), document(m.Content))
+		}
+	})
 	g.add(tables.consumeInbox, func(s *state, yield func(...any)) {
 		for _, c := range s.w.consumes {
 			if !s.onlyNew(c.turn) {
@@ -163,8 +177,16 @@ func (g *gathering) effects() {
 		for _, e := range s.w.newEffects {
 			if l, ok := saved[keyOf(e)]; ok {
 				e.State, e.Outcome, e.Epoch, e.Attempt, e.StartedAt, e.SettledAt = l.State, l.Outcome, l.Epoch, l.Attempt, l.StartedAt, l.SettledAt
+				e.DueAt = l.DueAt
 			}
 			yield(effectInsertRow(e)...)
+		}
+	})
+	g.add(tables.amendEffect, func(s *state, yield func(...any)) {
+		for i, e := range s.w.amended {
+			if !slices.ContainsFunc(s.w.amended[i+1:], func(later models.Effect) bool { return keyOf(later) == keyOf(e) }) {
+				yield(effectAmendRow(e)...)
+			}
 		}
 	})
 	g.add(tables.updateEffect, func(s *state, yield func(...any)) {
@@ -184,6 +206,54 @@ func (g *gathering) effects() {
 			yield(id(s.tx.org), id(turn))
 		}
 	})
+}
+
+// waits writes each once: as the last command left it, into the new row if there is one.
+func (g *gathering) waits() {
+	isNew := func(s *state, w models.Wait) bool {
+		return slices.ContainsFunc(s.w.newWaits, func(n models.Wait) bool { return n.ID == w.ID })
+	}
+	g.add(tables.insertWait, func(s *state, yield func(...any)) {
+		for _, w := range s.w.newWaits {
+			yield(waitInsertRow(s.tx.waits[w.ID])...)
+		}
+	})
+	g.add(tables.updateWait, func(s *state, yield func(...any)) {
+		for i, w := range s.w.waits {
+			if !isNew(s, w) && !slices.ContainsFunc(s.w.waits[i+1:], func(later models.Wait) bool { return later.ID == w.ID }) {
+				yield(waitUpdateRow(w)...)
+			}
+		}
+	})
+	g.add(tables.insertDecision, func(s *state, yield func(...any)) {
+		for _, d := range s.w.decisions {
+			yield(decisionRow(d)...)
+		}
+	})
+	g.add(tables.insertJob, func(s *state, yield func(...any)) {
+		for _, j := range s.w.newJobs {
+			yield(jobRow(j)...)
+		}
+	})
+	g.add(tables.dropJob, func(s *state, yield func(...any)) {
+		for _, j := range s.w.endedJobs {
+			yield(id(s.tx.org), id(j))
+		}
+	})
+}
+
+// toolsets writes what sessions refer to, in the order of the keys, which they have in common.
+func (g *gathering) toolsets() {
+	var all []models.ClientToolset
+	for _, s := range g.states {
+		all = append(all, s.w.toolsets...)
+	}
+	order := func(a, b models.ClientToolset) int {
+		return cmp.Or(bytes.Compare(a.OrgID[:], b.OrgID[:]), bytes.Compare(a.Hash, b.Hash))
+	}
+	slices.SortStableFunc(all, order)
+	all = slices.CompactFunc(all, func(a, b models.ClientToolset) bool { return order(a, b) == 0 })
+	addRows(g, tables.insertToolset, all, func(t models.ClientToolset) []any { return []any{id(t.OrgID), t.Hash, document(t.Tools)} })
 }
 
 // files writes each blob, each path and each plan once: as the last command left it.

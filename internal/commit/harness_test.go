@@ -206,7 +206,7 @@ func (m *message) accept(tx *Tx) error {
 	row.Sequence = tx.Emit(&m.got, events.MessageReceived{Message: events.Message{ID: m.id, Content: row.Content}})
 	tx.AddMessage(row)
 	if steer {
-		tx.Steer(m.id)
+		tx.Steer(m.id, nil)
 		return nil
 	}
 	if tx.AddTurn(models.Turn{ID: m.turn, InputMessageID: m.id}) && !m.runner.IsZero() {

@@ -44,9 +44,9 @@ type Memory struct {
 var otherTables = map[string]struct{ columns, key string }{
 	"org_feeds": {"org_id position", "org_id"},
 	"checkpoints": {
-		"org_id turn_id session_id message_id epoch attempt text thinking updated_at", "org_id turn_id",
+		"org_id turn_id session_id message_id epoch attempt text thinking tool_call usage updated_at", "org_id turn_id",
 	},
-	"runners": {"id host started_at beat", "id"},
+	"runners": {"id host started_at beat lock_key", "id"},
 }
 
 // NewMemory makes the committer's tables in a store that has none yet.
@@ -70,14 +70,17 @@ func NewMemory(rows Rows) *Memory {
 	column := func(table, name string) int { return slices.Index(defined[table], name) }
 	status := column("turns", "status")
 	rows.Unique("turns_one_active", "turns", []string{"org_id", "session_id"}, func(row []any) bool {
-		return row[status] == string(models.TurnRunning) || row[status] == "WAITING"
+		return row[status] == string(models.TurnRunning) || row[status] == string(models.TurnWaiting)
 	})
 	rows.Unique("messages_by_sequence", "messages", []string{"org_id", "session_id", "sequence"}, nil)
 	rows.Unique("events_feed", "events", []string{"org_id", "feed_position"}, nil)
-	for _, table := range []string{"session_tags", "turns", "messages", "events", "session_files", "session_todos"} {
+	rows.Unique("waits_by_identity", "waits", []string{"org_id", "turn_id", "identity"}, nil)
+	for _, table := range []string{"session_tags", "turns", "messages", "events", "session_files", "session_todos", "waits", "hook_jobs"} {
 		rows.Refer(table, []string{"org_id", "session_id"}, "sessions")
 	}
 	rows.Refer("messages", []string{"org_id", "turn_id"}, "turns")
+	rows.Refer("waits", []string{"org_id", "turn_id"}, "turns")
+	rows.Refer("approval_decisions", []string{"org_id", "wait_id"}, "waits")
 	rows.Refer("checkpoints", []string{"org_id", "turn_id"}, "turns")
 	rows.Refer("session_files", []string{"org_id", "hash"}, "blobs")
 	for _, s := range allShapes() {
@@ -131,6 +134,9 @@ func (tx *memoryTx) load(need batchNeed) error {
 		if l.session == nil {
 			tx.missing[k] = true
 			continue
+		}
+		if err := tx.m.loadMore(k, need.more[k], &l); err != nil {
+			return err
 		}
 		tx.found[k] = l
 	}
@@ -207,12 +213,62 @@ func (m *Memory) turns(primary []any, cond func(row []any) bool) ([]*models.Turn
 
 // next gives the turn behind the head of a session's line; nil when there is none.
 func (m *Memory) next(k key) (*models.Turn, error) {
-	queued := where("turns").is("org_id", k.org).is("session_id", k.session).is("status", models.TurnQueued).is("ready_at", nil)
-	list, err := m.turns(nil, queued.holds)
+	list, err := m.queue(k)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	return slices.MinFunc(list, func(a, b *models.Turn) int { return cmp.Compare(a.QueuePosition, b.QueuePosition) }), nil
+	return list[0], nil
+}
+
+// queue gives the turns behind the head of a session's line, in order.
+func (m *Memory) queue(k key) ([]*models.Turn, error) {
+	queued := where("turns").is("org_id", k.org).is("session_id", k.session).is("status", models.TurnQueued).is("ready_at", nil)
+	list, err := m.turns(nil, queued.holds)
+	slices.SortStableFunc(list, func(a, b *models.Turn) int { return cmp.Compare(a.QueuePosition, b.QueuePosition) })
+	return list, err
+}
+
+// loadMore reads what only few commands look at.
+func (m *Memory) loadMore(k key, need moreNeed, l *loaded) (err error) {
+	if need.queue {
+		l.queueRead = true
+		if l.queue, err = m.queue(k); err != nil {
+			return &unreadable{err}
+		}
+	}
+	if l.turn != nil && need.calls {
+		open := where("effects").is("org_id", k.org).is("scope_id", l.turn.ID).is("kind", models.EffectTool)
+		state := open.column("state")
+		err = m.each("effects", nil, func(row []any) bool { return open.holds(row) && row[state] != string(models.EffectSettled) }, l.addCall)
+		if err != nil {
+			return err
+		}
+	}
+	if l.turn != nil && need.waits {
+		open := where("waits").is("org_id", k.org).is("turn_id", l.turn.ID).is("state", models.WaitOpen)
+		if err = m.each("waits", nil, open.holds, l.addWait); err != nil {
+			return err
+		}
+	}
+	for _, w := range need.waitIDs {
+		if err = m.each("waits", []any{id(k.org), id(w)}, where("waits").is("session_id", k.session).holds, l.addWait); err != nil {
+			return err
+		}
+		// Those of one wait are few, and in the order in which they were made.
+		if err = m.each("approval_decisions", nil, where("approval_decisions").is("org_id", k.org).is("wait_id", w).holds, l.addDecision); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Memory) each(table string, primary []any, holds func(row []any) bool, add func(scanner) error) error {
+	for _, r := range m.rows.Select(table, primary, holds) {
+		if err := add(memoryRow(r)); err != nil {
+			return &unreadable{err}
+		}
+	}
+	return nil
 }
 
 func (m *Memory) inbox(k key, turn models.TurnID) ([]waiting, error) {
@@ -220,7 +276,7 @@ func (m *Memory) inbox(k key, turn models.TurnID) ([]waiting, error) {
 	of := where("messages").is("org_id", k.org).is("turn_id", turn).is("position", nil)
 	for _, r := range m.rows.Select("messages", nil, of.holds) {
 		var w waiting
-		if err := memoryRow([]any{r[of.column("id")], r[of.column("sequence")]}).Scan(&w.id, &w.sequence); err != nil {
+		if err := memoryRow([]any{r[of.column("id")], r[of.column("sequence")], r[of.column("author_id")]}).Scan(&w.id, &w.sequence, &w.author); err != nil {
 			return nil, err
 		}
 		list = append(list, w)

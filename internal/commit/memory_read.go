@@ -75,6 +75,22 @@ func (m *Memory) Turns(holds func(*models.Turn) bool) []models.Turn {
 	return list
 }
 
+// OpenWaits gives the waits that are open, in the order in which they were added.
+func (m *Memory) OpenWaits() []models.Wait {
+	m.rows.Begin()
+	defer m.rows.Rollback()
+	var list []models.Wait
+	err := m.each("waits", nil, where("waits").is("state", models.WaitOpen).holds, func(r scanner) error {
+		w, err := scanWait(r)
+		list = append(list, w)
+		return err
+	})
+	if err != nil {
+		panic(fmt.Sprintf("commit: read the open waits: %v", err))
+	}
+	return list
+}
+
 // Session gives a session; nil when there is none.
 func (m *Memory) Session(org models.OrgID, session models.SessionID) *models.Session {
 	m.rows.Begin()
@@ -123,7 +139,7 @@ func (m *Memory) SaveCheckpoint(c models.Checkpoint) error {
 	m.rows.Begin()
 	list, err := m.turns([]any{id(c.OrgID), id(c.TurnID)}, nil)
 	if err == nil && len(list) == 1 && list[0].LeaseEpoch == c.Epoch && list[0].Status == models.TurnRunning {
-		row := []any{c.OrgID, c.TurnID, list[0].SessionID, c.MessageID, c.Epoch, c.Attempt, c.Text, c.Thinking, c.UpdatedAt}
+		row := []any{c.OrgID, c.TurnID, list[0].SessionID, c.MessageID, c.Epoch, c.Attempt, c.Text, c.Thinking, c.ToolCall, doc(c.Usage), c.UpdatedAt}
 		for i, v := range row {
 			row[i] = cell(v)
 		}

@@ -59,8 +59,8 @@ set_config('plan_cache_mode', 'force_generic_plan', true), pg_current_xact_id():
 	// current is the turn at the head of each session's line.
 	current = eachSession + `CROSS JOIN LATERAL
 (SELECT s.current_turn_id` + theSession + `OFFSET 0) s `
-	readInbox = `SELECT k.org_id, k.id, m.id, m.sequence` + current + `CROSS JOIN LATERAL
-(SELECT m.id, m.sequence FROM messages m WHERE m.org_id = k.org_id AND m.turn_id = s.current_turn_id AND m.position IS NULL OFFSET 0) m
+	readInbox = `SELECT k.org_id, k.id, m.id, m.sequence, m.author_id` + current + `CROSS JOIN LATERAL
+(SELECT m.id, m.sequence, m.author_id FROM messages m WHERE m.org_id = k.org_id AND m.turn_id = s.current_turn_id AND m.position IS NULL OFFSET 0) m
 ORDER BY m.sequence`
 	keyRow    = `i.org_id, i.operation, i.key, i.input_hash, i.result, i.expires_at`
 	readKnown = `SELECT ` + keyRow + ` FROM unnest($1::uuid[], $2::text[], $3::text[]) AS k(org_id, operation, key) CROSS JOIN LATERAL
@@ -116,6 +116,8 @@ type reading struct {
 	turns, next map[key]*models.Turn
 	inbox       map[key][]waiting
 	files       map[key]map[string]models.SessionFile
+	// more is what some sessions need besides.
+	more map[key]*loaded
 }
 
 func (tx *postgresTx) load(ctx context.Context, need batchNeed) error {
@@ -127,9 +129,11 @@ func (tx *postgresTx) load(ctx context.Context, need batchNeed) error {
 	batch.Queue(beginSettings).QueryRow(func(r pgx.Row) error { return r.Scan(nil, nil, nil, nil, nil, nil, &tx.xid) })
 	r := reading{
 		turns: map[key]*models.Turn{}, next: map[key]*models.Turn{}, inbox: map[key][]waiting{}, files: map[key]map[string]models.SessionFile{},
+		more: map[key]*loaded{},
 	}
 	tx.queueSessions(&batch, need, &r)
 	queueEnds(&batch, need, &r)
+	queueMore(&batch, need, &r)
 	if len(need.known) > 0 {
 		tx.queueKnown(&batch, need)
 	}
@@ -187,7 +191,7 @@ func queueEnds(batch *pgx.Batch, need batchNeed, to *reading) {
 	batch.Queue(readInbox, args...).Query(eachRow(func(r pgx.Rows) error {
 		var k key
 		var w waiting
-		if err := r.Scan(into(&k.org), into(&k.session), into(&w.id), &w.sequence); err != nil {
+		if err := r.Scan(into(&k.org), into(&k.session), into(&w.id), &w.sequence, &w.author); err != nil {
 			return err
 		}
 		to.inbox[k] = append(to.inbox[k], w)
@@ -244,6 +248,9 @@ func (tx *postgresTx) settle(ctx context.Context, need batchNeed, r reading) err
 		}
 		l.turn, l.next, l.inbox, l.files = r.turns[k], r.next[k], r.inbox[k], r.files[k]
 		l.inboxRead = need.ends[k]
+		if m := r.more[k]; m != nil {
+			l.queue, l.queueRead, l.calls, l.waits, l.decisions = m.queue, m.queueRead, m.calls, m.waits, m.decisions
+		}
 		if l.session.CurrentTurnID != nil && (l.turn == nil || l.turn.ID != *l.session.CurrentTurnID) {
 			if need.wait {
 				return missingTurn(k)

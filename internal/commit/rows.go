@@ -73,6 +73,13 @@ func optInt[T ~int | ~int64](v *T) any {
 	return int64(*v)
 }
 
+func optBytes(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
 func doc(j models.JSON) any {
 	if len(j) == 0 {
 		return nil
@@ -82,11 +89,11 @@ func doc(j models.JSON) any {
 
 func document(v any) any { return string(encode(v)) }
 
-func failure(f *models.Failure) any {
-	if f == nil {
+func optDocument[T any](v *T) any {
+	if v == nil {
 		return nil
 	}
-	return document(f)
+	return document(v)
 }
 
 func usageRow(u models.Usage) []any {
@@ -105,19 +112,21 @@ func sessionUpdateRow(s *models.Session) []any {
 func sessionInsertRow(s *models.Session) []any {
 	return append([]any{
 		id(s.OrgID), id(s.ID), optText(s.Title), id(s.HarnessID), optID(s.AgentID), optID(s.ModelID), document(s.Tags), optText(s.Locale),
-		optText(s.CustomerKey), string(s.CreatedByKind), optID(s.CreatedByID), optID(s.OwnerID), int64(s.CreatedAt),
+		optText(s.CustomerKey), string(s.CreatedByKind), optID(s.CreatedByID), optID(s.OwnerID), optBytes(s.ClientTools), optID(s.ParentID),
+		optID(s.RootID), optID(s.ForkedFromID), s.BaseSequence, int64(s.CreatedAt),
 	}, sessionStateRow(s)...)
 }
 
 func sessionDetailRow(s *models.Session) []any {
-	return []any{id(s.OrgID), id(s.ID), optText(s.Title), optID(s.AgentID), optID(s.ModelID), document(s.Tags)}
+	return []any{id(s.OrgID), id(s.ID), optText(s.Title), optID(s.AgentID), optID(s.ModelID), document(s.Tags), optBytes(s.ClientTools)}
 }
 
 func turnStateRow(t *models.Turn) []any {
 	row := []any{
 		optID(t.ModelID), optInt(t.MaxTokens), t.QueuePosition, string(t.Status), optInt(t.ReadyAt), optID(t.RunnerID), t.LeaseEpoch,
-		int64(t.Takeovers), int64(t.Recoveries), string(t.Phase), int64(t.Iteration), int64(t.ToolCalls), int64(t.PendingCalls), int64(t.ModelCalls), t.ConsumedThrough,
-		optID(t.OutputMessageID), optID(t.FinalMessageID), optText(t.AnswerPreview), optText(t.StopReason), failure(t.Error),
+		int64(t.Takeovers), int64(t.Recoveries), string(t.Phase), int64(t.Iteration), int64(t.ToolCalls), int64(t.PendingCalls), int64(t.WaitingCalls),
+		t.Attention, t.EndHooks, optDocument(t.Cancel), int64(t.ModelCalls), t.InputSequence, t.ConsumedThrough, optID(t.OutputMessageID), optID(t.FinalMessageID),
+		optText(t.AnswerPreview), optText(t.StopReason), optInt(t.EndedSequence), optDocument(t.Error),
 	}
 	row = append(row, usageRow(t.Usage)...)
 	return append(row, optInt(t.HarnessRevision), optInt(t.AgentRevision), optInt(t.StartedAt), optInt(t.FirstTokenAt), optInt(t.FinishedAt))
@@ -128,13 +137,13 @@ func turnUpdateRow(t *models.Turn) []any {
 }
 
 func turnInsertRow(t *models.Turn) []any {
-	return append([]any{id(t.OrgID), id(t.ID), id(t.SessionID), id(t.InputMessageID), int64(t.QueuedAt)}, turnStateRow(t)...)
+	return append([]any{id(t.OrgID), id(t.ID), id(t.SessionID), id(t.InputMessageID), string(t.StartedByKind), optID(t.StartedByID), int64(t.QueuedAt)}, turnStateRow(t)...)
 }
 
 func messageRow(m models.Message) []any {
 	return []any{
 		id(m.OrgID), id(m.ID), id(m.SessionID), id(m.TurnID), string(m.Role), document(m.Content), m.Sequence, optInt(m.Position),
-		int64(m.Ordinal), failure(m.Error), int64(m.CreatedAt),
+		int64(m.Ordinal), optDocument(m.Error), optID(m.AuthorID), m.Interrupted, int64(m.CreatedAt),
 	}
 }
 
@@ -145,14 +154,44 @@ func eventRow(e models.Event) []any {
 func effectInsertRow(e models.Effect) []any {
 	return []any{
 		id(e.OrgID), id(e.ScopeID), e.ReplayKey, id(e.SessionID), string(e.Kind), string(e.State), e.InputHash, doc(e.Request),
-		doc(e.Outcome), e.Epoch, int64(e.Attempt), int64(e.Ordinal), optInt(e.StartedAt), optInt(e.SettledAt),
+		doc(e.Outcome), e.Epoch, int64(e.Attempt), int64(e.Ordinal), optInt(e.StartedAt), optInt(e.SettledAt), optInt(e.DueAt),
 	}
 }
 
 func effectUpdateRow(e models.Effect) []any {
 	return []any{
 		id(e.OrgID), id(e.ScopeID), e.ReplayKey, string(e.State), doc(e.Outcome), e.Epoch, int64(e.Attempt), optInt(e.StartedAt), optInt(e.SettledAt),
+		optInt(e.DueAt),
 	}
+}
+
+func effectAmendRow(e models.Effect) []any {
+	return []any{
+		id(e.OrgID), id(e.ScopeID), e.ReplayKey, string(e.State), e.InputHash, doc(e.Request), e.Epoch, int64(e.Attempt), optInt(e.DueAt),
+	}
+}
+
+func waitInsertRow(w models.Wait) []any {
+	return []any{
+		id(w.OrgID), id(w.ID), id(w.SessionID), id(w.TurnID), string(w.Kind), w.Identity, string(w.State), optText(w.ToolCallID),
+		optText(w.ToolName), doc(w.Request), optInt(w.Deadline), doc(w.Resolution), int64(w.Approvals), int64(w.CreatedAt), optInt(w.ResolvedAt),
+	}
+}
+
+func waitUpdateRow(w models.Wait) []any {
+	return []any{
+		id(w.OrgID), id(w.ID), string(w.State), doc(w.Request), optInt(w.Deadline), doc(w.Resolution), int64(w.Approvals), optInt(w.ResolvedAt),
+	}
+}
+
+func decisionRow(d models.ApprovalDecision) []any {
+	return []any{
+		id(d.OrgID), id(d.WaitID), id(d.ActorID), string(d.ActorKind), d.Approve, doc(d.Arguments), optText(d.Note), int64(d.CreatedAt),
+	}
+}
+
+func jobRow(j models.HookJob) []any {
+	return []any{id(j.OrgID), id(j.ID), id(j.SessionID), optID(j.TurnID), j.Event, doc(j.Payload), int64(j.Attempt), int64(j.DueAt)}
 }
 
 func fileRow(f models.SessionFile) []any {
@@ -175,7 +214,7 @@ func scanSession(r scanner) (*models.Session, error) {
 	var tags models.JSON
 	u := &s.Usage
 	err := r.Scan(into(&s.OrgID), into(&s.ID), &s.Title, into(&s.HarnessID), &s.AgentID, &s.ModelID, &tags, &s.Locale, &s.CustomerKey, &s.CreatedByKind,
-		&s.CreatedByID, &s.OwnerID, &s.CreatedAt, &s.LastSequence, &s.InputSequence, &s.Status, &s.CurrentTurnID, &s.QueuedTurns,
+		&s.CreatedByID, &s.OwnerID, &s.ClientTools, &s.ParentID, &s.RootID, &s.ForkedFromID, &s.BaseSequence, &s.CreatedAt, &s.LastSequence, &s.InputSequence, &s.Status, &s.CurrentTurnID, &s.QueuedTurns,
 		&s.FileBytes, &u.InputTokens, &u.OutputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.ReasoningTokens, &u.CostNanos,
 		&u.Unpriced, &s.UpdatedAt)
 	if err != nil {
@@ -195,11 +234,12 @@ func TurnColumns(prefix string) string {
 // ScanTurn reads a row of TurnColumns.
 func ScanTurn(r scanner) (*models.Turn, error) {
 	var t models.Turn
-	var fail models.JSON
+	var fail, cancel models.JSON
 	u := &t.Usage
-	err := r.Scan(into(&t.OrgID), into(&t.ID), into(&t.SessionID), into(&t.InputMessageID), &t.QueuedAt, &t.ModelID, &t.MaxTokens, &t.QueuePosition, &t.Status,
+	err := r.Scan(into(&t.OrgID), into(&t.ID), into(&t.SessionID), into(&t.InputMessageID), &t.StartedByKind, &t.StartedByID, &t.QueuedAt, &t.ModelID, &t.MaxTokens, &t.QueuePosition, &t.Status,
 		&t.ReadyAt, &t.RunnerID, &t.LeaseEpoch, &t.Takeovers, &t.Recoveries, &t.Phase, &t.Iteration, &t.ToolCalls, &t.PendingCalls,
-		&t.ModelCalls, &t.ConsumedThrough, &t.OutputMessageID, &t.FinalMessageID, &t.AnswerPreview, &t.StopReason, &fail,
+		&t.WaitingCalls, &t.Attention, &t.EndHooks, &cancel, &t.ModelCalls, &t.InputSequence, &t.ConsumedThrough, &t.OutputMessageID, &t.FinalMessageID,
+		&t.AnswerPreview, &t.StopReason, &t.EndedSequence, &fail,
 		&u.InputTokens, &u.OutputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.ReasoningTokens, &u.CostNanos, &u.Unpriced,
 		&t.HarnessRevision, &t.AgentRevision, &t.StartedAt, &t.FirstTokenAt, &t.FinishedAt)
 	if err != nil {
@@ -211,7 +251,49 @@ func ScanTurn(r scanner) (*models.Turn, error) {
 			return nil, &unreadable{fmt.Errorf("read the error of turn %s: %w", t.ID, err)}
 		}
 	}
+	if len(cancel) > 0 {
+		t.Cancel = &models.Cancel{}
+		if err := json.Unmarshal(cancel, t.Cancel); err != nil {
+			return nil, &unreadable{fmt.Errorf("read the cancel of turn %s: %w", t.ID, err)}
+		}
+	}
 	return &t, nil
+}
+
+// The columns of calls, waits and decisions as they are read under the lock of their session.
+var (
+	callColumns     = names("e.", append(effectKey, tables.insertEffect.set...))
+	waitColumns     = names("w.", tables.insertWait.all())
+	decisionColumns = names("d.", tables.insertDecision.all())
+)
+
+func scanCall(r scanner) (models.Effect, error) {
+	var e models.Effect
+	err := r.Scan(into(&e.OrgID), into(&e.ScopeID), &e.ReplayKey, into(&e.SessionID), &e.Kind, &e.State, &e.InputHash, &e.Request, &e.Outcome,
+		&e.Epoch, &e.Attempt, &e.Ordinal, &e.StartedAt, &e.SettledAt, &e.DueAt)
+	if err != nil {
+		return e, fmt.Errorf("read a call: %w", err)
+	}
+	return e, nil
+}
+
+func scanWait(r scanner) (models.Wait, error) {
+	var w models.Wait
+	err := r.Scan(into(&w.OrgID), into(&w.ID), into(&w.SessionID), into(&w.TurnID), &w.Kind, &w.Identity, &w.State, &w.ToolCallID, &w.ToolName,
+		&w.Request, &w.Deadline, &w.Resolution, &w.Approvals, &w.CreatedAt, &w.ResolvedAt)
+	if err != nil {
+		return w, fmt.Errorf("read a wait: %w", err)
+	}
+	return w, nil
+}
+
+func scanDecision(r scanner) (models.ApprovalDecision, error) {
+	var d models.ApprovalDecision
+	err := r.Scan(into(&d.OrgID), into(&d.WaitID), into(&d.ActorID), &d.ActorKind, &d.Approve, &d.Arguments, &d.Note, &d.CreatedAt)
+	if err != nil {
+		return d, fmt.Errorf("read a decision: %w", err)
+	}
+	return d, nil
 }
 
 // collectFile reads an entry of a filesystem.

@@ -78,6 +78,11 @@ func (tx *sqliteTx) load(ctx context.Context, need batchNeed) error {
 		if err != nil {
 			return err
 		}
+		if more, ok := need.more[k]; ok && l.session != nil {
+			if err := tx.loadMore(ctx, k, more, &l); err != nil {
+				return err
+			}
+		}
 		if l.session == nil {
 			tx.missing[k] = true
 			continue
@@ -127,10 +132,10 @@ func (tx *sqliteTx) loadSession(ctx context.Context, k key, ends bool, files []F
 	if ends && l.turn != nil && s.InputSequence > l.turn.ConsumedThrough {
 		err = tx.each(ctx, func(r scanner) error {
 			var w waiting
-			err := r.Scan(&w.id, &w.sequence)
+			err := r.Scan(&w.id, &w.sequence, &w.author)
 			l.inbox = append(l.inbox, w)
 			return err
-		}, "SELECT id, sequence FROM messages WHERE org_id = ? AND turn_id = ? AND position IS NULL ORDER BY sequence", id(k.org), id(l.turn.ID))
+		}, "SELECT id, sequence, author_id FROM messages WHERE org_id = ? AND turn_id = ? AND position IS NULL ORDER BY sequence", id(k.org), id(l.turn.ID))
 		if err != nil {
 			return l, err
 		}

@@ -17,7 +17,13 @@ type key struct {
 type loaded struct {
 	session *models.Session
 	turn    *models.Turn
-	next    *models.Turn
+	// next is the first turn of the queue, unless queue holds all of it.
+	next      *models.Turn
+	queue     []*models.Turn
+	queueRead bool
+	calls     map[string]models.Effect
+	waits     map[models.WaitID]models.Wait
+	decisions map[models.WaitID][]models.ApprovalDecision
 	// inbox was read unless inboxRead is false.
 	inbox     []waiting
 	inboxRead bool
@@ -39,10 +45,15 @@ type state struct {
 func newState(k key, l loaded) *state {
 	s := &state{
 		tx: Tx{
-			Session: l.session, Turn: l.turn, next: l.next, inbox: l.inbox, files: l.files, org: k.org, sessionID: k.session,
+			Session: l.session, Turn: l.turn, queue: l.queue, queueComplete: l.queueRead, inbox: l.inbox, files: l.files,
+			calls: orEmpty(l.calls), waits: orEmpty(l.waits), decisions: orEmpty(l.decisions), org: k.org, sessionID: k.session,
 		},
 		turns: map[models.TurnID]*models.Turn{}, isNew: map[models.TurnID]bool{},
 	}
+	if l.next != nil && !l.queueRead {
+		s.tx.queue = []*models.Turn{l.next}
+	}
+	s.tx.queueComplete = s.tx.queueComplete || l.session == nil || l.session.QueuedTurns == 0
 	s.tx.inboxComplete = l.inboxRead || l.turn == nil || s.tx.InboxEmpty()
 	if s.tx.files == nil {
 		s.tx.files = map[string]models.SessionFile{}
@@ -56,8 +67,17 @@ func (s *state) fork(now models.Millis, known *models.IdempotencyKey) *Tx {
 	tx.Now, tx.Known, tx.w = now, known, &writes{}
 	tx.files = maps.Clone(s.tx.files)
 	tx.inbox = slices.Clone(s.tx.inbox)
-	tx.Session, tx.Turn, tx.next = clone(s.tx.Session), clone(s.tx.Turn), clone(s.tx.next)
+	tx.queue = slices.Clone(s.tx.queue)
+	tx.cloneKnown()
+	tx.Session, tx.Turn = clone(s.tx.Session), clone(s.tx.Turn)
 	return &tx
+}
+
+func orEmpty[K comparable, V any](m map[K]V) map[K]V {
+	if m == nil {
+		return map[K]V{}
+	}
+	return m
 }
 
 func clone[T any](p *T) *T {
@@ -80,7 +100,7 @@ func (s *state) merge(tx *Tx) {
 		s.isNew[id] = true
 	}
 	// A later command may change these further; they are written as they stand at the end of the batch.
-	for _, t := range []*models.Turn{tx.Turn, tx.next} {
+	for _, t := range append(slices.Clip(tx.queue), tx.Turn) {
 		if t != nil && s.turns[t.ID] != nil {
 			s.turns[t.ID] = t
 		}
@@ -95,6 +115,16 @@ func (s *state) merge(tx *Tx) {
 	s.w.events = append(s.w.events, w.events...)
 	s.w.newEffects = append(s.w.newEffects, w.newEffects...)
 	s.w.effects = append(s.w.effects, w.effects...)
+	s.w.amended = append(s.w.amended, w.amended...)
+	s.w.newWaits = append(s.w.newWaits, w.newWaits...)
+	s.w.waits = append(s.w.waits, w.waits...)
+	s.w.decisions = append(s.w.decisions, w.decisions...)
+	s.w.newJobs = append(s.w.newJobs, w.newJobs...)
+	s.w.endedJobs = append(s.w.endedJobs, w.endedJobs...)
+	s.w.edited = append(s.w.edited, w.edited...)
+	s.w.rewritten = append(s.w.rewritten, w.rewritten...)
+	s.w.toolsets = append(s.w.toolsets, w.toolsets...)
+	s.w.attention = s.w.attention || w.attention
 	s.w.checkpoints = append(s.w.checkpoints, w.checkpoints...)
 	s.w.blobs = append(s.w.blobs, w.blobs...)
 	s.w.files = append(s.w.files, w.files...)
@@ -117,9 +147,11 @@ func (s *state) changedBy(tx *Tx) bool {
 
 // any reports whether there is anything to write.
 func (w *writes) any() bool {
-	return w.newSession || w.details || w.retag || w.ready ||
+	return w.newSession || w.details || w.retag || w.ready || w.attention ||
 		len(w.newTurns) > 0 || len(w.turns) > 0 || len(w.messages) > 0 || len(w.consumes) > 0 || len(w.moves) > 0 ||
-		len(w.events) > 0 || len(w.newEffects) > 0 || len(w.effects) > 0 || len(w.checkpoints) > 0 || len(w.blobs) > 0 ||
+		len(w.events) > 0 || len(w.newEffects) > 0 || len(w.effects) > 0 || len(w.amended) > 0 || len(w.newWaits) > 0 || len(w.waits) > 0 ||
+		len(w.decisions) > 0 || len(w.newJobs) > 0 || len(w.endedJobs) > 0 || len(w.edited) > 0 || len(w.rewritten) > 0 || len(w.toolsets) > 0 ||
+		len(w.checkpoints) > 0 || len(w.blobs) > 0 ||
 		len(w.files) > 0 || len(w.deletedFiles) > 0 || len(w.todos) > 0 || len(w.tags) > 0 || len(w.keys) > 0 || len(w.staleKeys) > 0
 }
 

@@ -50,8 +50,8 @@ const usageColumns = " input_tokens output_tokens cache_read_tokens cache_write_
 const (
 	sessionState = "last_sequence input_sequence status:text current_turn_id:uuid queued_turns file_bytes" + usageColumns + "updated_at"
 	turnState    = "model_id:uuid max_tokens queue_position status:text ready_at runner_id:uuid lease_epoch takeovers recoveries " +
-		"phase:text iteration tool_calls pending_calls model_calls consumed_through output_message_id:uuid final_message_id:uuid " +
-		"answer_preview:text stop_reason:text error:json" + usageColumns +
+		"phase:text iteration tool_calls pending_calls waiting_calls attention:boolean end_hooks:boolean cancel:json model_calls input_sequence consumed_through " +
+		"output_message_id:uuid final_message_id:uuid answer_preview:text stop_reason:text ended_sequence error:json" + usageColumns +
 		"harness_revision agent_revision started_at first_token_at finished_at"
 )
 
@@ -64,22 +64,27 @@ var (
 
 // tables are all the writes there are.
 var tables = struct {
-	insertSession, updateSession, detailSession, dropTags, insertTag *shape
-	updateTurn, insertTurn                                           *shape
-	insertMessage, consumeInbox, moveInbox, insertEvent              *shape
-	insertEffect, updateEffect, dropCheckpoint                       *shape
-	insertBlob, putFile, deleteFile, putTodos, dropKey, insertKey    *shape
+	insertSession, updateSession, detailSession, dropTags, insertTag                 *shape
+	updateTurn, insertTurn                                                           *shape
+	insertMessage, consumeInbox, moveInbox, editMessage, rewriteMessage, insertEvent *shape
+	insertEffect, updateEffect, amendEffect, dropCheckpoint                          *shape
+	insertWait, updateWait, insertDecision, insertJob, dropJob                       *shape
+	insertToolset                                                                    *shape
+	insertBlob, putFile, deleteFile, putTodos, dropKey, insertKey                    *shape
 }{
 	insertSession: &shape{table: "sessions", keys: orgAndID, set: columns("title:text harness_id:uuid agent_id:uuid model_id:uuid " +
-		"tags:json locale:text customer_key:text created_by_kind:text created_by_id:uuid owner_id:uuid created_at " + sessionState)},
+		"tags:json locale:text customer_key:text created_by_kind:text created_by_id:uuid owner_id:uuid " +
+		"client_tools:bytea parent_id:uuid root_id:uuid forked_from_id:uuid base_sequence created_at " + sessionState)},
 	updateSession: &shape{op: update, table: "sessions", keys: orgAndID, set: columns(sessionState)},
-	detailSession: &shape{op: update, table: "sessions", keys: orgAndID, set: columns("title:text agent_id:uuid model_id:uuid tags:json")},
+	detailSession: &shape{op: update, table: "sessions", keys: orgAndID, set: columns("title:text agent_id:uuid model_id:uuid tags:json client_tools:bytea")},
 	dropTags:      &shape{op: remove, table: "session_tags", keys: columns("org_id:uuid session_id:uuid")},
 	insertTag:     &shape{table: "session_tags", keys: columns("org_id:uuid tag:text session_id:uuid"), conflict: "DO NOTHING"},
 	updateTurn:    &shape{op: update, table: "turns", keys: orgAndID, set: columns(turnState)},
-	insertTurn:    &shape{table: "turns", keys: orgAndID, set: columns("session_id:uuid input_message_id:uuid queued_at " + turnState)},
+	insertTurn:    &shape{table: "turns", keys: orgAndID, set: columns("session_id:uuid input_message_id:uuid started_by_kind:text started_by_id:uuid queued_at " + turnState)},
 	insertMessage: &shape{table: "messages", keys: orgAndID, set: columns("session_id:uuid turn_id:uuid role:text content:json sequence " +
-		"position ordinal error:json created_at")},
+		"position ordinal error:json author_id:uuid interrupted:boolean created_at")},
+	rewriteMessage: &shape{op: update, table: "messages", keys: orgAndID, set: columns("content:json")},
+	editMessage:    &shape{op: update, table: "messages", keys: orgAndID, where: "t.position IS NULL", set: columns("content:json")},
 	consumeInbox: &shape{
 		op: update, table: "messages", where: "t.position IS NULL", set: columns("position"),
 		keys: append(columns("org_id:uuid turn_id:uuid"),
@@ -92,9 +97,17 @@ var tables = struct {
 	insertEvent: &shape{table: "events", keys: columns("org_id:uuid session_id:uuid sequence"), set: columns("id:uuid kind:text " +
 		"turn_id:uuid data:json occurred_at feed_position")},
 	insertEffect: &shape{table: "effects", keys: effectKey, set: columns("session_id:uuid kind:text state:text input_hash:bytea " +
-		"request:json outcome:json epoch attempt ordinal started_at settled_at")},
-	updateEffect:   &shape{op: update, table: "effects", keys: effectKey, set: columns("state:text outcome:json epoch attempt started_at settled_at")},
+		"request:json outcome:json epoch attempt ordinal started_at settled_at due_at")},
+	updateEffect:   &shape{op: update, table: "effects", keys: effectKey, set: columns("state:text outcome:json epoch attempt started_at settled_at due_at")},
+	amendEffect:    &shape{op: update, table: "effects", keys: effectKey, set: columns("state:text input_hash:bytea request:json epoch attempt due_at")},
 	dropCheckpoint: &shape{op: remove, table: "checkpoints", keys: columns("org_id:uuid turn_id:uuid")},
+	insertWait: &shape{table: "waits", keys: orgAndID, set: columns("session_id:uuid turn_id:uuid kind:text identity:text state:text " +
+		"tool_call_id:text tool_name:text request:json deadline resolution:json approvals created_at resolved_at")},
+	updateWait:     &shape{op: update, table: "waits", keys: orgAndID, set: columns("state:text request:json deadline resolution:json approvals resolved_at")},
+	insertDecision: &shape{table: "approval_decisions", keys: columns("org_id:uuid wait_id:uuid actor_id:uuid"), set: columns("actor_kind:text approve:boolean arguments:json note:text created_at")},
+	insertJob:      &shape{table: "hook_jobs", keys: orgAndID, set: columns("session_id:uuid turn_id:uuid event:text payload:json attempt due_at")},
+	dropJob:        &shape{op: remove, table: "hook_jobs", keys: orgAndID},
+	insertToolset:  &shape{table: "client_toolsets", keys: columns("org_id:uuid hash:bytea"), set: columns("tools:json"), conflict: "DO NOTHING"},
 	insertBlob:     &shape{table: "blobs", keys: columns("org_id:uuid hash:bytea"), set: columns("size content:bytea"), conflict: "DO NOTHING"},
 	putFile: &shape{table: "session_files", keys: fileKey, set: columns("directory:boolean readonly:boolean size hash:bytea encoding:text " +
 		"updated_at"), conflict: "UPDATE"},
@@ -109,7 +122,8 @@ func allShapes() []*shape {
 	t := &tables
 	return []*shape{
 		t.insertSession, t.updateSession, t.detailSession, t.dropTags, t.insertTag, t.updateTurn, t.insertTurn, t.insertMessage,
-		t.consumeInbox, t.moveInbox, t.insertEvent, t.insertEffect, t.updateEffect, t.dropCheckpoint, t.insertBlob, t.putFile,
+		t.consumeInbox, t.moveInbox, t.editMessage, t.rewriteMessage, t.insertEvent, t.insertEffect, t.updateEffect, t.amendEffect, t.dropCheckpoint,
+		t.insertWait, t.updateWait, t.insertDecision, t.insertJob, t.dropJob, t.insertToolset, t.insertBlob, t.putFile,
 		t.deleteFile, t.putTodos, t.dropKey, t.insertKey,
 	}
 }

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -15,30 +16,142 @@ var (
 	errNoInbox = errors.New("the inbox was not loaded")
 )
 
+// positionStep is the room between two turns of the line, so that others can be put in between.
+const positionStep = 1 << 16
+
 // AddTurn adds a turn for an input message, whose event was the last one emitted: at the head of the line when the session
 // is at rest, else behind the others. It reports whether the turn is at the head.
 func (tx *Tx) AddTurn(t models.Turn) (head bool) {
+	if !tx.newTurn(&t, tx.Session.LastSequence*positionStep) {
+		return true
+	}
+	tx.Session.QueuedTurns++
+	if tx.queueComplete {
+		tx.queue = append(tx.queue, &t)
+	}
+	tx.w.turns = append(tx.w.turns, &t)
+	tx.Emit(&t.ID, events.TurnQueued{InputMessageID: t.InputMessageID})
+	return false
+}
+
+// AddTurnFirst is AddTurn for a turn that comes before those that are queued, for commands whose Needs load the queue. The messages
+// that the current turn has not been shown go with it.
+func (tx *Tx) AddTurnFirst(t models.Turn) (head bool) {
+	position := tx.Session.LastSequence * positionStep
+	if len(tx.queue) > 0 {
+		position = tx.queue[0].QueuePosition - positionStep
+	}
+	if !tx.newTurn(&t, position) {
+		return true
+	}
+	if !tx.InboxEmpty() {
+		tx.w.moves = append(tx.w.moves, move{tx.Turn.ID, t.ID})
+		tx.Session.InputSequence = tx.Turn.ConsumedThrough
+		tx.inbox, tx.inboxComplete = nil, true
+	}
+	tx.Session.QueuedTurns++
+	tx.queue = append([]*models.Turn{&t}, tx.queue...)
+	tx.w.turns = append(tx.w.turns, &t)
+	tx.Emit(&t.ID, events.TurnQueued{InputMessageID: t.InputMessageID})
+	return false
+}
+
+// newTurn fills in a turn that was added. It reports whether the turn has to wait: else it is at the head of the line.
+func (tx *Tx) newTurn(t *models.Turn, position int64) (waits bool) {
 	t.OrgID, t.SessionID, t.QueuedAt = tx.org, tx.sessionID, tx.Now
-	t.Status, t.Phase, t.QueuePosition = models.TurnQueued, models.PhaseInput, tx.Session.LastSequence
+	t.Status, t.Phase, t.QueuePosition, t.InputSequence = models.TurnQueued, models.PhaseInput, position, tx.Session.LastSequence
 	tx.w.newTurns = append(tx.w.newTurns, t.ID)
 	if tx.Session.CurrentTurnID != nil {
-		tx.Session.QueuedTurns++
-		if tx.Session.QueuedTurns == 1 {
-			tx.next = &t
-		}
-		tx.w.turns = append(tx.w.turns, &t)
-		tx.Emit(&t.ID, events.TurnQueued{InputMessageID: t.InputMessageID})
+		return true
+	}
+	tx.inbox, tx.inboxComplete = []waiting{{id: t.InputMessageID, sequence: tx.Session.LastSequence}}, true
+	tx.toHead(t)
+	return false
+}
+
+// Queue gives the turns behind the current one, in the order in which they will run, for commands whose Needs say so.
+func (tx *Tx) Queue() []models.Turn {
+	list := make([]models.Turn, len(tx.queue))
+	for i, t := range tx.queue {
+		list[i] = *t
+	}
+	return list
+}
+
+// Unqueue takes a turn out of the line and ends it: it is cancelled before it began. Needs must load the queue.
+func (tx *Tx) Unqueue(id models.TurnID, end events.TurnCancelled) bool {
+	i := tx.queued(id)
+	if i < 0 {
 		return false
 	}
-	tx.inbox, tx.inboxComplete = []waiting{{t.InputMessageID, tx.Session.LastSequence}}, true
-	tx.toHead(&t)
+	t := *tx.queue[i]
+	tx.queue = slices.Delete(slices.Clone(tx.queue), i, i+1)
+	tx.Session.QueuedTurns--
+	reason := models.StopCancelled
+	t.Status, t.StopReason, t.Phase, t.FinishedAt = models.TurnCancelled, &reason, models.PhaseEnd, tx.Now.Ptr()
+	t.Cancel = &models.Cancel{At: tx.Now, Reason: end.Reason, ByKind: end.ByKind, ByID: end.ByID}
+	t.EndedSequence = new(tx.Emit(&t.ID, end))
+	tx.w.turns = append(tx.w.turns, &t)
 	return true
 }
 
-// Steer puts the message whose event was the last one emitted into the inbox of the current turn.
-func (tx *Tx) Steer(id models.MessageID) {
+// Reorder puts a queued turn before another one, or last when before is zero. Both must be queued; Needs must load the queue.
+func (tx *Tx) Reorder(id, before models.TurnID) bool {
+	i := tx.queued(id)
+	if i < 0 {
+		return false
+	}
+	t := *tx.queue[i]
+	rest := slices.Delete(slices.Clone(tx.queue), i, i+1)
+	at := len(rest)
+	if !before.IsZero() {
+		if at = slices.IndexFunc(rest, func(q *models.Turn) bool { return q.ID == before }); at < 0 {
+			return false
+		}
+	}
+	if at == i {
+		return true
+	}
+	tx.queue = slices.Insert(rest, at, &t)
+	switch {
+	case at == 0:
+		t.QueuePosition = tx.queue[1].QueuePosition - positionStep
+	case at == len(tx.queue)-1:
+		t.QueuePosition = tx.queue[at-1].QueuePosition + positionStep
+	default:
+		t.QueuePosition = (tx.queue[at-1].QueuePosition + tx.queue[at+1].QueuePosition) / 2
+	}
+	tx.w.turns = append(tx.w.turns, &t)
+	if at > 0 && t.QueuePosition <= tx.queue[at-1].QueuePosition {
+		tx.spread()
+	}
+	ids := make([]models.TurnID, len(tx.queue))
+	for i, q := range tx.queue {
+		ids[i] = q.ID
+	}
+	tx.Emit(nil, events.QueueReordered{TurnIDs: ids})
+	return true
+}
+
+// spread gives all queued turns new positions, when there is no room between two of them.
+func (tx *Tx) spread() {
+	first := tx.queue[0].QueuePosition
+	for i, q := range tx.queue {
+		t := *q
+		t.QueuePosition = first + int64(i)*positionStep
+		tx.queue[i] = &t
+		tx.w.turns = append(tx.w.turns, &t)
+	}
+}
+
+func (tx *Tx) queued(id models.TurnID) int {
+	return slices.IndexFunc(tx.queue, func(q *models.Turn) bool { return q.ID == id })
+}
+
+// Steer puts the message of an author, whose event was the last one emitted, into the inbox of the current turn.
+func (tx *Tx) Steer(id models.MessageID, author *models.UserID) {
 	tx.Session.InputSequence = tx.Session.LastSequence
-	tx.inbox = append(tx.inbox, waiting{id, tx.Session.LastSequence})
+	tx.inbox = append(tx.inbox, waiting{id: id, sequence: tx.Session.LastSequence, author: author})
 }
 
 // SteerModel makes the current turn ask another model from its next step on.
@@ -50,10 +163,7 @@ func (tx *Tx) SteerModel(id *models.ModelID) {
 func (tx *Tx) toHead(t *models.Turn) {
 	t.ReadyAt = tx.Now.Ptr()
 	tx.Session.CurrentTurnID = &t.ID
-	tx.Session.InputSequence = t.QueuePosition
-	if n := len(tx.inbox); n > 0 {
-		tx.Session.InputSequence = tx.inbox[n-1].sequence
-	}
+	tx.Session.InputSequence = t.InputSequence
 	tx.Turn = t
 	tx.w.turns = append(tx.w.turns, t)
 	tx.w.ready = true
@@ -100,21 +210,30 @@ func (tx *Tx) EndTurn(status models.TurnStatus, reason models.StopReason, end ev
 	t.Status, t.StopReason, t.Phase = status, &reason, models.PhaseEnd
 	t.FinishedAt = tx.Now.Ptr()
 	t.RunnerID, t.ReadyAt, t.OutputMessageID = nil, nil, nil
-	t.PendingCalls = 0
-	tx.Emit(&t.ID, end)
+	t.PendingCalls, t.WaitingCalls, t.Attention = 0, 0, false
+	t.EndedSequence = new(tx.Emit(&t.ID, end))
+	if t.EndHooks {
+		tx.AddHookJob(models.HookJob{
+			ID: models.NewID[models.HookJobEntity](), TurnID: &t.ID, Event: "turn_end", DueAt: tx.Now,
+			Payload: encode(map[string]any{"success": status == models.TurnCompleted, "stopReason": reason}),
+		})
+	}
 
 	switch {
 	case !tx.InboxEmpty():
+		tx.stayAwake(t)
 		return tx.turnForInbox(t)
 	case tx.Session.QueuedTurns > 0:
-		if tx.next == nil {
+		if len(tx.queue) == 0 {
 			return errNoNext
 		}
-		n := tx.next
-		tx.next = nil
+		n := *tx.queue[0]
+		tx.queue = tx.queue[1:]
 		tx.Session.QueuedTurns--
-		tx.inbox, tx.inboxComplete = []waiting{{n.InputMessageID, n.QueuePosition}}, true
-		tx.toHead(n)
+		// More than one message may wait for it, when it interrupted another turn.
+		tx.inbox, tx.inboxComplete = nil, false
+		tx.stayAwake(t)
+		tx.toHead(&n)
 		return nil
 	}
 	tx.Turn, tx.Session.CurrentTurnID = nil, nil
@@ -123,14 +242,26 @@ func (tx *Tx) EndTurn(status models.TurnStatus, reason models.StopReason, end ev
 	return nil
 }
 
+// stayAwake tells that a session whose turn has ended while it waited goes on with another one.
+func (tx *Tx) stayAwake(ended *models.Turn) {
+	if tx.Session.Status == models.SessionWaiting {
+		tx.Session.Status = models.SessionActive
+		tx.Emit(&ended.ID, events.SessionResumed{})
+	}
+}
+
 func (tx *Tx) turnForInbox(ended *models.Turn) error {
 	if !tx.inboxComplete || len(tx.inbox) == 0 {
 		return errNoInbox
 	}
 	t := models.Turn{
 		OrgID: tx.org, ID: models.NewID[models.TurnEntity](), SessionID: tx.sessionID, InputMessageID: tx.inbox[0].id,
-		ModelID: ended.ModelID, MaxTokens: ended.MaxTokens, QueuedAt: tx.Now, QueuePosition: tx.inbox[0].sequence,
-		Status: models.TurnQueued, Phase: models.PhaseInput,
+		ModelID: ended.ModelID, MaxTokens: ended.MaxTokens, QueuedAt: tx.Now, QueuePosition: tx.inbox[0].sequence * positionStep,
+		StartedByKind: ended.StartedByKind, StartedByID: ended.StartedByID,
+		InputSequence: tx.inbox[len(tx.inbox)-1].sequence, Status: models.TurnQueued, Phase: models.PhaseInput,
+	}
+	if author := tx.inbox[0].author; author != nil {
+		t.StartedByKind, t.StartedByID = models.ActorUser, author
 	}
 	tx.w.newTurns = append(tx.w.newTurns, t.ID)
 	tx.w.moves = append(tx.w.moves, move{ended.ID, t.ID})

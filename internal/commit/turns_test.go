@@ -37,7 +37,7 @@ func TestAMessageToARestingSessionStartsATurn(t *testing.T) {
 		m := newMessage()
 		w.do(w.send(s, m))
 		turn, session := w.readTurn(m.turn), w.readSession(s)
-		if turn.Status != models.TurnQueued || turn.ReadyAt == nil || turn.LeaseEpoch != 0 || turn.QueuePosition != 2 {
+		if turn.Status != models.TurnQueued || turn.ReadyAt == nil || turn.LeaseEpoch != 0 || turn.QueuePosition != 2*positionStep || turn.InputSequence != 2 {
 			t.Errorf("the turn is %+v", turn)
 		}
 		if *session.CurrentTurnID != m.turn || session.QueuedTurns != 0 || session.InputSequence != 2 {

@@ -2,8 +2,11 @@ package commit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -24,8 +27,14 @@ type Tx struct {
 
 	org       models.OrgID
 	sessionID models.SessionID
-	// next is the first turn behind the head; loaded where Needs.Ends says so, or added in this batch.
-	next *models.Turn
+	// queue are turns behind the head, in their order: all of them when it is complete, else the first one at the most. It is
+	// loaded where Needs says so. The turns that it points to are shared: they are replaced, and never changed.
+	queue         []*models.Turn
+	queueComplete bool
+	// calls and waits are what Needs asked for, as the commands have left them, and what the batch has added.
+	calls     map[string]models.Effect
+	waits     map[models.WaitID]models.Wait
+	decisions map[models.WaitID][]models.ApprovalDecision
 	// inbox holds the waiting messages of the current turn: all of them when it is complete, else those of this batch.
 	inbox         []waiting
 	inboxComplete bool
@@ -39,6 +48,8 @@ type Tx struct {
 type waiting struct {
 	id       models.MessageID
 	sequence int64
+	// author is who sent it, if a user did.
+	author *models.UserID
 }
 
 // writes is what a batch, or one command of it, writes.
@@ -54,6 +65,15 @@ type writes struct {
 	events      []models.Event
 	newEffects  []models.Effect
 	effects     []models.Effect
+	amended     []models.Effect
+	newWaits    []models.Wait
+	waits       []models.Wait
+	decisions   []models.ApprovalDecision
+	newJobs     []models.HookJob
+	endedJobs   []models.HookJobID
+	edited      []models.Message
+	rewritten   []models.Message
+	toolsets    []models.ClientToolset
 	checkpoints []models.TurnID
 	blobs       []models.Blob
 	files       []models.SessionFile
@@ -65,6 +85,8 @@ type writes struct {
 
 	deletedFiles []models.SessionFile
 	ready        bool
+	// attention tells that the runner of the current turn is to look at it.
+	attention bool
 }
 
 // consume puts the waiting messages of a turn, after a sequence and through another, into the conversation at a position.
@@ -134,13 +156,72 @@ func (tx *Tx) AddMessage(m models.Message) {
 func (tx *Tx) AddEffect(e models.Effect) {
 	e.OrgID, e.SessionID = tx.org, tx.sessionID
 	tx.w.newEffects = append(tx.w.newEffects, e)
+	tx.keepCall(e)
 }
 
 // SaveEffect changes state, outcome and times of an effect that was claimed by an earlier command.
 func (tx *Tx) SaveEffect(e models.Effect) {
 	e.OrgID, e.SessionID = tx.org, tx.sessionID
 	tx.w.effects = append(tx.w.effects, e)
+	tx.keepCall(e)
 }
+
+// AmendEffect changes what an effect that was claimed by an earlier command, and has not run, asks for.
+func (tx *Tx) AmendEffect(e models.Effect) {
+	e.OrgID, e.SessionID = tx.org, tx.sessionID
+	tx.w.amended = append(tx.w.amended, e)
+	tx.keepCall(e)
+}
+
+// keepCall keeps the calls without a result as Calls gives them.
+func (tx *Tx) keepCall(e models.Effect) {
+	known, ok := tx.calls[e.ReplayKey]
+	switch {
+	case e.State == models.EffectSettled:
+		delete(tx.calls, e.ReplayKey)
+	case ok:
+		known.State, known.Epoch, known.Attempt, known.StartedAt, known.DueAt = e.State, e.Epoch, e.Attempt, e.StartedAt, e.DueAt
+		if len(e.Request) > 0 {
+			known.Request, known.InputHash = e.Request, e.InputHash
+		}
+		tx.calls[e.ReplayKey] = known
+	case e.Kind == models.EffectTool:
+		tx.calls[e.ReplayKey] = e
+	}
+}
+
+// Calls gives the calls of the current turn that have no result, in the model's order, for commands whose Needs say so.
+func (tx *Tx) Calls() []models.Effect {
+	list := slices.Collect(maps.Values(tx.calls))
+	slices.SortFunc(list, func(a, b models.Effect) int {
+		return cmp.Or(cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(a.ReplayKey, b.ReplayKey))
+	})
+	return list
+}
+
+// EditMessage replaces the content of a message that waits in the line.
+func (tx *Tx) EditMessage(id models.MessageID, content []models.Part) {
+	tx.w.edited = append(tx.w.edited, models.Message{OrgID: tx.org, ID: id, Content: content})
+}
+
+// RewriteMessage replaces the content of a message that is part of the conversation.
+func (tx *Tx) RewriteMessage(id models.MessageID, content []models.Part) {
+	tx.w.rewritten = append(tx.w.rewritten, models.Message{OrgID: tx.org, ID: id, Content: content})
+}
+
+// AddClientTools stores a set of client tools, if it is not there yet.
+func (tx *Tx) AddClientTools(hash []byte, list []models.ClientTool) {
+	tx.w.toolsets = append(tx.w.toolsets, models.ClientToolset{OrgID: tx.org, Hash: hash, Tools: list})
+}
+
+// AddHookJob adds hooks that run when the transaction has committed.
+func (tx *Tx) AddHookJob(j models.HookJob) {
+	j.OrgID, j.SessionID = tx.org, tx.sessionID
+	tx.w.newJobs = append(tx.w.newJobs, j)
+}
+
+// EndHookJob removes hooks that have run.
+func (tx *Tx) EndHookJob(id models.HookJobID) { tx.w.endedJobs = append(tx.w.endedJobs, id) }
 
 // DropCheckpoint removes the checkpoint of the current turn's stream.
 func (tx *Tx) DropCheckpoint() {

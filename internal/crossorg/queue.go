@@ -4,82 +4,56 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
+	"time"
 
-	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// Queue is the queue of turns as runners see it, over all organizations, and the list of runners. The claim and the takeover are,
-// beside the committer, the only writers of turns; they lock turns alone, which the committer locks last.
-type Queue struct{ db *store.DB }
+// Queue is the queue of turns as runners see it, over all organizations, and the list of runners. The claim (claim.go) and the
+// takeover are, beside the committer, the only writers of turns; they lock turns alone, which the committer locks last. A claim
+// for organizations with a cap locks rows of org_loads before, which nobody else locks.
+type Queue struct {
+	db *store.DB
+	// forgiving is until when takeovers are nobody's fault; nil is never.
+	forgiving atomic.Pointer[time.Time]
+}
 
 // NewQueue makes a Queue.
-func NewQueue(db *store.DB) *Queue { return &Queue{db} }
+func NewQueue(db *store.DB) *Queue { return &Queue{db: db} }
 
 const (
-	// The pick is materialized so that it is made once: as a subquery it may run for every row of a plan, and then claims more
-	// than it was asked for.
-	claim = `WITH picked (org, turn) AS MATERIALIZED (SELECT org_id, id FROM turns WHERE ready_at IS NOT NULL
-AND EXISTS (SELECT 1 FROM runners WHERE id = %s) ORDER BY ready_at LIMIT %s)
-UPDATE turns SET ready_at = NULL, runner_id = %s, lease_epoch = lease_epoch + 1, status = 'RUNNING'
-FROM picked WHERE org_id = org AND id = turn RETURNING `
-	// Whoever lets go of a turn raises its epoch, so that nothing written under the old one can still be committed.
-	backToQueue = `UPDATE turns SET ready_at = %s, runner_id = NULL, lease_epoch = lease_epoch + 1`
+	// Whoever lets go of a turn raises its epoch, so that nothing written under the old one can still be committed. The turn takes
+	// the place in the queue that its age gives it: in front of what its organization has not begun.
+	backToQueue = `UPDATE turns SET ready_at = queued_at, runner_id = NULL, lease_epoch = lease_epoch + 1`
 	oneMoreTake = `, takeovers = takeovers + 1`
-	recovered   = `, takeovers = takeovers + 1, recoveries = recoveries + 1`
+	recovered   = `, recoveries = recoveries + 1`
 	heldBy      = `runner_id = ?`
 	orphaned    = `runner_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM runners r WHERE r.id = turns.runner_id)`
 )
 
-// Claim gives up to n ready turns to a runner, and none to one that was declared dead: they would be taken from it again at once,
-// and a turn that is taken over too often is given up. After an error turns may have been claimed all the same: see Held.
-func (q *Queue) Claim(ctx context.Context, runner models.RunnerID, n int) ([]models.Turn, error) {
-	if q.db.Pool == nil {
-		rows, err := q.db.Writer.QueryContext(ctx, fmt.Sprintf(claim, "?", "?", "?")+commit.TurnColumns(""), runner[:], n, runner[:])
-		if err != nil {
-			return nil, fmt.Errorf("claim turns: %w", err)
-		}
-		defer func() { _ = rows.Close() }()
-		return scanTurns(rows, rows.Err)
-	}
-	rows, err := q.db.Pool.Query(ctx, fmt.Sprintf(claim, "$2", "$1 FOR NO KEY UPDATE OF turns SKIP LOCKED", "$2")+commit.TurnColumns(""), n, runner[:])
-	if err != nil {
-		return nil, fmt.Errorf("claim turns: %w", err)
-	}
-	defer rows.Close()
-	return scanTurns(rows, rows.Err)
-}
+// Forgive lets takeovers until then not count towards giving a turn up: the database was away, and that says nothing about the turns
+// that were running. They still count as recoveries.
+func (q *Queue) Forgive(until time.Time) { q.forgiving.Store(&until) }
 
-type rowsOf interface {
-	Next() bool
-	Scan(dest ...any) error
-}
-
-func scanTurns(rows rowsOf, failed func() error) ([]models.Turn, error) {
-	var list []models.Turn
-	for rows.Next() {
-		t, err := commit.ScanTurn(rows)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, *t)
+// oneMore gives what is counted of a takeover.
+func (q *Queue) oneMore() string {
+	if until := q.forgiving.Load(); until != nil && time.Now().Before(*until) {
+		return ""
 	}
-	if err := failed(); err != nil {
-		return nil, fmt.Errorf("claim turns: %w", err)
-	}
-	return list, nil
+	return oneMoreTake
 }
 
 // Release gives a turn back in good order: it counts neither as a takeover nor as a recovery.
 func (q *Queue) Release(ctx context.Context, t models.Turn) error { return q.letGo(ctx, t, "") }
 
 // Retry gives a turn back after a failure that is not the turn's own.
-func (q *Queue) Retry(ctx context.Context, t models.Turn) error { return q.letGo(ctx, t, oneMoreTake) }
+func (q *Queue) Retry(ctx context.Context, t models.Turn) error { return q.letGo(ctx, t, q.oneMore()) }
 
 func (q *Queue) letGo(ctx context.Context, t models.Turn, count string) error {
-	_, err := q.exec(ctx, fmt.Sprintf(backToQueue, "?")+count+` WHERE org_id = ? AND id = ? AND lease_epoch = ? AND status = 'RUNNING'`,
-		int64(t.QueuedAt), t.OrgID[:], t.ID[:], t.LeaseEpoch)
+	_, err := q.exec(ctx, backToQueue+count+` WHERE org_id = ? AND id = ? AND lease_epoch = ? AND status = 'RUNNING'`,
+		t.OrgID[:], t.ID[:], t.LeaseEpoch)
 	if err != nil {
 		return fmt.Errorf("give turn %s back: %w", t.ID, err)
 	}
@@ -88,7 +62,7 @@ func (q *Queue) letGo(ctx context.Context, t models.Turn, count string) error {
 
 // Register puts a runner on the list.
 func (q *Queue) Register(ctx context.Context, r models.Runner) error {
-	_, err := q.exec(ctx, "INSERT INTO runners (id, host, started_at, beat) VALUES (?, ?, ?, 0)", r.ID[:], r.Host, int64(r.StartedAt))
+	_, err := q.exec(ctx, "INSERT INTO runners (id, host, started_at, beat, lock_key) VALUES (?, ?, ?, 0, ?)", r.ID[:], r.Host, int64(r.StartedAt), r.LockKey)
 	if err != nil {
 		return fmt.Errorf("register the runner: %w", err)
 	}
@@ -104,6 +78,14 @@ func (q *Queue) Beat(ctx context.Context, id models.RunnerID) (bool, error) {
 	return n == 1, nil
 }
 
+// SetKey notes that a runner holds its lock from now on.
+func (q *Queue) SetKey(ctx context.Context, id models.RunnerID, key int64) error {
+	if _, err := q.exec(ctx, "UPDATE runners SET lock_key = ? WHERE id = ?", key, id[:]); err != nil {
+		return fmt.Errorf("note the lock of this runner: %w", err)
+	}
+	return nil
+}
+
 // Runners gives the list.
 func (q *Queue) Runners(ctx context.Context) ([]models.Runner, error) {
 	var list []models.Runner
@@ -116,12 +98,12 @@ func (q *Queue) Runners(ctx context.Context) ([]models.Runner, error) {
 // TakeOver takes a dead runner off the list, puts its turns back into the queue and tells how many there were. Several observers may
 // do it at once. The list comes first: a runner that lives after all and is still on it would claim the turns again at once. Turns
 // of a runner that is off the list are found by TakeOverOrphans, should this be cut off in between.
-func (q *Queue) TakeOver(ctx context.Context, dead models.RunnerID, now models.Millis) (int64, error) {
+func (q *Queue) TakeOver(ctx context.Context, dead models.RunnerID) (int64, error) {
 	_, err := q.exec(ctx, "DELETE FROM runners WHERE id = ?", dead[:])
 	if err != nil {
 		return 0, fmt.Errorf("take runner %s off the list: %w", dead, err)
 	}
-	n, err := q.exec(ctx, q.takeFrom(recovered, heldBy), int64(now), dead[:])
+	n, err := q.exec(ctx, q.takeFrom(q.oneMore()+recovered, heldBy), dead[:])
 	if err != nil {
 		return n, fmt.Errorf("take over from runner %s: %w", dead, err)
 	}
@@ -129,8 +111,8 @@ func (q *Queue) TakeOver(ctx context.Context, dead models.RunnerID, now models.M
 }
 
 // TakeOverOrphans puts turns back into the queue whose runner is not on the list: it was declared dead while it claimed them.
-func (q *Queue) TakeOverOrphans(ctx context.Context, now models.Millis) (int64, error) {
-	n, err := q.exec(ctx, q.takeFrom(recovered, orphaned), int64(now))
+func (q *Queue) TakeOverOrphans(ctx context.Context) (int64, error) {
+	n, err := q.exec(ctx, q.takeFrom(q.oneMore()+recovered, orphaned))
 	if err != nil {
 		return n, fmt.Errorf("take over turns without a runner: %w", err)
 	}
@@ -138,8 +120,8 @@ func (q *Queue) TakeOverOrphans(ctx context.Context, now models.Millis) (int64, 
 }
 
 // ReleaseAll takes every runner for dead: for a process that knows that it is the only one.
-func (q *Queue) ReleaseAll(ctx context.Context, now models.Millis) error {
-	_, err := q.exec(ctx, q.takeFrom(recovered, "runner_id IS NOT NULL"), int64(now))
+func (q *Queue) ReleaseAll(ctx context.Context) error {
+	_, err := q.exec(ctx, q.takeFrom(q.oneMore()+recovered, "runner_id IS NOT NULL"))
 	if err == nil {
 		_, err = q.exec(ctx, "DELETE FROM runners")
 	}
@@ -150,8 +132,8 @@ func (q *Queue) ReleaseAll(ctx context.Context, now models.Millis) error {
 }
 
 // Remove takes a runner off the list that goes down in good order. What it could not give back is put into the queue.
-func (q *Queue) Remove(ctx context.Context, id models.RunnerID, now models.Millis) error {
-	_, err := q.exec(ctx, q.takeFrom("", heldBy), int64(now), id[:])
+func (q *Queue) Remove(ctx context.Context, id models.RunnerID) error {
+	_, err := q.exec(ctx, q.takeFrom("", heldBy), id[:])
 	if err == nil {
 		_, err = q.exec(ctx, "DELETE FROM runners WHERE id = ?", id[:])
 	}
@@ -165,7 +147,7 @@ func (q *Queue) Remove(ctx context.Context, id models.RunnerID, now models.Milli
 // several observers, and committers, can't wait for each other in a circle. A turn that has ended or has been taken over
 // while this waited for it isn't touched: the condition is checked again under the lock.
 func (q *Queue) takeFrom(count, condition string) string {
-	statement := fmt.Sprintf(backToQueue, "?") + count + " WHERE "
+	statement := backToQueue + count + " WHERE "
 	if q.db.Pool == nil {
 		return statement + condition
 	}

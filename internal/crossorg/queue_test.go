@@ -21,11 +21,13 @@ type line struct {
 
 	t     testing.TB
 	ctx   context.Context
+	orgs  []models.OrgID
 	turns []models.TurnID
 }
 
-// newLine makes n turns, each at the head of a session of its own, ready since 1, 2, 3 and so on.
-func newLine(t testing.TB, db *store.DB, n int) *line {
+// newLine makes turns, each at the head of a session of its own, ready since 1, 2, 3 and so on; as many as there are numbers, that
+// many in an organization of their own.
+func newLine(t testing.TB, db *store.DB, numbers ...int) *line {
 	t.Helper()
 	l := &line{Queue: NewQueue(db), t: t, ctx: context.Background()}
 	if db.Writer != nil { // These tests are not about power failures.
@@ -33,10 +35,19 @@ func newLine(t testing.TB, db *store.DB, n int) *line {
 			t.Fatal(err)
 		}
 	}
+	for _, n := range numbers {
+		l.org(n)
+	}
+	return l
+}
+
+func (l *line) org(n int) {
+	l.t.Helper()
 	org := models.Org{ID: models.NewID[models.OrgEntity](), Name: "o"}
 	org.Slug = org.ID.String()
 	h := models.Harness{OrgID: org.ID, ID: models.NewID[models.HarnessEntity](), Name: "h", Capabilities: []models.CapabilityRef{}}
-	err := db.Write(l.ctx, func(tx *gorm.DB) error {
+	l.orgs = append(l.orgs, org.ID)
+	err := l.db.Write(l.ctx, func(tx *gorm.DB) error {
 		if err := tx.Create(&org).Error; err != nil {
 			return err
 		}
@@ -62,9 +73,8 @@ func newLine(t testing.TB, db *store.DB, n int) *line {
 		return nil
 	})
 	if err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
-	return l
 }
 
 func (l *line) runner() models.RunnerID {
@@ -78,14 +88,14 @@ func (l *line) runner() models.RunnerID {
 
 func (l *line) claim(r models.RunnerID, n int) []models.Turn {
 	l.t.Helper()
-	list, err := l.Claim(l.ctx, r, n)
+	c, err := l.Claim(l.ctx, Ask{Runner: r, Turns: n})
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	if len(list) > n {
-		l.t.Fatalf("asked for %d turns, got %d", n, len(list))
+	if len(c.Turns) > n {
+		l.t.Fatalf("asked for %d turns, got %d", n, len(c.Turns))
 	}
-	return list
+	return c.Turns
 }
 
 func (l *line) read(id models.TurnID) models.Turn {
@@ -125,7 +135,8 @@ func TestNoTurnIsClaimedTwice(t *testing.T) {
 			r := l.runner()
 			wg.Go(func() {
 				for {
-					list, err := l.Claim(l.ctx, r, 7)
+					c, err := l.Claim(l.ctx, Ask{Runner: r, Turns: 7})
+					list := c.Turns
 					if err != nil || len(list) > 7 {
 						t.Errorf("claimed %d turns, %v", len(list), err)
 						return
@@ -215,7 +226,7 @@ func TestTurnsAreTakenOver(t *testing.T) {
 		counts := make([]int64, 4)
 		for i := range counts {
 			wg.Go(func() {
-				n, err := l.TakeOver(l.ctx, dead, 77)
+				n, err := l.TakeOver(l.ctx, dead)
 				if err != nil {
 					t.Errorf("take over: %v", err)
 				}
@@ -231,7 +242,7 @@ func TestTurnsAreTakenOver(t *testing.T) {
 			t.Errorf("%d turns were taken over, by %v", sum, counts)
 		}
 		for _, m := range mine {
-			l.free("taken over", m.ID, 77, 2, 1, 1)
+			l.free("taken over", m.ID, m.QueuedAt, 2, 1, 1)
 		}
 		if held := l.read(others[0].ID); *held.RunnerID != alive {
 			t.Errorf("the turn of another runner is %+v", held)
@@ -254,10 +265,10 @@ func TestTurnsAreTakenOver(t *testing.T) {
 		if _, err := db.Exec(l.ctx, "UPDATE turns SET ready_at = NULL, runner_id = ? WHERE id = ?", dead[:], late.ID[:]); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := l.TakeOverOrphans(l.ctx, 88); err != nil || n != 1 {
+		if n, err := l.TakeOverOrphans(l.ctx); err != nil || n != 1 {
 			t.Errorf("%d orphans, %v", n, err)
 		}
-		l.free("orphaned", late.ID, 88, late.LeaseEpoch+1, late.Takeovers+1, late.Recoveries+1)
+		l.free("orphaned", late.ID, late.QueuedAt, late.LeaseEpoch+1, late.Takeovers+1, late.Recoveries+1)
 		if held := l.read(others[0].ID); *held.RunnerID != alive {
 			t.Errorf("the turn of another runner is %+v", held)
 		}
@@ -270,18 +281,18 @@ func TestARunnerGoesInGoodOrder(t *testing.T) {
 		r, other := l.runner(), l.runner()
 		turn, kept := l.claim(r, 1)[0], l.claim(other, 1)[0]
 		for range 2 {
-			if err := l.Remove(l.ctx, r, 99); err != nil {
+			if err := l.Remove(l.ctx, r); err != nil {
 				t.Fatal(err)
 			}
-			l.free("left behind", turn.ID, 99, 2, 0, 0)
+			l.free("left behind", turn.ID, turn.QueuedAt, 2, 0, 0)
 		}
 		if held := l.read(kept.ID); *held.RunnerID != other {
 			t.Errorf("the turn of another runner is %+v", held)
 		}
-		if err := l.ReleaseAll(l.ctx, 100); err != nil {
+		if err := l.ReleaseAll(l.ctx); err != nil {
 			t.Fatal(err)
 		}
-		l.free("after a restart", kept.ID, 100, 2, 1, 1)
+		l.free("after a restart", kept.ID, kept.QueuedAt, 2, 1, 1)
 		if list, err := l.Runners(l.ctx); err != nil || len(list) != 0 {
 			t.Errorf("the list is %+v, %v", list, err)
 		}
@@ -304,7 +315,7 @@ func TestATurnThatEndsIsNotTakenOver(t *testing.T) {
 	}
 	done := make(chan int64)
 	go func() {
-		n, err := l.TakeOver(l.ctx, r, 5)
+		n, err := l.TakeOver(l.ctx, r)
 		if err != nil {
 			t.Error(err)
 		}
@@ -380,14 +391,14 @@ func TestEpochsOnlyRise(t *testing.T) {
 						drop(turn.ID)
 					}
 				case "take over":
-					n, err = l.TakeOver(l.ctx, r, 5)
+					n, err = l.TakeOver(l.ctx, r)
 					want = from(func(h models.RunnerID) bool { return h == r })
 					listed[r] = false
 				case "orphans":
-					n, err = l.TakeOverOrphans(l.ctx, 5)
+					n, err = l.TakeOverOrphans(l.ctx)
 					want = from(func(h models.RunnerID) bool { return !listed[h] })
 				case "remove":
-					err = l.Remove(l.ctx, r, 5)
+					err = l.Remove(l.ctx, r)
 					from(func(h models.RunnerID) bool { return h == r })
 					listed[r] = false
 				}

@@ -41,6 +41,9 @@ var (
 // WakeSubject is where runners hear that there is work.
 const WakeSubject = "ostler.wake"
 
+// RunnerSubject is where a runner hears of turns that it is to look at; what it hears are their ids.
+func RunnerSubject(runner models.RunnerID) string { return "ostler.r." + runner.String() }
+
 // SessionSubject is where what happens in a session is heard.
 func SessionSubject(org models.OrgID, session models.SessionID) string {
 	return "ostler.s." + org.String() + "." + session.String()

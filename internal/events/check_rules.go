@@ -7,6 +7,8 @@ import (
 // rules checks what an event needs to have happened before it.
 func (c *checker) rules(p Payload) {
 	switch p := p.(type) {
+	case SessionStarted:
+		c.started(p)
 	case MessageReceived:
 		if p.Message.ID.IsZero() || c.received[p.Message.ID] {
 			c.failf("message %s was received before", p.Message.ID)
@@ -32,10 +34,39 @@ func (c *checker) rules(p Payload) {
 			delete(c.queued, *c.event.TurnID)
 		}
 		c.turn = c.event.TurnID
+	case TurnCancelled:
+		if c.event.TurnID != nil && c.queued[*c.event.TurnID] {
+			// It never began: being queued is what ends.
+			delete(c.queued, *c.event.TurnID)
+			c.open[thing{ThingTurn, c.event.TurnID.String()}] = true
+			return
+		}
+		c.endTurn()
 	case TurnCompleted, TurnFailed, TurnSealed:
+		c.endTurn()
+	case TurnWaiting:
 		c.inTurn()
-		c.nothingOpen(ThingReason, ThingOutput, ThingAct, ThingTool)
-		c.turn = nil
+		c.within(ThingAct)
+		if c.parked {
+			c.failf("the turn waits already")
+		}
+		c.parked = true
+	case TurnResumed:
+		c.inTurn()
+		if !c.parked {
+			c.failf("the turn did not wait")
+		}
+		c.parked = false
+	case MessageEdited:
+		if !c.received[p.Message.ID] {
+			c.failf("message %s was not received before", p.Message.ID)
+		}
+	case QueueReordered:
+		for _, t := range p.TurnIDs {
+			if !c.queued[t] {
+				c.failf("turn %s is not queued", t)
+			}
+		}
 	case SessionIdled:
 		c.nothingOpen(ThingTurn)
 		if len(c.queued) > 0 {
@@ -43,6 +74,9 @@ func (c *checker) rules(p Payload) {
 		}
 	case ReasonStarted:
 		c.inTurn()
+		if c.parked {
+			c.failf("the turn waits")
+		}
 		c.nothingOpen(ThingReason, ThingAct)
 	case ReasonCompleted:
 		c.inTurn()
@@ -56,12 +90,32 @@ func (c *checker) rules(p Payload) {
 	case ActCompleted:
 		c.inTurn()
 		c.nothingOpen(ThingTool)
-	case ToolStarted, ToolCompleted:
+	case ToolStarted, ToolCompleted, ToolCallsRequested, ApprovalRequested, ApprovalDecided:
 		c.inTurn()
 		c.within(ThingAct)
 	case GenerationRecorded, ThinkingCompleted:
 		c.inTurn()
 	}
+}
+
+// started checks the beginning of a log, or of the part that a fork adds to the history that it began with.
+func (c *checker) started(p SessionStarted) {
+	if (c.at == 0) != (p.ForkedFromID == nil) {
+		c.failf("a session starts once, or is forked from another one")
+	}
+	if c.turn != nil {
+		c.failf("turn %s is still active", c.turn)
+	}
+	// What waited there is not part of the fork, which begins at rest.
+	clear(c.queued)
+	delete(c.open, thing{ThingWork, ""})
+}
+
+// endTurn ends the active turn.
+func (c *checker) endTurn() {
+	c.inTurn()
+	c.nothingOpen(ThingReason, ThingOutput, ThingAct, ThingTool)
+	c.turn, c.parked = nil, false
 }
 
 // input checks that a turn's input was received before the turn is heard of.

@@ -100,6 +100,32 @@ func decoderOf(kind models.EventKind) func(models.JSON) (Payload, error) {
 		return decodeAs[ToolProgress]
 	case models.EventToolCompleted:
 		return decodeAs[ToolCompleted]
+	case models.EventMessageEdited:
+		return decodeAs[MessageEdited]
+	case models.EventSessionWaiting:
+		return decodeAs[SessionWaiting]
+	case models.EventSessionResumed:
+		return decodeAs[SessionResumed]
+	case models.EventQueueReordered:
+		return decodeAs[QueueReordered]
+	case models.EventTurnWaiting:
+		return decodeAs[TurnWaiting]
+	case models.EventTurnResumed:
+		return decodeAs[TurnResumed]
+	case models.EventTurnCancelled:
+		return decodeAs[TurnCancelled]
+	case models.EventToolCallsRequested:
+		return decodeAs[ToolCallsRequested]
+	case models.EventToolCallRepaired:
+		return decodeAs[ToolCallRepaired]
+	case models.EventApprovalRequested:
+		return decodeAs[ApprovalRequested]
+	case models.EventApprovalDecided:
+		return decodeAs[ApprovalDecided]
+	case models.EventTranscriptRepaired:
+		return decodeAs[TranscriptRepaired]
+	case models.EventHookRan:
+		return decodeAs[HookRan]
 	case models.EventFileWritten:
 		return decodeAs[FileWritten]
 	case models.EventCaughtUp:

@@ -13,6 +13,28 @@ type Message struct {
 	Content   []models.Part      `json:"content"`
 	CreatedAt models.Millis      `json:"createdAt"`
 	Error     *models.Failure    `json:"error,omitempty"`
+	// Interrupted tells that the agent was stopped in the middle of it.
+	Interrupted bool `json:"interrupted,omitempty"`
+}
+
+// WaitSummary is something that a turn waits for.
+type WaitSummary struct {
+	ID         models.WaitID   `json:"id"`
+	Kind       models.WaitKind `json:"kind"`
+	ToolCallID *string         `json:"toolCallId,omitempty"`
+	ToolName   *string         `json:"toolName,omitempty"`
+	Question   string          `json:"question,omitempty"`
+	Deadline   *models.Millis  `json:"deadline,omitempty"`
+}
+
+// RequestedCall is a call of a client tool.
+type RequestedCall struct {
+	WaitID      models.WaitID  `json:"waitId"`
+	ToolCallID  string         `json:"toolCallId"`
+	ToolName    string         `json:"toolName"`
+	DisplayName string         `json:"displayName"`
+	Arguments   models.JSON    `json:"arguments"`
+	Deadline    *models.Millis `json:"deadline,omitempty"`
 }
 
 // The payloads, one per kind.
@@ -25,8 +47,15 @@ type (
 		HarnessID models.HarnessID `json:"harnessId"`
 		AgentID   *models.AgentID  `json:"agentId,omitempty"`
 		Title     *string          `json:"title,omitempty"`
+		// ForkedFromID is the session whose log comes before this event.
+		ForkedFromID *models.SessionID `json:"forkedFromId,omitempty"`
+	}
+	MessageEdited struct {
+		Message Message `json:"message"`
 	}
 	SessionActivated struct{}
+	SessionWaiting   struct{}
+	SessionResumed   struct{}
 	SessionIdled     struct {
 		Usage models.Usage `json:"usage"`
 	}
@@ -42,6 +71,19 @@ type (
 	TurnStarted struct {
 		InputMessageID models.MessageID `json:"inputMessageId"`
 		InputPreview   string           `json:"inputPreview,omitempty"`
+	}
+	QueueReordered struct {
+		TurnIDs []models.TurnID `json:"turnIds"`
+	}
+	TurnWaiting struct {
+		Waits []WaitSummary `json:"waits"`
+	}
+	TurnResumed   struct{}
+	TurnCancelled struct {
+		StopReason models.StopReason `json:"stopReason"`
+		Reason     string            `json:"reason,omitempty"`
+		ByKind     models.ActorKind  `json:"byKind"`
+		ByID       *models.UserID    `json:"byId,omitempty"`
 	}
 	TurnCompleted struct {
 		StopReason         models.StopReason `json:"stopReason"`
@@ -122,6 +164,8 @@ type (
 		PromptHash    string `json:"promptHash"`
 		// Retries counts the calls that failed before this one.
 		Retries int `json:"retries"`
+		// Estimated tells that the runner died during the call, and the provider had not said what it took.
+		Estimated bool `json:"estimated,omitempty"`
 	}
 	ActStarted struct {
 		Iteration   int      `json:"iteration"`
@@ -151,6 +195,55 @@ type (
 		Error      string      `json:"error,omitempty"`
 		DurationMs int64       `json:"durationMs"`
 		Narration  string      `json:"narration,omitempty"`
+		// ConnectionRequired is the outside provider that the user must connect first.
+		ConnectionRequired string `json:"connectionRequired,omitempty"`
+	}
+	ToolCallsRequested struct {
+		ToolCalls []RequestedCall `json:"toolCalls"`
+	}
+	ToolCallRepaired struct {
+		ToolCallID string `json:"toolCallId"`
+		ToolName   string `json:"toolName"`
+		// Outcome is salvaged.
+		Outcome string `json:"outcome"`
+	}
+	ApprovalRequested struct {
+		WaitID      models.WaitID  `json:"waitId"`
+		ToolCallID  string         `json:"toolCallId"`
+		ToolName    string         `json:"toolName"`
+		DisplayName string         `json:"displayName"`
+		Arguments   models.JSON    `json:"arguments"`
+		Quorum      int            `json:"quorum"`
+		Role        models.Role    `json:"role,omitempty"`
+		Deadline    *models.Millis `json:"deadline,omitempty"`
+	}
+	ApprovalDecided struct {
+		WaitID     models.WaitID `json:"waitId"`
+		ToolCallID string        `json:"toolCallId"`
+		ToolName   string        `json:"toolName"`
+		// Outcome is APPROVED, DENIED, EXPIRED, CANCELLED, or PENDING when it takes more decisions.
+		Outcome string `json:"outcome"`
+		Approve bool   `json:"approve"`
+		Note    string `json:"note,omitempty"`
+		// Arguments are those that were put in the place of the call's.
+		Arguments models.JSON      `json:"arguments,omitempty"`
+		ByKind    models.ActorKind `json:"byKind,omitempty"`
+		ByID      *models.UserID   `json:"byId,omitempty"`
+	}
+	TranscriptRepaired struct {
+		ToolCallID string `json:"toolCallId"`
+		ToolName   string `json:"toolName"`
+		// Action is replay or synthesize.
+		Action string `json:"action"`
+	}
+	HookRan struct {
+		HookID     string `json:"hookId"`
+		Event      string `json:"event"`
+		Decision   string `json:"decision"`
+		Reason     string `json:"reason,omitempty"`
+		ToolCallID string `json:"toolCallId,omitempty"`
+		DurationMs int64  `json:"durationMs"`
+		Error      string `json:"error,omitempty"`
 	}
 	FileWritten struct {
 		Path    string `json:"path"`
@@ -244,3 +337,42 @@ func (FileWritten) Kind() models.EventKind { return models.EventFileWritten }
 
 // Kind implements Payload.
 func (CaughtUp) Kind() models.EventKind { return models.EventCaughtUp }
+
+// Kind implements Payload.
+func (MessageEdited) Kind() models.EventKind { return models.EventMessageEdited }
+
+// Kind implements Payload.
+func (SessionWaiting) Kind() models.EventKind { return models.EventSessionWaiting }
+
+// Kind implements Payload.
+func (SessionResumed) Kind() models.EventKind { return models.EventSessionResumed }
+
+// Kind implements Payload.
+func (QueueReordered) Kind() models.EventKind { return models.EventQueueReordered }
+
+// Kind implements Payload.
+func (TurnWaiting) Kind() models.EventKind { return models.EventTurnWaiting }
+
+// Kind implements Payload.
+func (TurnResumed) Kind() models.EventKind { return models.EventTurnResumed }
+
+// Kind implements Payload.
+func (TurnCancelled) Kind() models.EventKind { return models.EventTurnCancelled }
+
+// Kind implements Payload.
+func (ToolCallsRequested) Kind() models.EventKind { return models.EventToolCallsRequested }
+
+// Kind implements Payload.
+func (ToolCallRepaired) Kind() models.EventKind { return models.EventToolCallRepaired }
+
+// Kind implements Payload.
+func (ApprovalRequested) Kind() models.EventKind { return models.EventApprovalRequested }
+
+// Kind implements Payload.
+func (ApprovalDecided) Kind() models.EventKind { return models.EventApprovalDecided }
+
+// Kind implements Payload.
+func (TranscriptRepaired) Kind() models.EventKind { return models.EventTranscriptRepaired }
+
+// Kind implements Payload.
+func (HookRan) Kind() models.EventKind { return models.EventHookRan }

@@ -83,7 +83,10 @@ func TestWhatIsOpenedIsClosed(t *testing.T) {
 		if !r.Durable && (r.Opens != "" || r.Closes != "" || r.OrgFeed) {
 			t.Errorf("%s is ephemeral: nothing may depend on it", r.Kind())
 		}
-		if feed := strings.HasPrefix(string(r.Kind()), "SESSION_") || strings.HasPrefix(string(r.Kind()), "TURN_"); feed != r.OrgFeed {
+		feed := slices.ContainsFunc([]string{"SESSION_", "TURN_", "APPROVAL_", "TOOL_CALLS_REQUESTED"}, func(prefix string) bool {
+			return strings.HasPrefix(string(r.Kind()), prefix)
+		})
+		if feed != r.OrgFeed {
 			t.Errorf("%s: in the org feed is %v", r.Kind(), r.OrgFeed)
 		}
 	}

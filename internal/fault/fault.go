@@ -19,6 +19,7 @@ const (
 	Forbidden           Code = "FORBIDDEN"
 	LimitReached        Code = "LIMIT_REACHED"
 	RateLimited         Code = "RATE_LIMITED"
+	SessionBusy         Code = "SESSION_BUSY"
 	Dependency          Code = "DEPENDENCY"
 	IdempotencyMismatch Code = "IDEMPOTENCY_MISMATCH"
 	InvalidCredentials  Code = "INVALID_CREDENTIALS" //nolint:gosec // the name of a failure

@@ -194,7 +194,7 @@ func (s *Server) imageFailure(ctx context.Context, err error) *imageError {
 		return &imageError{Code: codeUnavailable, Message: "The request was stopped before it ended.", status: http.StatusServiceUnavailable}
 	}
 	id := auth.RequestFrom(ctx).ID
-	s.log.ErrorContext(ctx, "an image failed", "request_id", id, "error", err)
+	s.log.ErrorContext(ctx, "a request failed", "request_id", id, "error", err)
 	return &imageError{
 		Code: codeInternal, RequestID: id, status: http.StatusInternalServerError,
 		Message: "Something went wrong on the server. Its operator finds the cause in the log under the request id.",

@@ -73,7 +73,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 				level = slog.LevelDebug
 			}
 			s.log.LogAttrs(r.Context(), level, "request",
-				slog.String("request_id", e.id), slog.String("method", r.Method), slog.String("path", clipMessage(r.URL.Path)),
+				slog.String("request_id", e.id), slog.String("method", r.Method), slog.String("path", clipMessage(loggedPath(r.URL.Path))),
 				slog.Int("status", e.status), slog.Int64("bytes", e.written), slog.String("address", e.address),
 				slog.String("operation", e.operation), slog.String("kind", e.kind),
 				slog.Duration("duration", s.deps.Clock.Now().Sub(start)))

@@ -23,7 +23,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/clock"
 )
 
-// Dependencies are what a Server works with. All but JWKS, Images, ForOperation, Ready and Clock are required.
+// Dependencies are what a Server works with. All but JWKS, Images, Waits, ForOperation, Ready and Clock are required.
 type Dependencies struct {
 	Logger        *slog.Logger
 	Schema        graphql.ExecutableSchema
@@ -32,6 +32,8 @@ type Dependencies struct {
 	JWKS http.Handler
 	// Images keeps what is uploaded to /v1/images. Without it the address answers 404.
 	Images Images
+	// Waits takes what is sent to /v1/waits/{token}. Without it the address answers 404.
+	Waits Waits
 	// Dashboard holds index.html and assets/; see the package web.
 	Dashboard fs.FS
 	// ForOperation prepares the context of a query or mutation for its resolvers, after the caller is known. It is optional.
@@ -52,10 +54,12 @@ type Server struct {
 	cookies tokenCookies
 	buffers buffers
 
-	images  *imageTraffic
-	open    *connections
-	handler http.Handler
-	http    *http.Server
+	images *imageTraffic
+	// callbacks bounds what is sent to /v1/waits.
+	callbacks callbacks
+	open      *connections
+	handler   http.Handler
+	http      *http.Server
 
 	draining atomic.Bool
 	// requests is the context of all plain requests. It ends after Shutdown gave them their time.
@@ -130,6 +134,7 @@ func (s *Server) routes() (http.Handler, error) {
 	mux.Handle("GET /.well-known/jwks.json", jwks)
 	mux.HandleFunc("/v1/images", s.uploadImage)
 	mux.HandleFunc("/v1/images/{id}", s.serveImage)
+	mux.HandleFunc(waitsPath+"{token}", s.resolveWait)
 	mux.Handle("/", &dashboard{files: s.deps.Dashboard})
 	return s.observe(s.secure(protection.Handler(mux))), nil
 }

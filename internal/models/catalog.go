@@ -46,11 +46,13 @@ type Harness struct {
 	// FallbackModelIDs are asked in this order when the chosen model can't be reached. An empty list leaves it to the parent.
 	FallbackModelIDs ModelIDs
 	MaxIterations    *int
-	Lifecycle        Lifecycle
-	BuiltIn          bool
-	Revision         int
-	CreatedAt        Millis `gorm:"autoCreateTime:false"`
-	UpdatedAt        Millis `gorm:"autoUpdateTime:false"`
+	// StreamRecovery is nil to leave it to the parent.
+	StreamRecovery *StreamRecovery
+	Lifecycle      Lifecycle
+	BuiltIn        bool
+	Revision       int
+	CreatedAt      Millis `gorm:"autoCreateTime:false"`
+	UpdatedAt      Millis `gorm:"autoUpdateTime:false"`
 }
 
 // Agent tells what an agent is for.
@@ -68,11 +70,13 @@ type Agent struct {
 	// FallbackModelIDs are asked in this order when the chosen model can't be reached. An empty list leaves it to the parent.
 	FallbackModelIDs ModelIDs
 	MaxIterations    *int
-	Tags             []string `gorm:"serializer:json;type:json"`
-	Lifecycle        Lifecycle
-	Revision         int
-	CreatedAt        Millis `gorm:"autoCreateTime:false"`
-	UpdatedAt        Millis `gorm:"autoUpdateTime:false"`
+	// ClientTools are run by the caller's own program.
+	ClientTools ClientTools
+	Tags        []string `gorm:"serializer:json;type:json"`
+	Lifecycle   Lifecycle
+	Revision    int
+	CreatedAt   Millis `gorm:"autoCreateTime:false"`
+	UpdatedAt   Millis `gorm:"autoUpdateTime:false"`
 }
 
 // Revision is a state that a harness or an agent had, from one change to the next.

@@ -41,15 +41,18 @@ const (
 	SessionStarted SessionStatus = "STARTED"
 	SessionActive  SessionStatus = "ACTIVE"
 	SessionIdle    SessionStatus = "IDLE"
+	SessionWaiting SessionStatus = "WAITING"
 )
 
 // TurnStatus is the state of a turn.
 type TurnStatus string
 
-// The states of a turn. RUNNING is the only active one until turns can wait.
+// The states of a turn. RUNNING and WAITING are the active ones.
 const (
 	TurnQueued    TurnStatus = "QUEUED"
 	TurnRunning   TurnStatus = "RUNNING"
+	TurnWaiting   TurnStatus = "WAITING"
+	TurnCancelled TurnStatus = "CANCELLED"
 	TurnCompleted TurnStatus = "COMPLETED"
 	TurnFailed    TurnStatus = "FAILED"
 	TurnSealed    TurnStatus = "SEALED"
@@ -67,6 +70,8 @@ const (
 	StopNoProgress     StopReason = "NO_PROGRESS"
 	StopError          StopReason = "ERROR"
 	StopDependency     StopReason = "DEPENDENCY"
+	StopCancelled      StopReason = "CANCELLED"
+	StopBlocked        StopReason = "BLOCKED"
 )
 
 // MessageRole tells who wrote a message.
@@ -102,10 +107,11 @@ const (
 // EffectState is the state of an entry of the journal.
 type EffectState string
 
-// The states of an effect: claimed and not begun; running; settled, with an outcome.
+// The states of an effect: claimed and not begun; running; waiting for somebody; settled, with an outcome.
 const (
 	EffectClaimed EffectState = "CLAIMED"
 	EffectRunning EffectState = "RUNNING"
+	EffectWaiting EffectState = "WAITING"
 	EffectSettled EffectState = "SETTLED"
 )
 
@@ -116,6 +122,8 @@ type EffectKind string
 const (
 	EffectModel EffectKind = "MODEL"
 	EffectTool  EffectKind = "TOOL"
+	EffectStep  EffectKind = "STEP"
+	EffectHook  EffectKind = "HOOK"
 )
 
 // EventKind names what an event reports; see docs/events.md.
@@ -149,6 +157,28 @@ const (
 	EventToolStarted         EventKind = "TOOL_STARTED"
 	EventToolProgress        EventKind = "TOOL_PROGRESS"
 	EventToolCompleted       EventKind = "TOOL_COMPLETED"
+	EventMessageEdited       EventKind = "MESSAGE_EDITED"
+	EventSessionWaiting      EventKind = "SESSION_WAITING"
+	EventSessionResumed      EventKind = "SESSION_RESUMED"
+	EventQueueReordered      EventKind = "QUEUE_REORDERED"
+	EventTurnWaiting         EventKind = "TURN_WAITING"
+	EventTurnResumed         EventKind = "TURN_RESUMED"
+	EventTurnCancelled       EventKind = "TURN_CANCELLED"
+	EventToolCallsRequested  EventKind = "TOOL_CALLS_REQUESTED"
+	EventToolCallRepaired    EventKind = "TOOL_CALL_REPAIRED"
+	EventApprovalRequested   EventKind = "APPROVAL_REQUESTED"
+	EventApprovalDecided     EventKind = "APPROVAL_DECIDED"
+	EventTranscriptRepaired  EventKind = "TRANSCRIPT_REPAIRED"
+	EventHookRan             EventKind = "HOOK_RAN"
 	EventFileWritten         EventKind = "FILE_WRITTEN"
 	EventCaughtUp            EventKind = "CAUGHT_UP"
+)
+
+// StreamRecovery tells what becomes of an answer that its runner did not live to finish.
+type StreamRecovery string
+
+// The ways to recover a stream: ask the model again, or keep what it had said.
+const (
+	RecoveryRestart  StreamRecovery = "RESTART"
+	RecoveryFinalize StreamRecovery = "FINALIZE"
 )

@@ -69,3 +69,11 @@ type MasterKey struct {
 	Sealed    []byte
 	CreatedAt Millis `gorm:"autoCreateTime:false"`
 }
+
+// OrgSecret is a random secret of an organization, for one purpose. It is sealed under the master key.
+type OrgSecret struct {
+	OrgID     OrgID  `gorm:"primaryKey"`
+	Name      string `gorm:"primaryKey"`
+	Sealed    []byte
+	CreatedAt Millis `gorm:"autoCreateTime:false"`
+}

@@ -16,6 +16,8 @@ type (
 	SignInEntity     struct{}
 	RunnerEntity     struct{}
 	ImageEntity      struct{}
+	WaitEntity       struct{}
+	HookJobEntity    struct{}
 )
 
 // Prefix implements Entity.
@@ -60,6 +62,12 @@ func (RunnerEntity) Prefix() string { return "runner" }
 // Prefix implements Entity.
 func (ImageEntity) Prefix() string { return "img" }
 
+// Prefix implements Entity.
+func (WaitEntity) Prefix() string { return "wait" }
+
+// Prefix implements Entity.
+func (HookJobEntity) Prefix() string { return "hookjob" }
+
 // One typed id per entity.
 type (
 	OrgID        = ID[OrgEntity]
@@ -76,4 +84,6 @@ type (
 	SignInID     = ID[SignInEntity]
 	RunnerID     = ID[RunnerEntity]
 	ImageID      = ID[ImageEntity]
+	WaitID       = ID[WaitEntity]
+	HookJobID    = ID[HookJobEntity]
 )

@@ -14,7 +14,16 @@ type Session struct {
 	CreatedByKind ActorKind
 	CreatedByID   *UserID
 	OwnerID       *UserID
-	CreatedAt     Millis `gorm:"autoCreateTime:false"`
+	// ClientTools is the hash of the ClientToolset that the session brings; nil for none.
+	ClientTools []byte
+	// ParentID is the session that this one was made by, RootID the first of the line; both nil for a session that users made.
+	ParentID *SessionID
+	RootID   *SessionID
+	// ForkedFromID is the session whose history this one began with. Through BaseSequence its log is that of others; see
+	// Lineage.
+	ForkedFromID *SessionID
+	BaseSequence int64
+	CreatedAt    Millis `gorm:"autoCreateTime:false"`
 
 	// LastSequence is the sequence of the newest durable event.
 	LastSequence int64
@@ -22,7 +31,7 @@ type Session struct {
 	// is empty exactly when the turn's ConsumedThrough has reached it.
 	InputSequence int64
 	Status        SessionStatus
-	// CurrentTurnID is the turn at the head of the line: running, or ready to be claimed.
+	// CurrentTurnID is the turn at the head of the line: running, waiting, or ready to be claimed.
 	CurrentTurnID *TurnID
 	// QueuedTurns counts the turns behind it.
 	QueuedTurns int
@@ -43,8 +52,13 @@ type Turn struct {
 	// MaxTokens is the output limit that the message asks for, per model call.
 	MaxTokens *int
 	QueuedAt  Millis
+	// StartedByKind and StartedByID are who sent the input.
+	StartedByKind ActorKind
+	StartedByID   *UserID
 	// QueuePosition orders the queued turns of a session.
 	QueuePosition int64
+	// InputSequence is the sequence of the newest message that was received for a turn that is queued.
+	InputSequence int64
 
 	Status TurnStatus
 	// ReadyAt is set while the turn may be claimed: since then.
@@ -63,6 +77,14 @@ type Turn struct {
 	ToolCalls int
 	// PendingCalls counts the calls of the present act that have not settled.
 	PendingCalls int
+	// WaitingCalls counts those of them that wait for somebody. A turn whose pending calls all wait is parked.
+	WaitingCalls int
+	// Attention tells the runner that something has happened to its turn: a cancel, or a resolved wait.
+	Attention bool
+	// EndHooks tells that hooks are to run when the turn has ended.
+	EndHooks bool
+	// Cancel is who asked for the turn's end; nil for nobody.
+	Cancel *Cancel `gorm:"serializer:json;type:json"`
 	// ModelCalls counts calls of the model, the ones of crashed runners included.
 	ModelCalls int
 	// ConsumedThrough is the sequence of the newest received message that the model has been shown.
@@ -72,8 +94,10 @@ type Turn struct {
 	FinalMessageID  *MessageID
 	AnswerPreview   *string
 	StopReason      *StopReason
-	Error           *Failure `gorm:"serializer:json;type:json"`
-	Usage           Usage    `gorm:"embedded"`
+	// EndedSequence is the sequence of the event that ended the turn.
+	EndedSequence *int64
+	Error         *Failure `gorm:"serializer:json;type:json"`
+	Usage         Usage    `gorm:"embedded"`
 	// HarnessRevision and AgentRevision are what the turn ran with.
 	HarnessRevision *int
 	AgentRevision   *int
@@ -95,10 +119,41 @@ type Message struct {
 	// Position and Ordinal order what the model is shown. Position is the sequence of the event that brought the
 	// message into the conversation; it is nil while the message waits in the inbox. Ordinal orders the
 	// results of one act as the model asked for them.
-	Position  *int64
-	Ordinal   int
-	Error     *Failure `gorm:"serializer:json;type:json"`
-	CreatedAt Millis   `gorm:"autoCreateTime:false"`
+	Position *int64
+	Ordinal  int
+	Error    *Failure `gorm:"serializer:json;type:json"`
+	// AuthorID is who sent a message of the user; nil for others.
+	AuthorID *UserID
+	// Interrupted tells that the agent was stopped in the middle of the message.
+	Interrupted bool
+	CreatedAt   Millis `gorm:"autoCreateTime:false"`
+}
+
+// Cancel is a request to end a turn.
+type Cancel struct {
+	At     Millis    `json:"at"`
+	Reason string    `json:"reason,omitempty"`
+	ByKind ActorKind `json:"byKind"`
+	ByID   *UserID   `json:"byId,omitempty"`
+}
+
+// Lineage is a piece of a fork's history: the events after a sequence, through another, are those of an ancestor.
+type Lineage struct {
+	OrgID           OrgID     `gorm:"primaryKey"`
+	SessionID       SessionID `gorm:"primaryKey"`
+	ThroughSequence int64     `gorm:"primaryKey"`
+	AfterSequence   int64
+	AncestorID      SessionID
+}
+
+// TableName tells GORM the table's name.
+func (Lineage) TableName() string { return "session_lineage" }
+
+// ClientToolset is a set of client tools, by the SHA-256 of its content.
+type ClientToolset struct {
+	OrgID OrgID  `gorm:"primaryKey"`
+	Hash  []byte `gorm:"primaryKey"`
+	Tools ClientTools
 }
 
 // Event is a durable event of a session.
@@ -138,6 +193,8 @@ type Effect struct {
 	Ordinal   int
 	StartedAt *Millis
 	SettledAt *Millis
+	// DueAt is when the next attempt may begin; nil for at once.
+	DueAt *Millis
 }
 
 // Checkpoint is what a model stream has brought so far, overwritten as it grows.
@@ -150,6 +207,11 @@ type Checkpoint struct {
 	Attempt   int
 	Text      string
 	Thinking  string
+	// ToolCall tells that a tool call had begun.
+	ToolCall bool
+	// Usage is what the provider had reported so far, as JSON; nil when it had reported nothing.
+	Usage JSON
+	// UpdatedAt is the time of the last piece.
 	UpdatedAt Millis `gorm:"autoUpdateTime:false"`
 }
 
@@ -202,6 +264,17 @@ type Runner struct {
 	Host      string
 	StartedAt Millis
 	Beat      int64
+	// LockKey is what its process holds on PostgreSQL as an advisory lock while it lives; nil where only the heartbeat tells.
+	LockKey *int64
+}
+
+// OrgLoad is how much an organization may ask of the runners where that is not the usual.
+type OrgLoad struct {
+	OrgID OrgID `gorm:"primaryKey"`
+	// Weight is how many turns it gets when others get one, from 1 to 1000.
+	Weight int64
+	// ActiveTurns is how many of its turns may be at work; 0 is any number, nil what is configured for all.
+	ActiveTurns *int64
 }
 
 // TableName tells GORM the table's name.

@@ -162,6 +162,8 @@ type Part struct {
 	Success bool   `json:"success,omitempty"`
 	Result  JSON   `json:"result,omitempty"`
 	Error   string `json:"error,omitempty"`
+	// ConnectionRequired of PartToolResult is the outside provider that the user must connect first.
+	ConnectionRequired string `json:"connectionRequired,omitempty"`
 	// Metadata is what the provider wants to see again, unchanged. It is never shown.
 	Metadata JSON `json:"metadata,omitempty"`
 	// Origin is the provider and the model that Metadata is for. No other is given it.
@@ -173,6 +175,45 @@ type CapabilityRef struct {
 	ID     string `json:"id"`
 	Config JSON   `json:"config,omitempty"`
 }
+
+// ClientTool is a tool that the caller's own program runs.
+type ClientTool struct {
+	Name        string `json:"name"`
+	DisplayName string `json:"displayName"`
+	Description string `json:"description"`
+	// InputSchema is a JSON Schema whose root is an object.
+	InputSchema JSON `json:"inputSchema"`
+	// TimeoutSeconds is how long a turn waits for a result; nil for ever.
+	TimeoutSeconds *int `json:"timeoutSeconds,omitempty"`
+}
+
+// ClientTools is a list of client tools, stored as a JSON list.
+type ClientTools []ClientTool
+
+// Value implements driver.Valuer. No list is an empty one.
+func (l ClientTools) Value() (driver.Value, error) {
+	if len(l) == 0 {
+		return "[]", nil
+	}
+	b, err := json.Marshal([]ClientTool(l))
+	return string(b), err
+}
+
+// Scan implements sql.Scanner.
+func (l *ClientTools) Scan(src any) error {
+	var j JSON
+	if err := j.Scan(src); err != nil {
+		return err
+	}
+	*l = nil
+	if len(j) == 0 {
+		return nil
+	}
+	return json.Unmarshal(j, (*[]ClientTool)(l))
+}
+
+// GormDataType names the column type.
+func (ClientTools) GormDataType() string { return "json" }
 
 // Todo is a line of the agent's plan. Status is PENDING, IN_PROGRESS or COMPLETED.
 type Todo struct {

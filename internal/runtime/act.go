@@ -7,25 +7,31 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // cancelGrace is how long running tools get after their context was cancelled.
 const cancelGrace = 2 * time.Second
 
 // act runs the open calls of the present step and settles each when it ends. The journal says how far each has come, so that a
-// step that was begun by a runner that died goes on in the same way.
-func (r *turnRun) act(ctx context.Context, open []openCall) (*writer, error) {
+// step that was begun by a runner that died, or that was parked, goes on in the same way.
+func (r *turnRun) act(ctx context.Context, open []turns.Call) (*writer, error) {
 	if err := r.readConversation(ctx, false); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	a := &actRun{r: r, ctx: ctx, running: map[string]int{}, done: make(chan finished, len(open))}
+	a := &actRun{r: r, ctx: ctx, running: map[string]int{}, known: map[string]bool{}, done: make(chan finished, maxCalls)}
 	w, err := a.run(open)
 	cancel()
 	a.drain()
+	if a.outside {
+		// Others have added results, which are in the database alone.
+		*r.conversation = conversation{}
+	}
 	return w, err
 }
 
@@ -34,133 +40,265 @@ type actRun struct {
 	r *turnRun
 	// The step's, for the calls that it starts
 	ctx context.Context
-	// waiting are claimed calls that have not begun, in the model's order.
-	waiting []openCall
+	// waiting are claimed calls that have not begun, in the model's order; clients those that the caller's own program runs, after
+	// all others.
+	waiting, clients []turns.Call
+	// known are the calls that were looked at, by their ids.
+	known map[string]bool
 	// running counts the calls at work by their class, and count all of them.
 	running map[string]int
 	count   int
 	done    chan finished
+	// outside tells that some results come from outside of this run.
+	outside bool
 }
 
 // finished is a call that has ended.
 type finished struct {
-	openCall
+	turns.Call
 	result     tools.Result
 	writes     *sessions.Changes
 	durationMs int64
+	// runs are the hooks that have seen the result.
+	runs []hooks.Ran
+	// waits is what the call waits for; zero when it has ended.
+	waits models.WaitID
 	// cut tells that the call failed after it was cancelled: what it says is no result.
 	cut bool
 }
 
-func (a *actRun) run(open []openCall) (*writer, error) {
+func (a *actRun) run(open []turns.Call) (*writer, error) {
+	w, open, err := a.gate(open)
+	if err != nil || w != nil {
+		return w, err
+	}
 	if err := a.admit(open); err != nil {
 		return nil, err
 	}
-	if a.count == 0 {
-		if err := a.startWaiting(); err != nil {
-			return nil, err
-		}
-	}
 	for {
-		f, err := a.next()
-		if err != nil {
-			return nil, err
-		}
-		w, err := a.settle(f)
-		if err != nil || a.r.turn.PendingCalls == 0 {
+		w, err := a.advance()
+		if err != nil || w.parked || w.turn.PendingCalls == 0 {
 			return w, err
+		}
+		if err := a.lookAgain(w); err != nil {
+			return nil, err
 		}
 	}
 }
 
+// advance settles the next call that ends, or starts calls when none is running.
+func (a *actRun) advance() (*writer, error) {
+	if a.count == 0 {
+		return a.startWaiting()
+	}
+	f, err := a.next()
+	switch {
+	case err != nil:
+		return nil, err
+	case f == nil:
+		// Something has happened to the turn meanwhile.
+		w := a.r.writer()
+		w.turn = a.r.turn
+		return &w, a.reload()
+	case !f.waits.IsZero():
+		return a.park(*f)
+	}
+	if delay, again := a.again(f); again {
+		return a.retry(*f, delay)
+	}
+	return a.settle(append([]finished{*f}, a.others()...))
+}
+
+// again tells that a call is to be tried again, and after which time.
+func (a *actRun) again(f *finished) (time.Duration, bool) {
+	if a.ctx.Err() != nil {
+		return 0, false
+	}
+	return f.Record.Frozen.RetryAfter(f.result, a.r.idempotencyKey(f.Record.CallID, f.Record.Frozen.Name), f.Effect.Attempt, a.r.e.cfg.Random())
+}
+
+// others takes the calls that have ended meanwhile with a result: they settle together.
+func (a *actRun) others() (list []finished) {
+	for a.count > 0 {
+		select {
+		case f := <-a.done:
+			if f.cut {
+				a.leave(f)
+				continue
+			}
+			if _, again := a.again(&f); again || !f.waits.IsZero() {
+				// It goes a way of its own, when it comes again.
+				a.done <- f
+				return list
+			}
+			a.leave(f)
+			list = append(list, f)
+		default:
+			return list
+		}
+	}
+	return list
+}
+
+// lookAgain reads the journal when calls may run by now that had to wait for somebody.
+func (a *actRun) lookAgain(w *writer) error {
+	if w.turn.PendingCalls-w.turn.WaitingCalls > a.count+len(a.waiting)+len(a.clients) {
+		return a.reload()
+	}
+	return nil
+}
+
+// reload takes calls in that could not run when the journal was read last.
+func (a *actRun) reload() error {
+	open, err := a.r.openCalls(a.ctx)
+	if err != nil {
+		return err
+	}
+	a.outside = true
+	for _, o := range open {
+		if a.known[o.Record.CallID] || o.Effect.State != models.EffectClaimed {
+			continue
+		}
+		a.take(o)
+	}
+	return nil
+}
+
+// take puts a claimed call where it waits for its turn.
+func (a *actRun) take(o turns.Call) {
+	a.known[o.Record.CallID] = true
+	if o.Record.Frozen.Hints.Client {
+		a.outside = true
+		a.clients = append(a.clients, o)
+		return
+	}
+	a.waiting = append(a.waiting, o)
+}
+
 // admit decides what becomes of the calls that the journal holds open: of all of them, before anything runs.
-func (a *actRun) admit(open []openCall) error {
+func (a *actRun) admit(open []turns.Call) error {
 	decisions := make([]Decision, len(open))
 	for i, o := range open {
 		var err error
-		decisions[i], err = DecideClaim(o.effect, o.call.Frozen.InputHash(), a.r.turn.LeaseEpoch, o.call.Frozen.Hints.Repeatable())
+		decisions[i], err = DecideClaim(&o.Effect, ClaimRequest{
+			InputHash: o.Record.Frozen.InputHash(), Epoch: a.r.turn.LeaseEpoch, Repeatable: o.Record.Frozen.Hints.Repeatable(), Now: a.r.e.nowMillis(),
+		})
 		if err != nil {
 			return err
 		}
-		if o.effect.Epoch > a.r.turn.LeaseEpoch {
+		if o.Effect.Epoch > a.r.turn.LeaseEpoch {
 			// A successor is at work: what it has begun, and what it knows, is none of this runner's business.
 			return commit.ErrLeaseLost
 		}
 		if decisions[i] == DecideReplay {
-			return fmt.Errorf("call %s is settled and open at once", o.effect.ReplayKey)
+			return fmt.Errorf("call %s is settled and open at once", o.Effect.ReplayKey)
 		}
 	}
 	for i, o := range open {
 		switch decisions[i] {
 		case DecideRun:
-			a.waiting = append(a.waiting, o)
+			a.take(o)
 		case DecideRunAgain:
-			o.effect.Attempt++
-			o.effect.Epoch = a.r.turn.LeaseEpoch
+			o.Effect.Attempt++
+			o.Effect.Epoch = a.r.turn.LeaseEpoch
 			a.launch(o)
 		case DecideInterrupted:
 			a.enter(o)
-			a.done <- finished{openCall: o, result: interruptedResult(o.effect.State)}
+			a.done <- finished{Call: o, result: turns.Interrupted(o.Effect.State)}
 		case DecideBusy:
 			// Begun by this lease, in the commit that started the act.
 			a.launch(o)
+		case DecideWait:
+			a.outside = true
 		case DecideReplay:
 		}
 	}
 	return nil
 }
 
-func (a *actRun) enter(o openCall) {
-	a.running[o.class()]++
+func (a *actRun) enter(o turns.Call) {
+	a.known[o.Record.CallID] = true
+	a.running[o.Class()]++
 	a.count++
 }
 
-// launch executes a call that is running in the journal.
-func (a *actRun) launch(o openCall) {
+// launch executes a call that is running in the journal, once it is due.
+func (a *actRun) launch(o turns.Call) {
 	a.enter(o)
 	// The turn's row changes while the call runs, so it is not looked at from there.
-	e := a.r.e
-	f := finished{openCall: o, writes: sessions.NewChanges()}
-	call := a.r.toolCall(o.call.CallID, o.call.Frozen.Name, &o.call)
-	call.Attempt = o.effect.Attempt
-	call.Files = e.cfg.Workspace.Overlay(call.OrgID, call.SessionID, f.writes)
+	r := a.r
+	f := finished{Call: o, writes: sessions.NewChanges()}
+	call := r.toolCall(o.Record.CallID, o.Record.Frozen.Name, &o.Record)
+	call.Attempt, call.MaxAttempts = o.Effect.Attempt, o.Record.Frozen.Hints.Retry.Attempts(call.IdempotencyKey)
+	call.Files = r.e.cfg.Workspace.Overlay(call.OrgID, call.SessionID, f.writes)
 	call.SetTodos = f.writes.SetTodos
-	e.scheduling.spawn(func() {
-		started := e.cfg.Clock.Now()
-		f.result = tools.Run(a.ctx, e.cfg.Registry, call, o.call.Frozen)
-		f.cut = f.result.Failed() && a.ctx.Err() != nil
-		f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)
+	d := &durable{r: r, call: o}
+	d.offer(call)
+	reviewed := r.hasHooks(tools.HookPostToolUse)
+	r.e.scheduling.spawn(func() {
+		a.execute(&f, call, d, reviewed)
 		a.done <- f
 	})
 }
 
-// next waits for a call to end. When the step is cut short, calls that come to an end within the grace still count, as long as
-// they bring a result: a tool that has done its work should not be said to be interrupted. Whoever goes on decides about
-// the others by the journal.
-func (a *actRun) next() (finished, error) {
+// execute runs one attempt of a call. Hooks see the result before it is committed.
+func (a *actRun) execute(f *finished, call *tools.Call, d *durable, reviewed bool) {
+	e := a.r.e
+	if due := f.Effect.DueAt; due != nil && a.ctx.Err() == nil {
+		if wait := due.Time().Sub(e.cfg.Clock.Now()); wait > 0 && e.cfg.Sleep(a.ctx, wait) != nil {
+			f.cut = true
+			return
+		}
+	}
+	started := e.cfg.Clock.Now()
+	f.result = tools.Run(a.ctx, e.cfg.Registry, call, f.Record.Frozen)
+	f.waits = d.pending(f.result)
+	f.cut = f.waits.IsZero() && f.result.Failed() && a.ctx.Err() != nil
+	f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)
+	if !reviewed || f.cut || !f.waits.IsZero() {
+		return
+	}
+	if err := a.r.guarded(func() error { return a.r.review(a.ctx, f) }); err != nil {
+		f.cut = a.ctx.Err() != nil
+		f.result = tools.Result{ToolError: "internal_error: The result could not be shown to the hooks that must see it.", Internal: err}
+	}
+}
+
+// next waits for a call to end; nil means that the turn is to be looked at. When the step is cut short, calls that come to an end within
+// the grace still count, as long as they bring a result: a tool that has done its work should not be said to be interrupted. Whoever goes
+// on decides about the others by the journal.
+func (a *actRun) next() (*finished, error) {
 	var grace <-chan time.Time
 	cut := a.ctx.Done()
 	for a.count > 0 {
-		a.r.e.scheduling.await(func() bool { return len(a.done) > 0 || (cut != nil && a.ctx.Err() != nil) })
+		a.r.e.scheduling.await(func() bool { return len(a.done) > 0 || len(a.r.attention) > 0 || (cut != nil && a.ctx.Err() != nil) })
+		attention := a.r.attention
+		if len(a.done) > 0 {
+			attention = nil // what has ended comes first
+		}
 		select {
 		case f := <-a.done:
 			a.leave(f)
 			if !f.cut {
-				return f, nil
+				return &f, nil
+			}
+		case <-attention:
+			if a.ctx.Err() == nil {
+				return nil, nil
 			}
 		case <-cut:
 			t := time.NewTimer(cancelGrace)
 			defer t.Stop()
 			cut, grace = nil, t.C
 		case <-grace:
-			return finished{}, a.cutShort()
+			return nil, a.cutShort()
 		}
 	}
-	return finished{}, a.cutShort()
+	return nil, a.cutShort()
 }
 
 func (a *actRun) leave(f finished) {
-	a.running[f.class()]--
+	a.running[f.Class()]--
 	a.count--
 }
 
@@ -171,47 +309,88 @@ func (a *actRun) cutShort() error {
 	return fmt.Errorf("the tools were cut short: %w", context.Cause(a.ctx))
 }
 
-// settle commits a result, with the start of the calls that have waited for it.
-func (a *actRun) settle(f finished) (*writer, error) {
+// settle commits results, with the start of the calls that have waited for them.
+func (a *actRun) settle(list []finished) (*writer, error) {
 	r := a.r
-	if f.result.Internal != nil {
-		r.e.cfg.Logger.Error("a tool failed", "org", r.turn.OrgID, "turn", r.turn.ID, "tool", f.call.Frozen.ToolID, "error", f.result.Internal)
-	}
-	c := &settleCall{
-		call: f.openCall, result: f.result, writes: f.writes, durationMs: f.durationMs, begin: a.ready(), last: r.turn.PendingCalls == 1,
-	}
-	var blocked *Failed
-	if c.last {
-		// The commit may begin the next step.
-		var err error
-		if blocked, err = r.refresh(a.ctx); err != nil {
-			return nil, err
+	c := &settleCalls{begin: a.ready()}
+	for _, f := range list {
+		if f.result.Internal != nil {
+			r.e.cfg.Logger.Error("a tool failed", "org", r.turn.OrgID, "turn", r.turn.ID, "tool", f.Record.Frozen.ToolID, "error", f.result.Internal)
 		}
+		c.list = append(c.list, settled{call: f.Call, result: f.result, writes: f.writes, durationMs: f.durationMs, runs: f.runs})
 	}
-	c.writer = r.writer()
-	c.blocked = blocked
-	w, err := r.submit(a.ctx, c, &c.writer)
+	w, err := a.submit(c, &c.writer)
 	if err != nil {
 		return nil, err
 	}
-	r.conversation.add(f.call.Position, f.effect.Ordinal, models.MessageTool, f.parts(c.shown))
+	for i, f := range list {
+		r.conversation.add(f.Record.Position, f.Effect.Ordinal, models.MessageTool, f.Parts(c.list[i].shown))
+	}
 	a.launchAll(c.begin)
 	return w, nil
 }
 
+// park commits that a call waits, with the start of the calls that have waited for it.
+func (a *actRun) park(f finished) (*writer, error) {
+	a.outside = true
+	c := &parkCall{call: f.Call, wait: f.waits, begin: a.ready()}
+	if p := f.result.Pending; p != nil {
+		if !p.Deadline.IsZero() {
+			c.until = models.MillisOf(p.Deadline).Ptr()
+		}
+		c.failTurn = p.OnTimeout == tools.OnTimeoutFailTurn
+	}
+	w, err := a.submit(c, &c.writer)
+	if err != nil {
+		return nil, err
+	}
+	if c.again {
+		// What it waits for has come meanwhile.
+		f.Effect.State = models.EffectClaimed
+		a.take(f.Call)
+	}
+	a.launchAll(c.begin)
+	return w, nil
+}
+
+// retry begins another attempt of a call that has failed without an effect.
+func (a *actRun) retry(f finished, delay time.Duration) (*writer, error) {
+	o := f.Call
+	o.Effect.Attempt++
+	o.Effect.DueAt = (a.r.e.nowMillis() + models.Millis(delay.Milliseconds())).Ptr()
+	c := &retryCall{call: o}
+	w, err := a.submit(c, &c.writer)
+	if err != nil {
+		return nil, err
+	}
+	a.launch(o)
+	return w, nil
+}
+
+// submit commits a command of the act, which may begin the next step or park the turn.
+func (a *actRun) submit(c commit.Command, w *writer) (*writer, error) {
+	blocked, err := a.r.refresh(a.ctx)
+	if err != nil {
+		return nil, err
+	}
+	*w = a.r.writer()
+	w.blocked, w.clients = blocked, a.clients
+	return a.r.submit(a.ctx, c, w)
+}
+
 // ready takes the waiting calls that may run now. Nothing is begun when the step was cut short.
-func (a *actRun) ready() []openCall {
+func (a *actRun) ready() []turns.Call {
 	if a.ctx.Err() != nil {
 		return nil
 	}
-	var begin, rest []openCall
+	var begin, rest []turns.Call
 	taken := map[string]bool{}
 	for _, o := range a.waiting {
-		class := o.class()
+		class := o.Class()
 		if a.count+len(begin) >= maxRunning || (class != "" && (a.running[class] > 0 || taken[class])) {
 			rest = append(rest, o)
 		} else {
-			o.effect.Epoch = a.r.turn.LeaseEpoch
+			o.Effect.Epoch = a.r.turn.LeaseEpoch
 			begin = append(begin, o)
 		}
 		// Later ones of the class must not overtake.
@@ -221,24 +400,33 @@ func (a *actRun) ready() []openCall {
 	return begin
 }
 
-// startWaiting starts calls when none is running: after a takeover that found only claimed ones.
-func (a *actRun) startWaiting() error {
-	begin := a.ready()
-	if len(begin) == 0 {
-		return a.cutShort()
+// startWaiting starts calls when none is running: after a takeover that found only claimed ones, or when one may run that had to wait for
+// somebody. Without any the turn is parked, or goes on.
+func (a *actRun) startWaiting() (*writer, error) {
+	if a.ctx.Err() != nil {
+		return nil, a.cutShort()
 	}
-	c := &startCalls{writer: a.r.writer(), begin: begin}
-	if _, err := a.r.submit(a.ctx, c, &c.writer); err != nil {
-		return err
+	c := &startCalls{begin: a.ready()}
+	w, err := a.submit(c, &c.writer)
+	if err != nil {
+		return nil, err
 	}
-	a.launchAll(begin)
-	return nil
+	a.launchAll(c.begin)
+	if a.count == 0 && !w.parked && w.turn.PendingCalls > 0 {
+		if err := a.lookAgain(w); err != nil {
+			return nil, err
+		}
+		if len(a.waiting) == 0 {
+			return nil, a.cutShort()
+		}
+	}
+	return w, nil
 }
 
 // launchAll executes calls that a command has just marked as running.
-func (a *actRun) launchAll(begin []openCall) {
+func (a *actRun) launchAll(begin []turns.Call) {
 	for _, o := range begin {
-		o.effect.State, o.effect.StartedAt = models.EffectRunning, a.r.e.nowMillis().Ptr()
+		o.Effect.State, o.Effect.StartedAt = models.EffectRunning, a.r.e.nowMillis().Ptr()
 		a.launch(o)
 	}
 }
@@ -261,11 +449,16 @@ func (a *actRun) drain() {
 	}
 }
 
+// idempotencyKey is the same for every attempt at a call.
+func (r *turnRun) idempotencyKey(call, tool string) string {
+	return fmt.Sprintf("%s:%s:%s", r.turn.SessionID, call, tool)
+}
+
 // toolCall is what a tool may use.
-func (r *turnRun) toolCall(id, tool string, j *journaledCall) *tools.Call {
+func (r *turnRun) toolCall(id, tool string, j *turns.Record) *tools.Call {
 	org, session, turn := r.turn.OrgID, r.turn.SessionID, r.turn.ID
 	c := &tools.Call{
-		OrgID: org, SessionID: session, TurnID: turn, CallID: id, IdempotencyKey: fmt.Sprintf("%s:%s:%s", session, id, tool),
+		OrgID: org, SessionID: session, TurnID: turn, CallID: id, IdempotencyKey: r.idempotencyKey(id, tool),
 		Attempt: 1, Locale: r.session.locale, Now: r.e.cfg.Clock.Now, SetTodos: func([]models.Todo) {},
 		Files: r.e.cfg.Workspace.Open(org, session), Progress: func(string) {},
 	}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 )
-
-// maxClaim is how many turns are claimed by one statement at the most.
-const maxClaim = 16
 
 // Wake tells this engine that there may be turns to claim. It never waits.
 func (e *Engine) Wake() {
@@ -33,6 +31,8 @@ func (e *Engine) claimLoop(ctx context.Context) {
 	defer poll.Stop()
 	l := listener{e: e}
 	defer l.stop()
+	turns := ear{e: e}
+	defer turns.stop()
 	// unsure tells that turns may have been claimed without this process having heard of it.
 	unsure := false
 	for {
@@ -41,10 +41,13 @@ func (e *Engine) claimLoop(ctx context.Context) {
 			return
 		case <-e.wake:
 		case <-poll.C:
+			e.attendAll(ctx)
 		}
+		turns.listen()
 		// One that listens is counted on by the others: it must have room. What is announced before it listens again is
 		// found by the claim that follows.
 		l.listen(len(e.slots) > 0)
+		e.refreshCaps(ctx)
 		if unsure {
 			unsure = !e.releaseUnheard(ctx)
 		}
@@ -94,8 +97,8 @@ func (l *listener) stop() {
 // claimSome claims as many turns as there are free slots. It reports whether there may be more.
 func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
 	var free []*slot
-	for len(free) < maxClaim {
-		s, ok := e.reserve(models.TurnID{})
+	for len(free) < crossorg.MaxClaim {
+		s, ok := e.reserve(models.OrgID{}, models.TurnID{})
 		if !ok {
 			break
 		}
@@ -108,8 +111,12 @@ func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
 	}
 	// Were the claim cut off at a shutdown, the database might still grant it, to a runner that has left.
 	asking, cancel := lingering(ctx, commitGrace)
-	turns, err := e.cfg.Queue.Claim(asking, free[0].runner, len(free))
+	got, err := e.cfg.Queue.Claim(asking, e.ask(free[0].runner, len(free)))
 	cancel()
+	turns := got.Turns
+	e.mu.Lock()
+	e.place = got.Next
+	e.mu.Unlock()
 	if err != nil && ctx.Err() == nil {
 		e.cfg.Logger.Warn("turns can't be claimed; trying again", "error", err)
 	}
@@ -124,7 +131,7 @@ func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
 	for _, s := range free[len(turns):] {
 		s.Free()
 	}
-	return err == nil && len(turns) == len(free), err
+	return err == nil && got.More, err
 }
 
 // releaseUnheard puts turns back into the queue that this runner holds and knows nothing of: their claim was committed, but

@@ -3,11 +3,12 @@ package runtime
 import (
 	"encoding/hex"
 	"fmt"
-	"slices"
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 const previewRunes = 200
@@ -26,8 +27,10 @@ type writer struct {
 
 	// What the command has decided, for the runner; set anew by each Apply.
 
-	// plan is nil when the turn goes on, but not with what this command knows.
+	// plan is nil when the turn goes on, but not with what this command knows, and when it is parked.
 	plan Plan
+	// parked tells that nothing is left to do until somebody resolves what the turn waits for.
+	parked bool
 	// consumed tells that messages have joined the conversation.
 	consumed bool
 	// consumedAt is the position at which they have.
@@ -41,7 +44,9 @@ type writer struct {
 	// messageAt is the position of the model's message.
 	messageAt int64
 	// open are the calls that the act has begun with.
-	open []openCall
+	open []turns.Call
+	// clients are those of them that the caller's own program is to run, after all others.
+	clients []turns.Call
 }
 
 // basis is what decides what a step runs with; zero ids stand for none.
@@ -50,6 +55,8 @@ type basis struct {
 	agent   models.AgentID
 	// session and message are the models that each asks for.
 	session, message models.ModelID
+	// clientTools is the hash of those that the session brings.
+	clientTools string
 }
 
 // stepConfig is what the steps of a turn run with.
@@ -60,6 +67,8 @@ type stepConfig struct {
 	harnessRevision int
 	agentRevision   *int
 	configHash      string
+	// startHooks and endHooks tell that hooks run when the session has begun, and when the turn has ended.
+	startHooks, endHooks bool
 }
 
 func (r *turnRun) writer() writer {
@@ -72,6 +81,7 @@ func (r *turnRun) writer() writer {
 		w.cfg = stepConfig{
 			basis: r.step.basis, model: eff.Model.Model, maxIterations: eff.MaxIterations, harnessRevision: eff.HarnessRevision,
 			agentRevision: eff.AgentRevision, configHash: hex.EncodeToString(eff.Hash[:]),
+			startHooks: r.hasHooks(tools.HookSessionStart), endHooks: r.hasHooks(tools.HookTurnEnd),
 		}
 	}
 	return w
@@ -84,35 +94,36 @@ func (w *writer) needs(bytes int, ends bool) commit.Needs {
 
 // done keeps for the runner how the command leaves things.
 func (w *writer) done(tx *commit.Tx, t *models.Turn) {
-	w.turn = *t
+	w.turn, w.parked = *t, t.Status == models.TurnWaiting
 	w.sequence = tx.Session.LastSequence
 	w.now = basisOf(tx.Session, t)
 }
 
 func basisOf(s *models.Session, t *models.Turn) basis {
-	return basis{harness: s.HarnessID, agent: value(s.AgentID), session: value(s.ModelID), message: value(t.ModelID)}
+	return basis{
+		harness: s.HarnessID, agent: value(s.AgentID), session: value(s.ModelID), message: value(t.ModelID),
+		clientTools: string(s.ClientTools),
+	}
 }
 
-// begin marks the turn as started, once.
+// begin marks the turn as started, once. With the first turn of a session its hooks for that run.
 func (w *writer) begin(tx *commit.Tx) {
-	t := tx.Turn
-	if t.StartedAt != nil {
-		return
+	if w.cfg.startHooks && tx.Session.Status == models.SessionStarted {
+		tx.AddHookJob(models.HookJob{
+			ID: models.NewID[models.HookJobEntity](), Event: string(tools.HookSessionStart), Payload: models.JSON("{}"), DueAt: tx.Now,
+		})
 	}
-	t.StartedAt = tx.Now.Ptr()
-	if tx.Session.Status != models.SessionActive {
-		tx.Session.Status = models.SessionActive
-		tx.Emit(&t.ID, events.SessionActivated{})
-	}
-	tx.Emit(&t.ID, events.TurnStarted{InputMessageID: t.InputMessageID})
+	turns.Begin(tx)
 }
 
 // follow does what the planner decides after an outcome. It is the last thing that a command does.
 func (w *writer) follow(tx *commit.Tx, o Outcome) error {
 	t := tx.Turn
-	t.Takeovers = 0
+	t.Takeovers, t.Attention = 0, false
 	w.consumed = false
-	w.plan = Next(State{Iteration: t.Iteration, MaxIterations: w.cfg.maxIterations}, o, Facts{InboxEmpty: tx.InboxEmpty(), Blocked: w.blocked})
+	w.plan = Next(State{Iteration: t.Iteration, MaxIterations: w.cfg.maxIterations}, o, Facts{
+		InboxEmpty: tx.InboxEmpty(), Blocked: w.blocked, Cancelled: t.Cancel != nil,
+	})
 	var err error
 	switch p := w.plan.(type) {
 	case Reason:
@@ -125,7 +136,7 @@ func (w *writer) follow(tx *commit.Tx, o Outcome) error {
 		w.startReason(tx, p.Iteration)
 	case End:
 		if p.Status == models.TurnFailed {
-			w.explain(tx, p)
+			turns.Explain(tx, w.cfg.model.Name, p.Failure)
 		}
 		err = w.end(tx, p)
 	}
@@ -138,7 +149,7 @@ func (w *writer) startReason(tx *commit.Tx, iteration int) {
 	t := tx.Turn
 	w.consumed, w.consumedAt = !tx.InboxEmpty(), tx.Session.LastSequence+1
 	tx.ConsumeInbox()
-	t.Phase, t.Iteration = models.PhaseReason, iteration
+	t.Phase, t.Iteration, t.EndHooks = models.PhaseReason, iteration, w.cfg.endHooks
 	t.HarnessRevision, t.AgentRevision = &w.cfg.harnessRevision, w.cfg.agentRevision
 	t.ModelCalls++
 	output := models.NewID[models.MessageEntity]()
@@ -154,19 +165,6 @@ func (w *writer) startReason(tx *commit.Tx, iteration int) {
 
 func reasonKey(iteration int) string { return fmt.Sprintf("reason/%d", iteration) }
 
-// explain tells the user in a message of the agent why the turn fails before its next step, which begins and fails with it.
-func (w *writer) explain(tx *commit.Tx, p End) {
-	t := tx.Turn
-	iteration, output := t.Iteration+1, models.NewID[models.MessageEntity]()
-	tx.Emit(&t.ID, events.ReasonStarted{Iteration: iteration})
-	tx.Emit(&t.ID, events.OutputStarted{MessageID: output, Model: w.cfg.model.Name, Iteration: iteration})
-	addMessage(tx, models.Message{
-		ID: output, TurnID: t.ID, Role: models.MessageAgent, Content: []models.Part{}, Error: p.Failure, CreatedAt: tx.Now,
-	}, nil)
-	t.FinalMessageID = &output
-	tx.Emit(&t.ID, events.ReasonCompleted{Iteration: iteration})
-}
-
 // end ends the turn and moves the session's line on.
 func (w *writer) end(tx *commit.Tx, p End) error {
 	t := tx.Turn
@@ -174,6 +172,8 @@ func (w *writer) end(tx *commit.Tx, p End) error {
 		t.Error = p.Failure
 	}
 	switch p.Status {
+	case models.TurnCancelled:
+		return turns.FinishCancelled(tx)
 	case models.TurnFailed:
 		return tx.EndTurn(p.Status, p.Stop, events.TurnFailed{StopReason: p.Stop, Error: *p.Failure})
 	case models.TurnSealed:
@@ -191,36 +191,4 @@ func (w *writer) end(tx *commit.Tx, p End) error {
 		done.TimeToFirstTokenMs = &ms
 	}
 	return tx.EndTurn(p.Status, p.Stop, done)
-}
-
-// shownParts gives parts without what only their provider may see: events are shown as they are stored.
-func shownParts(parts []models.Part) []models.Part {
-	return withoutMetadata(parts, func(p *models.Part) bool { return len(p.Metadata) > 0 || p.Origin != "" })
-}
-
-// withoutMetadata gives parts without the metadata of those that the condition holds for. The parts that it gets may be shared, so they
-// are copied when there is something to change.
-func withoutMetadata(parts []models.Part, drop func(*models.Part) bool) []models.Part {
-	copied := false
-	for i := range parts {
-		if !drop(&parts[i]) {
-			continue
-		}
-		if !copied {
-			parts, copied = slices.Clone(parts), true
-		}
-		parts[i].Metadata, parts[i].Origin = nil, ""
-	}
-	return parts
-}
-
-// addMessage adds a message of the agent at the sequence of the event that carries it, and at the same position of the
-// conversation.
-func addMessage(tx *commit.Tx, m models.Message, usage *models.Usage) int64 {
-	m.Sequence = tx.Emit(&m.TurnID, events.OutputCompleted{
-		Message: events.Message{ID: m.ID, Role: m.Role, Content: shownParts(m.Content), CreatedAt: m.CreatedAt, Error: m.Error}, Usage: usage,
-	})
-	m.Position = &m.Sequence
-	tx.AddMessage(m)
-	return m.Sequence
 }

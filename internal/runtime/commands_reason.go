@@ -8,6 +8,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // call is a tool call of the present step.
@@ -17,6 +18,14 @@ type call struct {
 	frozen  tools.Frozen
 	// refused is the result of a call that ended before it could run.
 	refused *tools.Result
+	// approval is what people have to decide before it may run; nil when nobody has to.
+	approval *turns.Approval
+	// ungated tells that hooks have to see the call before it may run.
+	ungated bool
+	// repaired tells that its arguments were malformed, and could be put right.
+	repaired bool
+	// timeout is how long a client tool has for its result, in seconds; nil for ever.
+	timeout *int
 	// started and ended are the lines for people.
 	started, ended string
 }
@@ -32,6 +41,9 @@ type finishReason struct {
 	uncounted *uncounted
 	// checkpointed tells that the stream has left a checkpoint.
 	checkpointed bool
+
+	// cancelled tells that somebody has asked for the turn's end; set by Apply.
+	cancelled bool
 }
 
 // generation is the call of a model that brought an answer, as it is recorded.
@@ -58,6 +70,7 @@ func (c *finishReason) Needs() commit.Needs {
 
 func (c *finishReason) Apply(tx *commit.Tx) error {
 	t := tx.Turn
+	c.cancelled = t.Cancel != nil
 	c.uncounted.count(tx)
 	usage := c.uncounted.newest
 	if t.FirstTokenAt == nil && c.asked.firstTokenMs != nil {
@@ -67,7 +80,7 @@ func (c *finishReason) Apply(tx *commit.Tx) error {
 	if thinking := joined(content, models.PartThinking); thinking != "" {
 		tx.Emit(&t.ID, events.ThinkingCompleted{MessageID: c.output, Text: thinking})
 	}
-	c.messageAt = addMessage(tx, models.Message{
+	c.messageAt = turns.AddMessage(tx, models.Message{
 		ID: c.output, TurnID: t.ID, Role: models.MessageAgent, Content: content, CreatedAt: tx.Now,
 	}, &usage)
 	t.OutputMessageID, t.FinalMessageID = nil, &c.output
@@ -97,7 +110,7 @@ func (c *finishReason) Apply(tx *commit.Tx) error {
 
 // content is what the conversation keeps. Calls that will never run are not part of it: they would have no results.
 func (c *finishReason) content() []models.Part {
-	if c.blocked != nil {
+	if c.blocked != nil || c.cancelled {
 		return withoutCalls(c.response.Parts)
 	}
 	return c.response.Parts
@@ -109,7 +122,7 @@ func cutOff(f llm.FinishReason) bool { return f == llm.FinishLength || f == llm.
 // startAct journals every call and starts the first wave: all that may run side by side, and of each class the first.
 func (c *finishReason) startAct(tx *commit.Tx) error {
 	t := tx.Turn
-	t.Phase, t.PendingCalls = models.PhaseAct, 0
+	t.Phase, t.PendingCalls, t.WaitingCalls = models.PhaseAct, 0, 0
 	t.ToolCalls += len(c.calls)
 	c.open = nil
 	ids := make([]string, len(c.calls))
@@ -117,40 +130,57 @@ func (c *finishReason) startAct(tx *commit.Tx) error {
 		ids[i] = call.id
 	}
 	c.actedAt = tx.Emit(&t.ID, events.ActStarted{Iteration: t.Iteration, ToolCallIDs: ids})
+	c.clients = nil
 	wave := firstWave(c.calls)
 	for i, call := range c.calls {
-		o := openCall{
-			effect: models.Effect{
-				ScopeID: t.ID, ReplayKey: callKey(call.id), Kind: models.EffectTool, State: models.EffectClaimed,
+		o := turns.Call{
+			Effect: models.Effect{
+				ScopeID: t.ID, ReplayKey: turns.CallKey(call.id), Kind: models.EffectTool, State: models.EffectClaimed,
 				InputHash: call.frozen.InputHash(), Epoch: c.lease.Epoch, Attempt: 1, Ordinal: call.ordinal,
 			},
-			call: journaledCall{
+			Record: turns.Record{
 				CallID: call.id, Iteration: t.Iteration, Position: c.actedAt, Frozen: call.frozen, Started: call.started, Ended: call.ended,
+				Ungated: call.ungated, TimeoutSeconds: call.timeout,
 			},
 		}
-		o.effect.Request = encodeJSON(o.call)
-		switch {
-		case call.refused != nil:
-			o.start(tx)
-			o.end(tx, *call.refused, 0)
-		default:
-			t.PendingCalls++
-			// A process that goes down begins nothing: another runner starts the calls.
-			if wave[i] && !c.stopping {
-				o.start(tx)
-			}
-			c.open = append(c.open, o)
+		o.Effect.Request = encodeJSON(o.Record)
+		if call.repaired {
+			tx.Emit(&t.ID, events.ToolCallRepaired{ToolCallID: call.id, ToolName: call.frozen.Name, Outcome: "salvaged"})
 		}
-		tx.AddEffect(o.effect)
+		if call.refused != nil {
+			o.Start(tx)
+			o.End(tx, *call.refused, 0)
+			tx.AddEffect(o.Effect)
+			continue
+		}
+		t.PendingCalls++
+		switch {
+		case call.ungated:
+		case call.approval != nil:
+			o.RequestApproval(tx, *call.approval)
+		case call.frozen.Hints.Client:
+			c.clients = append(c.clients, o)
+		case call.frozen.Hints.Wait == tools.WaitQuestion:
+			o.AskUser(tx)
+		case wave[i] && !c.stopping:
+			// A process that goes down begins nothing: another runner starts the calls.
+			o.Start(tx)
+		}
+		tx.AddEffect(o.Effect)
+		c.open = append(c.open, o)
 	}
-	if t.PendingCalls == 0 {
-		tx.Emit(&t.ID, events.ActCompleted{Iteration: t.Iteration})
-		return c.follow(tx, Acted{})
-	}
-	if c.stopping {
+	if c.stopping && t.PendingCalls > 0 {
 		c.plan = nil
+		c.done(tx, t)
+		return nil
 	}
-	c.done(tx, t)
+	plan := c.plan
+	if err := c.goOn(tx); err != nil || t.PendingCalls == 0 {
+		return err
+	}
+	if !c.parked {
+		c.plan = plan
+	}
 	return nil
 }
 
@@ -164,7 +194,7 @@ func firstWave(calls []call) []bool {
 	running := 0
 	for i, c := range calls {
 		class := c.frozen.Hints.ConcurrencyClass
-		if c.refused != nil || running == maxRunning || (class != "" && seen[class]) {
+		if !c.runsHere() || running == maxRunning || (class != "" && seen[class]) {
 			continue
 		}
 		seen[class] = true
@@ -172,6 +202,11 @@ func firstWave(calls []call) []bool {
 		running++
 	}
 	return wave
+}
+
+// runsHere tells that nothing stands between a call and its run on this server.
+func (c *call) runsHere() bool {
+	return c.refused == nil && c.approval == nil && !c.ungated && !c.frozen.Hints.Client && c.frozen.Hints.Wait == ""
 }
 
 func stopReason(f llm.FinishReason) models.StopReason {

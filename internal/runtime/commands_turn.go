@@ -5,7 +5,9 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // beginTurn is the first step's start.
@@ -55,13 +57,14 @@ type failTurn struct {
 	why Outcome
 	// partial is what the model had said until then.
 	partial []models.Part
-	// open are the calls without a result.
-	open []openCall
 	// uncounted is what the model calls took; nil when none was made here.
 	uncounted *uncounted
+	// runs are hooks that ran before; unasked tells that the model was not asked in the present step.
+	runs    []hooks.Ran
+	unasked bool
 }
 
-func (c *failTurn) Needs() commit.Needs { return c.needs(4096, true) }
+func (c *failTurn) Needs() commit.Needs { return turns.Needs(c.needs(4096, true)) }
 
 func (c *failTurn) Apply(tx *commit.Tx) error {
 	t := tx.Turn
@@ -73,6 +76,10 @@ func (c *failTurn) Apply(tx *commit.Tx) error {
 	if c.uncounted != nil {
 		c.uncounted.count(tx)
 	}
+	ranEvents(tx, &t.ID, "", c.runs)
+	if c.unasked {
+		t.ModelCalls--
+	}
 	if t.Iteration == 0 {
 		// This is the answer to what the turn was to begin with. Were it left in the inbox, it would be the input of another
 		// turn, which would fail for the same reason, and so on.
@@ -81,13 +88,11 @@ func (c *failTurn) Apply(tx *commit.Tx) error {
 	if t.Phase == models.PhaseReason {
 		c.failReason(tx, p)
 	} else {
-		for _, o := range c.open {
-			o.settle(tx, interruptedResult(o.effect.State), 0)
+		turns.CloseWaits(tx, "The turn has failed.")
+		if err := turns.CloseCalls(tx, turns.Interrupted); err != nil {
+			return err
 		}
-		if t.PendingCalls > 0 {
-			tx.Emit(&t.ID, events.ActCompleted{Iteration: t.Iteration})
-		}
-		c.explain(tx, p)
+		turns.Explain(tx, c.cfg.model.Name, p.Failure)
 	}
 	c.plan = p
 	err := c.end(tx, p)
@@ -103,7 +108,7 @@ func (c *failTurn) failReason(tx *commit.Tx, p End) {
 	if m.Content == nil {
 		m.Content = []models.Part{}
 	}
-	addMessage(tx, m, nil)
+	turns.AddMessage(tx, m, nil)
 	t.FinalMessageID = &output
 	tx.Emit(&t.ID, events.ReasonCompleted{Iteration: t.Iteration})
 	var askedAt *models.Millis
@@ -115,4 +120,32 @@ func (c *failTurn) failReason(tx *commit.Tx, p End) {
 		Attempt: t.ModelCalls, StartedAt: askedAt, SettledAt: tx.Now.Ptr(), Outcome: encodeJSON(p.Failure),
 	})
 	tx.DropCheckpoint()
+}
+
+// cancelTurn ends a turn of which somebody has asked for the end.
+type cancelTurn struct {
+	writer
+	// partial is what the model had said until then.
+	partial []models.Part
+	// uncounted is what the model calls took; nil when none was made here.
+	uncounted *uncounted
+}
+
+func (c *cancelTurn) Needs() commit.Needs { return turns.Needs(c.needs(4096, true)) }
+
+func (c *cancelTurn) Apply(tx *commit.Tx) error {
+	t := tx.Turn
+	if c.uncounted != nil {
+		c.uncounted.count(tx)
+	}
+	if t.Phase == models.PhaseReason {
+		tx.SaveEffect(models.Effect{
+			ScopeID: t.ID, ReplayKey: reasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.lease.Epoch, Attempt: t.ModelCalls,
+			SettledAt: tx.Now.Ptr(), Outcome: encodeJSON(map[string]string{"error": "cancelled"}),
+		})
+	}
+	err := turns.EndCancelled(tx, c.partial)
+	c.plan = End{Status: models.TurnCancelled, Stop: models.StopCancelled}
+	c.done(tx, t)
+	return err
 }

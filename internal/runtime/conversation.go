@@ -7,6 +7,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // conversation is what the model is shown of a session, oldest first. Positions only grow, so that it is read on from where it
@@ -31,6 +32,8 @@ func (c *conversation) isThrough(sequence int64) bool { return c.sequence == seq
 
 // shown is a message with its place.
 type shown struct {
+	// id is set for messages of the user.
+	id       models.MessageID
 	position int64
 	ordinal  int
 	llm.Message
@@ -59,7 +62,7 @@ func (r *turnRun) readConversation(ctx context.Context, news bool) error {
 			return err
 		}
 		for _, m := range messages {
-			c.add(*m.Position, m.Ordinal, m.Role, m.Content)
+			c.addMessage(m.ID, *m.Position, m.Ordinal, m.Role, m.Content)
 		}
 		c.cut = c.cut || more
 		c.stale = false
@@ -78,7 +81,12 @@ func (c *conversation) through() int64 {
 // add puts a message in its place: results of one act have one position, and come in the order of their calls. Messages that
 // joined together have one place, and keep the order in which they came.
 func (c *conversation) add(position int64, ordinal int, role models.MessageRole, parts []models.Part) {
-	m := shown{position: position, ordinal: ordinal, Message: llm.Message{Role: role, Parts: parts}, bytes: partBytes(parts)}
+	c.addMessage(models.MessageID{}, position, ordinal, role, parts)
+}
+
+// addMessage is add for a message that may be rewritten.
+func (c *conversation) addMessage(id models.MessageID, position int64, ordinal int, role models.MessageRole, parts []models.Part) {
+	m := shown{id: id, position: position, ordinal: ordinal, Message: llm.Message{Role: role, Parts: parts}, bytes: partBytes(parts)}
 	at := func(s shown) int { return cmp.Or(cmp.Compare(s.position, position), cmp.Compare(s.ordinal, ordinal)) }
 	i, found := slices.BinarySearchFunc(c.list, m, func(s, _ shown) int { return at(s) })
 	if found && role != models.MessageUser {
@@ -90,6 +98,27 @@ func (c *conversation) add(position int64, ordinal int, role models.MessageRole,
 	c.list = slices.Insert(c.list, i, m)
 	c.bytes += m.bytes
 	c.forget()
+}
+
+// unseen gives the messages of the user that the model has not been shown: those behind its last word.
+func (c *conversation) unseen() []shown {
+	i := len(c.list)
+	for i > 0 && c.list[i-1].Role == models.MessageUser {
+		i--
+	}
+	return slices.Clone(c.list[i:])
+}
+
+// replace puts a message in the place of the one that has its id.
+func (c *conversation) replace(m shown) {
+	for i := range c.list {
+		if c.list[i].id == m.id {
+			c.bytes -= c.list[i].bytes
+			m.bytes = partBytes(m.Parts)
+			c.bytes += m.bytes
+			c.list[i] = m
+		}
+	}
 }
 
 // forget drops older messages when there are more than may be kept.
@@ -167,7 +196,7 @@ func (c *conversation) messages(limit int, origin string) []llm.Message {
 	out := make([]llm.Message, 0, len(window))
 	for _, m := range window {
 		if len(m.Parts) > 0 {
-			m.Parts = withoutMetadata(m.Parts, foreign)
+			m.Parts = turns.WithoutMetadata(m.Parts, foreign)
 			out = append(out, m.Message)
 		}
 	}

@@ -1,8 +1,8 @@
 // Package runtime is the turn engine: it claims turns, asks models, runs tools, and goes on where a process that died had
 // stopped.
 //
-// Follow one turn in this order: engine.go (start and stop), slot.go and claim.go (how turns come here), liveness.go (who is
-// alive), turn.go (the loop of a turn, and what becomes of it when it can't go on), plan.go (what comes next), reason.go
+// Follow one turn in this order: engine.go (start and stop), slot.go, share.go and claim.go (how turns come here), liveness.go and
+// watch.go (who is alive), turn.go (the loop of a turn, and what becomes of it when it can't go on), plan.go (what comes next), reason.go
 // and act.go (the two kinds of steps), asking.go with attempts.go, breaker.go and idle.go (models that fail), commands*.go
 // (what each step commits), journal.go (what becomes of calls after a crash), ports.go (what it reaches for outside of itself, and what
 // simulations replace; they begin with sim_world_test.go).
@@ -13,14 +13,15 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
@@ -41,16 +42,31 @@ type Config struct {
 	Workspace *sessions.Workspace
 	// Images reads what messages refer to. Without it models are told that there are no images.
 	Images Images
+	// Hooks runs the hooks of capabilities and users.
+	Hooks *hooks.Runner
+	// Tokens are for waits that are resolved from outside. Without it tools have none.
+	Tokens Tokens
 	Clock  clock.Clock
 	Logger *slog.Logger
+	// Presence shows others at once when this process dies, on PostgreSQL; nil leaves it to the heartbeat. The engine drops it when
+	// it stops.
+	Presence *crossorg.Presence
 	// Exclusive tells that no other process can run turns: the database is a file that this one has locked.
 	Exclusive bool
 	// Slots is how many turns run at once. Defaults to 256.
 	Slots int
+	// OrgSlots is how many of them may be of one organization. Defaults to what orgSlots gives.
+	OrgSlots int
+	// OrgActiveTurns is how many turns of an organization may run at once in all processes, where it has no cap of its own
+	// in org_loads. 0, the default, is any number.
+	OrgActiveTurns int
 	// Lease is how long a runner may be silent before others take its turns over. Defaults to 6 s.
 	Lease time.Duration
 	// Heartbeat is how often a runner says that it is alive. Defaults to 2 s.
 	Heartbeat time.Duration
+	// Look is how often a runner with a Presence looks at the others. Defaults to 200 ms. One without looks four times per
+	// heartbeat.
+	Look time.Duration
 	// ShutdownGrace is how long Stop lets running steps finish. Defaults to 20 s.
 	ShutdownGrace time.Duration
 	// PollInterval is how often a runner that hears nothing looks for turns. Defaults to 1 s.
@@ -84,7 +100,7 @@ type Engine struct {
 	cfg Config
 	// slots has a token for each turn that may yet run.
 	slots         chan struct{}
-	wake          chan struct{}
+	wake, jobs    chan struct{}
 	conversations *conversations
 	breakers      *breakers
 	rows          rows
@@ -92,6 +108,10 @@ type Engine struct {
 	// ending ends when Stop begins.
 	ending  context.Context
 	endWait context.CancelFunc
+	// keyed tells that this runner's row says that it holds a lock.
+	keyed atomic.Bool
+	// rebirth is held while the runner gets a new id.
+	rebirth sync.Mutex
 	// starved tells that turns may wait for a slot: the next one that is free is announced.
 	starved atomic.Bool
 
@@ -106,9 +126,18 @@ type Engine struct {
 	// running are the turns at work here, and those that a message is about to begin. The queue's idea may differ when the
 	// answer to a claim got lost.
 	running map[models.TurnID]*slot
-	turns   sync.WaitGroup
-	loops   sync.WaitGroup
-	stopped chan struct{}
+	// held is how many slots each organization has; those of claims under way are under the zero id.
+	held map[models.OrgID]int
+	// limited tells that the last claim may have left turns because their organizations had no room here.
+	limited bool
+	// place is where the next claim begins to look.
+	place crossorg.Place
+	// caps are those of organizations, as of capsRead.
+	caps     crossorg.Caps
+	capsRead time.Time
+	turns    sync.WaitGroup
+	loops    sync.WaitGroup
+	stopped  chan struct{}
 }
 
 type lifeState int
@@ -130,11 +159,17 @@ func New(cfg Config) *Engine {
 	if cfg.Slots == 0 {
 		cfg.Slots = 256
 	}
+	if cfg.OrgSlots == 0 {
+		cfg.OrgSlots = orgSlots(cfg.Slots)
+	}
 	if cfg.Lease == 0 {
 		cfg.Lease = 6 * time.Second
 	}
 	if cfg.Heartbeat == 0 {
 		cfg.Heartbeat = 2 * time.Second
+	}
+	if cfg.Look == 0 {
+		cfg.Look = 200 * time.Millisecond
 	}
 	if cfg.ShutdownGrace == 0 {
 		cfg.ShutdownGrace = 20 * time.Second
@@ -158,8 +193,8 @@ func New(cfg Config) *Engine {
 		cfg.Random = rand.Float64
 	}
 	e := &Engine{
-		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
-		running: map[models.TurnID]*slot{}, stopped: make(chan struct{}), conversations: newConversations(),
+		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), jobs: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
+		running: map[models.TurnID]*slot{}, held: map[models.OrgID]int{}, stopped: make(chan struct{}), conversations: newConversations(),
 		breakers: newBreakers(), rows: database{cfg.DB}, scheduling: goroutines(),
 	}
 	e.ending, e.endWait = context.WithCancel(context.Background())
@@ -183,10 +218,15 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	if e.cfg.Exclusive {
 		// Having the file's lock proves every earlier runner dead.
-		if err := e.cfg.Queue.ReleaseAll(ctx, clock.Millis(e.cfg.Clock)); err != nil {
+		if err := e.cfg.Queue.ReleaseAll(ctx); err != nil {
 			return err
 		}
 	}
+	caps, err := e.cfg.Queue.Caps(ctx, e.cfg.OrgActiveTurns)
+	if err != nil {
+		return err
+	}
+	e.caps, e.capsRead = caps, time.Now()
 	if err := e.register(ctx, e.id); err != nil {
 		return err
 	}
@@ -195,8 +235,12 @@ func (e *Engine) Start(ctx context.Context) error {
 	live, stopLive := context.WithCancel(context.Background())
 	e.stopClaims, e.stopLive, e.state = stopClaims, stopLive, lifeRunning
 	e.loops.Go(func() { e.claimLoop(claims) })
+	if e.cfg.Hooks != nil {
+		e.loops.Go(func() { e.jobLoop(claims) })
+	}
 	if !e.cfg.Exclusive {
-		e.loops.Go(func() { e.liveLoop(live) })
+		e.loops.Go(func() { e.beatLoop(live) })
+		e.loops.Go(func() { e.watchLoop(live) })
 	}
 	return nil
 }
@@ -240,7 +284,12 @@ func (e *Engine) Stop(ctx context.Context) error {
 	<-idle
 	e.stopLive()
 	e.loops.Wait()
-	return e.cfg.Queue.Remove(context.WithoutCancel(ctx), e.runnerID(), clock.Millis(e.cfg.Clock))
+	err := e.cfg.Queue.Remove(context.WithoutCancel(ctx), e.runnerID())
+	if e.cfg.Presence != nil {
+		// Not before: who is on the list without its lock is dead.
+		e.cfg.Presence.Drop()
+	}
+	return err
 }
 
 func (e *Engine) stopping() bool {
@@ -253,14 +302,6 @@ func (e *Engine) runnerID() models.RunnerID {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.id
-}
-
-func (e *Engine) register(ctx context.Context, id models.RunnerID) error {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return e.cfg.Queue.Register(ctx, models.Runner{ID: id, Host: host, StartedAt: clock.Millis(e.cfg.Clock)})
 }
 
 // sleep waits for d, or until ctx ends.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/llm/simulated"
+	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -147,6 +148,7 @@ func (p *probe) capability() tools.Capability {
 	var list []tools.Tool
 	for name, hints := range map[string]tools.Hints{
 		"once": {Destructive: true}, "again": {Idempotent: true}, "look": {ReadOnly: true},
+		"retried": {Retry: &tools.Retry{Policy: tools.RetryIdempotent, Max: 4, BaseMs: 10}},
 		"ordered": {ConcurrencyClass: "probe"}, "ordered_again": {ConcurrencyClass: "probe", Idempotent: true},
 	} {
 		list = append(list, tools.Define(tools.Spec[probeArgs]{
@@ -156,7 +158,12 @@ func (p *probe) capability() tools.Capability {
 			Execute: func(ctx context.Context, call *tools.Call, a probeArgs) tools.Result { return p.run(ctx, call, a.Tag) },
 		}))
 	}
-	return tools.Capability{ID: "probe", Name: "Probe", Description: "Tools for tests.", Risk: "LOW", Tools: list}
+	return tools.Capability{
+		ID: "probe", Name: "Probe", Description: "Tools for tests.", Risk: "LOW", Tools: list,
+		ClientTools: func(json.RawMessage) ([]models.ClientTool, error) {
+			return []models.ClientTool{{Name: "theirs", DisplayName: "theirs", Description: "A probe of the client.", InputSchema: models.JSON(schema)}}, nil
+		},
+	}
 }
 
 func (p *probe) run(ctx context.Context, call *tools.Call, tag string) tools.Result {

@@ -3,6 +3,7 @@ package runtime
 import (
 	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 
 	"github.com/ostler-dev/ostler/internal/models"
@@ -24,6 +25,8 @@ const (
 	DecideInterrupted
 	// DecideBusy means that it runs under the present lease.
 	DecideBusy
+	// DecideWait means that it waits for somebody: whoever resolves that decides what follows.
+	DecideWait
 )
 
 // MismatchError means that a key of the journal stands for another input than before.
@@ -37,21 +40,50 @@ func (e *MismatchError) Error() string {
 		e.Key, hex.EncodeToString(e.Have), hex.EncodeToString(e.Got))
 }
 
-// DecideClaim decides what a runner with the lease epoch does about a call of which the journal has row, and of which
-// repeatable tells whether it may run twice. It is pure.
-func DecideClaim(row models.Effect, inputHash []byte, epoch int64, repeatable bool) (Decision, error) {
-	if !bytes.Equal(row.InputHash, inputHash) {
-		return DecideBusy, &MismatchError{Key: row.ReplayKey, Have: row.InputHash, Got: inputHash}
+// ClaimRequest is what a runner wants to do about an effect.
+type ClaimRequest struct {
+	// InputHash is that of what it would do.
+	InputHash []byte
+	// Epoch is the runner's lease.
+	Epoch int64
+	// Repeatable tells whether it may be done twice.
+	Repeatable bool
+	Now        models.Millis
+}
+
+// DecideClaim decides what a runner does about an effect of which the journal has row; nil when it has none. It is pure.
+func DecideClaim(row *models.Effect, r ClaimRequest) (Decision, error) {
+	if row == nil {
+		return DecideRun, nil
+	}
+	if !bytes.Equal(row.InputHash, r.InputHash) {
+		return DecideBusy, &MismatchError{Key: row.ReplayKey, Have: row.InputHash, Got: r.InputHash}
 	}
 	switch {
+	case row.State == models.EffectSettled && failedStep(row):
+		return DecideRunAgain, nil
 	case row.State == models.EffectSettled:
 		return DecideReplay, nil
 	case row.State == models.EffectClaimed:
 		return DecideRun, nil
-	case row.Epoch >= epoch:
+	case row.State == models.EffectWaiting:
+		return DecideWait, nil
+	case row.Epoch >= r.Epoch:
 		return DecideBusy, nil
-	case repeatable:
+	case row.DueAt != nil && *row.DueAt > r.Now:
+		// The next attempt was still to begin, and the one before it has had no effect.
+		return DecideRun, nil
+	case r.Repeatable:
 		return DecideRunAgain, nil
 	}
 	return DecideInterrupted, nil
+}
+
+// failedStep reports whether an entry is a step that failed: a later attempt does it again.
+func failedStep(row *models.Effect) bool {
+	if row.Kind != models.EffectStep {
+		return false
+	}
+	var out stepOutcome
+	return json.Unmarshal(row.Outcome, &out) == nil && out.Error != ""
 }

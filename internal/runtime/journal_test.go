@@ -33,10 +33,10 @@ func TestDecideClaim(t *testing.T) {
 	for q, d := range want {
 		t.Run(fmt.Sprintf("%s under %d, repeatable %v", q.state, q.epoch, q.repeatable), func(t *testing.T) {
 			row := models.Effect{ReplayKey: "call/x", State: q.state, Epoch: q.epoch, InputHash: []byte{1}}
-			if got, err := DecideClaim(row, []byte{1}, mine, q.repeatable); got != d || err != nil {
+			if got, err := DecideClaim(&row, ClaimRequest{InputHash: []byte{1}, Epoch: mine, Repeatable: q.repeatable}); got != d || err != nil {
 				t.Errorf("decided is %d, %v; want %d", got, err, d)
 			}
-			_, err := DecideClaim(row, []byte{2}, mine, q.repeatable)
+			_, err := DecideClaim(&row, ClaimRequest{InputHash: []byte{2}, Epoch: mine, Repeatable: q.repeatable})
 			if _, ok := errors.AsType[*MismatchError](err); !ok {
 				t.Fatalf("another input gives %v, want a mismatch", err)
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -34,8 +35,8 @@ func (w *world) runners() (ids []models.RunnerID) {
 func (n *node) vacant() {
 	n.w.t.Helper()
 	e := n.engine
-	if len(e.slots) != cap(e.slots) || len(e.running) != 0 {
-		n.w.t.Errorf("%d of %d slots are free, %d turns are known", len(e.slots), cap(e.slots), len(e.running))
+	if len(e.slots) != cap(e.slots) || len(e.running) != 0 || len(e.held) != 0 {
+		n.w.t.Errorf("%d of %d slots are free, %d turns are known, %d organizations hold slots", len(e.slots), cap(e.slots), len(e.running), len(e.held))
 	}
 }
 
@@ -291,7 +292,7 @@ func TestDeclaredDead(t *testing.T) {
 		})
 		turn := n.send(s, "hello")
 		<-g.arrived
-		if _, err := w.queue.TakeOver(t.Context(), old, 1); err != nil {
+		if _, err := w.queue.TakeOver(t.Context(), old); err != nil {
 			t.Fatal(err)
 		}
 		n.engine.beat(t.Context())
@@ -325,7 +326,7 @@ func TestTheAnswerToAClaimIsLost(t *testing.T) {
 		if err := w.queue.Register(t.Context(), models.Runner{ID: n.engine.runnerID()}); err != nil {
 			t.Fatal(err)
 		}
-		if held, err := w.queue.Claim(t.Context(), n.engine.runnerID(), 1); err != nil || len(held) != 1 || held[0].ID != turn {
+		if held, err := w.queue.Claim(t.Context(), crossorg.Ask{Runner: n.engine.runnerID(), Turns: 1}); err != nil || len(held.Turns) != 1 || held.Turns[0].ID != turn {
 			t.Fatalf("claimed are %v, %v", held, err)
 		}
 		if _, err := w.db.Exec(t.Context(), "DELETE FROM runners"); err != nil {
@@ -370,14 +371,14 @@ func TestTheDeadClaimNothing(t *testing.T) {
 		})
 		turn := n.send(s, "hello")
 		<-g.arrived
-		if _, err := w.queue.TakeOver(t.Context(), n.engine.runnerID(), 1); err != nil {
+		if _, err := w.queue.TakeOver(t.Context(), n.engine.runnerID()); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
 			if more, err := n.engine.claimSome(t.Context()); more || err != nil {
 				t.Fatalf("it claims more: %v, %v", more, err)
 			}
-			if _, err := w.queue.TakeOverOrphans(t.Context(), 1); err != nil {
+			if _, err := w.queue.TakeOverOrphans(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -385,7 +386,7 @@ func TestTheDeadClaimNothing(t *testing.T) {
 			t.Fatalf("the turn is held by %v after %d takeovers", row.RunnerID, row.Takeovers)
 		}
 		n.puppet.on(echoing)
-		n.engine.observe(t.Context(), map[models.RunnerID]observed{})
+		n.engine.observe(t.Context(), newWatch())
 		n.engine.Wake()
 		w.idle(s)
 		if row := w.turn(turn); row.Status != models.TurnCompleted || row.Recoveries != 1 {

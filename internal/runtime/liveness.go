@@ -2,52 +2,57 @@ package runtime
 
 import (
 	"context"
+	"errors"
+	"os"
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// observed is what is known of another runner: its counter, and since when it has stood still by this process's own clock. Clocks of
-// other machines are never compared.
-type observed struct {
-	beat  int64
-	since time.Time
-}
-
-// liveLoop says that this runner is alive and watches the others.
-func (e *Engine) liveLoop(ctx context.Context) {
+// beatLoop says that this runner is alive.
+func (e *Engine) beatLoop(ctx context.Context) {
 	beat := time.NewTicker(e.cfg.Heartbeat)
 	defer beat.Stop()
-	// Looking is cheap, and how often one looks is added to the lease before a dead runner is noticed.
-	look := time.NewTicker(e.cfg.Heartbeat / 4)
-	defer look.Stop()
-	seen := map[models.RunnerID]observed{}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-beat.C:
 			e.beat(ctx)
-		case <-look.C:
-			e.observe(ctx, seen)
 		}
 	}
 }
 
-// beat raises this runner's counter. When its row is gone, others have taken it for dead: it gives up its turns, which run elsewhere
-// by now, and goes on under a new id.
+// beat raises this runner's counter. When its row is gone, others have taken it for dead: then it starts over.
 func (e *Engine) beat(ctx context.Context) {
-	alive, err := e.cfg.Queue.Beat(ctx, e.runnerID())
-	if err != nil || alive {
-		if err != nil && ctx.Err() == nil {
-			e.cfg.Logger.Warn("the heartbeat failed", "error", err)
-		}
+	id := e.runnerID()
+	alive, err := e.cfg.Queue.Beat(ctx, id)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		e.cfg.Logger.Warn("the heartbeat failed", "error", err)
+	case err == nil && !alive:
+		e.startOver(ctx, id, "this runner was declared dead by another one")
+	}
+}
+
+// startOver gives up the turns of this runner and goes on under a new id. It does nothing when the runner has another id than old
+// by now. After an error it is tried again: the row of the old id is gone then, or could not be removed and the turns go on.
+func (e *Engine) startOver(ctx context.Context, old models.RunnerID, why string) {
+	e.rebirth.Lock()
+	defer e.rebirth.Unlock()
+	if e.runnerID() != old {
 		return
 	}
-	e.cfg.Logger.Error("this runner was declared dead by another one; it starts over")
+	e.cfg.Logger.Error("the runner gives up its turns and starts over", "runner", old, "why", why)
+	// From here on nothing can be committed under the old id. What it still holds goes on elsewhere.
+	if err := e.cfg.Queue.Remove(ctx, old); err != nil {
+		e.cfg.Logger.Error("the runner could not give up its turns", "error", err)
+		return
+	}
 	id := models.NewID[models.RunnerEntity]()
-	err = e.register(ctx, id)
+	err := e.register(ctx, id)
 	e.mu.Lock()
 	cancel := e.cancelTurns
 	e.turnsCtx, e.cancelTurns = context.WithCancelCause(context.Background())
@@ -60,52 +65,75 @@ func (e *Engine) beat(ctx context.Context) {
 		// What is claimed under the old id is taken over by others; the next beat tries again.
 		e.cfg.Logger.Error("the runner could not register again", "error", err)
 	}
+	e.announce()
 }
 
-// observe declares runners dead whose counter has not moved for one lease, and puts their turns back into the queue.
-func (e *Engine) observe(ctx context.Context, seen map[models.RunnerID]observed) {
-	list, err := e.cfg.Queue.Runners(ctx)
+// register takes the lock of a runner, where there is one, and then puts it on the list.
+func (e *Engine) register(ctx context.Context, id models.RunnerID) error {
+	host, err := os.Hostname()
 	if err != nil {
-		if ctx.Err() == nil {
-			e.cfg.Logger.Warn("the other runners can't be observed", "error", err)
+		host = "unknown"
+	}
+	r := models.Runner{ID: id, Host: host, StartedAt: clock.Millis(e.cfg.Clock)}
+	keyed := false
+	if e.cfg.Presence != nil {
+		key, err := e.enter(ctx, id)
+		if keyed = err == nil; keyed {
+			r.LockKey = &key
+		} else {
+			e.cfg.Logger.Warn("the death of this runner will be noticed only after a lease: set OSTLER_DATABASE_DIRECT_URL to an address of the database without a pooler", "error", err)
 		}
-		// Whoever could not be seen must not be taken for silent.
-		clear(seen)
+	}
+	if err := e.cfg.Queue.Register(ctx, r); err != nil {
+		return err
+	}
+	e.keyed.Store(keyed)
+	return nil
+}
+
+// enter takes the lock of a runner. It gives up early enough that others can still be watched.
+func (e *Engine) enter(ctx context.Context, id models.RunnerID) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.Lease/3)
+	defer cancel()
+	return e.cfg.Presence.Enter(ctx, id)
+}
+
+// keepKey takes this runner's lock again when its connection was lost. It is a race with those who look: when one of them was faster,
+// the runner's row is gone, and it starts over; so it does when it can't get the lock back for a lease. One that had no
+// lock at all tries to get one, once a lease.
+func (e *Engine) keepKey(ctx context.Context, w *watch) {
+	if e.cfg.Presence == nil || (e.keyed.Load() && e.cfg.Presence.Holds()) {
+		w.lost = time.Time{}
 		return
 	}
-	now, me := time.Now(), e.runnerID()
-	present := make(map[models.RunnerID]bool, len(list))
-	for _, r := range list {
-		present[r.ID] = true
-		last, known := seen[r.ID]
-		if !known || last.beat != r.Beat {
-			seen[r.ID] = observed{r.Beat, now}
-			continue
-		}
-		if r.ID == me || now.Sub(last.since) < e.cfg.Lease {
-			continue
-		}
-		n, err := e.cfg.Queue.TakeOver(ctx, r.ID, clock.Millis(e.cfg.Clock))
-		if err != nil {
-			e.cfg.Logger.Warn("the turns of a dead runner can't be taken over yet", "runner", r.ID, "error", err)
-			continue
-		}
-		e.cfg.Logger.Warn("a runner has died; its turns go on", "runner", r.ID, "host", r.Host, "turns", n)
-		delete(seen, r.ID)
-		if n > 0 {
-			e.announce()
-		}
+	keyed, now, id := e.keyed.Load(), time.Now(), e.runnerID()
+	if w.lost.IsZero() {
+		w.lost = now
 	}
-	if !present[me] {
-		// Until it has another id it would claim nothing.
+	long := now.Sub(w.lost) >= e.cfg.Lease
+	if !keyed && !long {
+		return
+	}
+	key, err := e.enter(ctx, id)
+	if keyed {
+		w.shake(time.Now())
+	}
+	switch {
+	case err == nil && keyed:
+		w.lost = time.Time{}
+		e.cfg.Logger.Info("the lock of this runner was lost and taken again")
 		e.beat(ctx)
-	}
-	if n, err := e.cfg.Queue.TakeOverOrphans(ctx, clock.Millis(e.cfg.Clock)); err == nil && n > 0 {
-		e.announce()
-	}
-	for id := range seen {
-		if !present[id] {
-			delete(seen, id)
+	case err == nil:
+		if e.cfg.Queue.SetKey(ctx, id, key) == nil {
+			e.keyed.Store(true)
 		}
+	case !keyed:
+		w.lost = now
+		if !errors.Is(err, crossorg.ErrUnproven) {
+			e.cfg.Logger.Warn("the lock of this runner can't be taken", "error", err)
+		}
+	case long && ctx.Err() == nil:
+		w.lost = now
+		e.startOver(ctx, id, "this runner can't get its lock back: "+err.Error())
 	}
 }

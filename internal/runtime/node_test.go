@@ -50,10 +50,13 @@ func (w *world) newNode(options ...nodeOption) *node {
 			_ = w.bus.Publish(events.WakeSubject, nil)
 			n.engine.Wake()
 		},
+		Jobs:      func() { n.engine.WakeJobs() },
+		Attention: func(runner models.RunnerID, turn models.TurnID) { n.engine.Attend(runner, turn) },
 	})
 	cfg := Config{
 		DB: w.db, Committer: n.committer, Queue: w.queue, Hub: n.hub, Bus: w.bus, Catalog: w.catalog, Registry: w.tools,
-		Drivers:   map[models.ProviderKind]llm.Driver{models.ProviderSimulated: n.puppet},
+		Drivers: map[models.ProviderKind]llm.Driver{models.ProviderSimulated: n.puppet},
+		Hooks:   w.hooks, Tokens: plainTokens{},
 		Workspace: sessions.NewWorkspace(w.db, w.clock), Clock: w.clock, Logger: logger,
 		// Tests say themselves who is dead.
 		Lease: time.Hour, Heartbeat: time.Hour,
@@ -104,7 +107,7 @@ func (n *node) die() {
 	n.w.t.Helper()
 	n.engine.stopClaims()
 	n.engine.stopLive()
-	if _, err := n.w.queue.TakeOver(n.w.t.Context(), n.engine.runnerID(), 1); err != nil {
+	if _, err := n.w.queue.TakeOver(n.w.t.Context(), n.engine.runnerID()); err != nil {
 		n.w.t.Fatal(err)
 	}
 	if err := n.w.bus.Publish(events.WakeSubject, nil); err != nil {

@@ -51,6 +51,8 @@ type Facts struct {
 	InboxEmpty bool
 	// Blocked is why no further step can begin; nil when one can.
 	Blocked *Failed
+	// Cancelled tells that somebody has asked for the turn's end.
+	Cancelled bool
 }
 
 // Plan is what comes next. Exactly one of the kinds below.
@@ -73,8 +75,12 @@ func (Reason) plan() {}
 func (Act) plan()    {}
 func (End) plan()    {}
 
-// Next decides what follows a step. What keeps further steps from beginning doesn't keep a turn from ending well.
+// Next decides what follows a step. What keeps further steps from beginning doesn't keep a turn from ending well; a cancel that was
+// accepted does.
 func Next(s State, o Outcome, f Facts) Plan {
+	if f.Cancelled {
+		return End{Status: models.TurnCancelled, Stop: models.StopCancelled}
+	}
 	p := s.next(o, f)
 	if _, ends := p.(End); !ends && f.Blocked != nil {
 		return f.Blocked.end()

@@ -10,9 +10,12 @@ import (
 	"slices"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // sessionInfo is what a step must know of its session.
@@ -21,6 +24,8 @@ type sessionInfo struct {
 	agent   *models.AgentID
 	model   *models.ModelID
 	locale  string
+	// clientTools is the hash of those that the session brings; nil for none.
+	clientTools []byte
 }
 
 // readSession reads what a step must know of the session. Afterwards each commit tells it.
@@ -45,8 +50,8 @@ func (d database) ping(ctx context.Context) error { return d.db.Ping(ctx) }
 func (d database) session(ctx context.Context, org models.OrgID, id models.SessionID) (*sessionInfo, error) {
 	var s sessionInfo
 	var locale *string
-	err := d.db.QueryRow(ctx, "SELECT harness_id, agent_id, model_id, locale FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
-		Scan(&s.harness, &s.agent, &s.model, &locale)
+	err := d.db.QueryRow(ctx, "SELECT harness_id, agent_id, model_id, locale, client_tools FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
+		Scan(&s.harness, &s.agent, &s.model, &locale, &s.clientTools)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, &catalog.DependencyError{Dependency: "session", ID: id.String(), State: models.LifecycleDeleted}
 	}
@@ -95,8 +100,57 @@ ORDER BY position DESC, ordinal DESC, sequence DESC LIMIT ?`, org[:], session[:]
 	}
 }
 
+// checkpointed gives what the model had said in the present step when its runner was lost.
+func (r *turnRun) checkpointed(ctx context.Context) (parts []models.Part, err error) {
+	c, err := r.readCheckpoint(ctx)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	if c.Thinking != "" {
+		parts = append(parts, models.Part{Type: models.PartThinking, Text: c.Thinking})
+	}
+	if c.Text != "" {
+		parts = append(parts, models.Part{Type: models.PartText, Text: c.Text})
+	}
+	return parts, nil
+}
+
+// readCheckpoint reads the checkpoint of the present step's output; nil when there is none.
+func (r *turnRun) readCheckpoint(ctx context.Context) (*models.Checkpoint, error) {
+	var c *models.Checkpoint
+	err := r.persist(ctx, "read the checkpoint", func() (err error) {
+		c, err = r.e.rows.checkpoint(ctx, r.turn.OrgID, r.turn.ID)
+		return err
+	})
+	if err != nil || c == nil || r.turn.OutputMessageID == nil || c.MessageID != *r.turn.OutputMessageID {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (d database) checkpoint(ctx context.Context, org models.OrgID, turn models.TurnID) (*models.Checkpoint, error) {
+	return first[models.Checkpoint](store.Of(d.db.Read(ctx), org).Where("turn_id = ?", turn))
+}
+
+func (d database) effect(ctx context.Context, org models.OrgID, turn models.TurnID, key string) (*models.Effect, error) {
+	return first[models.Effect](store.Of(d.db.Read(ctx), org).Where("scope_id = ? AND replay_key = ?", turn, key))
+}
+
+func (d database) wait(ctx context.Context, org models.OrgID, id models.WaitID) (*models.Wait, error) {
+	return first[models.Wait](store.Of(d.db.Read(ctx), org).Where("id = ?", id))
+}
+
+// first gives the row that a query finds; nil when there is none.
+func first[T any](query *gorm.DB) (*T, error) {
+	var list []T
+	if err := query.Limit(1).Find(&list).Error; err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
 // openCalls gives the calls of a turn that have no result, in the model's order.
-func (r *turnRun) openCalls(ctx context.Context) (calls []openCall, err error) {
+func (r *turnRun) openCalls(ctx context.Context) (calls []turns.Call, err error) {
 	var list []models.Effect
 	err = r.persist(ctx, "read the open calls", func() (err error) {
 		list, err = r.e.rows.openCalls(ctx, r.turn.OrgID, r.turn.ID)
@@ -106,7 +160,7 @@ func (r *turnRun) openCalls(ctx context.Context) (calls []openCall, err error) {
 		return nil, fmt.Errorf("read the open calls of turn %s: %w", r.turn.ID, err)
 	}
 	for _, e := range list {
-		o, err := readCall(e)
+		o, err := turns.ReadCall(e)
 		if err != nil {
 			return nil, err
 		}

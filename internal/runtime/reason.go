@@ -14,6 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // maxCalls is how many tool calls of one response run; the rest is answered with an error that says so.
@@ -25,9 +26,13 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 	if err := r.readConversation(ctx, began.consumed); err != nil {
 		return nil, err
 	}
+	if err := r.submitPrompts(ctx); err != nil {
+		return nil, err
+	}
 	a := r.newAsking(output)
 	resp, failure, err := a.run(ctx)
 	if err != nil {
+		r.partial = sanitize(llm.Response{Parts: withoutCalls(resp.Parts)}, "").Parts
 		return nil, err
 	}
 	if failure != nil {
@@ -42,7 +47,10 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 		checkpointed: a.checkpointed,
 	}
 	c.response = sanitize(resp, originOf(a.model))
-	c.calls = r.prepare(ctx, output, c.response.Parts)
+	c.calls, err = r.prepare(ctx, output, c.response.Parts)
+	if err != nil {
+		return nil, err
+	}
 	// What the session, the agent and the harness say may have changed since the model was asked; the commit may begin the
 	// next step.
 	blocked, err := r.refresh(ctx)
@@ -59,8 +67,8 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 	r.conversation.add(c.messageAt, 0, models.MessageAgent, c.content())
 	for _, call := range c.calls {
 		if call.refused != nil && c.actedAt > 0 {
-			o := openCall{call: journaledCall{CallID: call.id, Frozen: call.frozen}}
-			r.conversation.add(c.actedAt, call.ordinal, models.MessageTool, o.parts(*call.refused))
+			o := turns.Call{Record: turns.Record{CallID: call.id, Frozen: call.frozen}}
+			r.conversation.add(c.actedAt, call.ordinal, models.MessageTool, o.Parts(*call.refused))
 		}
 	}
 	return w, nil
@@ -136,8 +144,9 @@ func cleanText(s string) string {
 
 // prepare gives every call of a response an id of its own in the session and takes it as far as it can be frozen. The parts
 // get the ids, and arguments that are JSON.
-func (r *turnRun) prepare(ctx context.Context, output models.MessageID, parts []models.Part) []call {
+func (r *turnRun) prepare(ctx context.Context, output models.MessageID, parts []models.Part) ([]call, error) {
 	var calls []call
+	ungated := r.hasHooks(tools.HookPreToolUse)
 	for i := range parts {
 		p := &parts[i]
 		if p.Type != models.PartToolCall {
@@ -163,9 +172,30 @@ func (r *turnRun) prepare(ctx context.Context, output models.MessageID, parts []
 		p.ToolName = c.frozen.Name
 		c.started = r.e.cfg.Registry.Narration(c.frozen, false, r.session.locale)
 		c.ended = r.e.cfg.Registry.Narration(c.frozen, true, r.session.locale)
+		c.repaired, c.timeout = c.frozen.Repaired, r.clientTimeout(c.frozen)
+		if c.refused == nil && !ungated {
+			var err error
+			if c.refused, c.approval, err = r.rule(ctx, c.id, &c.frozen); err != nil {
+				return nil, err
+			}
+		}
+		c.ungated = ungated && c.refused == nil
 		calls = append(calls, c)
 	}
-	return calls
+	return calls, nil
+}
+
+// clientTimeout gives how long a client tool has for its result, in seconds; nil for ever, and for other tools.
+func (r *turnRun) clientTimeout(f tools.Frozen) *int {
+	if !f.Hints.Client {
+		return nil
+	}
+	for _, t := range r.step.effective.Toolset.ClientTools() {
+		if t.Name == f.Name {
+			return t.TimeoutSeconds
+		}
+	}
+	return nil
 }
 
 // shownArguments gives the arguments of a call as the conversation keeps them: as the model wrote them, where that is an object

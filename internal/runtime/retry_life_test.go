@@ -142,7 +142,7 @@ func TestDeclaredDeadInAWait(t *testing.T) {
 		n.engine.mu.Unlock()
 		other := w.newNode()
 		other.puppet.on(echoing)
-		if _, err := w.queue.TakeOver(t.Context(), n.engine.runnerID(), 1); err != nil {
+		if _, err := w.queue.TakeOver(t.Context(), n.engine.runnerID()); err != nil {
 			t.Fatal(err)
 		}
 		cancel(errDeclaredDead)

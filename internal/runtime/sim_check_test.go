@@ -89,7 +89,9 @@ func (c *checks) now(w *simulation) {
 
 func (c *checks) state(w *simulation) {
 	active := map[models.SessionID]models.TurnID{}
+	all := map[models.TurnID]models.Turn{}
 	for _, t := range w.memory.Turns(func(*models.Turn) bool { return true }) {
+		all[t.ID] = t
 		if t.LeaseEpoch < c.epochs[t.ID] {
 			w.failf("law 2: the epoch of turn %s fell from %d to %d", t.ID, c.epochs[t.ID], t.LeaseEpoch)
 		}
@@ -104,7 +106,7 @@ func (c *checks) state(w *simulation) {
 			}
 			continue
 		}
-		if t.RunnerID != nil || t.ReadyAt != nil {
+		if t.RunnerID != nil || t.ReadyAt != nil || t.Status == models.TurnWaiting {
 			if other, two := active[t.SessionID]; two {
 				w.failf("turns %s and %s of session %s are both at the head of the line", other, t.ID, t.SessionID)
 			}
@@ -114,6 +116,7 @@ func (c *checks) state(w *simulation) {
 			w.failf("turn %s is held and waits to be claimed", t.ID)
 		}
 	}
+	c.checkWaits(w, all)
 	for _, id := range w.sessions {
 		s := w.memory.Session(w.org, id)
 		head, there := active[id]
@@ -147,7 +150,7 @@ func (w *simulation) checkEnd() {
 		for _, m := range messages {
 			if m.Role == models.MessageUser {
 				received[m.ID]++
-				texts = append(texts, m.Content[0].Text)
+				texts = append(texts, strings.TrimSuffix(m.Content[0].Text, edited))
 			}
 		}
 		w.checkTurns(s, log, turns)
@@ -171,7 +174,7 @@ func (w *simulation) checkEnd() {
 func (w *simulation) checkMessages(s models.SessionID, list []models.Message, turns map[models.TurnID]models.Turn) {
 	calls := map[string]int{}
 	for _, m := range list {
-		if m.Position == nil {
+		if t := turns[m.TurnID]; m.Position == nil && (t.Status != models.TurnCancelled || t.StartedAt != nil) {
 			w.failf("law 6: message %s of session %s is stranded in the inbox of turn %s", m.ID, s, m.TurnID)
 		}
 		if t, ok := turns[m.TurnID]; !ok || t.SessionID != s {
@@ -205,7 +208,7 @@ func (w *simulation) checkTurns(s models.SessionID, log []models.Event, turns ma
 	ends := map[models.TurnID][]models.EventKind{}
 	for _, e := range log {
 		switch e.Kind {
-		case models.EventTurnCompleted, models.EventTurnFailed, models.EventTurnSealed:
+		case models.EventTurnCompleted, models.EventTurnFailed, models.EventTurnSealed, models.EventTurnCancelled:
 			ends[*e.TurnID] = append(ends[*e.TurnID], e.Kind)
 		case models.EventReasonRecovered:
 			w.saw["REASON_RECOVERED"]++
@@ -225,6 +228,9 @@ func (w *simulation) checkTurns(s models.SessionID, log []models.Event, turns ma
 			w.failf("law 5: turn %s is %s, and its ends in the log are %v", id, t.Status, got)
 		}
 		w.saw["turns"]++
+		if w.cancelled[id] && t.Status != models.TurnCancelled {
+			w.failf("the cancel of turn %s was accepted, and it is %s", id, t.Status)
+		}
 		if t.StopReason != nil {
 			w.saw[string(*t.StopReason)]++
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -32,26 +33,33 @@ type simNode struct {
 	frozen, dead bool
 	// leaving tells that it is going down in good order.
 	leaving bool
-	seen    map[models.RunnerID]observed
+	watch   *watch
 }
 
 // simContext is the key of the node in the context of its turns, where the tools find it.
 type simContext struct{}
 
 func (w *simulation) newNode() *simNode {
-	n := &simNode{w: w, number: w.born, seen: map[models.RunnerID]observed{}}
+	n := &simNode{w: w, number: w.born, watch: newWatch()}
 	w.born++
 	w.nodes = append(w.nodes, n)
 	n.commits = w.memory.Simulate(commit.Config{
 		Clock: w.clock, Faults: n, Publish: w.published, Ready: w.wakeSomebody, Logger: w.logger,
+		Attention: func(runner models.RunnerID, turn models.TurnID) {
+			if !n.dead {
+				n.engine.Attend(runner, turn)
+			}
+		},
 	}, func(models.OrgID, models.SessionID) bool { return w.chance(w.trouble.held) })
 	e := New(Config{
 		Committer: n, Queue: simAccess{n, w.queue}, Hub: w.hub, Bus: simBus{w}, Catalog: w, Registry: w.toolbox.registry,
 		Drivers: map[models.ProviderKind]llm.Driver{models.ProviderSimulated: n}, Workspace: sessions.NewWorkspace(nil, w.clock),
-		Clock: w.clock, Logger: w.logger, Slots: 3, Timers: noTimers{}, Sleep: n.sleep, Random: w.random.Float64,
+		Clock: w.clock, Logger: w.logger, Slots: 3, Timers: noTimers{}, Sleep: n.sleep, Random: w.random.Float64, Tokens: simTokens{},
 	})
 	// Whoever is seen twice with the same counter is dead: the schedule decides who is slow.
 	e.cfg.Lease = -1
+	// Turns without a runner are looked for each time.
+	e.cfg.Heartbeat = -4
 	e.rows = simRows{w.memory, &w.planted}
 	e.scheduling = scheduling{
 		spawn: func(fn func()) { w.spawn(n.name("work"), n, fn) },
@@ -74,7 +82,7 @@ func (n *simNode) start() {
 	e := n.engine
 	if n.w.alone {
 		// Start would fail, and whoever runs the program would start it again.
-		for e.cfg.Queue.ReleaseAll(context.Background(), e.nowMillis()) != nil {
+		for e.cfg.Queue.ReleaseAll(context.Background()) != nil {
 			n.w.notef("%s", n.name("can't start yet"))
 		}
 	}
@@ -97,6 +105,7 @@ func (n *simNode) start() {
 func (n *simNode) claim(ctx context.Context) {
 	unsure := false
 	for ctx.Err() == nil {
+		n.engine.attendAll(ctx)
 		if unsure {
 			unsure = !n.engine.releaseUnheard(ctx)
 		}
@@ -115,11 +124,11 @@ func (n *simNode) live(ctx context.Context) {
 		if n.w.healing || n.w.random.IntN(4) > 0 {
 			n.engine.beat(ctx)
 		} else {
-			n.engine.observe(ctx, n.seen)
+			n.engine.observe(ctx, n.watch)
 		}
 		n.rest()
 		if n.w.healing && n.w.random.IntN(8) == 0 {
-			n.engine.observe(ctx, n.seen)
+			n.engine.observe(ctx, n.watch)
 			n.rest()
 		}
 	}
@@ -152,7 +161,7 @@ func (n *simNode) leave() {
 		cancel(errShutdown)
 		n.w.wait(idle)
 		e.stopLive()
-		if err := e.cfg.Queue.Remove(context.Background(), e.runnerID(), e.nowMillis()); err != nil {
+		if err := e.cfg.Queue.Remove(context.Background(), e.runnerID()); err != nil {
 			n.w.notef("%s %v", n.name("remove"), err)
 		}
 		n.dead = true
@@ -200,7 +209,7 @@ func (n *simNode) At(point string) error {
 func (n *simNode) sleep(ctx context.Context, d time.Duration) error {
 	until := n.w.clock.Now().Add(d)
 	n.w.wait(func() bool {
-		return !n.w.clock.Now().Before(until) || n.engine.ending.Err() != nil || context.Cause(n.engine.turnsCtx) != nil
+		return ctx.Err() != nil || !n.w.clock.Now().Before(until) || n.engine.ending.Err() != nil || context.Cause(n.engine.turnsCtx) != nil
 	})
 	return ctx.Err()
 }
@@ -250,7 +259,10 @@ func (n *simNode) pause(ctx context.Context) {
 }
 
 // simToolNames are the tools of the simulation, and one that doesn't exist.
-var simToolNames = []string{"once", "again", "look", "ordered", "ordered_again", "missing"}
+var simToolNames = []string{
+	"once", "again", "look", "ordered", "ordered_again", "missing", "once", "again", "ordered",
+	"ask", "pend", "await", "await_once", "gated", "gated_twice", "client", "client_hurried",
+}
 
 // toolbox is made once: it compiles schemas.
 type toolbox struct {
@@ -262,6 +274,7 @@ func newToolbox(p planted) (*toolbox, error) {
 	var list []tools.Tool
 	for name, hints := range map[string]tools.Hints{
 		"once": {Destructive: true}, "again": {Idempotent: true}, "look": {ReadOnly: true},
+		"gated": {Destructive: true}, "gated_twice": {Idempotent: true},
 		"ordered": {ConcurrencyClass: "sim"}, "ordered_again": {ConcurrencyClass: "sim", Idempotent: true},
 	} {
 		said := hints
@@ -280,7 +293,10 @@ func newToolbox(p planted) (*toolbox, error) {
 			},
 		}))
 	}
-	registry, err := tools.NewRegistry(tools.Capability{ID: "sim", Name: "Sim", Description: "Tools.", Risk: "LOW", Tools: list})
+	registry, err := tools.NewRegistry(tools.Capability{
+		ID: "sim", Name: "Sim", Description: "Tools.", Risk: "LOW", Tools: append(list, waitingTools()...),
+		Gates: simGates, ClientTools: simClientTools,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -324,16 +340,30 @@ func (a simAccess) reach() error {
 	return nil
 }
 
-func (a simAccess) Claim(ctx context.Context, runner models.RunnerID, n int) ([]models.Turn, error) {
+func (a simAccess) Claim(ctx context.Context, ask crossorg.Ask) (crossorg.Claimed, error) {
+	if err := a.reach(); err != nil {
+		return crossorg.Claimed{}, err
+	}
+	got, err := a.simQueue.Claim(ctx, ask)
+	if err == nil && a.n.w.chance(a.n.w.trouble.queue) {
+		a.n.w.notef("%s: the answer to a claim of %d turns is lost", a.n.name("claims"), len(got.Turns))
+		return crossorg.Claimed{}, errSim
+	}
+	return got, err
+}
+
+func (a simAccess) Marked(ctx context.Context, runner models.RunnerID) ([]models.TurnID, error) {
 	if err := a.reach(); err != nil {
 		return nil, err
 	}
-	list, err := a.simQueue.Claim(ctx, runner, n)
-	if err == nil && a.n.w.chance(a.n.w.trouble.queue) {
-		a.n.w.notef("%s: the answer to a claim of %d turns is lost", a.n.name("claims"), len(list))
-		return nil, errSim
+	return a.simQueue.Marked(ctx, runner)
+}
+
+func (a simAccess) Cancelled(ctx context.Context, runner models.RunnerID, turn models.TurnID) (bool, error) {
+	if err := a.reach(); err != nil {
+		return false, err
 	}
-	return list, err
+	return a.simQueue.Cancelled(ctx, runner, turn)
 }
 
 func (a simAccess) Held(ctx context.Context, runner models.RunnerID) ([]models.Turn, error) {
@@ -369,7 +399,7 @@ func (a simAccess) Runners(ctx context.Context) ([]models.Runner, error) {
 }
 
 // TakeOver is two statements, and anything may happen between them.
-func (a simAccess) TakeOver(ctx context.Context, dead models.RunnerID, now models.Millis) (int64, error) {
+func (a simAccess) TakeOver(ctx context.Context, dead models.RunnerID) (int64, error) {
 	if err := a.reach(); err != nil {
 		return 0, err
 	}
@@ -377,15 +407,24 @@ func (a simAccess) TakeOver(ctx context.Context, dead models.RunnerID, now model
 	if err := a.reach(); err != nil {
 		return 0, err
 	}
-	return a.simQueue.TakeOver(ctx, dead, now)
+	return a.simQueue.TakeOver(ctx, dead)
 }
 
-// simBus loses everything: only who hears of turns by chance is sooner there.
+// simBus loses much: only who hears of turns by chance is sooner there.
 type simBus struct{ w *simulation }
 
 var _ events.Bus = simBus{}
 
-func (simBus) Publish(string, []byte) error                               { return nil }
+// Publish implements events.Bus: a runner hears of its turn, or doesn't.
+func (b simBus) Publish(subject string, data []byte) error {
+	for _, n := range b.w.alive() {
+		if e := n.engine; subject == events.RunnerSubject(e.runnerID()) && b.w.random.IntN(3) > 0 {
+			e.scheduling.spawn(func() { e.attend(models.TurnID(data)) })
+		}
+	}
+	return nil
+}
+
 func (simBus) Subscribe(string, func([]byte)) (func(), error)             { return func() {}, nil }
 func (simBus) QueueSubscribe(_, _ string, _ func([]byte)) (func(), error) { return func() {}, nil }
 func (simBus) OnReconnect(func()) func()                                  { return func() {} }

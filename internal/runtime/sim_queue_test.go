@@ -12,6 +12,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/commit/memtest"
+	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
@@ -86,8 +87,7 @@ func (q *twins) step() {
 		}
 	}
 	q.w.clock.Advance(time.Millisecond)
-	now := models.MillisOf(q.w.clock.Now())
-	what := rapid.SampledFrom([]string{"add", "register", "claim", "claim", "claim", "release", "retry", "beat", "take over", "orphans", "remove", "all"}).
+	what := rapid.SampledFrom([]string{"add", "register", "claim", "claim", "claim", "release", "retry", "beat", "marked", "take over", "orphans", "remove", "all"}).
 		Draw(q.rt, "what")
 	switch {
 	case what == "add":
@@ -101,13 +101,29 @@ func (q *twins) step() {
 		if q.tied() {
 			n = len(q.turns)
 		}
-		a, errA := sql.Claim(ctx, r, n)
-		b, errB := q.sim.Claim(ctx, r, n)
-		same(what, ofTurns(a), ofTurns(b), errA, errB)
-		q.claimed = append(q.claimed, a...)
-		a, errA = sql.Held(ctx, r)
-		b, errB = q.sim.Held(ctx, r)
+		ask := crossorg.Ask{Runner: r, Turns: n, PerOrg: rapid.IntRange(n, n+1).Draw(q.rt, "per org")}
+		if !q.tied() && rapid.Bool().Draw(q.rt, "few rooms") {
+			ask.Rooms = map[models.OrgID]int{q.w.org: rapid.IntRange(0, n).Draw(q.rt, "room")}
+		}
+		c, errA := sql.Claim(ctx, ask)
+		d, errB := q.sim.Claim(ctx, ask)
+		same(what, ofTurns(c.Turns), ofTurns(d.Turns), errA, errB)
+		q.claimed = append(q.claimed, c.Turns...)
+		a, errA := sql.Held(ctx, r)
+		b, errB := q.sim.Held(ctx, r)
 		same("held", ofTurns(a), ofTurns(b), errA, errB)
+	case what == "marked":
+		r := runner()
+		q.mark(rapid.SampledFrom(q.turns).Draw(q.rt, "turn"), rapid.Bool().Draw(q.rt, "cancel"))
+		a, errA := sql.Marked(ctx, r)
+		b, errB := q.sim.Marked(ctx, r)
+		slices.SortFunc(a, func(x, y models.TurnID) int { return cmp.Compare(x.String(), y.String()) })
+		slices.SortFunc(b, func(x, y models.TurnID) int { return cmp.Compare(x.String(), y.String()) })
+		same(what, a, b, errA, errB)
+		t := rapid.SampledFrom(q.turns).Draw(q.rt, "of")
+		x, errA := sql.Cancelled(ctx, r, t)
+		y, errB := q.sim.Cancelled(ctx, r, t)
+		same("cancelled", x, y, errA, errB)
 	case what == "release" && len(q.claimed) > 0:
 		t := rapid.SampledFrom(q.claimed).Draw(q.rt, "turn")
 		same(what, nil, nil, sql.Release(ctx, t), q.sim.Release(ctx, t))
@@ -121,22 +137,22 @@ func (q *twins) step() {
 		same(what, a, b, errA, errB)
 	case what == "take over":
 		r := runner()
-		a, errA := sql.TakeOver(ctx, r, now)
-		b, errB := q.sim.TakeOver(ctx, r, now)
+		a, errA := sql.TakeOver(ctx, r)
+		b, errB := q.sim.TakeOver(ctx, r)
 		same(what, a, b, errA, errB)
 	case what == "orphans":
 		// What a runner holds that is off the list: one that a message is claimed for, in the commit that accepts it.
 		if t := rapid.SampledFrom(q.turns).Draw(q.rt, "turn"); rapid.Bool().Draw(q.rt, "hold") {
 			q.hold(t, models.NewID[models.RunnerEntity]())
 		}
-		a, errA := sql.TakeOverOrphans(ctx, now)
-		b, errB := q.sim.TakeOverOrphans(ctx, now)
+		a, errA := sql.TakeOverOrphans(ctx)
+		b, errB := q.sim.TakeOverOrphans(ctx)
 		same(what, a, b, errA, errB)
 	case what == "remove":
 		r := runner()
-		same(what, nil, nil, sql.Remove(ctx, r, now), q.sim.Remove(ctx, r, now))
+		same(what, nil, nil, sql.Remove(ctx, r), q.sim.Remove(ctx, r))
 	case what == "all":
-		same(what, nil, nil, sql.ReleaseAll(ctx, now), q.sim.ReleaseAll(ctx, now))
+		same(what, nil, nil, sql.ReleaseAll(ctx), q.sim.ReleaseAll(ctx))
 	}
 	q.compare()
 }
@@ -171,6 +187,34 @@ func (q *twins) hold(id models.TurnID, runner models.RunnerID) {
 			"UPDATE turns SET ready_at = NULL, runner_id = ?, status = 'RUNNING', lease_epoch = lease_epoch + 1 WHERE id = ?", runner[:], id[:]); err != nil {
 			q.rt.Fatal(err)
 		}
+	}
+}
+
+// mark tells a turn's runner to look at it.
+func (q *twins) mark(id models.TurnID, cancel bool) {
+	c := &models.Cancel{ByKind: models.ActorUser}
+	if !cancel {
+		c = nil
+	}
+	changed, err := q.memory.ChangeTurns(func(t *models.Turn) bool {
+		if t.ID != id || t.RunnerID == nil {
+			return false
+		}
+		t.Attention, t.Cancel = true, c
+		return true
+	})
+	if err != nil {
+		q.rt.Fatal(err)
+	}
+	if len(changed) == 0 {
+		return
+	}
+	var doc any
+	if cancel {
+		doc = "{}"
+	}
+	if _, err := q.w.db.Exec(context.Background(), "UPDATE turns SET attention = TRUE, cancel = ? WHERE id = ?", doc, id[:]); err != nil {
+		q.rt.Fatal(err)
 	}
 }
 

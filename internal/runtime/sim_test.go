@@ -143,7 +143,7 @@ func TestTheSimulationFindsPlantedBugs(t *testing.T) {
 		{"turns are claimed that are held", planted{heldClaims: true}, ""},
 		{"answers come before commits", planted{earlyAnswers: true}, "O1"},
 		{"all tools are repeated", planted{repeatableTools: true}, "law 8"},
-		{"the journal forgets calls", planted{forgottenCalls: true}, ""},
+		{"the journal forgets what has begun", planted{forgottenStarts: true}, "law 8"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tools := box(t, tc.bug)

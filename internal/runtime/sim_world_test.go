@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/commit"
@@ -43,11 +44,12 @@ type simulation struct {
 	nodes   []*simNode
 	born    int
 
-	org      models.OrgID
-	harness  models.HarnessID
-	models   []models.ModelID
-	sessions []models.SessionID
-	messages []*simMessage
+	org       models.OrgID
+	principal *auth.Principal
+	harness   models.HarnessID
+	models    []models.ModelID
+	sessions  []models.SessionID
+	messages  []*simMessage
 	// clients is how many are at work.
 	clients int
 
@@ -59,10 +61,13 @@ type simulation struct {
 	// alone tells that there is one process at a time, on a file that it has locked: whoever starts proves all others dead.
 	alone bool
 	// planted are bugs that the checks must find.
-	planted  planted
-	checks   checks
-	ran      map[string]int
-	problems []string
+	planted planted
+	checks  checks
+	ran     map[string]int
+	// cancelled are turns whose cancel was acknowledged, resolved tells how often each wait was.
+	cancelled map[models.TurnID]bool
+	resolved  map[models.WaitID]int
+	problems  []string
 	// saw counts what happened.
 	saw  map[string]int
 	hash io.Writer
@@ -81,8 +86,8 @@ type planted struct {
 	earlyAnswers bool
 	// repeatableTools: all tools may be repeated, whatever they do.
 	repeatableTools bool
-	// forgottenCalls: the journal doesn't tell of some calls.
-	forgottenCalls bool
+	// forgottenStarts: the journal doesn't tell that calls have begun.
+	forgottenStarts bool
 }
 
 // simMessage is a message that a client has sent.
@@ -99,7 +104,7 @@ func newSimulation(seed uint64, box *toolbox, log func(string)) *simulation {
 	w := &simulation{
 		actors: actors{back: make(chan struct{})}, random: rand.New(rand.NewPCG(seed, 1)), store: memtest.New(),
 		clock: clock.NewManual(time.UnixMilli(1_800_000_000_000)), logger: slog.New(slog.DiscardHandler), toolbox: box,
-		ran: map[string]int{}, saw: map[string]int{}, hash: h, sum: h.Sum64, log: log, checks: newChecks(),
+		ran: map[string]int{}, cancelled: map[models.TurnID]bool{}, resolved: map[models.WaitID]int{}, saw: map[string]int{}, hash: h, sum: h.Sum64, log: log, checks: newChecks(),
 	}
 	if log != nil {
 		w.logger = slog.New(slog.NewTextHandler(lines(log), nil))
@@ -116,6 +121,7 @@ func newSimulation(seed uint64, box *toolbox, log func(string)) *simulation {
 	w.queue = simQueue{memory: w.memory, runners: &w.runners, planted: &w.planted}
 	w.hub = events.NewHub(events.Config{Bus: simBus{w}, Clock: w.clock})
 	w.org, w.harness = models.OrgID{15: 1}, models.HarnessID{15: 2}
+	w.principal = &auth.Principal{OrgID: w.org, UserID: models.UserID{15: 5}}
 	w.models = []models.ModelID{{}, {15: 3}, {15: 4}}
 	return w
 }
@@ -308,6 +314,7 @@ func (w *simulation) heal() {
 	for _, n := range w.nodes {
 		n.frozen = false
 	}
+	w.spawn("helper", nil, w.helper).loop = true
 	for step := 0; step < healSteps; {
 		if len(w.problems) > 0 || w.atRest() {
 			return
@@ -361,8 +368,8 @@ func (w *simulation) atRest() bool {
 func (w *simulation) state() string {
 	out := fmt.Sprintf(" %d clients", w.clients)
 	for _, t := range w.memory.Turns(func(t *models.Turn) bool { return t.FinishedAt == nil }) {
-		out += fmt.Sprintf("\nturn %s of %s: %s %s ready=%v runner=%v epoch=%d takeovers=%d pending=%d",
-			t.ID, t.SessionID, t.Status, t.Phase, t.ReadyAt != nil, t.RunnerID, t.LeaseEpoch, t.Takeovers, t.PendingCalls)
+		out += fmt.Sprintf("\nturn %s of %s: %s %s ready=%v runner=%v epoch=%d takeovers=%d pending=%d waiting=%d cancel=%v",
+			t.ID, t.SessionID, t.Status, t.Phase, t.ReadyAt != nil, t.RunnerID, t.LeaseEpoch, t.Takeovers, t.PendingCalls, t.WaitingCalls, t.Cancel != nil)
 	}
 	for _, n := range w.alive() {
 		out += fmt.Sprintf("\nnode %d: runner %s, leaving %v, %d commands, %d of %d slots free", n.number, n.engine.runnerID(), n.leaving,
@@ -394,14 +401,22 @@ func (*simulation) Endpoint(*models.Provider) (llm.Endpoint, error) { return llm
 
 // client sends messages, some under keys, some again, and changes what sessions run with.
 func (w *simulation) client() {
-	for range 1 + w.random.IntN(6) {
+	for range 1 + w.random.IntN(12) {
 		w.wait(nil)
-		if w.random.IntN(8) == 0 {
+		switch r := w.random.IntN(16); {
+		case r < 2:
 			w.changeModel()
+			continue
+		case r < 8:
+			w.act()
 			continue
 		}
 		w.send(w.compose())
 	}
+}
+
+var deliveries = []sessions.Delivery{
+	sessions.Steer, sessions.Steer, sessions.Steer, sessions.Queue, sessions.Queue, sessions.Queue, sessions.Interrupt, sessions.Reject,
 }
 
 // compose makes a message, or takes one that was sent before, under its key.
@@ -413,7 +428,7 @@ func (w *simulation) compose() *simMessage {
 	}
 	m := &simMessage{text: fmt.Sprintf("message %d", len(w.messages))}
 	m.in = sessions.NewMessage{
-		SessionID: w.sessions[w.random.IntN(len(w.sessions))], Delivery: []sessions.Delivery{sessions.Steer, sessions.Queue}[w.random.IntN(2)],
+		SessionID: w.sessions[w.random.IntN(len(w.sessions))], Delivery: deliveries[w.random.IntN(len(deliveries))],
 		Content: []sessions.NewPart{sessions.Text(m.text)}, ModelID: w.models[w.random.IntN(len(w.models))].Ptr(),
 	}
 	if w.random.IntN(2) == 0 {
@@ -431,8 +446,11 @@ func (w *simulation) send(m *simMessage) {
 		w.wait(func() bool { return len(w.alive()) > 0 })
 		alive := w.alive()
 		n = alive[w.random.IntN(len(alive))]
-		c := sessions.NewSending(context.Background(), w.org, m.in, []models.Part{{Type: models.PartText, Text: m.text}}, n.engine)
+		c := sessions.NewSending(context.Background(), w.principal, m.in, []models.Part{{Type: models.PartText, Text: m.text}}, n.engine)
 		err := n.Submit(context.Background(), c.Command())
+		if c.Again(err) {
+			err = n.Submit(context.Background(), c.Command())
+		}
 		if !n.dead {
 			c.Done(err)
 		}
@@ -444,6 +462,8 @@ func (w *simulation) send(m *simMessage) {
 			w.failf("%s was answered with %v and with %v under one key", m.text, m.sent, c.Sent())
 		case err == nil:
 			m.acked, m.sent = true, c.Sent()
+		case fault.Is(err, fault.SessionBusy) && m.in.Delivery == sessions.Reject && !m.acked:
+			w.saw["refused messages"]++
 		case !errors.Is(err, errNodeDied):
 			w.failf("%s was refused: %v", m.text, err)
 		case m.in.IdempotencyKey != nil:
@@ -461,7 +481,7 @@ func (w *simulation) misuse(n *simNode, m *simMessage) {
 	}
 	in := m.in
 	in.Content = []sessions.NewPart{sessions.Text("something else")}
-	c := sessions.NewSending(context.Background(), w.org, in, []models.Part{{Type: models.PartText, Text: "something else"}}, nil)
+	c := sessions.NewSending(context.Background(), w.principal, in, []models.Part{{Type: models.PartText, Text: "something else"}}, nil)
 	err := n.Submit(context.Background(), c.Command())
 	if f := fault.As(err); !errors.Is(err, errNodeDied) && (f == nil || f.Code != fault.IdempotencyMismatch) {
 		w.failf("another input under the key of %s: %v", m.text, err)

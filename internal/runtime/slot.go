@@ -11,16 +11,20 @@ import (
 // slot is the right to run one turn, taken before the turn is claimed.
 type slot struct {
 	e *Engine
-	// runner is who claims; ctx ends with that life of the engine.
-	runner models.RunnerID
-	ctx    context.Context
-	// turn is zero as long as it isn't known, and epoch, under which it runs here, as long as it doesn't run.
+	// runner is who claims; life ends with that life of the engine, ctx also when the turn is cancelled.
+	runner    models.RunnerID
+	life, ctx context.Context
+	// org and turn are zero as long as they aren't known, and epoch, under which it runs here, as long as it doesn't run.
+	org   models.OrgID
 	turn  models.TurnID
 	epoch int64
 	// prepared can begin the turn in the transaction that claims it; nil when that has to wait.
 	prepared *turnRun
 	// began is how it has begun there; nil when it has not.
 	began *writer
+	// attention tells the run that something has happened to its turn; interrupt ends the run.
+	attention chan struct{}
+	interrupt context.CancelCauseFunc
 }
 
 var (
@@ -29,23 +33,26 @@ var (
 )
 
 // Reserve takes a slot when one is free, so that a turn can be claimed in the transaction that makes it ready. The slot must be
-// used by Run or given back by Free.
-func (e *Engine) Reserve(turn models.TurnID) (sessions.Slot, bool) {
-	s, ok := e.reserve(turn)
+// used by Run or given back by Free. An organization that has a cap gets none: how many turns it has at work is counted by
+// the claim alone.
+func (e *Engine) Reserve(org models.OrgID, turn models.TurnID) (sessions.Slot, bool) {
+	s, ok := e.reserve(org, turn)
 	return s, ok
 }
 
-// reserve is Reserve for a turn that may not be known yet: then it is zero.
-func (e *Engine) reserve(turn models.TurnID) (*slot, bool) {
+// reserve is Reserve for a turn that may not be known yet: then both ids are zero.
+func (e *Engine) reserve(org models.OrgID, turn models.TurnID) (*slot, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.state != lifeRunning {
+	if e.state != lifeRunning || !e.fits(org) {
 		return nil, false
 	}
 	select {
 	case <-e.slots:
 		e.turns.Add(1)
-		s := &slot{e: e, runner: e.id, ctx: e.turnsCtx, turn: turn}
+		s := &slot{e: e, runner: e.id, life: e.turnsCtx, org: org, turn: turn, attention: make(chan struct{}, 1)}
+		s.ctx, s.interrupt = context.WithCancelCause(e.turnsCtx)
+		e.held[org]++
 		if !turn.IsZero() {
 			e.running[turn] = s
 		}
@@ -100,20 +107,24 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 		r = s.prepared
 		r.turn = t
 	case session != nil:
-		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: optional(session.Locale)}
+		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: optional(session.Locale), clientTools: session.ClientTools}
 	}
+	r.attention = s.attention
 	e := s.e
 	e.mu.Lock()
+	e.letGo(s.org)
+	e.held[t.OrgID]++
+	s.org = t.OrgID
 	s.turn, s.epoch, e.running[t.ID] = t.ID, t.LeaseEpoch, s
 	e.mu.Unlock()
 	e.scheduling.spawn(func() {
 		defer s.Free()
 		r.conversation = e.conversations.take(t)
 		if s.began != nil && r.conversation.isThrough(input.Sequence-1) {
-			r.conversation.add(s.began.consumedAt, 0, input.Role, input.Content)
+			r.conversation.addMessage(input.ID, s.began.consumedAt, 0, input.Role, input.Content)
 			r.conversation.stale, s.began.consumed = false, false
 		}
-		e.runTurn(s.ctx, r, s.began)
+		e.runTurn(s.life, s.ctx, r, s.began)
 	})
 }
 
@@ -124,10 +135,17 @@ func (s *slot) Free() {
 	if s.e.running[s.turn] == s {
 		delete(s.e.running, s.turn)
 	}
+	// Where a limit kept turns from being claimed, one may be now.
+	limited := !s.org.IsZero() && (s.e.limited || s.e.caps.Of(s.org) > 0)
+	if limited {
+		s.e.limited = false
+	}
+	s.e.letGo(s.org)
 	s.e.mu.Unlock()
+	s.interrupt(nil)
 	s.e.slots <- struct{}{}
 	s.e.turns.Done()
-	if s.e.starved.Swap(false) {
+	if s.e.starved.Swap(false) || limited {
 		s.e.Wake()
 	}
 }

@@ -25,6 +25,9 @@ const (
 // errReleased means that the turn was given back on purpose.
 var errReleased = errors.New("the turn was released")
 
+// errCancelled cuts the step of a turn short of which somebody has asked for the end.
+var errCancelled = errors.New("the turn was cancelled")
+
 // errEnded stops the loop after the turn has ended on the way to a step.
 var errEnded = errors.New("the turn has ended")
 
@@ -44,6 +47,10 @@ type turnRun struct {
 	recovered bool
 	// uncounted is what the model calls of the present reason step took; nil between two.
 	uncounted *uncounted
+	// partial is what the model had said when it was cut short.
+	partial []models.Part
+	// attention tells that something has happened to the turn.
+	attention <-chan struct{}
 }
 
 // stepInput is what a step runs with.
@@ -54,11 +61,16 @@ type stepInput struct {
 }
 
 // runTurn works on a turn and deals with what stops it before its end. began is how its first step has begun; nil when
-// it has not.
-func (e *Engine) runTurn(ctx context.Context, r *turnRun, began *writer) {
+// it has not. ctx ends when the turn is cancelled, and with life, which is that of the runner.
+func (e *Engine) runTurn(life, ctx context.Context, r *turnRun, began *writer) {
 	t := r.turn
 	err := r.guarded(func() error { return r.run(ctx, began) })
-	if err == nil {
+	if errors.Is(context.Cause(ctx), errCancelled) && !stopped(err) {
+		// What is under way has ended; the turn is still to be.
+		ctx = life
+		err = r.guarded(func() error { return r.cancelled(ctx) })
+	}
+	if err == nil && r.turn.Status != models.TurnWaiting {
 		r.conversation.session, r.conversation.sequence = *r.session, r.sequence
 		e.conversations.put(t, r.conversation)
 	}
@@ -142,6 +154,9 @@ func lingering(ctx context.Context, d time.Duration) (context.Context, context.C
 
 // run works on the turn until there is nothing left to do here.
 func (r *turnRun) run(ctx context.Context, began *writer) (err error) {
+	if r.turn.Cancel != nil {
+		return r.cancelled(ctx)
+	}
 	if r.turn.Takeovers >= maxTakeovers {
 		return r.endBy(ctx, Stuck{Takeovers: r.turn.Takeovers})
 	}
@@ -150,6 +165,12 @@ func (r *turnRun) run(ctx context.Context, began *writer) (err error) {
 		w, err = r.enter(ctx)
 	}
 	for err == nil {
+		if w.parked {
+			return nil
+		}
+		if w.plan == nil && w.turn.Cancel != nil {
+			return r.cancelled(ctx)
+		}
 		switch w.plan.(type) {
 		case Reason:
 			w, err = r.reason(ctx, w)
@@ -224,9 +245,9 @@ func (r *turnRun) resolve(ctx context.Context) (blocked *Failed, err error) {
 }
 
 func (r *turnRun) resolveOnce(ctx context.Context) (*stepInput, error) {
-	b := basis{harness: r.session.harness, agent: value(r.session.agent), session: value(r.session.model), message: value(r.turn.ModelID)}
+	b := basis{harness: r.session.harness, agent: value(r.session.agent), session: value(r.session.model), message: value(r.turn.ModelID), clientTools: string(r.session.clientTools)}
 	eff, err := r.e.cfg.Catalog.EffectiveForSession(ctx, r.turn.OrgID, catalog.Run{
-		HarnessID: b.harness, AgentID: b.agent.Ptr(), SessionModelID: b.session.Ptr(), MessageModelID: b.message.Ptr(),
+		HarnessID: b.harness, AgentID: b.agent.Ptr(), SessionModelID: b.session.Ptr(), MessageModelID: b.message.Ptr(), ClientTools: []byte(b.clientTools),
 	})
 	if err != nil {
 		return nil, err
@@ -273,6 +294,7 @@ func (r *turnRun) submit(ctx context.Context, c commit.Command, w *writer) (*wri
 	r.turn, r.sequence = w.turn, w.sequence
 	if r.session != nil {
 		r.session.harness, r.session.agent, r.session.model = w.now.harness, w.now.agent.Ptr(), w.now.session.Ptr()
+		r.session.clientTools = []byte(w.now.clientTools)
 	}
 	return w, nil
 }
@@ -280,15 +302,25 @@ func (r *turnRun) submit(ctx context.Context, c commit.Command, w *writer) (*wri
 // fail ends the turn. partial is what the model had said.
 func (r *turnRun) fail(ctx context.Context, why Outcome, partial []models.Part) error {
 	c := &failTurn{writer: r.writer(), why: why, partial: partial, uncounted: r.uncounted}
-	if r.turn.Phase == models.PhaseAct && r.turn.PendingCalls > 0 {
-		open, err := r.openCalls(ctx)
-		if err != nil {
-			return err
-		}
-		c.open = open
-	}
 	_, err := r.submit(ctx, c, &c.writer)
 	return err
+}
+
+// cancelled ends the turn because somebody has asked for its end. What the model had said is kept. Its error is errEnded when that is
+// committed.
+func (r *turnRun) cancelled(ctx context.Context) error {
+	c := &cancelTurn{writer: r.writer(), partial: r.partial, uncounted: r.uncounted}
+	if r.turn.Phase == models.PhaseReason && r.uncounted == nil {
+		// The model was asked by a runner that is gone.
+		var err error
+		if c.partial, err = r.checkpointed(ctx); err != nil {
+			return err
+		}
+	}
+	if _, err := r.submit(ctx, c, &c.writer); err != nil {
+		return err
+	}
+	return errEnded
 }
 
 // endBy ends the turn for a reason that leaves no step to be done. Its error is errEnded when that is committed.

@@ -10,21 +10,30 @@ import (
 	"testing"
 	"time"
 
+	"net/http"
+
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/crossorg"
+	"github.com/ostler-dev/ostler/internal/egress"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/secrets"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/approvals"
+	"github.com/ostler-dev/ostler/internal/tools/ask"
+	"github.com/ostler-dev/ostler/internal/tools/callbacks"
 	"github.com/ostler-dev/ostler/internal/tools/core"
+	"github.com/ostler-dev/ostler/internal/tools/expr"
 	"github.com/ostler-dev/ostler/internal/tools/files"
+	"github.com/ostler-dev/ostler/internal/tools/userhooks"
 )
 
 // patience bounds how long a test waits for something that must happen. No test depends on how long it really takes.
@@ -41,6 +50,7 @@ type world struct {
 	bus     events.Bus
 	probe   *probe
 	tools   *tools.Registry
+	hooks   *hooks.Runner
 	org     models.OrgID
 	by      *auth.Principal
 	harness models.HarnessID
@@ -91,7 +101,15 @@ func newWorld(t *testing.T, db *store.DB) *world {
 		bus: events.NewLocalBus(), probe: newProbe(), org: models.NewID[models.OrgEntity](), news: newNews(),
 	}
 	t.Cleanup(func() { _ = w.bus.Close() })
-	if w.tools, err = tools.NewRegistry(core.Capability(), files.Capability(), w.probe.capability()); err != nil {
+	compiler, err := expr.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.hooks = hooks.NewRunner(hooks.Config{Client: http.DefaultClient, Secrets: noSecrets{}, Expressions: compiler, Clock: w.clock})
+	anywhere := egress.New(egress.Config{AllowLoopback: true})
+	w.tools, err = tools.NewRegistry(core.Capability(), files.Capability(), w.probe.capability(), approvals.Capability(compiler),
+		userhooks.Capability(compiler, anywhere), ask.Capability(), callbacks.Capability())
+	if err != nil {
 		t.Fatal(err)
 	}
 	if w.catalog, err = catalog.New(catalog.Config{DB: db, Registry: w.tools, Keeper: keeper, Clock: w.clock}); err != nil {

@@ -3,6 +3,7 @@ package sessions
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -16,12 +17,23 @@ const (
 
 // check checks what can be checked without the database.
 func (in *NewMessage) check() error {
-	if len(in.Content) == 0 {
-		return fault.New(fault.Invalid, "The message is empty: give at least one part with text or an image.").At("input", "content")
+	if err := checkContent(in.Content, "input", "content"); err != nil {
+		return err
+	}
+	if in.MaxTokens != nil && *in.MaxTokens < 1 {
+		return fault.New(fault.Invalid, "maxTokens must be 1 or more, not %d.", *in.MaxTokens).At("input", "maxTokens")
+	}
+	return checkKey(in.IdempotencyKey)
+}
+
+// checkContent checks the content of a message, which is at a path of the request.
+func checkContent(content []NewPart, at ...string) error {
+	if len(content) == 0 {
+		return fault.New(fault.Invalid, "The message is empty: give at least one part with text or an image.").At(at...)
 	}
 	size, images := 0, 0
-	for i, p := range in.Content {
-		path := []string{"input", "content", fmt.Sprint(i)}
+	for i, p := range content {
+		path := append(slices.Clip(at), fmt.Sprint(i))
 		switch {
 		case (p.Text == nil) == (p.ImageID == nil):
 			return fault.New(fault.Invalid, "A part is either text or an image: give exactly one of text and imageId.").At(path...)
@@ -40,21 +52,18 @@ func (in *NewMessage) check() error {
 	}
 	if size > MaxMessageBytes {
 		return fault.New(fault.Invalid, "The message has %d bytes; at most %d are allowed. Put large text into a file of the session.",
-			size, MaxMessageBytes).At("input", "content")
+			size, MaxMessageBytes).At(at...)
 	}
 	if images > maxImages {
 		return fault.New(fault.Invalid, "The message has %d images; at most %d are allowed. Send some in another message.",
-			images, maxImages).At("input", "content")
+			images, maxImages).At(at...)
 	}
-	if in.MaxTokens != nil && *in.MaxTokens < 1 {
-		return fault.New(fault.Invalid, "maxTokens must be 1 or more, not %d.", *in.MaxTokens).At("input", "maxTokens")
-	}
-	return checkKey(in.IdempotencyKey)
+	return nil
 }
 
 // parts gives the content as it is stored. Images must be the organization's; as they are never changed or deleted, this holds
-// until the message is committed.
-func (s *Service) parts(ctx context.Context, org models.OrgID, content []NewPart) ([]models.Part, error) {
+// until the message is committed. The path is that of the content in the request.
+func (s *Service) parts(ctx context.Context, org models.OrgID, content []NewPart, at ...string) ([]models.Part, error) {
 	var ids []models.ImageID
 	for _, p := range content {
 		if p.ImageID != nil {
@@ -77,11 +86,11 @@ func (s *Service) parts(ctx context.Context, org models.OrgID, content []NewPart
 		}
 		image, ok := images[*p.ImageID]
 		if !ok {
-			return nil, notFound(p.ImageID).At("input", "content", fmt.Sprint(i), "imageId")
+			return nil, notFound(p.ImageID).At(append(slices.Clip(at), fmt.Sprint(i), "imageId")...)
 		}
 		if size += image.Size; size > maxImagesBytes {
 			return nil, fault.New(fault.Invalid, "The images of the message have more than %d bytes in all. Send some in another message, or make them smaller.",
-				maxImagesBytes).At("input", "content")
+				maxImagesBytes).At(at...)
 		}
 		parts[i] = models.Part{Type: models.PartImage, ImageID: &image.ID, MediaType: image.MediaType}
 	}

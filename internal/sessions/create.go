@@ -24,14 +24,16 @@ const idempotencyFor = 24 * time.Hour
 
 // NewSession is what a session is made from. Without agent and harness the organization's default harness is used.
 type NewSession struct {
-	AgentID        *models.AgentID
-	HarnessID      *models.HarnessID
-	ModelID        *models.ModelID
-	Title          *string
-	Tags           []string
-	Locale         *string
-	CustomerKey    *string
-	IdempotencyKey *string `json:"-"`
+	AgentID     *models.AgentID
+	HarnessID   *models.HarnessID
+	ModelID     *models.ModelID
+	Title       *string
+	Tags        []string
+	Locale      *string
+	CustomerKey *string
+	// ClientTools are run by the caller's own program, in addition to those of the agent.
+	ClientTools    []models.ClientTool `json:",omitempty"`
+	IdempotencyKey *string             `json:"-"`
 }
 
 // Create makes a session. The same idempotency key with the same input gives the same session again.
@@ -46,7 +48,11 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewSession)
 	if in.Tags == nil {
 		in.Tags = []string{}
 	}
-	c := &createSession{by: by, id: models.NewID[models.SessionEntity](), in: in, harness: harness}
+	clients, err := s.clientTools(ctx, by.OrgID, harness, in.AgentID, in.ClientTools)
+	if err != nil {
+		return nil, err
+	}
+	c := &createSession{by: by, id: models.NewID[models.SessionEntity](), in: in, harness: harness, clients: clients}
 	if in.IdempotencyKey != nil {
 		c.key = &commit.IdempotencyKey{Operation: "createSession", Key: *in.IdempotencyKey}
 		c.hash = inputHash(in)
@@ -120,6 +126,7 @@ type createSession struct {
 	id      models.SessionID
 	in      NewSession
 	harness models.HarnessID
+	clients clientTools
 	key     *commit.IdempotencyKey
 	hash    []byte
 
@@ -127,7 +134,7 @@ type createSession struct {
 }
 
 func (c *createSession) Needs() commit.Needs {
-	return commit.Needs{Org: c.by.OrgID, Session: c.id, Create: true, Idempotency: c.key, Bytes: 2048}
+	return commit.Needs{Org: c.by.OrgID, Session: c.id, Create: true, Idempotency: c.key, Bytes: 2048 + c.clients.bytes}
 }
 
 func (c *createSession) Apply(tx *commit.Tx) error {
@@ -143,8 +150,9 @@ func (c *createSession) Apply(tx *commit.Tx) error {
 	tx.CreateSession(models.Session{
 		OrgID: c.by.OrgID, ID: c.id, Title: c.in.Title, HarnessID: c.harness, AgentID: c.in.AgentID, ModelID: c.in.ModelID, Tags: c.in.Tags,
 		Locale: c.in.Locale, CustomerKey: c.in.CustomerKey, CreatedByKind: models.ActorUser, CreatedByID: by.Ptr(), OwnerID: by.Ptr(),
-		CreatedAt: tx.Now, Status: models.SessionStarted,
+		CreatedAt: tx.Now, Status: models.SessionStarted, ClientTools: c.clients.hash,
 	})
+	c.clients.add(tx)
 	tx.TagSession(c.in.Tags)
 	tx.Emit(nil, events.SessionStarted{HarnessID: c.harness, AgentID: c.in.AgentID, Title: c.in.Title})
 	if c.key != nil {
@@ -159,6 +167,8 @@ type Change struct {
 	Tags    catalog.Opt[[]string]
 	ModelID catalog.Opt[*models.ModelID]
 	AgentID catalog.Opt[*models.AgentID]
+	// ClientTools replace those that the session brings.
+	ClientTools catalog.Opt[[]models.ClientTool]
 }
 
 // Update changes a session. A turn that is at work follows at its next step.
@@ -185,7 +195,11 @@ func (s *Service) Update(ctx context.Context, by *auth.Principal, id models.Sess
 			return nil, err
 		}
 	}
-	if err := s.cfg.Committer.Submit(ctx, &updateSession{org: by.OrgID, id: id, change: ch}); err != nil {
+	c := &updateSession{org: by.OrgID, id: id, change: ch}
+	if c.clients, err = s.changedClientTools(ctx, have, ch); err != nil {
+		return nil, err
+	}
+	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
 		return nil, err
 	}
 	return s.Get(ctx, by.OrgID, id)
@@ -195,10 +209,12 @@ type updateSession struct {
 	org    models.OrgID
 	id     models.SessionID
 	change Change
+	// clients are the new client tools, where the change gives some.
+	clients clientTools
 }
 
 func (c *updateSession) Needs() commit.Needs {
-	return commit.Needs{Org: c.org, Session: c.id, Bytes: 1024}
+	return commit.Needs{Org: c.org, Session: c.id, Bytes: 1024 + c.clients.bytes}
 }
 
 func (c *updateSession) Apply(tx *commit.Tx) error {
@@ -216,6 +232,10 @@ func (c *updateSession) Apply(tx *commit.Tx) error {
 	}
 	if c.change.AgentID.Given {
 		s.AgentID = c.change.AgentID.Value
+	}
+	if c.change.ClientTools.Given {
+		s.ClientTools = c.clients.hash
+		c.clients.add(tx)
 	}
 	if c.change.Tags.Given && !slices.Equal(s.Tags, c.change.Tags.Value) {
 		s.Tags = append([]string{}, c.change.Tags.Value...)

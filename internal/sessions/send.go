@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"context"
+	"errors"
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
@@ -9,6 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // Delivery is how a message meets a session that is at work.
@@ -20,6 +22,10 @@ const (
 	Steer Delivery = "STEER"
 	// Queue makes a turn of its own, behind those that wait.
 	Queue Delivery = "QUEUE"
+	// Interrupt cancels the active turn, and makes one that comes before those that wait.
+	Interrupt Delivery = "INTERRUPT"
+	// Reject is refused while a turn is active.
+	Reject Delivery = "REJECT"
 )
 
 // NewPart is a piece of a message to send: exactly one field is set.
@@ -47,27 +53,30 @@ type Sent struct {
 	TurnID    models.TurnID    `json:"turn"`
 }
 
+// errParked means that a message has to be sent again with a look at what the active turn waits for. Most turns don't wait, so that
+// it isn't looked at each time.
+var errParked = errors.New("the active turn waits")
+
 // Send accepts a message. It returns when the message is durable; the turn runs in the background.
 func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (*models.Message, *models.Turn, error) {
 	if err := in.check(); err != nil {
 		return nil, nil, err
+	}
+	if in.Delivery == "" {
+		in.Delivery = Steer
 	}
 	if in.ModelID != nil {
 		if err := s.checkModel(ctx, by.OrgID, in); err != nil {
 			return nil, nil, err
 		}
 	}
-	content, err := s.parts(ctx, by.OrgID, in.Content)
+	content, err := s.parts(ctx, by.OrgID, in.Content, "input", "content")
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &sendMessage{org: by.OrgID, in: in, content: content, message: models.NewID[models.MessageEntity](), turn: models.NewID[models.TurnEntity]()}
-	if in.IdempotencyKey != nil {
-		c.key = &commit.IdempotencyKey{Operation: "sendMessage", Key: *in.IdempotencyKey}
-		c.hash = in.hash()
-	}
+	c := newSendMessage(by, in, content)
 	if s.cfg.Dispatch != nil {
-		if slot, ok := s.cfg.Dispatch.Reserve(c.turn); ok {
+		if slot, ok := s.cfg.Dispatch.Reserve(by.OrgID, c.turn); ok {
 			c.slot = slot
 			defer func() {
 				if c.slot != nil {
@@ -78,6 +87,9 @@ func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (
 		}
 	}
 	err = s.cfg.Committer.Submit(ctx, c)
+	if c.again(err) {
+		err = s.cfg.Committer.Submit(ctx, c)
+	}
 	if err == nil && c.claimed {
 		c.slot.Run(c.sentTurn, &c.session, &c.sentMessage)
 		c.slot = nil
@@ -116,12 +128,15 @@ func (s *Service) sentBefore(ctx context.Context, org models.OrgID, sent Sent) (
 // sendMessage accepts a message: into the inbox of the turn that is at work, or as a turn of its own.
 type sendMessage struct {
 	org     models.OrgID
+	by      *auth.Principal
 	in      NewMessage
 	content []models.Part
 	message models.MessageID
 	turn    models.TurnID
 	key     *commit.IdempotencyKey
 	hash    []byte
+	// parked tells that the active turn was found to wait, so that what it waits for has to be known.
+	parked bool
 	// slot claims the turn at once when it is at the head of the line, and begins it; nil when none is free.
 	slot Slot
 
@@ -134,12 +149,37 @@ type sendMessage struct {
 	session     models.Session
 }
 
+func newSendMessage(by *auth.Principal, in NewMessage, content []models.Part) *sendMessage {
+	c := &sendMessage{org: by.OrgID, by: by, in: in, content: content, message: models.NewID[models.MessageEntity](), turn: models.NewID[models.TurnEntity]()}
+	if in.IdempotencyKey != nil {
+		c.key = &commit.IdempotencyKey{Operation: "sendMessage", Key: *in.IdempotencyKey}
+		c.hash = in.hash()
+	}
+	return c
+}
+
+// again reports whether the command is to be submitted once more, with what it has needed.
+func (c *sendMessage) again(err error) bool {
+	if !errors.Is(err, errParked) {
+		return false
+	}
+	c.parked = true
+	return true
+}
+
 func (c *sendMessage) Needs() commit.Needs {
 	n := 1024
 	for i := range c.content {
 		n += 256 + 2*len(c.content[i].Text)
 	}
-	return commit.Needs{Org: c.org, Session: c.in.SessionID, Idempotency: c.key, Bytes: n}
+	needs := commit.Needs{Org: c.org, Session: c.in.SessionID, Idempotency: c.key, Bytes: n}
+	if c.in.Delivery == Interrupt {
+		return turns.CancelNeeds(needs)
+	}
+	if c.parked {
+		return turns.Needs(needs)
+	}
+	return needs
 }
 
 func (c *sendMessage) Apply(tx *commit.Tx) error {
@@ -157,7 +197,14 @@ func (c *sendMessage) Apply(tx *commit.Tx) error {
 			return nil
 		}
 	}
-	steer := c.in.Delivery != Queue && tx.Turn != nil
+	active := tx.Turn != nil
+	if c.in.Delivery == Reject && active {
+		return fault.New(fault.SessionBusy, "A turn of the session is active. Wait until it has ended, or send with another delivery.").At("input", "delivery")
+	}
+	steer := c.in.Delivery == Steer && active
+	if steer && tx.Turn.Status == models.TurnWaiting && !c.parked {
+		return errParked
+	}
 	if !steer && tx.Session.QueuedTurns >= MaxQueuedTurns {
 		return fault.New(fault.LimitReached, "The session has %d queued turns already; wait until some have run.", tx.Session.QueuedTurns)
 	}
@@ -167,38 +214,67 @@ func (c *sendMessage) Apply(tx *commit.Tx) error {
 	}
 	m := models.Message{
 		OrgID: c.org, ID: c.message, SessionID: c.in.SessionID, TurnID: turn, Role: models.MessageUser, Content: c.content, CreatedAt: tx.Now,
+		AuthorID: c.by.UserID.Ptr(),
 	}
 	m.Sequence = tx.Emit(&turn, events.MessageReceived{
 		Message:  events.Message{ID: m.ID, Role: m.Role, Content: m.Content, CreatedAt: m.CreatedAt},
 		Delivery: string(c.in.Delivery),
 	})
 	tx.AddMessage(m)
-	if steer {
-		tx.Steer(m.ID)
-		if c.in.ModelID != nil {
-			tx.SteerModel(c.in.ModelID)
-		}
-		c.sentTurn = *tx.Turn
-	} else {
-		t := models.Turn{
-			OrgID: c.org, ID: c.turn, SessionID: c.in.SessionID, InputMessageID: m.ID, ModelID: c.in.ModelID, MaxTokens: c.in.MaxTokens,
-			QueuedAt: tx.Now, Status: models.TurnQueued,
-		}
-		c.sentTurn = t
-		if tx.AddTurn(t) {
-			if c.slot != nil {
-				tx.ClaimTurn(c.slot.RunnerID())
-				if err := c.slot.Begin(tx); err != nil {
-					return err
-				}
-				c.claimed, c.session = true, *tx.Session
-			}
-			c.sentTurn = *tx.Turn
-		}
+	var err error
+	switch {
+	case steer:
+		err = c.steer(tx, m.ID)
+	default:
+		err = c.begin(tx, m.ID)
+	}
+	if err != nil {
+		return err
 	}
 	c.sentMessage, c.sent = m, Sent{MessageID: m.ID, TurnID: turn}
 	if c.key != nil {
 		tx.Remember(*c.key, c.hash, c.sent, tx.Now+models.Millis(idempotencyFor.Milliseconds()))
 	}
+	return nil
+}
+
+// steer puts the message into the inbox of the active turn. One that waits for its client or for the user's answer goes on with it.
+func (c *sendMessage) steer(tx *commit.Tx, id models.MessageID) error {
+	tx.Steer(id, c.by.UserID.Ptr())
+	if c.in.ModelID != nil {
+		tx.SteerModel(c.in.ModelID)
+	}
+	_, err := turns.Interrupt(tx)
+	c.sentTurn = *tx.Turn
+	return err
+}
+
+// begin makes a turn of the message.
+func (c *sendMessage) begin(tx *commit.Tx, id models.MessageID) error {
+	t := models.Turn{
+		OrgID: c.org, ID: c.turn, SessionID: c.in.SessionID, InputMessageID: id, ModelID: c.in.ModelID, MaxTokens: c.in.MaxTokens,
+		QueuedAt: tx.Now, Status: models.TurnQueued, StartedByKind: models.ActorUser, StartedByID: c.by.UserID.Ptr(),
+	}
+	c.sentTurn = t
+	add := tx.AddTurn
+	if c.in.Delivery == Interrupt {
+		add = tx.AddTurnFirst
+	}
+	if !add(t) {
+		if c.in.Delivery != Interrupt {
+			return nil
+		}
+		return turns.Cancel(tx, tx.Turn.ID, models.Cancel{
+			At: tx.Now, Reason: "Another message interrupted the turn.", ByKind: models.ActorUser, ByID: c.by.UserID.Ptr(),
+		})
+	}
+	if c.slot != nil {
+		tx.ClaimTurn(c.slot.RunnerID())
+		if err := c.slot.Begin(tx); err != nil {
+			return err
+		}
+		c.claimed, c.session = true, *tx.Session
+	}
+	c.sentTurn = *tx.Turn
 	return nil
 }

@@ -3,6 +3,7 @@ package sessions
 import (
 	"context"
 
+	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -12,17 +13,11 @@ type Sending struct{ c *sendMessage }
 
 // NewSending makes the command. content is what the message's parts stand for. dispatch may have a slot that claims the turn; nil
 // where no turns run.
-func NewSending(ctx context.Context, org models.OrgID, in NewMessage, content []models.Part, dispatch Dispatcher) *Sending {
-	c := &sendMessage{
-		org: org, in: in, content: content, message: models.NewID[models.MessageEntity](), turn: models.NewID[models.TurnEntity](),
-	}
-	if in.IdempotencyKey != nil {
-		c.key = &commit.IdempotencyKey{Operation: "sendMessage", Key: *in.IdempotencyKey}
-		c.hash = in.hash()
-	}
+func NewSending(ctx context.Context, by *auth.Principal, in NewMessage, content []models.Part, dispatch Dispatcher) *Sending {
+	c := newSendMessage(by, in, content)
 	if dispatch != nil {
-		if slot, ok := dispatch.Reserve(c.turn); ok {
-			slot.Prepare(ctx, org, in.SessionID, in.ModelID)
+		if slot, ok := dispatch.Reserve(by.OrgID, c.turn); ok {
+			slot.Prepare(ctx, by.OrgID, in.SessionID, in.ModelID)
 			c.slot = slot
 		}
 	}
@@ -31,6 +26,9 @@ func NewSending(ctx context.Context, org models.OrgID, in NewMessage, content []
 
 // Command is what to submit.
 func (s *Sending) Command() commit.Command { return s.c }
+
+// Again reports whether to submit it once more, after an error.
+func (s *Sending) Again(err error) bool { return s.c.again(err) }
 
 // Sent is what the sender is told when the command was committed.
 func (s *Sending) Sent() Sent { return s.c.sent }

@@ -19,20 +19,22 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// Config is what a Service needs. All fields are required but Dispatch.
+// Config is what a Service needs. All fields are required but Secrets and Dispatch.
 type Config struct {
 	DB        *store.DB
 	Committer *commit.Committer
 	Catalog   *catalog.Service
 	Clock     clock.Clock
+	// Secrets signs the tokens of waits; without it there are none.
+	Secrets Secrets
 	// Dispatch gives a slot of this process to a turn in the transaction that makes it ready; nil where no turns run.
 	Dispatch Dispatcher
 }
 
 // Dispatcher hands out slots for turns.
 type Dispatcher interface {
-	// Reserve gives a slot for a turn that is about to be made, when one is free.
-	Reserve(turn models.TurnID) (Slot, bool)
+	// Reserve gives a slot for a turn that is about to be made, when one is free for this organization.
+	Reserve(org models.OrgID, turn models.TurnID) (Slot, bool)
 }
 
 // Slot is the right to run one turn. One of Run and Free must be called.
@@ -53,11 +55,13 @@ type Service struct {
 	cfg       Config
 	workspace *Workspace
 	images    *Images
+	// nobody stands for the secrets of waits that don't exist.
+	nobody [32]byte
 }
 
 // New makes a Service.
 func New(cfg Config) *Service {
-	return &Service{cfg: cfg, workspace: NewWorkspace(cfg.DB, cfg.Clock), images: NewImages(cfg.DB, cfg.Clock)}
+	return &Service{cfg: cfg, workspace: NewWorkspace(cfg.DB, cfg.Clock), images: NewImages(cfg.DB, cfg.Clock), nobody: nobodysSecret()}
 }
 
 // Images gives the images that messages show.

@@ -30,10 +30,11 @@ FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND
 // The migrations and the models agree, column by column, in both directions.
 func TestTheSchemaIsThatOfTheModels(t *testing.T) {
 	all := []any{
-		&models.Org{}, &models.User{}, &models.Membership{}, &models.SignIn{}, &models.RefreshToken{}, &models.SigningKey{}, &models.MasterKey{},
+		&models.Org{}, &models.User{}, &models.Membership{}, &models.SignIn{}, &models.RefreshToken{}, &models.SigningKey{}, &models.MasterKey{}, &models.OrgSecret{},
 		&models.Provider{}, &models.Model{}, &models.Harness{}, &models.Agent{},
 		&models.Session{}, &models.Turn{}, &models.Message{}, &models.Event{}, &models.Effect{}, &models.Checkpoint{}, &models.SessionFile{},
-		&models.HarnessRevision{}, &models.AgentRevision{}, &models.Image{}, &models.OrgFeed{}, &models.Blob{}, &models.SessionTodos{}, &models.IdempotencyKey{}, &models.Runner{},
+		&models.HarnessRevision{}, &models.AgentRevision{}, &models.Image{}, &models.OrgFeed{}, &models.Blob{}, &models.SessionTodos{}, &models.IdempotencyKey{}, &models.Runner{}, &models.OrgLoad{},
+		&models.Lineage{}, &models.Wait{}, &models.ClientToolset{}, &models.ApprovalDecision{}, &models.HookJob{},
 	}
 	// These have no model: one is goose's, the other an index of the sessions' tags.
 	without := []string{"goose_db_version", "session_tags"}
@@ -89,7 +90,8 @@ func compareColumn(t *testing.T, dialect store.Dialect, f *schema.Field, c dbCol
 	kind := f.IndirectFieldType.Kind()
 	types := map[store.Dialect]string{store.Postgres: "bigint", store.SQLite: "INTEGER"}
 	switch {
-	case f.Serializer != nil || f.IndirectFieldType == reflect.TypeFor[models.JSON]() || f.IndirectFieldType == reflect.TypeFor[models.ModelIDs]():
+	case f.Serializer != nil || f.IndirectFieldType == reflect.TypeFor[models.JSON]() || f.IndirectFieldType == reflect.TypeFor[models.ModelIDs]() ||
+		f.IndirectFieldType == reflect.TypeFor[models.ClientTools]():
 		types = map[store.Dialect]string{store.Postgres: "json", store.SQLite: "TEXT"}
 	case kind == reflect.Array:
 		types = map[store.Dialect]string{store.Postgres: "uuid", store.SQLite: "BLOB"}

@@ -31,6 +31,8 @@ type Frozen struct {
 	// Arguments are canonical JSON; what stores them may write them in another form.
 	Arguments json.RawMessage `json:"arguments"`
 	Hints     Hints           `json:"hints"`
+	// Repaired tells that the model's arguments were malformed and Salvage mended them.
+	Repaired bool `json:"repaired,omitempty"`
 }
 
 // InputHash gives the SHA-256 of the canonical JSON of tool id and arguments. It doesn't depend on how a store has
@@ -50,7 +52,8 @@ func (f Frozen) InputHash() []byte {
 
 // Prepare takes a call from the model's words to what can be frozen: it finds the tool among those that are offered,
 // checks the arguments against its schema and lets it prepare them. A result that is not nil ends the call here; its
-// form is that of Run's, and Frozen then names the tool as far as it was found.
+// form is that of Run's, and Frozen then names the tool as far as it was found. Malformed arguments that Salvage can mend
+// are mended; Frozen tells. Hooks and gates that change arguments afterwards call it again with what they made of them.
 func Prepare(
 	ctx context.Context, offered Toolset, call *Call, name string, rawArguments json.RawMessage,
 ) (Frozen, *Result) {
@@ -67,6 +70,12 @@ func Prepare(
 		Arguments: json.RawMessage(`{}`),
 	}
 	value, refusal := decodeArguments(rawArguments)
+	if refusal != "" {
+		if mended, ok := Salvage(rawArguments); ok {
+			frozen.Repaired = true
+			value, refusal = decodeArguments(mended)
+		}
+	}
 	if refusal == "" {
 		if problems := reg.schema.check(value); len(problems) > 0 {
 			refusal = describe(problems)
@@ -166,14 +175,20 @@ func runPreparer(ctx context.Context, p Preparer, call *Call, arguments json.Raw
 // the model; Internal then holds what belongs into the log and nowhere else.
 func Run(ctx context.Context, registry *Registry, call *Call, frozen Frozen) Result {
 	reg := registry.tools[frozen.ToolID]
-	if reg == nil {
+	if reg == nil && !frozen.Hints.Client {
 		return modelView(Fail(fmt.Sprintf(
 			"Unknown tool id %q. The tool was removed after the call was made; go on without it.", frozen.ToolID)))
+	}
+	if frozen.Hints.Client || frozen.Hints.Wait != "" {
+		return modelView(Result{Internal: fmt.Errorf("the call of %s is a wait of the engine and can't be run", frozen.ToolID)})
 	}
 	r := execute(ctx, reg.tool, call, slices.Clone(frozen.Arguments))
 	if r.Internal != nil && ctx.Err() != nil &&
 		(errors.Is(r.Internal, context.Canceled) || errors.Is(r.Internal, context.DeadlineExceeded)) {
 		return Result{ToolError: cancelledText, Internal: r.Internal}
+	}
+	if r.Pending != nil && !r.Failed() {
+		return pendingResult(call, frozen.ToolID, *r.Pending)
 	}
 	return modelView(r)
 }

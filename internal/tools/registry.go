@@ -16,6 +16,8 @@ type Registry struct {
 	ordered []*capability
 	byID    map[string]*capability
 	tools   map[string]*registered
+	// compiled has the schemas of client tools.
+	compiled *schemaCache
 }
 
 // capability is a Capability with what was worked out for it once.
@@ -36,7 +38,7 @@ type registered struct {
 // NewRegistry checks capabilities and compiles their schemas. It refuses what could only fail later: two capabilities
 // of one id, two tools of one id or name, dependencies that are unknown or go in a circle, and invalid schemas.
 func NewRegistry(caps ...Capability) (*Registry, error) {
-	r := &Registry{byID: make(map[string]*capability, len(caps)), tools: map[string]*registered{}}
+	r := &Registry{byID: make(map[string]*capability, len(caps)), tools: map[string]*registered{}, compiled: newSchemaCache()}
 	names := map[string]*registered{}
 	for _, c := range caps {
 		added, err := r.add(c)
@@ -101,8 +103,15 @@ func register(t Tool, capabilityID string) (*registered, error) {
 		return nil, fmt.Errorf("a tool of capability %s has no id", capabilityID)
 	case !toolName.MatchString(m.Name):
 		return nil, fmt.Errorf("tool %s has the name %q; providers take 1 to 64 letters, digits, _ and -", m.ID, m.Name)
+	case strings.HasPrefix(m.ID, clientPrefix):
+		return nil, fmt.Errorf("tool %s of capability %s has an id that only clients' tools have", m.ID, capabilityID)
+	case m.Hints.Client:
+		return nil, fmt.Errorf("tool %s of capability %s can't be a client's tool; contribute it as one", m.ID, capabilityID)
 	case m.DisplayName == "" || m.Description == "":
 		return nil, fmt.Errorf("tool %s must have a display name and a description", m.ID)
+	}
+	if err := m.Hints.Retry.check(); err != nil {
+		return nil, fmt.Errorf("tool %s: %w", m.ID, err)
 	}
 	s, err := compileSchema("tool "+m.ID, m.InputSchema)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/ask"
+	"github.com/ostler-dev/ostler/internal/tools/callbacks"
 	"github.com/ostler-dev/ostler/internal/tools/core"
 	"github.com/ostler-dev/ostler/internal/tools/files"
 )
@@ -24,14 +26,16 @@ files.list_directory   | List directory  | readOnly idempotent | session_workspa
 files.grep_files       | Search files    | readOnly idempotent | session_workspace
 files.delete_file      | Delete file     | destructive idempotent | session_workspace
 files.stat_file        | File details    | readOnly idempotent | session_workspace
+ask_user.ask_user       | Ask the user    | readOnly longRunning question |
+callbacks.wait_for_callback | Wait for a callback | idempotent openWorld longRunning |
 `
 
 func TestBuiltInTools(t *testing.T) {
-	r, err := tools.NewRegistry(files.Capability(), core.Capability())
+	r, err := tools.NewRegistry(files.Capability(), core.Capability(), ask.Capability(), callbacks.Capability())
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := r.Resolve(refs("files"))
+	set, err := r.Resolve(refs("files ask_user callbacks"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +52,7 @@ func TestBuiltInTools(t *testing.T) {
 			{"openWorld", m.Hints.OpenWorld},
 			{"longRunning", m.Hints.LongRunning},
 			{"background", m.Hints.Background},
+			{"question", m.Hints.Wait == tools.WaitQuestion},
 		} {
 			if h.on {
 				hints = append(hints, h.name)

@@ -22,7 +22,16 @@ type Hints struct {
 	Background  bool `json:"background,omitempty"`
 	// ConcurrencyClass keeps calls of one response in order; calls without one run side by side.
 	ConcurrencyClass string `json:"concurrencyClass,omitempty"`
+	// Client tells that the client of the API runs the tool: Run must not be asked to.
+	Client bool `json:"client,omitempty"`
+	// Wait tells that the call is a wait that the engine opens instead of running the tool: WaitQuestion, or empty.
+	Wait string `json:"wait,omitempty"`
+	// Retry tells when a failed call is tried again; nil for never.
+	Retry *Retry `json:"retry,omitempty"`
 }
+
+// WaitQuestion is Hints.Wait of a tool whose call is a question that a person answers.
+const WaitQuestion = "question"
 
 // Repeatable reports whether a call whose outcome is unknown may be run again.
 func (h Hints) Repeatable() bool { return h.ReadOnly || h.Idempotent }
@@ -55,7 +64,7 @@ type Narrator interface {
 	Narrate(arguments json.RawMessage, done bool, locale string) string
 }
 
-// Call is what a tool may use, and nothing else.
+// Call is what a tool may use, and nothing else. It serves one attempt: the next one gets another Call.
 type Call struct {
 	OrgID     models.OrgID
 	SessionID models.SessionID
@@ -64,8 +73,8 @@ type Call struct {
 	CallID string
 	// IdempotencyKey is the same for every attempt at this call: "{session}:{call}:{tool}".
 	IdempotencyKey string
-	// Attempt counts from 1.
-	Attempt int
+	// Attempt counts from 1, up to MaxAttempts. Zero values mean the only attempt.
+	Attempt, MaxAttempts int
 	// Locale is a BCP 47 tag; empty means English.
 	Locale string
 	// Now is the time of the engine's clock.
@@ -76,6 +85,20 @@ type Call struct {
 	SetTodos func([]models.Todo)
 	// Progress shows a line to those who watch. Losing one never fails a tool.
 	Progress func(message string)
+
+	// The following are the engine's part of durable effects, nil where there is none. Tools use the methods DurableStep,
+	// DurableCompletionKey, DurableEventKey and DurableAwait, which check what must be checked first.
+
+	// Step runs fn once for this call and id, whatever crashes or retries in between, and gives the JSON of what it gave.
+	Step func(ctx context.Context, id string, input any, fn func(ctx context.Context) (any, error)) (json.RawMessage, error)
+	// CompletionKey gives the key by which an outside system completes this call; the same one for all attempts.
+	CompletionKey func(ctx context.Context) (string, error)
+	// EventKey gives the key of a named wait of this call; the same name has the same key.
+	EventKey func(ctx context.Context, name string) (string, error)
+	// Await parks until the wait of a key is resolved, and gives the value that it was resolved with.
+	Await func(ctx context.Context, key string) (json.RawMessage, error)
+
+	attempt attemptState
 }
 
 // File is an entry of the session's filesystem.
@@ -131,6 +154,38 @@ type Result struct {
 	ToolError string
 	// Internal is a failure that only the log may know; the model and the user see a generic text.
 	Internal error
+	// Retryable says of a failure that trying again is safe: nothing was done. See Hints.Retry.
+	Retryable bool
+	// Pending says that the call goes on outside and somebody completes it later. The tool must have asked for its
+	// completion key before.
+	Pending *Pending
+	// ConnectionRequired names the provider that the user has to connect before the call can succeed; the failure says it
+	// to the model.
+	ConnectionRequired string
+}
+
+// What follows when nobody completes a pending call in time.
+const (
+	// OnTimeoutError gives the call a failure that the model sees; the turn goes on.
+	OnTimeoutError = "error"
+	// OnTimeoutFailTurn ends the turn.
+	OnTimeoutFailTurn = "fail_turn"
+)
+
+// Pending is a call that somebody outside completes.
+type Pending struct {
+	// Deadline is when waiting ends; the zero time means the engine's default.
+	Deadline time.Time
+	// OnTimeout is OnTimeoutError, also when empty, or OnTimeoutFailTurn.
+	OnTimeout string
+}
+
+// NeedsConnection makes a result that tells the model, and through it the user, which provider has to be connected first.
+func NeedsConnection(provider string) Result {
+	return Result{
+		ToolError:          "connection_required: The user has to connect " + provider + " first. Say so, and go on without it meanwhile.",
+		ConnectionRequired: provider,
+	}
 }
 
 // Success makes a result from a value that marshals to JSON. The characters <, > and & stay as they are: models read
@@ -150,18 +205,3 @@ func Fail(message string) Result { return Result{ToolError: message} }
 
 // Failed reports whether the call did not succeed.
 func (r Result) Failed() bool { return r.ToolError != "" || r.Internal != nil }
-
-// Capability is a unit of what an agent can do.
-type Capability struct {
-	ID, Name, Description string
-	// Risk is LOW, MEDIUM or HIGH.
-	Risk string
-	// AlwaysOn capabilities belong to every agent.
-	AlwaysOn  bool
-	DependsOn []string
-	// Prompt is a section of the system prompt; empty for none.
-	Prompt string
-	// ConfigSchema is the JSON Schema of the settings; nil when there are none.
-	ConfigSchema json.RawMessage
-	Tools        []Tool
-}

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,9 @@ type toolset struct {
 	byName   map[string]*registered
 	sections []Section
 	refs     []models.CapabilityRef
+	hooks    []HookSpec
+	gates    []Gate
+	clients  []models.ClientTool
 }
 
 // Manifests gives the tools in the order in which the model is shown them. Their schemas must not be changed.
@@ -64,6 +68,32 @@ func (t Toolset) Refs() []models.CapabilityRef {
 	return slices.Clone(t.set.refs)
 }
 
+// Hooks gives the hooks in the order in which they run: those of capabilities, in the order of Refs, then the user's own.
+// Muted ones are left out.
+func (t Toolset) Hooks() []HookSpec {
+	if t.set == nil {
+		return nil
+	}
+	return slices.Clone(t.set.hooks)
+}
+
+// Gates gives the policy gates in order.
+func (t Toolset) Gates() []Gate {
+	if t.set == nil {
+		return nil
+	}
+	return slices.Clone(t.set.gates)
+}
+
+// ClientTools gives the tools that the client runs: those of capabilities, then those that ResolveWith was given. Their
+// schemas must not be changed.
+func (t Toolset) ClientTools() []models.ClientTool {
+	if t.set == nil {
+		return nil
+	}
+	return slices.Clone(t.set.clients)
+}
+
 func (t Toolset) lookup(name string) *registered {
 	if t.set == nil {
 		return nil
@@ -91,8 +121,14 @@ func (t Toolset) offered() string {
 // Resolve gives the toolset of the capabilities that are attached, with those that are always on and those that they
 // depend on, each once. A capability that is attached twice keeps its first place and takes its last settings. An
 // unknown id and invalid settings are refused with a *fault.Error whose path begins with capabilities and the
-// reference's index.
+// reference's index. So is what can't be worked out from settings, inside a *ContributionError.
 func (r *Registry) Resolve(refs []models.CapabilityRef) (Toolset, error) {
+	return r.ResolveWith(refs, nil)
+}
+
+// ResolveWith is Resolve with tools that the client runs, as the agent and the session declare them. A tool of a name that
+// another one has is refused, naming both; its path begins with clientTools and the index.
+func (r *Registry) ResolveWith(refs []models.CapabilityRef, clientTools []models.ClientTool) (Toolset, error) {
 	settings := make(map[string]models.CapabilityRef, len(refs))
 	for i, ref := range refs {
 		if r.byID[ref.ID] == nil {
@@ -114,11 +150,40 @@ func (r *Registry) Resolve(refs []models.CapabilityRef) (Toolset, error) {
 	}
 	for i, ref := range refs {
 		if err := b.include(r.byID[ref.ID]); err != nil {
-			f := fault.As(err)
-			return Toolset{}, f.At("capabilities", strconv.Itoa(i), "id")
+			// The path of what a capability contributes leads into its settings, which may stand at a later place.
+			if at := lastOf(refs, b.failed); at >= 0 {
+				i = at
+			}
+			return Toolset{}, under(err, "capabilities", strconv.Itoa(i))
 		}
 	}
+	if err := b.finish(clientTools); err != nil {
+		return Toolset{}, err
+	}
 	return Toolset{set: b.set}, nil
+}
+
+// lastOf gives the place whose settings count for a capability, -1 when it isn't attached itself.
+func lastOf(refs []models.CapabilityRef, id string) int {
+	for i, ref := range slices.Backward(refs) {
+		if ref.ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// under puts a path before that of the failure inside an error; the error keeps its type.
+func under(err error, path ...string) error {
+	f := fault.As(err)
+	if f == nil {
+		return err
+	}
+	f = f.At(append(path, f.Path...)...)
+	if c, ok := errors.AsType[*ContributionError](err); ok {
+		return &ContributionError{CapabilityID: c.CapabilityID, What: c.What, Err: f}
+	}
+	return f
 }
 
 // ValidateConfig checks the settings of one reference. The failure is a *fault.Error whose path begins with id or
@@ -180,6 +245,11 @@ type builder struct {
 	settings map[string]models.CapabilityRef
 	seen     map[string]bool
 	set      *toolset
+	// hooks and users are the hooks of capabilities and of users, before any is muted.
+	hooks, users []HookSpec
+	muted        map[string]bool
+	// failed is the capability that include couldn't take.
+	failed string
 }
 
 func (b *builder) include(c *capability) error {
@@ -192,12 +262,13 @@ func (b *builder) include(c *capability) error {
 			return err
 		}
 	}
+	b.failed = c.ID
 	ref, attached := b.settings[c.ID]
 	if !attached {
 		// It came along with another one: it must do with its defaults, or be attached with settings.
 		if f := c.validate(nil); f != nil {
 			f.Message += " Attach it with settings of its own."
-			return f
+			return f.At("id")
 		}
 		ref.ID = c.ID
 	}
@@ -206,8 +277,9 @@ func (b *builder) include(c *capability) error {
 		b.set.sections = append(b.set.sections, Section{CapabilityID: c.ID, Text: c.Prompt})
 	}
 	for _, reg := range c.tools {
-		b.set.tools = append(b.set.tools, reg)
-		b.set.byName[reg.manifest.Name] = reg
+		if f := b.offer(reg); f != nil {
+			return f.At("id")
+		}
 	}
-	return nil
+	return b.contribute(c, ref.Config)
 }

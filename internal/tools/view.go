@@ -36,14 +36,18 @@ type Cut struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// View gives a result as it may be stored and shown; Run has done that already. It is for results that were made or changed
+// elsewhere: by hooks, by clients, by those who complete a pending call.
+func View(r Result) Result { return modelView(r) }
+
 // modelView gives the result as it may be stored and shown: exactly one of JSON and ToolError, no larger than allowed,
 // without bytes that a database or a provider refuses, and nothing of an internal error.
 func modelView(r Result) Result {
 	switch {
 	case r.Internal != nil:
-		return Result{ToolError: internalText, Internal: r.Internal}
+		return Result{ToolError: internalText, Internal: r.Internal, Retryable: r.Retryable}
 	case r.ToolError != "":
-		return Result{ToolError: cleanText(r.ToolError, MaxResultBytes)}
+		return Result{ToolError: cleanText(r.ToolError, MaxResultBytes), Retryable: r.Retryable, ConnectionRequired: r.ConnectionRequired}
 	case len(r.JSON) == 0:
 		return Result{JSON: json.RawMessage(`{}`)}
 	case !json.Valid(r.JSON):

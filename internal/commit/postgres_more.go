@@ -1,0 +1,43 @@
+package commit
+
+import "github.com/jackc/pgx/v5"
+
+// What only few commands look at is read session by session, in the round trip that locks them.
+const (
+	theCurrent = `(SELECT s.current_turn_id FROM sessions s WHERE s.org_id = $1 AND s.id = $2)`
+	readWaits  = ` FROM waits w WHERE w.org_id = $1 AND w.turn_id = ` + theCurrent + ` AND w.state = 'OPEN'`
+	readWait   = ` FROM waits w WHERE w.org_id = $1 AND w.session_id = $2 AND w.id = $3`
+	readVotes  = ` FROM approval_decisions d WHERE d.org_id = $1 AND d.wait_id = $2 ORDER BY d.created_at, d.actor_id`
+)
+
+var (
+	readQueue = `SELECT ` + TurnColumns("t.") + ` FROM turns t WHERE t.org_id = $1 AND t.session_id = $2 AND t.status = 'QUEUED'
+AND t.ready_at IS NULL ORDER BY t.queue_position`
+	readCalls = `SELECT ` + callColumns + ` FROM effects e WHERE e.org_id = $1 AND e.scope_id = ` + theCurrent +
+		` AND e.kind = 'TOOL' AND e.state <> 'SETTLED'`
+)
+
+func queueMore(batch *pgx.Batch, need batchNeed, to *reading) {
+	for k, m := range need.more {
+		l := &loaded{}
+		to.more[k] = l
+		if m.queue {
+			l.queueRead = true
+			batch.Queue(readQueue, id(k.org), id(k.session)).Query(eachRow(func(r pgx.Rows) error {
+				t, err := ScanTurn(r)
+				l.queue = append(l.queue, t)
+				return err
+			}))
+		}
+		if m.calls {
+			batch.Queue(readCalls, id(k.org), id(k.session)).Query(eachRow(func(r pgx.Rows) error { return l.addCall(r) }))
+		}
+		if m.waits {
+			batch.Queue("SELECT "+waitColumns+readWaits, id(k.org), id(k.session)).Query(eachRow(func(r pgx.Rows) error { return l.addWait(r) }))
+		}
+		for _, w := range m.waitIDs {
+			batch.Queue("SELECT "+waitColumns+readWait, id(k.org), id(k.session), id(w)).Query(eachRow(func(r pgx.Rows) error { return l.addWait(r) }))
+			batch.Queue("SELECT "+decisionColumns+readVotes, id(k.org), id(w)).Query(eachRow(func(r pgx.Rows) error { return l.addDecision(r) }))
+		}
+	}
+}

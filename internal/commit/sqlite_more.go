@@ -1,0 +1,80 @@
+package commit
+
+import (
+	"context"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+var (
+	sqliteQueue = "SELECT " + TurnColumns("") + ` FROM turns WHERE org_id = ? AND session_id = ? AND status = 'QUEUED'
+AND ready_at IS NULL ORDER BY queue_position`
+	sqliteCalls = "SELECT " + callColumns + ` FROM effects e WHERE e.org_id = ? AND e.scope_id = ? AND e.kind = 'TOOL' AND e.state <> 'SETTLED'`
+	sqliteWaits = "SELECT " + waitColumns + ` FROM waits w WHERE w.org_id = ? AND w.turn_id = ? AND w.state = 'OPEN'`
+	sqliteWait  = "SELECT " + waitColumns + ` FROM waits w WHERE w.org_id = ? AND w.id = ? AND w.session_id = ?`
+	sqliteVotes = "SELECT " + decisionColumns + ` FROM approval_decisions d WHERE d.org_id = ? AND d.wait_id = ? ORDER BY d.created_at, d.actor_id`
+)
+
+// loadMore reads what only few commands look at.
+func (tx *sqliteTx) loadMore(ctx context.Context, k key, need moreNeed, l *loaded) error {
+	if need.queue {
+		l.queueRead = true
+		err := tx.each(ctx, func(r scanner) error {
+			t, err := ScanTurn(r)
+			l.queue = append(l.queue, t)
+			return err
+		}, sqliteQueue, id(k.org), id(k.session))
+		if err != nil {
+			return err
+		}
+	}
+	if l.turn != nil && need.calls {
+		err := tx.each(ctx, func(r scanner) error { return l.addCall(r) }, sqliteCalls, id(k.org), id(l.turn.ID))
+		if err != nil {
+			return err
+		}
+	}
+	if l.turn != nil && need.waits {
+		err := tx.each(ctx, func(r scanner) error { return l.addWait(r) }, sqliteWaits, id(k.org), id(l.turn.ID))
+		if err != nil {
+			return err
+		}
+	}
+	for _, w := range need.waitIDs {
+		err := tx.each(ctx, func(r scanner) error { return l.addWait(r) }, sqliteWait, id(k.org), id(w), id(k.session))
+		if err != nil {
+			return err
+		}
+		if err := tx.each(ctx, func(r scanner) error { return l.addDecision(r) }, sqliteVotes, id(k.org), id(w)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *loaded) addCall(r scanner) error {
+	e, err := scanCall(r)
+	if l.calls == nil {
+		l.calls = map[string]models.Effect{}
+	}
+	l.calls[e.ReplayKey] = e
+	return err
+}
+
+func (l *loaded) addWait(r scanner) error {
+	w, err := scanWait(r)
+	if l.waits == nil {
+		l.waits = map[models.WaitID]models.Wait{}
+	}
+	l.waits[w.ID] = w
+	return err
+}
+
+func (l *loaded) addDecision(r scanner) error {
+	d, err := scanDecision(r)
+	if l.decisions == nil {
+		l.decisions = map[models.WaitID][]models.ApprovalDecision{}
+	}
+	l.decisions[d.WaitID] = append(l.decisions[d.WaitID], d)
+	return err
+}

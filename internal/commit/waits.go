@@ -1,0 +1,86 @@
+package commit
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// Wait gives a wait that Needs named, or that the current turn waits for; false when the session has none with this id.
+func (tx *Tx) Wait(id models.WaitID) (models.Wait, bool) {
+	w, ok := tx.waits[id]
+	return w, ok
+}
+
+// OpenWaits gives what the current turn waits for, oldest first, for commands whose Needs say so.
+func (tx *Tx) OpenWaits() []models.Wait {
+	var list []models.Wait
+	for _, w := range tx.waits {
+		if w.State == models.WaitOpen && tx.Turn != nil && w.TurnID == tx.Turn.ID {
+			list = append(list, w)
+		}
+	}
+	slices.SortFunc(list, func(a, b models.Wait) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	return list
+}
+
+// AddWait adds something that the current turn waits for.
+func (tx *Tx) AddWait(w models.Wait) {
+	w.OrgID, w.SessionID, w.TurnID, w.State, w.CreatedAt = tx.org, tx.sessionID, tx.Turn.ID, models.WaitOpen, tx.Now
+	tx.w.newWaits = append(tx.w.newWaits, w)
+	tx.waits[w.ID] = w
+}
+
+// SaveWait changes state, resolution, request and approvals of a wait.
+func (tx *Tx) SaveWait(w models.Wait) {
+	tx.w.waits = append(tx.w.waits, w)
+	tx.waits[w.ID] = w
+}
+
+// Decisions gives what was decided about an approval that Needs named.
+func (tx *Tx) Decisions(id models.WaitID) []models.ApprovalDecision { return tx.decisions[id] }
+
+// AddDecision adds what one person decided.
+func (tx *Tx) AddDecision(d models.ApprovalDecision) {
+	d.OrgID, d.CreatedAt = tx.org, tx.Now
+	tx.w.decisions = append(tx.w.decisions, d)
+	tx.decisions[d.WaitID] = append(slices.Clip(tx.decisions[d.WaitID]), d)
+}
+
+// Park gives up the lease of the current turn until something that it waits for is resolved. It takes no runner, no memory and no
+// connection meanwhile.
+func (tx *Tx) Park(waits []events.WaitSummary) {
+	t := tx.Turn
+	t.Status, t.RunnerID, t.ReadyAt, t.Attention = models.TurnWaiting, nil, nil, false
+	// Nothing that its runner has still to say may be committed.
+	t.LeaseEpoch++
+	tx.Emit(&t.ID, events.TurnWaiting{Waits: waits})
+	tx.Session.Status = models.SessionWaiting
+	tx.Emit(&t.ID, events.SessionWaiting{})
+}
+
+// Resume puts the current turn, which is parked, into the queue.
+func (tx *Tx) Resume() {
+	t := tx.Turn
+	t.Status, t.ReadyAt = models.TurnRunning, tx.Now.Ptr()
+	tx.Session.Status = models.SessionActive
+	tx.Emit(&t.ID, events.SessionResumed{})
+	tx.Emit(&t.ID, events.TurnResumed{})
+	tx.w.ready = true
+}
+
+// Attend makes the runner of the current turn look at it, if one holds it.
+func (tx *Tx) Attend() {
+	if tx.Turn.RunnerID != nil {
+		tx.Turn.Attention = true
+		tx.w.attention = true
+	}
+}
+
+// known clones what a command may change of calls, waits and decisions.
+func (tx *Tx) cloneKnown() {
+	tx.calls, tx.waits, tx.decisions = maps.Clone(tx.calls), maps.Clone(tx.waits), maps.Clone(tx.decisions)
+}

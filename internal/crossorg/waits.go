@@ -1,0 +1,43 @@
+package crossorg
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+// Waits finds waits over all organizations.
+type Waits struct{ db *store.DB }
+
+// NewWaits makes Waits.
+func NewWaits(db *store.DB) *Waits { return &Waits{db} }
+
+// Overdue gives up to limit open waits whose deadline is not after now, the most overdue first, past the one that comes before them;
+// the zero one is the start. Only the ids and the deadline are filled in.
+func (w *Waits) Overdue(ctx context.Context, now models.Millis, after models.Wait, limit int) ([]models.Wait, error) {
+	var past models.Millis
+	if after.Deadline != nil {
+		past = *after.Deadline
+	}
+	var list []models.Wait
+	// The state is written out, not a parameter: the index is one of open waits only. The deadline stands alone in front, so that
+	// reading begins at the place where the last page ended.
+	err := w.db.Query(ctx, func(r store.Row) error {
+		var row models.Wait
+		var deadline int64
+		if err := r.Scan(&row.OrgID, &row.SessionID, &row.ID, &deadline); err != nil {
+			return err
+		}
+		row.Deadline = models.Millis(deadline).Ptr()
+		list = append(list, row)
+		return nil
+	}, `SELECT org_id, session_id, id, deadline FROM waits WHERE state = 'OPEN' AND deadline IS NOT NULL
+AND deadline >= ? AND deadline <= ? AND (deadline > ? OR id > ?) ORDER BY deadline, id LIMIT ?`,
+		int64(past), int64(now), int64(past), after.ID[:], limit)
+	if err != nil {
+		return nil, fmt.Errorf("look for overdue waits: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,183 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/sessions"
+)
+
+const (
+	waitsPath = "/v1/waits/"
+	// waitBody bounds the body of a callback: the largest value, and what stands around it.
+	waitBody = sessions.MaxResultBytes + 8<<10
+	// maxCallbacks and maxAddressCallbacks bound how many callbacks are read at once, on this node: nobody has signed in for them.
+	maxCallbacks        = 64
+	maxAddressCallbacks = 16
+)
+
+// Waits resolves what turns wait for from outside.
+type Waits interface {
+	// ResolveWait resolves a wait by its bearer token. Failures of the caller are a *fault.Error.
+	ResolveWait(ctx context.Context, token string, out sessions.Outcome) (sessions.Resolved, error)
+}
+
+// callbacks counts the callbacks that are being read.
+type callbacks struct {
+	mu        sync.Mutex
+	all       int
+	addresses map[string]int
+}
+
+// begin lets a callback begin when there is room for it.
+func (c *callbacks) begin(address string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all >= maxCallbacks || c.addresses[address] >= maxAddressCallbacks {
+		return false
+	}
+	if c.addresses == nil {
+		c.addresses = map[string]int{}
+	}
+	c.all++
+	c.addresses[address]++
+	return true
+}
+
+func (c *callbacks) end(address string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all--
+	if c.addresses[address]--; c.addresses[address] == 0 {
+		delete(c.addresses, address)
+	}
+}
+
+// resolution is the answer to a callback.
+type resolution struct {
+	Resolution sessions.Resolved `json:"resolution"`
+}
+
+// resolveWait takes a callback. The token in the address is all that it needs: neither cookies nor other credentials count.
+func (s *Server) resolveWait(w http.ResponseWriter, r *http.Request) {
+	resolved, refused := s.takeCallback(w, r)
+	if refused != nil {
+		s.refuseImage(w, r, refused)
+		return
+	}
+	status := http.StatusOK
+	switch resolved {
+	case sessions.AlreadyResolved:
+		status = http.StatusConflict
+	case sessions.Unknown:
+		status = http.StatusNotFound
+	case sessions.Accepted:
+	}
+	writeImageJSON(w, status, resolution{resolved})
+}
+
+func (s *Server) takeCallback(w http.ResponseWriter, r *http.Request) (sessions.Resolved, *imageError) {
+	if s.deps.Waits == nil {
+		return "", &imageError{Code: codeNotFound, Message: "This server takes no callbacks.", status: http.StatusNotFound}
+	}
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return "", &imageError{Code: codeBadUserInput, Message: "Use POST here.", status: http.StatusMethodNotAllowed}
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != mediaJSON {
+		return "", &imageError{Code: codeBadUserInput, Message: "The body must be of the type " + mediaJSON + ".", status: http.StatusUnsupportedMediaType}
+	}
+	address := clientAddress(r, s.cfg.TrustedProxies)
+	if !s.callbacks.begin(address) {
+		w.Header().Set("Retry-After", "1")
+		return "", &imageError{
+			Code: codeRateLimited, RetryAfterSeconds: 1, status: http.StatusTooManyRequests,
+			Message: "Too many callbacks arrive at once; try again in a moment.",
+		}
+	}
+	defer s.callbacks.end(address)
+	out, refused := s.readOutcome(w, r)
+	if refused != nil {
+		return "", refused
+	}
+	ctx := auth.WithRequest(r.Context(), s.requestInfo(r))
+	resolved, err := s.deps.Waits.ResolveWait(ctx, r.PathValue("token"), out)
+	if err != nil {
+		return "", s.callbackFailure(ctx, err)
+	}
+	return resolved, nil
+}
+
+// readOutcome reads the body: an object with value, or with errorCode and errorMessage.
+func (s *Server) readOutcome(w http.ResponseWriter, r *http.Request) (out sessions.Outcome, refused *imageError) {
+	if r.ContentLength > waitBody {
+		return out, callbackTooLarge()
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, waitBody))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return out, callbackTooLarge()
+	}
+	if err != nil {
+		return out, &imageError{Code: codeBadUserInput, Message: "The body did not arrive in full and in time.", status: http.StatusBadRequest}
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // left in place, it would end the request
+	err = decodeObject(body, func(name string, value json.RawMessage) error {
+		switch name {
+		case "value":
+			out.Value = models.JSON(value)
+			return nil
+		case "errorCode":
+			return optionalString(&out.ErrorCode, name, value)
+		case "errorMessage":
+			return optionalString(&out.ErrorMessage, name, value)
+		}
+		return errors.New("it may hold value, or errorCode and errorMessage, and nothing else")
+	})
+	if err != nil {
+		return out, &imageError{Code: codeBadUserInput, Message: "The body can't be used: " + err.Error() + ".", status: http.StatusBadRequest}
+	}
+	return out, nil
+}
+
+func optionalString(to **string, name string, value json.RawMessage) error {
+	if isNull(value) {
+		return nil
+	}
+	s, err := decodeString(name, value)
+	*to = &s
+	return err
+}
+
+func callbackTooLarge() *imageError {
+	return &imageError{
+		Code: codePayloadTooLarge, status: http.StatusRequestEntityTooLarge,
+		Message: "The value is too large: at most " + strconv.Itoa(sessions.MaxResultBytes) + " bytes are allowed.",
+	}
+}
+
+// callbackFailure says what a service's error means to the caller. What is the server's own goes to the log only.
+func (s *Server) callbackFailure(ctx context.Context, err error) *imageError {
+	if fault.Is(err, fault.LimitReached) {
+		return callbackTooLarge()
+	}
+	return s.imageFailure(ctx, err)
+}
+
+// loggedPath gives the path of a request as the log may have it: without the bearer tokens of waits.
+func loggedPath(path string) string {
+	if strings.HasPrefix(path, waitsPath) {
+		return waitsPath + "…"
+	}
+	return path
+}

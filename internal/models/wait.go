@@ -1,0 +1,106 @@
+package models
+
+// Wait is something that a turn waits for, or has waited for.
+type Wait struct {
+	OrgID     OrgID  `gorm:"primaryKey"`
+	ID        WaitID `gorm:"primaryKey"`
+	SessionID SessionID
+	TurnID    TurnID
+	Kind      WaitKind
+	// Identity names what is waited for within the turn; the same thing is waited for once.
+	Identity   string
+	State      WaitState
+	ToolCallID *string
+	ToolName   *string
+	// Request is what those who resolve it must know; see WaitRequest.
+	Request JSON
+	// Deadline is when it ends by itself; nil for never.
+	Deadline *Millis
+	// Resolution is a WaitResolution; nil as long as the wait is open.
+	Resolution JSON
+	// Approvals counts the people who have approved.
+	Approvals  int
+	CreatedAt  Millis `gorm:"autoCreateTime:false"`
+	ResolvedAt *Millis
+}
+
+// WaitRequest is what a wait asks for. Which fields are set follows from the kind.
+type WaitRequest struct {
+	DisplayName string `json:"displayName,omitempty"`
+	// Arguments are those of the call.
+	Arguments JSON `json:"arguments,omitempty"`
+	// Question and Options of a question.
+	Question string   `json:"question,omitempty"`
+	Options  []string `json:"options,omitempty"`
+	// Quorum is how many approvals it takes, Role the least role of who may give one; empty for all who may decide.
+	Quorum int  `json:"quorum,omitempty"`
+	Role   Role `json:"role,omitempty"`
+	// AllowSelf lets who started the turn decide.
+	AllowSelf bool `json:"allowSelf,omitempty"`
+	// FailTurn tells that the turn fails when the deadline passes; else the model is told.
+	FailTurn bool `json:"failTurn,omitempty"`
+	// Parked tells that the call waits already; a wait that was only announced may be resolved before.
+	Parked bool `json:"parked,omitempty"`
+}
+
+// WaitResolution is what became of a wait.
+type WaitResolution struct {
+	Value        JSON   `json:"value,omitempty"`
+	ErrorCode    string `json:"errorCode,omitempty"`
+	ErrorMessage string `json:"errorMessage,omitempty"`
+	// Arguments are those that an approval has put in the place of the call's.
+	Arguments JSON      `json:"arguments,omitempty"`
+	ByKind    ActorKind `json:"byKind,omitempty"`
+	ByID      *UserID   `json:"byId,omitempty"`
+}
+
+// WaitKind tells what is waited for.
+type WaitKind string
+
+// The kinds of waits.
+const (
+	WaitClientTool WaitKind = "CLIENT_TOOL"
+	WaitApproval   WaitKind = "APPROVAL"
+	WaitQuestion   WaitKind = "QUESTION"
+	WaitCompletion WaitKind = "COMPLETION"
+	WaitCustom     WaitKind = "CUSTOM"
+)
+
+// WaitState tells how a wait stands. The first resolution wins.
+type WaitState string
+
+// The states of a wait.
+const (
+	WaitOpen      WaitState = "OPEN"
+	WaitOK        WaitState = "OK"
+	WaitError     WaitState = "ERROR"
+	WaitTimeout   WaitState = "TIMEOUT"
+	WaitCancelled WaitState = "CANCELLED"
+)
+
+// ApprovalDecision is what one person decided about an approval.
+type ApprovalDecision struct {
+	OrgID     OrgID  `gorm:"primaryKey"`
+	WaitID    WaitID `gorm:"primaryKey"`
+	ActorID   UserID `gorm:"primaryKey"`
+	ActorKind ActorKind
+	Approve   bool
+	// Arguments are those that the call shall have; nil for its own.
+	Arguments JSON
+	Note      *string
+	CreatedAt Millis `gorm:"autoCreateTime:false"`
+}
+
+// HookJob is a run of hooks that comes after what it is about was committed.
+type HookJob struct {
+	OrgID     OrgID     `gorm:"primaryKey"`
+	ID        HookJobID `gorm:"primaryKey"`
+	SessionID SessionID
+	TurnID    *TurnID
+	Event     string
+	Payload   JSON
+	// Attempt counts the runs that were begun.
+	Attempt int
+	// DueAt is when the next run may begin; a run under way has it in the future.
+	DueAt Millis
+}

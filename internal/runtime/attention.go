@@ -1,0 +1,97 @@
+package runtime
+
+import (
+	"context"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// attentionPatience bounds one look at what happened to a turn: the next one comes soon.
+const attentionPatience = 5 * time.Second
+
+// Attend tells the runner of a turn, here or elsewhere, that the turn was cancelled, or that something that it waited for was
+// resolved. It never waits. Losing it costs time: each runner looks by itself.
+func (e *Engine) Attend(runner models.RunnerID, turn models.TurnID) {
+	if runner == e.runnerID() {
+		e.scheduling.spawn(func() { e.attend(turn) })
+		return
+	}
+	if err := e.cfg.Bus.Publish(events.RunnerSubject(runner), turn[:]); err != nil {
+		e.cfg.Logger.Debug("a runner could not be told of its turn", "runner", runner, "turn", turn, "error", err)
+	}
+}
+
+// ear hears of this runner's turns, under whatever id it has.
+type ear struct {
+	e      *Engine
+	runner models.RunnerID
+	cancel func()
+}
+
+// listen follows the runner's id.
+func (l *ear) listen() {
+	id := l.e.runnerID()
+	if l.cancel != nil && id == l.runner {
+		return
+	}
+	l.stop()
+	cancel, err := l.e.cfg.Bus.Subscribe(events.RunnerSubject(id), func(data []byte) {
+		var turn models.TurnID
+		if len(data) == len(turn) {
+			copy(turn[:], data)
+			l.e.scheduling.spawn(func() { l.e.attend(turn) })
+		}
+	})
+	if err != nil {
+		l.e.cfg.Logger.Warn("cancels can't be heard; they are found by polling", "error", err)
+		return
+	}
+	l.runner, l.cancel = id, cancel
+}
+
+func (l *ear) stop() {
+	if l.cancel != nil {
+		l.cancel()
+		l.cancel = nil
+	}
+}
+
+// attend looks what has happened to a turn that is at work here: a cancel ends its step, anything else is up to the step.
+func (e *Engine) attend(turn models.TurnID) {
+	e.mu.Lock()
+	s := e.running[turn]
+	e.mu.Unlock()
+	if s == nil {
+		return
+	}
+	ctx, done := context.WithTimeout(context.Background(), attentionPatience)
+	defer done()
+	cancelled, err := e.cfg.Queue.Cancelled(ctx, s.runner, turn)
+	switch {
+	case err != nil:
+		e.cfg.Logger.Warn("a turn could not be looked at", "turn", turn, "error", err)
+	case cancelled:
+		s.interrupt(errCancelled)
+	default:
+		select {
+		case s.attention <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// attendAll looks at all turns of this runner that somebody has marked: what was lost on the way here is found so.
+func (e *Engine) attendAll(ctx context.Context) {
+	marked, err := e.cfg.Queue.Marked(ctx, e.runnerID())
+	if err != nil {
+		if ctx.Err() == nil {
+			e.cfg.Logger.Warn("marked turns can't be looked for", "error", err)
+		}
+		return
+	}
+	for _, id := range marked {
+		e.attend(id)
+	}
+}

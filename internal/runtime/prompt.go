@@ -1,0 +1,113 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/hooks"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/tools"
+)
+
+// submitPrompts has hooks see the user's messages that the model has not been shown, those that steered included, before it is. A rewritten
+// message stays rewritten. A blocked one ends the turn; then the error is errEnded. What was decided in this step is not decided
+// again by a runner that takes it over.
+func (r *turnRun) submitPrompts(ctx context.Context) error {
+	unseen := r.conversation.unseen()
+	if len(unseen) == 0 || !r.hasHooks(tools.HookUserPromptSubmit) {
+		return nil
+	}
+	key := fmt.Sprintf("prompt/%d", r.turn.Iteration)
+	if r.recovered {
+		row, err := r.readEffect(ctx, key)
+		if err != nil || row != nil {
+			return err
+		}
+	}
+	c := &submitPrompts{key: key}
+	for _, m := range unseen {
+		e := r.event(tools.HookUserPromptSubmit, m.id.String())
+		e.MessageID, e.Message = &m.id, joined(m.Parts, models.PartText)
+		out, err := r.runHooks(ctx, e)
+		if err != nil {
+			return err
+		}
+		c.runs = append(c.runs, out.Runs...)
+		switch out.Decision {
+		case hooks.Block:
+			return r.blockPrompt(ctx, out, c.runs)
+		case hooks.Mutate:
+			m.Parts = rewritten(m.Parts, cleanText(out.Message))
+			c.rewritten = append(c.rewritten, m)
+		case hooks.Allow:
+		}
+	}
+	c.writer = r.writer()
+	if _, err := r.submit(ctx, c, &c.writer); err != nil {
+		return err
+	}
+	for _, m := range c.rewritten {
+		r.conversation.replace(m)
+	}
+	return nil
+}
+
+// rewritten puts one text in the place of all texts of a message.
+func rewritten(parts []models.Part, text string) []models.Part {
+	rest := slices.DeleteFunc(slices.Clone(parts), func(p models.Part) bool { return p.Type == models.PartText })
+	return append([]models.Part{{Type: models.PartText, Text: text}}, rest...)
+}
+
+// blockPrompt ends the turn: the model is not asked, and the user is told why.
+func (r *turnRun) blockPrompt(ctx context.Context, out hooks.Outcome, runs []hooks.Ran) error {
+	text := strings.TrimSpace(cleanText(out.Shown()))
+	if text == "" {
+		text = "The message was blocked."
+	}
+	c := &failTurn{
+		writer: r.writer(), partial: []models.Part{{Type: models.PartText, Text: text}}, runs: runs, unasked: true,
+		why: Failed{Stop: models.StopBlocked, Failure: models.Failure{
+			Code: "blocked_by_hook", Message: text, Fields: encodeJSON(map[string]string{"hook": out.HookID}),
+		}},
+	}
+	if _, err := r.submit(ctx, c, &c.writer); err != nil {
+		return err
+	}
+	return errEnded
+}
+
+// submitPrompts journals that hooks have seen the messages of a step.
+type submitPrompts struct {
+	writer
+	key       string
+	runs      []hooks.Ran
+	rewritten []shown
+}
+
+func (c *submitPrompts) Needs() commit.Needs {
+	n := 1024
+	for _, m := range c.rewritten {
+		n += 3 * m.bytes
+	}
+	return c.needs(n, false)
+}
+
+func (c *submitPrompts) Apply(tx *commit.Tx) error {
+	t := tx.Turn
+	ranEvents(tx, &t.ID, "", c.runs)
+	for _, m := range c.rewritten {
+		tx.RewriteMessage(m.id, m.Parts)
+		tx.Emit(&t.ID, events.MessageEdited{Message: events.Message{ID: m.id, Role: models.MessageUser, Content: m.Parts, CreatedAt: tx.Now}})
+	}
+	tx.AddEffect(models.Effect{
+		ScopeID: t.ID, ReplayKey: c.key, Kind: models.EffectHook, State: models.EffectSettled, InputHash: []byte{},
+		Request: models.JSON("{}"), Epoch: c.lease.Epoch, Attempt: 1, StartedAt: tx.Now.Ptr(), SettledAt: tx.Now.Ptr(),
+	})
+	c.plan = Reason{Iteration: t.Iteration}
+	c.done(tx, t)
+	return nil
+}

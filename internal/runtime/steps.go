@@ -1,0 +1,268 @@
+package runtime
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
+)
+
+// Tokens gives the bearer tokens by which waits are resolved from outside.
+type Tokens interface {
+	WaitToken(ctx context.Context, org models.OrgID, wait models.WaitID) (string, error)
+}
+
+// errAwaits tells a tool to come to its end: what it waits for is not there yet. When it is, the tool runs again, and what it has done in
+// steps is not done again.
+var errAwaits = errors.New("the call waits; it goes on when the wait is resolved")
+
+// durable is what one attempt of a call does durably. It is used by the tool's goroutines.
+type durable struct {
+	r    *turnRun
+	call turns.Call
+
+	mu sync.Mutex
+	// waits are what the tool has keys of.
+	waits map[string]models.WaitID
+	// completion is the wait for the call's own result, awaits what the tool was told to wait for; zero for none.
+	completion, awaits models.WaitID
+}
+
+// offer gives the tool what it may do durably.
+func (d *durable) offer(c *tools.Call) {
+	c.Step = d.step
+	if d.r.e.cfg.Tokens != nil {
+		c.CompletionKey, c.EventKey, c.Await = d.completionKey, d.eventKey, d.await
+	}
+}
+
+// pending gives what the call waits for; zero when it doesn't.
+func (d *durable) pending(result tools.Result) models.WaitID {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.awaits.IsZero() {
+		return d.awaits
+	}
+	if result.Pending != nil {
+		return d.completion
+	}
+	return models.WaitID{}
+}
+
+// stepOutcome is what came of a step, as the journal keeps it.
+type stepOutcome struct {
+	Value models.JSON `json:"value,omitempty"`
+	// Code and Error tell why it failed.
+	Code  string `json:"code,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// step runs fn, unless an earlier attempt has done the step: then its result is given. A step that failed runs again.
+func (d *durable) step(ctx context.Context, id string, input any, fn func(context.Context) (any, error)) (json.RawMessage, error) {
+	key := turns.CallKey(d.call.Record.CallID) + "/step/" + id
+	hash, err := inputHash(input)
+	if err != nil {
+		return nil, err
+	}
+	row, err := d.r.readEffect(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	decision, err := DecideClaim(row, ClaimRequest{InputHash: hash, Epoch: d.call.Effect.Epoch, Repeatable: true, Now: d.r.e.nowMillis()})
+	if err != nil {
+		return nil, &tools.EffectError{Code: "replay_mismatch", Message: err.Error(), Err: err}
+	}
+	if decision == DecideReplay {
+		var out stepOutcome
+		if err := json.Unmarshal(row.Outcome, &out); err != nil {
+			return nil, fmt.Errorf("read the step %s from the journal: %w", key, err)
+		}
+		return json.RawMessage(out.Value), nil
+	}
+	value, failed := fn(ctx)
+	out := stepOutcome{Value: models.JSON("null")}
+	if failed != nil {
+		out = stepOutcome{Error: failed.Error()}
+		if coded, ok := errors.AsType[*tools.EffectError](failed); ok {
+			out.Code = coded.Code
+		}
+	} else if out.Value, err = canonicalJSON(value); err != nil {
+		return nil, fmt.Errorf("encode the result of step %s: %w", id, err)
+	}
+	now := d.r.e.nowMillis()
+	c := &saveStep{writer: d.writer(), known: row != nil, effect: models.Effect{
+		ScopeID: d.call.Effect.ScopeID, ReplayKey: key, Kind: models.EffectStep, State: models.EffectSettled, InputHash: hash,
+		Request: models.JSON("{}"), Outcome: encodeJSON(out), Epoch: d.call.Effect.Epoch, Attempt: d.call.Effect.Attempt,
+		StartedAt: now.Ptr(), SettledAt: now.Ptr(),
+	}}
+	if err := d.submit(ctx, c); err != nil {
+		return nil, err
+	}
+	return json.RawMessage(out.Value), failed
+}
+
+// canonicalJSON encodes a value in a form that doesn't depend on the order of its members.
+func canonicalJSON(v any) (models.JSON, error) {
+	raw, ok := v.(json.RawMessage)
+	if !ok {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return nil, err
+		}
+		raw = b
+	}
+	canonical, err := tools.Canonical(raw)
+	return models.JSON(canonical), err
+}
+
+func inputHash(input any) ([]byte, error) {
+	canonical, err := canonicalJSON(input)
+	if err != nil {
+		return nil, fmt.Errorf("encode the input of a step: %w", err)
+	}
+	sum := sha256.Sum256(canonical)
+	return sum[:], nil
+}
+
+func (r *turnRun) readEffect(ctx context.Context, key string) (row *models.Effect, err error) {
+	err = r.persist(ctx, "read the journal", func() (err error) {
+		row, err = r.e.rows.effect(ctx, r.turn.OrgID, r.turn.ID, key)
+		return err
+	})
+	return row, err
+}
+
+// writer is that of a command that the tool makes beside the turn's own.
+func (d *durable) writer() writer {
+	return writer{
+		org: d.call.Effect.OrgID, session: d.call.Effect.SessionID, lease: commit.Lease{Turn: d.call.Effect.ScopeID, Epoch: d.call.Effect.Epoch},
+	}
+}
+
+func (d *durable) submit(ctx context.Context, c commit.Command) error {
+	ctx, cancel := lingering(ctx, commitGrace)
+	defer cancel()
+	return d.r.e.cfg.Committer.Submit(ctx, c)
+}
+
+// saveStep journals what came of a step. The same step is known when an earlier attempt of it has failed.
+type saveStep struct {
+	writer
+	effect models.Effect
+	known  bool
+}
+
+func (c *saveStep) Needs() commit.Needs { return c.needs(512+2*len(c.effect.Outcome), false) }
+
+func (c *saveStep) Apply(tx *commit.Tx) error {
+	tx.Turn.Takeovers = 0
+	if c.known {
+		tx.SaveEffect(c.effect)
+		return nil
+	}
+	tx.AddEffect(c.effect)
+	return nil
+}
+
+// completionKey announces the wait for the call's own result and gives its token.
+func (d *durable) completionKey(ctx context.Context) (string, error) {
+	id, token, err := d.announce(ctx, models.WaitCompletion, "completion/"+d.call.Record.CallID)
+	if err == nil {
+		d.mu.Lock()
+		d.completion = id
+		d.mu.Unlock()
+	}
+	return token, err
+}
+
+// eventKey announces a named wait and gives its token.
+func (d *durable) eventKey(ctx context.Context, name string) (string, error) {
+	_, token, err := d.announce(ctx, models.WaitCustom, "event/"+d.call.Record.CallID+"/"+name)
+	return token, err
+}
+
+// announce makes a wait that may be resolved from now on. Its id follows from what is waited for, so that whoever asks again, after a crash
+// too, gets the same.
+func (d *durable) announce(ctx context.Context, kind models.WaitKind, identity string) (models.WaitID, string, error) {
+	id := turns.WaitID(d.call.Effect.ScopeID, identity)
+	token, err := d.r.e.cfg.Tokens.WaitToken(ctx, d.call.Effect.OrgID, id)
+	if err != nil {
+		return id, "", err
+	}
+	if err := d.submit(ctx, &announceWait{writer: d.writer(), call: d.call, id: id, kind: kind, identity: identity}); err != nil {
+		return id, "", err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.waits == nil {
+		d.waits = map[string]models.WaitID{}
+	}
+	d.waits[token] = id
+	return id, token, nil
+}
+
+type announceWait struct {
+	writer
+	call     turns.Call
+	id       models.WaitID
+	kind     models.WaitKind
+	identity string
+}
+
+func (c *announceWait) Needs() commit.Needs {
+	n := c.needs(512, false)
+	n.WaitIDs = []models.WaitID{c.id}
+	return n
+}
+
+func (c *announceWait) Apply(tx *commit.Tx) error {
+	if _, known := tx.Wait(c.id); known {
+		return nil
+	}
+	c.call.Announce(tx, c.id, c.kind, c.identity)
+	return nil
+}
+
+// await gives what a wait was resolved with. While it isn't, the tool is told to come to its end.
+func (d *durable) await(ctx context.Context, key string) (json.RawMessage, error) {
+	d.mu.Lock()
+	id, known := d.waits[key]
+	d.mu.Unlock()
+	if !known {
+		return nil, &tools.EffectError{Code: tools.CodeEmptyEventKey, Message: "This call has no wait with that key. Ask for the key first."}
+	}
+	var w *models.Wait
+	err := d.r.persist(ctx, "read a wait", func() (err error) {
+		w, err = d.r.e.rows.wait(ctx, d.call.Effect.OrgID, id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if w == nil {
+		return nil, fmt.Errorf("wait %s was announced and is not there", id)
+	}
+	r := turns.ReadResolution(*w)
+	switch w.State {
+	case models.WaitOK:
+		return json.RawMessage(r.Value), nil
+	case models.WaitError:
+		return nil, &tools.EffectError{Code: r.ErrorCode, Message: r.ErrorMessage}
+	case models.WaitTimeout:
+		return nil, &tools.EffectError{Code: tools.CodeEventTimeout, Message: "What the call waited for did not come in time."}
+	case models.WaitCancelled:
+		return nil, &tools.EffectError{Code: tools.CodeEventCancelled, Message: "The wait was cancelled."}
+	case models.WaitOpen:
+	}
+	d.mu.Lock()
+	d.awaits = id
+	d.mu.Unlock()
+	return nil, errAwaits
+}

@@ -1,0 +1,204 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
+)
+
+// maxNote bounds what is said about a decision, in characters.
+const maxNote = 2000
+
+// Decision is what a person decides about an approval.
+type Decision struct {
+	WaitID  models.WaitID
+	Approve bool
+	// Arguments are those that the call shall have; nil for its own.
+	Arguments models.JSON
+	Note      *string
+}
+
+// DecideApproval approves or denies a call. Who lacks the role that the policy asks for, or has started the turn, is FORBIDDEN to.
+// Repeating one's decision changes nothing; another one by the same person, or one that comes too late, is a CONFLICT.
+func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Decision) (*models.Wait, *models.Turn, error) {
+	if err := optText(in.Note, maxNote, "input", "note"); err != nil {
+		return nil, nil, err
+	}
+	if len(in.Arguments) > 0 && !in.Approve {
+		return nil, nil, fault.New(fault.Invalid, "A call that is denied does not run: leave the arguments out.").At("input", "arguments")
+	}
+	w, t, err := s.waitOf(ctx, by.OrgID, in.WaitID, models.WaitApproval, "input", "waitId")
+	if err != nil {
+		return nil, nil, err
+	}
+	if f := ruleOf(w).refuse(by, t.StartedByID); f != nil {
+		return nil, nil, f.At("input", "waitId")
+	}
+	c := &decide{org: by.OrgID, session: w.SessionID, wait: w.ID, decision: models.ApprovalDecision{
+		ActorID: by.UserID, ActorKind: models.ActorUser, Approve: in.Approve, Note: in.Note,
+	}}
+	if len(in.Arguments) > 0 {
+		if c.decision.Arguments, err = s.editedArguments(ctx, w, in.Arguments); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
+		if errors.Is(err, turns.ErrResolved) {
+			return nil, nil, decidedBefore(c.found).At("input", "waitId")
+		}
+		return nil, nil, err
+	}
+	return s.waitWithTurn(ctx, w)
+}
+
+// decidedBefore tells who decides too late how the approval has ended.
+func decidedBefore(w models.Wait) *fault.Error {
+	if w.State == models.WaitOK || w.State == models.WaitError {
+		return fault.New(fault.Conflict, "Others have decided about the call already; see the approval's decisions.")
+	}
+	return over(w, "decision")
+}
+
+// Rule is who may resolve a wait.
+type Rule struct {
+	Kind models.WaitKind
+	// Open tells that nobody has resolved it yet.
+	Open bool
+	// Role and AllowSelf are those of the approval's policy.
+	Role      models.Role
+	AllowSelf bool
+}
+
+func ruleOf(w *models.Wait) Rule {
+	r := turns.ReadRequest(*w)
+	return Rule{Kind: w.Kind, Open: w.State == models.WaitOpen, Role: r.Role, AllowSelf: r.AllowSelf}
+}
+
+// MayResolve reports whether somebody may decide an approval, answer a question, or bring what a turn waits for. startedBy is who has
+// started the turn; nil for nobody.
+func MayResolve(by *auth.Principal, r Rule, startedBy *models.UserID) bool {
+	switch {
+	case !r.Open:
+		return false
+	case r.Kind == models.WaitApproval:
+		return by.Can(auth.ApprovalsDecide) && r.refuse(by, startedBy) == nil
+	}
+	return by.Can(auth.SessionsWrite)
+}
+
+// refuse tells why somebody may not decide about a call; nil when they may. That they may decide at all was checked before.
+func (r Rule) refuse(by *auth.Principal, startedBy *models.UserID) *fault.Error {
+	if r.Role != "" && !atLeast(by.Role, r.Role) {
+		return fault.New(fault.Forbidden, "The policy of this tool asks for the role %s or a higher one; yours is %s.", r.Role, by.Role)
+	}
+	if !r.AllowSelf && startedBy != nil && *startedBy == by.UserID {
+		return fault.New(fault.Forbidden, "You have started this turn, so somebody else has to decide about its calls.")
+	}
+	return nil
+}
+
+// editedArguments checks arguments that a call shall have instead of its own as those of any other call, and gives their canonical
+// form; nil when they are its own.
+func (s *Service) editedArguments(ctx context.Context, w *models.Wait, arguments models.JSON) (models.JSON, error) {
+	at := []string{"input", "arguments"}
+	canonical, err := tools.Canonical(arguments)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "The arguments are not usable JSON: %s.", err).At(at...)
+	}
+	if len(canonical) == 0 || canonical[0] != '{' {
+		return nil, fault.New(fault.Invalid, "The arguments must be a JSON object.").At(at...)
+	}
+	if sameJSON(models.JSON(canonical), turns.ReadRequest(*w).Arguments) {
+		return nil, nil
+	}
+	set, locale, err := s.toolset(ctx, w.OrgID, w.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	name, id := *w.ToolName, *w.ToolCallID
+	if _, offered := set.ByName(name); !offered {
+		return nil, fault.New(fault.Conflict, "The agent does not have the tool %s any more, so that its arguments can't be checked. "+
+			"Decide without changing them.", name).At(at...)
+	}
+	call := &tools.Call{
+		OrgID: w.OrgID, SessionID: w.SessionID, TurnID: w.TurnID, CallID: id,
+		IdempotencyKey: w.SessionID.String() + ":" + id + ":" + name, Attempt: 1, Locale: locale, Now: s.cfg.Clock.Now,
+		SetTodos: func([]models.Todo) {}, Progress: func(string) {},
+	}
+	frozen, refused := tools.Prepare(ctx, set, call, name, []byte(canonical))
+	if refused != nil {
+		if refused.Internal != nil {
+			return nil, refused.Internal
+		}
+		return nil, fault.New(fault.Invalid, "%s", strings.TrimSuffix(
+			strings.TrimPrefix(refused.ToolError, "invalid_arguments: "), " Correct them and call again.")).At(at...)
+	}
+	if sameJSON(models.JSON(frozen.Arguments), turns.ReadRequest(*w).Arguments) {
+		return nil, nil
+	}
+	return models.JSON(frozen.Arguments), nil
+}
+
+// toolset gives the tools that a session has now, and its locale.
+func (s *Service) toolset(ctx context.Context, org models.OrgID, id models.SessionID) (tools.Toolset, string, error) {
+	session, err := s.Get(ctx, org, id)
+	if err != nil {
+		return tools.Toolset{}, "", err
+	}
+	eff, err := s.cfg.Catalog.PreviewRun(ctx, org, catalog.Run{
+		HarnessID: session.HarnessID, AgentID: session.AgentID, SessionModelID: session.ModelID, ClientTools: session.ClientTools,
+	})
+	if err != nil || eff == nil {
+		return tools.Toolset{}, "", err
+	}
+	locale := ""
+	if session.Locale != nil {
+		locale = *session.Locale
+	}
+	return eff.Toolset, locale, nil
+}
+
+// decide adds what one person decided. The error is turns.ErrResolved when the approval is over.
+type decide struct {
+	org      models.OrgID
+	session  models.SessionID
+	wait     models.WaitID
+	decision models.ApprovalDecision
+
+	// found is the wait as it stood before, set anew by each Apply.
+	found models.Wait
+}
+
+func (c *decide) Needs() commit.Needs {
+	n := 4*len(c.decision.Arguments) + 4096
+	if c.decision.Note != nil {
+		n += 3 * len(*c.decision.Note)
+	}
+	return turns.Needs(commit.Needs{Org: c.org, Session: c.session, Bytes: n}, c.wait)
+}
+
+func (c *decide) Apply(tx *commit.Tx) error {
+	w, ok := tx.Wait(c.wait)
+	if !ok {
+		return notFound(c.wait)
+	}
+	c.found = w
+	for _, d := range tx.Decisions(c.wait) {
+		if d.ActorID != c.decision.ActorID {
+			continue
+		}
+		if d.Approve == c.decision.Approve && sameJSON(d.Arguments, c.decision.Arguments) {
+			return nil
+		}
+		return fault.New(fault.Conflict, "You have decided otherwise about this call before; decisions can't be changed.").At("input", "waitId")
+	}
+	return turns.Decide(tx, w, c.decision)
+}

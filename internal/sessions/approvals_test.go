@@ -1,0 +1,245 @@
+package sessions
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
+)
+
+func approval(a turns.Approval) waitingCall {
+	return waitingCall{id: "a", tool: "write_file", arguments: `{"content":"x","path":"/workspace/a"}`, kind: models.WaitApproval, approval: a}
+}
+
+func (e *env) decide(by *auth.Principal, d Decision) (*models.Wait, *models.Turn, error) {
+	e.t.Helper()
+	return e.svc.DecideApproval(e.t.Context(), by, d)
+}
+
+func TestAnApprovedCallRuns(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		e.by = e.person(models.RoleMember)
+		turn, waits := e.parked(e.by, approval(turns.Approval{Quorum: 1}))
+		w, got, err := e.decide(e.person(models.RoleMember), Decision{WaitID: waits[0].ID, Approve: true, Note: ptr("fine")})
+		if err != nil || w.State != models.WaitOK || got.Status != models.TurnRunning || got.ReadyAt == nil || got.PendingCalls != 1 {
+			t.Fatalf("%+v, %+v, %v", w, got, err)
+		}
+		decisions, err := e.svc.Decisions(t.Context(), e.by.OrgID, []models.WaitID{w.ID})
+		if err != nil || len(decisions[w.ID]) != 1 || !decisions[w.ID][0].Approve || *decisions[w.ID][0].Note != "fine" {
+			t.Fatalf("%+v, %v", decisions, err)
+		}
+		theirs, err := e.svc.Decisions(t.Context(), e.theirs.OrgID, []models.WaitID{w.ID})
+		if err != nil || len(theirs[w.ID]) != 0 {
+			t.Fatalf("others see %+v, %v", theirs, err)
+		}
+		e.log(turn.SessionID)
+	})
+}
+
+func TestADeniedCallDoesNotRun(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		e.by = e.person(models.RoleMember)
+		turn, waits := e.parked(e.by, approval(turns.Approval{Quorum: 2}))
+		w, got, err := e.decide(e.person(models.RoleMember), Decision{WaitID: waits[0].ID, Note: ptr("too dear")})
+		if err != nil || w.State != models.WaitError || got.PendingCalls != 0 {
+			t.Fatalf("%+v, %+v, %v", w, got, err)
+		}
+		results := e.results(turn.SessionID)
+		if len(results) != 1 || results[0].Success || !strings.Contains(results[0].Error, "too dear") {
+			t.Fatalf("the result is %+v", results)
+		}
+	})
+}
+
+func TestNobodyDecidesAboutTheirOwnTurn(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		e.by = e.person(models.RoleOwner)
+		_, waits := e.parked(e.by, approval(turns.Approval{Quorum: 1}))
+		_, _, err := e.decide(e.by, Decision{WaitID: waits[0].ID, Approve: true})
+		wantFault(t, err, fault.Forbidden, "input.waitId")
+		turn, waits := e.parked(e.by, approval(turns.Approval{Quorum: 1, AllowSelf: true}))
+		if !MayResolve(e.by, ruleOf(&waits[0]), turn.StartedByID) {
+			t.Fatal("the policy allows it, and it is said not to")
+		}
+		if _, _, err = e.decide(e.by, Decision{WaitID: waits[0].ID, Approve: true}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestWhoMayDecide(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		e.by = e.person(models.RoleOwner)
+		turn, waits := e.parked(e.by, approval(turns.Approval{Quorum: 1, Role: models.RoleAdmin}))
+		w := waits[0]
+		_, _, err := e.decide(e.person(models.RoleMember), Decision{WaitID: w.ID, Approve: true})
+		wantFault(t, err, fault.Forbidden, "input.waitId")
+		_, _, err = e.decide(e.theirs, Decision{WaitID: w.ID, Approve: true})
+		wantFault(t, err, fault.NotFound, "input.waitId")
+		for role, may := range map[models.Role]bool{models.RoleViewer: false, models.RoleMember: false, models.RoleAdmin: true, models.RoleOwner: true} {
+			if MayResolve(e.person(role), ruleOf(&w), turn.StartedByID) != may {
+				t.Errorf("%s: want %t", role, may)
+			}
+		}
+		if _, _, err = e.decide(e.person(models.RoleAdmin), Decision{WaitID: w.ID, Approve: true}); err != nil {
+			t.Fatal(err)
+		}
+		if MayResolve(e.person(models.RoleAdmin), ruleOf(e.wait(e.by, w.ID)), turn.StartedByID) {
+			t.Error("an approval that is over may be decided")
+		}
+	})
+}
+
+func TestADecisionOfTwo(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		e.by = e.person(models.RoleMember)
+		turn, waits := e.parked(e.by, approval(turns.Approval{Quorum: 2}))
+		id, one, two := waits[0].ID, e.person(models.RoleMember), e.person(models.RoleMember)
+		for range 2 { // a repeated decision counts once
+			w, got, err := e.decide(one, Decision{WaitID: id, Approve: true})
+			if err != nil || w.State != models.WaitOpen || w.Approvals != 1 || got.Status != models.TurnWaiting {
+				t.Fatalf("%+v, %v", w, err)
+			}
+		}
+		_, _, err := e.decide(one, Decision{WaitID: id})
+		wantFault(t, err, fault.Conflict, "input.waitId")
+		if w, _, err := e.decide(two, Decision{WaitID: id, Approve: true}); err != nil || w.State != models.WaitOK || w.Approvals != 2 {
+			t.Fatalf("%+v, %v", w, err)
+		}
+		if _, _, err := e.decide(two, Decision{WaitID: id, Approve: true}); err != nil {
+			t.Fatalf("the same again: %v", err)
+		}
+		_, _, err = e.decide(e.person(models.RoleOwner), Decision{WaitID: id, Approve: true})
+		wantFault(t, err, fault.Conflict, "input.waitId")
+		if kinds := e.kinds(turn.SessionID); strings.Count(kinds, "APPROVAL_DECIDED") != 2 {
+			t.Fatalf("the log is %s", kinds)
+		}
+	})
+}
+
+func TestEditedArguments(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		e.by = e.person(models.RoleMember)
+		turn, waits := e.parked(e.by, approval(turns.Approval{Quorum: 1}))
+		id, other := waits[0].ID, e.person(models.RoleMember)
+		tests := map[string]struct {
+			d    Decision
+			code fault.Code
+			path string
+		}{
+			"denied":    {Decision{WaitID: id, Arguments: models.JSON(`{}`)}, fault.Invalid, "input.arguments"},
+			"no object": {Decision{WaitID: id, Approve: true, Arguments: models.JSON(`[1]`)}, fault.Invalid, "input.arguments"},
+			"no JSON":   {Decision{WaitID: id, Approve: true, Arguments: models.JSON(`{`)}, fault.Invalid, "input.arguments"},
+			"against the schema": {
+				Decision{WaitID: id, Approve: true, Arguments: models.JSON(`{"path":7}`)}, fault.Invalid, "input.arguments",
+			},
+			"a long note": {Decision{WaitID: id, Approve: true, Note: ptr(strings.Repeat("é", 2001))}, fault.Invalid, "input.note"},
+		}
+		for name, tt := range tests {
+			_, _, err := e.decide(other, tt.d)
+			t.Log(name)
+			wantFault(t, err, tt.code, tt.path)
+		}
+		edited := models.JSON(`{ "path": "/workspace/b", "content": "y" }`)
+		w, _, err := e.decide(other, Decision{WaitID: id, Approve: true, Arguments: edited})
+		if err != nil || w.State != models.WaitOK {
+			t.Fatalf("%+v, %v", w, err)
+		}
+		if _, _, err := e.decide(other, Decision{WaitID: id, Approve: true, Arguments: models.JSON(`{"content":"y","path":"/workspace/b"}`)}); err != nil {
+			t.Fatalf("the same again: %v", err)
+		}
+		_, _, err = e.decide(other, Decision{WaitID: id, Approve: true})
+		wantFault(t, err, fault.Conflict, "input.waitId")
+		if got := turns.ReadResolution(*w).Arguments; string(got) != `{"content":"y","path":"/workspace/b"}` {
+			t.Fatalf("the arguments are %s", got)
+		}
+		var effect models.Effect
+		if err := e.svc.of(t.Context(), e.by.OrgID).Where("scope_id = ? AND replay_key = ?", turn.ID, turns.CallKey("a")).Take(&effect).Error; err != nil {
+			t.Fatal(err)
+		}
+		call, err := turns.ReadCall(effect)
+		if err != nil || string(call.Record.Frozen.InputHash()) != string(effect.InputHash) ||
+			string(call.Record.Frozen.Arguments) != `{"content":"y","path":"/workspace/b"}` {
+			t.Fatalf("the call is %+v, %v", call, err)
+		}
+	})
+}
+
+func TestTheCallsOwnArgumentsAreNoEdit(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		e.by = e.person(models.RoleMember)
+		_, waits := e.parked(e.by, approval(turns.Approval{Quorum: 2}))
+		id := waits[0].ID
+		if _, _, err := e.decide(e.person(models.RoleMember), Decision{WaitID: id, Approve: true}); err != nil {
+			t.Fatal(err)
+		}
+		w, _, err := e.decide(e.person(models.RoleMember), Decision{
+			WaitID: id, Approve: true, Arguments: models.JSON(`{"path":"/workspace/a","content":"x"}`),
+		})
+		if err != nil || w.State != models.WaitOK {
+			t.Fatalf("%+v, %v", w, err)
+		}
+	})
+}
+
+func TestDecisionsAtTheSameTime(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		e.by = e.person(models.RoleMember)
+		for range 5 {
+			turn, waits := e.parked(e.by, approval(turns.Approval{Quorum: 1}))
+			decide := func(approve bool) func() error {
+				by := e.person(models.RoleMember)
+				return func() error {
+					_, _, err := e.svc.DecideApproval(t.Context(), by, Decision{WaitID: waits[0].ID, Approve: approve})
+					return err
+				}
+			}
+			errs := race(decide(true), decide(false))
+			for _, err := range errs {
+				if err != nil {
+					wantFault(t, err, fault.Conflict, "input.waitId")
+				}
+			}
+			state := e.wait(e.by, waits[0].ID).State
+			if (errs[0] == nil) == (errs[1] == nil) || (errs[0] == nil) != (state == models.WaitOK) || (errs[1] == nil) != (state == models.WaitError) {
+				t.Fatalf("%v: the wait is %s", errs, state)
+			}
+			if n := strings.Count(e.kinds(turn.SessionID), "APPROVAL_DECIDED"); n != 1 {
+				t.Fatalf("%d decisions are in the log", n)
+			}
+		}
+	})
+}
+
+func TestTheSamePersonTwiceAtTheSameTime(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		e.by = e.person(models.RoleMember)
+		_, waits := e.parked(e.by, approval(turns.Approval{Quorum: 2}))
+		by := e.person(models.RoleMember)
+		once := func() error {
+			_, _, err := e.svc.DecideApproval(t.Context(), by, Decision{WaitID: waits[0].ID, Approve: true})
+			return err
+		}
+		for _, err := range race(once, once, once) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if w := e.wait(e.by, waits[0].ID); w.State != models.WaitOpen || w.Approvals != 1 {
+			t.Fatalf("%+v", w)
+		}
+	})
+}
+
+func TestDecidingIsForApprovals(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		_, waits := e.parked(e.by, client("a"))
+		_, _, err := e.decide(e.person(models.RoleOwner), Decision{WaitID: waits[0].ID, Approve: true})
+		wantFault(t, err, fault.Invalid, "input.waitId")
+		_, _, err = e.decide(e.by, Decision{WaitID: models.NewID[models.WaitEntity](), Approve: true})
+		wantFault(t, err, fault.NotFound, "input.waitId")
+	})
+}

@@ -1,0 +1,133 @@
+package sessions
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
+)
+
+const (
+	// deadlineInterval is how often overdue waits are looked for.
+	deadlineInterval = 500 * time.Millisecond
+	// deadlineBatch is how many are read at once, deadlineWorkers how many are ended at once: enough that they share transactions.
+	deadlineBatch   = 256
+	deadlineWorkers = 16
+)
+
+// DueWaits finds overdue waits across organizations.
+type DueWaits interface {
+	// Overdue gives up to limit open waits whose deadline is not after now, the most overdue first, past the one that comes before
+	// them; the zero one is the start.
+	Overdue(ctx context.Context, now models.Millis, after models.Wait, limit int) ([]models.Wait, error)
+}
+
+// DeadlinesConfig is what Deadlines needs. All fields but Ticks are required.
+type DeadlinesConfig struct {
+	Committer *commit.Committer
+	Due       DueWaits
+	Clock     clock.Clock
+	Logger    *slog.Logger
+	// Ticks tells when to look; a ticker of half a second when it is nil.
+	Ticks <-chan time.Time
+}
+
+// Deadlines ends waits whose time is over, whether or not a runner lives that knows of them. Several may be at work at once, in any
+// process: each wait is looked at again under the lock of its session.
+type Deadlines struct {
+	cfg  DeadlinesConfig
+	once sync.Once
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// StartDeadlines enforces deadlines until Stop.
+func StartDeadlines(cfg DeadlinesConfig) *Deadlines {
+	ctx, stop := context.WithCancel(context.Background()) //nolint:gosec // G118: Stop calls it
+	d := &Deadlines{cfg: cfg, stop: stop, done: make(chan struct{})}
+	go d.run(ctx)
+	return d
+}
+
+// Stop ends it and waits until nothing of it runs. It may be called more than once.
+func (d *Deadlines) Stop() {
+	d.once.Do(d.stop)
+	<-d.done
+}
+
+func (d *Deadlines) run(ctx context.Context) {
+	defer close(d.done)
+	ticks := d.cfg.Ticks
+	if ticks == nil {
+		t := time.NewTicker(deadlineInterval)
+		defer t.Stop()
+		ticks = t.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks:
+		}
+		if err := d.sweep(ctx); err != nil && ctx.Err() == nil {
+			d.cfg.Logger.Warn("overdue waits can't be looked for; trying again", "error", err)
+		}
+	}
+}
+
+// sweep ends all waits that are overdue now. One that can't be ended doesn't keep those behind it waiting.
+func (d *Deadlines) sweep(ctx context.Context) error {
+	now := clock.Millis(d.cfg.Clock)
+	var last models.Wait
+	for {
+		list, err := d.cfg.Due.Overdue(ctx, now, last, deadlineBatch)
+		if err != nil {
+			return err
+		}
+		d.expire(ctx, list)
+		if len(list) < deadlineBatch || ctx.Err() != nil {
+			return nil
+		}
+		last = list[len(list)-1]
+	}
+}
+
+func (d *Deadlines) expire(ctx context.Context, list []models.Wait) {
+	var wg sync.WaitGroup
+	places := make(chan struct{}, deadlineWorkers)
+	for _, w := range list {
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			err := d.cfg.Committer.Submit(ctx, &expireWait{org: w.OrgID, session: w.SessionID, wait: w.ID})
+			if err != nil && ctx.Err() == nil {
+				d.cfg.Logger.Warn("an overdue wait could not be ended; trying again", "wait", w.ID, "org", w.OrgID, "error", err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// expireWait ends a wait whose deadline has passed, unless something else was first.
+type expireWait struct {
+	org     models.OrgID
+	session models.SessionID
+	wait    models.WaitID
+}
+
+func (c *expireWait) Needs() commit.Needs {
+	return turns.Needs(commit.Needs{Org: c.org, Session: c.session, Bytes: 4096}, c.wait)
+}
+
+func (c *expireWait) Apply(tx *commit.Tx) error {
+	w, ok := tx.Wait(c.wait)
+	if !ok {
+		return nil
+	}
+	return turns.Expire(tx, w)
+}

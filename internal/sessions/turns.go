@@ -1,0 +1,182 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
+)
+
+// maxReason bounds the words that go with a cancel, in characters.
+const maxReason = 500
+
+// CancelTurn ends a turn: at once when it is queued, waits, or no runner holds it, else its runner ends it within seconds. It gives the
+// turn as it stands then. A turn that has ended is a CONFLICT; repeating a cancel changes nothing.
+func (s *Service) CancelTurn(ctx context.Context, by *auth.Principal, id models.TurnID, reason *string) (*models.Turn, error) {
+	if err := optText(reason, maxReason, "reason"); err != nil {
+		return nil, err
+	}
+	t, err := s.Turn(ctx, by.OrgID, id)
+	if f := fault.As(err); f != nil {
+		return nil, f.At("turnId")
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &cancelTurn{org: by.OrgID, session: t.SessionID, turn: id, by: by.UserID.Ptr()}
+	if reason != nil {
+		c.reason = *reason
+	}
+	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
+		if errors.Is(err, turns.ErrEnded) {
+			return s.endedTurn(ctx, by.OrgID, id)
+		}
+		return nil, err
+	}
+	return s.Turn(ctx, by.OrgID, id)
+}
+
+// endedTurn answers a cancel that came too late. One that repeats the cancel which ended the turn has what it wants.
+func (s *Service) endedTurn(ctx context.Context, org models.OrgID, id models.TurnID) (*models.Turn, error) {
+	t, err := s.Turn(ctx, org, id)
+	if err != nil || t.Status == models.TurnCancelled {
+		return t, err
+	}
+	return nil, fault.New(fault.Conflict, "The turn has ended already: it is %s.", t.Status).At("turnId")
+}
+
+type cancelTurn struct {
+	org     models.OrgID
+	session models.SessionID
+	turn    models.TurnID
+	by      *models.UserID
+	reason  string
+}
+
+func (c *cancelTurn) Needs() commit.Needs {
+	return turns.CancelNeeds(commit.Needs{Org: c.org, Session: c.session, Bytes: 4096})
+}
+
+func (c *cancelTurn) Apply(tx *commit.Tx) error {
+	if tx.Session == nil {
+		return turns.ErrEnded
+	}
+	return turns.Cancel(tx, c.turn, models.Cancel{At: tx.Now, Reason: c.reason, ByKind: models.ActorUser, ByID: c.by})
+}
+
+// EditQueuedTurn replaces the message of a turn that is queued behind another one. A turn that has begun is a CONFLICT.
+func (s *Service) EditQueuedTurn(ctx context.Context, by *auth.Principal, id models.TurnID, content []NewPart) (*models.Turn, error) {
+	t, err := s.Turn(ctx, by.OrgID, id)
+	if f := fault.As(err); f != nil {
+		return nil, f.At("turnId")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := checkContent(content, "content"); err != nil {
+		return nil, err
+	}
+	parts, err := s.parts(ctx, by.OrgID, content, "content")
+	if err != nil {
+		return nil, err
+	}
+	c := &editQueued{org: by.OrgID, session: t.SessionID, turn: id, content: parts}
+	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
+		return nil, err
+	}
+	return s.Turn(ctx, by.OrgID, id)
+}
+
+// begun refuses to change a turn that is not queued any more.
+func begun(path string) error {
+	return fault.New(fault.Conflict, "The turn is not queued any more; send another message instead.").At(path)
+}
+
+type editQueued struct {
+	org     models.OrgID
+	session models.SessionID
+	turn    models.TurnID
+	content []models.Part
+}
+
+func (c *editQueued) Needs() commit.Needs {
+	n := 1024
+	for i := range c.content {
+		n += 256 + 2*len(c.content[i].Text)
+	}
+	return commit.Needs{Org: c.org, Session: c.session, Queue: true, Bytes: n}
+}
+
+func (c *editQueued) Apply(tx *commit.Tx) error {
+	if tx.Session == nil {
+		return begun("turnId")
+	}
+	for _, t := range tx.Queue() {
+		if t.ID != c.turn {
+			continue
+		}
+		tx.EditMessage(t.InputMessageID, c.content)
+		tx.Emit(&t.ID, events.MessageEdited{Message: events.Message{
+			ID: t.InputMessageID, Role: models.MessageUser, Content: c.content, CreatedAt: tx.Now,
+		}})
+		return nil
+	}
+	return begun("turnId")
+}
+
+// MoveQueuedTurn puts a queued turn before another one of its session, or last. A turn that has begun is a CONFLICT.
+func (s *Service) MoveQueuedTurn(ctx context.Context, by *auth.Principal, id models.TurnID, before *models.TurnID) (*models.Session, error) {
+	t, err := s.Turn(ctx, by.OrgID, id)
+	if f := fault.As(err); f != nil {
+		return nil, f.At("turnId")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if before != nil {
+		other, err := s.Turn(ctx, by.OrgID, *before)
+		if f := fault.As(err); f != nil {
+			return nil, f.At("before")
+		}
+		if err != nil {
+			return nil, err
+		}
+		if other.SessionID != t.SessionID {
+			return nil, fault.New(fault.Invalid, "The two turns are of different sessions.").At("before")
+		}
+	}
+	c := &moveQueued{org: by.OrgID, session: t.SessionID, turn: id, before: value(before)}
+	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
+		return nil, err
+	}
+	return s.Get(ctx, by.OrgID, t.SessionID)
+}
+
+type moveQueued struct {
+	org          models.OrgID
+	session      models.SessionID
+	turn, before models.TurnID
+}
+
+func (c *moveQueued) Needs() commit.Needs {
+	return commit.Needs{Org: c.org, Session: c.session, Queue: true, Bytes: 1024}
+}
+
+func (c *moveQueued) Apply(tx *commit.Tx) error {
+	if tx.Session == nil || (c.turn != c.before && !tx.Reorder(c.turn, c.before)) {
+		return begun("turnId")
+	}
+	return nil
+}
+
+func value[E models.Entity](id *models.ID[E]) models.ID[E] {
+	if id == nil {
+		return models.ID[E]{}
+	}
+	return *id
+}

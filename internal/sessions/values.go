@@ -1,0 +1,51 @@
+package sessions
+
+import (
+	"encoding/json"
+
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/tools"
+)
+
+// MaxResultBytes bounds what a wait is resolved with from outside.
+const MaxResultBytes = 256 << 10
+
+// resultValue checks a value that comes from outside and gives its canonical form, by which a repeated one is known. The bound is
+// on what was sent, before any of it is read.
+func resultValue(v models.JSON, path ...string) (models.JSON, error) {
+	if len(v) > MaxResultBytes {
+		return nil, tooLarge(len(v), path...)
+	}
+	canonical, err := tools.Canonical(v)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "The value is not usable JSON: %s.", err).At(path...)
+	}
+	// Numbers may be longer when they are written out.
+	if len(canonical) > MaxResultBytes {
+		return nil, tooLarge(len(canonical), path...)
+	}
+	if hasNUL(canonical) {
+		return nil, fault.New(fault.Invalid, "The value holds a NUL character, which can't be stored; remove it.").At(path...)
+	}
+	return models.JSON(canonical), nil
+}
+
+func tooLarge(n int, path ...string) error {
+	return fault.New(fault.LimitReached, "The value has %d bytes; at most %d are allowed. Store it elsewhere, and send where it is.",
+		n, MaxResultBytes).At(path...)
+}
+
+// hasNUL looks for the escape of NUL in canonical JSON, which holds no such character in any other form.
+func hasNUL(doc json.RawMessage) bool {
+	for i := 0; i < len(doc); i++ {
+		if doc[i] != '\\' {
+			continue
+		}
+		if i+6 <= len(doc) && string(doc[i:i+6]) == `\u0000` {
+			return true
+		}
+		i++
+	}
+	return false
+}

@@ -1,0 +1,147 @@
+package sessions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// MaxTurnWaits is how many of a turn's open waits are listed.
+const MaxTurnWaits = 100
+
+// Wait gives a wait, open or not; NOT_FOUND when the organization has none with this id.
+func (s *Service) Wait(ctx context.Context, org models.OrgID, id models.WaitID) (*models.Wait, error) {
+	return one[models.Wait](s.of(ctx, org).Where("id = ?", id), id)
+}
+
+// Waits gives up to limit open waits of an organization, newest first, that come after the one with the given id: of all kinds, or
+// of some.
+func (s *Service) Waits(ctx context.Context, org models.OrgID, kinds []models.WaitKind, after *models.WaitID, limit int) ([]models.Wait, error) {
+	q := s.openWaits(ctx, org, kinds)
+	if after != nil {
+		q = q.Where("id < ?", *after)
+	}
+	var list []models.Wait
+	if err := q.Order("id DESC").Limit(limit).Find(&list).Error; err != nil {
+		return nil, fmt.Errorf("list waits: %w", err)
+	}
+	return list, nil
+}
+
+// CountWaits counts open waits, as far as one more than 10 000.
+func (s *Service) CountWaits(ctx context.Context, org models.OrgID, kinds []models.WaitKind) (int, error) {
+	return count(s.openWaits(ctx, org, kinds).Model(&models.Wait{}))
+}
+
+func (s *Service) openWaits(ctx context.Context, org models.OrgID, kinds []models.WaitKind) *gorm.DB {
+	// The state is written out, not a parameter: the index is one of open waits only, and is used only when that is known.
+	q := s.of(ctx, org).Where("state = 'OPEN'")
+	if len(kinds) > 0 {
+		q = q.Where("kind IN ?", kinds)
+	}
+	return q
+}
+
+// WaitsOfTurns gives what turns wait for, oldest first, at most MaxTurnWaits of each, in one statement. It has an entry for every
+// turn. Each turn is a branch of its own, so that none reads more than its limit.
+func (s *Service) WaitsOfTurns(ctx context.Context, org models.OrgID, ids []models.TurnID) (map[models.TurnID][]models.Wait, error) {
+	//nolint:unqueryvet // GORM's rows take all columns
+	const branch = `SELECT * FROM (SELECT * FROM waits WHERE org_id = ? AND turn_id = ? AND state = 'OPEN' ORDER BY created_at, id LIMIT ?) AS branch`
+	found := make(map[models.TurnID][]models.Wait, len(ids))
+	args := make([]any, 0, 3*len(ids))
+	for _, id := range ids {
+		found[id] = nil
+		args = append(args, org, id, MaxTurnWaits)
+	}
+	var rows []models.Wait
+	//nolint:unqueryvet // as above
+	query := "SELECT * FROM (" + union(branch, len(ids)) + ") AS open ORDER BY created_at, id"
+	if err := s.cfg.DB.Read(ctx).Raw(query, args...).Scan(&rows).Error; err != nil {
+		return nil, fmt.Errorf("list the waits of %d turns: %w", len(ids), err)
+	}
+	for _, row := range rows {
+		found[row.TurnID] = append(found[row.TurnID], row)
+	}
+	return found, nil
+}
+
+// Decisions gives what people have decided about approvals, oldest first. It has an entry for every wait.
+func (s *Service) Decisions(
+	ctx context.Context, org models.OrgID, ids []models.WaitID,
+) (map[models.WaitID][]models.ApprovalDecision, error) {
+	found := make(map[models.WaitID][]models.ApprovalDecision, len(ids))
+	for _, id := range ids {
+		found[id] = nil
+	}
+	if len(ids) == 0 {
+		return found, nil
+	}
+	var rows []models.ApprovalDecision
+	if err := s.of(ctx, org).Where("wait_id IN ?", ids).Order("created_at, actor_id").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("list the decisions about %d approvals: %w", len(ids), err)
+	}
+	for _, row := range rows {
+		found[row.WaitID] = append(found[row.WaitID], row)
+	}
+	return found, nil
+}
+
+// waitOf gives a wait of a kind that a caller names at a path, with its turn.
+func (s *Service) waitOf(
+	ctx context.Context, org models.OrgID, id models.WaitID, kind models.WaitKind, path ...string,
+) (*models.Wait, *models.Turn, error) {
+	w, err := s.Wait(ctx, org, id)
+	if f := fault.As(err); f != nil {
+		return nil, nil, f.At(path...)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if w.Kind != kind {
+		return nil, nil, fault.New(fault.Invalid, "The wait %s is of the kind %s, not %s.", id, w.Kind, kind).At(path...)
+	}
+	t, err := s.Turn(ctx, org, w.TurnID)
+	if err != nil {
+		return nil, nil, err
+	}
+	return w, t, nil
+}
+
+// waitWithTurn gives both as they stand after a change.
+func (s *Service) waitWithTurn(ctx context.Context, w *models.Wait) (*models.Wait, *models.Turn, error) {
+	after, err := s.Wait(ctx, w.OrgID, w.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := s.Turn(ctx, w.OrgID, w.TurnID)
+	if err != nil {
+		return nil, nil, err
+	}
+	return after, t, nil
+}
+
+// over tells who resolves a wait too late how it has ended. What is one word for people, as "approval".
+func over(w models.Wait, what string) *fault.Error {
+	switch w.State {
+	case models.WaitTimeout:
+		return fault.New(fault.Conflict, "The %s came too late: its time was over, and the turn went on without it.", what)
+	case models.WaitCancelled:
+		return fault.New(fault.Conflict, "The %s came too late: nobody waits for it any more, because the turn was stopped or steered.", what)
+	case models.WaitOK, models.WaitError, models.WaitOpen:
+	}
+	return fault.New(fault.Conflict, "Somebody has brought another %s before; the first one counts.", what)
+}
+
+// roles are those of an organization, from most to least.
+var roles = []models.Role{models.RoleOwner, models.RoleAdmin, models.RoleMember, models.RoleViewer}
+
+// atLeast reports whether a role is another one, or more. A role that doesn't exist is less than all.
+func atLeast(role, least models.Role) bool {
+	have := slices.Index(roles, role)
+	return have >= 0 && have <= slices.Index(roles, least)
+}

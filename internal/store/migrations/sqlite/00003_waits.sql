@@ -1,0 +1,135 @@
+-- +goose Up
+ALTER TABLE harnesses ADD COLUMN stream_recovery TEXT;
+ALTER TABLE agents ADD COLUMN client_tools TEXT NOT NULL DEFAULT '[]';
+
+-- Sets of client tools that sessions bring, by the SHA-256 of their content: sessions of one program share theirs.
+CREATE TABLE client_toolsets (
+  org_id BLOB NOT NULL REFERENCES orgs (id),
+  hash BLOB NOT NULL,
+  tools TEXT NOT NULL,
+  PRIMARY KEY (org_id, hash)
+) STRICT, WITHOUT ROWID;
+
+ALTER TABLE sessions ADD COLUMN client_tools BLOB;
+ALTER TABLE sessions ADD COLUMN parent_id BLOB;
+ALTER TABLE sessions ADD COLUMN root_id BLOB;
+ALTER TABLE sessions ADD COLUMN forked_from_id BLOB;
+-- Through this sequence the log of a fork is that of other sessions; see session_lineage.
+ALTER TABLE sessions ADD COLUMN base_sequence INTEGER NOT NULL DEFAULT 0;
+
+-- Where the history of a fork comes from, flattened: each row is a piece of the log, from the first sequence (exclusive)
+-- through the last one, that an earlier session holds.
+CREATE TABLE session_lineage (
+  org_id BLOB NOT NULL,
+  session_id BLOB NOT NULL,
+  through_sequence INTEGER NOT NULL,
+  after_sequence INTEGER NOT NULL,
+  ancestor_id BLOB NOT NULL,
+  PRIMARY KEY (org_id, session_id, through_sequence),
+  FOREIGN KEY (org_id, session_id) REFERENCES sessions (org_id, id),
+  FOREIGN KEY (org_id, ancestor_id) REFERENCES sessions (org_id, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX session_lineage_by_ancestor ON session_lineage (org_id, ancestor_id);
+
+ALTER TABLE turns ADD COLUMN input_sequence INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE turns ADD COLUMN waiting_calls INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE turns ADD COLUMN attention INTEGER NOT NULL DEFAULT 0;
+-- Hooks are to run when the turn has ended.
+ALTER TABLE turns ADD COLUMN end_hooks INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE turns ADD COLUMN cancel TEXT;
+ALTER TABLE turns ADD COLUMN ended_sequence INTEGER;
+ALTER TABLE turns ADD COLUMN started_by_kind TEXT NOT NULL DEFAULT 'SYSTEM';
+ALTER TABLE turns ADD COLUMN started_by_id BLOB;
+-- Positions in the line leave room to put others in between.
+UPDATE turns SET input_sequence = queue_position, queue_position = queue_position * 65536;
+UPDATE turns SET ended_sequence = (SELECT max(e.sequence) FROM events e WHERE e.org_id = turns.org_id AND e.session_id = turns.session_id
+  AND e.turn_id = turns.id AND e.kind IN ('TURN_COMPLETED', 'TURN_FAILED', 'TURN_SEALED')) WHERE phase = 'END';
+
+-- Who sent a message of the user.
+ALTER TABLE messages ADD COLUMN author_id BLOB;
+ALTER TABLE messages ADD COLUMN interrupted INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE effects ADD COLUMN due_at INTEGER;
+ALTER TABLE checkpoints ADD COLUMN tool_call INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE checkpoints ADD COLUMN usage TEXT;
+
+CREATE TABLE waits (
+  org_id BLOB NOT NULL,
+  id BLOB NOT NULL,
+  session_id BLOB NOT NULL,
+  turn_id BLOB NOT NULL,
+  kind TEXT NOT NULL,
+  -- What is waited for within the turn: the same thing is waited for once.
+  identity TEXT NOT NULL,
+  state TEXT NOT NULL,
+  tool_call_id TEXT,
+  tool_name TEXT,
+  request TEXT NOT NULL,
+  deadline INTEGER,
+  resolution TEXT,
+  approvals INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  resolved_at INTEGER,
+  PRIMARY KEY (org_id, id),
+  UNIQUE (org_id, turn_id, identity),
+  FOREIGN KEY (org_id, session_id) REFERENCES sessions (org_id, id),
+  FOREIGN KEY (org_id, turn_id) REFERENCES turns (org_id, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX waits_open ON waits (org_id, id) WHERE state = 'OPEN';
+-- What is overdue, across organizations.
+CREATE INDEX waits_due ON waits (deadline) WHERE state = 'OPEN' AND deadline IS NOT NULL;
+
+CREATE TABLE approval_decisions (
+  org_id BLOB NOT NULL,
+  wait_id BLOB NOT NULL,
+  actor_id BLOB NOT NULL,
+  actor_kind TEXT NOT NULL,
+  approve INTEGER NOT NULL,
+  arguments TEXT,
+  note TEXT,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (org_id, wait_id, actor_id),
+  FOREIGN KEY (org_id, wait_id) REFERENCES waits (org_id, id)
+) STRICT, WITHOUT ROWID;
+
+-- Hooks that run after what they are about has been committed.
+CREATE TABLE hook_jobs (
+  org_id BLOB NOT NULL,
+  id BLOB NOT NULL,
+  session_id BLOB NOT NULL,
+  turn_id BLOB,
+  event TEXT NOT NULL,
+  payload TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  due_at INTEGER NOT NULL,
+  PRIMARY KEY (org_id, id),
+  FOREIGN KEY (org_id, session_id) REFERENCES sessions (org_id, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX hook_jobs_due ON hook_jobs (due_at);
+
+-- +goose Down
+DROP TABLE hook_jobs;
+DROP TABLE approval_decisions;
+DROP TABLE waits;
+ALTER TABLE checkpoints DROP COLUMN usage;
+ALTER TABLE checkpoints DROP COLUMN tool_call;
+ALTER TABLE effects DROP COLUMN due_at;
+ALTER TABLE messages DROP COLUMN interrupted;
+ALTER TABLE messages DROP COLUMN author_id;
+UPDATE turns SET queue_position = input_sequence;
+ALTER TABLE turns DROP COLUMN started_by_id;
+ALTER TABLE turns DROP COLUMN started_by_kind;
+ALTER TABLE turns DROP COLUMN ended_sequence;
+ALTER TABLE turns DROP COLUMN cancel;
+ALTER TABLE turns DROP COLUMN end_hooks;
+ALTER TABLE turns DROP COLUMN attention;
+ALTER TABLE turns DROP COLUMN waiting_calls;
+ALTER TABLE turns DROP COLUMN input_sequence;
+DROP TABLE session_lineage;
+ALTER TABLE sessions DROP COLUMN base_sequence;
+ALTER TABLE sessions DROP COLUMN forked_from_id;
+ALTER TABLE sessions DROP COLUMN root_id;
+ALTER TABLE sessions DROP COLUMN parent_id;
+ALTER TABLE sessions DROP COLUMN client_tools;
+DROP TABLE client_toolsets;
+ALTER TABLE agents DROP COLUMN client_tools;
+ALTER TABLE harnesses DROP COLUMN stream_recovery;

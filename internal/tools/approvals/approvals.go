@@ -1,0 +1,225 @@
+// Package approvals holds the capability approvals: a policy that says which calls of tools people must approve, and who may
+// do that.
+package approvals
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/expr"
+)
+
+// ID is the capability's id.
+const ID = "approvals"
+
+// The limits of a policy; the schema has the same.
+const (
+	// DefaultExpiresInSeconds is how long a question stays open when nothing else is said: a day.
+	DefaultExpiresInSeconds = 24 * 60 * 60
+	// MaxQuorum is how many people can be asked for at most.
+	MaxQuorum = 10
+)
+
+// Capability gives the capability approvals. It is of high risk, because settings of a session replace those of the harness:
+// whoever may only start sessions must not be able to loosen the policy.
+func Capability(expressions *expr.Compiler) tools.Capability {
+	return tools.Capability{
+		ID:           ID,
+		Name:         "Approvals",
+		Description:  "People approve calls of tools before they run, by rules: which calls, how many people, of which role.",
+		Risk:         "HIGH",
+		ConfigSchema: json.RawMessage(configSchema),
+		Gates: func(settings json.RawMessage) ([]tools.Gate, error) {
+			p, err := read(expressions, settings)
+			if err != nil {
+				return nil, err
+			}
+			return []tools.Gate{{Name: "policy", Decide: p.decide}}, nil
+		},
+	}
+}
+
+const configSchema = `{
+	"type": "object",
+	"properties": {
+		"rules": {
+			"type": "array", "maxItems": 64, "description": "The first rule that matches a call decides about it.",
+			"items": {
+				"type": "object",
+				"properties": {
+					"tools": {"type": "array", "minItems": 1, "maxItems": 64, "items": {"type": "string", "maxLength": 512}, "description": "Names of tools, each with an optional * at its end; | separates alternatives."},
+					"when": {"type": "string", "maxLength": 4096, "description": "A CEL expression over the call. Left out, the rule matches all calls of its tools."},
+					"approve": {"enum": ["always", "never"]},
+					"quorum": {"$ref": "#/$defs/quorum"},
+					"role": {"$ref": "#/$defs/role"},
+					"allowSelf": {"$ref": "#/$defs/allowSelf"},
+					"expiresInSeconds": {"$ref": "#/$defs/expiresInSeconds"},
+					"onExpiry": {"$ref": "#/$defs/onExpiry"}
+				},
+				"required": ["tools", "approve"],
+				"additionalProperties": false
+			}
+		},
+		"default": {"enum": ["always", "never"], "default": "never", "description": "What counts for calls that no rule matches."},
+		"quorum": {"$ref": "#/$defs/quorum"},
+		"role": {"$ref": "#/$defs/role"},
+		"allowSelf": {"$ref": "#/$defs/allowSelf"},
+		"expiresInSeconds": {"$ref": "#/$defs/expiresInSeconds"},
+		"onExpiry": {"$ref": "#/$defs/onExpiry"}
+	},
+	"additionalProperties": false,
+	"$defs": {
+		"quorum": {"type": "integer", "minimum": 1, "maximum": 10, "default": 1, "description": "How many different people must approve."},
+		"role": {"enum": ["OWNER", "ADMIN", "MEMBER"], "default": "MEMBER", "description": "The least role of those who decide."},
+		"allowSelf": {"type": "boolean", "default": false, "description": "Whether the one who started the turn may decide, too."},
+		"expiresInSeconds": {"type": "integer", "minimum": 10, "maximum": 2592000, "default": 86400, "description": "How long the question stays open."},
+		"onExpiry": {"enum": ["deny", "fail"], "default": "deny", "description": "What follows when nobody decides in time: the call is denied, or the turn fails."}
+	}
+}`
+
+// config is the settings. They have passed the schema.
+type config struct {
+	terms
+	Rules   []rule `json:"rules"`
+	Default string `json:"default"`
+}
+
+type rule struct {
+	terms
+	Tools   []string `json:"tools"`
+	When    string   `json:"when"`
+	Approve string   `json:"approve"`
+}
+
+// terms say what an approval takes; nil where the next level decides.
+type terms struct {
+	Quorum           *int         `json:"quorum"`
+	Role             *models.Role `json:"role"`
+	AllowSelf        *bool        `json:"allowSelf"`
+	ExpiresInSeconds *int         `json:"expiresInSeconds"`
+	OnExpiry         *string      `json:"onExpiry"`
+}
+
+const always = "always"
+
+// policy is what was read of the settings.
+type policy struct {
+	rules []compiled
+	// fallback decides when no rule matches.
+	fallback compiled
+}
+
+type compiled struct {
+	globs tools.NameGlobs
+	// when is nil when the rule matches all calls of its tools.
+	when *expr.Program
+	must bool
+	ask  tools.Ask
+}
+
+func read(expressions *expr.Compiler, settings json.RawMessage) (*policy, error) {
+	var c config
+	if err := json.Unmarshal(settings, &c); err != nil {
+		return nil, fmt.Errorf("read the settings of approvals: %w", err)
+	}
+	base := tools.Ask{
+		RuleIndex: -1, Quorum: 1, Role: models.RoleMember, ExpiresInSeconds: DefaultExpiresInSeconds, OnExpiry: tools.OnExpiryDeny,
+	}
+	base = c.over(base)
+	p := &policy{fallback: compiled{must: c.Default == always, ask: base}}
+	for i, r := range c.Rules {
+		at := strconv.Itoa(i)
+		next := compiled{must: r.Approve == always, ask: r.over(base)}
+		next.ask.RuleIndex = i
+		var f *fault.Error
+		if next.globs, f = tools.ParseNameGlobs(r.Tools); f != nil {
+			return nil, f.At(append([]string{"rules", at, "tools"}, f.Path...)...)
+		}
+		if r.When != "" {
+			var err error
+			if next.when, err = expressions.Compile(r.When, expr.Condition); err != nil {
+				return nil, fault.New(fault.Invalid, "The condition of rule %d can't be used: %v.", i, err).At("rules", at, "when")
+			}
+		}
+		p.rules = append(p.rules, next)
+	}
+	return p, nil
+}
+
+// over gives a with what t says instead.
+func (t terms) over(a tools.Ask) tools.Ask {
+	set(&a.Quorum, t.Quorum)
+	set(&a.Role, t.Role)
+	set(&a.AllowSelf, t.AllowSelf)
+	set(&a.ExpiresInSeconds, t.ExpiresInSeconds)
+	set(&a.OnExpiry, t.OnExpiry)
+	return a
+}
+
+func set[T any](into, v *T) {
+	if v != nil {
+		*into = *v
+	}
+}
+
+// decide is the gate. It never fails but with the context: a rule that can't be evaluated asks people.
+func (p *policy) decide(ctx context.Context, call tools.GateCall) (tools.Verdict, error) {
+	var in expr.Input
+	bound := false
+	for i, r := range p.rules {
+		if !r.globs.Match(call.ToolName) {
+			continue
+		}
+		if r.when != nil {
+			if !bound {
+				var err error
+				if in, err = expr.Bind(vars(call)); err != nil {
+					return r.undecided(i, err), nil
+				}
+				bound = true
+			}
+			matches, err := r.when.Condition(ctx, in)
+			if ctx.Err() != nil {
+				return tools.Verdict{}, ctx.Err()
+			}
+			if err != nil {
+				// Whether the rule lets the call run or not, nobody knows.
+				return r.undecided(i, err), nil
+			}
+			if !matches {
+				continue
+			}
+		}
+		return r.verdict(fmt.Sprintf("Rule %d of the approval policy asks for it.", i)), nil
+	}
+	return p.fallback.verdict("The approval policy asks for it by default."), nil
+}
+
+func (c compiled) verdict(reason string) tools.Verdict {
+	if !c.must {
+		return tools.Verdict{}
+	}
+	return tools.Verdict{Kind: tools.VerdictAsk, Reason: reason, Ask: c.ask}
+}
+
+func (c compiled) undecided(index int, err error) tools.Verdict {
+	c.must = true
+	return c.verdict(fmt.Sprintf("Rule %d of the approval policy could not be evaluated (%v), so people decide.", index, err))
+}
+
+func vars(call tools.GateCall) expr.Vars {
+	v := expr.Vars{
+		Event: string(tools.HookPreToolUse), Tool: call.ToolName, Arguments: call.Arguments,
+		Session: map[string]any{"id": call.SessionID.String()},
+		Turn:    map[string]any{"id": call.TurnID.String()},
+	}
+	if call.AgentID != nil {
+		v.Agent = map[string]any{"id": call.AgentID.String()}
+	}
+	return v
+}

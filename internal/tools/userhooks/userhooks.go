@@ -1,0 +1,190 @@
+// Package userhooks holds the capability user_hooks: hooks that users write themselves, as webhooks and expressions, and
+// the muting of other hooks.
+package userhooks
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/expr"
+)
+
+// ID is the capability's id.
+const ID = "user_hooks"
+
+// Addresses tells which addresses may not be asked, so that a wrong one is refused when it is saved.
+type Addresses interface {
+	CheckURL(u *url.URL) error
+}
+
+// Capability gives the capability user_hooks. It is of high risk: a hook sees all that is said, and where it is sent is
+// up to its author.
+func Capability(expressions *expr.Compiler, addresses Addresses) tools.Capability {
+	r := reader{expressions, addresses}
+	return tools.Capability{
+		ID:           ID,
+		Name:         "User hooks",
+		Description:  "Hooks of your own: webhooks and CEL expressions that see, change or stop what happens in a session. It can also mute other hooks.",
+		Risk:         "HIGH",
+		UserHooks:    true,
+		ConfigSchema: json.RawMessage(configSchema),
+		Hooks:        r.hooks,
+		Muted:        muted,
+		Attach:       r.attach,
+	}
+}
+
+const configSchema = `{
+	"type": "object",
+	"properties": {
+		"hooks": {
+			"type": "array", "maxItems": 64, "description": "They run in this order, after the hooks of capabilities.",
+			"items": {
+				"type": "object",
+				"properties": {
+					"name": {"type": "string", "maxLength": 64, "description": "The hook's id is user_hooks:{name}; without a name, user_hooks:{position}, from 0."},
+					"event": {"enum": ["session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use", "turn_end", "session_end"]},
+					"matcher": {
+						"type": "object",
+						"properties": {
+							"tools": {"type": "array", "maxItems": 64, "items": {"type": "string", "maxLength": 512}, "description": "Names of tools, each with an optional * at its end; | separates alternatives. Left out, all tools match."},
+							"when": {"type": "string", "maxLength": 4096, "description": "A CEL expression that gives true or false."}
+						},
+						"additionalProperties": false
+					},
+					"webhook": {
+						"type": "object",
+						"properties": {"url": {"type": "string", "maxLength": 2048, "description": "An https address that is asked by POST."}},
+						"required": ["url"], "additionalProperties": false
+					},
+					"cel": {
+						"type": "object",
+						"properties": {"expression": {"type": "string", "maxLength": 4096, "description": "A CEL expression that gives true to allow, false to block, or a map in the form of a webhook's answer."}},
+						"required": ["expression"], "additionalProperties": false
+					},
+					"onError": {"enum": ["allow", "block", "warn"], "default": "warn"},
+					"timeoutMs": {"type": "integer", "minimum": 100, "maximum": 30000, "default": 5000}
+				},
+				"required": ["event"],
+				"additionalProperties": false
+			}
+		},
+		"disabled": {
+			"type": "array", "maxItems": 256, "items": {"type": "string", "maxLength": 200},
+			"description": "The ids of hooks that don't run, of any capability. Policies such as approvals can't be muted."
+		}
+	},
+	"additionalProperties": false
+}`
+
+// config is the settings. They have passed the schema.
+type config struct {
+	Hooks    []hook   `json:"hooks"`
+	Disabled []string `json:"disabled"`
+}
+
+type hook struct {
+	Name    string          `json:"name"`
+	Event   tools.HookEvent `json:"event"`
+	Matcher struct {
+		Tools []string `json:"tools"`
+		When  string   `json:"when"`
+	} `json:"matcher"`
+	Webhook *struct {
+		URL string `json:"url"`
+	} `json:"webhook"`
+	CEL *struct {
+		Expression string `json:"expression"`
+	} `json:"cel"`
+	OnError   tools.OnError `json:"onError"`
+	TimeoutMs int64         `json:"timeoutMs"`
+}
+
+func read(settings json.RawMessage) (config, error) {
+	var c config
+	if err := json.Unmarshal(settings, &c); err != nil {
+		return c, fmt.Errorf("read the settings of user_hooks: %w", err)
+	}
+	return c, nil
+}
+
+func muted(settings json.RawMessage) ([]string, error) {
+	c, err := read(settings)
+	return c.Disabled, err
+}
+
+type reader struct {
+	expressions *expr.Compiler
+	addresses   Addresses
+}
+
+func (r reader) hooks(settings json.RawMessage) ([]tools.HookSpec, error) {
+	c, err := read(settings)
+	if err != nil {
+		return nil, err
+	}
+	specs := make([]tools.HookSpec, len(c.Hooks))
+	for i, h := range c.Hooks {
+		spec, f := r.spec(h)
+		if f != nil {
+			return nil, f.At(append([]string{"hooks", strconv.Itoa(i)}, f.Path...)...)
+		}
+		specs[i] = spec
+	}
+	return specs, nil
+}
+
+func (r reader) spec(h hook) (tools.HookSpec, *fault.Error) {
+	spec := tools.HookSpec{
+		Name: h.Name, Event: h.Event, Matcher: tools.HookMatcher{Tools: h.Matcher.Tools, When: h.Matcher.When},
+		OnError: h.OnError, Timeout: time.Duration(h.TimeoutMs) * time.Millisecond,
+	}
+	if h.Webhook != nil {
+		spec.Webhook = &tools.WebhookExecutor{URL: h.Webhook.URL}
+	}
+	if h.CEL != nil {
+		spec.CEL = &tools.CELExecutor{Expression: h.CEL.Expression}
+	}
+	spec, f := spec.Check()
+	if f != nil {
+		return spec, f
+	}
+	if spec.Matcher.When != "" {
+		if _, err := r.expressions.Compile(spec.Matcher.When, expr.Condition); err != nil {
+			return spec, fault.New(fault.Invalid, "The condition can't be used: %v.", err).At("matcher", "when")
+		}
+	}
+	if spec.CEL != nil {
+		if _, err := r.expressions.Compile(spec.CEL.Expression, expr.Answer); err != nil {
+			return spec, fault.New(fault.Invalid, "The expression can't be used: %v.", err).At("cel", "expression")
+		}
+	}
+	return spec, nil
+}
+
+// attach looks at the addresses. What may be reached is up to the operator, who may change that: a webhook that can't be
+// reached any more fails when it is asked, and follows its onError.
+func (r reader) attach(settings json.RawMessage) error {
+	c, err := read(settings)
+	if err != nil {
+		return err
+	}
+	for i, h := range c.Hooks {
+		if h.Webhook == nil {
+			continue
+		}
+		u, err := url.Parse(h.Webhook.URL)
+		if err == nil {
+			err = r.addresses.CheckURL(u)
+		}
+		if err != nil {
+			return fault.New(fault.Invalid, "The url can't be used: %v", err).At("hooks", strconv.Itoa(i), "webhook", "url")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package turns
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/tools"
+)
+
+// Approval is what a policy asks for before a call may run.
+type Approval struct {
+	// Quorum is how many people have to approve; at least 1.
+	Quorum int
+	// Role is the least role of who may decide; empty for all with the permission.
+	Role models.Role
+	// AllowSelf lets who started the turn decide.
+	AllowSelf bool
+	// ExpiresIn is how long people have; 0 for ever. Then the call is refused.
+	ExpiresIn time.Duration
+	// FailTurn makes the turn fail then, instead of telling the model.
+	FailTurn bool
+}
+
+// RequestApproval parks a call until people have decided about it.
+func (c *Call) RequestApproval(tx *commit.Tx, a Approval) {
+	deadline := Deadline(tx.Now, a.ExpiresIn)
+	w := c.Park(tx, models.Wait{
+		Kind: models.WaitApproval, Identity: "approval/" + c.Record.CallID, Deadline: deadline,
+		Request: encode(models.WaitRequest{
+			DisplayName: c.Record.Frozen.DisplayName, Arguments: models.JSON(c.Record.Frozen.Arguments), Quorum: a.Quorum, Role: a.Role,
+			AllowSelf: a.AllowSelf, FailTurn: a.FailTurn, Parked: true,
+		}),
+	})
+	tx.Emit(&tx.Turn.ID, events.ApprovalRequested{
+		WaitID: w.ID, ToolCallID: c.Record.CallID, ToolName: c.Record.Frozen.Name, DisplayName: c.Record.Frozen.DisplayName,
+		Arguments: models.JSON(c.Record.Frozen.Arguments), Quorum: a.Quorum, Role: a.Role, Deadline: deadline,
+	})
+}
+
+// Decide adds what one person decided about an approval that is open, and concludes it when that is enough: one denial denies, and as
+// many approvals of the same arguments as the policy asks for approve. An approval with other arguments doesn't count those before
+// it. Whether the person may decide is up to the caller.
+func Decide(tx *commit.Tx, w models.Wait, d models.ApprovalDecision) error {
+	if w.State != models.WaitOpen {
+		return ErrResolved
+	}
+	d.WaitID = w.ID
+	tx.AddDecision(d)
+	if !d.Approve {
+		tx.Emit(&w.TurnID, decided(w, "DENIED", d, nil))
+		return Resolve(tx, w, models.WaitError, models.WaitResolution{
+			ErrorCode: "denied", ErrorMessage: denial(d), ByKind: d.ActorKind, ByID: &d.ActorID,
+		})
+	}
+	arguments := proposed(tx.Decisions(w.ID))
+	w.Approvals = 0
+	for _, other := range tx.Decisions(w.ID) {
+		if other.Approve && bytes.Equal(other.Arguments, arguments) {
+			w.Approvals++
+		}
+	}
+	if w.Approvals < ReadRequest(w).Quorum {
+		tx.SaveWait(w)
+		tx.Emit(&w.TurnID, decided(w, "PENDING", d, arguments))
+		return nil
+	}
+	tx.Emit(&w.TurnID, decided(w, "APPROVED", d, arguments))
+	return Resolve(tx, w, models.WaitOK, models.WaitResolution{Arguments: arguments, ByKind: d.ActorKind, ByID: &d.ActorID})
+}
+
+// proposed gives the arguments that the newest approval is for; nil for the call's own.
+func proposed(list []models.ApprovalDecision) models.JSON {
+	var arguments models.JSON
+	for _, d := range list {
+		if d.Approve {
+			arguments = d.Arguments
+		}
+	}
+	return arguments
+}
+
+func denial(d models.ApprovalDecision) string {
+	text := "The call was not approved, so it did not run."
+	if d.Note != nil && *d.Note != "" {
+		text += " The reason: " + *d.Note
+	}
+	return text
+}
+
+func decided(w models.Wait, outcome string, d models.ApprovalDecision, arguments models.JSON) events.ApprovalDecided {
+	e := events.ApprovalDecided{WaitID: w.ID, Outcome: outcome, Approve: d.Approve, Arguments: arguments, ByKind: d.ActorKind}
+	if w.ToolCallID != nil {
+		e.ToolCallID = *w.ToolCallID
+	}
+	if w.ToolName != nil {
+		e.ToolName = *w.ToolName
+	}
+	if d.Note != nil {
+		e.Note = *d.Note
+	}
+	if !d.ActorID.IsZero() {
+		e.ByID = &d.ActorID
+	}
+	return e
+}
+
+// approved lets a call run, with the arguments that it was approved with. A client's call is its client's then.
+func (c *Call) approved(tx *commit.Tx, r models.WaitResolution) error {
+	if len(r.Arguments) > 0 {
+		canonical, err := tools.Canonical(r.Arguments)
+		if err != nil {
+			return err
+		}
+		c.Record.Frozen.Arguments = canonical
+		c.Effect.InputHash = c.Record.Frozen.InputHash()
+	}
+	c.Effect.State, c.Effect.Request = models.EffectClaimed, encode(c.Record)
+	tx.AmendEffect(c.Effect)
+	switch {
+	case c.Record.Frozen.Hints.Client:
+		Request(tx, []Call{*c})
+	case c.Record.Frozen.Hints.Wait == tools.WaitQuestion:
+		c.AskUser(tx)
+		tx.SaveEffect(c.Effect)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+// Package turns is what can happen to a turn, as pure functions on the locked state of its session: calls that start, wait
+// and end, waits that are resolved, a turn that is cancelled or fails. Both those who steer turns from outside (internal/sessions)
+// and the engine that runs them (internal/runtime) apply them, so that a turn goes the same way whoever moves it.
+//
+// Read in this order: call.go (a tool call in the journal), wait.go (what a call waits for, and what follows when it is
+// resolved), approval.go (how people decide), end.go (how turns begin and end), cancel.go.
+package turns
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/tools"
+)
+
+// Record is the request of a tool call in the journal: all that is needed to run it, or to end it, later.
+type Record struct {
+	CallID    string       `json:"callId"`
+	Iteration int          `json:"iteration"`
+	Position  int64        `json:"position"`
+	Frozen    tools.Frozen `json:"frozen"`
+	// Started and Ended are the lines for people.
+	Started string `json:"started,omitempty"`
+	Ended   string `json:"ended,omitempty"`
+	// Ungated tells that hooks and policies have not decided about the call yet.
+	Ungated bool `json:"ungated,omitempty"`
+	// TimeoutSeconds is how long a client tool has for its result; nil for ever.
+	TimeoutSeconds *int `json:"timeoutSeconds,omitempty"`
+}
+
+// Outcome is what came of a call, as the journal keeps it.
+type Outcome struct {
+	Success            bool        `json:"success"`
+	Result             models.JSON `json:"result,omitempty"`
+	Error              string      `json:"error,omitempty"`
+	ConnectionRequired string      `json:"connectionRequired,omitempty"`
+}
+
+// Call is a tool call in the journal that has no result.
+type Call struct {
+	Effect models.Effect
+	Record Record
+}
+
+// CallKey is the replay key of a call.
+func CallKey(id string) string { return "call/" + id }
+
+// ReadCall reads a call from the journal.
+func ReadCall(e models.Effect) (Call, error) {
+	c := Call{Effect: e}
+	if err := json.Unmarshal(e.Request, &c.Record); err != nil {
+		return c, fmt.Errorf("read call %s from the journal: %w", e.ReplayKey, err)
+	}
+	return c, nil
+}
+
+// openCalls gives the calls of the current turn that have no result, in the model's order.
+func openCalls(tx *commit.Tx) ([]Call, error) {
+	var list []Call
+	for _, e := range tx.Calls() {
+		c, err := ReadCall(e)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// Class is the concurrency class.
+func (c *Call) Class() string { return c.Record.Frozen.Hints.ConcurrencyClass }
+
+// Start marks a call as running, before it executes, or before its client does. One that starts again after it waited has been heard of.
+func (c *Call) Start(tx *commit.Tx) {
+	c.Effect.State = models.EffectRunning
+	if c.Effect.StartedAt != nil {
+		return
+	}
+	c.Effect.StartedAt = tx.Now.Ptr()
+	tx.Emit(&c.Effect.ScopeID, events.ToolStarted{
+		ToolCallID: c.Record.CallID, ToolName: c.Record.Frozen.Name, DisplayName: c.Record.Frozen.DisplayName,
+		Arguments: models.JSON(c.Record.Frozen.Arguments), Narration: c.Record.Started,
+	})
+}
+
+// Settle gives a call in the journal its outcome. It works on a copy: a command may be applied again. Counting what is still pending is
+// up to the caller.
+func (c Call) Settle(tx *commit.Tx, r tools.Result, durationMs int64) {
+	if c.Effect.StartedAt == nil {
+		c.Start(tx)
+	}
+	c.End(tx, r, durationMs)
+	tx.SaveEffect(c.Effect)
+}
+
+// End emits what a call brought and adds its message to the conversation.
+func (c *Call) End(tx *commit.Tx, r tools.Result, durationMs int64) {
+	out := Outcome{Success: !r.Failed(), Result: models.JSON(r.JSON), Error: r.ToolError, ConnectionRequired: r.ConnectionRequired}
+	seq := tx.Emit(&c.Effect.ScopeID, events.ToolCompleted{
+		ToolCallID: c.Record.CallID, ToolName: c.Record.Frozen.Name, Success: out.Success, Result: out.Result, Error: out.Error,
+		DurationMs: durationMs, Narration: c.Record.Ended, ConnectionRequired: out.ConnectionRequired,
+	})
+	tx.AddMessage(models.Message{
+		ID: models.NewID[models.MessageEntity](), TurnID: c.Effect.ScopeID, Role: models.MessageTool, Content: c.Parts(r),
+		Sequence: seq, Position: &c.Record.Position, Ordinal: c.Effect.Ordinal, CreatedAt: tx.Now,
+	})
+	c.Effect.State, c.Effect.Outcome, c.Effect.SettledAt = models.EffectSettled, encode(out), tx.Now.Ptr()
+}
+
+// Parts gives the result as the model is shown it.
+func (c *Call) Parts(r tools.Result) []models.Part {
+	return []models.Part{{
+		Type: models.PartToolResult, ToolCallID: c.Record.CallID, ToolName: c.Record.Frozen.Name, Success: !r.Failed(),
+		Result: models.JSON(r.JSON), Error: r.ToolError, ConnectionRequired: r.ConnectionRequired,
+	}}
+}
+
+// Interrupted is what the model gets for a call that ends without anybody knowing its outcome.
+func Interrupted(was models.EffectState) tools.Result {
+	if was == models.EffectClaimed {
+		return tools.Fail("interrupted: The turn was stopped before this call began. It had no effect.")
+	}
+	return tools.Fail("interrupted: The server stopped while this call was running. Whether it took effect is unknown; " +
+		"check before you repeat it.")
+}
+
+// waited is how long a call has waited, in milliseconds.
+func (c *Call) waited(now models.Millis) int64 {
+	if c.Effect.StartedAt == nil {
+		return 0
+	}
+	return max(int64(now-*c.Effect.StartedAt), 0)
+}
+
+func encode(v any) models.JSON {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		// Only values of this package are encoded, and the JSON in them was checked.
+		panic(fmt.Sprintf("encode %T: %v", v, err))
+	}
+	return models.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
