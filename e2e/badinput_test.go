@@ -565,6 +565,8 @@ func (c *client) closedBy(t *testing.T, message string) websocket.StatusCode {
 }
 
 // TestIdempotency repeats messages and sessions under one key.
+//
+// Rules: D9, D10.
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, place *place) {

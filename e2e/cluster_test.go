@@ -66,6 +66,8 @@ func (c *cluster) runner(t *testing.T) *process { return start(t, c.env, "serve"
 
 // TestKilledRunner kills the process that runs a turn while the model speaks; another one is started, and ends the turn.
 // Subscribers at two API nodes see all of it live, without gap or repeat.
+//
+// Rules: Q11.
 func TestKilledRunner(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -104,6 +106,8 @@ func TestKilledRunner(t *testing.T) {
 
 // TestRunnerThatStops sends SIGTERM to the process that runs a turn of several steps. It gives the turn back between two
 // steps, and another runner goes on: nothing is done twice, and nothing counts as a recovery.
+//
+// Rules: Q15.
 func TestRunnerThatStops(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -135,6 +139,8 @@ func TestRunnerThatStops(t *testing.T) {
 
 // TestKilledBus takes the bus away while a model speaks, and gives it back after the turn has ended. Wake-ups and live
 // events are lost; the database makes up for them.
+//
+// Rules: Q3.
 func TestKilledBus(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -213,6 +219,8 @@ func TestNodeThatStops(t *testing.T) {
 }
 
 // TestStopAndRestart stops the only process with SIGTERM while a turn runs.
+//
+// Rules: Q15.
 func TestStopAndRestart(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, place *place) {
@@ -245,6 +253,8 @@ func TestStopAndRestart(t *testing.T) {
 }
 
 // TestStopWithoutGrace cuts a step short that does not end within the grace. That is no crash either.
+//
+// Rules: Q15.
 func TestStopWithoutGrace(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, place *place) {

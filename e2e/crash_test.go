@@ -12,6 +12,8 @@ const slow = "sim-latency:50:20"
 
 // TestKilledInMidStream kills the only process while a model speaks. After a restart at the same place the turn goes on by
 // itself, and a client that comes back with its last sequence misses nothing and sees nothing twice.
+//
+// Rules: Q11, J11.
 func TestKilledInMidStream(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, place *place) {
@@ -57,6 +59,8 @@ func TestKilledInMidStream(t *testing.T) {
 }
 
 // TestKilledWithAQueue kills the process with messages of every kind accepted: none is lost, none is answered twice.
+//
+// Rules: L6.
 func TestKilledWithAQueue(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, place *place) {

@@ -8,6 +8,8 @@ import (
 
 // TestLateJoiner subscribes in the middle of an answer: the first delta begins at 0 and holds all text so far, and the
 // deltas that follow fit.
+//
+// Rules: V3.
 func TestLateJoiner(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, place *place) {
@@ -158,6 +160,8 @@ func TestChosenKinds(t *testing.T) {
 }
 
 // TestSteering sends a second message while the first is answered: it joins the turn at its next step.
+//
+// Rules: D1.
 func TestSteering(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, place *place) {

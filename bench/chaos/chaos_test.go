@@ -38,6 +38,8 @@ func build(run func() int) (int, error) {
 
 // TestShort runs each fault program for some seconds on each database that it is for. Figures that have a gate must hold it; times
 // are only shown.
+//
+// Rules: L5, L8.
 func TestShort(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"R1", "R3", "R4", "R6", "R10"} {

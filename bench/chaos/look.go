@@ -134,12 +134,12 @@ func (a *arena) logOf(ctx context.Context, org, session string) ([]models.Event,
 		if len(log) > 0 {
 			after = log[len(log)-1].Sequence
 		}
-		more, err := reader.Read(ctx, orgID, sessionID, after, page)
+		more, err := reader.Read(ctx, orgID, sessionID, after, events.Limit{Events: page, Bytes: 1 << 20})
 		if err != nil {
 			return nil, fmt.Errorf("read the log of %s: %w", session, err)
 		}
 		log = append(log, more...)
-		if len(more) < page {
+		if len(more) == 0 {
 			return log, nil
 		}
 	}

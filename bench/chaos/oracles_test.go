@@ -62,6 +62,8 @@ func goodEvidence() *evidence {
 }
 
 // TestOracles plants what each oracle is there to see.
+//
+// Rules: L5.
 func TestOracles(t *testing.T) {
 	t.Parallel()
 	if v := judge(goodEvidence()); len(v.violations) != 0 || v.turns != 1 || v.calls != 1 {
@@ -176,6 +178,7 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
+// Rules: Q11.
 func TestRecoveries(t *testing.T) {
 	t.Parallel()
 	e := goodEvidence()

@@ -11,7 +11,7 @@ import (
 )
 
 // sessionLog gives a page of a session's log.
-func (r *Resolver) sessionLog(ctx context.Context, session models.SessionID, args pageArgs, kinds []model.EventKind) (*model.EventConnection, error) {
+func (r *Resolver) sessionLog(ctx context.Context, session *model.Session, args pageArgs, kinds []model.EventKind) (*model.EventConnection, error) {
 	w, err := newWindow(args, 50, decodeLogCursor)
 	if err != nil {
 		return nil, err
@@ -19,11 +19,11 @@ func (r *Resolver) sessionLog(ctx context.Context, session models.SessionID, arg
 	var rows []models.Event
 	// No kinds at all is not the same as no filter.
 	if kinds == nil || len(kinds) > 0 {
-		q := events.PageQuery{After: w.After, Before: w.Before, Limit: w.Limit + 1, Backward: w.Backward}
+		q := events.PageQuery{Base: int64(session.ForkedThrough), After: w.After, Before: w.Before, Limit: w.Limit + 1, Backward: w.Backward}
 		for _, k := range kinds {
 			q.Kinds = append(q.Kinds, models.EventKind(k))
 		}
-		if rows, err = r.Log.Page(ctx, auth.FromContext(ctx).OrgID, session, q); err != nil {
+		if rows, err = r.Log.Page(ctx, auth.FromContext(ctx).OrgID, session.SessionID, q); err != nil {
 			return nil, err
 		}
 	}

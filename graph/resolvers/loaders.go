@@ -225,6 +225,7 @@ func (l *loaders) forgetAll() {
 	l.turns.forget()
 	l.waits.forget()
 	l.decisions.forget()
+	l.toolsets.forget()
 	l.agentSessions.forget()
 	l.agentHistory.forget()
 	l.harnessHistory.forget()

@@ -7,7 +7,6 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
@@ -100,7 +99,7 @@ func (r *sessionResolver) Root(ctx context.Context, obj *model.Session) (*model.
 
 // ForkedFrom is the resolver for the forkedFrom field.
 func (r *sessionResolver) ForkedFrom(ctx context.Context, obj *model.Session) (*model.Session, error) {
-	panic(fmt.Errorf("not implemented: ForkedFrom - forkedFrom"))
+	return r.forkedFrom(ctx, obj)
 }
 
 // ClientTools is the resolver for the clientTools field.
@@ -125,7 +124,7 @@ func (r *sessionResolver) ActiveTurn(ctx context.Context, obj *model.Session) (*
 
 // Turns is the resolver for the turns field.
 func (r *sessionResolver) Turns(ctx context.Context, obj *model.Session, first *int, after *string, orderBy *model.SortOrder) (*model.TurnConnection, error) {
-	return r.turnPage(ctx, obj.SessionID, first, after, orderBy)
+	return r.turnPage(ctx, obj, first, after, orderBy)
 }
 
 // QueuedTurns is the resolver for the queuedTurns field.
@@ -155,12 +154,12 @@ func (r *sessionResolver) File(ctx context.Context, obj *model.Session, path str
 
 // Messages is the resolver for the messages field.
 func (r *sessionResolver) Messages(ctx context.Context, obj *model.Session, first *int, after *string, last *int, before *string) (*model.MessageConnection, error) {
-	return r.messagePage(ctx, obj.SessionID, pageArgs{First: first, After: after, Last: last, Before: before})
+	return r.messagePage(ctx, obj, pageArgs{First: first, After: after, Last: last, Before: before})
 }
 
 // Events is the resolver for the events field.
 func (r *sessionResolver) Events(ctx context.Context, obj *model.Session, first *int, after *string, last *int, before *string, kinds []model.EventKind) (*model.EventConnection, error) {
-	return r.sessionLog(ctx, obj.SessionID, pageArgs{First: first, After: after, Last: last, Before: before}, kinds)
+	return r.sessionLog(ctx, obj, pageArgs{First: first, After: after, Last: last, Before: before}, kinds)
 }
 
 // EffectiveConfig is the resolver for the effectiveConfig field.

@@ -15,6 +15,7 @@ func (l *loaders) expectSession(s *models.Session) {
 	l.agents.expect(s.AgentID)
 	l.models.expect(s.ModelID)
 	l.turns.expect(s.CurrentTurnID)
+	l.sessions.expect(s.ForkedFromID)
 	l.users.expect(s.CreatedByID)
 	l.users.expect(s.OwnerID)
 	l.sessions.expect(s.ParentID)
@@ -96,6 +97,10 @@ func edge[K comparable, V, N any](ctx context.Context, l *loader[K, *V], id *K, 
 
 func (r *Resolver) sessionEdge(ctx context.Context, id models.SessionID) (*model.Session, error) {
 	return edge(ctx, r.loadersOf(ctx).sessions, &id, encodeSession)
+}
+
+func (r *Resolver) forkedFrom(ctx context.Context, s *model.Session) (*model.Session, error) {
+	return edge(ctx, r.loadersOf(ctx).sessions, s.ForkedFromID, encodeSession)
 }
 
 func (r *Resolver) turnEdge(ctx context.Context, id *models.TurnID) (*model.Turn, error) {

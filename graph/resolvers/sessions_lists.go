@@ -65,21 +65,21 @@ func (r *Resolver) sessionConnection(
 }
 
 func (r *Resolver) turnPage(
-	ctx context.Context, session models.SessionID, first *int, after *string, order *model.SortOrder,
+	ctx context.Context, session *model.Session, first *int, after *string, order *model.SortOrder,
 ) (*model.TurnConnection, error) {
 	w, err := idWindow[models.TurnEntity](first, after, 20)
 	if err != nil {
 		return nil, err
 	}
-	org := auth.FromContext(ctx).OrgID
-	rows, err := r.Sessions.Turns(ctx, org, session, order != nil && *order == model.SortOrderAsc, w.After, w.Limit+1)
+	org, id, base := auth.FromContext(ctx).OrgID, session.SessionID, int64(session.ForkedThrough)
+	rows, err := r.Sessions.Turns(ctx, org, id, base, order != nil && *order == model.SortOrderAsc, w.After, w.Limit+1)
 	if err != nil {
 		return nil, err
 	}
 	rows, info := trim(rows, w, func(t models.Turn) string { return idCursor(t.ID) })
 	page := &model.TurnConnection{
 		Edges: make([]*model.TurnEdge, len(rows)), Nodes: make([]*model.Turn, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Sessions.CountTurns(ctx, org, session)) },
+		Count: func() (*int, error) { return counted(r.Sessions.CountTurns(ctx, org, id, base)) },
 	}
 	expected := r.loadersOf(ctx)
 	for i := range rows {
@@ -90,20 +90,20 @@ func (r *Resolver) turnPage(
 	return page, nil
 }
 
-func (r *Resolver) messagePage(ctx context.Context, session models.SessionID, args pageArgs) (*model.MessageConnection, error) {
+func (r *Resolver) messagePage(ctx context.Context, session *model.Session, args pageArgs) (*model.MessageConnection, error) {
 	w, err := newWindow(args, 50, decodeSequenceCursor)
 	if err != nil {
 		return nil, err
 	}
-	org := auth.FromContext(ctx).OrgID
-	rows, err := r.Sessions.Messages(ctx, org, session, w.After, w.Before, w.Backward, w.Limit+1)
+	org, id, base := auth.FromContext(ctx).OrgID, session.SessionID, int64(session.ForkedThrough)
+	rows, err := r.Sessions.Messages(ctx, org, id, base, w.After, w.Before, w.Backward, w.Limit+1)
 	if err != nil {
 		return nil, err
 	}
 	rows, info := trim(rows, w, func(m models.Message) string { return sequenceCursor(m.Sequence) })
 	page := &model.MessageConnection{
 		Edges: make([]*model.MessageEdge, len(rows)), Nodes: make([]*model.Message, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Sessions.CountMessages(ctx, org, session)) },
+		Count: func() (*int, error) { return counted(r.Sessions.CountMessages(ctx, org, id, base)) },
 	}
 	expected := r.loadersOf(ctx)
 	for i := range rows {

@@ -33,6 +33,19 @@ func (r *Resolver) createSession(ctx context.Context, input model.CreateSessionI
 	return r.sessionPayload(ctx, s, err)
 }
 
+func (r *Resolver) forkSession(ctx context.Context, input model.ForkSessionInput) (*model.SessionPayload, error) {
+	in := sessions.NewFork{Title: input.Title, IdempotencyKey: input.IdempotencyKey}
+	var err error
+	if in.SessionID, err = decodeID[models.SessionEntity](input.SessionID, "input", "sessionId"); err != nil {
+		return r.sessionPayload(ctx, nil, err)
+	}
+	if in.ThroughTurnID, err = decodeIDPtr[models.TurnEntity](input.ThroughTurnID, "input", "throughTurnId"); err != nil {
+		return r.sessionPayload(ctx, nil, err)
+	}
+	s, err := r.Sessions.Fork(ctx, auth.FromContext(ctx), in)
+	return r.sessionPayload(ctx, s, err)
+}
+
 func decodeNewSession(input model.CreateSessionInput) (in sessions.NewSession, err error) {
 	in = sessions.NewSession{
 		Title: input.Title, Tags: input.Tags, Locale: input.Locale, CustomerKey: input.CustomerKey, IdempotencyKey: input.IdempotencyKey,

@@ -7,7 +7,6 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
@@ -57,7 +56,7 @@ func (r *mutationResolver) ResolveWait(ctx context.Context, token string, value 
 
 // ForkSession is the resolver for the forkSession field.
 func (r *mutationResolver) ForkSession(ctx context.Context, input model.ForkSessionInput) (*model.SessionPayload, error) {
-	panic(fmt.Errorf("not implemented: ForkSession - forkSession"))
+	return r.forkSession(ctx, input)
 }
 
 // RotateHookSecret is the resolver for the rotateHookSecret field.

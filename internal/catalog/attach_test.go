@@ -14,6 +14,8 @@ import (
 
 // What a capability judges when it is attached, it judges then only; hooks that can't be read while a turn runs are worth
 // another try, and no lost dependency.
+//
+// Rules: H12.
 func TestSettingsAreJudgedWhenTheyAreAttached(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		var closed, broken atomic.Bool

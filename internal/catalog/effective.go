@@ -221,13 +221,17 @@ func (e *Effective) hash() ([sha256.Size]byte, error) {
 		BaseURL       *string
 		Model         string
 		Fallbacks     []modelIdentity `json:",omitempty"`
-		Recovery      models.StreamRecovery
-	}{Prompt: e.SystemPrompt, Tools: e.Toolset.Manifests(), Refs: e.Toolset.Refs(), MaxIterations: e.MaxIterations, Recovery: e.StreamRecovery}
+		// StreamRecovery is left out where it is the default, so that hashes stay what they were.
+		StreamRecovery models.StreamRecovery `json:",omitempty"`
+	}{Prompt: e.SystemPrompt, Tools: e.Toolset.Manifests(), Refs: e.Toolset.Refs(), MaxIterations: e.MaxIterations}
 	if m := e.Model; m != nil {
 		in.Provider, in.Kind, in.BaseURL, in.Model = m.Provider.ID, m.Provider.Kind, m.Provider.BaseURL, m.Model.Name
 	}
 	for _, m := range e.Fallbacks {
 		in.Fallbacks = append(in.Fallbacks, modelIdentity{m.Provider.ID, m.Provider.Kind, m.Provider.BaseURL, m.Model.Name})
+	}
+	if e.StreamRecovery != models.RecoveryRestart {
+		in.StreamRecovery = e.StreamRecovery
 	}
 	b, err := json.Marshal(in) //nolint:musttag // hashed, never read back
 	if err != nil {

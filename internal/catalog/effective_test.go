@@ -104,6 +104,7 @@ func TestTheModelThatIsNearestWins(t *testing.T) {
 	})
 }
 
+// Rules: P5.
 func TestADependencyThatIsGoneStopsTheTurn(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		ctx := t.Context()

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -37,6 +38,22 @@ type batchNeed struct {
 type moreNeed struct {
 	queue, calls, waits bool
 	waitIDs             []models.WaitID
+	// events is nil for none.
+	events *EventNeed
+}
+
+// with gives a need that covers two.
+func (n *EventNeed) with(other EventNeed) *EventNeed {
+	if n == nil {
+		return &other
+	}
+	both := EventNeed{After: min(n.After, other.After), Kinds: slices.Clone(n.Kinds)}
+	for _, k := range other.Kinds {
+		if !slices.Contains(both.Kinds, k) {
+			both.Kinds = append(both.Kinds, k)
+		}
+	}
+	return &both
 }
 
 type orgKey struct {

@@ -179,9 +179,12 @@ func gatherNeeds(batch []*pending) batchNeed {
 		if p.needs.Ends {
 			need.ends[k] = need.ends[k] || p.putOff
 		}
-		if n := &p.needs; n.Queue || n.Calls || n.Waits || len(n.WaitIDs) > 0 {
+		if n := &p.needs; n.Queue || n.Calls || n.Waits || len(n.WaitIDs) > 0 || n.Events != nil || p.more {
 			m := need.more[k]
-			m.queue, m.calls, m.waits = m.queue || n.Queue, m.calls || n.Calls, m.waits || n.Waits
+			if n.Events != nil {
+				m.events = m.events.with(*n.Events)
+			}
+			m.queue, m.calls, m.waits = m.queue || n.Queue, m.calls || n.Calls, m.waits || n.Waits || p.more
 			m.waitIDs = append(m.waitIDs, n.WaitIDs...)
 			need.more[k] = m
 		}
@@ -258,26 +261,37 @@ func (f *flusher) apply(batch []*pending, tx batchTx, now models.Millis) outcome
 				before = &row
 			}
 		}
-		t := s.fork(now, before)
+		t := s.draft(now, before)
 		err := f.applyOne(p, t)
-		if errors.Is(err, errNextBatch) || (p.needs.Ends && !p.putOff && (errors.Is(err, errNoNext) || errors.Is(err, errNoInbox))) {
-			s.putOff, p.putOff = true, true
+		if errors.Is(err, errNextBatch) || (errors.Is(err, ErrMore) && !t.waitsComplete) || (p.needs.Ends && !p.putOff && (errors.Is(err, errNoNext) || errors.Is(err, errNoInbox))) {
+			s.putOff, p.putOff, p.more = true, true, p.more || errors.Is(err, ErrMore)
 			o.again = append(o.again, p)
 			continue
 		}
-		if err == nil && s.changedBy(t) {
-			if !s.changed {
-				s.changed = true
-				o.changed = append(o.changed, s)
+		if err == nil {
+			for _, f := range t.forks {
+				o.take(f.state, f.tx, known)
 			}
-			for _, row := range t.w.keys {
-				known[orgKey{row.OrgID, IdempotencyKey{row.Operation, row.Key}}] = row
-			}
-			s.merge(t)
+			o.take(s, t, known)
 		}
 		o.answers = append(o.answers, answer{p, err})
 	}
 	return o
+}
+
+// take takes over what a command has done to a session.
+func (o *outcome) take(s *state, t *Tx, known map[orgKey]models.IdempotencyKey) {
+	if !s.changedBy(t) {
+		return
+	}
+	if !s.changed {
+		s.changed = true
+		o.changed = append(o.changed, s)
+	}
+	for _, row := range t.w.keys {
+		known[orgKey{row.OrgID, IdempotencyKey{row.Operation, row.Key}}] = row
+	}
+	s.merge(t)
 }
 
 // applyOne checks the lease and runs the command. A command that panics fails alone.

@@ -57,6 +57,9 @@ func TestInsertsNameEveryColumnOfTheirModel(t *testing.T) {
 		{&models.Blob{}, tables.insertBlob, nil},
 		{&models.SessionTodos{}, tables.putTodos, nil},
 		{&models.IdempotencyKey{}, tables.insertKey, nil},
+		{&models.Lineage{}, &shape{set: tables.copyLineage.set}, nil},
+		{&models.SessionFile{}, &shape{set: tables.copyFiles.set}, nil},
+		{&models.SessionTodos{}, &shape{set: tables.copyTodos.set}, nil},
 	} {
 		got, want := namesOf(tc.shape.all()), columnsOf(t, tc.model)
 		if !slices.Equal(got, want) {

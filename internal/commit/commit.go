@@ -3,6 +3,7 @@
 // together with those of other commands that were waiting. What was committed is published afterwards, never before.
 //
 // Read in this order: commit.go (what a command is), tx.go (what it may do), turns.go (how turns begin and end),
+// waits.go (what they wait for), fork.go (how a session begins with the history of another one),
 // flusher.go (who waits for whom), batch.go (how commands become one transaction), gather.go and tables.go (what is
 // written), feed.go (places in the organizations' feeds), postgres*.go and sqlite.go (how), failure.go (what a failed transaction means).
 // memory*.go and simulation.go take the place of a database, and of the goroutines, in simulations.
@@ -61,6 +62,8 @@ type Needs struct {
 	// session's turns.
 	Waits   bool
 	WaitIDs []models.WaitID
+	// Events asks for what the session's log holds past a sequence.
+	Events *EventNeed
 	// Files are the paths whose entries the command looks at, and those below them where Subtree is set.
 	Files []FileNeed
 	// Bytes is about how much the command writes.
@@ -75,6 +78,12 @@ type Lease struct {
 
 // IdempotencyKey names a request of an organization.
 type IdempotencyKey struct{ Operation, Key string }
+
+// EventNeed names the events of some kinds past a sequence.
+type EventNeed struct {
+	After int64
+	Kinds []models.EventKind
+}
 
 // FileNeed names an entry of the session's filesystem.
 type FileNeed struct {

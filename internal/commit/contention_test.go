@@ -12,6 +12,8 @@ import (
 
 // Two processes send to the same sessions, write the same blobs in different orders, and answer the same requests, while
 // connections are killed: everything that was acknowledged is there once, and the logs have no gaps.
+//
+// Rules: L3.
 func TestTwoProcessesOnOneDatabase(t *testing.T) {
 	w := onPostgres(t)
 	var sessions []models.SessionID

@@ -60,6 +60,8 @@ func TestTheCostOfABatch(t *testing.T) {
 		{"256 steps", many(256, step), 9},
 		{"one end", many(1, end), 9},
 		{"256 ends", many(256, end), 9},
+		// session, lineage, tags, files, plan, events
+		{"one fork", many(1, func() Command { return w.fork(w.session(), newID(), 0) }), 11},
 		// BEGIN, settings, session, turn, ROLLBACK; then also next turn and inbox; session, turn, new turn, moved messages, events
 		{"one end with an inbox", many(1, steerAndEnd), 17},
 		{"256 ends with inboxes", many(256, steerAndEnd), 17},

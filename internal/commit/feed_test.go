@@ -110,6 +110,7 @@ func feedKinds() (kinds []models.EventKind) {
 	return kinds
 }
 
+// Rules: E5.
 func TestLifecycleEventsGetAPlaceInTheFeed(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		orgs := w.members(3)

@@ -53,6 +53,8 @@ type pending struct {
 	retried bool
 	// putOff tells that the command found that it needs what is behind the current turn.
 	putOff bool
+	// more tells that it found that it needs what the turn waits for.
+	more bool
 	// gone tells that the submitter would withdraw the command if it were not in a batch.
 	gone error
 }

@@ -296,6 +296,8 @@ func (w *world) checkPublishedOf(org models.OrgID, s models.SessionID) {
 }
 
 // Every kind of command, broken off at every point, is committed once.
+//
+// Rules: L1.
 func TestWhatBreaksOffIsCommittedOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		kinds := map[string]func() (models.SessionID, Command, int){
@@ -346,6 +348,7 @@ func (w *world) answered(s models.SessionID, key string, m *message, until model
 
 const never = models.Millis(1 << 50)
 
+// Rules: D9.
 func TestARepeatedRequestIsAnsweredOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, other := w.session(), w.session()
@@ -361,6 +364,7 @@ func TestARepeatedRequestIsAnsweredOnce(t *testing.T) {
 	})
 }
 
+// Rules: D9.
 func TestAKeyIsNewAgainAfterItsTime(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := w.session()

@@ -34,6 +34,7 @@ func gather(states []*state, now models.Millis) (steps []step, err error) {
 	g := &gathering{states: states}
 	g.toolsets()
 	g.sessions(now)
+	g.copied(tables.copyLineage, func(c copied) []any { return []any{c.through, c.base} })
 	g.turns()
 	g.messages()
 	g.effects()
@@ -256,9 +257,21 @@ func (g *gathering) toolsets() {
 	addRows(g, tables.insertToolset, all, func(t models.ClientToolset) []any { return []any{id(t.OrgID), t.Hash, document(t.Tools)} })
 }
 
+// copied lets the database copy rows for forks; more are the values that follow the keys of the sessions.
+func (g *gathering) copied(sh *shape, more func(copied) []any) {
+	g.add(sh, func(s *state, yield func(...any)) {
+		for _, c := range s.w.copies {
+			yield(append([]any{id(s.tx.org), id(s.tx.sessionID), id(c.from)}, more(c)...)...)
+		}
+	})
+}
+
 // files writes each blob, each path and each plan once: as the last command left it.
 func (g *gathering) files() {
 	g.blobs()
+	// What is copied is as it was before this batch: what others of it write comes after.
+	g.copied(tables.copyFiles, func(copied) []any { return nil })
+	g.copied(tables.copyTodos, func(c copied) []any { return []any{int64(c.todosBefore)} })
 	g.add(tables.putFile, func(s *state, yield func(...any)) {
 		written := map[string]bool{}
 		for _, f := range slices.Backward(s.w.files) {

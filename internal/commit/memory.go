@@ -46,6 +46,9 @@ var otherTables = map[string]struct{ columns, key string }{
 	"checkpoints": {
 		"org_id turn_id session_id message_id epoch attempt text thinking tool_call usage updated_at", "org_id turn_id",
 	},
+	"session_lineage": {
+		"org_id session_id through_sequence after_sequence ancestor_id", "org_id session_id through_sequence",
+	},
 	"runners": {"id host started_at beat lock_key", "id"},
 }
 
@@ -62,7 +65,7 @@ func NewMemory(rows Rows) *Memory {
 			define(s.table, listOf(s.all()), listOf(s.keys))
 		}
 	}
-	for _, name := range []string{"org_feeds", "checkpoints", "runners"} {
+	for _, name := range []string{"org_feeds", "checkpoints", "session_lineage", "runners"} {
 		if defined[name] == nil {
 			define(name, strings.Fields(otherTables[name].columns), strings.Fields(otherTables[name].key))
 		}
@@ -75,13 +78,14 @@ func NewMemory(rows Rows) *Memory {
 	rows.Unique("messages_by_sequence", "messages", []string{"org_id", "session_id", "sequence"}, nil)
 	rows.Unique("events_feed", "events", []string{"org_id", "feed_position"}, nil)
 	rows.Unique("waits_by_identity", "waits", []string{"org_id", "turn_id", "identity"}, nil)
-	for _, table := range []string{"session_tags", "turns", "messages", "events", "session_files", "session_todos", "waits", "hook_jobs"} {
+	for _, table := range []string{"session_tags", "turns", "messages", "events", "session_files", "session_todos", "waits", "hook_jobs", "session_lineage"} {
 		rows.Refer(table, []string{"org_id", "session_id"}, "sessions")
 	}
 	rows.Refer("messages", []string{"org_id", "turn_id"}, "turns")
 	rows.Refer("waits", []string{"org_id", "turn_id"}, "turns")
 	rows.Refer("approval_decisions", []string{"org_id", "wait_id"}, "waits")
 	rows.Refer("checkpoints", []string{"org_id", "turn_id"}, "turns")
+	rows.Refer("session_lineage", []string{"org_id", "ancestor_id"}, "sessions")
 	rows.Refer("session_files", []string{"org_id", "hash"}, "blobs")
 	for _, s := range allShapes() {
 		m.plans[s] = planOf(s, defined[s.table], keyColumnsOf(s.table))
@@ -234,6 +238,28 @@ func (m *Memory) loadMore(k key, need moreNeed, l *loaded) (err error) {
 		l.queueRead = true
 		if l.queue, err = m.queue(k); err != nil {
 			return &unreadable{err}
+		}
+	}
+	l.waitsRead = need.waits
+	if need.events != nil {
+		of := where("events").is("org_id", k.org).is("session_id", k.session)
+		sequence, kind := of.column("sequence"), of.column("kind")
+		var at []int
+		for _, name := range strings.Split(strings.ReplaceAll(loggedColumns, "e.", ""), ", ") {
+			at = append(at, of.column(name))
+		}
+		found := m.rows.Select("events", nil, func(row []any) bool {
+			return of.holds(row) && row[sequence].(int64) > need.events.After && slices.Contains(need.events.Kinds, models.EventKind(row[kind].(string))) //nolint:forcetypeassert // as they are written
+		})
+		slices.SortFunc(found, func(a, b []any) int { return cmp.Compare(a[sequence].(int64), b[sequence].(int64)) }) //nolint:forcetypeassert // as above
+		for _, r := range found {
+			var some memoryRow
+			for _, i := range at {
+				some = append(some, r[i])
+			}
+			if err := l.addEvent(k, some); err != nil {
+				return &unreadable{err}
+			}
 		}
 	}
 	if l.turn != nil && need.calls {

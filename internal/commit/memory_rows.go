@@ -43,6 +43,9 @@ func planOf(s *shape, table, primary []string) *memoryPlan {
 		}
 		return p
 	}
+	if s.op == duplicate {
+		return p
+	}
 	column := func(name string) int {
 		i := slices.Index(table, name)
 		if i < 0 {
@@ -135,6 +138,9 @@ func (p *memoryPlan) write(rows Rows, row []any) error {
 	}
 	if p.shape.op == insert {
 		return rows.Insert(p.shape.table, values, p.shape.conflict)
+	}
+	if p.shape.op == duplicate {
+		return duplicateRows(rows, p.shape, values)
 	}
 	var primary []any
 	for _, i := range p.primary {

@@ -366,6 +366,8 @@ func deref[T any](p *T) (v T) {
 }
 
 // Whatever is sent, claimed, ended and broken, in whatever batches: the database says what the model says.
+//
+// Rules: L3.
 func TestTheCommitterAgreesWithTheModel(t *testing.T) {
 	eachStore(t, func(t *testing.T, db *store.DB) {
 		w := newWorld(t, db)

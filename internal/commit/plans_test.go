@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ostler-dev/ostler/internal/models"
 )
 
 var (
@@ -17,6 +19,8 @@ var (
 
 // A plan is made once per connection, from whatever the statistics say by then, and kept. So it must be the right one for
 // large tables at any time: by all columns of an index, from no more of an organization than what was asked for.
+//
+// Rules: P19.
 func TestPlansFindRowsByTheirKeys(t *testing.T) {
 	w := onPostgres(t)
 	l := newLine(t, w)
@@ -28,7 +32,9 @@ func TestPlansFindRowsByTheirKeys(t *testing.T) {
 			s, lease := w.working()
 			w.do(w.send(s, newMessage()))
 			step := w.step(s, lease).file(FileNeed{Path: "/a", Subtree: true})
-			cmds = append(cmds, step, w.answered(s, s.String(), newMessage(), never), w.end(s, lease))
+			f := w.fork(w.session(), newID(), 0)
+			f.needs.Events = &EventNeed{Kinds: []models.EventKind{models.EventFileWritten}}
+			cmds = append(cmds, f, step, w.answered(s, s.String(), newMessage(), never), w.end(s, lease))
 		}
 		return cmds
 	}

@@ -249,7 +249,8 @@ func (tx *postgresTx) settle(ctx context.Context, need batchNeed, r reading) err
 		l.turn, l.next, l.inbox, l.files = r.turns[k], r.next[k], r.inbox[k], r.files[k]
 		l.inboxRead = need.ends[k]
 		if m := r.more[k]; m != nil {
-			l.queue, l.queueRead, l.calls, l.waits, l.decisions = m.queue, m.queueRead, m.calls, m.waits, m.decisions
+			l.queue, l.queueRead, l.calls, l.waits, l.waitsRead = m.queue, m.queueRead, m.calls, m.waits, m.waitsRead
+			l.decisions, l.log = m.decisions, m.log
 		}
 		if l.session.CurrentTurnID != nil && (l.turn == nil || l.turn.ID != *l.session.CurrentTurnID) {
 			if need.wait {

@@ -7,7 +7,9 @@ const (
 	theCurrent = `(SELECT s.current_turn_id FROM sessions s WHERE s.org_id = $1 AND s.id = $2)`
 	readWaits  = ` FROM waits w WHERE w.org_id = $1 AND w.turn_id = ` + theCurrent + ` AND w.state = 'OPEN'`
 	readWait   = ` FROM waits w WHERE w.org_id = $1 AND w.session_id = $2 AND w.id = $3`
-	readVotes  = ` FROM approval_decisions d WHERE d.org_id = $1 AND d.wait_id = $2 ORDER BY d.created_at, d.actor_id`
+	readEvents = `SELECT ` + loggedColumns + ` FROM events e WHERE e.org_id = $1 AND e.session_id = $2 AND e.sequence > $3::bigint
+AND e.kind = ANY($4::text[]) ORDER BY e.sequence`
+	readVotes = ` FROM approval_decisions d WHERE d.org_id = $1 AND d.wait_id = $2 ORDER BY d.created_at, d.actor_id`
 )
 
 var (
@@ -33,7 +35,13 @@ func queueMore(batch *pgx.Batch, need batchNeed, to *reading) {
 			batch.Queue(readCalls, id(k.org), id(k.session)).Query(eachRow(func(r pgx.Rows) error { return l.addCall(r) }))
 		}
 		if m.waits {
+			l.waitsRead = true
 			batch.Queue("SELECT "+waitColumns+readWaits, id(k.org), id(k.session)).Query(eachRow(func(r pgx.Rows) error { return l.addWait(r) }))
+		}
+		if m.events != nil {
+			batch.Queue(readEvents, id(k.org), id(k.session), m.events.After, kindNames(m.events.Kinds)).Query(eachRow(func(r pgx.Rows) error {
+				return l.addEvent(k, r)
+			}))
 		}
 		for _, w := range m.waitIDs {
 			batch.Queue("SELECT "+waitColumns+readWait, id(k.org), id(k.session), id(w)).Query(eachRow(func(r pgx.Rows) error { return l.addWait(r) }))

@@ -275,11 +275,11 @@ func TestTheOutcomeOfATransactionThatGoesOn(t *testing.T) {
 		}
 		tx := bt.(*postgresTx)
 		st := newState(key{w.org, s}, loaded{})
-		fork := st.fork(1, nil)
-		if err := w.create(s).apply(fork); err != nil {
+		draft := st.draft(1, nil)
+		if err := w.create(s).apply(draft); err != nil {
 			t.Fatal(err)
 		}
-		st.merge(fork)
+		st.merge(draft)
 		witness := &st.w.events[0]
 		if _, err := b.committed(t.Context(), tx.ticket(), witness); !errors.Is(err, errInProgress) {
 			t.Errorf("before the end: %v", err)
@@ -328,6 +328,8 @@ func TestAFrozenProcessLetsGo(t *testing.T) {
 }
 
 // Two processes get the same request at the same time: one of them does it, and both give the same answer.
+//
+// Rules: D9.
 func TestARequestIsRacedByTwoProcesses(t *testing.T) {
 	w := onPostgres(t)
 	for _, stale := range []bool{false, true} {

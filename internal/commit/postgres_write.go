@@ -23,7 +23,7 @@ func (tx *postgresTx) write(ctx context.Context, steps []step, beforeCommit func
 		switch {
 		case len(s.feeds) > 0:
 			queueFeed(&batch, tx.b.feed, s, &newest)
-		case len(s.rows) > fewRows:
+		case len(s.rows) > fewRows && s.shape.op != duplicate:
 			batch.Queue(statements.many, turned(s.shape, s.rows)...)
 		case s.shape.op == insert:
 			batch.Queue(statements.few[len(s.rows)-1], slices.Concat(s.rows...)...)
@@ -106,6 +106,9 @@ type postgresStatements struct {
 }
 
 func statementsOf(s *shape) postgresStatements {
+	if s.op == duplicate {
+		return postgresStatements{few: []string{s.duplicateSQL(func(i int) string { return "$" + strconv.Itoa(i+1) + "::" + s.keys[i].typ })}}
+	}
 	st := postgresStatements{many: postgresMany(s), few: []string{postgresFew(s, 1)}}
 	for n := 2; n <= fewRows && s.op == insert; n++ {
 		st.few = append(st.few, postgresFew(s, n))

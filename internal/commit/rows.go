@@ -296,6 +296,25 @@ func scanDecision(r scanner) (models.ApprovalDecision, error) {
 	return d, nil
 }
 
+// loggedColumns are those of an event that a command looks at.
+const loggedColumns = "e.sequence, e.id, e.kind, e.turn_id, e.data, e.occurred_at"
+
+func scanLogged(k key, r scanner) (models.Event, error) {
+	e := models.Event{OrgID: k.org, SessionID: k.session}
+	if err := r.Scan(&e.Sequence, into(&e.ID), &e.Kind, &e.TurnID, &e.Data, &e.OccurredAt); err != nil {
+		return e, fmt.Errorf("read an event: %w", err)
+	}
+	return e, nil
+}
+
+func kindNames(kinds []models.EventKind) []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	return names
+}
+
 // collectFile reads an entry of a filesystem.
 func collectFile(r scanner, files map[key]map[string]models.SessionFile) error {
 	var f models.SessionFile

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -321,6 +322,8 @@ func (tx *sqliteTx) each(ctx context.Context, fn func(scanner) error, text strin
 func sqliteSQL(s *shape, rows int) string {
 	mark := func(int) string { return "?" }
 	switch s.op {
+	case duplicate:
+		return s.duplicateSQL(func(i int) string { return "?" + strconv.Itoa(i+1) })
 	case update:
 		return "UPDATE " + s.table + " AS t SET " + s.assignments(mark) + " WHERE " + s.condition(mark)
 	case remove:

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -9,9 +10,11 @@ import (
 var (
 	sqliteQueue = "SELECT " + TurnColumns("") + ` FROM turns WHERE org_id = ? AND session_id = ? AND status = 'QUEUED'
 AND ready_at IS NULL ORDER BY queue_position`
-	sqliteCalls = "SELECT " + callColumns + ` FROM effects e WHERE e.org_id = ? AND e.scope_id = ? AND e.kind = 'TOOL' AND e.state <> 'SETTLED'`
-	sqliteWaits = "SELECT " + waitColumns + ` FROM waits w WHERE w.org_id = ? AND w.turn_id = ? AND w.state = 'OPEN'`
-	sqliteWait  = "SELECT " + waitColumns + ` FROM waits w WHERE w.org_id = ? AND w.id = ? AND w.session_id = ?`
+	sqliteCalls  = "SELECT " + callColumns + ` FROM effects e WHERE e.org_id = ? AND e.scope_id = ? AND e.kind = 'TOOL' AND e.state <> 'SETTLED'`
+	sqliteWaits  = "SELECT " + waitColumns + ` FROM waits w WHERE w.org_id = ? AND w.turn_id = ? AND w.state = 'OPEN'`
+	sqliteWait   = "SELECT " + waitColumns + ` FROM waits w WHERE w.org_id = ? AND w.id = ? AND w.session_id = ?`
+	sqliteEvents = "SELECT " + loggedColumns + ` FROM events e WHERE e.org_id = ? AND e.session_id = ? AND e.sequence > ?
+AND e.kind IN (SELECT value FROM json_each(?)) ORDER BY e.sequence`
 	sqliteVotes = "SELECT " + decisionColumns + ` FROM approval_decisions d WHERE d.org_id = ? AND d.wait_id = ? ORDER BY d.created_at, d.actor_id`
 )
 
@@ -34,8 +37,19 @@ func (tx *sqliteTx) loadMore(ctx context.Context, k key, need moreNeed, l *loade
 			return err
 		}
 	}
+	l.waitsRead = need.waits
 	if l.turn != nil && need.waits {
 		err := tx.each(ctx, func(r scanner) error { return l.addWait(r) }, sqliteWaits, id(k.org), id(l.turn.ID))
+		if err != nil {
+			return err
+		}
+	}
+	if need.events != nil {
+		kinds, err := json.Marshal(need.events.Kinds)
+		if err != nil {
+			return err
+		}
+		err = tx.each(ctx, func(r scanner) error { return l.addEvent(k, r) }, sqliteEvents, id(k.org), id(k.session), need.events.After, string(kinds))
 		if err != nil {
 			return err
 		}
@@ -76,5 +90,11 @@ func (l *loaded) addDecision(r scanner) error {
 		l.decisions = map[models.WaitID][]models.ApprovalDecision{}
 	}
 	l.decisions[d.WaitID] = append(l.decisions[d.WaitID], d)
+	return err
+}
+
+func (l *loaded) addEvent(k key, r scanner) error {
+	e, err := scanLogged(k, r)
+	l.log = append(l.log, e)
 	return err
 }

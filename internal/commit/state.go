@@ -23,11 +23,13 @@ type loaded struct {
 	queueRead bool
 	calls     map[string]models.Effect
 	waits     map[models.WaitID]models.Wait
+	waitsRead bool
 	decisions map[models.WaitID][]models.ApprovalDecision
 	// inbox was read unless inboxRead is false.
 	inbox     []waiting
 	inboxRead bool
 	files     map[string]models.SessionFile
+	log       []models.Event
 }
 
 // state is a session within a batch: what was loaded, and what the commands of the batch have made of it.
@@ -45,11 +47,12 @@ type state struct {
 func newState(k key, l loaded) *state {
 	s := &state{
 		tx: Tx{
-			Session: l.session, Turn: l.turn, queue: l.queue, queueComplete: l.queueRead, inbox: l.inbox, files: l.files,
+			Session: l.session, Turn: l.turn, queue: l.queue, queueComplete: l.queueRead, inbox: l.inbox, files: l.files, log: l.log,
 			calls: orEmpty(l.calls), waits: orEmpty(l.waits), decisions: orEmpty(l.decisions), org: k.org, sessionID: k.session,
 		},
 		turns: map[models.TurnID]*models.Turn{}, isNew: map[models.TurnID]bool{},
 	}
+	s.tx.waitsComplete = l.waitsRead || l.turn == nil || l.turn.WaitingCalls == 0
 	if l.next != nil && !l.queueRead {
 		s.tx.queue = []*models.Turn{l.next}
 	}
@@ -61,10 +64,10 @@ func newState(k key, l loaded) *state {
 	return s
 }
 
-// fork gives what one command works on: copies, so that what a refused command did is forgotten.
-func (s *state) fork(now models.Millis, known *models.IdempotencyKey) *Tx {
+// draft gives what one command works on: copies, so that what a refused command did is forgotten.
+func (s *state) draft(now models.Millis, known *models.IdempotencyKey) *Tx {
 	tx := s.tx
-	tx.Now, tx.Known, tx.w = now, known, &writes{}
+	tx.Now, tx.Known, tx.w, tx.moved, tx.forks = now, known, &writes{}, s.changed, nil
 	tx.files = maps.Clone(s.tx.files)
 	tx.inbox = slices.Clone(s.tx.inbox)
 	tx.queue = slices.Clone(s.tx.queue)
@@ -107,6 +110,7 @@ func (s *state) merge(tx *Tx) {
 	}
 	w := tx.w
 	s.w.newSession = s.w.newSession || w.newSession
+	s.w.copies = append(s.w.copies, w.copies...)
 	s.w.details = s.w.details || w.details
 	s.w.ready = s.w.ready || w.ready
 	s.w.messages = append(s.w.messages, w.messages...)
@@ -136,7 +140,7 @@ func (s *state) merge(tx *Tx) {
 	s.w.tags = append(s.w.tags, w.tags...)
 	s.w.keys = append(s.w.keys, w.keys...)
 	s.w.staleKeys = append(s.w.staleKeys, w.staleKeys...)
-	tx.w, tx.Known = nil, nil
+	tx.w, tx.Known, tx.forks = nil, nil, nil
 	s.tx = *tx
 }
 
@@ -147,7 +151,7 @@ func (s *state) changedBy(tx *Tx) bool {
 
 // any reports whether there is anything to write.
 func (w *writes) any() bool {
-	return w.newSession || w.details || w.retag || w.ready || w.attention ||
+	return w.newSession || len(w.copies) > 0 || w.details || w.retag || w.ready || w.attention ||
 		len(w.newTurns) > 0 || len(w.turns) > 0 || len(w.messages) > 0 || len(w.consumes) > 0 || len(w.moves) > 0 ||
 		len(w.events) > 0 || len(w.newEffects) > 0 || len(w.effects) > 0 || len(w.amended) > 0 || len(w.newWaits) > 0 || len(w.waits) > 0 ||
 		len(w.decisions) > 0 || len(w.newJobs) > 0 || len(w.endedJobs) > 0 || len(w.edited) > 0 || len(w.rewritten) > 0 || len(w.toolsets) > 0 ||

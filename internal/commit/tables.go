@@ -19,6 +19,8 @@ const (
 	insert operation = iota
 	update
 	remove
+	// duplicate inserts what a query finds.
+	duplicate
 )
 
 // shape is one kind of write to a table: the columns that rows are found by, and those that are set.
@@ -31,6 +33,8 @@ type shape struct {
 	where string
 	// conflict is what follows an insert: what to do about a row that exists.
 	conflict string
+	// query finds what is duplicated; %[n]s stands for the key number n.
+	query string
 }
 
 func columns(list string) []column {
@@ -60,6 +64,10 @@ var (
 	effectKey  = columns("org_id:uuid scope_id:uuid replay_key:text")
 	fileKey    = columns("org_id:uuid session_id:uuid path:text")
 	keyColumns = columns("org_id:uuid operation:text key:text")
+	fileSet    = columns("directory:boolean readonly:boolean size hash:bytea encoding:text updated_at")
+	todosSet   = columns("items:json updated_at")
+
+	lineageColumns = columns("org_id session_id through_sequence after_sequence ancestor_id")
 )
 
 // tables are all the writes there are.
@@ -71,6 +79,7 @@ var tables = struct {
 	insertWait, updateWait, insertDecision, insertJob, dropJob                       *shape
 	insertToolset                                                                    *shape
 	insertBlob, putFile, deleteFile, putTodos, dropKey, insertKey                    *shape
+	copyLineage, copyFiles, copyTodos                                                *shape
 }{
 	insertSession: &shape{table: "sessions", keys: orgAndID, set: columns("title:text harness_id:uuid agent_id:uuid model_id:uuid " +
 		"tags:json locale:text customer_key:text created_by_kind:text created_by_id:uuid owner_id:uuid " +
@@ -109,12 +118,26 @@ var tables = struct {
 	dropJob:        &shape{op: remove, table: "hook_jobs", keys: orgAndID},
 	insertToolset:  &shape{table: "client_toolsets", keys: columns("org_id:uuid hash:bytea"), set: columns("tools:json"), conflict: "DO NOTHING"},
 	insertBlob:     &shape{table: "blobs", keys: columns("org_id:uuid hash:bytea"), set: columns("size content:bytea"), conflict: "DO NOTHING"},
-	putFile: &shape{table: "session_files", keys: fileKey, set: columns("directory:boolean readonly:boolean size hash:bytea encoding:text " +
-		"updated_at"), conflict: "UPDATE"},
-	deleteFile: &shape{op: remove, table: "session_files", keys: fileKey},
-	putTodos:   &shape{table: "session_todos", keys: columns("org_id:uuid session_id:uuid"), set: columns("items:json updated_at"), conflict: "UPDATE"},
-	dropKey:    &shape{op: remove, table: "idempotency_keys", keys: append(columns("expires_at"), keyColumns...)},
-	insertKey:  &shape{table: "idempotency_keys", keys: keyColumns, set: columns("input_hash:bytea result:json expires_at")},
+	putFile:        &shape{table: "session_files", keys: fileKey, set: fileSet, conflict: "UPDATE"},
+	deleteFile:     &shape{op: remove, table: "session_files", keys: fileKey},
+	putTodos:       &shape{table: "session_todos", keys: columns("org_id:uuid session_id:uuid"), set: todosSet, conflict: "UPDATE"},
+	dropKey:        &shape{op: remove, table: "idempotency_keys", keys: append(columns("expires_at"), keyColumns...)},
+	insertKey:      &shape{table: "idempotency_keys", keys: keyColumns, set: columns("input_hash:bytea result:json expires_at")},
+	// The pieces of the original's own history, as far as the fork has them, and what the original has added.
+	copyLineage: &shape{
+		op: duplicate, table: "session_lineage", keys: columns("org_id:uuid session_id:uuid from_id:uuid through base"), set: lineageColumns,
+		query: "SELECT l.org_id, %[2]s, CASE WHEN l.through_sequence < %[4]s THEN l.through_sequence ELSE %[4]s END, l.after_sequence, l.ancestor_id " +
+			"FROM session_lineage l WHERE l.org_id = %[1]s AND l.session_id = %[3]s AND l.after_sequence < %[4]s " +
+			"UNION ALL SELECT %[1]s, %[2]s, %[4]s, %[5]s, %[3]s WHERE %[4]s > %[5]s",
+	},
+	copyFiles: &shape{
+		op: duplicate, table: "session_files", keys: columns("org_id:uuid session_id:uuid from_id:uuid"), set: append(columns("org_id session_id path"), fileSet...),
+		query: "SELECT f.org_id, %[2]s, f.path, " + names("f.", fileSet) + " FROM session_files f WHERE f.org_id = %[1]s AND f.session_id = %[3]s",
+	},
+	copyTodos: &shape{
+		op: duplicate, table: "session_todos", keys: columns("org_id:uuid session_id:uuid from_id:uuid before"), set: append(columns("org_id session_id"), todosSet...),
+		query: "SELECT t.org_id, %[2]s, " + names("t.", todosSet) + " FROM session_todos t WHERE t.org_id = %[1]s AND t.session_id = %[3]s AND t.updated_at < %[4]s",
+	},
 }
 
 // allShapes gives every shape of tables.
@@ -124,7 +147,7 @@ func allShapes() []*shape {
 		t.insertSession, t.updateSession, t.detailSession, t.dropTags, t.insertTag, t.updateTurn, t.insertTurn, t.insertMessage,
 		t.consumeInbox, t.moveInbox, t.editMessage, t.rewriteMessage, t.insertEvent, t.insertEffect, t.updateEffect, t.amendEffect, t.dropCheckpoint,
 		t.insertWait, t.updateWait, t.insertDecision, t.insertJob, t.dropJob, t.insertToolset, t.insertBlob, t.putFile,
-		t.deleteFile, t.putTodos, t.dropKey, t.insertKey,
+		t.deleteFile, t.putTodos, t.dropKey, t.insertKey, t.copyLineage, t.copyFiles, t.copyTodos,
 	}
 }
 
@@ -180,6 +203,15 @@ func (s *shape) list(param func(i int) string) string {
 		list = append(list, param(i))
 	}
 	return strings.Join(list, ", ")
+}
+
+// duplicateSQL inserts what the query finds; param gives the keys by their position.
+func (s *shape) duplicateSQL(param func(i int) string) string {
+	params := make([]any, len(s.keys))
+	for i := range params {
+		params[i] = param(i)
+	}
+	return "INSERT INTO " + s.table + " (" + names("", s.set) + ") " + fmt.Sprintf(s.query, params...)
 }
 
 // names lists columns, each behind a prefix.

@@ -16,6 +16,10 @@ var (
 	errNoInbox = errors.New("the inbox was not loaded")
 )
 
+// ErrMore puts a command off to the next transaction, which reads what the current turn waits for. A command returns it when it turns out
+// that it needs that: most don't.
+var ErrMore = errors.New("what the turn waits for was not loaded")
+
 // positionStep is the room between two turns of the line, so that others can be put in between.
 const positionStep = 1 << 16
 
@@ -165,6 +169,8 @@ func (tx *Tx) toHead(t *models.Turn) {
 	tx.Session.CurrentTurnID = &t.ID
 	tx.Session.InputSequence = t.InputSequence
 	tx.Turn = t
+	// A turn that has not begun waits for nothing.
+	tx.waitsComplete = true
 	tx.w.turns = append(tx.w.turns, t)
 	tx.w.ready = true
 }

@@ -31,6 +31,7 @@ func eachDatabase(t *testing.T, test func(t *testing.T, w *world)) {
 	})
 }
 
+// Rules: D2, Q1.
 func TestAMessageToARestingSessionStartsATurn(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := w.session()
@@ -62,6 +63,7 @@ func TestATurnThatIsClaimedAtOnceIsNotAnnounced(t *testing.T) {
 	})
 }
 
+// Rules: S1.
 func TestQueuedTurnsRunInTheirOrder(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, l := w.working()
@@ -113,6 +115,8 @@ func TestTwoTurnsOfASessionEndInTwoTransactions(t *testing.T) {
 }
 
 // Law 6: whatever the order in which a message and the end of the turn come, the message is in a turn that is yet to run.
+//
+// Rules: L6.
 func TestNoMessageIsStranded(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for _, tc := range []struct {
@@ -155,6 +159,7 @@ func TestNoMessageIsStranded(t *testing.T) {
 	})
 }
 
+// Rules: L6.
 func TestAllStrandedMessagesMoveTogetherAndAreConsumedOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, l := w.working()
@@ -181,6 +186,7 @@ func TestAllStrandedMessagesMoveTogetherAndAreConsumedOnce(t *testing.T) {
 	})
 }
 
+// Rules: D1.
 func TestMessagesThatComeBetweenTwoStepsOfABatchHaveTheirOwnPositions(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, l := w.working()
@@ -196,6 +202,7 @@ func TestMessagesThatComeBetweenTwoStepsOfABatchHaveTheirOwnPositions(t *testing
 	})
 }
 
+// Rules: L2.
 func TestAWrongEpochIsRefusedAlone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, l := w.working()
@@ -214,6 +221,8 @@ func TestAWrongEpochIsRefusedAlone(t *testing.T) {
 }
 
 // A turn that was taken over, or given back, is out of the reach of its former runner, even while nobody has claimed it.
+//
+// Rules: L2.
 func TestATakenTurnIsOutOfReach(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, l := w.working()
@@ -224,6 +233,7 @@ func TestATakenTurnIsOutOfReach(t *testing.T) {
 	})
 }
 
+// Rules: L6.
 func TestAnEndThatWasNotAnnouncedIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for _, queue := range []bool{true, false} {

@@ -32,13 +32,22 @@ type Tx struct {
 	queue         []*models.Turn
 	queueComplete bool
 	// calls and waits are what Needs asked for, as the commands have left them, and what the batch has added.
-	calls     map[string]models.Effect
-	waits     map[models.WaitID]models.Wait
-	decisions map[models.WaitID][]models.ApprovalDecision
+	calls map[string]models.Effect
+	waits map[models.WaitID]models.Wait
+	// waitsComplete tells that waits holds all that the current turn waits for.
+	waitsComplete bool
+	decisions     map[models.WaitID][]models.ApprovalDecision
 	// inbox holds the waiting messages of the current turn: all of them when it is complete, else those of this batch.
 	inbox         []waiting
 	inboxComplete bool
 	files         map[string]models.SessionFile
+	// log is what Needs.Events asked for, as it was before this batch.
+	log []models.Event
+	// moved tells that earlier commands of the batch have changed the session, so that the database doesn't hold yet what tx
+	// shows.
+	moved bool
+	// forks are the sessions that this command makes from the history of this one.
+	forks []fork
 	// ended tells that a turn has ended in this batch: what is behind the present one wasn't loaded.
 	ended bool
 	w     *writes
@@ -55,6 +64,7 @@ type waiting struct {
 // writes is what a batch, or one command of it, writes.
 type writes struct {
 	newSession  bool
+	copies      []copied
 	details     bool
 	retag       bool
 	newTurns    []models.TurnID

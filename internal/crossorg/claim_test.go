@@ -58,6 +58,8 @@ func (l *line) claimedOf() map[models.OrgID][]models.Millis {
 
 // Several runners claim at the same time, until there is nothing more: no turn is claimed twice, no organization has more at work than its
 // cap, all that may be claimed is, and in each organization the oldest first.
+//
+// Rules: Q13.
 func TestClaimsKeepCaps(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		l := newLine(t, db, 8, 8, 8, 8)
@@ -123,6 +125,8 @@ func TestClaimsKeepCaps(t *testing.T) {
 
 // One claim gives each organization what a model of it says: its share of the slots, in the order of the circle, no more than it has,
 // may have at work and the runner takes.
+//
+// Rules: Q14.
 func TestAClaimIsFair(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		l := newLine(t, db, 8, 8, 8, 8)
@@ -184,6 +188,8 @@ func TestAClaimIsFair(t *testing.T) {
 }
 
 // However many organizations are at their caps, the one behind them is found.
+//
+// Rules: Q13.
 func TestCapsDoNotHideOthers(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		numbers := slices.Repeat([]int{2}, 20)
@@ -214,6 +220,8 @@ func TestCapsDoNotHideOthers(t *testing.T) {
 }
 
 // What a claim reads doesn't grow with what is there: each table is entered by an index.
+//
+// Rules: Q14.
 func TestAClaimReadsWhatItTakes(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)

@@ -12,6 +12,8 @@ import (
 
 // No more is given than was asked for and than there is room for, nobody gets more than its share rounded up, and nothing is left
 // while everybody has room.
+//
+// Rules: Q14.
 func TestShares(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -38,6 +40,8 @@ func TestShares(t *testing.T) {
 }
 
 // Where slots become free one by one, each organization is given as many turns as its weight says before the circle begins anew.
+//
+// Rules: Q14.
 func TestTheCircleHonoursWeights(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -86,6 +86,8 @@ AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 }
 
 // The lock of a runner is seen as long as its connection lives, and by nobody any more when that has ended, from whichever side.
+//
+// Rules: Q7.
 func TestALockTellsWhoLives(t *testing.T) {
 	t.Parallel()
 	db, at := openPostgres(t)
@@ -128,6 +130,8 @@ func TestALockTellsWhoLives(t *testing.T) {
 }
 
 // Who waits hears at once that its connection has ended.
+//
+// Rules: Q9.
 func TestALostConnectionEndsTheWait(t *testing.T) {
 	t.Parallel()
 	db, at := openPostgres(t)
@@ -154,6 +158,8 @@ func TestALostConnectionEndsTheWait(t *testing.T) {
 }
 
 // With a new id the old lock goes.
+//
+// Rules: Q9.
 func TestANewIDHasANewLock(t *testing.T) {
 	t.Parallel()
 	db, at := openPostgres(t)
@@ -166,6 +172,8 @@ func TestANewIDHasANewLock(t *testing.T) {
 }
 
 // What would tell others nothing is not relied on: a lock in another database, and one that belongs to a pooler.
+//
+// Rules: Q9.
 func TestALockMustProveSomething(t *testing.T) {
 	t.Parallel()
 	db, at := openPostgres(t)
@@ -249,6 +257,8 @@ func relay(t *testing.T, client net.Conn, server string) {
 }
 
 // Takeovers that follow from a restart of the database count as recoveries, and not towards giving the turn up.
+//
+// Rules: Q12.
 func TestTakeoversAreForgiven(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		l := newLine(t, db, 1)

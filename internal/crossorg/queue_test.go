@@ -125,6 +125,7 @@ func each(t *testing.T, test func(t *testing.T, db *store.DB)) {
 	})
 }
 
+// Rules: Q1.
 func TestNoTurnIsClaimedTwice(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		l := newLine(t, db, 200)
@@ -170,6 +171,7 @@ func TestNoTurnIsClaimedTwice(t *testing.T) {
 	})
 }
 
+// Rules: Q1, Q2.
 func TestTheOldestIsClaimedFirst(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		l := newLine(t, db, 5)
@@ -217,6 +219,7 @@ func TestATurnIsGivenBack(t *testing.T) {
 	})
 }
 
+// Rules: Q10.
 func TestTurnsAreTakenOver(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		l := newLine(t, db, 4)
@@ -300,6 +303,8 @@ func TestARunnerGoesInGoodOrder(t *testing.T) {
 }
 
 // A takeover that meets the transaction which ends the turn waits for it, and then leaves the turn alone.
+//
+// Rules: Q10.
 func TestATurnThatEndsIsNotTakenOver(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
@@ -340,6 +345,8 @@ func TestATurnThatEndsIsNotTakenOver(t *testing.T) {
 }
 
 // Whatever happens to turns: a change of who may write raises the epoch, and nobody holds what the model says that he doesn't.
+//
+// Rules: Q1.
 func TestEpochsOnlyRise(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		l := newLine(t, db, 3)

@@ -68,6 +68,8 @@ func TestAGoodLogPasses(t *testing.T) {
 }
 
 // TestWithoutAnyOneEventALogFails: every end and every beginning is needed.
+//
+// Rules: L5, E2, J13.
 func TestWithoutAnyOneEventALogFails(t *testing.T) {
 	free := []models.EventKind{models.EventFileWritten, models.EventReasonRecovered, models.EventGenerationRecorded,
 		models.EventThinkingCompleted, models.EventTurnQueued}
@@ -88,6 +90,7 @@ func TestWithoutAnyOneEventALogFails(t *testing.T) {
 	}
 }
 
+// Rules: E2.
 func TestFaultsOfALog(t *testing.T) {
 	tests := []struct {
 		name string

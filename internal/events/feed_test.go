@@ -184,6 +184,7 @@ func (b *listened) Publish(subject string, _ []byte) error {
 	return nil
 }
 
+// Rules: E5.
 func TestOnlyLifecycleEventsGoOutForTheFeed(t *testing.T) {
 	org, session := models.NewID[models.OrgEntity](), models.NewID[models.SessionEntity]()
 	db := newFeeds(org)
@@ -265,7 +266,7 @@ func TestFeedsAreReadAsTheyWereWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		raise(key.Org, 5)
-		got, err := log.ReadFeed(t.Context(), key.Org, 2, 2)
+		got, err := log.ReadFeed(t.Context(), key.Org, 2, events.Limit{Events: 2, Bytes: 1 << 20})
 		if err != nil || len(got) != 2 {
 			t.Fatalf("got %v, %v", got, err)
 		}
@@ -277,13 +278,13 @@ func TestFeedsAreReadAsTheyWereWritten(t *testing.T) {
 				t.Errorf("no. %d: %v", i, err)
 			}
 		}
-		if got, err := log.ReadFeed(t.Context(), other.Org, 0, 9); err != nil || len(got) != 2 || got[0].AgentID != nil || got[0].OrgID != other.Org {
+		if got, err := log.ReadFeed(t.Context(), other.Org, 0, events.Limit{Events: 9, Bytes: 1 << 20}); err != nil || len(got) != 2 || got[0].AgentID != nil || got[0].OrgID != other.Org {
 			t.Errorf("the other organization reads %v, %v", got, err)
 		}
-		if got, err := log.ReadFeed(t.Context(), key.Org, 5, 9); err != nil || len(got) != 0 {
+		if got, err := log.ReadFeed(t.Context(), key.Org, 5, events.Limit{Events: 9, Bytes: 1 << 20}); err != nil || len(got) != 0 {
 			t.Errorf("past the end: %v, %v", got, err)
 		}
-		if got, err := log.Read(t.Context(), key.Org, key.Session, 0, 9); err != nil || len(got) != 8 || got[0].FeedPosition != nil || *got[7].FeedPosition != 5 {
+		if got, err := log.Read(t.Context(), key.Org, key.Session, 0, events.Limit{Events: 9, Bytes: 1 << 20}); err != nil || len(got) != 8 || got[0].FeedPosition != nil || *got[7].FeedPosition != 5 {
 			t.Errorf("the log of the session: %v, %v", got, err)
 		}
 		unknown := models.NewID[models.OrgEntity]()

@@ -72,11 +72,11 @@ func (f *feeds) feed(org models.OrgID) []models.Event {
 	return slices.Clone(f.feeds[org])
 }
 
-func (f *feeds) ReadFeed(_ context.Context, org models.OrgID, after int64, limit int) ([]models.Event, error) {
+func (f *feeds) ReadFeed(_ context.Context, org models.OrgID, after int64, limit events.Limit) ([]models.Event, error) {
 	f.enter(&f.reads)
 	list := f.feed(org)
 	rest := list[min(after, int64(len(list))):]
-	return rest[:min(limit, len(rest))], nil
+	return within(rest, limit), nil
 }
 
 func (f *feeds) LastSequences(_ context.Context, keys []events.Key) (map[events.Key]events.Position, error) {
@@ -98,7 +98,7 @@ func (f *feeds) State(ctx context.Context, key events.Key) (events.State, bool, 
 	return events.State{Position: p}, ok, err
 }
 
-func (f *feeds) Read(context.Context, models.OrgID, models.SessionID, int64, int) ([]models.Event, error) {
+func (f *feeds) Read(context.Context, models.OrgID, models.SessionID, int64, events.Limit) ([]models.Event, error) {
 	panic("nobody follows a session")
 }
 

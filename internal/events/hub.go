@@ -15,8 +15,8 @@ import (
 
 // Reader is what a hub reads; Log is one.
 type Reader interface {
-	Read(ctx context.Context, org models.OrgID, session models.SessionID, after int64, limit int) ([]models.Event, error)
-	ReadFeed(ctx context.Context, org models.OrgID, after int64, limit int) ([]models.Event, error)
+	Read(ctx context.Context, org models.OrgID, session models.SessionID, after int64, limit Limit) ([]models.Event, error)
+	ReadFeed(ctx context.Context, org models.OrgID, after int64, limit Limit) ([]models.Event, error)
 	LastSequences(ctx context.Context, keys []Key) (map[Key]Position, error)
 	State(ctx context.Context, key Key) (State, bool, error)
 	Checkpoint(ctx context.Context, org models.OrgID, turn models.TurnID) (*models.Checkpoint, error)

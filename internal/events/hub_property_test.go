@@ -42,6 +42,8 @@ func drawPlan(t *rapid.T) plan {
 
 // TestEveryReaderSeesEverythingOnce: whatever the bus does and whenever readers join, leave and stall, each sees exactly
 // the events past its after, in order; and the text that it puts together becomes the whole one.
+//
+// Rules: L3.
 func TestEveryReaderSeesEverythingOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)

@@ -19,6 +19,7 @@ func (s *scene) complete() {
 	s.publish(events.OutputCompleted{Message: events.Message{ID: s.message}})
 }
 
+// Rules: V2.
 func TestTextIsStreamed(t *testing.T) {
 	play(t, nil, func(s *scene) {
 		here, there := read(s.T, s.a, s.m.key, nil), read(s.T, s.b, s.m.key, nil)
@@ -70,6 +71,7 @@ func TestASlowReaderGetsTextMerged(t *testing.T) {
 	})
 }
 
+// Rules: V3.
 func TestLateJoinersGetTheTextSoFar(t *testing.T) {
 	play(t, nil, func(s *scene) {
 		first := read(s.T, s.b, s.m.key, nil)
@@ -106,6 +108,7 @@ func TestLateJoinersGetTheTextSoFar(t *testing.T) {
 	})
 }
 
+// Rules: V1.
 func TestDeadRunnersAreNotHeard(t *testing.T) {
 	play(t, nil, func(s *scene) {
 		r := read(s.T, s.b, s.m.key, nil)
@@ -140,6 +143,7 @@ func TestTextWaitsForItsBeginning(t *testing.T) {
 	})
 }
 
+// Rules: V3.
 func TestTextComesFromTheCheckpointWhileTheBusIsGone(t *testing.T) {
 	play(t, nil, func(s *scene) {
 		r := read(s.T, s.b, s.m.key, nil)
@@ -178,6 +182,8 @@ func TestRetriesAreLive(t *testing.T) {
 
 // TestAFailedAttemptIsWithdrawn has an attempt begin that says nothing, or nothing yet: what the one before it has said is taken
 // back at once, and only once, on every node.
+//
+// Rules: V1.
 func TestAFailedAttemptIsWithdrawn(t *testing.T) {
 	play(t, nil, func(s *scene) {
 		here, there := read(s.T, s.a, s.m.key, nil), read(s.T, s.b, s.m.key, nil)

@@ -44,13 +44,17 @@ const maxShared = 8
 // NewItem gives the item of a durable event.
 func NewItem(e models.Event) *Item { return &Item{Event: e} }
 
-func itemsOf(list []models.Event) []Item {
-	items := make([]Item, len(list))
+// itemsOf gives the items of events, each by itself: a reader that keeps one keeps no others alive.
+func itemsOf(list []models.Event) []*Item {
+	items := make([]*Item, len(list))
 	for i := range list {
-		items[i].Event = list[i]
+		items[i] = NewItem(list[i])
 	}
 	return items
 }
+
+// size is how many bytes an item holds for each reader that it waits for, beside some hundred of its own.
+func (i *Item) size() int { return len(i.Event.Data) }
 
 // Payload gives what the event carries. It is decoded once, however many ask.
 func (i *Item) Payload() (Payload, error) {

@@ -60,25 +60,103 @@ type State struct {
 
 // Log reads events. It uses the pools directly: these reads are on the way of every reconnect, and GORM costs more than
 // they do.
-type Log struct{ db *store.DB }
+type Log struct {
+	db       *store.DB
+	lineages *Lineages
+}
 
 // NewLog gives the read side of the log in a database.
-func NewLog(db *store.DB) *Log { return &Log{db: db} }
+func NewLog(db *store.DB) *Log { return &Log{db: db, lineages: NewLineages(db)} }
 
 const eventColumns = `sequence, id, kind, turn_id, data, occurred_at, feed_position`
 
-// Read gives up to limit events past after, in order. A session that doesn't exist has none.
-func (l *Log) Read(ctx context.Context, org models.OrgID, session models.SessionID, after int64, limit int) ([]models.Event, error) {
-	return l.Page(ctx, org, session, PageQuery{After: &after, Limit: limit})
+// Limit bounds one read of the log.
+type Limit struct {
+	// Events is the most events to give.
+	Events int
+	// Bytes is the most that their data may come to. The first event is given however large it is.
+	Bytes int
 }
 
-func (l *Log) events(ctx context.Context, key Key, query string, args ...any) ([]models.Event, error) {
+// room tells, event by event, what is within a limit.
+type room struct{ left, events int }
+
+func (r *room) fits(e *models.Event) bool {
+	if r.left -= len(e.Data); r.left < 0 && r.events > 0 {
+		return false
+	}
+	r.events++
+	return true
+}
+
+// withinBytes makes a query of events, with the columns outer, into one that ends before they come to more bytes than a limit; the first
+// one is given always. PostgreSQL sends all that a statement finds, however little of it is wanted, so the statement itself must be
+// bounded. What events take in storage, compressed, costs nothing to know, and is never more than what they are; so only few must
+// be unpacked to be measured, and of small events none.
+const withinBytes = `SELECT %[1]s FROM (SELECT *, sum(size) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) AS bytes FROM (
+SELECT *, CASE WHEN pg_column_compression(data) IS NULL THEN pg_column_size(data) ELSE octet_length(data::text) END AS size FROM (
+SELECT *, sum(pg_column_size(data)) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) - pg_column_size(data) AS before FROM (%[2]s) e
+) e WHERE before < %[3]s) e) e WHERE bytes <= %[3]s OR bytes = size ORDER BY place`
+
+var (
+	readPostgres = fmt.Sprintf(withinBytes, eventColumns, `SELECT `+eventColumns+`, sequence AS place FROM events
+WHERE org_id = $1 AND session_id = $2 AND sequence > $3 ORDER BY sequence LIMIT $4`, "$5::bigint")
+	readSQLite = `SELECT ` + eventColumns + ` FROM events WHERE org_id = ? AND session_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`
+)
+
+// Read gives events past after, in order, as far as the limit goes, and no further than to the end of what one session holds. A session
+// that doesn't exist has none. Nobody need know whether it is a fork: the log has no gaps, so one that begins later than it should
+// does, where its own part does.
+func (l *Log) Read(ctx context.Context, org models.OrgID, session models.SessionID, after int64, limit Limit) ([]models.Event, error) {
+	if l.lineages.known(org, session) != nil {
+		return l.readFork(ctx, org, session, after, limit)
+	}
+	list, err := l.readOwn(ctx, Key{org, session}, after, limit)
+	if err != nil || len(list) == 0 || list[0].Sequence == after+1 {
+		return list, err
+	}
+	return l.readFork(ctx, org, session, after, limit)
+}
+
+// readFork reads what a fork holds itself, or what it has from another session.
+func (l *Log) readFork(ctx context.Context, org models.OrgID, session models.SessionID, after int64, limit Limit) ([]models.Event, error) {
+	pieces, err := l.lineages.Of(ctx, org, session)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pieces {
+		if after < p.After || after >= p.Through {
+			continue
+		}
+		list, err := l.readOwn(ctx, Key{org, p.Session}, after, limit)
+		if err != nil {
+			return nil, err
+		}
+		n := 0
+		for ; n < len(list) && list[n].Sequence <= p.Through; n++ {
+			list[n].SessionID, list[n].FeedPosition = session, nil
+		}
+		return list[:n], nil
+	}
+	return l.readOwn(ctx, Key{org, session}, after, limit)
+}
+
+// readOwn reads what a session itself holds.
+func (l *Log) readOwn(ctx context.Context, key Key, after int64, limit Limit) ([]models.Event, error) {
+	if l.db.Pool != nil {
+		return l.events(ctx, key, nil, readPostgres, [16]byte(key.Org), [16]byte(key.Session), after, limit.Events, limit.Bytes)
+	}
+	return l.events(ctx, key, &room{left: limit.Bytes}, readSQLite, key.Org[:], key.Session[:], after, limit.Events)
+}
+
+// events gives what a query finds, in a room; nil for any.
+func (l *Log) events(ctx context.Context, key Key, in *room, query string, args ...any) ([]models.Event, error) {
 	var list []models.Event
 	var err error
 	if l.db.Pool != nil {
-		list, err = l.postgresEvents(ctx, key, query, args)
+		list, err = l.postgresEvents(ctx, key, in, query, args)
 	} else {
-		list, err = l.sqliteEvents(ctx, key, query, args)
+		list, err = l.sqliteEvents(ctx, key, in, query, args)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read events of %s: %w", key.Session, err)
@@ -86,7 +164,7 @@ func (l *Log) events(ctx context.Context, key Key, query string, args ...any) ([
 	return list, nil
 }
 
-func (l *Log) postgresEvents(ctx context.Context, key Key, query string, args []any) ([]models.Event, error) {
+func (l *Log) postgresEvents(ctx context.Context, key Key, in *room, query string, args []any) ([]models.Event, error) {
 	rows, err := l.db.Pool.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -102,12 +180,15 @@ func (l *Log) postgresEvents(ctx context.Context, key Key, query string, args []
 		if turn.Valid {
 			e.TurnID = new(models.TurnID(turn.Bytes))
 		}
+		if in != nil && !in.fits(&e) {
+			break
+		}
 		list = append(list, e)
 	}
 	return list, rows.Err()
 }
 
-func (l *Log) sqliteEvents(ctx context.Context, key Key, query string, args []any) (list []models.Event, err error) {
+func (l *Log) sqliteEvents(ctx context.Context, key Key, in *room, query string, args []any) (list []models.Event, err error) {
 	rows, err := l.db.Reader.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -121,6 +202,9 @@ func (l *Log) sqliteEvents(ctx context.Context, key Key, query string, args []an
 		}
 		if !turn.IsZero() {
 			e.TurnID = new(turn)
+		}
+		if in != nil && !in.fits(&e) {
+			break
 		}
 		list = append(list, e)
 	}

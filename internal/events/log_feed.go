@@ -15,11 +15,22 @@ import (
 // feedQuery reads a page of a feed, each event with the present agent of its session. It needs the organization, the position to
 // begin after, and how many.
 const feedQuery = `SELECT e.session_id, e.sequence, e.id, e.kind, e.turn_id, e.data, e.occurred_at, e.feed_position, s.agent_id
-	FROM events e LEFT JOIN sessions s ON s.org_id = e.org_id AND s.id = e.session_id
-	WHERE e.org_id = %[1]s AND e.feed_position > %[2]s ORDER BY e.feed_position LIMIT %[3]s`
+	FROM %[1]s e LEFT JOIN sessions s ON s.org_id = e.org_id AND s.id = e.session_id ORDER BY e.feed_position`
 
-// ReadFeed gives up to limit events of an organization's feed past a position, in order.
-func (l *Log) ReadFeed(ctx context.Context, org models.OrgID, after int64, limit int) ([]models.Event, error) {
+var (
+	feedPostgres = fmt.Sprintf(feedQuery, `(`+fmt.Sprintf(withinBytes, feedColumns, feedPage("$1", "$2", "$3"), "$4::bigint")+`)`)
+	feedSQLite   = fmt.Sprintf(feedQuery, `(`+feedPage("?", "?", "?")+`)`)
+)
+
+const feedColumns = `org_id, session_id, ` + eventColumns
+
+func feedPage(org, after, limit string) string {
+	return `SELECT ` + feedColumns + `, feed_position AS place FROM events WHERE org_id = ` + org + ` AND feed_position > ` + after +
+		` ORDER BY feed_position LIMIT ` + limit
+}
+
+// ReadFeed gives events of an organization's feed past a position, in order, as far as the limit goes.
+func (l *Log) ReadFeed(ctx context.Context, org models.OrgID, after int64, limit Limit) ([]models.Event, error) {
 	read := l.sqliteFeed
 	if l.db.Pool != nil {
 		read = l.postgresFeed
@@ -31,8 +42,8 @@ func (l *Log) ReadFeed(ctx context.Context, org models.OrgID, after int64, limit
 	return list, nil
 }
 
-func (l *Log) postgresFeed(ctx context.Context, org models.OrgID, after int64, limit int) ([]models.Event, error) {
-	rows, err := l.db.Pool.Query(ctx, fmt.Sprintf(feedQuery, "$1", "$2", "$3"), uuidOf(org), after, limit)
+func (l *Log) postgresFeed(ctx context.Context, org models.OrgID, after int64, limit Limit) ([]models.Event, error) {
+	rows, err := l.db.Pool.Query(ctx, feedPostgres, uuidOf(org), after, limit.Events, limit.Bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -52,14 +63,15 @@ func (l *Log) postgresFeed(ctx context.Context, org models.OrgID, after int64, l
 	return list, rows.Err()
 }
 
-func (l *Log) sqliteFeed(ctx context.Context, org models.OrgID, after int64, limit int) (list []models.Event, err error) {
-	rows, err := l.db.Reader.QueryContext(ctx, fmt.Sprintf(feedQuery, "?", "?", "?"), org, after, limit)
+func (l *Log) sqliteFeed(ctx context.Context, org models.OrgID, after int64, limit Limit) (list []models.Event, err error) {
+	rows, err := l.db.Reader.QueryContext(ctx, feedSQLite, org, after, limit.Events)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	var turn models.TurnID
 	var agent models.AgentID
+	in := room{left: limit.Bytes}
 	for rows.Next() {
 		e := models.Event{OrgID: org}
 		err := rows.Scan(&e.SessionID, &e.Sequence, &e.ID, (*string)(&e.Kind), &turn, &e.Data, (*int64)(&e.OccurredAt), &e.FeedPosition, &agent)
@@ -67,6 +79,9 @@ func (l *Log) sqliteFeed(ctx context.Context, org models.OrgID, after int64, lim
 			return nil, err
 		}
 		e.TurnID, e.AgentID = turn.Ptr(), agent.Ptr()
+		if !in.fits(&e) {
+			break
+		}
 		list = append(list, e)
 	}
 	return list, rows.Err()

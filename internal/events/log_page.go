@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,9 @@ import (
 
 // PageQuery tells which events of a log to read.
 type PageQuery struct {
+	// Base is the BaseSequence of the session: through it the log of a fork is that of others. 0 reads what the session itself
+	// holds, which is all for one that is no fork.
+	Base int64
 	// After and Before bound the part by sequences, both exclusive; nil is the end of the log.
 	After, Before *int64
 	// Limit is the most events to give.
@@ -20,44 +24,140 @@ type PageQuery struct {
 	Kinds []models.EventKind
 }
 
-// Page gives a part of a log by its key, so that a page costs the same wherever it is.
-func (l *Log) Page(ctx context.Context, org models.OrgID, session models.SessionID, q PageQuery) ([]models.Event, error) {
-	var b strings.Builder
-	var args []any
-	param := func(v any) string {
-		args = append(args, v)
-		if l.db.Pool != nil {
-			return "$" + strconv.Itoa(len(args))
-		}
-		return "?"
-	}
-	id := func(raw [16]byte) any {
-		if l.db.Pool != nil {
-			return raw
-		}
-		return raw[:]
-	}
-	b.WriteString("SELECT " + eventColumns + " FROM events WHERE org_id = " + param(id(org)) + " AND session_id = " + param(id(session)))
+// bounds give the part, both exclusive.
+func (q *PageQuery) bounds() (after, before int64) {
+	before = math.MaxInt64
 	if q.After != nil {
-		b.WriteString(" AND sequence > " + param(*q.After))
+		after = *q.After
 	}
 	if q.Before != nil {
-		b.WriteString(" AND sequence < " + param(*q.Before))
+		before = *q.Before
 	}
-	if len(q.Kinds) > 0 {
+	return after, before
+}
+
+// Page gives a part of a log by its key, so that a page costs the same wherever it is. Events that a fork has from other sessions are
+// given as its own, without the places that they have in the feed.
+func (l *Log) Page(ctx context.Context, org models.OrgID, session models.SessionID, q PageQuery) ([]models.Event, error) {
+	key := Key{org, session}
+	after, before := q.bounds()
+	if after >= q.Base {
+		return l.ownPage(ctx, key, q)
+	}
+	if !q.Backward {
+		list, err := l.pastPage(ctx, key, q, q.Limit)
+		if err != nil || len(list) == q.Limit || before <= q.Base+1 {
+			return list, err
+		}
+		q.After, q.Limit = &q.Base, q.Limit-len(list)
+		own, err := l.ownPage(ctx, key, q)
+		return append(list, own...), err
+	}
+	var list []models.Event
+	if before > q.Base+1 {
+		var err error
+		if list, err = l.ownPage(ctx, key, q); err != nil || len(list) == q.Limit {
+			return list, err
+		}
+	}
+	past, err := l.pastPage(ctx, key, q, q.Limit-len(list))
+	return append(list, past...), err
+}
+
+// ownPage gives what the session itself holds.
+func (l *Log) ownPage(ctx context.Context, key Key, q PageQuery) ([]models.Event, error) {
+	s := l.statement()
+	s.branch(key.Org, key.Session, q.After, q.Before, q.Kinds)
+	s.end(q.Backward, q.Limit)
+	return l.events(ctx, key, nil, s.text.String(), s.args...)
+}
+
+// pastPage gives what a fork has from others.
+func (l *Log) pastPage(ctx context.Context, key Key, q PageQuery, limit int) ([]models.Event, error) {
+	pieces, err := l.lineages.Of(ctx, key.Org, key.Session)
+	if err != nil {
+		return nil, err
+	}
+	after, before := q.bounds()
+	var list []models.Event
+	for group := range Between(pieces, after, before, q.Backward) {
+		s := l.statement()
+		s.text.WriteString("SELECT " + eventColumns + " FROM (")
+		for i, p := range group {
+			if i > 0 {
+				s.text.WriteString(" UNION ALL ")
+			}
+			s.text.WriteString("SELECT " + eventColumns + " FROM (")
+			s.branch(key.Org, p.Session, &p.After, new(p.Through+1), q.Kinds)
+			s.end(q.Backward, limit-len(list))
+			s.text.WriteString(") AS piece")
+		}
+		s.text.WriteString(") AS pieces")
+		s.end(q.Backward, limit-len(list))
+		more, err := l.events(ctx, key, nil, s.text.String(), s.args...)
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, more...); len(list) == limit {
+			break
+		}
+	}
+	for i := range list {
+		list[i].FeedPosition = nil
+	}
+	return list, nil
+}
+
+// statement is one for either database.
+type statement struct {
+	postgres bool
+	text     strings.Builder
+	args     []any
+}
+
+func (l *Log) statement() *statement { return &statement{postgres: l.db.Pool != nil} }
+
+func (s *statement) param(v any) string {
+	s.args = append(s.args, v)
+	if s.postgres {
+		return "$" + strconv.Itoa(len(s.args))
+	}
+	return "?"
+}
+
+func (s *statement) id(raw [16]byte) string {
+	if s.postgres {
+		return s.param(raw)
+	}
+	return s.param(raw[:])
+}
+
+// branch selects the events of one session.
+func (s *statement) branch(org models.OrgID, session models.SessionID, after, before *int64, kinds []models.EventKind) {
+	b := &s.text
+	b.WriteString("SELECT " + eventColumns + " FROM events WHERE org_id = " + s.id(org) + " AND session_id = " + s.id(session))
+	if after != nil {
+		b.WriteString(" AND sequence > " + s.param(*after))
+	}
+	if before != nil {
+		b.WriteString(" AND sequence < " + s.param(*before))
+	}
+	if len(kinds) > 0 {
 		b.WriteString(" AND kind IN (")
-		for i, k := range q.Kinds {
+		for i, k := range kinds {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString(param(string(k)))
+			b.WriteString(s.param(string(k)))
 		}
 		b.WriteString(")")
 	}
-	b.WriteString(" ORDER BY sequence")
-	if q.Backward {
-		b.WriteString(" DESC")
+}
+
+func (s *statement) end(backward bool, limit int) {
+	s.text.WriteString(" ORDER BY sequence")
+	if backward {
+		s.text.WriteString(" DESC")
 	}
-	b.WriteString(" LIMIT " + param(q.Limit))
-	return l.events(ctx, Key{org, session}, b.String(), args...)
+	s.text.WriteString(" LIMIT " + s.param(limit))
 }

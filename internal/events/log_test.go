@@ -79,7 +79,7 @@ func TestEventsAreReadAsTheyWereWritten(t *testing.T) {
 		key, other := seed(t, db, 5), seed(t, db, 3)
 		more := row(key, 6, 7)
 		insert(t, db, more...)
-		got, err := log.Read(t.Context(), key.Org, key.Session, 5, 10)
+		got, err := log.Read(t.Context(), key.Org, key.Session, 5, events.Limit{Events: 10, Bytes: 1 << 20})
 		if err != nil || len(got) != 2 {
 			t.Fatalf("got %v, %v", got, err)
 		}
@@ -91,7 +91,7 @@ func TestEventsAreReadAsTheyWereWritten(t *testing.T) {
 				t.Errorf("got %+v, want %+v", e, want)
 			}
 		}
-		if got, err := log.Read(t.Context(), other.Org, key.Session, 0, 10); err != nil || len(got) != 0 {
+		if got, err := log.Read(t.Context(), other.Org, key.Session, 0, events.Limit{Events: 10, Bytes: 1 << 20}); err != nil || len(got) != 0 {
 			t.Errorf("another organization reads %v, %v", got, err)
 		}
 	})

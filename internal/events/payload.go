@@ -37,6 +37,15 @@ type RequestedCall struct {
 	Deadline    *models.Millis `json:"deadline,omitempty"`
 }
 
+// FileState is what an entry of a session's files was before it was written or deleted; without a hash a directory.
+type FileState struct {
+	Hash      string        `json:"hash,omitempty"`
+	Size      int64         `json:"size"`
+	Encoding  string        `json:"encoding,omitempty"`
+	Readonly  bool          `json:"readonly,omitempty"`
+	UpdatedAt models.Millis `json:"updatedAt"`
+}
+
 // The payloads, one per kind.
 type (
 	MessageReceived struct {
@@ -160,11 +169,12 @@ type (
 		TimeToFirstTokenMs *int64           `json:"timeToFirstTokenMs,omitempty"`
 		FinishReason       string           `json:"finishReason"`
 		// PromptThrough is the sequence of the newest message that the model was shown.
-		PromptThrough int64  `json:"promptThrough"`
-		PromptHash    string `json:"promptHash"`
+		PromptThrough int64 `json:"promptThrough"`
+		// PromptHash is empty for a call whose runner died.
+		PromptHash string `json:"promptHash"`
 		// Retries counts the calls that failed before this one.
 		Retries int `json:"retries"`
-		// Estimated tells that the runner died during the call, and the provider had not said what it took.
+		// Estimated tells that the runner died during the call, and the provider had not said all of what it took.
 		Estimated bool `json:"estimated,omitempty"`
 	}
 	ActStarted struct {
@@ -250,6 +260,14 @@ type (
 		Hash    string `json:"hash,omitempty"`
 		Size    int64  `json:"size"`
 		Deleted bool   `json:"deleted"`
+		// Directory tells that what was deleted is a directory.
+		Directory bool `json:"directory,omitempty"`
+		// Directories are those that were made to hold the file.
+		Directories []string `json:"directories,omitempty"`
+		// Created tells that nothing was at the path, Before what was. With them a fork finds out what the files were at an
+		// earlier time, from nothing but what was written since. Old events have neither.
+		Created bool       `json:"created,omitempty"`
+		Before  *FileState `json:"before,omitempty"`
 	}
 	CaughtUp struct{}
 )

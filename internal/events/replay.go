@@ -4,19 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// pageSize is how many events one read of the log gives.
-const pageSize = 500
+const (
+	// pageSize is how many events one read of the log gives.
+	pageSize = 500
+	// heldBytes is how much of events one reader may hold that it has not been asked for yet, be it a page of the log or what
+	// is live. A reader that stalls holds it for as long as its connection is patient. An event that is larger goes alone.
+	heldBytes = 96 << 10
+)
 
 // replay gives the next event of the log, or joins the live stream when there is none. It gives nothing when the reader
 // should look at its queue.
 func (s *Subscription) replay(ctx context.Context) (*Item, error) {
 	for tries := 0; ; {
 		if len(s.page) > 0 {
-			item := &s.page[0]
+			item := s.page[0]
+			s.page[0] = nil // what was delivered is not kept with the rest
 			s.page = s.page[1:]
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -45,11 +52,11 @@ func (s *Subscription) replay(ctx context.Context) (*Item, error) {
 				return nil, err
 			}
 		}
-		for len(page) > 0 && s.stream.place(&page[0]) <= s.sequence {
+		for len(page) > 0 && s.stream.place(page[0]) <= s.sequence {
 			page = page[1:]
 			tries = 0
 		}
-		s.page = page
+		s.page = slices.Clone(page) // others read the same
 	}
 }
 
@@ -67,13 +74,13 @@ func (s *stream) believeLog(sub *Subscription) error {
 // pageRead is a read of the log that any number of readers wait for.
 type pageRead struct {
 	done  chan struct{}
-	items []Item
+	items []*Item
 	err   error
 }
 
 // readAfter gives the events past a sequence, at most a page. Readers who want the same page share one read. What it
 // finds is news to the live stream, too, if that is behind.
-func (s *stream) readAfter(ctx context.Context, after int64) ([]Item, error) {
+func (s *stream) readAfter(ctx context.Context, after int64) ([]*Item, error) {
 	s.mu.Lock()
 	r := s.pages[after]
 	if r == nil {
@@ -105,8 +112,8 @@ func (s *stream) readPage(after int64, r *pageRead) {
 	})
 	s.mu.Lock()
 	delete(s.pages, after)
-	if r.err == nil && len(r.items) > 0 && s.place(&r.items[0]) != after+1 {
-		r.err = fmt.Errorf("the log of %s has %d after %d", s.key, s.place(&r.items[0]), after)
+	if r.err == nil && len(r.items) > 0 && s.place(r.items[0]) != after+1 {
+		r.err = fmt.Errorf("the log of %s has %d after %d", s.key, s.place(r.items[0]), after)
 	}
 	if r.err == nil {
 		s.take(r.items)
@@ -116,10 +123,11 @@ func (s *stream) readPage(after int64, r *pageRead) {
 }
 
 func (s *stream) readLog(ctx context.Context, after int64) ([]models.Event, error) {
+	limit := Limit{Events: pageSize, Bytes: heldBytes}
 	if s.key.Feed() {
-		return s.hub.cfg.Log.ReadFeed(ctx, s.key.Org, after, pageSize)
+		return s.hub.cfg.Log.ReadFeed(ctx, s.key.Org, after, limit)
 	}
-	return s.hub.cfg.Log.Read(ctx, s.key.Org, s.key.Session, after, pageSize)
+	return s.hub.cfg.Log.Read(ctx, s.key.Org, s.key.Session, after, limit)
 }
 
 // headRead is a look at how far the log goes, for all who asked before it began.

@@ -65,13 +65,12 @@ func (s *stream) place(item *Item) int64 {
 }
 
 // take takes events in, in order among themselves. The caller holds the mutex.
-func (s *stream) take(items []Item) {
+func (s *stream) take(items []*Item) {
 	if s.ended || len(items) == 0 {
 		return
 	}
 	run := s.scratch[:0]
-	for i := range items {
-		item := &items[i]
+	for _, item := range items {
 		n := s.place(item)
 		s.target = max(s.target, n)
 		switch {

@@ -75,13 +75,14 @@ func (s *stream) catchUp() {
 		return
 	}
 	s.catching = true
-	after := s.last
-	if !s.hub.run(func() { s.catchUpFrom(after) }) {
+	after, goal := s.last, s.target
+	if !s.hub.run(func() { s.catchUpFrom(after, goal) }) {
 		s.catching = false
 	}
 }
 
-func (s *stream) catchUpFrom(after int64) {
+// catchUpFrom reads what comes after an event. The log is known to go to the goal, which one page may not reach.
+func (s *stream) catchUpFrom(after, goal int64) {
 	page, err := s.readAfter(s.hub.ctx, after)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,6 +94,8 @@ func (s *stream) catchUpFrom(after int64) {
 	case len(page) == 0 && s.last == after:
 		// What was said of the log is not so: events are told of after they are committed.
 		s.target = s.last
+	case s.last > after && s.last < goal && s.behind():
+		s.catchUp()
 	default:
 		s.checkGap()
 	}

@@ -40,7 +40,7 @@ type Subscription struct {
 	signal chan struct{}
 
 	// Touched by the reader alone: what it has read of the log, and whether it is to be told that this is all.
-	page     []Item
+	page     []*Item
 	announce bool
 
 	// Guarded by the stream's mutex. index is the place among the stream's subscribers; -1 when it gets nothing live.
@@ -52,6 +52,8 @@ type Subscription struct {
 	// queue holds what was not read yet, from head on.
 	queue []entry
 	head  int
+	// held is how many bytes of durable events are in it.
+	held int
 	// live tells that events arrive in the queue. Otherwise they are read from the log.
 	live bool
 	// sequence is that of the last durable event that was delivered; in a feed, its position.
@@ -111,7 +113,7 @@ func (s *Subscription) Close() {
 	s.mu.Lock()
 	closed := s.closed
 	s.closed = true
-	s.err, s.queue, s.head, s.late = errClosed, nil, 0, nil
+	s.err, s.queue, s.head, s.held, s.late = errClosed, nil, 0, 0, nil
 	s.rouse()
 	s.mu.Unlock()
 	if !closed {
@@ -144,6 +146,7 @@ func (s *Subscription) pop() (item *Item, live bool, err error) {
 		if e.note != nil {
 			return e.note.item(s.sequence), true, nil
 		}
+		s.held -= e.item.size()
 		s.sequence = s.stream.place(e.item)
 		return e.item, true, nil
 	}
@@ -177,7 +180,8 @@ func (s *Subscription) advance() {
 
 const smallQueue = 8
 
-// push hands live events over. It never waits. false means that the reader lags and gets no more.
+// push hands live events over. It never waits. false means that the reader gets no more: it lags behind by too many, or it
+// holds as many bytes as it may, and reads what follows from the log itself.
 func (s *Subscription) push(items []*Item, limit int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +194,7 @@ func (s *Subscription) push(items []*Item, limit int) bool {
 	if len(items) == 0 {
 		return true
 	}
-	// A reader that has room gets a burst whole, however large the commit was that made it.
+	// A reader that has room gets a burst whole, however many events the commit has made.
 	if len(s.queue)-s.head >= limit {
 		s.dropEphemeral()
 		if len(s.queue) >= limit {
@@ -201,10 +205,15 @@ func (s *Subscription) push(items []*Item, limit int) bool {
 	}
 	s.compact()
 	for _, i := range items {
+		if s.held > 0 && s.held+i.size() > heldBytes {
+			s.live = false
+			break
+		}
+		s.held += i.size()
 		s.queue = append(s.queue, entry{item: i})
 	}
 	s.rouse()
-	return true
+	return s.live
 }
 
 // pushNote hands an ephemeral event over, if there is room.
@@ -288,7 +297,7 @@ func (s *Subscription) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
-		s.err, s.live, s.queue, s.head, s.late = err, false, nil, 0, nil
+		s.err, s.live, s.queue, s.head, s.held, s.late = err, false, nil, 0, 0, nil
 		s.rouse()
 	}
 }

@@ -17,6 +17,7 @@ var update = flag.Bool("update", false, "write docs/events.md anew")
 
 const document = "../../docs/events.md"
 
+// Rules: E1.
 func TestTheDocumentIsCurrent(t *testing.T) {
 	want := events.Document()
 	if *update {
@@ -47,6 +48,7 @@ func schemaKinds(t *testing.T) []string {
 	return strings.Fields(string(m[1]))
 }
 
+// Rules: E1.
 func TestTheTableHasTheKindsOfTheSchema(t *testing.T) {
 	var kinds []string
 	for _, r := range events.Table() {
@@ -57,6 +59,7 @@ func TestTheTableHasTheKindsOfTheSchema(t *testing.T) {
 	}
 }
 
+// Rules: E1.
 func TestEachKindIsDecodedToItsPayload(t *testing.T) {
 	for _, r := range events.Table() {
 		data, err := json.Marshal(r.Payload)
@@ -76,6 +79,7 @@ func TestEachKindIsDecodedToItsPayload(t *testing.T) {
 	}
 }
 
+// Rules: E2.
 func TestWhatIsOpenedIsClosed(t *testing.T) {
 	opens, closes := map[events.Thing]bool{}, map[events.Thing]bool{}
 	for _, r := range events.Table() {

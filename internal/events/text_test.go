@@ -54,6 +54,8 @@ func TestTextFollowsDeltas(t *testing.T) {
 
 // TestReadersEndUpWithTheText: whatever is lost, swapped or repeated, and whenever readers look, what they put together
 // by the rule of the schema is a text that there was, and the whole one once a checkpoint has it.
+//
+// Rules: V3.
 func TestReadersEndUpWithTheText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		runes := rapid.SliceOfN(rapid.SampledFrom([]rune("aé漢😀")), 1, 40).Draw(t, "text")

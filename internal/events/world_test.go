@@ -81,17 +81,29 @@ func (m *memory) enter(count *int) error {
 	return m.broken
 }
 
-func (m *memory) Read(_ context.Context, _ models.OrgID, _ models.SessionID, after int64, limit int) ([]models.Event, error) {
+func (m *memory) Read(_ context.Context, _ models.OrgID, _ models.SessionID, after int64, limit events.Limit) ([]models.Event, error) {
 	if err := m.enter(&m.reads); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	rest := m.log[min(after, int64(len(m.log))):]
-	return slices.Clone(rest[:min(limit, len(rest))]), nil
+	return within(rest, limit), nil
 }
 
-func (m *memory) ReadFeed(context.Context, models.OrgID, int64, int) ([]models.Event, error) {
+// within gives as many of the events as a limit allows.
+func within(list []models.Event, limit events.Limit) []models.Event {
+	n, bytes := 0, 0
+	for n < len(list) && n < limit.Events {
+		if bytes += len(list[n].Data); n > 0 && bytes > limit.Bytes {
+			break
+		}
+		n++
+	}
+	return slices.Clone(list[:n])
+}
+
+func (m *memory) ReadFeed(context.Context, models.OrgID, int64, events.Limit) ([]models.Event, error) {
 	panic("this database has no feeds")
 }
 

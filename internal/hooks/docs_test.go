@@ -55,6 +55,8 @@ func start(t *testing.T, secret string, command ...string) string {
 }
 
 // The receivers in the guide are those that run here, and they take what we sign and nothing else.
+//
+// Rules: H2.
 func TestTheReceiversOfTheGuide(t *testing.T) {
 	guide := page(t, "hooks.md")
 	binary := filepath.Join(t.TempDir(), "receiver")

@@ -48,6 +48,7 @@ func ask(id string, a tools.Ask) tools.Gate {
 	return gate(id, func(int) tools.Verdict { return tools.Verdict{Kind: tools.VerdictAsk, Ask: a, Reason: "by " + id} })
 }
 
+// Rules: H8.
 func TestGatesDecideTogether(t *testing.T) {
 	pass := gate("pass", func(int) tools.Verdict { return tools.Verdict{} })
 	no := gate("no", func(int) tools.Verdict { return tools.Verdict{Kind: tools.VerdictRefuse, Reason: "never"} })
@@ -72,6 +73,8 @@ func TestGatesDecideTogether(t *testing.T) {
 }
 
 // Hooks: "policy gates ... decide again when anything was rewritten; a chain that can't settle in 2 rounds is refused".
+//
+// Rules: H8.
 func TestGatesDecideAgainAfterARewrite(t *testing.T) {
 	limit := gate("limit", func(n int) tools.Verdict {
 		if n > 10 {
@@ -109,6 +112,7 @@ func TestGatesDecideAgainAfterARewrite(t *testing.T) {
 	}
 }
 
+// Rules: H8.
 func TestGatesFailClosed(t *testing.T) {
 	for name, g := range map[string]tools.Gate{
 		"error":   {ID: "g", Decide: func(context.Context, tools.GateCall) (tools.Verdict, error) { return tools.Verdict{}, errors.New("x") }},
@@ -143,6 +147,8 @@ func TestGatesFailClosed(t *testing.T) {
 }
 
 // Whatever the gates do: what runs, or is asked about, is what every gate has seen last, and let pass.
+//
+// Rules: H8.
 func TestWhatRunsWasSeenByAllGates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// Each gate has a table: what it says about each number from 0 to 4.

@@ -15,6 +15,8 @@ import (
 )
 
 // Hooks: which decisions an event takes. What it doesn't take is a failed hook, and follows onError.
+//
+// Rules: H1, H11.
 func TestDecisionsOfEvents(t *testing.T) {
 	r := runner(t, nil)
 	answers := map[string]string{
@@ -62,6 +64,7 @@ func TestDecisionsOfEvents(t *testing.T) {
 	}
 }
 
+// Rules: H1.
 func TestMutations(t *testing.T) {
 	r := runner(t, nil)
 	out := run(t, r, happens(tools.HookUserPromptSubmit), cel("c:h", tools.HookUserPromptSubmit, `{"decision": "mutate", "patch": {"message": message + ", world"}}`))
@@ -99,6 +102,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
+// Rules: H4.
 func TestAnswersThatCanNotBeUsed(t *testing.T) {
 	r := runner(t, nil)
 	for event, answers := range map[tools.HookEvent][]string{
@@ -135,6 +139,8 @@ func TestAnswersThatCanNotBeUsed(t *testing.T) {
 }
 
 // Hooks: "a failed hook follows its onError: allow|block|warn (default warn)".
+//
+// Rules: H5.
 func TestFailedHooksFollowTheirPolicy(t *testing.T) {
 	r := runner(t, nil)
 	fails := func(event tools.HookEvent, onError tools.OnError) hooks.Outcome {
@@ -161,6 +167,8 @@ func TestFailedHooksFollowTheirPolicy(t *testing.T) {
 }
 
 // Hooks: "the first block wins"; earlier mutations survive.
+//
+// Rules: H7.
 func TestTheFirstBlockWins(t *testing.T) {
 	event := tools.HookPreToolUse
 	out := run(t, runner(t, nil), happens(event),
@@ -179,6 +187,7 @@ func TestTheFirstBlockWins(t *testing.T) {
 	}
 }
 
+// Rules: H9.
 func TestMatchers(t *testing.T) {
 	r := runner(t, nil)
 	event := tools.HookPreToolUse
@@ -220,6 +229,7 @@ func TestMatchers(t *testing.T) {
 	}
 }
 
+// Rules: H3, H11.
 func TestHooksSeeTheEvent(t *testing.T) {
 	r := runner(t, nil)
 	for event, expression := range map[tools.HookEvent]string{
@@ -262,6 +272,8 @@ func TestACancelledRunIsNoDecision(t *testing.T) {
 }
 
 // Whatever hooks there are: they run in order, up to the first block, and each sees what the ones before it did.
+//
+// Rules: H7.
 func TestOrderOfHooks(t *testing.T) {
 	r := runner(t, nil)
 	event := tools.HookPreToolUse

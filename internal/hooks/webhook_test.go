@@ -17,6 +17,8 @@ import (
 )
 
 // What receivers rely on: the envelope of each event, byte for byte but for the ids.
+//
+// Rules: H2.
 func TestWebhooksAreSentTheEvent(t *testing.T) {
 	server := receive(t, says(""))
 	r := runner(t, nil)
@@ -77,6 +79,7 @@ func TestAFailedCallIsSentWithItsError(t *testing.T) {
 	}
 }
 
+// Rules: H4.
 func TestWebhooksDecide(t *testing.T) {
 	r := runner(t, nil)
 	event := tools.HookPreToolUse
@@ -94,6 +97,7 @@ func TestWebhooksDecide(t *testing.T) {
 	}
 }
 
+// Rules: H2, H6.
 func TestWebhooksThatFail(t *testing.T) {
 	event := tools.HookPreToolUse
 	stop := make(chan struct{})

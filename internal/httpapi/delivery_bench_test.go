@@ -26,11 +26,11 @@ import (
 // emptyLog has every session, each without an event.
 type emptyLog struct{}
 
-func (emptyLog) Read(context.Context, models.OrgID, models.SessionID, int64, int) ([]models.Event, error) {
+func (emptyLog) Read(context.Context, models.OrgID, models.SessionID, int64, events.Limit) ([]models.Event, error) {
 	return nil, nil
 }
 
-func (emptyLog) ReadFeed(context.Context, models.OrgID, int64, int) ([]models.Event, error) {
+func (emptyLog) ReadFeed(context.Context, models.OrgID, int64, events.Limit) ([]models.Event, error) {
 	return nil, nil
 }
 

@@ -81,6 +81,9 @@ type Delta struct {
 	Thinking string
 	// ToolCall is the id of a call whose arguments begin to arrive.
 	ToolCall string
+	// Usage is what the call has taken so far, where a provider tells it before the end; nil where it doesn't. Each one replaces
+	// the one before. It is of tokens only, as in Response, which has the last word.
+	Usage *models.Usage
 }
 
 // Response is what a call brought in all.

@@ -209,7 +209,8 @@ type Checkpoint struct {
 	Thinking  string
 	// ToolCall tells that a tool call had begun.
 	ToolCall bool
-	// Usage is what the provider had reported so far, as JSON; nil when it had reported nothing.
+	// Usage is what is known of the step's calls, as JSON: the model that is asked, what the provider has reported so far, and what
+	// earlier calls took. The engine alone reads it.
 	Usage JSON
 	// UpdatedAt is the time of the last piece.
 	UpdatedAt Millis `gorm:"autoUpdateTime:false"`

@@ -23,10 +23,10 @@ func (r *turnRun) act(ctx context.Context, open []turns.Call) (*writer, error) {
 	if err := r.readConversation(ctx, false); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	a := &actRun{r: r, ctx: ctx, running: map[string]int{}, known: map[string]bool{}, done: make(chan finished, maxCalls)}
+	ctx, cancel := context.WithCancelCause(ctx)
+	a := &actRun{r: r, ctx: ctx, cut: cancel, running: map[string]int{}, known: map[string]bool{}, done: make(chan finished, maxCalls)}
 	w, err := a.run(open)
-	cancel()
+	cancel(nil)
 	a.drain()
 	if a.outside {
 		// Others have added results, which are in the database alone.
@@ -38,8 +38,9 @@ func (r *turnRun) act(ctx context.Context, open []turns.Call) (*writer, error) {
 // actRun is the calls of one step at work.
 type actRun struct {
 	r *turnRun
-	// The step's, for the calls that it starts
+	// The step's, for the calls that it starts; cut ends it before its time.
 	ctx context.Context
+	cut context.CancelCauseFunc
 	// waiting are claimed calls that have not begun, in the model's order; clients those that the caller's own program runs, after
 	// all others.
 	waiting, clients []turns.Call
@@ -75,20 +76,28 @@ func (a *actRun) run(open []turns.Call) (*writer, error) {
 	if err := a.admit(open); err != nil {
 		return nil, err
 	}
+	fresh := false
 	for {
-		w, err := a.advance()
+		w, err := a.advance(fresh)
 		if err != nil || w.parked || w.turn.PendingCalls == 0 {
 			return w, err
 		}
-		if err := a.lookAgain(w); err != nil {
+		// A commit may tell of a cancel before any signal does, and what it has done to the row may have taken the signal's mark away.
+		if w.turn.Cancel != nil {
+			if a.count == 0 {
+				return w, nil
+			}
+			a.cut(errCancelled)
+		}
+		if fresh, err = a.lookAgain(w); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// advance settles the next call that ends, or starts calls when none is running.
-func (a *actRun) advance() (*writer, error) {
-	if a.count == 0 {
+// advance settles the next call that ends, or starts calls when none is running, or fresh ones have come.
+func (a *actRun) advance(fresh bool) (*writer, error) {
+	if a.count == 0 || fresh {
 		return a.startWaiting()
 	}
 	f, err := a.next()
@@ -97,9 +106,10 @@ func (a *actRun) advance() (*writer, error) {
 		return nil, err
 	case f == nil:
 		// Something has happened to the turn meanwhile.
-		w := a.r.writer()
-		w.turn = a.r.turn
-		return &w, a.reload()
+		if fresh, err := a.reload(); err != nil || fresh {
+			return a.startFresh(err)
+		}
+		return a.unchanged(), nil
 	case !f.waits.IsZero():
 		return a.park(*f)
 	}
@@ -140,19 +150,33 @@ func (a *actRun) others() (list []finished) {
 	return list
 }
 
-// lookAgain reads the journal when calls may run by now that had to wait for somebody.
-func (a *actRun) lookAgain(w *writer) error {
+func (a *actRun) startFresh(err error) (*writer, error) {
+	if err != nil {
+		return nil, err
+	}
+	return a.startWaiting()
+}
+
+// unchanged gives the turn as the newest commit has left it.
+func (a *actRun) unchanged() *writer {
+	w := a.r.writer()
+	w.turn = a.r.turn
+	return &w
+}
+
+// lookAgain reads the journal when calls may run by now that had to wait for somebody. It reports whether there are some.
+func (a *actRun) lookAgain(w *writer) (fresh bool, err error) {
 	if w.turn.PendingCalls-w.turn.WaitingCalls > a.count+len(a.waiting)+len(a.clients) {
 		return a.reload()
 	}
-	return nil
+	return false, nil
 }
 
-// reload takes calls in that could not run when the journal was read last.
-func (a *actRun) reload() error {
+// reload takes calls in that could not run when the journal was read last. It reports whether there are some.
+func (a *actRun) reload() (fresh bool, err error) {
 	open, err := a.r.openCalls(a.ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	a.outside = true
 	for _, o := range open {
@@ -160,8 +184,9 @@ func (a *actRun) reload() error {
 			continue
 		}
 		a.take(o)
+		fresh = true
 	}
-	return nil
+	return fresh, nil
 }
 
 // take puts a claimed call where it waits for its turn.
@@ -186,12 +211,13 @@ func (a *actRun) admit(open []turns.Call) error {
 		if err != nil {
 			return err
 		}
-		if o.Effect.Epoch > a.r.turn.LeaseEpoch {
-			// A successor is at work: what it has begun, and what it knows, is none of this runner's business.
-			return commit.ErrLeaseLost
-		}
-		if decisions[i] == DecideReplay {
+		switch decisions[i] {
+		case DecideReplay:
 			return fmt.Errorf("call %s is settled and open at once", o.Effect.ReplayKey)
+		case DecideLost:
+			// Whoever has begun it is at work on it. Nothing is committed before a call that has begun goes on, so that the
+			// fence would come too late.
+			return fmt.Errorf("call %s was begun under lease %d: %w", o.Effect.ReplayKey, o.Effect.Epoch, commit.ErrLeaseLost)
 		}
 	}
 	for i, o := range open {
@@ -210,7 +236,7 @@ func (a *actRun) admit(open []turns.Call) error {
 			a.launch(o)
 		case DecideWait:
 			a.outside = true
-		case DecideReplay:
+		case DecideReplay, DecideLost:
 		}
 	}
 	return nil
@@ -232,7 +258,7 @@ func (a *actRun) launch(o turns.Call) {
 	call.Attempt, call.MaxAttempts = o.Effect.Attempt, o.Record.Frozen.Hints.Retry.Attempts(call.IdempotencyKey)
 	call.Files = r.e.cfg.Workspace.Overlay(call.OrgID, call.SessionID, f.writes)
 	call.SetTodos = f.writes.SetTodos
-	d := &durable{r: r, call: o}
+	d := &durable{r: r, call: o, org: r.turn.OrgID, session: r.turn.SessionID, turn: r.turn.ID}
 	d.offer(call)
 	reviewed := r.hasHooks(tools.HookPostToolUse)
 	r.e.scheduling.spawn(func() {
@@ -333,6 +359,8 @@ func (a *actRun) settle(list []finished) (*writer, error) {
 // park commits that a call waits, with the start of the calls that have waited for it.
 func (a *actRun) park(f finished) (*writer, error) {
 	a.outside = true
+	// When it goes on, the journal says so.
+	delete(a.known, f.Record.CallID)
 	c := &parkCall{call: f.Call, wait: f.waits, begin: a.ready()}
 	if p := f.result.Pending; p != nil {
 		if !p.Deadline.IsZero() {
@@ -407,13 +435,17 @@ func (a *actRun) startWaiting() (*writer, error) {
 		return nil, a.cutShort()
 	}
 	c := &startCalls{begin: a.ready()}
+	if len(c.begin) == 0 && a.count > 0 {
+		// They wait for their class.
+		return a.unchanged(), nil
+	}
 	w, err := a.submit(c, &c.writer)
 	if err != nil {
 		return nil, err
 	}
 	a.launchAll(c.begin)
-	if a.count == 0 && !w.parked && w.turn.PendingCalls > 0 {
-		if err := a.lookAgain(w); err != nil {
+	if a.count == 0 && !w.parked && w.turn.PendingCalls > 0 && w.turn.Cancel == nil {
+		if _, err := a.lookAgain(w); err != nil {
 			return nil, err
 		}
 		if len(a.waiting) == 0 {

@@ -28,6 +28,8 @@ func resultsShown(n *node) []models.Part {
 }
 
 // TestParallelCalls has calls end in the reverse of their order: each settles when it ends, and the model sees them in its own.
+//
+// Rules: L1, P15, P16, P17, J5.
 func TestParallelCalls(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		const calls = 5
@@ -130,6 +132,7 @@ func (c *crowd) tool(tag, class string) func(context.Context, *tools.Call) tools
 	}
 }
 
+// Rules: P3.
 func TestAtMostSixteenAtOnce(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -153,6 +156,7 @@ func TestAtMostSixteenAtOnce(t *testing.T) {
 	})
 }
 
+// Rules: P14.
 func TestConcurrencyClasses(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -186,6 +190,7 @@ func TestConcurrencyClasses(t *testing.T) {
 	})
 }
 
+// Rules: P3, P13, P14.
 func TestFirstWave(t *testing.T) {
 	make1 := func(classes ...string) []call {
 		var list []call

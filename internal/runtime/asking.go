@@ -25,7 +25,7 @@ type asking struct {
 	tries attempts
 	// failed counts the calls that have failed.
 	failed int
-	// stream is that of the newest call.
+	// stream is that of the newest call; nil when it was not made.
 	stream *stream
 	// checkpointed tells that there may be a checkpoint.
 	checkpointed bool
@@ -50,6 +50,7 @@ func (a *asking) run(ctx context.Context) (resp llm.Response, failure, err error
 			return resp, nil, nil
 		}
 		if ctx.Err() != nil {
+			a.cutShort(ctx, resp.Usage)
 			return resp, nil, fmt.Errorf("the model call was cut short: %w", context.Cause(ctx))
 		}
 		f, ok := errors.AsType[*llm.Error](failure)
@@ -112,7 +113,39 @@ func (a *asking) announce(failure *llm.Error, next *catalog.RunModel, delay time
 		NextModel: next.Model.Name, Attempt: a.failed, DelayMs: delay.Milliseconds(),
 	})
 	if !a.refused {
-		a.stream.withdraw(a.checkpointed)
+		r.withdraw(a.attempt())
+	}
+	a.note(next, false)
+}
+
+// attempt is the number of the next call in the turn.
+func (a *asking) attempt() int { return a.r.turn.ModelCalls + a.r.uncounted.made }
+
+// tally is what is known of the step's calls before the next one.
+func (a *asking) tally(next *catalog.RunModel) tally {
+	return tally{Asked: askedOf(&next.Model), Ended: a.r.uncounted.made, Took: a.r.uncounted.usage}
+}
+
+// note keeps what the calls took that have ended, and withdraws the checkpoint of the last one with it: should this process die before a
+// commit counts them, nobody else would know. resting tells that no other call will be made here.
+func (a *asking) note(next *catalog.RunModel, resting bool) {
+	r, known := a.r, a.tally(next)
+	known.Resting = resting
+	a.checkpointed = true
+	r.e.trySaveCheckpoint(models.Checkpoint{
+		OrgID: r.turn.OrgID, TurnID: r.turn.ID, SessionID: r.turn.SessionID, MessageID: a.output, Epoch: r.turn.LeaseEpoch,
+		Attempt: a.attempt(), Usage: encodeJSON(known), UpdatedAt: r.e.nowMillis(),
+	})
+}
+
+// cutShort leaves behind what is known of a call that did not come to its end, unless this process commits it by itself.
+func (a *asking) cutShort(ctx context.Context, took models.Usage) {
+	switch {
+	case errors.Is(context.Cause(ctx), errCancelled):
+	case a.stream == nil:
+		a.note(a.model, true)
+	default:
+		a.stream.leave(took)
 	}
 }
 
@@ -126,8 +159,12 @@ func (a *asking) wait(ctx context.Context, d time.Duration) error {
 	err := a.r.e.cfg.Sleep(waiting, d)
 	switch {
 	case ctx.Err() != nil:
+		if !errors.Is(context.Cause(ctx), errCancelled) {
+			a.note(a.model, true)
+		}
 		return fmt.Errorf("the wait for the model was cut short: %w", context.Cause(ctx))
 	case a.r.e.ending.Err() != nil:
+		a.note(a.model, true)
 		return a.r.giveBack(ctx)
 	}
 	return err
@@ -136,7 +173,7 @@ func (a *asking) wait(ctx context.Context, d time.Duration) error {
 // call makes one call, if the provider may be asked.
 func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	e, m, u := a.r.e, a.model, a.r.uncounted
-	a.refused = false
+	a.refused, a.stream = false, nil
 	driver, at, err := e.reach(m)
 	if err != nil {
 		return resp, err
@@ -152,7 +189,7 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 
 	call, watch := e.watchIdle(ctx)
 	defer watch.end()
-	a.stream = newStream(e, a.r.turn, a.output, a.r.turn.ModelCalls+u.made, watch)
+	a.stream = newStream(e, a.r.turn, a.output, a.attempt(), watch, a.tally(m))
 	if p.probe {
 		// The others need not wait until a long answer has ended.
 		a.stream.answers = func() {

@@ -6,6 +6,7 @@ import (
 	"time"
 )
 
+// Rules: F2, F3.
 func TestWhatFollowsAFailure(t *testing.T) {
 	const s = time.Second
 	transient := callFailure{transient: true}
@@ -46,6 +47,8 @@ func TestWhatFollowsAFailure(t *testing.T) {
 
 // TestRetriesEnd plays steps whose every call fails, with calls and demands of random lengths: each ends, with at most four calls of each
 // model and all models called, no wait ends outside of the window, and none is shorter than the provider asks for.
+//
+// Rules: F2.
 func TestRetriesEnd(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {

@@ -47,6 +47,7 @@ func (r *breakerRun) refused(in time.Duration) {
 	}
 }
 
+// Rules: F7.
 func TestBreaker(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -137,6 +138,8 @@ func TestBreaker(t *testing.T) {
 
 // TestBreakerAlwaysComesBack plays random calls: a breaker never refuses for longer than its rest once no call is under way, lets at most
 // one through while it is half open, and doesn't open before the failures are there.
+//
+// Rules: F7.
 func TestBreakerAlwaysComesBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 500 {
@@ -187,6 +190,8 @@ func TestBreakerAlwaysComesBack(t *testing.T) {
 
 // TestBreakersAreForgotten has many providers fail: what is kept of them goes when they are calm, and one tenant's say nothing of
 // another's.
+//
+// Rules: F7.
 func TestBreakersAreForgotten(t *testing.T) {
 	s, now := newBreakers(), time.UnixMilli(1_800_000_000_000)
 	key := func() breakerKey {

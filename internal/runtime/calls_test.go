@@ -15,6 +15,8 @@ import (
 )
 
 // TestBadCalls has calls of every wrong kind beside a good one, which runs all the same.
+//
+// Rules: J4.
 func TestBadCalls(t *testing.T) {
 	deep := `{"tag":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`
 	bad := []struct {
@@ -71,6 +73,7 @@ func TestBadCalls(t *testing.T) {
 	})
 }
 
+// Rules: P2.
 func TestTooManyCalls(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -132,6 +135,8 @@ func TestDirtyText(t *testing.T) {
 }
 
 // TestWritesOfTools has somebody else change a file between a tool's look and its commit.
+//
+// Rules: P16, Q6.
 func TestWritesOfTools(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()

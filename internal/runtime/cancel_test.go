@@ -63,6 +63,8 @@ func (n *node) speaks(text string) *gate {
 }
 
 // Cancelling: what had been streamed is kept as an interrupted message.
+//
+// Rules: S3, C1, C4.
 func TestACancelKeepsWhatWasSaid(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		for _, name := range []string{"here", "by another node"} {
@@ -100,6 +102,8 @@ func TestACancelKeepsWhatWasSaid(t *testing.T) {
 }
 
 // Cancelling, when every signal is lost: the runner looks by itself.
+//
+// Rules: Q3, C1.
 func TestACancelIsFoundByPolling(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start(func(c *Config) { c.PollInterval = time.Millisecond })
@@ -114,6 +118,8 @@ func TestACancelIsFoundByPolling(t *testing.T) {
 }
 
 // Cancelling: running tools get a cancelled context; what they bring in time counts, others are said to be cancelled.
+//
+// Rules: C3.
 func TestACancelOfTools(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -149,6 +155,8 @@ func TestACancelOfTools(t *testing.T) {
 }
 
 // Cancelling a turn that is queued, that no runner has claimed, or whose runner has died, ends it at once or with the takeover.
+//
+// Rules: D8, C2.
 func TestACancelOfTurnsThatDontRun(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.newNode()
@@ -173,6 +181,7 @@ func TestACancelOfTurnsThatDontRun(t *testing.T) {
 	})
 }
 
+// Rules: C1, C4.
 func TestACancelOutlivesItsRunner(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		first := w.start()
@@ -206,6 +215,8 @@ func TestACancelOutlivesItsRunner(t *testing.T) {
 }
 
 // Cancel or completion wins, never both; the loser is told.
+//
+// Rules: C5.
 func TestACancelOrTheCompletionWins(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()

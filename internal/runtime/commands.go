@@ -121,6 +121,12 @@ func (w *writer) follow(tx *commit.Tx, o Outcome) error {
 	t := tx.Turn
 	t.Takeovers, t.Attention = 0, false
 	w.consumed = false
+	if _, first := o.(Begun); first && t.Cancel != nil {
+		// Its runner ends it, in a command that answers what the turn was to begin with: else that would begin another one.
+		w.plan = nil
+		w.done(tx, t)
+		return nil
+	}
 	w.plan = Next(State{Iteration: t.Iteration, MaxIterations: w.cfg.maxIterations}, o, Facts{
 		InboxEmpty: tx.InboxEmpty(), Blocked: w.blocked, Cancelled: t.Cancel != nil,
 	})
@@ -158,7 +164,7 @@ func (w *writer) startReason(tx *commit.Tx, iteration int) {
 	tx.Emit(&t.ID, events.OutputStarted{MessageID: output, Model: w.cfg.model.Name, Iteration: iteration})
 	tx.AddEffect(models.Effect{
 		ScopeID: t.ID, ReplayKey: reasonKey(iteration), Kind: models.EffectModel, State: models.EffectRunning,
-		InputHash: modelInputHash(w.cfg, t.ConsumedThrough), Request: encodeJSON(map[string]any{"model": w.cfg.model.Name}),
+		InputHash: modelInputHash(w.cfg, t.ConsumedThrough), Request: encodeJSON(askedOf(&w.cfg.model)),
 		Epoch: w.lease.Epoch, Attempt: 1, StartedAt: tx.Now.Ptr(),
 	})
 }

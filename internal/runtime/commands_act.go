@@ -89,11 +89,12 @@ func (w *writer) goOn(tx *commit.Tx) error {
 	}
 	w.plan = nil
 	// A turn of which the end was asked for is not parked: its runner ends it.
+	var err error
 	if t.Cancel == nil {
-		turns.Rest(tx, w.clients)
+		err = turns.Rest(tx, w.clients)
 	}
 	w.done(tx, t)
-	return nil
+	return err
 }
 
 func startAll(tx *commit.Tx, calls []turns.Call) {

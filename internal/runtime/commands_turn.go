@@ -32,25 +32,6 @@ func (c *resumeTurn) Apply(tx *commit.Tx) error {
 	return c.follow(tx, Acted{})
 }
 
-// recoverReason takes a reason step over from a runner that has died: the model is asked again, under the same message id.
-type recoverReason struct{ writer }
-
-func (c *recoverReason) Needs() commit.Needs { return c.needs(512, false) }
-
-func (c *recoverReason) Apply(tx *commit.Tx) error {
-	t := tx.Turn
-	t.ModelCalls++
-	tx.Emit(&t.ID, events.ReasonRecovered{Iteration: t.Iteration, Policy: "RESTART", Recoveries: t.Recoveries})
-	tx.SaveEffect(models.Effect{
-		ScopeID: t.ID, ReplayKey: reasonKey(t.Iteration), State: models.EffectRunning, Epoch: c.lease.Epoch, Attempt: t.ModelCalls,
-		StartedAt: tx.Now.Ptr(),
-	})
-	// Taking over is no progress: Takeovers stays as it is.
-	c.done(tx, t)
-	c.plan = Reason{Iteration: t.Iteration}
-	return nil
-}
-
 // failTurn ends a turn whose step can't be done, or that is stuck. What is open is closed.
 type failTurn struct {
 	writer
@@ -62,6 +43,8 @@ type failTurn struct {
 	// runs are hooks that ran before; unasked tells that the model was not asked in the present step.
 	runs    []hooks.Ran
 	unasked bool
+	// lost is what those of a dead runner took; nil when there are none.
+	lost *lostCall
 }
 
 func (c *failTurn) Needs() commit.Needs { return turns.Needs(c.needs(4096, true)) }
@@ -73,6 +56,7 @@ func (c *failTurn) Apply(tx *commit.Tx) error {
 	if !ok {
 		return fmt.Errorf("%T does not end a turn", c.why)
 	}
+	c.lost.count(tx)
 	if c.uncounted != nil {
 		c.uncounted.count(tx)
 	}
@@ -129,12 +113,15 @@ type cancelTurn struct {
 	partial []models.Part
 	// uncounted is what the model calls took; nil when none was made here.
 	uncounted *uncounted
+	// lost is what those of a dead runner took; nil when there are none.
+	lost *lostCall
 }
 
 func (c *cancelTurn) Needs() commit.Needs { return turns.Needs(c.needs(4096, true)) }
 
 func (c *cancelTurn) Apply(tx *commit.Tx) error {
 	t := tx.Turn
+	c.lost.count(tx)
 	if c.uncounted != nil {
 		c.uncounted.count(tx)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -25,6 +26,8 @@ type conversation struct {
 	// Only what is remembered has them.
 	sequence int64
 	session  sessionInfo
+	// open are the calls without a result, by their ids; see repair.go.
+	open map[string]unanswered
 }
 
 // isThrough reports whether everything is known that has joined the conversation by an event.
@@ -45,8 +48,12 @@ const maxConversation = 4 << 20
 
 // readConversation brings the conversation up to date. Without news, and with something known, nothing is read.
 func (r *turnRun) readConversation(ctx context.Context, news bool) error {
+	return r.readShown(ctx, r.step.effective, news)
+}
+
+// readShown is readConversation for what the model of a configuration sees.
+func (r *turnRun) readShown(ctx context.Context, eff *catalog.Effective, news bool) error {
 	c := r.conversation
-	eff := r.step.effective
 	limit := min(contextBytes(eff, &eff.Model.Model), maxConversation)
 	if limit > c.limit && c.cut {
 		// The model of this step sees farther than the one before.
@@ -57,7 +64,7 @@ func (r *turnRun) readConversation(ctx context.Context, news bool) error {
 		return nil
 	}
 	return r.persist(ctx, "read the conversation", func() error {
-		messages, more, err := r.e.rows.messages(ctx, r.turn.OrgID, r.turn.SessionID, c.through(), limit)
+		messages, more, err := r.e.rows.messages(ctx, r.turn.OrgID, r.turn.SessionID, r.session.base, c.through(), limit)
 		if err != nil {
 			return err
 		}
@@ -97,6 +104,7 @@ func (c *conversation) addMessage(id models.MessageID, position int64, ordinal i
 	}
 	c.list = slices.Insert(c.list, i, m)
 	c.bytes += m.bytes
+	c.track(&m)
 	c.forget()
 }
 

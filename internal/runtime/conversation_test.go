@@ -63,6 +63,7 @@ func TestContextLeavesRoomForTheAnswer(t *testing.T) {
 	}
 }
 
+// Rules: P19.
 func TestConversationWindow(t *testing.T) {
 	c := &conversation{}
 	add := func(position int64, role models.MessageRole, s string) { c.add(position, 0, role, textParts(s)) }
@@ -91,6 +92,8 @@ func TestConversationWindow(t *testing.T) {
 }
 
 // TestConversationIsBounded plays very long conversations: what is kept is bounded, and nothing that is shown lacks its other half.
+//
+// Rules: P20.
 func TestConversationIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := &conversation{}
@@ -140,6 +143,8 @@ func TestConversationIsBounded(t *testing.T) {
 }
 
 // TestConversationIsReadInPages has more messages than a page at one position, and across pages.
+//
+// Rules: P19.
 func TestConversationIsReadInPages(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.newNode()
@@ -165,7 +170,7 @@ func TestConversationIsReadInPages(t *testing.T) {
 			t.Errorf("shown is\n%s, want\n%s", got, strings.Join(want, " "))
 		}
 		// All of a page has one position, and no more fits.
-		messages, more, err := n.engine.rows.messages(t.Context(), w.org, s, 0, 1)
+		messages, more, err := n.engine.rows.messages(t.Context(), w.org, s, 0, 0, 1)
 		if err != nil || len(messages) != messagesPage || !more {
 			t.Errorf("read are %d messages, more %v, %v", len(messages), more, err)
 		}

@@ -57,7 +57,8 @@ func (c *conversations) take(t models.Turn) *conversation {
 	defer c.mu.Unlock()
 	found, ok := c.list.Get(k)
 	if !ok {
-		// The first event of a session is SESSION_STARTED: nothing has joined by then.
+		// The first event of a session is SESSION_STARTED: nothing has joined by then. That of a fork comes later, past the end of
+		// a turn at the least, so that none is taken for known that isn't.
 		return &conversation{sequence: 1}
 	}
 	c.list.Remove(k)

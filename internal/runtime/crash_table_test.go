@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/ostler-dev/ostler/internal/models"
 )
 
 // The crash matrix is data: every named point of a turn, times everything that can happen to the process there. The turn
@@ -26,6 +28,15 @@ const (
 	// shutdown: it is told to go down, and another one goes on.
 	shutdown mishap = "shutdown"
 )
+
+// The recovery from a kill may be hit as well: the second runner is killed before or after the commit that takes the step over, or in
+// its own call of the model.
+const (
+	takenOver = "taken over"
+	askedAnew = "asked anew"
+)
+
+var recoveryPoints = append(slices.Clone(commitPoints[:3]), takenOver, askedAnew)
 
 // stages of the turn, in order.
 const (
@@ -67,6 +78,10 @@ type crash struct {
 	after bool
 	// commit counts the runner's commits before that of the stage.
 	commit int
+	// policy is what the harness says of lost answers.
+	policy models.StreamRecovery
+	// again is where the second runner is killed, too; empty for nowhere.
+	again string
 }
 
 func crashes() []crash {
@@ -75,6 +90,7 @@ func crashes() []crash {
 		for _, m := range mishaps {
 			rows = append(rows, crash{
 				name: fmt.Sprintf("%s, %s: %s", name, point, m), stage: stage, point: point, mishap: m, after: point == "committed", commit: commit,
+				policy: models.RecoveryRestart,
 			})
 		}
 	}
@@ -93,15 +109,39 @@ func crashes() []crash {
 			add(stage, 0, fmt.Sprintf("tool %d", i+1), p, kill, stall, failure, shutdown)
 		}
 	}
+	for i, stage := range []int{stageModel1, stageModel2} {
+		for _, policy := range []models.StreamRecovery{models.RecoveryRestart, models.RecoveryFinalize} {
+			for _, p := range []string{"streaming", "checkpointed"} {
+				for _, again := range append([]string{""}, recoveryPoints...) {
+					row := crash{stage: stage, point: p, mishap: kill, policy: policy, again: again}
+					if row.name = fmt.Sprintf("model %d, %s: kill, %s", i+1, p, policy); again != "" {
+						row.name += ", kill again: " + again
+					}
+					if again == askedAnew && row.finalized() {
+						// There is no call.
+						continue
+					}
+					rows = append(rows, row)
+				}
+			}
+		}
+	}
 	return rows
+}
+
+// finalized tells that what was saved of an answer is to be the answer.
+func (c crash) finalized() bool {
+	return c.policy == models.RecoveryFinalize && c.mishap == kill && c.point == "checkpointed"
 }
 
 // outcome is what must have come of a row.
 type outcome struct {
 	// sends tells that the first send was never acknowledged nor done: only the second one counts.
 	lost bool
-	// recovered is how often a model call was taken over.
+	// recovered is how often a model call was taken over: each time one call more was lost.
 	recovered int
+	// finalized tells that the lost answer was kept.
+	finalized bool
 	// interrupted tells that nobody knows what became of the first tool.
 	interrupted bool
 	// runs1 and runs2 are how often the tools ran.
@@ -144,7 +184,13 @@ func (c crash) outcome() outcome {
 	case stageSend:
 		o.lost = true
 	case stageModel1, stageReason, stageModel2, stageFinish:
-		o.recovered = 1
+		o.recovered, o.finalized = 1, c.finalized()
+		if !o.finalized && (c.again == takenOver || c.again == askedAnew) {
+			o.recovered = 2
+		}
+		if o.finalized && c.stage == stageModel1 {
+			o.runs1, o.runs2 = 0, 0
+		}
 	case stageTool1:
 		// The call was marked as running before it ran: to others it looks the same.
 		o.interrupted, o.runs1 = true, 0

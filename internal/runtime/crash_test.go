@@ -17,6 +17,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
+// Rules: L1, L2, L5, L8, P13, Q4, J1, J6, J11, J13.
 func TestCrashes(t *testing.T) {
 	rows := crashes()
 	eachWorld(t, func(t *testing.T, w *world) {
@@ -38,16 +39,18 @@ func TestCrashes(t *testing.T) {
 type crashRun struct {
 	*world
 	crash
-	first   *node
-	gate    *gate
-	fired   atomic.Bool
+	first *node
+	gate  *gate
+	fired atomic.Bool
+	// frozen are others that were killed.
+	frozen  []*node
 	session models.SessionID
 	message sessions.NewMessage
 }
 
 func (c *crashRun) run() {
 	c.first = c.newNode()
-	c.session = c.newSession(c.first)
+	c.session = c.newSessionOn(c.first, c.harnessOf(c.policy))
 	if err := c.first.engine.Start(c.t.Context()); err != nil {
 		c.t.Fatal(err)
 	}
@@ -74,6 +77,9 @@ func (c *crashRun) run() {
 	case kill:
 		c.wait()
 		c.first.die()
+		if c.again != "" {
+			c.killAgain()
+		}
 		// A claim that was under way when the process died may be committed after the takeover. Whoever lives finds that, too.
 		last = c.start(func(cfg *Config) { cfg.Heartbeat = 20 * time.Millisecond })
 	case stall:
@@ -109,19 +115,69 @@ func (c *crashRun) run() {
 	c.gate.open()
 	<-sent
 	c.first.stop()
+	for _, n := range c.frozen {
+		n.stop()
+	}
 	if after := c.idle(c.session); len(after) != len(log) {
 		c.t.Fatalf("a runner that was taken over has written:\n%s", kinds(after[len(log):]))
 	}
+	c.counted(turn, log)
 	// It may have begun a call before it found out; but nobody has run one twice that must run once.
 	if n := c.probe.ran("first"); n > 1 {
 		c.t.Fatalf("the tool that must run at most once ran %d times", n)
 	}
 }
 
+// killAgain has a second runner take over, and die of it.
+func (c *crashRun) killAgain() {
+	c.t.Helper()
+	n := c.newNode()
+	g := n.faults.add()
+	var once, frozen atomic.Bool
+	if c.again == askedAnew {
+		n.puppet.on(func(ctx context.Context, req llm.Request, emit func(llm.Delta)) (llm.Response, error) {
+			emit(llm.Delta{Text: "again"})
+			g.hold()
+			return n.puppet.sim.Stream(ctx, req, emit)
+		})
+	} else {
+		point := c.again
+		if point == takenOver {
+			point = "committed"
+		}
+		n.faults.on(func(at string) error {
+			if frozen.Load() {
+				g.hold()
+			}
+			if at != point || once.Swap(true) {
+				return nil
+			}
+			if at == "loaded" || at == "written" {
+				frozen.Store(true)
+				return errFault
+			}
+			g.hold()
+			return nil
+		})
+	}
+	if err := n.engine.Start(c.t.Context()); err != nil {
+		c.t.Fatal(err)
+	}
+	c.await(g)
+	n.die()
+	// It comes back with the first one.
+	c.frozen = append(c.frozen, n)
+}
+
 func (c *crashRun) wait() {
 	c.t.Helper()
+	c.await(c.gate)
+}
+
+func (c *crashRun) await(g *gate) {
+	c.t.Helper()
 	select {
-	case <-c.gate.arrived:
+	case <-g.arrived:
 	case <-time.After(patience):
 		c.t.Fatal("the point was never reached")
 	}
@@ -246,10 +302,14 @@ func (c *crashRun) check(id models.TurnID, log []models.Event) {
 	want := c.outcome()
 	turn := c.turn(id)
 	reasons, outputs := 2, 2
-	if want.failed && c.stage == stageModel1 {
+	if (want.failed || want.finalized) && c.stage == stageModel1 {
 		reasons, outputs = 1, 1
 	}
 	acts := reasons - 1
+	if !want.failed {
+		c.counted(id, log)
+	}
+	c.kept(want, log)
 	counts := map[models.EventKind]int{
 		models.EventMessageReceived: 1, models.EventTurnStarted: 1, models.EventSessionActivated: 1, models.EventSessionIdled: 1,
 		models.EventReasonStarted: reasons, models.EventReasonCompleted: reasons, models.EventOutputStarted: outputs, models.EventOutputCompleted: outputs,
@@ -286,6 +346,63 @@ func (c *crashRun) check(id models.TurnID, log []models.Event) {
 	c.ran(want)
 	if c.t.Failed() {
 		c.t.Logf("the log is\n%s", kinds(log))
+	}
+}
+
+// counted checks that every call of a model was counted once, the lost ones included.
+func (c *crashRun) counted(id models.TurnID, log []models.Event) {
+	c.t.Helper()
+	turn := c.turn(id)
+	recovered, recorded := count(log, models.EventReasonRecovered), payloads[events.GenerationRecorded](c.t, log)
+	var sum models.Usage
+	lost := 0
+	for i, g := range recorded {
+		sum = sum.Add(g.Usage)
+		if g.FinishReason != finishInterrupted {
+			continue
+		}
+		lost++
+		if !g.Estimated || g.Usage.InputTokens == 0 || g.Usage.CostNanos == 0 || g.ModelID != c.script || g.Model != "sim-script" || g.PromptThrough == 0 {
+			c.t.Errorf("a lost call is recorded as %+v", g)
+		}
+		// Whoever makes it again shows the model the same.
+		if next := i + 1; next < len(recorded) && recorded[next].MessageID == g.MessageID &&
+			(recorded[next].Usage.InputTokens != g.Usage.InputTokens || recorded[next].PromptThrough != g.PromptThrough) {
+			c.t.Errorf("a lost call took %+v, the next one %+v", g, recorded[next])
+		}
+	}
+	if lost != recovered || turn.Usage != sum || c.world.session(c.session).Usage != sum || turn.ModelCalls != len(recorded) {
+		c.t.Errorf("%d takeovers, %d lost calls; recorded are %d calls that took %+v, the turn has %d that took %+v", recovered, lost,
+			len(recorded), sum, turn.ModelCalls, turn.Usage)
+	}
+}
+
+// kept checks what became of a lost answer.
+func (c *crashRun) kept(want outcome, log []models.Event) {
+	c.t.Helper()
+	policy := models.RecoveryRestart
+	if want.finalized {
+		policy = models.RecoveryFinalize
+	}
+	for _, r := range payloads[events.ReasonRecovered](c.t, log) {
+		if r.Policy != string(policy) {
+			c.t.Errorf("the step was recovered by %s, want %s", r.Policy, policy)
+		}
+	}
+	outputs := payloads[events.OutputCompleted](c.t, log)
+	for i, o := range outputs {
+		if o.Message.Interrupted != (want.finalized && i == len(outputs)-1) {
+			c.t.Errorf("message %d has interrupted: %t", i+1, o.Message.Interrupted)
+		}
+	}
+	if !want.finalized {
+		return
+	}
+	if got := joined(outputs[len(outputs)-1].Message.Content, models.PartText); got != "on"+strings.Repeat("x", 2*checkpointBytes) {
+		c.t.Errorf("of the answer %d bytes were kept: %.20q", len(got), got)
+	}
+	if done := the[events.TurnCompleted](c.t, log); done.StopReason != models.StopEndTurn {
+		c.t.Errorf("the turn ended as %+v", done)
 	}
 }
 

@@ -35,6 +35,8 @@ func (w *world) inputs(log []models.Event) (texts []string) {
 }
 
 // Delivery: INTERRUPT cancels and goes to the head of the queue; what had waited for the cancelled turn goes with it.
+//
+// Rules: D5.
 func TestInterrupt(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -60,6 +62,8 @@ func TestInterrupt(t *testing.T) {
 }
 
 // Delivery: INTERRUPT of a session at rest is a turn as any other.
+//
+// Rules: D5.
 func TestInterruptAtRest(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -74,6 +78,8 @@ func TestInterruptAtRest(t *testing.T) {
 }
 
 // Delivery: REJECT is refused while a turn is active, and nothing of it is kept.
+//
+// Rules: D7.
 func TestReject(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -96,6 +102,8 @@ func TestReject(t *testing.T) {
 }
 
 // Delivery: queued turns run in their order, which can be changed; they can be edited and removed while they wait.
+//
+// Rules: D8.
 func TestQueuedTurnsAreEdited(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()

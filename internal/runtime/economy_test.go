@@ -65,6 +65,8 @@ func (*counting) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData
 
 // TestEconomy counts what a turn costs that is alone. These are upper bounds: what makes a turn cheaper may lower them, and nothing
 // may raise them by accident.
+//
+// Rules: Q5.
 func TestEconomy(t *testing.T) {
 	db := storetest.Postgres(t)
 	c := &counting{}

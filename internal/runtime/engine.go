@@ -4,8 +4,9 @@
 // Follow one turn in this order: engine.go (start and stop), slot.go, share.go and claim.go (how turns come here), liveness.go and
 // watch.go (who is alive), turn.go (the loop of a turn, and what becomes of it when it can't go on), plan.go (what comes next), reason.go
 // and act.go (the two kinds of steps), asking.go with attempts.go, breaker.go and idle.go (models that fail), commands*.go
-// (what each step commits), journal.go (what becomes of calls after a crash), ports.go (what it reaches for outside of itself, and what
-// simulations replace; they begin with sim_world_test.go).
+// (what each step commits), journal.go (what becomes of tool calls after a crash), recover.go (of model calls), repair.go (of results
+// that are missing all the same), ports.go (what it reaches for outside of itself, and what simulations replace; they begin with
+// sim_world_test.go).
 package runtime
 
 import (
@@ -195,7 +196,7 @@ func New(cfg Config) *Engine {
 	e := &Engine{
 		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), jobs: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
 		running: map[models.TurnID]*slot{}, held: map[models.OrgID]int{}, stopped: make(chan struct{}), conversations: newConversations(),
-		breakers: newBreakers(), rows: database{cfg.DB}, scheduling: goroutines(),
+		breakers: newBreakers(), rows: database{cfg.DB, events.NewLineages(cfg.DB)}, scheduling: goroutines(),
 	}
 	e.ending, e.endWait = context.WithCancel(context.Background())
 	for range cfg.Slots {

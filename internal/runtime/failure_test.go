@@ -12,6 +12,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
+// Rules: F6, M6.
 func TestModelFailures(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -77,6 +78,8 @@ func TestDriverIsMissing(t *testing.T) {
 
 // TestDependencies archives what a turn needs while it is at work: it stops at the next step, whatever that is, once, and says
 // what is missing.
+//
+// Rules: S3, P5.
 func TestDependencies(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		for _, c := range []struct {
@@ -148,6 +151,7 @@ func TestDependencies(t *testing.T) {
 	})
 }
 
+// Rules: P5.
 func TestModelIsDisabledMeanwhile(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()

@@ -27,6 +27,8 @@ const (
 	DecideBusy
 	// DecideWait means that it waits for somebody: whoever resolves that decides what follows.
 	DecideWait
+	// DecideLost means that it was begun under a later lease: the present one is lost, though the runner may not have noticed.
+	DecideLost
 )
 
 // MismatchError means that a key of the journal stands for another input than before.
@@ -68,7 +70,9 @@ func DecideClaim(row *models.Effect, r ClaimRequest) (Decision, error) {
 		return DecideRun, nil
 	case row.State == models.EffectWaiting:
 		return DecideWait, nil
-	case row.Epoch >= r.Epoch:
+	case row.Epoch > r.Epoch:
+		return DecideLost, nil
+	case row.Epoch == r.Epoch:
 		return DecideBusy, nil
 	case row.DueAt != nil && *row.DueAt > r.Now:
 		// The next attempt was still to begin, and the one before it has had no effect.

@@ -4,12 +4,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
+// Rules: L8, J2, J3, J6.
 func TestDecideClaim(t *testing.T) {
 	const mine = 5
 	type question struct {
@@ -22,9 +24,9 @@ func TestDecideClaim(t *testing.T) {
 		for _, epoch := range []int64{1, 4, 5, 6} {
 			want[question{models.EffectSettled, epoch, repeatable}] = DecideReplay
 			want[question{models.EffectClaimed, epoch, repeatable}] = DecideRun
-			// What was begun under a later lease is not this runner's business; the fence will tell it.
-			want[question{models.EffectRunning, epoch, repeatable}] = DecideBusy
 		}
+		want[question{models.EffectRunning, mine, repeatable}] = DecideBusy
+		want[question{models.EffectRunning, mine + 1, repeatable}] = DecideLost
 	}
 	for _, epoch := range []int64{1, 4} {
 		want[question{models.EffectRunning, epoch, true}] = DecideRunAgain
@@ -47,4 +49,96 @@ func TestDecideClaim(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDecideClaimOfEverything goes through all that an entry can be. Of the rules below just one holds for each; what has an outcome is
+// never done again, and what may have happened and must not be repeated never is.
+//
+// Rules: L8, J2, J3, J6.
+func TestDecideClaimOfEverything(t *testing.T) {
+	const mine, now = 5, models.Millis(1000)
+	type entry struct {
+		kind       models.EffectKind
+		state      models.EffectState
+		epoch      int64
+		due        models.Millis
+		outcome    string
+		repeatable bool
+	}
+	running := func(e entry) bool { return e.state == models.EffectRunning }
+	dead := func(e entry) bool { return running(e) && e.epoch < mine }
+	failed := func(e entry) bool { return e.kind == models.EffectStep && strings.Contains(e.outcome, "error") }
+	rules := []struct {
+		name  string
+		holds func(entry) bool
+		want  Decision
+	}{
+		{"claimed", func(e entry) bool { return e.state == models.EffectClaimed }, DecideRun},
+		{"waiting", func(e entry) bool { return e.state == models.EffectWaiting }, DecideWait},
+		{"settled", func(e entry) bool { return e.state == models.EffectSettled && !failed(e) }, DecideReplay},
+		{"a step that failed", func(e entry) bool { return e.state == models.EffectSettled && failed(e) }, DecideRunAgain},
+		{"running under this lease or a later one", func(e entry) bool { return running(e) && e.epoch >= mine }, DecideBusy},
+		{"between two attempts", func(e entry) bool { return dead(e) && e.due > now }, DecideRun},
+		{"running, repeatable", func(e entry) bool { return dead(e) && e.due <= now && e.repeatable }, DecideRunAgain},
+		{"running, not repeatable", func(e entry) bool { return dead(e) && e.due <= now && !e.repeatable }, DecideInterrupted},
+	}
+	seen := make([]int, len(rules))
+	for _, kind := range []models.EffectKind{models.EffectModel, models.EffectTool, models.EffectStep, models.EffectHook} {
+		for _, state := range []models.EffectState{models.EffectClaimed, models.EffectRunning, models.EffectSettled, models.EffectWaiting} {
+			for _, epoch := range []int64{0, 1, 4, 5, 6} {
+				for _, due := range []models.Millis{0, 1, 999, 1000, 1001} {
+					for _, outcome := range []string{"", "{}", `{"value":1}`, `{"error":"it failed"}`, `{"code":"x","error":"it failed"}`} {
+						for _, repeatable := range []bool{false, true} {
+							e := entry{kind, state, epoch, due, outcome, repeatable}
+							row := models.Effect{
+								ReplayKey: "k", Kind: kind, State: state, Epoch: epoch, InputHash: []byte{1}, Outcome: models.JSON(outcome),
+							}
+							if due != 0 {
+								row.DueAt = due.Ptr()
+							}
+							before := row
+							request := ClaimRequest{InputHash: []byte{1}, Epoch: mine, Repeatable: repeatable, Now: now}
+							got, err := DecideClaim(&row, request)
+							held := 0
+							for i, r := range rules {
+								if !r.holds(e) {
+									continue
+								}
+								held++
+								seen[i]++
+								if got != r.want || err != nil {
+									t.Fatalf("%+v: decided is %d, %v; it is %s, want %d", e, got, err, r.name, r.want)
+								}
+							}
+							if held != 1 {
+								t.Fatalf("%d rules hold for %+v", held, e)
+							}
+							request.InputHash = []byte{1, 2}
+							if _, err := DecideClaim(&row, request); !isMismatch(err) {
+								t.Fatalf("%+v: another input gives %v", e, err)
+							}
+							if !reflect.DeepEqual(row, before) {
+								t.Fatalf("%+v: the entry was changed to %+v", e, row)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	for i, n := range seen {
+		if n == 0 {
+			t.Errorf("nothing was %s", rules[i].name)
+		}
+	}
+	for _, request := range []ClaimRequest{{}, {InputHash: []byte{1}, Epoch: mine, Repeatable: true, Now: now}} {
+		if got, err := DecideClaim(nil, request); got != DecideRun || err != nil {
+			t.Errorf("without an entry decided is %d, %v", got, err)
+		}
+	}
+}
+
+func isMismatch(err error) bool {
+	_, ok := errors.AsType[*MismatchError](err)
+	return ok
 }

@@ -111,6 +111,8 @@ func TestStopWithoutStart(t *testing.T) {
 
 // TestStopWaitsForTheModel has the model finish its answer within the grace: the turn ends here and not elsewhere, before any call of
 // Stop returns.
+//
+// Rules: Q15.
 func TestStopWaitsForTheModel(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start(func(c *Config) { c.ShutdownGrace = time.Hour })
@@ -148,6 +150,8 @@ func TestStopWaitsForTheModel(t *testing.T) {
 
 // TestStopCutsShort ends the patience with a step that would never end: the turn is given back as if nothing had been, and another
 // node finishes it.
+//
+// Rules: Q15.
 func TestStopCutsShort(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -273,6 +277,8 @@ func TestSlotsComeBack(t *testing.T) {
 
 // TestDeclaredDead takes a runner off the list that lives, between two of its heartbeats: at the next one it drops what it does and goes
 // on under another id, and what it was working on is done once.
+//
+// Rules: L2, Q10.
 func TestDeclaredDead(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		// With one slot it claims nothing under the id that is gone.
@@ -360,6 +366,8 @@ func (w *world) rename(from, to string) {
 
 // TestTheDeadClaimNothing has a runner look for turns after it was declared dead and before it knows. What it claimed would be an
 // orphan at once, and a turn that was orphaned too often is sealed.
+//
+// Rules: Q10.
 func TestTheDeadClaimNothing(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start(func(c *Config) { c.PollInterval = time.Hour })

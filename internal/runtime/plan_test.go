@@ -9,6 +9,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
+// Rules: L4, S2, S4, P18, Q16, F9.
 func TestNext(t *testing.T) {
 	gone := Failed{Stop: models.StopDependency, Failure: models.Failure{Code: "dependency_unavailable"}}
 	failed := End{Status: models.TurnFailed, Stop: models.StopDependency, Failure: &gone.Failure}
@@ -58,6 +59,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// Rules: L4.
 func TestNextRefusesWhatItDoesNotKnow(t *testing.T) {
 	defer func() {
 		if recover() == nil {
@@ -79,18 +81,37 @@ func drawn(t *rapid.T, p Plan) Outcome {
 }
 
 // TestPlansEnd plays turns with a model and a user who do what they like.
+//
+// Rules: L4, P1, C5, F9.
 func TestPlansEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := State{MaxIterations: rapid.IntRange(1, 6).Draw(t, "cap")}
 		var o Outcome = Begun{}
 		reasons, acts := 0, 0
 		for range 3*s.MaxIterations + 3 {
-			f := Facts{InboxEmpty: rapid.Bool().Draw(t, "inbox empty")}
+			f := Facts{InboxEmpty: rapid.Bool().Draw(t, "inbox empty"), Cancelled: rapid.IntRange(0, 9).Draw(t, "cancelled") == 0}
+			if rapid.IntRange(0, 9).Draw(t, "blocked") == 0 {
+				f.Blocked = &Failed{Stop: models.StopDependency, Failure: models.Failure{Code: "dependency_unavailable"}}
+			}
 			p := Next(s, o, f)
 			if again := Next(s, o, f); !reflect.DeepEqual(p, again) {
 				t.Fatalf("the same question has two answers, %+v and %+v", p, again)
 			}
 			r, reasoned := o.(Reasoned)
+			end, ends := p.(End)
+			// A cancel that was accepted wins over everything.
+			if f.Cancelled != (ends && end.Status == models.TurnCancelled) {
+				t.Fatalf("with %+v follows %+v", f, p)
+			}
+			// What is missing keeps steps from beginning, and no turn from ending well.
+			if f.Blocked != nil && !ends {
+				t.Fatalf("it goes on with %+v, though %s", p, f.Blocked.Failure.Code)
+			}
+			if without := Next(s, o, Facts{InboxEmpty: f.InboxEmpty, Cancelled: f.Cancelled}); ends && end.Status == models.TurnFailed {
+				if _, goesOn := without.(End); f.Blocked == nil || goesOn {
+					t.Fatalf("it failed with %+v, without what blocks it follows %+v", f, without)
+				}
+			}
 			switch p := p.(type) {
 			case Reason:
 				reasons++
@@ -113,6 +134,9 @@ func TestPlansEnd(t *testing.T) {
 				if p.Status == models.TurnSealed && (s.Iteration != s.MaxIterations || p.Failure == nil) {
 					t.Fatalf("it is sealed in iteration %d of %d", s.Iteration, s.MaxIterations)
 				}
+				if (p.Failure == nil) != (p.Status == models.TurnCompleted || p.Status == models.TurnCancelled) {
+					t.Fatalf("it is %s with the failure %+v", p.Status, p.Failure)
+				}
 				if reasons > s.MaxIterations || acts > s.MaxIterations {
 					t.Fatalf("%d reasons and %d acts with a cap of %d", reasons, acts, s.MaxIterations)
 				}
@@ -121,5 +145,51 @@ func TestPlansEnd(t *testing.T) {
 			o = drawn(t, p)
 		}
 		t.Fatal("it never ends")
+	})
+}
+
+// TestParkedTurnsEnd plays turns whose acts are interrupted: by a wait, a takeover or a restart. Whatever comes between, the planner is asked
+// about the same step, and its answer depends on nothing else; so a turn that is parked at each act ends like one that never is.
+//
+// Rules: L4, L7, P18.
+func TestParkedTurnsEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.IntRange(1, 6).Draw(t, "cap")
+		outcomes := rapid.SliceOfN(rapid.SampledFrom([]Outcome{
+			Reasoned{Calls: 1}, Reasoned{Calls: 3}, Reasoned{Stop: models.StopEndTurn}, Reasoned{Calls: 1, CutOff: true, Stop: models.StopMaxTokens},
+		}), limit, limit).Draw(t, "answers")
+		inbox := rapid.SliceOfN(rapid.Bool(), 2*limit+1, 2*limit+1).Draw(t, "inbox empty")
+		cancelled := rapid.IntRange(-1, 2*limit).Draw(t, "cancelled while parked")
+		play := func(parked bool) (plans []Plan) {
+			s := State{MaxIterations: limit}
+			var o Outcome = Begun{}
+			for i := 0; ; i++ {
+				f := Facts{InboxEmpty: inbox[i], Cancelled: i == cancelled}
+				p := Next(s, o, f)
+				plans = append(plans, p)
+				switch p := p.(type) {
+				case End:
+					return plans
+				case Act:
+					if parked {
+						// What is known when it goes on comes from its row.
+						s = State{Iteration: s.Iteration, MaxIterations: limit}
+					}
+					o = Acted{}
+				case Reason:
+					s.Iteration = p.Iteration
+					o = outcomes[s.Iteration-1]
+				}
+			}
+		}
+		with, without := play(true), play(false)
+		if !reflect.DeepEqual(with, without) {
+			t.Fatalf("parked it goes %+v, else %+v", with, without)
+		}
+		if cancelled >= 0 && cancelled < len(with) {
+			if end := with[cancelled].(End); cancelled != len(with)-1 || end.Status != models.TurnCancelled {
+				t.Fatalf("after a cancel at %d it goes %+v", cancelled, with)
+			}
+		}
 	})
 }

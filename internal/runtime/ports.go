@@ -65,8 +65,10 @@ type rows interface {
 	// session gives what a step must know of a session; the error is a *catalog.DependencyError when there is none.
 	session(ctx context.Context, org models.OrgID, id models.SessionID) (*sessionInfo, error)
 	// messages gives the newest messages of a conversation past a position, oldest first, up to about so many bytes. more tells
-	// that there are older ones.
-	messages(ctx context.Context, org models.OrgID, session models.SessionID, after int64, maxBytes int) (all []models.Message, more bool, err error)
+	// that there may be older ones. base is the session's BaseSequence.
+	messages(ctx context.Context, org models.OrgID, session models.SessionID, base, after int64, maxBytes int) (all []models.Message, more bool, err error)
+	// turnAt gives the turn of the agent's message at a position; zero when there is none.
+	turnAt(ctx context.Context, org models.OrgID, session models.SessionID, position int64) (models.TurnID, error)
 	// openCalls gives the calls of a turn that have no result, in the model's order.
 	openCalls(ctx context.Context, org models.OrgID, turn models.TurnID) ([]models.Effect, error)
 	// effect gives what the journal has under a key of a turn, and wait a wait; nil when there is none.

@@ -87,6 +87,8 @@ func (w *world) seen() []crossorg.Seen {
 }
 
 // TestADeathIsSeenByItsLock kills a runner amid a turn, whose heartbeat is good for an hour yet. Nobody polls: the turn is announced.
+//
+// Rules: Q7.
 func TestADeathIsSeenByItsLock(t *testing.T) {
 	t.Parallel()
 	w, at := lockWorld(t)
@@ -118,6 +120,8 @@ func TestADeathIsSeenByItsLock(t *testing.T) {
 
 // TestALostLockIsTakenAgain ends the connection of a runner's lock. Nobody was there to see it: the runner goes on as if nothing had been,
 // and its turn isn't disturbed.
+//
+// Rules: Q9.
 func TestALostLockIsTakenAgain(t *testing.T) {
 	t.Parallel()
 	w, at := lockWorld(t)
@@ -150,6 +154,8 @@ func TestALostLockIsTakenAgain(t *testing.T) {
 
 // TestWithoutItsLockARunnerStartsOver cuts the way to the lock, while the one of all else is open. After a lease the runner gives its turn
 // up, which counts as nothing, and goes on under a new id without a lock; when the way is free it takes one again.
+//
+// Rules: Q9.
 func TestWithoutItsLockARunnerStartsOver(t *testing.T) {
 	t.Parallel()
 	w, at := lockWorld(t)
@@ -182,6 +188,8 @@ func TestWithoutItsLockARunnerStartsOver(t *testing.T) {
 
 // TestALockThatIsNotThereProvesLittleAfterARestart has an observer see a runner without its lock: one that has just lost its own lock,
 // or found the server restarted, leaves it to the heartbeat; so does one that looks without a lock; any other declares it dead.
+//
+// Rules: Q8.
 func TestALockThatIsNotThereProvesLittleAfterARestart(t *testing.T) {
 	t.Parallel()
 	w, at := lockWorld(t)
@@ -216,6 +224,8 @@ func TestALockThatIsNotThereProvesLittleAfterARestart(t *testing.T) {
 }
 
 // TestTheWatchKnowsRestarts tells a server that has just started from one that was there all the time, and from another one in its place.
+//
+// Rules: Q8.
 func TestTheWatchKnowsRestarts(t *testing.T) {
 	t.Parallel()
 	now, lease := time.Unix(1000, 0), 6*time.Second

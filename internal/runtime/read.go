@@ -3,16 +3,14 @@ package runtime
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"time"
 
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -24,6 +22,8 @@ type sessionInfo struct {
 	agent   *models.AgentID
 	model   *models.ModelID
 	locale  string
+	// base is the sequence through which a fork's history is that of others; 0 for sessions that are no forks.
+	base int64
 	// clientTools is the hash of those that the session brings; nil for none.
 	clientTools []byte
 }
@@ -41,7 +41,10 @@ func (r *turnRun) readSession(ctx context.Context) error {
 }
 
 // database is the rows of the engine in the database.
-type database struct{ db *store.DB }
+type database struct {
+	db       *store.DB
+	lineages *events.Lineages
+}
 
 var _ rows = database{}
 
@@ -50,8 +53,8 @@ func (d database) ping(ctx context.Context) error { return d.db.Ping(ctx) }
 func (d database) session(ctx context.Context, org models.OrgID, id models.SessionID) (*sessionInfo, error) {
 	var s sessionInfo
 	var locale *string
-	err := d.db.QueryRow(ctx, "SELECT harness_id, agent_id, model_id, locale, client_tools FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
-		Scan(&s.harness, &s.agent, &s.model, &locale, &s.clientTools)
+	err := d.db.QueryRow(ctx, "SELECT harness_id, agent_id, model_id, locale, base_sequence, client_tools FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
+		Scan(&s.harness, &s.agent, &s.model, &locale, &s.base, &s.clientTools)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, &catalog.DependencyError{Dependency: "session", ID: id.String(), State: models.LifecycleDeleted}
 	}
@@ -60,59 +63,6 @@ func (d database) session(ctx context.Context, org models.OrgID, id models.Sessi
 	}
 	s.locale = optional(locale)
 	return &s, nil
-}
-
-// messagesPage is how many messages are read at once. Most conversations fit into one page, and a page of the largest messages
-// there are is still bearable.
-const messagesPage = 50
-
-func (d database) messages(
-	ctx context.Context, org models.OrgID, session models.SessionID, after int64, maxBytes int,
-) (all []models.Message, more bool, err error) {
-	position, ordinal, sequence, bytes := int64(math.MaxInt64), 0, int64(0), 0
-	for {
-		n := 0
-		err := d.db.Query(ctx, func(r store.Row) error {
-			var m models.Message
-			var content models.JSON
-			if err := r.Scan(&m.ID, &m.Role, &content, &m.Sequence, &m.Position, &m.Ordinal); err != nil {
-				return err
-			}
-			if err := json.Unmarshal(content, &m.Content); err != nil {
-				return fmt.Errorf("read message %s: %w", m.ID, err)
-			}
-			all = append(all, m)
-			bytes += len(content)
-			n++
-			return nil
-		}, `SELECT id, role, content, sequence, position, ordinal FROM messages
-WHERE org_id = ? AND session_id = ? AND position > ? AND (position, ordinal, sequence) < (?, ?, ?)
-ORDER BY position DESC, ordinal DESC, sequence DESC LIMIT ?`, org[:], session[:], after, position, ordinal, sequence, messagesPage)
-		if err != nil {
-			return nil, false, fmt.Errorf("read the messages of session %s: %w", session, err)
-		}
-		if n < messagesPage || bytes >= maxBytes {
-			slices.Reverse(all)
-			return all, n == messagesPage, nil
-		}
-		last := all[len(all)-1]
-		position, ordinal, sequence = *last.Position, last.Ordinal, last.Sequence
-	}
-}
-
-// checkpointed gives what the model had said in the present step when its runner was lost.
-func (r *turnRun) checkpointed(ctx context.Context) (parts []models.Part, err error) {
-	c, err := r.readCheckpoint(ctx)
-	if err != nil || c == nil {
-		return nil, err
-	}
-	if c.Thinking != "" {
-		parts = append(parts, models.Part{Type: models.PartThinking, Text: c.Thinking})
-	}
-	if c.Text != "" {
-		parts = append(parts, models.Part{Type: models.PartText, Text: c.Text})
-	}
-	return parts, nil
 }
 
 // readCheckpoint reads the checkpoint of the present step's output; nil when there is none.
@@ -130,6 +80,15 @@ func (r *turnRun) readCheckpoint(ctx context.Context) (*models.Checkpoint, error
 
 func (d database) checkpoint(ctx context.Context, org models.OrgID, turn models.TurnID) (*models.Checkpoint, error) {
 	return first[models.Checkpoint](store.Of(d.db.Read(ctx), org).Where("turn_id = ?", turn))
+}
+
+func (d database) turnAt(ctx context.Context, org models.OrgID, session models.SessionID, position int64) (turn models.TurnID, err error) {
+	err = d.db.QueryRow(ctx, "SELECT turn_id FROM messages WHERE org_id = ? AND session_id = ? AND position = ? AND ordinal = 0 AND role = ?",
+		org[:], session[:], position, string(models.MessageAgent)).Scan(&turn)
+	if errors.Is(err, sql.ErrNoRows) {
+		return turn, nil
+	}
+	return turn, err
 }
 
 func (d database) effect(ctx context.Context, org models.OrgID, turn models.TurnID, key string) (*models.Effect, error) {
@@ -178,15 +137,16 @@ func (d database) openCalls(ctx context.Context, org models.OrgID, turn models.T
 
 // Checkpoints are written by whoever holds the lease: a runner that has lost it must neither overwrite what its successor has
 // saved, nor leave behind what nobody would ever remove.
-const checkpointSQL = `INSERT INTO checkpoints (org_id, turn_id, session_id, message_id, epoch, attempt, text, thinking, updated_at)
+const checkpointSQL = `INSERT INTO checkpoints (org_id, turn_id, session_id, message_id, epoch, attempt, text, thinking, tool_call, usage, updated_at)
 SELECT org_id, id, session_id, %s FROM turns WHERE org_id = ? AND id = ? AND lease_epoch = ? AND status = 'RUNNING'
 ON CONFLICT (org_id, turn_id) DO UPDATE SET message_id = excluded.message_id, epoch = excluded.epoch,
-attempt = excluded.attempt, text = excluded.text, thinking = excluded.thinking, updated_at = excluded.updated_at`
+attempt = excluded.attempt, text = excluded.text, thinking = excluded.thinking, tool_call = excluded.tool_call, usage = excluded.usage,
+updated_at = excluded.updated_at`
 
 // PostgreSQL doesn't know what a bare parameter in a SELECT is; SQLite would change the value.
 var (
-	checkpointPostgres = fmt.Sprintf(checkpointSQL, "?::uuid, ?::bigint, ?::bigint, ?::text, ?::text, ?::bigint")
-	checkpointSQLite   = fmt.Sprintf(checkpointSQL, "?, ?, ?, ?, ?, ?")
+	checkpointPostgres = fmt.Sprintf(checkpointSQL, "?::uuid, ?::bigint, ?::bigint, ?::text, ?::text, ?::boolean, ?::json, ?::bigint")
+	checkpointSQLite   = fmt.Sprintf(checkpointSQL, "?, ?, ?, ?, ?, ?, ?, ?")
 )
 
 // trySaveCheckpoint saves a checkpoint as best it can: the next one comes soon, and losing all of them costs those who join late some
@@ -199,13 +159,14 @@ func (e *Engine) trySaveCheckpoint(c models.Checkpoint) {
 	}
 }
 
+// saveCheckpoint implements rows. The checkpoint must have a Usage.
 func (d database) saveCheckpoint(ctx context.Context, c models.Checkpoint) error {
 	statement := checkpointSQLite
 	if d.db.Dialect == store.Postgres {
 		statement = checkpointPostgres
 	}
-	_, err := d.db.Exec(ctx, statement, c.MessageID[:], c.Epoch, c.Attempt, c.Text, c.Thinking, int64(c.UpdatedAt),
-		c.OrgID[:], c.TurnID[:], c.Epoch)
+	_, err := d.db.Exec(ctx, statement, c.MessageID[:], c.Epoch, c.Attempt, c.Text, c.Thinking, c.ToolCall, string(c.Usage),
+		int64(c.UpdatedAt), c.OrgID[:], c.TurnID[:], c.Epoch)
 	if err != nil {
 		return fmt.Errorf("save the checkpoint of turn %s: %w", c.TurnID, err)
 	}

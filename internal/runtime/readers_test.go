@@ -54,7 +54,7 @@ func (w *world) events(session models.SessionID) []models.Event {
 	w.t.Helper()
 	var all []models.Event
 	for {
-		page, err := w.log.Read(w.t.Context(), w.org, session, int64(len(all)), 500)
+		page, err := w.log.Read(w.t.Context(), w.org, session, int64(len(all)), events.Limit{Events: 500, Bytes: 1 << 20})
 		if err != nil {
 			w.t.Fatal(err)
 		}

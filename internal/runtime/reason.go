@@ -26,6 +26,9 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 	if err := r.readConversation(ctx, began.consumed); err != nil {
 		return nil, err
 	}
+	if err := r.repairTranscript(ctx); err != nil {
+		return nil, err
+	}
 	if err := r.submitPrompts(ctx); err != nil {
 		return nil, err
 	}

@@ -57,6 +57,8 @@ func TestDeathInAWait(t *testing.T) {
 
 // TestFailureAfterADeath has the model fail for the runner that took a step over: what the dead one has saved is withdrawn before the
 // next call.
+//
+// Rules: J11.
 func TestFailureAfterADeath(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -89,6 +91,8 @@ func TestFailureAfterADeath(t *testing.T) {
 
 // TestStopInAWait goes down while a turn waits for its next call: the wait ends at once, the turn is given back as it is, and another
 // runner goes on.
+//
+// Rules: Q15.
 func TestStopInAWait(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n, _, s, turn := w.waiting(func(c *Config) { c.ShutdownGrace = time.Hour })
@@ -180,6 +184,8 @@ func TestChangesInAWait(t *testing.T) {
 
 // TestSilentModels has a model say nothing for too long, before its first byte or after it: the call is given up and made again. A sign of
 // life, whatever it is, counts.
+//
+// Rules: F4.
 func TestSilentModels(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		ticks := newTimers(w.clock)
@@ -192,6 +198,7 @@ func TestSilentModels(t *testing.T) {
 			{"after a text", &llm.Delta{Text: "x"}},
 			{"after a thought", &llm.Delta{Thinking: "x"}},
 			{"after a call has begun", &llm.Delta{ToolCall: "x"}},
+			{"after it has told what the call takes", &llm.Delta{Usage: &models.Usage{InputTokens: 1}}},
 			{"after a mere sign of life", &llm.Delta{}},
 		} {
 			w.clock.Advance(breakerMemory)
@@ -237,6 +244,8 @@ func TestSilentModels(t *testing.T) {
 
 // TestSilentForGood has a model that never says anything: after its second silence the window of the retries is over, and the user is
 // told what happened.
+//
+// Rules: F4.
 func TestSilentForGood(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		ticks := newTimers(w.clock)
@@ -261,6 +270,8 @@ func TestSilentForGood(t *testing.T) {
 }
 
 // TestEndlessModels has a model give signs of life for ever, and nothing else: its call is given up all the same, and not made again.
+//
+// Rules: F4.
 func TestEndlessModels(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		ticks := newTimers(w.clock)
@@ -300,6 +311,8 @@ func TestEndlessModels(t *testing.T) {
 
 // TestMetadata has two models take part in a session: each is shown its own metadata unchanged, and that of the other never. The messages
 // keep it; nothing of it is in the log.
+//
+// Rules: M5.
 func TestMetadata(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		one, two := madeUp("one", models.ProviderSimulated, 1), madeUp("two", models.ProviderSimulated, 1)
@@ -380,6 +393,8 @@ func TestMetadata(t *testing.T) {
 }
 
 // TestMetadataOfFailures keeps nothing that a provider could not be given again.
+//
+// Rules: M5.
 func TestMetadataOfFailures(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()

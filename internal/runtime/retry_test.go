@@ -17,6 +17,8 @@ import (
 )
 
 // TestScriptedFailures has sim-script fail with every kind of status: those that may pass are tried four times, the others once.
+//
+// Rules: F1, F6, F8.
 func TestScriptedFailures(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		p := &naps{clock: w.clock}
@@ -67,6 +69,8 @@ func TestScriptedFailures(t *testing.T) {
 
 // TestAnswerAfterFailures has a model answer at the third attempt: the turn counts all of them, those who watch see the failed text
 // withdrawn, and no call of a failed attempt runs.
+//
+// Rules: P11, F3.
 func TestAnswerAfterFailures(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start(rest(&naps{clock: w.clock}))
@@ -119,6 +123,8 @@ func TestAnswerAfterFailures(t *testing.T) {
 
 // TestCheckpointIsWithdrawn has a failed attempt leave a checkpoint: while the next one is waited for it holds nothing, so that nobody
 // who joins is told the failed text, and it is gone in the end.
+//
+// Rules: J10.
 func TestCheckpointIsWithdrawn(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		p := &naps{clock: w.clock, hold: newGate()}
@@ -140,6 +146,8 @@ func TestCheckpointIsWithdrawn(t *testing.T) {
 }
 
 // TestFallbacks has the first model fail for good: the next one that can be called answers, and is the one that is recorded and paid.
+//
+// Rules: F5.
 func TestFallbacks(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		second, third := madeUp("second", models.ProviderSimulated, 7_000_000), madeUp("third", models.ProviderSimulated, 1_000_000)
@@ -192,6 +200,8 @@ func TestFallbacks(t *testing.T) {
 }
 
 // TestAllFail ends the turn with the failure of the last model; one that is permanent ends it at once.
+//
+// Rules: F5, F8, M6.
 func TestAllFail(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		second := madeUp("second", models.ProviderSimulated, 1_000_000)
@@ -243,6 +253,8 @@ func TestAllFail(t *testing.T) {
 
 // TestBreakerKeepsTurnsAway has a provider fail too often: further turns fail without a call, or go to the fallback at once, until it
 // was left alone for a while.
+//
+// Rules: F7.
 func TestBreakerKeepsTurnsAway(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		second := madeUp("second", models.ProviderSimulated, 1_000_000)
@@ -313,6 +325,8 @@ func TestBreakerKeepsTurnsAway(t *testing.T) {
 }
 
 // TestProviderWithoutKey fails before any call, and says what to do.
+//
+// Rules: F8.
 func TestProviderWithoutKey(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		for _, c := range []struct {

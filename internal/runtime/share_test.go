@@ -38,6 +38,8 @@ func (n *node) throng() *throng {
 
 // TestACapHolds lets an organization have two turns at work in two processes together, by configuration and by a row of its own. The
 // others wait for them to end, and nobody polls for that.
+//
+// Rules: Q13.
 func TestACapHolds(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		for _, own := range []bool{false, true} {
@@ -79,6 +81,8 @@ func TestACapHolds(t *testing.T) {
 
 // TestOneOrganizationLeavesRoom floods a runner with four slots: three of them work on the flood, and one is free for others. When one of
 // the three is free the next turn begins, though nobody polls.
+//
+// Rules: Q14.
 func TestOneOrganizationLeavesRoom(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start(func(c *Config) { c.PollInterval, c.Slots = time.Hour, 4 })

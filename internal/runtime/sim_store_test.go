@@ -204,7 +204,7 @@ func (s simRows) session(_ context.Context, org models.OrgID, id models.SessionI
 }
 
 func (s simRows) messages(
-	_ context.Context, _ models.OrgID, session models.SessionID, after int64, _ int,
+	_ context.Context, _ models.OrgID, session models.SessionID, _, after int64, _ int,
 ) ([]models.Message, bool, error) {
 	list := commit.Read[models.Message](s.memory, commit.Is{Column: "session_id", Value: session})
 	list = slices.DeleteFunc(list, func(m models.Message) bool { return m.Position == nil || *m.Position <= after })
@@ -224,6 +224,15 @@ func (s simRows) openCalls(_ context.Context, _ models.OrgID, turn models.TurnID
 		}
 	}
 	return list, nil
+}
+
+func (s simRows) turnAt(_ context.Context, _ models.OrgID, session models.SessionID, position int64) (turn models.TurnID, err error) {
+	for _, m := range commit.Read[models.Message](s.memory, commit.Is{Column: "session_id", Value: session}) {
+		if m.Position != nil && *m.Position == position && m.Ordinal == 0 && m.Role == models.MessageAgent {
+			turn = m.TurnID
+		}
+	}
+	return turn, nil
 }
 
 func (s simRows) effect(_ context.Context, org models.OrgID, turn models.TurnID, key string) (*models.Effect, error) {

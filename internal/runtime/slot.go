@@ -107,7 +107,7 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 		r = s.prepared
 		r.turn = t
 	case session != nil:
-		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: optional(session.Locale), clientTools: session.ClientTools}
+		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: optional(session.Locale), base: session.BaseSequence, clientTools: session.ClientTools}
 	}
 	r.attention = s.attention
 	e := s.e

@@ -45,6 +45,8 @@ func TestBeginsWithWhatTheSessionSaysNow(t *testing.T) {
 
 // TestShowsWhatOthersHaveAdded lets two processes take turns in a session: what each remembers of it misses what the other
 // has added.
+//
+// Rules: P20.
 func TestShowsWhatOthersHaveAdded(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		first, second := w.start(), w.start()
@@ -78,8 +80,8 @@ func TestWhatIsBeingAcceptedIsKnown(t *testing.T) {
 		n.faults.on(func(point string) error {
 			if point == "committed" {
 				once.Do(func() {
-					if !n.engine.releaseUnheard(context.Background()) {
-						t.Error("what the runner holds could not be looked up")
+					if n.engine.releaseUnheard(context.Background()) {
+						t.Error("whether the turn is at work here is settled before the reply")
 					}
 					n.engine.Wake()
 				})
@@ -99,6 +101,8 @@ func TestWhatIsBeingAcceptedIsKnown(t *testing.T) {
 
 // TestShownIsWhatIsStored lets two processes take messages of one session, some that steer and some that queue, while commits fail and
 // replies are lost. Whatever each of them remembers of the session, in the end the model is shown just what is stored.
+//
+// Rules: P20.
 func TestShownIsWhatIsStored(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		nodes := []*node{w.start(), w.start()}

@@ -33,6 +33,7 @@ type soak struct {
 	acknowledged map[models.MessageID]models.TurnID
 }
 
+// Rules: L3, L5, L8.
 func TestSoak(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		for seed := range uint64(2) {

@@ -25,8 +25,11 @@ var errAwaits = errors.New("the call waits; it goes on when the wait is resolved
 
 // durable is what one attempt of a call does durably. It is used by the tool's goroutines.
 type durable struct {
-	r    *turnRun
-	call turns.Call
+	r       *turnRun
+	call    turns.Call
+	org     models.OrgID
+	session models.SessionID
+	turn    models.TurnID
 
 	mu sync.Mutex
 	// waits are what the tool has keys of.
@@ -71,7 +74,7 @@ func (d *durable) step(ctx context.Context, id string, input any, fn func(contex
 	if err != nil {
 		return nil, err
 	}
-	row, err := d.r.readEffect(ctx, key)
+	row, err := d.r.readEffect(ctx, d.org, d.turn, key)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +101,7 @@ func (d *durable) step(ctx context.Context, id string, input any, fn func(contex
 	}
 	now := d.r.e.nowMillis()
 	c := &saveStep{writer: d.writer(), known: row != nil, effect: models.Effect{
-		ScopeID: d.call.Effect.ScopeID, ReplayKey: key, Kind: models.EffectStep, State: models.EffectSettled, InputHash: hash,
+		ScopeID: d.turn, ReplayKey: key, Kind: models.EffectStep, State: models.EffectSettled, InputHash: hash,
 		Request: models.JSON("{}"), Outcome: encodeJSON(out), Epoch: d.call.Effect.Epoch, Attempt: d.call.Effect.Attempt,
 		StartedAt: now.Ptr(), SettledAt: now.Ptr(),
 	}}
@@ -131,9 +134,9 @@ func inputHash(input any) ([]byte, error) {
 	return sum[:], nil
 }
 
-func (r *turnRun) readEffect(ctx context.Context, key string) (row *models.Effect, err error) {
+func (r *turnRun) readEffect(ctx context.Context, org models.OrgID, turn models.TurnID, key string) (row *models.Effect, err error) {
 	err = r.persist(ctx, "read the journal", func() (err error) {
-		row, err = r.e.rows.effect(ctx, r.turn.OrgID, r.turn.ID, key)
+		row, err = r.e.rows.effect(ctx, org, turn, key)
 		return err
 	})
 	return row, err
@@ -142,7 +145,7 @@ func (r *turnRun) readEffect(ctx context.Context, key string) (row *models.Effec
 // writer is that of a command that the tool makes beside the turn's own.
 func (d *durable) writer() writer {
 	return writer{
-		org: d.call.Effect.OrgID, session: d.call.Effect.SessionID, lease: commit.Lease{Turn: d.call.Effect.ScopeID, Epoch: d.call.Effect.Epoch},
+		org: d.org, session: d.session, lease: commit.Lease{Turn: d.turn, Epoch: d.call.Effect.Epoch},
 	}
 }
 
@@ -191,8 +194,8 @@ func (d *durable) eventKey(ctx context.Context, name string) (string, error) {
 // announce makes a wait that may be resolved from now on. Its id follows from what is waited for, so that whoever asks again, after a crash
 // too, gets the same.
 func (d *durable) announce(ctx context.Context, kind models.WaitKind, identity string) (models.WaitID, string, error) {
-	id := turns.WaitID(d.call.Effect.ScopeID, identity)
-	token, err := d.r.e.cfg.Tokens.WaitToken(ctx, d.call.Effect.OrgID, id)
+	id := turns.WaitID(d.turn, identity)
+	token, err := d.r.e.cfg.Tokens.WaitToken(ctx, d.org, id)
 	if err != nil {
 		return id, "", err
 	}
@@ -240,7 +243,7 @@ func (d *durable) await(ctx context.Context, key string) (json.RawMessage, error
 	}
 	var w *models.Wait
 	err := d.r.persist(ctx, "read a wait", func() (err error) {
-		w, err = d.r.e.rows.wait(ctx, d.call.Effect.OrgID, id)
+		w, err = d.r.e.rows.wait(ctx, d.org, id)
 		return err
 	})
 	if err != nil {

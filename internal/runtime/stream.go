@@ -36,16 +36,31 @@ type stream struct {
 	firstTokenMs *int64
 	// checkpointed tells that a checkpoint was written.
 	checkpointed bool
+	// tally is what was known of the step's calls when this one was made.
+	tally tally
 
 	mu       sync.Mutex
 	channels [2]channel // text, thinking
 	lastSent time.Time
 	timer    *time.Timer
 	closed   bool
-	saved    int
-	savedAt  time.Time
-	saving   sync.WaitGroup
-	busy     bool
+	// usage is what the provider has said that the call takes; nil for nothing. toolCall tells that a tool call has begun.
+	usage    *models.Usage
+	toolCall bool
+	// heardAt is the time of the last piece.
+	heardAt models.Millis
+	// kept is what the newest checkpoint holds.
+	kept    kept
+	savedAt time.Time
+	saving  sync.WaitGroup
+	busy    bool
+}
+
+// kept is what a checkpoint holds, as far as it decides whether the next one is due.
+type kept struct {
+	size     int
+	usage    *models.Usage
+	toolCall bool
 }
 
 // channel is text that grows: what was sent, and what waits to be.
@@ -56,8 +71,11 @@ type channel struct {
 	pending strings.Builder
 }
 
-func newStream(e *Engine, turn models.Turn, output models.MessageID, attempt int, watch *idleWatch) *stream {
-	return &stream{e: e, turn: turn, output: output, attempt: attempt, watch: watch, begunAt: e.cfg.Clock.Now(), savedAt: time.Now()}
+func newStream(e *Engine, turn models.Turn, output models.MessageID, attempt int, watch *idleWatch, known tally) *stream {
+	known.At = e.nowMillis()
+	return &stream{
+		e: e, turn: turn, output: output, attempt: attempt, watch: watch, tally: known, begunAt: e.cfg.Clock.Now(), savedAt: time.Now(),
+	}
 }
 
 // elapsed is how long the call has lasted, in milliseconds. A clock that is set back doesn't make it negative.
@@ -84,16 +102,27 @@ func (s *stream) emit(d llm.Delta) {
 		s.answers()
 		s.answers = nil
 	}
-	if text == "" {
-		return
+	s.heardAt = s.e.nowMillis()
+	s.toolCall = s.toolCall || d.ToolCall != ""
+	if d.Usage != nil {
+		said := *d.Usage
+		s.usage = &said
 	}
+	now := time.Now()
+	if text != "" {
+		s.say(kind, text, now)
+	}
+	s.checkpoint(now)
+}
+
+// say adds text to a channel.
+func (s *stream) say(kind int, text string, now time.Time) {
 	if s.firstTokenMs == nil {
 		ms := s.elapsed()
 		s.firstTokenMs = &ms
 	}
 	s.channels[kind].all.WriteString(text)
 	s.channels[kind].pending.WriteString(text)
-	now := time.Now()
 	if wait := deltaInterval - now.Sub(s.lastSent); wait > 0 {
 		if s.timer == nil {
 			s.timer = time.AfterFunc(wait, s.tick)
@@ -101,7 +130,6 @@ func (s *stream) emit(d llm.Delta) {
 	} else {
 		s.send(now)
 	}
-	s.checkpoint(now)
 }
 
 func (s *stream) tick() {
@@ -140,36 +168,62 @@ func utf16Len(s string) int {
 
 // checkpoint saves what there is when enough has come. It never makes the model wait.
 func (s *stream) checkpoint(now time.Time) {
-	size := s.channels[0].all.Len() + s.channels[1].all.Len()
-	if s.busy || (size-s.saved < checkpointBytes && now.Sub(s.savedAt) < checkpointInterval) {
+	has := kept{size: s.channels[0].all.Len() + s.channels[1].all.Len(), usage: s.usage, toolCall: s.toolCall}
+	if s.busy || !s.due(has, now) {
 		return
 	}
-	s.busy, s.checkpointed = true, true
-	row := models.Checkpoint{
-		OrgID: s.turn.OrgID, TurnID: s.turn.ID, SessionID: s.turn.SessionID, MessageID: s.output, Epoch: s.turn.LeaseEpoch,
-		Attempt: s.attempt, Text: s.channels[0].all.String(), Thinking: s.channels[1].all.String(), UpdatedAt: s.e.nowMillis(),
-	}
+	s.busy, s.checkpointed, s.kept = true, true, has
+	row := s.row()
 	s.saving.Go(func() {
 		s.e.trySaveCheckpoint(row)
 		s.mu.Lock()
-		s.busy, s.saved, s.savedAt = false, size, time.Now()
-		s.mu.Unlock()
+		defer s.mu.Unlock()
+		s.busy, s.savedAt = false, time.Now()
+		if !s.closed {
+			// What has come meanwhile may be due by itself.
+			s.checkpoint(s.savedAt)
+		}
 	})
 }
 
-// withdraw takes back what an attempt has said, before the next one begins or says anything. saved tells that there may be a checkpoint,
-// which must not outlive the text.
-func (s *stream) withdraw(saved bool) {
-	s.e.cfg.Hub.PublishDelta(events.Delta{
-		OrgID: s.turn.OrgID, SessionID: s.turn.SessionID, TurnID: s.turn.ID, MessageID: s.output, Epoch: s.turn.LeaseEpoch,
-		Attempt: s.attempt + 1,
-	})
-	if saved {
-		s.e.trySaveCheckpoint(models.Checkpoint{
-			OrgID: s.turn.OrgID, TurnID: s.turn.ID, SessionID: s.turn.SessionID, MessageID: s.output, Epoch: s.turn.LeaseEpoch,
-			Attempt: s.attempt + 1, UpdatedAt: s.e.nowMillis(),
-		})
+// due tells whether there is enough that the newest checkpoint doesn't hold.
+func (s *stream) due(has kept, now time.Time) bool {
+	switch {
+	case has == s.kept:
+		return false
+	case has.usage != nil && s.kept.usage == nil:
+		// Without one nobody would know what the call takes, were this process to die now.
+		return true
+	case has.toolCall && !s.kept.toolCall && s.kept.size > 0:
+		// What was saved is no answer any more that could stand by itself.
+		return true
+	case has.size == s.kept.size && has.usage == s.kept.usage:
+		return false
 	}
+	return has.size-s.kept.size >= checkpointBytes || now.Sub(s.savedAt) >= checkpointInterval
+}
+
+// row gives the checkpoint of what there is.
+func (s *stream) row() models.Checkpoint {
+	known := s.tally
+	known.Said = s.usage
+	at := s.heardAt
+	if at == 0 {
+		at = known.At
+	}
+	return models.Checkpoint{
+		OrgID: s.turn.OrgID, TurnID: s.turn.ID, SessionID: s.turn.SessionID, MessageID: s.output, Epoch: s.turn.LeaseEpoch,
+		Attempt: s.attempt, Text: s.channels[0].all.String(), Thinking: s.channels[1].all.String(), ToolCall: s.toolCall,
+		Usage: encodeJSON(known), UpdatedAt: at,
+	}
+}
+
+// leave saves all there is of a call that was cut short, after the stream's end: whoever goes on with the step knows what it took.
+func (s *stream) leave(took models.Usage) {
+	if took != (models.Usage{}) {
+		s.usage = &took
+	}
+	s.e.trySaveCheckpoint(s.row())
 }
 
 // finish ends the stream: afterwards nothing is sent or saved. What was not sent is in the durable event that follows.

@@ -111,6 +111,8 @@ func (w *world) checkpoint(s models.SessionID) models.Checkpoint {
 
 // TestDeltasJoin has those who watch put an answer together from its pieces: offsets count UTF-16 units, as browsers do, of each
 // channel by itself.
+//
+// Rules: P9.
 func TestDeltasJoin(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -145,6 +147,8 @@ func TestDeltasJoin(t *testing.T) {
 }
 
 // TestCheckpoints saves a long answer while it comes; it is not needed any more when the turn has ended, which idle checks.
+//
+// Rules: J10.
 func TestCheckpoints(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()

@@ -186,6 +186,10 @@ func (r *turnRun) run(ctx context.Context, began *writer) (err error) {
 			w, err = r.enter(ctx)
 		}
 	}
+	if errors.Is(err, errCancelled) && ctx.Err() == nil {
+		// The step has found out by itself.
+		return r.cancelled(ctx)
+	}
 	return err
 }
 
@@ -206,9 +210,7 @@ func (r *turnRun) enter(ctx context.Context) (*writer, error) {
 		c := &beginTurn{r.writer()}
 		return r.submit(ctx, c, &c.writer)
 	case r.turn.Phase == models.PhaseReason:
-		c := &recoverReason{r.writer()}
-		r.recovered = true
-		return r.submit(ctx, c, &c.writer)
+		return r.takeOver(ctx)
 	case r.turn.PendingCalls == 0:
 		c := &resumeTurn{r.writer()}
 		return r.submit(ctx, c, &c.writer)
@@ -302,6 +304,19 @@ func (r *turnRun) submit(ctx context.Context, c commit.Command, w *writer) (*wri
 // fail ends the turn. partial is what the model had said.
 func (r *turnRun) fail(ctx context.Context, why Outcome, partial []models.Part) error {
 	c := &failTurn{writer: r.writer(), why: why, partial: partial, uncounted: r.uncounted}
+	if r.uncounted == nil {
+		var err error
+		if c.lost, err = r.lostCall(ctx); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			// Nothing may keep a turn from its end.
+			r.e.cfg.Logger.Error("what a lost model call took can't be counted", "org", r.turn.OrgID, "turn", r.turn.ID, "error", err)
+		}
+		if partial == nil {
+			c.partial = c.lost.parts()
+		}
+	}
 	_, err := r.submit(ctx, c, &c.writer)
 	return err
 }
@@ -310,12 +325,13 @@ func (r *turnRun) fail(ctx context.Context, why Outcome, partial []models.Part) 
 // committed.
 func (r *turnRun) cancelled(ctx context.Context) error {
 	c := &cancelTurn{writer: r.writer(), partial: r.partial, uncounted: r.uncounted}
-	if r.turn.Phase == models.PhaseReason && r.uncounted == nil {
-		// The model was asked by a runner that is gone.
+	if r.uncounted == nil {
+		// The model may have been asked by a runner that is gone.
 		var err error
-		if c.partial, err = r.checkpointed(ctx); err != nil {
+		if c.lost, err = r.lostCall(ctx); err != nil {
 			return err
 		}
+		c.partial = c.lost.parts()
 	}
 	if _, err := r.submit(ctx, c, &c.writer); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/sessions"
 )
 
+// Rules: L1, P4, P8, P11.
 func TestTextTurn(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -39,6 +40,7 @@ func TestTextTurn(t *testing.T) {
 	})
 }
 
+// Rules: L1, P8, P13, J5.
 func TestToolTurn(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -74,6 +76,7 @@ func (n *node) asking(at map[int]*gate) {
 	})
 }
 
+// Rules: P18, D1, Q6.
 func TestSteering(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		for _, c := range []struct {
@@ -120,6 +123,7 @@ func TestSteering(t *testing.T) {
 	})
 }
 
+// Rules: S1, P4, D6.
 func TestQueueing(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -167,6 +171,8 @@ func TestQueueing(t *testing.T) {
 }
 
 // TestNoMessageIsStranded has messages waiting in the inbox when the turn fails: they become the input of the next one.
+//
+// Rules: L6.
 func TestNoMessageIsStranded(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -209,6 +215,7 @@ func TestNoMessageIsStranded(t *testing.T) {
 	})
 }
 
+// Rules: S2, S3, S4, P1.
 func TestIterationLimit(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -233,6 +240,7 @@ func TestIterationLimit(t *testing.T) {
 	})
 }
 
+// Rules: S3, F9.
 func TestStopReasons(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()

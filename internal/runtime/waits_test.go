@@ -117,6 +117,8 @@ func (n *node) idleSlots() bool {
 }
 
 // Client-side tools: server tools of the same response run first, then TOOL_CALLS_REQUESTED, turn WAITING.
+//
+// Rules: L7, E3, P17, W6.
 func TestClientTools(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -164,6 +166,8 @@ func TestClientTools(t *testing.T) {
 }
 
 // Waiting: a parked turn survives every process, and goes on where one lives.
+//
+// Rules: W4.
 func TestAParkedTurnSurvivesEveryProcess(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		first := w.start()
@@ -185,6 +189,8 @@ func TestAParkedTurnSurvivesEveryProcess(t *testing.T) {
 }
 
 // Approvals: approve, deny, edit the arguments; one denial denies, a quorum approves, and only for the same arguments.
+//
+// Rules: P12, W10, W11.
 func TestApprovals(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -270,6 +276,8 @@ func TestAnApprovalWhileOthersRun(t *testing.T) {
 }
 
 // Waiting: a deadline ends a wait, also when it fails the turn.
+//
+// Rules: Q17, W3.
 func TestDeadlines(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -309,6 +317,8 @@ func TestDeadlines(t *testing.T) {
 }
 
 // Delivery: a message to a turn that waits for its client or an answer goes on with it; for an approval it stays in the inbox.
+//
+// Rules: D3, D4.
 func TestAMessageToAWaitingTurn(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -344,6 +354,8 @@ func TestAMessageToAWaitingTurn(t *testing.T) {
 }
 
 // Cancelling a parked turn ends it, and what it waits for, at once; the loser is told.
+//
+// Rules: W1, C2.
 func TestACancelOfAParkedTurn(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -365,6 +377,8 @@ func TestACancelOfAParkedTurn(t *testing.T) {
 }
 
 // Completion keys: a tool returns pending, and an outside system resolves it; asking twice gives the same key.
+//
+// Rules: W2.
 func TestCompletionKeys(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -409,6 +423,8 @@ func TestCompletionKeys(t *testing.T) {
 }
 
 // Named waits and durable steps: the tool runs again when what it awaits has come, and its finished steps don't.
+//
+// Rules: J9.
 func TestStepsAndNamedWaits(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -452,6 +468,8 @@ func TestStepsAndNamedWaits(t *testing.T) {
 }
 
 // Durable steps: a step that failed runs again on a later attempt; the same id with other input is a mismatch.
+//
+// Rules: J1, J3, J7, J8, J9.
 func TestStepsAcrossAttempts(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -503,6 +521,8 @@ func hasCode(err error, code string) bool {
 }
 
 // Hooks: they rewrite and block prompts and calls, see results, and leave HOOK_RAN; gates decide about what they made of a call.
+//
+// Rules: S3, P6, P12, H1, H10, H11, H14.
 func TestHooksOfATurn(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		asked := make(chan string, 100)
@@ -524,10 +544,10 @@ func TestHooksOfATurn(t *testing.T) {
 		t.Cleanup(server.Close)
 		config := `{"hooks":[
 {"event":"session_start","webhook":{"url":"` + server.URL + `"}},
-{"event":"user_prompt_submit","cel":"message == 'forbidden' ? dyn({'decision':'block','reason':'no','userMessage':'Not that.'}) : dyn(true)"},
+{"event":"user_prompt_submit","cel":{"expression":"message == 'forbidden' ? dyn({'decision':'block','reason':'no','userMessage':'Not that.'}) : dyn(true)"}},
 {"event":"pre_tool_use","webhook":{"url":"` + server.URL + `"}},
-{"event":"pre_tool_use","cel":"arguments.tag == 'plain' ? dyn({'decision':'mutate','patch':{'arguments':{'tag':'changed'}}}) : dyn(true)"},
-{"event":"post_tool_use","cel":"{'decision':'mutate','patch':{'additionalContext':'seen'}}"},
+{"event":"pre_tool_use","cel":{"expression":"arguments.tag == 'plain' ? dyn({'decision':'mutate','patch':{'arguments':{'tag':'changed'}}}) : dyn(true)"}},
+{"event":"post_tool_use","cel":{"expression":"{'decision':'mutate','patch':{'additionalContext':'seen'}}"}},
 {"event":"turn_end","webhook":{"url":"` + server.URL + `"}}]}`
 		n := w.start()
 		h := w.harnessWith("hooked", ref("user_hooks", config), ref("approvals", `{"rules":[{"tools":["again"],"approve":"always"}]}`))

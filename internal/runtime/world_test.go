@@ -303,3 +303,17 @@ func (w *world) paired(session models.SessionID) {
 		}
 	}
 }
+
+// harnessOf gives the harness with the probes that says so of lost answers.
+func (w *world) harnessOf(policy models.StreamRecovery) models.HarnessID {
+	w.t.Helper()
+	if policy != models.RecoveryFinalize {
+		return w.harness
+	}
+	id := w.newHarness("finalizing "+models.NewID[models.HarnessEntity]().String(), w.harness, nil)
+	_, err := w.db.Exec(w.t.Context(), "UPDATE harnesses SET stream_recovery = ? WHERE org_id = ? AND id = ?", string(policy), w.org[:], id[:])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return id
+}

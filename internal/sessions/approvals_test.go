@@ -39,6 +39,7 @@ func TestAnApprovedCallRuns(t *testing.T) {
 	})
 }
 
+// Rules: W10.
 func TestADeniedCallDoesNotRun(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		e.by = e.person(models.RoleMember)
@@ -70,6 +71,7 @@ func TestNobodyDecidesAboutTheirOwnTurn(t *testing.T) {
 	})
 }
 
+// Rules: W10.
 func TestWhoMayDecide(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		e.by = e.person(models.RoleOwner)
@@ -93,6 +95,7 @@ func TestWhoMayDecide(t *testing.T) {
 	})
 }
 
+// Rules: W10.
 func TestADecisionOfTwo(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		e.by = e.person(models.RoleMember)
@@ -120,6 +123,7 @@ func TestADecisionOfTwo(t *testing.T) {
 	})
 }
 
+// Rules: W10, W11.
 func TestEditedArguments(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		e.by = e.person(models.RoleMember)

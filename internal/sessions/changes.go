@@ -87,13 +87,18 @@ func (c *Changes) Apply(tx *commit.Tx, turn *models.TurnID) error {
 			op.removeFrom(tx, turn)
 			continue
 		}
+		written := events.FileWritten{Path: op.file.Path, Hash: hex.EncodeToString(op.file.Hash), Size: op.file.Size, Created: true}
 		for _, dir := range parents(op.file.Path) {
 			if _, exists := tx.File(dir); !exists {
 				tx.PutFile(models.SessionFile{Path: dir, Directory: true}, nil)
+				written.Directories = append(written.Directories, dir)
 			}
 		}
+		if have, exists := tx.File(op.file.Path); exists {
+			written.Created, written.Before = false, stateOf(have)
+		}
 		tx.PutFile(op.file, &models.Blob{Hash: op.file.Hash, Size: op.file.Size, Content: op.content})
-		tx.Emit(turn, events.FileWritten{Path: op.file.Path, Hash: hex.EncodeToString(op.file.Hash), Size: op.file.Size})
+		tx.Emit(turn, written)
 	}
 	if c.todos != nil {
 		tx.SaveTodos(c.todos)
@@ -112,9 +117,14 @@ func (op fileOp) removeFrom(tx *commit.Tx, turn *models.TurnID) {
 	slices.SortFunc(doomed, func(a, b models.SessionFile) int { return strings.Compare(b.Path, a.Path) })
 	for _, f := range doomed {
 		tx.RemoveFile(f)
-		if !f.Directory {
-			tx.Emit(turn, events.FileWritten{Path: f.Path, Deleted: true})
-		}
+		tx.Emit(turn, events.FileWritten{Path: f.Path, Deleted: true, Directory: f.Directory, Before: stateOf(f)})
+	}
+}
+
+// stateOf is what an event keeps of an entry that is replaced or removed.
+func stateOf(f models.SessionFile) *events.FileState {
+	return &events.FileState{
+		Hash: hex.EncodeToString(f.Hash), Size: f.Size, Encoding: f.Encoding, Readonly: f.Readonly, UpdatedAt: f.UpdatedAt,
 	}
 }
 

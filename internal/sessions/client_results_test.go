@@ -17,6 +17,7 @@ func brought(call, value string) ToolResult {
 	return ToolResult{ToolCallID: call, Result: models.JSON(value)}
 }
 
+// Rules: E3, W4, W7.
 func TestResultsOfClientToolsResumeTheTurnWhenAllAreThere(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		turn, waits := e.parked(e.by, client("a"), client("b"))
@@ -48,6 +49,7 @@ func TestResultsOfClientToolsResumeTheTurnWhenAllAreThere(t *testing.T) {
 	})
 }
 
+// Rules: W8.
 func TestRepeatedResultsChangeNothing(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		turn, _ := e.parked(e.by, client("a"))
@@ -70,6 +72,7 @@ func TestRepeatedResultsChangeNothing(t *testing.T) {
 	})
 }
 
+// Rules: W7.
 func TestResultsThatAreRefusedChangeNothing(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		turn, _ := e.parked(e.by, client("a"), client("b"))
@@ -112,6 +115,7 @@ func TestResultsThatAreRefusedChangeNothing(t *testing.T) {
 	})
 }
 
+// Rules: W8.
 func TestResultsForATurnThatWaitsNoMoreAreConflicts(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		turn, _ := e.parked(e.by, client("a"))
@@ -123,6 +127,7 @@ func TestResultsForATurnThatWaitsNoMoreAreConflicts(t *testing.T) {
 	})
 }
 
+// Rules: W1.
 func TestOneOfSeveralResultsWins(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		turn, _ := e.parked(e.by, client("a"))
@@ -146,6 +151,7 @@ func TestOneOfSeveralResultsWins(t *testing.T) {
 	})
 }
 
+// Rules: W1, C5.
 func TestAResultOrACancelWins(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		for range 5 {
@@ -172,6 +178,7 @@ func TestAResultOrACancelWins(t *testing.T) {
 	})
 }
 
+// Rules: W1.
 func TestAResultOrItsDeadlineWins(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		for range 5 {

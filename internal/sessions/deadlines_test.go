@@ -16,6 +16,7 @@ func (e *env) deadlines() *Deadlines {
 	return &Deadlines{cfg: DeadlinesConfig{Committer: e.commit, Due: crossorg.NewWaits(e.db), Clock: e.clock, Logger: slog.New(slog.DiscardHandler)}}
 }
 
+// Rules: Q2, Q17, W3.
 func TestADeadlineIsEnforcedWhoeverWaits(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		early := waitingCall{id: "a", tool: "call_back", arguments: `{}`, kind: models.WaitCompletion, deadline: e.later(time.Second)}
@@ -82,6 +83,7 @@ func TestAnApprovalThatNobodyDecidesExpires(t *testing.T) {
 	})
 }
 
+// Rules: Q17.
 func TestDeadlinesAreLookedForUntilStop(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		var turn []models.TurnID

@@ -95,7 +95,7 @@ func (e *env) create() *models.Session {
 
 func (e *env) log(session models.SessionID) []models.Event {
 	e.t.Helper()
-	list, err := events.NewLog(e.db).Read(e.t.Context(), e.by.OrgID, session, 0, 5000)
+	list, err := events.NewLog(e.db).Read(e.t.Context(), e.by.OrgID, session, 0, events.Limit{Events: 5000, Bytes: 64 << 20})
 	if err != nil {
 		e.t.Fatal(err)
 	}

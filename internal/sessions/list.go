@@ -73,30 +73,6 @@ func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) *gor
 	return q
 }
 
-// Turns gives up to limit turns of a session by age, past the one with the given id.
-func (s *Service) Turns(
-	ctx context.Context, org models.OrgID, session models.SessionID, ascending bool, after *models.TurnID, limit int,
-) ([]models.Turn, error) {
-	q := s.of(ctx, org).Where("session_id = ?", session)
-	order, past := "id DESC", "id < ?"
-	if ascending {
-		order, past = "id", "id > ?"
-	}
-	if after != nil {
-		q = q.Where(past, *after)
-	}
-	var list []models.Turn
-	if err := q.Order(order).Limit(limit).Find(&list).Error; err != nil {
-		return nil, fmt.Errorf("list the turns of %s: %w", session, err)
-	}
-	return list, nil
-}
-
-// CountTurns counts the turns of a session, as far as one more than 10 000.
-func (s *Service) CountTurns(ctx context.Context, org models.OrgID, session models.SessionID) (int, error) {
-	return count(s.of(ctx, org).Model(&models.Turn{}).Where("session_id = ?", session))
-}
-
 // QueuedTurns gives the turns behind the one at the head, in the order in which they will run, at most 100.
 func (s *Service) QueuedTurns(ctx context.Context, org models.OrgID, session models.SessionID) ([]models.Turn, error) {
 	var list []models.Turn
@@ -106,34 +82,6 @@ func (s *Service) QueuedTurns(ctx context.Context, org models.OrgID, session mod
 		return nil, fmt.Errorf("list the queued turns of %s: %w", session, err)
 	}
 	return list, nil
-}
-
-// Messages gives up to limit messages of a session by their sequence: the first ones between after and before, or backward the
-// last ones, newest first.
-func (s *Service) Messages(
-	ctx context.Context, org models.OrgID, session models.SessionID, after, before *int64, backward bool, limit int,
-) ([]models.Message, error) {
-	q := s.of(ctx, org).Where("session_id = ?", session)
-	if after != nil {
-		q = q.Where("sequence > ?", *after)
-	}
-	if before != nil {
-		q = q.Where("sequence < ?", *before)
-	}
-	order := "sequence"
-	if backward {
-		order = "sequence DESC"
-	}
-	var list []models.Message
-	if err := q.Order(order).Limit(limit).Find(&list).Error; err != nil {
-		return nil, fmt.Errorf("list the messages of %s: %w", session, err)
-	}
-	return list, nil
-}
-
-// CountMessages counts the messages of a session, as far as one more than 10 000.
-func (s *Service) CountMessages(ctx context.Context, org models.OrgID, session models.SessionID) (int, error) {
-	return count(s.of(ctx, org).Model(&models.Message{}).Where("session_id = ?", session))
 }
 
 // ByID gives those of the sessions that the organization has.

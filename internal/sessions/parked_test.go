@@ -97,7 +97,10 @@ func (c *parkAll) Apply(tx *commit.Tx) error {
 		}
 		tx.SaveEffect(call.Effect)
 	}
-	if !turns.Rest(tx, clients) {
+	if err := turns.Rest(tx, clients); err != nil {
+		return err
+	}
+	if tx.Turn.Status != models.TurnWaiting {
 		return fmt.Errorf("the turn does not rest: %d of %d wait", tx.Turn.WaitingCalls, tx.Turn.PendingCalls)
 	}
 	return nil

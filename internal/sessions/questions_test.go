@@ -9,6 +9,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
+// Rules: W1.
 func TestAQuestionIsAnsweredOnce(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		turn, waits := e.parked(e.by, waitingCall{id: "q", tool: "ask_user", arguments: `{}`, kind: models.WaitQuestion})

@@ -52,6 +52,7 @@ func TestSendIsChecked(t *testing.T) {
 	})
 }
 
+// Rules: D9, D10.
 func TestSendIsRepeatable(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		s, other := e.create().ID, e.create().ID
@@ -103,6 +104,8 @@ func TestSendIsRepeatable(t *testing.T) {
 }
 
 // TestFirstSendsAtOnce has the same request come many times before it was ever answered.
+//
+// Rules: D9.
 func TestFirstSendsAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		s := e.create().ID
@@ -130,6 +133,8 @@ func TestFirstSendsAtOnce(t *testing.T) {
 
 // TestDeliveries shows which turn a message gets while nothing runs: the first makes a turn that is ready, those that steer join it,
 // those that queue make their own.
+//
+// Rules: D2, D6.
 func TestDeliveries(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		s := e.create().ID

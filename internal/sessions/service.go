@@ -14,6 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -55,13 +56,18 @@ type Service struct {
 	cfg       Config
 	workspace *Workspace
 	images    *Images
+	log       *events.Log
+	lineages  *events.Lineages
 	// nobody stands for the secrets of waits that don't exist.
 	nobody [32]byte
 }
 
 // New makes a Service.
 func New(cfg Config) *Service {
-	return &Service{cfg: cfg, workspace: NewWorkspace(cfg.DB, cfg.Clock), images: NewImages(cfg.DB, cfg.Clock), nobody: nobodysSecret()}
+	return &Service{
+		cfg: cfg, workspace: NewWorkspace(cfg.DB, cfg.Clock), images: NewImages(cfg.DB, cfg.Clock), log: events.NewLog(cfg.DB),
+		lineages: events.NewLineages(cfg.DB), nobody: nobodysSecret(),
+	}
 }
 
 // Images gives the images that messages show.

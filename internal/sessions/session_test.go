@@ -175,27 +175,27 @@ func TestTurnsAndMessages(t *testing.T) {
 			}
 			turns, messages = append(turns, turn.ID), append(messages, m.ID)
 		}
-		list, err := e.svc.Turns(t.Context(), e.by.OrgID, s, true, &turns[1], 2)
+		list, err := e.svc.Turns(t.Context(), e.by.OrgID, s, 0, true, &turns[1], 2)
 		if err != nil || len(list) != 2 || list[0].ID != turns[2] || list[1].ID != turns[3] {
 			t.Errorf("turns are %+v, %v", list, err)
 		}
-		list, err = e.svc.Turns(t.Context(), e.by.OrgID, s, false, &turns[1], 2)
+		list, err = e.svc.Turns(t.Context(), e.by.OrgID, s, 0, false, &turns[1], 2)
 		if err != nil || len(list) != 1 || list[0].ID != turns[0] {
 			t.Errorf("older turns are %+v, %v", list, err)
 		}
-		n, err := e.svc.CountTurns(t.Context(), e.by.OrgID, s)
+		n, err := e.svc.CountTurns(t.Context(), e.by.OrgID, s, 0)
 		if err != nil || n != 5 {
 			t.Errorf("there are %d turns, %v", n, err)
 		}
-		page, err := e.svc.Messages(t.Context(), e.by.OrgID, s, nil, nil, true, 2)
+		page, err := e.svc.Messages(t.Context(), e.by.OrgID, s, 0, nil, nil, true, 2)
 		if err != nil || len(page) != 2 || page[0].ID != messages[4] {
 			t.Errorf("the newest messages are %+v, %v", page, err)
 		}
-		page, err = e.svc.Messages(t.Context(), e.by.OrgID, s, &page[1].Sequence, nil, false, 5)
+		page, err = e.svc.Messages(t.Context(), e.by.OrgID, s, 0, &page[1].Sequence, nil, false, 5)
 		if err != nil || len(page) != 1 || page[0].ID != messages[4] {
 			t.Errorf("the messages after it are %+v, %v", page, err)
 		}
-		if n, err := e.svc.CountMessages(t.Context(), e.theirs.OrgID, s); err != nil || n != 0 {
+		if n, err := e.svc.CountMessages(t.Context(), e.theirs.OrgID, s, 0); err != nil || n != 0 {
 			t.Errorf("others count %d messages, %v", n, err)
 		}
 		if todos, err := e.svc.Todos(t.Context(), e.by.OrgID, s); err != nil || len(todos) != 0 || todos == nil {

@@ -53,6 +53,7 @@ func (e *env) resolve(token string, out Outcome) Resolved {
 	return r
 }
 
+// Rules: W5.
 func TestATokenResolvesItsWaitOnce(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		e.withSecrets()
@@ -77,6 +78,7 @@ func TestATokenResolvesItsWaitOnce(t *testing.T) {
 	})
 }
 
+// Rules: W5.
 func TestTokensThatAreGoodForNothing(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		secrets := e.withSecrets()
@@ -136,6 +138,7 @@ func TestTokensThatAreGoodForNothing(t *testing.T) {
 	})
 }
 
+// Rules: W5.
 func TestOutcomesThatCannotBeUsed(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		e.withSecrets()
@@ -163,6 +166,7 @@ func TestOutcomesThatCannotBeUsed(t *testing.T) {
 	})
 }
 
+// Rules: W1.
 func TestOneOfSeveralTokensWins(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		e.withSecrets()

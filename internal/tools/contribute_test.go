@@ -82,6 +82,8 @@ func gateIDs(set tools.Toolset) string {
 }
 
 // Hooks: "Order: capability hooks, then user hooks"; "Ids are {capability}:{name}, by position when unnamed".
+//
+// Rules: H7, H13.
 func TestHooksComeInOrderWithTheirIDs(t *testing.T) {
 	on := contributing("on", false)
 	on.AlwaysOn = true
@@ -109,6 +111,8 @@ func TestHooksComeInOrderWithTheirIDs(t *testing.T) {
 }
 
 // Hooks: "user_hooks.disabled mutes by id, never a policy gate".
+//
+// Rules: H13.
 func TestMutingLeavesGates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := []string{"a", "b", "c"}
@@ -195,6 +199,7 @@ func TestContributionsThatCanNotBeReadAreRefusedWithTheirPath(t *testing.T) {
 	}
 }
 
+// Rules: H12.
 func TestContributionsThatFailAreNoFaultOfTheCaller(t *testing.T) {
 	for name, fail := range map[string]func(json.RawMessage) ([]tools.Gate, error){
 		"error": func(json.RawMessage) ([]tools.Gate, error) { return nil, errors.New("out of order") },
@@ -224,6 +229,7 @@ func clientTool(name, schema string) models.ClientTool {
 	return models.ClientTool{Name: name, Description: "Does " + name, InputSchema: models.JSON(schema)}
 }
 
+// Rules: W6.
 func TestClientToolsAreOfferedAndChecked(t *testing.T) {
 	c := capability("c", tool("c.run", "run", anyObject))
 	c.ClientTools = func(json.RawMessage) ([]models.ClientTool, error) {

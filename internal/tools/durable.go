@@ -31,7 +31,12 @@ type EffectError struct {
 	Err     error
 }
 
-func (e *EffectError) Error() string { return e.Code + ": " + e.Message }
+func (e *EffectError) Error() string {
+	if e.Err != nil {
+		return e.Code + ": " + e.Message + " " + e.Err.Error()
+	}
+	return e.Code + ": " + e.Message
+}
 
 func (e *EffectError) Unwrap() error { return e.Err }
 

@@ -40,6 +40,8 @@ func code(err error) string {
 }
 
 // Durable steps: "an empty or repeated id is refused before fn runs"; "blank counts as missing".
+//
+// Rules: J9.
 func TestDurableEffectsAreRefusedBeforeTheyRun(t *testing.T) {
 	never := func(context.Context) (any, error) { t.Error("the step ran"); return nil, nil }
 	step := func(c *tools.Call, id string) error {
@@ -78,6 +80,7 @@ func TestDurableEffectsAreRefusedBeforeTheyRun(t *testing.T) {
 	}
 }
 
+// Rules: J9.
 func TestAStepIDIsUsedOnceInAnAttempt(t *testing.T) {
 	call := engine("c")
 	ran := 0
@@ -107,6 +110,7 @@ func TestAStepIDIsUsedOnceInAnAttempt(t *testing.T) {
 	}
 }
 
+// Rules: J9.
 func TestOfStepsWithOneIDAtOnceOneRuns(t *testing.T) {
 	call := engine("c")
 	var wg sync.WaitGroup

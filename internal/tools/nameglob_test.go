@@ -7,6 +7,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
+// Rules: H9.
 func TestNameGlobs(t *testing.T) {
 	for _, c := range []struct {
 		glob, name string

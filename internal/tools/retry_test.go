@@ -14,6 +14,8 @@ import (
 )
 
 // Retries of a tool: "policy never | safe | idempotent"; "without a key an idempotent policy means one attempt".
+//
+// Rules: J7, J8.
 func TestAttemptsOfAPolicy(t *testing.T) {
 	for _, c := range []struct {
 		retry *tools.Retry
@@ -35,6 +37,7 @@ func TestAttemptsOfAPolicy(t *testing.T) {
 	}
 }
 
+// Rules: J7.
 func TestOnlyFailuresDeclaredSafeAreRetried(t *testing.T) {
 	f := tools.Frozen{Hints: tools.Hints{Retry: &tools.Retry{Policy: tools.RetrySafe, Max: 3, BaseMs: 100}}}
 	failed := tools.Result{ToolError: "busy", Retryable: true}
@@ -64,6 +67,7 @@ func TestOnlyFailuresDeclaredSafeAreRetried(t *testing.T) {
 	}
 }
 
+// Rules: J7.
 func TestDelaysGrowUpToTheirCap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := &tools.Retry{
@@ -92,6 +96,7 @@ func TestDelaysGrowUpToTheirCap(t *testing.T) {
 	}
 }
 
+// Rules: J7.
 func TestPoliciesAreCheckedWhenToolsAreRegistered(t *testing.T) {
 	for want, bad := range map[string]tools.Retry{
 		"unknown":     {Policy: "often"},

@@ -55,6 +55,7 @@ func sameJSON(t *testing.T, a, b string) bool {
 	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
+// Rules: E4.
 func TestPrepareTellsThatArgumentsWereRepaired(t *testing.T) {
 	set, err := registry(t, capability("c", tool("c.run", "run", `{"type":"object","required":["a"]}`))).Resolve(refs("c"))
 	if err != nil {

@@ -111,28 +111,39 @@ func (c *Call) AskUser(tx *commit.Tx) {
 	})
 }
 
-// Rest parks the turn when all that is left of it waits. Calls of client tools are requested first: they come after all others.
-// It reports whether the turn is parked.
-func Rest(tx *commit.Tx, clients []Call) bool {
+// Rest parks the turn when all that is left of it waits. Calls of client tools are requested first: they come after all others. Its error
+// must be returned by the command.
+func Rest(tx *commit.Tx, clients []Call) error {
 	t := tx.Turn
 	if t.PendingCalls == 0 || t.PendingCalls-t.WaitingCalls != len(clients) {
-		return false
+		return nil
+	}
+	if !tx.WaitsKnown() {
+		return commit.ErrMore
 	}
 	Request(tx, clients)
 	tx.Park(summaries(tx))
-	return true
+	return nil
 }
 
-// summaries gives what a turn that is about to be parked waits for, as far as the command knows it.
+// summaries gives what a turn that is about to be parked waits for.
 func summaries(tx *commit.Tx) []events.WaitSummary {
 	list := []events.WaitSummary{}
-	for _, w := range tx.OpenWaits() {
+	for _, w := range parked(tx) {
 		r := ReadRequest(w)
+		if !r.Parked {
+			continue
+		}
 		list = append(list, events.WaitSummary{
 			ID: w.ID, Kind: w.Kind, ToolCallID: w.ToolCallID, ToolName: w.ToolName, Question: r.Question, Deadline: w.Deadline,
 		})
 	}
 	return list
+}
+
+// parked gives the open waits that calls wait for. What was only announced holds nothing up: its call may have gone on without it.
+func parked(tx *commit.Tx) []models.Wait {
+	return slices.DeleteFunc(tx.OpenWaits(), func(w models.Wait) bool { return !ReadRequest(w).Parked })
 }
 
 // ReadRequest reads what a wait asks for. What can't be read asks for nothing.
@@ -253,7 +264,7 @@ func ResultOf(w models.Wait, r models.WaitResolution) tools.Result {
 // Interrupt ends what the current turn waits for, when it waits for nothing but its client's results and the user's answers: the
 // user has said something else. It reports whether it did.
 func Interrupt(tx *commit.Tx) (bool, error) {
-	open := tx.OpenWaits()
+	open := parked(tx)
 	if tx.Turn.Status != models.TurnWaiting || len(open) == 0 || slices.ContainsFunc(open, func(w models.Wait) bool {
 		return w.Kind != models.WaitClientTool && w.Kind != models.WaitQuestion
 	}) {

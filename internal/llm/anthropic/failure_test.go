@@ -15,6 +15,7 @@ func refused(errorType, message string) string {
 	return `{"type":"error","error":{"type":"` + errorType + `","message":"` + message + `"},"request_id":"req_1"}`
 }
 
+// Rules: F1.
 func TestRefusals(t *testing.T) {
 	tests := map[string]struct {
 		status    int

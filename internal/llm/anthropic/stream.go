@@ -21,7 +21,6 @@ type reader struct {
 	answer *wire.Answer
 	// blocks are the parts by the index that events name them with; nil for blocks that we have no use for.
 	blocks map[int64]*block
-	usage  models.Usage
 	stop   sdk.StopReason
 	done   bool
 }
@@ -86,7 +85,7 @@ func (r *reader) read(events *wire.Events) error {
 
 // response gives what came so far.
 func (r *reader) response() llm.Response {
-	resp := llm.Response{Usage: r.usage}
+	resp := llm.Response{Usage: r.answer.Usage()}
 	if r.done {
 		switch r.stop {
 		case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
@@ -156,20 +155,24 @@ func (r *reader) event(sent wire.Event) error {
 }
 
 func (r *reader) started(u *sdk.Usage) {
-	set(&r.usage.InputTokens, u.InputTokens, true)
-	set(&r.usage.CacheReadTokens, u.CacheReadInputTokens, true)
-	set(&r.usage.CacheWriteTokens, u.CacheCreationInputTokens, true)
-	set(&r.usage.OutputTokens, u.OutputTokens, true)
-	set(&r.usage.ReasoningTokens, u.OutputTokensDetails.ThinkingTokens, true)
+	sum := r.answer.Usage()
+	set(&sum.InputTokens, u.InputTokens, true)
+	set(&sum.CacheReadTokens, u.CacheReadInputTokens, true)
+	set(&sum.CacheWriteTokens, u.CacheCreationInputTokens, true)
+	set(&sum.OutputTokens, u.OutputTokens, true)
+	set(&sum.ReasoningTokens, u.OutputTokensDetails.ThinkingTokens, true)
+	r.answer.Spend(sum, false)
 }
 
 // spent takes over the later counts. They are sums, and only those that are given count.
 func (r *reader) spent(u *sdk.MessageDeltaUsage) {
-	set(&r.usage.InputTokens, u.InputTokens, u.JSON.InputTokens.Valid())
-	set(&r.usage.CacheReadTokens, u.CacheReadInputTokens, u.JSON.CacheReadInputTokens.Valid())
-	set(&r.usage.CacheWriteTokens, u.CacheCreationInputTokens, u.JSON.CacheCreationInputTokens.Valid())
-	set(&r.usage.OutputTokens, u.OutputTokens, u.JSON.OutputTokens.Valid())
-	set(&r.usage.ReasoningTokens, u.OutputTokensDetails.ThinkingTokens, u.JSON.OutputTokensDetails.Valid())
+	sum := r.answer.Usage()
+	set(&sum.InputTokens, u.InputTokens, u.JSON.InputTokens.Valid())
+	set(&sum.CacheReadTokens, u.CacheReadInputTokens, u.JSON.CacheReadInputTokens.Valid())
+	set(&sum.CacheWriteTokens, u.CacheCreationInputTokens, u.JSON.CacheCreationInputTokens.Valid())
+	set(&sum.OutputTokens, u.OutputTokens, u.JSON.OutputTokens.Valid())
+	set(&sum.ReasoningTokens, u.OutputTokensDetails.ThinkingTokens, u.JSON.OutputTokensDetails.Valid())
+	r.answer.Spend(sum, false)
 }
 
 func set(count *int64, value int64, given bool) {

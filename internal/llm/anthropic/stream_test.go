@@ -34,6 +34,9 @@ type told struct {
 	text, thinking string
 	calls          []string
 	alive          int
+	// spent is what the call was last said to have taken; silent tells that nothing had been said when the first piece came.
+	spent  models.Usage
+	silent bool
 }
 
 func (o *told) emit(d llm.Delta) {
@@ -45,10 +48,17 @@ func (o *told) emit(d llm.Delta) {
 	if d == (llm.Delta{}) {
 		o.alive++
 	}
+	if d.Usage != nil {
+		o.spent = *d.Usage
+	}
+	if d.Text+d.Thinking != "" && o.spent == (models.Usage{}) {
+		o.silent = true
+	}
 }
 
 var fixtures = []string{"text.sse", "thinking.sse", "tools.sse", "refusal.sse", "length.sse", "unknown.sse"}
 
+// Rules: M4.
 func TestStream(t *testing.T) {
 	tests := map[string]struct {
 		want llm.Response
@@ -133,12 +143,16 @@ func TestStream(t *testing.T) {
 				t.Error("no sign of life")
 			}
 			out.alive = 0
+			// What the call takes is told before anything is said, and to the end.
+			tt.told.spent, tt.told.silent = tt.want.Usage, tt.want.Usage == models.Usage{}
 			wiretest.Same(t, "told", out, tt.told)
 		})
 	}
 }
 
 // A stream that ends early is never an answer, wherever it ends and however.
+//
+// Rules: M4.
 func TestStreamCut(t *testing.T) {
 	for _, file := range fixtures {
 		for name, end := range map[string]wiretest.End{"ended": wiretest.Whole, "broken": wiretest.Broken} {
@@ -162,6 +176,7 @@ func TestStreamCut(t *testing.T) {
 						wiretest.Failure(t, err, llm.CodeUnavailable, true, key)
 						wiretest.Same(t, "finish reason", got.FinishReason, llm.FinishReason(""))
 						assertBegins(t, whole.Parts, got.Parts, out)
+						wiretest.Same(t, "usage that was told", out.spent, got.Usage)
 						if n > 0 {
 							wiretest.Same(t, "input tokens, which the start tells", got.Usage.InputTokens, whole.Usage.InputTokens)
 						}

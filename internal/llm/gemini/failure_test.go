@@ -24,6 +24,7 @@ func quota(id, delay string) string {
 		`{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":%q}`, id, delay)
 }
 
+// Rules: F1.
 func TestRefusals(t *testing.T) {
 	tests := map[string]struct {
 		status    int

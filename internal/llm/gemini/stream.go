@@ -58,7 +58,6 @@ type reader struct {
 	answer *wire.Answer
 	// last is the part that text may be added to; nil when a new one must begin.
 	last    *wire.Part
-	usage   models.Usage
 	finish  genai.FinishReason
 	blocked bool
 }
@@ -91,7 +90,7 @@ func (r *reader) read(events *wire.Events) error {
 
 // response gives what came so far.
 func (r *reader) response() llm.Response {
-	resp := llm.Response{Parts: r.answer.Parts(false), Usage: r.usage}
+	resp := llm.Response{Parts: r.answer.Parts(false), Usage: r.answer.Usage()}
 	switch {
 	case r.blocked:
 		resp.FinishReason = llm.FinishRefusal
@@ -127,7 +126,7 @@ func (r *reader) event(data []byte) error {
 		return wire.Unreadablef("an event of the stream holds nothing that is known")
 	}
 	if c.UsageMetadata != nil {
-		r.usage = c.UsageMetadata.counts()
+		r.answer.Spend(c.UsageMetadata.counts(), false)
 	}
 	if c.PromptFeedback != nil && c.PromptFeedback.BlockReason != "" {
 		r.blocked = true

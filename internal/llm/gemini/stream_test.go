@@ -34,6 +34,9 @@ type told struct {
 	text, thinking string
 	calls          []string
 	alive          int
+	// spent is what the call was last said to have taken; silent tells that nothing had been said when the first piece came.
+	spent  models.Usage
+	silent bool
 }
 
 func (o *told) emit(d llm.Delta) {
@@ -45,10 +48,17 @@ func (o *told) emit(d llm.Delta) {
 	if d == (llm.Delta{}) {
 		o.alive++
 	}
+	if d.Usage != nil {
+		o.spent = *d.Usage
+	}
+	if d.Text+d.Thinking != "" && o.spent == (models.Usage{}) {
+		o.silent = true
+	}
 }
 
 var fixtures = []string{"text.sse", "thinking.sse", "tools.sse", "safety.sse", "length.sse", "blocked.sse", "bare.sse"}
 
+// Rules: M4.
 func TestStream(t *testing.T) {
 	tests := map[string]struct {
 		want llm.Response
@@ -135,12 +145,16 @@ func TestStream(t *testing.T) {
 				t.Error("no sign of life")
 			}
 			out.alive = 0
+			// What the call takes is told before anything is said, and to the end.
+			tt.told.spent, tt.told.silent = tt.want.Usage, tt.want.Usage == models.Usage{}
 			wiretest.Same(t, "told", out, tt.told)
 		})
 	}
 }
 
 // A stream that ends early is never an answer, wherever it ends and however.
+//
+// Rules: M4.
 func TestStreamCut(t *testing.T) {
 	for _, file := range fixtures {
 		for name, end := range map[string]wiretest.End{"ended": wiretest.Whole, "broken": wiretest.Broken} {
@@ -164,6 +178,7 @@ func TestStreamCut(t *testing.T) {
 						wiretest.Failure(t, err, llm.CodeUnavailable, true, key)
 						wiretest.Same(t, "finish reason", got.FinishReason, llm.FinishReason(""))
 						assertBegins(t, whole.Parts, got.Parts, out)
+						wiretest.Same(t, "usage that was told", out.spent, got.Usage)
 					}
 				}
 			})
@@ -288,6 +303,7 @@ func TestStreamSignsOfLife(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
+			out.spent = models.Usage{}
 			wiretest.Same(t, "told", out, told{alive: 1})
 		})
 	}

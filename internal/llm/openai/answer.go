@@ -14,7 +14,6 @@ type answer struct {
 
 	fail   wire.Failures
 	header http.Header
-	usage  models.Usage
 	// refused tells that the model declined to answer.
 	refused bool
 }
@@ -35,7 +34,7 @@ func (a *answer) failed(r report) error {
 
 // partial gives what has come of an answer that broke off.
 func (a *answer) partial() llm.Response {
-	return llm.Response{Parts: a.Parts(false), Usage: a.usage}
+	return llm.Response{Parts: a.Parts(false), Usage: a.Usage()}
 }
 
 // finished gives the whole answer.
@@ -45,7 +44,7 @@ func (a *answer) finished(reason llm.FinishReason) llm.Response {
 			reason = llm.FinishRefusal
 		}
 	}
-	return llm.Response{Parts: a.Parts(reason == llm.FinishToolCalls), Usage: a.usage, FinishReason: reason}
+	return llm.Response{Parts: a.Parts(reason == llm.FinishToolCalls), Usage: a.Usage(), FinishReason: reason}
 }
 
 // tokens makes counts that don't overlap of OpenAI's, in which the input includes what was read from and written to the cache. The

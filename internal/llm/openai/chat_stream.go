@@ -295,7 +295,7 @@ func (s *chatStream) count(u chatUsage) {
 		output += reasoning // xAI leaves it out
 	}
 	read := max(u.PromptDetails.Cached, u.CacheHit, u.Cached)
-	s.usage = tokens(int64(u.Prompt), int64(read), int64(u.PromptDetails.Written), int64(output), int64(u.CompletionDetails.Reasoning))
+	s.Spend(tokens(int64(u.Prompt), int64(read), int64(u.PromptDetails.Written), int64(output), int64(u.CompletionDetails.Reasoning)), s.finish != "")
 }
 
 // count is a number of tokens; 0 for whatever is none.

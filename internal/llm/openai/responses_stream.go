@@ -301,7 +301,7 @@ func (s *responsesStream) end(kind string, data []byte) (llm.FinishReason, error
 		return "", wire.Unreadablef("an event %s of the stream holds no response", kind)
 	}
 	if u := r.Usage; u != nil {
-		s.usage = tokens(u.Input, u.InputDetails.Cached, u.InputDetails.Written, u.Output, u.OutputDetails.Reasoning)
+		s.Spend(tokens(u.Input, u.InputDetails.Cached, u.InputDetails.Written, u.Output, u.OutputDetails.Reasoning), true)
 	}
 	if kind == "response.failed" || r.Status == "failed" || r.Status == "cancelled" {
 		return "", s.failed(errorFields(r.Error))

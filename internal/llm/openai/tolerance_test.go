@@ -128,3 +128,29 @@ func TestResponsesTolerance(t *testing.T) {
 		wiretest.Same(t, name+", finish", resp.FinishReason, test.finish)
 	}
 }
+
+// TestUsageOnTheWay has servers tell with each chunk what the call has taken so far: those who wait hear of it, but not of the last
+// count, which the response tells.
+func TestUsageOnTheWay(t *testing.T) {
+	t.Parallel()
+	var said []models.Usage
+	p := serve(t, stream(`data: {"choices":[{"index":0,"delta":{"content":"A"}}],"usage":{"prompt_tokens":10,"completion_tokens":1,"total_tokens":11}}
+
+data: {"choices":[{"index":0,"delta":{"content":"B"},"finish_reason":"stop"}]}
+
+data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12}}
+
+data: [DONE]
+
+`, false))
+	resp, err := kinds["chat"].make(options(t)).Stream(t.Context(), p.request(), func(d llm.Delta) {
+		if d.Usage != nil {
+			said = append(said, *d.Usage)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wiretest.Same(t, "said", said, []models.Usage{{InputTokens: 10, OutputTokens: 1}})
+	wiretest.Same(t, "usage", resp.Usage, models.Usage{InputTokens: 10, OutputTokens: 2})
+}

@@ -191,6 +191,7 @@ func kindOf(name string) string {
 	return kind
 }
 
+// Rules: M4.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*/*.sse")
@@ -269,6 +270,8 @@ func whole(kind, body string) bool {
 }
 
 // TestCutStreams ends each fixture after each of its events, and within each, politely and by breaking the connection.
+//
+// Rules: M4.
 func TestCutStreams(t *testing.T) {
 	t.Parallel()
 	for name, want := range answers {

@@ -29,6 +29,8 @@ func codeBlocks(doc string) []string {
 }
 
 // Each script of the guide runs to its end, or to the failure that it is about.
+//
+// Rules: M2.
 func TestGuideScripts(t *testing.T) {
 	blocks := codeBlocks(guide(t))
 	equal(t, 5, len(blocks))

@@ -17,6 +17,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
+// Rules: M1.
 func TestModelsAreValid(t *testing.T) {
 	names := make([]string, 0, len(simulated.Models()))
 	for _, m := range simulated.Models() {
@@ -85,6 +86,7 @@ func TestTheModelsAreListed(t *testing.T) {
 	}
 }
 
+// Rules: M1.
 func TestEcho(t *testing.T) {
 	want := "One two.\n\n  three 🎉 vier"
 	var r recorder
@@ -108,6 +110,7 @@ func TestEcho(t *testing.T) {
 	equal(t, "a\nb\nc", textParts(res))
 }
 
+// Rules: M1.
 func TestLorem(t *testing.T) {
 	for _, n := range []string{"1", "8", "120", "1000"} {
 		var r recorder
@@ -119,6 +122,7 @@ func TestLorem(t *testing.T) {
 	}
 }
 
+// Rules: M1.
 func TestPace(t *testing.T) {
 	for _, c := range []struct {
 		model           string
@@ -208,6 +212,8 @@ func TestRealSleep(t *testing.T) {
 
 // What is emitted, what is returned and what is counted agree, for every model, text and limit; and it is the same
 // every time.
+//
+// Rules: M1.
 func TestStreamProperties(t *testing.T) {
 	words := rapid.OneOf(
 		rapid.SampledFrom([]string{
@@ -251,7 +257,7 @@ func TestStreamProperties(t *testing.T) {
 		}
 		for _, d := range r.deltas {
 			if !utf8.ValidString(d.Text) || (d.Text == "") == (d.ToolCall == "") {
-				t.Fatalf("bad delta %q", d)
+				t.Fatalf("bad delta %+v", d)
 			}
 		}
 		ids := map[string]bool{"call_1": true}

@@ -9,6 +9,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
+// Rules: M3.
 func TestRules(t *testing.T) {
 	for _, c := range []struct {
 		ask string
@@ -81,6 +82,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// Rules: M3.
 func TestWriteThenRead(t *testing.T) {
 	req := llm.Request{
 		Model: "sim-default", Tools: allTools(),

@@ -48,6 +48,7 @@ const (
 	chunkText       chunkKind = "text"
 	chunkThinking   chunkKind = "thinking"
 	chunkToolCall   chunkKind = "tool_call"
+	chunkUsage      chunkKind = "usage"
 	chunkStall      chunkKind = "stall_ms"
 	chunkError      chunkKind = "error"
 	chunkDisconnect chunkKind = "disconnect"
@@ -62,6 +63,7 @@ type scriptChunk struct {
 	// id and name are those of a tool call; an empty id is made up.
 	id, name string
 	stall    time.Duration
+	usage    scriptUsage
 	failure  *llm.Error
 }
 
@@ -109,15 +111,7 @@ func (d *decoder) response(n *node, path string, first, perToken time.Duration) 
 		r.chunks = append(r.chunks, d.chunk(c, at, perToken))
 	}
 	if u := f["usage"]; u != nil {
-		at := path + ".usage"
-		uf := d.object(u, at, "input", "output", "cache_read", "cache_write", "reasoning")
-		r.usage = scriptUsage{
-			input:      d.count(uf["input"], at+".input"),
-			output:     d.count(uf["output"], at+".output"),
-			cacheRead:  d.count(uf["cache_read"], at+".cache_read"),
-			cacheWrite: d.count(uf["cache_write"], at+".cache_write"),
-			reasoning:  d.count(uf["reasoning"], at+".reasoning"),
-		}
+		r.usage = d.usage(u, path+".usage")
 	}
 	reasons := []llm.FinishReason{llm.FinishStop, llm.FinishToolCalls, llm.FinishLength, llm.FinishRefusal}
 	if n := f["finish"]; n != nil {
@@ -129,8 +123,19 @@ func (d *decoder) response(n *node, path string, first, perToken time.Duration) 
 	return r
 }
 
+func (d *decoder) usage(n *node, path string) scriptUsage {
+	f := d.object(n, path, "input", "output", "cache_read", "cache_write", "reasoning")
+	return scriptUsage{
+		input:      d.count(f["input"], path+".input"),
+		output:     d.count(f["output"], path+".output"),
+		cacheRead:  d.count(f["cache_read"], path+".cache_read"),
+		cacheWrite: d.count(f["cache_write"], path+".cache_write"),
+		reasoning:  d.count(f["reasoning"], path+".reasoning"),
+	}
+}
+
 func (d *decoder) chunk(n *node, path string, perToken time.Duration) scriptChunk {
-	kinds := []chunkKind{chunkText, chunkThinking, chunkToolCall, chunkStall, chunkError, chunkDisconnect}
+	kinds := []chunkKind{chunkText, chunkThinking, chunkToolCall, chunkUsage, chunkStall, chunkError, chunkDisconnect}
 	names := append(make([]string, 0, len(kinds)+1), "ms_per_token")
 	for _, k := range kinds {
 		names = append(names, string(k))
@@ -152,6 +157,8 @@ func (d *decoder) chunk(n *node, path string, perToken time.Duration) scriptChun
 		c.text = d.text(value, at)
 	case chunkToolCall:
 		d.toolCall(value, at, &c)
+	case chunkUsage:
+		c.usage = d.usage(value, at)
 	case chunkStall:
 		c.stall = d.millis(value, at, 0)
 	case chunkError:
@@ -164,7 +171,7 @@ func (d *decoder) chunk(n *node, path string, perToken time.Duration) scriptChun
 		d.failf(path, "a chunk needs one of %v", kinds)
 	}
 	if p := f["ms_per_token"]; p != nil {
-		if c.kind == chunkStall || c.kind == chunkError || c.kind == chunkDisconnect {
+		if c.kind == chunkUsage || c.kind == chunkStall || c.kind == chunkError || c.kind == chunkDisconnect {
 			d.failf(path+".ms_per_token", "%s has no tokens", c.kind)
 		}
 		c.perToken = d.millis(p, path+".ms_per_token", 0)

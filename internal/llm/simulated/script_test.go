@@ -32,6 +32,7 @@ func withFile(req llm.Request, text string, err error) llm.Request {
 	return req
 }
 
+// Rules: M2.
 func TestScriptChunks(t *testing.T) {
 	var r recorder
 	res, err := r.stream(context.Background(), script(user(`
@@ -67,6 +68,7 @@ responses:
 	equal(t, []time.Duration{10 * ms, ms, ms, ms, 99 * ms}, r.waits[:5])
 }
 
+// Rules: M2.
 func TestScriptErrors(t *testing.T) {
 	for _, c := range []struct {
 		chunk string
@@ -235,6 +237,8 @@ func TestNoScript(t *testing.T) {
 }
 
 // The finish reason of a script counts, but a limit of tokens counts more.
+//
+// Rules: M2.
 func TestScriptFinish(t *testing.T) {
 	req := script(user(`{"responses":[{"chunks":[{"text":"one two three"}],"finish":"refusal"}]}`))
 	res, err := (&recorder{}).stream(context.Background(), req)
@@ -285,4 +289,23 @@ func FuzzScript(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestScriptTellsUsage has a provider tell what a call takes while it is under way: it changes nothing of what counts in the end.
+func TestScriptTellsUsage(t *testing.T) {
+	var r recorder
+	res, err := r.stream(context.Background(), llm.Request{Model: "sim-script", Messages: []llm.Message{
+		user(`{"responses": [{"chunks": [{"usage": {"input": 7, "cache_read": 3}}, {"text": "hi"}, {"usage": {"output": 9}}], "usage": {"input": 8}}]}`),
+	}})
+	noError(t, err)
+	var said []models.Usage
+	for _, d := range r.deltas {
+		if d.Usage != nil {
+			said = append(said, *d.Usage)
+		}
+	}
+	equal(t, 2, len(said))
+	equal(t, models.Usage{InputTokens: 7, CacheReadTokens: 3}, said[0])
+	equal(t, int64(9), said[1].OutputTokens)
+	equal(t, models.Usage{InputTokens: 8, OutputTokens: 1}, res.Usage)
 }

@@ -53,6 +53,11 @@ func (p *player) chunk(ctx context.Context, c scriptChunk) error {
 		return p.call(ctx, c.id, c.name, c.text)
 	case chunkStall:
 		return p.pause(ctx, c.stall)
+	case chunkUsage:
+		so := p.res.Usage
+		c.usage.apply(&so)
+		p.emit(llm.Delta{Usage: &so})
+		return nil
 	case chunkError, chunkDisconnect:
 	}
 	// A failure too comes no sooner than a first token would.

@@ -26,6 +26,7 @@ type Answer struct {
 	emit  func(llm.Delta)
 	parts []*Part
 	calls int
+	usage models.Usage
 	// Bytes so far.
 	text, arguments int
 }
@@ -160,6 +161,20 @@ func (a *Answer) SetMetadata(p *Part, v any) error {
 	p.part.Metadata = b
 	return nil
 }
+
+// Spend keeps what the provider says that the call has taken so far, and tells of it when it is news. last tells that the answer is
+// complete: then the response tells it at once.
+func (a *Answer) Spend(u models.Usage, last bool) {
+	if u == a.usage {
+		return
+	}
+	if a.usage = u; !last {
+		a.emit(llm.Delta{Usage: &u})
+	}
+}
+
+// Usage gives what was last kept.
+func (a *Answer) Usage() models.Usage { return a.usage }
 
 // Kind tells what a part holds.
 func (p *Part) Kind() models.PartType { return p.part.Type }

@@ -108,3 +108,17 @@ func TestTokens(t *testing.T) {
 		wiretest.Same(t, "tokens", wire.Tokens(given), want)
 	}
 }
+
+// TestSpending tells of usage when it is news, and not when the response tells it at once.
+func TestSpending(t *testing.T) {
+	t.Parallel()
+	a, told := begin()
+	first, second, last := models.Usage{InputTokens: 1}, models.Usage{InputTokens: 1, OutputTokens: 2}, models.Usage{InputTokens: 1, OutputTokens: 3}
+	a.Spend(models.Usage{}, false)
+	a.Spend(first, false)
+	a.Spend(first, false)
+	a.Spend(second, false)
+	a.Spend(last, true)
+	wiretest.Same(t, "told", *told, []llm.Delta{{Usage: &first}, {Usage: &second}})
+	wiretest.Same(t, "usage", a.Usage(), last)
+}

@@ -68,6 +68,8 @@ func TestTheExampleOfTheBrief(t *testing.T) {
 }
 
 // Approvals: "policy per tool (never | always | by rule)"; the first matching rule wins.
+//
+// Rules: W9.
 func TestTheFirstMatchingRuleDecides(t *testing.T) {
 	g := gate(t, `{
 		"rules": [
@@ -98,6 +100,7 @@ func TestTheFirstMatchingRuleDecides(t *testing.T) {
 	}
 }
 
+// Rules: W9.
 func TestTheDefaultCountsWhereNoRuleMatches(t *testing.T) {
 	for config, want := range map[string]tools.VerdictKind{
 		``:                    tools.VerdictRun,
@@ -122,6 +125,8 @@ func TestTheDefaultCountsWhereNoRuleMatches(t *testing.T) {
 }
 
 // A rule that can't be evaluated asks, also one that would have let the call run.
+//
+// Rules: W9.
 func TestARuleThatCanNotBeEvaluatedAsks(t *testing.T) {
 	for _, approve := range []string{"always", "never"} {
 		g := gate(t, `{"rules":[{"tools":["a"],"when":"false","approve":"never"},{"tools":["pay"],"when":"arguments.amount < 10","approve":"`+approve+`","quorum":2}]}`)

@@ -120,6 +120,8 @@ func TestExpressionsThatFail(t *testing.T) {
 }
 
 // A hundred million steps are not made: the limit of cost ends them, or on a slow machine that of time.
+//
+// Rules: H3.
 func TestWorkIsBounded(t *testing.T) {
 	loop := `true`
 	for range 8 {

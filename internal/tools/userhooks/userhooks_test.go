@@ -72,6 +72,7 @@ func TestHooksOfUsersAreRead(t *testing.T) {
 	}
 }
 
+// Rules: H13.
 func TestHooksAreMutedByID(t *testing.T) {
 	set, err := resolve(t, `{"hooks":[{"event":"turn_end","cel":{"expression":"true"}},{"name":"b","event":"turn_end","cel":{"expression":"true"}}],"disabled":["guard:check","user_hooks:0"]}`)
 	if err != nil {
@@ -82,6 +83,7 @@ func TestHooksAreMutedByID(t *testing.T) {
 	}
 }
 
+// Rules: H6.
 func TestHooksThatAreRefused(t *testing.T) {
 	hook := func(fields string) string {
 		return `{"hooks":[{"event":"turn_end","cel":{"expression":"true"}},{` + fields + `}]}`

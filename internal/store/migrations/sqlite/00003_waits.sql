@@ -44,6 +44,8 @@ ALTER TABLE turns ADD COLUMN started_by_id BLOB;
 UPDATE turns SET input_sequence = queue_position, queue_position = queue_position * 65536;
 UPDATE turns SET ended_sequence = (SELECT max(e.sequence) FROM events e WHERE e.org_id = turns.org_id AND e.session_id = turns.session_id
   AND e.turn_id = turns.id AND e.kind IN ('TURN_COMPLETED', 'TURN_FAILED', 'TURN_SEALED')) WHERE phase = 'END';
+-- The turns of an ancestor that a fork has are those that ended by a sequence.
+CREATE INDEX turns_by_end ON turns (org_id, session_id, ended_sequence) WHERE ended_sequence IS NOT NULL;
 
 -- Who sent a message of the user.
 ALTER TABLE messages ADD COLUMN author_id BLOB;
@@ -118,6 +120,7 @@ ALTER TABLE messages DROP COLUMN author_id;
 UPDATE turns SET queue_position = input_sequence;
 ALTER TABLE turns DROP COLUMN started_by_id;
 ALTER TABLE turns DROP COLUMN started_by_kind;
+DROP INDEX turns_by_end;
 ALTER TABLE turns DROP COLUMN ended_sequence;
 ALTER TABLE turns DROP COLUMN cancel;
 ALTER TABLE turns DROP COLUMN end_hooks;

@@ -1,0 +1,108 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/sessions"
+)
+
+// callbackFunc resolves waits as the test says. What tokens are good for is tested with the real service, in sessions and e2e.
+type callbackFunc func(token string, out sessions.Outcome) (sessions.Resolved, error)
+
+func (f callbackFunc) ResolveWait(_ context.Context, token string, out sessions.Outcome) (sessions.Resolved, error) {
+	return f(token, out)
+}
+
+func TestCallbacks(t *testing.T) {
+	b := setup(t)
+	var got sessions.Outcome
+	b.server.deps.Waits = callbackFunc(func(token string, out sessions.Outcome) (sessions.Resolved, error) {
+		got = out
+		switch token {
+		case "ostw_good":
+			return sessions.Accepted, nil
+		case "ostw_used":
+			return sessions.AlreadyResolved, nil
+		case "ostw_invalid":
+			return "", fault.New(fault.Invalid, "An error needs a code.").At("errorCode")
+		case "ostw_large":
+			return "", fault.New(fault.LimitReached, "too large")
+		}
+		return sessions.Unknown, nil
+	})
+	json := with("Content-Type", "application/json; charset=utf-8")
+	tests := map[string]struct {
+		method, token, body string
+		change              []func(*http.Request)
+		status              int
+		want                string
+	}{
+		"accepted":            {http.MethodPost, "ostw_good", `{"value": {"a": 1}}`, nil, 200, `{"resolution":"ACCEPTED"}`},
+		"an error":            {http.MethodPost, "ostw_good", `{"errorCode": "e", "errorMessage": "m", "value": null}`, nil, 200, `{"resolution":"ACCEPTED"}`},
+		"used":                {http.MethodPost, "ostw_used", `{}`, nil, 409, `{"resolution":"ALREADY_RESOLVED"}`},
+		"unknown":             {http.MethodPost, "nonsense", `{}`, nil, 404, `{"resolution":"UNKNOWN"}`},
+		"invalid":             {http.MethodPost, "ostw_invalid", `{}`, nil, 400, "An error needs a code."},
+		"too large a value":   {http.MethodPost, "ostw_large", `{}`, nil, 413, codePayloadTooLarge},
+		"too large a body":    {http.MethodPost, "ostw_good", `{"value": "` + strings.Repeat("x", waitBody) + `"}`, nil, 413, codePayloadTooLarge},
+		"an unknown member":   {http.MethodPost, "ostw_good", `{"result": 1}`, nil, 400, codeBadUserInput},
+		"a member twice":      {http.MethodPost, "ostw_good", `{"value": 1, "value": 2}`, nil, 400, codeBadUserInput},
+		"a list":              {http.MethodPost, "ostw_good", `[]`, nil, 400, codeBadUserInput},
+		"no body":             {http.MethodPost, "ostw_good", ``, nil, 400, codeBadUserInput},
+		"a code that is none": {http.MethodPost, "ostw_good", `{"errorCode": 1}`, nil, 400, codeBadUserInput},
+		"a form":              {http.MethodPost, "ostw_good", `value=1`, []func(*http.Request){with("Content-Type", "application/x-www-form-urlencoded")}, 415, codeBadUserInput},
+		"GET":                 {http.MethodGet, "ostw_good", ``, nil, 405, codeBadUserInput},
+		"another site":        {http.MethodPost, "ostw_good", `{}`, []func(*http.Request){with("Origin", "http://evil.test"), with("Sec-Fetch-Site", "cross-site")}, 403, codeForbidden},
+	}
+	for name, tt := range tests {
+		got = sessions.Outcome{}
+		a := b.do(tt.method, "/v1/waits/"+tt.token, tt.body, append([]func(*http.Request){json}, tt.change...)...)
+		if a.status != tt.status || !strings.Contains(a.body, tt.want) {
+			t.Errorf("%s: %d %s, want %d %s", name, a.status, a.body, tt.status, tt.want)
+		}
+		if a.header.Get("Access-Control-Allow-Origin") != "" || a.header.Get("Set-Cookie") != "" {
+			t.Errorf("%s: %v", name, a.header)
+		}
+		switch name {
+		case "accepted":
+			if string(got.Value) != `{"a": 1}` || got.ErrorCode != nil {
+				t.Errorf("given was %+v", got)
+			}
+		case "an error":
+			if *got.ErrorCode != "e" || *got.ErrorMessage != "m" {
+				t.Errorf("given was %+v", got)
+			}
+		}
+	}
+	if log := b.log.String(); strings.Contains(log, "ostw_") || !strings.Contains(log, waitsPath) {
+		t.Error("the log holds tokens, or not even the address")
+	}
+}
+
+func TestFewCallbacksAreReadAtOnce(t *testing.T) {
+	var c callbacks
+	for range maxAddressCallbacks {
+		if !c.begin("a") {
+			t.Fatal("refused within the bound")
+		}
+	}
+	if c.begin("a") || !c.begin("b") {
+		t.Fatal("the bound of one address is not its own")
+	}
+	c.end("a")
+	if !c.begin("a") {
+		t.Fatal("refused after another one has ended")
+	}
+	for range maxCallbacks - maxAddressCallbacks - 1 {
+		c.begin("c")
+		c.begin("d")
+		c.begin("e")
+		c.begin("f")
+	}
+	if c.all != maxCallbacks || c.begin("z") {
+		t.Fatalf("%d are read at once", c.all)
+	}
+}

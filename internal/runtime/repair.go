@@ -1,0 +1,192 @@
+package runtime
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
+)
+
+// A model is never shown a call without its result: providers refuse such a conversation, and with it every later turn of the session. By
+// the engine's own commits none can be missing. Should one be missing all the same, it is filled in before the model is asked.
+
+// repair is a result that the conversation lacks.
+type repair struct {
+	call models.Part
+	// position and ordinal are its place in the conversation.
+	position int64
+	ordinal  int
+	parts    []models.Part
+	// replayed tells that the journal had the result.
+	replayed bool
+	// effect is the call in the journal, to be settled with the result; nil when there is nothing to settle.
+	effect *models.Effect
+}
+
+// repairTranscript fills in the results that the conversation lacks. It costs nothing when none is missing.
+func (r *turnRun) repairTranscript(ctx context.Context) error {
+	if len(r.conversation.unanswered()) == 0 {
+		return nil
+	}
+	// The database has the last word: a result that this process has missed must not be there twice.
+	*r.conversation = conversation{}
+	if err := r.readConversation(ctx, false); err != nil {
+		return err
+	}
+	missing := r.conversation.unanswered()
+	if len(missing) == 0 {
+		return nil
+	}
+	c := &repairTranscript{writer: r.writer()}
+	for _, call := range missing {
+		one, err := r.findResult(ctx, call)
+		if err != nil {
+			return err
+		}
+		r.e.cfg.Logger.Error("the result of a tool call was missing in the conversation and is filled in", "org", r.turn.OrgID,
+			"session", r.turn.SessionID, "call", call.part.ToolCallID, "replayed", one.replayed)
+		c.list = append(c.list, one)
+	}
+	if _, err := r.submit(ctx, c, &c.writer); err != nil {
+		return err
+	}
+	for _, one := range c.list {
+		r.conversation.add(one.position, one.ordinal, models.MessageTool, one.parts)
+	}
+	return nil
+}
+
+// findResult looks a result up in the journal.
+func (r *turnRun) findResult(ctx context.Context, missing unanswered) (repair, error) {
+	// Without a journal the result comes right after the message of its call.
+	one := repair{call: missing.part, position: missing.position, ordinal: missing.index + 1}
+	interrupted := func(was models.EffectState) {
+		o := turns.Call{Record: turns.Record{CallID: missing.part.ToolCallID, Frozen: tools.Frozen{Name: missing.part.ToolName}}}
+		one.parts = o.Parts(turns.Interrupted(was))
+	}
+	var row *models.Effect
+	err := r.persist(ctx, "look up a missing result", func() error {
+		turn, err := r.e.rows.turnAt(ctx, r.turn.OrgID, r.turn.SessionID, missing.position)
+		if err != nil || turn.IsZero() {
+			return err
+		}
+		row, err = r.e.rows.effect(ctx, r.turn.OrgID, turn, turns.CallKey(missing.part.ToolCallID))
+		return err
+	})
+	if err != nil {
+		return one, fmt.Errorf("look up the result of call %s: %w", missing.part.ToolCallID, err)
+	}
+	if row == nil {
+		interrupted(models.EffectRunning)
+		return one, nil
+	}
+	o, err := turns.ReadCall(*row)
+	if err != nil {
+		return one, err
+	}
+	one.position, one.ordinal = o.Record.Position, o.Effect.Ordinal
+	if o.Effect.State != models.EffectSettled {
+		interrupted(o.Effect.State)
+		one.effect = &o.Effect
+		return one, nil
+	}
+	var out turns.Outcome
+	if err := json.Unmarshal(o.Effect.Outcome, &out); err != nil {
+		return one, fmt.Errorf("read the outcome of call %s: %w", missing.part.ToolCallID, err)
+	}
+	result := tools.Result{JSON: json.RawMessage(out.Result), ConnectionRequired: out.ConnectionRequired}
+	if !out.Success {
+		result.ToolError = out.Error
+	}
+	one.parts, one.replayed = o.Parts(result), true
+	return one, nil
+}
+
+// repairTranscript adds results that the conversation lacks.
+type repairTranscript struct {
+	writer
+	list []repair
+}
+
+func (c *repairTranscript) Needs() commit.Needs {
+	n := 0
+	for _, one := range c.list {
+		n += 512 + 2*partBytes(one.parts)
+	}
+	return c.needs(n, false)
+}
+
+func (c *repairTranscript) Apply(tx *commit.Tx) error {
+	t := tx.Turn
+	for i := range c.list {
+		one := &c.list[i]
+		done := events.TranscriptRepaired{ToolCallID: one.call.ToolCallID, ToolName: one.call.ToolName, Action: "synthesize"}
+		if one.replayed {
+			done.Action = "replay"
+		}
+		seq := tx.Emit(&t.ID, done)
+		tx.AddMessage(models.Message{
+			ID: models.NewID[models.MessageEntity](), TurnID: t.ID, Role: models.MessageTool, Content: one.parts, Sequence: seq,
+			Position: &one.position, Ordinal: one.ordinal, CreatedAt: tx.Now,
+		})
+		if one.effect != nil {
+			e := *one.effect
+			e.State, e.Outcome, e.SettledAt = models.EffectSettled, encodeJSON(turns.Outcome{Error: one.parts[0].Error}), tx.Now.Ptr()
+			tx.SaveEffect(e)
+		}
+	}
+	// It is no step: Takeovers stays as it is.
+	c.done(tx, t)
+	return nil
+}
+
+// unanswered is a call in the conversation that has no result.
+type unanswered struct {
+	part models.Part
+	// position is that of its message, index counts the calls of the message before it.
+	position int64
+	index    int
+}
+
+// track keeps which calls have no result. Results come after their calls, so that a conversation which begins in the middle has results
+// without calls, but never the other way round.
+func (c *conversation) track(m *shown) {
+	n := 0
+	for _, p := range m.Parts {
+		switch p.Type {
+		case models.PartToolCall:
+			if c.open == nil {
+				c.open = map[string]unanswered{}
+			}
+			c.open[p.ToolCallID] = unanswered{part: p, position: m.position, index: n}
+			n++
+		case models.PartToolResult:
+			delete(c.open, p.ToolCallID)
+		case models.PartText, models.PartThinking, models.PartImage:
+		}
+	}
+}
+
+// unanswered gives the calls that have no result, in their order, as far as they were not forgotten.
+func (c *conversation) unanswered() []unanswered {
+	if len(c.open) == 0 {
+		return nil
+	}
+	list := make([]unanswered, 0, len(c.open))
+	for _, call := range c.open {
+		if len(c.list) > 0 && call.position >= c.list[0].position {
+			list = append(list, call)
+		}
+	}
+	slices.SortFunc(list, func(a, b unanswered) int {
+		return cmp.Or(cmp.Compare(a.position, b.position), cmp.Compare(a.index, b.index), cmp.Compare(a.part.ToolCallID, b.part.ToolCallID))
+	})
+	return list
+}
