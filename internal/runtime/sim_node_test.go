@@ -126,11 +126,23 @@ func (n *simNode) live(ctx context.Context) {
 		} else {
 			n.engine.observe(ctx, n.watch)
 		}
+		n.known()
 		n.rest()
 		if n.w.healing && n.w.random.IntN(8) == 0 {
 			n.engine.observe(ctx, n.watch)
+			n.known()
 			n.rest()
 		}
+	}
+}
+
+// known makes tools know the process after its runner has started over.
+func (n *simNode) known() {
+	e := n.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.turnsCtx.Value(simContext{}) == nil {
+		e.turnsCtx = context.WithValue(e.turnsCtx, simContext{}, n)
 	}
 }
 

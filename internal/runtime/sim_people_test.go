@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,22 @@ func some[T any](w *simulation, list []T) (one T, ok bool) {
 }
 
 func (w *simulation) someTurn(holds func(*models.Turn) bool) (models.Turn, bool) {
-	return some(w, w.memory.Turns(holds))
+	list := w.memory.Turns(func(*models.Turn) bool { return true })
+	// Those of one transaction are inserted in the order of their ids.
+	slices.SortStableFunc(list, func(a, b models.Turn) int {
+		return cmp.Or(cmp.Compare(a.SessionID[15], b.SessionID[15]), cmp.Compare(a.QueuedAt, b.QueuedAt), cmp.Compare(a.QueuePosition, b.QueuePosition))
+	})
+	return some(w, slices.DeleteFunc(list, func(t models.Turn) bool { return !holds(&t) }))
+}
+
+// openWaits gives them in an order that depends on the seed alone: the ids of calls end with their place in the step.
+func (w *simulation) openWaits() []models.Wait {
+	list := w.memory.OpenWaits()
+	place := func(a *models.Wait) string { return (*a.ToolCallID)[strings.LastIndexByte(*a.ToolCallID, '_'):] }
+	slices.SortStableFunc(list, func(a, b models.Wait) int {
+		return cmp.Or(cmp.Compare(a.SessionID[15], b.SessionID[15]), cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(place(&a), place(&b)), cmp.Compare(a.Kind, b.Kind))
+	})
+	return list
 }
 
 // act does something to a turn or a wait.
@@ -45,7 +61,7 @@ func (w *simulation) act() {
 	case 2:
 		w.rearrange()
 	default:
-		if wait, ok := some(w, w.memory.OpenWaits()); ok {
+		if wait, ok := some(w, w.openWaits()); ok {
 			w.resolve(wait)
 		}
 	}
@@ -137,7 +153,7 @@ func (w *simulation) resolve(wait models.Wait) {
 func (w *simulation) helper() {
 	for {
 		w.wait(nil)
-		for _, wait := range w.memory.OpenWaits() {
+		for _, wait := range w.openWaits() {
 			if len(w.alive()) > 0 {
 				w.resolve(wait)
 			}

@@ -72,6 +72,8 @@ func Request(tx *commit.Tx, calls []Call) {
 	if len(calls) == 0 {
 		return
 	}
+	// They are the command's own, which may be applied again.
+	calls = slices.Clone(calls)
 	var out events.ToolCallsRequested
 	for i := range calls {
 		c := &calls[i]
