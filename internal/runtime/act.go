@@ -261,10 +261,10 @@ func (a *actRun) launch(o turns.Call) {
 	d := &durable{r: r, call: o, org: r.turn.OrgID, session: r.turn.SessionID, turn: r.turn.ID}
 	d.offer(call)
 	reviewed := r.hasHooks(tools.HookPostToolUse)
-	go func() {
+	r.e.scheduling.spawn(func() {
 		a.execute(&f, call, d, reviewed)
 		a.done <- f
-	}()
+	})
 }
 
 // execute runs one attempt of a call. Hooks see the result before it is committed.
@@ -297,13 +297,18 @@ func (a *actRun) next() (*finished, error) {
 	var grace <-chan time.Time
 	cut := a.ctx.Done()
 	for a.count > 0 {
+		a.r.e.scheduling.await(func() bool { return len(a.done) > 0 || len(a.r.attention) > 0 || (cut != nil && a.ctx.Err() != nil) })
+		attention := a.r.attention
+		if len(a.done) > 0 {
+			attention = nil // what has ended comes first
+		}
 		select {
 		case f := <-a.done:
 			a.leave(f)
 			if !f.cut {
 				return &f, nil
 			}
-		case <-a.r.attention:
+		case <-attention:
 			if a.ctx.Err() == nil {
 				return nil, nil
 			}
@@ -466,6 +471,7 @@ func (a *actRun) drain() {
 	t := time.NewTimer(cancelGrace)
 	defer t.Stop()
 	for a.count > 0 {
+		a.r.e.scheduling.await(func() bool { return len(a.done) > 0 })
 		select {
 		case f := <-a.done:
 			a.leave(f)

@@ -114,6 +114,10 @@ type startCalls struct {
 func (c *startCalls) Needs() commit.Needs { return c.needs(1024*(1+len(c.begin)), true) }
 
 func (c *startCalls) Apply(tx *commit.Tx) error {
+	if tx.Turn.PendingCalls == 0 {
+		// Whoever has resolved the last one has ended the act.
+		return c.follow(tx, Acted{})
+	}
 	startAll(tx, c.begin)
 	return c.goOn(tx)
 }

@@ -74,11 +74,7 @@ func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &sendMessage{org: by.OrgID, by: by, in: in, content: content, message: models.NewID[models.MessageEntity](), turn: models.NewID[models.TurnEntity]()}
-	if in.IdempotencyKey != nil {
-		c.key = &commit.IdempotencyKey{Operation: "sendMessage", Key: *in.IdempotencyKey}
-		c.hash = in.hash()
-	}
+	c := newSendMessage(by, in, content)
 	if s.cfg.Dispatch != nil {
 		if slot, ok := s.cfg.Dispatch.Reserve(by.OrgID, c.turn); ok {
 			c.slot = slot
@@ -91,8 +87,7 @@ func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (
 		}
 	}
 	err = s.cfg.Committer.Submit(ctx, c)
-	if errors.Is(err, errParked) {
-		c.parked = true
+	if c.again(err) {
 		err = s.cfg.Committer.Submit(ctx, c)
 	}
 	if err == nil && c.claimed {
@@ -152,6 +147,24 @@ type sendMessage struct {
 	sentMessage models.Message
 	sentTurn    models.Turn
 	session     models.Session
+}
+
+func newSendMessage(by *auth.Principal, in NewMessage, content []models.Part) *sendMessage {
+	c := &sendMessage{org: by.OrgID, by: by, in: in, content: content, message: models.NewID[models.MessageEntity](), turn: models.NewID[models.TurnEntity]()}
+	if in.IdempotencyKey != nil {
+		c.key = &commit.IdempotencyKey{Operation: "sendMessage", Key: *in.IdempotencyKey}
+		c.hash = in.hash()
+	}
+	return c
+}
+
+// again reports whether the command is to be submitted once more, with what it has needed.
+func (c *sendMessage) again(err error) bool {
+	if !errors.Is(err, errParked) {
+		return false
+	}
+	c.parked = true
+	return true
 }
 
 func (c *sendMessage) Needs() commit.Needs {

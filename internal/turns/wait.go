@@ -72,6 +72,8 @@ func Request(tx *commit.Tx, calls []Call) {
 	if len(calls) == 0 {
 		return
 	}
+	// They are the command's own, which may be applied again.
+	calls = slices.Clone(calls)
 	var out events.ToolCallsRequested
 	for i := range calls {
 		c := &calls[i]
@@ -162,10 +164,18 @@ func ReadResolution(w models.Wait) (r models.WaitResolution) {
 // of it can. What no call waits for yet is kept until one does. It is ErrResolved when the wait has ended already. Needs must load what
 // it looks at.
 func Resolve(tx *commit.Tx, w models.Wait, state models.WaitState, r models.WaitResolution) error {
+	pending := pendingCalls(tx)
 	if err := conclude(tx, w, state, r); err != nil {
 		return err
 	}
-	return goOn(tx)
+	return goOn(tx, pending)
+}
+
+func pendingCalls(tx *commit.Tx) int {
+	if tx.Turn == nil {
+		return 0
+	}
+	return tx.Turn.PendingCalls
 }
 
 // conclude is Resolve without going on.
@@ -208,21 +218,22 @@ func (c *Call) unpark(tx *commit.Tx, w models.Wait, r models.WaitResolution) err
 	return nil
 }
 
-// goOn resumes a parked turn of which something can go on, and makes the runner of one that runs look at it.
-func goOn(tx *commit.Tx) error {
+// goOn resumes a parked turn of which something can go on, and makes the runner of one that runs look at it. Whoever takes the last of the
+// calls that were pending ends the act with it: nobody else could tell that it is still open.
+func goOn(tx *commit.Tx, pending int) error {
 	t := tx.Turn
 	if t == nil {
 		return nil
 	}
-	if t.Status != models.TurnWaiting {
+	switch {
+	case t.Status != models.TurnWaiting:
 		tx.Attend()
+	case t.PendingCalls > 0 && t.PendingCalls == t.WaitingCalls:
 		return nil
+	default:
+		tx.Resume()
 	}
-	if t.PendingCalls > 0 && t.PendingCalls == t.WaitingCalls {
-		return nil
-	}
-	tx.Resume()
-	if t.PendingCalls == 0 {
+	if pending > 0 && t.PendingCalls == 0 {
 		tx.Emit(&t.ID, events.ActCompleted{Iteration: t.Iteration})
 	}
 	return nil
@@ -261,6 +272,7 @@ func Interrupt(tx *commit.Tx) (bool, error) {
 	}) {
 		return false, nil
 	}
+	pending := pendingCalls(tx)
 	for _, w := range open {
 		err := conclude(tx, w, models.WaitCancelled, models.WaitResolution{
 			ErrorMessage: "interrupted: The user has sent another message instead. Whether the call took effect is unknown.",
@@ -269,7 +281,7 @@ func Interrupt(tx *commit.Tx) (bool, error) {
 			return false, err
 		}
 	}
-	return true, goOn(tx)
+	return true, goOn(tx, pending)
 }
 
 // Expire ends a wait whose deadline has passed. It changes nothing when the wait has ended, or has more time.
