@@ -64,6 +64,8 @@ type finished struct {
 	runs []hooks.Ran
 	// waits is what the call waits for; zero when it has ended.
 	waits models.WaitID
+	// announced are waits that the tool has asked keys for.
+	announced []models.WaitID
 	// cut tells that the call failed after it was cancelled: what it says is no result.
 	cut bool
 }
@@ -278,7 +280,7 @@ func (a *actRun) execute(f *finished, call *tools.Call, d *durable, reviewed boo
 	}
 	started := e.cfg.Clock.Now()
 	f.result = tools.Run(a.ctx, e.cfg.Registry, call, f.Record.Frozen)
-	f.waits = d.pending(f.result)
+	f.waits, f.announced = d.pending(f.result), d.announced()
 	f.cut = f.waits.IsZero() && f.result.Failed() && a.ctx.Err() != nil
 	f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)
 	if !reviewed || f.cut || !f.waits.IsZero() {
@@ -343,7 +345,7 @@ func (a *actRun) settle(list []finished) (*writer, error) {
 		if f.result.Internal != nil {
 			r.e.cfg.Logger.Error("a tool failed", "org", r.turn.OrgID, "turn", r.turn.ID, "tool", f.Record.Frozen.ToolID, "error", f.result.Internal)
 		}
-		c.list = append(c.list, settled{call: f.Call, result: f.result, writes: f.writes, durationMs: f.durationMs, runs: f.runs})
+		c.list = append(c.list, settled{call: f.Call, result: f.result, writes: f.writes, durationMs: f.durationMs, runs: f.runs, announced: f.announced})
 	}
 	w, err := a.submit(c, &c.writer)
 	if err != nil {

@@ -20,6 +20,8 @@ type settled struct {
 	durationMs int64
 	// runs are the hooks that have seen the result.
 	runs []hooks.Ran
+	// announced are waits that the tool has asked keys for, and that nobody waits for now.
+	announced []models.WaitID
 	// shown is the result as it was committed.
 	shown tools.Result
 }
@@ -37,6 +39,7 @@ func (c *settleCalls) Needs() commit.Needs {
 	n := c.needs(0, true)
 	for _, s := range c.list {
 		n.Bytes += 2048 + 3*(len(s.result.JSON)+len(s.result.ToolError))
+		n.WaitIDs = append(n.WaitIDs, s.announced...)
 		if s.writes != nil && !s.result.Failed() {
 			n.Files = append(n.Files, s.writes.Needs()...)
 			n.Bytes += s.writes.Bytes()
@@ -73,6 +76,7 @@ func (s *settled) settle(tx *commit.Tx) error {
 		}
 	}
 	ranEvents(tx, &t.ID, s.call.Record.CallID, s.runs)
+	turns.Forget(tx, s.announced)
 	s.call.Settle(tx, s.shown, s.durationMs)
 	t.PendingCalls--
 	return nil

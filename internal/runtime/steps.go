@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/ostler-dev/ostler/internal/commit"
@@ -57,6 +59,13 @@ func (d *durable) pending(result tools.Result) models.WaitID {
 		return d.completion
 	}
 	return models.WaitID{}
+}
+
+// announced gives the waits that the tool has asked keys for.
+func (d *durable) announced() []models.WaitID {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(maps.Values(d.waits))
 }
 
 // stepOutcome is what came of a step, as the journal keeps it.

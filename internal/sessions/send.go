@@ -201,11 +201,13 @@ func (c *sendMessage) Apply(tx *commit.Tx) error {
 	if c.in.Delivery == Reject && active {
 		return fault.New(fault.SessionBusy, "A turn of the session is active. Wait until it has ended, or send with another delivery.").At("input", "delivery")
 	}
-	steer := c.in.Delivery == Steer && active
+	// A turn that is about to be cancelled takes no more messages: they come after what interrupted it.
+	steer := c.in.Delivery == Steer && active && tx.Turn.Cancel == nil
 	if steer && tx.Turn.Status == models.TurnWaiting && !c.parked {
 		return errParked
 	}
-	if !steer && tx.Session.QueuedTurns >= MaxQueuedTurns {
+	// What is to stop the active turn must not wait behind a full line.
+	if !steer && tx.Session.QueuedTurns >= MaxQueuedTurns && (c.in.Delivery != Interrupt || tx.Session.QueuedTurns >= 2*MaxQueuedTurns) {
 		return fault.New(fault.LimitReached, "The session has %d queued turns already; wait until some have run.", tx.Session.QueuedTurns)
 	}
 	turn := c.turn

@@ -54,6 +54,17 @@ func (c *Call) Announce(tx *commit.Tx, id models.WaitID, kind models.WaitKind, i
 	})
 }
 
+// Forget closes waits that a tool announced and nobody waits for: its call has ended another way.
+func Forget(tx *commit.Tx, announced []models.WaitID) {
+	for _, id := range announced {
+		if w, ok := tx.Wait(id); ok && w.State == models.WaitOpen {
+			w.State, w.ResolvedAt = models.WaitCancelled, tx.Now.Ptr()
+			w.Resolution = encode(models.WaitResolution{ErrorMessage: "The call has ended without it."})
+			tx.SaveWait(w)
+		}
+	}
+}
+
 // Hold makes a call wait for something that was announced before it.
 func (c *Call) Hold(tx *commit.Tx, w models.Wait, r models.WaitRequest) {
 	r.Parked = true
@@ -289,12 +300,15 @@ func Expire(tx *commit.Tx, w models.Wait) error {
 	if w.State != models.WaitOpen || w.Deadline == nil || *w.Deadline > tx.Now {
 		return nil
 	}
-	current := tx.Turn != nil && tx.Turn.ID == w.TurnID
+	current, fails := tx.Turn != nil && tx.Turn.ID == w.TurnID, ReadRequest(w).FailTurn
+	if current && fails && tx.Turn.Status != models.TurnWaiting {
+		// Other calls are at work. When they have ended, the turn is parked, and fails then.
+		return nil
+	}
 	if w.Kind == models.WaitApproval && current {
 		tx.Emit(&w.TurnID, decided(w, "EXPIRED", models.ApprovalDecision{ActorKind: models.ActorSystem}, nil))
 	}
-	r := ReadRequest(w)
-	if !r.FailTurn || !current || tx.Turn.Status != models.TurnWaiting {
+	if !fails || !current {
 		return Resolve(tx, w, models.WaitTimeout, models.WaitResolution{ByKind: models.ActorSystem})
 	}
 	if err := conclude(tx, w, models.WaitTimeout, models.WaitResolution{ByKind: models.ActorSystem}); err != nil {
