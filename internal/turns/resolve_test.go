@@ -390,7 +390,10 @@ func TestInterruptDespiteAnAnnouncement(t *testing.T) {
 			}
 			tx.Turn.PendingCalls--
 			open[0].Settle(tx, tools.Success("by itself"), 1)
-			if !Rest(tx, nil) {
+			if err := Rest(tx, nil); err != nil {
+				return err
+			}
+			if tx.Turn.Status != models.TurnWaiting {
 				return errors.New("the turn doesn't rest")
 			}
 			return nil

@@ -2,21 +2,37 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
 import {
+  agentMessages,
+  approvals,
   catalogIds,
   changeAgent,
   createAgent,
+  deliver,
+  longText,
   openNewSession,
+  SLOW_ECHO,
+  scriptedCall,
   send,
   signIn,
   turnSummary,
+  WRITE_NOTES,
+  waitCard,
 } from "./steps";
 import { expect, test } from "./test";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+const CLIENT_TOOL = {
+  name: "get_weather",
+  description: "Tells the weather.",
+  inputSchema: { type: "object" },
+};
+
 for (const colorScheme of ["light", "dark"] as const) {
   test.describe(`in the ${colorScheme} theme`, () => {
     test.use({ colorScheme });
+
+    test.setTimeout(240_000);
 
     test("axe finds nothing serious on any page", async ({ page }) => {
       await page.goto("/sign-in");
@@ -34,6 +50,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await check("session, chat");
 
       const pages: [path: string, sign: string | RegExp][] = [
+        [`${session}?view=timeline`, "Step 1: reason"],
         [`${session}?view=events`, /\d+ events/],
         [`${session}?view=config`, "Max iterations"],
         ["/", "Failures to look at"],
@@ -65,6 +82,59 @@ for (const colorScheme of ["light", "dark"] as const) {
       await page.getByRole("button", { name: "Add provider" }).click();
       await expect(page.getByRole("dialog")).toBeVisible();
       await check("new provider");
+
+      const patient = await createAgent(page, "sim-default", approvals());
+      await openNewSession(page, patient, "Waits for a person");
+      await send(page, WRITE_NOTES);
+      await waitCard(page, "APPROVAL").getByRole("button", { name: "Edit arguments" }).click();
+      await check("session, approval");
+      await page.goto(`${page.url()}?view=timeline`);
+      await expect(page.locator('[data-span="wait"]')).toBeVisible();
+      await check("timeline, waiting");
+      const asking = await createAgent(page, "sim-script", {
+        capabilities: [{ id: "ask_user" }],
+        clientTools: [CLIENT_TOOL],
+      });
+      const question = { question: "Which colour?", options: ["Red", "Green"] };
+      await openNewSession(page, asking, "Asks a person");
+      await send(page, scriptedCall("ask_user", question, "Thank you."));
+      await expect(waitCard(page, "QUESTION")).toBeVisible();
+      await check("session, question");
+      await openNewSession(page, asking, "Waits for a program");
+      await send(page, scriptedCall("get_weather", {}, "Thank you."));
+      await waitCard(page, "CLIENT_TOOL").getByText("Submit a result by hand").click();
+      await check("session, client tool");
+      for (const path of ["/approvals", "/approvals?kind=QUESTION", "/"]) {
+        await page.goto(path);
+        await expect(page.getByText("Asks a person").first()).toBeVisible();
+        await check(`${path}, waiting`);
+      }
+      await page.goto(`/agents/${asking}`);
+      await page.getByRole("list").getByText("Tells the weather.").first().click();
+      await expect(page.getByLabel("Timeout in seconds")).toBeVisible();
+      await check("agent with client tools");
+
+      await openNewSession(page, await createAgent(page, SLOW_ECHO), "Busy");
+      await send(page, longText(3000, "finished"));
+      await expect(agentMessages(page).last()).toContainText("word2");
+      await deliver(page, "Queue");
+      await send(page, "later");
+      await send(page, "last");
+      await page.getByRole("button", { name: "Edit: last" }).click();
+      await check("session, queue");
+      await page.getByRole("button", { name: "Remove: later" }).click();
+      await page.getByRole("button", { name: "Stop", exact: true }).click();
+      await expect(page.getByText("Cancelled by you")).toBeVisible();
+      await check("session, stopped");
+      await page.goto("/sessions");
+      await page.getByLabel("Select Busy").first().check();
+      await check("sessions, selected");
+
+      const short = await createAgent(page, "sim-default", { maxIterations: 1 });
+      await openNewSession(page, short, "Too short");
+      await send(page, WRITE_NOTES);
+      await expect(page.getByRole("button", { name: "Continue" })).toBeVisible();
+      await check("session, sealed");
 
       async function check(name: string): Promise<void> {
         // Colours that are still moving would be measured half way.

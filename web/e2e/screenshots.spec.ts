@@ -1,14 +1,28 @@
 import {
+  agentMessages,
+  approvals,
   catalogIds,
   changeAgent,
   createAgent,
+  deliver,
+  longText,
   openNewSession,
+  SLOW_ECHO,
+  scriptedCall,
   scriptedError,
   send,
   signIn,
   turnSummary,
+  WRITE_NOTES,
+  waitCard,
 } from "./steps";
 import { expect, test } from "./test";
+
+const CLIENT_TOOL = {
+  name: "get_weather",
+  description: "Tells the weather.",
+  inputSchema: { type: "object", properties: { city: { type: "string" } } },
+};
 
 const SIZES = [
   { width: 1280, height: 800 },
@@ -18,6 +32,8 @@ const SIZES = [
 for (const colorScheme of ["light", "dark"] as const) {
   test.describe(`in the ${colorScheme} theme`, () => {
     test.use({ colorScheme });
+
+    test.setTimeout(240_000);
 
     test("every page is kept as a picture", async ({ page }) => {
       await page.goto("/sign-in");
@@ -34,6 +50,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await capture("session-chat");
 
       const pages: [name: string, path: string, sign: string | RegExp][] = [
+        ["session-timeline", `${session}?view=timeline`, "Step 1: reason"],
         ["session-events", `${session}?view=events`, /\d+ events/],
         ["session-config", `${session}?view=config`, "Max iterations"],
         ["home", "/", "Failures to look at"],
@@ -66,6 +83,55 @@ for (const colorScheme of ["light", "dark"] as const) {
       await page.getByRole("button", { name: "Add provider" }).click();
       await expect(page.getByRole("dialog")).toBeVisible();
       await capture("new-provider");
+
+      const patient = await createAgent(page, "sim-default", approvals({ quorum: 2 }));
+      await openNewSession(page, patient, "Waits for people");
+      await send(page, WRITE_NOTES);
+      await expect(waitCard(page, "APPROVAL")).toBeVisible();
+      await capture("session-approval");
+      await page.goto(`${page.url()}?view=timeline`);
+      await expect(page.locator('[data-span="wait"]')).toBeVisible();
+      await capture("session-timeline-waiting");
+      const asking = await createAgent(page, "sim-script", {
+        capabilities: [{ id: "ask_user" }],
+        clientTools: [CLIENT_TOOL],
+      });
+      const question = { question: "Which colour?", options: ["Red", "Green"] };
+      await openNewSession(page, asking, "Asks a person");
+      await send(page, scriptedCall("ask_user", question, "Thank you."));
+      await expect(waitCard(page, "QUESTION")).toBeVisible();
+      await capture("session-question");
+      await openNewSession(page, asking, "Waits for a program");
+      await send(page, scriptedCall("get_weather", { city: "Oslo" }, "Thank you."));
+      await waitCard(page, "CLIENT_TOOL").getByText("Submit a result by hand").click();
+      await capture("session-client-tool");
+      await page.goto("/approvals");
+      await expect(page.getByText("Asks a person").first()).toBeVisible();
+      await capture("approvals");
+      await page.goto("/");
+      await expect(page.getByRole("region", { name: /^Waiting for you/ })).toBeVisible();
+      await capture("home-waiting");
+      await page.goto(`/agents/${asking}`);
+      await page.getByRole("list").getByText("Tells the weather.").first().click();
+      await page.getByLabel("Timeout in seconds").scrollIntoViewIfNeeded();
+      await capture("agent-client-tools");
+
+      await openNewSession(page, await createAgent(page, SLOW_ECHO), "Busy");
+      await send(page, longText(3000, "finished"));
+      await expect(agentMessages(page).last()).toContainText("word2");
+      await deliver(page, "Queue");
+      for (const each of ["Then count the words", "And the letters"]) await send(page, each);
+      await expect(page.getByRole("button", { name: "Edit: And the letters" })).toBeVisible();
+      await capture("session-queue");
+      await page.goto("/sessions");
+      await page.getByLabel("Select Busy").first().check();
+      await capture("sessions-selected");
+
+      const short = await createAgent(page, "sim-default", { maxIterations: 1 });
+      await openNewSession(page, short, "Too short");
+      await send(page, WRITE_NOTES);
+      await expect(page.getByRole("button", { name: "Continue" })).toBeVisible();
+      await capture("session-sealed");
 
       async function capture(name: string): Promise<void> {
         for (const size of SIZES) {

@@ -23,7 +23,11 @@ export async function request<Data>(
 let agents = 0;
 
 /** Makes an agent on the harness `generic` through the API, for tests that are not about agents. */
-export async function createAgent(page: Page, model: string): Promise<string> {
+export async function createAgent(
+  page: Page,
+  model: string,
+  more: Record<string, unknown> = {},
+): Promise<string> {
   const { models, harnesses } = await request<{
     models: { nodes: { id: string; name: string }[] };
     harnesses: { nodes: { id: string; name: string }[] };
@@ -46,6 +50,7 @@ export async function createAgent(page: Page, model: string): Promise<string> {
         harnessId: harnesses.nodes.find((each) => each.name === "generic")?.id,
         defaultModelId: models.nodes.find((each) => each.name === model)?.id,
         tags: ["test"],
+        ...more,
       },
     },
   );
@@ -86,6 +91,34 @@ export const SLOW_ECHO = "sim-latency:300:20";
 /** A message that makes the model sim-script fail as a provider does. */
 export function scriptedError(error: { status: number; retry_after_ms?: number }): string {
   return JSON.stringify({ responses: [{ chunks: [{ error }] }] });
+}
+
+/** A message that makes the model sim-script call a tool, and then say something. */
+export function scriptedCall(name: string, args: Record<string, unknown>, last: string): string {
+  return JSON.stringify({
+    responses: [
+      { chunks: [{ tool_call: { name, arguments: args } }] },
+      { chunks: [{ text: last }] },
+    ],
+  });
+}
+
+/** What an agent needs for people to approve what it writes; the one who started the turn may do so. */
+export function approvals(settings: Record<string, unknown> = {}) {
+  const rule = { tools: ["write_file"], approve: "always" };
+  return {
+    capabilities: [{ id: "approvals", config: { rules: [rule], allowSelf: true, ...settings } }],
+  };
+}
+
+export const WRITE_NOTES = "Write hello world to file notes.txt";
+
+/** The card of something that waits, by its kind. */
+export const waitCard = (page: Page, kind: string) => page.locator(`[data-wait="${kind}"]`);
+
+/** Chooses how the next message meets the work under way. */
+export async function deliver(page: Page, how: "Steer" | "Queue" | "Interrupt"): Promise<void> {
+  await page.getByRole("group", { name: "Delivery" }).getByText(how, { exact: true }).click();
 }
 
 /** Gives an agent a second revision. */

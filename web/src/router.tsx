@@ -5,6 +5,7 @@ import {
   lazyRouteComponent,
   Outlet,
 } from "@tanstack/react-router";
+import { approvalsSearch } from "./approvals/search";
 import { SignInPage } from "./auth/SignInPage";
 import { catalogListSearch } from "./catalog/search";
 import { newHarnessSearch } from "./harnesses/search";
@@ -51,6 +52,13 @@ const session = createRoute({
   path: "/sessions/$sessionId",
   validateSearch: sessionSearch,
   component: lazyRouteComponent(() => import("./session/SessionPage"), "SessionPage"),
+});
+
+const approvals = createRoute({
+  getParentRoute: () => app,
+  path: "/approvals",
+  validateSearch: approvalsSearch,
+  component: lazyRouteComponent(() => import("./approvals/ApprovalsPage"), "ApprovalsPage"),
 });
 
 const agents = createRoute({
@@ -125,6 +133,7 @@ export const router = createRouter({
       home,
       sessions,
       session,
+      approvals,
       agents,
       newAgent,
       agent,

@@ -1,7 +1,8 @@
 import type { FormEvent } from "react";
 import { useQuery } from "urql";
-import { describeError, otherErrors, type UserError } from "@/api/errors";
+import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
 import { CapabilityPicker } from "@/catalog/CapabilityPicker";
+import { ClientTools } from "@/catalog/ClientTools";
 import { AgentFormOptionsDocument } from "@/gql/graphql";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
@@ -59,6 +60,14 @@ export function AgentEditor(props: AgentEditorProps) {
                 problem={props.problems.capabilities}
               />
             )}
+            <ClientTools
+              tools={draft.clientTools}
+              onChange={(clientTools) => onChange({ ...draft, clientTools })}
+              errors={[
+                ...(props.problems.clientTools ? [props.problems.clientTools] : []),
+                ...fieldErrors(refusals, INPUT_NAMES.clientTools),
+              ]}
+            />
           </fieldset>
         </form>
         <AgentPreview draft={draft} />

@@ -11,7 +11,7 @@ interface AgentFieldsProps extends AgentEditorProps {
   options: AgentFormOptionsQuery | undefined;
 }
 
-type TextField = Exclude<keyof AgentDraft, "capabilities" | "fallbackModelIds">;
+type TextField = Exclude<keyof AgentDraft, "capabilities" | "clientTools" | "fallbackModelIds">;
 
 export function AgentFields({
   draft,

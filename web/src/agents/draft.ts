@@ -4,6 +4,12 @@ import {
   type DraftCapability,
   draftCapabilities,
 } from "@/catalog/capabilities";
+import {
+  clientToolInputs,
+  clientToolsProblem,
+  type DraftClientTool,
+  draftClientTools,
+} from "@/catalog/clientTools";
 import { iterationsOf, iterationsProblem } from "@/catalog/iterations";
 import { same } from "@/catalog/rebase";
 import type { AgentDetailFragment, CreateAgentInput, UpdateAgentInput } from "@/gql/graphql";
@@ -20,6 +26,7 @@ export interface AgentDraft {
   systemPrompt: string;
   /** In the order in which they were picked; it decides the order of their prompts. */
   capabilities: DraftCapability[];
+  clientTools: DraftClientTool[];
   /** Separated by commas. */
   tags: string;
   maxIterations: string;
@@ -34,6 +41,7 @@ export const emptyDraft: AgentDraft = {
   fallbackModelIds: [],
   systemPrompt: "",
   capabilities: [],
+  clientTools: [],
   tags: "",
   maxIterations: "",
 };
@@ -48,6 +56,7 @@ export function draftOf(agent: AgentDetailFragment): AgentDraft {
     fallbackModelIds: agent.fallbackModels.map(({ id }) => id),
     systemPrompt: agent.systemPrompt,
     capabilities: draftCapabilities(agent.capabilities),
+    clientTools: draftClientTools(agent.clientTools),
     tags: agent.tags.join(", "),
     maxIterations: agent.maxIterations === null ? "" : String(agent.maxIterations),
   };
@@ -57,9 +66,11 @@ export function draftOf(agent: AgentDetailFragment): AgentDraft {
 export function draftProblems(draft: AgentDraft): Partial<Record<keyof AgentDraft, string>> {
   const iterations = iterationsProblem(draft.maxIterations);
   const capabilities = capabilityProblem(draft.capabilities);
+  const clientTools = clientToolsProblem(draft.clientTools);
   return {
     ...(iterations ? { maxIterations: iterations } : {}),
     ...(capabilities ? { capabilities } : {}),
+    ...(clientTools ? { clientTools } : {}),
   };
 }
 
@@ -71,6 +82,7 @@ export function createInput(draft: AgentDraft): CreateAgentInput {
     harnessId: draft.harnessId || null,
     systemPrompt: draft.systemPrompt,
     capabilities: capabilityInputs(draft.capabilities),
+    clientTools: clientToolInputs(draft.clientTools),
     defaultModelId: draft.modelId || null,
     fallbackModelIds: draft.fallbackModelIds,
     maxIterations: iterationsOf(draft.maxIterations),

@@ -9,6 +9,7 @@ export const FIELD_LABELS: Record<keyof AgentDraft, string> = {
   fallbackModelIds: "Fallback models",
   systemPrompt: "System prompt",
   capabilities: "Capabilities",
+  clientTools: "Client tools",
   tags: "Tags",
   maxIterations: "Max iterations",
 };
@@ -23,6 +24,7 @@ export const INPUT_NAMES: Record<keyof AgentDraft, string> = {
   fallbackModelIds: "fallbackModelIds",
   systemPrompt: "systemPrompt",
   capabilities: "capabilities",
+  clientTools: "clientTools",
   tags: "tags",
   maxIterations: "maxIterations",
 };

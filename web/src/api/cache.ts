@@ -3,8 +3,10 @@ import { type Cache, cacheExchange } from "@urql/exchange-graphcache";
 /** These have no identity of their own: they belong to what they were read with. */
 const EMBEDDED = [
   "Actor",
+  "ApprovalDecision",
   "AgentConnection",
   "CapabilityRef",
+  "ClientTool",
   "DiscoveredModel",
   "EffectiveConfig",
   "FieldChange",
@@ -24,6 +26,7 @@ const EMBEDDED = [
   "TurnConnection",
   "TurnError",
   "Viewer",
+  "WaitConnection",
 ] as const;
 
 function forget(cache: Cache, field: string): void {
@@ -52,6 +55,7 @@ export function createCache() {
         },
         createModel: (_result, _args, cache) => forget(cache, "models"),
         createSession: (_result, _args, cache) => forget(cache, "sessions"),
+        forkSession: (_result, _args, cache) => forget(cache, "sessions"),
       },
     },
   });

@@ -25,6 +25,11 @@ export function EffectiveConfigView({ config }: { config: EffectiveConfigFieldsF
       <Row label="Max iterations">
         <span className="tabular-nums">{config.maxIterations}</span>
       </Row>
+      <Row label="Interrupted answers">
+        {config.streamRecovery === "FINALIZE"
+          ? "What had been said is kept"
+          : "The model is asked again"}
+      </Row>
       <Row label="Capabilities">
         <span className="flex flex-wrap justify-end gap-1">
           {config.capabilities.length === 0 && <span className="text-ink-3">None</span>}
@@ -71,6 +76,7 @@ function Tool({ tool }: { tool: EffectiveConfigFieldsFragment["tools"][number] }
       <details className="group">
         <summary className="flex items-center gap-1.5 rounded px-1 py-0.5 hover:bg-hover">
           <span className="min-w-0 flex-1 truncate font-mono text-xs">{tool.name}</span>
+          {hints.client && <Badge tone="accent">your program</Badge>}
           {hints.readonly && <Badge>read-only</Badge>}
           {hints.openWorld && <Badge tone="warn">reaches outside</Badge>}
           {hints.destructive && <Badge tone="bad">destructive</Badge>}

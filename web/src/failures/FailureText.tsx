@@ -2,7 +2,7 @@
 export function FailureText({ failure }: { failure: { code: string; message: string } }) {
   return (
     <>
-      {failure.message} <code className="font-mono text-xs opacity-80">{failure.code}</code>
+      {failure.message} <code className="font-mono text-xs">{failure.code}</code>
     </>
   );
 }

@@ -103,22 +103,35 @@ export function HarnessFields({ draft, onChange, errorsOf, isNew, options }: Har
           />
         )}
       </Field>
-      <Field
-        {...field("maxIterations")}
-        optional
-        hint="How often the model may be asked in one turn."
-        className="sm:w-1/2"
-      >
-        {(props) => (
-          <input
-            {...props}
-            {...control("maxIterations")}
-            inputMode="numeric"
-            autoComplete="off"
-            placeholder="Inherited"
-          />
-        )}
-      </Field>
+      <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
+        <Field
+          {...field("maxIterations")}
+          optional
+          hint="How often the model may be asked in one turn."
+        >
+          {(props) => (
+            <input
+              {...props}
+              {...control("maxIterations")}
+              inputMode="numeric"
+              autoComplete="off"
+              placeholder="Inherited"
+            />
+          )}
+        </Field>
+        <Field
+          {...field("streamRecovery")}
+          hint="What becomes of an answer whose runner dies in the middle of it."
+        >
+          {(props) => (
+            <select {...props} {...control("streamRecovery")}>
+              <option value="">Inherited, else asked again</option>
+              <option value="RESTART">The model is asked again</option>
+              <option value="FINALIZE">What had been said is kept</option>
+            </select>
+          )}
+        </Field>
+      </div>
     </>
   );
 }

@@ -12,7 +12,13 @@ it("inherits what is left empty", () => {
     defaultModelId: null,
     fallbackModelIds: [],
     maxIterations: null,
+    streamRecovery: null,
   });
+});
+
+it("says what becomes of interrupted answers, or leaves it to the parent", () => {
+  const input = createInput({ ...emptyHarness, streamRecovery: "FINALIZE" });
+  expect(input.streamRecovery).toBe("FINALIZE");
 });
 
 it("changes neither the name nor the parent, and names the revision that it changes", () => {

@@ -5,7 +5,12 @@ import {
   draftCapabilities,
 } from "@/catalog/capabilities";
 import { iterationsOf, iterationsProblem } from "@/catalog/iterations";
-import type { CreateHarnessInput, HarnessDetailFragment, UpdateHarnessInput } from "@/gql/graphql";
+import type {
+  CreateHarnessInput,
+  HarnessDetailFragment,
+  StreamRecovery,
+  UpdateHarnessInput,
+} from "@/gql/graphql";
 
 /** A harness as the form holds it: every field as text that a control can show, valid or not. */
 export interface HarnessDraft {
@@ -19,7 +24,11 @@ export interface HarnessDraft {
   systemPrompt: string;
   capabilities: DraftCapability[];
   maxIterations: string;
+  /** A StreamRecovery; empty for what the parent says. */
+  streamRecovery: string;
 }
+
+const RECOVERIES: readonly StreamRecovery[] = ["RESTART", "FINALIZE"];
 
 export const emptyHarness: HarnessDraft = {
   name: "",
@@ -31,6 +40,7 @@ export const emptyHarness: HarnessDraft = {
   systemPrompt: "",
   capabilities: [],
   maxIterations: "",
+  streamRecovery: "",
 };
 
 export function draftOf(harness: HarnessDetailFragment): HarnessDraft {
@@ -44,6 +54,7 @@ export function draftOf(harness: HarnessDetailFragment): HarnessDraft {
     systemPrompt: harness.systemPrompt ?? "",
     capabilities: draftCapabilities(harness.capabilities),
     maxIterations: harness.maxIterations === null ? "" : String(harness.maxIterations),
+    streamRecovery: harness.streamRecovery ?? "",
   };
 }
 
@@ -68,6 +79,7 @@ export function createInput(draft: HarnessDraft): CreateHarnessInput {
     defaultModelId: draft.modelId || null,
     fallbackModelIds: draft.fallbackModelIds,
     maxIterations: iterationsOf(draft.maxIterations),
+    streamRecovery: RECOVERIES.find((each) => each === draft.streamRecovery) ?? null,
   };
 }
 
@@ -91,6 +103,7 @@ export const FIELD_LABELS: Record<keyof HarnessDraft, string> = {
   systemPrompt: "System prompt",
   capabilities: "Capabilities",
   maxIterations: "Max iterations",
+  streamRecovery: "Interrupted answers",
 };
 
 /** What the API calls a field, where that differs from the form. */
@@ -104,4 +117,5 @@ export const INPUT_NAMES: Record<keyof HarnessDraft, string> = {
   systemPrompt: "systemPrompt",
   capabilities: "capabilities",
   maxIterations: "maxIterations",
+  streamRecovery: "streamRecovery",
 };

@@ -76,6 +76,32 @@ describe("foldOrgEvent", () => {
     expect(failedSessions(fold(life))).toEqual([]);
   });
 
+  it("tells that a session waits, and when what waits is to be read anew", () => {
+    const waiting = [
+      ...life.slice(0, 3),
+      event("TurnWaiting", 5, { kind: "TURN_WAITING" }),
+      event("SessionWaiting", 6, { kind: "SESSION_WAITING" }),
+    ];
+    const state = fold(waiting);
+    expect(only(state)).toMatchObject({ status: "WAITING", turn: { id: "turn_1" } });
+    expect(state.waitsVersion).toBe(1);
+    const resumed = fold([
+      ...waiting,
+      event("SessionResumed", 7, { kind: "SESSION_RESUMED" }),
+      event("TurnResumed", 8, { kind: "TURN_RESUMED" }),
+    ]);
+    expect(only(resumed)?.status).toBe("ACTIVE");
+    expect(resumed.waitsVersion).toBe(2);
+  });
+
+  it("takes a cancelled turn for no failure, and a cancel in the queue for no end", () => {
+    const failed = fold(life.slice(0, 7));
+    const queued = foldOrgEvent(failed, event("TurnCancelled", 14, { turnId: "turn_9" }));
+    expect(only(queued)).toMatchObject({ turn: { id: "turn_2" }, failure });
+    const cancelled = foldOrgEvent(queued, event("TurnCancelled", 15, { turnId: "turn_2" }));
+    expect(only(cancelled)).toMatchObject({ turn: null, failure: null });
+  });
+
   it("ignores what it has seen, in any repeat", () => {
     const expected = fold(life);
     fc.assert(

@@ -1,4 +1,5 @@
 import type { OrgEventsSubscription, SessionBriefFragment, SessionStatus } from "@/gql/graphql";
+import { changesWaits } from "./waitKinds";
 
 /** One event of the organization's feed. */
 export type OrgEvent = OrgEventsSubscription["orgEvents"];
@@ -40,9 +41,11 @@ export interface OrgState {
   readonly sessions: Readonly<Record<string, LiveSession>>;
   /** How many sessions were started while this was looking. */
   readonly started: number;
+  /** Grows with each event after which something waits for somebody, or waits no more. */
+  readonly waitsVersion: number;
 }
 
-export const initialOrgState: OrgState = { sessions: {}, started: 0 };
+export const initialOrgState: OrgState = { sessions: {}, started: 0, waitsVersion: 0 };
 
 /** Far more than any list shows; the oldest at rest are forgotten beyond it. */
 const MOST_SESSIONS = 500;
@@ -61,6 +64,7 @@ export function foldOrgEvent(state: OrgState, event: OrgEvent): OrgState {
   return {
     sessions: prune({ ...state.sessions, [sessionId]: session }),
     started: state.started + (event.__typename === "SessionStarted" ? 1 : 0),
+    waitsVersion: state.waitsVersion + (changesWaits(event) ? 1 : 0),
   };
 }
 
@@ -86,6 +90,10 @@ function apply(session: LiveSession, event: OrgEvent): LiveSession {
       return { ...session, status: "ACTIVE" };
     case "SessionIdled":
       return { ...session, status: "IDLE", turn: null };
+    case "SessionWaiting":
+      return { ...session, status: "WAITING" };
+    case "SessionResumed":
+      return { ...session, status: "ACTIVE" };
     case "SessionTitleChanged":
       return { ...session, title: event.title };
     case "TurnStarted": {
@@ -98,6 +106,11 @@ function apply(session: LiveSession, event: OrgEvent): LiveSession {
     }
     case "TurnCompleted":
       return { ...endTurn(session, event.turnId), failure: null };
+    case "TurnCancelled":
+      // One that was still queued says nothing of how the turns before it ended.
+      return session.turn?.id === event.turnId
+        ? { ...session, turn: null, failure: null }
+        : session;
     case "TurnFailed":
     case "TurnSealed":
       return {

@@ -2,15 +2,21 @@ import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { stayConnected } from "@/api/connection";
 import { type StreamEnd, streamEnd } from "@/api/follow";
 import { subscribeOverSocket } from "@/api/socket";
-import { OrgEventsDocument } from "@/gql/graphql";
+import { type EventKind, OrgEventsDocument } from "@/gql/graphql";
 import { OrgFeed, type OrgFeedSnapshot } from "./orgFeed";
 import type { OrgEvent } from "./orgState";
 
 /** By then a subscription that was sent on an open connection stands. */
 const BEGUN_AFTER_MS = 500;
 
-/** Follows the organization for as long as the calling component is mounted. */
-export function useOrgFeed(): { feed: OrgFeed; snapshot: OrgFeedSnapshot } {
+/**
+ * Follows the organization for as long as the calling component is mounted. `kinds`, which must stay the same, leaves
+ * out all others.
+ */
+export function useOrgFeed(kinds: EventKind[] | null = null): {
+  feed: OrgFeed;
+  snapshot: OrgFeedSnapshot;
+} {
   const feed = useMemo(() => new OrgFeed(), []);
 
   useEffect(() => {
@@ -20,7 +26,7 @@ export function useOrgFeed(): { feed: OrgFeed; snapshot: OrgFeedSnapshot } {
         let timer: ReturnType<typeof setTimeout> | undefined;
         const end = await subscribeOverSocket(
           OrgEventsDocument,
-          { after },
+          { after, kinds },
           (data) => onEvent(data.orgEvents),
           signal,
           // Without a position the server has nothing to replay and may stay silent until something happens.
@@ -49,7 +55,7 @@ export function useOrgFeed(): { feed: OrgFeed; snapshot: OrgFeedSnapshot } {
       signal: controller.signal,
     });
     return () => controller.abort();
-  }, [feed]);
+  }, [feed, kinds]);
 
   return { feed, snapshot: useSyncExternalStore(feed.subscribe, feed.getSnapshot) };
 }

@@ -6,6 +6,7 @@ import { StatusMark } from "@/sessions/StatusMark";
 import { useMay } from "@/shell/viewer";
 import { IconButton } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
+import { ForkButton } from "./ForkButton";
 import type { FeedSnapshot } from "./feed/feed";
 import { DetailsPanel } from "./panels/DetailsPanel";
 import { SessionTitle } from "./SessionTitle";
@@ -21,6 +22,7 @@ interface SessionHeaderProps {
 
 const VIEWS: { view: SessionView; label: string }[] = [
   { view: "chat", label: "Chat" },
+  { view: "timeline", label: "Timeline" },
   { view: "events", label: "Events" },
   { view: "config", label: "Config" },
 ];
@@ -42,6 +44,9 @@ export function SessionHeader({ session, feed, view }: SessionHeaderProps) {
           <span className="hidden items-center gap-3 md:flex">
             <SessionFacts session={session} />
           </span>
+          {mayWrite && (
+            <ForkButton sessionId={session.id} throughTurnId={null} label="Fork" className="px-2" />
+          )}
           <IconButton label="Details" className="xl:hidden" onClick={() => setDetailsOpen(true)}>
             <PanelRight size={17} />
           </IconButton>

@@ -12,6 +12,7 @@ import { useSessionFeed } from "./feed/useSessionFeed";
 import { DetailsPanel } from "./panels/DetailsPanel";
 import { SessionHeader } from "./SessionHeader";
 
+const TimelineView = lazy(() => import("./timeline/TimelineView"));
 const EventsView = lazy(() => import("./events/EventsView"));
 const SessionConfigView = lazy(() => import("./SessionConfigView"));
 
@@ -51,8 +52,15 @@ function SessionWorkbench({ sessionId }: { sessionId: string }) {
       <ConnectionBanner connection={feed.connection} />
       <div className="flex min-h-0 flex-1">
         <div className="flex min-w-0 flex-1 flex-col">
-          {view === "chat" && <ChatView sessionId={sessionId} feed={feed} />}
+          {view === "chat" && (
+            <ChatView
+              sessionId={sessionId}
+              feed={feed}
+              stoppingTurnId={session.activeTurn?.cancelRequestedAt ? session.activeTurn.id : null}
+            />
+          )}
           <Suspense fallback={<Loading />}>
+            {view === "timeline" && <TimelineView log={feed.log} />}
             {view === "events" && <EventsView log={feed.log} />}
             {view === "config" && (
               <SessionConfigView sessionId={sessionId} configVersion={feed.session.configVersion} />

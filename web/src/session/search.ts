@@ -1,4 +1,7 @@
-export type SessionView = "chat" | "events" | "config";
+export type SessionView = "chat" | "timeline" | "events" | "config";
+
+/** Those that the address names; the chat is what there is without a name. */
+const VIEWS = ["timeline", "events", "config"] as const;
 
 /** What the address of a session holds. */
 export interface SessionSearch {
@@ -10,9 +13,9 @@ export interface SessionSearch {
 }
 
 export function sessionSearch(search: Record<string, unknown>): SessionSearch {
-  const view = search.view;
+  const view = VIEWS.find((each) => each === search.view);
   return {
-    ...(view === "events" || view === "config" ? { view } : {}),
+    ...(view ? { view } : {}),
     ...(typeof search.kind === "string" ? { kind: search.kind } : {}),
     ...(search.q !== undefined && search.q !== "" ? { q: String(search.q) } : {}),
   };

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
 import type { SessionRowFragment } from "@/gql/graphql";
+import { classes } from "@/ui/classes";
 import { formatCost, formatCount } from "@/ui/format";
 import { LoadMore } from "@/ui/LoadMore";
 import { RelativeTime } from "@/ui/Time";
@@ -14,12 +15,19 @@ interface SessionTableProps {
     loadingMore: boolean;
     loadMore: () => void;
   };
+  /** Null where rows can't be selected. */
+  selection: Selection | null;
+}
+
+export interface Selection {
+  ids: ReadonlySet<string>;
+  onToggle: (id: string) => void;
 }
 
 const ROW_HEIGHT = 56;
 
 /** Only the rows in sight are in the page, so that thousands scroll as smoothly as ten. */
-export function SessionTable({ sessions }: SessionTableProps) {
+export function SessionTable({ sessions, selection }: SessionTableProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const { nodes } = sessions;
   const rows = useVirtualizer({
@@ -39,9 +47,23 @@ export function SessionTable({ sessions }: SessionTableProps) {
                 key={session.id}
                 aria-setsize={sessions.hasMore ? -1 : nodes.length}
                 aria-posinset={index + 1}
-                className="absolute inset-x-0 top-0 border-b border-line"
+                className={classes(
+                  "absolute inset-x-0 top-0 flex items-stretch border-b border-line",
+                  !selection && "pl-2 sm:pl-4",
+                )}
                 style={{ height: ROW_HEIGHT, transform: `translateY(${start}px)` }}
               >
+                {selection && (
+                  <label className="flex shrink-0 cursor-pointer items-center pr-2.5 pl-4 sm:pl-6">
+                    <input
+                      type="checkbox"
+                      aria-label={`Select ${session.title ?? "Untitled session"}`}
+                      className="size-3.5 accent-(--accent)"
+                      checked={selection.ids.has(session.id)}
+                      onChange={() => selection.onToggle(session.id)}
+                    />
+                  </label>
+                )}
                 <SessionRow session={session} />
               </li>
             )
@@ -64,7 +86,7 @@ function SessionRow({ session }: { session: SessionRowFragment }) {
     <Link
       to="/sessions/$sessionId"
       params={{ sessionId: session.id }}
-      className="grid h-full grid-cols-[minmax(0,1fr)_auto] items-center gap-x-6 px-4 transition-colors hover:bg-hover focus-visible:-outline-offset-2 sm:px-6 lg:grid-cols-[minmax(0,1fr)_7rem_7rem_5rem_6rem]"
+      className="grid h-full min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] items-center gap-x-6 pr-4 pl-2 transition-colors hover:bg-hover focus-visible:-outline-offset-2 sm:pr-6 lg:grid-cols-[minmax(0,1fr)_7rem_7rem_5rem_6rem]"
     >
       <div className="min-w-0">
         <div className="truncate text-sm font-medium">

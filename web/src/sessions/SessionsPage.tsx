@@ -1,5 +1,6 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { MessagesSquare, Plus } from "lucide-react";
+import { useState } from "react";
 import { describeError } from "@/api/errors";
 import { usePages } from "@/api/usePages";
 import { SessionsDocument } from "@/gql/graphql";
@@ -12,11 +13,13 @@ import { curlRequest } from "@/ui/graphqlRequest";
 import { SkeletonRows } from "@/ui/Loading";
 import { PageHeader } from "@/ui/PageHeader";
 import { NewSessionDialog } from "./NewSessionDialog";
+import { SelectionBar } from "./SelectionBar";
 import { SessionFilters } from "./SessionFilters";
 import { SessionTable } from "./SessionTable";
 import { useLiveSessions } from "./useLiveSessions";
 
 const PAGE_SIZE = 50;
+const NONE: ReadonlySet<string> = new Set();
 
 export function SessionsPage() {
   const { status, agent, new: newWith } = useSearch({ from: "/app/sessions" });
@@ -32,6 +35,12 @@ export function SessionsPage() {
     (data) => data.sessions,
   );
   const live = useLiveSessions(sessions, PAGE_SIZE);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(NONE);
+  const toggle = (id: string) => {
+    const next = new Set(selected);
+    if (!next.delete(id)) next.add(id);
+    setSelected(next);
+  };
   const openDialog = () => void navigate({ search: (search) => ({ ...search, new: agent ?? "" }) });
   const closeDialog = () =>
     void navigate({ search: ({ new: _, ...search }) => search, replace: true });
@@ -62,7 +71,13 @@ export function SessionsPage() {
         </div>
       )}
       {sessions.loading && <SkeletonRows />}
-      {sessions.nodes.length > 0 && <SessionTable sessions={{ ...sessions, nodes: live.nodes }} />}
+      <SelectionBar sessions={live.nodes} selected={selected} onChange={setSelected} />
+      {sessions.nodes.length > 0 && (
+        <SessionTable
+          sessions={{ ...sessions, nodes: live.nodes }}
+          selection={mayWrite ? { ids: selected, onToggle: toggle } : null}
+        />
+      )}
       {!sessions.loading && !sessions.error && sessions.nodes.length === 0 && (
         <div className="min-h-0 flex-1 overflow-y-auto">
           {filtered ? (

@@ -1,5 +1,16 @@
 import { useNavigate } from "@tanstack/react-router";
-import { Bot, Cpu, House, Layers, MessageSquare, Moon, Plus, Search, Sun } from "lucide-react";
+import {
+  Bot,
+  Cpu,
+  House,
+  Layers,
+  MessageSquare,
+  Moon,
+  Plus,
+  Search,
+  ShieldQuestion,
+  Sun,
+} from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useState } from "react";
 import { useQuery } from "urql";
 import { PaletteTargetsDocument } from "@/gql/graphql";
@@ -124,6 +135,12 @@ function useCommands(text: string): Command[] {
       label: "Sessions",
       icon: <MessageSquare size={16} />,
       run: () => void navigate({ to: "/sessions" }),
+    },
+    {
+      id: "approvals",
+      label: "Approvals",
+      icon: <ShieldQuestion size={16} />,
+      run: () => void navigate({ to: "/approvals" }),
     },
     {
       id: "agents",

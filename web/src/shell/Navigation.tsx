@@ -1,13 +1,16 @@
 import { Link } from "@tanstack/react-router";
-import { Bot, Cpu, House, Layers, MessagesSquare, Search } from "lucide-react";
+import { Bot, Cpu, House, Layers, MessagesSquare, Search, ShieldQuestion } from "lucide-react";
 import { IconButton } from "@/ui/Button";
 import { AccountMenu } from "./AccountMenu";
 import { BrandMark } from "./Brand";
+import { commandKey } from "./commandKey";
 import { OrgMenu } from "./OrgMenu";
+import { WaitCount } from "./WaitCount";
 
 const PAGES = [
   { to: "/", label: "Home", icon: House },
   { to: "/sessions", label: "Sessions", icon: MessagesSquare },
+  { to: "/approvals", label: "Approvals", icon: ShieldQuestion },
   { to: "/agents", label: "Agents", icon: Bot },
   { to: "/harnesses", label: "Harnesses", icon: Layers },
   { to: "/models", label: "Models", icon: Cpu },
@@ -43,6 +46,7 @@ export function Sidebar({ onSearch }: NavigationProps) {
           >
             <Icon size={16} aria-hidden />
             {label}
+            {to === "/approvals" && <WaitCount className="ml-auto" />}
           </Link>
         ))}
       </nav>
@@ -65,16 +69,17 @@ export function TopBar({ onSearch }: NavigationProps) {
             to={to}
             // Every address begins with that of the home page.
             activeOptions={{ exact: to === "/" }}
-            aria-label={label}
-            className="flex items-center gap-1.5 rounded-md px-2.5 py-1.5 text-sm"
+            title={label}
+            className="flex items-center gap-1.5 rounded-md px-2 py-1.5 text-sm"
             activeProps={{ className: "bg-line font-medium text-ink" }}
             inactiveProps={{ className: "text-ink-2" }}
           >
             {({ isActive }) => (
               <>
                 <Icon size={17} aria-hidden />
-                {/* All five with their names would not fit. */}
-                {isActive && label}
+                {/* All of them with their names would not fit. */}
+                <span className={isActive ? undefined : "sr-only"}>{label}</span>
+                {to === "/approvals" && <WaitCount />}
               </>
             )}
           </Link>
@@ -88,8 +93,4 @@ export function TopBar({ onSearch }: NavigationProps) {
       </div>
     </div>
   );
-}
-
-function commandKey(): string {
-  return /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
 }

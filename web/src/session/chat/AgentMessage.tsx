@@ -15,7 +15,9 @@ export function AgentMessage({ item }: { item: AgentItem }) {
       {thinking !== "" && <Thinking text={thinking} done={item.thinkingDone} />}
       {text !== "" && <MarkdownText text={text} />}
       {state === "interrupted" && (
-        <p className="mt-1 text-xs text-ink-3">This message was cut off when the turn ended.</p>
+        <p className="mt-1 text-xs text-ink-3">
+          Interrupted: the agent was stopped in the middle of this message.
+        </p>
       )}
       <MessageImages images={images} />
       {retry && <RetryLine key={`${retry.attempt}:${retry.model}`} retry={retry} />}

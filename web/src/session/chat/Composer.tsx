@@ -4,6 +4,7 @@ import {
   type DragEvent,
   type FormEvent,
   type KeyboardEvent,
+  type ReactNode,
   useRef,
   useState,
 } from "react";
@@ -13,6 +14,7 @@ import { classes } from "@/ui/classes";
 import { useStoredState } from "@/ui/useStoredState";
 import type { MessageImage } from "../feed/state";
 import { Attachments } from "./Attachments";
+import { DeliveryChoice } from "./DeliveryChoice";
 import { IMAGE_TYPES, imageFiles } from "./images";
 import { useAttachments } from "./useAttachments";
 
@@ -21,16 +23,19 @@ interface ComposerProps {
   /** A turn is under way, so it matters how a message meets it. */
   working: boolean;
   onSend: (text: string, delivery: Delivery, images: readonly MessageImage[]) => void;
+  /** Stands beside the button that sends, while a turn is under way. */
+  children?: ReactNode;
 }
 
-const DELIVERIES: { delivery: Delivery; label: string; hint: string }[] = [
-  { delivery: "STEER", label: "Steer", hint: "Joins the work under way at its next step" },
-  { delivery: "QUEUE", label: "Queue", hint: "Becomes a turn of its own afterwards" },
-];
+const FIRST_DELIVERY: Delivery = "STEER";
 
-export function Composer({ sessionId, working, onSend }: ComposerProps) {
+export function Composer({ sessionId, working, onSend, children }: ComposerProps) {
   const [draft, setDraft] = useStoredState(localStorage, `ostler.draft.${sessionId}`, "");
-  const [delivery, setDelivery] = useState<Delivery>("STEER");
+  const [delivery, setDelivery] = useStoredState(
+    localStorage,
+    `ostler.delivery.${sessionId}`,
+    FIRST_DELIVERY,
+  );
   const attachments = useAttachments(sessionId);
   const [dragging, setDragging] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
@@ -42,7 +47,7 @@ export function Composer({ sessionId, working, onSend }: ComposerProps) {
     if (!sendable) return;
     onSend(
       text,
-      working ? delivery : "STEER",
+      working ? delivery : FIRST_DELIVERY,
       images.map(({ id, url }) => ({ imageId: id, url })),
     );
     setDraft("");
@@ -128,47 +133,16 @@ export function Composer({ sessionId, working, onSend }: ComposerProps) {
             new line
           </span>
         )}
+        <span className="ml-auto flex">{working && children}</span>
         <button
           type="submit"
           aria-label="Send"
           disabled={!sendable}
-          className="ml-auto flex size-8 items-center justify-center rounded-lg bg-primary text-on-primary transition-opacity hover:bg-primary-hover disabled:opacity-30"
+          className="flex shrink-0 size-8 items-center justify-center rounded-lg bg-primary text-on-primary transition-opacity hover:bg-primary-hover disabled:opacity-30"
         >
           <ArrowUp size={17} />
         </button>
       </div>
     </form>
-  );
-}
-
-interface DeliveryChoiceProps {
-  value: Delivery;
-  onChange: (delivery: Delivery) => void;
-}
-
-function DeliveryChoice({ value, onChange }: DeliveryChoiceProps) {
-  return (
-    <fieldset className="flex rounded-md bg-hover p-0.5">
-      <legend className="sr-only">Delivery</legend>
-      {DELIVERIES.map(({ delivery, label, hint }) => (
-        <label
-          key={delivery}
-          title={hint}
-          className={classes(
-            "cursor-pointer rounded px-2 py-0.5 text-xs has-focus-visible:outline-2 has-focus-visible:outline-accent",
-            value === delivery ? "bg-raised font-medium shadow-card" : "text-ink-2",
-          )}
-        >
-          <input
-            type="radio"
-            name="delivery"
-            className="sr-only"
-            checked={value === delivery}
-            onChange={() => onChange(delivery)}
-          />
-          {label}
-        </label>
-      ))}
-    </fieldset>
   );
 }

@@ -1,68 +1,150 @@
-import { OctagonPause, RotateCw } from "lucide-react";
+import { Ban, Check, OctagonPause, Play, RotateCw, X } from "lucide-react";
 import { FailureRemedy } from "@/failures/FailureRemedy";
 import { FailureText } from "@/failures/FailureText";
-import type { StopReason } from "@/gql/graphql";
+import { Button } from "@/ui/Button";
 import { formatCost, formatCount, formatDuration } from "@/ui/format";
+import { DoerName } from "../DoerName";
 import type { NoticeItem } from "../feed/state";
+import { useChatActions } from "./actions";
 import { FailureNote } from "./FailureNote";
+import { ForkDivider } from "./ForkDivider";
+import { canContinue, stopWords } from "./stopReasons";
+import { TurnFork } from "./TurnFork";
+
+type Notice = NoticeItem["notice"];
+type NoticeOf<Type extends Notice["type"]> = Extract<Notice, { type: Type }>;
 
 export function NoticeLine({ item }: { item: NoticeItem }) {
-  const { notice } = item;
+  const { notice, turnId } = item;
   switch (notice.type) {
     case "completed":
-      return <CompletedLine {...notice} />;
+      return <CompletedLine notice={notice} turnId={turnId} />;
     case "failed":
-      return notice.told ? (
-        <p className="mt-3 text-xs text-ink-3">The turn ended with this failure.</p>
-      ) : (
-        <FailureNote failure={notice.failure} />
+      return (
+        <>
+          {notice.told ? (
+            <p className="mt-3 text-xs text-ink-3">The turn ended with this failure.</p>
+          ) : (
+            <FailureNote failure={notice.failure} />
+          )}
+          <TurnFork turnId={turnId} />
+        </>
       );
     case "sealed":
+      return <SealedNote notice={notice} turnId={turnId} />;
+    case "cancelled":
       return (
-        <div className="mt-4 flex gap-2.5 rounded-lg border border-warn/25 bg-warn-soft px-3 py-2.5 text-sm text-warn">
-          <OctagonPause size={16} className="mt-0.5 shrink-0" aria-hidden />
-          <div className="min-w-0 wrap-anywhere">
-            <div className="font-medium">The turn was stopped: {reason(notice.stopReason)}</div>
-            <FailureText failure={notice.failure} /> <FailureRemedy code={notice.failure.code} />
-          </div>
-        </div>
+        <Line icon={<Ban size={12} aria-hidden />} turnId={turnId}>
+          Cancelled by <DoerName by={notice.by} />
+          {notice.reason && `: ${notice.reason}`}
+        </Line>
       );
     case "recovered":
       return (
-        <p className="mt-3 flex items-center gap-1.5 text-xs text-ink-3">
-          <RotateCw size={12} aria-hidden />
+        <Line icon={<RotateCw size={12} aria-hidden />}>
           Taken over by another runner
           {notice.recoveries > 1 && ` (${notice.recoveries} times)`}
-        </p>
+          {notice.policy === "FINALIZE" && "; what had been said was kept"}
+        </Line>
       );
+    case "decided":
+      return <DecidedLine notice={notice} />;
+    case "forked":
+      return <ForkDivider fromSessionId={notice.fromSessionId} />;
   }
 }
 
-type Completed = Extract<NoticeItem["notice"], { type: "completed" }>;
+interface LineProps {
+  icon?: React.ReactNode;
+  /** The turn that this is the end of. */
+  turnId?: string | null;
+  children: React.ReactNode;
+}
+
+function Line({ icon, turnId = null, children }: LineProps) {
+  return (
+    <div className="mt-3 flex min-h-6 flex-wrap items-center gap-x-1.5 text-xs text-ink-3 tabular-nums">
+      {icon}
+      <p className="min-w-0 wrap-anywhere">{children}</p>
+      <TurnFork turnId={turnId} />
+    </div>
+  );
+}
+
+function SealedNote({ notice, turnId }: { notice: NoticeOf<"sealed">; turnId: string | null }) {
+  return (
+    <>
+      <div
+        data-sealed={notice.stopReason}
+        className="mt-4 flex gap-2.5 rounded-lg border border-warn/25 bg-warn-soft px-3 py-2.5 text-sm text-warn"
+      >
+        <OctagonPause size={16} className="mt-0.5 shrink-0" aria-hidden />
+        <div className="min-w-0 wrap-anywhere">
+          <div className="font-medium">The turn was stopped: {stopWords(notice.stopReason)}</div>
+          <FailureText failure={notice.failure} /> <FailureRemedy code={notice.failure.code} />
+          {canContinue(notice.stopReason) && <ContinueButton turnId={turnId} />}
+        </div>
+      </div>
+      <TurnFork turnId={turnId} />
+    </>
+  );
+}
+
+/** A turn that was stopped on purpose goes on when the user says so; only the latest one can. */
+function ContinueButton({ turnId }: { turnId: string | null }) {
+  const { latestTurnId, mayWrite, send } = useChatActions();
+  if (!mayWrite || turnId === null || turnId !== latestTurnId) return null;
+  return (
+    <div className="mt-2">
+      <Button onClick={() => send("Continue.")}>
+        <Play size={13} aria-hidden />
+        Continue
+      </Button>
+    </div>
+  );
+}
 
 function CompletedLine({
-  stopReason,
-  durationMs,
-  timeToFirstTokenMs,
-  iterations,
-  usage,
-}: Completed) {
+  notice,
+  turnId,
+}: {
+  notice: NoticeOf<"completed">;
+  turnId: string | null;
+}) {
+  const { stopReason, durationMs, timeToFirstTokenMs, iterations, usage } = notice;
   const tokens = usage.inputTokens + usage.outputTokens;
   const parts = [
-    stopReason === "END_TURN" ? null : `Ended: ${reason(stopReason)}`,
+    stopReason === "END_TURN" ? null : `Ended: ${stopWords(stopReason)}`,
     formatDuration(durationMs),
     timeToFirstTokenMs === null ? null : `first token ${formatDuration(timeToFirstTokenMs)}`,
     iterations > 1 ? `${iterations} steps` : null,
     `${formatCount(tokens)} tokens`,
     formatCost(usage.costUsd),
   ];
-  return (
-    <p className="mt-3 text-xs text-ink-3 tabular-nums">
-      {parts.filter((part) => part !== null).join(" · ")}
-    </p>
-  );
+  return <Line turnId={turnId}>{parts.filter((part) => part !== null).join(" · ")}</Line>;
 }
 
-function reason(stopReason: StopReason): string {
-  return stopReason.toLowerCase().replaceAll("_", " ");
+const OUTCOMES: Record<string, string> = {
+  APPROVED: "approved",
+  PENDING: "approved, and waits for more approvals",
+  DENIED: "denied",
+};
+
+function DecidedLine({ notice }: { notice: NoticeOf<"decided"> }) {
+  const { toolName, outcome, approve, note, edited, by } = notice;
+  const icon = approve ? <Check size={12} aria-hidden /> : <X size={12} aria-hidden />;
+  const words = OUTCOMES[outcome];
+  return (
+    <Line icon={icon}>
+      {words === undefined ? (
+        `Nobody decided about ${toolName} ${outcome === "EXPIRED" ? "in time" : "before its end"}`
+      ) : (
+        <>
+          {toolName} was {words}
+          {edited && ", with other arguments,"} by <DoerName by={by} />
+        </>
+      )}
+      {note && `: ${note}`}
+    </Line>
+  );
 }

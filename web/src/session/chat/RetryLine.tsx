@@ -24,7 +24,7 @@ export function RetryLine({ retry }: { retry: Retry }) {
       <p className="min-w-0 wrap-anywhere">
         {/* Only this is read out: a countdown would never stop talking. */}
         <span role="status">{problem}</span> <span className="tabular-nums">{next}</span>{" "}
-        <code className="font-mono text-xs opacity-80">{retry.code}</code>
+        <code className="font-mono text-xs">{retry.code}</code>
       </p>
     </div>
   );

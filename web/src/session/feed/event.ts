@@ -1,4 +1,5 @@
 import type { SessionEventsSubscription } from "@/gql/graphql";
+import type { Doer } from "./state";
 
 /** One event of a session, as the dashboard subscribes to it. */
 export type SessionEvent = SessionEventsSubscription["sessionEvents"];
@@ -21,4 +22,20 @@ const EPHEMERAL: ReadonlySet<string> = new Set([
 
 export function isEphemeral(event: SessionEvent): boolean {
   return EPHEMERAL.has(event.__typename);
+}
+
+export function position(event: SessionEvent) {
+  return { turnId: event.turnId, at: event.occurredAt };
+}
+
+/** A text of the payload that the event's type has no field for; null when there is none. */
+export function dataText(event: SessionEvent, name: string): string | null {
+  const { data } = event;
+  if (typeof data !== "object" || data === null || !Object.hasOwn(data, name)) return null;
+  const value = (data as Record<string, unknown>)[name];
+  return typeof value === "string" ? value : null;
+}
+
+export function doerOf(event: SessionEvent): Doer {
+  return { kind: dataText(event, "byKind"), id: dataText(event, "byId") };
 }

@@ -1,15 +1,11 @@
 import type { UsageFieldsFragment } from "@/gql/graphql";
 import { addDecimals } from "./decimal";
-import { type EventOf, isEphemeral, type SessionEvent } from "./event";
-import {
-  appendItem,
-  changeAgentItem,
-  changeToolItem,
-  closeItemsOfTurn,
-  moveInputToEnd,
-} from "./items";
-import type { MessageImage, NoticeItem, Retry, SessionState, UsageTotals } from "./state";
-import { endTurn, queueTurn, startTurn } from "./turns";
+import { finishTurn } from "./ends";
+import { dataText, doerOf, type EventOf, isEphemeral, position, type SessionEvent } from "./event";
+import { appendNotice, changeAgentItem, changeToolItem, moveInputToEnd } from "./items";
+import { deliver, editMessage, imagesOf, receiveMessage, textOf } from "./messages";
+import type { Retry, SessionState, UsageTotals } from "./state";
+import { beginFork, holdTurn, queueTurn, reorderTurns, startTurn } from "./turns";
 
 /**
  * The session after one more event. It is pure: the same events give the same page, whether they came live, in
@@ -25,29 +21,49 @@ function apply(state: SessionState, event: SessionEvent): SessionState {
   switch (event.__typename) {
     case "MessageReceived":
       return receiveMessage(state, event);
+    case "MessageEdited":
+      return editMessage(state, event);
     case "SessionStarted":
-      return { ...state, status: "STARTED" };
+      return beginSession(state, event);
     case "SessionActivated":
       return { ...state, status: "ACTIVE" };
     case "SessionIdled":
       return { ...state, status: "IDLE" };
+    case "SessionWaiting":
+      return { ...state, status: "WAITING" };
+    case "SessionResumed":
+      return { ...state, status: "ACTIVE" };
     case "SessionTitleChanged":
       return { ...state, title: event.title };
     case "SessionModelChanged":
       return { ...state, configVersion: state.configVersion + 1 };
     case "TurnQueued":
-      return event.turnId === null ? state : queueTurn(state, event.turnId);
+      return event.turnId === null ? state : addToQueue(state, event.turnId);
+    case "QueueReordered":
+      return reorderTurns(state, event.turnIds);
     case "TurnStarted":
       return beginTurn(state, event);
+    case "TurnWaiting":
+      return event.turnId === null ? state : holdTurn(state, event.turnId, "waiting");
+    case "TurnResumed":
+      return event.turnId === null ? state : holdTurn(state, event.turnId, "running");
     case "TurnCompleted":
     case "TurnFailed":
     case "TurnSealed":
+    case "TurnCancelled":
       return finishTurn(state, event);
+    case "ApprovalRequested":
+    case "ToolCallsRequested":
+      return { ...state, waitsVersion: state.waitsVersion + 1 };
+    case "ApprovalDecided":
+      return decideApproval(state, event);
+    case "ReasonStarted":
+      return deliver(state);
     case "ReasonRecovered":
-      return appendItem(state, {
-        kind: "notice",
-        ...noticeHead(event),
-        notice: { type: "recovered", recoveries: event.recoveries },
+      return appendNotice(state, event, {
+        type: "recovered",
+        recoveries: event.recoveries,
+        policy: event.policy,
       });
     case "OutputStarted":
       return changeAgentItem(state, event.messageId, position(event), (item) => ({
@@ -108,14 +124,6 @@ function apply(state: SessionState, event: SessionEvent): SessionState {
   }
 }
 
-function position(event: SessionEvent) {
-  return { turnId: event.turnId, at: event.occurredAt };
-}
-
-function noticeHead(event: SessionEvent) {
-  return { id: event.id, ...position(event) };
-}
-
 /**
  * `text[0:offset] + delta`, in UTF-16 units as JavaScript counts them. A piece that begins beyond what is here
  * has lost the piece before it; null leaves the text alone until a restart or the completed message heals it.
@@ -130,39 +138,45 @@ function leftOf(retry: Retry | null, piece: { delta: string }): Retry | null {
   return piece.delta === "" ? retry : null;
 }
 
-/** Whether the agent's last message of the turn carries its failure. */
-function wasTold(state: SessionState, turnId: string, code: string): boolean {
-  const last = state.items.findLast((item) => item.turnId === turnId && item.kind === "agent");
-  return last?.kind === "agent" && last.error?.code === code;
-}
-
-function textOf(message: EventOf<"MessageReceived">["message"], part: "TextPart" | "ThinkingPart") {
-  return message.content
-    .map((content) => (content.__typename === part && "text" in content ? content.text : ""))
-    .filter((text) => text !== "")
-    .join("\n\n");
-}
-
-function receiveMessage(state: SessionState, event: EventOf<"MessageReceived">): SessionState {
-  const { message } = event;
-  return appendItem(state, {
-    kind: "user",
-    id: message.id,
-    ...position(event),
-    text: textOf(message, "TextPart"),
-    images: imagesOf(message),
-  });
-}
-
-function imagesOf(message: EventOf<"MessageReceived">["message"]): MessageImage[] {
-  return message.content.flatMap((part) =>
-    part.__typename === "ImagePart" ? [{ imageId: part.imageId, url: part.url }] : [],
-  );
-}
-
 function retryOf(event: EventOf<"GenerationRetrying">): Retry {
   const { model, nextModel, code, problem, attempt, delayMs, occurredAt } = event;
   return { model, nextModel, code, message: problem, attempt, delayMs, at: occurredAt };
+}
+
+function beginSession(state: SessionState, event: EventOf<"SessionStarted">): SessionState {
+  if (event.forkedFromId === null) return { ...state, status: "STARTED" };
+  const forked = beginFork(state, event.forkedFromId);
+  return appendNotice({ ...forked, title: dataText(event, "title") ?? undefined }, event, {
+    type: "forked",
+    fromSessionId: event.forkedFromId,
+  });
+}
+
+function addToQueue(state: SessionState, turnId: string): SessionState {
+  const input = state.items.findLast((item) => item.kind === "user" && item.turnId === turnId);
+  return queueTurn(state, turnId, input?.kind === "user" && input.delivery === "INTERRUPT");
+}
+
+function decideApproval(state: SessionState, event: EventOf<"ApprovalDecided">): SessionState {
+  const { waitId, toolName, outcome, approve, note, newArguments } = event;
+  const settled = outcome !== "PENDING";
+  return appendNotice(
+    {
+      ...state,
+      waitsVersion: state.waitsVersion + 1,
+      decidedWaits: settled ? [...state.decidedWaits, waitId] : state.decidedWaits,
+    },
+    event,
+    {
+      type: "decided",
+      toolName,
+      outcome,
+      approve,
+      note: note || null,
+      edited: newArguments !== null,
+      by: doerOf(event),
+    },
+  );
 }
 
 function beginTurn(state: SessionState, event: EventOf<"TurnStarted">): SessionState {
@@ -170,43 +184,6 @@ function beginTurn(state: SessionState, event: EventOf<"TurnStarted">): SessionS
   const wasQueued = state.queuedTurnIds.includes(event.turnId);
   const started = startTurn(state, event.turnId, event.occurredAt);
   return wasQueued ? moveInputToEnd(started, event.turnId, event.inputMessageId) : started;
-}
-
-function finishTurn(
-  state: SessionState,
-  event: EventOf<"TurnCompleted"> | EventOf<"TurnFailed"> | EventOf<"TurnSealed">,
-): SessionState {
-  if (event.turnId === null) return state;
-  const closed = closeItemsOfTurn(state, event.turnId);
-  const end = (status: "completed" | "failed" | "sealed", notice: NoticeItem["notice"]) =>
-    appendItem(endTurn(closed, event.turnId as string, status, event.occurredAt), {
-      kind: "notice",
-      ...noticeHead(event),
-      notice,
-    });
-  switch (event.__typename) {
-    case "TurnCompleted":
-      return end("completed", {
-        type: "completed",
-        stopReason: event.stopReason,
-        durationMs: event.durationMs,
-        timeToFirstTokenMs: event.timeToFirstTokenMs,
-        iterations: event.iterations,
-        usage: event.usage,
-      });
-    case "TurnFailed":
-      return end("failed", {
-        type: "failed",
-        failure: event.error,
-        told: wasTold(state, event.turnId, event.error.code),
-      });
-    case "TurnSealed":
-      return end("sealed", {
-        type: "sealed",
-        stopReason: event.stopReason,
-        failure: event.error,
-      });
-  }
 }
 
 function completeOutput(state: SessionState, event: EventOf<"OutputCompleted">): SessionState {
@@ -218,7 +195,7 @@ function completeOutput(state: SessionState, event: EventOf<"OutputCompleted">):
     thinkingDone: true,
     images: imagesOf(message),
     retry: null,
-    state: "complete",
+    state: message.interrupted ? "interrupted" : "complete",
     error: message.error,
   }));
 }
@@ -239,8 +216,13 @@ function completeTool(state: SessionState, event: EventOf<"ToolCompleted">): Ses
       progress: null,
     }),
   );
-  if (event.toolName !== "write_todos") return changed;
-  return { ...changed, todosVersion: state.todosVersion + 1 };
+  // Another call of the step may have begun to wait, which no event tells of while a third one runs.
+  const others = changed.items.some(
+    (item) => item.kind === "tool" && item.turnId === event.turnId && item.state === "running",
+  );
+  const waitsVersion = others ? state.waitsVersion + 1 : state.waitsVersion;
+  const todosVersion = event.toolName === "write_todos" ? 1 : 0;
+  return { ...changed, waitsVersion, todosVersion: state.todosVersion + todosVersion };
 }
 
 function addUsage(total: UsageTotals, usage: UsageFieldsFragment): UsageTotals {

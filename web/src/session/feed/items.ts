@@ -1,4 +1,5 @@
-import type { AgentItem, ChatItem, SessionState, ToolItem } from "./state";
+import { position, type SessionEvent } from "./event";
+import type { AgentItem, ChatItem, NoticeItem, SessionState, ToolItem, UserItem } from "./state";
 
 /** What is streaming stands near the end, so looking from there finds it at once in a log of any length. */
 function indexOfItem(items: readonly ChatItem[], kind: ChatItem["kind"], id: string): number {
@@ -7,6 +8,14 @@ function indexOfItem(items: readonly ChatItem[], kind: ChatItem["kind"], id: str
 
 export function appendItem(state: SessionState, item: ChatItem): SessionState {
   return { ...state, items: [...state.items, item] };
+}
+
+export function appendNotice(
+  state: SessionState,
+  event: SessionEvent,
+  notice: NoticeItem["notice"],
+): SessionState {
+  return appendItem(state, { kind: "notice", id: event.id, ...position(event), notice });
 }
 
 interface Position {
@@ -41,6 +50,18 @@ export function changeAgentItem(
     error: null,
   };
   return appendItem(state, change(fresh));
+}
+
+/** Changes a message of the user, where it is known. */
+export function changeUserItem(
+  state: SessionState,
+  id: string,
+  change: (item: UserItem) => UserItem,
+): SessionState {
+  const index = indexOfItem(state.items, "user", id);
+  const found = state.items[index];
+  if (found?.kind !== "user") return state;
+  return { ...state, items: state.items.with(index, change(found)) };
 }
 
 /** Changes the card of this tool call; makes it first when its opening event was not seen. */

@@ -13,6 +13,10 @@ export interface SessionState {
   readonly activeTurnId: string | null;
   /** Turns that wait for the active one, in the order in which they will run. */
   readonly queuedTurnIds: readonly string[];
+  /** User messages that the model has not been asked about yet. */
+  readonly undelivered: readonly string[];
+  /** Approvals that were decided, by the ids of their waits. */
+  readonly decidedWaits: readonly string[];
   /** What the chat shows, top to bottom. */
   readonly items: readonly ChatItem[];
   readonly usage: UsageTotals;
@@ -20,6 +24,8 @@ export interface SessionState {
   readonly filesVersion: number;
   /** The same for the agent's plan. */
   readonly todosVersion: number;
+  /** The same for what the session waits for. */
+  readonly waitsVersion: number;
   /** The same for what decides the effective config. */
   readonly configVersion: number;
 }
@@ -34,13 +40,22 @@ export interface UsageTotals {
   readonly costUsd: string | null;
 }
 
-export type TurnStatus = "queued" | "running" | "completed" | "failed" | "sealed";
+export type TurnStatus =
+  | "queued"
+  | "running"
+  | "waiting"
+  | "completed"
+  | "failed"
+  | "cancelled"
+  | "sealed";
 
 export interface TurnState {
   readonly id: string;
   readonly status: TurnStatus;
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
+  /** The session that it ran in, for turns of the history that a fork began with; null for this one. */
+  readonly sessionId: string | null;
 }
 
 export interface Failure {
@@ -58,6 +73,8 @@ export interface UserItem extends ItemBase {
   readonly kind: "user";
   readonly text: string;
   readonly images: readonly MessageImage[];
+  /** How it met a session at work, e.g. "QUEUE"; null when that is not known. */
+  readonly delivery: string | null;
 }
 
 export interface MessageImage {
@@ -84,7 +101,7 @@ export interface AgentItem extends ItemBase {
   readonly text: string;
   readonly thinking: string;
   readonly thinkingDone: boolean;
-  /** `interrupted`: the turn ended before the message did. */
+  /** `interrupted`: the agent was stopped before the message was complete. */
   readonly state: "streaming" | "complete" | "interrupted";
   readonly model: string | null;
   readonly images: readonly MessageImage[];
@@ -108,7 +125,13 @@ export interface ToolItem extends ItemBase {
   readonly durationMs: number | null;
 }
 
-/** A line between messages: how a turn ended, or that it was taken over. */
+/** Who did something, as events name them. */
+export interface Doer {
+  readonly kind: string | null;
+  readonly id: string | null;
+}
+
+/** A line between messages: how a turn ended, what people decided, that it was taken over. */
 export interface NoticeItem extends ItemBase {
   readonly kind: "notice";
   readonly notice:
@@ -127,10 +150,32 @@ export interface NoticeItem extends ItemBase {
         readonly told: boolean;
       }
     | { readonly type: "sealed"; readonly stopReason: StopReason; readonly failure: Failure }
-    | { readonly type: "recovered"; readonly recoveries: number };
+    | { readonly type: "cancelled"; readonly reason: string | null; readonly by: Doer }
+    | { readonly type: "recovered"; readonly recoveries: number; readonly policy: string }
+    | {
+        readonly type: "decided";
+        readonly toolName: string;
+        readonly outcome: string;
+        readonly approve: boolean;
+        readonly note: string | null;
+        /** It runs with other arguments than those that were asked about. */
+        readonly edited: boolean;
+        readonly by: Doer;
+      }
+    /** All above it is the history of another session. */
+    | { readonly type: "forked"; readonly fromSessionId: string };
 }
 
 export type ChatItem = UserItem | AgentItem | ToolItem | NoticeItem;
+
+const noUsage: UsageTotals = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  reasoningTokens: 0,
+  costUsd: "0",
+};
 
 export const initialState: SessionState = {
   lastSequence: 0,
@@ -140,16 +185,12 @@ export const initialState: SessionState = {
   turns: {},
   activeTurnId: null,
   queuedTurnIds: [],
+  undelivered: [],
+  decidedWaits: [],
   items: [],
-  usage: {
-    inputTokens: 0,
-    outputTokens: 0,
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    reasoningTokens: 0,
-    costUsd: "0",
-  },
+  usage: noUsage,
   filesVersion: 0,
   todosVersion: 0,
+  waitsVersion: 0,
   configVersion: 0,
 };

@@ -11,10 +11,8 @@ export const usage: UsageFieldsFragment = {
 };
 
 type Name = SessionEvent["__typename"];
-type Own<N extends Name> = Omit<
-  EventOf<N>,
-  "__typename" | "id" | "kind" | "sequence" | "occurredAt" | "data" | "turnId"
-> & { turnId?: string | null };
+/** What a test does not name is left out: the fold must not need it there. */
+type Own<N extends Name> = Partial<Omit<EventOf<N>, "__typename" | "id" | "kind" | "sequence">>;
 
 /** Makes the event of one type for tests; `sequence` is that of the last durable event for ephemeral ones. */
 export function event<N extends Name>(name: N, sequence: number, own: Own<N>): SessionEvent {
@@ -26,6 +24,7 @@ export function event<N extends Name>(name: N, sequence: number, own: Own<N>): S
     occurredAt: "2026-11-20T10:00:00.000Z",
     turnId: "turn_1",
     data: {},
+    ...(name === "SessionStarted" ? { forkedFromId: null } : {}),
     ...own,
   } as unknown as SessionEvent;
 }
@@ -37,6 +36,7 @@ export function textMessage(id: string, role: "USER" | "AGENT", text: string) {
     createdAt: "2026-11-20T10:00:00.000Z",
     content: [{ __typename: "TextPart" as const, text }],
     error: null,
+    interrupted: false,
   };
 }
 

@@ -1,0 +1,155 @@
+import {
+  agentMessages,
+  approvals,
+  createAgent,
+  longText,
+  openNewSession,
+  SLOW_ECHO,
+  send,
+  signIn,
+  turnSummary,
+  userMessages,
+  WRITE_NOTES,
+  waitCard,
+} from "./steps";
+import { expect, test } from "./test";
+
+const WRITE_AND_READ = "Write hello world to file notes.txt and then read it back";
+
+test("a turn that took too many steps says so, and goes on when it is told to", async ({
+  page,
+}) => {
+  await signIn(page);
+  const agent = await createAgent(page, "sim-default", { maxIterations: 1 });
+  await openNewSession(page, agent, "Limits");
+  await send(page, WRITE_AND_READ);
+  const sealed = page.locator('[data-sealed="ITERATION_LIMIT"]');
+  await expect(sealed.first()).toContainText("it took as many steps as it may");
+  await sealed.first().getByRole("button", { name: "Continue" }).click();
+  await expect(userMessages(page).last()).toContainText("Continue.");
+  await expect(sealed.first().getByRole("button", { name: "Continue" })).toBeHidden();
+});
+
+test("a session is forked from the end of a turn, and says where its history is from", async ({
+  page,
+}) => {
+  await signIn(page);
+  await openNewSession(page, await createAgent(page, "sim-echo"), "Original");
+  const original = page.url();
+  await send(page, "first thought");
+  await expect(agentMessages(page)).toHaveCount(1);
+  await send(page, "second thought");
+  await expect(turnSummary(page)).toHaveCount(2);
+  await page.getByRole("button", { name: "Fork from here" }).first().click();
+  await expect(page).not.toHaveURL(original);
+
+  const divider = page.locator('[data-role="fork"]');
+  await expect(divider).toContainText("History from Original");
+  await expect(userMessages(page)).toHaveCount(1);
+  await send(page, "another way");
+  await expect(agentMessages(page).last()).toContainText("another way");
+  await expect(page.getByText("second thought")).toHaveCount(0);
+
+  // The history of a fork can be forked as well.
+  await page.getByRole("button", { name: "Fork from here" }).first().click();
+  await expect(userMessages(page)).toHaveCount(1);
+  await expect(divider).toContainText("History from Original");
+
+  await divider.getByRole("link").click();
+  await expect(page).toHaveURL(original);
+  await expect(userMessages(page)).toHaveCount(2);
+
+  await page.getByRole("button", { name: "Fork", exact: true }).click();
+  await expect(page).not.toHaveURL(original);
+  await expect(userMessages(page)).toHaveCount(2);
+});
+
+test("the timeline draws turns, steps, calls and waits, and tells of them in a table", async ({
+  page,
+}) => {
+  await signIn(page);
+  await openNewSession(page, await createAgent(page, "sim-default", approvals()), "Where it went");
+  await send(page, WRITE_NOTES);
+  await waitCard(page, "APPROVAL").waitFor();
+  await page.getByRole("link", { name: "Timeline" }).click();
+  const lines = page.getByRole("listbox", { name: "Turns, steps and calls" });
+  const line = (kind: string) => lines.locator(`[data-span="${kind}"]`);
+  await expect(line("wait")).toContainText("Waiting for approval of write_file");
+  await expect(line("wait")).toHaveAttribute("data-state", "open");
+  await expect(line("turn")).toHaveAttribute("data-state", "waiting");
+
+  await page.getByRole("link", { name: "Chat" }).click();
+  await waitCard(page, "APPROVAL").getByRole("button", { name: "Approve", exact: true }).click();
+  await expect(turnSummary(page)).toBeVisible({ timeout: 20_000 });
+  await send(page, "What is in notes.txt?");
+  await expect(turnSummary(page)).toHaveCount(2, { timeout: 20_000 });
+
+  await page.getByRole("link", { name: "Timeline" }).click();
+  await expect(line("turn")).toHaveCount(2);
+  await expect(line("wait")).toHaveAttribute("data-state", "ok");
+  await expect(line("model").first()).toContainText("sim-default");
+  await expect(line("tool").first()).toHaveAttribute("data-state", "ok");
+
+  await lines.focus();
+  await page.keyboard.press("Home");
+  const table = page.getByRole("region", { name: /^Turn 1: Write hello/ }).getByRole("table");
+  await expect(table).toContainText("Waiting for approval of write_file");
+  await expect(table.getByRole("row", { name: /sim-default/ }).first()).toContainText("$");
+  await page.keyboard.press("ArrowDown");
+  await expect(lines.getByRole("option", { selected: true })).toContainText("Step 1: reason");
+  await page.keyboard.press("End");
+  await expect(page.getByRole("region", { name: /^Turn 2: What is in/ })).toBeVisible();
+});
+
+test("the turns of several sessions are cancelled at once", async ({ page }) => {
+  await signIn(page);
+  const agent = await createAgent(page, SLOW_ECHO);
+  for (const title of ["Busy one", "Busy two"]) {
+    await openNewSession(page, agent, title);
+    await send(page, longText(3000, "finished"));
+    await expect(agentMessages(page).last()).toContainText("word2");
+  }
+  await page.goto(`/sessions?agent=${agent}&status=ACTIVE`);
+  await page.getByLabel("Select Busy one").check();
+  await page.getByRole("button", { name: "Select all at work" }).click();
+  await expect(page.getByText("2 selected")).toBeVisible();
+  await page.getByRole("button", { name: "Cancel active turns" }).click();
+  await expect(page.getByText("2 turns are being cancelled.")).toBeVisible();
+  await expect(page.getByRole("link", { name: /Busy one/ })).toContainText("Idle");
+  await expect(page.getByRole("link", { name: /Busy two/ })).toContainText("Idle");
+});
+
+test("client tools of an agent are edited, and shown in what it would run with", async ({
+  page,
+}) => {
+  await signIn(page);
+  const agent = await createAgent(page, "sim-default");
+  await page.goto(`/agents/${agent}`);
+  await page.getByRole("button", { name: "Add a client tool" }).click();
+  await expect(page.getByRole("button", { name: "Save" })).toBeDisabled();
+  await page.getByLabel("Tool name").fill("get_weather");
+  await page.getByLabel("Tool description").fill("Tells the weather.");
+  await page.getByLabel("Timeout in seconds").fill("30");
+  const preview = page.getByRole("complementary", { name: "Effective config" });
+  await expect(preview).toContainText("get_weather");
+  await expect(preview).toContainText("your program");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("rev 2")).toBeVisible();
+  await page.reload();
+  await page.getByText("Tells the weather.").first().click();
+  await expect(page.getByLabel("Timeout in seconds")).toHaveValue("30");
+});
+
+test("approvals are set up by JSON, which the server checks", async ({ page }) => {
+  await signIn(page);
+  await page.goto(`/agents/${await createAgent(page, "sim-default")}`);
+  await page.getByRole("checkbox", { name: /^Approvals/ }).check();
+  await page.getByText("Settings (JSON)").last().click();
+  const settings = page.getByLabel("Settings of approvals");
+  await settings.fill('{"default": "sometimes"}');
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("alert").first()).toBeVisible();
+  await settings.fill('{"default": "always", "allowSelf": true}');
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("rev 2")).toBeVisible();
+});

@@ -1,0 +1,166 @@
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { ShieldCheck } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { describeError } from "@/api/errors";
+import { usePages } from "@/api/usePages";
+import { WaitsDocument, type WaitsQuery } from "@/gql/graphql";
+import { useWaits } from "@/shell/waits";
+import { classes } from "@/ui/classes";
+import { EmptyState } from "@/ui/EmptyState";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { curlRequest } from "@/ui/graphqlRequest";
+import { SkeletonRows } from "@/ui/Loading";
+import { LoadMore } from "@/ui/LoadMore";
+import { PageHeader } from "@/ui/PageHeader";
+import { RelativeTime } from "@/ui/Time";
+import { WaitCard } from "@/waits/WaitCard";
+import { KIND_LABELS } from "@/waits/words";
+import { INBOX_KINDS } from "./search";
+
+const PAGE_SIZE = 20;
+
+type OpenWait = WaitsQuery["waits"]["nodes"][number];
+
+/** All that waits for somebody, in all sessions. */
+export function ApprovalsPage() {
+  const { kind } = useSearch({ from: "/app/approvals" });
+  const waits = usePages(
+    WaitsDocument,
+    { first: PAGE_SIZE, kinds: kind ? [kind] : null },
+    (data) => data.waits,
+  );
+  const reload = useFreshList(waits.reload);
+  // What was resolved here is gone at once; the list says so a moment later.
+  const [resolved, setResolved] = useState<ReadonlySet<string>>(new Set());
+  const open = waits.nodes.filter(({ id, state }) => state === "OPEN" && !resolved.has(id));
+
+  return (
+    <>
+      <PageHeader title="Approvals" />
+      <KindFilter />
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        {waits.error && (
+          <div className="p-4 sm:px-6">
+            <ErrorNote onRetry={waits.reload}>{describeError(waits.error)}</ErrorNote>
+          </div>
+        )}
+        {waits.loading && <SkeletonRows />}
+        {!waits.loading && !waits.error && open.length === 0 && (
+          <NothingWaits filtered={kind !== undefined} />
+        )}
+        {open.length > 0 && (
+          <ul aria-label="Open waits" className="mx-auto max-w-3xl space-y-4 p-4 sm:p-6">
+            {open.map((wait) => (
+              <li key={wait.id}>
+                <WaitCard
+                  wait={wait}
+                  onResolved={() => {
+                    // One approval of many leaves it open.
+                    if (wait.quorum <= 1) setResolved(new Set([...resolved, wait.id]));
+                    reload();
+                  }}
+                >
+                  <Origin wait={wait} />
+                </WaitCard>
+              </li>
+            ))}
+          </ul>
+        )}
+        <LoadMore hasMore={waits.hasMore} loading={waits.loadingMore} onLoad={waits.loadMore} />
+      </div>
+    </>
+  );
+}
+
+/** Reads the list anew when events say that it has changed, and when the reader comes back to it. */
+function useFreshList(reload: () => void): () => void {
+  const { version } = useWaits();
+  const latest = useRef(reload);
+  latest.current = reload;
+  const seen = useRef(version);
+  useEffect(() => {
+    if (seen.current === version) return;
+    seen.current = version;
+    latest.current();
+  }, [version]);
+  useEffect(() => {
+    // Not every wait ends with an event of the organization: one of several client calls may have its result.
+    const onFocus = () => latest.current();
+    window.addEventListener("focus", onFocus);
+    return () => window.removeEventListener("focus", onFocus);
+  }, []);
+  return () => latest.current();
+}
+
+function Origin({ wait }: { wait: OpenWait }) {
+  const { session } = wait;
+  return (
+    <p className="flex flex-wrap items-center gap-x-2 text-xs text-ink-3">
+      <Link
+        to="/sessions/$sessionId"
+        params={{ sessionId: session.id }}
+        className="rounded font-medium text-ink-2 underline underline-offset-2 wrap-anywhere"
+      >
+        {session.title ?? "Untitled session"}
+      </Link>
+      <span>{session.agent?.displayName ?? session.harness.displayName}</span>
+      <RelativeTime time={wait.createdAt} />
+    </p>
+  );
+}
+
+function KindFilter() {
+  const { kind } = useSearch({ from: "/app/approvals" });
+  const navigate = useNavigate({ from: "/approvals" });
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset would be wrong here, nothing is submitted.
+    <div
+      role="group"
+      aria-label="Kind"
+      className="flex flex-wrap gap-0.5 border-b border-line px-4 py-2 sm:px-6"
+    >
+      {[undefined, ...INBOX_KINDS].map((each) => (
+        <button
+          key={each ?? "all"}
+          type="button"
+          aria-pressed={kind === each}
+          onClick={() =>
+            void navigate({
+              search: each === undefined ? {} : { kind: each },
+              replace: true,
+            })
+          }
+          className={classes(
+            "rounded-md px-2.5 py-1 text-sm transition-colors",
+            kind === each ? "bg-hover font-medium text-ink" : "text-ink-2 hover:text-ink",
+          )}
+        >
+          {each ? `${KIND_LABELS[each]}s` : "All"}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function NothingWaits({ filtered }: { filtered: boolean }) {
+  if (filtered) {
+    return (
+      <EmptyState icon={<ShieldCheck size={20} />} title="Nothing of this kind waits">
+        Choose another kind to see more.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      icon={<ShieldCheck size={20} />}
+      title="Nothing waits for anybody"
+      request={curlRequest(
+        "{ waits(first: 20) { nodes { id kind toolName arguments question deadline } } }",
+        {},
+      )}
+    >
+      Give an agent the capability Approvals, and say which calls people have to allow. They are
+      decided here, or in their session.
+    </EmptyState>
+  );
+}

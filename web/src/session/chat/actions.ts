@@ -1,0 +1,21 @@
+import { createContext, useContext } from "react";
+
+/** What lines of the chat can do besides being read. */
+export interface ChatActions {
+  sessionId: string;
+  mayWrite: boolean;
+  /** The turn that ended last, while nothing is under way: it can be continued. */
+  latestTurnId: string | null;
+  /** Sends a message as if it had been typed. */
+  send: (text: string) => void;
+  /** The session that a turn ran in: another one for the history that a fork began with. */
+  sessionOf: (turnId: string) => string;
+}
+
+export const ChatActionsContext = createContext<ChatActions | null>(null);
+
+export function useChatActions(): ChatActions {
+  const actions = useContext(ChatActionsContext);
+  if (!actions) throw new Error("useChatActions is used outside of a chat");
+  return actions;
+}

@@ -1,0 +1,153 @@
+import { Badge, type Tone } from "@/ui/Badge";
+import { classes } from "@/ui/classes";
+import type { Mark, Span, TimelineTurn } from "./model";
+import type { TimelineRow } from "./rows";
+import type { Scale } from "./scale";
+import { markBadges, spanState, statusWords, tookWords, turnTitle } from "./words";
+
+interface TimelineLineProps {
+  id: string;
+  row: TimelineRow;
+  scale: Scale;
+  now: number;
+  /** Counted from 1, and of how many: only some are in the page. */
+  position: [number, number];
+  selected: boolean;
+  top: number;
+  height: number;
+  onSelect: () => void;
+}
+
+const BARS: Record<Span["kind"], string> = {
+  reason: "bg-accent/35",
+  model: "bg-accent",
+  act: "bg-brand/35",
+  tool: "bg-brand",
+  approval: "hatched",
+  wait: "hatched",
+};
+
+const TURN_TONES: Record<TimelineTurn["status"], Tone> = {
+  running: "accent",
+  waiting: "warn",
+  completed: "neutral",
+  failed: "bad",
+  cancelled: "neutral",
+  sealed: "warn",
+};
+
+const MARKS: Record<Mark["kind"], string> = {
+  retry: "bg-warn",
+  recovered: "bg-warn",
+  hook: "bg-ink-3",
+  cancelled: "bg-bad",
+  repaired: "bg-warn",
+  decided: "bg-ok",
+};
+
+/** One line of the drawing. */
+export function TimelineLine(props: TimelineLineProps) {
+  const { id, row, scale, now, position, selected, top, height, onSelect } = props;
+  const { turn, span } = row;
+  const { start, end, marks } = span ?? turn;
+  const took = tookWords(start, end, now);
+  const badges = [
+    ...markBadges(marks),
+    ...(span?.usage?.estimated ? ["estimated"] : []),
+    ...(!span && turn.inherited ? ["history"] : []),
+    ...(!span && scale.shortened ? ["waits drawn shorter"] : []),
+  ];
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the list has the focus and moves through its lines.
+    // biome-ignore lint/a11y/useFocusableInteractive: as above.
+    <div
+      id={id}
+      role="option"
+      aria-selected={selected}
+      aria-posinset={position[0]}
+      aria-setsize={position[1]}
+      data-span={span?.kind ?? "turn"}
+      data-state={span?.state ?? turn.status}
+      onClick={onSelect}
+      style={{ height, transform: `translateY(${top}px)` }}
+      className={classes(
+        "absolute inset-x-0 top-0 grid cursor-pointer grid-cols-[minmax(0,11rem)_minmax(0,1fr)_4rem] items-center gap-3 px-4 text-xs sm:grid-cols-[minmax(0,22rem)_minmax(0,1fr)_5.5rem] sm:px-6",
+        span === null && "border-t border-line bg-sunken font-medium",
+        selected ? "bg-hover" : "hover:bg-hover",
+      )}
+    >
+      <span
+        className={classes(
+          "flex min-w-0 items-center gap-1.5",
+          span?.depth === 1 && "pl-3",
+          span?.depth === 2 && "pl-6 text-ink-2",
+        )}
+      >
+        <span className="truncate">{span ? span.label : turnTitle(turn)}</span>
+        {span === null && turn.status !== "completed" && (
+          <Badge tone={TURN_TONES[turn.status]}>{statusWords(turn)}</Badge>
+        )}
+        {span && span.state !== "ok" && (
+          <Badge tone={span.state === "open" ? "accent" : "bad"}>{spanState(span)}</Badge>
+        )}
+        <span className="hidden items-center gap-1 sm:flex">
+          {badges.map((words) => (
+            <Badge key={words}>{words}</Badge>
+          ))}
+        </span>
+      </span>
+      <span aria-hidden className="relative h-3.5">
+        <Bar row={row} scale={scale} now={now} />
+        {marks.map((mark) => (
+          <span
+            key={`${mark.kind}:${mark.at}:${mark.words}`}
+            title={mark.words}
+            className={classes("absolute -inset-y-0.5 w-0.75 rounded-full", MARKS[mark.kind])}
+            style={{ left: percent(scale.at(mark.at)) }}
+          />
+        ))}
+      </span>
+      <span className="text-right text-ink-2 tabular-nums">{took}</span>
+    </div>
+  );
+}
+
+interface BarProps {
+  row: TimelineRow;
+  scale: Scale;
+  now: number;
+}
+
+function Bar({ row: { turn, span }, scale, now }: BarProps) {
+  const { start, end } = span ?? turn;
+  const left = scale.at(start);
+  const right = scale.at(end ?? now);
+  const colour = span ? BARS[span.kind] : "bg-line-strong";
+  const firstToken = span?.usage?.firstTokenMs;
+  return (
+    <>
+      <span
+        className={classes(
+          "absolute inset-y-0 min-w-0.5 rounded-sm",
+          colour,
+          span === null && "inset-y-1",
+          span?.state === "failed" && span.kind !== "approval" && "bg-bad",
+          span?.state === "interrupted" && "opacity-50",
+          (span ? span.state === "open" : end === null) && "animate-pulse-soft",
+        )}
+        style={{ left: percent(left), width: percent(right - left) }}
+      />
+      {span && firstToken !== null && firstToken !== undefined && (
+        <span
+          title="First token"
+          className="absolute inset-y-0 w-px bg-surface"
+          style={{ left: percent(scale.at(start + firstToken)) }}
+        />
+      )}
+    </>
+  );
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(3)}%`;
+}

@@ -1,0 +1,238 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { SessionEvent } from "../feed/event";
+import { event, textMessage, turnWithTool, usage } from "../feed/testEvents";
+import { timelineOf } from "./foldTimeline";
+import type { TimelineTurn } from "./model";
+import { scaleOf } from "./scale";
+
+const BEGIN = Date.parse("2026-11-20T10:00:00.000Z");
+const at = (ms: number) => ({ occurredAt: new Date(BEGIN + ms).toISOString() });
+
+const begun: SessionEvent[] = [
+  event("MessageReceived", 0, { message: textMessage("msg_user", "USER", "Write a\n file") }),
+  event("TurnQueued", 1, at(0)),
+  event("TurnStarted", 2, { ...at(100), inputMessageId: "msg_user" }),
+  event("ReasonStarted", 3, { ...at(110), iteration: 1 }),
+];
+const called = event("GenerationRecorded", 4, {
+  ...at(1000),
+  model: "sim-default",
+  durationMs: 800,
+  timeToFirstTokenMs: 300,
+  retries: 2,
+  estimated: false,
+  usage,
+});
+const acting: SessionEvent[] = [
+  ...begun,
+  called,
+  event("ReasonCompleted", 5, { ...at(1010), iteration: 1, success: true }),
+  event("ActStarted", 6, { ...at(1020), iteration: 1 }),
+];
+
+function only(log: readonly SessionEvent[]): TimelineTurn {
+  const turns = timelineOf(log);
+  expect(turns).toHaveLength(1);
+  return turns[0] as TimelineTurn;
+}
+const span = (turn: TimelineTurn, label: string | RegExp) =>
+  turn.spans.find((each) =>
+    typeof label === "string" ? each.label === label : label.test(each.label),
+  );
+
+describe("a turn", () => {
+  it("is steps, and calls within them", () => {
+    const turn = only(turnWithTool().map((each, index) => ({ ...each, ...at(index * 100) })));
+    expect(turn.status).toBe("completed");
+    expect(turn.spans.map(({ kind, depth }) => `${kind} ${depth}`)).toEqual([
+      "reason 1",
+      "model 2",
+      "act 1",
+      "tool 2",
+      "model 2",
+    ]);
+    expect(turn.usage).toMatchObject({ inputTokens: 20, costUsd: "0.002", firstTokenMs: 300 });
+    expect(turn.spans.every(({ end }) => end !== null)).toBe(true);
+  });
+
+  it("knows when it was queued, what it was asked, and when its model call began", () => {
+    const turn = only([...begun, called]);
+    expect(turn).toMatchObject({ queuedAt: BEGIN, start: BEGIN + 100, preview: "Write a file" });
+    expect(span(turn, "sim-default")).toMatchObject({
+      start: BEGIN + 200,
+      end: BEGIN + 1000,
+      usage: { firstTokenMs: 300, estimated: false },
+      marks: [{ kind: "retry", words: "2 calls failed" }],
+    });
+  });
+
+  it("is not there when it was cancelled in the queue", () => {
+    expect(timelineOf([event("TurnQueued", 1, {}), event("TurnCancelled", 2, {})])).toEqual([]);
+  });
+});
+
+describe("what goes wrong", () => {
+  it("marks a takeover, and the usage of the lost call as an estimate", () => {
+    const turn = only([
+      ...begun,
+      event("ReasonRecovered", 4, { ...at(900), iteration: 1, policy: "RESTART", recoveries: 1 }),
+      { ...called, estimated: true, retries: 0 } as SessionEvent,
+    ]);
+    expect(span(turn, /reason/)?.marks).toMatchObject([{ kind: "recovered" }]);
+    expect(span(turn, "sim-default")).toMatchObject({
+      state: "interrupted",
+      usage: { estimated: true },
+    });
+    expect(turn.usage.estimated).toBe(true);
+  });
+
+  it("ends all that is open with a cancel, and marks it", () => {
+    const turn = only([
+      ...acting,
+      event("ToolStarted", 7, { ...at(1100), toolCallId: "call_1", displayName: "Shell" }),
+      event("TurnCancelled", 8, { ...at(2000), cancelReason: "Enough" }),
+    ]);
+    expect(turn).toMatchObject({ status: "cancelled", end: BEGIN + 2000 });
+    expect(span(turn, "Shell")).toMatchObject({
+      state: "interrupted",
+      end: BEGIN + 2000,
+      marks: [{ kind: "cancelled", words: "Cancelled: Enough" }],
+    });
+  });
+
+  it("puts hooks on the call that they are about, else on the step", () => {
+    const hook = (sequence: number, hookCallId: string | null) =>
+      event("HookRan", sequence, {
+        ...at(1200),
+        hookId: "user_hooks:0",
+        event: "pre_tool_use",
+        decision: "block",
+        hookReason: "No",
+        hookError: null,
+        hookCallId,
+      });
+    const turn = only([
+      ...acting,
+      event("ToolStarted", 7, { ...at(1100), toolCallId: "call_1", displayName: "Shell" }),
+      event("ToolStarted", 8, { ...at(1100), toolCallId: "call_2", displayName: "Other" }),
+      hook(9, "call_1"),
+      event("ToolCompleted", 10, { ...at(1300), toolCallId: "call_1", success: false }),
+      event("ToolCompleted", 11, { ...at(1300), toolCallId: "call_2", success: true }),
+      hook(12, null),
+    ]);
+    expect(span(turn, "Shell")).toMatchObject({
+      state: "failed",
+      marks: [{ words: "Hook user_hooks:0 on pre_tool_use: block (No)" }],
+    });
+    expect(span(turn, "Other")?.marks).toEqual([]);
+    expect(span(turn, /act/)?.marks).toHaveLength(1);
+  });
+});
+
+describe("waits", () => {
+  const waiting: SessionEvent[] = [
+    ...acting,
+    event("ApprovalRequested", 7, { ...at(1020), waitId: "wait_1", displayName: "Shell" }),
+    event("TurnWaiting", 8, {
+      ...at(1030),
+      waits: [
+        { id: "wait_1", kind: "APPROVAL", toolCallId: "call_1", toolName: "bash", question: null },
+      ],
+    }),
+  ];
+
+  it("are open until the turn goes on, and tell for whom it waits", () => {
+    const turn = only(waiting);
+    expect(turn.status).toBe("waiting");
+    expect(span(turn, "Waiting for approval of bash")).toMatchObject({ kind: "wait", end: null });
+    const resumed = only([
+      ...waiting,
+      event("ApprovalDecided", 9, { ...at(5000), waitId: "wait_1", outcome: "DENIED", note: "No" }),
+      event("TurnResumed", 10, at(5000)),
+    ]);
+    expect(resumed.status).toBe("running");
+    expect(span(resumed, /^Waiting/)).toMatchObject({ start: BEGIN + 1030, end: BEGIN + 5000 });
+    expect(span(resumed, "Approval of Shell")).toMatchObject({
+      state: "failed",
+      marks: [{ words: "Denied: No" }],
+    });
+  });
+
+  it("stay open while more people have to approve", () => {
+    const turn = only([
+      ...waiting,
+      event("ApprovalDecided", 9, { ...at(2000), waitId: "wait_1", outcome: "PENDING", note: "" }),
+    ]);
+    expect(span(turn, "Approval of Shell")).toMatchObject({ state: "open", end: null });
+  });
+});
+
+describe("a fork", () => {
+  it("shows the turns of its history as such", () => {
+    const turns = timelineOf([
+      ...turnWithTool(),
+      event("SessionStarted", 30, { turnId: null, forkedFromId: "sess_1" }),
+      event("TurnStarted", 31, { turnId: "turn_2", inputMessageId: "msg_none" }),
+    ]);
+    expect(turns.map(({ number, inherited }) => [number, inherited])).toEqual([
+      [1, true],
+      [2, false],
+    ]);
+  });
+});
+
+describe("the scale", () => {
+  const wait = (start: number, end: number) => ({
+    id: `w${start}`,
+    kind: "wait" as const,
+    depth: 1 as const,
+    label: "",
+    start,
+    end,
+    state: "ok" as const,
+    usage: null,
+    marks: [],
+  });
+  const turn = (end: number, waits: [number, number][]): TimelineTurn => ({
+    ...only(begun),
+    start: 0,
+    end,
+    spans: waits.map(([from, to]) => wait(from, to)),
+  });
+
+  it("is even where waiting does not prevail", () => {
+    const scale = scaleOf(turn(1000, [[100, 200]]), 0);
+    expect(scale.shortened).toBe(false);
+    expect(scale.at(250)).toBeCloseTo(0.25);
+  });
+
+  it("leaves room for the work beside a long wait", () => {
+    const scale = scaleOf(turn(1_000_000, [[1000, 999_000]]), 0);
+    expect(scale.shortened).toBe(true);
+    expect(scale.at(1000)).toBeCloseTo(0.35);
+    expect(scale.at(999_000)).toBeCloseTo(0.65);
+  });
+
+  it("runs from 0 to 1 and never back", () => {
+    const cuts = fc.uniqueArray(fc.integer({ min: 0, max: 10_000 }), { maxLength: 8 });
+    fc.assert(
+      fc.property(cuts, fc.integer({ min: 0, max: 10_000 }), (points, end) => {
+        const sorted = points.toSorted((left, right) => left - right);
+        const waits: [number, number][] = [];
+        for (let i = 0; i + 1 < sorted.length; i += 2) {
+          waits.push([sorted[i] ?? 0, sorted[i + 1] ?? 0]);
+        }
+        const scale = scaleOf(turn(end, waits), 0);
+        let before = scale.at(-5);
+        expect(before).toBe(0);
+        for (let time = 0; time <= end; time += Math.max(1, Math.floor(end / 50))) {
+          const here = scale.at(time);
+          expect(here).toBeGreaterThanOrEqual(before - 1e-9);
+          before = here;
+        }
+        expect(scale.at(end + 5)).toBeCloseTo(1);
+      }),
+    );
+  });
+});

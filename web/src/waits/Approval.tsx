@@ -1,0 +1,107 @@
+import { Check, Pencil, X } from "lucide-react";
+import { useState } from "react";
+import { DecideApprovalDocument } from "@/gql/graphql";
+import { useViewer } from "@/shell/viewer";
+import { Button } from "@/ui/Button";
+import { JsonBlock } from "@/ui/JsonBlock";
+import { useStoredState } from "@/ui/useStoredState";
+import { ArgumentsForm } from "./ArgumentsForm";
+import { DecisionList } from "./DecisionList";
+import { tallyOf } from "./decisions";
+import { Problems } from "./Problems";
+import { useAction } from "./useAction";
+import { type WaitProps, WhyNot } from "./WaitCard";
+
+/** A call that people have to allow: what exactly would run, and what they may do about it. */
+export function Approval({ wait, onResolved }: WaitProps) {
+  const viewer = useViewer();
+  const [editing, setEditing] = useState(false);
+  const [note, setNote] = useStoredState(sessionStorage, `ostler.note.${wait.id}`, "");
+  const decide = useAction(DecideApprovalDocument, (data) => data.decideApproval.userErrors);
+  const { approvals, proposed } = tallyOf(wait.decisions);
+  const mine = wait.decisions.find(
+    ({ actor }) => actor.id !== null && actor.id === viewer.user?.id,
+  );
+
+  const send = async (approve: boolean, own?: unknown) => {
+    const input = {
+      waitId: wait.id,
+      approve,
+      note: note.trim() || null,
+      ...(own === undefined ? {} : { arguments: own }),
+    };
+    if (!(await decide.run({ input }))) return;
+    setNote("");
+    setEditing(false);
+    onResolved();
+  };
+  const aboutArguments = decide.refusals.filter(({ path }) => path.includes("arguments"));
+  const others = decide.refusals.filter(({ path }) => !path.includes("arguments"));
+
+  return (
+    <>
+      <div>
+        <h4 className="mb-1 text-2xs font-medium text-ink-3">
+          {proposed === undefined ? "Arguments" : "Arguments that the agent asked for"}
+        </h4>
+        <JsonBlock value={wait.arguments} />
+      </div>
+      {proposed !== undefined && (
+        <div>
+          <h4 className="mb-1 text-2xs font-medium text-ink-3">
+            Arguments that were put in their place
+          </h4>
+          <JsonBlock value={proposed} />
+        </div>
+      )}
+      {wait.quorum > 1 && (
+        <p className="text-xs text-ink-2">
+          {approvals} of {wait.quorum} approvals
+        </p>
+      )}
+      <DecisionList decisions={wait.decisions} />
+      <WhyNot wait={wait} />
+      <Problems failure={decide.failure} refusals={editing ? others : decide.refusals} />
+      {wait.viewerMayResolve && mine && (
+        <p className="text-xs text-ink-2">
+          You have {mine.approve ? "approved" : "denied"}; it takes somebody else now.
+        </p>
+      )}
+      {wait.viewerMayResolve && !mine && editing && (
+        <ArgumentsForm
+          storageKey={`ostler.arguments.${wait.id}`}
+          initial={proposed ?? wait.arguments}
+          busy={decide.busy}
+          refusals={aboutArguments.map(({ message }) => message)}
+          onSubmit={(value) => void send(true, value)}
+          onCancel={() => setEditing(false)}
+        />
+      )}
+      {wait.viewerMayResolve && !mine && !editing && (
+        <div className="flex flex-wrap items-center gap-2">
+          <Button look="primary" disabled={decide.busy} onClick={() => void send(true, proposed)}>
+            <Check size={14} aria-hidden />
+            Approve
+          </Button>
+          <Button look="danger" disabled={decide.busy} onClick={() => void send(false)}>
+            <X size={14} aria-hidden />
+            Deny
+          </Button>
+          <Button look="ghost" disabled={decide.busy} onClick={() => setEditing(true)}>
+            <Pencil size={14} aria-hidden />
+            Edit arguments
+          </Button>
+          <input
+            aria-label="Note"
+            placeholder="Note, optional"
+            className="control min-w-40 flex-1"
+            maxLength={2000}
+            autoComplete="off"
+            value={note}
+            onChange={(event) => setNote(event.target.value)}
+          />
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,72 @@
+import { useState } from "react";
+import { useMutation } from "urql";
+import { describeError } from "@/api/errors";
+import { ResolveWaitDocument, type WaitResolution } from "@/gql/graphql";
+import { CopyBlock } from "@/ui/CopyBlock";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { JsonBlock } from "@/ui/JsonBlock";
+import { ResultForm } from "./ResultForm";
+import type { WaitProps } from "./WaitCard";
+
+const REFUSED: Record<Exclude<WaitResolution, "ACCEPTED">, string> = {
+  ALREADY_RESOLVED: "Somebody else has reported already.",
+  UNKNOWN: "The token is no longer good: the wait has ended.",
+};
+
+/** A report from an outside system, which needs the token for it. */
+export function Callback({ wait, onResolved }: WaitProps) {
+  const [{ fetching, error }, resolve] = useMutation(ResolveWaitDocument);
+  const [refusal, setRefusal] = useState<string | null>(null);
+  const { token } = wait;
+  return (
+    <>
+      {wait.arguments !== null && <JsonBlock value={wait.arguments} />}
+      {token === null && (
+        <p className="text-xs text-ink-2">
+          Its token is shown to those who may write in sessions: whoever has it can report.
+        </p>
+      )}
+      {token !== null && (
+        <>
+          <div>
+            <h4 className="mb-1 text-2xs font-medium text-ink-3">
+              Token: whoever has it can report, once
+            </h4>
+            <CopyBlock text={token} label="Copy token" />
+          </div>
+          <div>
+            <h4 className="mb-1 text-2xs font-medium text-ink-3">The outside system sends</h4>
+            <CopyBlock text={reportRequest(token)} label="Copy request" />
+          </div>
+          {refusal && <ErrorNote>{refusal}</ErrorNote>}
+          <ResultForm
+            storageKey={`ostler.result.${wait.id}`}
+            busy={fetching}
+            failure={error ? describeError(error) : null}
+            refusals={[]}
+            onSubmit={async (outcome) => {
+              const { data } = await resolve(
+                "error" in outcome
+                  ? { token, errorCode: "failed", errorMessage: outcome.error }
+                  : { token, value: outcome.result },
+              );
+              const resolution = data?.resolveWait.resolution;
+              if (resolution === undefined) return false;
+              setRefusal(resolution === "ACCEPTED" ? null : REFUSED[resolution]);
+              if (resolution === "ACCEPTED") onResolved();
+              return resolution === "ACCEPTED";
+            }}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+function reportRequest(token: string): string {
+  return [
+    `curl ${location.origin}/v1/waits/${token} \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '{"value": {"ok": true}}'`,
+  ].join("\n");
+}

@@ -1,0 +1,90 @@
+import { Hand, Hourglass, MessageCircleQuestion, ShieldQuestion, Webhook } from "lucide-react";
+import type { ReactNode } from "react";
+import type { WaitFieldsFragment, WaitKind } from "@/gql/graphql";
+import { useViewer } from "@/shell/viewer";
+import { Approval } from "./Approval";
+import { Callback } from "./Callback";
+import { ClientCall } from "./ClientCall";
+import { Deadline } from "./Deadline";
+import { Question } from "./Question";
+import { waitingFor, whyNot } from "./words";
+
+export type Wait = WaitFieldsFragment;
+
+/** What each kind of wait shows in its card. */
+export interface WaitProps {
+  wait: Wait;
+  /** It was resolved here, and the server knows. */
+  onResolved: () => void;
+}
+
+interface WaitCardProps extends WaitProps {
+  /** Where it waits, on pages of many sessions. */
+  children?: ReactNode;
+}
+
+const ICONS: Partial<Record<WaitKind, typeof Hand>> = {
+  APPROVAL: ShieldQuestion,
+  QUESTION: MessageCircleQuestion,
+  CLIENT_TOOL: Hand,
+  COMPLETION: Webhook,
+};
+
+/** Something that a turn waits for, and the means to give it. */
+export function WaitCard({ wait, onResolved, children }: WaitCardProps) {
+  const Icon = ICONS[wait.kind] ?? Hourglass;
+  return (
+    <section
+      aria-label={titleOf(wait)}
+      data-wait={wait.kind}
+      className="rounded-lg border border-warn/30 bg-surface text-sm shadow-card"
+    >
+      <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1 border-b border-line px-3 py-2">
+        <Icon size={16} className="shrink-0 text-warn" aria-hidden />
+        <h3 className="min-w-0 flex-1 font-medium wrap-anywhere">{titleOf(wait)}</h3>
+        <Deadline deadline={wait.deadline} />
+      </div>
+      <div className="space-y-3 p-3">
+        {children}
+        <Body wait={wait} onResolved={onResolved} />
+      </div>
+    </section>
+  );
+}
+
+function Body(props: WaitProps) {
+  switch (props.wait.kind) {
+    case "APPROVAL":
+      return <Approval {...props} />;
+    case "QUESTION":
+      return <Question {...props} />;
+    case "CLIENT_TOOL":
+      return <ClientCall {...props} />;
+    case "COMPLETION":
+      return <Callback {...props} />;
+    default:
+      return <p className="text-ink-2">The turn goes on by itself when it has come.</p>;
+  }
+}
+
+/** Says why there are no buttons; nothing when there are. */
+export function WhyNot({ wait }: { wait: Wait }) {
+  const viewer = useViewer();
+  if (wait.viewerMayResolve) return null;
+  return <p className="text-xs text-ink-2">{whyNot(wait, viewer)}</p>;
+}
+
+function titleOf(wait: Wait): string {
+  switch (wait.kind) {
+    case "APPROVAL":
+      return `Approve ${wait.toolName ?? "a call"}?`;
+    case "QUESTION":
+      return "The agent asks you";
+    case "CLIENT_TOOL":
+      return `Waiting for your program: ${wait.toolName ?? "a tool"}`;
+    case "COMPLETION":
+      return "Waiting for a callback";
+    default:
+      return `Waiting for ${waitingFor(wait)}`;
+  }
+}

@@ -1,0 +1,23 @@
+import type { WaitFieldsFragment } from "@/gql/graphql";
+import { sameJson } from "./json";
+
+type Decision = WaitFieldsFragment["decisions"][number];
+
+export interface Tally {
+  /** How many have approved what is proposed now. */
+  approvals: number;
+  /** The arguments that the newest approval has put in the place of the call's; undefined for the call's own. */
+  proposed: unknown;
+}
+
+/** Approvals count for the arguments that they were given for: the newest one says which these are. */
+export function tallyOf(decisions: readonly Decision[]): Tally {
+  const approvals = decisions
+    .filter(({ approve }) => approve)
+    .toSorted((left, right) => (left.createdAt < right.createdAt ? -1 : 1));
+  const proposed = approvals.at(-1)?.arguments ?? null;
+  return {
+    approvals: approvals.filter((each) => sameJson(each.arguments ?? null, proposed)).length,
+    proposed: proposed ?? undefined,
+  };
+}
