@@ -163,6 +163,9 @@ func (c *parkCall) hold(tx *commit.Tx, call *turns.Call) error {
 	switch {
 	case !ok:
 		return errors.New("a call waits for something that was never announced")
+	case w.State == models.WaitOpen && turns.ReadRequest(w).Parked:
+		// An earlier try was committed, without an event that could have told it, and its reply got lost.
+		return nil
 	case w.State == models.WaitOpen:
 		if c.until != nil {
 			w.Deadline = c.until
