@@ -38,7 +38,7 @@ func gather(states []*state, now models.Millis) (steps []step, err error) {
 	g.turns()
 	g.messages()
 	g.effects()
-	g.waits()
+	g.waits(now)
 	g.files()
 	g.keys()
 	g.events()
@@ -136,7 +136,16 @@ func (g *gathering) messages() {
 	})
 	g.add(tables.moveInbox, func(s *state, yield func(...any)) {
 		for _, m := range s.w.moves {
-			yield(id(s.tx.org), id(m.turn), id(m.to))
+			if m.kept.IsZero() {
+				yield(id(s.tx.org), id(m.turn), id(m.to))
+			}
+		}
+	})
+	g.add(tables.returnInbox, func(s *state, yield func(...any)) {
+		for _, m := range s.w.moves {
+			if !m.kept.IsZero() {
+				yield(id(s.tx.org), id(m.turn), id(m.kept), id(m.to))
+			}
 		}
 	})
 }
@@ -210,7 +219,7 @@ func (g *gathering) effects() {
 }
 
 // waits writes each once: as the last command left it, into the new row if there is one.
-func (g *gathering) waits() {
+func (g *gathering) waits(now models.Millis) {
 	isNew := func(s *state, w models.Wait) bool {
 		return slices.ContainsFunc(s.w.newWaits, func(n models.Wait) bool { return n.ID == w.ID })
 	}
@@ -224,6 +233,11 @@ func (g *gathering) waits() {
 			if !isNew(s, w) && !slices.ContainsFunc(s.w.waits[i+1:], func(later models.Wait) bool { return later.ID == w.ID }) {
 				yield(waitUpdateRow(w)...)
 			}
+		}
+	})
+	g.add(tables.closeWaits, func(s *state, yield func(...any)) {
+		for _, turn := range s.w.closedTurns {
+			yield(id(s.tx.org), id(turn), string(models.WaitCancelled), document(models.WaitResolution{ErrorMessage: "The turn has ended."}), int64(now))
 		}
 	})
 	g.add(tables.insertDecision, func(s *state, yield func(...any)) {

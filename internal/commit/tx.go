@@ -83,6 +83,7 @@ type writes struct {
 	endedJobs   []models.HookJobID
 	edited      []models.Message
 	rewritten   []models.Message
+	closedTurns []models.TurnID
 	toolsets    []models.ClientToolset
 	checkpoints []models.TurnID
 	blobs       []models.Blob
@@ -106,8 +107,11 @@ type consume struct {
 	position       int64
 }
 
-// move gives the waiting messages of a turn to another one.
-type move struct{ turn, to models.TurnID }
+// move gives the waiting messages of a turn to another one; but for kept, when it isn't zero.
+type move struct {
+	turn, to models.TurnID
+	kept     models.MessageID
+}
 
 // Emit adds an event and gives its sequence, the next one of the session.
 func (tx *Tx) Emit(turn *models.TurnID, p events.Payload) int64 {

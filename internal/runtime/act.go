@@ -213,6 +213,10 @@ func (a *actRun) admit(open []turns.Call) error {
 		if err != nil {
 			return err
 		}
+		if o.Effect.Epoch > a.r.turn.LeaseEpoch {
+			// A successor is at work: what it has begun, and what it knows, is none of this runner's business.
+			decisions[i] = DecideLost
+		}
 		switch decisions[i] {
 		case DecideReplay:
 			return fmt.Errorf("call %s is settled and open at once", o.Effect.ReplayKey)

@@ -48,6 +48,7 @@ func WaitID(turn models.TurnID, identity string) models.WaitID {
 
 // Announce makes a wait that nobody waits for yet: it may be resolved before.
 func (c *Call) Announce(tx *commit.Tx, id models.WaitID, kind models.WaitKind, identity string) {
+	tx.Turn.Announced = true
 	tx.AddWait(models.Wait{
 		ID: id, Kind: kind, Identity: identity, ToolCallID: &c.Record.CallID, ToolName: &c.Record.Frozen.Name,
 		Request: encode(models.WaitRequest{DisplayName: c.Record.Frozen.DisplayName, Arguments: models.JSON(c.Record.Frozen.Arguments)}),
