@@ -269,7 +269,10 @@ func (s *scene) run(tx *commit.Tx) error {
 		tx.Emit(&t.ID, events.ActCompleted{Iteration: t.Iteration})
 		return nil
 	}
-	if !Rest(tx, nil) {
+	if err := Rest(tx, nil); err != nil {
+		return err
+	}
+	if t.Status != models.TurnWaiting {
 		return fmt.Errorf("the turn doesn't rest: %d of %d wait", t.WaitingCalls, t.PendingCalls)
 	}
 	return nil

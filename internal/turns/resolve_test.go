@@ -390,10 +390,7 @@ func TestInterruptDespiteAnAnnouncement(t *testing.T) {
 			}
 			tx.Turn.PendingCalls--
 			open[0].Settle(tx, tools.Success("by itself"), 1)
-			if !Rest(tx, nil) {
-				return errors.New("the turn doesn't rest")
-			}
-			return nil
+			return Rest(tx, nil)
 		})
 		s.sound()
 		if woke, err := s.steer(); err != nil || !woke {

@@ -265,7 +265,9 @@ func (s *scene) act(list ...made) []models.WaitID {
 			}
 			tx.SaveEffect(c.Effect)
 		}
-		Rest(tx, clients)
+		if err := Rest(tx, clients); err != nil {
+			return err
+		}
 		for _, w := range tx.OpenWaits() {
 			ids[int((*w.ToolCallID)[len("call_")]-'a')] = w.ID
 		}
@@ -319,7 +321,7 @@ func (s *scene) effect(i int) models.Effect {
 
 func (s *scene) log() []models.Event {
 	s.t.Helper()
-	list, err := events.NewLog(s.db).Read(context.Background(), s.org, s.session, 0, 5000)
+	list, err := events.NewLog(s.db).Read(context.Background(), s.org, s.session, 0, events.Limit{Events: 5000, Bytes: 1 << 30})
 	if err != nil {
 		s.t.Fatal(err)
 	}
