@@ -135,8 +135,11 @@ func (g *gathering) messages() {
 		}
 	})
 	g.add(tables.moveInbox, func(s *state, yield func(...any)) {
+		// A turn that is interrupted twice in a batch moves messages to two others, to each those that came before it.
+		after := map[models.TurnID]int64{}
 		for _, m := range s.w.moves {
-			yield(id(s.tx.org), id(m.turn), id(m.to))
+			yield(id(s.tx.org), id(m.turn), after[m.turn], m.through, id(m.to))
+			after[m.turn] = m.through
 		}
 	})
 }

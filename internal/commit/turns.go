@@ -49,7 +49,7 @@ func (tx *Tx) AddTurnFirst(t models.Turn) (head bool) {
 		return true
 	}
 	if !tx.InboxEmpty() {
-		tx.w.moves = append(tx.w.moves, move{tx.Turn.ID, t.ID})
+		tx.w.moves = append(tx.w.moves, move{tx.Turn.ID, t.ID, tx.Session.InputSequence})
 		tx.Session.InputSequence = tx.Turn.ConsumedThrough
 		tx.inbox, tx.inboxComplete = nil, true
 	}
@@ -270,7 +270,7 @@ func (tx *Tx) turnForInbox(ended *models.Turn) error {
 		t.StartedByKind, t.StartedByID = models.ActorUser, author
 	}
 	tx.w.newTurns = append(tx.w.newTurns, t.ID)
-	tx.w.moves = append(tx.w.moves, move{ended.ID, t.ID})
+	tx.w.moves = append(tx.w.moves, move{ended.ID, t.ID, t.InputSequence})
 	tx.toHead(&t)
 	return nil
 }

@@ -106,8 +106,11 @@ type consume struct {
 	position       int64
 }
 
-// move gives the waiting messages of a turn to another one.
-type move struct{ turn, to models.TurnID }
+// move gives the waiting messages of a turn through a sequence to another one.
+type move struct {
+	turn, to models.TurnID
+	through  int64
+}
 
 // Emit adds an event and gives its sequence, the next one of the session.
 func (tx *Tx) Emit(turn *models.TurnID, p events.Payload) int64 {
