@@ -58,6 +58,7 @@ func (w *world) lineage(s models.SessionID) (list []string) {
 
 func newID() models.SessionID { return models.NewID[models.SessionEntity]() }
 
+// Rules: K1.
 func TestAForkIsTheSessionAtItsPlaceInTheBatch(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, one, two, three := w.session(), newID(), newID(), newID()
@@ -80,6 +81,7 @@ func TestAForkIsTheSessionAtItsPlaceInTheBatch(t *testing.T) {
 	})
 }
 
+// Rules: K2.
 func TestAForkLeavesTheOriginalAlone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, lost := w.session(), newID()

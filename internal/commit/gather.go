@@ -127,6 +127,14 @@ func (g *gathering) messages() {
 			yield(id(m.OrgID), id(m.ID), document(m.Content))
 		}
 	})
+	// What comes back may be consumed in the same batch.
+	g.add(tables.returnInbox, func(s *state, yield func(...any)) {
+		for _, m := range s.w.moves {
+			if !m.kept.IsZero() {
+				yield(id(s.tx.org), id(m.turn), id(m.kept), id(m.to))
+			}
+		}
+	})
 	g.add(tables.consumeInbox, func(s *state, yield func(...any)) {
 		for _, c := range s.w.consumes {
 			if !s.onlyNew(c.turn) {
@@ -135,16 +143,12 @@ func (g *gathering) messages() {
 		}
 	})
 	g.add(tables.moveInbox, func(s *state, yield func(...any)) {
+		// A turn that is interrupted twice in a batch moves messages to two others, to each those that came before it.
+		after := map[models.TurnID]int64{}
 		for _, m := range s.w.moves {
 			if m.kept.IsZero() {
-				yield(id(s.tx.org), id(m.turn), id(m.to))
-			}
-		}
-	})
-	g.add(tables.returnInbox, func(s *state, yield func(...any)) {
-		for _, m := range s.w.moves {
-			if !m.kept.IsZero() {
-				yield(id(s.tx.org), id(m.turn), id(m.kept), id(m.to))
+				yield(id(s.tx.org), id(m.turn), after[m.turn], m.through, id(m.to))
+				after[m.turn] = m.through
 			}
 		}
 	})

@@ -101,7 +101,8 @@ var tables = struct {
 	},
 	moveInbox: &shape{
 		op: update, table: "messages", where: "t.position IS NULL", set: columns("turn_id:uuid"),
-		keys: append(columns("org_id:uuid"), column{"ended_id", "uuid", "t.turn_id = %s"}),
+		keys: append(columns("org_id:uuid"), column{"ended_id", "uuid", "t.turn_id = %s"},
+			column{"after", "bigint", "t.sequence > %s"}, column{"through", "bigint", "t.sequence <= %s"}),
 	},
 	returnInbox: &shape{
 		op: update, table: "messages", where: "t.position IS NULL", set: columns("turn_id:uuid"),

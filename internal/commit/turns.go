@@ -49,8 +49,8 @@ func (tx *Tx) AddTurnFirst(t models.Turn) (head bool) {
 		return true
 	}
 	if !tx.InboxEmpty() {
-		tx.w.moves = append(tx.w.moves, move{turn: tx.Turn.ID, to: t.ID})
-		t.Carries = tx.Session.InputSequence
+		tx.w.moves = append(tx.w.moves, move{turn: tx.Turn.ID, to: t.ID, through: tx.Session.InputSequence})
+		t.Carries, tx.displaced = tx.Session.InputSequence, true
 		tx.Session.InputSequence = tx.Turn.ConsumedThrough
 		tx.inbox, tx.inboxComplete = nil, true
 	}
@@ -84,12 +84,17 @@ func (tx *Tx) Queue() []models.Turn {
 }
 
 // Unqueue takes a turn out of the line and ends it: it is cancelled before it began. Needs must load the queue.
-func (tx *Tx) Unqueue(id models.TurnID, end events.TurnCancelled) bool {
+// An error must be returned by the command.
+func (tx *Tx) Unqueue(id models.TurnID, end events.TurnCancelled) (found bool, err error) {
 	i := tx.queued(id)
 	if i < 0 {
-		return false
+		return false, nil
 	}
 	t := *tx.queue[i]
+	if t.Carries > 0 && tx.displaced {
+		// What this batch has moved can't be moved back by it.
+		return false, errNextBatch
+	}
 	tx.queue = slices.Delete(slices.Clone(tx.queue), i, i+1)
 	tx.Session.QueuedTurns--
 	reason := models.StopCancelled
@@ -103,7 +108,7 @@ func (tx *Tx) Unqueue(id models.TurnID, end events.TurnCancelled) bool {
 		tx.Session.InputSequence = max(tx.Session.InputSequence, t.Carries)
 		tx.inbox, tx.inboxComplete = nil, false
 	}
-	return true
+	return true, nil
 }
 
 // Reorder puts a queued turn before another one, or last when before is zero. Both must be queued; Needs must load the queue.
@@ -280,7 +285,7 @@ func (tx *Tx) turnForInbox(ended *models.Turn) error {
 		t.StartedByKind, t.StartedByID = models.ActorUser, author
 	}
 	tx.w.newTurns = append(tx.w.newTurns, t.ID)
-	tx.w.moves = append(tx.w.moves, move{turn: ended.ID, to: t.ID})
+	tx.w.moves = append(tx.w.moves, move{turn: ended.ID, to: t.ID, through: t.InputSequence})
 	tx.toHead(&t)
 	return nil
 }

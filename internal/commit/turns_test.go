@@ -6,6 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
@@ -272,6 +275,97 @@ func TestChangesWithoutAnEventAreWritten(t *testing.T) {
 		}
 		if got := rows[models.SessionFile](w, s, "path"); len(got) != 1 {
 			t.Errorf("the files are %v", got)
+		}
+	})
+}
+
+// Two messages interrupt a turn in one batch, and others steer it before, between and after: each goes where its sequence says.
+//
+// Rules: L6, D5.
+func TestTwoInterruptionsInABatch(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s, l := w.working()
+		w.do(w.step(s, l))
+		interrupt := func(m *message) Command {
+			c := w.command(s, func(tx *Tx) error {
+				turn := models.Turn{ID: m.turn, SessionID: s, InputMessageID: m.id, StartedByKind: models.ActorUser}
+				seq := tx.Emit(&m.turn, events.MessageReceived{Message: events.Message{ID: m.id, Role: models.MessageUser}})
+				tx.AddMessage(models.Message{ID: m.id, TurnID: m.turn, Role: models.MessageUser, Sequence: seq, Content: []models.Part{}})
+				tx.AddTurnFirst(turn)
+				return nil
+			})
+			c.needs.Queue, c.needs.Ends = true, true
+			return c
+		}
+		before, between, after, a, b := newMessage(), newMessage(), newMessage(), newMessage(), newMessage()
+		w.do(w.send(s, before))
+		must(t, batch(w.c, interrupt(a), w.send(s, between), interrupt(b), w.send(s, after)))
+		want := map[models.MessageID]models.TurnID{before.id: a.turn, between.id: b.turn, after.id: l.Turn, a.id: a.turn, b.id: b.turn}
+		for _, m := range rows[models.Message](w, s, "sequence") {
+			turn, ours := want[m.ID]
+			if ours && (m.TurnID != turn || m.Position != nil) {
+				t.Errorf("the message at %d is of turn %s, want %s", m.Sequence, m.TurnID, turn)
+			}
+			if in := w.readTurn(m.TurnID); ours && m.TurnID != l.Turn && m.Sequence > in.InputSequence {
+				t.Errorf("the message at %d is never consumed: its turn looks up to %d", m.Sequence, in.InputSequence)
+			}
+		}
+		must(t, batch(w.c, w.end(s, l)))
+		for _, m := range rows[models.Message](w, s, "sequence") {
+			if m.ID == after.id && m.TurnID == l.Turn {
+				t.Error("what came last is stranded in the turn that has ended")
+			}
+		}
+	})
+}
+
+// The database itself refuses a second active turn of a session.
+//
+// Rules: S1.
+func TestOneActiveTurn(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s, _ := w.working()
+		m := newMessage()
+		m.queue = true
+		w.do(w.send(s, m))
+		for _, status := range []models.TurnStatus{models.TurnRunning, models.TurnWaiting} {
+			err := write(w.db, func(tx *gorm.DB) error {
+				return store.Of(tx, w.org).Model(&models.Turn{}).Where("id = ?", m.turn).Update("status", status).Error
+			})
+			if !store.IsDuplicate(err) {
+				t.Errorf("a second turn that is %s: %v", status, err)
+			}
+		}
+	})
+}
+
+// Nobody hears of events, or of turns that are ready, before they are committed, nor ever of those that are not.
+//
+// Rules: L1, Q1, Q4.
+func TestNothingIsToldBeforeTheCommit(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for _, point := range []string{"begin", "loaded", "written", "committed"} {
+			s := w.session()
+			told := func() int {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				return len(w.published[s]) + w.ready
+			}
+			before, reached := told(), false
+			w.faults.set(func(at string) error {
+				if at == point && !reached {
+					reached = true
+					if n := told(); n != before {
+						t.Errorf("%s: %d were told", point, n-before)
+					}
+				}
+				return nil
+			})
+			w.do(w.send(s, newMessage()))
+			w.faults.set(nil)
+			if n := told(); !reached || n < before+2 {
+				t.Errorf("%s: it was reached: %v; then %d were told", point, reached, n-before)
+			}
 		}
 	})
 }

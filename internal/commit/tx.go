@@ -48,6 +48,8 @@ type Tx struct {
 	moved bool
 	// forks are the sessions that this command makes from the history of this one.
 	forks []fork
+	// displaced tells that messages were moved to an interrupting turn in this batch.
+	displaced bool
 	// ended tells that a turn has ended in this batch: what is behind the present one wasn't loaded.
 	ended bool
 	w     *writes
@@ -107,9 +109,10 @@ type consume struct {
 	position       int64
 }
 
-// move gives the waiting messages of a turn to another one; but for kept, when it isn't zero.
+// move gives the waiting messages of a turn, through a sequence, to another one; or all of them but for kept, when that isn't zero.
 type move struct {
 	turn, to models.TurnID
+	through  int64
 	kept     models.MessageID
 }
 

@@ -50,6 +50,8 @@ type actRun struct {
 	running map[string]int
 	count   int
 	done    chan finished
+	// grace is closed when tools that were cancelled have had their time; nil as long as none was.
+	grace <-chan struct{}
 	// outside tells that some results come from outside of this run.
 	outside bool
 }
@@ -300,7 +302,7 @@ func (a *actRun) execute(f *finished, call *tools.Call, d *durable, reviewed boo
 // the grace still count, as long as they bring a result: a tool that has done its work should not be said to be interrupted. Whoever goes
 // on decides about the others by the journal.
 func (a *actRun) next() (*finished, error) {
-	var grace <-chan time.Time
+	var grace <-chan struct{}
 	cut := a.ctx.Done()
 	for a.count > 0 {
 		a.r.e.scheduling.await(func() bool { return len(a.done) > 0 || len(a.r.attention) > 0 || (cut != nil && a.ctx.Err() != nil) })
@@ -319,14 +321,22 @@ func (a *actRun) next() (*finished, error) {
 				return nil, nil
 			}
 		case <-cut:
-			t := time.NewTimer(cancelGrace)
-			defer t.Stop()
-			cut, grace = nil, t.C
+			cut, grace = nil, a.overtime()
 		case <-grace:
 			return nil, a.cutShort()
 		}
 	}
 	return nil, a.cutShort()
+}
+
+// overtime gives what is closed when the grace is over, which begins with the first call.
+func (a *actRun) overtime() <-chan struct{} {
+	if a.grace == nil {
+		over := make(chan struct{})
+		a.grace = over
+		time.AfterFunc(cancelGrace, func() { close(over) })
+	}
+	return a.grace
 }
 
 func (a *actRun) leave(f finished) {
@@ -471,17 +481,12 @@ func (a *actRun) launchAll(begin []turns.Call) {
 
 // drain waits for the tools that still run, as long as the grace lasts, so that they don't outlive the turn's slot.
 func (a *actRun) drain() {
-	if a.count == 0 {
-		return
-	}
-	t := time.NewTimer(cancelGrace)
-	defer t.Stop()
 	for a.count > 0 {
 		a.r.e.scheduling.await(func() bool { return len(a.done) > 0 })
 		select {
 		case f := <-a.done:
 			a.leave(f)
-		case <-t.C:
+		case <-a.overtime():
 			return
 		}
 	}

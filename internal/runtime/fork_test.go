@@ -42,6 +42,8 @@ func (w *world) wantWhole(sessions ...models.SessionID) {
 }
 
 // The model of a fork's turns is shown the history, whether or not the process has seen the original.
+//
+// Rules: K2.
 func TestForkedTurnsSeeTheHistory(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -134,6 +136,8 @@ func TestALongLineOfForksIsReadInPages(t *testing.T) {
 }
 
 // A stream of a fork goes from the history of others into its own without a gap, and on into what happens.
+//
+// Rules: K2.
 func TestStreamsOfAForkCrossItsBeginning(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()

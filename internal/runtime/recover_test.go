@@ -199,6 +199,8 @@ func TestLostCallsOfTurnsThatEnd(t *testing.T) {
 }
 
 // TestFinalize keeps an answer that could stand by itself, and no other.
+//
+// Rules: J12.
 func TestFinalize(t *testing.T) {
 	long := strings.Repeat("x", checkpointBytes)
 	eachWorld(t, func(t *testing.T, w *world) {
@@ -265,6 +267,8 @@ func TestFinalize(t *testing.T) {
 }
 
 // TestFinalizeWithMail has a message wait in the inbox of a turn whose answer is kept: the model is asked about it, in the same turn.
+//
+// Rules: J12.
 func TestFinalizeWithMail(t *testing.T) {
 	long := strings.Repeat("x", checkpointBytes)
 	eachWorld(t, func(t *testing.T, w *world) {
@@ -294,6 +298,8 @@ func TestFinalizeWithMail(t *testing.T) {
 
 // TestFailedCallsOfTheDead counts what calls took that had failed before the runner was gone, at their own price, whether it died or went
 // down in good order; in the latter case nobody believes that another one was under way.
+//
+// Rules: J11.
 func TestFailedCallsOfTheDead(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		for _, c := range []struct {
@@ -369,6 +375,8 @@ func TestLostFallback(t *testing.T) {
 }
 
 // TestCutShortByAShutdown keeps all that was said, and what the provider told, of a call that does not end within the grace.
+//
+// Rules: J12.
 func TestCutShortByAShutdown(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start(func(cfg *Config) { cfg.ShutdownGrace = time.Millisecond })
@@ -397,6 +405,8 @@ func TestCutShortByAShutdown(t *testing.T) {
 }
 
 // TestCheckpointsTellWhatIsKnown saves usage as soon as it is told, and a tool call that has begun after what was saved.
+//
+// Rules: J10.
 func TestCheckpointsTellWhatIsKnown(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
@@ -433,6 +443,8 @@ func TestCheckpointsTellWhatIsKnown(t *testing.T) {
 }
 
 // TestRestartTakesBackAtOnce has those who watch see that the text is void before the model says anything anew.
+//
+// Rules: J11.
 func TestRestartTakesBackAtOnce(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()

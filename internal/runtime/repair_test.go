@@ -32,6 +32,8 @@ func (w *world) lose(s models.SessionID, results, journal bool) {
 
 // TestTranscriptRepair has results vanish between two turns: the next one finds them in the journal, or says that nobody knows, in the
 // place where they belong, once.
+//
+// Rules: J14.
 func TestTranscriptRepair(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		for _, c := range []struct {
@@ -95,6 +97,8 @@ func TestTranscriptRepair(t *testing.T) {
 }
 
 // TestNothingToRepair has conversations that begin in the middle, and one that this process alone has wrong.
+//
+// Rules: J14.
 func TestNothingToRepair(t *testing.T) {
 	c := &conversation{}
 	c.add(4, 0, models.MessageTool, []models.Part{{Type: models.PartToolResult, ToolCallID: "old"}})
@@ -117,6 +121,8 @@ func TestNothingToRepair(t *testing.T) {
 }
 
 // TestWhatWasMissedIsNotRepaired has a process that has missed a result, which is in the database: nothing is written.
+//
+// Rules: J14.
 func TestWhatWasMissedIsNotRepaired(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()

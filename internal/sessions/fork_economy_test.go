@@ -92,6 +92,8 @@ func counted(t *testing.T) (*env, *counter) {
 }
 
 // A fork costs the same however long the history is, in statements and in rows.
+//
+// Rules: K2.
 func TestAForkCostsTheSameForAnyHistory(t *testing.T) {
 	e, c := counted(t)
 	type cost struct{ last, middle, again int }

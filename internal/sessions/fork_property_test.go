@@ -37,6 +37,8 @@ func (c *copied) at() copied {
 }
 
 // Whatever is done to a tree of sessions, each is what it would be if forks copied everything.
+//
+// Rules: K2.
 func TestForksAreLikeCopies(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		rapid.Check(t, func(r *rapid.T) {

@@ -65,6 +65,8 @@ func (e *env) wantConsistent(s *models.Session) {
 }
 
 // Forks are made in two processes while the original is written to in both: each fork is the original as it was at one moment.
+//
+// Rules: K1.
 func TestForksWhileTheOriginalIsWrittenTo(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		other := e.another(nil)
@@ -118,6 +120,8 @@ func TestForksWhileTheOriginalIsWrittenTo(t *testing.T) {
 }
 
 // The same request at the same time, in two processes, makes one fork.
+//
+// Rules: K1.
 func TestARepeatedForkIsMadeOnce(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		other := e.another(nil)
@@ -173,6 +177,8 @@ func (f *faultsAt) At(point string) error {
 }
 
 // However the transaction fails, there is the whole fork, once, or nothing of it.
+//
+// Rules: K1.
 func TestAForkIsOneTransaction(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		faults := &faultsAt{}

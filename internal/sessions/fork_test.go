@@ -37,6 +37,7 @@ func (e *env) wantForkOf(f, of *models.Session, through int64) {
 	}
 }
 
+// Rules: K1.
 func TestForkAtEachTurn(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		s := e.create()

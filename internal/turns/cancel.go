@@ -24,10 +24,11 @@ func CancelNeeds(n commit.Needs) commit.Needs {
 func Cancel(tx *commit.Tx, id models.TurnID, c models.Cancel) error {
 	t := tx.Turn
 	if t == nil || t.ID != id {
-		if tx.Unqueue(id, cancelled(&c)) {
-			return nil
+		found, err := tx.Unqueue(id, cancelled(&c))
+		if err == nil && !found {
+			return ErrEnded
 		}
-		return ErrEnded
+		return err
 	}
 	if t.Cancel != nil {
 		return nil

@@ -390,13 +390,7 @@ func TestInterruptDespiteAnAnnouncement(t *testing.T) {
 			}
 			tx.Turn.PendingCalls--
 			open[0].Settle(tx, tools.Success("by itself"), 1)
-			if err := Rest(tx, nil); err != nil {
-				return err
-			}
-			if tx.Turn.Status != models.TurnWaiting {
-				return errors.New("the turn doesn't rest")
-			}
-			return nil
+			return Rest(tx, nil)
 		})
 		s.sound()
 		if woke, err := s.steer(); err != nil || !woke {

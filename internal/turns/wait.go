@@ -145,9 +145,6 @@ func summaries(tx *commit.Tx) []events.WaitSummary {
 	list := []events.WaitSummary{}
 	for _, w := range parked(tx) {
 		r := ReadRequest(w)
-		if !r.Parked {
-			continue
-		}
 		list = append(list, events.WaitSummary{
 			ID: w.ID, Kind: w.Kind, ToolCallID: w.ToolCallID, ToolName: w.ToolName, Question: r.Question, Deadline: w.Deadline,
 		})

@@ -265,7 +265,9 @@ func (s *scene) act(list ...made) []models.WaitID {
 			}
 			tx.SaveEffect(c.Effect)
 		}
-		Rest(tx, clients)
+		if err := Rest(tx, clients); err != nil {
+			return err
+		}
 		for _, w := range tx.OpenWaits() {
 			ids[int((*w.ToolCallID)[len("call_")]-'a')] = w.ID
 		}
