@@ -6,6 +6,7 @@
 // waits.go (what they wait for), fork.go (how a session begins with the history of another one),
 // flusher.go (who waits for whom), batch.go (how commands become one transaction), gather.go and tables.go (what is
 // written), feed.go (places in the organizations' feeds), postgres*.go and sqlite.go (how), failure.go (what a failed transaction means).
+// memory*.go and simulation.go take the place of a database, and of the goroutines, in simulations.
 package commit
 
 import (

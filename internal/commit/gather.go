@@ -38,7 +38,7 @@ func gather(states []*state, now models.Millis) (steps []step, err error) {
 	g.turns()
 	g.messages()
 	g.effects()
-	g.waits()
+	g.waits(now)
 	g.files()
 	g.keys()
 	g.events()
@@ -138,8 +138,17 @@ func (g *gathering) messages() {
 		// A turn that is interrupted twice in a batch moves messages to two others, to each those that came before it.
 		after := map[models.TurnID]int64{}
 		for _, m := range s.w.moves {
-			yield(id(s.tx.org), id(m.turn), after[m.turn], m.through, id(m.to))
-			after[m.turn] = m.through
+			if m.kept.IsZero() {
+				yield(id(s.tx.org), id(m.turn), after[m.turn], m.through, id(m.to))
+				after[m.turn] = m.through
+			}
+		}
+	})
+	g.add(tables.returnInbox, func(s *state, yield func(...any)) {
+		for _, m := range s.w.moves {
+			if !m.kept.IsZero() {
+				yield(id(s.tx.org), id(m.turn), id(m.kept), id(m.to))
+			}
 		}
 	})
 }
@@ -213,7 +222,7 @@ func (g *gathering) effects() {
 }
 
 // waits writes each once: as the last command left it, into the new row if there is one.
-func (g *gathering) waits() {
+func (g *gathering) waits(now models.Millis) {
 	isNew := func(s *state, w models.Wait) bool {
 		return slices.ContainsFunc(s.w.newWaits, func(n models.Wait) bool { return n.ID == w.ID })
 	}
@@ -227,6 +236,11 @@ func (g *gathering) waits() {
 			if !isNew(s, w) && !slices.ContainsFunc(s.w.waits[i+1:], func(later models.Wait) bool { return later.ID == w.ID }) {
 				yield(waitUpdateRow(w)...)
 			}
+		}
+	})
+	g.add(tables.closeWaits, func(s *state, yield func(...any)) {
+		for _, turn := range s.w.closedTurns {
+			yield(id(s.tx.org), id(turn), string(models.WaitCancelled), document(models.WaitResolution{ErrorMessage: "The turn has ended."}), int64(now))
 		}
 	})
 	g.add(tables.insertDecision, func(s *state, yield func(...any)) {

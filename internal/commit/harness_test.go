@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/commit/memtest"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -66,8 +67,10 @@ func once(point string) func(string) error {
 
 // world is an organization in a database, with a committer.
 type world struct {
-	t       testing.TB
-	db      *store.DB
+	t  testing.TB
+	db *store.DB
+	// memory takes the place of db on the store in memory.
+	memory  *Memory
 	org     models.OrgID
 	harness models.HarnessID
 	clock   *clock.Manual
@@ -81,15 +84,16 @@ type world struct {
 
 func newWorld(t testing.TB, db *store.DB) *world {
 	t.Helper()
-	if db.Writer != nil { // These tests are not about power failures.
+	w := &world{db: db}
+	if db == nil {
+		w.memory = NewMemory(memtest.New())
+	} else if db.Writer != nil { // These tests are not about power failures.
 		if _, err := db.Writer.ExecContext(context.Background(), "PRAGMA synchronous = OFF"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w := &world{
-		t: t, db: db, clock: clock.NewManual(time.UnixMilli(1_000_000)), faults: &faults{},
-		published: map[models.SessionID][]models.Event{},
-	}
+	w.t, w.clock, w.faults = t, clock.NewManual(time.UnixMilli(1_000_000)), &faults{}
+	w.published = map[models.SessionID][]models.Event{}
 	w.org, w.harness = seedOrg(t, db)
 	t.Cleanup(func() { w.feed(w.org) }) // whatever the test did
 	w.c = w.committer(nil)
@@ -107,7 +111,12 @@ func (w *world) committer(change func(*Config)) *Committer {
 	if change != nil {
 		change(&cfg)
 	}
-	c := New(cfg)
+	var c *Committer
+	if w.memory != nil {
+		c = inMemory(cfg, w.memory)
+	} else {
+		c = New(cfg)
+	}
 	w.t.Cleanup(c.Stop)
 	return c
 }
@@ -122,6 +131,9 @@ func seedOrg(t testing.TB, db *store.DB) (models.OrgID, models.HarnessID) {
 	t.Helper()
 	org := models.Org{ID: models.NewID[models.OrgEntity](), Name: "o", CreatedAt: 1}
 	org.Slug = org.ID.String()
+	if db == nil { // The memory has no such tables.
+		return org.ID, models.NewID[models.HarnessEntity]()
+	}
 	h := models.Harness{
 		OrgID: org.ID, ID: models.NewID[models.HarnessEntity](), Name: "h", Capabilities: []models.CapabilityRef{},
 		Lifecycle: models.LifecycleActive,
@@ -291,6 +303,9 @@ func batch(c *Committer, cmds ...Command) []error {
 
 func (w *world) readSession(s models.SessionID) models.Session {
 	w.t.Helper()
+	if w.memory != nil {
+		return only[models.Session](w, Is{"org_id", w.org}, Is{"id", s})
+	}
 	var row models.Session
 	if err := store.Of(w.db.Read(context.Background()), w.org).Where("id = ?", s).First(&row).Error; err != nil {
 		w.t.Fatalf("read session %s: %v", s, err)
@@ -300,6 +315,9 @@ func (w *world) readSession(s models.SessionID) models.Session {
 
 func (w *world) readTurn(id models.TurnID) models.Turn {
 	w.t.Helper()
+	if w.memory != nil {
+		return only[models.Turn](w, Is{"org_id", w.org}, Is{"id", id})
+	}
 	var row models.Turn
 	if err := store.Of(w.db.Read(context.Background()), w.org).Where("id = ?", id).First(&row).Error; err != nil {
 		w.t.Fatalf("read turn %s: %v", id, err)
@@ -310,6 +328,9 @@ func (w *world) readTurn(id models.TurnID) models.Turn {
 // rows reads all rows of a session, in an order.
 func rows[T any](w *world, s models.SessionID, order string) []T {
 	w.t.Helper()
+	if w.memory != nil {
+		return memoryRows[T](w, w.org, s, order)
+	}
 	var list []T
 	if err := store.Of(w.db.Read(context.Background()), w.org).Where("session_id = ?", s).Order(order).Find(&list).Error; err != nil {
 		w.t.Fatalf("read %T: %v", list, err)

@@ -14,7 +14,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
-	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
 // The model of a session: what a reader of the law in turns.md would write down, without batches, locks and columns.
@@ -283,10 +282,10 @@ func (tr *trial) claims() {
 		switch {
 		case s.line[0].ready && rapid.Bool().Draw(tr.rt, "claim"):
 			runner := models.NewID[models.RunnerEntity]()
-			tr.exec("UPDATE turns SET ready_at = NULL, runner_id = ?, lease_epoch = lease_epoch + 1, status = 'RUNNING' WHERE id = ?", runner[:], id[:])
+			tr.claimed(id, runner)
 			s.claim()
 		case s.line[0].status == models.TurnRunning && rapid.IntRange(0, 4).Draw(tr.rt, "take over") == 0:
-			tr.exec("UPDATE turns SET ready_at = 1, runner_id = NULL, lease_epoch = lease_epoch + 1 WHERE id = ?", id[:])
+			tr.taken(id)
 			s.line[0].epoch++
 			s.line[0].ready = true
 		}
@@ -370,7 +369,7 @@ func deref[T any](p *T) (v T) {
 //
 // Rules: L3.
 func TestTheCommitterAgreesWithTheModel(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
+	eachStore(t, func(t *testing.T, db *store.DB) {
 		w := newWorld(t, db)
 		for _, f := range w.c.flushers {
 			f.b = onceEach{f.b, t}

@@ -125,7 +125,7 @@ func turnStateRow(t *models.Turn) []any {
 	row := []any{
 		optID(t.ModelID), optInt(t.MaxTokens), t.QueuePosition, string(t.Status), optInt(t.ReadyAt), optID(t.RunnerID), t.LeaseEpoch,
 		int64(t.Takeovers), int64(t.Recoveries), string(t.Phase), int64(t.Iteration), int64(t.ToolCalls), int64(t.PendingCalls), int64(t.WaitingCalls),
-		t.Attention, t.EndHooks, optDocument(t.Cancel), int64(t.ModelCalls), t.InputSequence, t.ConsumedThrough, optID(t.OutputMessageID), optID(t.FinalMessageID),
+		t.Attention, t.Announced, t.Carries, t.EndHooks, optDocument(t.Cancel), int64(t.ModelCalls), t.InputSequence, t.ConsumedThrough, optID(t.OutputMessageID), optID(t.FinalMessageID),
 		optText(t.AnswerPreview), optText(t.StopReason), optInt(t.EndedSequence), optDocument(t.Error),
 	}
 	row = append(row, usageRow(t.Usage)...)
@@ -238,7 +238,7 @@ func ScanTurn(r scanner) (*models.Turn, error) {
 	u := &t.Usage
 	err := r.Scan(into(&t.OrgID), into(&t.ID), into(&t.SessionID), into(&t.InputMessageID), &t.StartedByKind, &t.StartedByID, &t.QueuedAt, &t.ModelID, &t.MaxTokens, &t.QueuePosition, &t.Status,
 		&t.ReadyAt, &t.RunnerID, &t.LeaseEpoch, &t.Takeovers, &t.Recoveries, &t.Phase, &t.Iteration, &t.ToolCalls, &t.PendingCalls,
-		&t.WaitingCalls, &t.Attention, &t.EndHooks, &cancel, &t.ModelCalls, &t.InputSequence, &t.ConsumedThrough, &t.OutputMessageID, &t.FinalMessageID,
+		&t.WaitingCalls, &t.Attention, &t.Announced, &t.Carries, &t.EndHooks, &cancel, &t.ModelCalls, &t.InputSequence, &t.ConsumedThrough, &t.OutputMessageID, &t.FinalMessageID,
 		&t.AnswerPreview, &t.StopReason, &t.EndedSequence, &fail,
 		&u.InputTokens, &u.OutputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.ReasoningTokens, &u.CostNanos, &u.Unpriced,
 		&t.HarnessRevision, &t.AgentRevision, &t.StartedAt, &t.FirstTokenAt, &t.FinishedAt)

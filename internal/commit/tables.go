@@ -54,7 +54,7 @@ const usageColumns = " input_tokens output_tokens cache_read_tokens cache_write_
 const (
 	sessionState = "last_sequence input_sequence status:text current_turn_id:uuid queued_turns file_bytes" + usageColumns + "updated_at"
 	turnState    = "model_id:uuid max_tokens queue_position status:text ready_at runner_id:uuid lease_epoch takeovers recoveries " +
-		"phase:text iteration tool_calls pending_calls waiting_calls attention:boolean end_hooks:boolean cancel:json model_calls input_sequence consumed_through " +
+		"phase:text iteration tool_calls pending_calls waiting_calls attention:boolean announced:boolean carries end_hooks:boolean cancel:json model_calls input_sequence consumed_through " +
 		"output_message_id:uuid final_message_id:uuid answer_preview:text stop_reason:text ended_sequence error:json" + usageColumns +
 		"harness_revision agent_revision started_at first_token_at finished_at"
 )
@@ -72,14 +72,14 @@ var (
 
 // tables are all the writes there are.
 var tables = struct {
-	insertSession, updateSession, detailSession, dropTags, insertTag                 *shape
-	updateTurn, insertTurn                                                           *shape
-	insertMessage, consumeInbox, moveInbox, editMessage, rewriteMessage, insertEvent *shape
-	insertEffect, updateEffect, amendEffect, dropCheckpoint                          *shape
-	insertWait, updateWait, insertDecision, insertJob, dropJob                       *shape
-	insertToolset                                                                    *shape
-	insertBlob, putFile, deleteFile, putTodos, dropKey, insertKey                    *shape
-	copyLineage, copyFiles, copyTodos                                                *shape
+	insertSession, updateSession, detailSession, dropTags, insertTag                              *shape
+	updateTurn, insertTurn                                                                        *shape
+	insertMessage, consumeInbox, moveInbox, returnInbox, editMessage, rewriteMessage, insertEvent *shape
+	insertEffect, updateEffect, amendEffect, dropCheckpoint                                       *shape
+	insertWait, updateWait, closeWaits, insertDecision, insertJob, dropJob                        *shape
+	insertToolset                                                                                 *shape
+	insertBlob, putFile, deleteFile, putTodos, dropKey, insertKey                                 *shape
+	copyLineage, copyFiles, copyTodos                                                             *shape
 }{
 	insertSession: &shape{table: "sessions", keys: orgAndID, set: columns("title:text harness_id:uuid agent_id:uuid model_id:uuid " +
 		"tags:json locale:text customer_key:text created_by_kind:text created_by_id:uuid owner_id:uuid " +
@@ -104,6 +104,10 @@ var tables = struct {
 		keys: append(columns("org_id:uuid"), column{"ended_id", "uuid", "t.turn_id = %s"},
 			column{"after", "bigint", "t.sequence > %s"}, column{"through", "bigint", "t.sequence <= %s"}),
 	},
+	returnInbox: &shape{
+		op: update, table: "messages", where: "t.position IS NULL", set: columns("turn_id:uuid"),
+		keys: append(columns("org_id:uuid"), column{"left_id", "uuid", "t.turn_id = %s"}, column{"kept_id", "uuid", "t.id <> %s"}),
+	},
 	insertEvent: &shape{table: "events", keys: columns("org_id:uuid session_id:uuid sequence"), set: columns("id:uuid kind:text " +
 		"turn_id:uuid data:json occurred_at feed_position")},
 	insertEffect: &shape{table: "effects", keys: effectKey, set: columns("session_id:uuid kind:text state:text input_hash:bytea " +
@@ -113,6 +117,7 @@ var tables = struct {
 	dropCheckpoint: &shape{op: remove, table: "checkpoints", keys: columns("org_id:uuid turn_id:uuid")},
 	insertWait: &shape{table: "waits", keys: orgAndID, set: columns("session_id:uuid turn_id:uuid kind:text identity:text state:text " +
 		"tool_call_id:text tool_name:text request:json deadline resolution:json approvals created_at resolved_at")},
+	closeWaits:     &shape{op: update, table: "waits", keys: columns("org_id:uuid turn_id:uuid"), where: "t.state = 'OPEN'", set: columns("state:text resolution:json resolved_at")},
 	updateWait:     &shape{op: update, table: "waits", keys: orgAndID, set: columns("state:text request:json deadline resolution:json approvals resolved_at")},
 	insertDecision: &shape{table: "approval_decisions", keys: columns("org_id:uuid wait_id:uuid actor_id:uuid"), set: columns("actor_kind:text approve:boolean arguments:json note:text created_at")},
 	insertJob:      &shape{table: "hook_jobs", keys: orgAndID, set: columns("session_id:uuid turn_id:uuid event:text payload:json attempt due_at")},
@@ -146,8 +151,8 @@ func allShapes() []*shape {
 	t := &tables
 	return []*shape{
 		t.insertSession, t.updateSession, t.detailSession, t.dropTags, t.insertTag, t.updateTurn, t.insertTurn, t.insertMessage,
-		t.consumeInbox, t.moveInbox, t.editMessage, t.rewriteMessage, t.insertEvent, t.insertEffect, t.updateEffect, t.amendEffect, t.dropCheckpoint,
-		t.insertWait, t.updateWait, t.insertDecision, t.insertJob, t.dropJob, t.insertToolset, t.insertBlob, t.putFile,
+		t.consumeInbox, t.moveInbox, t.returnInbox, t.editMessage, t.rewriteMessage, t.insertEvent, t.insertEffect, t.updateEffect, t.amendEffect, t.dropCheckpoint,
+		t.insertWait, t.updateWait, t.closeWaits, t.insertDecision, t.insertJob, t.dropJob, t.insertToolset, t.insertBlob, t.putFile,
 		t.deleteFile, t.putTodos, t.dropKey, t.insertKey, t.copyLineage, t.copyFiles, t.copyTodos,
 	}
 }

@@ -49,7 +49,8 @@ func (tx *Tx) AddTurnFirst(t models.Turn) (head bool) {
 		return true
 	}
 	if !tx.InboxEmpty() {
-		tx.w.moves = append(tx.w.moves, move{tx.Turn.ID, t.ID, tx.Session.InputSequence})
+		tx.w.moves = append(tx.w.moves, move{turn: tx.Turn.ID, to: t.ID, through: tx.Session.InputSequence})
+		t.Carries = tx.Session.InputSequence
 		tx.Session.InputSequence = tx.Turn.ConsumedThrough
 		tx.inbox, tx.inboxComplete = nil, true
 	}
@@ -96,6 +97,12 @@ func (tx *Tx) Unqueue(id models.TurnID, end events.TurnCancelled) bool {
 	t.Cancel = &models.Cancel{At: tx.Now, Reason: end.Reason, ByKind: end.ByKind, ByID: end.ByID}
 	t.EndedSequence = new(tx.Emit(&t.ID, end))
 	tx.w.turns = append(tx.w.turns, &t)
+	if t.Carries > 0 && tx.Turn != nil {
+		// Only its own message was taken back: the others return to the turn that is at work.
+		tx.w.moves = append(tx.w.moves, move{turn: t.ID, to: tx.Turn.ID, kept: t.InputMessageID})
+		tx.Session.InputSequence = max(tx.Session.InputSequence, t.Carries)
+		tx.inbox, tx.inboxComplete = nil, false
+	}
 	return true
 }
 
@@ -218,6 +225,9 @@ func (tx *Tx) EndTurn(status models.TurnStatus, reason models.StopReason, end ev
 	t.RunnerID, t.ReadyAt, t.OutputMessageID = nil, nil, nil
 	t.PendingCalls, t.WaitingCalls, t.Attention = 0, 0, false
 	t.EndedSequence = new(tx.Emit(&t.ID, end))
+	if t.Announced {
+		tx.w.closedTurns = append(tx.w.closedTurns, t.ID)
+	}
 	if t.EndHooks {
 		tx.AddHookJob(models.HookJob{
 			ID: models.NewID[models.HookJobEntity](), TurnID: &t.ID, Event: "turn_end", DueAt: tx.Now,
@@ -270,7 +280,7 @@ func (tx *Tx) turnForInbox(ended *models.Turn) error {
 		t.StartedByKind, t.StartedByID = models.ActorUser, author
 	}
 	tx.w.newTurns = append(tx.w.newTurns, t.ID)
-	tx.w.moves = append(tx.w.moves, move{ended.ID, t.ID, t.InputSequence})
+	tx.w.moves = append(tx.w.moves, move{turn: ended.ID, to: t.ID, through: t.InputSequence})
 	tx.toHead(&t)
 	return nil
 }

@@ -14,7 +14,18 @@ import (
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
+// each runs a test of the contract on both databases and on the store in memory that stands for them in simulations.
 func each(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Parallel()
+	eachStore(t, func(t *testing.T, db *store.DB) {
+		t.Parallel()
+		test(t, newWorld(t, db))
+	})
+}
+
+// eachDatabase is each for what only databases have.
+func eachDatabase(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -218,7 +229,7 @@ func TestAWrongEpochIsRefusedAlone(t *testing.T) {
 func TestATakenTurnIsOutOfReach(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, l := w.working()
-		w.exec("UPDATE turns SET ready_at = 5, runner_id = NULL, lease_epoch = lease_epoch + 1 WHERE id = ?", l.Turn[:])
+		w.taken(l.Turn)
 		if err := w.c.Submit(context.Background(), w.step(s, l)); !errors.Is(err, ErrLeaseLost) {
 			t.Errorf("under the old epoch: %v", err)
 		}

@@ -83,6 +83,7 @@ type writes struct {
 	endedJobs   []models.HookJobID
 	edited      []models.Message
 	rewritten   []models.Message
+	closedTurns []models.TurnID
 	toolsets    []models.ClientToolset
 	checkpoints []models.TurnID
 	blobs       []models.Blob
@@ -106,10 +107,11 @@ type consume struct {
 	position       int64
 }
 
-// move gives the waiting messages of a turn through a sequence to another one.
+// move gives the waiting messages of a turn through a sequence to another one. When kept isn't zero it gives all but that.
 type move struct {
 	turn, to models.TurnID
 	through  int64
+	kept     models.MessageID
 }
 
 // Emit adds an event and gives its sequence, the next one of the session.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -104,9 +105,8 @@ WHERE org_id = $1 AND session_id = $2 AND sequence > $3 ORDER BY sequence LIMIT 
 	readSQLite = `SELECT ` + eventColumns + ` FROM events WHERE org_id = ? AND session_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`
 )
 
-// Read gives events past after, in order, as far as the limit goes, and no further than to the end of what one session holds. A session
-// that doesn't exist has none. Nobody need know whether it is a fork: the log has no gaps, so one that begins later than it should
-// does, where its own part does.
+// Read gives events past after, in order, as far as the limit goes. A session that doesn't exist has none. Nobody need know whether it
+// is a fork: the log has no gaps, so one that begins later than it should does, where its own part does.
 func (l *Log) Read(ctx context.Context, org models.OrgID, session models.SessionID, after int64, limit Limit) ([]models.Event, error) {
 	if l.lineages.known(org, session) != nil {
 		return l.readFork(ctx, org, session, after, limit)
@@ -118,27 +118,36 @@ func (l *Log) Read(ctx context.Context, org models.OrgID, session models.Session
 	return l.readFork(ctx, org, session, after, limit)
 }
 
-// readFork reads what a fork holds itself, or what it has from another session.
-func (l *Log) readFork(ctx context.Context, org models.OrgID, session models.SessionID, after int64, limit Limit) ([]models.Event, error) {
+// readFork reads what a fork has from other sessions, then what it holds itself.
+func (l *Log) readFork(ctx context.Context, org models.OrgID, session models.SessionID, after int64, limit Limit) (all []models.Event, err error) {
 	pieces, err := l.lineages.Of(ctx, org, session)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range pieces {
-		if after < p.After || after >= p.Through {
+	for _, p := range append(slices.Clip(pieces), Piece{Session: session, Through: math.MaxInt64}) {
+		if after >= p.Through {
 			continue
 		}
 		list, err := l.readOwn(ctx, Key{org, p.Session}, after, limit)
 		if err != nil {
 			return nil, err
 		}
-		n := 0
-		for ; n < len(list) && list[n].Sequence <= p.Through; n++ {
-			list[n].SessionID, list[n].FeedPosition = session, nil
+		end := 0
+		for ; end < len(list) && list[end].Sequence <= p.Through; end++ {
+			e := &list[end]
+			if p.Session != session {
+				e.SessionID, e.FeedPosition = session, nil
+			}
+			limit.Events--
+			limit.Bytes -= len(e.Data)
+			after = e.Sequence
 		}
-		return list[:n], nil
+		all = append(all, list[:end]...)
+		if after < p.Through || limit.Events <= 0 || limit.Bytes <= 0 {
+			break
+		}
 	}
-	return l.readOwn(ctx, Key{org, session}, after, limit)
+	return all, nil
 }
 
 // readOwn reads what a session itself holds.

@@ -162,11 +162,14 @@ func (o *socketOperation) once(op *operation) {
 // proceed sends the answers of a subscription until it ends, or there are none for now: then the feed wakes it.
 func (o *socketOperation) proceed() {
 	for {
+		o.socket.outbox.await()
 		switch resp, what := o.stream.event(); what {
 		case streamRests:
 			return // from here on everything belongs to who is woken
 		case streamAnswers:
-			if o.next(&resp) {
+			sent := o.next(&resp)
+			o.stream.forget()
+			if sent {
 				continue
 			}
 		case streamEnded:

@@ -45,6 +45,16 @@ func (o *outbox) put(frame *bytes.Buffer, wanted func() bool) bool {
 	return true
 }
 
+// await waits until there is room for more than is waiting, so that nobody makes a frame that can't be sent yet, and keeps it and what
+// it was made of. It returns at once when the socket is closed.
+func (o *outbox) await() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for !o.closed && o.bytes > o.capacity/2 {
+		o.room.Wait()
+	}
+}
+
 // offer is put for those who must not wait: false when there is no room.
 func (o *outbox) offer(frame *bytes.Buffer) bool {
 	o.mu.Lock()

@@ -153,6 +153,9 @@ func (s *stream) render(item *events.Item) (*graphql.Response, error) {
 	return answer, err
 }
 
+// forget lets go of the event of the last answer. The stream must be its caller's still.
+func (s *stream) forget() { s.at = nil }
+
 // position is where a client that has got the last answer resumes; "" when the source doesn't know such places.
 func (s *stream) position() string {
 	if source, ok := s.source.(events.Positioned); ok && s.at != nil {

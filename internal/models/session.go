@@ -81,6 +81,10 @@ type Turn struct {
 	WaitingCalls int
 	// Attention tells the runner that something has happened to its turn: a cancel, or a resolved wait.
 	Attention bool
+	// Announced tells that a tool has asked for the key of a wait: some may be open that nobody waits for.
+	Announced bool
+	// Carries is the sequence of the newest message that another turn had not been shown and that has come to this one; 0 for none.
+	Carries int64
 	// EndHooks tells that hooks are to run when the turn has ended.
 	EndHooks bool
 	// Cancel is who asked for the turn's end; nil for nobody.

@@ -66,6 +66,8 @@ type finished struct {
 	runs []hooks.Ran
 	// waits is what the call waits for; zero when it has ended.
 	waits models.WaitID
+	// announced are waits that the tool has asked keys for.
+	announced []models.WaitID
 	// cut tells that the call failed after it was cancelled: what it says is no result.
 	cut bool
 }
@@ -213,6 +215,10 @@ func (a *actRun) admit(open []turns.Call) error {
 		if err != nil {
 			return err
 		}
+		if o.Effect.Epoch > a.r.turn.LeaseEpoch {
+			// A successor is at work: what it has begun, and what it knows, is none of this runner's business.
+			decisions[i] = DecideLost
+		}
 		switch decisions[i] {
 		case DecideReplay:
 			return fmt.Errorf("call %s is settled and open at once", o.Effect.ReplayKey)
@@ -263,10 +269,10 @@ func (a *actRun) launch(o turns.Call) {
 	d := &durable{r: r, call: o, org: r.turn.OrgID, session: r.turn.SessionID, turn: r.turn.ID}
 	d.offer(call)
 	reviewed := r.hasHooks(tools.HookPostToolUse)
-	go func() {
+	r.e.scheduling.spawn(func() {
 		a.execute(&f, call, d, reviewed)
 		a.done <- f
-	}()
+	})
 }
 
 // execute runs one attempt of a call. Hooks see the result before it is committed.
@@ -280,7 +286,7 @@ func (a *actRun) execute(f *finished, call *tools.Call, d *durable, reviewed boo
 	}
 	started := e.cfg.Clock.Now()
 	f.result = tools.Run(a.ctx, e.cfg.Registry, call, f.Record.Frozen)
-	f.waits = d.pending(f.result)
+	f.waits, f.announced = d.pending(f.result), d.announced()
 	f.cut = f.waits.IsZero() && f.result.Failed() && a.ctx.Err() != nil
 	f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)
 	if !reviewed || f.cut || !f.waits.IsZero() {
@@ -299,13 +305,18 @@ func (a *actRun) next() (*finished, error) {
 	var grace <-chan struct{}
 	cut := a.ctx.Done()
 	for a.count > 0 {
+		a.r.e.scheduling.await(func() bool { return len(a.done) > 0 || len(a.r.attention) > 0 || (cut != nil && a.ctx.Err() != nil) })
+		attention := a.r.attention
+		if len(a.done) > 0 {
+			attention = nil // what has ended comes first
+		}
 		select {
 		case f := <-a.done:
 			a.leave(f)
 			if !f.cut {
 				return &f, nil
 			}
-		case <-a.r.attention:
+		case <-attention:
 			if a.ctx.Err() == nil {
 				return nil, nil
 			}
@@ -348,7 +359,7 @@ func (a *actRun) settle(list []finished) (*writer, error) {
 		if f.result.Internal != nil {
 			r.e.cfg.Logger.Error("a tool failed", "org", r.turn.OrgID, "turn", r.turn.ID, "tool", f.Record.Frozen.ToolID, "error", f.result.Internal)
 		}
-		c.list = append(c.list, settled{call: f.Call, result: f.result, writes: f.writes, durationMs: f.durationMs, runs: f.runs})
+		c.list = append(c.list, settled{call: f.Call, result: f.result, writes: f.writes, durationMs: f.durationMs, runs: f.runs, announced: f.announced})
 	}
 	w, err := a.submit(c, &c.writer)
 	if err != nil {
@@ -471,6 +482,7 @@ func (a *actRun) launchAll(begin []turns.Call) {
 // drain waits for the tools that still run, as long as the grace lasts, so that they don't outlive the turn's slot.
 func (a *actRun) drain() {
 	for a.count > 0 {
+		a.r.e.scheduling.await(func() bool { return len(a.done) > 0 })
 		select {
 		case f := <-a.done:
 			a.leave(f)

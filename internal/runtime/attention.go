@@ -15,7 +15,7 @@ const attentionPatience = 5 * time.Second
 // resolved. It never waits. Losing it costs time: each runner looks by itself.
 func (e *Engine) Attend(runner models.RunnerID, turn models.TurnID) {
 	if runner == e.runnerID() {
-		go e.attend(turn)
+		e.scheduling.spawn(func() { e.attend(turn) })
 		return
 	}
 	if err := e.cfg.Bus.Publish(events.RunnerSubject(runner), turn[:]); err != nil {
@@ -41,7 +41,7 @@ func (l *ear) listen() {
 		var turn models.TurnID
 		if len(data) == len(turn) {
 			copy(turn[:], data)
-			go l.e.attend(turn)
+			l.e.scheduling.spawn(func() { l.e.attend(turn) })
 		}
 	})
 	if err != nil {

@@ -21,7 +21,7 @@ func TestACancelThatACommitFindsFirst(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				w := w.within(t)
 				w.probe.reset()
-				quick := w.probe.add()
+				quick := newGate() // of this run alone: a node that stops opens those of the probe
 				w.probe.on("quick", func(context.Context, *tools.Call) tools.Result {
 					quick.hold()
 					return tools.Success(nil)

@@ -141,10 +141,16 @@ func (e *Engine) releaseUnheard(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
+	settled := true
 	for _, t := range held {
 		e.mu.Lock()
-		known := e.running[t.ID] != nil
+		s := e.running[t.ID]
+		// An earlier claim of the turn may not have come to its end here yet.
+		beginning := s != nil && s.epoch == 0
+		known := beginning || s != nil && s.epoch == t.LeaseEpoch
 		e.mu.Unlock()
+		// Whether a message that is being accepted has claimed the turn is known soon: it is looked at again then.
+		settled = settled && !beginning
 		if known {
 			continue
 		}
@@ -153,5 +159,5 @@ func (e *Engine) releaseUnheard(ctx context.Context) bool {
 		}
 		e.cfg.Logger.Warn("the answer to a claim was lost; the turn goes back into the queue", "turn", t.ID)
 	}
-	return true
+	return settled
 }

@@ -121,6 +121,12 @@ func (w *writer) follow(tx *commit.Tx, o Outcome) error {
 	t := tx.Turn
 	t.Takeovers, t.Attention = 0, false
 	w.consumed = false
+	if _, first := o.(Begun); first && t.Cancel != nil {
+		// Its runner ends it, in a command that answers what the turn was to begin with: else that would begin another one.
+		w.plan = nil
+		w.done(tx, t)
+		return nil
+	}
 	w.plan = Next(State{Iteration: t.Iteration, MaxIterations: w.cfg.maxIterations}, o, Facts{
 		InboxEmpty: tx.InboxEmpty(), Blocked: w.blocked, Cancelled: t.Cancel != nil,
 	})

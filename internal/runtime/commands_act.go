@@ -20,6 +20,8 @@ type settled struct {
 	durationMs int64
 	// runs are the hooks that have seen the result.
 	runs []hooks.Ran
+	// announced are waits that the tool has asked keys for, and that nobody waits for now.
+	announced []models.WaitID
 	// shown is the result as it was committed.
 	shown tools.Result
 }
@@ -37,6 +39,7 @@ func (c *settleCalls) Needs() commit.Needs {
 	n := c.needs(0, true)
 	for _, s := range c.list {
 		n.Bytes += 2048 + 3*(len(s.result.JSON)+len(s.result.ToolError))
+		n.WaitIDs = append(n.WaitIDs, s.announced...)
 		if s.writes != nil && !s.result.Failed() {
 			n.Files = append(n.Files, s.writes.Needs()...)
 			n.Bytes += s.writes.Bytes()
@@ -73,6 +76,7 @@ func (s *settled) settle(tx *commit.Tx) error {
 		}
 	}
 	ranEvents(tx, &t.ID, s.call.Record.CallID, s.runs)
+	turns.Forget(tx, s.announced)
 	s.call.Settle(tx, s.shown, s.durationMs)
 	t.PendingCalls--
 	return nil
@@ -114,6 +118,10 @@ type startCalls struct {
 func (c *startCalls) Needs() commit.Needs { return c.needs(1024*(1+len(c.begin)), true) }
 
 func (c *startCalls) Apply(tx *commit.Tx) error {
+	if tx.Turn.PendingCalls == 0 {
+		// Whoever has resolved the last one has ended the act.
+		return c.follow(tx, Acted{})
+	}
 	startAll(tx, c.begin)
 	return c.goOn(tx)
 }
@@ -155,6 +163,9 @@ func (c *parkCall) hold(tx *commit.Tx, call *turns.Call) error {
 	switch {
 	case !ok:
 		return errors.New("a call waits for something that was never announced")
+	case w.State == models.WaitOpen && turns.ReadRequest(w).Parked:
+		// An earlier try was committed, without an event that could have told it, and its reply got lost.
+		return nil
 	case w.State == models.WaitOpen:
 		if c.until != nil {
 			w.Deadline = c.until

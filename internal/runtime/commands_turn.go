@@ -51,6 +51,13 @@ func (c *failTurn) Needs() commit.Needs { return turns.Needs(c.needs(4096, true)
 
 func (c *failTurn) Apply(tx *commit.Tx) error {
 	t := tx.Turn
+	if t.Cancel != nil {
+		// Who asked for the end was told that it comes.
+		instead := &cancelTurn{writer: c.writer, partial: c.partial, uncounted: c.uncounted, lost: c.lost}
+		err := instead.Apply(tx)
+		c.writer = instead.writer
+		return err
+	}
 	c.begin(tx)
 	p, ok := Next(State{Iteration: t.Iteration}, c.why, Facts{}).(End)
 	if !ok {

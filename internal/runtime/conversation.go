@@ -64,7 +64,7 @@ func (r *turnRun) readShown(ctx context.Context, eff *catalog.Effective, news bo
 		return nil
 	}
 	return r.persist(ctx, "read the conversation", func() error {
-		messages, more, err := r.e.readMessages(ctx, r.turn.OrgID, r.turn.SessionID, r.session.base, c.through(), limit)
+		messages, more, err := r.e.rows.messages(ctx, r.turn.OrgID, r.turn.SessionID, r.session.base, c.through(), limit)
 		if err != nil {
 			return err
 		}

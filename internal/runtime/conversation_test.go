@@ -170,7 +170,7 @@ func TestConversationIsReadInPages(t *testing.T) {
 			t.Errorf("shown is\n%s, want\n%s", got, strings.Join(want, " "))
 		}
 		// All of a page has one position, and no more fits.
-		messages, more, err := n.engine.readMessages(t.Context(), w.org, s, 0, 0, 1)
+		messages, more, err := n.engine.rows.messages(t.Context(), w.org, s, 0, 0, 1)
 		if err != nil || len(messages) != messagesPage || !more {
 			t.Errorf("read are %d messages, more %v, %v", len(messages), more, err)
 		}

@@ -5,7 +5,8 @@
 // watch.go (who is alive), turn.go (the loop of a turn, and what becomes of it when it can't go on), plan.go (what comes next), reason.go
 // and act.go (the two kinds of steps), asking.go with attempts.go, breaker.go and idle.go (models that fail), commands*.go
 // (what each step commits), journal.go (what becomes of tool calls after a crash), recover.go (of model calls), repair.go (of results
-// that are missing all the same).
+// that are missing all the same), ports.go (what it reaches for outside of itself, and what simulations replace; they begin with
+// sim_world_test.go).
 package runtime
 
 import (
@@ -19,7 +20,6 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/hooks"
@@ -33,8 +33,8 @@ import (
 // Config is what an Engine needs. Fields without a default are required.
 type Config struct {
 	DB        *store.DB
-	Committer *commit.Committer
-	Queue     *crossorg.Queue
+	Committer Committer
+	Queue     Queue
 	Hub       *events.Hub
 	Bus       events.Bus
 	Catalog   Catalog
@@ -103,8 +103,9 @@ type Engine struct {
 	slots         chan struct{}
 	wake, jobs    chan struct{}
 	conversations *conversations
-	lineages      *events.Lineages
 	breakers      *breakers
+	rows          rows
+	scheduling    scheduling
 	// ending ends when Stop begins.
 	ending  context.Context
 	endWait context.CancelFunc
@@ -194,8 +195,8 @@ func New(cfg Config) *Engine {
 	}
 	e := &Engine{
 		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), jobs: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
-		running: map[models.TurnID]*slot{}, held: map[models.OrgID]int{}, stopped: make(chan struct{}), conversations: newConversations(), lineages: events.NewLineages(cfg.DB),
-		breakers: newBreakers(),
+		running: map[models.TurnID]*slot{}, held: map[models.OrgID]int{}, stopped: make(chan struct{}), conversations: newConversations(),
+		breakers: newBreakers(), rows: database{cfg.DB, events.NewLineages(cfg.DB)}, scheduling: goroutines(),
 	}
 	e.ending, e.endWait = context.WithCancel(context.Background())
 	for range cfg.Slots {

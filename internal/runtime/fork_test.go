@@ -107,7 +107,7 @@ func TestALongLineOfForksIsReadInPages(t *testing.T) {
 			}
 		}
 		row := w.session(s)
-		messages, more, err := n.engine.readMessages(t.Context(), w.org, s, row.BaseSequence, 0, maxConversation)
+		messages, more, err := n.engine.rows.messages(t.Context(), w.org, s, row.BaseSequence, 0, maxConversation)
 		if err != nil || more {
 			t.Fatalf("more is %v, %v", more, err)
 		}
@@ -119,10 +119,10 @@ func TestALongLineOfForksIsReadInPages(t *testing.T) {
 			t.Errorf("read is\n%s, want\n%s", strings.Join(got, " "), strings.Join(want, " "))
 		}
 		half := messages[len(messages)/2]
-		if rest, _, err := n.engine.readMessages(t.Context(), w.org, s, row.BaseSequence, *half.Position, maxConversation); err != nil || len(rest) != len(messages)/2-1 {
+		if rest, _, err := n.engine.rows.messages(t.Context(), w.org, s, row.BaseSequence, *half.Position, maxConversation); err != nil || len(rest) != len(messages)/2-1 {
 			t.Errorf("%d messages come after the middle, %v", len(rest), err)
 		}
-		few, more, err := n.engine.readMessages(t.Context(), w.org, s, row.BaseSequence, 0, 1)
+		few, more, err := n.engine.rows.messages(t.Context(), w.org, s, row.BaseSequence, 0, 1)
 		if err != nil || !more || len(few) == 0 || len(few) > messagesPage || few[len(few)-1].ID != messages[len(messages)-1].ID {
 			t.Errorf("%d messages are read where one is enough, more is %v, %v", len(few), more, err)
 		}

@@ -37,7 +37,7 @@ func pastMessages(pieces int) string {
 
 // messageReader reads a conversation from its end.
 type messageReader struct {
-	e       *Engine
+	database
 	org     models.OrgID
 	session models.SessionID
 	// newestFirst is what was read; bytes is about how large it is, and limit how large it is to be.
@@ -50,12 +50,10 @@ type messageReader struct {
 	}
 }
 
-// readMessages gives the newest messages of the conversation past a position, oldest first, up to about so many bytes.
-// more tells that there may be older ones. base is the session's BaseSequence.
-func (e *Engine) readMessages(
+func (d database) messages(
 	ctx context.Context, org models.OrgID, session models.SessionID, base, after int64, maxBytes int,
 ) (all []models.Message, more bool, err error) {
-	r := messageReader{e: e, org: org, session: session, limit: maxBytes}
+	r := messageReader{database: d, org: org, session: session, limit: maxBytes}
 	r.below.position = math.MaxInt64
 	more, err = r.read(ctx, func(n int) (string, []any) {
 		return ownMessages, append([]any{org[:], session[:], after}, r.place(n)...)
@@ -72,7 +70,7 @@ func (r *messageReader) readPast(ctx context.Context, base, after int64, more bo
 	if more || r.bytes >= r.limit {
 		return true, nil
 	}
-	pieces, err := r.e.lineages.Of(ctx, r.org, r.session)
+	pieces, err := r.lineages.Of(ctx, r.org, r.session)
 	if err != nil {
 		return false, err //nolint:wrapcheck // it says what was read
 	}
@@ -117,7 +115,7 @@ func (r *messageReader) read(ctx context.Context, page func(n int) (string, []an
 	for {
 		n := 0
 		statement, args := page(messagesPage)
-		err := r.e.cfg.DB.Query(ctx, func(row store.Row) error {
+		err := r.db.Query(ctx, func(row store.Row) error {
 			n++
 			return r.take(row)
 		}, statement, args...)

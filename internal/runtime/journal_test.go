@@ -78,7 +78,7 @@ func TestDecideClaimOfEverything(t *testing.T) {
 		{"settled", func(e entry) bool { return e.state == models.EffectSettled && !failed(e) }, DecideReplay},
 		{"a step that failed", func(e entry) bool { return e.state == models.EffectSettled && failed(e) }, DecideRunAgain},
 		{"running under this lease", func(e entry) bool { return running(e) && e.epoch == mine }, DecideBusy},
-		{"running under a later lease", func(e entry) bool { return running(e) && e.epoch > mine }, DecideLost},
+		{"running under a later one", func(e entry) bool { return running(e) && e.epoch > mine }, DecideLost},
 		{"between two attempts", func(e entry) bool { return dead(e) && e.due > now }, DecideRun},
 		{"running, repeatable", func(e entry) bool { return dead(e) && e.due <= now && e.repeatable }, DecideRunAgain},
 		{"running, not repeatable", func(e entry) bool { return dead(e) && e.due <= now && !e.repeatable }, DecideInterrupted},

@@ -31,7 +31,7 @@ func (r *turnRun) persist(ctx context.Context, what string, read func() error) e
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 		}
-		if r.e.cfg.DB.Ping(ctx) == nil {
+		if r.e.rows.ping(ctx) == nil {
 			if answered++; answered == maxReads {
 				return err
 			}

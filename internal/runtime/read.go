@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -30,30 +33,76 @@ func (r *turnRun) readSession(ctx context.Context) error {
 	if r.session != nil {
 		return nil
 	}
+	s, err := r.e.rows.session(ctx, r.turn.OrgID, r.turn.SessionID)
+	if err == nil {
+		r.session = s
+	}
+	return err
+}
+
+// database is the rows of the engine in the database.
+type database struct {
+	db       *store.DB
+	lineages *events.Lineages
+}
+
+var _ rows = database{}
+
+func (d database) ping(ctx context.Context) error { return d.db.Ping(ctx) }
+
+func (d database) session(ctx context.Context, org models.OrgID, id models.SessionID) (*sessionInfo, error) {
 	var s sessionInfo
 	var locale *string
-	org, id := r.turn.OrgID, r.turn.SessionID
-	err := r.e.cfg.DB.QueryRow(ctx, "SELECT harness_id, agent_id, model_id, locale, base_sequence, client_tools FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
+	err := d.db.QueryRow(ctx, "SELECT harness_id, agent_id, model_id, locale, base_sequence, client_tools FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
 		Scan(&s.harness, &s.agent, &s.model, &locale, &s.base, &s.clientTools)
 	if errors.Is(err, sql.ErrNoRows) {
-		return &catalog.DependencyError{Dependency: "session", ID: id.String(), State: models.LifecycleDeleted}
+		return nil, &catalog.DependencyError{Dependency: "session", ID: id.String(), State: models.LifecycleDeleted}
 	}
 	if err != nil {
-		return fmt.Errorf("read session %s: %w", id, err)
+		return nil, fmt.Errorf("read session %s: %w", id, err)
 	}
 	s.locale = optional(locale)
-	r.session = &s
-	return nil
+	return &s, nil
 }
 
 // readCheckpoint reads the checkpoint of the present step's output; nil when there is none.
 func (r *turnRun) readCheckpoint(ctx context.Context) (*models.Checkpoint, error) {
-	var list []models.Checkpoint
-	err := r.persist(ctx, "read the checkpoint", func() error {
-		list = nil
-		return store.Of(r.e.cfg.DB.Read(ctx), r.turn.OrgID).Where("turn_id = ?", r.turn.ID).Find(&list).Error
+	var c *models.Checkpoint
+	err := r.persist(ctx, "read the checkpoint", func() (err error) {
+		c, err = r.e.rows.checkpoint(ctx, r.turn.OrgID, r.turn.ID)
+		return err
 	})
-	if err != nil || len(list) == 0 || r.turn.OutputMessageID == nil || list[0].MessageID != *r.turn.OutputMessageID {
+	if err != nil || c == nil || r.turn.OutputMessageID == nil || c.MessageID != *r.turn.OutputMessageID {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (d database) checkpoint(ctx context.Context, org models.OrgID, turn models.TurnID) (*models.Checkpoint, error) {
+	return first[models.Checkpoint](store.Of(d.db.Read(ctx), org).Where("turn_id = ?", turn))
+}
+
+func (d database) turnAt(ctx context.Context, org models.OrgID, session models.SessionID, position int64) (turn models.TurnID, err error) {
+	err = d.db.QueryRow(ctx, "SELECT turn_id FROM messages WHERE org_id = ? AND session_id = ? AND position = ? AND ordinal = 0 AND role = ?",
+		org[:], session[:], position, string(models.MessageAgent)).Scan(&turn)
+	if errors.Is(err, sql.ErrNoRows) {
+		return turn, nil
+	}
+	return turn, err
+}
+
+func (d database) effect(ctx context.Context, org models.OrgID, turn models.TurnID, key string) (*models.Effect, error) {
+	return first[models.Effect](store.Of(d.db.Read(ctx), org).Where("scope_id = ? AND replay_key = ?", turn, key))
+}
+
+func (d database) wait(ctx context.Context, org models.OrgID, id models.WaitID) (*models.Wait, error) {
+	return first[models.Wait](store.Of(d.db.Read(ctx), org).Where("id = ?", id))
+}
+
+// first gives the row that a query finds; nil when there is none.
+func first[T any](query *gorm.DB) (*T, error) {
+	var list []T
+	if err := query.Limit(1).Find(&list).Error; err != nil || len(list) == 0 {
 		return nil, err
 	}
 	return &list[0], nil
@@ -62,10 +111,9 @@ func (r *turnRun) readCheckpoint(ctx context.Context) (*models.Checkpoint, error
 // openCalls gives the calls of a turn that have no result, in the model's order.
 func (r *turnRun) openCalls(ctx context.Context) (calls []turns.Call, err error) {
 	var list []models.Effect
-	err = r.persist(ctx, "read the open calls", func() error {
-		return store.Of(r.e.cfg.DB.Read(ctx), r.turn.OrgID).
-			Where("scope_id = ? AND kind = ? AND state <> ?", r.turn.ID, models.EffectTool, models.EffectSettled).
-			Order("ordinal").Find(&list).Error
+	err = r.persist(ctx, "read the open calls", func() (err error) {
+		list, err = r.e.rows.openCalls(ctx, r.turn.OrgID, r.turn.ID)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the open calls of turn %s: %w", r.turn.ID, err)
@@ -78,6 +126,13 @@ func (r *turnRun) openCalls(ctx context.Context) (calls []turns.Call, err error)
 		calls = append(calls, o)
 	}
 	return calls, nil
+}
+
+func (d database) openCalls(ctx context.Context, org models.OrgID, turn models.TurnID) (list []models.Effect, err error) {
+	err = store.Of(d.db.Read(ctx), org).
+		Where("scope_id = ? AND kind = ? AND state <> ?", turn, models.EffectTool, models.EffectSettled).
+		Order("ordinal").Find(&list).Error
+	return list, err
 }
 
 // Checkpoints are written by whoever holds the lease: a runner that has lost it must neither overwrite what its successor has
@@ -99,18 +154,18 @@ var (
 func (e *Engine) trySaveCheckpoint(c models.Checkpoint) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := e.saveCheckpoint(ctx, c); err != nil {
+	if err := e.rows.saveCheckpoint(ctx, c); err != nil {
 		e.cfg.Logger.Warn("a checkpoint could not be saved", "turn", c.TurnID, "error", err)
 	}
 }
 
-// saveCheckpoint overwrites a stream's checkpoint, as long as its lease holds. It must have a Usage.
-func (e *Engine) saveCheckpoint(ctx context.Context, c models.Checkpoint) error {
+// saveCheckpoint implements rows. The checkpoint must have a Usage.
+func (d database) saveCheckpoint(ctx context.Context, c models.Checkpoint) error {
 	statement := checkpointSQLite
-	if e.cfg.DB.Dialect == store.Postgres {
+	if d.db.Dialect == store.Postgres {
 		statement = checkpointPostgres
 	}
-	_, err := e.cfg.DB.Exec(ctx, statement, c.MessageID[:], c.Epoch, c.Attempt, c.Text, c.Thinking, c.ToolCall, string(c.Usage),
+	_, err := d.db.Exec(ctx, statement, c.MessageID[:], c.Epoch, c.Attempt, c.Text, c.Thinking, c.ToolCall, string(c.Usage),
 		int64(c.UpdatedAt), c.OrgID[:], c.TurnID[:], c.Epoch)
 	if err != nil {
 		return fmt.Errorf("save the checkpoint of turn %s: %w", c.TurnID, err)

@@ -10,7 +10,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/store"
 )
 
 // finishInterrupted is the reason to stop of a call whose runner died.
@@ -80,19 +79,15 @@ func (r *turnRun) lostCall(ctx context.Context) (*lostCall, error) {
 		return nil, nil
 	}
 	key := reasonKey(r.turn.Iteration)
-	var list []models.Effect
-	err := r.persist(ctx, "read the journal of the step", func() error {
-		list = nil
-		return store.Of(r.e.cfg.DB.Read(ctx), r.turn.OrgID).Where("scope_id = ? AND replay_key = ?", r.turn.ID, key).Find(&list).Error
-	})
+	row, err := r.readEffect(ctx, r.turn.OrgID, r.turn.ID, key)
 	if err != nil {
 		return nil, fmt.Errorf("read %s of turn %s from the journal: %w", key, r.turn.ID, err)
 	}
-	if len(list) == 0 || list[0].State == models.EffectSettled || list[0].Epoch >= r.turn.LeaseEpoch {
+	if row == nil || row.State == models.EffectSettled || row.Epoch >= r.turn.LeaseEpoch {
 		return nil, nil
 	}
-	l := &lostCall{startedAt: list[0].StartedAt}
-	if err := json.Unmarshal(list[0].Request, &l.Asked); err != nil {
+	l := &lostCall{startedAt: row.StartedAt}
+	if err := json.Unmarshal(row.Request, &l.Asked); err != nil {
 		return nil, fmt.Errorf("read %s of turn %s from the journal: %w", key, r.turn.ID, err)
 	}
 	saved, err := r.readCheckpoint(ctx)
@@ -100,7 +95,7 @@ func (r *turnRun) lostCall(ctx context.Context) (*lostCall, error) {
 		return nil, err
 	}
 	// One of another lease was counted, or came too late.
-	if saved != nil && saved.Epoch == list[0].Epoch {
+	if saved != nil && saved.Epoch == row.Epoch {
 		if err := l.read(saved); err != nil {
 			return nil, err
 		}

@@ -3,16 +3,13 @@ package runtime
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
@@ -74,29 +71,23 @@ func (r *turnRun) findResult(ctx context.Context, missing unanswered) (repair, e
 		o := turns.Call{Record: turns.Record{CallID: missing.part.ToolCallID, Frozen: tools.Frozen{Name: missing.part.ToolName}}}
 		one.parts = o.Parts(turns.Interrupted(was))
 	}
-	var list []models.Effect
+	var row *models.Effect
 	err := r.persist(ctx, "look up a missing result", func() error {
-		list = nil
-		var turn models.TurnID
-		err := r.e.cfg.DB.QueryRow(ctx, "SELECT turn_id FROM messages WHERE org_id = ? AND session_id = ? AND position = ? AND ordinal = 0 AND role = ?",
-			r.turn.OrgID[:], r.turn.SessionID[:], missing.position, string(models.MessageAgent)).Scan(&turn)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
+		turn, err := r.e.rows.turnAt(ctx, r.turn.OrgID, r.turn.SessionID, missing.position)
+		if err != nil || turn.IsZero() {
 			return err
 		}
-		return store.Of(r.e.cfg.DB.Read(ctx), r.turn.OrgID).
-			Where("scope_id = ? AND replay_key = ?", turn, turns.CallKey(missing.part.ToolCallID)).Find(&list).Error
+		row, err = r.e.rows.effect(ctx, r.turn.OrgID, turn, turns.CallKey(missing.part.ToolCallID))
+		return err
 	})
 	if err != nil {
 		return one, fmt.Errorf("look up the result of call %s: %w", missing.part.ToolCallID, err)
 	}
-	if len(list) == 0 {
+	if row == nil {
 		interrupted(models.EffectRunning)
 		return one, nil
 	}
-	o, err := turns.ReadCall(list[0])
+	o, err := turns.ReadCall(*row)
 	if err != nil {
 		return one, err
 	}

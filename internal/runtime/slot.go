@@ -14,9 +14,10 @@ type slot struct {
 	// runner is who claims; life ends with that life of the engine, ctx also when the turn is cancelled.
 	runner    models.RunnerID
 	life, ctx context.Context
-	// org and turn are zero as long as they aren't known.
-	org  models.OrgID
-	turn models.TurnID
+	// org and turn are zero as long as they aren't known, and epoch, under which it runs here, as long as it doesn't run.
+	org   models.OrgID
+	turn  models.TurnID
+	epoch int64
 	// prepared can begin the turn in the transaction that claims it; nil when that has to wait.
 	prepared *turnRun
 	// began is how it has begun there; nil when it has not.
@@ -114,9 +115,9 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 	e.letGo(s.org)
 	e.held[t.OrgID]++
 	s.org = t.OrgID
-	s.turn, e.running[t.ID] = t.ID, s
+	s.turn, s.epoch, e.running[t.ID] = t.ID, t.LeaseEpoch, s
 	e.mu.Unlock()
-	go func() {
+	e.scheduling.spawn(func() {
 		defer s.Free()
 		r.conversation = e.conversations.take(t)
 		if s.began != nil && r.conversation.isThrough(input.Sequence-1) {
@@ -124,7 +125,7 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 			r.conversation.stale, s.began.consumed = false, false
 		}
 		e.runTurn(s.life, s.ctx, r, s.began)
-	}()
+	})
 }
 
 // Free gives the slot back.

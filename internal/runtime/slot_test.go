@@ -80,8 +80,8 @@ func TestWhatIsBeingAcceptedIsKnown(t *testing.T) {
 		n.faults.on(func(point string) error {
 			if point == "committed" {
 				once.Do(func() {
-					if !n.engine.releaseUnheard(context.Background()) {
-						t.Error("what the runner holds could not be looked up")
+					if n.engine.releaseUnheard(context.Background()) {
+						t.Error("whether the turn is at work here is settled before the reply")
 					}
 					n.engine.Wake()
 				})

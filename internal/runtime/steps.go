@@ -6,11 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
@@ -58,6 +59,13 @@ func (d *durable) pending(result tools.Result) models.WaitID {
 		return d.completion
 	}
 	return models.WaitID{}
+}
+
+// announced gives the waits that the tool has asked keys for.
+func (d *durable) announced() []models.WaitID {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(maps.Values(d.waits))
 }
 
 // stepOutcome is what came of a step, as the journal keeps it.
@@ -135,16 +143,12 @@ func inputHash(input any) ([]byte, error) {
 	return sum[:], nil
 }
 
-func (r *turnRun) readEffect(ctx context.Context, org models.OrgID, turn models.TurnID, key string) (*models.Effect, error) {
-	var list []models.Effect
-	err := r.persist(ctx, "read the journal", func() error {
-		list = nil
-		return store.Of(r.e.cfg.DB.Read(ctx), org).Where("scope_id = ? AND replay_key = ?", turn, key).Find(&list).Error
+func (r *turnRun) readEffect(ctx context.Context, org models.OrgID, turn models.TurnID, key string) (row *models.Effect, err error) {
+	err = r.persist(ctx, "read the journal", func() (err error) {
+		row, err = r.e.rows.effect(ctx, org, turn, key)
+		return err
 	})
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	return &list[0], nil
+	return row, err
 }
 
 // writer is that of a command that the tool makes beside the turn's own.
@@ -246,15 +250,18 @@ func (d *durable) await(ctx context.Context, key string) (json.RawMessage, error
 	if !known {
 		return nil, &tools.EffectError{Code: tools.CodeEmptyEventKey, Message: "This call has no wait with that key. Ask for the key first."}
 	}
-	var w models.Wait
-	err := d.r.persist(ctx, "read a wait", func() error {
-		w = models.Wait{}
-		return store.Of(d.r.e.cfg.DB.Read(ctx), d.org).Where("id = ?", id).Take(&w).Error
+	var w *models.Wait
+	err := d.r.persist(ctx, "read a wait", func() (err error) {
+		w, err = d.r.e.rows.wait(ctx, d.org, id)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	r := turns.ReadResolution(w)
+	if w == nil {
+		return nil, fmt.Errorf("wait %s was announced and is not there", id)
+	}
+	r := turns.ReadResolution(*w)
 	switch w.State {
 	case models.WaitOK:
 		return json.RawMessage(r.Value), nil

@@ -605,3 +605,26 @@ func TestHooksOfATurn(t *testing.T) {
 		}
 	})
 }
+
+// Waiting: what a tool announced and did not wait for ends with its call.
+func TestAWaitThatNobodyNeedsEndsWithItsCall(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		n := w.start()
+		w.probe.on("changes its mind", func(ctx context.Context, c *tools.Call) tools.Result {
+			if _, err := c.DurableCompletionKey(ctx); err != nil {
+				t.Error(err)
+			}
+			return tools.Success("at once")
+		})
+		s := w.newSession(n)
+		n.send(s, script(t, says(callTool("once", "changes its mind")), says(text("done"))))
+		w.idle(s)
+		var wait models.Wait
+		if err := store.Of(w.db.Read(t.Context()), w.org).Where("session_id = ?", s).Take(&wait).Error; err != nil {
+			t.Fatal(err)
+		}
+		if wait.State != models.WaitCancelled {
+			t.Errorf("the wait is %s", wait.State)
+		}
+	})
+}

@@ -279,6 +279,14 @@ func (w *world) sound(session models.SessionID, list []models.Event) {
 	if open != 0 || saved != 0 {
 		w.t.Errorf("%d effects are open and %d checkpoints are left", open, saved)
 	}
+	var waits int64
+	q = store.Of(w.db.Read(w.t.Context()), w.org)
+	if err := q.Model(&models.Wait{}).Where("session_id = ? AND state = ?", session, models.WaitOpen).Count(&waits).Error; err != nil {
+		w.t.Fatal(err)
+	}
+	if waits != 0 {
+		w.t.Errorf("%d waits are open, and nobody waits", waits)
+	}
 	w.paired(session)
 }
 

@@ -171,7 +171,9 @@ func TestListsOfSessionsThatAreNoForksPayNothing(t *testing.T) {
 			"events by kind": func() {
 				failed(e.svc.log.Page(ctx, org, id, events.PageQuery{Base: base, After: new(base), Limit: 500, Kinds: kindsSince}))
 			},
-			"what is resumed": func() { failed(events.NewLog(e.db).Read(ctx, org, id, base, events.Limit{Events: 500, Bytes: 1 << 30})) },
+			"what is resumed": func() {
+				failed(events.NewLog(e.db).Read(ctx, org, id, base, events.Limit{Events: 500, Bytes: 1 << 30}))
+			},
 		} {
 			if n, statements := c.during(fn); n != 1 {
 				t.Errorf("%s of %s take %d statements:\n%s", name, id, n, statements)

@@ -74,11 +74,7 @@ func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &sendMessage{org: by.OrgID, by: by, in: in, content: content, message: models.NewID[models.MessageEntity](), turn: models.NewID[models.TurnEntity]()}
-	if in.IdempotencyKey != nil {
-		c.key = &commit.IdempotencyKey{Operation: "sendMessage", Key: *in.IdempotencyKey}
-		c.hash = in.hash()
-	}
+	c := newSendMessage(by, in, content)
 	if s.cfg.Dispatch != nil {
 		if slot, ok := s.cfg.Dispatch.Reserve(by.OrgID, c.turn); ok {
 			c.slot = slot
@@ -91,8 +87,7 @@ func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (
 		}
 	}
 	err = s.cfg.Committer.Submit(ctx, c)
-	if errors.Is(err, errParked) {
-		c.parked = true
+	if c.again(err) {
 		err = s.cfg.Committer.Submit(ctx, c)
 	}
 	if err == nil && c.claimed {
@@ -154,6 +149,24 @@ type sendMessage struct {
 	session     models.Session
 }
 
+func newSendMessage(by *auth.Principal, in NewMessage, content []models.Part) *sendMessage {
+	c := &sendMessage{org: by.OrgID, by: by, in: in, content: content, message: models.NewID[models.MessageEntity](), turn: models.NewID[models.TurnEntity]()}
+	if in.IdempotencyKey != nil {
+		c.key = &commit.IdempotencyKey{Operation: "sendMessage", Key: *in.IdempotencyKey}
+		c.hash = in.hash()
+	}
+	return c
+}
+
+// again reports whether the command is to be submitted once more, with what it has needed.
+func (c *sendMessage) again(err error) bool {
+	if !errors.Is(err, errParked) {
+		return false
+	}
+	c.parked = true
+	return true
+}
+
 func (c *sendMessage) Needs() commit.Needs {
 	n := 1024
 	for i := range c.content {
@@ -188,11 +201,13 @@ func (c *sendMessage) Apply(tx *commit.Tx) error {
 	if c.in.Delivery == Reject && active {
 		return fault.New(fault.SessionBusy, "A turn of the session is active. Wait until it has ended, or send with another delivery.").At("input", "delivery")
 	}
-	steer := c.in.Delivery == Steer && active
+	// A turn that is about to be cancelled takes no more messages: they come after what interrupted it.
+	steer := c.in.Delivery == Steer && active && tx.Turn.Cancel == nil
 	if steer && tx.Turn.Status == models.TurnWaiting && !c.parked {
 		return errParked
 	}
-	if !steer && tx.Session.QueuedTurns >= MaxQueuedTurns {
+	// What is to stop the active turn must not wait behind a full line.
+	if !steer && tx.Session.QueuedTurns >= MaxQueuedTurns && (c.in.Delivery != Interrupt || tx.Session.QueuedTurns >= 2*MaxQueuedTurns) {
 		return fault.New(fault.LimitReached, "The session has %d queued turns already; wait until some have run.", tx.Session.QueuedTurns)
 	}
 	turn := c.turn

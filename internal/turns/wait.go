@@ -48,10 +48,22 @@ func WaitID(turn models.TurnID, identity string) models.WaitID {
 
 // Announce makes a wait that nobody waits for yet: it may be resolved before.
 func (c *Call) Announce(tx *commit.Tx, id models.WaitID, kind models.WaitKind, identity string) {
+	tx.Turn.Announced = true
 	tx.AddWait(models.Wait{
 		ID: id, Kind: kind, Identity: identity, ToolCallID: &c.Record.CallID, ToolName: &c.Record.Frozen.Name,
 		Request: encode(models.WaitRequest{DisplayName: c.Record.Frozen.DisplayName, Arguments: models.JSON(c.Record.Frozen.Arguments)}),
 	})
+}
+
+// Forget closes waits that a tool announced and nobody waits for: its call has ended another way.
+func Forget(tx *commit.Tx, announced []models.WaitID) {
+	for _, id := range announced {
+		if w, ok := tx.Wait(id); ok && w.State == models.WaitOpen {
+			w.State, w.ResolvedAt = models.WaitCancelled, tx.Now.Ptr()
+			w.Resolution = encode(models.WaitResolution{ErrorMessage: "The call has ended without it."})
+			tx.SaveWait(w)
+		}
+	}
 }
 
 // Hold makes a call wait for something that was announced before it.
@@ -72,6 +84,8 @@ func Request(tx *commit.Tx, calls []Call) {
 	if len(calls) == 0 {
 		return
 	}
+	// They are the command's own, which may be applied again.
+	calls = slices.Clone(calls)
 	var out events.ToolCallsRequested
 	for i := range calls {
 		c := &calls[i]
@@ -159,10 +173,18 @@ func ReadResolution(w models.Wait) (r models.WaitResolution) {
 // of it can. What no call waits for yet is kept until one does. It is ErrResolved when the wait has ended already. Needs must load what
 // it looks at.
 func Resolve(tx *commit.Tx, w models.Wait, state models.WaitState, r models.WaitResolution) error {
+	pending := pendingCalls(tx)
 	if err := conclude(tx, w, state, r); err != nil {
 		return err
 	}
-	return goOn(tx)
+	return goOn(tx, pending)
+}
+
+func pendingCalls(tx *commit.Tx) int {
+	if tx.Turn == nil {
+		return 0
+	}
+	return tx.Turn.PendingCalls
 }
 
 // conclude is Resolve without going on.
@@ -205,21 +227,22 @@ func (c *Call) unpark(tx *commit.Tx, w models.Wait, r models.WaitResolution) err
 	return nil
 }
 
-// goOn resumes a parked turn of which something can go on, and makes the runner of one that runs look at it.
-func goOn(tx *commit.Tx) error {
+// goOn resumes a parked turn of which something can go on, and makes the runner of one that runs look at it. Whoever takes the last of the
+// calls that were pending ends the act with it: nobody else could tell that it is still open.
+func goOn(tx *commit.Tx, pending int) error {
 	t := tx.Turn
 	if t == nil {
 		return nil
 	}
-	if t.Status != models.TurnWaiting {
+	switch {
+	case t.Status != models.TurnWaiting:
 		tx.Attend()
+	case t.PendingCalls > 0 && t.PendingCalls == t.WaitingCalls:
 		return nil
+	default:
+		tx.Resume()
 	}
-	if t.PendingCalls > 0 && t.PendingCalls == t.WaitingCalls {
-		return nil
-	}
-	tx.Resume()
-	if t.PendingCalls == 0 {
+	if pending > 0 && t.PendingCalls == 0 {
 		tx.Emit(&t.ID, events.ActCompleted{Iteration: t.Iteration})
 	}
 	return nil
@@ -258,6 +281,7 @@ func Interrupt(tx *commit.Tx) (bool, error) {
 	}) {
 		return false, nil
 	}
+	pending := pendingCalls(tx)
 	for _, w := range open {
 		err := conclude(tx, w, models.WaitCancelled, models.WaitResolution{
 			ErrorMessage: "interrupted: The user has sent another message instead. Whether the call took effect is unknown.",
@@ -266,7 +290,7 @@ func Interrupt(tx *commit.Tx) (bool, error) {
 			return false, err
 		}
 	}
-	return true, goOn(tx)
+	return true, goOn(tx, pending)
 }
 
 // Expire ends a wait whose deadline has passed. It changes nothing when the wait has ended, or has more time.
@@ -274,12 +298,15 @@ func Expire(tx *commit.Tx, w models.Wait) error {
 	if w.State != models.WaitOpen || w.Deadline == nil || *w.Deadline > tx.Now {
 		return nil
 	}
-	current := tx.Turn != nil && tx.Turn.ID == w.TurnID
+	current, fails := tx.Turn != nil && tx.Turn.ID == w.TurnID, ReadRequest(w).FailTurn
+	if current && fails && tx.Turn.Status != models.TurnWaiting {
+		// Other calls are at work. When they have ended, the turn is parked, and fails then.
+		return nil
+	}
 	if w.Kind == models.WaitApproval && current {
 		tx.Emit(&w.TurnID, decided(w, "EXPIRED", models.ApprovalDecision{ActorKind: models.ActorSystem}, nil))
 	}
-	r := ReadRequest(w)
-	if !r.FailTurn || !current || tx.Turn.Status != models.TurnWaiting {
+	if !fails || !current {
 		return Resolve(tx, w, models.WaitTimeout, models.WaitResolution{ByKind: models.ActorSystem})
 	}
 	if err := conclude(tx, w, models.WaitTimeout, models.WaitResolution{ByKind: models.ActorSystem}); err != nil {

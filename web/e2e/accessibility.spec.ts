@@ -115,7 +115,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await check("agent with client tools");
 
       await openNewSession(page, await createAgent(page, SLOW_ECHO), "Busy");
-      await send(page, longText(300, "finished"));
+      await send(page, longText(3000, "finished"));
       await expect(agentMessages(page).last()).toContainText("word2");
       await deliver(page, "Queue");
       await send(page, "later");
@@ -127,7 +127,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await expect(page.getByText("Cancelled by you")).toBeVisible();
       await check("session, stopped");
       await page.goto("/sessions");
-      await page.getByLabel("Select Busy").check();
+      await page.getByLabel("Select Busy").first().check();
       await check("sessions, selected");
 
       const short = await createAgent(page, "sim-default", { maxIterations: 1 });

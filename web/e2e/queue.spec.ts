@@ -15,9 +15,10 @@ test("queued messages are edited, moved by button and by keyboard, and removed, 
   page,
   context,
 }) => {
+  test.setTimeout(120_000);
   await signIn(page);
   await openNewSession(page, await createAgent(page, SLOW_ECHO), "The queue");
-  await send(page, longText(400, "finished"));
+  await send(page, longText(3000, "finished"));
   await expect(agentMessages(page).last()).toContainText("word2");
   await deliver(page, "Queue");
   for (const each of ["apple", "banana", "cherry"]) await send(page, each);
@@ -65,7 +66,7 @@ test("a message that interrupts ends the answer under way and is answered next",
 }) => {
   await signIn(page);
   await openNewSession(page, await createAgent(page, SLOW_ECHO), "Interruptions");
-  await send(page, longText(400, "finished"));
+  await send(page, longText(1500, "finished"));
   await expect(agentMessages(page).last()).toContainText("word5");
   await deliver(page, "Queue");
   await send(page, "much later");
@@ -91,7 +92,7 @@ test("how messages are delivered is remembered, and asked only while there is wo
   const delivery = page.getByRole("group", { name: "Delivery" });
   await expect(page.getByText("Nothing was said yet")).toBeVisible();
   await expect(delivery).toBeHidden();
-  await send(page, longText(300, "finished"));
+  await send(page, longText(1500, "finished"));
   await deliver(page, "Interrupt");
   await page.reload();
   await expect(delivery.getByLabel("Interrupt")).toBeChecked();
@@ -102,7 +103,7 @@ test("how messages are delivered is remembered, and asked only while there is wo
 test("stopping in the middle of an answer keeps what was said", async ({ page }) => {
   await signIn(page);
   await openNewSession(page, await createAgent(page, SLOW_ECHO), "Enough");
-  await send(page, longText(400, "finished"));
+  await send(page, longText(1500, "finished"));
   await expect(agentMessages(page).last()).toContainText("word10");
   await page.getByRole("textbox", { name: "Message" }).press("Escape");
   await page.getByRole("button", { name: "Stop", exact: true }).click();

@@ -106,7 +106,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await waitCard(page, "CLIENT_TOOL").getByText("Submit a result by hand").click();
       await capture("session-client-tool");
       await page.goto("/approvals");
-      await expect(page.getByText("Asks a person")).toBeVisible();
+      await expect(page.getByText("Asks a person").first()).toBeVisible();
       await capture("approvals");
       await page.goto("/");
       await expect(page.getByRole("region", { name: /^Waiting for you/ })).toBeVisible();
@@ -117,14 +117,14 @@ for (const colorScheme of ["light", "dark"] as const) {
       await capture("agent-client-tools");
 
       await openNewSession(page, await createAgent(page, SLOW_ECHO), "Busy");
-      await send(page, longText(700, "finished"));
+      await send(page, longText(3000, "finished"));
       await expect(agentMessages(page).last()).toContainText("word2");
       await deliver(page, "Queue");
       for (const each of ["Then count the words", "And the letters"]) await send(page, each);
       await expect(page.getByRole("button", { name: "Edit: And the letters" })).toBeVisible();
       await capture("session-queue");
       await page.goto("/sessions");
-      await page.getByLabel("Select Busy").check();
+      await page.getByLabel("Select Busy").first().check();
       await capture("sessions-selected");
 
       const short = await createAgent(page, "sim-default", { maxIterations: 1 });

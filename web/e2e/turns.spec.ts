@@ -106,7 +106,7 @@ test("the turns of several sessions are cancelled at once", async ({ page }) => 
   const agent = await createAgent(page, SLOW_ECHO);
   for (const title of ["Busy one", "Busy two"]) {
     await openNewSession(page, agent, title);
-    await send(page, longText(700, "finished"));
+    await send(page, longText(3000, "finished"));
     await expect(agentMessages(page).last()).toContainText("word2");
   }
   await page.goto(`/sessions?agent=${agent}&status=ACTIVE`);

@@ -34,6 +34,10 @@ CREATE INDEX session_lineage_by_ancestor ON session_lineage (org_id, ancestor_id
 ALTER TABLE turns ADD COLUMN input_sequence bigint NOT NULL DEFAULT 0;
 ALTER TABLE turns ADD COLUMN waiting_calls bigint NOT NULL DEFAULT 0;
 ALTER TABLE turns ADD COLUMN attention boolean NOT NULL DEFAULT false;
+-- A tool has asked for the key of a wait.
+ALTER TABLE turns ADD COLUMN announced boolean NOT NULL DEFAULT false;
+-- Messages that another turn had not been shown, through this sequence, have come to this one.
+ALTER TABLE turns ADD COLUMN carries bigint NOT NULL DEFAULT 0;
 -- Hooks are to run when the turn has ended.
 ALTER TABLE turns ADD COLUMN end_hooks boolean NOT NULL DEFAULT false;
 ALTER TABLE turns ADD COLUMN cancel json;
@@ -124,6 +128,8 @@ DROP INDEX turns_by_end;
 ALTER TABLE turns DROP COLUMN ended_sequence;
 ALTER TABLE turns DROP COLUMN cancel;
 ALTER TABLE turns DROP COLUMN end_hooks;
+ALTER TABLE turns DROP COLUMN carries;
+ALTER TABLE turns DROP COLUMN announced;
 ALTER TABLE turns DROP COLUMN attention;
 ALTER TABLE turns DROP COLUMN waiting_calls;
 ALTER TABLE turns DROP COLUMN input_sequence;

@@ -34,6 +34,10 @@ CREATE INDEX session_lineage_by_ancestor ON session_lineage (org_id, ancestor_id
 ALTER TABLE turns ADD COLUMN input_sequence INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE turns ADD COLUMN waiting_calls INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE turns ADD COLUMN attention INTEGER NOT NULL DEFAULT 0;
+-- A tool has asked for the key of a wait.
+ALTER TABLE turns ADD COLUMN announced INTEGER NOT NULL DEFAULT 0;
+-- Messages that another turn had not been shown, through this sequence, have come to this one.
+ALTER TABLE turns ADD COLUMN carries INTEGER NOT NULL DEFAULT 0;
 -- Hooks are to run when the turn has ended.
 ALTER TABLE turns ADD COLUMN end_hooks INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE turns ADD COLUMN cancel TEXT;
@@ -124,6 +128,8 @@ DROP INDEX turns_by_end;
 ALTER TABLE turns DROP COLUMN ended_sequence;
 ALTER TABLE turns DROP COLUMN cancel;
 ALTER TABLE turns DROP COLUMN end_hooks;
+ALTER TABLE turns DROP COLUMN carries;
+ALTER TABLE turns DROP COLUMN announced;
 ALTER TABLE turns DROP COLUMN attention;
 ALTER TABLE turns DROP COLUMN waiting_calls;
 ALTER TABLE turns DROP COLUMN input_sequence;

@@ -1,0 +1,93 @@
+package runtime
+
+import (
+	"context"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/crossorg"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// What an engine reaches for outside of itself. Simulations have their own of each, and run the engine's code on it.
+
+// Committer commits commands; commit.Committer does.
+type Committer interface {
+	Submit(ctx context.Context, cmd commit.Command) error
+}
+
+// Queue is the queue of turns and the list of runners; crossorg.Queue has both in the database, and tells what each method does.
+type Queue interface {
+	TurnQueue
+	HookJobs
+	RunnerList
+}
+
+// TurnQueue is where turns wait for a runner, and go back to.
+type TurnQueue interface {
+	Claim(ctx context.Context, ask crossorg.Ask) (crossorg.Claimed, error)
+	Caps(ctx context.Context, usual int) (crossorg.Caps, error)
+	Held(ctx context.Context, runner models.RunnerID) ([]models.Turn, error)
+	Marked(ctx context.Context, runner models.RunnerID) ([]models.TurnID, error)
+	Cancelled(ctx context.Context, runner models.RunnerID, turn models.TurnID) (bool, error)
+	Release(ctx context.Context, t models.Turn) error
+	Retry(ctx context.Context, t models.Turn) error
+	TakeOver(ctx context.Context, dead models.RunnerID) (int64, error)
+	TakeOverOrphans(ctx context.Context) (int64, error)
+	ReleaseAll(ctx context.Context) error
+	Forgive(until time.Time)
+}
+
+// HookJobs is where the hooks wait that run after what they are about has been committed.
+type HookJobs interface {
+	ClaimHookJobs(ctx context.Context, now, until models.Millis, n int) ([]models.HookJob, error)
+	PutOffHookJob(ctx context.Context, j models.HookJob, due models.Millis) error
+}
+
+// RunnerList is the runners that are alive, as far as anybody knows.
+type RunnerList interface {
+	Register(ctx context.Context, r models.Runner) error
+	Beat(ctx context.Context, id models.RunnerID) (bool, error)
+	SetKey(ctx context.Context, id models.RunnerID, key int64) error
+	Runners(ctx context.Context) ([]models.Runner, error)
+	Remove(ctx context.Context, id models.RunnerID) error
+}
+
+var (
+	_ Committer = (*commit.Committer)(nil)
+	_ Queue     = (*crossorg.Queue)(nil)
+)
+
+// rows is what an engine reads of the database by itself, and the checkpoints, which it writes there.
+type rows interface {
+	// ping reports whether the database answers.
+	ping(ctx context.Context) error
+	// session gives what a step must know of a session; the error is a *catalog.DependencyError when there is none.
+	session(ctx context.Context, org models.OrgID, id models.SessionID) (*sessionInfo, error)
+	// messages gives the newest messages of a conversation past a position, oldest first, up to about so many bytes. more tells
+	// that there may be older ones. base is the session's BaseSequence.
+	messages(ctx context.Context, org models.OrgID, session models.SessionID, base, after int64, maxBytes int) (all []models.Message, more bool, err error)
+	// turnAt gives the turn of the agent's message at a position; zero when there is none.
+	turnAt(ctx context.Context, org models.OrgID, session models.SessionID, position int64) (models.TurnID, error)
+	// openCalls gives the calls of a turn that have no result, in the model's order.
+	openCalls(ctx context.Context, org models.OrgID, turn models.TurnID) ([]models.Effect, error)
+	// effect gives what the journal has under a key of a turn, and wait a wait; nil when there is none.
+	effect(ctx context.Context, org models.OrgID, turn models.TurnID, key string) (*models.Effect, error)
+	wait(ctx context.Context, org models.OrgID, id models.WaitID) (*models.Wait, error)
+	// checkpoint gives the stream's checkpoint of a turn; nil when there is none.
+	checkpoint(ctx context.Context, org models.OrgID, turn models.TurnID) (*models.Checkpoint, error)
+	// saveCheckpoint overwrites a stream's checkpoint, as long as its lease holds.
+	saveCheckpoint(ctx context.Context, c models.Checkpoint) error
+}
+
+// scheduling is how what runs at the same time is started, and waits for each other. Simulations run one thing at a time.
+type scheduling struct {
+	// spawn runs a function at the same time as its caller.
+	spawn func(func())
+	// await is called before the caller waits on channels for something that ready tells of.
+	await func(ready func() bool)
+}
+
+func goroutines() scheduling {
+	return scheduling{spawn: func(fn func()) { go fn() }, await: func(func() bool) {}}
+}

@@ -1,0 +1,276 @@
+package runtime
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// checks is what is watched while a history goes on.
+type checks struct {
+	epochs map[models.TurnID]int64
+	ended  map[models.TurnID]models.TurnStatus
+	// published is how far each session's events were told of.
+	published map[models.SessionID]int64
+	leased    map[*simNode][]leased
+	steps     int
+}
+
+// leased is a command that a runner has submitted, and the lease that it named.
+type leased struct {
+	lease commit.Lease
+	s     *commit.Submitted
+}
+
+func newChecks() checks {
+	return checks{
+		epochs: map[models.TurnID]int64{}, ended: map[models.TurnID]models.TurnStatus{}, published: map[models.SessionID]int64{},
+		leased: map[*simNode][]leased{},
+	}
+}
+
+func (w *simulation) submitted(n *simNode, cmd commit.Command, s *commit.Submitted) {
+	if l := cmd.Needs().Lease; l != nil {
+		w.checks.leased[n] = append(w.checks.leased[n], leased{*l, s})
+	}
+}
+
+// published hears of what was committed, once each, in order.
+func (w *simulation) published(_ models.OrgID, session models.SessionID, list []models.Event) {
+	for _, e := range list {
+		w.notef("session %d: %d %s", session[15], e.Sequence, e.Kind)
+		if e.Sequence != w.checks.published[session]+1 {
+			w.failf("law 3: sequence %d was published after %d", e.Sequence, w.checks.published[session])
+		}
+		w.checks.published[session] = e.Sequence
+	}
+}
+
+// before notes under which epochs the turns are that a process has commands for.
+func (c *checks) before(w *simulation, n *simNode) map[models.TurnID]models.Turn {
+	turns := map[models.TurnID]models.Turn{}
+	for _, l := range c.leased[n] {
+		if t := w.memory.Turn(w.org, l.lease.Turn); t != nil {
+			turns[t.ID] = *t
+		}
+	}
+	return turns
+}
+
+// after checks law 2: what was committed under a lease was committed while it held.
+func (c *checks) after(w *simulation, n *simNode, before map[models.TurnID]models.Turn) {
+	c.leased[n] = slices.DeleteFunc(c.leased[n], func(l leased) bool {
+		err, answered := l.s.Answer()
+		if errors.Is(err, commit.ErrLeaseLost) {
+			w.saw["lease lost"]++
+		}
+		if answered && err == nil {
+			if t := before[l.lease.Turn]; t.LeaseEpoch != l.lease.Epoch || t.Status != models.TurnRunning || t.RunnerID == nil {
+				w.failf("law 2: a command under epoch %d of turn %s was committed, which was %s under %d, held by %v",
+					l.lease.Epoch, t.ID, t.Status, t.LeaseEpoch, t.RunnerID)
+			}
+		}
+		return answered
+	})
+}
+
+// now checks from time to time what holds of every state.
+func (c *checks) now(w *simulation) {
+	if c.steps++; c.steps%24 == 0 || len(w.problems) > 0 {
+		c.state(w)
+	}
+}
+
+func (c *checks) state(w *simulation) {
+	active := map[models.SessionID]models.TurnID{}
+	all := map[models.TurnID]models.Turn{}
+	for _, t := range w.memory.Turns(func(*models.Turn) bool { return true }) {
+		all[t.ID] = t
+		if t.LeaseEpoch < c.epochs[t.ID] {
+			w.failf("law 2: the epoch of turn %s fell from %d to %d", t.ID, c.epochs[t.ID], t.LeaseEpoch)
+		}
+		c.epochs[t.ID] = t.LeaseEpoch
+		if was, ended := c.ended[t.ID]; ended && was != t.Status {
+			w.failf("law 5: turn %s was %s and is %s", t.ID, was, t.Status)
+		}
+		if t.FinishedAt != nil {
+			c.ended[t.ID] = t.Status
+			if t.RunnerID != nil || t.ReadyAt != nil {
+				w.failf("law 5: turn %s has ended with runner %v, ready %v", t.ID, t.RunnerID, t.ReadyAt != nil)
+			}
+			continue
+		}
+		if t.RunnerID != nil || t.ReadyAt != nil || t.Status == models.TurnWaiting {
+			if other, two := active[t.SessionID]; two {
+				w.failf("turns %s and %s of session %s are both at the head of the line", other, t.ID, t.SessionID)
+			}
+			active[t.SessionID] = t.ID
+		}
+		if t.RunnerID != nil && t.ReadyAt != nil {
+			w.failf("turn %s is held and waits to be claimed", t.ID)
+		}
+	}
+	c.checkWaits(w, all)
+	for _, id := range w.sessions {
+		s := w.memory.Session(w.org, id)
+		head, there := active[id]
+		// Law 6: work that can go on is somebody's, or to be had.
+		if (s.CurrentTurnID != nil) != there || there && *s.CurrentTurnID != head {
+			w.failf("law 6: the head of session %s is %v, that of its turns %v", id, s.CurrentTurnID, head)
+		}
+	}
+}
+
+// checkEnd checks a history whose sessions have all come to rest.
+func (w *simulation) checkEnd() {
+	w.checks.state(w)
+	turns := map[models.TurnID]models.Turn{}
+	for _, t := range w.memory.Turns(func(*models.Turn) bool { return true }) {
+		turns[t.ID] = t
+	}
+	received := map[models.MessageID]int{}
+	var texts []string
+	for _, s := range w.sessions {
+		log := commit.Read[models.Event](w.memory, commit.Is{Column: "session_id", Value: s})
+		slices.SortFunc(log, func(a, b models.Event) int { return cmp.Compare(a.Sequence, b.Sequence) })
+		if err := events.CheckLog(log); err != nil {
+			w.failf("the log of session %s is wrong: %v\n%s", s, err, kinds(log))
+		}
+		if last := w.memory.Session(w.org, s).LastSequence; last != int64(len(log)) || last != w.checks.published[s] {
+			w.failf("law 3: session %s is at %d, has %d events, of which %d were published", s, last, len(log), w.checks.published[s])
+		}
+		messages := commit.Read[models.Message](w.memory, commit.Is{Column: "session_id", Value: s})
+		w.checkMessages(s, messages, turns)
+		for _, m := range messages {
+			if m.Role == models.MessageUser {
+				received[m.ID]++
+				texts = append(texts, strings.TrimSuffix(m.Content[0].Text, edited))
+			}
+		}
+		w.checkTurns(s, log, turns)
+	}
+	w.checkSent(received, texts)
+	if open := commit.Read[models.Effect](w.memory); slices.ContainsFunc(open, func(e models.Effect) bool { return e.State != models.EffectSettled }) {
+		w.failf("effects are open: %+v", slices.DeleteFunc(open, func(e models.Effect) bool { return e.State == models.EffectSettled }))
+	}
+	if left := commit.Read[models.Checkpoint](w.memory); len(left) > 0 {
+		w.failf("%d checkpoints are left", len(left))
+	}
+	feed := commit.Read[models.Event](w.memory)
+	feed = slices.DeleteFunc(feed, func(e models.Event) bool { return e.FeedPosition == nil })
+	slices.SortFunc(feed, func(a, b models.Event) int { return cmp.Compare(*a.FeedPosition, *b.FeedPosition) })
+	if err := events.CheckFeed(feed); err != nil {
+		w.failf("the feed is wrong: %v", err)
+	}
+}
+
+// checkMessages checks that every message has joined the conversation, and every call has one result.
+func (w *simulation) checkMessages(s models.SessionID, list []models.Message, turns map[models.TurnID]models.Turn) {
+	calls := map[string]int{}
+	for _, m := range list {
+		if t := turns[m.TurnID]; m.Position == nil && (t.Status != models.TurnCancelled || t.StartedAt != nil) {
+			w.failf("law 6: message %s of session %s is stranded in the inbox of turn %s", m.ID, s, m.TurnID)
+		}
+		if t, ok := turns[m.TurnID]; !ok || t.SessionID != s {
+			w.failf("message %s is in turn %s, which is none of its session", m.ID, m.TurnID)
+		}
+		for _, p := range m.Content {
+			switch p.Type {
+			case models.PartToolCall:
+				calls[p.ToolCallID]++
+			case models.PartToolResult:
+				calls[p.ToolCallID] += 100
+				if strings.HasPrefix(p.Error, "interrupted") {
+					w.saw["interrupted"]++
+				}
+				if w.ran[p.ToolCallID] > 1 {
+					w.saw["tool ran again"]++
+				}
+			case models.PartText, models.PartThinking, models.PartImage:
+			}
+		}
+	}
+	for id, n := range calls {
+		if n != 101 {
+			w.failf("call %s is there %d times with %d results", id, n%100, n/100)
+		}
+	}
+}
+
+// checkTurns checks that each turn has one end in the log, and the session adds up.
+func (w *simulation) checkTurns(s models.SessionID, log []models.Event, turns map[models.TurnID]models.Turn) {
+	ends := map[models.TurnID][]models.EventKind{}
+	for _, e := range log {
+		switch e.Kind {
+		case models.EventTurnCompleted, models.EventTurnFailed, models.EventTurnSealed, models.EventTurnCancelled:
+			ends[*e.TurnID] = append(ends[*e.TurnID], e.Kind)
+		case models.EventReasonRecovered:
+			w.saw["REASON_RECOVERED"]++
+		case models.EventTurnQueued:
+			w.saw["turn queued"]++
+		}
+	}
+	session := w.memory.Session(w.org, s)
+	var usage models.Usage
+	for id, t := range turns {
+		if t.SessionID != s {
+			continue
+		}
+		usage = usage.Add(t.Usage)
+		want := models.EventKind("TURN_" + string(t.Status))
+		if got := ends[id]; len(got) != 1 || got[0] != want {
+			w.failf("law 5: turn %s is %s, and its ends in the log are %v", id, t.Status, got)
+		}
+		w.saw["turns"]++
+		if w.cancelled[id] && t.Status == models.TurnCompleted {
+			w.failf("the cancel of turn %s was accepted, and it is %s", id, t.Status)
+		}
+		if t.StopReason != nil {
+			w.saw[string(*t.StopReason)]++
+		}
+		if t.PendingCalls != 0 || t.StopReason == nil {
+			w.failf("turn %s has ended with %d pending calls, stop reason %v", id, t.PendingCalls, t.StopReason)
+		}
+	}
+	if usage != session.Usage || session.QueuedTurns != 0 || session.Status == models.SessionActive {
+		w.failf("session %s: usage %+v, that of its turns %+v, %d queued, %s", s, session.Usage, usage, session.QueuedTurns, session.Status)
+	}
+}
+
+// moved reports whether a message ended up in another turn than the one that its sender was told: the turn that was made for what
+// its predecessor left.
+func (w *simulation) moved(m *simMessage) bool {
+	for _, row := range commit.Read[models.Message](w.memory, commit.Is{Column: "id", Value: m.sent.MessageID}) {
+		return row.TurnID != m.sent.TurnID
+	}
+	return false
+}
+
+// checkSent compares what clients were told with what is there.
+func (w *simulation) checkSent(received map[models.MessageID]int, texts []string) {
+	count := map[string]int{}
+	for _, t := range texts {
+		count[t]++
+	}
+	for _, m := range w.messages {
+		if m.acked && w.moved(m) {
+			w.saw["inherited messages"]++
+		}
+		if m.acked && received[m.sent.MessageID] != 1 {
+			w.failf("O1: %s was acknowledged and is there %d times", m.text, received[m.sent.MessageID])
+		}
+		if n := count[m.text]; n > 1 || m.acked && n == 0 {
+			w.failf("O1: %s is there %d times, acknowledged %v", m.text, n, m.acked)
+		}
+		delete(count, m.text)
+	}
+	if len(count) > 0 {
+		w.failf("O1: nobody has sent %v", fmt.Sprint(count))
+	}
+}

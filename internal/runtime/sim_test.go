@@ -1,0 +1,186 @@
+package runtime
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// play runs the history of a seed.
+func play(seed uint64, box *toolbox, p planted, log func(string)) (problems []string, w *simulation) {
+	w = newSimulation(seed, box, log)
+	w.planted = p
+	return w.run(), w
+}
+
+// One process at a time, which is killed, goes down, and starts again.
+func TestSimulationOfOneProcess(t *testing.T) {
+	tools := box(t, planted{})
+	recovered, died := 0, 0
+	for seed := range uint64(200) {
+		w := newSimulation(seed, tools, nil)
+		w.alone = true
+		for _, p := range w.run() {
+			t.Errorf("seed %d: %s", seed, p)
+		}
+		recovered += w.saw["REASON_RECOVERED"] + w.saw["interrupted"]
+		died += w.born - 1
+	}
+	if recovered == 0 || died == 0 {
+		t.Errorf("%d processes have ended, and %d steps were taken over", died, recovered)
+	}
+}
+
+func box(t testing.TB, p planted) *toolbox {
+	t.Helper()
+	b, err := newToolbox(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// OSTLER_SIM_SEEDS is how many seeds are tried, from OSTLER_SIM_FIRST on; OSTLER_SIM_SEED shows the history of one.
+func TestSimulation(t *testing.T) {
+	seeds := 2000
+	if n, err := strconv.Atoi(os.Getenv("OSTLER_SIM_SEEDS")); err == nil {
+		seeds = n
+	}
+	// So that nights don't repeat each other.
+	first, _ := strconv.ParseUint(os.Getenv("OSTLER_SIM_FIRST"), 10, 64)
+	tools := box(t, planted{})
+	if one, err := strconv.ParseUint(os.Getenv("OSTLER_SIM_SEED"), 10, 64); err == nil {
+		problems, _ := play(one, tools, planted{}, func(line string) { t.Log(line) })
+		for _, p := range problems {
+			t.Error(p)
+		}
+		return
+	}
+	// Most of what is allotted is small, and gone after one history.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	var next, failed atomic.Uint64
+	var workers sync.WaitGroup
+	var mu sync.Mutex
+	saw := map[string]int{}
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for seed := next.Add(1) - 1; seed < uint64(seeds) && failed.Load() < 5; seed = next.Add(1) - 1 {
+				problems, w := play(first+seed, tools, planted{}, nil)
+				for _, p := range problems {
+					t.Errorf("seed %d: %s", first+seed, p)
+				}
+				if len(problems) > 0 {
+					failed.Add(1)
+				}
+				if seed > 0 && seed%10_000 == 0 {
+					t.Logf("%d seeds", seed)
+				}
+				mu.Lock()
+				for what, n := range w.saw {
+					saw[what] += n
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	t.Log(saw)
+	// A simulation in which nothing goes wrong proves nothing.
+	for _, what := range wanted {
+		if saw[what] == 0 && seeds >= 2000 {
+			t.Errorf("never seen: %s", what)
+		}
+	}
+}
+
+// wanted are things that must happen in some of so many histories.
+var wanted = []string{
+	"turns", "REASON_RECOVERED", "interrupted", "tool ran again", "lease lost", "answered again", "inherited messages", "turn queued",
+	string(models.StopEndTurn), string(models.StopMaxTokens), string(models.StopRefusal), string(models.StopIterationLimit),
+	string(models.StopNoProgress), string(models.StopError), string(models.StopDependency),
+}
+
+func TestTheSameSeedGivesTheSameHistory(t *testing.T) {
+	tools := box(t, planted{})
+	for seed := range uint64(40) {
+		var histories [2][]string
+		var sums [2]uint64
+		for i := range histories {
+			_, w := play(seed, tools, planted{}, func(line string) {
+				if !strings.HasPrefix(line, fromLogger) { // those tell the machine's time, and ids
+					histories[i] = append(histories[i], line)
+				}
+			})
+			sums[i] = w.sum()
+		}
+		first, second := histories[0], histories[1]
+		for i := range min(len(first), len(second)) {
+			if first[i] != second[i] {
+				t.Fatalf("seed %d: line %d is %q and %q", seed, i, first[i], second[i])
+			}
+		}
+		if len(first) != len(second) || sums[0] != sums[1] {
+			t.Fatalf("seed %d: %d lines and %d lines, sums %x and %x", seed, len(first), len(second), sums[0], sums[1])
+		}
+	}
+}
+
+// The checks are worth nothing if they can't fail.
+func TestTheSimulationFindsPlantedBugs(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		bug  planted
+		want string
+	}{
+		{"who takes a turn over leaves its epoch", planted{keptEpochs: true}, "law 2"},
+		{"turns are claimed that are held", planted{heldClaims: true}, ""},
+		{"answers come before commits", planted{earlyAnswers: true}, "O1"},
+		{"all tools are repeated", planted{repeatableTools: true}, "law 8"},
+		{"the journal forgets what has begun", planted{forgottenStarts: true}, "law 8"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tools := box(t, tc.bug)
+			for seed := range uint64(400) {
+				problems, _ := play(seed, tools, tc.bug, nil)
+				for _, p := range problems {
+					if strings.Contains(p, tc.want) {
+						t.Logf("seed %d: %.200s", seed, p)
+						return
+					}
+				}
+			}
+			t.Error("nobody has noticed")
+		})
+	}
+}
+
+// Seeds that have found a bug are played for ever. A change of the simulation makes other histories of them, so that each bug has a
+// test of its own, too.
+func TestReplays(t *testing.T) {
+	tools := box(t, planted{})
+	for _, r := range []struct {
+		seed uint64
+		bug  string
+	}{
+		// A runner froze between its claim and its look into the journal. Thawed, it found the calls that its successor was running, and
+		// ran them as well (TestCallsOfASuccessorAreLeftAlone).
+		{13263, "an at-most-once call ran twice"},
+		// A runner that was declared dead claimed its own turn back under its new id, and the answer got lost; its earlier run made the
+		// turn look as if it were at work (TestAClaimThatNobodyHeardOfIsToldFromAnEarlierOne).
+		{16853, "a turn stood still for ever"},
+		// The same with the slot of a message that was queued, whose sender had not heard of it yet.
+		{87342, "a queued turn stood still for ever"},
+	} {
+		problems, _ := play(r.seed, tools, planted{}, nil)
+		for _, p := range problems {
+			t.Errorf("seed %d (%s): %s", r.seed, r.bug, p)
+		}
+	}
+}
