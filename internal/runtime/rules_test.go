@@ -127,19 +127,19 @@ func TestParkedTurnsHoldNothing(t *testing.T) {
 	})
 }
 
-// said is a log that is read.
-type said struct {
+// journaled is a log that is read.
+type journaled struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (l *said) Write(p []byte) (int, error) {
+func (l *journaled) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-func (l *said) has(text string) bool {
+func (l *journaled) has(text string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Contains(l.b.String(), text)
@@ -168,7 +168,7 @@ func TestReplayMismatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		first.die()
-		said := &said{}
+		said := &journaled{}
 		w.start(func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(said, nil)) })
 		failed := the[events.TurnFailed](t, w.idle(s))
 		if failed.Error.Code != "internal" || failed.StopReason != models.StopError || w.probe.ran("held") != 1 {
@@ -320,7 +320,7 @@ func TestTheGraceOfTools(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				a := &actRun{
-					r: &turnRun{attention: make(chan struct{})}, ctx: ctx, running: map[string]int{}, known: map[string]bool{}, done: make(chan finished, maxCalls),
+					r: &turnRun{e: &Engine{scheduling: goroutines()}, attention: make(chan struct{})}, ctx: ctx, running: map[string]int{}, known: map[string]bool{}, done: make(chan finished, maxCalls),
 				}
 				for i, d := range c.ends {
 					call := turns.Call{Record: turns.Record{CallID: fmt.Sprint(i)}}

@@ -390,7 +390,13 @@ func TestInterruptDespiteAnAnnouncement(t *testing.T) {
 			}
 			tx.Turn.PendingCalls--
 			open[0].Settle(tx, tools.Success("by itself"), 1)
-			return Rest(tx, nil)
+			if err := Rest(tx, nil); err != nil {
+				return err
+			}
+			if tx.Turn.Status != models.TurnWaiting {
+				return errors.New("the turn doesn't rest")
+			}
+			return nil
 		})
 		s.sound()
 		if woke, err := s.steer(); err != nil || !woke {
