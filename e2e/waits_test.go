@@ -172,7 +172,10 @@ func callBack(t *testing.T, p *process, token, body string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out struct{ Resolution, Code string }
+	var out struct {
+		Resolution string `json:"resolution"`
+		Code       string `json:"code"`
+	}
 	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&out); err != nil {
 		t.Fatalf("%s: %v", b, err)
 	}

@@ -94,9 +94,9 @@ func (r *room) fits(e *models.Event) bool {
 // one is given always. PostgreSQL sends all that a statement finds, however little of it is wanted, so the statement itself must be
 // bounded. What events take in storage, compressed, costs nothing to know, and is never more than what they are; so only few must
 // be unpacked to be measured, and of small events none.
-const withinBytes = `SELECT %[1]s FROM (SELECT *, sum(size) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) AS bytes FROM (
-SELECT *, CASE WHEN pg_column_compression(data) IS NULL THEN pg_column_size(data) ELSE octet_length(data::text) END AS size FROM (
-SELECT *, sum(pg_column_size(data)) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) - pg_column_size(data) AS before FROM (%[2]s) e
+const withinBytes = `SELECT %[1]s FROM (SELECT %[1]s, place, size, sum(size) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) AS bytes FROM (
+SELECT %[1]s, place, CASE WHEN pg_column_compression(data) IS NULL THEN pg_column_size(data) ELSE octet_length(data::text) END AS size FROM (
+SELECT %[1]s, place, sum(pg_column_size(data)) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) - pg_column_size(data) AS before FROM (%[2]s) e
 ) e WHERE before < %[3]s) e) e WHERE bytes <= %[3]s OR bytes = size ORDER BY place`
 
 var (

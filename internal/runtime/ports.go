@@ -19,6 +19,7 @@ type Committer interface {
 // Queue is the queue of turns and the list of runners; crossorg.Queue has both in the database, and tells what each method does.
 type Queue interface {
 	TurnQueue
+	HeldTurns
 	HookJobs
 	RunnerList
 }
@@ -27,15 +28,19 @@ type Queue interface {
 type TurnQueue interface {
 	Claim(ctx context.Context, ask crossorg.Ask) (crossorg.Claimed, error)
 	Caps(ctx context.Context, usual int) (crossorg.Caps, error)
-	Held(ctx context.Context, runner models.RunnerID) ([]models.Turn, error)
-	Marked(ctx context.Context, runner models.RunnerID) ([]models.TurnID, error)
-	Cancelled(ctx context.Context, runner models.RunnerID, turn models.TurnID) (bool, error)
 	Release(ctx context.Context, t models.Turn) error
 	Retry(ctx context.Context, t models.Turn) error
 	TakeOver(ctx context.Context, dead models.RunnerID) (int64, error)
 	TakeOverOrphans(ctx context.Context) (int64, error)
 	ReleaseAll(ctx context.Context) error
 	Forgive(until time.Time)
+}
+
+// HeldTurns are those of a runner, as the database has them.
+type HeldTurns interface {
+	Held(ctx context.Context, runner models.RunnerID) ([]models.Turn, error)
+	Marked(ctx context.Context, runner models.RunnerID) ([]models.TurnID, error)
+	Cancelled(ctx context.Context, runner models.RunnerID, turn models.TurnID) (bool, error)
 }
 
 // HookJobs is where the hooks wait that run after what they are about has been committed.

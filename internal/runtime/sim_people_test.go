@@ -123,7 +123,7 @@ func (w *simulation) rearrange() {
 func (w *simulation) resolve(wait models.Wait) {
 	a := sessions.Acting{By: w.anybody(), Session: wait.SessionID}
 	value := models.JSON(fmt.Sprintf(`{"n":%d}`, w.random.IntN(3)))
-	won := false
+	var won bool
 	switch {
 	case wait.Deadline != nil && w.random.IntN(3) == 0:
 		late := models.MillisOf(w.clock.Now()) >= *wait.Deadline

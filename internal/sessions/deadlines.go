@@ -48,7 +48,7 @@ type Deadlines struct {
 
 // StartDeadlines enforces deadlines until Stop.
 func StartDeadlines(cfg DeadlinesConfig) *Deadlines {
-	ctx, stop := context.WithCancel(context.Background()) //nolint:gosec // G118: Stop calls it
+	ctx, stop := context.WithCancel(context.Background())
 	d := &Deadlines{cfg: cfg, stop: stop, done: make(chan struct{})}
 	go d.run(ctx)
 	return d
@@ -90,7 +90,7 @@ func (d *Deadlines) sweep(ctx context.Context) error {
 			return err
 		}
 		d.expire(ctx, list)
-		if len(list) < deadlineBatch || ctx.Err() != nil {
+		if len(list) < deadlineBatch {
 			return nil
 		}
 		last = list[len(list)-1]
