@@ -196,6 +196,13 @@ func (g *gathering) effects() {
 			yield(effectInsertRow(e)...)
 		}
 	})
+	g.add(tables.putEffect, func(s *state, yield func(...any)) {
+		for i, e := range s.w.putEffects {
+			if !slices.ContainsFunc(s.w.putEffects[i+1:], func(later models.Effect) bool { return keyOf(later) == keyOf(e) }) {
+				yield(effectInsertRow(e)...)
+			}
+		}
+	})
 	g.add(tables.amendEffect, func(s *state, yield func(...any)) {
 		for i, e := range s.w.amended {
 			if !slices.ContainsFunc(s.w.amended[i+1:], func(later models.Effect) bool { return keyOf(later) == keyOf(e) }) {

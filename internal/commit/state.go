@@ -119,6 +119,7 @@ func (s *state) merge(tx *Tx) {
 	s.w.events = append(s.w.events, w.events...)
 	s.w.newEffects = append(s.w.newEffects, w.newEffects...)
 	s.w.effects = append(s.w.effects, w.effects...)
+	s.w.putEffects = append(s.w.putEffects, w.putEffects...)
 	s.w.amended = append(s.w.amended, w.amended...)
 	s.w.newWaits = append(s.w.newWaits, w.newWaits...)
 	s.w.waits = append(s.w.waits, w.waits...)
@@ -154,7 +155,7 @@ func (s *state) changedBy(tx *Tx) bool {
 func (w *writes) any() bool {
 	return w.newSession || len(w.copies) > 0 || w.details || w.retag || w.ready || w.attention ||
 		len(w.newTurns) > 0 || len(w.turns) > 0 || len(w.messages) > 0 || len(w.consumes) > 0 || len(w.moves) > 0 ||
-		len(w.events) > 0 || len(w.newEffects) > 0 || len(w.effects) > 0 || len(w.amended) > 0 || len(w.newWaits) > 0 || len(w.waits) > 0 ||
+		len(w.events) > 0 || len(w.newEffects) > 0 || len(w.effects) > 0 || len(w.putEffects) > 0 || len(w.amended) > 0 || len(w.newWaits) > 0 || len(w.waits) > 0 ||
 		len(w.decisions) > 0 || len(w.newJobs) > 0 || len(w.endedJobs) > 0 || len(w.edited) > 0 || len(w.rewritten) > 0 || len(w.closedTurns) > 0 || len(w.toolsets) > 0 ||
 		len(w.checkpoints) > 0 || len(w.blobs) > 0 ||
 		len(w.files) > 0 || len(w.deletedFiles) > 0 || len(w.todos) > 0 || len(w.tags) > 0 || len(w.keys) > 0 || len(w.staleKeys) > 0

@@ -75,7 +75,7 @@ var tables = struct {
 	insertSession, updateSession, detailSession, dropTags, insertTag                              *shape
 	updateTurn, insertTurn                                                                        *shape
 	insertMessage, consumeInbox, moveInbox, returnInbox, editMessage, rewriteMessage, insertEvent *shape
-	insertEffect, updateEffect, amendEffect, dropCheckpoint                                       *shape
+	insertEffect, putEffect, updateEffect, amendEffect, dropCheckpoint                            *shape
 	insertWait, updateWait, closeWaits, insertDecision, insertJob, dropJob                        *shape
 	insertToolset                                                                                 *shape
 	insertBlob, putFile, deleteFile, putTodos, dropKey, insertKey                                 *shape
@@ -112,6 +112,8 @@ var tables = struct {
 		"turn_id:uuid data:json occurred_at feed_position")},
 	insertEffect: &shape{table: "effects", keys: effectKey, set: columns("session_id:uuid kind:text state:text input_hash:bytea " +
 		"request:json outcome:json epoch attempt ordinal started_at settled_at due_at")},
+	putEffect: &shape{table: "effects", keys: effectKey, set: columns("session_id:uuid kind:text state:text input_hash:bytea " +
+		"request:json outcome:json epoch attempt ordinal started_at settled_at due_at"), conflict: "UPDATE"},
 	updateEffect:   &shape{op: update, table: "effects", keys: effectKey, set: columns("state:text outcome:json epoch attempt started_at settled_at due_at")},
 	amendEffect:    &shape{op: update, table: "effects", keys: effectKey, set: columns("state:text input_hash:bytea request:json epoch attempt due_at")},
 	dropCheckpoint: &shape{op: remove, table: "checkpoints", keys: columns("org_id:uuid turn_id:uuid")},
@@ -151,7 +153,7 @@ func allShapes() []*shape {
 	t := &tables
 	return []*shape{
 		t.insertSession, t.updateSession, t.detailSession, t.dropTags, t.insertTag, t.updateTurn, t.insertTurn, t.insertMessage,
-		t.consumeInbox, t.moveInbox, t.returnInbox, t.editMessage, t.rewriteMessage, t.insertEvent, t.insertEffect, t.updateEffect, t.amendEffect, t.dropCheckpoint,
+		t.consumeInbox, t.moveInbox, t.returnInbox, t.editMessage, t.rewriteMessage, t.insertEvent, t.insertEffect, t.putEffect, t.updateEffect, t.amendEffect, t.dropCheckpoint,
 		t.insertWait, t.updateWait, t.closeWaits, t.insertDecision, t.insertJob, t.dropJob, t.insertToolset, t.insertBlob, t.putFile,
 		t.deleteFile, t.putTodos, t.dropKey, t.insertKey, t.copyLineage, t.copyFiles, t.copyTodos,
 	}

@@ -77,6 +77,7 @@ type writes struct {
 	events      []models.Event
 	newEffects  []models.Effect
 	effects     []models.Effect
+	putEffects  []models.Effect
 	amended     []models.Effect
 	newWaits    []models.Wait
 	waits       []models.Wait
@@ -174,6 +175,12 @@ func (tx *Tx) AddEffect(e models.Effect) {
 	e.OrgID, e.SessionID = tx.org, tx.sessionID
 	tx.w.newEffects = append(tx.w.newEffects, e)
 	tx.keepCall(e)
+}
+
+// PutEffect journals an effect that has come to its end, whether or not the journal has it: writing it twice changes nothing.
+func (tx *Tx) PutEffect(e models.Effect) {
+	e.OrgID, e.SessionID = tx.org, tx.sessionID
+	tx.w.putEffects = append(tx.w.putEffects, e)
 }
 
 // SaveEffect changes state, outcome and times of an effect that was claimed by an earlier command.

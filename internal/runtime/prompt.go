@@ -103,7 +103,7 @@ func (c *submitPrompts) Apply(tx *commit.Tx) error {
 		tx.RewriteMessage(m.id, m.Parts)
 		tx.Emit(&t.ID, events.MessageEdited{Message: events.Message{ID: m.id, Role: models.MessageUser, Content: m.Parts, CreatedAt: tx.Now}})
 	}
-	tx.AddEffect(models.Effect{
+	tx.PutEffect(models.Effect{
 		ScopeID: t.ID, ReplayKey: c.key, Kind: models.EffectHook, State: models.EffectSettled, InputHash: []byte{},
 		Request: models.JSON("{}"), Epoch: c.lease.Epoch, Attempt: 1, StartedAt: tx.Now.Ptr(), SettledAt: tx.Now.Ptr(),
 	})

@@ -109,7 +109,7 @@ func (d *durable) step(ctx context.Context, id string, input any, fn func(contex
 		return nil, fmt.Errorf("encode the result of step %s: %w", id, err)
 	}
 	now := d.r.e.nowMillis()
-	c := &saveStep{writer: d.writer(), known: row != nil, effect: models.Effect{
+	c := &saveStep{writer: d.writer(), effect: models.Effect{
 		ScopeID: d.turn, ReplayKey: key, Kind: models.EffectStep, State: models.EffectSettled, InputHash: hash,
 		Request: models.JSON("{}"), Outcome: encodeJSON(out), Epoch: d.call.Effect.Epoch, Attempt: d.call.Effect.Attempt,
 		StartedAt: now.Ptr(), SettledAt: now.Ptr(),
@@ -164,22 +164,18 @@ func (d *durable) submit(ctx context.Context, c commit.Command) error {
 	return d.r.e.cfg.Committer.Submit(ctx, c)
 }
 
-// saveStep journals what came of a step. The same step is known when an earlier attempt of it has failed.
+// saveStep journals what came of a step.
 type saveStep struct {
 	writer
 	effect models.Effect
-	known  bool
 }
 
 func (c *saveStep) Needs() commit.Needs { return c.needs(512+2*len(c.effect.Outcome), false) }
 
 func (c *saveStep) Apply(tx *commit.Tx) error {
 	tx.Turn.Takeovers = 0
-	if c.known {
-		tx.SaveEffect(c.effect)
-		return nil
-	}
-	tx.AddEffect(c.effect)
+	// It makes no event, by which a lost reply could be told from a failed commit, so that it may be applied again.
+	tx.PutEffect(c.effect)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -625,6 +626,38 @@ func TestAWaitThatNobodyNeedsEndsWithItsCall(t *testing.T) {
 		}
 		if wait.State != models.WaitCancelled {
 			t.Errorf("the wait is %s", wait.State)
+		}
+	})
+}
+
+// Durable steps: the reply to the commit of a step gets lost, and the step is done once all the same.
+func TestTheReplyToAStepIsLost(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		n := w.start()
+		steps := 0
+		w.probe.on("steps", func(ctx context.Context, c *tools.Call) tools.Result {
+			var lost atomic.Bool
+			n.faults.on(func(point string) error {
+				if point == "committed" && !lost.Swap(true) {
+					return errFault
+				}
+				return nil
+			})
+			value, err := c.DurableStep(ctx, "one", "x", func(context.Context) (any, error) {
+				steps++
+				return steps, nil
+			})
+			n.faults.on(func(string) error { return nil })
+			if err != nil || string(value) != "1" || !lost.Load() {
+				t.Errorf("the step gives %s, %v", value, err)
+			}
+			return tools.Success("done")
+		})
+		s := w.newSession(n)
+		n.send(s, script(t, says(callTool("once", "steps")), says(text("done"))))
+		log := w.idle(s)
+		if done := the[events.ToolCompleted](t, log); !done.Success || steps != 1 {
+			t.Errorf("the call ended as %+v after %d steps", done, steps)
 		}
 	})
 }
