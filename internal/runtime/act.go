@@ -131,27 +131,44 @@ func (a *actRun) again(f *finished) (time.Duration, bool) {
 	return f.Record.Frozen.RetryAfter(f.result, a.r.idempotencyKey(f.Record.CallID, f.Record.Frozen.Name), f.Effect.Attempt, a.r.e.cfg.Random())
 }
 
-// others takes the calls that have ended meanwhile with a result: they settle together.
+// others takes the calls that have ended meanwhile with a result, or end within moments: they settle together. Calls that begin together
+// often end together, and a commit for the first one alone would take longer than that wait.
 func (a *actRun) others() (list []finished) {
+	if a.count == 0 {
+		return nil
+	}
+	over := a.r.e.scheduling.moments()
 	for a.count > 0 {
-		select {
-		case f := <-a.done:
-			if f.cut {
-				a.leave(f)
-				continue
-			}
-			if _, again := a.again(&f); again || !f.waits.IsZero() {
-				// It goes a way of its own, when it comes again.
-				a.done <- f
-				return list
-			}
-			a.leave(f)
-			list = append(list, f)
-		default:
+		f, ok := a.another(over)
+		if !ok {
 			return list
 		}
+		if f.cut {
+			a.leave(f)
+			continue
+		}
+		if _, again := a.again(&f); again || !f.waits.IsZero() {
+			// It goes a way of its own, when it comes again.
+			a.done <- f
+			return list
+		}
+		a.leave(f)
+		list = append(list, f)
 	}
 	return list
+}
+
+// another takes the next call that ends before it is over.
+func (a *actRun) another(over <-chan time.Time) (f finished, ok bool) {
+	if len(a.done) > 0 {
+		return <-a.done, true
+	}
+	select {
+	case f = <-a.done:
+		return f, true
+	case <-over:
+		return f, false
+	}
 }
 
 func (a *actRun) startFresh(err error) (*writer, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -152,6 +153,34 @@ func TestAtMostSixteenAtOnce(t *testing.T) {
 		}
 		if got := len(resultsShown(n)); got != 40 {
 			t.Errorf("the model was shown %d results", got)
+		}
+	})
+}
+
+// What ends together is committed together: with the start of those that had to wait for a place.
+//
+// Rules: P3.
+func TestCallsThatEndTogetherSettleInOneCommit(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		n := w.newNode()
+		n.engine.scheduling.moments = func() <-chan time.Time { return nil }
+		if err := n.engine.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s := w.newSession(n)
+		commits := func(chunks ...part) int64 {
+			before := n.commits.Load()
+			n.send(s, script(t, chunks, says(text("done"))))
+			w.idle(s)
+			return n.commits.Load() - before
+		}
+		var batch []part
+		for i := range 2 * maxRunning {
+			batch = append(batch, callTool("once", fmt.Sprintf("together%d", i)))
+		}
+		one, all := commits(callTool("once", "alone")), commits(batch...)
+		if all != one+1 {
+			t.Errorf("a step of one call takes %d commits, one of %d calls %d", one, len(batch), all)
 		}
 	})
 }

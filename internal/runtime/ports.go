@@ -91,8 +91,14 @@ type scheduling struct {
 	spawn func(func())
 	// await is called before the caller waits on channels for something that ready tells of.
 	await func(ready func() bool)
+	// moments gives what is ready after less than a commit takes.
+	moments func() <-chan time.Time
 }
 
 func goroutines() scheduling {
-	return scheduling{spawn: func(fn func()) { go fn() }, await: func(func() bool) {}}
+	return scheduling{
+		spawn:   func(fn func()) { go fn() },
+		await:   func(func() bool) {},
+		moments: func() <-chan time.Time { return time.After(300 * time.Microsecond) },
+	}
 }

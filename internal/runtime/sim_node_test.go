@@ -69,6 +69,11 @@ func (w *simulation) newNode() *simNode {
 				w.wait(ready)
 			}
 		},
+		moments: func() <-chan time.Time {
+			over := make(chan time.Time)
+			close(over)
+			return over
+		},
 	}
 	n.engine = e
 	n.start()
