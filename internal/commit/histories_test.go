@@ -268,6 +268,9 @@ func (h *historian) wrong() (kinds []string, operations int) {
 	return h.history.Wrong(map[string]porcupine.Model{"append": appendModel, "key": keyModel, "end": endModel})
 }
 
+// Whatever transactions fail: what clients are told of sessions, keys and ends of turns has an order.
+//
+// Rules: L3, L5, D9, D10.
 func TestHistoriesAreLinearizable(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		w := newWorld(t, db)
@@ -280,7 +283,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 			kinds, operations := h.wrong()
 			n += operations
 			if len(kinds) > 0 {
-				t.Fatalf("round %d: no order of the operations explains what clients were told of: %v", round, kinds)
+				t.Fatalf("round %d: no order of the operations explains what clients were told of: %v\n%s", round, kinds, h.history.Odd())
 			}
 		}
 		w.faults.set(nil)

@@ -13,7 +13,9 @@ func TestADecisionCountsOnceInABatch(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, _ := w.working()
 		wait := models.NewID[models.WaitEntity]()
-		decided := func(tx *Tx) { tx.AddDecision(models.ApprovalDecision{WaitID: wait, ActorID: models.NewID[models.UserEntity](), Approve: true}) }
+		decided := func(tx *Tx) {
+			tx.AddDecision(models.ApprovalDecision{WaitID: wait, ActorID: models.NewID[models.UserEntity](), Approve: true})
+		}
 		w.do(w.command(s, func(tx *Tx) error {
 			tx.AddWait(models.Wait{ID: wait, Kind: models.WaitApproval, Identity: "i", Request: models.JSON("{}")})
 			decided(tx)

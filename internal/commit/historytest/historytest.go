@@ -3,11 +3,14 @@
 package historytest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -39,6 +42,7 @@ type History struct {
 
 	mu  sync.Mutex
 	ops map[string][]porcupine.Operation
+	odd []porcupine.Operation
 }
 
 // Record does one operation and notes what was asked and told. The kind says which model has to explain it.
@@ -61,18 +65,43 @@ func (h *History) Note(kind string, client int, input, output any, called, retur
 	h.ops[kind] = append(h.ops[kind], porcupine.Operation{ClientId: client, Input: input, Call: called, Output: output, Return: returned})
 }
 
-// Wrong tells which kinds of operations no order explains, and how many operations there were; then it forgets them.
+// Wrong tells which kinds of operations no order explains, and how many operations there were; then it forgets them, but for one part
+// of them which can't be explained.
 func (h *History) Wrong(models map[string]porcupine.Model) (kinds []string, operations int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for kind, list := range h.ops {
 		operations += len(list)
-		if !porcupine.CheckOperations(models[kind], list) {
+		if m := models[kind]; !porcupine.CheckOperations(m, list) {
 			kinds = append(kinds, kind)
+			h.odd = oddPart(m, list)
 		}
 	}
 	h.ops = nil
 	return kinds, operations
+}
+
+// oddPart gives the first part of a history that no order explains.
+func oddPart(m porcupine.Model, list []porcupine.Operation) []porcupine.Operation {
+	for _, part := range m.Partition(list) {
+		if !porcupine.CheckOperations(m, part) {
+			return part
+		}
+	}
+	return list
+}
+
+// Odd shows what Wrong could not explain, by the moments of the calls: a line for each operation, with the moments of its call and its
+// answer.
+func (h *History) Odd() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	slices.SortFunc(h.odd, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	var b strings.Builder
+	for _, op := range h.odd {
+		fmt.Fprintf(&b, "%d–%d client %d: %s\n", op.Call, op.Return, op.ClientId, Describe(op.Input, op.Output))
+	}
+	return b.String()
 }
 
 // PartitionBy divides a history: what happens to different things doesn't depend on each other.
@@ -81,7 +110,7 @@ func PartitionBy[I any, K comparable](of func(I) K) func([]porcupine.Operation) 
 		at := map[K]int{}
 		var parts [][]porcupine.Operation
 		for _, op := range ops {
-			k := of(op.Input.(I))
+			k := of(op.Input.(I)) //nolint:forcetypeassert // a panic is a failed test
 			if _, ok := at[k]; !ok {
 				at[k] = len(parts)
 				parts = append(parts, nil)
@@ -100,7 +129,7 @@ type Faults struct{ injected atomic.Int64 }
 
 // At fails, or not.
 func (f *Faults) At(point string) error {
-	if rand.IntN(200) > 0 {
+	if rand.IntN(200) > 0 { //nolint:gosec // nobody needs to be kept from guessing it
 		return nil
 	}
 	f.injected.Add(1)
