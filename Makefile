@@ -80,6 +80,13 @@ go-test: bin/testsum e2e/clients/node_modules/.package-lock.json ## Run the Go t
 	scripts/with-postgres go test -race -json ./... | bin/testsum
 	go test -race -tags chaos -json -run 'Failpoints|Extras' ./cmd/api | bin/testsum
 
+# How many operations each of three tests of histories makes on each of two databases: more than a million together.
+HISTORY ?= 180000
+
+.PHONY: histories
+histories: ## Make a million operations that race and look for an order that explains what each was told: docs/reliability.md
+	OSTLER_HISTORY_OPERATIONS=$(HISTORY) scripts/with-postgres go test -count=1 -timeout 1h -v -run Histor ./internal/commit ./internal/sessions
+
 # What the long run of the clients does; the seed decides where connections are cut.
 FOLLOW ?= {"turns":100,"disconnects":1000,"restarts":3,"seed":1}
 

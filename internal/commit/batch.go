@@ -195,6 +195,12 @@ func gatherNeeds(batch []*pending) batchNeed {
 			need.known = append(need.known, orgKey{p.needs.Org, *p.needs.Idempotency})
 		}
 	}
+	for k, m := range need.more {
+		// Read once for each command that names it, a decision would count once for each.
+		slices.SortFunc(m.waitIDs, func(a, b models.WaitID) int { return bytes.Compare(a[:], b[:]) })
+		m.waitIDs = slices.Compact(m.waitIDs)
+		need.more[k] = m
+	}
 	slices.SortFunc(need.keys, compareKeys)
 	return need
 }

@@ -7,14 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/ostler-dev/ostler/internal/commit/historytest"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -25,21 +24,6 @@ import (
 // operations in which a plain model gives the same answers: each must seem to happen at one moment between its call and its
 // answer. On PostgreSQL two committers work on the same sessions, as two processes would.
 
-// historyOperations is how many are made on each database, of all kinds together; OSTLER_HISTORY_OPERATIONS says how many in a long run.
-func historyOperations(t *testing.T) int {
-	t.Helper()
-	const short = 12_000
-	v := os.Getenv("OSTLER_HISTORY_OPERATIONS")
-	if v == "" {
-		return short
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil {
-		t.Fatalf("OSTLER_HISTORY_OPERATIONS: %v", err)
-	}
-	return n
-}
-
 // submitter is how the clients reach the committer.
 type submitter func(ctx context.Context, c Command) error
 
@@ -47,18 +31,14 @@ type submitter func(ctx context.Context, c Command) error
 type historian struct {
 	*world
 
-	nodes []submitter
-	// now orders calls and answers: it is raised by each.
-	now atomic.Int64
+	nodes   []submitter
+	history historytest.History
 	// reads gives the last sequence of a session.
 	reads func(s models.SessionID) int64
-
-	mu  sync.Mutex
-	ops map[string][]porcupine.Operation
 }
 
 func newHistorian(w *world) *historian {
-	h := &historian{world: w, nodes: []submitter{w.c.Submit}, ops: map[string][]porcupine.Operation{}}
+	h := &historian{world: w, nodes: []submitter{w.c.Submit}}
 	if w.db.Pool != nil {
 		h.nodes = append(h.nodes, w.committer(nil).Submit)
 	}
@@ -68,12 +48,7 @@ func newHistorian(w *world) *historian {
 
 // operation notes what a client asks and is told.
 func (h *historian) operation(kind string, client int, input any, do func(submit submitter) any) {
-	called := h.now.Add(1)
-	output := do(h.nodes[rand.IntN(len(h.nodes))])
-	returned := h.now.Add(1)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ops[kind] = append(h.ops[kind], porcupine.Operation{ClientId: client, Input: input, Call: called, Output: output, Return: returned})
+	h.history.Record(kind, client, input, func() any { return do(h.nodes[rand.IntN(len(h.nodes))]) })
 }
 
 // told is the answer to a command: how it failed in a way that is part of the model, or nothing. Anything else is a failure of the
@@ -110,7 +85,7 @@ type (
 
 // appendModel: a session is a number, how many events it has.
 var appendModel = porcupine.Model{
-	Partition: partitionBy(func(in appendInput) models.SessionID { return in.Session }),
+	Partition: historytest.PartitionBy(func(in appendInput) models.SessionID { return in.Session }),
 	Init:      func() any { return int64(1) }, // SESSION_STARTED
 	Step: func(state, input, output any) (bool, any) {
 		last, in, out := state.(int64), input.(appendInput), output.(appendOutput)
@@ -122,7 +97,7 @@ var appendModel = porcupine.Model{
 		}
 		return out.Refused == "" && out.Sequence == last+1, last + int64(in.Events)
 	},
-	DescribeOperation: describe,
+	DescribeOperation: historytest.Describe,
 }
 
 func (h *historian) appends(client int, s models.SessionID, seen *int64) {
@@ -173,7 +148,7 @@ type (
 
 // keyModel: the first request under a key decides what all others are told.
 var keyModel = porcupine.Model{
-	Partition: partitionBy(func(in keyInput) string { return in.Key }),
+	Partition: historytest.PartitionBy(func(in keyInput) string { return in.Key }),
 	Init:      func() any { return keyState{} },
 	Step: func(state, input, output any) (bool, any) {
 		s, in, out := state.(keyState), input.(keyInput), output.(keyOutput)
@@ -185,7 +160,7 @@ var keyModel = porcupine.Model{
 		}
 		return !out.Mismatch && out.Answer == s.answer, s
 	},
-	DescribeOperation: describe,
+	DescribeOperation: historytest.Describe,
 }
 
 func (h *historian) request(client int, s models.SessionID, key string) {
@@ -230,12 +205,12 @@ type (
 
 // endModel: the first end wins, and all others are told that they lost.
 var endModel = porcupine.Model{
-	Partition: partitionBy(func(in endInput) models.TurnID { return in.Turn }),
+	Partition: historytest.PartitionBy(func(in endInput) models.TurnID { return in.Turn }),
 	Init:      func() any { return false },
 	Step: func(state, _, output any) (bool, any) {
 		return output.(endOutput).Lost == state.(bool), true
 	},
-	DescribeOperation: describe,
+	DescribeOperation: historytest.Describe,
 }
 
 func (h *historian) ends(client int, s models.SessionID, turn models.TurnID) {
@@ -255,31 +230,10 @@ func (h *historian) ends(client int, s models.SessionID, turn models.TurnID) {
 	})
 }
 
-// partitionBy divides a history: what happens to different things doesn't depend on each other.
-func partitionBy[I any, K comparable](of func(I) K) func([]porcupine.Operation) [][]porcupine.Operation {
-	return func(ops []porcupine.Operation) [][]porcupine.Operation {
-		at := map[K]int{}
-		var parts [][]porcupine.Operation
-		for _, op := range ops {
-			k := of(op.Input.(I))
-			if _, ok := at[k]; !ok {
-				at[k] = len(parts)
-				parts = append(parts, nil)
-			}
-			parts[at[k]] = append(parts[at[k]], op)
-		}
-		return parts
-	}
-}
-
-func describe(input, output any) string { return fmt.Sprintf("%+v → %+v", input, output) }
-
 // What a round is made of: so many clients, each so many operations of each kind.
 const (
-	historyClients  = 16
 	historySessions = 6
 	historyRepeats  = 40
-	roundOperations = historyClients * historyRepeats * 3
 )
 
 // round lets the clients loose on new sessions, keys and turns.
@@ -293,7 +247,7 @@ func (h *historian) round(number int) {
 		working, turns = append(working, s), append(turns, l.Turn)
 	}
 	var clients sync.WaitGroup
-	for client := range historyClients {
+	for client := range historytest.Clients {
 		clients.Go(func() {
 			seen := make([]int64, len(sessions))
 			for i := range historyRepeats {
@@ -310,41 +264,33 @@ func (h *historian) round(number int) {
 }
 
 // wrong tells which histories no order explains, and forgets them all.
-func (h *historian) wrong() (kinds []string) {
-	for kind, model := range map[string]porcupine.Model{"append": appendModel, "key": keyModel, "end": endModel} {
-		if !porcupine.CheckOperations(model, h.ops[kind]) {
-			kinds = append(kinds, kind)
-		}
-	}
-	h.ops = map[string][]porcupine.Operation{}
-	return kinds
+func (h *historian) wrong() (kinds []string, operations int) {
+	return h.history.Wrong(map[string]porcupine.Model{"append": appendModel, "key": keyModel, "end": endModel})
 }
 
+// Whatever transactions fail: what clients are told of sessions, keys and ends of turns has an order.
+//
+// Rules: L3, L5, D9, D10.
 func TestHistoriesAreLinearizable(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		w := newWorld(t, db)
-		var injected atomic.Int64
-		w.faults.set(func(point string) error {
-			if rand.IntN(200) == 0 {
-				injected.Add(1)
-				return errors.New("injected at " + point)
-			}
-			return nil
-		})
+		var faults historytest.Faults
+		w.faults.set(faults.At)
 		h := newHistorian(w)
 		n := 0
-		for round := 0; n < historyOperations(t); round++ {
+		for round := 0; n < historytest.Operations(t, 12_000); round++ {
 			h.round(round)
-			n += roundOperations
-			if kinds := h.wrong(); len(kinds) > 0 {
-				t.Fatalf("round %d: no order of the operations explains what clients were told of: %v", round, kinds)
+			kinds, operations := h.wrong()
+			n += operations
+			if len(kinds) > 0 {
+				t.Fatalf("round %d: no order of the operations explains what clients were told of: %v\n%s", round, kinds, h.history.Odd())
 			}
 		}
 		w.faults.set(nil)
-		if injected.Load() == 0 {
+		if faults.Injected() == 0 {
 			t.Error("nothing went wrong, so that nothing was tried")
 		}
-		t.Logf("%d operations, %d failures of transactions", n, injected.Load())
+		t.Logf("%d operations, %d failures of transactions", n, faults.Injected())
 	})
 }
 
@@ -417,7 +363,8 @@ func TestTheCheckerFindsPlantedBugs(t *testing.T) {
 			tc.plant(h)
 			for round := range 20 {
 				h.round(round)
-				for _, kind := range h.wrong() {
+				kinds, _ := h.wrong()
+				for _, kind := range kinds {
 					if kind == tc.kind {
 						return
 					}

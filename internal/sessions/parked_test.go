@@ -109,20 +109,9 @@ func (c *parkAll) Apply(tx *commit.Tx) error {
 // parked makes a session whose turn waits for calls, and gives the turn with its waits, in the order of the calls.
 func (e *env) parked(by *auth.Principal, calls ...waitingCall) (*models.Turn, []models.Wait) {
 	e.t.Helper()
-	ctx := e.t.Context()
-	s, err := e.svc.Create(ctx, by, NewSession{})
+	turn, err := e.park(by, calls...)
 	if err != nil {
 		e.t.Fatal(err)
-	}
-	_, turn, err := e.svc.Send(ctx, by, NewMessage{SessionID: s.ID, Content: []NewPart{Text("go")}})
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	begin := beginAct{org: by.OrgID, session: s.ID, calls: calls}
-	for _, c := range []commit.Command{&begin, &parkAll{begin}} {
-		if err := e.commit.Submit(ctx, c); err != nil {
-			e.t.Fatal(err)
-		}
 	}
 	open := e.waits(by, turn.ID)
 	list := make([]models.Wait, len(calls))
@@ -134,6 +123,31 @@ func (e *env) parked(by *auth.Principal, calls ...waitingCall) (*models.Turn, []
 		}
 	}
 	return e.turn(by, turn.ID), list
+}
+
+// begin makes a session with a turn, which nobody has claimed.
+func (e *env) begin(by *auth.Principal) (*models.Turn, error) {
+	s, err := e.svc.Create(e.t.Context(), by, NewSession{})
+	if err != nil {
+		return nil, err
+	}
+	_, turn, err := e.svc.Send(e.t.Context(), by, NewMessage{SessionID: s.ID, Content: []NewPart{Text("go")}})
+	return turn, err
+}
+
+// park makes a session whose turn waits for calls.
+func (e *env) park(by *auth.Principal, calls ...waitingCall) (*models.Turn, error) {
+	turn, err := e.begin(by)
+	if err != nil {
+		return nil, err
+	}
+	begin := beginAct{org: by.OrgID, session: turn.SessionID, calls: calls}
+	for _, c := range []commit.Command{&begin, &parkAll{begin}} {
+		if err := e.commit.Submit(e.t.Context(), c); err != nil {
+			return nil, err
+		}
+	}
+	return turn, nil
 }
 
 func (e *env) turn(by *auth.Principal, id models.TurnID) *models.Turn {

@@ -1,0 +1,239 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/commit/historytest"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
+)
+
+// Many clients want different ends of the same turns and waits at once, and note what they asked and were told; others look at rows and
+// logs. Then a checker looks for an order of their operations in which a plain model, where the first end wins, gives the same answers.
+// On PostgreSQL two processes serve them, each with a committer of its own.
+
+// What a round is made of: so many turns, at each of which so many clients are at once, each with so many operations.
+const (
+	historyTurns   = 16
+	historyRacers  = 8
+	historyRepeats = 3
+)
+
+// racing is what clients race with.
+type racing struct {
+	*env
+
+	nodes []*env
+	// people are who the clients act for, one each.
+	people  []*auth.Principal
+	history historytest.History
+	// ends counts how turns and waits have ended.
+	ends map[string]int
+}
+
+// contest is what clients race for: a turn, and what it waits for if it is parked.
+type contest struct {
+	session models.SessionID
+	turn    models.TurnID
+	wait    models.WaitID
+	// quorum is that of the approval; fails tells that the turn fails when nobody decides in time.
+	quorum int
+	fails  bool
+}
+
+func (c *contest) parked() bool { return !c.wait.IsZero() }
+
+func newRacing(e *env, faults commit.Faults) *racing {
+	e.t.Helper()
+	if e.db.Writer != nil { // These tests are not about power failures.
+		if _, err := e.db.Writer.ExecContext(e.t.Context(), "PRAGMA synchronous = OFF"); err != nil {
+			e.t.Fatal(err)
+		}
+	}
+	r := &racing{env: e, nodes: []*env{e.another(faults)}, ends: map[string]int{}}
+	if e.db.Pool != nil {
+		r.nodes = append(r.nodes, e.another(faults))
+	}
+	e.by = e.person(models.RoleOwner)
+	for range historytest.Clients {
+		r.people = append(r.people, e.person(models.RoleMember))
+	}
+	return r
+}
+
+// parkFor makes a turn that waits for an approval, which is overdue in a second.
+func (r *racing) parkFor(c *contest) error {
+	turn, err := r.park(r.by, waitingCall{
+		id: "a", tool: "pay", arguments: `{}`, kind: models.WaitApproval, approval: turns.Approval{Quorum: c.quorum},
+		deadline: r.later(time.Second), failTurn: c.fails,
+	})
+	if err != nil {
+		return err
+	}
+	c.session, c.turn = turn.SessionID, turn.ID
+	found, err := r.svc.WaitsOfTurns(r.t.Context(), r.by.OrgID, []models.TurnID{turn.ID})
+	if err != nil {
+		return err
+	}
+	if open := found[turn.ID]; len(open) == 1 {
+		c.wait = open[0].ID
+		return nil
+	}
+	return fmt.Errorf("the turn waits for %d things", len(found[turn.ID]))
+}
+
+func (r *racing) node() *env { return r.nodes[rand.IntN(len(r.nodes))] }
+
+// each calls do for all contests at the same time.
+func (r *racing) each(list []contest, do func(i int, c *contest) error) {
+	r.t.Helper()
+	errs := make([]error, len(list))
+	var wg sync.WaitGroup
+	for i := range list {
+		wg.Go(func() { errs[i] = do(i, &list[i]) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// race lets the clients loose. Those of a group begin with each contest at the same moment.
+func (r *racing) race(list []contest, act func(client int, c *contest)) {
+	const groups = historytest.Clients / historyRacers
+	var clients sync.WaitGroup
+	there := make([]sync.WaitGroup, len(list))
+	for i := range there {
+		there[i].Add(historyRacers)
+	}
+	for client := range historytest.Clients {
+		clients.Go(func() {
+			for i := client % groups; i < len(list); i += groups {
+				there[i].Done()
+				there[i].Wait()
+				for range historyRepeats {
+					act(client, &list[i])
+				}
+			}
+		})
+	}
+	clients.Wait()
+}
+
+// refused gives what a loser is told; empty for nobody. Any other failure is one of the test.
+func (r *racing) refused(err error) string {
+	if err == nil {
+		return ""
+	}
+	if !fault.Is(err, fault.Conflict) {
+		r.t.Errorf("a client is told: %v", err)
+	}
+	return err.Error()
+}
+
+// readLog gives the log of a session, which must be in order.
+func (r *racing) readLog(session models.SessionID, whole bool) []models.Event {
+	log, err := events.NewLog(r.db).Read(r.t.Context(), r.by.OrgID, session, 0, events.Limit{Events: 5000, Bytes: 64 << 20})
+	check := events.CheckPrefix
+	if whole {
+		check = events.CheckLog
+	}
+	if err == nil {
+		err = check(log)
+	}
+	if err != nil {
+		r.t.Errorf("the log of %s: %v", session, err)
+	}
+	return log
+}
+
+// sweepFor lets the sweep of a process find one wait, if it is overdue.
+func (r *racing) sweepFor(n *env, wait models.WaitID) {
+	d := n.deadlines()
+	d.cfg.Due = dueOnly{d.cfg.Due, wait}
+	if err := d.sweep(r.t.Context()); err != nil {
+		r.t.Errorf("a sweep: %v", err)
+	}
+}
+
+// dueOnly finds one wait alone: a sweep that ends all in one go would leave nothing to race for.
+type dueOnly struct {
+	DueWaits
+
+	wait models.WaitID
+}
+
+func (d dueOnly) Overdue(ctx context.Context, now models.Millis, after models.Wait, limit int) ([]models.Wait, error) {
+	list, err := d.DueWaits.Overdue(ctx, now, after, limit)
+	return slices.DeleteFunc(list, func(w models.Wait) bool { return w.ID != d.wait }), err
+}
+
+// linearizable plays rounds until there are enough operations, while transactions fail, and wants all the ends to have come about.
+func linearizable(t *testing.T, kind string, explain porcupine.Model, ends []string, start func(r *racing) (round func())) {
+	t.Helper()
+	each(t, func(t *testing.T, e *env) {
+		var faults historytest.Faults
+		r := newRacing(e, &faults)
+		round := start(r)
+		n := 0
+		for i := 0; n < historytest.Operations(t, 5000); i++ {
+			round()
+			wrong, operations := r.history.Wrong(map[string]porcupine.Model{kind: explain})
+			n += operations
+			if len(wrong) > 0 {
+				t.Fatalf("round %d: no order of the operations explains what clients were told\n%s", i, r.history.Odd())
+			}
+			if t.Failed() {
+				return
+			}
+		}
+		for _, end := range ends {
+			if r.ends[end] == 0 {
+				t.Errorf("nothing has ended as %s, so that nothing was raced for: %v", end, r.ends)
+			}
+		}
+		if faults.Injected() == 0 {
+			t.Error("nothing went wrong, so that nothing was tried")
+		}
+		t.Logf("%d operations, %d failures of transactions, ends: %v", n, faults.Injected(), r.ends)
+	})
+}
+
+// noticed plays rounds with a planted bug until the checker finds that something is wrong.
+func noticed(t *testing.T, e *env, kind string, explain porcupine.Model, start func(r *racing) (round func())) {
+	t.Helper()
+	r := newRacing(e, nil)
+	round := start(r)
+	for range 20 {
+		round()
+		if wrong, _ := r.history.Wrong(map[string]porcupine.Model{kind: explain}); len(wrong) > 0 {
+			return
+		}
+	}
+	t.Error("nobody has noticed")
+}
+
+// remembered reads, and sometimes shows what it has read the time before.
+func remembered[K comparable, V any](read func(K) (V, error)) func(K) (V, error) {
+	var last sync.Map
+	return func(k K) (V, error) {
+		now, err := read(k)
+		if was, ok := last.Swap(k, now); ok && rand.IntN(4) == 0 {
+			return was.(V), nil
+		}
+		return now, err
+	}
+}
