@@ -109,8 +109,14 @@ func (c *parkAll) Apply(tx *commit.Tx) error {
 // parked makes a session whose turn waits for calls, and gives the turn with its waits, in the order of the calls.
 func (e *env) parked(by *auth.Principal, calls ...waitingCall) (*models.Turn, []models.Wait) {
 	e.t.Helper()
+	return e.parkedIn(by, NewSession{}, calls...)
+}
+
+// parkedIn is parked with a session as it is asked for.
+func (e *env) parkedIn(by *auth.Principal, in NewSession, calls ...waitingCall) (*models.Turn, []models.Wait) {
+	e.t.Helper()
 	ctx := e.t.Context()
-	s, err := e.svc.Create(ctx, by, NewSession{})
+	s, err := e.svc.Create(ctx, by, in)
 	if err != nil {
 		e.t.Fatal(err)
 	}
