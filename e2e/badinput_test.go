@@ -54,10 +54,23 @@ func newTenant(t *testing.T, c *client) *tenant {
 		map[string]any{"id": turn}, &found)
 	c.do(t, `mutation { made: createHarness(input: {name: "mine"}) { harness { id } userErrors { code message } }
 		madeToo: createProvider(input: {name: "mine", kind: SIMULATED}) { provider { id } userErrors { code message } } }`, nil, &found)
-	tt.ids["agent"], tt.ids["sess"], tt.ids["turn"] = agent, session, turn
+	tt.ids["agent"], tt.ids["sess"] = agent, session
 	tt.ids["msg"], tt.ids["harn"] = found.Turn.InputMessage.ID, found.Made.Harness.ID
 	tt.ids["model"], tt.ids["prov"] = found.Models.Nodes[0].ID, found.MadeToo.Provider.ID
 	tt.ids["img"] = c.upload(t, onePixel(t))
+
+	// A session whose turn waits for an answer, with another turn in line.
+	asking := c.session(t, c.agentOf(t, "asks", map[string]any{"capabilities": []any{map[string]any{"id": "ask_user"}}}))
+	s = c.subscribe(t, asking, 0)
+	tt.ids["turn"] = c.message(t, asking, script(`{"name": "ask_user", "arguments": {"question": "Which colour?"}}`))
+	s.untilKind(t, "SESSION_WAITING", 1)
+	tt.ids["wait"] = c.waits(t, asking)[0].ID
+	var queued struct {
+		SendMessage struct{ Turn struct{ ID string } }
+	}
+	c.do(t, `mutation($id: ID!) { sendMessage(input: {sessionId: $id, content: [{text: "next"}], delivery: QUEUE}) {
+		turn { id } userErrors { code message } } }`, map[string]any{"id": asking}, &queued)
+	tt.ids["asking"], tt.ids["queued"] = asking, queued.SendMessage.Turn.ID
 	return tt
 }
 
@@ -65,7 +78,7 @@ func newTenant(t *testing.T, c *client) *tenant {
 func (tt *tenant) state(t *testing.T) string {
 	t.Helper()
 	var out json.RawMessage
-	tt.do(t, `query($session: ID!, $agent: ID!, $harness: ID!) {
+	tt.do(t, `query($session: ID!, $asking: ID!, $agent: ID!, $harness: ID!) {
 		viewer { org { name slug defaultHarness { id } defaultModel { id } } orgs { id } }
 		agents(includeArchived: true) { totalCount } harnesses(includeArchived: true) { totalCount }
 		providers { totalCount nodes { id name lifecycle hasCredentials } } models { totalCount nodes { id displayName enabled } } sessions { totalCount }
@@ -73,7 +86,8 @@ func (tt *tenant) state(t *testing.T) string {
 		harness(id: $harness) { revision name lifecycle updatedAt }
 		session(id: $session) { title tags status lastSequence updatedAt agent { id } model { id } usage { inputTokens outputTokens }
 			messages { totalCount } turns { totalCount nodes { id status } } queuedTurns { id } files { path hash } events(last: 1) { nodes { sequence kind } } }
-	}`, map[string]any{"session": tt.ids["sess"], "agent": tt.ids["agent"], "harness": tt.ids["harn"]}, &out)
+		asking: session(id: $asking) { status lastSequence updatedAt turns { nodes { id status } } queuedTurns { id } waits { id state } }
+	}`, map[string]any{"session": tt.ids["sess"], "asking": tt.ids["asking"], "agent": tt.ids["agent"], "harness": tt.ids["harn"]}, &out)
 	return string(out)
 }
 
@@ -83,6 +97,7 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"Query.node(id)", "agent", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "sess", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "turn", `query($id: ID!) { node(id: $id) { id } }`},
+	{"Query.node(id)", "wait", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "msg", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "harn", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "model", `query($id: ID!) { node(id: $id) { id } }`},
@@ -133,6 +148,15 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"UpdateSessionInput.modelId", "model", `mutation($id: ID!, $sess: ID!) { updateSession(id: $sess, input: {modelId: $id}) { session { id } userErrors { code path } } }`},
 	{"SendMessageInput.sessionId", "sess", `mutation($id: ID!) { sendMessage(input: {sessionId: $id, content: [{text: "hi"}]}) { message { id } turn { id } userErrors { code path } } }`},
 	{"SendMessageInput.modelId", "model", `mutation($id: ID!, $sess: ID!) { sendMessage(input: {sessionId: $sess, modelId: $id, content: [{text: "hi"}]}) { message { id } turn { id } userErrors { code path } } }`},
+	{"Mutation.cancelTurn(turnId)", "turn", `mutation($id: ID!) { cancelTurn(turnId: $id) { turn { id } userErrors { code path } } }`},
+	{"Mutation.editQueuedTurn(turnId)", "turn", `mutation($id: ID!) { editQueuedTurn(turnId: $id, content: [{text: "changed"}]) { turn { id } userErrors { code path } } }`},
+	{"Mutation.moveQueuedTurn(turnId)", "turn", `mutation($id: ID!) { moveQueuedTurn(turnId: $id) { session { id } userErrors { code path } } }`},
+	{"Mutation.moveQueuedTurn(before)", "turn", `mutation($id: ID!, $queued: ID!) { moveQueuedTurn(turnId: $queued, before: $id) { session { id } userErrors { code path } } }`},
+	{"Mutation.answerQuestion(waitId)", "wait", `mutation($id: ID!) { answerQuestion(waitId: $id, answer: "red") { wait { id } userErrors { code path } } }`},
+	{"DecideApprovalInput.waitId", "wait", `mutation($id: ID!) { decideApproval(input: {waitId: $id, approve: true}) { wait { id } userErrors { code path } } }`},
+	{"SubmitToolResultsInput.turnId", "turn", `mutation($id: ID!) { submitToolResults(input: {turnId: $id, results: [{toolCallId: "call", result: 1}]}) { turn { id } userErrors { code path } } }`},
+	{"ForkSessionInput.sessionId", "sess", `mutation($id: ID!) { forkSession(input: {sessionId: $id}) { session { id } userErrors { code path } } }`},
+	{"ForkSessionInput.throughTurnId", "turn", `mutation($id: ID!, $sess: ID!) { forkSession(input: {sessionId: $sess, throughTurnId: $id}) { session { id } userErrors { code path } } }`},
 	{"Mutation.writeSessionFile(sessionId)", "sess", `mutation($id: ID!) { writeSessionFile(sessionId: $id, path: "a.txt", content: "x") { file { path } userErrors { code path } } }`},
 	{"Subscription.sessionEvents(sessionId)", "sess", `subscription($id: ID!) { sessionEvents(sessionId: $id, after: 0) { kind } }`},
 	{"Subscription.orgEvents(agentId)", "agent", `subscription($id: ID!) { orgEvents(after: "start", agentId: $id) { kind } }`},

@@ -232,19 +232,24 @@ func (n *node) deliver(m sessions.NewMessage) models.TurnID {
 // idle waits until the session is at rest, checks its log, and gives it.
 func (w *world) idle(session models.SessionID) []models.Event {
 	w.t.Helper()
-	w.until("the session comes to rest", func() bool { return w.session(session).CurrentTurnID == nil })
-	list := w.events(session)
+	// Hooks of a turn's end tell of themselves after it.
+	var s *models.Session
+	var list []models.Event
+	w.until("the session comes to rest, and its log stands still", func() bool {
+		s, list = w.session(session), w.events(session)
+		return s.CurrentTurnID == nil && s.LastSequence == w.session(session).LastSequence
+	})
 	if err := events.CheckLog(list); err != nil {
 		w.t.Fatalf("the log is wrong: %v\n%s", err, kinds(list))
 	}
-	w.sound(session, list)
+	w.sound(s, list)
 	return list
 }
 
 // sound checks what must hold of a session at rest beside its log.
-func (w *world) sound(session models.SessionID, list []models.Event) {
+func (w *world) sound(s *models.Session, list []models.Event) {
 	w.t.Helper()
-	s := w.session(session)
+	session := s.ID
 	if s.LastSequence != int64(len(list)) || s.QueuedTurns != 0 {
 		w.t.Errorf("the session is at %d with %d queued turns, its log has %d events", s.LastSequence, s.QueuedTurns, len(list))
 	}

@@ -4,6 +4,7 @@ import type { AxeResults } from "axe-core";
 import {
   agentMessages,
   approvals,
+  cancelOpenTurns,
   catalogIds,
   changeAgent,
   createAgent,
@@ -33,6 +34,8 @@ for (const colorScheme of ["light", "dark"] as const) {
     test.use({ colorScheme });
 
     test.setTimeout(240_000);
+
+    test.afterEach(({ page }) => cancelOpenTurns(page));
 
     test("axe finds nothing serious on any page", async ({ page }) => {
       await page.goto("/sign-in");

@@ -1,6 +1,7 @@
 import {
   agentMessages,
   approvals,
+  cancelOpenTurns,
   catalogIds,
   changeAgent,
   createAgent,
@@ -34,6 +35,8 @@ for (const colorScheme of ["light", "dark"] as const) {
     test.use({ colorScheme });
 
     test.setTimeout(240_000);
+
+    test.afterEach(({ page }) => cancelOpenTurns(page));
 
     test("every page is kept as a picture", async ({ page }) => {
       await page.goto("/sign-in");

@@ -68,6 +68,22 @@ export async function openNewSession(page: Page, agentId: string, title: string)
   await expect(page.getByRole("heading", { name: title, exact: true })).toBeVisible();
 }
 
+/** Cancels what still works or waits: for tests that leave turns behind on the server that all share. */
+export async function cancelOpenTurns(page: Page): Promise<void> {
+  const { sessions } = await request<{
+    sessions: { nodes: { activeTurn: { id: string } | null; queuedTurns: { id: string }[] }[] };
+  }>(page, "{ sessions(first: 100) { nodes { activeTurn { id } queuedTurns { id } } } }", {});
+  const turns = sessions.nodes.flatMap(({ activeTurn, queuedTurns }) =>
+    // The queue first, or its next turn would begin meanwhile.
+    activeTurn ? [...queuedTurns, activeTurn] : queuedTurns,
+  );
+  for (const { id } of turns) {
+    await request(page, "mutation ($id: ID!) { cancelTurn(turnId: $id) { userErrors { code } } }", {
+      id,
+    });
+  }
+}
+
 export async function send(page: Page, text: string): Promise<void> {
   await page.getByRole("textbox", { name: "Message" }).fill(text);
   await page.keyboard.press("Enter");
