@@ -50,7 +50,7 @@ func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Dec
 		ActorID: by.UserID, ActorKind: models.ActorUser, Approve: in.Approve, Note: in.Note,
 	}}
 	if len(in.Arguments) > 0 {
-		if c.decision.Arguments, err = s.editedArguments(ctx, w, in.Arguments); err != nil {
+		if c.decision.Arguments, err = s.editedArguments(ctx, by.UserID, w, in.Arguments); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -111,7 +111,7 @@ func (r Rule) refuse(by *auth.Principal, startedBy *models.UserID) *fault.Error 
 
 // editedArguments checks arguments that a call shall have instead of its own as those of any other call, and gives their canonical
 // form; nil when they are its own.
-func (s *Service) editedArguments(ctx context.Context, w *models.Wait, arguments models.JSON) (models.JSON, error) {
+func (s *Service) editedArguments(ctx context.Context, by models.UserID, w *models.Wait, arguments models.JSON) (models.JSON, error) {
 	at := []string{"input", "arguments"}
 	canonical, err := tools.Canonical(arguments)
 	if err != nil {
@@ -122,6 +122,15 @@ func (s *Service) editedArguments(ctx context.Context, w *models.Wait, arguments
 	}
 	if sameJSON(models.JSON(canonical), turns.ReadRequest(*w).Arguments) {
 		return nil, nil
+	}
+	before, err := s.Decisions(ctx, w.OrgID, []models.WaitID{w.ID})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range before[w.ID] {
+		if d.ActorID == by && d.Approve && sameJSON(d.Arguments, models.JSON(canonical)) {
+			return d.Arguments, nil // whatever would be said about them now
+		}
 	}
 	set, session, err := s.toolset(ctx, w.OrgID, w.SessionID)
 	if err != nil {

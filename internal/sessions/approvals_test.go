@@ -289,6 +289,32 @@ func TestAPolicyThatDoesNotDecideLeavesTheApproval(t *testing.T) {
 	})
 }
 
+// Who didn't hear the answer asks again, and must not be told of what has changed since.
+func TestARepeatedEditIsNotJudgedAgain(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		agent, err := e.catalog.CreateAgent(t.Context(), e.by, catalog.NewAgent{
+			Name: "judged", SystemPrompt: "x", Capabilities: []models.CapabilityRef{{ID: "files"}, {ID: "judge"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.by = e.person(models.RoleMember)
+		_, waits := e.parkedIn(e.by, NewSession{AgentID: &agent.ID}, approval(turns.Approval{Quorum: 2}))
+		by, edit := e.person(models.RoleMember), Decision{WaitID: waits[0].ID, Approve: true, Arguments: models.JSON(`{"content":"y","path":"/workspace/a"}`)}
+		if _, _, err := e.decide(by, edit); err != nil {
+			t.Fatal(err)
+		}
+		e.judge = func(context.Context, tools.GateCall) (tools.Verdict, error) {
+			return tools.Verdict{Kind: tools.VerdictRefuse, Reason: "not any more"}, nil
+		}
+		if w, _, err := e.decide(by, edit); err != nil || w.Approvals != 1 {
+			t.Errorf("the same again: %+v, %v", w, err)
+		}
+		_, _, err = e.decide(e.person(models.RoleMember), edit)
+		wantFault(t, err, fault.Forbidden, "input.arguments")
+	})
+}
+
 func TestTheCallsOwnArgumentsAreNoEdit(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		e.by = e.person(models.RoleMember)
