@@ -20,9 +20,7 @@ func (r *Resolver) sessionLog(ctx context.Context, session *model.Session, args 
 	// No kinds at all is not the same as no filter.
 	if kinds == nil || len(kinds) > 0 {
 		q := events.PageQuery{Base: int64(session.ForkedThrough), After: w.After, Before: w.Before, Limit: w.Limit + 1, Backward: w.Backward}
-		for _, k := range kinds {
-			q.Kinds = append(q.Kinds, models.EventKind(k))
-		}
+		q.Kinds = distinct[models.EventKind](kinds)
 		if rows, err = r.Log.Page(ctx, auth.FromContext(ctx).OrgID, session.SessionID, q); err != nil {
 			return nil, err
 		}

@@ -27,7 +27,7 @@ func (r *Resolver) orgEvents(ctx context.Context, after *string, kinds []model.E
 		}
 		opts.After = &position
 	}
-	source := &eventSource{kinds: kinds, failure: feedError, position: func(item *events.Item) string { return eventCursor(&item.Event) }}
+	source := &eventSource{kinds: distinct[model.EventKind](kinds), failure: feedError, position: func(item *events.Item) string { return eventCursor(&item.Event) }}
 	if agentID != nil {
 		id, err := decodeID[models.AgentEntity](*agentID, "agentId")
 		if err != nil {

@@ -30,7 +30,7 @@ func (r *Resolver) sessionEvents(ctx context.Context, sessionID string, after *i
 	if err != nil {
 		return nil, streamError(err)
 	}
-	return serve(ctx, &eventSource{Subscription: sub, kinds: kinds, failure: streamError, position: func(item *events.Item) string {
+	return serve(ctx, &eventSource{Subscription: sub, kinds: distinct[model.EventKind](kinds), failure: streamError, position: func(item *events.Item) string {
 		return strconv.FormatInt(item.Event.Sequence, 10)
 	}})
 }

@@ -223,6 +223,8 @@ func (l *loaders) forgetAll() {
 	l.agents.forget()
 	l.sessions.forget()
 	l.turns.forget()
+	l.messages.forget()
+	l.users.forget()
 	l.waits.forget()
 	l.decisions.forget()
 	l.toolsets.forget()

@@ -215,3 +215,18 @@ func totalCount(count model.Count) (*int, error) {
 	}
 	return count()
 }
+
+// distinct gives the words of a filter, each once: a caller may repeat them more often than a statement takes parameters, and each of them
+// costs time wherever it is compared. No list stays none.
+func distinct[To, From ~string](list []From) []To {
+	if list == nil {
+		return nil
+	}
+	out := make([]To, 0, min(len(list), 16))
+	for _, v := range list {
+		if !slices.Contains(out, To(v)) {
+			out = append(out, To(v))
+		}
+	}
+	return out
+}

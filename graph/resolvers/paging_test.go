@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -97,5 +98,18 @@ func TestCountsEndAtTenThousand(t *testing.T) {
 	}
 	if n, err := counted(10_001, nil); err != nil || n != nil {
 		t.Error("more than 10 000 are shown")
+	}
+}
+
+func TestTheWordsOfAFilter(t *testing.T) {
+	if got := distinct[models.WaitKind]([]model.WaitKind{"B", "A", "B", "B", "A"}); !slices.Equal(got, []models.WaitKind{"B", "A"}) {
+		t.Errorf("got %v", got)
+	}
+	// Asking for nothing is not the same as not asking.
+	if got := distinct[models.WaitKind]([]model.WaitKind(nil)); got != nil {
+		t.Errorf("no list became %v", got)
+	}
+	if got := distinct[models.WaitKind]([]model.WaitKind{}); got == nil || len(got) != 0 {
+		t.Errorf("a list of nothing became %v", got)
 	}
 }

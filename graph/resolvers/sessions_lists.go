@@ -23,9 +23,7 @@ func decodeFilter(in *model.SessionFilter) sessions.Filter {
 		id, _ := models.ParseID[models.HarnessEntity](*in.HarnessID)
 		f.HarnessID = &id
 	}
-	for _, s := range in.Status {
-		f.Status = append(f.Status, models.SessionStatus(s))
-	}
+	f.Status = distinct[models.SessionStatus](in.Status)
 	f.Tag, f.CustomerKey, f.CreatedAfter = in.Tag, in.CustomerKey, in.CreatedAfter
 	return f
 }

@@ -55,10 +55,7 @@ func (r *Resolver) waitPage(ctx context.Context, first *int, after *string, kind
 		return nil, err
 	}
 	org := auth.FromContext(ctx).OrgID
-	only := make([]models.WaitKind, len(kinds))
-	for i, k := range kinds {
-		only[i] = models.WaitKind(k)
-	}
+	only := distinct[models.WaitKind](kinds)
 	var rows []models.Wait
 	none := kinds != nil && len(kinds) == 0
 	// No kinds at all is not the same as no filter.

@@ -43,7 +43,7 @@ type org struct {
 	model   models.ModelID
 }
 
-// registry has the built-in capabilities, one with settings, and one of high risk.
+// registry has the built-in capabilities, one with settings, one of high risk, and a policy.
 func registry(t *testing.T, more ...tools.Capability) *tools.Registry {
 	t.Helper()
 	caps := append([]tools.Capability{
@@ -54,6 +54,11 @@ func registry(t *testing.T, more ...tools.Capability) *tools.Registry {
 		},
 		{ID: "risky", Name: "Risky", Description: "Can do harm.", Risk: "HIGH"},
 		{ID: "drags", Name: "Drags", Description: "Needs a risky one.", Risk: "LOW", DependsOn: []string{"risky"}},
+		{
+			ID: "policy", Name: "Policy", Description: "Decides about calls.", Risk: "HIGH",
+			Gates: func(json.RawMessage) ([]tools.Gate, error) { return nil, nil },
+		},
+		{ID: "guarded", Name: "Guarded", Description: "Needs the policy.", Risk: "LOW", DependsOn: []string{"policy"}},
 	}, more...)
 	r, err := tools.NewRegistry(caps...)
 	if err != nil {

@@ -70,7 +70,7 @@ func checkModel(db *gorm.DB, org models.OrgID, id models.ModelID, field string) 
 }
 
 // checkRefs checks newly attached capabilities: that they exist, that their settings are valid, and that a HIGH risk one
-// is attached by an administrator. had are those that were attached before.
+// is attached by an administrator, or detached by one if it is a policy or has hooks. had are those that were attached before.
 func (s *Service) checkRefs(by *auth.Principal, had, refs []models.CapabilityRef) error {
 	set, err := s.registry.Resolve(refs)
 	if f := fault.As(err); f != nil {
@@ -92,7 +92,10 @@ func (s *Service) checkRefs(by *auth.Principal, had, refs []models.CapabilityRef
 	if by.Role == models.RoleOwner || by.Role == models.RoleAdmin {
 		return nil
 	}
-	// Those that come along with others count too.
+	// Those that come along with others count too. What was attached may have vanished since.
+	if before, err := s.registry.Resolve(had); err == nil {
+		had = before.Refs()
+	}
 	for _, r := range set.Refs() {
 		c, _ := s.registry.Capability(r.ID)
 		if c.Risk != "HIGH" || c.AlwaysOn || slices.ContainsFunc(had, func(h models.CapabilityRef) bool { return sameRef(h, r) }) {
@@ -103,6 +106,21 @@ func (s *Service) checkRefs(by *auth.Principal, had, refs []models.CapabilityRef
 			return f.At("input", "capabilities", strconv.Itoa(i))
 		}
 		return f.At("input", "capabilities")
+	}
+	return s.checkDetached(had, set.Refs())
+}
+
+// checkDetached checks that none is taken away that stands between an agent and what it may do: without its policy, what an
+// administrator has attached can do more than was meant.
+func (s *Service) checkDetached(had, refs []models.CapabilityRef) error {
+	for _, h := range had {
+		c, _ := s.registry.Capability(h.ID)
+		guards := c.Gates != nil || c.Hooks != nil
+		if c.Risk != "HIGH" || !guards || slices.ContainsFunc(refs, func(r models.CapabilityRef) bool { return r.ID == h.ID }) {
+			continue
+		}
+		return fault.New(fault.Forbidden, "The capability %s decides about what the others may do: only administrators may detach it.", h.ID).
+			At("input", "capabilities")
 	}
 	return nil
 }

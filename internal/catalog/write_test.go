@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -176,6 +177,37 @@ func TestHighRiskNeedsAnAdministrator(t *testing.T) {
 		must(e.svc.UpdateAgent(ctx, e.mine.member, a.ID, catalog.AgentChange{Capabilities: catalog.Give(refs("files"))}))(t)
 		_, err := e.svc.UpdateAgent(ctx, e.mine.member, a.ID, catalog.AgentChange{Capabilities: catalog.Give(refs("risky"))})
 		wantFault(t, err, fault.Forbidden, "input.capabilities.0")
+	})
+}
+
+// Who may not change a policy may not take it away either, however it came there.
+func TestAPolicyIsDetachedByAnAdministrator(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		ctx := t.Context()
+		for _, id := range []string{"policy", "guarded"} {
+			a := e.agent(catalog.NewAgent{Name: "of " + id})
+			change := func(by *auth.Principal, list []models.CapabilityRef) error {
+				_, err := e.svc.UpdateAgent(ctx, by, a.ID, catalog.AgentChange{Capabilities: catalog.Give(list)})
+				return err
+			}
+			if err := change(e.mine.admin, refs(id)); err != nil {
+				t.Fatal(err)
+			}
+			wantFault(t, change(e.mine.member, nil), fault.Forbidden, "input.capabilities")
+			wantFault(t, change(e.mine.member, refs("files")), fault.Forbidden, "input.capabilities")
+			_, err := e.svc.RestoreAgent(ctx, e.mine.member, a.ID, 1, nil)
+			wantFault(t, err, fault.Forbidden, "revision.capabilities")
+			if err := change(e.mine.member, refs("files", id)); err != nil {
+				t.Error(err)
+			}
+			if err := change(e.mine.admin, nil); err != nil {
+				t.Error(err)
+			}
+
+			h := e.harness(catalog.NewHarness{Name: "of-" + id, Capabilities: refs(id)})
+			_, err = e.svc.UpdateHarness(ctx, e.mine.member, h.ID, catalog.HarnessChange{Capabilities: catalog.Give(refs("files"))})
+			wantFault(t, err, fault.Forbidden, "input.capabilities")
+		}
 	})
 }
 

@@ -135,7 +135,8 @@ func (tx *Tx) Reorder(id, before models.TurnID) bool {
 	case at == len(tx.queue)-1:
 		t.QueuePosition = tx.queue[at-1].QueuePosition + positionStep
 	default:
-		t.QueuePosition = (tx.queue[at-1].QueuePosition + tx.queue[at+1].QueuePosition) / 2
+		// Rounded down, also below zero, so that it never meets the one behind it.
+		t.QueuePosition = (tx.queue[at-1].QueuePosition + tx.queue[at+1].QueuePosition) >> 1
 	}
 	tx.w.turns = append(tx.w.turns, &t)
 	if at > 0 && t.QueuePosition <= tx.queue[at-1].QueuePosition {

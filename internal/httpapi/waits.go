@@ -174,10 +174,14 @@ func (s *Server) callbackFailure(ctx context.Context, err error) *imageError {
 	return s.imageFailure(ctx, err)
 }
 
-// loggedPath gives the path of a request as the log may have it: without the bearer tokens of waits.
+// loggedPath gives the path of a request as the log may have it: without the bearer tokens of waits, also where somebody has mistyped
+// what stands before them.
 func loggedPath(path string) string {
 	if strings.HasPrefix(path, waitsPath) {
 		return waitsPath + "…"
+	}
+	if before, _, found := strings.Cut(path, sessions.TokenPrefix); found {
+		return before + "…"
 	}
 	return path
 }

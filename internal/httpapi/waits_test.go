@@ -82,6 +82,17 @@ func TestCallbacks(t *testing.T) {
 	}
 }
 
+// Who mistypes the address of a callback sends its token all the same.
+func TestTokensAreNotLoggedWhereverTheyStand(t *testing.T) {
+	b := setup(t)
+	for _, path := range []string{"//v1/waits/ostw_secret", "/v1//waits/ostw_secret", "/V1/waits/ostw_secret", "/v1/wait/ostw_secret/", "/ostw_secret", "/v1/waits/%6fstw_secret", "/v1/waits/a/ostw_secret"} {
+		b.do(http.MethodPost, path, `{}`)
+	}
+	if log := b.log.String(); strings.Contains(log, "secret") {
+		t.Errorf("the log is %s", log)
+	}
+}
+
 func TestFewCallbacksAreReadAtOnce(t *testing.T) {
 	var c callbacks
 	for range maxAddressCallbacks {

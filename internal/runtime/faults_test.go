@@ -156,6 +156,9 @@ func (p *probe) capability() tools.Capability {
 				ID: "probe." + name, Name: name, DisplayName: name, Description: "A probe.", Hints: hints, InputSchema: schema,
 			},
 			Execute: func(ctx context.Context, call *tools.Call, a probeArgs) tools.Result { return p.run(ctx, call, a.Tag) },
+			Narrate: func(a probeArgs, done bool, _ string) string {
+				return map[bool]string{false: "does ", true: "did "}[done] + a.Tag
+			},
 		}))
 	}
 	return tools.Capability{

@@ -181,6 +181,7 @@ func (r *turnRun) gateCall(ctx context.Context, o turns.Call) (g gated, err erro
 	case hooks.Allow:
 	}
 	g.refused, g.approval, err = r.rule(ctx, o.Record.CallID, f)
+	g.call.Record.Started, g.call.Record.Ended = r.narrate(*f)
 	return g, err
 }
 

@@ -123,6 +123,10 @@ func (r *turnRun) openCalls(ctx context.Context) (calls []turns.Call, err error)
 		if err != nil {
 			return nil, err
 		}
+		if o.Record.Started == "" {
+			// People have changed what it does.
+			o.Record.Started, o.Record.Ended = r.narrate(o.Record.Frozen)
+		}
 		calls = append(calls, o)
 	}
 	return calls, nil

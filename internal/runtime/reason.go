@@ -173,8 +173,6 @@ func (r *turnRun) prepare(ctx context.Context, output models.MessageID, parts []
 			c.frozen.DisplayName = c.frozen.Name
 		}
 		p.ToolName = c.frozen.Name
-		c.started = r.e.cfg.Registry.Narration(c.frozen, false, r.session.locale)
-		c.ended = r.e.cfg.Registry.Narration(c.frozen, true, r.session.locale)
 		c.repaired, c.timeout = c.frozen.Repaired, r.clientTimeout(c.frozen)
 		if c.refused == nil && !ungated {
 			var err error
@@ -182,10 +180,16 @@ func (r *turnRun) prepare(ctx context.Context, output models.MessageID, parts []
 				return nil, err
 			}
 		}
+		c.started, c.ended = r.narrate(c.frozen)
 		c.ungated = ungated && c.refused == nil
 		calls = append(calls, c)
 	}
 	return calls, nil
+}
+
+// narrate gives the lines for people about a call's start and its end.
+func (r *turnRun) narrate(f tools.Frozen) (started, ended string) {
+	return r.e.cfg.Registry.Narration(f, false, r.session.locale), r.e.cfg.Registry.Narration(f, true, r.session.locale)
 }
 
 // clientTimeout gives how long a client tool has for its result, in seconds; nil for ever, and for other tools.

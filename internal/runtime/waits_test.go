@@ -223,6 +223,7 @@ func TestApprovals(t *testing.T) {
 				t.Fatal(err)
 			}
 			log := w.idle(s)
+			toldAsRun(t, log)
 			if w.turn(turn).Status != models.TurnCompleted {
 				t.Errorf("%s: the turn is %+v", c.name, w.turn(turn))
 			}
@@ -241,6 +242,27 @@ func TestApprovals(t *testing.T) {
 			}
 		}
 	})
+}
+
+// toldAsRun checks that what people read about the calls of the probe's tools is about the arguments that they ran with.
+func toldAsRun(t *testing.T, log []models.Event) {
+	t.Helper()
+	want := map[string]string{}
+	for _, began := range payloads[events.ToolStarted](t, log) {
+		var a probeArgs
+		if err := json.Unmarshal(began.Arguments, &a); err != nil {
+			t.Fatal(err)
+		}
+		if began.Narration != "does "+a.Tag {
+			t.Errorf("people read %q about the call of %s with %s", began.Narration, began.ToolName, began.Arguments)
+		}
+		want[began.ToolCallID] = "did " + a.Tag
+	}
+	for _, done := range payloads[events.ToolCompleted](t, log) {
+		if done.Narration != want[done.ToolCallID] {
+			t.Errorf("people read %q about the end of a call, not %q", done.Narration, want[done.ToolCallID])
+		}
+	}
 }
 
 // Approvals while other calls run: what is approved begins at once.
@@ -558,7 +580,7 @@ func TestHooksOfATurn(t *testing.T) {
 		if err := n.decide(wait, true, ""); err != nil {
 			t.Fatal(err)
 		}
-		w.idle(s)
+		toldAsRun(t, w.idle(s))
 		if w.probe.ran("changed") != 1 || w.probe.ran("plain") != 0 || w.probe.ran("bad") != 0 || w.probe.ran("asked") != 1 || w.turn(turn).Status != models.TurnCompleted {
 			t.Errorf("ran %d, %d, %d, %d; the turn is %+v", w.probe.ran("changed"), w.probe.ran("plain"), w.probe.ran("bad"), w.probe.ran("asked"), w.turn(turn))
 		}

@@ -1,14 +1,18 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -46,7 +50,7 @@ func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Dec
 		ActorID: by.UserID, ActorKind: models.ActorUser, Approve: in.Approve, Note: in.Note,
 	}}
 	if len(in.Arguments) > 0 {
-		if c.decision.Arguments, err = s.editedArguments(ctx, w, in.Arguments); err != nil {
+		if c.decision.Arguments, err = s.editedArguments(ctx, by.UserID, w, in.Arguments); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -107,7 +111,7 @@ func (r Rule) refuse(by *auth.Principal, startedBy *models.UserID) *fault.Error 
 
 // editedArguments checks arguments that a call shall have instead of its own as those of any other call, and gives their canonical
 // form; nil when they are its own.
-func (s *Service) editedArguments(ctx context.Context, w *models.Wait, arguments models.JSON) (models.JSON, error) {
+func (s *Service) editedArguments(ctx context.Context, by models.UserID, w *models.Wait, arguments models.JSON) (models.JSON, error) {
 	at := []string{"input", "arguments"}
 	canonical, err := tools.Canonical(arguments)
 	if err != nil {
@@ -119,9 +123,22 @@ func (s *Service) editedArguments(ctx context.Context, w *models.Wait, arguments
 	if sameJSON(models.JSON(canonical), turns.ReadRequest(*w).Arguments) {
 		return nil, nil
 	}
-	set, locale, err := s.toolset(ctx, w.OrgID, w.SessionID)
+	before, err := s.Decisions(ctx, w.OrgID, []models.WaitID{w.ID})
 	if err != nil {
 		return nil, err
+	}
+	for _, d := range before[w.ID] {
+		if d.ActorID == by && d.Approve && sameJSON(d.Arguments, models.JSON(canonical)) {
+			return d.Arguments, nil // whatever would be said about them now
+		}
+	}
+	set, session, err := s.toolset(ctx, w.OrgID, w.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	locale := ""
+	if session.Locale != nil {
+		locale = *session.Locale
 	}
 	name, id := *w.ToolName, *w.ToolCallID
 	if _, offered := set.ByName(name); !offered {
@@ -144,26 +161,63 @@ func (s *Service) editedArguments(ctx context.Context, w *models.Wait, arguments
 	if sameJSON(models.JSON(frozen.Arguments), turns.ReadRequest(*w).Arguments) {
 		return nil, nil
 	}
-	return models.JSON(frozen.Arguments), nil
+	recheck := func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+		next, refused := tools.Prepare(ctx, set, call, name, arguments)
+		if refused != nil {
+			return nil, errors.New(refused.ToolError) // people may read it, unlike what went wrong inside
+		}
+		return next.Arguments, nil
+	}
+	arguments, err = underPolicies(ctx, w, set.Gates(), tools.GateCall{
+		OrgID: w.OrgID, SessionID: w.SessionID, TurnID: w.TurnID, AgentID: session.AgentID, CallID: id, ToolID: frozen.ToolID, ToolName: name,
+		Hints: frozen.Hints, Arguments: frozen.Arguments,
+	}, recheck)
+	if f := fault.As(err); f != nil {
+		return nil, f.At(at...)
+	}
+	if err != nil || sameJSON(arguments, turns.ReadRequest(*w).Arguments) {
+		return nil, err
+	}
+	return arguments, nil
 }
 
-// toolset gives the tools that a session has now, and its locale.
-func (s *Service) toolset(ctx context.Context, org models.OrgID, id models.SessionID) (tools.Toolset, string, error) {
+// underPolicies has the policies decide about arguments that a person wrote: an approval must not open a way around them. Those who
+// decide now were asked about other arguments, so that what these take must be no more than what the approval takes. It comes before
+// the commit, so that a policy that takes long, or fails, leaves the approval as it was; a failure is the server's own.
+func underPolicies(ctx context.Context, w *models.Wait, gates []tools.Gate, call tools.GateCall, recheck hooks.Recheck) (models.JSON, error) {
+	ruling, err := hooks.Rule(ctx, gates, call, recheck)
+	if err = cmp.Or(err, ruling.Err); err != nil {
+		return nil, fmt.Errorf("ask the policy %s about the arguments of %s: %w", ruling.GateID, w.ID, err)
+	}
+	r := turns.ReadRequest(*w)
+	asked := tools.Ask{Quorum: r.Quorum, Role: r.Role, AllowSelf: r.AllowSelf}
+	switch {
+	case ruling.Kind == tools.VerdictRefuse:
+		return nil, fault.New(fault.Forbidden, "The call may not run with these arguments. %s", ruling.Reason)
+	case ruling.Kind == tools.VerdictAsk && !asked.Covers(ruling.Ask):
+		who := fmt.Sprintf("approvals by people with the role %s or a higher one: %d", cmp.Or(ruling.Ask.Role, models.RoleMember), ruling.Ask.Quorum)
+		if !ruling.Ask.AllowSelf {
+			who += ", none of them who started the turn"
+		}
+		return nil, fault.New(fault.Forbidden, "With these arguments the policy asks for more than for what the agent asked (%s). "+
+			"Deny the call with a note, so that the agent can ask for this one.", who)
+	}
+	return models.JSON(ruling.Arguments), nil
+}
+
+// toolset gives the tools that a session has now, and the session.
+func (s *Service) toolset(ctx context.Context, org models.OrgID, id models.SessionID) (tools.Toolset, *models.Session, error) {
 	session, err := s.Get(ctx, org, id)
 	if err != nil {
-		return tools.Toolset{}, "", err
+		return tools.Toolset{}, nil, err
 	}
 	eff, err := s.cfg.Catalog.PreviewRun(ctx, org, catalog.Run{
 		HarnessID: session.HarnessID, AgentID: session.AgentID, SessionModelID: session.ModelID, ClientTools: session.ClientTools,
 	})
 	if err != nil || eff == nil {
-		return tools.Toolset{}, "", err
+		return tools.Toolset{}, session, err
 	}
-	locale := ""
-	if session.Locale != nil {
-		locale = *session.Locale
-	}
-	return eff.Toolset, locale, nil
+	return eff.Toolset, session, nil
 }
 
 // decide adds what one person decided. The error is turns.ErrResolved when the approval is over.

@@ -1,12 +1,18 @@
 package sessions
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/approvals"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
@@ -169,6 +175,143 @@ func TestEditedArguments(t *testing.T) {
 			string(call.Record.Frozen.Arguments) != `{"content":"y","path":"/workspace/b"}` {
 			t.Fatalf("the call is %+v, %v", call, err)
 		}
+	})
+}
+
+// Rules: W10, W11.
+func TestEditedArgumentsMustPassThePolicies(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		in := NewSession{}
+		agent, err := e.catalog.CreateAgent(t.Context(), e.by, catalog.NewAgent{Name: "careful", SystemPrompt: "x", Capabilities: []models.CapabilityRef{
+			{ID: "files"},
+			{ID: approvals.ID, Config: models.JSON(`{"default": "always", "rules": [
+				{"tools": ["write_file"], "when": "arguments.path == '/workspace/two'", "approve": "always", "quorum": 2},
+				{"tools": ["write_file"], "when": "arguments.path == '/workspace/admins'", "approve": "always", "role": "ADMIN"},
+				{"tools": ["write_file"], "when": "arguments.path == '/workspace/free'", "approve": "never"}
+			]}`)},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.AgentID = &agent.ID
+		e.by = e.person(models.RoleOwner)
+		decide := func(a turns.Approval, path string) (*models.Wait, error) {
+			_, waits := e.parkedIn(e.by, in, approval(a))
+			w, _, err := e.decide(e.person(models.RoleAdmin), Decision{
+				WaitID: waits[0].ID, Approve: true, Arguments: models.JSON(`{"content":"x","path":"/workspace/` + path + `"}`),
+			})
+			if err != nil {
+				if left := e.wait(e.by, waits[0].ID); left.State != models.WaitOpen || left.Approvals != 0 {
+					t.Errorf("%s: the refused decision has left %+v", path, left)
+				}
+			}
+			return w, err
+		}
+		members := turns.Approval{Quorum: 1, Role: models.RoleMember}
+		for _, path := range []string{"two", "admins"} {
+			_, err := decide(members, path)
+			wantFault(t, err, fault.Forbidden, "input.arguments")
+		}
+		if _, err := decide(turns.Approval{Quorum: 1, Role: models.RoleMember, AllowSelf: true}, "other"); err == nil {
+			t.Error("who started the turn may decide about the call as it was, and not about this one")
+		}
+		for _, ok := range []struct {
+			a    turns.Approval
+			path string
+			want models.WaitState
+		}{
+			{members, "other", models.WaitOK},
+			{members, "free", models.WaitOK},
+			{turns.Approval{Quorum: 2, Role: models.RoleMember}, "two", models.WaitOpen},
+			{turns.Approval{Quorum: 1, Role: models.RoleAdmin}, "admins", models.WaitOK},
+		} {
+			w, err := decide(ok.a, ok.path)
+			if err != nil || w.State != ok.want || w.Approvals != 1 {
+				t.Errorf("%s: %+v, %v", ok.path, w, err)
+			}
+		}
+	})
+}
+
+// Rules: W10, W11.
+func TestAPolicyThatDoesNotDecideLeavesTheApproval(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		agent, err := e.catalog.CreateAgent(t.Context(), e.by, catalog.NewAgent{
+			Name: "judged", SystemPrompt: "x", Capabilities: []models.CapabilityRef{{ID: "files"}, {ID: "judge"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.by = e.person(models.RoleMember)
+		turn, waits := e.parkedIn(e.by, NewSession{AgentID: &agent.ID}, approval(turns.Approval{Quorum: 1}))
+		by, edit := e.person(models.RoleMember), Decision{WaitID: waits[0].ID, Approve: true, Arguments: models.JSON(`{"content":"y","path":"/workspace/a"}`)}
+		ctx, cancel := context.WithCancel(t.Context())
+		for name, judge := range map[string]func(context.Context, tools.GateCall) (tools.Verdict, error){
+			"slow": func(ctx context.Context, _ tools.GateCall) (tools.Verdict, error) {
+				cancel()
+				<-ctx.Done()
+				return tools.Verdict{}, nil
+			},
+			"failing": func(context.Context, tools.GateCall) (tools.Verdict, error) {
+				return tools.Verdict{}, errors.New("secret")
+			},
+			"broken": func(context.Context, tools.GateCall) (tools.Verdict, error) { panic("secret") },
+		} {
+			e.judge = judge
+			ctx := map[bool]context.Context{true: ctx, false: t.Context()}[name == "slow"]
+			// Nobody but the log is told what went wrong.
+			if _, _, err := e.svc.DecideApproval(ctx, by, edit); err == nil || fault.As(err) != nil {
+				t.Errorf("%s: got %v", name, err)
+			}
+			if left := e.wait(e.by, waits[0].ID); left.State != models.WaitOpen || left.Approvals != 0 {
+				t.Errorf("%s: the decision has left %+v", name, left)
+			}
+		}
+		if got := e.turn(e.by, turn.ID); got.Status != models.TurnWaiting || got.WaitingCalls != 1 {
+			t.Errorf("the turn is %+v", got)
+		}
+		e.judge = func(context.Context, tools.GateCall) (tools.Verdict, error) {
+			return tools.Verdict{Kind: tools.VerdictRefuse, Reason: "not this one"}, nil
+		}
+		_, _, err = e.decide(by, edit)
+		wantFault(t, err, fault.Forbidden, "input.arguments")
+		// What runs is what the policies have made of it.
+		e.judge = func(context.Context, tools.GateCall) (tools.Verdict, error) {
+			return tools.Verdict{Arguments: json.RawMessage(`{"content":"z","path":"/workspace/a"}`)}, nil
+		}
+		if w, _, err := e.decide(by, edit); err != nil || w.State != models.WaitOK ||
+			!sameJSON(turns.ReadResolution(*w).Arguments, models.JSON(`{"content":"z","path":"/workspace/a"}`)) {
+			t.Fatalf("%+v, %v", w, err)
+		}
+		if _, _, err := e.decide(by, edit); err != nil {
+			t.Errorf("the same again: %v", err)
+		}
+	})
+}
+
+// Who didn't hear the answer asks again, and must not be told of what has changed since.
+func TestARepeatedEditIsNotJudgedAgain(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		agent, err := e.catalog.CreateAgent(t.Context(), e.by, catalog.NewAgent{
+			Name: "judged", SystemPrompt: "x", Capabilities: []models.CapabilityRef{{ID: "files"}, {ID: "judge"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.by = e.person(models.RoleMember)
+		_, waits := e.parkedIn(e.by, NewSession{AgentID: &agent.ID}, approval(turns.Approval{Quorum: 2}))
+		by, edit := e.person(models.RoleMember), Decision{WaitID: waits[0].ID, Approve: true, Arguments: models.JSON(`{"content":"y","path":"/workspace/a"}`)}
+		if _, _, err := e.decide(by, edit); err != nil {
+			t.Fatal(err)
+		}
+		e.judge = func(context.Context, tools.GateCall) (tools.Verdict, error) {
+			return tools.Verdict{Kind: tools.VerdictRefuse, Reason: "not any more"}, nil
+		}
+		if w, _, err := e.decide(by, edit); err != nil || w.Approvals != 1 {
+			t.Errorf("the same again: %+v, %v", w, err)
+		}
+		_, _, err = e.decide(e.person(models.RoleMember), edit)
+		wantFault(t, err, fault.Forbidden, "input.arguments")
 	})
 }
 

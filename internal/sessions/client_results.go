@@ -17,6 +17,8 @@ import (
 const (
 	// maxResults bounds how many results are brought at once: as many as one act has calls.
 	maxResults = 64
+	// maxCallID bounds the id of a call, in characters; it is more than any has.
+	maxCallID = 1000
 	// clientFailed is the code of failures that clients report.
 	clientFailed = "client_error"
 )
@@ -106,6 +108,10 @@ func (c *submitResults) read(results []ToolResult) error {
 	seen := make(map[string]bool, len(results))
 	for i, r := range results {
 		at := []string{"input", "results", strconv.Itoa(i)}
+		// The database would not even look for such ids.
+		if err := text(r.ToolCallID, maxCallID, append(at, "toolCallId")...); err != nil {
+			return err
+		}
 		if seen[r.ToolCallID] {
 			return fault.New(fault.Invalid, "The call %q is named twice.", clip(r.ToolCallID)).At(append(at, "toolCallId")...)
 		}

@@ -96,6 +96,8 @@ func TestResultsThatAreRefusedChangeNothing(t *testing.T) {
 			"not JSON":            {[]ToolResult{ok, brought("b", `{`)}, fault.Invalid, "input.results.1.result"},
 			"a NUL":               {[]ToolResult{ok, brought("b", `["\\","\u0000"]`)}, fault.Invalid, "input.results.1.result"},
 			"unknown":             {[]ToolResult{ok, brought("c", `1`)}, fault.Invalid, "input.results.1.toolCallId"},
+			"a NUL in an id":      {[]ToolResult{ok, brought("b\x00", `1`)}, fault.Invalid, "input.results.1.toolCallId"},
+			"bytes for an id":     {[]ToolResult{ok, brought("b\xff", `1`)}, fault.Invalid, "input.results.1.toolCallId"},
 			"that of another one": {[]ToolResult{ok, brought("theirs", `1`)}, fault.Invalid, "input.results.1.toolCallId"},
 		}
 		for name, tt := range tests {

@@ -2,6 +2,8 @@ package sessions
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +21,9 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/approvals"
 	"github.com/ostler-dev/ostler/internal/tools/core"
+	"github.com/ostler-dev/ostler/internal/tools/expr"
 	"github.com/ostler-dev/ostler/internal/tools/files"
 )
 
@@ -33,6 +37,20 @@ type env struct {
 	svc     *Service
 	by      *auth.Principal
 	theirs  *auth.Principal
+	// judge is what the policy of the capability "judge" decides; nil lets all calls run.
+	judge func(ctx context.Context, call tools.GateCall) (tools.Verdict, error)
+}
+
+// judging is a capability with a policy that tests decide for.
+func (e *env) judging() tools.Capability {
+	return tools.Capability{ID: "judge", Name: "Judge", Description: "Decides.", Risk: "LOW", Gates: func(json.RawMessage) ([]tools.Gate, error) {
+		return []tools.Gate{{Decide: func(ctx context.Context, call tools.GateCall) (tools.Verdict, error) {
+			if e.judge == nil {
+				return tools.Verdict{}, nil
+			}
+			return e.judge(ctx, call)
+		}}}, nil
+	}}
 }
 
 func newEnv(t *testing.T, db *store.DB) *env {
@@ -42,7 +60,11 @@ func newEnv(t *testing.T, db *store.DB) *env {
 		t.Fatal(err)
 	}
 	e := &env{t: t, db: db, clock: clock.NewManual(time.UnixMilli(1_800_000_000_000))}
-	registry, err := tools.NewRegistry(core.Capability(), files.Capability())
+	expressions, err := expr.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := tools.NewRegistry(core.Capability(), files.Capability(), approvals.Capability(expressions), e.judging())
 	if err != nil {
 		t.Fatal(err)
 	}

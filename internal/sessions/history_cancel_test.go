@@ -176,7 +176,7 @@ func (r *ending) prepare(i int, c *contest) error {
 		c.quorum, c.fails = 1, true
 		return r.parkFor(c)
 	}
-	turn, err := r.begin(r.by)
+	turn, err := r.begin(r.by, NewSession{})
 	if err != nil {
 		return err
 	}

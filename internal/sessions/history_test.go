@@ -76,7 +76,7 @@ func newRacing(e *env, faults commit.Faults) *racing {
 
 // parkFor makes a turn that waits for an approval, which is overdue in a second.
 func (r *racing) parkFor(c *contest) error {
-	turn, err := r.park(r.by, waitingCall{
+	turn, err := r.parkIn(r.by, NewSession{}, waitingCall{
 		id: "a", tool: "pay", arguments: `{}`, kind: models.WaitApproval, approval: turns.Approval{Quorum: c.quorum},
 		deadline: r.later(time.Second), failTurn: c.fails,
 	})

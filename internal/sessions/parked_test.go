@@ -109,7 +109,13 @@ func (c *parkAll) Apply(tx *commit.Tx) error {
 // parked makes a session whose turn waits for calls, and gives the turn with its waits, in the order of the calls.
 func (e *env) parked(by *auth.Principal, calls ...waitingCall) (*models.Turn, []models.Wait) {
 	e.t.Helper()
-	turn, err := e.park(by, calls...)
+	return e.parkedIn(by, NewSession{}, calls...)
+}
+
+// parkedIn is parked with a session as it is asked for.
+func (e *env) parkedIn(by *auth.Principal, in NewSession, calls ...waitingCall) (*models.Turn, []models.Wait) {
+	e.t.Helper()
+	turn, err := e.parkIn(by, in, calls...)
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -126,8 +132,8 @@ func (e *env) parked(by *auth.Principal, calls ...waitingCall) (*models.Turn, []
 }
 
 // begin makes a session with a turn, which nobody has claimed.
-func (e *env) begin(by *auth.Principal) (*models.Turn, error) {
-	s, err := e.svc.Create(e.t.Context(), by, NewSession{})
+func (e *env) begin(by *auth.Principal, in NewSession) (*models.Turn, error) {
+	s, err := e.svc.Create(e.t.Context(), by, in)
 	if err != nil {
 		return nil, err
 	}
@@ -135,9 +141,9 @@ func (e *env) begin(by *auth.Principal) (*models.Turn, error) {
 	return turn, err
 }
 
-// park makes a session whose turn waits for calls.
-func (e *env) park(by *auth.Principal, calls ...waitingCall) (*models.Turn, error) {
-	turn, err := e.begin(by)
+// parkIn makes a session whose turn waits for calls.
+func (e *env) parkIn(by *auth.Principal, in NewSession, calls ...waitingCall) (*models.Turn, error) {
+	turn, err := e.begin(by, in)
 	if err != nil {
 		return nil, err
 	}

@@ -21,9 +21,10 @@ type Secrets interface {
 	Get(ctx context.Context, org models.OrgID, name string) ([]byte, error)
 }
 
+// TokenPrefix begins the bearer tokens of waits, so that they are known where they should not be.
+const TokenPrefix = "ostw_"
+
 const (
-	// tokenPrefix begins the bearer tokens of waits, so that they are known where they should not be.
-	tokenPrefix = "ostw_"
 	// waitsSecret is the name of the secret that signs them.
 	waitsSecret = "waits"
 
@@ -81,7 +82,7 @@ func byToken(kind models.WaitKind) bool {
 
 func encodeToken(secret []byte, org models.OrgID, id models.WaitID) string {
 	b := append(append(make([]byte, 0, 64), org[:]...), id[:]...)
-	return tokenPrefix + base64.RawURLEncoding.EncodeToString(append(b, sign(secret, b)...))
+	return TokenPrefix + base64.RawURLEncoding.EncodeToString(append(b, sign(secret, b)...))
 }
 
 // sign gives the HMAC of an organization's id and a wait's, 32 bytes.
@@ -124,7 +125,7 @@ func (s *Service) ResolveWait(ctx context.Context, token string, out Outcome) (R
 func (s *Service) waitOfToken(ctx context.Context, token string) (*models.Wait, error) {
 	var ids [32]byte
 	var mac [32]byte
-	rest, ok := strings.CutPrefix(token, tokenPrefix)
+	rest, ok := strings.CutPrefix(token, TokenPrefix)
 	// Longer ones are not even decoded: the caller says how long.
 	if b, err := base64.RawURLEncoding.Strict().DecodeString(clipToken(rest)); ok && err == nil && len(b) == len(ids)+len(mac) {
 		copy(ids[:], b)

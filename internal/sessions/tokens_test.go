@@ -88,23 +88,23 @@ func TestTokensThatAreGoodForNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		good := e.token(waits[0])
-		raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(good, tokenPrefix))
+		raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(good, TokenPrefix))
 		if err != nil {
 			t.Fatal(err)
 		}
 		altered := func(i int) string {
 			b := bytes.Clone(raw)
 			b[i] ^= 1
-			return tokenPrefix + base64.RawURLEncoding.EncodeToString(b)
+			return TokenPrefix + base64.RawURLEncoding.EncodeToString(b)
 		}
 		secret := func(org models.OrgID) []byte { return append([]byte(waitsSecret), org[:]...) }
 		tests := map[string]string{
 			"empty":                     "",
-			"without its beginning":     strings.TrimPrefix(good, tokenPrefix),
+			"without its beginning":     strings.TrimPrefix(good, TokenPrefix),
 			"cut off":                   good[:len(good)-2],
 			"longer":                    good + "AA",
 			"with padding":              good + "==",
-			"very long":                 tokenPrefix + strings.Repeat("A", 1<<20),
+			"very long":                 TokenPrefix + strings.Repeat("A", 1<<20),
 			"of another organization":   altered(0),
 			"of another wait":           altered(20),
 			"with another signature":    altered(40),

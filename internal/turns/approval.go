@@ -116,6 +116,8 @@ func (c *Call) approved(tx *commit.Tx, r models.WaitResolution) error {
 		}
 		c.Record.Frozen.Arguments = canonical
 		c.Effect.InputHash = c.Record.Frozen.InputHash()
+		// They were about other arguments.
+		c.Record.Started, c.Record.Ended = "", ""
 	}
 	c.Effect.State, c.Effect.Request = models.EffectClaimed, encode(c.Record)
 	tx.AmendEffect(c.Effect)
