@@ -154,8 +154,8 @@ func TestHooksSeeMessagesThatSteer(t *testing.T) {
 	})
 }
 
-// TestTheRecordOfAGeneration names what the model was shown by its end and its hash: both change with what is shown, and nothing of it
-// is repeated.
+// TestTheRecordOfAGeneration names what the model was shown by its beginning, its end and its hash, which change with what is shown, and
+// nothing of it is repeated.
 //
 // Rules: P11.
 func TestTheRecordOfAGeneration(t *testing.T) {
@@ -172,6 +172,9 @@ func TestTheRecordOfAGeneration(t *testing.T) {
 		messages := w.messages(s)
 		if list[0].PromptThrough != *messages[0].Position || list[1].PromptThrough != *messages[2].Position {
 			t.Errorf("they were shown what is through %d and %d", list[0].PromptThrough, list[1].PromptThrough)
+		}
+		if first := *messages[0].Position; list[0].PromptFrom != first || list[1].PromptFrom != first {
+			t.Errorf("they were shown what is from %d and %d", list[0].PromptFrom, list[1].PromptFrom)
 		}
 		for _, e := range log {
 			if e.Kind == models.EventGenerationRecorded && bytes.Contains(e.Data, []byte("secret of the user")) {
