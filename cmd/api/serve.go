@@ -71,6 +71,16 @@ func openDatabase(ctx context.Context, cfg config, undo *closers) (*store.DB, er
 	return db, nil
 }
 
+// openClock gives the clock that everything here goes by: the database's, so that times mean the same in all processes.
+func openClock(ctx context.Context, db *store.DB, log *slog.Logger, undo *closers) (clock.Clock, error) {
+	clk, err := clock.Follow(ctx, clock.FollowConfig{Source: db.Now, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	undo.add(clk.Stop)
+	return clk, nil
+}
+
 func migrate(ctx context.Context, cfg config) error {
 	if cfg.ownerURL != "" {
 		cfg.databaseURL = cfg.ownerURL
@@ -92,20 +102,20 @@ type identity struct {
 	tokens *auth.AccessTokens
 }
 
-func openIdentity(ctx context.Context, cfg config, db *store.DB) (identity, error) {
+func openIdentity(ctx context.Context, cfg config, db *store.DB, clk clock.Clock) (identity, error) {
 	var id identity
 	var err error
 	id.keeper, err = secrets.Load(secrets.Config{Current: cfg.masterKey, Previous: cfg.previousKey, Dialect: db.Dialect, DataDir: cfg.dataDir})
 	if err != nil {
 		return id, err
 	}
-	if err := id.keeper.VerifyKey(ctx, db, clock.System{}); err != nil {
+	if err := id.keeper.VerifyKey(ctx, db, clk); err != nil {
 		return id, err
 	}
-	if id.keys, err = auth.OpenKeys(ctx, db, id.keeper.SigningKeys(), clock.System{}); err != nil {
+	if id.keys, err = auth.OpenKeys(ctx, db, id.keeper.SigningKeys(), clk); err != nil {
 		return id, err
 	}
-	id.tokens, err = auth.NewAccessTokens(id.keys, clock.System{}, auth.TokenConfig{Issuer: cfg.publicURL, Audience: "ostler"})
+	id.tokens, err = auth.NewAccessTokens(id.keys, clk, auth.TokenConfig{Issuer: cfg.publicURL, Audience: "ostler"})
 	return id, err
 }
 
@@ -142,7 +152,11 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if err != nil {
 		return err
 	}
-	id, err := openIdentity(ctx, cfg, db)
+	clk, err := openClock(ctx, db, log, &undo)
+	if err != nil {
+		return err
+	}
+	id, err := openIdentity(ctx, cfg, db, clk)
 	if err != nil {
 		return err
 	}
@@ -167,14 +181,14 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 		return err
 	}
 	cat, err := catalog.New(catalog.Config{
-		DB: db, Registry: registry, Keeper: id.keeper, Clock: clock.System{}, Environment: cfg.providers,
+		DB: db, Registry: registry, Keeper: id.keeper, Clock: clk, Environment: cfg.providers,
 		URLs: providers.egress, Listers: providers.listers,
 	})
 	if err != nil {
 		return err
 	}
 	people, err := orgs.New(orgs.Config{
-		DB: db, Clock: clock.System{}, Passwords: auth.NewPasswords(), Tokens: id.tokens, Secrets: id.keeper, Seeder: cat,
+		DB: db, Clock: clk, Passwords: auth.NewPasswords(), Tokens: id.tokens, Secrets: id.keeper, Seeder: cat,
 		AdminEmail: cfg.adminEmail, AdminPassword: cfg.adminPassword,
 	})
 	if err != nil {
@@ -189,18 +203,18 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	}
 
 	eventLog := events.NewLog(db)
-	hub := events.NewHub(events.Config{Log: eventLog, Bus: bus})
+	hub := events.NewHub(events.Config{Log: eventLog, Bus: bus, Clock: clk})
 	hub.Start()
 	undo.add(hub.Stop)
 
-	orgSecrets, err := secrets.NewOrgSecrets(db, id.keeper, clock.System{})
+	orgSecrets, err := secrets.NewOrgSecrets(db, id.keeper, clk)
 	if err != nil {
 		return err
 	}
 	queue := crossorg.NewQueue(db)
 	var engine *runtime.Engine
 	committer := commit.New(commit.Config{
-		DB: db, Clock: clock.System{}, Logger: log, Publish: hub.Publish, Faults: extra.faults,
+		DB: db, Clock: clk, Logger: log, Publish: hub.Publish, Faults: extra.faults,
 		Ready: func() {
 			if err := bus.Publish(events.WakeSubject, nil); err != nil {
 				log.Debug("a wake-up was lost", "error", err)
@@ -226,7 +240,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	})
 	undo.add(committer.Stop)
 
-	workspace, images := sessions.NewWorkspace(db, clock.System{}), sessions.NewImages(db, clock.System{})
+	workspace, images := sessions.NewWorkspace(db, clk), sessions.NewImages(db, clk)
 	if cfg.role != roleAPI {
 		var presence *crossorg.Presence
 		if db.Dialect == store.Postgres {
@@ -236,14 +250,14 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 			DB: db, Committer: committer, Queue: queue, Hub: hub, Bus: bus, Catalog: cat, Registry: registry,
 			Drivers: providers.drivers, Images: images, Workspace: workspace,
 			Hooks: hooks.NewRunner(hooks.Config{
-				Client: providers.egress.HTTP(), Secrets: orgSecrets, Expressions: expressions, Clock: clock.System{},
+				Client: providers.egress.HTTP(), Secrets: orgSecrets, Expressions: expressions, Clock: clk,
 			}),
 			Tokens: sessions.NewTokens(orgSecrets),
-			Clock:  clock.System{}, Logger: log, Exclusive: db.Dialect == store.SQLite,
+			Clock:  clk, Logger: log, Exclusive: db.Dialect == store.SQLite,
 			Presence: presence, Slots: cfg.runnerSlots, OrgActiveTurns: cfg.orgActiveTurns, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
 		})
 	}
-	sessionsCfg := sessions.Config{DB: db, Committer: committer, Catalog: cat, Clock: clock.System{}, Secrets: orgSecrets}
+	sessionsCfg := sessions.Config{DB: db, Committer: committer, Catalog: cat, Clock: clk, Secrets: orgSecrets}
 	if cfg.role == roleAll {
 		sessionsCfg.Dispatch = engine
 	}
@@ -254,7 +268,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	}
 	server, err := newServer(cfg, log, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
-		Authenticator: people, JWKS: jwks(id.keys), ForOperation: root.OperationContext, Images: images, Waits: work,
+		Authenticator: people, JWKS: jwks(id.keys), ForOperation: root.OperationContext, Images: images, Waits: work, Clock: clk,
 		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "bus", Check: connected(bus)}},
 	})
 	if err != nil {
@@ -264,9 +278,9 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 		if err := engine.Start(ctx); err != nil {
 			return err
 		}
-		undo.add(crossorg.StartSweeper(db, clock.System{}, log).Stop)
+		undo.add(crossorg.StartSweeper(db, clk, log).Stop)
 		undo.add(sessions.StartDeadlines(sessions.DeadlinesConfig{
-			Committer: committer, Due: crossorg.NewWaits(db), Clock: clock.System{}, Logger: log,
+			Committer: committer, Due: crossorg.NewWaits(db), Clock: clk, Logger: log,
 		}).Stop)
 	}
 	if err := server.Start(ctx); err != nil {

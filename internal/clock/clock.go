@@ -1,4 +1,4 @@
-// Package clock lets tests set the time.
+// Package clock tells the time: that of the machine, that of the database which all processes share, or that which a test sets.
 package clock
 
 import (

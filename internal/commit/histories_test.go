@@ -268,9 +268,11 @@ func (h *historian) wrong() (kinds []string, operations int) {
 	return h.history.Wrong(map[string]porcupine.Model{"append": appendModel, "key": keyModel, "end": endModel})
 }
 
-// Whatever transactions fail: what clients are told of sessions, keys and ends of turns has an order.
+// TestHistoriesAreLinearizable has many clients add events, repeat requests under keys and end turns, while transactions fail: what each
+// was told fits one order of all they did. Sequences follow each other, the first request under a key answers for all, and of several
+// ends of a turn one wins.
 //
-// Rules: L3, L5, D9, D10.
+// Rules: L2, L3, L5, D9, D10.
 func TestHistoriesAreLinearizable(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		w := newWorld(t, db)
@@ -295,6 +297,8 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 }
 
 // A checker that finds nothing in a committer with a bug is worth nothing.
+//
+// Rules: L3, L5, D9.
 func TestTheCheckerFindsPlantedBugs(t *testing.T) {
 	for _, tc := range []struct {
 		name, kind string

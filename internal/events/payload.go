@@ -58,6 +58,8 @@ type (
 		Title     *string          `json:"title,omitempty"`
 		// ForkedFromID is the session whose log comes before this event.
 		ForkedFromID *models.SessionID `json:"forkedFromId,omitempty"`
+		// ThroughSequence is the last event of that log which is part of this one.
+		ThroughSequence int64 `json:"throughSequence,omitempty"`
 	}
 	MessageEdited struct {
 		Message Message `json:"message"`
@@ -168,6 +170,9 @@ type (
 		DurationMs         int64            `json:"durationMs"`
 		TimeToFirstTokenMs *int64           `json:"timeToFirstTokenMs,omitempty"`
 		FinishReason       string           `json:"finishReason"`
+		// PromptFrom is the sequence of the first message that the model was shown. Of a turn that is too large for the model, what comes
+		// next to it may have been left out. It is 0 for a call whose runner died.
+		PromptFrom int64 `json:"promptFrom,omitempty"`
 		// PromptThrough is the sequence of the newest message that the model was shown.
 		PromptThrough int64 `json:"promptThrough"`
 		// PromptHash is empty for a call whose runner died.

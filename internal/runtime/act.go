@@ -68,7 +68,7 @@ type finished struct {
 	waits models.WaitID
 	// announced are waits that the tool has asked keys for.
 	announced []models.WaitID
-	// cut tells that the call failed after it was cancelled: what it says is no result.
+	// cut tells that the call failed after it was cancelled, or that the journal contradicts it: what it says is no result.
 	cut bool
 }
 
@@ -283,7 +283,7 @@ func (a *actRun) launch(o turns.Call) {
 	call.Attempt, call.MaxAttempts = o.Effect.Attempt, o.Record.Frozen.Hints.Retry.Attempts(call.IdempotencyKey)
 	call.Files = r.e.cfg.Workspace.Overlay(call.OrgID, call.SessionID, f.writes)
 	call.SetTodos = f.writes.SetTodos
-	d := &durable{r: r, call: o, org: r.turn.OrgID, session: r.turn.SessionID, turn: r.turn.ID}
+	d := &durable{r: r, call: o, org: r.turn.OrgID, session: r.turn.SessionID, turn: r.turn.ID, cut: a.cut}
 	d.offer(call)
 	reviewed := r.hasHooks(tools.HookPostToolUse)
 	r.e.scheduling.spawn(func() {
@@ -304,7 +304,7 @@ func (a *actRun) execute(f *finished, call *tools.Call, d *durable, reviewed boo
 	started := e.cfg.Clock.Now()
 	f.result = tools.Run(a.ctx, e.cfg.Registry, call, f.Record.Frozen)
 	f.waits, f.announced = d.pending(f.result), d.announced()
-	f.cut = f.waits.IsZero() && f.result.Failed() && a.ctx.Err() != nil
+	f.cut = d.failed() || (f.waits.IsZero() && f.result.Failed() && a.ctx.Err() != nil)
 	f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)
 	if !reviewed || f.cut || !f.waits.IsZero() {
 		return

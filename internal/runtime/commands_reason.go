@@ -53,9 +53,10 @@ type generation struct {
 	// durationMs is that of the whole call, firstTokenMs until its first piece; nil when there was none.
 	durationMs   int64
 	firstTokenMs *int64
-	// through is the position of the newest message that the model was shown, hash names all that it was shown.
-	through int64
-	hash    string
+	// from and through are the positions of the first and the newest message that the model was shown, hash names all that it was
+	// shown.
+	from, through int64
+	hash          string
 	// retries counts the calls that failed before it.
 	retries int
 }
@@ -90,7 +91,7 @@ func (c *finishReason) Apply(tx *commit.Tx) error {
 	tx.Emit(&t.ID, events.GenerationRecorded{
 		MessageID: c.output, Model: c.asked.model.Name, ModelID: c.asked.model.ID, Usage: usage, DurationMs: c.asked.durationMs,
 		TimeToFirstTokenMs: c.asked.firstTokenMs, FinishReason: string(c.response.FinishReason),
-		PromptThrough: c.asked.through, PromptHash: c.asked.hash, Retries: c.asked.retries,
+		PromptFrom: c.asked.from, PromptThrough: c.asked.through, PromptHash: c.asked.hash, Retries: c.asked.retries,
 	})
 	tx.Emit(&t.ID, events.ReasonCompleted{Iteration: t.Iteration, Success: true})
 	tx.SaveEffect(models.Effect{

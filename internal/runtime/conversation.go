@@ -183,6 +183,15 @@ func (c *conversation) window(limit int) []shown {
 	return nil
 }
 
+// extent gives the position of the first message that a model is shown within a limit of bytes, and how many messages it is shown.
+func (c *conversation) extent(limit int) (from int64, shown int) {
+	window := c.window(limit)
+	if len(window) == 0 {
+		return 0, 0
+	}
+	return window[0].position, len(window)
+}
+
 // imageBytes is the text that takes about as much of a context window as an image does.
 const imageBytes = 1600 * bytesPerToken
 

@@ -63,7 +63,7 @@ func TestContextLeavesRoomForTheAnswer(t *testing.T) {
 	}
 }
 
-// Rules: P19.
+// Rules: P11, P19.
 func TestConversationWindow(t *testing.T) {
 	c := &conversation{}
 	add := func(position int64, role models.MessageRole, s string) { c.add(position, 0, role, textParts(s)) }
@@ -77,11 +77,15 @@ func TestConversationWindow(t *testing.T) {
 	for _, w := range []struct {
 		limit int
 		want  string
+		from  int64
 	}{
-		{100_000, "Uold"}, {7_000, "Uold"}, {6_000, "Uask Acall0"}, {3_000, "Uask Acall3"}, {1_500, "Uask Acall4"},
+		{100_000, "Uold", 1}, {7_000, "Uold", 1}, {6_000, "Uask Acall0", 3}, {3_000, "Uask Acall3", 3}, {1_500, "Uask Acall4", 3},
 		// Not even the newest step fits. Without it there is nothing to go on from.
-		{10, "Uask Acall4"},
+		{10, "Uask Acall4", 3},
 	} {
+		if from, n := c.extent(w.limit); from != w.from || n != len(c.messages(w.limit, "")) {
+			t.Errorf("within %d bytes %d are shown, from %d on", w.limit, n, from)
+		}
 		if got := saidBy(c.messages(w.limit, "")); !strings.HasPrefix(got, w.want) {
 			t.Errorf("within %d bytes shown is %.40q, want it to begin with %q", w.limit, got, w.want)
 		}

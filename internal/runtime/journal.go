@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/tools"
 )
 
 // Decision is what to do with a call that is in the journal.
@@ -31,15 +32,42 @@ const (
 	DecideLost
 )
 
-// MismatchError means that a key of the journal stands for another input than before.
+// MismatchError means that a key of the journal stands for another input than before. What was done is not what would be done now, so
+// that nothing can be made of either: the turn fails.
 type MismatchError struct {
+	// Key is the effect's in the journal, Have the hash of the input that it was claimed with, and Got that of the one that is asked
+	// for now.
 	Key       string
 	Have, Got []byte
 }
 
+// codeMismatch is the code of a MismatchError, for tools and for users.
+const codeMismatch = "replay_mismatch"
+
+// maxNamedKey is how much of a key users are shown, in bytes: tools choose the ids of their steps.
+const maxNamedKey = 200
+
 func (e *MismatchError) Error() string {
-	return fmt.Sprintf("replay_mismatch: %s was claimed with input %s and is now asked for with input %s",
-		e.Key, hex.EncodeToString(e.Have), hex.EncodeToString(e.Got))
+	return fmt.Sprintf("%s: %s was claimed with input %s and is now asked for with input %s",
+		codeMismatch, e.Key, hex.EncodeToString(e.Have), hex.EncodeToString(e.Got))
+}
+
+// mismatchFields is what programs are told of a mismatch. The hashes are in hexadecimal digits.
+type mismatchFields struct {
+	Effect   string `json:"effect"`
+	Recorded string `json:"recorded"`
+	Asked    string `json:"asked"`
+}
+
+// failure is how the turn fails.
+func (e *MismatchError) failure() Failed {
+	have, got, key := hex.EncodeToString(e.Have), hex.EncodeToString(e.Got), tools.Shorten(cleanText(e.Key), maxNamedKey)
+	return Failed{Stop: models.StopError, Failure: models.Failure{
+		Code: codeMismatch,
+		Message: fmt.Sprintf("The journal has %s with another input than it has now: the hash was %s and is %s. So it can't be told what was done "+
+			"before, and nothing more was. See what the tool did, then send a message to go on.", key, have, got),
+		Fields: encodeJSON(mismatchFields{Effect: key, Recorded: have, Asked: got}),
+	}}
 }
 
 // ClaimRequest is what a runner wants to do about an effect.

@@ -42,10 +42,11 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 		return r.failed(ctx, a, failure, resp.Parts)
 	}
 	model := &a.model.Model
+	from, shown := r.conversation.extent(contextBytes(asked, model))
 	c := &finishReason{
 		output: output, uncounted: r.uncounted, asked: generation{
 			model: *model, at: *r.uncounted.askedAt, durationMs: a.stream.elapsed(), firstTokenMs: a.stream.firstTokenMs,
-			through: r.conversation.through(), hash: promptHash(asked, model, r.conversation), retries: a.failed,
+			from: from, through: r.conversation.through(), hash: promptHash(asked, model, from, r.conversation.through(), shown), retries: a.failed,
 		},
 		checkpointed: a.checkpointed,
 	}
@@ -223,9 +224,10 @@ func modelInputHash(cfg stepConfig, through int64) []byte {
 	return sum[:]
 }
 
-// promptHash names what the model was shown without repeating it: the configuration and the conversation's messages.
-func promptHash(eff *catalog.Effective, m *models.Model, c *conversation) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%x/%d/%d", m.ID, eff.Hash, c.through(), len(c.list)))
+// promptHash names what the model was shown without repeating it: the configuration and the conversation's messages, which are never
+// changed. Whoever asks for the same has the same hash, whatever else it remembers of the session.
+func promptHash(eff *catalog.Effective, m *models.Model, from, through int64, shown int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%x/%d/%d/%d", m.ID, eff.Hash, from, through, shown))
 	return hex.EncodeToString(sum[:16])
 }
 

@@ -21,6 +21,8 @@ func play(seed uint64, box *toolbox, p planted, log func(string)) (problems []st
 }
 
 // One process at a time, which is killed, goes down, and starts again.
+//
+// Rules: L5, L6, J6.
 func TestSimulationOfOneProcess(t *testing.T) {
 	tools := box(t, planted{})
 	recovered, died := 0, 0
@@ -47,7 +49,10 @@ func box(t testing.TB, p planted) *toolbox {
 	return b
 }
 
-// OSTLER_SIM_SEEDS is how many seeds are tried, from OSTLER_SIM_FIRST on; OSTLER_SIM_SEED shows the history of one.
+// TestSimulation plays whole histories of several processes, clients and people, and checks each against what must stay true
+// (sim_check_test.go). OSTLER_SIM_SEEDS is how many seeds are tried, from OSTLER_SIM_FIRST on; OSTLER_SIM_SEED shows the history of one.
+//
+// Rules: L2, L3, L5, L6, L7, L8, S1, D9, D10, J6, W1, C5.
 func TestSimulation(t *testing.T) {
 	seeds := 2000
 	if n, err := strconv.Atoi(os.Getenv("OSTLER_SIM_SEEDS")); err == nil {
@@ -133,6 +138,8 @@ func TestTheSameSeedGivesTheSameHistory(t *testing.T) {
 }
 
 // The checks are worth nothing if they can't fail.
+//
+// Rules: L2, L8, J6.
 func TestTheSimulationFindsPlantedBugs(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -163,6 +170,8 @@ func TestTheSimulationFindsPlantedBugs(t *testing.T) {
 
 // Seeds that have found a bug are played for ever. A change of the simulation makes other histories of them, so that each bug has a
 // test of its own, too.
+//
+// Rules: L6, L8.
 func TestReplays(t *testing.T) {
 	tools := box(t, planted{})
 	for _, r := range []struct {

@@ -32,8 +32,12 @@ type durable struct {
 	org     models.OrgID
 	session models.SessionID
 	turn    models.TurnID
+	// cut ends the act that the call belongs to.
+	cut context.CancelCauseFunc
 
 	mu sync.Mutex
+	// mismatched tells that a step was asked for with another input than the journal has: the call has no result.
+	mismatched bool
 	// waits are what the tool has keys of.
 	waits map[string]models.WaitID
 	// completion is the wait for the call's own result, awaits what the tool was told to wait for; zero for none.
@@ -46,6 +50,13 @@ func (d *durable) offer(c *tools.Call) {
 	if d.r.e.cfg.Tokens != nil {
 		c.CompletionKey, c.EventKey, c.Await = d.completionKey, d.eventKey, d.await
 	}
+}
+
+// failed reports whether nothing can be made of what the call says.
+func (d *durable) failed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.mismatched
 }
 
 // pending gives what the call waits for; zero when it doesn't.
@@ -89,7 +100,12 @@ func (d *durable) step(ctx context.Context, id string, input any, fn func(contex
 	}
 	decision, err := DecideClaim(row, ClaimRequest{InputHash: hash, Epoch: d.call.Effect.Epoch, Repeatable: true, Now: d.r.e.nowMillis()})
 	if err != nil {
-		return nil, &tools.EffectError{Code: "replay_mismatch", Message: err.Error(), Err: err}
+		d.mu.Lock()
+		d.mismatched = true
+		d.mu.Unlock()
+		// Whatever the tool makes of it, the turn can't go on.
+		d.cut(err)
+		return nil, &tools.EffectError{Code: codeMismatch, Message: "The step was done with another input.", Err: err}
 	}
 	if decision == DecideReplay {
 		var out stepOutcome

@@ -80,7 +80,7 @@ func (e *Engine) runTurn(life, ctx context.Context, r *turnRun, began *writer) {
 	if ctx.Err() == nil {
 		// Nobody else would get further: an error that may pass was waited for, or met by the committer.
 		e.cfg.Logger.Error("a turn can't go on and ends", "org", t.OrgID, "turn", t.ID, "error", err)
-		err = r.guarded(func() error { return r.fail(ctx, internalFailure(), nil) })
+		err = r.guarded(func() error { return r.fail(ctx, failureOf(err), nil) })
 		if stopped(err) {
 			return
 		}
@@ -104,7 +104,11 @@ func (r *turnRun) guarded(fn func() error) (err error) {
 	return fn()
 }
 
-func internalFailure() Failed {
+// failureOf gives how a turn ends that an error keeps from going on.
+func failureOf(err error) Failed {
+	if e, ok := errors.AsType[*MismatchError](err); ok {
+		return e.failure()
+	}
 	return Failed{Stop: models.StopError, Failure: models.Failure{
 		Code: string(llm.CodeInternal), Message: "The server could not go on with this turn. The error was recorded; try another way.",
 	}}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -108,6 +109,50 @@ func TestDeadlinesAreLookedForUntilStop(t *testing.T) {
 			if got := e.turn(e.by, id); got.Status != models.TurnRunning || got.PendingCalls != 0 {
 				t.Fatalf("a turn is %s with %d pending calls", got.Status, got.PendingCalls)
 			}
+		}
+	})
+}
+
+// A deadline means the same to two processes on machines whose clocks are two hours apart: both follow the database's. The one that is
+// behind ends what the other has written when its time is over, and the one that is ahead ends nothing before.
+//
+// Rules: Q2.
+func TestADeadlineIsTheSameOnAllMachines(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		machine := func(wrongBy time.Duration) (*clock.Manual, *clock.Following) {
+			t.Helper()
+			m := clock.NewManual(time.Now().Add(wrongBy))
+			f, err := clock.Follow(t.Context(), clock.FollowConfig{Source: e.db.Now, Machine: m, Logger: slog.New(slog.DiscardHandler), Ticks: make(chan time.Time)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(f.Stop)
+			return m, f
+		}
+		_, fast := machine(time.Hour)
+		behind, slow := machine(-time.Hour)
+		sweep := func(by clock.Clock) {
+			t.Helper()
+			d := e.deadlines()
+			d.cfg.Clock = by
+			if err := d.sweep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		in := func(by clock.Clock) *models.Millis { return (clock.Millis(by) + 30*60_000).Ptr() }
+		call := waitingCall{id: "a", tool: "call_back", arguments: `{}`, kind: models.WaitCompletion, deadline: in(fast)}
+		turn, _ := e.parked(e.by, call)
+		call.deadline = in(slow)
+		other, _ := e.parked(e.theirs, call)
+		sweep(fast)
+		sweep(slow)
+		if mine, theirs := e.turn(e.by, turn.ID), e.turn(e.theirs, other.ID); mine.Status != models.TurnWaiting || theirs.Status != models.TurnWaiting {
+			t.Fatalf("half an hour before their deadlines the turns are %s and %s", mine.Status, theirs.Status)
+		}
+		behind.Advance(30 * time.Minute)
+		sweep(slow)
+		if mine, theirs := e.turn(e.by, turn.ID), e.turn(e.theirs, other.ID); mine.Status != models.TurnRunning || theirs.Status != models.TurnRunning {
+			t.Errorf("after their deadlines the turns are %s and %s", mine.Status, theirs.Status)
 		}
 	})
 }

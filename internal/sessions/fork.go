@@ -186,7 +186,7 @@ func (c *forkSession) Apply(tx *commit.Tx) error {
 	c.made = c.id
 	child.TagSession(child.Session.Tags)
 	child.Emit(nil, events.SessionStarted{
-		HarnessID: s.HarnessID, AgentID: s.AgentID, Title: child.Session.Title, ForkedFromID: &c.checked.ID,
+		HarnessID: s.HarnessID, AgentID: s.AgentID, Title: child.Session.Title, ForkedFromID: &c.checked.ID, ThroughSequence: through,
 	})
 	if c.key != nil {
 		child.Remember(*c.key, c.hash, c.id, tx.Now+models.Millis(idempotencyFor.Milliseconds()))

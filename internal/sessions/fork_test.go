@@ -26,7 +26,7 @@ func (e *env) wantForkOf(f, of *models.Session, through int64) {
 		e.t.Fatalf("the history of the fork is\n%s, want that of\n%s", e.kinds(f.ID), e.kinds(of.ID))
 	}
 	p, err := events.Decode(log[through].Kind, log[through].Data)
-	if started, ok := p.(events.SessionStarted); err != nil || !ok || started.ForkedFromID == nil || *started.ForkedFromID != of.ID {
+	if started, ok := p.(events.SessionStarted); err != nil || !ok || started.ForkedFromID == nil || *started.ForkedFromID != of.ID || started.ThroughSequence != through {
 		e.t.Fatalf("the fork begins with %s %s", log[through].Kind, log[through].Data)
 	}
 	if log[through].FeedPosition == nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -70,6 +71,19 @@ func (db *DB) Ping(ctx context.Context) error {
 		return db.Pool.Ping(ctx)
 	}
 	return db.Reader.PingContext(ctx)
+}
+
+// Now gives the time that all processes of this database go by: that of PostgreSQL's server, by one statement. SQLite has no clock
+// of its own, and one process: it is this machine's.
+func (db *DB) Now(ctx context.Context) (time.Time, error) {
+	if db.Pool == nil {
+		return time.Now().Round(0), nil
+	}
+	var now time.Time
+	if err := db.Pool.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&now); err != nil {
+		return time.Time{}, fmt.Errorf("read PostgreSQL's clock: %w", err)
+	}
+	return now, nil
 }
 
 // Read gives a handle for reading outside of a transaction. Reads of tenant rows must name the organization: see Of.

@@ -20,6 +20,8 @@ const FAILURES: Record<string, FailureFacts> = {
   blocked_by_hook: { title: "A hook stopped the turn", remedy: null },
   budget_exhausted: { title: "The budget is used up", remedy: null },
   iteration_limit: { title: "The turn took too many steps", remedy: null },
+  replay_mismatch: { title: "The journal contradicts what was to run", remedy: null },
+  wait_timeout: { title: "What the turn waited for did not come in time", remedy: null },
   no_progress: { title: "The turn made no progress", remedy: null },
 };
 

@@ -1,0 +1,173 @@
+package clock
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Source gives the time of the clock that several processes share: store.DB.Now is that of their database.
+type Source func(ctx context.Context) (time.Time, error)
+
+// FollowConfig is what Follow needs.
+type FollowConfig struct {
+	Source Source
+	Logger *slog.Logger
+	// Machine is this machine's clock, of which only differences between two times count. Defaults to System.
+	Machine Clock
+	// Ticks tells when to measure again; a ticker of two seconds when it is nil.
+	Ticks <-chan time.Time
+}
+
+const (
+	followInterval = 2 * time.Second
+	// followPatience is how long a measurement may take.
+	followPatience = 5 * time.Second
+	// followFirst is how many are taken at the start: the first one may have to connect and to prepare.
+	followFirst = 5
+	// followWindow is how many are remembered. Together they are so young that clocks that run differently have not parted.
+	followWindow = 8
+	// followNews is from which difference on people are told.
+	followNews = time.Second
+	// followGrain is what times may be rounded to on their way here.
+	followGrain = time.Microsecond
+)
+
+// Following is a clock that tells the time of another one, which it asks now and then. Times that decide something – deadlines,
+// when something is due or expires – are written by one process and compared by others: by this clock they mean the same
+// everywhere, however wrong the machines' clocks are.
+//
+// Telling the time asks nobody. It is the measured time plus what has passed since on this machine, by its monotonic clock where it has
+// one: somebody who sets the machine's clock moves nothing. It never goes back. When the other one was set back, this one stands
+// still until that has caught up; when it was set ahead, this one jumps.
+type Following struct {
+	cfg FollowConfig
+	// begun is where the machine's clock stood, and zero that without its monotonic part: all times are counted from there.
+	begun, zero time.Time
+	// ahead is what is added to the time since begun, and latest the highest sum that was given; in nanoseconds.
+	ahead, latest atomic.Int64
+	// samples are the last ones, the oldest first. Only one goroutine measures at a time.
+	samples []sample
+
+	once sync.Once
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// sample is one measurement: the other clock is ahead by this much, give or take err.
+type sample struct{ ahead, err time.Duration }
+
+// Follow measures how far the other clock is from this machine's, and goes on doing so until Stop. It fails when the source does.
+func Follow(ctx context.Context, cfg FollowConfig) (*Following, error) {
+	f := newFollowing(cfg)
+	for range followFirst {
+		if err := f.measure(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if ahead := time.Duration(f.ahead.Load()); ahead.Abs() >= followNews {
+		cfg.Logger.Warn("this machine's clock is not the database's, which counts", "the database is ahead by", ahead)
+	}
+	ctx, f.stop = context.WithCancel(context.Background()) //nolint:gosec // G118: Stop calls it
+	go f.run(ctx)
+	return f, nil
+}
+
+func newFollowing(cfg FollowConfig) *Following {
+	if cfg.Machine == nil {
+		cfg.Machine = System{}
+	}
+	f := &Following{cfg: cfg, begun: cfg.Machine.Now(), done: make(chan struct{})}
+	f.zero = f.begun.Round(0)
+	f.latest.Store(math.MinInt64)
+	return f
+}
+
+// Stop ends the measuring, and waits until nothing of it runs. The clock goes on as it was. It may be called more than once.
+func (f *Following) Stop() {
+	f.once.Do(f.stop)
+	<-f.done
+}
+
+// Now implements Clock. The time has no monotonic part: its differences to others of this clock are right without.
+func (f *Following) Now() time.Time {
+	now := int64(f.passed()) + f.ahead.Load()
+	for {
+		latest := f.latest.Load()
+		if now <= latest {
+			return f.zero.Add(time.Duration(latest))
+		}
+		if f.latest.CompareAndSwap(latest, now) {
+			return f.zero.Add(time.Duration(now))
+		}
+	}
+}
+
+// passed is how much time has passed on this machine.
+func (f *Following) passed() time.Duration { return f.cfg.Machine.Now().Sub(f.begun) }
+
+func (f *Following) run(ctx context.Context) {
+	defer close(f.done)
+	ticks := f.cfg.Ticks
+	if ticks == nil {
+		t := time.NewTicker(followInterval)
+		defer t.Stop()
+		ticks = t.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks:
+		}
+		before := time.Duration(f.ahead.Load())
+		if err := f.measure(ctx); err != nil {
+			if ctx.Err() == nil {
+				f.cfg.Logger.Warn("the database's clock can't be followed just now", "error", err)
+			}
+			continue
+		}
+		if by := time.Duration(f.ahead.Load()) - before; by.Abs() >= followNews {
+			f.cfg.Logger.Warn("the database's clock was set, and this process follows it", "by", by)
+		}
+	}
+}
+
+// measure asks the source once. What it tells was true at some moment between question and answer: at half of the way it is wrong
+// by half of the way at most.
+func (f *Following) measure(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, followPatience)
+	defer cancel()
+	asked := f.passed()
+	told, err := f.cfg.Source(ctx)
+	if err != nil {
+		return fmt.Errorf("ask for the time that others go by: %w", err)
+	}
+	way := f.passed() - asked
+	f.note(sample{ahead: told.Sub(f.zero) - asked - way/2, err: way - way/2 + followGrain})
+	return nil
+}
+
+// note goes by the best sample of the last ones: that of the shortest way, and of the youngest among those.
+func (f *Following) note(s sample) {
+	best := s
+	for _, old := range f.samples {
+		if (old.ahead - s.ahead).Abs() > old.err+s.err {
+			// Both can't be true: one of the clocks was set, or they have parted. What was measured before says nothing any more.
+			best, f.samples = s, nil
+			break
+		}
+		if old.err < best.err {
+			best = old
+		}
+	}
+	if len(f.samples) == followWindow {
+		f.samples = f.samples[1:]
+	}
+	f.samples = append(f.samples, s)
+	f.ahead.Store(int64(best.ahead))
+}

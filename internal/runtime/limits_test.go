@@ -1,0 +1,106 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// timedBus notes when something is published.
+type timedBus struct {
+	events.Bus
+
+	began time.Time
+	heard []string
+}
+
+func (b *timedBus) Shared() bool { return true }
+
+// Publish notes the text of a delta, which is the end of its message.
+func (b *timedBus) Publish(_ string, data []byte) error {
+	at := bytes.LastIndexFunc(data, func(c rune) bool { return c < 'A' || c > 'z' })
+	b.heard = append(b.heard, fmt.Sprintf("%v %s", time.Since(b.began), data[at+1:]))
+	return nil
+}
+
+// TestDeltasAreOnePerWindow has pieces of an answer come at known times: the first goes out at once, what comes within 50 ms of one that
+// went out goes with the next, and after a silence the next piece waits for nothing.
+//
+// Rules: P9.
+func TestDeltasAreOnePerWindow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		bus := &timedBus{began: time.Now()}
+		e := New(Config{Clock: clock.System{}, Hub: events.NewHub(events.Config{Bus: bus, Logger: slog.New(slog.DiscardHandler)})})
+		_, watch := e.watchIdle(t.Context())
+		defer watch.end()
+		s := newStream(e, models.Turn{}, models.MessageID{}, 1, watch, tally{})
+		for _, piece := range []struct {
+			at time.Duration
+			llm.Delta
+		}{
+			{0, llm.Delta{Text: "A"}},
+			{10 * time.Millisecond, llm.Delta{Text: "B"}},
+			{20 * time.Millisecond, llm.Delta{Thinking: "Hm"}},
+			{49 * time.Millisecond, llm.Delta{Text: "C"}},
+			{60 * time.Millisecond, llm.Delta{Text: "D"}},
+			{300 * time.Millisecond, llm.Delta{Text: "E"}},
+			{301 * time.Millisecond, llm.Delta{Text: "F"}},
+			{360 * time.Millisecond, llm.Delta{Text: "G"}},
+		} {
+			time.Sleep(time.Until(bus.began.Add(piece.at))) //nolint:forbidigo // of the bubble's clock
+			s.emit(piece.Delta)
+			synctest.Wait()
+		}
+		s.finish()
+		time.Sleep(time.Hour) //nolint:forbidigo // of the bubble's clock
+		// What was not sent when the answer was there is in the event that follows.
+		if want := []string{"0s A", "50ms BC", "50ms Hm", "100ms D", "300ms E", "350ms F"}; !slices.Equal(bus.heard, want) {
+			t.Errorf("went out: %q, want %q", bus.heard, want)
+		}
+	})
+}
+
+// TestTheLimitOfIterations has a model that never comes to an end. Where nothing is said the turn is stopped after 100 iterations; a
+// harness may say less, and its children inherit that.
+//
+// Rules: S2, P1.
+func TestTheLimitOfIterations(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		n := w.start()
+		low := 3
+		lowered := w.newHarness("lowered", w.harness, &low)
+		n.puppet.on(func(context.Context, llm.Request, func(llm.Delta)) (llm.Response, error) {
+			return answer(llm.FinishToolCalls, callPart("x", "look", `{"tag":"on"}`)), nil
+		})
+		for name, c := range map[string]struct {
+			harness models.HarnessID
+			want    int
+		}{
+			"by default": {w.harness, 100},
+			"lowered":    {lowered, 3},
+			"inherited":  {w.newHarness("inherited", lowered, nil), 3},
+		} {
+			s := w.newSessionOn(n, c.harness)
+			before, asked := w.probe.ran("on"), len(n.puppet.requests())
+			turn := n.send(s, "go on for ever")
+			if sealed := the[events.TurnSealed](t, w.idle(s)); sealed.StopReason != models.StopIterationLimit || sealed.Error.Code != "iteration_limit" {
+				t.Errorf("%s: it ended as %+v", name, sealed)
+			}
+			ran, calls := w.probe.ran("on")-before, len(n.puppet.requests())-asked
+			if row := w.turn(turn); row.Status != models.TurnSealed || row.Iteration != c.want || ran != c.want || calls != c.want {
+				t.Errorf("%s: after %d calls of the model and %d of the tool the turn is %+v", name, calls, ran, row)
+			}
+		}
+	})
+}
