@@ -70,6 +70,8 @@ type finished struct {
 	announced []models.WaitID
 	// cut tells that the call failed after it was cancelled: what it says is no result.
 	cut bool
+	// err is what kept an attempt from beginning that had to be waited for; nil when it has begun.
+	err error
 }
 
 func (a *actRun) run(open []turns.Call) (*writer, error) {
@@ -123,14 +125,6 @@ func (a *actRun) advance(fresh bool) (*writer, error) {
 	return a.settle(append([]finished{*f}, a.others()...))
 }
 
-// again tells that a call is to be tried again, and after which time.
-func (a *actRun) again(f *finished) (time.Duration, bool) {
-	if a.ctx.Err() != nil {
-		return 0, false
-	}
-	return f.Record.Frozen.RetryAfter(f.result, a.r.idempotencyKey(f.Record.CallID, f.Record.Frozen.Name), f.Effect.Attempt, a.r.e.cfg.Random())
-}
-
 // others takes the calls that have ended meanwhile with a result: they settle together.
 func (a *actRun) others() (list []finished) {
 	for a.count > 0 {
@@ -140,7 +134,7 @@ func (a *actRun) others() (list []finished) {
 				a.leave(f)
 				continue
 			}
-			if _, again := a.again(&f); again || !f.waits.IsZero() {
+			if _, again := a.again(&f); again || !f.waits.IsZero() || f.err != nil {
 				// It goes a way of its own, when it comes again.
 				a.done <- f
 				return list
@@ -210,7 +204,7 @@ func (a *actRun) admit(open []turns.Call) error {
 	for i, o := range open {
 		var err error
 		decisions[i], err = DecideClaim(&o.Effect, ClaimRequest{
-			InputHash: o.Record.Frozen.InputHash(), Epoch: a.r.turn.LeaseEpoch, Repeatable: o.Record.Frozen.Hints.Repeatable(), Now: a.r.e.nowMillis(),
+			InputHash: o.Record.Frozen.InputHash(), Epoch: a.r.turn.LeaseEpoch, Repeatable: o.Record.Frozen.Hints.Repeatable(),
 		})
 		if err != nil {
 			return err
@@ -231,6 +225,11 @@ func (a *actRun) admit(open []turns.Call) error {
 	for i, o := range open {
 		switch decisions[i] {
 		case DecideRun:
+			if a.r.due(&o) > 0 {
+				o.Effect.Epoch = a.r.turn.LeaseEpoch
+				a.launch(o)
+				continue
+			}
 			a.take(o)
 		case DecideRunAgain:
 			o.Effect.Attempt++
@@ -256,7 +255,7 @@ func (a *actRun) enter(o turns.Call) {
 	a.count++
 }
 
-// launch executes a call that is running in the journal, once it is due.
+// launch executes a call that is running in the journal, or one whose next attempt is still to come, when that is due.
 func (a *actRun) launch(o turns.Call) {
 	a.enter(o)
 	// The turn's row changes while the call runs, so it is not looked at from there.
@@ -278,9 +277,8 @@ func (a *actRun) launch(o turns.Call) {
 // execute runs one attempt of a call. Hooks see the result before it is committed.
 func (a *actRun) execute(f *finished, call *tools.Call, d *durable, reviewed bool) {
 	e := a.r.e
-	if due := f.Effect.DueAt; due != nil && a.ctx.Err() == nil {
-		if wait := due.Time().Sub(e.cfg.Clock.Now()); wait > 0 && e.cfg.Sleep(a.ctx, wait) != nil {
-			f.cut = true
+	if f.Effect.State == models.EffectClaimed {
+		if a.awaitAttempt(f, d); f.cut || f.err != nil {
 			return
 		}
 	}
@@ -313,6 +311,9 @@ func (a *actRun) next() (*finished, error) {
 		select {
 		case f := <-a.done:
 			a.leave(f)
+			if f.err != nil {
+				return nil, f.err
+			}
 			if !f.cut {
 				return &f, nil
 			}
@@ -394,20 +395,6 @@ func (a *actRun) park(f finished) (*writer, error) {
 		a.take(f.Call)
 	}
 	a.launchAll(c.begin)
-	return w, nil
-}
-
-// retry begins another attempt of a call that has failed without an effect.
-func (a *actRun) retry(f finished, delay time.Duration) (*writer, error) {
-	o := f.Call
-	o.Effect.Attempt++
-	o.Effect.DueAt = (a.r.e.nowMillis() + models.Millis(delay.Milliseconds())).Ptr()
-	c := &retryCall{call: o}
-	w, err := a.submit(c, &c.writer)
-	if err != nil {
-		return nil, err
-	}
-	a.launch(o)
 	return w, nil
 }
 

@@ -199,3 +199,16 @@ func (c *retryCall) Apply(tx *commit.Tx) error {
 	tx.SaveEffect(c.call.Effect)
 	return c.goOn(tx)
 }
+
+// beginAttempt marks another attempt of a call as running, when it was waited for.
+type beginAttempt struct {
+	writer
+	effect models.Effect
+}
+
+func (c *beginAttempt) Needs() commit.Needs { return c.needs(512, false) }
+
+func (c *beginAttempt) Apply(tx *commit.Tx) error {
+	tx.SaveEffect(c.effect)
+	return nil
+}

@@ -87,7 +87,7 @@ func (d *durable) step(ctx context.Context, id string, input any, fn func(contex
 	if err != nil {
 		return nil, err
 	}
-	decision, err := DecideClaim(row, ClaimRequest{InputHash: hash, Epoch: d.call.Effect.Epoch, Repeatable: true, Now: d.r.e.nowMillis()})
+	decision, err := DecideClaim(row, ClaimRequest{InputHash: hash, Epoch: d.call.Effect.Epoch, Repeatable: true})
 	if err != nil {
 		return nil, &tools.EffectError{Code: "replay_mismatch", Message: err.Error(), Err: err}
 	}
