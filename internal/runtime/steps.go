@@ -173,7 +173,10 @@ type saveStep struct {
 func (c *saveStep) Needs() commit.Needs { return c.needs(512+2*len(c.effect.Outcome), false) }
 
 func (c *saveStep) Apply(tx *commit.Tx) error {
-	tx.Turn.Takeovers = 0
+	if !failedStep(&c.effect) {
+		// One that fails each time would let a turn go on for ever whose runners die of it.
+		tx.Turn.Takeovers = 0
+	}
 	// It makes no event, by which a lost reply could be told from a failed commit, so that it may be applied again.
 	tx.PutEffect(c.effect)
 	return nil
