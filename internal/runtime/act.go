@@ -94,6 +94,8 @@ func (a *actRun) run(open []turns.Call) (*writer, error) {
 				return w, nil
 			}
 			a.cut(errCancelled)
+			fresh = false
+			continue
 		}
 		if fresh, err = a.lookAgain(w); err != nil {
 			return nil, err
@@ -369,7 +371,7 @@ func (a *actRun) settle(list []finished) (*writer, error) {
 	for i, f := range list {
 		r.conversation.add(f.Record.Position, f.Effect.Ordinal, models.MessageTool, f.Parts(c.list[i].shown))
 	}
-	a.launchAll(c.begin)
+	a.launchAll(c.begun)
 	return w, nil
 }
 
@@ -394,7 +396,7 @@ func (a *actRun) park(f finished) (*writer, error) {
 		f.Effect.State = models.EffectClaimed
 		a.take(f.Call)
 	}
-	a.launchAll(c.begin)
+	a.launchAll(c.begun)
 	return w, nil
 }
 
@@ -446,7 +448,7 @@ func (a *actRun) startWaiting() (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.launchAll(c.begin)
+	a.launchAll(c.begun)
 	if a.count == 0 && !w.parked && w.turn.PendingCalls > 0 && w.turn.Cancel == nil {
 		if _, err := a.lookAgain(w); err != nil {
 			return nil, err

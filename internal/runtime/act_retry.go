@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"errors"
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/models"
@@ -28,7 +29,9 @@ func (a *actRun) retry(f finished, delay time.Duration) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.launch(o)
+	if w.turn.Cancel == nil {
+		a.launch(o)
+	}
 	return w, nil
 }
 
@@ -49,6 +52,9 @@ func (a *actRun) awaitAttempt(f *finished, d *durable) {
 	}
 	f.Effect.State, f.Effect.DueAt = models.EffectRunning, nil
 	err := d.submit(a.ctx, &beginAttempt{writer: d.writer(), effect: f.Effect})
+	if errors.Is(err, errCancelled) {
+		a.cut(errCancelled)
+	}
 	if f.cut = a.ctx.Err() != nil; !f.cut {
 		f.err = err
 	}
