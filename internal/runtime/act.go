@@ -70,6 +70,9 @@ type finished struct {
 	announced []models.WaitID
 	// cut tells that the call failed after it was cancelled: what it says is no result.
 	cut bool
+	// again tells that the call has failed without an effect and is tried again after the delay.
+	again bool
+	delay time.Duration
 	// err is what kept an attempt from beginning that had to be waited for; nil when it has begun.
 	err error
 }
@@ -94,7 +97,8 @@ func (a *actRun) run(open []turns.Call) (*writer, error) {
 				return w, nil
 			}
 			a.cut(errCancelled)
-			fresh = false
+		}
+		if fresh = false; a.ctx.Err() != nil {
 			continue
 		}
 		if fresh, err = a.lookAgain(w); err != nil {
@@ -121,8 +125,8 @@ func (a *actRun) advance(fresh bool) (*writer, error) {
 	case !f.waits.IsZero():
 		return a.park(*f)
 	}
-	if delay, again := a.again(f); again {
-		return a.retry(*f, delay)
+	if f.again {
+		return a.retry(*f)
 	}
 	return a.settle(append([]finished{*f}, a.others()...))
 }
@@ -136,7 +140,7 @@ func (a *actRun) others() (list []finished) {
 				a.leave(f)
 				continue
 			}
-			if _, again := a.again(&f); again || !f.waits.IsZero() || f.err != nil {
+			if f.again || !f.waits.IsZero() || f.err != nil {
 				// It goes a way of its own, when it comes again.
 				a.done <- f
 				return list
@@ -289,7 +293,11 @@ func (a *actRun) execute(f *finished, call *tools.Call, d *durable, reviewed boo
 	f.waits, f.announced = d.pending(f.result), d.announced()
 	f.cut = f.waits.IsZero() && f.result.Failed() && a.ctx.Err() != nil
 	f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)
-	if !reviewed || f.cut || !f.waits.IsZero() {
+	if f.cut || !f.waits.IsZero() {
+		return
+	}
+	// Hooks see what comes of the call: the next attempt may change it.
+	if f.decide(a.r); f.again || !reviewed {
 		return
 	}
 	if err := a.r.guarded(func() error { return a.r.review(a.ctx, f) }); err != nil {

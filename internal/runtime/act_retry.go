@@ -8,28 +8,25 @@ import (
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
-// again tells that a call is to be tried again, and after which time.
-func (a *actRun) again(f *finished) (time.Duration, bool) {
-	if a.ctx.Err() != nil {
-		return 0, false
-	}
-	return f.Record.Frozen.RetryAfter(f.result, a.r.idempotencyKey(f.Record.CallID, f.Record.Frozen.Name), f.Effect.Attempt, a.r.e.cfg.Random())
+// decide finds out whether the call is tried again, and after which time.
+func (f *finished) decide(r *turnRun) {
+	f.delay, f.again = f.Record.Frozen.RetryAfter(f.result, r.idempotencyKey(f.Record.CallID, f.Record.Frozen.Name), f.Effect.Attempt, r.e.cfg.Random())
 }
 
 // retry begins another attempt of a call that has failed without an effect.
-func (a *actRun) retry(f finished, delay time.Duration) (*writer, error) {
+func (a *actRun) retry(f finished) (*writer, error) {
 	o := f.Call
 	o.Effect.Attempt++
-	if delay > 0 {
+	if f.delay > 0 || a.ctx.Err() != nil {
 		// Whoever takes the turn over meanwhile makes the attempt. It is running when that has come.
-		o.Effect.State, o.Effect.DueAt = models.EffectClaimed, (a.r.e.nowMillis() + models.Millis(delay.Milliseconds())).Ptr()
+		o.Effect.State, o.Effect.DueAt = models.EffectClaimed, (a.r.e.nowMillis() + models.Millis(f.delay.Milliseconds())).Ptr()
 	}
 	c := &retryCall{call: o}
 	w, err := a.submit(c, &c.writer)
 	if err != nil {
 		return nil, err
 	}
-	if w.turn.Cancel == nil {
+	if w.turn.Cancel == nil && a.ctx.Err() == nil {
 		a.launch(o)
 	}
 	return w, nil

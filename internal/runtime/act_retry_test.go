@@ -2,6 +2,8 @@ package runtime
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 
@@ -39,6 +41,37 @@ func TestAnAttemptThatWasWaitedForIsMadeOnce(t *testing.T) {
 		first.engine.turns.Wait()
 		if n := second.Load(); n != 1 {
 			t.Errorf("an attempt at a call that must run at most once was made %d times", n)
+		}
+	})
+}
+
+// Hooks see what came of a call, not each attempt that is made again; and all that ran are told of.
+//
+// Rules: H10.
+func TestHooksSeeTheLastAttempt(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		w.probe.on("flaky", func(_ context.Context, c *tools.Call) tools.Result {
+			if c.Attempt < 3 {
+				return tools.Result{ToolError: "not now", Retryable: true}
+			}
+			return tools.Success(c.Attempt)
+		})
+		var asked atomic.Int32
+		server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+			asked.Add(1)
+			_, _ = out.Write([]byte(`{"decision":"allow"}`))
+		}))
+		t.Cleanup(server.Close)
+		n := w.start(rest(&naps{clock: w.clock}))
+		config := `{"hooks":[{"event":"post_tool_use","webhook":{"url":"` + server.URL + `"}}]}`
+		s := w.newSessionOn(n, w.harnessWith("hooked", ref("user_hooks", config)))
+		n.send(s, script(t, says(callTool("retried", "flaky")), says(text("done"))))
+		log := w.idle(s)
+		if done := the[events.ToolCompleted](t, log); string(done.Result) != "3" {
+			t.Errorf("the call ended as %+v", done)
+		}
+		if told := count(log, models.EventHookRan); asked.Load() != 1 || told != 1 {
+			t.Errorf("the hook was asked %d times, and %d were told of", asked.Load(), told)
 		}
 	})
 }
