@@ -3,12 +3,15 @@ package runtime
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -78,7 +81,7 @@ type stepOutcome struct {
 
 // step runs fn, unless an earlier attempt has done the step: then its result is given. A step that failed runs again.
 func (d *durable) step(ctx context.Context, id string, input any, fn func(context.Context) (any, error)) (json.RawMessage, error) {
-	key := turns.CallKey(d.call.Record.CallID) + "/step/" + id
+	key := turns.CallKey(d.call.Record.CallID) + "/step/" + keyPart(id)
 	hash, err := inputHash(input)
 	if err != nil {
 		return nil, err
@@ -118,6 +121,16 @@ func (d *durable) step(ctx context.Context, id string, input any, fn func(contex
 		return nil, err
 	}
 	return json.RawMessage(out.Value), failed
+}
+
+// keyPart gives what stands in a key of the database for what a tool calls something: that, or its hash where no database would take it.
+func keyPart(name string) string {
+	const longest, hashed = 256, "sha256:"
+	if len(name) <= longest && utf8.ValidString(name) && !strings.Contains(name, "\x00") && !strings.HasPrefix(name, hashed) {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return hashed + hex.EncodeToString(sum[:])
 }
 
 // canonicalJSON encodes a value in a form that doesn't depend on the order of its members.
@@ -195,7 +208,7 @@ func (d *durable) completionKey(ctx context.Context) (string, error) {
 
 // eventKey announces a named wait and gives its token.
 func (d *durable) eventKey(ctx context.Context, name string) (string, error) {
-	_, token, err := d.announce(ctx, models.WaitCustom, "event/"+d.call.Record.CallID+"/"+name)
+	_, token, err := d.announce(ctx, models.WaitCustom, "event/"+d.call.Record.CallID+"/"+keyPart(name))
 	return token, err
 }
 
