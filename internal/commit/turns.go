@@ -137,7 +137,9 @@ func (tx *Tx) Reorder(id, before models.TurnID) bool {
 	case at == len(tx.queue)-1:
 		t.QueuePosition = tx.queue[at-1].QueuePosition + positionStep
 	default:
-		t.QueuePosition = (tx.queue[at-1].QueuePosition + tx.queue[at+1].QueuePosition) / 2
+		// Rounded down, also below zero, where turns that were moved to the front are: then there is no room when it is that of the one before.
+		low := tx.queue[at-1].QueuePosition
+		t.QueuePosition = low + (tx.queue[at+1].QueuePosition-low)/2
 	}
 	tx.w.turns = append(tx.w.turns, &t)
 	if at > 0 && t.QueuePosition <= tx.queue[at-1].QueuePosition {
