@@ -367,7 +367,7 @@ func TestAMessageComesBackToALaterTurn(t *testing.T) {
 //
 // Rules: S1.
 func TestOneActiveTurn(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachDatabase(t, func(t *testing.T, w *world) {
 		s, _ := w.working()
 		m := newMessage()
 		m.queue = true
