@@ -91,8 +91,8 @@ func (tx *Tx) Unqueue(id models.TurnID, end events.TurnCancelled) (found bool, e
 		return false, nil
 	}
 	t := *tx.queue[i]
-	if t.Carries > 0 && tx.displaced {
-		// What this batch has moved can't be moved back by it.
+	if t.Carries > 0 && (tx.displaced || tx.consumed) {
+		// What this batch has moved can't be moved back by it, and what comes back must not meet what it has consumed before.
 		return false, errNextBatch
 	}
 	tx.queue = slices.Delete(slices.Clone(tx.queue), i, i+1)
@@ -106,6 +106,8 @@ func (tx *Tx) Unqueue(id models.TurnID, end events.TurnCancelled) (found bool, e
 		// Only its own message was taken back: the others return to the turn that is at work.
 		tx.w.moves = append(tx.w.moves, move{turn: t.ID, to: tx.Turn.ID, kept: t.InputMessageID})
 		tx.Session.InputSequence = max(tx.Session.InputSequence, t.Carries)
+		// That may have begun with later ones.
+		tx.Turn.ConsumedThrough = 0
 		tx.inbox, tx.inboxComplete = nil, false
 	}
 	return true, nil
@@ -135,8 +137,9 @@ func (tx *Tx) Reorder(id, before models.TurnID) bool {
 	case at == len(tx.queue)-1:
 		t.QueuePosition = tx.queue[at-1].QueuePosition + positionStep
 	default:
-		// Rounded down, also below zero, so that it never meets the one behind it.
-		t.QueuePosition = (tx.queue[at-1].QueuePosition + tx.queue[at+1].QueuePosition) >> 1
+		// Rounded down, also below zero, where turns that were moved to the front are: then there is no room when it is that of the one before.
+		low := tx.queue[at-1].QueuePosition
+		t.QueuePosition = low + (tx.queue[at+1].QueuePosition-low)/2
 	}
 	tx.w.turns = append(tx.w.turns, &t)
 	if at > 0 && t.QueuePosition <= tx.queue[at-1].QueuePosition {
@@ -209,7 +212,7 @@ func (tx *Tx) ConsumeInbox() {
 		turn: tx.Turn.ID, after: tx.Turn.ConsumedThrough, through: tx.Session.InputSequence,
 		position: tx.Session.LastSequence + 1,
 	})
-	tx.Turn.ConsumedThrough = tx.Session.InputSequence
+	tx.Turn.ConsumedThrough, tx.consumed = tx.Session.InputSequence, true
 	tx.inbox, tx.inboxComplete = nil, true
 }
 

@@ -279,6 +279,19 @@ func TestChangesWithoutAnEventAreWritten(t *testing.T) {
 	})
 }
 
+// interrupt puts a message before all that is queued, as the command of that name in internal/sessions does.
+func (w *world) interrupt(s models.SessionID, m *message) *cmd {
+	c := w.command(s, func(tx *Tx) error {
+		turn := models.Turn{ID: m.turn, SessionID: s, InputMessageID: m.id, StartedByKind: models.ActorUser}
+		seq := tx.Emit(&m.turn, events.MessageReceived{Message: events.Message{ID: m.id, Role: models.MessageUser}})
+		tx.AddMessage(models.Message{ID: m.id, TurnID: m.turn, Role: models.MessageUser, Sequence: seq, Content: []models.Part{}})
+		tx.AddTurnFirst(turn)
+		return nil
+	})
+	c.needs.Queue, c.needs.Ends = true, true
+	return c
+}
+
 // Two messages interrupt a turn in one batch, and others steer it before, between and after: each goes where its sequence says.
 //
 // Rules: L6, D5.
@@ -286,20 +299,9 @@ func TestTwoInterruptionsInABatch(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, l := w.working()
 		w.do(w.step(s, l))
-		interrupt := func(m *message) Command {
-			c := w.command(s, func(tx *Tx) error {
-				turn := models.Turn{ID: m.turn, SessionID: s, InputMessageID: m.id, StartedByKind: models.ActorUser}
-				seq := tx.Emit(&m.turn, events.MessageReceived{Message: events.Message{ID: m.id, Role: models.MessageUser}})
-				tx.AddMessage(models.Message{ID: m.id, TurnID: m.turn, Role: models.MessageUser, Sequence: seq, Content: []models.Part{}})
-				tx.AddTurnFirst(turn)
-				return nil
-			})
-			c.needs.Queue, c.needs.Ends = true, true
-			return c
-		}
 		before, between, after, a, b := newMessage(), newMessage(), newMessage(), newMessage(), newMessage()
 		w.do(w.send(s, before))
-		must(t, batch(w.c, interrupt(a), w.send(s, between), interrupt(b), w.send(s, after)))
+		must(t, batch(w.c, w.interrupt(s, a), w.send(s, between), w.interrupt(s, b), w.send(s, after)))
 		want := map[models.MessageID]models.TurnID{before.id: a.turn, between.id: b.turn, after.id: l.Turn, a.id: a.turn, b.id: b.turn}
 		for _, m := range rows[models.Message](w, s, "sequence") {
 			turn, ours := want[m.ID]
@@ -315,6 +317,48 @@ func TestTwoInterruptionsInABatch(t *testing.T) {
 			if m.ID == after.id && m.TurnID == l.Turn {
 				t.Error("what came last is stranded in the turn that has ended")
 			}
+		}
+	})
+}
+
+// A message that an interruption took with it comes back when that is cancelled, to a turn that began after it was sent. It has missed
+// nothing: the model has yet to be shown it.
+//
+// Rules: L6.
+func TestAMessageComesBackToALaterTurn(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s, l := w.working()
+		w.do(w.step(s, l))
+		steered, first, second := newMessage(), newMessage(), newMessage()
+		w.do(w.send(s, steered))
+		w.do(w.interrupt(s, first))
+		w.do(w.interrupt(s, second))
+		w.do(w.end(s, l))
+		next := &Lease{Turn: second.turn, Epoch: 1}
+		claim := w.command(s, func(tx *Tx) error {
+			tx.ClaimTurn(models.NewID[models.RunnerEntity]())
+			return nil
+		})
+		w.do(claim)
+		w.do(w.step(s, next))
+		back := w.command(s, func(tx *Tx) error {
+			found, err := tx.Unqueue(first.turn, events.TurnCancelled{StopReason: models.StopCancelled})
+			if err == nil && (!found || tx.InboxEmpty()) {
+				t.Errorf("the turn was found: %v; the inbox is empty: %v", found, tx.InboxEmpty())
+			}
+			return err
+		})
+		back.needs.Queue, back.needs.Ends = true, true
+		w.do(back)
+		w.do(w.step(s, next))
+		w.do(w.end(s, next))
+		for _, m := range rows[models.Message](w, s, "sequence") {
+			if m.ID == steered.id && (m.Position == nil || m.TurnID != second.turn) {
+				t.Errorf("the message at %d is stranded: it is of turn %s at %v", m.Sequence, m.TurnID, m.Position)
+			}
+		}
+		if now := w.readSession(s); now.Status != models.SessionIdle {
+			t.Errorf("the session is %s", now.Status)
 		}
 	})
 }

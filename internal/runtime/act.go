@@ -70,6 +70,11 @@ type finished struct {
 	announced []models.WaitID
 	// cut tells that the call failed after it was cancelled, or that the journal contradicts it: what it says is no result.
 	cut bool
+	// again tells that the call has failed without an effect and is tried again after the delay.
+	again bool
+	delay time.Duration
+	// err is what kept an attempt from beginning that had to be waited for; nil when it has begun.
+	err error
 }
 
 func (a *actRun) run(open []turns.Call) (*writer, error) {
@@ -92,6 +97,9 @@ func (a *actRun) run(open []turns.Call) (*writer, error) {
 				return w, nil
 			}
 			a.cut(errCancelled)
+		}
+		if fresh = false; a.ctx.Err() != nil {
+			continue
 		}
 		if fresh, err = a.lookAgain(w); err != nil {
 			return nil, err
@@ -117,18 +125,10 @@ func (a *actRun) advance(fresh bool) (*writer, error) {
 	case !f.waits.IsZero():
 		return a.park(*f)
 	}
-	if delay, again := a.again(f); again {
-		return a.retry(*f, delay)
+	if f.again {
+		return a.retry(*f)
 	}
 	return a.settle(append([]finished{*f}, a.others()...))
-}
-
-// again tells that a call is to be tried again, and after which time.
-func (a *actRun) again(f *finished) (time.Duration, bool) {
-	if a.ctx.Err() != nil {
-		return 0, false
-	}
-	return f.Record.Frozen.RetryAfter(f.result, a.r.idempotencyKey(f.Record.CallID, f.Record.Frozen.Name), f.Effect.Attempt, a.r.e.cfg.Random())
 }
 
 // others takes the calls that have ended meanwhile with a result, or end within moments: they settle together. Calls that begin together
@@ -147,7 +147,7 @@ func (a *actRun) others() (list []finished) {
 			a.leave(f)
 			continue
 		}
-		if _, again := a.again(&f); again || !f.waits.IsZero() {
+		if f.again || !f.waits.IsZero() || f.err != nil {
 			// It goes a way of its own, when it comes again.
 			a.done <- f
 			return list
@@ -227,7 +227,7 @@ func (a *actRun) admit(open []turns.Call) error {
 	for i, o := range open {
 		var err error
 		decisions[i], err = DecideClaim(&o.Effect, ClaimRequest{
-			InputHash: o.Record.Frozen.InputHash(), Epoch: a.r.turn.LeaseEpoch, Repeatable: o.Record.Frozen.Hints.Repeatable(), Now: a.r.e.nowMillis(),
+			InputHash: o.Record.Frozen.InputHash(), Epoch: a.r.turn.LeaseEpoch, Repeatable: o.Record.Frozen.Hints.Repeatable(),
 		})
 		if err != nil {
 			return err
@@ -248,6 +248,11 @@ func (a *actRun) admit(open []turns.Call) error {
 	for i, o := range open {
 		switch decisions[i] {
 		case DecideRun:
+			if a.r.due(&o) > 0 {
+				o.Effect.Epoch = a.r.turn.LeaseEpoch
+				a.launch(o)
+				continue
+			}
 			a.take(o)
 		case DecideRunAgain:
 			o.Effect.Attempt++
@@ -273,7 +278,7 @@ func (a *actRun) enter(o turns.Call) {
 	a.count++
 }
 
-// launch executes a call that is running in the journal, once it is due.
+// launch executes a call that is running in the journal, or one whose next attempt is still to come, when that is due.
 func (a *actRun) launch(o turns.Call) {
 	a.enter(o)
 	// The turn's row changes while the call runs, so it is not looked at from there.
@@ -295,9 +300,8 @@ func (a *actRun) launch(o turns.Call) {
 // execute runs one attempt of a call. Hooks see the result before it is committed.
 func (a *actRun) execute(f *finished, call *tools.Call, d *durable, reviewed bool) {
 	e := a.r.e
-	if due := f.Effect.DueAt; due != nil && a.ctx.Err() == nil {
-		if wait := due.Time().Sub(e.cfg.Clock.Now()); wait > 0 && e.cfg.Sleep(a.ctx, wait) != nil {
-			f.cut = true
+	if f.Effect.State == models.EffectClaimed {
+		if a.awaitAttempt(f, d); f.cut || f.err != nil {
 			return
 		}
 	}
@@ -306,7 +310,11 @@ func (a *actRun) execute(f *finished, call *tools.Call, d *durable, reviewed boo
 	f.waits, f.announced = d.pending(f.result), d.announced()
 	f.cut = d.failed() || (f.waits.IsZero() && f.result.Failed() && a.ctx.Err() != nil)
 	f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)
-	if !reviewed || f.cut || !f.waits.IsZero() {
+	if f.cut || !f.waits.IsZero() {
+		return
+	}
+	// Hooks see what comes of the call: the next attempt may change it.
+	if f.decide(a.r); f.again || !reviewed {
 		return
 	}
 	if err := a.r.guarded(func() error { return a.r.review(a.ctx, f) }); err != nil {
@@ -330,6 +338,9 @@ func (a *actRun) next() (*finished, error) {
 		select {
 		case f := <-a.done:
 			a.leave(f)
+			if f.err != nil {
+				return nil, f.err
+			}
 			if !f.cut {
 				return &f, nil
 			}
@@ -385,7 +396,7 @@ func (a *actRun) settle(list []finished) (*writer, error) {
 	for i, f := range list {
 		r.conversation.add(f.Record.Position, f.Effect.Ordinal, models.MessageTool, f.Parts(c.list[i].shown))
 	}
-	a.launchAll(c.begin)
+	a.launchAll(c.begun)
 	return w, nil
 }
 
@@ -410,21 +421,7 @@ func (a *actRun) park(f finished) (*writer, error) {
 		f.Effect.State = models.EffectClaimed
 		a.take(f.Call)
 	}
-	a.launchAll(c.begin)
-	return w, nil
-}
-
-// retry begins another attempt of a call that has failed without an effect.
-func (a *actRun) retry(f finished, delay time.Duration) (*writer, error) {
-	o := f.Call
-	o.Effect.Attempt++
-	o.Effect.DueAt = (a.r.e.nowMillis() + models.Millis(delay.Milliseconds())).Ptr()
-	c := &retryCall{call: o}
-	w, err := a.submit(c, &c.writer)
-	if err != nil {
-		return nil, err
-	}
-	a.launch(o)
+	a.launchAll(c.begun)
 	return w, nil
 }
 
@@ -476,7 +473,7 @@ func (a *actRun) startWaiting() (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.launchAll(c.begin)
+	a.launchAll(c.begun)
 	if a.count == 0 && !w.parked && w.turn.PendingCalls > 0 && w.turn.Cancel == nil {
 		if _, err := a.lookAgain(w); err != nil {
 			return nil, err

@@ -47,3 +47,29 @@ func TestACancelThatACommitFindsFirst(t *testing.T) {
 		}
 	})
 }
+
+// A call that has not begun when the end of its turn was asked for never begins, however late its runner hears of that: here by nothing but
+// the commit that would have started the call.
+//
+// Rules: C3.
+func TestACancelKeepsCallsFromBeginning(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		quick := w.probe.add()
+		w.probe.on("quick", func(context.Context, *tools.Call) tools.Result {
+			quick.hold()
+			return tools.Success(nil)
+		})
+		n := w.start(func(c *Config) { c.PollInterval = time.Hour })
+		deaf := w.newNode(w.deaf())
+		s := w.newSession(n)
+		turn := n.send(s, script(t, says(callTool("ordered", "quick"), callTool("ordered", "next")), says(text("end"))))
+		<-quick.arrived
+		deaf.cancel(turn, "enough")
+		quick.open()
+		log := w.idle(s)
+		w.cancelled(turn, log)
+		if done := payloads[events.ToolCompleted](t, log); len(done) != 2 || !done[0].Success || done[1].Success || w.probe.ran("next") != 0 {
+			t.Errorf("the calls ended as %+v; the second one ran %d times", done, w.probe.ran("next"))
+		}
+	})
+}

@@ -101,6 +101,33 @@ func TestACancelKeepsWhatWasSaid(t *testing.T) {
 	})
 }
 
+// Cancelling: what the model had said is kept when its answer was there, and policies were still deciding about the calls in it.
+//
+// Rules: C4.
+func TestACancelWhilePoliciesDecideKeepsWhatWasSaid(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		deciding := make(chan struct{}, 1)
+		w.probe.judge("slow", func(ctx context.Context) (tools.Verdict, error) {
+			deciding <- struct{}{}
+			<-ctx.Done()
+			return tools.Verdict{}, ctx.Err()
+		})
+		n := w.start()
+		s := w.newSessionOn(n, w.harnessWith("judged", ref("probe_policy", "{}")))
+		turn := n.send(s, script(t, says(text("I will look."), callTool("once", "slow")), says(text("end"))))
+		<-deciding
+		n.cancel(turn, "enough")
+		log := w.idle(s)
+		w.cancelled(turn, log)
+		if out := the[events.OutputCompleted](t, log); !out.Message.Interrupted || joined(out.Message.Content, models.PartText) != "I will look." {
+			t.Errorf("of the answer is left %+v", out.Message)
+		}
+		if row := w.turn(turn); row.Usage.OutputTokens == 0 || row.ModelCalls != 1 {
+			t.Errorf("what the answer took is counted as %+v in %d calls", row.Usage, row.ModelCalls)
+		}
+	})
+}
+
 // Cancelling, when every signal is lost: the runner looks by itself.
 //
 // Rules: Q3, C1.

@@ -31,8 +31,8 @@ type settled struct {
 type settleCalls struct {
 	writer
 	list []settled
-	// begin are the calls to start.
-	begin []turns.Call
+	// begin are the calls to start, begun those that were started.
+	begin, begun []turns.Call
 }
 
 func (c *settleCalls) Needs() commit.Needs {
@@ -58,7 +58,7 @@ func (c *settleCalls) Apply(tx *commit.Tx) error {
 			return err
 		}
 	}
-	startAll(tx, c.begin)
+	c.begun = startAll(tx, c.begin)
 	return c.goOn(tx)
 }
 
@@ -101,18 +101,24 @@ func (w *writer) goOn(tx *commit.Tx) error {
 	return err
 }
 
-func startAll(tx *commit.Tx, calls []turns.Call) {
+// startAll marks calls as running and gives those that are: none when the end of the turn was asked for.
+func startAll(tx *commit.Tx, calls []turns.Call) (begun []turns.Call) {
+	if tx.Turn.Cancel != nil {
+		return nil
+	}
 	for _, o := range calls {
 		o.Start(tx)
 		tx.SaveEffect(o.Effect)
 	}
+	return calls
 }
 
 // startCalls starts claimed calls when none is running that could start them by settling. Without any it parks the turn if nothing else is
 // left of it.
 type startCalls struct {
 	writer
-	begin []turns.Call
+	// begin and begun are as in settleCalls.
+	begin, begun []turns.Call
 }
 
 func (c *startCalls) Needs() commit.Needs { return c.needs(1024*(1+len(c.begin)), true) }
@@ -120,9 +126,10 @@ func (c *startCalls) Needs() commit.Needs { return c.needs(1024*(1+len(c.begin))
 func (c *startCalls) Apply(tx *commit.Tx) error {
 	if tx.Turn.PendingCalls == 0 {
 		// Whoever has resolved the last one has ended the act.
+		c.begun = nil
 		return c.follow(tx, Acted{})
 	}
-	startAll(tx, c.begin)
+	c.begun = startAll(tx, c.begin)
 	return c.goOn(tx)
 }
 
@@ -135,7 +142,8 @@ type parkCall struct {
 	until *models.Millis
 	// failTurn tells what happens when nobody resolves it in time.
 	failTurn bool
-	begin    []turns.Call
+	// begin and begun are as in settleCalls.
+	begin, begun []turns.Call
 	// settled is the result, when the wait was resolved before the call came to wait.
 	settled *tools.Result
 	// again tells that the tool is to run again, because what it waited for is there.
@@ -154,7 +162,7 @@ func (c *parkCall) Apply(tx *commit.Tx) error {
 	if err := c.hold(tx, &call); err != nil {
 		return err
 	}
-	startAll(tx, c.begin)
+	c.begun = startAll(tx, c.begin)
 	return c.goOn(tx)
 }
 
@@ -198,4 +206,20 @@ func (c *retryCall) Needs() commit.Needs { return c.needs(512, true) }
 func (c *retryCall) Apply(tx *commit.Tx) error {
 	tx.SaveEffect(c.call.Effect)
 	return c.goOn(tx)
+}
+
+// beginAttempt marks another attempt of a call as running, when it was waited for.
+type beginAttempt struct {
+	writer
+	effect models.Effect
+}
+
+func (c *beginAttempt) Needs() commit.Needs { return c.needs(512, false) }
+
+func (c *beginAttempt) Apply(tx *commit.Tx) error {
+	if tx.Turn.Cancel != nil {
+		return errCancelled
+	}
+	tx.SaveEffect(c.effect)
+	return nil
 }

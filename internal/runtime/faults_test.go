@@ -133,6 +133,8 @@ type probe struct {
 	runs map[string]int
 	// do is by the tag of the arguments.
 	do map[string]func(ctx context.Context, call *tools.Call) tools.Result
+	// rules are the policy's, by the tag.
+	rules map[string]func(ctx context.Context) (tools.Verdict, error)
 }
 
 func newProbe() *probe {
@@ -167,6 +169,36 @@ func (p *probe) capability() tools.Capability {
 			return []models.ClientTool{{Name: "theirs", DisplayName: "theirs", Description: "A probe of the client.", InputSchema: models.JSON(schema)}}, nil
 		},
 	}
+}
+
+// policy is a capability whose policy decides as a test wants, by the arguments' tag, and lets all else run.
+func (p *probe) policy() tools.Capability {
+	gates := func(json.RawMessage) ([]tools.Gate, error) {
+		return []tools.Gate{{Name: "probe", Decide: func(ctx context.Context, call tools.GateCall) (tools.Verdict, error) {
+			var a probeArgs
+			if err := json.Unmarshal(call.Arguments, &a); err != nil {
+				return tools.Verdict{}, err
+			}
+			p.mu.Lock()
+			rule := p.rules[a.Tag]
+			p.mu.Unlock()
+			if rule == nil {
+				return tools.Verdict{}, nil
+			}
+			return rule(ctx)
+		}}}, nil
+	}
+	return tools.Capability{ID: "probe_policy", Name: "Probe policy", Description: "A policy for tests.", Risk: "LOW", Gates: gates}
+}
+
+// judge makes the policy decide about calls with the tag.
+func (p *probe) judge(tag string, rule func(ctx context.Context) (tools.Verdict, error)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.rules == nil {
+		p.rules = map[string]func(context.Context) (tools.Verdict, error){}
+	}
+	p.rules[tag] = rule
 }
 
 func (p *probe) run(ctx context.Context, call *tools.Call, tag string) tools.Result {

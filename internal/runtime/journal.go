@@ -78,7 +78,6 @@ type ClaimRequest struct {
 	Epoch int64
 	// Repeatable tells whether it may be done twice.
 	Repeatable bool
-	Now        models.Millis
 }
 
 // DecideClaim decides what a runner does about an effect of which the journal has row; nil when it has none. It is pure.
@@ -102,9 +101,6 @@ func DecideClaim(row *models.Effect, r ClaimRequest) (Decision, error) {
 		return DecideLost, nil
 	case row.Epoch == r.Epoch:
 		return DecideBusy, nil
-	case row.DueAt != nil && *row.DueAt > r.Now:
-		// The next attempt was still to begin, and the one before it has had no effect.
-		return DecideRun, nil
 	case r.Repeatable:
 		return DecideRunAgain, nil
 	}

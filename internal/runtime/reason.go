@@ -35,7 +35,7 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 	a := r.newAsking(output)
 	resp, failure, err := a.run(ctx)
 	if err != nil {
-		r.partial = sanitize(llm.Response{Parts: withoutCalls(resp.Parts)}, "").Parts
+		r.keep(resp)
 		return nil, err
 	}
 	if failure != nil {
@@ -53,12 +53,14 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 	c.response = sanitize(resp, originOf(a.model))
 	c.calls, err = r.prepare(ctx, output, c.response.Parts)
 	if err != nil {
+		r.keep(resp)
 		return nil, err
 	}
 	// What the session, the agent and the harness say may have changed since the model was asked; the commit may begin the
 	// next step.
 	blocked, err := r.refresh(ctx)
 	if err != nil {
+		r.keep(resp)
 		return nil, err
 	}
 	c.writer = r.writer()
@@ -76,6 +78,11 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 		}
 	}
 	return w, nil
+}
+
+// keep remembers what the model has said in a step that is cut short, should the turn end with it.
+func (r *turnRun) keep(resp llm.Response) {
+	r.partial = sanitize(llm.Response{Parts: withoutCalls(resp.Parts)}, "").Parts
 }
 
 // failed ends the turn for a failed model call.

@@ -3,6 +3,7 @@ package runtime
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -69,6 +70,42 @@ func TestNoProgress(t *testing.T) {
 		}
 		if got := count(w.idle(s), models.EventTurnCompleted); got != 1 {
 			t.Errorf("%d turns were completed", got)
+		}
+	})
+}
+
+// TestFailedStepsAreNoProgress has one runner after the other die in a tool whose durable step fails each time: that a step has failed
+// once more is no progress.
+//
+// Rules: Q16.
+func TestFailedStepsAreNoProgress(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		var s models.SessionID
+		for range maxTakeovers {
+			g := w.probe.add()
+			w.probe.on("poison", func(ctx context.Context, c *tools.Call) tools.Result {
+				_, err := c.DurableStep(ctx, "one", "x", func(context.Context) (any, error) { return nil, errFault })
+				if !errors.Is(err, errFault) {
+					t.Errorf("the step gives %v", err)
+				}
+				g.hold()
+				return tools.Result{Internal: context.Canceled}
+			})
+			n := w.newNode()
+			if s.IsZero() {
+				s = w.newSession(n)
+				n.send(s, script(t, says(callTool("again", "poison")), says(text("end"))))
+			}
+			if err := n.engine.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			<-g.arrived
+			n.die()
+		}
+		w.probe.on("poison", func(context.Context, *tools.Call) tools.Result { return tools.Success(nil) })
+		w.start()
+		if log := w.idle(s); count(log, models.EventTurnSealed) != 1 {
+			t.Errorf("after %d deaths the turn goes on:\n%s", maxTakeovers, kinds(log))
 		}
 	})
 }

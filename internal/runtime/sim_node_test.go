@@ -278,7 +278,7 @@ func (n *simNode) pause(ctx context.Context) {
 // simToolNames are the tools of the simulation, and one that doesn't exist.
 var simToolNames = []string{
 	"once", "again", "look", "ordered", "ordered_again", "missing", "once", "again", "ordered",
-	"ask", "pend", "await", "await_once", "gated", "gated_twice", "client", "client_hurried",
+	"ask", "pend", "await", "await_once", "gated", "gated_twice", "client", "client_hurried", "flaky",
 }
 
 // toolbox is made once: it compiles schemas.

@@ -107,7 +107,7 @@ func TestSimulation(t *testing.T) {
 
 // wanted are things that must happen in some of so many histories.
 var wanted = []string{
-	"turns", "REASON_RECOVERED", "interrupted", "tool ran again", "lease lost", "answered again", "inherited messages", "turn queued",
+	"turns", "REASON_RECOVERED", "interrupted", "tool ran again", "tool tried again", "lease lost", "answered again", "inherited messages", "turn queued",
 	string(models.StopEndTurn), string(models.StopMaxTokens), string(models.StopRefusal), string(models.StopIterationLimit),
 	string(models.StopNoProgress), string(models.StopError), string(models.StopDependency),
 }

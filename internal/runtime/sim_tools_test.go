@@ -42,6 +42,7 @@ func waitingTools() []tools.Tool {
 		define("ask", tools.Hints{ReadOnly: true, LongRunning: true, Wait: tools.WaitQuestion}, nil),
 		define("pend", tools.Hints{Destructive: true}, (*simNode).pend),
 		define("await", tools.Hints{Idempotent: true}, (*simNode).await),
+		define("flaky", tools.Hints{Destructive: true, Retry: &tools.Retry{Policy: tools.RetrySafe, Max: 3, BaseMs: 40_000}}, (*simNode).flaky),
 		define("await_once", tools.Hints{Destructive: true}, (*simNode).await),
 	}
 }
@@ -93,6 +94,16 @@ func (n *simNode) pend(ctx context.Context, call *tools.Call) tools.Result {
 		p.Deadline = w.clock.Now().Add(time.Duration(w.random.IntN(5000)) * time.Millisecond)
 	}
 	return tools.Result{Pending: p}
+}
+
+// flaky fails now and then before it has done anything.
+func (n *simNode) flaky(ctx context.Context, call *tools.Call) tools.Result {
+	n.pause(ctx)
+	if n.w.random.IntN(2) == 0 {
+		n.w.saw["tool tried again"]++
+		return tools.Result{ToolError: "not now", Retryable: true}
+	}
+	return n.work(ctx, call, false)
 }
 
 // await does a step, waits for something, and does another step.

@@ -3,12 +3,15 @@ package runtime
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -89,7 +92,7 @@ type stepOutcome struct {
 
 // step runs fn, unless an earlier attempt has done the step: then its result is given. A step that failed runs again.
 func (d *durable) step(ctx context.Context, id string, input any, fn func(context.Context) (any, error)) (json.RawMessage, error) {
-	key := turns.CallKey(d.call.Record.CallID) + "/step/" + id
+	key := turns.CallKey(d.call.Record.CallID) + "/step/" + keyPart(id)
 	hash, err := inputHash(input)
 	if err != nil {
 		return nil, err
@@ -98,7 +101,7 @@ func (d *durable) step(ctx context.Context, id string, input any, fn func(contex
 	if err != nil {
 		return nil, err
 	}
-	decision, err := DecideClaim(row, ClaimRequest{InputHash: hash, Epoch: d.call.Effect.Epoch, Repeatable: true, Now: d.r.e.nowMillis()})
+	decision, err := DecideClaim(row, ClaimRequest{InputHash: hash, Epoch: d.call.Effect.Epoch, Repeatable: true})
 	if err != nil {
 		d.mu.Lock()
 		d.mismatched = true
@@ -134,6 +137,16 @@ func (d *durable) step(ctx context.Context, id string, input any, fn func(contex
 		return nil, err
 	}
 	return json.RawMessage(out.Value), failed
+}
+
+// keyPart gives what stands in a key of the database for what a tool calls something: that, or its hash where no database would take it.
+func keyPart(name string) string {
+	const longest, hashed = 256, "sha256:"
+	if len(name) <= longest && utf8.ValidString(name) && !strings.Contains(name, "\x00") && !strings.HasPrefix(name, hashed) {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return hashed + hex.EncodeToString(sum[:])
 }
 
 // canonicalJSON encodes a value in a form that doesn't depend on the order of its members.
@@ -189,7 +202,10 @@ type saveStep struct {
 func (c *saveStep) Needs() commit.Needs { return c.needs(512+2*len(c.effect.Outcome), false) }
 
 func (c *saveStep) Apply(tx *commit.Tx) error {
-	tx.Turn.Takeovers = 0
+	if !failedStep(&c.effect) {
+		// One that fails each time would let a turn go on for ever whose runners die of it.
+		tx.Turn.Takeovers = 0
+	}
 	// It makes no event, by which a lost reply could be told from a failed commit, so that it may be applied again.
 	tx.PutEffect(c.effect)
 	return nil
@@ -208,7 +224,7 @@ func (d *durable) completionKey(ctx context.Context) (string, error) {
 
 // eventKey announces a named wait and gives its token.
 func (d *durable) eventKey(ctx context.Context, name string) (string, error) {
-	_, token, err := d.announce(ctx, models.WaitCustom, "event/"+d.call.Record.CallID+"/"+name)
+	_, token, err := d.announce(ctx, models.WaitCustom, "event/"+d.call.Record.CallID+"/"+keyPart(name))
 	return token, err
 }
 

@@ -590,10 +590,13 @@ func TestHooksOfATurn(t *testing.T) {
 		if len(results) != 3 {
 			t.Errorf("there are %d results", len(results))
 		}
-		w.until("the hooks of the end have run", func() bool {
-			w.news.spread()
-			return rowsOf[models.HookJob](w, s) == 0
-		})
+		ended := func() {
+			w.until("the hooks of the end have run", func() bool {
+				w.news.spread()
+				return w.session(s).CurrentTurnID == nil && rowsOf[models.HookJob](w, s) == 0
+			})
+		}
+		ended()
 		seen := map[string]int{}
 		for len(asked) > 0 {
 			seen[<-asked]++
@@ -610,6 +613,7 @@ func TestHooksOfATurn(t *testing.T) {
 		}
 
 		blocked := n.send(s, "forbidden")
+		ended()
 		log = w.idle(s)
 		row := w.turn(blocked)
 		if row.Status != models.TurnFailed || *row.StopReason != models.StopBlocked || row.Error.Code != "blocked_by_hook" || row.ModelCalls != 0 {

@@ -108,7 +108,7 @@ func newWorld(t *testing.T, db *store.DB) *world {
 	w.hooks = hooks.NewRunner(hooks.Config{Client: http.DefaultClient, Secrets: noSecrets{}, Expressions: compiler, Clock: w.clock})
 	anywhere := egress.New(egress.Config{AllowLoopback: true})
 	w.tools, err = tools.NewRegistry(core.Capability(), files.Capability(), w.probe.capability(), approvals.Capability(compiler),
-		userhooks.Capability(compiler, anywhere), ask.Capability(), callbacks.Capability())
+		userhooks.Capability(compiler, anywhere), ask.Capability(), callbacks.Capability(), w.probe.policy())
 	if err != nil {
 		t.Fatal(err)
 	}
