@@ -188,8 +188,9 @@ func linearizable(t *testing.T, kind string, explain porcupine.Model, ends []str
 		var faults historytest.Faults
 		r := newRacing(e, &faults)
 		round := start(r)
-		n := 0
-		for i := 0; n < historytest.Operations(t, 5000); i++ {
+		n, want := 0, historytest.Operations(t, 3000)
+		// What comes by chance gets some more chances.
+		for i := 0; n < want || (faults.Injected() == 0 && n < 10*want); i++ {
 			round()
 			wrong, operations := r.history.Wrong(map[string]porcupine.Model{kind: explain})
 			n += operations
