@@ -91,8 +91,8 @@ func (tx *Tx) Unqueue(id models.TurnID, end events.TurnCancelled) (found bool, e
 		return false, nil
 	}
 	t := *tx.queue[i]
-	if t.Carries > 0 && tx.displaced {
-		// What this batch has moved can't be moved back by it.
+	if t.Carries > 0 && (tx.displaced || tx.consumed) {
+		// What this batch has moved can't be moved back by it, and what it has shown to the turn at work was all there was for it.
 		return false, errNextBatch
 	}
 	tx.queue = slices.Delete(slices.Clone(tx.queue), i, i+1)
@@ -106,6 +106,8 @@ func (tx *Tx) Unqueue(id models.TurnID, end events.TurnCancelled) (found bool, e
 		// Only its own message was taken back: the others return to the turn that is at work.
 		tx.w.moves = append(tx.w.moves, move{turn: t.ID, to: tx.Turn.ID, kept: t.InputMessageID})
 		tx.Session.InputSequence = max(tx.Session.InputSequence, t.Carries)
+		// They may be older than what that turn has been shown: it need not be the one that they came from.
+		tx.Turn.ConsumedThrough = 0
 		tx.inbox, tx.inboxComplete = nil, false
 	}
 	return true, nil
@@ -208,7 +210,7 @@ func (tx *Tx) ConsumeInbox() {
 		turn: tx.Turn.ID, after: tx.Turn.ConsumedThrough, through: tx.Session.InputSequence,
 		position: tx.Session.LastSequence + 1,
 	})
-	tx.Turn.ConsumedThrough = tx.Session.InputSequence
+	tx.Turn.ConsumedThrough, tx.consumed = tx.Session.InputSequence, true
 	tx.inbox, tx.inboxComplete = nil, true
 }
 

@@ -279,6 +279,32 @@ func TestChangesWithoutAnEventAreWritten(t *testing.T) {
 	})
 }
 
+// interrupt puts a message's turn before those that are queued, with what the current turn has not been shown.
+func (w *world) interrupt(s models.SessionID, m *message) *cmd {
+	c := w.command(s, func(tx *Tx) error {
+		turn := models.Turn{ID: m.turn, SessionID: s, InputMessageID: m.id, StartedByKind: models.ActorUser}
+		seq := tx.Emit(&m.turn, events.MessageReceived{Message: events.Message{ID: m.id, Role: models.MessageUser}})
+		tx.AddMessage(models.Message{ID: m.id, TurnID: m.turn, Role: models.MessageUser, Sequence: seq, Content: []models.Part{}})
+		tx.AddTurnFirst(turn)
+		return nil
+	})
+	c.needs.Queue, c.needs.Ends = true, true
+	return c
+}
+
+// unqueue cancels a turn that is queued.
+func (w *world) unqueue(s models.SessionID, turn models.TurnID) *cmd {
+	c := w.command(s, func(tx *Tx) error {
+		found, err := tx.Unqueue(turn, events.TurnCancelled{StopReason: models.StopCancelled})
+		if err == nil && !found {
+			return errRefused
+		}
+		return err
+	})
+	c.needs.Queue = true
+	return c
+}
+
 // Two messages interrupt a turn in one batch, and others steer it before, between and after: each goes where its sequence says.
 //
 // Rules: L6, D5.
@@ -286,20 +312,9 @@ func TestTwoInterruptionsInABatch(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, l := w.working()
 		w.do(w.step(s, l))
-		interrupt := func(m *message) Command {
-			c := w.command(s, func(tx *Tx) error {
-				turn := models.Turn{ID: m.turn, SessionID: s, InputMessageID: m.id, StartedByKind: models.ActorUser}
-				seq := tx.Emit(&m.turn, events.MessageReceived{Message: events.Message{ID: m.id, Role: models.MessageUser}})
-				tx.AddMessage(models.Message{ID: m.id, TurnID: m.turn, Role: models.MessageUser, Sequence: seq, Content: []models.Part{}})
-				tx.AddTurnFirst(turn)
-				return nil
-			})
-			c.needs.Queue, c.needs.Ends = true, true
-			return c
-		}
 		before, between, after, a, b := newMessage(), newMessage(), newMessage(), newMessage(), newMessage()
 		w.do(w.send(s, before))
-		must(t, batch(w.c, interrupt(a), w.send(s, between), interrupt(b), w.send(s, after)))
+		must(t, batch(w.c, w.interrupt(s, a), w.send(s, between), w.interrupt(s, b), w.send(s, after)))
 		want := map[models.MessageID]models.TurnID{before.id: a.turn, between.id: b.turn, after.id: l.Turn, a.id: a.turn, b.id: b.turn}
 		for _, m := range rows[models.Message](w, s, "sequence") {
 			turn, ours := want[m.ID]
@@ -319,11 +334,56 @@ func TestTwoInterruptionsInABatch(t *testing.T) {
 	})
 }
 
+// A turn that has taken over what steered another one is taken back while a third one runs, which has been shown newer messages: it is shown
+// the old ones all the same, and once.
+//
+// Rules: L6, D5, D8.
+func TestWhatComesBackIsOlderThanWhatWasShown(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for name, takeBack := range map[string]func(s models.SessionID, l *Lease, b *message){
+			"between two steps": func(s models.SessionID, l *Lease, b *message) {
+				w.do(w.step(s, l))
+				w.do(w.unqueue(s, b.turn))
+			},
+			"with the step that shows them": func(s models.SessionID, l *Lease, b *message) {
+				must(t, batch(w.c, w.unqueue(s, b.turn), w.step(s, l)))
+			},
+			"with the step before": func(s models.SessionID, l *Lease, b *message) {
+				must(t, batch(w.c, w.step(s, l), w.unqueue(s, b.turn)))
+			},
+		} {
+			s, first := w.working()
+			w.do(w.step(s, first))
+			before, a, b := newMessage(), newMessage(), newMessage()
+			w.do(w.send(s, before))
+			w.do(w.interrupt(s, b))
+			w.do(w.interrupt(s, a))
+			w.do(w.end(s, first))
+			second := &Lease{Turn: a.turn, Epoch: 1}
+			w.do(w.command(s, func(tx *Tx) error { tx.ClaimTurn(models.NewID[models.RunnerEntity]()); return nil }))
+			takeBack(s, second, b)
+			if turn, session := w.readTurn(a.turn), w.readSession(s); turn.ConsumedThrough < session.InputSequence {
+				w.do(w.step(s, second))
+			}
+			for _, m := range rows[models.Message](w, s, "sequence") {
+				if m.ID == before.id && (m.TurnID != a.turn || m.Position == nil) {
+					t.Errorf("%s: the message is of turn %s, want %s, and was shown: %v", name, m.TurnID, a.turn, m.Position != nil)
+				}
+			}
+			// The turn ends for good: nothing is said to wait that is not there.
+			w.do(w.end(s, second))
+			if session := w.readSession(s); session.CurrentTurnID != nil || session.QueuedTurns != 0 {
+				t.Errorf("%s: turn %v is current, %d are queued", name, session.CurrentTurnID, session.QueuedTurns)
+			}
+		}
+	})
+}
+
 // The database itself refuses a second active turn of a session.
 //
 // Rules: S1.
 func TestOneActiveTurn(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachDatabase(t, func(t *testing.T, w *world) {
 		s, _ := w.working()
 		m := newMessage()
 		m.queue = true
