@@ -197,6 +197,9 @@ func TestReplays(t *testing.T) {
 		{16853, "a turn stood still for ever"},
 		// The same with the slot of a message that was queued, whose sender had not heard of it yet.
 		{87342, "a queued turn stood still for ever"},
+		// An interrupting turn was taken back, and what it had carried came to a turn that had been shown newer messages
+		// (TestWhatComesBackIsOlderThanWhatWasShown).
+		{503088, "a message was stranded"},
 	} {
 		problems, _ := play(r.seed, tools, planted{}, nil)
 		for _, p := range problems {
