@@ -92,7 +92,7 @@ func (tx *Tx) Unqueue(id models.TurnID, end events.TurnCancelled) (found bool, e
 	}
 	t := *tx.queue[i]
 	if t.Carries > 0 && (tx.displaced || tx.consumed) {
-		// What this batch has moved can't be moved back by it, and what comes back must not meet what it has consumed before.
+		// What this batch has moved can't be moved back by it, and what it has shown to the turn at work was all there was for it.
 		return false, errNextBatch
 	}
 	tx.queue = slices.Delete(slices.Clone(tx.queue), i, i+1)
@@ -106,7 +106,7 @@ func (tx *Tx) Unqueue(id models.TurnID, end events.TurnCancelled) (found bool, e
 		// Only its own message was taken back: the others return to the turn that is at work.
 		tx.w.moves = append(tx.w.moves, move{turn: t.ID, to: tx.Turn.ID, kept: t.InputMessageID})
 		tx.Session.InputSequence = max(tx.Session.InputSequence, t.Carries)
-		// That may have begun with later ones.
+		// They may be older than what that turn has been shown: it need not be the one that they came from.
 		tx.Turn.ConsumedThrough = 0
 		tx.inbox, tx.inboxComplete = nil, false
 	}

@@ -50,7 +50,7 @@ type Tx struct {
 	forks []fork
 	// displaced tells that messages were moved to an interrupting turn in this batch.
 	displaced bool
-	// consumed tells that waiting messages have joined the conversation in this batch.
+	// consumed tells that messages have joined the conversation in this batch.
 	consumed bool
 	// ended tells that a turn has ended in this batch: what is behind the present one wasn't loaded.
 	ended bool

@@ -91,8 +91,8 @@ type Turn struct {
 	Cancel *Cancel `gorm:"serializer:json;type:json"`
 	// ModelCalls counts calls of the model, the ones of crashed runners included.
 	ModelCalls int
-	// ConsumedThrough is the sequence of the newest received message that the model has been shown; 0 when older ones have come back
-	// since then, from a turn that was taken out of the line.
+	// ConsumedThrough is the sequence of the newest received message that the model has been shown; 0 again when older ones have come
+	// to the turn, from one that had carried them.
 	ConsumedThrough int64
 	// OutputMessageID is the message that the present reason step writes.
 	OutputMessageID *MessageID

@@ -16,6 +16,9 @@ import (
 type checks struct {
 	epochs map[models.TurnID]int64
 	ended  map[models.TurnID]models.TurnStatus
+	// waits are as they were last seen, cancels the first request for the end of each turn.
+	waits   map[models.WaitID]models.Wait
+	cancels map[models.TurnID]models.Cancel
 	// published is how far each session's events were told of.
 	published map[models.SessionID]int64
 	leased    map[*simNode][]leased
@@ -31,7 +34,7 @@ type leased struct {
 func newChecks() checks {
 	return checks{
 		epochs: map[models.TurnID]int64{}, ended: map[models.TurnID]models.TurnStatus{}, published: map[models.SessionID]int64{},
-		leased: map[*simNode][]leased{},
+		leased: map[*simNode][]leased{}, waits: map[models.WaitID]models.Wait{}, cancels: map[models.TurnID]models.Cancel{},
 	}
 }
 
@@ -43,6 +46,9 @@ func (w *simulation) submitted(n *simNode, cmd commit.Command, s *commit.Submitt
 
 // published hears of what was committed, once each, in order.
 func (w *simulation) published(_ models.OrgID, session models.SessionID, list []models.Event) {
+	if w.planted.lostNews && len(list) > 1 {
+		list = list[1:]
+	}
 	for _, e := range list {
 		w.notef("session %d: %d %s", session[15], e.Sequence, e.Kind)
 		if e.Sequence != w.checks.published[session]+1 {
@@ -87,11 +93,11 @@ func (c *checks) now(w *simulation) {
 	}
 }
 
-func (c *checks) state(w *simulation) {
+func (c *checks) state(w *simulation) { c.record(w, w.look(false)) }
+
+func (c *checks) record(w *simulation, r *record) {
 	active := map[models.SessionID]models.TurnID{}
-	all := map[models.TurnID]models.Turn{}
-	for _, t := range w.memory.Turns(func(*models.Turn) bool { return true }) {
-		all[t.ID] = t
+	for _, t := range r.turns {
 		if t.LeaseEpoch < c.epochs[t.ID] {
 			w.failf("law 2: the epoch of turn %s fell from %d to %d", t.ID, c.epochs[t.ID], t.LeaseEpoch)
 		}
@@ -116,54 +122,57 @@ func (c *checks) state(w *simulation) {
 			w.failf("turn %s is held and waits to be claimed", t.ID)
 		}
 	}
-	c.checkWaits(w, all)
-	for _, id := range w.sessions {
-		s := w.memory.Session(w.org, id)
+	c.checkWaits(w, r)
+	c.checkParked(w, r)
+	c.checkCancels(w, r)
+	for id, s := range r.sessions {
 		head, there := active[id]
 		// Law 6: work that can go on is somebody's, or to be had.
 		if (s.CurrentTurnID != nil) != there || there && *s.CurrentTurnID != head {
 			w.failf("law 6: the head of session %s is %v, that of its turns %v", id, s.CurrentTurnID, head)
+		}
+		if parked := there && r.turns[head].Status == models.TurnWaiting; parked != (s.Status == models.SessionWaiting) {
+			w.failf("session %s is %s, and its turn is parked: %v", id, s.Status, parked)
 		}
 	}
 }
 
 // checkEnd checks a history whose sessions have all come to rest.
 func (w *simulation) checkEnd() {
-	w.checks.state(w)
-	turns := map[models.TurnID]models.Turn{}
-	for _, t := range w.memory.Turns(func(*models.Turn) bool { return true }) {
-		turns[t.ID] = t
-	}
+	r := w.look(true)
+	w.checks.record(w, r)
 	received := map[models.MessageID]int{}
 	var texts []string
 	for _, s := range w.sessions {
-		log := commit.Read[models.Event](w.memory, commit.Is{Column: "session_id", Value: s})
+		log := of(r.events, s, func(e *models.Event) models.SessionID { return e.SessionID })
 		slices.SortFunc(log, func(a, b models.Event) int { return cmp.Compare(a.Sequence, b.Sequence) })
 		if err := events.CheckLog(log); err != nil {
 			w.failf("the log of session %s is wrong: %v\n%s", s, err, kinds(log))
 		}
-		if last := w.memory.Session(w.org, s).LastSequence; last != int64(len(log)) || last != w.checks.published[s] {
+		if last := r.sessions[s].LastSequence; last != int64(len(log)) || last != w.checks.published[s] {
 			w.failf("law 3: session %s is at %d, has %d events, of which %d were published", s, last, len(log), w.checks.published[s])
 		}
-		messages := commit.Read[models.Message](w.memory, commit.Is{Column: "session_id", Value: s})
-		w.checkMessages(s, messages, turns)
+		messages := of(r.messages, s, func(m *models.Message) models.SessionID { return m.SessionID })
+		w.checkMessages(s, messages, r.turns)
 		for _, m := range messages {
 			if m.Role == models.MessageUser {
 				received[m.ID]++
 				texts = append(texts, strings.TrimSuffix(m.Content[0].Text, edited))
 			}
 		}
-		w.checkTurns(s, log, turns)
+		w.checkTurns(r, s, log)
 	}
 	w.checkSent(received, texts)
-	if open := commit.Read[models.Effect](w.memory); slices.ContainsFunc(open, func(e models.Effect) bool { return e.State != models.EffectSettled }) {
-		w.failf("effects are open: %+v", slices.DeleteFunc(open, func(e models.Effect) bool { return e.State == models.EffectSettled }))
+	w.checkDecisions(r)
+	for _, e := range r.effects {
+		if e.State != models.EffectSettled {
+			w.failf("an effect is open: %+v", e)
+		}
 	}
-	if left := commit.Read[models.Checkpoint](w.memory); len(left) > 0 {
-		w.failf("%d checkpoints are left", len(left))
+	if len(r.checkpoints) > 0 {
+		w.failf("%d checkpoints are left", len(r.checkpoints))
 	}
-	feed := commit.Read[models.Event](w.memory)
-	feed = slices.DeleteFunc(feed, func(e models.Event) bool { return e.FeedPosition == nil })
+	feed := slices.DeleteFunc(slices.Clone(r.events), func(e models.Event) bool { return e.FeedPosition == nil })
 	slices.SortFunc(feed, func(a, b models.Event) int { return cmp.Compare(*a.FeedPosition, *b.FeedPosition) })
 	if err := events.CheckFeed(feed); err != nil {
 		w.failf("the feed is wrong: %v", err)
@@ -174,7 +183,8 @@ func (w *simulation) checkEnd() {
 func (w *simulation) checkMessages(s models.SessionID, list []models.Message, turns map[models.TurnID]models.Turn) {
 	calls := map[string]int{}
 	for _, m := range list {
-		if t := turns[m.TurnID]; m.Position == nil && (t.Status != models.TurnCancelled || t.StartedAt != nil) {
+		// Only a message that was taken back before its turn began has not.
+		if t := turns[m.TurnID]; m.Position == nil && (t.Status != models.TurnCancelled || t.StartedAt != nil || t.InputMessageID != m.ID) {
 			w.failf("law 6: message %s of session %s is stranded in the inbox of turn %s", m.ID, s, m.TurnID)
 		}
 		if t, ok := turns[m.TurnID]; !ok || t.SessionID != s {
@@ -204,7 +214,7 @@ func (w *simulation) checkMessages(s models.SessionID, list []models.Message, tu
 }
 
 // checkTurns checks that each turn has one end in the log, and the session adds up.
-func (w *simulation) checkTurns(s models.SessionID, log []models.Event, turns map[models.TurnID]models.Turn) {
+func (w *simulation) checkTurns(r *record, s models.SessionID, log []models.Event) {
 	ends := map[models.TurnID][]models.EventKind{}
 	for _, e := range log {
 		switch e.Kind {
@@ -216,9 +226,9 @@ func (w *simulation) checkTurns(s models.SessionID, log []models.Event, turns ma
 			w.saw["turn queued"]++
 		}
 	}
-	session := w.memory.Session(w.org, s)
+	session := r.sessions[s]
 	var usage models.Usage
-	for id, t := range turns {
+	for id, t := range r.turns {
 		if t.SessionID != s {
 			continue
 		}
@@ -228,7 +238,7 @@ func (w *simulation) checkTurns(s models.SessionID, log []models.Event, turns ma
 			w.failf("law 5: turn %s is %s, and its ends in the log are %v", id, t.Status, got)
 		}
 		w.saw["turns"]++
-		if w.cancelled[id] && t.Status != models.TurnCancelled {
+		if w.told.cancelled[id] && t.Status != models.TurnCancelled {
 			w.failf("the cancel of turn %s was accepted, and it is %s", id, t.Status)
 		}
 		if t.StopReason != nil {

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -67,11 +68,14 @@ func (w *simulation) act() {
 	}
 }
 
-// ask submits a command by some process. It reports whether it was committed; what is among the allowed errors is an answer, too.
-func (w *simulation) ask(what string, cmd commit.Command, allowed ...error) bool {
+// errNobody tells that no process is there to be asked.
+var errNobody = errors.New("nobody is there")
+
+// ask submits a command by some process. It gives nil when it was committed; what is among the allowed errors is an answer, too.
+func (w *simulation) ask(what string, cmd commit.Command, allowed ...error) error {
 	n, ok := some(w, w.alive())
 	if !ok {
-		return false
+		return errNobody
 	}
 	err := n.Submit(context.Background(), cmd)
 	late := slices.ContainsFunc(append(allowed, errNodeDied), func(a error) bool { return errors.Is(err, a) })
@@ -82,7 +86,7 @@ func (w *simulation) ask(what string, cmd commit.Command, allowed ...error) bool
 	if err == nil {
 		w.saw[what]++
 	}
-	return err == nil
+	return err
 }
 
 func isConflict(err error) bool {
@@ -95,8 +99,13 @@ func (w *simulation) cancel() {
 	if !ok {
 		return
 	}
-	if w.ask("a cancel of a "+string(t.Status)+" turn", sessions.Acting{By: w.anybody(), Session: t.SessionID}.Cancel(t.ID), turns.ErrEnded) {
-		w.cancelled[t.ID] = true
+	by := w.anybody()
+	w.told.asked[t.ID] = append(w.told.asked[t.ID], by.UserID)
+	switch err := w.ask("a cancel of a "+string(t.Status)+" turn", sessions.Acting{By: by, Session: t.SessionID}.Cancel(t.ID), turns.ErrEnded); {
+	case err == nil:
+		w.told.cancelled[t.ID] = true
+	case errors.Is(err, turns.ErrEnded):
+		w.told.ended[t.ID] = true
 	}
 }
 
@@ -123,30 +132,52 @@ func (w *simulation) rearrange() {
 func (w *simulation) resolve(wait models.Wait) {
 	a := sessions.Acting{By: w.anybody(), Session: wait.SessionID}
 	value := models.JSON(fmt.Sprintf(`{"n":%d}`, w.random.IntN(3)))
-	var won bool
+	with := resolved{models.WaitOK, models.WaitResolution{Value: value}}
 	switch {
 	case wait.Deadline != nil && w.random.IntN(3) == 0:
 		late := models.MillisOf(w.clock.Now()) >= *wait.Deadline
-		if w.ask("an expiry", a.Expire(wait.ID)) && late {
+		if w.ask("an expiry", a.Expire(wait.ID)) == nil && late {
 			w.saw["an expiry that was due"]++
+			// One that makes its turn fail is put off as long as other calls are at work.
+			w.told.expired[wait.ID] = !turns.ReadRequest(wait).FailTurn
 		}
 		return
 	case wait.Kind == models.WaitApproval:
-		w.ask("a decision", a.Decide(wait.ID, w.random.IntN(4) > 0), turns.ErrResolved)
+		approve := w.random.IntN(4) > 0
+		if w.late(wait, w.ask("a decision", a.Decide(wait.ID, approve), turns.ErrResolved)) {
+			w.told.decided = append(w.told.decided, models.ApprovalDecision{WaitID: wait.ID, ActorID: a.By.UserID, Approve: approve})
+		}
 		return
 	case wait.Kind == models.WaitClientTool:
-		w.ask("a result", a.Result(*wait.ToolCallID, wait.ID, value))
+		if w.ask("a result", a.Result(*wait.ToolCallID, wait.ID, value)) == nil {
+			w.won(wait, with)
+		}
 		return
 	case w.random.IntN(5) == 0:
-		won = w.ask("a failure of a "+string(wait.Kind), a.Resolve(wait.ID, models.WaitError, models.WaitResolution{ErrorCode: "no", ErrorMessage: "no"}), turns.ErrResolved)
-	default:
-		won = w.ask("a "+string(wait.Kind), a.Resolve(wait.ID, models.WaitOK, models.WaitResolution{Value: value}), turns.ErrResolved)
+		with = resolved{models.WaitError, models.WaitResolution{ErrorCode: "no", ErrorMessage: "no"}}
 	}
-	if won {
-		if w.resolved[wait.ID]++; w.resolved[wait.ID] > 1 {
-			w.failf("wait %s was resolved %d times", wait.Identity, w.resolved[wait.ID])
+	if w.late(wait, w.ask(string(with.state)+" for a "+string(wait.Kind), a.Resolve(wait.ID, with.state, with.with), turns.ErrResolved)) {
+		if _, twice := w.told.won[wait.ID]; twice {
+			w.failf("wait %s was resolved twice", wait.Identity)
 		}
+		w.won(wait, with)
 	}
+}
+
+// late keeps that somebody was too late. It reports whether somebody was not.
+func (w *simulation) late(wait models.Wait, err error) (accepted bool) {
+	if errors.Is(err, turns.ErrResolved) {
+		w.told.late[wait.ID] = true
+	}
+	return err == nil
+}
+
+// won keeps what was accepted. The same result of a client's call may be brought again.
+func (w *simulation) won(wait models.Wait, with resolved) {
+	if before, again := w.told.won[wait.ID]; again && !bytes.Equal(before.with.Value, with.with.Value) {
+		w.failf("wait %s was resolved with %+v and with %+v", wait.Identity, before, with)
+	}
+	w.told.won[wait.ID] = with
 }
 
 // helper resolves all that is left when all is well, so that nobody waits for ever.
@@ -158,36 +189,5 @@ func (w *simulation) helper() {
 				w.resolve(wait)
 			}
 		}
-	}
-}
-
-// checkWaits checks what holds at any time of those who wait, and what they wait for.
-func (c *checks) checkWaits(w *simulation, all map[models.TurnID]models.Turn) {
-	parked := map[models.TurnID]int{}
-	for _, wait := range w.memory.OpenWaits() {
-		t := all[wait.TurnID]
-		// What was announced, and no call has come to wait for, is left open when its turn completes, or fails in a model's step. That is
-		// a defect which is not yet put right (seed 172).
-		if t.FinishedAt != nil && turns.ReadRequest(wait).Parked {
-			w.failf("turn %s is %s, and its wait for %s %s is open", t.ID, t.Status, wait.Kind, wait.Identity)
-		}
-		if turns.ReadRequest(wait).Parked {
-			parked[t.ID]++
-		}
-	}
-	for id, t := range all {
-		if t.FinishedAt != nil {
-			continue
-		}
-		if t.WaitingCalls != parked[id] {
-			w.failf("turn %s has %d waiting calls, and %d waits for them are open", id, t.WaitingCalls, parked[id])
-		}
-		if t.Status != models.TurnWaiting {
-			continue
-		}
-		if t.RunnerID != nil || t.ReadyAt != nil || t.PendingCalls != t.WaitingCalls || t.PendingCalls == 0 {
-			w.failf("turn %s is parked with runner %v, ready %v, %d of %d pending calls waiting", id, t.RunnerID, t.ReadyAt != nil, t.WaitingCalls, t.PendingCalls)
-		}
-		w.saw["parked"]++
 	}
 }

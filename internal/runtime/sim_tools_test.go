@@ -21,6 +21,15 @@ func (simTokens) WaitToken(_ context.Context, _ models.OrgID, id models.WaitID) 
 	return id.String(), nil
 }
 
+// announced keeps that a tool has got a key.
+func (w *simulation) announced(key string) {
+	id, err := models.ParseID[models.WaitEntity](key)
+	if err != nil {
+		w.failf("a key that is none: %v", err)
+	}
+	w.told.announced[id] = true
+}
+
 // waitingTools are tools that wait, in each of the ways there are.
 func waitingTools() []tools.Tool {
 	define := func(name string, hints tools.Hints, run func(n *simNode, ctx context.Context, call *tools.Call) tools.Result) tools.Tool {
@@ -73,9 +82,11 @@ func simClientTools(json.RawMessage) ([]models.ClientTool, error) {
 func (n *simNode) pend(ctx context.Context, call *tools.Call) tools.Result {
 	w := n.w
 	n.pause(ctx)
-	if _, err := call.DurableCompletionKey(ctx); err != nil {
+	key, err := call.DurableCompletionKey(ctx)
+	if err != nil {
 		return tools.Fail(err.Error())
 	}
+	w.announced(key)
 	n.pause(ctx)
 	if ctx.Err() != nil {
 		return tools.Fail("cancelled")
@@ -116,6 +127,7 @@ func (n *simNode) await(ctx context.Context, call *tools.Call) tools.Result {
 	if err != nil {
 		return failed(err)
 	}
+	n.w.announced(key)
 	n.pause(ctx)
 	v, err := call.DurableAwait(ctx, key)
 	if err != nil {

@@ -64,10 +64,11 @@ type simulation struct {
 	planted planted
 	checks  checks
 	ran     map[string]int
-	// cancelled are turns whose cancel was acknowledged, resolved tells how often each wait was.
-	cancelled map[models.TurnID]bool
-	resolved  map[models.WaitID]int
-	problems  []string
+	told    told
+	// spoil changes what the checks are shown, once, for the test of them, when it finds what it is looking for; then spoilt is set.
+	spoil    func(w *simulation, r *record) bool
+	spoilt   bool
+	problems []string
 	// saw counts what happened.
 	saw  map[string]int
 	hash io.Writer
@@ -84,6 +85,8 @@ type planted struct {
 	heldClaims bool
 	// earlyAnswers: a command is answered before it is committed.
 	earlyAnswers bool
+	// lostNews: the first event of several is not published.
+	lostNews bool
 	// repeatableTools: all tools may be repeated, whatever they do.
 	repeatableTools bool
 	// forgottenStarts: the journal doesn't tell that calls have begun.
@@ -104,7 +107,7 @@ func newSimulation(seed uint64, box *toolbox, log func(string)) *simulation {
 	w := &simulation{
 		actors: actors{back: make(chan struct{})}, random: rand.New(rand.NewPCG(seed, 1)), store: memtest.New(),
 		clock: clock.NewManual(time.UnixMilli(1_800_000_000_000)), logger: slog.New(slog.DiscardHandler), toolbox: box,
-		ran: map[string]int{}, cancelled: map[models.TurnID]bool{}, resolved: map[models.WaitID]int{}, saw: map[string]int{}, hash: h, sum: h.Sum64, log: log, checks: newChecks(),
+		ran: map[string]int{}, told: newTold(), saw: map[string]int{}, hash: h, sum: h.Sum64, log: log, checks: newChecks(),
 	}
 	if log != nil {
 		w.logger = slog.New(slog.NewTextHandler(lines(log), nil))

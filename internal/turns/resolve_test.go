@@ -142,6 +142,52 @@ func TestResolveOneOfSeveral(t *testing.T) {
 	})
 }
 
+// TestTheLastResultOfARunningTurnEndsItsAct has a cancelled turn, whose runner has not ended it yet, and of which all that is left waits:
+// whoever resolves that ends the act, and the cancel finds nothing to close.
+//
+// Rules: E3, W4.
+func TestTheLastResultOfARunningTurnEndsItsAct(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s := w.newScene(t)
+		s.claim()
+		waits := s.act(question(), made{})
+		s.do(func(tx *commit.Tx) error {
+			tx.Turn.Cancel = &models.Cancel{At: tx.Now, ByKind: models.ActorUser}
+			for _, e := range tx.Calls() {
+				if e.State != models.EffectRunning {
+					continue
+				}
+				c, err := ReadCall(e)
+				if err != nil {
+					return err
+				}
+				c.Settle(tx, tools.Success("done"), 1)
+				tx.Turn.PendingCalls--
+			}
+			return nil
+		})
+		s.sound()
+		if row := s.row(); row.Status != models.TurnRunning || row.RunnerID == nil || row.PendingCalls != 1 || s.count(models.EventActCompleted) != 0 {
+			t.Fatalf("the turn is %+v", row)
+		}
+		err := s.on(waits[0], func(tx *commit.Tx, w models.Wait) error {
+			return Resolve(tx, w, models.WaitOK, models.WaitResolution{Value: models.JSON(`"a"`)})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.sound()
+		if row := s.row(); row.PendingCalls != 0 || !row.Attention || s.count(models.EventActCompleted) != 1 {
+			t.Errorf("the turn is %+v, and its act has ended %d times", row, s.count(models.EventActCompleted))
+		}
+		s.do(func(tx *commit.Tx) error { return EndCancelled(tx, nil) })
+		s.sound()
+		if row := s.row(); row.Status != models.TurnCancelled || s.count(models.EventActCompleted) != 1 {
+			t.Errorf("the turn is %s, and its act has ended %d times", row.Status, s.count(models.EventActCompleted))
+		}
+	})
+}
+
 // TestResolveBeforeAnybodyWaits keeps what is resolved early, and leaves the turn to its runner.
 //
 // Rules: W2.
