@@ -201,7 +201,7 @@ func (s *socket) write() {
 	for frame := s.outbox.take(noLimit); frame != nil; frame = s.outbox.take(noLimit) {
 		out.Reset()
 		size := frame.Len()
-		writeHead(out, size)
+		writeHead(out, frame.Bytes())
 		var err error
 		if size > maxWrite {
 			err = s.flush(out.Bytes(), frame.Bytes())
@@ -211,7 +211,7 @@ func (s *socket) write() {
 			s.server.buffers.put(frame)
 			for frame = s.outbox.take(maxWrite - out.Len()); frame != nil; frame = s.outbox.take(maxWrite - out.Len()) {
 				size += frame.Len()
-				writeHead(out, frame.Len())
+				writeHead(out, frame.Bytes())
 				out.Write(frame.Bytes())
 				s.server.buffers.put(frame)
 			}
@@ -239,11 +239,11 @@ func (s *socket) flush(data ...[]byte) error {
 	return err
 }
 
-// writeHead appends what comes before a text message of n bytes by RFC 6455: it is one frame, which servers don't mask.
-func writeHead(out *bytes.Buffer, n int) {
+// writeHead appends what comes before a text message by RFC 6455: it is one frame, which servers don't mask.
+func writeHead(out *bytes.Buffer, text []byte) {
 	const finalText, size16, size64 = 0x81, 126, 127
 	head := append(make([]byte, 0, 10), finalText)
-	switch {
+	switch n := len(text); {
 	case n < size16:
 		head = append(head, byte(n))
 	case n <= math.MaxUint16:

@@ -149,7 +149,7 @@ func TestFramesOfAllSizes(t *testing.T) {
 		65536: "\x81\x7f\x00\x00\x00\x00\x00\x01\x00\x00",
 	} {
 		var out bytes.Buffer
-		writeHead(&out, size)
+		writeHead(&out, make([]byte, size))
 		if out.String() != head {
 			t.Errorf("%d bytes begin with %q", size, out.String())
 		}
