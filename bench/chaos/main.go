@@ -113,6 +113,7 @@ func main() {
 func (o *options) shorten() {
 	o.short = true
 	o.workers, o.kills, o.rounds, o.turns, o.cuts, o.readers = 6, 4, 1, 30, 20, 3
+	o.each = max(o.each, 2)
 	o.lease = shortLease
 }
 
