@@ -32,6 +32,7 @@ type options struct {
 	turns      int // of R4
 	cuts       int // of connections, in R6
 	readers    int // that stop reading, in R6
+	each       int // subscriptions of each of them
 	seed       uint64
 	lease      time.Duration // of the runners; 0 for the product's default
 	failpoints string
@@ -82,6 +83,7 @@ func main() {
 	flag.IntVar(&o.turns, "turns", 10_000, "R4: how many turns run during the outages")
 	flag.IntVar(&o.cuts, "cuts", 10_000, "R6: how many connections of subscribers are cut")
 	flag.IntVar(&o.readers, "readers", 100, "R6: how many subscribers stop reading")
+	flag.IntVar(&o.each, "subscriptions", 1, "R6: how many subscriptions each of them has on its socket")
 	flag.Uint64Var(&o.seed, "seed", 1, "the seed of what is broken, and when; the machine's timing is not in it")
 	flag.DurationVar(&o.lease, "lease", 0, "how long a runner may be silent before others take its turns over; it tells of itself four times as often. 0: the product's defaults")
 	flag.StringVar(&o.failpoints, "failpoints", "", "R1, R6: failures of the committer, e.g. committed=error@0.01,written=stall:50ms@0.01")
@@ -111,6 +113,7 @@ func main() {
 func (o *options) shorten() {
 	o.short = true
 	o.workers, o.kills, o.rounds, o.turns, o.cuts, o.readers = 6, 4, 1, 30, 20, 3
+	o.each = max(o.each, 2)
 	o.lease = shortLease
 }
 

@@ -137,7 +137,7 @@ func (t *trial) judgeFollowers(ctx context.Context, b besideReaders) error {
 	}
 	t.add(report.Figure{
 		Name: "heap per stalled reader", Unit: "KiB", Value: float64(b.heapAfter-b.heapBefore) / 1024 / float64(t.readers), Target: report.AtMost(256),
-		Note: fmt.Sprintf("%d at once, %d in all, %d refused", t.readers, b.opened, b.refused),
+		Note: fmt.Sprintf("%d at once with %d subscriptions each, %d in all, %d refused", t.readers, t.each, b.opened, b.refused),
 	})
 	return nil
 }

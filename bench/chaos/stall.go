@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -98,7 +99,13 @@ func (t *trial) subscribeTo(ctx context.Context, n *node, c *conversation) (*cli
 	if err != nil {
 		return nil, err
 	}
-	return socket, socket.Subscribe(ctx, "1", followed, map[string]any{"id": c.id, "after": 0})
+	for i := range t.each {
+		// Each from another event on: those who begin at one share what is read for them.
+		if err := socket.Subscribe(ctx, strconv.Itoa(i), followed, map[string]any{"id": c.id, "after": i % fatMessages}); err != nil {
+			return socket, err
+		}
+	}
+	return socket, nil
 }
 
 // heap gives what all nodes hold: the least of some looks, as there is work going on.

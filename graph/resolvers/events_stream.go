@@ -38,7 +38,7 @@ func (r *Resolver) sessionEvents(ctx context.Context, sessionID string, after *i
 // optionsFor gives the options of a subscription that the transport, or else serve, reads.
 func optionsFor(ctx context.Context) (opts events.Options) {
 	if feed := events.FeedFrom(ctx); feed != nil {
-		opts.Wake = feed.Wake
+		opts.Wake, opts.Allowance = feed.Wake, feed.Allowance
 	}
 	return opts
 }

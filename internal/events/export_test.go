@@ -1,7 +1,21 @@
 package events
 
-// HeldBytes is how much of events a reader may hold that it was not asked for.
-const HeldBytes = heldBytes
+// HeldBytes is how much of the log the readers of a connection may hold that they were not asked for, and LiveBytes how much
+// of what is live.
+const (
+	HeldBytes = heldBytes
+	LiveBytes = liveBytes
+)
+
+// Live gives how many bytes of live events the readers of a connection hold.
+func (a *Allowance) Live() int { return int(a.live.Load()) }
+
+// AtRest tells that nobody holds a page, or waits for one.
+func (a *Allowance) AtRest() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.turn == nil && a.line == nil
+}
 
 // Held gives how many events a reader holds that it was not asked for, and how many bytes they have.
 func (s *Subscription) Held() (count, bytes int) {

@@ -13,6 +13,8 @@ import (
 type Feed struct {
 	// Wake is the transport's; see Options.Wake.
 	Wake func()
+	// Allowance is that of the connection; see Options.Allowance.
+	Allowance *Allowance
 
 	mu     sync.Mutex
 	source Source

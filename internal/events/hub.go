@@ -201,7 +201,10 @@ func (h *Hub) subscribe(ctx context.Context, key Key, opts Options) (*Subscripti
 	if err != nil {
 		return nil, err
 	}
-	sub := &Subscription{stream: s, wake: opts.Wake, index: -1}
+	sub := &Subscription{stream: s, allowance: opts.Allowance, wake: opts.Wake, index: -1}
+	if sub.allowance == nil {
+		sub.allowance = new(Allowance)
+	}
 	if sub.wake == nil {
 		sub.signal = make(chan struct{}, 1)
 		sub.wake = sub.raise

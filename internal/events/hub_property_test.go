@@ -27,6 +27,8 @@ type plan struct {
 	buffer                    int
 	// dead takes the bus away for the whole round.
 	dead bool
+	// together has all readers on one connection.
+	together bool
 }
 
 func drawPlan(t *rapid.T) plan {
@@ -37,6 +39,7 @@ func drawPlan(t *rapid.T) plan {
 		readers: rapid.IntRange(1, 6).Draw(t, "readers"),
 		lose:    percent.Draw(t, "lose"), repeat: percent.Draw(t, "repeat"), swap: percent.Draw(t, "swap"), stall: percent.Draw(t, "stall"),
 		buffer: rapid.SampledFrom([]int{4, 16, 256}).Draw(t, "buffer"), dead: rapid.IntRange(0, 9).Draw(t, "dead") == 0,
+		together: rapid.Bool().Draw(t, "together"),
 	}
 }
 
@@ -59,6 +62,8 @@ type round struct {
 	plan
 	m   *memory
 	net *network
+	// allowance is that of all readers; nil when each has its own.
+	allowance *events.Allowance
 	// calm is set while the network loses nothing.
 	calm atomic.Bool
 
@@ -102,6 +107,9 @@ func (r *round) fate() []time.Duration {
 
 func playRound(t *testing.T, p plan) []error {
 	r := &round{plan: p, m: newMemory(), random: rand.New(rand.NewPCG(p.seed, 1))}
+	if p.together {
+		r.allowance = new(events.Allowance)
+	}
 	r.net = &network{fate: r.fate, down: p.dead}
 	r.m.latency = func() { r.rest(5 * time.Millisecond) }
 	hubs := make([]*events.Hub, p.nodes)
@@ -138,6 +146,9 @@ func playRound(t *testing.T, p plan) []error {
 	}
 	for i, f := range readers {
 		f.checkAll(r, i)
+	}
+	if r.allowance != nil && (!r.allowance.AtRest() || r.allowance.Live() != 0) {
+		r.failf("something of the connection is held when all readers have left it")
 	}
 	return r.found
 }
@@ -243,7 +254,7 @@ func (f *follower) visit(ctx context.Context) {
 	after := f.last
 	f.open, f.text = models.MessageID{}, nil
 	f.mu.Unlock()
-	sub, err := f.hubs[f.pick(len(f.hubs))].Subscribe(ctx, f.m.key.Org, f.m.key.Session, events.Options{After: &after})
+	sub, err := f.hubs[f.pick(len(f.hubs))].Subscribe(ctx, f.m.key.Org, f.m.key.Session, events.Options{After: &after, Allowance: f.allowance})
 	if err != nil {
 		if ctx.Err() == nil {
 			f.failf("subscribe: %w", err)

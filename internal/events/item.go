@@ -53,8 +53,16 @@ func itemsOf(list []models.Event) []*Item {
 	return items
 }
 
-// size is how many bytes an item holds for each reader that it waits for, beside some hundred of its own.
-func (i *Item) size() int { return len(i.Event.Data) }
+// Size is how many bytes an item holds, beside some hundred. An answer that shows all of it is about as large, or larger where its text
+// has to be escaped.
+func (i *Item) Size() int {
+	if i.Ephemeral {
+		if p, ok := i.payload.(OutputDelta); ok {
+			return len(p.Delta)
+		}
+	}
+	return len(i.Event.Data)
+}
 
 // Payload gives what the event carries. It is decoded once, however many ask.
 func (i *Item) Payload() (Payload, error) {

@@ -9,55 +9,83 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-const (
-	// pageSize is how many events one read of the log gives.
-	pageSize = 500
-	// heldBytes is how much of events one reader may hold that it has not been asked for yet, be it a page of the log or what
-	// is live. A reader that stalls holds it for as long as its connection is patient. An event that is larger goes alone.
-	heldBytes = 96 << 10
-)
+// pageSize is how many events one read of the log gives.
+const pageSize = 500
 
 // replay gives the next event of the log, or joins the live stream when there is none. It gives nothing when the reader
-// should look at its queue.
-func (s *Subscription) replay(ctx context.Context) (*Item, error) {
+// should look at its queue, or is to wait until others of its connection have delivered their pages.
+func (s *Subscription) replay(ctx context.Context) (item *Item, waits bool, err error) {
 	for tries := 0; ; {
-		if len(s.page) > 0 {
-			item := s.page[0]
-			s.page[0] = nil // what was delivered is not kept with the rest
-			s.page = s.page[1:]
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.err != nil {
-				return nil, s.err
-			}
-			s.sequence = s.stream.place(item)
-			return item, nil
+		item, delivered, err := s.turnPage()
+		if item != nil || err != nil {
+			return item, false, err
 		}
-		s.page = nil
+		if delivered {
+			s.allowance.pass(s)
+		}
 		ok, after, err := s.stream.attach(s)
 		if ok || err != nil {
+			s.allowance.pass(s)
 			if err != nil || !s.announce {
-				return nil, err
+				return nil, false, err
 			}
 			s.announce = false
-			return s.caughtUp(), nil
+			return s.caughtUp(), false, nil
+		}
+		if ok, err := s.mayRead(); !ok {
+			return nil, err == nil, err
 		}
 		page, err := s.stream.readAfter(ctx, after)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		// A read that had begun before the goal was known may end before it; the next one will not.
 		if tries++; len(page) == 0 && tries > 2 {
 			if err := s.stream.believeLog(s); err != nil {
-				return nil, err
+				return nil, false, err
 			}
 		}
 		for len(page) > 0 && s.stream.place(page[0]) <= s.sequence {
 			page = page[1:]
 			tries = 0
 		}
+		s.keep(page)
+	}
+}
+
+// keep makes a page the next that is delivered, unless the reader has left.
+func (s *Subscription) keep(page []*Item) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil && len(page) > 0 {
 		s.page = slices.Clone(page) // others read the same
 	}
+}
+
+// turnPage gives the next event of the page. delivered tells that all of it was, just before.
+func (s *Subscription) turnPage() (item *Item, delivered bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.page) == 0 || s.err != nil {
+		delivered, s.page = s.page != nil, nil
+		return nil, delivered, s.err
+	}
+	item = s.page[0]
+	s.page[0] = nil // what was delivered is not kept with the rest
+	s.page = s.page[1:]
+	s.sequence = s.stream.place(item)
+	return item, false, nil
+}
+
+// mayRead tells whether it is the reader's turn to read a page. If not, the reader is woken when it is, or when the stream fails.
+func (s *Subscription) mayRead() (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return false, s.err
+	}
+	s.idle = !s.allowance.ask(s)
+	return !s.idle, nil
 }
 
 // believeLog gives up what was said of the log and is not in it: events are told of after they are committed.

@@ -30,17 +30,19 @@ type Options struct {
 	// Wake is called when it makes sense to call Poll again after it gave nothing, once each time. It must return at
 	// once, and must not call the subscription. It is for readers without a goroutine of their own; they don't call Next.
 	Wake func()
+	// Allowance is shared by the subscriptions of a connection. Without it this one has its own.
+	Allowance *Allowance
 }
 
 // Subscription is one reader's stream of a session, or of an organization's feed. Next and Poll must not be called by two goroutines at once.
 type Subscription struct {
-	stream *stream
-	wake   func()
+	stream    *stream
+	allowance *Allowance
+	wake      func()
 	// signal is what wake sends on for those who call Next.
 	signal chan struct{}
 
-	// Touched by the reader alone: what it has read of the log, and whether it is to be told that this is all.
-	page     []*Item
+	// announce is whether the reader is to be told when it has read all of the log. It is touched by the reader alone.
 	announce bool
 
 	// Guarded by the stream's mutex. index is the place among the stream's subscribers; -1 when it gets nothing live.
@@ -49,11 +51,14 @@ type Subscription struct {
 	goal  int64
 
 	mu sync.Mutex
+	// page is what the reader has read of the log; empty once all of it was delivered, and nil when the reader doesn't hold any.
+	page []*Item
 	// queue holds what was not read yet, from head on.
 	queue []entry
 	head  int
-	// held is how many bytes of durable events are in it.
-	held int
+	// held is how many bytes of durable events are in it, and inHand how many the one has that came out of it last: the
+	// reader has it until it asks again.
+	held, inHand int
 	// live tells that events arrive in the queue. Otherwise they are read from the log.
 	live bool
 	// sequence is that of the last durable event that was delivered; in a feed, its position.
@@ -94,15 +99,16 @@ func (s *Subscription) Next(ctx context.Context) (*Item, error) {
 	}
 }
 
-// Poll is Next for readers that don't wait: without an event it gives nothing, and Options.Wake is called later. As long
-// as the reader is behind, it waits for the log.
+// Poll is Next for readers that don't wait: without an event it gives nothing, and Options.Wake is called later. It does wait
+// for a read of the log.
 func (s *Subscription) Poll(ctx context.Context) (*Item, error) {
 	for {
 		item, live, err := s.pop()
 		if item != nil || live || err != nil {
 			return item, err
 		}
-		if item, err = s.replay(ctx); item != nil || err != nil {
+		var waits bool
+		if item, waits, err = s.replay(ctx); item != nil || waits || err != nil {
 			return item, err
 		}
 	}
@@ -113,9 +119,11 @@ func (s *Subscription) Close() {
 	s.mu.Lock()
 	closed := s.closed
 	s.closed = true
-	s.err, s.queue, s.head, s.held, s.late = errClosed, nil, 0, 0, nil
+	s.err = errClosed
+	s.empty()
 	s.rouse()
 	s.mu.Unlock()
+	s.allowance.pass(s)
 	if !closed {
 		s.stream.leave(s)
 	}
@@ -127,6 +135,8 @@ var errClosed = errors.New("the subscription is closed")
 func (s *Subscription) pop() (item *Item, live bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.allowance.free(s.inHand)
+	s.inHand = 0
 	for s.head < len(s.queue) {
 		e := s.queue[s.head]
 		if e.text != nil {
@@ -146,7 +156,8 @@ func (s *Subscription) pop() (item *Item, live bool, err error) {
 		if e.note != nil {
 			return e.note.item(s.sequence), true, nil
 		}
-		s.held -= e.item.size()
+		s.inHand = e.item.Size()
+		s.held -= s.inHand
 		s.sequence = s.stream.place(e.item)
 		return e.item, true, nil
 	}
@@ -180,8 +191,8 @@ func (s *Subscription) advance() {
 
 const smallQueue = 8
 
-// push hands live events over. It never waits. false means that the reader gets no more: it lags behind by too many, or it
-// holds as many bytes as it may, and reads what follows from the log itself.
+// push hands live events over. It never waits. false means that the reader gets no more: it lags behind by too many, or
+// its connection holds as many bytes as it may, and it reads what follows from the log itself.
 func (s *Subscription) push(items []*Item, limit int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,11 +216,11 @@ func (s *Subscription) push(items []*Item, limit int) bool {
 	}
 	s.compact()
 	for _, i := range items {
-		if s.held > 0 && s.held+i.size() > heldBytes {
+		if !s.allowance.admit(i.Size()) {
 			s.live = false
 			break
 		}
-		s.held += i.size()
+		s.held += i.Size()
 		s.queue = append(s.queue, entry{item: i})
 	}
 	s.rouse()
@@ -297,9 +308,16 @@ func (s *Subscription) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
-		s.err, s.live, s.queue, s.head, s.held, s.late = err, false, nil, 0, 0, nil
+		s.err, s.live = err, false
+		s.empty()
 		s.rouse()
 	}
+}
+
+// empty drops what waits.
+func (s *Subscription) empty() {
+	s.allowance.free(s.held + s.inHand)
+	s.page, s.queue, s.head, s.held, s.inHand, s.late = nil, nil, 0, 0, 0, nil
 }
 
 // detach makes the reader read the log itself from where its queue ends.

@@ -23,48 +23,31 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// emptyLog has every session, each without an event.
-type emptyLog struct{}
-
-func (emptyLog) Read(context.Context, models.OrgID, models.SessionID, int64, events.Limit) ([]models.Event, error) {
-	return nil, nil
-}
-
-func (emptyLog) ReadFeed(context.Context, models.OrgID, int64, events.Limit) ([]models.Event, error) {
-	return nil, nil
-}
-
-func (emptyLog) LastSequences(_ context.Context, keys []events.Key) (map[events.Key]events.Position, error) {
-	found := map[events.Key]events.Position{}
-	for _, k := range keys {
-		found[k] = events.Position{}
-	}
-	return found, nil
-}
-
-func (emptyLog) State(context.Context, events.Key) (events.State, bool, error) {
-	return events.State{}, true, nil
-}
-
-func (emptyLog) Checkpoint(context.Context, models.OrgID, models.TurnID) (*models.Checkpoint, error) {
-	return nil, nil
-}
-
 // delivery is a server with the real resolvers of events, whose sockets are opened without a client library: what is
 // measured is the server.
 type delivery struct {
 	testing.TB
+	tape   *tape
 	hub    *events.Hub
 	server *Server
 	addr   string
+	dial   func(ctx context.Context) (net.Conn, error)
 	org    models.OrgID
 	people *people
 }
 
 func newDelivery(tb testing.TB, change ...func(*Config, *Dependencies)) *delivery {
 	tb.Helper()
-	bus := events.NewLocalBus()
-	hub := events.NewHub(events.Config{Log: emptyLog{}, Bus: bus})
+	d := startDelivery(tb, nil, change...)
+	d.dial = func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", d.addr) }
+	return d
+}
+
+// startDelivery has the server listen elsewhere than on a port, unless listener is nil.
+func startDelivery(tb testing.TB, on net.Listener, change ...func(*Config, *Dependencies)) *delivery {
+	tb.Helper()
+	bus, log := events.NewLocalBus(), &tape{sessions: map[models.SessionID][]models.Event{}}
+	hub := events.NewHub(events.Config{Log: log, Bus: bus})
 	principal := owner()
 	principal.OrgID, principal.ExpiresAt = models.NewID[models.OrgEntity](), time.Now().Add(time.Hour)
 	people := &people{tokens: map[string]*auth.Principal{"good": principal}}
@@ -83,7 +66,10 @@ func newDelivery(tb testing.TB, change ...func(*Config, *Dependencies)) *deliver
 		tb.Fatal(err)
 	}
 	listener := httptest.NewUnstartedServer(server.Handler())
-	if _, test := tb.(*testing.T); test {
+	if on != nil {
+		_ = listener.Listener.Close()
+		listener.Listener = on
+	} else if _, test := tb.(*testing.T); test {
 		// On a loopback interface the kernel would take megabytes for a peer that doesn't read.
 		listener.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 			_ = c.(*net.TCPConn).SetWriteBuffer(32 << 10)
@@ -99,7 +85,7 @@ func newDelivery(tb testing.TB, change ...func(*Config, *Dependencies)) *deliver
 		listener.Close()
 		_ = bus.Close()
 	})
-	return &delivery{tb, hub, server, listener.Listener.Addr().String(), principal.OrgID, people}
+	return &delivery{TB: tb, tape: log, hub: hub, server: server, addr: listener.Listener.Addr().String(), org: principal.OrgID, people: people}
 }
 
 // wire is the client's end of a socket.
@@ -111,7 +97,7 @@ type wire struct {
 
 func (d *delivery) open() *wire {
 	d.Helper()
-	conn, err := new(net.Dialer).DialContext(d.Context(), "tcp", d.addr)
+	conn, err := d.dial(d.Context())
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -158,13 +144,19 @@ func (w *wire) receive() []byte {
 	return text
 }
 
-// subscribe returns when the stream is live.
+// subscribe returns when the stream is live. The session has no events yet.
 func (w *wire) subscribe(id int, session models.SessionID) {
 	w.Helper()
-	w.send(fmt.Sprintf(`{"id":"%d","type":"subscribe","payload":{"query":"subscription($id: ID!, $after: Int) { sessionEvents(sessionId: $id, after: $after) { kind sequence data } }","variables":{"id":%q,"after":0}}}`, id, session))
+	w.ask(id, session)
 	if got := string(w.receive()); !strings.Contains(got, "CAUGHT_UP") {
 		w.Fatalf("got %s", got)
 	}
+}
+
+// ask subscribes to all events of a session.
+func (w *wire) ask(id int, session models.SessionID) {
+	w.Helper()
+	w.send(fmt.Sprintf(`{"id":"%d","type":"subscribe","payload":{"query":"subscription($id: ID!, $after: Int) { sessionEvents(sessionId: $id, after: $after) { kind sequence data } }","variables":{"id":%q,"after":0}}}`, id, session))
 }
 
 const eventData = `{"toolCallId":"call_0123456789","toolName":"get_time","success":true,"result":{"time":"2026-11-20T12:00:00Z","zone":"UTC"},"durationMs":3}`

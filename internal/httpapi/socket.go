@@ -18,6 +18,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/events"
 )
 
 const subprotocol = "graphql-transport-ws"
@@ -99,7 +100,9 @@ type socket struct {
 	raw    net.Conn
 	info   *auth.RequestInfo
 	outbox *outbox
-	opened time.Time
+	// allowance bounds what its subscriptions hold together.
+	allowance events.Allowance
+	opened    time.Time
 
 	// ctx ends with the socket.
 	ctx    context.Context
@@ -188,7 +191,7 @@ func (s *socket) read() {
 	}
 }
 
-// maxWrite is how many bytes of small frames are written at once.
+// maxWrite is how many bytes of small frames are written at once. One that is larger goes alone, and is not copied.
 const maxWrite = 16 << 10
 
 // write sends what is in the outbox, until it is empty.
@@ -197,13 +200,23 @@ func (s *socket) write() {
 	defer s.server.buffers.put(out)
 	for frame := s.outbox.take(noLimit); frame != nil; frame = s.outbox.take(noLimit) {
 		out.Reset()
-		size := 0
-		for ; frame != nil; frame = s.outbox.take(maxWrite - out.Len()) {
-			size += frame.Len()
-			writeFrame(out, frame.Bytes())
+		size := frame.Len()
+		writeHead(out, frame.Bytes())
+		var err error
+		if size > maxWrite {
+			err = s.flush(out.Bytes(), frame.Bytes())
 			s.server.buffers.put(frame)
+		} else {
+			out.Write(frame.Bytes())
+			s.server.buffers.put(frame)
+			for frame = s.outbox.take(maxWrite - out.Len()); frame != nil; frame = s.outbox.take(maxWrite - out.Len()) {
+				size += frame.Len()
+				writeHead(out, frame.Bytes())
+				out.Write(frame.Bytes())
+				s.server.buffers.put(frame)
+			}
+			err = s.flush(out.Bytes())
 		}
-		err := s.flush(out.Bytes())
 		s.outbox.done(size)
 		if err != nil {
 			s.abandon()
@@ -213,7 +226,7 @@ func (s *socket) write() {
 }
 
 // flush writes at once, so that nothing of the library's comes between. tick watches the time.
-func (s *socket) flush(data []byte) error {
+func (s *socket) flush(data ...[]byte) error {
 	s.flushing.Lock()
 	defer s.flushing.Unlock()
 	if s.closed.Load() != 0 {
@@ -221,12 +234,13 @@ func (s *socket) flush(data []byte) error {
 	}
 	s.writing.Store(s.server.deps.Clock.Now().UnixNano())
 	defer s.writing.Store(0)
-	_, err := s.raw.Write(data)
+	parts := net.Buffers(data)
+	_, err := parts.WriteTo(s.raw)
 	return err
 }
 
-// writeFrame appends a text message by RFC 6455: one frame, which servers don't mask.
-func writeFrame(out *bytes.Buffer, text []byte) {
+// writeHead appends what comes before a text message by RFC 6455: it is one frame, which servers don't mask.
+func writeHead(out *bytes.Buffer, text []byte) {
 	const finalText, size16, size64 = 0x81, 126, 127
 	head := append(make([]byte, 0, 10), finalText)
 	switch n := len(text); {
@@ -238,7 +252,6 @@ func writeFrame(out *bytes.Buffer, text []byte) {
 		head = binary.BigEndian.AppendUint64(append(head, size64), uint64(n))
 	}
 	out.Write(head)
-	out.Write(text)
 }
 
 // send queues a frame for the writer.

@@ -28,6 +28,8 @@ type socketOperation struct {
 	// feed and stream are those of a subscription.
 	feed   events.Feed
 	stream *stream
+	// reserved is how much room the outbox keeps for the answer that is being made.
+	reserved int
 	// ended is set once the client wants no more of it; its id may be in use again then.
 	ended atomic.Bool
 }
@@ -137,15 +139,27 @@ func (o *socketOperation) run(op *operation) {
 		o.finish()
 		return
 	}
-	o.feed.Wake = func() { go o.proceed() }
+	o.feed.Wake, o.feed.Allowance = func() { go o.proceed() }, &o.socket.allowance
 	stream, errs := o.socket.server.engine.subscribe(o.ctx, op, &o.feed)
 	if len(errs) != 0 {
 		o.fail(errs)
 		o.finish()
 		return
 	}
-	o.stream = stream
+	o.stream, stream.room = stream, o
 	o.proceed()
+}
+
+// reserve implements room: with many subscriptions, many may be about to answer at once.
+func (o *socketOperation) reserve(size int) {
+	o.socket.outbox.reserve(size)
+	o.reserved = size
+}
+
+// unreserve implements room.
+func (o *socketOperation) unreserve() {
+	o.socket.outbox.done(o.reserved)
+	o.reserved = 0
 }
 
 // once answers a query or a mutation.
@@ -173,6 +187,7 @@ func (o *socketOperation) proceed() {
 				continue
 			}
 		case streamEnded:
+			o.unreserve()
 			o.lastWord()
 		}
 		o.finish()
@@ -198,7 +213,16 @@ func (o *socketOperation) next(resp *graphql.Response) bool {
 	frame.Write(o.head)
 	encodeResponse(frame, resp)
 	frame.WriteByte('}')
-	return o.socket.send(frame, o.wanted)
+	size := o.reserved
+	if size == 0 {
+		return o.socket.send(frame, o.wanted)
+	}
+	o.reserved = 0
+	if o.socket.outbox.putReserved(frame, size, o.wanted) {
+		return true
+	}
+	o.socket.server.buffers.put(frame)
+	return false
 }
 
 // complete and fail are last words: the id is free before they are sent, so that the client may use it at once.

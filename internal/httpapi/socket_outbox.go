@@ -20,6 +20,8 @@ type outbox struct {
 	// writing is set from a call of start until take finds nothing.
 	writing bool
 	room    sync.Cond // there is room
+	// hadRoom counts how often await could have returned.
+	hadRoom int
 }
 
 const noLimit = math.MaxInt
@@ -35,9 +37,7 @@ func newOutbox(capacity int, start func()) *outbox {
 func (o *outbox) put(frame *bytes.Buffer, wanted func() bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for !o.closed && o.bytes > 0 && o.bytes+frame.Len() > o.capacity {
-		o.room.Wait()
-	}
+	o.waitFor(frame.Len())
 	if o.closed || wanted != nil && !wanted() {
 		return false
 	}
@@ -45,12 +45,42 @@ func (o *outbox) put(frame *bytes.Buffer, wanted func() bool) bool {
 	return true
 }
 
-// await waits until there is room for more than is waiting, so that nobody makes a frame that can't be sent yet, and keeps it and what
-// it was made of. It returns at once when the socket is closed.
+// reserve waits for room for a frame of about that size that is yet to be made, and counts it as waiting until done or putReserved is
+// called: no more are made at once than may wait.
+func (o *outbox) reserve(size int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.waitFor(size)
+	o.bytes += size
+}
+
+// putReserved is put for a frame for which so many bytes are reserved: it doesn't wait.
+func (o *outbox) putReserved(frame *bytes.Buffer, size int, wanted func() bool) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed || !wanted() {
+		o.free(size)
+		return false
+	}
+	o.bytes -= size
+	o.add(frame)
+	o.room.Broadcast() // it may be smaller than that
+	return true
+}
+
+func (o *outbox) waitFor(size int) {
+	for !o.closed && o.bytes > 0 && o.bytes+size > o.capacity {
+		o.room.Wait()
+	}
+}
+
+// await waits until there is room for more than is waiting, so that nobody asks for an event whose answer can't be sent yet, and keeps
+// it. It returns at once when the socket is closed. All who wait go on together: those who then share a log get in line for it, and none of
+// them is left behind by one who is quicker.
 func (o *outbox) await() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for !o.closed && o.bytes > o.capacity/2 {
+	for had := o.hadRoom; !o.closed && o.bytes > o.capacity/2 && o.hadRoom == had; {
 		o.room.Wait()
 	}
 }
@@ -100,7 +130,13 @@ func (o *outbox) take(limit int) *bytes.Buffer {
 func (o *outbox) done(size int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.bytes -= size
+	o.free(size)
+}
+
+func (o *outbox) free(size int) {
+	if o.bytes -= size; o.bytes <= o.capacity/2 {
+		o.hadRoom++
+	}
 	o.room.Broadcast()
 }
 

@@ -44,3 +44,38 @@ func TestAnOutboxAsksForNothingThatHasNoRoom(t *testing.T) {
 		}
 	})
 }
+
+// TestNoMoreAnswersAreMadeThanMayWait has many who have an event and make an answer of it, each as large as a third of what may wait.
+func TestNoMoreAnswersAreMadeThanMayWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const capacity, size, makers = 900, 300, 30
+		o := newOutbox(capacity, func() {})
+		made := make(chan struct{}, makers)
+		for i := range makers {
+			go func() {
+				o.reserve(size)
+				made <- struct{}{}
+				o.putReserved(bytes.NewBuffer(make([]byte, size)), size, func() bool { return i%2 == 0 })
+			}()
+		}
+		synctest.Wait()
+		for sent := 0; sent < makers/2; {
+			if o.bytes > capacity || len(o.frames) > capacity/size {
+				t.Fatalf("%d bytes wait in %d frames, want at most %d", o.bytes, len(o.frames), capacity)
+			}
+			if most := sent + capacity/size + makers/2; len(made) > most {
+				t.Fatalf("%d answers were made when %d are sent", len(made), sent)
+			}
+			o.done(o.take(noLimit).Len())
+			sent++
+			synctest.Wait()
+		}
+		if o.bytes != 0 || len(made) != makers {
+			t.Errorf("%d bytes wait in the end, and %d of %d answers were made", o.bytes, len(made), makers)
+		}
+		o.reserve(2 * capacity) // one goes alone, however large
+		go o.reserve(1)
+		synctest.Wait()
+		o.close() // nobody waits any more
+	})
+}

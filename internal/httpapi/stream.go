@@ -22,11 +22,21 @@ type stream struct {
 	extensions map[string]any
 	// source gives the events. Without one the resolver puts them into the channel that own reads.
 	source events.Source
+	// room is where the answers go; nil where one is made after the other.
+	room room
 	// at is the event of the last answer; nil while the stream is at rest, so that it doesn't hold the event.
 	at *events.Item
 	// One of the two makes answers of events.
 	shared *renderers
 	own    *renderer
+}
+
+// room is what the answers of several streams share.
+type room interface {
+	// reserve waits until there is room for an answer of about so many bytes.
+	reserve(size int)
+	// unreserve gives the room back that was reserved last, when there is no answer.
+	unreserve()
 }
 
 // subscribe starts a subscription. It ends with ctx, and with the feed.
@@ -128,7 +138,15 @@ func (s *stream) step() (*graphql.Response, progress, error) {
 		return nil, streamRests, nil
 	}
 	s.at = item
+	if s.room == nil {
+		answer, err := s.render(item)
+		return answer, streamAnswers, err
+	}
+	s.room.reserve(item.Size())
 	answer, err := s.render(item)
+	if answer == nil {
+		s.room.unreserve() // while the stream is still the caller's
+	}
 	return answer, streamAnswers, err
 }
 

@@ -19,10 +19,10 @@ import (
 
 // publish commits a change of the session's title.
 func (d *delivery) publish(session models.SessionID, sequence int64, title string) {
-	d.hub.Publish(d.org, session, []models.Event{{
+	d.hub.Publish(d.org, session, []models.Event{d.tape.record(models.Event{
 		OrgID: d.org, SessionID: session, Sequence: sequence, ID: models.NewID[models.EventEntity](),
 		Kind: models.EventSessionTitleChanged, Data: models.JSON(`{"title":` + quote(title) + `}`),
-	}})
+	})})
 }
 
 func (w *wire) expect(want string) {
@@ -52,7 +52,7 @@ func TestStreamsAtRestHaveNoGoroutine(t *testing.T) {
 	for d.hub.Subscribers() > 0 {
 		runtime.Gosched()
 	}
-	w.subscribe(0, session) // the id is free
+	w.subscribe(0, models.NewID[models.SessionEntity]()) // the id is free
 	d.hub.Stop()
 	if got := string(w.receive()); !strings.Contains(got, `"error"`) || !strings.Contains(got, codeUnavailable) {
 		t.Errorf("the hub stopped: %s", got)
@@ -149,10 +149,9 @@ func TestFramesOfAllSizes(t *testing.T) {
 		65536: "\x81\x7f\x00\x00\x00\x00\x00\x01\x00\x00",
 	} {
 		var out bytes.Buffer
-		text := strings.Repeat("x", size)
-		writeFrame(&out, []byte(text))
-		if out.String() != head+text {
-			t.Errorf("%d bytes begin with %q", size, out.String()[:len(head)])
+		writeHead(&out, make([]byte, size))
+		if out.String() != head {
+			t.Errorf("%d bytes begin with %q", size, out.String())
 		}
 	}
 }
