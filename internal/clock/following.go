@@ -31,7 +31,7 @@ const (
 	followFirst = 5
 	// followWindow is how many are remembered. Together they are so young that clocks that run differently have not parted.
 	followWindow = 8
-	// followNews is from which difference on people are told.
+	// followNews is from which difference on a clock counts as set, and people are told.
 	followNews = time.Second
 	// followGrain is what times may be rounded to on their way here.
 	followGrain = time.Microsecond
@@ -42,20 +42,31 @@ const (
 // everywhere, however wrong the machines' clocks are.
 //
 // Telling the time asks nobody. It is the measured time plus what has passed since on this machine, by its monotonic clock where it has
-// one: somebody who sets the machine's clock moves nothing. It never goes back. When the other one was set back, this one stands
-// still until that has caught up; when it was set ahead, this one jumps.
+// one: somebody who sets the machine's clock moves nothing. It goes back only when the other one was set back, by a second or more:
+// standing still for so long would make everything late that is due after some time. What is less, it waits out.
 type Following struct {
 	cfg FollowConfig
 	// begun is where the machine's clock stood, and zero that without its monotonic part: all times are counted from there.
 	begun, zero time.Time
-	// ahead is what is added to the time since begun, and latest the highest sum that was given; in nanoseconds.
-	ahead, latest atomic.Int64
+	// era ends when the other clock was set back.
+	era atomic.Pointer[era]
 	// samples are the last ones, the oldest first. Only one goroutine measures at a time.
 	samples []sample
 
 	once sync.Once
 	stop context.CancelFunc
 	done chan struct{}
+}
+
+// era is a span in which no time comes after a later one: ahead is what is added to the time since begun, and latest the highest sum that
+// was given; in nanoseconds.
+type era struct{ ahead, latest atomic.Int64 }
+
+func newEra(ahead time.Duration) *era {
+	e := &era{}
+	e.ahead.Store(int64(ahead))
+	e.latest.Store(math.MinInt64)
+	return e
 }
 
 // sample is one measurement: the other clock is ahead by this much, give or take err.
@@ -69,7 +80,7 @@ func Follow(ctx context.Context, cfg FollowConfig) (*Following, error) {
 			return nil, err
 		}
 	}
-	if ahead := time.Duration(f.ahead.Load()); ahead.Abs() >= followNews {
+	if ahead := f.ahead(); ahead.Abs() >= followNews {
 		cfg.Logger.Warn("this machine's clock is not the database's, which counts", "the database is ahead by", ahead)
 	}
 	ctx, f.stop = context.WithCancel(context.Background()) //nolint:gosec // G118: Stop calls it
@@ -83,7 +94,7 @@ func newFollowing(cfg FollowConfig) *Following {
 	}
 	f := &Following{cfg: cfg, begun: cfg.Machine.Now(), done: make(chan struct{})}
 	f.zero = f.begun.Round(0)
-	f.latest.Store(math.MinInt64)
+	f.era.Store(newEra(0))
 	return f
 }
 
@@ -95,17 +106,20 @@ func (f *Following) Stop() {
 
 // Now implements Clock. The time has no monotonic part: its differences to others of this clock are right without.
 func (f *Following) Now() time.Time {
-	now := int64(f.passed()) + f.ahead.Load()
+	e := f.era.Load()
+	now := int64(f.passed()) + e.ahead.Load()
 	for {
-		latest := f.latest.Load()
+		latest := e.latest.Load()
 		if now <= latest {
 			return f.zero.Add(time.Duration(latest))
 		}
-		if f.latest.CompareAndSwap(latest, now) {
+		if e.latest.CompareAndSwap(latest, now) {
 			return f.zero.Add(time.Duration(now))
 		}
 	}
 }
+
+func (f *Following) ahead() time.Duration { return time.Duration(f.era.Load().ahead.Load()) }
 
 // passed is how much time has passed on this machine.
 func (f *Following) passed() time.Duration { return f.cfg.Machine.Now().Sub(f.begun) }
@@ -124,14 +138,14 @@ func (f *Following) run(ctx context.Context) {
 			return
 		case <-ticks:
 		}
-		before := time.Duration(f.ahead.Load())
+		before := f.ahead()
 		if err := f.measure(ctx); err != nil {
 			if ctx.Err() == nil {
 				f.cfg.Logger.Warn("the database's clock can't be followed just now", "error", err)
 			}
 			continue
 		}
-		if by := time.Duration(f.ahead.Load()) - before; by.Abs() >= followNews {
+		if by := f.ahead() - before; by.Abs() >= followNews {
 			f.cfg.Logger.Warn("the database's clock was set, and this process follows it", "by", by)
 		}
 	}
@@ -154,11 +168,11 @@ func (f *Following) measure(ctx context.Context) error {
 
 // note goes by the best sample of the last ones: that of the shortest way, and of the youngest among those.
 func (f *Following) note(s sample) {
-	best := s
+	best, set := s, false
 	for _, old := range f.samples {
 		if (old.ahead - s.ahead).Abs() > old.err+s.err {
 			// Both can't be true: one of the clocks was set, or they have parted. What was measured before says nothing any more.
-			best, f.samples = s, nil
+			best, f.samples, set = s, nil, true
 			break
 		}
 		if old.err < best.err {
@@ -169,5 +183,9 @@ func (f *Following) note(s sample) {
 		f.samples = f.samples[1:]
 	}
 	f.samples = append(f.samples, s)
-	f.ahead.Store(int64(best.ahead))
+	if set && f.ahead()-best.ahead >= followNews {
+		f.era.Store(newEra(best.ahead))
+		return
+	}
+	f.era.Load().ahead.Store(int64(best.ahead))
 }
