@@ -22,7 +22,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/httpapi"
-	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/secrets"
@@ -50,7 +49,7 @@ func (c *closers) run() {
 	}
 }
 
-// openDatabase makes sure that this process may use the database, and opens it.
+// openDatabase makes sure that this process may use the database, opens it, and brings its schema up to date.
 func openDatabase(ctx context.Context, cfg config, undo *closers) (*store.DB, error) {
 	var release func()
 	var err error
@@ -68,7 +67,10 @@ func openDatabase(ctx context.Context, cfg config, undo *closers) (*store.DB, er
 		return nil, err
 	}
 	undo.add(func() { _ = db.Close() })
-	return db, nil
+	if cfg.ownerURL != "" {
+		return db, migrate(ctx, cfg)
+	}
+	return db, db.Migrate(ctx)
 }
 
 // openClock gives the clock that everything here goes by: the database's, so that times mean the same in all processes.
@@ -136,19 +138,23 @@ func capabilities(expressions *expr.Compiler, addresses userhooks.Addresses) []t
 }
 
 // serve runs the server until ctx ends.
+// openCatalog gives the tools that there are, and what organizations make of them.
+func openCatalog(db *store.DB, keeper *secrets.Keeper, clk clock.Clock, cfg config, p providers, list []tools.Capability) (*tools.Registry, *catalog.Service, error) {
+	registry, err := tools.NewRegistry(list...)
+	if err != nil {
+		return nil, nil, err
+	}
+	cat, err := catalog.New(catalog.Config{
+		DB: db, Registry: registry, Keeper: keeper, Clock: clk, Environment: cfg.providers, URLs: p.egress, Listers: p.listers,
+	})
+	return registry, cat, err
+}
+
 func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (err error) {
 	var undo closers
 	defer undo.run()
 
 	db, err := openDatabase(ctx, cfg, &undo)
-	if err != nil {
-		return err
-	}
-	if cfg.ownerURL == "" {
-		err = db.Migrate(ctx)
-	} else {
-		err = migrate(ctx, cfg)
-	}
 	if err != nil {
 		return err
 	}
@@ -176,14 +182,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if err != nil {
 		return err
 	}
-	registry, err := tools.NewRegistry(append(capabilities(expressions, providers.egress), extra.capabilities...)...)
-	if err != nil {
-		return err
-	}
-	cat, err := catalog.New(catalog.Config{
-		DB: db, Registry: registry, Keeper: id.keeper, Clock: clk, Environment: cfg.providers,
-		URLs: providers.egress, Listers: providers.listers,
-	})
+	registry, cat, err := openCatalog(db, id.keeper, clk, cfg, providers, append(capabilities(expressions, providers.egress), extra.capabilities...))
 	if err != nil {
 		return err
 	}
@@ -212,31 +211,10 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 		return err
 	}
 	queue := crossorg.NewQueue(db)
-	var engine *runtime.Engine
+	tell := &dispatch{bus: bus, log: log}
 	committer := commit.New(commit.Config{
 		DB: db, Clock: clk, Logger: log, Publish: hub.Publish, Faults: extra.faults,
-		Ready: func() {
-			if err := bus.Publish(events.WakeSubject, nil); err != nil {
-				log.Debug("a wake-up was lost", "error", err)
-			}
-			if engine != nil {
-				engine.Wake()
-			}
-		},
-		Jobs: func() {
-			if engine != nil {
-				engine.WakeJobs()
-			}
-		},
-		Attention: func(runner models.RunnerID, turn models.TurnID) {
-			if engine != nil {
-				engine.Attend(runner, turn)
-				return
-			}
-			if err := bus.Publish(events.RunnerSubject(runner), turn[:]); err != nil {
-				log.Debug("a runner could not be told of its turn", "runner", runner, "error", err)
-			}
-		},
+		Ready: tell.ready, Jobs: tell.jobs, Attention: tell.attention,
 	})
 	undo.add(committer.Stop)
 
@@ -246,7 +224,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 		if db.Dialect == store.Postgres {
 			presence = crossorg.NewPresence(db, cfg.directURL)
 		}
-		engine = runtime.New(runtime.Config{
+		tell.engine = runtime.New(runtime.Config{
 			DB: db, Committer: committer, Queue: queue, Hub: hub, Bus: bus, Catalog: cat, Registry: registry,
 			Drivers: providers.drivers, Images: images, Workspace: workspace,
 			Hooks: hooks.NewRunner(hooks.Config{
@@ -257,11 +235,11 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 			Presence: presence, Slots: cfg.runnerSlots, OrgActiveTurns: cfg.orgActiveTurns, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
 		})
 	}
+
 	sessionsCfg := sessions.Config{DB: db, Committer: committer, Catalog: cat, Clock: clk, Secrets: orgSecrets}
 	if cfg.role == roleAll {
-		sessionsCfg.Dispatch = engine
+		sessionsCfg.Dispatch = tell.engine
 	}
-
 	work := sessions.New(sessionsCfg)
 	root := &resolvers.Resolver{
 		Version: version, Events: hub, Log: eventLog, Catalog: cat, Orgs: people, Sessions: work, Secrets: orgSecrets,
@@ -274,8 +252,8 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if err != nil {
 		return err
 	}
-	if engine != nil {
-		if err := engine.Start(ctx); err != nil {
+	if tell.engine != nil {
+		if err := tell.engine.Start(ctx); err != nil {
 			return err
 		}
 		undo.add(crossorg.StartSweeper(db, clk, log).Stop)
@@ -289,7 +267,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	announce(out, cfg, owner)
 	<-ctx.Done()
 	log.Info("shutting down")
-	return shutdown(cfg, server, engine)
+	return shutdown(cfg, server, tell.engine)
 }
 
 // shutdown lets clients go elsewhere, then turns.
