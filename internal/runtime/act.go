@@ -3,19 +3,12 @@ package runtime
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/ostler-dev/ostler/internal/commit"
-	"github.com/ostler-dev/ostler/internal/events"
-	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
-
-// cancelGrace is how long running tools get after their context was cancelled.
-const cancelGrace = 2 * time.Second
 
 // act runs the open calls of the present step and settles each when it ends. The journal says how far each has come, so that a
 // step that was begun by a runner that died, or that was parked, goes on in the same way.
@@ -54,27 +47,6 @@ type actRun struct {
 	grace <-chan struct{}
 	// outside tells that some results come from outside of this run.
 	outside bool
-}
-
-// finished is a call that has ended.
-type finished struct {
-	turns.Call
-	result     tools.Result
-	writes     *sessions.Changes
-	durationMs int64
-	// runs are the hooks that have seen the result.
-	runs []hooks.Ran
-	// waits is what the call waits for; zero when it has ended.
-	waits models.WaitID
-	// announced are waits that the tool has asked keys for.
-	announced []models.WaitID
-	// cut tells that the call failed after it was cancelled, or that the journal contradicts it: what it says is no result.
-	cut bool
-	// again tells that the call has failed without an effect and is tried again after the delay.
-	again bool
-	delay time.Duration
-	// err is what kept an attempt from beginning that had to be waited for; nil when it has begun.
-	err error
 }
 
 func (a *actRun) run(open []turns.Call) (*writer, error) {
@@ -129,46 +101,6 @@ func (a *actRun) advance(fresh bool) (*writer, error) {
 		return a.retry(*f)
 	}
 	return a.settle(append([]finished{*f}, a.others()...))
-}
-
-// others takes the calls that have ended meanwhile with a result, or end within moments: they settle together. Calls that begin together
-// often end together, and a commit for the first one alone would take longer than that wait.
-func (a *actRun) others() (list []finished) {
-	if a.count == 0 {
-		return nil
-	}
-	over := a.r.e.scheduling.moments()
-	for a.count > 0 {
-		f, ok := a.another(over)
-		if !ok {
-			return list
-		}
-		if f.cut {
-			a.leave(f)
-			continue
-		}
-		if f.again || !f.waits.IsZero() || f.err != nil {
-			// It goes a way of its own, when it comes again.
-			a.done <- f
-			return list
-		}
-		a.leave(f)
-		list = append(list, f)
-	}
-	return list
-}
-
-// another takes the next call that ends before it is over.
-func (a *actRun) another(over <-chan time.Time) (f finished, ok bool) {
-	if len(a.done) > 0 {
-		return <-a.done, true
-	}
-	select {
-	case f = <-a.done:
-		return f, true
-	case <-over:
-		return f, false
-	}
 }
 
 func (a *actRun) startFresh(err error) (*writer, error) {
@@ -272,113 +204,6 @@ func (a *actRun) admit(open []turns.Call) error {
 	return nil
 }
 
-func (a *actRun) enter(o turns.Call) {
-	a.known[o.Record.CallID] = true
-	a.running[o.Class()]++
-	a.count++
-}
-
-// launch executes a call that is running in the journal, or one whose next attempt is still to come, when that is due.
-func (a *actRun) launch(o turns.Call) {
-	a.enter(o)
-	// The turn's row changes while the call runs, so it is not looked at from there.
-	r := a.r
-	f := finished{Call: o, writes: sessions.NewChanges()}
-	call := r.toolCall(o.Record.CallID, o.Record.Frozen.Name, &o.Record)
-	call.Attempt, call.MaxAttempts = o.Effect.Attempt, o.Record.Frozen.Hints.Retry.Attempts(call.IdempotencyKey)
-	call.Files = r.e.cfg.Workspace.Overlay(call.OrgID, call.SessionID, f.writes)
-	call.SetTodos = f.writes.SetTodos
-	d := &durable{r: r, call: o, org: r.turn.OrgID, session: r.turn.SessionID, turn: r.turn.ID, cut: a.cut}
-	d.offer(call)
-	reviewed := r.hasHooks(tools.HookPostToolUse)
-	r.e.scheduling.spawn(func() {
-		a.execute(&f, call, d, reviewed)
-		a.done <- f
-	})
-}
-
-// execute runs one attempt of a call. Hooks see the result before it is committed.
-func (a *actRun) execute(f *finished, call *tools.Call, d *durable, reviewed bool) {
-	e := a.r.e
-	if f.Effect.State == models.EffectClaimed {
-		if a.awaitAttempt(f, d); f.cut || f.err != nil {
-			return
-		}
-	}
-	started := e.cfg.Clock.Now()
-	f.result = tools.Run(a.ctx, e.cfg.Registry, call, f.Record.Frozen)
-	f.waits, f.announced = d.pending(f.result), d.announced()
-	f.cut = d.failed() || (f.waits.IsZero() && f.result.Failed() && a.ctx.Err() != nil)
-	f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)
-	if f.cut || !f.waits.IsZero() {
-		return
-	}
-	// Hooks see what comes of the call: the next attempt may change it.
-	if f.decide(a.r); f.again || !reviewed {
-		return
-	}
-	if err := a.r.guarded(func() error { return a.r.review(a.ctx, f) }); err != nil {
-		f.cut = a.ctx.Err() != nil
-		f.result = tools.Result{ToolError: "internal_error: The result could not be shown to the hooks that must see it.", Internal: err}
-	}
-}
-
-// next waits for a call to end; nil means that the turn is to be looked at. When the step is cut short, calls that come to an end within
-// the grace still count, as long as they bring a result: a tool that has done its work should not be said to be interrupted. Whoever goes
-// on decides about the others by the journal.
-func (a *actRun) next() (*finished, error) {
-	var grace <-chan struct{}
-	cut := a.ctx.Done()
-	for a.count > 0 {
-		a.r.e.scheduling.await(func() bool { return len(a.done) > 0 || len(a.r.attention) > 0 || (cut != nil && a.ctx.Err() != nil) })
-		attention := a.r.attention
-		if len(a.done) > 0 {
-			attention = nil // what has ended comes first
-		}
-		select {
-		case f := <-a.done:
-			a.leave(f)
-			if f.err != nil {
-				return nil, f.err
-			}
-			if !f.cut {
-				return &f, nil
-			}
-		case <-attention:
-			if a.ctx.Err() == nil {
-				return nil, nil
-			}
-		case <-cut:
-			cut, grace = nil, a.overtime()
-		case <-grace:
-			return nil, a.cutShort()
-		}
-	}
-	return nil, a.cutShort()
-}
-
-// overtime gives what is closed when the grace is over, which begins with the first call.
-func (a *actRun) overtime() <-chan struct{} {
-	if a.grace == nil {
-		over := make(chan struct{})
-		a.grace = over
-		time.AfterFunc(cancelGrace, func() { close(over) })
-	}
-	return a.grace
-}
-
-func (a *actRun) leave(f finished) {
-	a.running[f.Class()]--
-	a.count--
-}
-
-func (a *actRun) cutShort() error {
-	if a.ctx.Err() == nil {
-		return fmt.Errorf("turn %s acts without a call", a.r.turn.ID)
-	}
-	return fmt.Errorf("the tools were cut short: %w", context.Cause(a.ctx))
-}
-
 // settle commits results, with the start of the calls that have waited for them.
 func (a *actRun) settle(list []finished) (*writer, error) {
 	r := a.r
@@ -436,28 +261,6 @@ func (a *actRun) submit(c commit.Command, w *writer) (*writer, error) {
 	return a.r.submit(a.ctx, c, w)
 }
 
-// ready takes the waiting calls that may run now. Nothing is begun when the step was cut short.
-func (a *actRun) ready() []turns.Call {
-	if a.ctx.Err() != nil {
-		return nil
-	}
-	var begin, rest []turns.Call
-	taken := map[string]bool{}
-	for _, o := range a.waiting {
-		class := o.Class()
-		if a.count+len(begin) >= maxRunning || (class != "" && (a.running[class] > 0 || taken[class])) {
-			rest = append(rest, o)
-		} else {
-			o.Effect.Epoch = a.r.turn.LeaseEpoch
-			begin = append(begin, o)
-		}
-		// Later ones of the class must not overtake.
-		taken[class] = true
-	}
-	a.waiting = rest
-	return begin
-}
-
 // startWaiting starts calls when none is running: after a takeover that found only claimed ones, or when one may run that had to wait for
 // somebody. Without any the turn is parked, or goes on.
 func (a *actRun) startWaiting() (*writer, error) {
@@ -483,48 +286,4 @@ func (a *actRun) startWaiting() (*writer, error) {
 		}
 	}
 	return w, nil
-}
-
-// launchAll executes calls that a command has just marked as running.
-func (a *actRun) launchAll(begin []turns.Call) {
-	for _, o := range begin {
-		o.Effect.State, o.Effect.StartedAt = models.EffectRunning, a.r.e.nowMillis().Ptr()
-		a.launch(o)
-	}
-}
-
-// drain waits for the tools that still run, as long as the grace lasts, so that they don't outlive the turn's slot.
-func (a *actRun) drain() {
-	for a.count > 0 {
-		a.r.e.scheduling.await(func() bool { return len(a.done) > 0 })
-		select {
-		case f := <-a.done:
-			a.leave(f)
-		case <-a.overtime():
-			return
-		}
-	}
-}
-
-// idempotencyKey is the same for every attempt at a call.
-func (r *turnRun) idempotencyKey(call, tool string) string {
-	return fmt.Sprintf("%s:%s:%s", r.turn.SessionID, call, tool)
-}
-
-// toolCall is what a tool may use.
-func (r *turnRun) toolCall(id, tool string, j *turns.Record) *tools.Call {
-	org, session, turn := r.turn.OrgID, r.turn.SessionID, r.turn.ID
-	c := &tools.Call{
-		OrgID: org, SessionID: session, TurnID: turn, CallID: id, IdempotencyKey: r.idempotencyKey(id, tool),
-		Attempt: 1, Locale: r.session.locale, Now: r.e.cfg.Clock.Now, SetTodos: func([]models.Todo) {},
-		Files: r.e.cfg.Workspace.Open(org, session), Progress: func(string) {},
-	}
-	if j != nil {
-		c.Progress = func(message string) {
-			r.e.cfg.Hub.PublishProgress(org, session, turn, events.ToolProgress{
-				ToolCallID: id, ToolName: j.Frozen.Name, DisplayName: j.Frozen.DisplayName, Message: cleanText(message),
-			})
-		}
-	}
-	return c
 }

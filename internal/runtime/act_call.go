@@ -1,0 +1,115 @@
+package runtime
+
+import (
+	"fmt"
+
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
+)
+
+func (a *actRun) enter(o turns.Call) {
+	a.known[o.Record.CallID] = true
+	a.running[o.Class()]++
+	a.count++
+}
+
+// launch executes a call that is running in the journal, or one whose next attempt is still to come, when that is due.
+func (a *actRun) launch(o turns.Call) {
+	a.enter(o)
+	// The turn's row changes while the call runs, so it is not looked at from there.
+	r := a.r
+	f := finished{Call: o, writes: sessions.NewChanges()}
+	call := r.toolCall(o.Record.CallID, o.Record.Frozen.Name, &o.Record)
+	call.Attempt, call.MaxAttempts = o.Effect.Attempt, o.Record.Frozen.Hints.Retry.Attempts(call.IdempotencyKey)
+	call.Files = r.e.cfg.Workspace.Overlay(call.OrgID, call.SessionID, f.writes)
+	call.SetTodos = f.writes.SetTodos
+	d := &durable{r: r, call: o, org: r.turn.OrgID, session: r.turn.SessionID, turn: r.turn.ID, cut: a.cut}
+	d.offer(call)
+	reviewed := r.hasHooks(tools.HookPostToolUse)
+	r.e.scheduling.spawn(func() {
+		a.execute(&f, call, d, reviewed)
+		a.done <- f
+	})
+}
+
+// execute runs one attempt of a call. Hooks see the result before it is committed.
+func (a *actRun) execute(f *finished, call *tools.Call, d *durable, reviewed bool) {
+	e := a.r.e
+	if f.Effect.State == models.EffectClaimed {
+		if a.awaitAttempt(f, d); f.cut || f.err != nil {
+			return
+		}
+	}
+	started := e.cfg.Clock.Now()
+	f.result = tools.Run(a.ctx, e.cfg.Registry, call, f.Record.Frozen)
+	f.waits, f.announced = d.pending(f.result), d.announced()
+	f.cut = d.failed() || (f.waits.IsZero() && f.result.Failed() && a.ctx.Err() != nil)
+	f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)
+	if f.cut || !f.waits.IsZero() {
+		return
+	}
+	// Hooks see what comes of the call: the next attempt may change it.
+	if f.decide(a.r); f.again || !reviewed {
+		return
+	}
+	if err := a.r.guarded(func() error { return a.r.review(a.ctx, f) }); err != nil {
+		f.cut = a.ctx.Err() != nil
+		f.result = tools.Result{ToolError: "internal_error: The result could not be shown to the hooks that must see it.", Internal: err}
+	}
+}
+
+// ready takes the waiting calls that may run now. Nothing is begun when the step was cut short.
+func (a *actRun) ready() []turns.Call {
+	if a.ctx.Err() != nil {
+		return nil
+	}
+	var begin, rest []turns.Call
+	taken := map[string]bool{}
+	for _, o := range a.waiting {
+		class := o.Class()
+		if a.count+len(begin) >= maxRunning || (class != "" && (a.running[class] > 0 || taken[class])) {
+			rest = append(rest, o)
+		} else {
+			o.Effect.Epoch = a.r.turn.LeaseEpoch
+			begin = append(begin, o)
+		}
+		// Later ones of the class must not overtake.
+		taken[class] = true
+	}
+	a.waiting = rest
+	return begin
+}
+
+// launchAll executes calls that a command has just marked as running.
+func (a *actRun) launchAll(begin []turns.Call) {
+	for _, o := range begin {
+		o.Effect.State, o.Effect.StartedAt = models.EffectRunning, a.r.e.nowMillis().Ptr()
+		a.launch(o)
+	}
+}
+
+// idempotencyKey is the same for every attempt at a call.
+func (r *turnRun) idempotencyKey(call, tool string) string {
+	return fmt.Sprintf("%s:%s:%s", r.turn.SessionID, call, tool)
+}
+
+// toolCall is what a tool may use.
+func (r *turnRun) toolCall(id, tool string, j *turns.Record) *tools.Call {
+	org, session, turn := r.turn.OrgID, r.turn.SessionID, r.turn.ID
+	c := &tools.Call{
+		OrgID: org, SessionID: session, TurnID: turn, CallID: id, IdempotencyKey: r.idempotencyKey(id, tool),
+		Attempt: 1, Locale: r.session.locale, Now: r.e.cfg.Clock.Now, SetTodos: func([]models.Todo) {},
+		Files: r.e.cfg.Workspace.Open(org, session), Progress: func(string) {},
+	}
+	if j != nil {
+		c.Progress = func(message string) {
+			r.e.cfg.Hub.PublishProgress(org, session, turn, events.ToolProgress{
+				ToolCallID: id, ToolName: j.Frozen.Name, DisplayName: j.Frozen.DisplayName, Message: cleanText(message),
+			})
+		}
+	}
+	return c
+}
