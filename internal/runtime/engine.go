@@ -3,10 +3,10 @@
 //
 // Follow one turn in this order: engine.go (start and stop), slot.go, share.go and claim.go (how turns come here), liveness.go and
 // watch.go (who is alive), turn.go (the loop of a turn, and what becomes of it when it can't go on), plan.go (what comes next), reason.go
-// and act.go (the two kinds of steps; act_call.go, act_ends.go and act_retry.go follow one call), asking.go with attempts.go, breaker.go and idle.go (models that fail), commands*.go
-// (what each step commits), journal.go (what becomes of tool calls after a crash), recover.go (of model calls), repair.go (of results
-// that are missing all the same), ports.go (what it reaches for outside of itself, and what simulations replace; they begin with
-// sim_world_test.go).
+// and act.go (the two kinds of steps; act_call.go, act_retry.go and act_ends.go follow one call), asking.go with attempts.go, breaker.go
+// and idle.go (models that fail), commands*.go (what each step commits), journal.go (what becomes of tool calls after a crash),
+// recover.go (of model calls), repair.go (of results that are missing all the same), ports.go (what it reaches for outside of itself, and
+// what simulations replace; they begin with sim_world_test.go).
 package runtime
 
 import (
