@@ -234,9 +234,12 @@ func (s *socket) flush(data ...[]byte) error {
 	}
 	s.writing.Store(s.server.deps.Clock.Now().UnixNano())
 	defer s.writing.Store(0)
-	parts := net.Buffers(data)
-	_, err := parts.WriteTo(s.raw)
-	return err
+	for _, part := range data {
+		if _, err := s.raw.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeHead appends what comes before a text message by RFC 6455: it is one frame, which servers don't mask.

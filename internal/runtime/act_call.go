@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/tools"
@@ -28,15 +29,18 @@ func (a *actRun) launch(o turns.Call) {
 	call.SetTodos = f.writes.SetTodos
 	d := &durable{r: r, call: o, org: r.turn.OrgID, session: r.turn.SessionID, turn: r.turn.ID, cut: a.cut}
 	d.offer(call)
-	reviewed := r.hasHooks(tools.HookPostToolUse)
+	var review *hooks.Event
+	if r.hasHooks(tools.HookPostToolUse) {
+		review = new(r.event(tools.HookPostToolUse, o.Record.CallID+":post"))
+	}
 	r.e.scheduling.spawn(func() {
-		a.execute(&f, call, d, reviewed)
+		a.execute(&f, call, d, review)
 		a.done <- f
 	})
 }
 
-// execute runs one attempt of a call. Hooks see the result before it is committed.
-func (a *actRun) execute(f *finished, call *tools.Call, d *durable, reviewed bool) {
+// execute runs one attempt of a call. Hooks see the result before it is committed, by the event review; nil when there are none.
+func (a *actRun) execute(f *finished, call *tools.Call, d *durable, review *hooks.Event) {
 	e := a.r.e
 	if f.Effect.State == models.EffectClaimed {
 		if a.awaitAttempt(f, d); f.cut || f.err != nil {
@@ -52,10 +56,10 @@ func (a *actRun) execute(f *finished, call *tools.Call, d *durable, reviewed boo
 		return
 	}
 	// Hooks see what comes of the call: the next attempt may change it.
-	if f.decide(a.r); f.again || !reviewed {
+	if f.decide(call.IdempotencyKey, e.cfg.Random()); f.again || review == nil {
 		return
 	}
-	if err := a.r.guarded(func() error { return a.r.review(a.ctx, f) }); err != nil {
+	if err := a.r.guarded(func() error { return a.r.review(a.ctx, f, *review) }); err != nil {
 		f.cut = a.ctx.Err() != nil
 		f.result = tools.Result{ToolError: "internal_error: The result could not be shown to the hooks that must see it.", Internal: err}
 	}

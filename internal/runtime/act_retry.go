@@ -8,9 +8,9 @@ import (
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
-// decide finds out whether the call is tried again, and after which time.
-func (f *finished) decide(r *turnRun) {
-	f.delay, f.again = f.Record.Frozen.RetryAfter(f.result, r.idempotencyKey(f.Record.CallID, f.Record.Frozen.Name), f.Effect.Attempt, r.e.cfg.Random())
+// decide finds out whether the call is tried again, and after which time. random is from 0 to less than 1.
+func (f *finished) decide(idempotencyKey string, random float64) {
+	f.delay, f.again = f.Record.Frozen.RetryAfter(f.result, idempotencyKey, f.Effect.Attempt, random)
 }
 
 // retry begins another attempt of a call that has failed without an effect.

@@ -37,7 +37,7 @@ func (r *turnRun) runHooks(ctx context.Context, e hooks.Event) (hooks.Outcome, e
 	out, err := r.e.cfg.Hooks.Run(ctx, e, r.step.effective.Toolset.Hooks())
 	for _, ran := range out.Runs {
 		if ran.Err != nil {
-			r.e.cfg.Logger.Warn("a hook failed", "org", r.turn.OrgID, "turn", r.turn.ID, "hook", ran.HookID, "error", ran.Err)
+			r.e.cfg.Logger.Warn("a hook failed", "org", e.OrgID, "turn", e.TurnID, "hook", ran.HookID, "error", ran.Err)
 		}
 	}
 	if err != nil && ctx.Err() != nil {
@@ -223,8 +223,7 @@ func (c *gateCalls) Apply(tx *commit.Tx) error {
 }
 
 // review runs the hooks over the result of a call. The tool has run, whatever they say.
-func (r *turnRun) review(ctx context.Context, f *finished) error {
-	e := r.event(tools.HookPostToolUse, f.Record.CallID+":post")
+func (r *turnRun) review(ctx context.Context, f *finished, e hooks.Event) error {
 	e.Call = &hooks.Call{ID: f.Record.CallID, Tool: f.Record.Frozen.Name, ToolID: f.Record.Frozen.ToolID, Arguments: f.Record.Frozen.Arguments}
 	e.Result, e.Error = f.result.JSON, f.result.ToolError
 	out, err := r.runHooks(ctx, e)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
@@ -22,6 +23,11 @@ const (
 // persist repeats a read until the database answers. That a database was restarted, or had no connection to spare, is no
 // failure of the turn: the lease is kept meanwhile, or lost to somebody who is better off.
 func (r *turnRun) persist(ctx context.Context, what string, read func() error) error {
+	return r.e.persist(ctx, r.turn.ID, what, read)
+}
+
+// persist is a turn's, for its calls too: what the turn's row is by now is the turn's own business.
+func (e *Engine) persist(ctx context.Context, turn models.TurnID, what string, read func() error) error {
 	answered := 0
 	for wait := minReadPause; ; wait = min(2*wait, maxReadPause) {
 		err := read()
@@ -31,12 +37,12 @@ func (r *turnRun) persist(ctx context.Context, what string, read func() error) e
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 		}
-		if r.e.rows.ping(ctx) == nil {
+		if e.rows.ping(ctx) == nil {
 			if answered++; answered == maxReads {
 				return err
 			}
 		}
-		r.e.cfg.Logger.Warn("a read failed and is tried again", "what", what, "turn", r.turn.ID, "error", err)
+		e.cfg.Logger.Warn("a read failed and is tried again", "what", what, "turn", turn, "error", err)
 		if !pause(ctx, wait) {
 			return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 		}

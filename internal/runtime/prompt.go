@@ -23,7 +23,7 @@ func (r *turnRun) submitPrompts(ctx context.Context) error {
 	}
 	key := fmt.Sprintf("prompt/%d", r.turn.Iteration)
 	if r.recovered {
-		row, err := r.readEffect(ctx, r.turn.OrgID, r.turn.ID, key)
+		row, err := r.e.readEffect(ctx, r.turn.OrgID, r.turn.ID, key)
 		if err != nil || row != nil {
 			return err
 		}

@@ -79,7 +79,7 @@ func (r *turnRun) lostCall(ctx context.Context) (*lostCall, error) {
 		return nil, nil
 	}
 	key := reasonKey(r.turn.Iteration)
-	row, err := r.readEffect(ctx, r.turn.OrgID, r.turn.ID, key)
+	row, err := r.e.readEffect(ctx, r.turn.OrgID, r.turn.ID, key)
 	if err != nil {
 		return nil, fmt.Errorf("read %s of turn %s from the journal: %w", key, r.turn.ID, err)
 	}

@@ -97,7 +97,7 @@ func (d *durable) step(ctx context.Context, id string, input any, fn func(contex
 	if err != nil {
 		return nil, err
 	}
-	row, err := d.r.readEffect(ctx, d.org, d.turn, key)
+	row, err := d.r.e.readEffect(ctx, d.org, d.turn, key)
 	if err != nil {
 		return nil, err
 	}
@@ -172,9 +172,9 @@ func inputHash(input any) ([]byte, error) {
 	return sum[:], nil
 }
 
-func (r *turnRun) readEffect(ctx context.Context, org models.OrgID, turn models.TurnID, key string) (row *models.Effect, err error) {
-	err = r.persist(ctx, "read the journal", func() (err error) {
-		row, err = r.e.rows.effect(ctx, org, turn, key)
+func (e *Engine) readEffect(ctx context.Context, org models.OrgID, turn models.TurnID, key string) (row *models.Effect, err error) {
+	err = e.persist(ctx, turn, "read the journal", func() (err error) {
+		row, err = e.rows.effect(ctx, org, turn, key)
 		return err
 	})
 	return row, err
@@ -279,7 +279,7 @@ func (d *durable) await(ctx context.Context, key string) (json.RawMessage, error
 		return nil, &tools.EffectError{Code: tools.CodeEmptyEventKey, Message: "This call has no wait with that key. Ask for the key first."}
 	}
 	var w *models.Wait
-	err := d.r.persist(ctx, "read a wait", func() (err error) {
+	err := d.r.e.persist(ctx, d.turn, "read a wait", func() (err error) {
 		w, err = d.r.e.rows.wait(ctx, d.org, id)
 		return err
 	})
