@@ -77,7 +77,7 @@ e2e/clients/node_modules/.package-lock.json: e2e/clients/package-lock.json e2e/c
 .PHONY: go-test
 go-test: bin/testsum e2e/clients/node_modules/.package-lock.json ## Run the Go tests with the race detector, on SQLite and on a PostgreSQL server of their own
 	@scripts/ensure gcc >/dev/null
-	scripts/with-postgres go test -race -json ./... | bin/testsum
+	scripts/with-postgres go test -race -timeout 25m -json ./... | bin/testsum
 	go test -race -tags chaos -json -run 'Failpoints|Extras' ./cmd/api | bin/testsum
 
 # How many operations each of three tests of histories makes on each of two databases: more than a million together.
