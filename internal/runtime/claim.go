@@ -35,6 +35,7 @@ func (e *Engine) claimLoop(ctx context.Context) {
 	defer turns.stop()
 	// unsure tells that turns may have been claimed without this process having heard of it.
 	unsure := false
+	var last time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -42,6 +43,9 @@ func (e *Engine) claimLoop(ctx context.Context) {
 		case <-e.wake:
 		case <-poll.C:
 			e.attendAll(ctx)
+		}
+		if !e.gather(ctx, last) {
+			return
 		}
 		turns.listen()
 		// One that listens is counted on by the others: it must have room. What is announced before it listens again is
@@ -58,12 +62,27 @@ func (e *Engine) claimLoop(ctx context.Context) {
 				break
 			}
 		}
+		last = time.Now()
 		if len(e.slots) == 0 {
 			e.starved.Store(true)
 		}
 		l.listen(len(e.slots) > 0)
 		poll.Reset(e.cfg.PollInterval)
 	}
+}
+
+// claimPause is how long a runner that is busy waits after a claim for more turns that one claim can take.
+const claimPause = 10 * time.Millisecond
+
+// gather waits until the last claim is some time ago, when most slots are taken: turns end one by one then, and a claim for each would
+// have the database do little else, at the cost of those that write beside it. What is ready waits for a slot anyway. It reports whether
+// the loop goes on.
+func (e *Engine) gather(ctx context.Context, last time.Time) bool {
+	left := claimPause - time.Since(last)
+	if left <= 0 || len(e.slots) > cap(e.slots)/2 {
+		return true
+	}
+	return pause(ctx, left)
 }
 
 // listener hears wake-ups of all processes, of which each reaches one.

@@ -28,8 +28,8 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(" + sync + ")", "foreign_keys(1)", "temp_store(2)",
 	}}
 	file := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
-	// Sessions at work have their pages spread over the file; a checkpoint writes each page once however often it changed.
-	writing := url.Values{"_pragma": append(slices.Clone(pragmas["_pragma"]), "cache_size(-16384)", "wal_autocheckpoint(2000)")}
+	// Checkpoints are made beside the commits, unless those write faster than that: see checkpoints.
+	writing := url.Values{"_pragma": append(slices.Clone(pragmas["_pragma"]), "cache_size(-16384)", "wal_autocheckpoint(16000)")}
 	writer, err := sql.Open("sqlite", file+"?_txlock=immediate&"+writing.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("open SQLite at %s: %w", path, err)
@@ -41,8 +41,8 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 		_ = writer.Close()
 		return nil, fmt.Errorf("open SQLite at %s: %w", path, err)
 	}
-	pragmas.Add("_pragma", "query_only(1)")
-	reader, err := sql.Open("sqlite", file+"?"+pragmas.Encode())
+	reading := url.Values{"_pragma": append(slices.Clone(pragmas["_pragma"]), "query_only(1)")}
+	reader, err := sql.Open("sqlite", file+"?"+reading.Encode())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open SQLite at %s: %w", path, err), writer.Close())
 	}
@@ -52,18 +52,23 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 	}
 	reader.SetMaxOpenConns(readers)
 	reader.SetMaxIdleConns(readers)
-	closeBoth := func() error { return errors.Join(reader.Close(), writer.Close()) }
+	aside, err := sql.Open("sqlite", file+"?"+url.Values{"_pragma": append(slices.Clone(pragmas["_pragma"]), "wal_autocheckpoint(0)")}.Encode())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open SQLite at %s: %w", path, err), reader.Close(), writer.Close())
+	}
+	beside := startCheckpoints(aside, nil)
+	closeAll := func() error { return errors.Join(beside.close(), reader.Close(), writer.Close()) }
 
 	write, err := openGORM(writer)
 	if err != nil {
-		return nil, errors.Join(err, closeBoth())
+		return nil, errors.Join(err, closeAll())
 	}
 	read, err := openGORM(reader)
 	if err != nil {
-		return nil, errors.Join(err, closeBoth())
+		return nil, errors.Join(err, closeAll())
 	}
 	return &DB{
-		Dialect: SQLite, Writer: writer, Reader: reader, read: read, write: write, known: newStatements(), release: closeBoth,
+		Dialect: SQLite, Writer: writer, Reader: reader, read: read, write: write, known: newStatements(), release: closeAll,
 	}, nil
 }
 
