@@ -451,6 +451,8 @@ func (w *simulation) send(m *simMessage) {
 		alive := w.alive()
 		n = alive[w.random.IntN(len(alive))]
 		c := sessions.NewSending(context.Background(), w.principal, m.in, []models.Part{{Type: models.PartText, Text: m.text}}, n.engine)
+		// Another client may send the same meanwhile: this one may have been refused before that.
+		accepted := m.acked
 		err := n.Submit(context.Background(), c.Command())
 		if c.Again(err) {
 			err = n.Submit(context.Background(), c.Command())
@@ -466,7 +468,7 @@ func (w *simulation) send(m *simMessage) {
 			w.failf("%s was answered with %v and with %v under one key", m.text, m.sent, c.Sent())
 		case err == nil:
 			m.acked, m.sent = true, c.Sent()
-		case fault.Is(err, fault.SessionBusy) && m.in.Delivery == sessions.Reject && !m.acked:
+		case fault.Is(err, fault.SessionBusy) && m.in.Delivery == sessions.Reject && !accepted:
 			w.saw["refused messages"]++
 		case !errors.Is(err, errNodeDied):
 			w.failf("%s was refused: %v", m.text, err)
