@@ -72,7 +72,7 @@ func (e *Engine) claimLoop(ctx context.Context) {
 }
 
 // claimPause is how long a runner that is busy waits after a claim for more turns that one claim can take.
-const claimPause = 10 * time.Millisecond
+const claimPause = 20 * time.Millisecond
 
 // gather waits until the last claim is some time ago, when most slots are taken: turns end one by one then, and a claim for each would
 // have the database do little else, at the cost of those that write beside it. What is ready waits for a slot anyway. It reports whether

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	checkpointInterval = 500 * time.Millisecond
+	checkpointInterval = 50 * time.Millisecond
 	// checkpointPages is how much of the write-ahead log is worth a checkpoint, in pages of 4 KiB.
-	checkpointPages = 1000
+	checkpointPages = 250
 	// checkpointPasses is how often in a row one is made: each moves what was written during the one before, and the log begins anew
 	// when nothing was.
 	checkpointPasses = 6
