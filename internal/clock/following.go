@@ -126,29 +126,18 @@ func (f *Following) passed() time.Duration { return f.cfg.Machine.Now().Sub(f.be
 
 func (f *Following) run(ctx context.Context) {
 	defer close(f.done)
-	ticks := f.cfg.Ticks
-	if ticks == nil {
-		t := time.NewTicker(followInterval)
-		defer t.Stop()
-		ticks = t.C
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks:
-		}
+	Every(ctx, followInterval, f.cfg.Ticks, func() {
 		before := f.ahead()
 		if err := f.measure(ctx); err != nil {
 			if ctx.Err() == nil {
 				f.cfg.Logger.Warn("the database's clock can't be followed just now", "error", err)
 			}
-			continue
+			return
 		}
 		if by := f.ahead() - before; by.Abs() >= followNews {
 			f.cfg.Logger.Warn("the database's clock was set, and this process follows it", "by", by)
 		}
-	}
+	})
 }
 
 // measure asks the source once. What it tells was true at some moment between question and answer: at half of the way it is wrong

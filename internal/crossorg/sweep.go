@@ -74,16 +74,9 @@ func (s *Sweeper) Stop() {
 
 func (s *Sweeper) run(ctx context.Context) {
 	defer close(s.done)
-	tick := time.NewTicker(sweepInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	clock.Every(ctx, sweepInterval, nil, func() {
 		if _, err := Sweep(ctx, s.db, clock.Millis(s.clock)); err != nil && ctx.Err() == nil {
 			s.log.Warn("expired rows could not be removed; trying again later", "error", err)
 		}
-	}
+	})
 }

@@ -62,22 +62,11 @@ func (d *Deadlines) Stop() {
 
 func (d *Deadlines) run(ctx context.Context) {
 	defer close(d.done)
-	ticks := d.cfg.Ticks
-	if ticks == nil {
-		t := time.NewTicker(deadlineInterval)
-		defer t.Stop()
-		ticks = t.C
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks:
-		}
+	clock.Every(ctx, deadlineInterval, d.cfg.Ticks, func() {
 		if err := d.sweep(ctx); err != nil && ctx.Err() == nil {
 			d.cfg.Logger.Warn("overdue waits can't be looked for; trying again", "error", err)
 		}
-	}
+	})
 }
 
 // sweep ends all waits that are overdue now. One that can't be ended doesn't keep those behind it waiting.
