@@ -8,17 +8,17 @@ import (
 )
 
 const (
+	// checkpointInterval is how often the log is looked at while it changes, checkpointRest while it does not.
 	checkpointInterval = 50 * time.Millisecond
+	checkpointRest     = time.Second
 	// checkpointPages is how much of the write-ahead log is worth a checkpoint, in pages of 4 KiB.
 	checkpointPages = 250
-	// checkpointPasses is how often in a row one is made: each moves what was written during the one before, and the log begins anew
-	// when nothing was.
-	checkpointPasses = 6
 )
 
 // checkpoints moves SQLite's write-ahead log into the database on a connection of its own. Left to the connection that writes, it would
 // be part of some commit, which would take many times as long as others, and so would all that wait for it. This one keeps nobody
-// waiting: SQLite calls it passive.
+// waiting: SQLite calls it passive. The log begins anew after a checkpoint during which nothing was written, or when the connection that
+// writes has to make one at its own, higher limit: then little is left to be moved.
 type checkpoints struct {
 	conn *sql.DB
 	stop context.CancelFunc
@@ -42,37 +42,37 @@ func (c *checkpoints) close() error {
 
 func (c *checkpoints) run(ctx context.Context, ticks <-chan time.Time) {
 	defer close(c.done)
+	next := time.NewTimer(checkpointRest)
+	defer next.Stop()
 	if ticks == nil {
-		t := time.NewTicker(checkpointInterval)
-		defer t.Stop()
-		ticks = t.C
+		ticks = next.C
 	}
+	last := 0
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticks:
 		}
-		// One that fails is made up for by the next, or by the connection that writes: its limit is higher.
-		if left, err := c.ask(ctx, "NOOP"); err != nil || left < checkpointPages {
-			continue
+		pages, left, err := c.ask(ctx, "NOOP")
+		if err == nil && left >= checkpointPages {
+			_, _, err = c.ask(ctx, "PASSIVE")
 		}
-		for range checkpointPasses {
-			if left, err := c.ask(ctx, "PASSIVE"); err != nil || left == 0 {
-				break
-			}
-			if left, err := c.ask(ctx, "NOOP"); err != nil || left == 0 {
-				break
-			}
+		// What fails is made up for by the next one, or by the connection that writes.
+		if err != nil || pages == last {
+			next.Reset(checkpointRest)
+		} else {
+			next.Reset(checkpointInterval)
 		}
+		last = pages
 	}
 }
 
-// ask makes a checkpoint and gives how many pages of the log are left to be moved.
-func (c *checkpoints) ask(ctx context.Context, mode string) (left int, err error) {
-	var busy, pages, moved int
+// ask makes a checkpoint and gives how many pages the log has, and how many of them are left to be moved.
+func (c *checkpoints) ask(ctx context.Context, mode string) (pages, left int, err error) {
+	var busy, moved int
 	if err := c.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &pages, &moved); err != nil {
-		return 0, fmt.Errorf("checkpoint SQLite's log: %w", err)
+		return 0, 0, fmt.Errorf("checkpoint SQLite's log: %w", err)
 	}
-	return pages - moved, nil
+	return pages, pages - moved, nil
 }

@@ -47,7 +47,7 @@ func TestTheLogIsMovedBesideTheCommits(t *testing.T) {
 	}
 	left := func() int {
 		t.Helper()
-		left, err := c.ask(t.Context(), "NOOP")
+		_, left, err := c.ask(t.Context(), "NOOP")
 		if err != nil {
 			t.Fatal(err)
 		}
