@@ -75,8 +75,8 @@ func (e *Engine) claimLoop(ctx context.Context) {
 const claimPause = 20 * time.Millisecond
 
 // gather waits until the last claim is some time ago, when most slots are taken: turns end one by one then, and a claim for each would
-// have the database do little else, at the cost of those that write beside it. What is ready waits for a slot anyway. It reports whether
-// the loop goes on.
+// have the database do little else, at the cost of those that write beside it. A message that comes in here finds a slot by itself; what
+// is ready without one waits that much longer. It reports whether the loop goes on.
 func (e *Engine) gather(ctx context.Context, last time.Time) bool {
 	left := claimPause - time.Since(last)
 	if left <= 0 || len(e.slots) > cap(e.slots)/2 {
