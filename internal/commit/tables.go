@@ -109,7 +109,7 @@ var tables = struct {
 		keys: append(columns("org_id:uuid"), column{"left_id", "uuid", "t.turn_id = %s"}, column{"kept_id", "uuid", "t.id <> %s"}),
 	},
 	insertEvent: &shape{table: "events", keys: columns("org_id:uuid session_id:uuid sequence"), set: columns("id:uuid kind:text " +
-		"turn_id:uuid data:json occurred_at feed_position")},
+		"turn_id:uuid data:text occurred_at feed_position")},
 	insertEffect: &shape{table: "effects", keys: effectKey, set: columns("session_id:uuid kind:text state:text input_hash:bytea " +
 		"request:json outcome:json epoch attempt ordinal started_at settled_at due_at")},
 	putEffect: &shape{table: "effects", keys: effectKey, set: columns("session_id:uuid kind:text state:text input_hash:bytea " +

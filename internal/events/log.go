@@ -92,14 +92,9 @@ func (r *room) fits(e *models.Event) bool {
 
 // withinBytes makes a query of events, with the columns outer, into one that ends before they come to more bytes than a limit; the first
 // one is given always. PostgreSQL sends all that a statement finds, however little of it is wanted, so the statement itself must be
-// bounded. What events take in storage, compressed, costs nothing to know, and is never more than what they are; so only few must
-// be unpacked to be measured, and of small events none. A page ends with the sixteenth that is compressed: what compresses well would else
-// be unpacked by the megabyte to find out that it has no room.
-const withinBytes = `SELECT %[1]s FROM (SELECT %[1]s, place, size, sum(size) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) AS bytes FROM (
-SELECT %[1]s, place, CASE WHEN pg_column_compression(data) IS NULL THEN pg_column_size(data) ELSE octet_length(data::text) END AS size FROM (
-SELECT %[1]s, place, sum(pg_column_size(data)) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) - pg_column_size(data) AS before,
-count(pg_column_compression(data)) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) AS packed FROM (%[2]s) e
-) e WHERE before < %[3]s AND packed <= 16) e) e WHERE bytes <= %[3]s OR bytes = size ORDER BY place`
+// bounded. It knows the size of a text without unpacking it.
+const withinBytes = `SELECT %[1]s FROM (SELECT %[1]s, place, octet_length(data) AS size, sum(octet_length(data)) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) AS bytes
+FROM (%[2]s) e) e WHERE bytes <= %[3]s OR bytes = size ORDER BY place`
 
 var (
 	readPostgres = fmt.Sprintf(withinBytes, eventColumns, `SELECT `+eventColumns+`, sequence AS place FROM events

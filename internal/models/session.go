@@ -163,13 +163,14 @@ type ClientToolset struct {
 
 // Event is a durable event of a session.
 type Event struct {
-	OrgID      OrgID     `gorm:"primaryKey"`
-	SessionID  SessionID `gorm:"primaryKey"`
-	Sequence   int64     `gorm:"primaryKey"`
-	ID         EventID
-	Kind       EventKind
-	TurnID     *TurnID
-	Data       JSON
+	OrgID     OrgID     `gorm:"primaryKey"`
+	SessionID SessionID `gorm:"primaryKey"`
+	Sequence  int64     `gorm:"primaryKey"`
+	ID        EventID
+	Kind      EventKind
+	TurnID    *TurnID
+	// Data is a text to PostgreSQL, which knows the size of one without unpacking it.
+	Data       JSON `gorm:"type:text"`
 	OccurredAt Millis
 	// FeedPosition is the place in the organization's feed, gapless from 1; nil for events that are not in it.
 	FeedPosition *int64

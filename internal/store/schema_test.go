@@ -90,6 +90,8 @@ func compareColumn(t *testing.T, dialect store.Dialect, f *schema.Field, c dbCol
 	kind := f.IndirectFieldType.Kind()
 	types := map[store.Dialect]string{store.Postgres: "bigint", store.SQLite: "INTEGER"}
 	switch {
+	case f.TagSettings["TYPE"] == "text":
+		types = map[store.Dialect]string{store.Postgres: "text", store.SQLite: "TEXT"}
 	case f.Serializer != nil || f.IndirectFieldType == reflect.TypeFor[models.JSON]() || f.IndirectFieldType == reflect.TypeFor[models.ModelIDs]() ||
 		f.IndirectFieldType == reflect.TypeFor[models.ClientTools]():
 		types = map[store.Dialect]string{store.Postgres: "json", store.SQLite: "TEXT"}
