@@ -81,7 +81,7 @@ type SocketLimits struct {
 	PingEvery time.Duration
 	// PongWithin is how long the client may take to answer. Defaults to 20 s.
 	PongWithin time.Duration
-	// WriteTimeout is how long one message may take to leave, on event streams too. Defaults to 5 s.
+	// WriteTimeout is how long a message may take to leave, on event streams too, and of a large one each 64 KiB. Defaults to 5 s.
 	WriteTimeout time.Duration
 	// CloseTimeout is how long a client may take to answer a close frame. Defaults to 2 s.
 	CloseTimeout time.Duration

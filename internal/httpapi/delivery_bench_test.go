@@ -69,13 +69,8 @@ func startDelivery(tb testing.TB, on net.Listener, change ...func(*Config, *Depe
 	if on != nil {
 		_ = listener.Listener.Close()
 		listener.Listener = on
-	} else if _, test := tb.(*testing.T); test {
-		// On a loopback interface the kernel would take megabytes for a peer that doesn't read.
-		listener.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-			_ = c.(*net.TCPConn).SetWriteBuffer(32 << 10)
-			return ctx
-		}
 	}
+	listener.Config.ConnContext = server.http.ConnContext
 	listener.Start()
 	tb.Cleanup(func() {
 		hub.Stop()

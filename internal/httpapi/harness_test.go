@@ -203,7 +203,9 @@ func setup(t *testing.T, change ...func(*Config)) *bench {
 		t.Fatal(err)
 	}
 	b.server = server
-	listener := httptest.NewServer(server.Handler())
+	listener := httptest.NewUnstartedServer(server.Handler())
+	listener.Config.ConnContext = server.http.ConnContext
+	listener.Start()
 	b.url = listener.URL
 	t.Cleanup(func() {
 		if err := server.Stop(context.Background()); err != nil {

@@ -107,6 +107,7 @@ func New(cfg Config, deps Dependencies) (*Server, error) {
 		IdleTimeout:       cfg.IdleTimeout,
 		MaxHeaderBytes:    cfg.MaxHeaderBytes,
 		BaseContext:       func(net.Listener) context.Context { return s.requests },
+		ConnContext:       boundUnsent,
 		ErrorLog:          slog.NewLogLogger(deps.Logger.Handler(), slog.LevelDebug),
 	}
 	return s, nil

@@ -27,6 +27,13 @@ func liveBytes() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
+// askForStream subscribes to all events of a session, by an event stream.
+func (d *delivery) askForStream(conn net.Conn, session models.SessionID) {
+	body := `{"query":` + quote(fmt.Sprintf(`subscription{sessionEvents(sessionId:%q,after:0){kind sequence data}}`, session)) + `}`
+	_, _ = fmt.Fprintf(conn, "POST /graphql HTTP/1.1\r\nHost: ostler.test\r\nAuthorization: Bearer good\r\nAccept: text/event-stream\r\n"+
+		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+}
+
 // TestReadersThatStopReading has a hundred of them beside one that reads. The publisher waits for nobody, what a stalled
 // connection holds is bounded, and it is cut off.
 func TestReadersThatStopReading(t *testing.T) {
@@ -49,9 +56,7 @@ func TestReadersThatStopReading(t *testing.T) {
 			}
 			d.Cleanup(func() { _ = conn.Close() })
 			_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
-			body := `{"query":` + quote(fmt.Sprintf(`subscription{sessionEvents(sessionId:%q,after:0){kind sequence data}}`, session)) + `}`
-			_, _ = fmt.Fprintf(conn, "POST /graphql HTTP/1.1\r\nHost: ostler.test\r\nAuthorization: Bearer good\r\nAccept: text/event-stream\r\n"+
-				"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+			d.askForStream(conn, session)
 			if _, err := io.ReadFull(conn, make([]byte, 15)); err != nil { // the status line: it is subscribed
 				d.Fatal(err)
 			}

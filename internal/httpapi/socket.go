@@ -10,6 +10,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -117,7 +118,7 @@ type socket struct {
 	goroutines sync.WaitGroup
 	// flushing is held while messages are written, or the end of them.
 	flushing sync.Mutex
-	// writing is when the write that runs began, in Unix nanoseconds; 0 when none runs.
+	// writing is when the piece that is being written was begun, in Unix nanoseconds; 0 when none is.
 	writing atomic.Int64
 
 	mu           sync.Mutex
@@ -225,6 +226,9 @@ func (s *socket) write() {
 	}
 }
 
+// maxPiece is how many bytes must leave within the write timeout: a large message may take longer, if it goes on.
+const maxPiece = 64 << 10
+
 // flush writes at once, so that nothing of the library's comes between. tick watches the time.
 func (s *socket) flush(data ...[]byte) error {
 	s.flushing.Lock()
@@ -232,11 +236,13 @@ func (s *socket) flush(data ...[]byte) error {
 	if s.closed.Load() != 0 {
 		return net.ErrClosed
 	}
-	s.writing.Store(s.server.deps.Clock.Now().UnixNano())
 	defer s.writing.Store(0)
 	for _, part := range data {
-		if _, err := s.raw.Write(part); err != nil {
-			return err
+		for piece := range slices.Chunk(part, maxPiece) {
+			s.writing.Store(s.server.deps.Clock.Now().UnixNano())
+			if _, err := s.raw.Write(piece); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -157,11 +158,13 @@ func (c *eventStream) lastWord(out *bytes.Buffer) bool {
 
 // write sends at once. A reader that takes longer than the write timeout is given up.
 func (c *eventStream) write(out *bytes.Buffer) error {
-	if err := c.control.SetWriteDeadline(time.Now().Add(c.server.cfg.Sockets.WriteTimeout)); err != nil {
-		return err
-	}
-	if _, err := c.w.Write(out.Bytes()); err != nil { //nolint:gosec // G705: no browser takes an event stream for a page
-		return err
+	for piece := range slices.Chunk(out.Bytes(), maxPiece) {
+		if err := c.control.SetWriteDeadline(time.Now().Add(c.server.cfg.Sockets.WriteTimeout)); err != nil {
+			return err
+		}
+		if _, err := c.w.Write(piece); err != nil {
+			return err
+		}
 	}
 	if err := c.control.Flush(); err != nil {
 		return err

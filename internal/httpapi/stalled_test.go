@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -275,4 +276,49 @@ func TestReplaysGoOnWithoutTheOneThatLeaves(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestALargeMessageMayTakeItsTime has readers of one who are slow, as a telephone far out is. Who reads 64 KiB within the write timeout is
+// waited for, however long the whole takes; who reads less is cut off.
+func TestALargeMessageMayTakeItsTime(t *testing.T) {
+	const size = 512 << 10
+	for name, request := range map[string]func(d *delivery, session models.SessionID) net.Conn{
+		"socket": func(d *delivery, session models.SessionID) net.Conn {
+			w := d.open()
+			w.ask(1, session)
+			return w.conn
+		},
+		"event stream": func(d *delivery, session models.SessionID) net.Conn {
+			conn, err := d.dial(d.Context())
+			if err != nil {
+				d.Fatal(err)
+			}
+			d.askForStream(conn, session)
+			return conn
+		},
+	} {
+		for pace, whole := range map[int]bool{16 << 10: true, 8 << 10: false} { // bytes per second
+			t.Run(fmt.Sprintf("%s, %d bytes per second", name, pace), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					network := newPipes()
+					d := startDelivery(t, network)
+					d.dial = network.dial
+					session := models.NewID[models.SessionEntity]()
+					d.tape.record(titled(d, session, 1, size))
+					conn := request(d, session)
+					defer conn.Close()
+					got := 0
+					for piece := make([]byte, pace); got < size; <-time.After(time.Second) {
+						n, err := io.ReadFull(conn, piece)
+						if got += n; err != nil {
+							break
+						}
+					}
+					if (got >= size) != whole {
+						t.Errorf("the reader got %d bytes of %d", got, size)
+					}
+				})
+			})
+		}
+	}
 }
