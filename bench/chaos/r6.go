@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ostler-dev/ostler/bench/report"
@@ -11,9 +12,9 @@ import (
 
 // disconnects is R6: subscribers whose connections break again and again while nodes are killed, and others that stop reading.
 func (s *suite) disconnects(ctx context.Context, kind string) error {
-	steady := 20 * time.Second
+	pairs, steady := 3, 20*time.Second
 	if s.short {
-		steady = 2 * time.Second
+		pairs, steady = 1, 2*time.Second
 	}
 	return s.with(ctx, "R6", kind, shape{nodes: nodesOn(kind)}, func(ctx context.Context, t *trial) error {
 		fat, err := t.fatten(ctx)
@@ -22,7 +23,7 @@ func (s *suite) disconnects(ctx context.Context, kind string) error {
 		}
 		l := &load{workers: t.workers, script: t.toolTurn(20 * time.Millisecond), cutAfter: func() int { return t.roll(1, 12) }}
 		t.begin(ctx, l)
-		readers, err := t.beside(ctx, fat, steady)
+		readers, err := t.beside(ctx, fat, pairs, steady)
 		if err == nil {
 			err = t.killWhileCut(ctx)
 		}
@@ -36,33 +37,43 @@ func (s *suite) disconnects(ctx context.Context, kind string) error {
 
 // besideReaders is what was measured with and without readers that stall.
 type besideReaders struct {
-	without, with         span
+	without, with         []span
 	heapBefore, heapAfter int64 // of all nodes, in bytes
 	opened, refused       int64
 }
 
-// beside lets the load run alone for a time, and then as long beside readers that stall.
-func (t *trial) beside(ctx context.Context, fat *conversation, lasts time.Duration) (b besideReaders, err error) {
-	b.without.from = time.Now()
-	wait(ctx, lasts)
-	b.without.to = time.Now()
-	if b.heapBefore, err = t.heap(ctx); err != nil {
-		return b, err
+// beside lets the load run alone for a time, and then as long beside readers that stall, some times in turn: what else goes on, and the
+// age of the database, is in both.
+func (t *trial) beside(ctx context.Context, fat *conversation, pairs int, lasts time.Duration) (b besideReaders, err error) {
+	wait(ctx, lasts/4) // all sessions began at once
+	for range pairs {
+		b.without = append(b.without, during(func() { wait(ctx, lasts) }))
+		if b.heapBefore, err = t.heap(ctx); err != nil {
+			return b, err
+		}
+		readers := t.stall(ctx, fat, t.readers)
+		b.with = append(b.with, during(func() { wait(ctx, lasts) }))
+		b.heapAfter, err = t.heap(ctx)
+		readers.end()
+		b.opened += readers.opened.Load()
+		b.refused += readers.refused.Load()
+		if err != nil {
+			return b, err
+		}
 	}
-	b.with.from = time.Now()
-	readers := t.stall(ctx, fat, t.readers)
-	defer readers.end()
-	wait(ctx, lasts)
-	b.with.to = time.Now()
-	b.heapAfter, err = t.heap(ctx)
-	b.opened, b.refused = readers.opened.Load(), readers.refused.Load()
 	if b.opened == 0 {
-		err = errors.Join(err, errors.New("no reader could be opened to stall"))
+		err = errors.New("no reader could be opened to stall")
 	}
 	return b, err
 }
 
 type span struct{ from, to time.Time }
+
+func during(f func()) span {
+	from := time.Now()
+	f()
+	return span{from, time.Now()}
+}
 
 // killWhileCut kills a node now and then until enough connections have been cut.
 func (t *trial) killWhileCut(ctx context.Context) error {
@@ -142,12 +153,12 @@ func (t *trial) judgeFollowers(ctx context.Context, b besideReaders) error {
 	return nil
 }
 
-// acceptance gives how long messages that were sent within a time took to be acknowledged, in milliseconds.
-func (t *trial) acceptance(s span) []float64 {
+// acceptance gives how long messages that were sent within some times took to be acknowledged, in milliseconds.
+func (t *trial) acceptance(spans []span) []float64 {
 	var list []float64
 	for _, c := range t.journal.sessions {
 		for _, m := range c.messages {
-			if m.turn != "" && m.sent.After(s.from) && m.sent.Before(s.to) {
+			if m.turn != "" && slices.ContainsFunc(spans, func(s span) bool { return m.sent.After(s.from) && m.sent.Before(s.to) }) {
 				list = append(list, float64(m.accepted)/float64(time.Millisecond))
 			}
 		}
