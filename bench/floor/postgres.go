@@ -15,7 +15,7 @@ type postgresLog struct{ connections []*pgx.Conn }
 // The tables may be there: several floors can share a database, each with sessions of its own.
 const postgresTables = `
 CREATE TABLE IF NOT EXISTS sessions (id uuid PRIMARY KEY, last_sequence bigint NOT NULL);
-CREATE TABLE IF NOT EXISTS events (session_id uuid NOT NULL, sequence bigint NOT NULL, kind text NOT NULL, data json NOT NULL,
+CREATE TABLE IF NOT EXISTS events (session_id uuid NOT NULL, sequence bigint NOT NULL, kind text NOT NULL, data text NOT NULL,
   PRIMARY KEY (session_id, sequence));`
 
 func openPostgres(ctx context.Context, url string) (*postgresLog, error) {
@@ -85,7 +85,7 @@ func (w *postgresWriter) write(commits []*commit) error {
 		batch.Queue(`UPDATE sessions s SET last_sequence = v.after FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) v(id, before, after)
 			WHERE s.id = v.id AND s.last_sequence = v.before`, w.sessions, w.before, w.after)
 	}
-	batch.Queue(`INSERT INTO events SELECT v.session_id, v.sequence, v.kind, v.data::json
+	batch.Queue(`INSERT INTO events SELECT v.session_id, v.sequence, v.kind, v.data
 		FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[]) v(session_id, sequence, kind, data)`,
 		w.eventSessions, w.eventSequences, w.kinds, w.data)
 	results := w.conn.SendBatch(context.Background(), &batch)
