@@ -152,6 +152,7 @@ func TestChosenKinds(t *testing.T) {
 	session := c.session(t, c.agent(t, "echo", "sim-echo"))
 	s := c.subscribeTo(t, `subscription($id: ID!) { sessionEvents(sessionId: $id, after: 0, kinds: [TURN_COMPLETED, SESSION_IDLED]) { kind sequence turnId data } }`,
 		map[string]any{"id": session})
+	s.untilKind(t, "CAUGHT_UP", 1) // else it may come after what is sent next
 	c.message(t, session, "one")
 	have := s.untilKind(t, "SESSION_IDLED", 1)
 	if len(have) != 3 || have[0].Kind != "CAUGHT_UP" || have[1].Kind != "TURN_COMPLETED" {
