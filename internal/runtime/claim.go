@@ -56,11 +56,7 @@ func (e *Engine) claimLoop(ctx context.Context) {
 			unsure = !e.releaseUnheard(ctx)
 		}
 		for {
-			within := time.Duration(0)
-			if e.busy() {
-				within = claimPause // all at once they would keep the processors and the database from others for milliseconds
-			}
-			more, err := e.claimSome(ctx, within)
+			more, err := e.claimSome(ctx)
 			unsure = unsure || err != nil
 			if !more {
 				break
@@ -75,19 +71,15 @@ func (e *Engine) claimLoop(ctx context.Context) {
 	}
 }
 
-// claimPause is how long a runner that is busy waits after a claim for more turns that one claim can take. Those that it has got begin
-// one by one meanwhile.
+// claimPause is how long a runner that is busy waits after a claim for more turns that one claim can take.
 const claimPause = 20 * time.Millisecond
-
-// busy tells that most slots are taken.
-func (e *Engine) busy() bool { return len(e.slots) <= cap(e.slots)/2 }
 
 // gather waits until the last claim is some time ago, when most slots are taken: turns end one by one then, and a claim for each would
 // have the database do little else, at the cost of those that write beside it. A message that comes in here finds a slot by itself; what
 // is ready without one waits that much longer. It reports whether the loop goes on.
 func (e *Engine) gather(ctx context.Context, last time.Time) bool {
 	left := claimPause - time.Since(last)
-	if left <= 0 || !e.busy() {
+	if left <= 0 || len(e.slots) > cap(e.slots)/2 {
 		return true
 	}
 	return pause(ctx, left)
@@ -121,9 +113,8 @@ func (l *listener) stop() {
 	}
 }
 
-// claimSome claims as many turns as there are free slots, and has them begin one after the other within a time. It reports whether there
-// may be more.
-func (e *Engine) claimSome(ctx context.Context, within time.Duration) (more bool, err error) {
+// claimSome claims as many turns as there are free slots. It reports whether there may be more.
+func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
 	var free []*slot
 	for len(free) < crossorg.MaxClaim {
 		s, ok := e.reserve(models.OrgID{}, models.TurnID{})
@@ -154,7 +145,6 @@ func (e *Engine) claimSome(ctx context.Context, within time.Duration) (more bool
 			free[i].Free()
 			continue
 		}
-		free[i].delay = within * time.Duration(i) / time.Duration(len(turns))
 		free[i].Run(t, nil, nil)
 	}
 	for _, s := range free[len(turns):] {

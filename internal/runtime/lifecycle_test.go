@@ -383,7 +383,7 @@ func TestTheDeadClaimNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			if more, err := n.engine.claimSome(t.Context(), 0); more || err != nil {
+			if more, err := n.engine.claimSome(t.Context()); more || err != nil {
 				t.Fatalf("it claims more: %v, %v", more, err)
 			}
 			if _, err := w.queue.TakeOverOrphans(t.Context()); err != nil {

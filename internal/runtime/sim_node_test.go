@@ -116,7 +116,7 @@ func (n *simNode) claim(ctx context.Context) {
 		}
 		for more := true; more; {
 			var err error
-			more, err = n.engine.claimSome(ctx, 0)
+			more, err = n.engine.claimSome(ctx)
 			unsure = unsure || err != nil
 		}
 		n.rest()

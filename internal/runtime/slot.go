@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"time"
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -23,8 +22,6 @@ type slot struct {
 	prepared *turnRun
 	// began is how it has begun there; nil when it has not.
 	began *writer
-	// delay is how long Run waits before it begins.
-	delay time.Duration
 	// attention tells the run that something has happened to its turn; interrupt ends the run.
 	attention chan struct{}
 	interrupt context.CancelCauseFunc
@@ -122,9 +119,6 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 	e.mu.Unlock()
 	e.scheduling.spawn(func() {
 		defer s.Free()
-		if s.delay > 0 {
-			pause(s.ctx, s.delay)
-		}
 		r.conversation = e.conversations.take(t)
 		if s.began != nil && r.conversation.isThrough(input.Sequence-1) {
 			r.conversation.addMessage(input.ID, s.began.consumedAt, 0, input.Role, input.Content)
