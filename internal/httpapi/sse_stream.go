@@ -156,7 +156,7 @@ func (c *eventStream) lastWord(out *bytes.Buffer) bool {
 	return true
 }
 
-// write sends at once. A reader that takes longer than the write timeout is given up.
+// write sends at once. A reader that takes longer than the write timeout for a piece is given up.
 func (c *eventStream) write(out *bytes.Buffer) error {
 	for piece := range slices.Chunk(out.Bytes(), maxPiece) {
 		if err := c.control.SetWriteDeadline(time.Now().Add(c.server.cfg.Sockets.WriteTimeout)); err != nil {

@@ -13,8 +13,8 @@ import (
 // every client that reads nothing: memory that nobody counts, and events that are read from the database only to lie there.
 const unsentBytes = 64 << 10
 
-// boundUnsent is an http.Server's ConnContext. What doesn't fit the network yet is bounded, not what is on its way: no connection gets
-// slower by it.
+// boundUnsent is an http.Server's ConnContext. It bounds what the network doesn't take yet, and not what is on its way, as a smaller send
+// buffer would, which makes long lines slow.
 func boundUnsent(ctx context.Context, conn net.Conn) context.Context {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		if raw, err := tcp.SyscallConn(); err == nil {
