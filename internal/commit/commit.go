@@ -4,7 +4,7 @@
 //
 // Read in this order: commit.go (what a command is), tx.go (what it may do), turns.go (how turns begin and end),
 // waits.go (what they wait for), fork.go (how a session begins with the history of another one),
-// flusher.go (who waits for whom), batch.go (how commands become one transaction), gather.go and tables.go (what is
+// assignment.go and flusher.go (who waits for whom), batch.go (how commands become one transaction), gather.go and tables.go (what is
 // written), feed.go (places in the organizations' feeds), postgres*.go and sqlite.go (how), failure.go (what a failed transaction means).
 // memory*.go and simulation.go take the place of a database, and of the goroutines, in simulations.
 package commit
@@ -129,8 +129,9 @@ type Faults interface {
 
 // Committer commits commands.
 type Committer struct {
-	cfg      Config
-	flushers []*flusher
+	cfg        Config
+	flushers   []*flusher
+	assignment *assignment
 }
 
 // New makes a Committer that works from now on, until Stop.
@@ -152,7 +153,7 @@ func New(cfg Config) *Committer {
 	if cfg.StopGrace == 0 {
 		cfg.StopGrace = 5 * time.Second
 	}
-	c := &Committer{cfg: cfg}
+	c := &Committer{cfg: cfg, assignment: newAssignment(n)}
 	for range n {
 		c.flushers = append(c.flushers, newFlusher(cfg, b))
 	}
@@ -168,13 +169,9 @@ func New(cfg Config) *Committer {
 // lost: then nobody knows, and the error says so.
 func (c *Committer) Submit(ctx context.Context, cmd Command) error {
 	needs := cmd.Needs()
-	return c.flusher(needs.Session).submit(ctx, cmd, needs)
-}
-
-// flusher gives who commits for a session. Commands of one session always go to the same flusher, so that they never meet
-// in the database. The last byte of an id is random.
-func (c *Committer) flusher(id models.SessionID) *flusher {
-	return c.flushers[int(id[15])%len(c.flushers)]
+	f := c.flushers[c.assignment.enter(needs.Org)]
+	defer c.assignment.leave(needs.Org)
+	return f.submit(ctx, cmd, needs)
 }
 
 // Stop refuses new commands, commits those that were submitted, and returns when all is quiet: no transaction, no

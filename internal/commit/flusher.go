@@ -21,7 +21,7 @@ const (
 	maxRiddles = 3
 )
 
-// flusher commits the commands of some of the sessions, one batch after the other. A command is either in the queue, from
+// flusher commits the commands of some of the organizations, one batch after the other. A command is either in the queue, from
 // where it may be withdrawn, or in the batch that is being committed.
 type flusher struct {
 	cfg Config

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,10 +25,9 @@ func newGate() *gate { return &gate{make(chan struct{}), make(chan struct{})} }
 
 // at stops the first batch that comes to the point.
 func (g *gate) at(point string) func(string) error {
-	passed := false
+	var passed atomic.Bool
 	return func(at string) error {
-		if at == point && !passed {
-			passed = true
+		if at == point && !passed.Swap(true) {
 			close(g.reached)
 			<-g.open
 		}
@@ -35,13 +35,15 @@ func (g *gate) at(point string) func(string) error {
 	}
 }
 
-// queued waits until so many commands are in the queue.
-func queued(c *Committer, s models.SessionID, n int) {
-	f := c.flusher(s)
+// queued waits until so many commands are in the queues.
+func queued(c *Committer, n int) {
 	for {
-		f.mu.Lock()
-		have := len(f.queue)
-		f.mu.Unlock()
+		have := 0
+		for _, f := range c.flushers {
+			f.mu.Lock()
+			have += len(f.queue)
+			f.mu.Unlock()
+		}
 		if have == n {
 			return
 		}
@@ -64,7 +66,7 @@ func TestACommandIsWithdrawnWhileAnotherBatchIsStuck(t *testing.T) {
 		first := submit(ctx, w.c, w.step(s, l))
 		<-g.reached
 		second := submit(ctx, w.c, w.end(s, l))
-		queued(w.c, s, 1)
+		queued(w.c, 1)
 		cancel()
 		if err := <-second; !errors.Is(err, context.Canceled) {
 			t.Errorf("the waiting command: %v", err)
@@ -118,7 +120,7 @@ func TestStopCommitsWhatWasSubmittedAndRefusesTheRest(t *testing.T) {
 		for range 5 {
 			answers = append(answers, submit(t.Context(), w.c, w.send(s, newMessage())))
 		}
-		queued(w.c, s, 5)
+		queued(w.c, 5)
 		stopped := make(chan struct{})
 		for range 2 {
 			go func() {
@@ -127,10 +129,15 @@ func TestStopCommitsWhatWasSubmittedAndRefusesTheRest(t *testing.T) {
 			}()
 		}
 		refused := func() bool {
-			f := w.c.flusher(s)
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			return f.stopped
+			for _, f := range w.c.flushers {
+				f.mu.Lock()
+				stopped := f.stopped
+				f.mu.Unlock()
+				if !stopped {
+					return false
+				}
+			}
+			return true
 		}
 		for !refused() {
 			runtime.Gosched()

@@ -287,7 +287,7 @@ func batch(c *Committer, cmds ...Command) []error {
 	}
 	for i, cmd := range cmds {
 		list[i] = &pending{cmd: cmd, needs: cmd.Needs(), reply: make(chan error, 1)}
-		f := c.flusher(list[i].needs.Session)
+		f := c.flushers[c.assignment.enter(list[i].needs.Org)]
 		f.queue = append(f.queue, list[i])
 	}
 	for _, f := range c.flushers {
@@ -297,6 +297,7 @@ func batch(c *Committer, cmds ...Command) []error {
 	errs := make([]error, len(cmds))
 	for i, p := range list {
 		errs[i] = <-p.reply
+		c.assignment.leave(p.needs.Org)
 	}
 	return errs
 }

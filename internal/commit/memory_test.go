@@ -30,7 +30,7 @@ func inMemory(cfg Config, m *Memory) *Committer {
 	if cfg.StopGrace == 0 {
 		cfg.StopGrace = 5 * time.Second
 	}
-	return &Committer{cfg: cfg, flushers: []*flusher{newFlusher(cfg, m)}}
+	return &Committer{cfg: cfg, flushers: []*flusher{newFlusher(cfg, m)}, assignment: newAssignment(1)}
 }
 
 // memoryRows reads all rows of a session, in an order.
