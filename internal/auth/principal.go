@@ -25,6 +25,11 @@ type Principal struct {
 // Can reports whether the principal holds the permission. Nobody (nil) holds none.
 func (p *Principal) Can(perm Permission) bool { return p != nil && p.Permissions.Has(perm) }
 
+// Actor gives who the principal is to those who record what was done.
+func (p *Principal) Actor() (models.ActorKind, models.ActorID) {
+	return models.ActorUser, models.ActorID(p.UserID)
+}
+
 type principalKey struct{}
 
 // WithPrincipal gives a context in which p is asking.
