@@ -43,8 +43,8 @@ type authorizer struct {
 	introspection bool
 }
 
-// provenBySignIn are the edges that are read by whoever just proved to be that user, before there is a principal.
-var provenBySignIn = map[string]bool{"TokenPair.org": true, "TokenPair.user": true}
+// provenBySignIn are the edges that are read by whoever just proved to be that user, before there is a principal, or to hold that key.
+var provenBySignIn = map[string]bool{"TokenPair.org": true, "TokenPair.user": true, "Viewer.apiKey": true}
 
 // newAuthorizer reads the rules from the schema. A root field must carry exactly one of @auth and @public, and
 // every type that can be fetched by id must carry @auth.
