@@ -172,7 +172,7 @@ func TestNodeIsJudgedByItsType(t *testing.T) {
 func TestListsOfNodesAreFiltered(t *testing.T) {
 	t.Parallel()
 	needed := auth.CatalogRead
-	rule := &fieldRule{possible: map[string]*auth.Permission{"Agent": &needed, "Org": nil}}
+	rule := &fieldRule{possible: map[string]*auth.Permission{goName("Agent"): &needed, goName("Org"): nil}}
 	list := []model.Node{&model.Agent{ID: "a"}, &model.Org{ID: "o"}, nil, &model.Session{ID: "unknown to the rule"}}
 	got, err := rule.filter(&auth.Principal{}, list)
 	if err != nil {
