@@ -15,7 +15,7 @@ import (
 
 const createKey = `mutation($in: CreateApiKeyInput!) { createApiKey(input: $in) { key apiKey { id name prefix permissions expiresAt lastUsedAt revokedAt } userErrors { code path message } } }`
 
-// withKeys makes the one who asks an owner whose keys the service knows of.
+// asOwner makes the one who asks an owner who is a member, too.
 func (a *api) asOwner() {
 	a.t.Helper()
 	a.as("Ada")
