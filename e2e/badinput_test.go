@@ -58,6 +58,8 @@ func newTenant(t *testing.T, c *client) *tenant {
 	tt.ids["msg"], tt.ids["harn"] = found.Turn.InputMessage.ID, found.Made.Harness.ID
 	tt.ids["model"], tt.ids["prov"] = found.Models.Nodes[0].ID, found.MadeToo.Provider.ID
 	tt.ids["img"] = c.upload(t, onePixel(t))
+	_, key := c.apiKey(t, "ORG_READ")
+	tt.ids["key"] = key.ID
 
 	// A session whose turn waits for an answer, with another turn in line.
 	asking := c.session(t, c.agentOf(t, "asks", map[string]any{"capabilities": []any{map[string]any{"id": "ask_user"}}}))
@@ -80,7 +82,7 @@ func (tt *tenant) state(t *testing.T) string {
 	var out json.RawMessage
 	tt.do(t, `query($session: ID!, $asking: ID!, $agent: ID!, $harness: ID!) {
 		viewer { org { name slug defaultHarness { id } defaultModel { id } } orgs { id } }
-		agents(includeArchived: true) { totalCount } harnesses(includeArchived: true) { totalCount }
+		apiKeys { nodes { id revokedAt } } agents(includeArchived: true) { totalCount } harnesses(includeArchived: true) { totalCount }
 		providers { totalCount nodes { id name lifecycle hasCredentials } } models { totalCount nodes { id displayName enabled } } sessions { totalCount }
 		agent(id: $agent) { revision name displayName systemPrompt lifecycle updatedAt }
 		harness(id: $harness) { revision name lifecycle updatedAt }
@@ -102,6 +104,7 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"Query.node(id)", "harn", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "model", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "prov", `query($id: ID!) { node(id: $id) { id } }`},
+	{"Query.node(id)", "key", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "org", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.models(providerId)", "prov", `query($id: ID!) { models(providerId: $id) { nodes { id } totalCount } }`},
 	{"Query.previewEffectiveConfig(harnessId)", "harn", `query($id: ID!) { previewEffectiveConfig(harnessId: $id) { systemPrompt } }`},
@@ -114,6 +117,7 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"Query.turn(id)", "turn", `query($id: ID!) { turn(id: $id) { id } }`},
 	{"SessionFilter.agentId", "agent", `query($id: ID!) { sessions(filter: {agentId: $id}) { nodes { id } totalCount } }`},
 	{"SessionFilter.harnessId", "harn", `query($id: ID!) { sessions(filter: {harnessId: $id}) { nodes { id } totalCount } }`},
+	{"Mutation.revokeApiKey(id)", "key", `mutation($id: ID!) { revokeApiKey(id: $id) { apiKey { id } userErrors { code path } } }`},
 	{"Mutation.updateProvider(id)", "prov", `mutation($id: ID!) { updateProvider(id: $id, input: {name: "changed"}) { provider { id } userErrors { code path } } }`},
 	{"Mutation.archiveProvider(id)", "prov", `mutation($id: ID!) { archiveProvider(id: $id) { provider { id } userErrors { code path } } }`},
 	{"TestProviderInput.id", "prov", `mutation($id: ID!) { testProvider(input: {id: $id}) { ok models userErrors { code path } } }`},

@@ -193,6 +193,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if err != nil {
 		return err
 	}
+	undo.add(people.RecordKeyUses(log).Stop)
 	owner, err := people.FirstStart(ctx)
 	if err != nil {
 		return err

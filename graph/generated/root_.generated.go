@@ -25,6 +25,7 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 type ResolverRoot interface {
 	Agent() AgentResolver
 	AgentConnection() AgentConnectionResolver
+	ApiKeyConnection() ApiKeyConnectionResolver
 	ApprovalDecision() ApprovalDecisionResolver
 	DiscoveredModel() DiscoveredModelResolver
 	Harness() HarnessResolver
@@ -119,6 +120,35 @@ type ComplexityRoot struct {
 
 	AgentPayload struct {
 		Agent      func(childComplexity int) int
+		UserErrors func(childComplexity int) int
+	}
+
+	ApiKey struct {
+		CreatedAt   func(childComplexity int) int
+		ExpiresAt   func(childComplexity int) int
+		ID          func(childComplexity int) int
+		LastUsedAt  func(childComplexity int) int
+		Name        func(childComplexity int) int
+		Permissions func(childComplexity int) int
+		Prefix      func(childComplexity int) int
+		RevokedAt   func(childComplexity int) int
+	}
+
+	ApiKeyConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	ApiKeyEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	ApiKeyPayload struct {
+		APIKey     func(childComplexity int) int
+		Key        func(childComplexity int) int
 		UserErrors func(childComplexity int) int
 	}
 
@@ -455,6 +485,7 @@ type ComplexityRoot struct {
 		ArchiveProvider   func(childComplexity int, id string) int
 		CancelTurn        func(childComplexity int, turnID string, reason *string) int
 		ChangePassword    func(childComplexity int, current string, new string) int
+		CreateAPIKey      func(childComplexity int, input model.CreateAPIKeyInput) int
 		CreateAgent       func(childComplexity int, input model.CreateAgentInput) int
 		CreateHarness     func(childComplexity int, input model.CreateHarnessInput) int
 		CreateModel       func(childComplexity int, input model.CreateModelInput) int
@@ -470,6 +501,7 @@ type ComplexityRoot struct {
 		ResolveWait       func(childComplexity int, token string, value models.JSON, errorCode *string, errorMessage *string) int
 		RestoreAgent      func(childComplexity int, id string, revision int, reason *string) int
 		RestoreHarness    func(childComplexity int, id string, revision int, reason *string) int
+		RevokeAPIKey      func(childComplexity int, id string) int
 		RotateHookSecret  func(childComplexity int) int
 		SendMessage       func(childComplexity int, input model.SendMessageInput) int
 		SignIn            func(childComplexity int, input model.SignInInput) int
@@ -577,6 +609,7 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
+		APIKeys                func(childComplexity int, first *int, after *string) int
 		Agent                  func(childComplexity int, id string) int
 		Agents                 func(childComplexity int, first *int, after *string, search *string, includeArchived *bool) int
 		Capabilities           func(childComplexity int) int
@@ -1205,6 +1238,7 @@ type ComplexityRoot struct {
 	}
 
 	Viewer struct {
+		APIKey      func(childComplexity int) int
 		Operator    func(childComplexity int) int
 		Org         func(childComplexity int) int
 		Orgs        func(childComplexity int) int
@@ -1580,6 +1614,112 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentPayload.UserErrors(childComplexity), true
+
+	case "ApiKey.createdAt":
+		if e.ComplexityRoot.ApiKey.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKey.CreatedAt(childComplexity), true
+	case "ApiKey.expiresAt":
+		if e.ComplexityRoot.ApiKey.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKey.ExpiresAt(childComplexity), true
+	case "ApiKey.id":
+		if e.ComplexityRoot.ApiKey.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKey.ID(childComplexity), true
+	case "ApiKey.lastUsedAt":
+		if e.ComplexityRoot.ApiKey.LastUsedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKey.LastUsedAt(childComplexity), true
+	case "ApiKey.name":
+		if e.ComplexityRoot.ApiKey.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKey.Name(childComplexity), true
+	case "ApiKey.permissions":
+		if e.ComplexityRoot.ApiKey.Permissions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKey.Permissions(childComplexity), true
+	case "ApiKey.prefix":
+		if e.ComplexityRoot.ApiKey.Prefix == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKey.Prefix(childComplexity), true
+	case "ApiKey.revokedAt":
+		if e.ComplexityRoot.ApiKey.RevokedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKey.RevokedAt(childComplexity), true
+
+	case "ApiKeyConnection.edges":
+		if e.ComplexityRoot.ApiKeyConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKeyConnection.Edges(childComplexity), true
+	case "ApiKeyConnection.nodes":
+		if e.ComplexityRoot.ApiKeyConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKeyConnection.Nodes(childComplexity), true
+	case "ApiKeyConnection.pageInfo":
+		if e.ComplexityRoot.ApiKeyConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKeyConnection.PageInfo(childComplexity), true
+	case "ApiKeyConnection.totalCount":
+		if e.ComplexityRoot.ApiKeyConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKeyConnection.TotalCount(childComplexity), true
+
+	case "ApiKeyEdge.cursor":
+		if e.ComplexityRoot.ApiKeyEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKeyEdge.Cursor(childComplexity), true
+	case "ApiKeyEdge.node":
+		if e.ComplexityRoot.ApiKeyEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKeyEdge.Node(childComplexity), true
+
+	case "ApiKeyPayload.apiKey":
+		if e.ComplexityRoot.ApiKeyPayload.APIKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKeyPayload.APIKey(childComplexity), true
+	case "ApiKeyPayload.key":
+		if e.ComplexityRoot.ApiKeyPayload.Key == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKeyPayload.Key(childComplexity), true
+	case "ApiKeyPayload.userErrors":
+		if e.ComplexityRoot.ApiKeyPayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApiKeyPayload.UserErrors(childComplexity), true
 
 	case "ApprovalDecided.approve":
 		if e.ComplexityRoot.ApprovalDecided.Approve == nil {
@@ -3030,6 +3170,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ChangePassword(childComplexity, args["current"].(string), args["new"].(string)), true
+	case "Mutation.createApiKey":
+		if e.ComplexityRoot.Mutation.CreateAPIKey == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createApiKey_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateAPIKey(childComplexity, args["input"].(model.CreateAPIKeyInput)), true
 	case "Mutation.createAgent":
 		if e.ComplexityRoot.Mutation.CreateAgent == nil {
 			break
@@ -3195,6 +3346,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RestoreHarness(childComplexity, args["id"].(string), args["revision"].(int), args["reason"].(*string)), true
+	case "Mutation.revokeApiKey":
+		if e.ComplexityRoot.Mutation.RevokeAPIKey == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_revokeApiKey_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RevokeAPIKey(childComplexity, args["id"].(string)), true
 	case "Mutation.rotateHookSecret":
 		if e.ComplexityRoot.Mutation.RotateHookSecret == nil {
 			break
@@ -3715,6 +3877,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ProviderPayload.UserErrors(childComplexity), true
 
+	case "Query.apiKeys":
+		if e.ComplexityRoot.Query.APIKeys == nil {
+			break
+		}
+
+		args, err := ec.field_Query_apiKeys_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.APIKeys(childComplexity, args["first"].(*int), args["after"].(*string)), true
 	case "Query.agent":
 		if e.ComplexityRoot.Query.Agent == nil {
 			break
@@ -6564,6 +6737,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UserError.RetryAfterSeconds(childComplexity), true
 
+	case "Viewer.apiKey":
+		if e.ComplexityRoot.Viewer.APIKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Viewer.APIKey(childComplexity), true
 	case "Viewer.operator":
 		if e.ComplexityRoot.Viewer.Operator == nil {
 			break
@@ -6816,6 +6995,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputClientToolInput,
 		ec.unmarshalInputContentPartInput,
 		ec.unmarshalInputCreateAgentInput,
+		ec.unmarshalInputCreateApiKeyInput,
 		ec.unmarshalInputCreateHarnessInput,
 		ec.unmarshalInputCreateModelInput,
 		ec.unmarshalInputCreateOrgInput,
@@ -6927,6 +7107,50 @@ func newExecutionContext(
 }
 
 var sources = []*ast.Source{
+	{Name: "../schema/apikeys.graphqls", Input: `extend type Viewer {
+  "The key that is asking; null for a person."
+  apiKey: ApiKey
+}
+
+"A page of a list of API keys."
+type ApiKeyConnection { edges: [ApiKeyEdge!]! nodes: [ApiKey!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+"An API key in a list."
+type ApiKeyEdge { cursor: Cursor! node: ApiKey! }
+"Lets a program act for the organization, within the key's permissions. It belongs to the organization, not to who created it."
+type ApiKey implements Node @auth(requires: API_KEYS_MANAGE) {
+  id: ID!
+  name: String!
+  "The first characters of the key, to tell keys apart. The key itself is shown once, at creation."
+  prefix: String!
+  "What the key may do, with what that implies."
+  permissions: [Permission!]!
+  createdAt: Time!
+  "When the key ends by itself; null for never."
+  expiresAt: Time
+  "When the key was used last, right to a minute or so; null for never."
+  lastUsedAt: Time
+  "When the key was revoked; null while it is good."
+  revokedAt: Time
+}
+
+extend type Query {
+  "The organization's API keys, newest first, revoked and expired ones too."
+  apiKeys(first: Int = 20, after: Cursor): ApiKeyConnection! @auth(requires: API_KEYS_MANAGE)
+}
+
+extend type Mutation {
+  "Creates an API key that may do no more than the caller. The key itself is in this answer alone."
+  createApiKey(input: CreateApiKeyInput!): ApiKeyPayload! @auth(requires: API_KEYS_MANAGE)
+  "Ends an API key for good; open streams end within 5 seconds. Repeating it changes nothing."
+  revokeApiKey(id: ID!): ApiKeyPayload! @auth(requires: API_KEYS_MANAGE)
+}
+
+"A new API key. Without ` + "`" + `expiresAt` + "`" + ` it lasts until it is revoked. SESSIONS_READ implies CATALOG_READ; PLATFORM_READ and PLATFORM_MANAGE are never given to keys."
+input CreateApiKeyInput { name: String! permissions: [Permission!]! expiresAt: Time }
+
+"The answer of mutations of API keys. ` + "`" + `key` + "`" + ` is the key itself, given once, at creation."
+type ApiKeyPayload { apiKey: ApiKey key: String userErrors: [UserError!]! }
+`, BuiltIn: false},
 	{Name: "../schema/catalog.graphqls", Input: `"The life of a harness, an agent or a provider. Archived ones are read-only, hidden from lists by default and not usable for new sessions."
 enum Lifecycle { ACTIVE ARCHIVED DELETED }
 
@@ -7546,15 +7770,17 @@ type Org implements Node @auth(requires: ORG_READ) {
   defaultModel: Model @goField(forceResolver: true)
 }
 
-"Who is asking: a person's token, bound to one organization."
+"Who is asking: a person's token or an API key, bound to one organization."
 type Viewer {
+  "Null for an API key."
   user: User
   org: Org!
+  "Null for an API key."
   role: Role
   "True for operators of the platform."
   operator: Boolean!
   permissions: [Permission!]!
-  "All organizations that the person is a member of."
+  "All organizations that the person is a member of; for an API key its own."
   orgs: [Org!]! @goField(forceResolver: true)
 }
 
@@ -7574,7 +7800,7 @@ type Actor { kind: ActorKind! id: ID name: String! }
 enum ActorKind { USER API_KEY AGENT SYSTEM }
 
 extend type Query {
-  "The person and organization behind the token."
+  "The person or API key, and the organization, behind the token."
   viewer: Viewer! @auth(requires: ORG_READ)
   "The organization that the token is bound to."
   org: Org! @auth(requires: ORG_READ)
@@ -7974,6 +8200,64 @@ func (ec *executionContext) childFields_AgentPayload(ctx context.Context, field 
 		return ec.fieldContext_AgentPayload_userErrors(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ApiKey(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ApiKey_id(ctx, field)
+	case "name":
+		return ec.fieldContext_ApiKey_name(ctx, field)
+	case "prefix":
+		return ec.fieldContext_ApiKey_prefix(ctx, field)
+	case "permissions":
+		return ec.fieldContext_ApiKey_permissions(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_ApiKey_createdAt(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_ApiKey_expiresAt(ctx, field)
+	case "lastUsedAt":
+		return ec.fieldContext_ApiKey_lastUsedAt(ctx, field)
+	case "revokedAt":
+		return ec.fieldContext_ApiKey_revokedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ApiKey", field.Name)
+}
+
+func (ec *executionContext) childFields_ApiKeyConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ApiKeyConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ApiKeyConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ApiKeyConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ApiKeyConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ApiKeyConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ApiKeyEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ApiKeyEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ApiKeyEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ApiKeyEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ApiKeyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "apiKey":
+		return ec.fieldContext_ApiKeyPayload_apiKey(ctx, field)
+	case "key":
+		return ec.fieldContext_ApiKeyPayload_key(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_ApiKeyPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ApiKeyPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_ApprovalDecision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8896,6 +9180,8 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 		return ec.fieldContext_Viewer_permissions(ctx, field)
 	case "orgs":
 		return ec.fieldContext_Viewer_orgs(ctx, field)
+	case "apiKey":
+		return ec.fieldContext_Viewer_apiKey(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Viewer", field.Name)
 }

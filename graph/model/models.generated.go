@@ -55,6 +55,19 @@ type AgentPayload struct {
 	UserErrors []*UserError `json:"userErrors"`
 }
 
+// An API key in a list.
+type APIKeyEdge struct {
+	Cursor string  `json:"cursor"`
+	Node   *APIKey `json:"node"`
+}
+
+// The answer of mutations of API keys. `key` is the key itself, given once, at creation.
+type APIKeyPayload struct {
+	APIKey     *APIKey      `json:"apiKey,omitempty"`
+	Key        *string      `json:"key,omitempty"`
+	UserErrors []*UserError `json:"userErrors"`
+}
+
 // The answer of sign-in, refresh and switch.
 type AuthPayload struct {
 	Tokens     *TokenPair   `json:"tokens,omitempty"`
@@ -122,6 +135,13 @@ type CreateAgentInput struct {
 	MaxIterations    *int                  `json:"maxIterations,omitempty"`
 	ClientTools      []*ClientToolInput    `json:"clientTools,omitempty"`
 	Tags             []string              `json:"tags,omitempty"`
+}
+
+// A new API key. Without `expiresAt` it lasts until it is revoked. SESSIONS_READ implies CATALOG_READ; PLATFORM_READ and PLATFORM_MANAGE are never given to keys.
+type CreateAPIKeyInput struct {
+	Name        string         `json:"name"`
+	Permissions []Permission   `json:"permissions"`
+	ExpiresAt   *models.Millis `json:"expiresAt,omitempty"`
 }
 
 type CreateHarnessInput struct {
@@ -631,16 +651,20 @@ type UserError struct {
 	RetryAfterSeconds *int `json:"retryAfterSeconds,omitempty"`
 }
 
-// Who is asking: a person's token, bound to one organization.
+// Who is asking: a person's token or an API key, bound to one organization.
 type Viewer struct {
+	// Null for an API key.
 	User *User `json:"user,omitempty"`
 	Org  *Org  `json:"org"`
+	// Null for an API key.
 	Role *Role `json:"role,omitempty"`
 	// True for operators of the platform.
 	Operator    bool         `json:"operator"`
 	Permissions []Permission `json:"permissions"`
-	// All organizations that the person is a member of.
+	// All organizations that the person is a member of; for an API key its own.
 	Orgs []*Org `json:"orgs"`
+	// The key that is asking; null for a person.
+	APIKey *APIKey `json:"apiKey,omitempty"`
 }
 
 type WaitEdge struct {

@@ -96,7 +96,7 @@ type Session struct {
 	ModelID       *models.ModelID
 	CurrentTurnID *models.TurnID
 	CreatedByKind models.ActorKind
-	CreatedByID   *models.UserID
+	CreatedByID   *models.ActorID
 	OwnerID       *models.UserID
 }
 
@@ -120,7 +120,7 @@ type Turn struct {
 
 	TurnID         models.TurnID
 	StartedByKind  models.ActorKind
-	StartedByID    *models.UserID
+	StartedByID    *models.ActorID
 	SessionID      models.SessionID
 	InputMessageID models.MessageID
 	FinalMessageID *models.MessageID
@@ -157,7 +157,7 @@ type ApprovalDecision struct {
 	CreatedAt models.Millis
 
 	ActorKind models.ActorKind
-	ActorID   *models.UserID
+	ActorID   *models.ActorID
 }
 
 // Message is a message of a session.
@@ -203,7 +203,7 @@ type Revision struct {
 	CreatedAt models.Millis
 
 	ActorKind models.ActorKind
-	ActorID   *models.UserID
+	ActorID   *models.ActorID
 	// Before is the snapshot of the revision before; nil for the first one that is kept.
 	Before models.JSON
 }

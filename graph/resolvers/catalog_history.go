@@ -59,10 +59,10 @@ func historyOf[K comparable](
 	if w.After != nil {
 		rows, err = read(ctx, auth.FromContext(ctx).OrgID, id, *w.After, w.Limit+1)
 		for i := range rows {
-			l.users.expect(rows[i].ActorID)
+			l.expectActor(rows[i].ActorKind, rows[i].ActorID)
 		}
 	} else {
-		rows, _, err = firsts.page(w.Limit+1, func(rev *catalog.Revision) { l.users.expect(rev.ActorID) }).load(ctx, id)
+		rows, _, err = firsts.page(w.Limit+1, func(rev *catalog.Revision) { l.expectActor(rev.ActorKind, rev.ActorID) }).load(ctx, id)
 	}
 	if err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func (r *mutationResolver) RefreshTokens(ctx context.Context, refreshToken *stri
 func (r *mutationResolver) SignOut(ctx context.Context) (*model.SignOutPayload, error) {
 	request := auth.RequestFrom(ctx)
 	if err := r.Orgs.SignOut(ctx, auth.FromContext(ctx), request.RefreshToken); err != nil {
-		return nil, err
+		return signOutPayload(err)
 	}
 	clearCookies(request)
 	return signOutPayload(nil)
@@ -111,7 +111,11 @@ func (r *queryResolver) Org(ctx context.Context) (*model.Org, error) {
 
 // Orgs is the resolver for the orgs field.
 func (r *viewerResolver) Orgs(ctx context.Context, obj *model.Viewer) ([]*model.Org, error) {
-	list, err := r.Resolver.Orgs.OrgsOf(ctx, auth.FromContext(ctx).UserID)
+	p := auth.FromContext(ctx)
+	if p.IsKey() {
+		return []*model.Org{obj.Org}, nil
+	}
+	list, err := r.Resolver.Orgs.OrgsOf(ctx, p.UserID)
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/orgs"
 )
 
-// systemName is what the actor SYSTEM is called.
-const systemName = "Ostler"
-
 func encodeOrg(o *models.Org) *model.Org {
 	return &model.Org{
 		ID: o.ID.String(), Name: o.Name, Slug: o.Slug, CreatedAt: o.CreatedAt,
@@ -24,33 +21,14 @@ func encodeUser(u *models.User) *model.User {
 	return &model.User{ID: u.ID.String(), Email: u.Email, Name: u.Name, CreatedAt: u.CreatedAt}
 }
 
-// encodeActor shows who did something. user is the person behind ActorUser, as Orgs.Users gives it; nil when the
-// person isn't known any more, and for the system.
-func encodeActor(kind models.ActorKind, id *models.UserID, user *models.User) *model.Actor {
-	a := &model.Actor{Kind: model.ActorKind(kind)}
-	if id != nil {
-		text := id.String()
-		a.ID = &text
-	}
-	switch {
-	case user != nil:
-		a.Name = user.Name
-	case kind == models.ActorSystem:
-		a.Name = systemName
-	}
-	return a
-}
-
 func encodeViewer(p *auth.Principal, v orgs.ViewerData) *model.Viewer {
-	role := model.Role(p.Role)
-	list := p.Permissions.List()
-	permissions := make([]model.Permission, 0, len(list))
-	for _, permission := range list {
-		permissions = append(permissions, model.Permission(permission.String()))
+	viewer := &model.Viewer{Org: encodeOrg(&v.Org), Operator: p.Operator, Permissions: encodePermissions(p.Permissions.Names())}
+	if v.Key != nil {
+		viewer.APIKey = encodeAPIKey(v.Key)
+		return viewer
 	}
-	return &model.Viewer{
-		User: encodeUser(&v.User), Org: encodeOrg(&v.Org), Role: &role, Operator: p.Operator, Permissions: permissions,
-	}
+	viewer.User, viewer.Role = encodeUser(v.User), new(model.Role(p.Role))
+	return viewer
 }
 
 func decodeCredentials(input model.SignInInput) orgs.Credentials {

@@ -94,11 +94,14 @@ func TestCredentialsAreDecoded(t *testing.T) {
 }
 
 func TestActors(t *testing.T) {
-	u := models.User{ID: models.NewID[models.UserEntity](), Name: "Ada"}
-	if a := encodeActor(models.ActorUser, &u.ID, &u); a.Name != "Ada" || *a.ID != u.ID.String() || a.Kind != model.ActorKindUser {
+	id := models.NewID[models.ActorEntity]()
+	if a := encodeActor(models.ActorUser, &id, "Ada"); a.Name != "Ada" || *a.ID != models.UserID(id).String() || a.Kind != model.ActorKindUser {
 		t.Errorf("got %+v", a)
 	}
-	if a := encodeActor(models.ActorSystem, nil, nil); a.Name == "" || a.ID != nil || a.Kind != model.ActorKindSystem {
+	if a := encodeActor(models.ActorAPIKey, &id, "CI"); a.Name != "CI" || *a.ID != models.APIKeyID(id).String() || a.Kind != model.ActorKindAPIKey {
+		t.Errorf("got %+v", a)
+	}
+	if a := encodeActor(models.ActorSystem, nil, ""); a.Name == "" || a.ID != nil || a.Kind != model.ActorKindSystem {
 		t.Errorf("got %+v", a)
 	}
 }

@@ -128,6 +128,7 @@ type loaders struct {
 	turns     *loader[models.TurnID, *models.Turn]
 	messages  *loader[models.MessageID, *models.Message]
 	users     *loader[models.UserID, *models.User]
+	keys      *loader[models.APIKeyID, *models.APIKey]
 	// waits are the open ones of turns.
 	waits     *loader[models.TurnID, []models.Wait]
 	decisions *loader[models.WaitID, []models.ApprovalDecision]
@@ -169,6 +170,7 @@ func (r *Resolver) newLoaders() *loaders {
 		turns:     newLoader(batch(r.Sessions.TurnsByID, func(t *models.Turn) models.TurnID { return t.ID })),
 		messages:  newLoader(batch(r.Sessions.MessagesByID, func(m *models.Message) models.MessageID { return m.ID })),
 		users:     newLoader(r.usersByID),
+		keys:      newLoader(batch(r.Orgs.APIKeysByID, func(k *models.APIKey) models.APIKeyID { return k.ID })),
 		waits:     newLoader(ofPrincipal(r.Sessions.WaitsOfTurns)),
 		decisions: newLoader(ofPrincipal(r.Sessions.Decisions)),
 		toolsets:  newLoader(ofPrincipal(r.Sessions.ClientToolsets)),
@@ -191,7 +193,7 @@ func (r *Resolver) newLoaders() *loaders {
 	}
 	l.decisions.then = func(list []models.ApprovalDecision) {
 		for i := range list {
-			l.users.expect(list[i].ActorID.Ptr())
+			l.expectActor(list[i].ActorKind, list[i].ActorID.Ptr())
 		}
 	}
 	return l
@@ -225,6 +227,7 @@ func (l *loaders) forgetAll() {
 	l.turns.forget()
 	l.messages.forget()
 	l.users.forget()
+	l.keys.forget()
 	l.waits.forget()
 	l.decisions.forget()
 	l.toolsets.forget()

@@ -23,6 +23,11 @@ func (r *Resolver) nodeByID(ctx context.Context, id string) (model.Node, error) 
 		return fetchNode(id, func(_ models.OrgID) (*model.Org, error) { return r.Query().Org(ctx) })
 	case models.UserEntity{}.Prefix():
 		return fetchNode(id, func(id models.UserID) (*model.User, error) { return r.memberByID(ctx, id) })
+	case models.APIKeyEntity{}.Prefix():
+		return fetchNode(id, func(id models.APIKeyID) (*model.APIKey, error) {
+			k, err := r.Orgs.APIKey(ctx, org, id)
+			return encoded(k, err, encodeAPIKey)
+		})
 	case models.ProviderEntity{}.Prefix():
 		return fetchNode(id, func(id models.ProviderID) (*model.Provider, error) {
 			p, err := r.Catalog.Provider(ctx, org, id)

@@ -16,7 +16,7 @@ func (l *loaders) expectSession(s *models.Session) {
 	l.models.expect(s.ModelID)
 	l.turns.expect(s.CurrentTurnID)
 	l.sessions.expect(s.ForkedFromID)
-	l.users.expect(s.CreatedByID)
+	l.expectActor(s.CreatedByKind, s.CreatedByID)
 	l.users.expect(s.OwnerID)
 	l.sessions.expect(s.ParentID)
 	l.sessions.expect(s.RootID)
@@ -30,7 +30,7 @@ func (l *loaders) expectTurn(t *models.Turn) {
 	l.sessions.expect(&t.SessionID)
 	l.messages.expect(&t.InputMessageID)
 	l.messages.expect(t.FinalMessageID)
-	l.users.expect(t.StartedByID)
+	l.expectActor(t.StartedByKind, t.StartedByID)
 	if waits(model.TurnStatus(t.Status)) {
 		l.waits.expect(&t.ID)
 	}
@@ -113,17 +113,6 @@ func (r *Resolver) messageEdge(ctx context.Context, id *models.MessageID) (*mode
 
 func (r *Resolver) userEdge(ctx context.Context, id *models.UserID) (*model.User, error) {
 	return edge(ctx, r.loadersOf(ctx).users, id, encodeUser)
-}
-
-func (r *Resolver) actorEdge(ctx context.Context, kind models.ActorKind, id *models.UserID) (*model.Actor, error) {
-	if id == nil {
-		return encodeActor(kind, nil, nil), nil
-	}
-	u, _, err := r.loadersOf(ctx).users.load(ctx, *id)
-	if err != nil {
-		return nil, err
-	}
-	return encodeActor(kind, id, u), nil
 }
 
 func (r *Resolver) sessionConfig(ctx context.Context, s *model.Session) (*model.EffectiveConfig, error) {

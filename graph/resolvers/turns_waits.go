@@ -122,15 +122,16 @@ func (r *Resolver) viewerMayResolve(ctx context.Context, w *model.Wait) (bool, e
 	if w.RequiredRole != nil {
 		rule.Role = models.Role(*w.RequiredRole)
 	}
-	var startedBy *models.UserID
+	var starter models.ActorKind
+	var startedBy *models.ActorID
 	if rule.Open && rule.Kind == models.WaitApproval {
 		t, ok, err := r.loadersOf(ctx).turns.load(ctx, w.TurnID)
 		if err != nil || !ok {
 			return false, err
 		}
-		startedBy = t.StartedByID
+		starter, startedBy = t.StartedByKind, t.StartedByID
 	}
-	return sessions.MayResolve(auth.FromContext(ctx), rule, startedBy), nil
+	return sessions.MayResolve(auth.FromContext(ctx), rule, starter, startedBy), nil
 }
 
 // waitToken gives the bearer token of a wait to those who may write sessions; null for kinds that have none.

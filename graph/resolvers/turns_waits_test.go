@@ -43,7 +43,7 @@ func withWaits(t *testing.T, a *api, n int) (turns []models.TurnID) {
 		org := a.principal.OrgID
 		turn := models.Turn{
 			OrgID: org, ID: models.NewID[models.TurnEntity](), SessionID: session, Status: models.TurnWaiting, Phase: models.PhaseAct,
-			InputMessageID: models.NewID[models.MessageEntity](), StartedByKind: models.ActorUser, StartedByID: a.principal.UserID.Ptr(),
+			InputMessageID: models.NewID[models.MessageEntity](), StartedByKind: models.ActorUser, StartedByID: models.ActorID(a.principal.UserID).Ptr(),
 		}
 		turns = append(turns, turn.ID)
 		rows := []any{&turn}
@@ -55,7 +55,7 @@ func withWaits(t *testing.T, a *api, n int) (turns []models.TurnID) {
 			}
 			rows = append(rows, &w)
 			if kind == models.WaitApproval {
-				rows = append(rows, &models.ApprovalDecision{OrgID: org, WaitID: w.ID, ActorID: models.NewID[models.UserEntity](), ActorKind: models.ActorUser, Approve: true})
+				rows = append(rows, &models.ApprovalDecision{OrgID: org, WaitID: w.ID, ActorID: models.NewID[models.ActorEntity](), ActorKind: models.ActorUser, Approve: true})
 			}
 		}
 		err = a.db.Write(t.Context(), func(tx *gorm.DB) error {

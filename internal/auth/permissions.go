@@ -77,6 +77,26 @@ func (s Permissions) List() []Permission {
 	return list
 }
 
+// Implied gives the set with what its permissions imply: a session can't be read without what it was made of.
+func (s Permissions) Implied() Permissions {
+	if s.Has(SessionsRead) {
+		s |= PermissionsOf(CatalogRead)
+	}
+	return s
+}
+
+// Platform are the permissions of operators. No role and no key has them.
+func Platform() Permissions { return operatorPermissions }
+
+// Names gives the set as the schema names it, in the order of the schema.
+func (s Permissions) Names() []string {
+	names := []string{}
+	for _, p := range s.List() {
+		names = append(names, p.String())
+	}
+	return names
+}
+
 // The permissions of the roles; the table of domain.md, "Who may what".
 var (
 	viewerPermissions = PermissionsOf(OrgRead, CatalogRead, SessionsRead, BudgetsRead, UsageRead)

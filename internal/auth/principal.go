@@ -8,9 +8,12 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// Principal is who is asking, bound to one organization.
+// Principal is who is asking, bound to one organization: a person who is signed in, or a program with an API key.
 type Principal struct {
-	UserID      models.UserID
+	// UserID, SignInID and Role are zero for a key.
+	UserID models.UserID
+	// KeyID is zero for a person.
+	KeyID       models.APIKeyID
 	OrgID       models.OrgID
 	SignInID    models.SignInID
 	Role        models.Role
@@ -18,7 +21,7 @@ type Principal struct {
 	Permissions Permissions
 	// Transport is how the tokens travel: BODY or COOKIE.
 	Transport string
-	// ExpiresAt is when the access token ends.
+	// ExpiresAt is when the access token or the key ends; zero for a key that does not.
 	ExpiresAt time.Time
 }
 
@@ -27,7 +30,24 @@ func (p *Principal) Can(perm Permission) bool { return p != nil && p.Permissions
 
 // Actor gives who the principal is to those who record what was done.
 func (p *Principal) Actor() (models.ActorKind, models.ActorID) {
+	if p.IsKey() {
+		return models.ActorAPIKey, models.ActorID(p.KeyID)
+	}
 	return models.ActorUser, models.ActorID(p.UserID)
+}
+
+// ActorRef gives Actor as JSON documents hold it.
+func (p *Principal) ActorRef() (models.ActorKind, models.ActorRef) {
+	kind, id := p.Actor()
+	return kind, models.RefTo(kind, id)
+}
+
+// IsKey reports whether a program is asking with an API key, and no person. Nobody (nil) is none.
+func (p *Principal) IsKey() bool { return p != nil && !p.KeyID.IsZero() }
+
+// Ended reports whether the time of what the principal stands for is over.
+func (p *Principal) Ended(now time.Time) bool {
+	return !p.ExpiresAt.IsZero() && !now.Before(p.ExpiresAt)
 }
 
 type principalKey struct{}

@@ -23,12 +23,13 @@ type Revision struct {
 // author is who made a change, and what they said about it.
 type author struct {
 	kind   models.ActorKind
-	id     *models.UserID
+	id     *models.ActorID
 	reason *string
 }
 
 func person(by *auth.Principal, reason *string) author {
-	return author{kind: models.ActorUser, id: by.UserID.Ptr(), reason: reason}
+	kind, id := by.Actor()
+	return author{kind: kind, id: id.Ptr(), reason: reason}
 }
 
 // system is the author of what the server does by itself, and of what happened before there was a history.

@@ -79,7 +79,7 @@ func TestEveryChangeIsARevision(t *testing.T) {
 			`"capabilities":[{"id":"tuned","config":{"level":1}}],"defaultModelId":%q,"fallbackModelIds":[],"maxIterations":null,"tags":["x"],"lifecycle":"ACTIVE"}`,
 			e.mine.generic, e.mine.model)
 		first := list[len(list)-1]
-		if string(first.Snapshot) != want || first.CreatedAt != a.CreatedAt || first.ActorID == nil || *first.ActorID != e.mine.admin.UserID {
+		if string(first.Snapshot) != want || first.CreatedAt != a.CreatedAt || first.ActorID == nil || *first.ActorID != models.ActorID(e.mine.admin.UserID) {
 			t.Errorf("the first revision is %+v\n%s\nwant\n%s", first, first.Snapshot, want)
 		}
 		if got := must(e.svc.Agent(ctx, e.mine.id, a.ID))(t); list[0].CreatedAt != got.UpdatedAt || list[0].Number != got.Revision {
@@ -199,7 +199,7 @@ func TestARevisionIsRestored(t *testing.T) {
 		}
 		for _, list := range [][]catalog.Revision{e.agentHistory(a.ID), e.harnessHistory(h.ID)} {
 			if len(list) != 3 || string(list[0].Snapshot) != string(list[2].Snapshot) || string(list[1].Snapshot) == string(list[0].Snapshot) ||
-				list[0].Reason == nil || list[0].ActorID == nil || *list[0].ActorID != e.mine.member.UserID {
+				list[0].Reason == nil || list[0].ActorID == nil || *list[0].ActorID != models.ActorID(e.mine.member.UserID) {
 				t.Errorf("the history is %v", story(t, list))
 			}
 		}

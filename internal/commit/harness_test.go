@@ -178,6 +178,9 @@ type message struct {
 	queue  bool
 	runner models.RunnerID
 	text   string
+	// author is who sends it, if anybody; old writes them as before there was a kind beside the id.
+	author *models.Actor
+	old    bool
 	// got is the turn that carries the message.
 	got models.TurnID
 }
@@ -203,10 +206,16 @@ func (m *message) accept(tx *Tx) error {
 	row := models.Message{
 		ID: m.id, TurnID: m.got, Role: models.MessageUser, Content: []models.Part{{Type: models.PartText, Text: m.text}}, CreatedAt: tx.Now,
 	}
+	if m.author != nil {
+		row.AuthorID = m.author.ID.Ptr()
+		if !m.old {
+			row.AuthorKind = &m.author.Kind
+		}
+	}
 	row.Sequence = tx.Emit(&m.got, events.MessageReceived{Message: events.Message{ID: m.id, Content: row.Content}})
 	tx.AddMessage(row)
 	if steer {
-		tx.Steer(m.id, nil)
+		tx.Steer(m.id, m.author)
 		return nil
 	}
 	if tx.AddTurn(models.Turn{ID: m.turn, InputMessageID: m.id}) && !m.runner.IsZero() {

@@ -302,9 +302,12 @@ func (m *Memory) inbox(k key, turn models.TurnID) ([]waiting, error) {
 	of := where("messages").is("org_id", k.org).is("turn_id", turn).is("position", nil)
 	for _, r := range m.rows.Select("messages", nil, of.holds) {
 		var w waiting
-		if err := memoryRow([]any{r[of.column("id")], r[of.column("sequence")], r[of.column("author_id")]}).Scan(&w.id, &w.sequence, &w.author); err != nil {
+		var by author
+		row := memoryRow{r[of.column("id")], r[of.column("sequence")], r[of.column("author_kind")], r[of.column("author_id")]}
+		if err := row.Scan(&w.id, &w.sequence, &by.kind, &by.id); err != nil {
 			return nil, err
 		}
+		w.author = by.actor()
 		list = append(list, w)
 	}
 	slices.SortFunc(list, func(a, b waiting) int { return cmp.Compare(a.sequence, b.sequence) })

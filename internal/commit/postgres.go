@@ -59,8 +59,8 @@ set_config('plan_cache_mode', 'force_generic_plan', true), pg_current_xact_id():
 	// current is the turn at the head of each session's line.
 	current = eachSession + `CROSS JOIN LATERAL
 (SELECT s.current_turn_id` + theSession + `OFFSET 0) s `
-	readInbox = `SELECT k.org_id, k.id, m.id, m.sequence, m.author_id` + current + `CROSS JOIN LATERAL
-(SELECT m.id, m.sequence, m.author_id FROM messages m WHERE m.org_id = k.org_id AND m.turn_id = s.current_turn_id AND m.position IS NULL OFFSET 0) m
+	readInbox = `SELECT k.org_id, k.id, m.id, m.sequence, m.author_kind, m.author_id` + current + `CROSS JOIN LATERAL
+(SELECT m.id, m.sequence, m.author_kind, m.author_id FROM messages m WHERE m.org_id = k.org_id AND m.turn_id = s.current_turn_id AND m.position IS NULL OFFSET 0) m
 ORDER BY m.sequence`
 	keyRow    = `i.org_id, i.operation, i.key, i.input_hash, i.result, i.expires_at`
 	readKnown = `SELECT ` + keyRow + ` FROM unnest($1::uuid[], $2::text[], $3::text[]) AS k(org_id, operation, key) CROSS JOIN LATERAL
@@ -191,9 +191,11 @@ func queueEnds(batch *pgx.Batch, need batchNeed, to *reading) {
 	batch.Queue(readInbox, args...).Query(eachRow(func(r pgx.Rows) error {
 		var k key
 		var w waiting
-		if err := r.Scan(into(&k.org), into(&k.session), into(&w.id), &w.sequence, &w.author); err != nil {
+		var by author
+		if err := r.Scan(into(&k.org), into(&k.session), into(&w.id), &w.sequence, &by.kind, &by.id); err != nil {
 			return err
 		}
+		w.author = by.actor()
 		to.inbox[k] = append(to.inbox[k], w)
 		return nil
 	}))

@@ -143,7 +143,7 @@ func turnInsertRow(t *models.Turn) []any {
 func messageRow(m models.Message) []any {
 	return []any{
 		id(m.OrgID), id(m.ID), id(m.SessionID), id(m.TurnID), string(m.Role), document(m.Content), m.Sequence, optInt(m.Position),
-		int64(m.Ordinal), optDocument(m.Error), optID(m.AuthorID), m.Interrupted, int64(m.CreatedAt),
+		int64(m.Ordinal), optDocument(m.Error), optText(m.AuthorKind), optID(m.AuthorID), m.Interrupted, int64(m.CreatedAt),
 	}
 }
 
@@ -294,6 +294,23 @@ func scanDecision(r scanner) (models.ApprovalDecision, error) {
 		return d, fmt.Errorf("read a decision: %w", err)
 	}
 	return d, nil
+}
+
+// author is who sent a message, as its row holds it.
+type author struct {
+	kind *models.ActorKind
+	id   *models.ActorID
+}
+
+// actor gives nil for nobody. Rows that were written before there were keys name a user, without the kind.
+func (a author) actor() *models.Actor {
+	switch {
+	case a.id == nil || a.id.IsZero():
+		return nil
+	case a.kind == nil:
+		return &models.Actor{Kind: models.ActorUser, ID: *a.id}
+	}
+	return &models.Actor{Kind: *a.kind, ID: *a.id}
 }
 
 // loggedColumns are those of an event that a command looks at.

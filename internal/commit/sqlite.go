@@ -133,10 +133,12 @@ func (tx *sqliteTx) loadSession(ctx context.Context, k key, ends bool, files []F
 	if ends && l.turn != nil && s.InputSequence > l.turn.ConsumedThrough {
 		err = tx.each(ctx, func(r scanner) error {
 			var w waiting
-			err := r.Scan(&w.id, &w.sequence, &w.author)
+			var by author
+			err := r.Scan(&w.id, &w.sequence, &by.kind, &by.id)
+			w.author = by.actor()
 			l.inbox = append(l.inbox, w)
 			return err
-		}, "SELECT id, sequence, author_id FROM messages WHERE org_id = ? AND turn_id = ? AND position IS NULL ORDER BY sequence", id(k.org), id(l.turn.ID))
+		}, "SELECT id, sequence, author_kind, author_id FROM messages WHERE org_id = ? AND turn_id = ? AND position IS NULL ORDER BY sequence", id(k.org), id(l.turn.ID))
 		if err != nil {
 			return l, err
 		}

@@ -91,7 +91,7 @@ var tables = struct {
 	updateTurn:    &shape{op: update, table: "turns", keys: orgAndID, set: columns(turnState)},
 	insertTurn:    &shape{table: "turns", keys: orgAndID, set: columns("session_id:uuid input_message_id:uuid started_by_kind:text started_by_id:uuid queued_at " + turnState)},
 	insertMessage: &shape{table: "messages", keys: orgAndID, set: columns("session_id:uuid turn_id:uuid role:text content:json sequence " +
-		"position ordinal error:json author_id:uuid interrupted:boolean created_at")},
+		"position ordinal error:json author_kind:text author_id:uuid interrupted:boolean created_at")},
 	rewriteMessage: &shape{op: update, table: "messages", keys: orgAndID, set: columns("content:json")},
 	editMessage:    &shape{op: update, table: "messages", keys: orgAndID, where: "t.position IS NULL", set: columns("content:json")},
 	consumeInbox: &shape{

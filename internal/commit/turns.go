@@ -169,7 +169,7 @@ func (tx *Tx) queued(id models.TurnID) int {
 }
 
 // Steer puts the message of an author, whose event was the last one emitted, into the inbox of the current turn.
-func (tx *Tx) Steer(id models.MessageID, author *models.UserID) {
+func (tx *Tx) Steer(id models.MessageID, author *models.Actor) {
 	tx.Session.InputSequence = tx.Session.LastSequence
 	tx.inbox = append(tx.inbox, waiting{id: id, sequence: tx.Session.LastSequence, author: author})
 }
@@ -286,7 +286,7 @@ func (tx *Tx) turnForInbox(ended *models.Turn) error {
 		InputSequence: tx.inbox[len(tx.inbox)-1].sequence, Status: models.TurnQueued, Phase: models.PhaseInput,
 	}
 	if author := tx.inbox[0].author; author != nil {
-		t.StartedByKind, t.StartedByID = models.ActorUser, author
+		t.StartedByKind, t.StartedByID = author.Kind, author.ID.Ptr()
 	}
 	tx.w.newTurns = append(tx.w.newTurns, t.ID)
 	tx.w.moves = append(tx.w.moves, move{turn: ended.ID, to: t.ID, through: t.InputSequence})

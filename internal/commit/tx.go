@@ -61,8 +61,8 @@ type Tx struct {
 type waiting struct {
 	id       models.MessageID
 	sequence int64
-	// author is who sent it, if a user did.
-	author *models.UserID
+	// author is who sent it; nil for the server.
+	author *models.Actor
 }
 
 // writes is what a batch, or one command of it, writes.

@@ -14,7 +14,7 @@ func TestADecisionCountsOnceInABatch(t *testing.T) {
 		s, _ := w.working()
 		wait := models.NewID[models.WaitEntity]()
 		decided := func(tx *Tx) {
-			tx.AddDecision(models.ApprovalDecision{WaitID: wait, ActorID: models.NewID[models.UserEntity](), Approve: true})
+			tx.AddDecision(models.ApprovalDecision{WaitID: wait, ActorID: models.NewID[models.ActorEntity](), Approve: true})
 		}
 		w.do(w.command(s, func(tx *Tx) error {
 			tx.AddWait(models.Wait{ID: wait, Kind: models.WaitApproval, Identity: "i", Request: models.JSON("{}")})

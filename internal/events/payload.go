@@ -94,7 +94,7 @@ type (
 		StopReason models.StopReason `json:"stopReason"`
 		Reason     string            `json:"reason,omitempty"`
 		ByKind     models.ActorKind  `json:"byKind"`
-		ByID       *models.UserID    `json:"byId,omitempty"`
+		ByID       models.ActorRef   `json:"byId,omitempty"`
 	}
 	TurnCompleted struct {
 		StopReason         models.StopReason `json:"stopReason"`
@@ -243,7 +243,7 @@ type (
 		// Arguments are those that were put in the place of the call's.
 		Arguments models.JSON      `json:"arguments,omitempty"`
 		ByKind    models.ActorKind `json:"byKind,omitempty"`
-		ByID      *models.UserID   `json:"byId,omitempty"`
+		ByID      models.ActorRef  `json:"byId,omitempty"`
 	}
 	TranscriptRepaired struct {
 		ToolCallID string `json:"toolCallId"`

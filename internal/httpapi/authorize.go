@@ -23,7 +23,7 @@ type fieldRule struct {
 	field *auth.Permission
 	// object is what @auth on the type of the field's values requires.
 	object *auth.Permission
-	// possible is the same for fields whose values are of several types, by the type's name; every possible type is
+	// possible is the same for fields whose values are of several types, by goName of the type's name; every possible type is
 	// in it, those without @auth with nil.
 	possible map[string]*auth.Permission
 	nonNull  bool
@@ -43,8 +43,8 @@ type authorizer struct {
 	introspection bool
 }
 
-// provenBySignIn are the edges that are read by whoever just proved to be that user, before there is a principal.
-var provenBySignIn = map[string]bool{"TokenPair.org": true, "TokenPair.user": true}
+// provenBySignIn are the edges that are read by whoever just proved to be that user, before there is a principal, or to hold that key.
+var provenBySignIn = map[string]bool{"TokenPair.org": true, "TokenPair.user": true, "Viewer.apiKey": true}
 
 // newAuthorizer reads the rules from the schema. A root field must carry exactly one of @auth and @public, and
 // every type that can be fetched by id must carry @auth.
@@ -119,10 +119,14 @@ func (r *fieldRule) readResult(schema *ast.Schema, result *ast.Definition) error
 		guarded := false
 		possible := map[string]*auth.Permission{}
 		for _, def := range schema.GetPossibleTypes(result) {
-			if possible[def.Name], err = requirement(def.Directives); err != nil {
+			name := goName(def.Name)
+			if _, taken := possible[name]; taken {
+				return fmt.Errorf("the names of two types that are %s differ in case alone", result.Name)
+			}
+			if possible[name], err = requirement(def.Directives); err != nil {
 				return err
 			}
-			guarded = guarded || possible[def.Name] != nil
+			guarded = guarded || possible[name] != nil
 		}
 		if guarded {
 			r.possible = possible
@@ -302,9 +306,12 @@ func (r *fieldRule) allows(principal *auth.Principal, v reflect.Value) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	needed, known := r.possible[t.Name()]
+	needed, known := r.possible[goName(t.Name())]
 	return known && (needed == nil || principal.Can(*needed))
 }
+
+// goName makes one name of a type's in the schema and in Go, where ApiKey is APIKey.
+func goName(name string) string { return strings.ToLower(name) }
 
 func unauthenticated() *gqlerror.Error {
 	return coded(codeUnauthenticated, "Sign in first: this needs a valid access token or API key.")

@@ -162,6 +162,4 @@ func hasLost(before, p *auth.Principal, now time.Time) bool {
 	return p == nil || hasEnded(p, now) || before.Permissions&^p.Permissions != 0 || before.OrgID != p.OrgID
 }
 
-func hasEnded(p *auth.Principal, now time.Time) bool {
-	return !p.ExpiresAt.IsZero() && !now.Before(p.ExpiresAt)
-}
+func hasEnded(p *auth.Principal, now time.Time) bool { return p.Ended(now) }

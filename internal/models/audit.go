@@ -6,7 +6,7 @@ type ActorEntity struct{}
 // Prefix implements Entity.
 func (ActorEntity) Prefix() string { return "actor" }
 
-// ActorID is a UserID or an ApiKeyID, as the ActorKind beside it says.
+// ActorID is a UserID or an APIKeyID, as the ActorKind beside it says.
 type ActorID = ID[ActorEntity]
 
 // AuditEntryEntity is an AuditEntry.

@@ -82,7 +82,7 @@ type Agent struct {
 // Revision is a state that a harness or an agent had, from one change to the next.
 type Revision struct {
 	ActorKind ActorKind
-	ActorID   *UserID
+	ActorID   *ActorID
 	// Reason is what the one who made the change said about it.
 	Reason *string
 	// Snapshot is the state as the API names it, without secrets.
@@ -117,7 +117,7 @@ type Image struct {
 	Width, Height int
 	Hash          []byte
 	CreatedByKind ActorKind
-	CreatedByID   *UserID
+	CreatedByID   *ActorID
 	CreatedAt     Millis `gorm:"autoCreateTime:false"`
 }
 

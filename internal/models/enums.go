@@ -90,6 +90,8 @@ type ActorKind string
 // The kinds of actors.
 const (
 	ActorUser   ActorKind = "USER"
+	ActorAPIKey ActorKind = "API_KEY"
+	ActorAgent  ActorKind = "AGENT"
 	ActorSystem ActorKind = "SYSTEM"
 )
 

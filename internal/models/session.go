@@ -12,8 +12,9 @@ type Session struct {
 	Locale        *string
 	CustomerKey   *string
 	CreatedByKind ActorKind
-	CreatedByID   *UserID
-	OwnerID       *UserID
+	CreatedByID   *ActorID
+	// OwnerID is the person that the session belongs to; nil when a key made it.
+	OwnerID *UserID
 	// ClientTools is the hash of the ClientToolset that the session brings; nil for none.
 	ClientTools []byte
 	// ParentID is the session that this one was made by, RootID the first of the line; both nil for a session that users made.
@@ -54,7 +55,7 @@ type Turn struct {
 	QueuedAt  Millis
 	// StartedByKind and StartedByID are who sent the input.
 	StartedByKind ActorKind
-	StartedByID   *UserID
+	StartedByID   *ActorID
 	// QueuePosition orders the queued turns of a session.
 	QueuePosition int64
 	// InputSequence is the sequence of the newest message that was received for a turn that is queued.
@@ -127,8 +128,9 @@ type Message struct {
 	Position *int64
 	Ordinal  int
 	Error    *Failure `gorm:"serializer:json;type:json"`
-	// AuthorID is who sent a message of the user; nil for others.
-	AuthorID *UserID
+	// AuthorKind and AuthorID are who sent a message of the user; nil for others. Older rows name a user without the kind.
+	AuthorKind *ActorKind
+	AuthorID   *ActorID
 	// Interrupted tells that the agent was stopped in the middle of the message.
 	Interrupted bool
 	CreatedAt   Millis `gorm:"autoCreateTime:false"`
@@ -139,7 +141,7 @@ type Cancel struct {
 	At     Millis    `json:"at"`
 	Reason string    `json:"reason,omitempty"`
 	ByKind ActorKind `json:"byKind"`
-	ByID   *UserID   `json:"byId,omitempty"`
+	ByID   ActorRef  `json:"byId,omitempty"`
 }
 
 // Lineage is a piece of a fork's history: the events after a sequence, through another, are those of an ancestor.

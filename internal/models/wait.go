@@ -51,7 +51,7 @@ type WaitResolution struct {
 	// Arguments are those that an approval has put in the place of the call's.
 	Arguments JSON      `json:"arguments,omitempty"`
 	ByKind    ActorKind `json:"byKind,omitempty"`
-	ByID      *UserID   `json:"byId,omitempty"`
+	ByID      ActorRef  `json:"byId,omitempty"`
 }
 
 // WaitKind tells what is waited for.
@@ -80,9 +80,9 @@ const (
 
 // ApprovalDecision is what one person decided about an approval.
 type ApprovalDecision struct {
-	OrgID     OrgID  `gorm:"primaryKey"`
-	WaitID    WaitID `gorm:"primaryKey"`
-	ActorID   UserID `gorm:"primaryKey"`
+	OrgID     OrgID   `gorm:"primaryKey"`
+	WaitID    WaitID  `gorm:"primaryKey"`
+	ActorID   ActorID `gorm:"primaryKey"`
 	ActorKind ActorKind
 	Approve   bool
 	// Arguments are those that the call shall have; nil for its own.

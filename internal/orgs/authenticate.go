@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -25,28 +26,61 @@ type accessEntry struct {
 	readAt    time.Time
 }
 
-// Authenticate gives who an access token stands for. It verifies the token, and reads again whether the sign-in stands
-// and which role the person has; what it read it believes for 2 s. A token that gives no access is
+// Authenticate gives who an access token or an API key stands for. It verifies the token, and reads again whether the sign-in stands
+// and which role the person has, or whether the key stands; what it read it believes for 2 s. A token that gives no access is
 // auth.ErrUnauthenticated; other errors are the server's own.
 func (s *Service) Authenticate(ctx context.Context, token string) (*auth.Principal, error) {
 	now := s.clock.Now()
 	hash := tokenHash(sha256.Sum256([]byte(token)))
 	if e, ok := s.access.Get(hash); ok {
 		age := now.Sub(e.readAt)
-		if age >= 0 && age < accessMaxAge && now.Before(e.principal.ExpiresAt) {
+		if age >= 0 && age < accessMaxAge && !e.principal.Ended(now) {
 			p := e.principal
 			return &p, nil
 		}
 	}
-	claims, err := s.tokens.Verify(ctx, token)
-	if err != nil {
-		return nil, err
+	var p *auth.Principal
+	var err error
+	if isAPIKey(token) {
+		p, err = s.readKey(ctx, token, models.MillisOf(now))
+	} else {
+		p, err = s.readToken(ctx, token)
 	}
-	p, err := s.readAccess(ctx, claims)
 	if err != nil {
 		return nil, err
 	}
 	s.access.Add(hash, accessEntry{principal: *p, readAt: now})
+	return p, nil
+}
+
+func (s *Service) readToken(ctx context.Context, token string) (*auth.Principal, error) {
+	claims, err := s.tokens.Verify(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	return s.readAccess(ctx, claims)
+}
+
+// readKey gives the principal of an API key, which is no person and has no role.
+func (s *Service) readKey(ctx context.Context, token string, now models.Millis) (*auth.Principal, error) {
+	if !wellFormedKey(token) {
+		return nil, fmt.Errorf("%w: it is no API key", auth.ErrUnauthenticated)
+	}
+	k, err := crossorg.APIKeyByHash(s.db.Read(ctx), hashAPIKey(token))
+	if err != nil {
+		return nil, err
+	}
+	if k == nil || k.RevokedAt != nil {
+		return nil, fmt.Errorf("%w: there is no such API key, or it was revoked", auth.ErrUnauthenticated)
+	}
+	p := &auth.Principal{KeyID: k.ID, OrgID: k.OrgID, Permissions: heldPermissions(k.Permissions), Transport: auth.TransportBody}
+	if k.ExpiresAt != nil {
+		p.ExpiresAt = k.ExpiresAt.Time()
+	}
+	if p.Ended(now.Time()) {
+		return nil, auth.ErrTokenExpired
+	}
+	s.keyUses.note(k, now)
 	return p, nil
 }
 

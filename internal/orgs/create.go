@@ -23,6 +23,9 @@ type NewOrg struct {
 // CreateOrg makes an organization with the caller as its owner, and everything that an organization starts with. A slug
 // that is in use is fault.Taken.
 func (s *Service) CreateOrg(ctx context.Context, p *auth.Principal, in NewOrg) (models.Org, error) {
+	if err := needPerson(p, "create an organization"); err != nil {
+		return models.Org{}, err
+	}
 	name, err := cleanName(in.Name)
 	if err != nil {
 		return models.Org{}, at(err, "input", "name")

@@ -15,6 +15,9 @@ import (
 // ChangePassword sets a new password and ends all other sign-ins of the caller. A wrong current password is
 // fault.InvalidCredentials, and counts as an attempt to sign in.
 func (s *Service) ChangePassword(ctx context.Context, p *auth.Principal, current, next string) error {
+	if err := needPerson(p, "change a password"); err != nil {
+		return err
+	}
 	if err := auth.CheckPassword(next); err != nil {
 		return at(err, "new")
 	}

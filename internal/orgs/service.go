@@ -54,6 +54,7 @@ type Service struct {
 	successors [][]byte // secrets that refresh tokens are derived with, the current one first
 	throttle   *throttle
 	access     *lru.Cache[tokenHash, accessEntry]
+	keyUses    keyUses
 }
 
 type credentials struct{ email, password string }

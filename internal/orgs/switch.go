@@ -15,6 +15,9 @@ import (
 // SwitchOrg moves a sign-in to another organization of the caller and gives new tokens; those that the sign-in had are
 // spent. An organization that the caller doesn't belong to is fault.NotFound, whether it exists or not.
 func (s *Service) SwitchOrg(ctx context.Context, p *auth.Principal, to models.OrgID) (*SignedIn, error) {
+	if err := needPerson(p, "switch to another organization"); err != nil {
+		return nil, err
+	}
 	if err := canCarry(auth.RequestFrom(ctx), p.Transport); err != nil {
 		return nil, err
 	}
@@ -54,24 +57,29 @@ func (s *Service) SwitchOrg(ctx context.Context, p *auth.Principal, to models.Or
 	return s.signedIn(ctx, f, refresh, expires)
 }
 
-// ViewerData is who is asking, as the viewer shows it.
+// ViewerData is who is asking, as the viewer shows it: a person, or a key.
 type ViewerData struct {
-	User models.User
+	User *models.User
+	Key  *models.APIKey
 	Org  models.Org
 }
 
-// Viewer gives the person and the organization behind a principal.
+// Viewer gives the person or the key, and the organization, behind a principal.
 func (s *Service) Viewer(ctx context.Context, p *auth.Principal) (ViewerData, error) {
-	user, err := crossorg.UserByID(s.db.Read(ctx), p.UserID)
-	if err != nil {
-		return ViewerData{}, err
-	}
-	if user == nil {
-		return ViewerData{}, fmt.Errorf("read the user of a principal: %s is gone", p.UserID)
-	}
 	org, err := s.Org(ctx, p.OrgID)
 	if err != nil {
 		return ViewerData{}, err
 	}
-	return ViewerData{User: *user, Org: org}, nil
+	v := ViewerData{Org: org}
+	if p.IsKey() {
+		v.Key, err = s.APIKey(ctx, p.OrgID, p.KeyID)
+		return v, err
+	}
+	if v.User, err = crossorg.UserByID(s.db.Read(ctx), p.UserID); err != nil {
+		return ViewerData{}, err
+	}
+	if v.User == nil {
+		return ViewerData{}, fmt.Errorf("read the user of a principal: %s is gone", p.UserID)
+	}
+	return v, nil
 }

@@ -230,14 +230,14 @@ func spoiledCancels() []spoiled {
 	done := func(status models.TurnStatus) func(*simulation, *models.Turn) bool {
 		return func(_ *simulation, t *models.Turn) bool { return t.Status == status }
 	}
-	stranger := models.UserID{15: 99}
+	stranger := models.ActorRef(models.UserID{15: 99}.String())
 	return []spoiled{
 		{"the second cancel wins", "was to end by the request", aTurn(func(w *simulation, t *models.Turn) bool {
 			_, seen := w.checks.cancels[t.ID]
 			return seen
 		}, func(w *simulation, _ *record, t *models.Turn) {
 			c := *t.Cancel
-			c.ByID, t.Cancel = &stranger, &c
+			c.ByID, t.Cancel = stranger, &c
 		})},
 		{"a cancel is forgotten", "was to end by the request", aTurn(func(w *simulation, t *models.Turn) bool {
 			_, seen := w.checks.cancels[t.ID]
@@ -247,12 +247,12 @@ func spoiledCancels() []spoiled {
 			func(w *simulation, _ *record, t *models.Turn) { w.told.cancelled[t.ID] = true })},
 		{"a cancel and the completion win", "for its end", aTurn(done(models.TurnCompleted),
 			func(_ *simulation, _ *record, t *models.Turn) {
-				t.Cancel = &models.Cancel{ByKind: models.ActorUser, ByID: &stranger}
+				t.Cancel = &models.Cancel{ByKind: models.ActorUser, ByID: stranger}
 			})},
 		{"a turn is cancelled by nobody", "for its end", aTurn(done(models.TurnCancelled), func(_ *simulation, _ *record, t *models.Turn) { t.Cancel = nil })},
 		{"a cancel is somebody else's", "which nobody has made", aTurn(asked, func(_ *simulation, _ *record, t *models.Turn) {
 			c := *t.Cancel
-			c.ByID, t.Cancel = &stranger, &c
+			c.ByID, t.Cancel = stranger, &c
 		})},
 		{"a cancel is refused without an end", "came too late, and the turn is", aTurn(open,
 			func(w *simulation, _ *record, t *models.Turn) { w.told.ended[t.ID] = true })},

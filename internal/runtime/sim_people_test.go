@@ -145,7 +145,7 @@ func (w *simulation) resolve(wait models.Wait) {
 	case wait.Kind == models.WaitApproval:
 		approve := w.random.IntN(4) > 0
 		if w.late(wait, w.ask("a decision", a.Decide(wait.ID, approve), turns.ErrResolved)) {
-			w.told.decided = append(w.told.decided, models.ApprovalDecision{WaitID: wait.ID, ActorID: a.By.UserID, Approve: approve})
+			w.told.decided = append(w.told.decided, models.ApprovalDecision{WaitID: wait.ID, ActorID: models.ActorID(a.By.UserID), Approve: approve})
 		}
 		return
 	case wait.Kind == models.WaitClientTool:

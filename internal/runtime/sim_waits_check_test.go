@@ -110,7 +110,7 @@ func (*checks) checkParked(w *simulation, r *record) {
 func (c *checks) checkCancels(w *simulation, r *record) {
 	for id, t := range r.turns {
 		switch was, asked := c.cancels[id]; {
-		case asked && (t.Cancel == nil || t.Cancel.At != was.At || *t.Cancel.ByID != *was.ByID):
+		case asked && (t.Cancel == nil || t.Cancel.At != was.At || t.Cancel.ByID != was.ByID):
 			w.failf("turn %s was to end by the request %+v, now it is %+v", id, was, t.Cancel)
 		case t.Cancel != nil:
 			c.cancels[id] = *t.Cancel
@@ -132,11 +132,11 @@ func (c *checks) checkCancels(w *simulation, r *record) {
 
 // hasAsked reports whether a request is one of those that were made. Who sends messages may interrupt.
 func (w *simulation) hasAsked(id models.TurnID, c *models.Cancel) bool {
-	if c.ByID == nil || c.ByKind != models.ActorUser {
+	if c.ByID == "" || c.ByKind != models.ActorUser {
 		return false
 	}
 	for _, by := range append(w.told.asked[id], w.principal.UserID) {
-		if by == *c.ByID {
+		if by.String() == string(c.ByID) {
 			return true
 		}
 	}
@@ -147,7 +147,7 @@ func (w *simulation) hasAsked(id models.TurnID, c *models.Cancel) bool {
 func (w *simulation) checkDecisions(r *record) {
 	type key struct {
 		wait  models.WaitID
-		actor models.UserID
+		actor models.ActorID
 	}
 	made := map[key]bool{}
 	approvals, denials := map[models.WaitID]int{}, map[models.WaitID]int{}

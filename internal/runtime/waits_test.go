@@ -87,7 +87,7 @@ func (n *node) answer(w models.Wait, value string) {
 func (n *node) decide(w models.Wait, approve bool, arguments string) error {
 	return n.change(w, func(tx *commit.Tx, w models.Wait) error {
 		return turns.Decide(tx, w, models.ApprovalDecision{
-			ActorID: models.NewID[models.UserEntity](), ActorKind: models.ActorUser, Approve: approve, Arguments: models.JSON(arguments),
+			ActorID: models.NewID[models.ActorEntity](), ActorKind: models.ActorUser, Approve: approve, Arguments: models.JSON(arguments),
 		})
 	})
 }

@@ -15,7 +15,7 @@ type Acting struct {
 
 // Cancel ends a turn; the error is turns.ErrEnded when it has ended.
 func (a Acting) Cancel(turn models.TurnID) commit.Command {
-	return &cancelTurn{org: a.By.OrgID, session: a.Session, turn: turn, by: a.By.UserID.Ptr()}
+	return &cancelTurn{org: a.By.OrgID, session: a.Session, turn: turn, by: a.By}
 }
 
 // Edit replaces the message of a queued turn.
@@ -30,14 +30,15 @@ func (a Acting) Move(turn, before models.TurnID) commit.Command {
 
 // Decide approves or denies a call; the error is turns.ErrResolved when the approval is over.
 func (a Acting) Decide(wait models.WaitID, approve bool) commit.Command {
+	kind, by := a.By.Actor()
 	return &decide{org: a.By.OrgID, session: a.Session, wait: wait, decision: models.ApprovalDecision{
-		ActorID: a.By.UserID, ActorKind: models.ActorUser, Approve: approve,
+		ActorID: by, ActorKind: kind, Approve: approve,
 	}}
 }
 
 // Result brings the result of a client's call.
 func (a Acting) Result(call string, wait models.WaitID, value models.JSON) commit.Command {
-	return &submitResults{org: a.By.OrgID, session: a.Session, by: a.By.UserID.Ptr(), results: []callResult{{
+	return &submitResults{org: a.By.OrgID, session: a.Session, results: []callResult{{
 		call: call, wait: wait, state: models.WaitOK, resolution: models.WaitResolution{Value: value},
 	}}}
 }

@@ -43,14 +43,15 @@ func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Dec
 	if err != nil {
 		return nil, nil, err
 	}
-	if f := ruleOf(w).refuse(by, t.StartedByID); f != nil {
+	if f := ruleOf(w).refuse(by, t.StartedByKind, t.StartedByID); f != nil {
 		return nil, nil, f.At("input", "waitId")
 	}
+	kind, actor := by.Actor()
 	c := &decide{org: by.OrgID, session: w.SessionID, wait: w.ID, decision: models.ApprovalDecision{
-		ActorID: by.UserID, ActorKind: models.ActorUser, Approve: in.Approve, Note: in.Note,
+		ActorID: actor, ActorKind: kind, Approve: in.Approve, Note: in.Note,
 	}}
 	if len(in.Arguments) > 0 {
-		if c.decision.Arguments, err = s.editedArguments(ctx, by.UserID, w, in.Arguments); err != nil {
+		if c.decision.Arguments, err = s.editedArguments(ctx, actor, w, in.Arguments); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -86,24 +87,28 @@ func ruleOf(w *models.Wait) Rule {
 	return Rule{Kind: w.Kind, Open: w.State == models.WaitOpen, Role: r.Role, AllowSelf: r.AllowSelf}
 }
 
-// MayResolve reports whether somebody may decide an approval, answer a question, or bring what a turn waits for. startedBy is who has
-// started the turn; nil for nobody.
-func MayResolve(by *auth.Principal, r Rule, startedBy *models.UserID) bool {
+// MayResolve reports whether somebody may decide an approval, answer a question, or bring what a turn waits for. starter and
+// startedBy are who has started the turn; nil for nobody.
+func MayResolve(by *auth.Principal, r Rule, starter models.ActorKind, startedBy *models.ActorID) bool {
 	switch {
 	case !r.Open:
 		return false
 	case r.Kind == models.WaitApproval:
-		return by.Can(auth.ApprovalsDecide) && r.refuse(by, startedBy) == nil
+		return by.Can(auth.ApprovalsDecide) && r.refuse(by, starter, startedBy) == nil
 	}
 	return by.Can(auth.SessionsWrite)
 }
 
 // refuse tells why somebody may not decide about a call; nil when they may. That they may decide at all was checked before.
-func (r Rule) refuse(by *auth.Principal, startedBy *models.UserID) *fault.Error {
+func (r Rule) refuse(by *auth.Principal, starter models.ActorKind, startedBy *models.ActorID) *fault.Error {
+	if r.Role != "" && by.IsKey() {
+		return fault.New(fault.Forbidden, "The policy of this tool asks for the role %s or a higher one. An API key has no role, so a person has to decide.", r.Role)
+	}
 	if r.Role != "" && !atLeast(by.Role, r.Role) {
 		return fault.New(fault.Forbidden, "The policy of this tool asks for the role %s or a higher one; yours is %s.", r.Role, by.Role)
 	}
-	if !r.AllowSelf && startedBy != nil && *startedBy == by.UserID {
+	kind, id := by.Actor()
+	if !r.AllowSelf && startedBy != nil && *startedBy == id && starter == kind {
 		return fault.New(fault.Forbidden, "You have started this turn, so somebody else has to decide about its calls.")
 	}
 	return nil
@@ -111,7 +116,7 @@ func (r Rule) refuse(by *auth.Principal, startedBy *models.UserID) *fault.Error 
 
 // editedArguments checks arguments that a call shall have instead of its own as those of any other call, and gives their canonical
 // form; nil when they are its own.
-func (s *Service) editedArguments(ctx context.Context, by models.UserID, w *models.Wait, arguments models.JSON) (models.JSON, error) {
+func (s *Service) editedArguments(ctx context.Context, by models.ActorID, w *models.Wait, arguments models.JSON) (models.JSON, error) {
 	at := []string{"input", "arguments"}
 	canonical, err := tools.Canonical(arguments)
 	if err != nil {

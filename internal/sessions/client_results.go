@@ -35,8 +35,8 @@ type ToolResult struct {
 // waiting. Repeating a result changes nothing. A different one for the same call is a CONFLICT, and so is one for a call that
 // nobody waits for any more. It gives the turn as it stands then.
 func (s *Service) SubmitToolResults(ctx context.Context, by *auth.Principal, turn models.TurnID, results []ToolResult) (*models.Turn, error) {
-	c := &submitResults{org: by.OrgID, by: by.UserID.Ptr()}
-	if err := c.read(results); err != nil {
+	c := &submitResults{org: by.OrgID}
+	if err := c.read(by, results); err != nil {
 		return nil, err
 	}
 	t, err := s.Turn(ctx, by.OrgID, turn)
@@ -87,7 +87,6 @@ func (s *Service) findCalls(ctx context.Context, t *models.Turn, c *submitResult
 type submitResults struct {
 	org     models.OrgID
 	session models.SessionID
-	by      *models.UserID
 	results []callResult
 	bytes   int
 }
@@ -101,10 +100,11 @@ type callResult struct {
 }
 
 // read checks what can be checked without knowing the turn.
-func (c *submitResults) read(results []ToolResult) error {
+func (c *submitResults) read(by *auth.Principal, results []ToolResult) error {
 	if n := len(results); n == 0 || n > maxResults {
 		return fault.New(fault.Invalid, "Bring 1 to %d results at once, not %d.", maxResults, n).At("input", "results")
 	}
+	kind, ref := by.ActorRef()
 	seen := make(map[string]bool, len(results))
 	for i, r := range results {
 		at := []string{"input", "results", strconv.Itoa(i)}
@@ -119,7 +119,7 @@ func (c *submitResults) read(results []ToolResult) error {
 		if (len(r.Result) == 0) == (r.Error == nil) {
 			return fault.New(fault.Invalid, "Give exactly one of result and error.").At(at...)
 		}
-		out := callResult{call: r.ToolCallID, state: models.WaitOK, resolution: models.WaitResolution{ByKind: models.ActorUser, ByID: c.by}}
+		out := callResult{call: r.ToolCallID, state: models.WaitOK, resolution: models.WaitResolution{ByKind: kind, ByID: ref}}
 		if r.Error == nil {
 			value, err := resultValue(r.Result, append(at, "result")...)
 			if err != nil {

@@ -146,10 +146,10 @@ func (c *createSession) Apply(tx *commit.Tx) error {
 		}
 	}
 	c.made = c.id
-	by := c.by.UserID
+	kind, by := c.by.Actor()
 	tx.CreateSession(models.Session{
 		OrgID: c.by.OrgID, ID: c.id, Title: c.in.Title, HarnessID: c.harness, AgentID: c.in.AgentID, ModelID: c.in.ModelID, Tags: c.in.Tags,
-		Locale: c.in.Locale, CustomerKey: c.in.CustomerKey, CreatedByKind: models.ActorUser, CreatedByID: by.Ptr(), OwnerID: by.Ptr(),
+		Locale: c.in.Locale, CustomerKey: c.in.CustomerKey, CreatedByKind: kind, CreatedByID: by.Ptr(), OwnerID: c.by.UserID.Ptr(),
 		CreatedAt: tx.Now, Status: models.SessionStarted, ClientTools: c.clients.hash,
 	})
 	c.clients.add(tx)

@@ -196,10 +196,10 @@ func (c *forkSession) Apply(tx *commit.Tx) error {
 
 // fork is what the new session is made of.
 func (c *forkSession) fork(s *models.Session, through int64, past since) commit.Fork {
-	by := c.by.UserID
+	kind, by := c.by.Actor()
 	f := commit.Fork{Through: through, TodosBefore: math.MaxInt64, Session: models.Session{
 		ID: c.id, Title: s.Title, HarnessID: s.HarnessID, AgentID: s.AgentID, ModelID: s.ModelID, Tags: append([]string{}, s.Tags...),
-		Locale: s.Locale, CustomerKey: s.CustomerKey, CreatedByKind: models.ActorUser, CreatedByID: by.Ptr(), OwnerID: by.Ptr(),
+		Locale: s.Locale, CustomerKey: s.CustomerKey, CreatedByKind: kind, CreatedByID: by.Ptr(), OwnerID: c.by.UserID.Ptr(),
 		ClientTools: s.ClientTools, Status: models.SessionIdle, FileBytes: s.FileBytes + past.bytes(),
 	}}
 	if c.in.Title != nil {

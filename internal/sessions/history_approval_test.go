@@ -32,7 +32,7 @@ type (
 		Fails  bool
 		// Person is who decides, By their id, Approve what.
 		Person  int
-		By      models.UserID
+		By      models.ActorRef
 		Approve bool
 	}
 	approvalOutput struct {
@@ -46,14 +46,14 @@ type (
 	approvalEnd struct {
 		State models.WaitState
 		// By is who has decided at last; nobody when the time was over.
-		By models.UserID
+		By models.ActorRef
 		// Approvals counts those that agree.
 		Approvals int
 	}
 	// approvalState knows besides who has approved and who has denied, a bit for each person.
 	approvalState struct {
 		State            models.WaitState
-		By               models.UserID
+		By               models.ActorRef
 		Approved, Denied uint64
 	}
 	approvalDo string
@@ -184,7 +184,7 @@ func about(do approvalDo, c *contest) approvalInput {
 
 func (r *deciding) doDecide(client int, c *contest) {
 	in := about(doDecide, c)
-	in.Person, in.By, in.Approve = client, r.people[client].UserID, rand.IntN(4) > 0
+	in.Person, in.By, in.Approve = client, refOf(r.people[client]), rand.IntN(4) > 0
 	called := r.history.Call()
 	w, err := r.decide(r.node(), r.people[client], Decision{WaitID: c.wait, Approve: in.Approve})
 	returned := r.history.Call()
@@ -231,17 +231,17 @@ func (r *deciding) look(client int, c *contest, do approvalDo) (out approvalOutp
 }
 
 func waitEnd(w *models.Wait) approvalEnd {
-	return approvalEnd{State: w.State, By: value(turns.ReadResolution(*w).ByID), Approvals: w.Approvals}
+	return approvalEnd{State: w.State, By: turns.ReadResolution(*w).ByID, Approvals: w.Approvals}
 }
 
 // approvalIn tells what became of the one approval in a log. An end after another one shows as a state that there is not.
 func approvalIn(log []models.Event) (out approvalOutput) {
 	out.Seen.State = models.WaitOpen
-	end := func(s models.WaitState, by *models.UserID) {
+	end := func(s models.WaitState, by models.ActorRef) {
 		if out.Seen.State != models.WaitOpen {
 			s = out.Seen.State + s
 		}
-		out.Seen.State, out.Seen.By = s, value(by)
+		out.Seen.State, out.Seen.By = s, by
 	}
 	for _, e := range log {
 		switch e.Kind {
@@ -328,7 +328,7 @@ func TestHistoriesOfApprovalsWithBugs(t *testing.T) {
 					return nil, err
 				}
 				c := &decideEasily{decide{org: by.OrgID, session: w.SessionID, wait: w.ID, decision: models.ApprovalDecision{
-					ActorID: by.UserID, ActorKind: models.ActorUser, Approve: d.Approve,
+					ActorID: models.ActorID(by.UserID), ActorKind: models.ActorUser, Approve: d.Approve,
 				}}}
 				if err := n.commit.Submit(n.t.Context(), c); err != nil {
 					if errors.Is(err, turns.ErrResolved) {
@@ -376,4 +376,10 @@ func (c *decideEasily) Apply(tx *commit.Tx) error {
 		return turns.Decide(tx, w, c.decision)
 	}
 	return c.decide.Apply(tx)
+}
+
+// refOf gives how a person is named in rows and in the log.
+func refOf(by *auth.Principal) models.ActorRef {
+	_, ref := by.ActorRef()
+	return ref
 }

@@ -28,20 +28,20 @@ type (
 		// Parked tells that no runner holds the turn.
 		Parked bool
 		// By is who cancels.
-		By models.UserID
+		By models.ActorRef
 	}
 	endOutput struct {
 		// Status is how the turn has ended, as far as the client is told; empty when it goes on.
 		Status models.TurnStatus
 		// By is who has cancelled it, in the end or for the time being.
-		By models.UserID
+		By models.ActorRef
 		// Lost tells that the client is refused.
 		Lost bool
 	}
 	// endState has no status while the turn goes on. By is whose cancel its runner will find.
 	endState struct {
 		Status models.TurnStatus
-		By     models.UserID
+		By     models.ActorRef
 	}
 	endDo string
 )
@@ -66,7 +66,7 @@ var endModel = porcupine.Model{
 			if s.Status != "" && s.Status != models.TurnCancelled {
 				return out == endOutput{Status: s.Status, Lost: true}, s
 			}
-			if s.By.IsZero() {
+			if s.By == "" {
 				s.By = in.By
 			}
 			if in.Parked {
@@ -78,7 +78,7 @@ var endModel = porcupine.Model{
 				return out.Lost, s
 			}
 			s.Status = models.TurnCompleted
-			if !s.By.IsZero() {
+			if s.By != "" {
 				s.Status = models.TurnCancelled
 			}
 			return out == endOutput{Status: s.Status}, s
@@ -211,7 +211,7 @@ func (r *ending) round() {
 }
 
 func (r *ending) doCancel(client int, c *contest) {
-	in := endInput{Do: doCancel, Turn: c.turn, Parked: c.parked(), By: r.people[client].UserID}
+	in := endInput{Do: doCancel, Turn: c.turn, Parked: c.parked(), By: refOf(r.people[client])}
 	called := r.history.Call()
 	t, err := r.cancel(r.node(), r.people[client], c.turn)
 	returned := r.history.Call()
@@ -281,7 +281,7 @@ func rowOutput(t *models.Turn) (out endOutput) {
 		out.Status = t.Status
 	}
 	if t.Cancel != nil {
-		out.By = value(t.Cancel.ByID)
+		out.By = t.Cancel.ByID
 	}
 	return out
 }
@@ -302,7 +302,7 @@ func endIn(log []models.Event, turn models.TurnID) (out endOutput) {
 		case models.EventTurnCancelled:
 			out.Status += models.TurnCancelled
 			if p, err := events.Decode(e.Kind, e.Data); err == nil {
-				out.By = value(p.(events.TurnCancelled).ByID)
+				out.By = p.(events.TurnCancelled).ByID
 			}
 		default:
 		}
@@ -366,7 +366,7 @@ func TestHistoriesOfCancelsWithBugs(t *testing.T) {
 			r.cancel = func(n *env, by *auth.Principal, turn models.TurnID) (*models.Turn, error) {
 				t, err := cancel(n, by, turn)
 				if err == nil && t.FinishedAt == nil {
-					err = n.commit.Submit(n.t.Context(), &cancelAgain{cancelTurn{org: by.OrgID, session: t.SessionID, turn: turn, by: &by.UserID}})
+					err = n.commit.Submit(n.t.Context(), &cancelAgain{cancelTurn{org: by.OrgID, session: t.SessionID, turn: turn, by: by}})
 				}
 				return t, err
 			}

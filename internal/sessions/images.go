@@ -66,9 +66,10 @@ func (s *Images) Create(ctx context.Context, by *auth.Principal, name string, co
 		return nil, fault.New(fault.LimitReached, "The image has more than %d bytes; make it smaller.", MaxImageBytes)
 	}
 	sum := sha256.Sum256(data)
+	kind, actor := by.Actor()
 	row := models.Image{
 		OrgID: by.OrgID, ID: models.NewID[models.ImageEntity](), Size: int64(len(data)), Hash: sum[:],
-		CreatedByKind: models.ActorUser, CreatedByID: by.UserID.Ptr(), CreatedAt: clock.Millis(s.clock),
+		CreatedByKind: kind, CreatedByID: actor.Ptr(), CreatedAt: clock.Millis(s.clock),
 	}
 	if row.Name, err = imageName(name); err != nil {
 		return nil, err

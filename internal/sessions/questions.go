@@ -37,8 +37,9 @@ func (s *Service) AnswerQuestion(ctx context.Context, by *auth.Principal, id mod
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode an answer: %w", err)
 	}
+	kind, ref := by.ActorRef()
 	c := &resolveWait{org: by.OrgID, session: w.SessionID, wait: id, state: models.WaitOK, resolution: models.WaitResolution{
-		Value: value, ByKind: models.ActorUser, ByID: by.UserID.Ptr(),
+		Value: value, ByKind: kind, ByID: ref,
 	}}
 	err = s.cfg.Committer.Submit(ctx, c)
 	if errors.Is(err, turns.ErrResolved) && !sameOutcome(c.found, c.state, c.resolution) {

@@ -214,9 +214,10 @@ func (c *sendMessage) Apply(tx *commit.Tx) error {
 	if steer {
 		turn = tx.Turn.ID
 	}
+	kind, by := c.by.Actor()
 	m := models.Message{
 		OrgID: c.org, ID: c.message, SessionID: c.in.SessionID, TurnID: turn, Role: models.MessageUser, Content: c.content, CreatedAt: tx.Now,
-		AuthorID: c.by.UserID.Ptr(),
+		AuthorKind: &kind, AuthorID: by.Ptr(),
 	}
 	m.Sequence = tx.Emit(&turn, events.MessageReceived{
 		Message:  events.Message{ID: m.ID, Role: m.Role, Content: m.Content, CreatedAt: m.CreatedAt},
@@ -242,7 +243,8 @@ func (c *sendMessage) Apply(tx *commit.Tx) error {
 
 // steer puts the message into the inbox of the active turn. One that waits for its client or for the user's answer goes on with it.
 func (c *sendMessage) steer(tx *commit.Tx, id models.MessageID) error {
-	tx.Steer(id, c.by.UserID.Ptr())
+	kind, by := c.by.Actor()
+	tx.Steer(id, &models.Actor{Kind: kind, ID: by})
 	if c.in.ModelID != nil {
 		tx.SteerModel(c.in.ModelID)
 	}
@@ -253,9 +255,10 @@ func (c *sendMessage) steer(tx *commit.Tx, id models.MessageID) error {
 
 // begin makes a turn of the message.
 func (c *sendMessage) begin(tx *commit.Tx, id models.MessageID) error {
+	kind, by := c.by.Actor()
 	t := models.Turn{
 		OrgID: c.org, ID: c.turn, SessionID: c.in.SessionID, InputMessageID: id, ModelID: c.in.ModelID, MaxTokens: c.in.MaxTokens,
-		QueuedAt: tx.Now, Status: models.TurnQueued, StartedByKind: models.ActorUser, StartedByID: c.by.UserID.Ptr(),
+		QueuedAt: tx.Now, Status: models.TurnQueued, StartedByKind: kind, StartedByID: by.Ptr(),
 	}
 	c.sentTurn = t
 	add := tx.AddTurn
@@ -267,7 +270,7 @@ func (c *sendMessage) begin(tx *commit.Tx, id models.MessageID) error {
 			return nil
 		}
 		return turns.Cancel(tx, tx.Turn.ID, models.Cancel{
-			At: tx.Now, Reason: "Another message interrupted the turn.", ByKind: models.ActorUser, ByID: c.by.UserID.Ptr(),
+			At: tx.Now, Reason: "Another message interrupted the turn.", ByKind: kind, ByID: models.RefTo(kind, by),
 		})
 	}
 	if c.slot != nil {

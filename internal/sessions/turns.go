@@ -28,7 +28,7 @@ func (s *Service) CancelTurn(ctx context.Context, by *auth.Principal, id models.
 	if err != nil {
 		return nil, err
 	}
-	c := &cancelTurn{org: by.OrgID, session: t.SessionID, turn: id, by: by.UserID.Ptr()}
+	c := &cancelTurn{org: by.OrgID, session: t.SessionID, turn: id, by: by}
 	if reason != nil {
 		c.reason = *reason
 	}
@@ -54,7 +54,7 @@ type cancelTurn struct {
 	org     models.OrgID
 	session models.SessionID
 	turn    models.TurnID
-	by      *models.UserID
+	by      *auth.Principal
 	reason  string
 }
 
@@ -66,7 +66,8 @@ func (c *cancelTurn) Apply(tx *commit.Tx) error {
 	if tx.Session == nil {
 		return turns.ErrEnded
 	}
-	return turns.Cancel(tx, c.turn, models.Cancel{At: tx.Now, Reason: c.reason, ByKind: models.ActorUser, ByID: c.by})
+	kind, by := c.by.ActorRef()
+	return turns.Cancel(tx, c.turn, models.Cancel{At: tx.Now, Reason: c.reason, ByKind: kind, ByID: by})
 }
 
 // EditQueuedTurn replaces the message of a turn that is queued behind another one. A turn that has begun is a CONFLICT.

@@ -52,7 +52,7 @@ func Decide(tx *commit.Tx, w models.Wait, d models.ApprovalDecision) error {
 	if !d.Approve {
 		tx.Emit(&w.TurnID, decided(w, "DENIED", d, nil))
 		return Resolve(tx, w, models.WaitError, models.WaitResolution{
-			ErrorCode: "denied", ErrorMessage: denial(d), ByKind: d.ActorKind, ByID: &d.ActorID,
+			ErrorCode: "denied", ErrorMessage: denial(d), ByKind: d.ActorKind, ByID: models.RefTo(d.ActorKind, d.ActorID),
 		})
 	}
 	arguments := proposed(tx.Decisions(w.ID))
@@ -68,7 +68,7 @@ func Decide(tx *commit.Tx, w models.Wait, d models.ApprovalDecision) error {
 		return nil
 	}
 	tx.Emit(&w.TurnID, decided(w, "APPROVED", d, arguments))
-	return Resolve(tx, w, models.WaitOK, models.WaitResolution{Arguments: arguments, ByKind: d.ActorKind, ByID: &d.ActorID})
+	return Resolve(tx, w, models.WaitOK, models.WaitResolution{Arguments: arguments, ByKind: d.ActorKind, ByID: models.RefTo(d.ActorKind, d.ActorID)})
 }
 
 // proposed gives the arguments that the newest approval is for; nil for the call's own.
@@ -91,7 +91,7 @@ func denial(d models.ApprovalDecision) string {
 }
 
 func decided(w models.Wait, outcome string, d models.ApprovalDecision, arguments models.JSON) events.ApprovalDecided {
-	e := events.ApprovalDecided{WaitID: w.ID, Outcome: outcome, Approve: d.Approve, Arguments: arguments, ByKind: d.ActorKind}
+	e := events.ApprovalDecided{WaitID: w.ID, Outcome: outcome, Approve: d.Approve, Arguments: arguments, ByKind: d.ActorKind, ByID: models.RefTo(d.ActorKind, d.ActorID)}
 	if w.ToolCallID != nil {
 		e.ToolCallID = *w.ToolCallID
 	}
@@ -100,9 +100,6 @@ func decided(w models.Wait, outcome string, d models.ApprovalDecision, arguments
 	}
 	if d.Note != nil {
 		e.Note = *d.Note
-	}
-	if !d.ActorID.IsZero() {
-		e.ByID = &d.ActorID
 	}
 	return e
 }

@@ -214,7 +214,7 @@ func (s *scene) happens(r *rapid.T) {
 			return
 		}
 		d := models.ApprovalDecision{
-			ActorID: models.NewID[models.UserEntity](), ActorKind: models.ActorUser, Approve: rapid.Bool().Draw(r, "approve"),
+			ActorID: models.NewID[models.ActorEntity](), ActorKind: models.ActorUser, Approve: rapid.Bool().Draw(r, "approve"),
 			Arguments: models.JSON(rapid.SampledFrom([]string{"", `{"n":9}`}).Draw(r, "arguments")),
 		}
 		late = ErrResolved

@@ -247,7 +247,7 @@ func TestDecide(t *testing.T) {
 			for _, d := range c.list {
 				err := s.on(waits[0], func(tx *commit.Tx, w models.Wait) error {
 					return Decide(tx, w, models.ApprovalDecision{
-						ActorID: models.NewID[models.UserEntity](), ActorKind: models.ActorUser, Approve: d.approve, Arguments: models.JSON(d.arguments),
+						ActorID: models.NewID[models.ActorEntity](), ActorKind: models.ActorUser, Approve: d.approve, Arguments: models.JSON(d.arguments),
 					})
 				})
 				if err != nil {

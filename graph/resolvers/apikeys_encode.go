@@ -1,0 +1,70 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/orgs"
+)
+
+func encodePermissions(names []string) []model.Permission {
+	list := make([]model.Permission, 0, len(names))
+	for _, name := range names {
+		// A name that this version doesn't know gives no right, and can't be shown.
+		if p := model.Permission(name); p.IsValid() {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func encodeAPIKey(k *models.APIKey) *model.APIKey {
+	return &model.APIKey{
+		ID: k.ID.String(), Name: k.Name, Prefix: k.Prefix, Permissions: encodePermissions(k.Permissions),
+		CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt,
+	}
+}
+
+func decodeNewAPIKey(in model.CreateAPIKeyInput) orgs.NewAPIKey {
+	n := orgs.NewAPIKey{Name: in.Name, ExpiresAt: in.ExpiresAt}
+	for _, p := range in.Permissions {
+		n.Permissions = append(n.Permissions, string(p))
+	}
+	return n
+}
+
+// apiKeyPayload answers a mutation of a key; key is the key itself, empty where it isn't shown.
+func apiKeyPayload(row *models.APIKey, key string, err error) (*model.APIKeyPayload, error) {
+	list, err := userErrors(err)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) > 0 {
+		return &model.APIKeyPayload{UserErrors: list}, nil
+	}
+	return &model.APIKeyPayload{APIKey: encodeAPIKey(row), Key: nonEmpty(key), UserErrors: list}, nil
+}
+
+func (r *Resolver) apiKeyPage(ctx context.Context, first *int, after *string) (*model.APIKeyConnection, error) {
+	w, err := idWindow[models.APIKeyEntity](first, after, 20)
+	if err != nil {
+		return nil, err
+	}
+	org := auth.FromContext(ctx).OrgID
+	rows, err := r.Orgs.ListAPIKeys(ctx, org, w.After, w.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, info := trim(rows, w, func(k models.APIKey) string { return idCursor(k.ID) })
+	page := &model.APIKeyConnection{
+		Edges: make([]*model.APIKeyEdge, len(rows)), Nodes: make([]*model.APIKey, len(rows)), PageInfo: info,
+		Count: func() (*int, error) { return counted(r.Orgs.CountAPIKeys(ctx, org)) },
+	}
+	for i := range rows {
+		page.Nodes[i] = encodeAPIKey(&rows[i])
+		page.Edges[i] = &model.APIKeyEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
+	}
+	return page, nil
+}

@@ -1,0 +1,284 @@
+package orgs
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/ostler-dev/ostler/internal/audit"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+const (
+	// apiKeyMark begins every key, so that people and scanners for leaked secrets know one when they see it.
+	apiKeyMark     = "ost_"
+	apiKeyLetters  = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	apiKeyRandom   = 40
+	apiKeyPrefix   = len(apiKeyMark) + 8
+	maxPermissions = 100
+	// maxCount is how far lists are counted. A longer one counts as one more.
+	maxCount = 10_000
+)
+
+// NewAPIKey is what a key is created from.
+type NewAPIKey struct {
+	Name string
+	// Permissions are names of the schema's enum.
+	Permissions []string
+	// ExpiresAt is nil for a key that lasts until it is revoked.
+	ExpiresAt *models.Millis
+}
+
+// CreateAPIKey makes a key of the caller's organization, and gives it with the key itself, which is shown this once. Who holds less than
+// the key is to hold is FORBIDDEN to.
+func (s *Service) CreateAPIKey(ctx context.Context, by *auth.Principal, in NewAPIKey) (*models.APIKey, string, error) {
+	name, err := cleanName(in.Name)
+	if err != nil {
+		return nil, "", at(err, "input", "name")
+	}
+	wanted, err := keyPermissions(in.Permissions)
+	if err != nil {
+		return nil, "", at(err, "input", "permissions")
+	}
+	now := clock.Millis(s.clock)
+	if in.ExpiresAt != nil && *in.ExpiresAt <= now {
+		return nil, "", fault.New(fault.Invalid, "The key would have expired already: give a time in the future, or none.").At("input", "expiresAt")
+	}
+	key, err := newAPIKey()
+	if err != nil {
+		return nil, "", err
+	}
+	row := models.APIKey{
+		OrgID: by.OrgID, ID: models.NewID[models.APIKeyEntity](), Name: name, Prefix: key[:apiKeyPrefix], Hash: hashAPIKey(key),
+		Permissions: wanted.Names(), CreatedAt: now, ExpiresAt: in.ExpiresAt,
+	}
+	kind, actor := by.Actor()
+	err = s.db.Write(ctx, func(tx *gorm.DB) error {
+		held, err := holdPermissions(tx, by, now)
+		if err != nil {
+			return err
+		}
+		if more := wanted &^ held; more != 0 {
+			return fault.New(fault.Forbidden, "A key may do no more than who creates it, and you don't hold %s.",
+				strings.Join(more.Names(), ", ")).At("input", "permissions")
+		}
+		if err := tx.Create(&row).Error; err != nil {
+			return fmt.Errorf("store an API key: %w", err)
+		}
+		return audit.Record(ctx, tx, now, audit.Entry{
+			Org: by.OrgID, ActorKind: kind, Actor: actor, Action: "apiKey.created", Target: row.ID.String(),
+			Details: map[string]any{"after": describeKey(&row)},
+		})
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return &row, key, nil
+}
+
+// RevokeAPIKey ends a key for good: requests with it are refused, and open streams end within seconds. Repeating it changes nothing.
+func (s *Service) RevokeAPIKey(ctx context.Context, by *auth.Principal, id models.APIKeyID) (*models.APIKey, error) {
+	var row models.APIKey
+	kind, actor := by.Actor()
+	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+		found, err := apiKey(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), by.OrgID, id)
+		if err != nil {
+			return at(err, "id")
+		}
+		if row = *found; row.RevokedAt != nil {
+			return nil
+		}
+		now := clock.Millis(s.clock)
+		row.RevokedAt = &now
+		err = store.OneRow(store.Of(tx.Model(&models.APIKey{}), by.OrgID).Where("id = ?", id).Update("revoked_at", now))
+		if err != nil {
+			return fmt.Errorf("revoke %s: %w", id, err)
+		}
+		return audit.Record(ctx, tx, now, audit.Entry{
+			Org: by.OrgID, ActorKind: kind, Actor: actor, Action: "apiKey.revoked", Target: id.String(),
+			Details: map[string]any{"before": describeKey(found)},
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.forget(func(p *auth.Principal) bool { return p.KeyID == id })
+	return &row, nil
+}
+
+// APIKey gives a key of the organization, revoked ones too.
+func (s *Service) APIKey(ctx context.Context, org models.OrgID, id models.APIKeyID) (*models.APIKey, error) {
+	return apiKey(s.db.Read(ctx), org, id)
+}
+
+// APIKeysByID reads several keys; those that the organization doesn't have are left out.
+func (s *Service) APIKeysByID(ctx context.Context, org models.OrgID, ids []models.APIKeyID) ([]models.APIKey, error) {
+	var list []models.APIKey
+	if len(ids) == 0 {
+		return list, nil
+	}
+	if err := store.Of(s.db.Read(ctx), org).Where("id IN ?", ids).Find(&list).Error; err != nil {
+		return nil, fmt.Errorf("read API keys: %w", err)
+	}
+	return list, nil
+}
+
+// ListAPIKeys gives the organization's keys, revoked and expired ones too, newest first: at most limit of those after a position.
+func (s *Service) ListAPIKeys(ctx context.Context, org models.OrgID, after *models.APIKeyID, limit int) ([]models.APIKey, error) {
+	q := store.Of(s.db.Read(ctx), org)
+	if after != nil {
+		q = q.Where("id < ?", *after)
+	}
+	var list []models.APIKey
+	if err := q.Order("id DESC").Limit(limit).Find(&list).Error; err != nil {
+		return nil, fmt.Errorf("list API keys: %w", err)
+	}
+	return list, nil
+}
+
+// CountAPIKeys counts what ListAPIKeys lists, as far as one more than maxCount.
+func (s *Service) CountAPIKeys(ctx context.Context, org models.OrgID) (int, error) {
+	var n int64
+	some := store.Of(s.db.Read(ctx).Model(&models.APIKey{}), org).Select("1").Limit(maxCount + 1)
+	if err := s.db.Read(ctx).Table("(?) AS counted", some).Count(&n).Error; err != nil {
+		return 0, fmt.Errorf("count API keys: %w", err)
+	}
+	return int(n), nil
+}
+
+func apiKey(db *gorm.DB, org models.OrgID, id models.APIKeyID) (*models.APIKey, error) {
+	var found []models.APIKey
+	if err := store.Of(db, org).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
+		return nil, fmt.Errorf("read %s: %w", id, err)
+	}
+	if len(found) == 0 {
+		return nil, fault.New(fault.NotFound, "The organization has no API key %s.", id)
+	}
+	return &found[0], nil
+}
+
+// keyPermissions reads what a key is to hold, with what that implies.
+func keyPermissions(names []string) (auth.Permissions, error) {
+	if len(names) > maxPermissions {
+		return 0, fault.New(fault.Invalid, "Name each permission once: %d are too many.", len(names))
+	}
+	var set auth.Permissions
+	for _, name := range names {
+		p, ok := auth.ParsePermission(name)
+		if !ok {
+			return 0, fault.New(fault.Invalid, "There is no permission %q.", clip(name))
+		}
+		set |= auth.PermissionsOf(p)
+	}
+	if platform := set & auth.Platform(); platform != 0 {
+		return 0, fault.New(fault.Forbidden, "%s is for operators, and never given to a key.", strings.Join(platform.Names(), ", "))
+	}
+	return set.Implied(), nil
+}
+
+// heldPermissions gives what a key may do. Names that this version doesn't know, and those that no key may have, count for nothing.
+func heldPermissions(names []string) auth.Permissions {
+	var set auth.Permissions
+	for _, name := range names {
+		if p, ok := auth.ParsePermission(name); ok {
+			set |= auth.PermissionsOf(p)
+		}
+	}
+	return (set &^ auth.Platform()).Implied()
+}
+
+// holdPermissions reads what the caller may do now, and keeps it from being taken away until the transaction ends: what the principal
+// says may be seconds old, and the key that is made would outlive it.
+func holdPermissions(tx *gorm.DB, by *auth.Principal, now models.Millis) (auth.Permissions, error) {
+	tx = tx.Clauses(clause.Locking{Strength: "SHARE"})
+	gone := fault.New(fault.Forbidden, "You may not create keys here any more.")
+	if by.IsKey() {
+		own, err := apiKey(tx, by.OrgID, by.KeyID)
+		if fault.Is(err, fault.NotFound) {
+			return 0, gone
+		}
+		if err != nil {
+			return 0, err
+		}
+		held := heldPermissions(own.Permissions)
+		if own.RevokedAt != nil || (own.ExpiresAt != nil && *own.ExpiresAt <= now) || !held.Has(auth.APIKeysManage) {
+			return 0, gone
+		}
+		return held, nil
+	}
+	m, err := membership(tx, by.OrgID, by.UserID)
+	if fault.Is(err, fault.NotFound) {
+		return 0, gone
+	}
+	if err != nil {
+		return 0, err
+	}
+	held := auth.RolePermissions(m.Role, false)
+	if !held.Has(auth.APIKeysManage) {
+		return 0, gone
+	}
+	return held, nil
+}
+
+// describeKey tells what an audit entry tells of a key.
+func describeKey(k *models.APIKey) map[string]any {
+	d := map[string]any{"name": k.Name, "prefix": k.Prefix, "permissions": k.Permissions}
+	if k.ExpiresAt != nil {
+		d["expiresAt"] = k.ExpiresAt
+	}
+	return d
+}
+
+// newAPIKey makes a key of letters and digits, each as likely as the others.
+func newAPIKey() (string, error) {
+	// Bytes from here on would make some characters likelier than others.
+	const fair = 256 - 256%len(apiKeyLetters)
+	key := append(make([]byte, 0, len(apiKeyMark)+apiKeyRandom), apiKeyMark...)
+	raw := make([]byte, 2*apiKeyRandom)
+	for {
+		if _, err := rand.Read(raw); err != nil {
+			return "", fmt.Errorf("make an API key: %w", err)
+		}
+		for _, b := range raw {
+			if int(b) >= fair {
+				continue
+			}
+			if key = append(key, apiKeyLetters[int(b)%len(apiKeyLetters)]); len(key) == cap(key) {
+				return string(key), nil
+			}
+		}
+	}
+}
+
+// isAPIKey tells keys from access tokens.
+func isAPIKey(token string) bool { return strings.HasPrefix(token, apiKeyMark) }
+
+// wellFormedKey refuses what can be no key of ours, so that it costs no look-up.
+func wellFormedKey(token string) bool {
+	random, ok := strings.CutPrefix(token, apiKeyMark)
+	return ok && len(random) == apiKeyRandom &&
+		!strings.ContainsFunc(random, func(r rune) bool { return !strings.ContainsRune(apiKeyLetters, r) })
+}
+
+// hashAPIKey needs no salt and no slow hash: a key has 238 bits of chance.
+func hashAPIKey(key string) []byte {
+	sum := sha256.Sum256([]byte(key))
+	return sum[:]
+}
+
+// needPerson refuses keys where only a person can be meant.
+func needPerson(p *auth.Principal, deed string) error {
+	if p.IsKey() {
+		return fault.New(fault.Forbidden, "An API key can't %s: only a person who is signed in can.", deed)
+	}
+	return nil
+}

@@ -1,0 +1,6 @@
+package store
+
+import "github.com/pressly/goose/v3"
+
+// Migrations gives tests what goes up and down.
+func (db *DB) Migrations() (*goose.Provider, func(), error) { return db.provider() }
