@@ -23,6 +23,13 @@ func (r *Resolver) nodeByID(ctx context.Context, id string) (model.Node, error) 
 		return fetchNode(id, func(_ models.OrgID) (*model.Org, error) { return r.Query().Org(ctx) })
 	case models.UserEntity{}.Prefix():
 		return fetchNode(id, func(id models.UserID) (*model.User, error) { return r.memberByID(ctx, id) })
+	case models.MembershipEntity{}.Prefix():
+		return fetchNode(id, func(id models.MembershipID) (*model.Membership, error) { return r.membershipByID(ctx, id) })
+	case models.InvitationEntity{}.Prefix():
+		return fetchNode(id, func(id models.InvitationID) (*model.Invitation, error) {
+			inv, err := r.Orgs.Invitation(ctx, org, id)
+			return encoded(inv, err, encodeInvitation)
+		})
 	case models.ProviderEntity{}.Prefix():
 		return fetchNode(id, func(id models.ProviderID) (*model.Provider, error) {
 			p, err := r.Catalog.Provider(ctx, org, id)

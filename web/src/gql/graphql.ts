@@ -726,6 +726,8 @@ export type ProviderPageQueryVariables = Exact<{
 export type ProviderPageQuery = { node:
     | { __typename: 'Agent' }
     | { __typename: 'Harness' }
+    | { __typename: 'Invitation' }
+    | { __typename: 'Membership' }
     | { __typename: 'Message' }
     | { __typename: 'Model' }
     | { __typename: 'Org' }
@@ -825,6 +827,8 @@ export type PersonNameQueryVariables = Exact<{
 export type PersonNameQuery = { node:
     | { __typename: 'Agent' }
     | { __typename: 'Harness' }
+    | { __typename: 'Invitation' }
+    | { __typename: 'Membership' }
     | { __typename: 'Message' }
     | { __typename: 'Model' }
     | { __typename: 'Org' }
