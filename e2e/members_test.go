@@ -200,3 +200,29 @@ func TestARemovedMemberIsOut(t *testing.T) {
 		}
 	})
 }
+
+// TestABrowserAccepts has somebody new accept in a browser, and then accept for another organization, known by the cookie alone.
+func TestABrowserAccepts(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, place *place) {
+		p := start(t, place.env)
+		owner := signIn(t, p)
+		second := owner.secondOrg(t, p, "Second")
+		b := newBrowser(t, p)
+		for i, by := range []*client{owner, second} {
+			input := map[string]any{"token": by.invite(t, "ada@example.com", "MEMBER"), "transport": "COOKIE"}
+			if i == 0 {
+				input["name"], input["password"] = "Ada", "a long password"
+			}
+			r := b.must(t, acceptInvitation, map[string]any{"input": input})
+			want := `{"acceptInvitation":{"tokens":{"accessToken":null,"refreshToken":null,"org":{"id":"` + by.org + `"}},"userErrors":[]}}`
+			if string(r.Data) != want {
+				t.Fatalf("got %s, want %s", r.Data, want)
+			}
+			r = b.must(t, `{ viewer { role org { id } user { name } } }`, nil)
+			if want := `{"viewer":{"role":"MEMBER","org":{"id":"` + by.org + `"},"user":{"name":"Ada"}}}`; string(r.Data) != want {
+				t.Errorf("got %s, want %s", r.Data, want)
+			}
+		}
+	})
+}
