@@ -60,6 +60,7 @@ func newTenant(t *testing.T, c *client) *tenant {
 	tt.ids["img"] = c.upload(t, onePixel(t))
 	_, key := c.apiKey(t, "ORG_READ")
 	tt.ids["key"] = key.ID
+	tt.ids["mship"], tt.ids["inv"] = c.membership(t, ownerEmail), c.invitation(t, "invited@example.com")
 
 	// A session whose turn waits for an answer, with another turn in line.
 	asking := c.session(t, c.agentOf(t, "asks", map[string]any{"capabilities": []any{map[string]any{"id": "ask_user"}}}))
@@ -82,7 +83,8 @@ func (tt *tenant) state(t *testing.T) string {
 	var out json.RawMessage
 	tt.do(t, `query($session: ID!, $asking: ID!, $agent: ID!, $harness: ID!) {
 		viewer { org { name slug defaultHarness { id } defaultModel { id } } orgs { id } }
-		apiKeys { nodes { id revokedAt } } agents(includeArchived: true) { totalCount } harnesses(includeArchived: true) { totalCount }
+		apiKeys { nodes { id revokedAt } } org { members { nodes { id role } } } invitations { nodes { id revokedAt } }
+		agents(includeArchived: true) { totalCount } harnesses(includeArchived: true) { totalCount }
 		providers { totalCount nodes { id name lifecycle hasCredentials } } models { totalCount nodes { id displayName enabled } } sessions { totalCount }
 		agent(id: $agent) { revision name displayName systemPrompt lifecycle updatedAt }
 		harness(id: $harness) { revision name lifecycle updatedAt }
@@ -106,6 +108,8 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"Query.node(id)", "prov", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "key", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "org", `query($id: ID!) { node(id: $id) { id } }`},
+	{"Query.node(id)", "mship", `query($id: ID!) { node(id: $id) { id } }`},
+	{"Query.node(id)", "inv", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.models(providerId)", "prov", `query($id: ID!) { models(providerId: $id) { nodes { id } totalCount } }`},
 	{"Query.previewEffectiveConfig(harnessId)", "harn", `query($id: ID!) { previewEffectiveConfig(harnessId: $id) { systemPrompt } }`},
 	{"Query.previewEffectiveConfig(sessionId)", "sess", `query($id: ID!) { previewEffectiveConfig(sessionId: $id) { systemPrompt } }`},
@@ -118,6 +122,11 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"SessionFilter.agentId", "agent", `query($id: ID!) { sessions(filter: {agentId: $id}) { nodes { id } totalCount } }`},
 	{"SessionFilter.harnessId", "harn", `query($id: ID!) { sessions(filter: {harnessId: $id}) { nodes { id } totalCount } }`},
 	{"Mutation.revokeApiKey(id)", "key", `mutation($id: ID!) { revokeApiKey(id: $id) { apiKey { id } userErrors { code path } } }`},
+	{"UpdateOrgInput.defaultHarnessId", "harn", `mutation($id: ID!) { updateOrg(input: {defaultHarnessId: $id}) { org { id } userErrors { code path } } }`},
+	{"UpdateOrgInput.defaultModelId", "model", `mutation($id: ID!) { updateOrg(input: {defaultModelId: $id}) { org { id } userErrors { code path } } }`},
+	{"Mutation.revokeInvitation(id)", "inv", `mutation($id: ID!) { revokeInvitation(id: $id) { invitation { id } userErrors { code message path } } }`},
+	{"Mutation.setMemberRole(membershipId)", "mship", `mutation($id: ID!) { setMemberRole(membershipId: $id, role: VIEWER) { membership { id } userErrors { code message path } } }`},
+	{"Mutation.removeMember(membershipId)", "mship", `mutation($id: ID!) { removeMember(membershipId: $id) { membership { id } userErrors { code message path } } }`},
 	{"Mutation.updateProvider(id)", "prov", `mutation($id: ID!) { updateProvider(id: $id, input: {name: "changed"}) { provider { id } userErrors { code path } } }`},
 	{"Mutation.archiveProvider(id)", "prov", `mutation($id: ID!) { archiveProvider(id: $id) { provider { id } userErrors { code path } } }`},
 	{"TestProviderInput.id", "prov", `mutation($id: ID!) { testProvider(input: {id: $id}) { ok models userErrors { code path } } }`},

@@ -22,7 +22,7 @@ func TestExamplesOfTheGuides(t *testing.T) {
 	all := map[string]any{
 		"email": ownerEmail, "password": ownerPassword, "refreshToken": tokens.SignIn.Tokens.RefreshToken, "harness": me.ids["harn"],
 		"agent": me.ids["agent"], "session": me.ids["sess"], "text": "hello", "key": "1", "content": "a note",
-		"revision": 1, "image": me.upload(t, onePixel(t)),
+		"revision": 1, "image": me.upload(t, onePixel(t)), "token": me.invite(t, "guest@example.com", "MEMBER"),
 	}
 	ids := map[string]string{
 		"UpdateAgent": me.ids["agent"], "AgentHistory": me.ids["agent"], "RestoreAgent": me.ids["agent"], "Turn": me.ids["turn"],

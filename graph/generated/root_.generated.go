@@ -30,6 +30,9 @@ type ResolverRoot interface {
 	DiscoveredModel() DiscoveredModelResolver
 	Harness() HarnessResolver
 	HarnessConnection() HarnessConnectionResolver
+	InvitationConnection() InvitationConnectionResolver
+	Membership() MembershipResolver
+	MembershipConnection() MembershipConnectionResolver
 	Message() MessageResolver
 	MessageConnection() MessageConnectionResolver
 	Model() ModelResolver
@@ -396,6 +399,58 @@ type ComplexityRoot struct {
 		URL       func(childComplexity int) int
 	}
 
+	Invitation struct {
+		AcceptedAt func(childComplexity int) int
+		CreatedAt  func(childComplexity int) int
+		Email      func(childComplexity int) int
+		ExpiresAt  func(childComplexity int) int
+		ID         func(childComplexity int) int
+		RevokedAt  func(childComplexity int) int
+		Role       func(childComplexity int) int
+	}
+
+	InvitationConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	InvitationEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	InvitePayload struct {
+		Invitation func(childComplexity int) int
+		Token      func(childComplexity int) int
+		UserErrors func(childComplexity int) int
+	}
+
+	Membership struct {
+		CreatedAt func(childComplexity int) int
+		ID        func(childComplexity int) int
+		Role      func(childComplexity int) int
+		User      func(childComplexity int) int
+	}
+
+	MembershipConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	MembershipEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	MembershipPayload struct {
+		Membership func(childComplexity int) int
+		UserErrors func(childComplexity int) int
+	}
+
 	Message struct {
 		Content     func(childComplexity int) int
 		CreatedAt   func(childComplexity int) int
@@ -479,6 +534,7 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
+		AcceptInvitation  func(childComplexity int, input model.AcceptInvitationInput) int
 		AnswerQuestion    func(childComplexity int, waitID string, answer string) int
 		ArchiveAgent      func(childComplexity int, id string) int
 		ArchiveHarness    func(childComplexity int, id string) int
@@ -496,14 +552,18 @@ type ComplexityRoot struct {
 		DiscoverModels    func(childComplexity int, providerID string) int
 		EditQueuedTurn    func(childComplexity int, turnID string, content []*model.ContentPartInput) int
 		ForkSession       func(childComplexity int, input model.ForkSessionInput) int
+		InviteMember      func(childComplexity int, input model.InviteMemberInput) int
 		MoveQueuedTurn    func(childComplexity int, turnID string, before *string) int
 		RefreshTokens     func(childComplexity int, refreshToken *string) int
+		RemoveMember      func(childComplexity int, membershipID string) int
 		ResolveWait       func(childComplexity int, token string, value models.JSON, errorCode *string, errorMessage *string) int
 		RestoreAgent      func(childComplexity int, id string, revision int, reason *string) int
 		RestoreHarness    func(childComplexity int, id string, revision int, reason *string) int
 		RevokeAPIKey      func(childComplexity int, id string) int
+		RevokeInvitation  func(childComplexity int, id string) int
 		RotateHookSecret  func(childComplexity int) int
 		SendMessage       func(childComplexity int, input model.SendMessageInput) int
+		SetMemberRole     func(childComplexity int, membershipID string, role model.Role) int
 		SignIn            func(childComplexity int, input model.SignInInput) int
 		SignOut           func(childComplexity int) int
 		SubmitToolResults func(childComplexity int, input model.SubmitToolResultsInput) int
@@ -514,8 +574,10 @@ type ComplexityRoot struct {
 		UpdateAgent       func(childComplexity int, id string, input model.UpdateAgentInput) int
 		UpdateHarness     func(childComplexity int, id string, input model.UpdateHarnessInput) int
 		UpdateModel       func(childComplexity int, id string, input model.UpdateModelInput) int
+		UpdateOrg         func(childComplexity int, input model.UpdateOrgInput) int
 		UpdateProvider    func(childComplexity int, id string, input model.UpdateProviderInput) int
 		UpdateSession     func(childComplexity int, id string, input model.UpdateSessionInput) int
+		UpdateViewer      func(childComplexity int, name string) int
 		WriteSessionFile  func(childComplexity int, sessionID string, path string, content string, encoding *string, expectedHash *string) int
 	}
 
@@ -524,6 +586,7 @@ type ComplexityRoot struct {
 		DefaultHarness func(childComplexity int) int
 		DefaultModel   func(childComplexity int) int
 		ID             func(childComplexity int) int
+		Members        func(childComplexity int, first *int, after *string) int
 		Name           func(childComplexity int) int
 		Slug           func(childComplexity int) int
 	}
@@ -615,6 +678,7 @@ type ComplexityRoot struct {
 		Capabilities           func(childComplexity int) int
 		Harness                func(childComplexity int, id string) int
 		Harnesses              func(childComplexity int, first *int, after *string, search *string, includeArchived *bool) int
+		Invitations            func(childComplexity int, first *int, after *string) int
 		KnownModels            func(childComplexity int, kind model.ProviderKind) int
 		Models                 func(childComplexity int, first *int, after *string, providerID *string) int
 		Node                   func(childComplexity int, id string) int
@@ -1235,6 +1299,11 @@ type ComplexityRoot struct {
 		Message           func(childComplexity int) int
 		Path              func(childComplexity int) int
 		RetryAfterSeconds func(childComplexity int) int
+	}
+
+	UserPayload struct {
+		User       func(childComplexity int) int
+		UserErrors func(childComplexity int) int
 	}
 
 	Viewer struct {
@@ -2782,6 +2851,182 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ImagePart.URL(childComplexity), true
 
+	case "Invitation.acceptedAt":
+		if e.ComplexityRoot.Invitation.AcceptedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Invitation.AcceptedAt(childComplexity), true
+	case "Invitation.createdAt":
+		if e.ComplexityRoot.Invitation.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Invitation.CreatedAt(childComplexity), true
+	case "Invitation.email":
+		if e.ComplexityRoot.Invitation.Email == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Invitation.Email(childComplexity), true
+	case "Invitation.expiresAt":
+		if e.ComplexityRoot.Invitation.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Invitation.ExpiresAt(childComplexity), true
+	case "Invitation.id":
+		if e.ComplexityRoot.Invitation.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Invitation.ID(childComplexity), true
+	case "Invitation.revokedAt":
+		if e.ComplexityRoot.Invitation.RevokedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Invitation.RevokedAt(childComplexity), true
+	case "Invitation.role":
+		if e.ComplexityRoot.Invitation.Role == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Invitation.Role(childComplexity), true
+
+	case "InvitationConnection.edges":
+		if e.ComplexityRoot.InvitationConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InvitationConnection.Edges(childComplexity), true
+	case "InvitationConnection.nodes":
+		if e.ComplexityRoot.InvitationConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InvitationConnection.Nodes(childComplexity), true
+	case "InvitationConnection.pageInfo":
+		if e.ComplexityRoot.InvitationConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InvitationConnection.PageInfo(childComplexity), true
+	case "InvitationConnection.totalCount":
+		if e.ComplexityRoot.InvitationConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InvitationConnection.TotalCount(childComplexity), true
+
+	case "InvitationEdge.cursor":
+		if e.ComplexityRoot.InvitationEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InvitationEdge.Cursor(childComplexity), true
+	case "InvitationEdge.node":
+		if e.ComplexityRoot.InvitationEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InvitationEdge.Node(childComplexity), true
+
+	case "InvitePayload.invitation":
+		if e.ComplexityRoot.InvitePayload.Invitation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InvitePayload.Invitation(childComplexity), true
+	case "InvitePayload.token":
+		if e.ComplexityRoot.InvitePayload.Token == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InvitePayload.Token(childComplexity), true
+	case "InvitePayload.userErrors":
+		if e.ComplexityRoot.InvitePayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InvitePayload.UserErrors(childComplexity), true
+
+	case "Membership.createdAt":
+		if e.ComplexityRoot.Membership.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Membership.CreatedAt(childComplexity), true
+	case "Membership.id":
+		if e.ComplexityRoot.Membership.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Membership.ID(childComplexity), true
+	case "Membership.role":
+		if e.ComplexityRoot.Membership.Role == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Membership.Role(childComplexity), true
+	case "Membership.user":
+		if e.ComplexityRoot.Membership.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Membership.User(childComplexity), true
+
+	case "MembershipConnection.edges":
+		if e.ComplexityRoot.MembershipConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MembershipConnection.Edges(childComplexity), true
+	case "MembershipConnection.nodes":
+		if e.ComplexityRoot.MembershipConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MembershipConnection.Nodes(childComplexity), true
+	case "MembershipConnection.pageInfo":
+		if e.ComplexityRoot.MembershipConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MembershipConnection.PageInfo(childComplexity), true
+	case "MembershipConnection.totalCount":
+		if e.ComplexityRoot.MembershipConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MembershipConnection.TotalCount(childComplexity), true
+
+	case "MembershipEdge.cursor":
+		if e.ComplexityRoot.MembershipEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MembershipEdge.Cursor(childComplexity), true
+	case "MembershipEdge.node":
+		if e.ComplexityRoot.MembershipEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MembershipEdge.Node(childComplexity), true
+
+	case "MembershipPayload.membership":
+		if e.ComplexityRoot.MembershipPayload.Membership == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MembershipPayload.Membership(childComplexity), true
+	case "MembershipPayload.userErrors":
+		if e.ComplexityRoot.MembershipPayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MembershipPayload.UserErrors(childComplexity), true
+
 	case "Message.content":
 		if e.ComplexityRoot.Message.Content == nil {
 			break
@@ -3104,6 +3349,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ModelPrice.Output(childComplexity), true
 
+	case "Mutation.acceptInvitation":
+		if e.ComplexityRoot.Mutation.AcceptInvitation == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_acceptInvitation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AcceptInvitation(childComplexity, args["input"].(model.AcceptInvitationInput)), true
 	case "Mutation.answerQuestion":
 		if e.ComplexityRoot.Mutation.AnswerQuestion == nil {
 			break
@@ -3291,6 +3547,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ForkSession(childComplexity, args["input"].(model.ForkSessionInput)), true
+	case "Mutation.inviteMember":
+		if e.ComplexityRoot.Mutation.InviteMember == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_inviteMember_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.InviteMember(childComplexity, args["input"].(model.InviteMemberInput)), true
 	case "Mutation.moveQueuedTurn":
 		if e.ComplexityRoot.Mutation.MoveQueuedTurn == nil {
 			break
@@ -3313,6 +3580,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RefreshTokens(childComplexity, args["refreshToken"].(*string)), true
+	case "Mutation.removeMember":
+		if e.ComplexityRoot.Mutation.RemoveMember == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_removeMember_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RemoveMember(childComplexity, args["membershipId"].(string)), true
 	case "Mutation.resolveWait":
 		if e.ComplexityRoot.Mutation.ResolveWait == nil {
 			break
@@ -3357,6 +3635,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RevokeAPIKey(childComplexity, args["id"].(string)), true
+	case "Mutation.revokeInvitation":
+		if e.ComplexityRoot.Mutation.RevokeInvitation == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_revokeInvitation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RevokeInvitation(childComplexity, args["id"].(string)), true
 	case "Mutation.rotateHookSecret":
 		if e.ComplexityRoot.Mutation.RotateHookSecret == nil {
 			break
@@ -3374,6 +3663,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SendMessage(childComplexity, args["input"].(model.SendMessageInput)), true
+	case "Mutation.setMemberRole":
+		if e.ComplexityRoot.Mutation.SetMemberRole == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setMemberRole_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetMemberRole(childComplexity, args["membershipId"].(string), args["role"].(model.Role)), true
 	case "Mutation.signIn":
 		if e.ComplexityRoot.Mutation.SignIn == nil {
 			break
@@ -3479,6 +3779,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateModel(childComplexity, args["id"].(string), args["input"].(model.UpdateModelInput)), true
+	case "Mutation.updateOrg":
+		if e.ComplexityRoot.Mutation.UpdateOrg == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateOrg_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateOrg(childComplexity, args["input"].(model.UpdateOrgInput)), true
 	case "Mutation.updateProvider":
 		if e.ComplexityRoot.Mutation.UpdateProvider == nil {
 			break
@@ -3501,6 +3812,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateSession(childComplexity, args["id"].(string), args["input"].(model.UpdateSessionInput)), true
+	case "Mutation.updateViewer":
+		if e.ComplexityRoot.Mutation.UpdateViewer == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateViewer_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateViewer(childComplexity, args["name"].(string)), true
 	case "Mutation.writeSessionFile":
 		if e.ComplexityRoot.Mutation.WriteSessionFile == nil {
 			break
@@ -3537,6 +3859,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Org.ID(childComplexity), true
+	case "Org.members":
+		if e.ComplexityRoot.Org.Members == nil {
+			break
+		}
+
+		args, err := ec.field_Org_members_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Org.Members(childComplexity, args["first"].(*int), args["after"].(*string)), true
 	case "Org.name":
 		if e.ComplexityRoot.Org.Name == nil {
 			break
@@ -3939,6 +4272,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Query.Harnesses(childComplexity, args["first"].(*int), args["after"].(*string), args["search"].(*string), args["includeArchived"].(*bool)), true
 
+	case "Query.invitations":
+		if e.ComplexityRoot.Query.Invitations == nil {
+			break
+		}
+
+		args, err := ec.field_Query_invitations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Invitations(childComplexity, args["first"].(*int), args["after"].(*string)), true
 	case "Query.knownModels":
 		if e.ComplexityRoot.Query.KnownModels == nil {
 			break
@@ -6737,6 +7081,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UserError.RetryAfterSeconds(childComplexity), true
 
+	case "UserPayload.user":
+		if e.ComplexityRoot.UserPayload.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UserPayload.User(childComplexity), true
+	case "UserPayload.userErrors":
+		if e.ComplexityRoot.UserPayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UserPayload.UserErrors(childComplexity), true
+
 	case "Viewer.apiKey":
 		if e.ComplexityRoot.Viewer.APIKey == nil {
 			break
@@ -6991,6 +7348,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	opCtx := graphql.GetOperationContext(ctx)
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
+		ec.unmarshalInputAcceptInvitationInput,
 		ec.unmarshalInputCapabilityRefInput,
 		ec.unmarshalInputClientToolInput,
 		ec.unmarshalInputContentPartInput,
@@ -7003,6 +7361,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateSessionInput,
 		ec.unmarshalInputDecideApprovalInput,
 		ec.unmarshalInputForkSessionInput,
+		ec.unmarshalInputInviteMemberInput,
 		ec.unmarshalInputModelPriceInput,
 		ec.unmarshalInputSendMessageInput,
 		ec.unmarshalInputSessionFilter,
@@ -7013,6 +7372,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUpdateAgentInput,
 		ec.unmarshalInputUpdateHarnessInput,
 		ec.unmarshalInputUpdateModelInput,
+		ec.unmarshalInputUpdateOrgInput,
 		ec.unmarshalInputUpdateProviderInput,
 		ec.unmarshalInputUpdateSessionInput,
 	)
@@ -7833,6 +8193,82 @@ type SignOutPayload { ok: Boolean! userErrors: [UserError!]! }
 "The answer of mutations of an organization."
 type OrgPayload { org: Org userErrors: [UserError!]! }
 `, BuiltIn: false},
+	{Name: "../schema/members.graphqls", Input: `extend type Org {
+  "Who belongs to the organization, newest first. It is null for organizations that the token is not bound to."
+  members(first: Int = 50, after: Cursor): MembershipConnection @auth(requires: MEMBERS_READ) @goField(forceResolver: true)
+}
+
+"A person's place in the organization."
+type Membership implements Node @auth(requires: MEMBERS_READ) {
+  id: ID!
+  user: User! @goField(forceResolver: true)
+  role: Role!
+  createdAt: Time!
+}
+type MembershipConnection { edges: [MembershipEdge!]! nodes: [Membership!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type MembershipEdge { cursor: Cursor! node: Membership! }
+
+type InvitationConnection { edges: [InvitationEdge!]! nodes: [Invitation!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type InvitationEdge { cursor: Cursor! node: Invitation! }
+"Lets whoever has the token become a member, once. It is pending until it is accepted, revoked or expired."
+type Invitation implements Node @auth(requires: MEMBERS_READ) {
+  id: ID!
+  email: String!
+  "The role that the person gets."
+  role: Role!
+  expiresAt: Time!
+  createdAt: Time!
+  acceptedAt: Time
+  "When it was revoked, or replaced after it had expired."
+  revokedAt: Time
+}
+
+extend type Query {
+  "All invitations to the organization, whatever became of them, newest first."
+  invitations(first: Int = 20, after: Cursor): InvitationConnection! @auth(requires: MEMBERS_READ)
+}
+
+extend type Mutation {
+  "Makes the invited person a member and signs them in to the organization."
+  acceptInvitation(input: AcceptInvitationInput!): AuthPayload! @public
+  "Changes the caller's own name, in all organizations."
+  updateViewer(name: String!): UserPayload! @auth(requires: ORG_READ)
+  "Changes the organization that the token is bound to."
+  updateOrg(input: UpdateOrgInput!): OrgPayload! @auth(requires: ORG_MANAGE)
+  "Invites a person by e-mail, for 7 days; nobody grants a role above their own. An e-mail has one pending invitation at most."
+  inviteMember(input: InviteMemberInput!): InvitePayload! @auth(requires: MEMBERS_MANAGE)
+  "Ends an invitation that was not accepted; revoking it again changes nothing."
+  revokeInvitation(id: ID!): InvitePayload! @auth(requires: MEMBERS_MANAGE)
+  "Gives a member another role. Nobody grants a role above their own, nor changes somebody above it; the last owner stays one."
+  setMemberRole(membershipId: ID!, role: Role!): MembershipPayload! @auth(requires: MEMBERS_MANAGE)
+  "Removes a member, or the caller; the payload holds what was removed. Access ends within 5 seconds, open streams included."
+  removeMember(membershipId: ID!): MembershipPayload! @auth(requires: MEMBERS_MANAGE)
+}
+
+"For a known e-mail the caller must be signed in as it, and nothing of the user changes; otherwise ` + "`" + `name` + "`" + ` and ` + "`" + `password` + "`" + ` are required."
+input AcceptInvitationInput {
+  token: String!
+  name: String
+  "The password of the new user. A person who belongs to no organization, and so can't sign in, gives the password they have."
+  password: String
+  transport: TokenTransport = BODY
+}
+"Fields that are left out stay as they are; null clears a default."
+input UpdateOrgInput {
+  name: String @goField(omittable: true)
+  defaultHarnessId: ID @goField(omittable: true)
+  defaultModelId: ID @goField(omittable: true)
+}
+"Whom to invite, and the role that they get."
+input InviteMemberInput { email: String! role: Role! }
+
+"The answer of mutations of a person."
+type UserPayload { user: User userErrors: [UserError!]! }
+"The answer of mutations of an invitation. The token is shown once, when the invitation is made."
+type InvitePayload { invitation: Invitation token: String userErrors: [UserError!]! }
+"The answer of mutations of a member."
+type MembershipPayload { membership: Membership userErrors: [UserError!]! }
+`, BuiltIn: false},
 	{Name: "../schema/sessions.graphqls", Input: `"What a session is doing. It has no terminal state: how a turn ended is the turn's business."
 enum SessionStatus { STARTED ACTIVE IDLE WAITING PAUSED }
 "The state of a turn. At most one turn of a session is RUNNING or WAITING."
@@ -8502,6 +8938,110 @@ func (ec *executionContext) childFields_HookSecretPayload(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type HookSecretPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_Invitation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Invitation_id(ctx, field)
+	case "email":
+		return ec.fieldContext_Invitation_email(ctx, field)
+	case "role":
+		return ec.fieldContext_Invitation_role(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_Invitation_expiresAt(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Invitation_createdAt(ctx, field)
+	case "acceptedAt":
+		return ec.fieldContext_Invitation_acceptedAt(ctx, field)
+	case "revokedAt":
+		return ec.fieldContext_Invitation_revokedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Invitation", field.Name)
+}
+
+func (ec *executionContext) childFields_InvitationConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_InvitationConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_InvitationConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_InvitationConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_InvitationConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InvitationConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_InvitationEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_InvitationEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_InvitationEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InvitationEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_InvitePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "invitation":
+		return ec.fieldContext_InvitePayload_invitation(ctx, field)
+	case "token":
+		return ec.fieldContext_InvitePayload_token(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_InvitePayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InvitePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Membership(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Membership_id(ctx, field)
+	case "user":
+		return ec.fieldContext_Membership_user(ctx, field)
+	case "role":
+		return ec.fieldContext_Membership_role(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Membership_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Membership", field.Name)
+}
+
+func (ec *executionContext) childFields_MembershipConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_MembershipConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_MembershipConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_MembershipConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_MembershipConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MembershipConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_MembershipEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_MembershipEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_MembershipEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MembershipEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_MembershipPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "membership":
+		return ec.fieldContext_MembershipPayload_membership(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_MembershipPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MembershipPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Message(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -8632,6 +9172,8 @@ func (ec *executionContext) childFields_Org(ctx context.Context, field graphql.C
 		return ec.fieldContext_Org_defaultHarness(ctx, field)
 	case "defaultModel":
 		return ec.fieldContext_Org_defaultModel(ctx, field)
+	case "members":
+		return ec.fieldContext_Org_members(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Org", field.Name)
 }
@@ -9164,6 +9706,16 @@ func (ec *executionContext) childFields_UserError(ctx context.Context, field gra
 		return ec.fieldContext_UserError_retryAfterSeconds(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UserError", field.Name)
+}
+
+func (ec *executionContext) childFields_UserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "user":
+		return ec.fieldContext_UserPayload_user(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_UserPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UserPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -38,6 +38,15 @@ type Node interface {
 	GetID() string
 }
 
+// For a known e-mail the caller must be signed in as it, and nothing of the user changes; otherwise `name` and `password` are required.
+type AcceptInvitationInput struct {
+	Token string  `json:"token"`
+	Name  *string `json:"name,omitempty"`
+	// The password of the new user. A person who belongs to no organization, and so can't sign in, gives the password they have.
+	Password  *string         `json:"password,omitempty"`
+	Transport *TokenTransport `json:"transport,omitempty"`
+}
+
 // Who did something: a person, an API key, an agent, or the system.
 type Actor struct {
 	Kind ActorKind `json:"kind"`
@@ -268,6 +277,51 @@ type ImagePart struct {
 }
 
 func (ImagePart) IsContentPart() {}
+
+// Lets whoever has the token become a member, once. It is pending until it is accepted, revoked or expired.
+type Invitation struct {
+	ID    string `json:"id"`
+	Email string `json:"email"`
+	// The role that the person gets.
+	Role       Role           `json:"role"`
+	ExpiresAt  models.Millis  `json:"expiresAt"`
+	CreatedAt  models.Millis  `json:"createdAt"`
+	AcceptedAt *models.Millis `json:"acceptedAt,omitempty"`
+	// When it was revoked, or replaced after it had expired.
+	RevokedAt *models.Millis `json:"revokedAt,omitempty"`
+}
+
+func (Invitation) IsNode()            {}
+func (this Invitation) GetID() string { return this.ID }
+
+type InvitationEdge struct {
+	Cursor string      `json:"cursor"`
+	Node   *Invitation `json:"node"`
+}
+
+// Whom to invite, and the role that they get.
+type InviteMemberInput struct {
+	Email string `json:"email"`
+	Role  Role   `json:"role"`
+}
+
+// The answer of mutations of an invitation. The token is shown once, when the invitation is made.
+type InvitePayload struct {
+	Invitation *Invitation  `json:"invitation,omitempty"`
+	Token      *string      `json:"token,omitempty"`
+	UserErrors []*UserError `json:"userErrors"`
+}
+
+type MembershipEdge struct {
+	Cursor string      `json:"cursor"`
+	Node   *Membership `json:"node"`
+}
+
+// The answer of mutations of a member.
+type MembershipPayload struct {
+	Membership *Membership  `json:"membership,omitempty"`
+	UserErrors []*UserError `json:"userErrors"`
+}
 
 type MessageEdge struct {
 	Cursor string   `json:"cursor"`
@@ -603,6 +657,13 @@ type UpdateModelInput struct {
 	Price               graphql.Omittable[*ModelPriceInput] `json:"price,omitempty"`
 }
 
+// Fields that are left out stay as they are; null clears a default.
+type UpdateOrgInput struct {
+	Name             graphql.Omittable[*string] `json:"name,omitempty"`
+	DefaultHarnessID graphql.Omittable[*string] `json:"defaultHarnessId,omitempty"`
+	DefaultModelID   graphql.Omittable[*string] `json:"defaultModelId,omitempty"`
+}
+
 type UpdateProviderInput struct {
 	Name    graphql.Omittable[*string] `json:"name,omitempty"`
 	BaseURL graphql.Omittable[*string] `json:"baseUrl,omitempty"`
@@ -649,6 +710,12 @@ type UserError struct {
 	Path []string `json:"path"`
 	// How long to wait before trying again, when waiting helps.
 	RetryAfterSeconds *int `json:"retryAfterSeconds,omitempty"`
+}
+
+// The answer of mutations of a person.
+type UserPayload struct {
+	User       *User        `json:"user,omitempty"`
+	UserErrors []*UserError `json:"userErrors"`
 }
 
 // Who is asking: a person's token or an API key, bound to one organization.

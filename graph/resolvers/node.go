@@ -28,6 +28,13 @@ func (r *Resolver) nodeByID(ctx context.Context, id string) (model.Node, error) 
 			k, err := r.Orgs.APIKey(ctx, org, id)
 			return encoded(k, err, encodeAPIKey)
 		})
+	case models.MembershipEntity{}.Prefix():
+		return fetchNode(id, func(id models.MembershipID) (*model.Membership, error) { return r.membershipByID(ctx, id) })
+	case models.InvitationEntity{}.Prefix():
+		return fetchNode(id, func(id models.InvitationID) (*model.Invitation, error) {
+			inv, err := r.Orgs.Invitation(ctx, org, id)
+			return encoded(inv, err, encodeInvitation)
+		})
 	case models.ProviderEntity{}.Prefix():
 		return fetchNode(id, func(id models.ProviderID) (*model.Provider, error) {
 			p, err := r.Catalog.Provider(ctx, org, id)

@@ -50,14 +50,17 @@ type (
 		stub *stub
 	}
 	stubSubscription struct{ stub *stub }
-	stubOrg          struct{ stub *stub }
-	stubViewer       struct{ stub *stub }
+	stubOrg          struct {
+		generated.OrgResolver
+		stub *stub
+	}
+	stubViewer struct{ stub *stub }
 )
 
 func (s *stub) Query() generated.QueryResolver               { return stubQuery{stub: s} }
 func (s *stub) Mutation() generated.MutationResolver         { return stubMutation{stub: s} }
 func (s *stub) Subscription() generated.SubscriptionResolver { return stubSubscription{s} }
-func (s *stub) Org() generated.OrgResolver                   { return stubOrg{s} }
+func (s *stub) Org() generated.OrgResolver                   { return stubOrg{stub: s} }
 func (s *stub) Viewer() generated.ViewerResolver             { return stubViewer{s} }
 
 func (stubQuery) ServerInfo(context.Context) (*model.ServerInfo, error) {

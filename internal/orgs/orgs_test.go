@@ -46,6 +46,8 @@ func (s seeder) SeedOrg(_ context.Context, tx *gorm.DB, org models.OrgID, now mo
 	return h.ID, m.ID, s.err
 }
 
+func (seeder) DefaultsChanged(models.OrgID) {}
+
 // world is one node on one database, with an owner in the organization "Default".
 type world struct {
 	*orgs.Service

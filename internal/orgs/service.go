@@ -17,11 +17,13 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// Seeder gives a new organization what it starts with: providers, models, built-in harnesses. It works in the
-// transaction that creates the organization, whose row is there already.
+// Seeder gives a new organization what it starts with: providers, models, built-in harnesses; the catalog is one.
 type Seeder interface {
+	// SeedOrg works in the transaction that creates the organization, whose row is there already.
 	SeedOrg(ctx context.Context, tx *gorm.DB, org models.OrgID, now models.Millis) (
 		defaultHarness models.HarnessID, defaultModel models.ModelID, err error)
+	// DefaultsChanged is called when an organization may have other defaults, after that was committed.
+	DefaultsChanged(org models.OrgID)
 }
 
 // SecretDeriver gives secrets that all nodes share; secrets.Keeper is one. The current secret comes first.

@@ -30,7 +30,7 @@ FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND
 // The migrations and the models agree, column by column, in both directions.
 func TestTheSchemaIsThatOfTheModels(t *testing.T) {
 	all := []any{
-		&models.Org{}, &models.User{}, &models.Membership{}, &models.SignIn{}, &models.RefreshToken{}, &models.SigningKey{}, &models.MasterKey{}, &models.OrgSecret{},
+		&models.Org{}, &models.User{}, &models.Membership{}, &models.Invitation{}, &models.SignIn{}, &models.RefreshToken{}, &models.SigningKey{}, &models.MasterKey{}, &models.OrgSecret{},
 		&models.Provider{}, &models.Model{}, &models.Harness{}, &models.Agent{},
 		&models.Session{}, &models.Turn{}, &models.Message{}, &models.Event{}, &models.Effect{}, &models.Checkpoint{}, &models.SessionFile{},
 		&models.HarnessRevision{}, &models.AgentRevision{}, &models.Image{}, &models.OrgFeed{}, &models.AuditEntry{}, &models.AuditHead{}, &models.APIKey{}, &models.Blob{}, &models.SessionTodos{}, &models.IdempotencyKey{}, &models.Runner{}, &models.OrgLoad{},

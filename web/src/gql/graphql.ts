@@ -727,6 +727,8 @@ export type ProviderPageQuery = { node:
     | { __typename: 'Agent' }
     | { __typename: 'ApiKey' }
     | { __typename: 'Harness' }
+    | { __typename: 'Invitation' }
+    | { __typename: 'Membership' }
     | { __typename: 'Message' }
     | { __typename: 'Model' }
     | { __typename: 'Org' }
@@ -827,6 +829,8 @@ export type PersonNameQuery = { node:
     | { __typename: 'Agent' }
     | { __typename: 'ApiKey' }
     | { __typename: 'Harness' }
+    | { __typename: 'Invitation' }
+    | { __typename: 'Membership' }
     | { __typename: 'Message' }
     | { __typename: 'Model' }
     | { __typename: 'Org' }

@@ -1,0 +1,151 @@
+package resolvers
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/orgs"
+)
+
+func encodeMembership(m *models.Membership) *model.Membership {
+	return &model.Membership{ID: m.ID.String(), Role: model.Role(m.Role), CreatedAt: m.CreatedAt, UserID: m.UserID}
+}
+
+func encodeInvitation(inv *models.Invitation) *model.Invitation {
+	return &model.Invitation{
+		ID: inv.ID.String(), Email: inv.Email, Role: model.Role(inv.Role), ExpiresAt: inv.ExpiresAt, CreatedAt: inv.CreatedAt,
+		AcceptedAt: inv.AcceptedAt, RevokedAt: inv.RevokedAt,
+	}
+}
+
+func (r *Resolver) membershipByID(ctx context.Context, id models.MembershipID) (*model.Membership, error) {
+	m, err := r.Orgs.Membership(ctx, auth.FromContext(ctx).OrgID, id)
+	return encoded(m, err, encodeMembership)
+}
+
+// memberUser gives the person of a membership; a person is never deleted.
+func (r *Resolver) memberUser(ctx context.Context, m *model.Membership) (*model.User, error) {
+	u, err := edge(ctx, r.loadersOf(ctx).users, &m.UserID, encodeUser)
+	if err == nil && u == nil {
+		err = fmt.Errorf("the user %s of the member %s is gone", m.UserID, m.ID)
+	}
+	return u, err
+}
+
+func (r *Resolver) memberPage(ctx context.Context, first *int, after *string) (*model.MembershipConnection, error) {
+	w, err := idWindow[models.MembershipEntity](first, after, 50)
+	if err != nil {
+		return nil, err
+	}
+	org := auth.FromContext(ctx).OrgID
+	rows, err := r.Orgs.ListMembers(ctx, org, w.After, w.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, info := trim(rows, w, func(m models.Membership) string { return idCursor(m.ID) })
+	page := &model.MembershipConnection{
+		Edges: make([]*model.MembershipEdge, len(rows)), Nodes: make([]*model.Membership, len(rows)), PageInfo: info,
+		Count: func() (*int, error) { return counted(r.Orgs.CountMembers(ctx, org)) },
+	}
+	expected := r.loadersOf(ctx)
+	for i := range rows {
+		expected.users.expect(&rows[i].UserID)
+		page.Nodes[i] = encodeMembership(&rows[i])
+		page.Edges[i] = &model.MembershipEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
+	}
+	return page, nil
+}
+
+func (r *Resolver) invitationPage(ctx context.Context, first *int, after *string) (*model.InvitationConnection, error) {
+	w, err := idWindow[models.InvitationEntity](first, after, 20)
+	if err != nil {
+		return nil, err
+	}
+	org := auth.FromContext(ctx).OrgID
+	rows, err := r.Orgs.ListInvitations(ctx, org, w.After, w.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, info := trim(rows, w, func(inv models.Invitation) string { return idCursor(inv.ID) })
+	page := &model.InvitationConnection{
+		Edges: make([]*model.InvitationEdge, len(rows)), Nodes: make([]*model.Invitation, len(rows)), PageInfo: info,
+		Count: func() (*int, error) { return counted(r.Orgs.CountInvitations(ctx, org)) },
+	}
+	for i := range rows {
+		page.Nodes[i] = encodeInvitation(&rows[i])
+		page.Edges[i] = &model.InvitationEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
+	}
+	return page, nil
+}
+
+func decodeAcceptance(in model.AcceptInvitationInput) orgs.Acceptance {
+	out := orgs.Acceptance{Token: in.Token, Name: in.Name, Password: in.Password, Transport: auth.TransportBody}
+	if in.Transport != nil {
+		out.Transport = string(*in.Transport)
+	}
+	return out
+}
+
+func decodeOrgChange(in model.UpdateOrgInput) (out orgs.OrgChange, err error) {
+	out.Name = decodeOpt(in.Name)
+	if out.DefaultHarnessID, err = decodeOptID[models.HarnessEntity](in.DefaultHarnessID, "input", "defaultHarnessId"); err != nil {
+		return out, err
+	}
+	out.DefaultModelID, err = decodeOptID[models.ModelEntity](in.DefaultModelID, "input", "defaultModelId")
+	return out, err
+}
+
+func (r *Resolver) orgPayload(ctx context.Context, org models.Org, err error) (*model.OrgPayload, error) {
+	list, err := r.changed(ctx, err)
+	if err != nil {
+		return nil, err
+	}
+	out := &model.OrgPayload{UserErrors: list}
+	if len(list) == 0 {
+		out.Org = encodeOrg(&org)
+	}
+	return out, nil
+}
+
+func (r *Resolver) userPayload(ctx context.Context, user models.User, err error) (*model.UserPayload, error) {
+	list, err := r.changed(ctx, err)
+	if err != nil {
+		return nil, err
+	}
+	out := &model.UserPayload{UserErrors: list}
+	if len(list) == 0 {
+		out.User = encodeUser(&user)
+	}
+	return out, nil
+}
+
+func (r *Resolver) membershipPayload(ctx context.Context, m *models.Membership, err error) (*model.MembershipPayload, error) {
+	list, err := r.changed(ctx, err)
+	if err != nil {
+		return nil, err
+	}
+	out := &model.MembershipPayload{UserErrors: list}
+	if len(list) == 0 {
+		out.Membership = encodeMembership(m)
+	}
+	return out, nil
+}
+
+// invitePayload holds no token when it is empty.
+func (r *Resolver) invitePayload(ctx context.Context, inv *models.Invitation, token string, err error) (*model.InvitePayload, error) {
+	list, err := r.changed(ctx, err)
+	if err != nil {
+		return nil, err
+	}
+	out := &model.InvitePayload{UserErrors: list}
+	if len(list) == 0 {
+		out.Invitation = encodeInvitation(inv)
+		if token != "" {
+			out.Token = &token
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,169 @@
+package orgs
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+const (
+	// InvitationLifetime is how long an invitation can be accepted.
+	InvitationLifetime = 7 * 24 * time.Hour
+
+	invitationTokenBytes = 32
+)
+
+// Invitation gives an invitation of the organization; fault.NotFound when it has none with this id.
+func (s *Service) Invitation(ctx context.Context, org models.OrgID, id models.InvitationID) (*models.Invitation, error) {
+	inv, err := one[models.Invitation](s.db.Read(ctx), org, id, "invitation")
+	return &inv, err
+}
+
+// ListInvitations gives all invitations, whatever became of them, newest first: at most limit of those after a position.
+func (s *Service) ListInvitations(ctx context.Context, org models.OrgID, after *models.InvitationID, limit int) ([]models.Invitation, error) {
+	return list[models.Invitation](s.db.Read(ctx), org, after, limit)
+}
+
+// CountInvitations counts what ListInvitations lists, as far as MaxCount.
+func (s *Service) CountInvitations(ctx context.Context, org models.OrgID) (int, error) {
+	return count[models.Invitation](s.db.Read(ctx), org)
+}
+
+// Invite invites whoever has an e-mail, and gives the token that proves it, which is stored nowhere. An e-mail that belongs to a member,
+// or that has a pending invitation, is fault.Taken; a role above the caller's own is fault.Forbidden. An invitation that has
+// expired is replaced.
+func (s *Service) Invite(ctx context.Context, p *auth.Principal, email string, role models.Role) (*models.Invitation, string, error) {
+	email, key, err := cleanEmail(email)
+	if err != nil {
+		return nil, "", at(err, "input", "email")
+	}
+	token, err := newInvitationToken()
+	if err != nil {
+		return nil, "", err
+	}
+	var inv models.Invitation
+	err = s.db.Write(ctx, func(tx *gorm.DB) error {
+		if _, err := lockOrg(tx, p.OrgID); err != nil {
+			return err
+		}
+		own, err := authority(tx, p)
+		if err != nil {
+			return err
+		}
+		if err := notAbove(role, own, "You can't invite somebody as %s: nobody grants a role above their own.", role); err != nil {
+			return at(err, "input", "role")
+		}
+		now := clock.Millis(s.clock)
+		replaced, err := makeRoomFor(tx, p.OrgID, key, now)
+		if err != nil {
+			return at(err, "input", "email")
+		}
+		inv = models.Invitation{
+			OrgID: p.OrgID, ID: models.NewID[models.InvitationEntity](), Email: email, EmailKey: key, Role: role,
+			TokenHash: hashInvitationToken(token), CreatedAt: now, ExpiresAt: models.MillisOf(now.Time().Add(InvitationLifetime)),
+		}
+		if err := tx.Create(&inv).Error; err != nil {
+			return fmt.Errorf("create an invitation: %w", err)
+		}
+		return s.record(ctx, tx, p, "invitation.created", inv.ID.String(),
+			map[string]any{"email": email, "role": role, "expiresAt": inv.ExpiresAt.Time(), "replaces": replaced})
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return &inv, token, nil
+}
+
+// makeRoomFor refuses a second invitation of somebody and one of a member, and revokes one that has expired, whose id it gives.
+func makeRoomFor(tx *gorm.DB, org models.OrgID, emailKey string, now models.Millis) (replaced *models.InvitationID, err error) {
+	var members int64
+	err = tx.Table("memberships AS m").Joins("JOIN users u ON u.id = m.user_id").
+		Where("m.org_id = ? AND u.email_key = ?", org, emailKey).Count(&members).Error
+	if err != nil {
+		return nil, fmt.Errorf("look for a member by e-mail: %w", err)
+	}
+	if members > 0 {
+		return nil, fault.New(fault.Taken, "The person with this e-mail is a member already.")
+	}
+	var pending []models.Invitation
+	err = store.Of(tx, org).Where("email_key = ? AND accepted_at IS NULL AND revoked_at IS NULL", emailKey).Limit(1).Find(&pending).Error
+	if err != nil {
+		return nil, fmt.Errorf("look for a pending invitation: %w", err)
+	}
+	if len(pending) == 0 {
+		return nil, nil
+	}
+	if pending[0].ExpiresAt > now {
+		return nil, fault.New(fault.Taken, "This e-mail was invited already: revoke that invitation first to invite it anew.")
+	}
+	return &pending[0].ID, setRevoked(tx, pending[0], now)
+}
+
+// RevokeInvitation ends an invitation that was not accepted; one that was is fault.Conflict. Revoking it again changes nothing. One
+// for a role above the caller's own is fault.Forbidden.
+func (s *Service) RevokeInvitation(ctx context.Context, p *auth.Principal, id models.InvitationID) (*models.Invitation, error) {
+	var inv models.Invitation
+	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+		if _, err := lockOrg(tx, p.OrgID); err != nil {
+			return err
+		}
+		own, err := authority(tx, p)
+		if err != nil {
+			return err
+		}
+		if inv, err = one[models.Invitation](tx, p.OrgID, id, "invitation"); err != nil {
+			return at(err, "id")
+		}
+		if err := notAbove(inv.Role, own, "This invitation is for a role, %s, that is above your own.", inv.Role); err != nil {
+			return at(err, "id")
+		}
+		if inv.AcceptedAt != nil {
+			return fault.New(fault.Conflict, "The invitation was accepted already: remove the member instead.").At("id")
+		}
+		if inv.RevokedAt != nil {
+			return nil
+		}
+		now := clock.Millis(s.clock)
+		if err := setRevoked(tx, inv, now); err != nil {
+			return err
+		}
+		inv.RevokedAt = &now
+		return s.record(ctx, tx, p, "invitation.revoked", id.String(), map[string]any{"email": inv.Email, "role": inv.Role})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &inv, nil
+}
+
+func setRevoked(tx *gorm.DB, inv models.Invitation, now models.Millis) error {
+	err := store.OneRow(store.Of(tx.Model(&models.Invitation{}), inv.OrgID).Where("id = ?", inv.ID).Update("revoked_at", now))
+	if err != nil {
+		return fmt.Errorf("revoke an invitation: %w", err)
+	}
+	return nil
+}
+
+func newInvitationToken() (string, error) {
+	raw := make([]byte, invitationTokenBytes)
+	if _, err := rand.Read(raw); err != nil {
+		return "", fmt.Errorf("make the token of an invitation: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(raw), nil
+}
+
+func hashInvitationToken(token string) []byte {
+	sum := sha256.Sum256([]byte(token))
+	return sum[:]
+}

@@ -1,0 +1,152 @@
+package orgs
+
+import (
+	"context"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/audit"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+// MaxCount is how far lists are counted; a count of one more means that there are more.
+const MaxCount = 10_000
+
+// Membership gives a membership of the organization; fault.NotFound when it has none with this id.
+func (s *Service) Membership(ctx context.Context, org models.OrgID, id models.MembershipID) (*models.Membership, error) {
+	m, err := one[models.Membership](s.db.Read(ctx), org, id, "member")
+	return &m, err
+}
+
+// ListMembers gives memberships, newest first: at most limit of those after a position.
+func (s *Service) ListMembers(ctx context.Context, org models.OrgID, after *models.MembershipID, limit int) ([]models.Membership, error) {
+	return list[models.Membership](s.db.Read(ctx), org, after, limit)
+}
+
+// CountMembers counts what ListMembers lists, as far as MaxCount.
+func (s *Service) CountMembers(ctx context.Context, org models.OrgID) (int, error) {
+	return count[models.Membership](s.db.Read(ctx), org)
+}
+
+// SetMemberRole gives a member another role. Nobody grants a role above their own nor changes somebody whose role is above it, and the
+// last owner stays one: fault.Forbidden. The role that the member has already changes nothing.
+func (s *Service) SetMemberRole(ctx context.Context, p *auth.Principal, id models.MembershipID, role models.Role) (*models.Membership, error) {
+	var m models.Membership
+	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+		own, err := s.lockMember(tx, p, id, &m)
+		if err != nil {
+			return err
+		}
+		if err := notAbove(role, own, "You can't make somebody %s: nobody grants a role above their own.", role); err != nil {
+			return at(err, "role")
+		}
+		if m.Role == role {
+			return nil
+		}
+		if err := notTheLastOwner(tx, m); err != nil {
+			return err
+		}
+		if err := store.OneRow(store.Of(tx.Model(&models.Membership{}), p.OrgID).Where("id = ?", id).Update("role", role)); err != nil {
+			return fmt.Errorf("change the role of a member: %w", err)
+		}
+		before := m.Role
+		m.Role = role
+		return s.record(ctx, tx, p, "member.role_changed", id.String(),
+			map[string]any{"userId": m.UserID.String(), "before": before, "after": role})
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.forgetMember(m)
+	return &m, nil
+}
+
+// RemoveMember ends a membership, also the caller's own. The person's sign-ins stay: those that are bound to this organization give no
+// access any more. Nobody removes somebody whose role is above their own, and the last owner stays: fault.Forbidden.
+func (s *Service) RemoveMember(ctx context.Context, p *auth.Principal, id models.MembershipID) (*models.Membership, error) {
+	var m models.Membership
+	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+		if _, err := s.lockMember(tx, p, id, &m); err != nil {
+			return err
+		}
+		if err := notTheLastOwner(tx, m); err != nil {
+			return err
+		}
+		if err := store.OneRow(store.Of(tx, p.OrgID).Where("id = ?", id).Delete(&models.Membership{})); err != nil {
+			return fmt.Errorf("remove a member: %w", err)
+		}
+		return s.record(ctx, tx, p, "member.removed", id.String(), map[string]any{"userId": m.UserID.String(), "role": m.Role})
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.forgetMember(m)
+	return &m, nil
+}
+
+// lockMember locks the organization, reads the member who is to be changed, and gives the caller's own role.
+func (s *Service) lockMember(tx *gorm.DB, p *auth.Principal, id models.MembershipID, m *models.Membership) (models.Role, error) {
+	if _, err := lockOrg(tx, p.OrgID); err != nil {
+		return "", err
+	}
+	own, err := authority(tx, p)
+	if err != nil {
+		return "", err
+	}
+	if *m, err = one[models.Membership](tx, p.OrgID, id, "member"); err != nil {
+		return "", at(err, "membershipId")
+	}
+	return own, at(notAbove(m.Role, own, "This member's role, %s, is above your own.", m.Role), "membershipId")
+}
+
+func (s *Service) forgetMember(m models.Membership) {
+	s.forget(func(p *auth.Principal) bool { return p.UserID == m.UserID && p.OrgID == m.OrgID })
+}
+
+// record notes what a principal did in its organization, as the last thing of a transaction.
+func (s *Service) record(ctx context.Context, tx *gorm.DB, p *auth.Principal, action, target string, details map[string]any) error {
+	kind, actor := p.Actor()
+	return audit.Record(ctx, tx, clock.Millis(s.clock), audit.Entry{
+		Org: p.OrgID, ActorKind: kind, Actor: actor, Action: action, Target: target, Details: details,
+	})
+}
+
+// one reads a row of an organization; fault.NotFound when it has none with this id, whether or not another one has it.
+func one[T any, E models.Entity](db *gorm.DB, org models.OrgID, id models.ID[E], noun string) (T, error) {
+	var found []T
+	var none T
+	if err := store.Of(db, org).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
+		return none, fmt.Errorf("read %s %s of %s: %w", noun, id, org, err)
+	}
+	if len(found) == 0 {
+		return none, fault.New(fault.NotFound, "There is no %s with the id %s.", noun, id)
+	}
+	return found[0], nil
+}
+
+func list[T any, E models.Entity](db *gorm.DB, org models.OrgID, after *models.ID[E], limit int) ([]T, error) {
+	q := store.Of(db, org)
+	if after != nil {
+		q = q.Where("id < ?", *after)
+	}
+	var rows []T
+	if err := q.Order("id DESC").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("list %T of %s: %w", rows, org, err)
+	}
+	return rows, nil
+}
+
+// count counts no further than to one more than MaxCount, so that it never takes time in proportion to a table.
+func count[T any](db *gorm.DB, org models.OrgID) (int, error) {
+	var n int64
+	some := store.Of(db.Model(new(T)), org).Select("1").Limit(MaxCount + 1)
+	if err := db.Table("(?) AS counted", some).Count(&n).Error; err != nil {
+		return 0, fmt.Errorf("count %T of %s: %w", *new(T), org, err)
+	}
+	return int(n), nil
+}
