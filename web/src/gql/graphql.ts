@@ -725,6 +725,7 @@ export type ProviderPageQueryVariables = Exact<{
 
 export type ProviderPageQuery = { node:
     | { __typename: 'Agent' }
+    | { __typename: 'AuditEntry' }
     | { __typename: 'Harness' }
     | { __typename: 'Message' }
     | { __typename: 'Model' }
@@ -824,6 +825,7 @@ export type PersonNameQueryVariables = Exact<{
 
 export type PersonNameQuery = { node:
     | { __typename: 'Agent' }
+    | { __typename: 'AuditEntry' }
     | { __typename: 'Harness' }
     | { __typename: 'Message' }
     | { __typename: 'Model' }
