@@ -85,27 +85,27 @@ func (l *Log) List(ctx context.Context, org models.OrgID, f Filter, before *int6
 }
 
 // within limits a list to a time. Pages follow positions, and a time alone would have the database read everything after it to find a
-// page before it: so the bounds are looked up as positions first, with some slack, and then compared exactly.
+// page before it: so positions outside of it are looked up first, with some slack, and what is between them is compared exactly.
 func (f Filter) within(db, q *gorm.DB, org models.OrgID) (*gorm.DB, error) {
 	if f.From != nil {
-		first, err := place(store.Of(db, org).Where("created_at >= ?", *f.From-timeSlack).Order("created_at, position"))
+		earlier, err := place(store.Of(db, org).Where("created_at < ?", *f.From-timeSlack).Order("created_at DESC, position DESC"))
 		if err != nil {
 			return nil, err
 		}
-		if first == nil {
-			return q.Where("1 = 0"), nil
+		if earlier != nil {
+			q = q.Where("position > ?", *earlier)
 		}
-		q = q.Where("position >= ? AND created_at >= ?", *first, *f.From)
+		q = q.Where("created_at >= ?", *f.From)
 	}
 	if f.To != nil {
-		last, err := place(store.Of(db, org).Where("created_at < ?", *f.To+timeSlack).Order("created_at DESC, position DESC"))
+		later, err := place(store.Of(db, org).Where("created_at >= ?", *f.To+timeSlack).Order("created_at, position"))
 		if err != nil {
 			return nil, err
 		}
-		if last == nil {
-			return q.Where("1 = 0"), nil
+		if later != nil {
+			q = q.Where("position < ?", *later)
 		}
-		q = q.Where("position <= ? AND created_at < ?", *last, *f.To)
+		q = q.Where("created_at < ?", *f.To)
 	}
 	return q, nil
 }
