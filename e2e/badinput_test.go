@@ -58,6 +58,11 @@ func newTenant(t *testing.T, c *client) *tenant {
 	tt.ids["msg"], tt.ids["harn"] = found.Turn.InputMessage.ID, found.Made.Harness.ID
 	tt.ids["model"], tt.ids["prov"] = found.Models.Nodes[0].ID, found.MadeToo.Provider.ID
 	tt.ids["img"] = c.upload(t, onePixel(t))
+	var log struct {
+		AuditEntries struct{ Nodes []struct{ ID string } }
+	}
+	c.do(t, `{ auditEntries(first: 1) { nodes { id } } }`, nil, &log)
+	tt.ids["audit"] = log.AuditEntries.Nodes[0].ID
 
 	// A session whose turn waits for an answer, with another turn in line.
 	asking := c.session(t, c.agentOf(t, "asks", map[string]any{"capabilities": []any{map[string]any{"id": "ask_user"}}}))
@@ -103,6 +108,9 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"Query.node(id)", "model", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "prov", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "org", `query($id: ID!) { node(id: $id) { id } }`},
+	{"Query.node(id)", "audit", `query($id: ID!) { node(id: $id) { id } }`},
+	// The person of this test is in both organizations.
+	{"AuditFilter.actorId", "", `query($id: ID!) { auditEntries(filter: {actorId: $id}) { nodes { id } } }`},
 	{"Query.models(providerId)", "prov", `query($id: ID!) { models(providerId: $id) { nodes { id } totalCount } }`},
 	{"Query.previewEffectiveConfig(harnessId)", "harn", `query($id: ID!) { previewEffectiveConfig(harnessId: $id) { systemPrompt } }`},
 	{"Query.previewEffectiveConfig(sessionId)", "sess", `query($id: ID!) { previewEffectiveConfig(sessionId: $id) { systemPrompt } }`},
@@ -273,7 +281,7 @@ func denies(query, answer string) bool {
 	case strings.HasPrefix(query, "subscription"):
 		return strings.Contains(answer, "NOT_FOUND")
 	}
-	return strings.Contains(answer, `:null}`) || strings.Contains(answer, `"nodes":[],"totalCount":0`) || strings.Contains(answer, "NOT_FOUND")
+	return strings.Contains(answer, `:null}`) || strings.Contains(answer, `"nodes":[],"totalCount":0`) || strings.Contains(answer, `"auditEntries":{"nodes":[]}`) || strings.Contains(answer, "NOT_FOUND")
 }
 
 var anyRequestID = regexp.MustCompile(`"requestId":"[^"]*"`)

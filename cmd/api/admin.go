@@ -7,11 +7,7 @@ import (
 
 // admin runs the commands of operators.
 func admin(ctx context.Context, cfg config, args []string, out io.Writer) error {
-	if len(args) == 0 {
-		return errUsage
-	}
-	switch args[0] {
-	case "verify-audit":
+	if len(args) > 0 && args[0] == "verify-audit" {
 		return verifyAudit(ctx, cfg, args[1:], out)
 	}
 	return errUsage

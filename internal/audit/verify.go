@@ -30,9 +30,7 @@ type Check struct {
 // OK tells whether nothing is wrong.
 func (c Check) OK() bool { return c.BrokenAt == nil }
 
-func (c *Check) broken(at int64, format string, args ...any) {
-	c.BrokenAt, c.Problem = &at, fmt.Sprintf(format, args...)
-}
+func (c *Check) broken(at int64, problem string) { c.BrokenAt, c.Problem = &at, problem }
 
 // Verify walks the chain of an organization from its beginning, or from the anchor that retention has left, to its end: the newest
 // entries, or all of them when newest is 0. What is written meanwhile is not looked at.
