@@ -122,7 +122,13 @@ func TestShorteningWhileOthersWriteAndVerify(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for range 20 {
-				w.record(w.mine, 2, 500)
+				err := db.Write(t.Context(), func(tx *gorm.DB) error {
+					e := Entry{Org: w.mine, ActorKind: models.ActorSystem, Action: "thing.done"}
+					return RecordAll(t.Context(), tx, 500, e, e)
+				})
+				if err != nil {
+					t.Error(err)
+				}
 			}
 		})
 		for range 2 {
