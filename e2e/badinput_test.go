@@ -61,6 +61,11 @@ func newTenant(t *testing.T, c *client) *tenant {
 	_, key := c.apiKey(t, "ORG_READ")
 	tt.ids["key"] = key.ID
 	tt.ids["mship"], tt.ids["inv"] = c.membership(t, ownerEmail), c.invitation(t, "invited@example.com")
+	var log struct {
+		AuditEntries struct{ Nodes []struct{ ID string } }
+	}
+	c.do(t, `{ auditEntries(first: 1) { nodes { id } } }`, nil, &log)
+	tt.ids["audit"] = log.AuditEntries.Nodes[0].ID
 
 	// A session whose turn waits for an answer, with another turn in line.
 	asking := c.session(t, c.agentOf(t, "asks", map[string]any{"capabilities": []any{map[string]any{"id": "ask_user"}}}))
@@ -110,6 +115,9 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"Query.node(id)", "org", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "mship", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "inv", `query($id: ID!) { node(id: $id) { id } }`},
+	{"Query.node(id)", "audit", `query($id: ID!) { node(id: $id) { id } }`},
+	// The person of this test is in both organizations.
+	{"AuditFilter.actorId", "", `query($id: ID!) { auditEntries(filter: {actorId: $id}) { nodes { id } } }`},
 	{"Query.models(providerId)", "prov", `query($id: ID!) { models(providerId: $id) { nodes { id } totalCount } }`},
 	{"Query.previewEffectiveConfig(harnessId)", "harn", `query($id: ID!) { previewEffectiveConfig(harnessId: $id) { systemPrompt } }`},
 	{"Query.previewEffectiveConfig(sessionId)", "sess", `query($id: ID!) { previewEffectiveConfig(sessionId: $id) { systemPrompt } }`},
@@ -286,7 +294,7 @@ func denies(query, answer string) bool {
 	case strings.HasPrefix(query, "subscription"):
 		return strings.Contains(answer, "NOT_FOUND")
 	}
-	return strings.Contains(answer, `:null}`) || strings.Contains(answer, `"nodes":[],"totalCount":0`) || strings.Contains(answer, "NOT_FOUND")
+	return strings.Contains(answer, `:null}`) || strings.Contains(answer, `"nodes":[],"totalCount":0`) || strings.Contains(answer, `"auditEntries":{"nodes":[]}`) || strings.Contains(answer, "NOT_FOUND")
 }
 
 var anyRequestID = regexp.MustCompile(`"requestId":"[^"]*"`)

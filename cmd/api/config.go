@@ -40,6 +40,7 @@ type config struct {
 	role                       string
 	runnerSlots                int
 	orgActiveTurns             int
+	auditRetention             time.Duration
 	lease, heartbeat, shutdown time.Duration
 	logLevel                   slog.Level
 	production                 bool
@@ -111,6 +112,14 @@ func settings() []setting {
 		{"OSTLER_LEASE", "6s", "How long a runner may be silent before others take its turns over.", false, duration(func(c *config) *time.Duration { return &c.lease })},
 		{"OSTLER_HEARTBEAT", "2s", "How often a runner says that it is alive; at most a third of the lease.", false, duration(func(c *config) *time.Duration { return &c.heartbeat })},
 		{"OSTLER_SHUTDOWN_GRACE", "20s", "How long steps may go on after SIGTERM.", false, duration(func(c *config) *time.Duration { return &c.shutdown })},
+		{"OSTLER_AUDIT_RETENTION_DAYS", "0", "How many days audit entries are kept, in all organizations; 0 is forever.", false, func(c *config, v string) error {
+			n, err := strconv.Atoi(v)
+			if err != nil || n < 0 || n > 36_500 {
+				return errors.New("want a number from 0 to 36500")
+			}
+			c.auditRetention = time.Duration(n) * 24 * time.Hour
+			return nil
+		}},
 		{"OSTLER_LOG_LEVEL", "info", "debug, info, warn or error.", false, func(c *config, v string) error {
 			if err := c.logLevel.UnmarshalText([]byte(v)); err != nil {
 				return errors.New("want debug, info, warn or error")

@@ -50,6 +50,8 @@ func TestValues(t *testing.T) {
 		"listening everywhere, short": {[]string{"OSTLER_ADDR", ":9000"}, func(c config) bool { return c.publicURL == "http://localhost:9000" }},
 		"listening everywhere, IPv6":  {[]string{"OSTLER_ADDR", "[::]:9000"}, func(c config) bool { return c.publicURL == "http://localhost:9000" }},
 		"listening on IPv6":           {[]string{"OSTLER_ADDR", "[::1]:9000"}, func(c config) bool { return c.publicURL == "http://[::1]:9000" }},
+		"audit entries for a year":    {[]string{"OSTLER_AUDIT_RETENTION_DAYS", "365"}, func(c config) bool { return c.auditRetention == 365*24*time.Hour }},
+		"audit entries forever":       {nil, func(c config) bool { return c.auditRetention == 0 }},
 		"SQLite in the data directory": {[]string{"OSTLER_DATABASE_URL", "sqlite:", "OSTLER_DATA_DIR", "/var/lib/ostler"}, func(c config) bool {
 			return c.databaseURL == "sqlite:/var/lib/ostler/ostler.db"
 		}},

@@ -20,6 +20,7 @@ const usage = `usage: ostler <command>
 
   serve [--role=all|api|runner]   run the server (the default)
   migrate                         bring the database's schema up to date
+  admin verify-audit [--org=…]    check the audit log of all organizations, or of one by its slug or id
   config                          print the configuration, without secrets
   version                         print the version
 
@@ -61,7 +62,7 @@ func run(args []string) error {
 			return os.Getenv(name)
 		}
 	}
-	if len(args) > 0 {
+	if len(args) > 0 && command != "admin" {
 		return errUsage
 	}
 	switch command {
@@ -89,6 +90,8 @@ func run(args []string) error {
 		return serve(ctx, cfg, log, os.Stdout)
 	case "migrate":
 		return migrate(ctx, cfg)
+	case "admin":
+		return admin(ctx, cfg, args, os.Stdout)
 	}
 	return errUsage
 }

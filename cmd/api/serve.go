@@ -14,6 +14,7 @@ import (
 
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/resolvers"
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
@@ -211,6 +212,10 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if err != nil {
 		return err
 	}
+	auditLog, err := audit.NewLog(db, id.keeper)
+	if err != nil {
+		return err
+	}
 	queue := crossorg.NewQueue(db)
 	tell := &dispatch{bus: bus, log: log}
 	committer := commit.New(commit.Config{
@@ -244,6 +249,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	work := sessions.New(sessionsCfg)
 	root := &resolvers.Resolver{
 		Version: version, Events: hub, Log: eventLog, Catalog: cat, Orgs: people, Sessions: work, Secrets: orgSecrets,
+		Audit: auditLog,
 	}
 	server, err := newServer(cfg, log, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
@@ -258,6 +264,9 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 			return err
 		}
 		undo.add(crossorg.StartSweeper(db, clk, log).Stop)
+		undo.add(crossorg.StartRetention(crossorg.RetentionConfig{
+			DB: db, Log: auditLog, Clock: clk, Logger: log, Keep: cfg.auditRetention,
+		}).Stop)
 		undo.add(sessions.StartDeadlines(sessions.DeadlinesConfig{
 			Committer: committer, Due: crossorg.NewWaits(db), Clock: clk, Logger: log,
 		}).Stop)

@@ -27,6 +27,7 @@ type ResolverRoot interface {
 	AgentConnection() AgentConnectionResolver
 	ApiKeyConnection() ApiKeyConnectionResolver
 	ApprovalDecision() ApprovalDecisionResolver
+	AuditEntry() AuditEntryResolver
 	DiscoveredModel() DiscoveredModelResolver
 	Harness() HarnessResolver
 	HarnessConnection() HarnessConnectionResolver
@@ -197,6 +198,38 @@ type ComplexityRoot struct {
 		ToolName    func(childComplexity int) int
 		TurnID      func(childComplexity int) int
 		WaitID      func(childComplexity int) int
+	}
+
+	AuditCheck struct {
+		BrokenAt    func(childComplexity int) int
+		CheckedFrom func(childComplexity int) int
+		Entries     func(childComplexity int) int
+		Ok          func(childComplexity int) int
+		Problem     func(childComplexity int) int
+	}
+
+	AuditConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	AuditEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	AuditEntry struct {
+		Action    func(childComplexity int) int
+		Actor     func(childComplexity int) int
+		Address   func(childComplexity int) int
+		CreatedAt func(childComplexity int) int
+		Details   func(childComplexity int) int
+		Hash      func(childComplexity int) int
+		ID        func(childComplexity int) int
+		Position  func(childComplexity int) int
+		RequestID func(childComplexity int) int
+		TargetID  func(childComplexity int) int
 	}
 
 	AuthPayload struct {
@@ -675,6 +708,7 @@ type ComplexityRoot struct {
 		APIKeys                func(childComplexity int, first *int, after *string) int
 		Agent                  func(childComplexity int, id string) int
 		Agents                 func(childComplexity int, first *int, after *string, search *string, includeArchived *bool) int
+		AuditEntries           func(childComplexity int, first *int, after *string, filter *model.AuditFilter) int
 		Capabilities           func(childComplexity int) int
 		Harness                func(childComplexity int, id string) int
 		Harnesses              func(childComplexity int, first *int, after *string, search *string, includeArchived *bool) int
@@ -689,6 +723,7 @@ type ComplexityRoot struct {
 		Session                func(childComplexity int, id string) int
 		Sessions               func(childComplexity int, first *int, after *string, filter *model.SessionFilter) int
 		Turn                   func(childComplexity int, id string) int
+		VerifyAudit            func(childComplexity int) int
 		Viewer                 func(childComplexity int) int
 		Waits                  func(childComplexity int, first *int, after *string, kinds []model.WaitKind) int
 	}
@@ -2002,6 +2037,130 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ApprovalRequested.WaitID(childComplexity), true
+
+	case "AuditCheck.brokenAt":
+		if e.ComplexityRoot.AuditCheck.BrokenAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditCheck.BrokenAt(childComplexity), true
+	case "AuditCheck.checkedFrom":
+		if e.ComplexityRoot.AuditCheck.CheckedFrom == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditCheck.CheckedFrom(childComplexity), true
+	case "AuditCheck.entries":
+		if e.ComplexityRoot.AuditCheck.Entries == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditCheck.Entries(childComplexity), true
+	case "AuditCheck.ok":
+		if e.ComplexityRoot.AuditCheck.Ok == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditCheck.Ok(childComplexity), true
+	case "AuditCheck.problem":
+		if e.ComplexityRoot.AuditCheck.Problem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditCheck.Problem(childComplexity), true
+
+	case "AuditConnection.edges":
+		if e.ComplexityRoot.AuditConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditConnection.Edges(childComplexity), true
+	case "AuditConnection.nodes":
+		if e.ComplexityRoot.AuditConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditConnection.Nodes(childComplexity), true
+	case "AuditConnection.pageInfo":
+		if e.ComplexityRoot.AuditConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditConnection.PageInfo(childComplexity), true
+
+	case "AuditEdge.cursor":
+		if e.ComplexityRoot.AuditEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEdge.Cursor(childComplexity), true
+	case "AuditEdge.node":
+		if e.ComplexityRoot.AuditEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEdge.Node(childComplexity), true
+
+	case "AuditEntry.action":
+		if e.ComplexityRoot.AuditEntry.Action == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Action(childComplexity), true
+	case "AuditEntry.actor":
+		if e.ComplexityRoot.AuditEntry.Actor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Actor(childComplexity), true
+	case "AuditEntry.address":
+		if e.ComplexityRoot.AuditEntry.Address == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Address(childComplexity), true
+	case "AuditEntry.createdAt":
+		if e.ComplexityRoot.AuditEntry.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.CreatedAt(childComplexity), true
+	case "AuditEntry.details":
+		if e.ComplexityRoot.AuditEntry.Details == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Details(childComplexity), true
+	case "AuditEntry.hash":
+		if e.ComplexityRoot.AuditEntry.Hash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Hash(childComplexity), true
+	case "AuditEntry.id":
+		if e.ComplexityRoot.AuditEntry.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.ID(childComplexity), true
+	case "AuditEntry.position":
+		if e.ComplexityRoot.AuditEntry.Position == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Position(childComplexity), true
+	case "AuditEntry.requestId":
+		if e.ComplexityRoot.AuditEntry.RequestID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.RequestID(childComplexity), true
+	case "AuditEntry.targetId":
+		if e.ComplexityRoot.AuditEntry.TargetID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.TargetID(childComplexity), true
 
 	case "AuthPayload.tokens":
 		if e.ComplexityRoot.AuthPayload.Tokens == nil {
@@ -4243,6 +4402,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Agents(childComplexity, args["first"].(*int), args["after"].(*string), args["search"].(*string), args["includeArchived"].(*bool)), true
+	case "Query.auditEntries":
+		if e.ComplexityRoot.Query.AuditEntries == nil {
+			break
+		}
+
+		args, err := ec.field_Query_auditEntries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AuditEntries(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.AuditFilter)), true
 	case "Query.capabilities":
 		if e.ComplexityRoot.Query.Capabilities == nil {
 			break
@@ -4383,6 +4553,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Turn(childComplexity, args["id"].(string)), true
+	case "Query.verifyAudit":
+		if e.ComplexityRoot.Query.VerifyAudit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.VerifyAudit(childComplexity), true
 	case "Query.viewer":
 		if e.ComplexityRoot.Query.Viewer == nil {
 			break
@@ -7349,6 +7525,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputAcceptInvitationInput,
+		ec.unmarshalInputAuditFilter,
 		ec.unmarshalInputCapabilityRefInput,
 		ec.unmarshalInputClientToolInput,
 		ec.unmarshalInputContentPartInput,
@@ -7510,6 +7687,68 @@ input CreateApiKeyInput { name: String! permissions: [Permission!]! expiresAt: T
 
 "The answer of mutations of API keys. ` + "`" + `key` + "`" + ` is the key itself, given once, at creation."
 type ApiKeyPayload { apiKey: ApiKey key: String userErrors: [UserError!]! }
+`, BuiltIn: false},
+	{Name: "../schema/audit.graphqls", Input: `"Something that was done in the organization, recorded in the transaction that did it. Entries are never changed; retention may remove the oldest."
+type AuditEntry implements Node @auth(requires: AUDIT_READ) {
+  id: ID!
+  "Where the entry stands in the organization's chain. Positions count from 1 without gaps."
+  position: Int64!
+  "Who did it. It is the system where nobody had signed in, e.g. for a sign-in that failed."
+  actor: Actor! @goField(forceResolver: true)
+  "What was done, as \"thing.deed\", e.g. \"agent.updated\"."
+  action: String!
+  "The id of what it was done to."
+  targetId: String
+  "The address that the request came from."
+  address: String
+  "The id of the request, as in its header ` + "`" + `X-Request-Id` + "`" + `."
+  requestId: String
+  "What belongs to it, e.g. the names of the fields that were changed. There are never secrets in it."
+  details: JSON!
+  "The hash of this entry and of all before it, in hex."
+  hash: String!
+  createdAt: Time!
+}
+
+"A page of a list of audit entries."
+type AuditConnection { edges: [AuditEdge!]! nodes: [AuditEntry!]! pageInfo: PageInfo! }
+"An audit entry in a list."
+type AuditEdge { cursor: Cursor! node: AuditEntry! }
+
+"Which audit entries to list. All that is given must hold; what is left out or null does not matter."
+input AuditFilter {
+  "What was done, exactly, e.g. \"signin.failed\"."
+  action: String
+  "The id of the person or the API key that did it."
+  actorId: ID
+  "The id of what it was done to."
+  targetId: String
+  "The time from which on to list."
+  from: Time
+  "The time before which to list."
+  to: Time
+}
+
+"What a check of the organization's chain of audit entries found."
+type AuditCheck @auth(requires: AUDIT_READ) {
+  "Whether every entry that was looked at is there, unedited and in its place."
+  ok: Boolean!
+  "The position from which on entries were looked at. It is not 1 when retention has removed entries, or when the chain is longer than what is looked at."
+  checkedFrom: Int64!
+  "How many entries were found to be right."
+  entries: Int!
+  "The position of the first entry that is missing, was edited or does not fit; null when all is well."
+  brokenAt: Int64
+  "What is wrong there; null when all is well."
+  problem: String
+}
+
+extend type Query {
+  "What was done in the organization, newest first."
+  auditEntries(first: Int = 50, after: Cursor, filter: AuditFilter): AuditConnection! @auth(requires: AUDIT_READ)
+  "Checks the newest 10 000 entries of the organization's chain. ` + "`" + `ostler admin verify-audit` + "`" + ` checks all of them."
+  verifyAudit: AuditCheck! @auth(requires: AUDIT_READ)
+}
 `, BuiltIn: false},
 	{Name: "../schema/catalog.graphqls", Input: `"The life of a harness, an agent or a provider. Archived ones are read-only, hidden from lists by default and not usable for new sessions."
 enum Lifecycle { ACTIVE ARCHIVED DELETED }
@@ -8710,6 +8949,70 @@ func (ec *executionContext) childFields_ApprovalDecision(ctx context.Context, fi
 		return ec.fieldContext_ApprovalDecision_createdAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ApprovalDecision", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditCheck(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "ok":
+		return ec.fieldContext_AuditCheck_ok(ctx, field)
+	case "checkedFrom":
+		return ec.fieldContext_AuditCheck_checkedFrom(ctx, field)
+	case "entries":
+		return ec.fieldContext_AuditCheck_entries(ctx, field)
+	case "brokenAt":
+		return ec.fieldContext_AuditCheck_brokenAt(ctx, field)
+	case "problem":
+		return ec.fieldContext_AuditCheck_problem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditCheck", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AuditConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_AuditConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AuditConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_AuditEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_AuditEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AuditEntry_id(ctx, field)
+	case "position":
+		return ec.fieldContext_AuditEntry_position(ctx, field)
+	case "actor":
+		return ec.fieldContext_AuditEntry_actor(ctx, field)
+	case "action":
+		return ec.fieldContext_AuditEntry_action(ctx, field)
+	case "targetId":
+		return ec.fieldContext_AuditEntry_targetId(ctx, field)
+	case "address":
+		return ec.fieldContext_AuditEntry_address(ctx, field)
+	case "requestId":
+		return ec.fieldContext_AuditEntry_requestId(ctx, field)
+	case "details":
+		return ec.fieldContext_AuditEntry_details(ctx, field)
+	case "hash":
+		return ec.fieldContext_AuditEntry_hash(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_AuditEntry_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEntry", field.Name)
 }
 
 func (ec *executionContext) childFields_AuthPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -77,6 +77,47 @@ type APIKeyPayload struct {
 	UserErrors []*UserError `json:"userErrors"`
 }
 
+// What a check of the organization's chain of audit entries found.
+type AuditCheck struct {
+	// Whether every entry that was looked at is there, unedited and in its place.
+	Ok bool `json:"ok"`
+	// The position from which on entries were looked at. It is not 1 when retention has removed entries, or when the chain is longer than what is looked at.
+	CheckedFrom int64 `json:"checkedFrom"`
+	// How many entries were found to be right.
+	Entries int `json:"entries"`
+	// The position of the first entry that is missing, was edited or does not fit; null when all is well.
+	BrokenAt *int64 `json:"brokenAt,omitempty"`
+	// What is wrong there; null when all is well.
+	Problem *string `json:"problem,omitempty"`
+}
+
+// A page of a list of audit entries.
+type AuditConnection struct {
+	Edges    []*AuditEdge  `json:"edges"`
+	Nodes    []*AuditEntry `json:"nodes"`
+	PageInfo *PageInfo     `json:"pageInfo"`
+}
+
+// An audit entry in a list.
+type AuditEdge struct {
+	Cursor string      `json:"cursor"`
+	Node   *AuditEntry `json:"node"`
+}
+
+// Which audit entries to list. All that is given must hold; what is left out or null does not matter.
+type AuditFilter struct {
+	// What was done, exactly, e.g. "signin.failed".
+	Action *string `json:"action,omitempty"`
+	// The id of the person or the API key that did it.
+	ActorID *string `json:"actorId,omitempty"`
+	// The id of what it was done to.
+	TargetID *string `json:"targetId,omitempty"`
+	// The time from which on to list.
+	From *models.Millis `json:"from,omitempty"`
+	// The time before which to list.
+	To *models.Millis `json:"to,omitempty"`
+}
+
 // The answer of sign-in, refresh and switch.
 type AuthPayload struct {
 	Tokens     *TokenPair   `json:"tokens,omitempty"`

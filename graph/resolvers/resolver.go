@@ -5,6 +5,7 @@ package resolvers
 import (
 	"context"
 
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -23,6 +24,8 @@ type Resolver struct {
 	Sessions *sessions.Service
 	// Secrets are those that organizations may replace.
 	Secrets Secrets
+	// Audit is the log of who did what.
+	Audit *audit.Log
 }
 
 // Secrets keeps random secrets of organizations.

@@ -81,7 +81,10 @@ func (s *Service) CreateAgent(ctx context.Context, by *auth.Principal, in NewAge
 		if err := tx.Create(&row).Error; err != nil {
 			return err
 		}
-		return recordAgent(tx, person(by, nil), nil, &row)
+		if err := recordAgent(tx, person(by, nil), nil, &row); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, by, "agent.created", row.ID.String(), map[string]any{"name": row.Name, "revision": row.Revision})
 	})
 	if err != nil {
 		return nil, taken(fmt.Errorf("create an agent in %s: %w", by.OrgID, err), "an agent", row.Name)
@@ -105,7 +108,7 @@ func (s *Service) UpdateAgent(ctx context.Context, by *auth.Principal, id models
 	if err != nil {
 		return nil, err
 	}
-	return s.changeAgent(ctx, by, id, reason, func(tx *gorm.DB, row, next *models.Agent) error {
+	return s.changeAgent(ctx, by, id, deed{verb: "updated", reason: reason}, func(tx *gorm.DB, row, next *models.Agent) error {
 		if err := checkRevision(in.Revision, row.Revision); err != nil {
 			return err
 		}
@@ -122,7 +125,7 @@ func (s *Service) UpdateAgent(ctx context.Context, by *auth.Principal, id models
 // ArchiveAgent takes an agent out of use: new sessions can't have it, and turns that run with it stop at their next
 // step. Archiving an archived one changes nothing.
 func (s *Service) ArchiveAgent(ctx context.Context, by *auth.Principal, id models.AgentID) (*models.Agent, error) {
-	return s.changeAgent(ctx, by, id, nil, func(_ *gorm.DB, row, next *models.Agent) error {
+	return s.changeAgent(ctx, by, id, deed{verb: "archived"}, func(_ *gorm.DB, row, next *models.Agent) error {
 		return move(&next.Lifecycle, "agent", row.Lifecycle, models.LifecycleArchived)
 	})
 }
@@ -130,13 +133,13 @@ func (s *Service) ArchiveAgent(ctx context.Context, by *auth.Principal, id model
 // UnarchiveAgent brings an archived agent back. What it refers to may have gone meanwhile; that shows in its
 // effective configuration.
 func (s *Service) UnarchiveAgent(ctx context.Context, by *auth.Principal, id models.AgentID) (*models.Agent, error) {
-	return s.changeAgent(ctx, by, id, nil, func(_ *gorm.DB, row, next *models.Agent) error {
+	return s.changeAgent(ctx, by, id, deed{verb: "unarchived"}, func(_ *gorm.DB, row, next *models.Agent) error {
 		return move(&next.Lifecycle, "agent", row.Lifecycle, models.LifecycleActive)
 	})
 }
 
 // changeAgent lets edit change a copy of the row and stores it, as the next revision, when anything came of it.
-func (s *Service) changeAgent(ctx context.Context, by *auth.Principal, id models.AgentID, reason *string,
+func (s *Service) changeAgent(ctx context.Context, by *auth.Principal, id models.AgentID, d deed,
 	edit func(tx *gorm.DB, row, next *models.Agent) error,
 ) (*models.Agent, error) {
 	var next models.Agent
@@ -156,7 +159,10 @@ func (s *Service) changeAgent(ctx context.Context, by *auth.Principal, id models
 		if err := change(tx, by.OrgID, id, "revision", row.Revision, &next, agentColumns...); err != nil {
 			return err
 		}
-		return recordAgent(tx, person(by, reason), row, &next)
+		if err := recordAgent(tx, person(by, d.reason), row, &next); err != nil {
+			return err
+		}
+		return s.recordAgentDeed(ctx, tx, by, d, row, &next)
 	})
 	if err != nil {
 		return nil, err

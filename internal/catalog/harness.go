@@ -92,7 +92,10 @@ func (s *Service) CreateHarness(ctx context.Context, by *auth.Principal, in NewH
 		if err := tx.Create(&row).Error; err != nil {
 			return err
 		}
-		return recordHarness(tx, person(by, nil), nil, &row)
+		if err := recordHarness(tx, person(by, nil), nil, &row); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, by, "harness.created", row.ID.String(), map[string]any{"name": row.Name, "revision": row.Revision})
 	})
 	if err != nil {
 		return nil, taken(fmt.Errorf("create a harness in %s: %w", by.OrgID, err), "a harness", row.Name)
@@ -106,7 +109,7 @@ func (s *Service) UpdateHarness(ctx context.Context, by *auth.Principal, id mode
 	if err != nil {
 		return nil, err
 	}
-	return s.changeHarness(ctx, by, id, reason, func(tx *gorm.DB, row, next *models.Harness) error {
+	return s.changeHarness(ctx, by, id, deed{verb: "updated", reason: reason}, func(tx *gorm.DB, row, next *models.Harness) error {
 		if err := checkRevision(in.Revision, row.Revision); err != nil {
 			return err
 		}
@@ -123,7 +126,7 @@ func (s *Service) UpdateHarness(ctx context.Context, by *auth.Principal, id mode
 // ArchiveHarness takes a harness out of use: new sessions can't have it, and turns that run with it stop at their next
 // step. Archiving an archived one changes nothing.
 func (s *Service) ArchiveHarness(ctx context.Context, by *auth.Principal, id models.HarnessID) (*models.Harness, error) {
-	return s.changeHarness(ctx, by, id, nil, func(_ *gorm.DB, row, next *models.Harness) error {
+	return s.changeHarness(ctx, by, id, deed{verb: "archived"}, func(_ *gorm.DB, row, next *models.Harness) error {
 		return move(&next.Lifecycle, "harness", row.Lifecycle, models.LifecycleArchived)
 	})
 }
@@ -131,13 +134,13 @@ func (s *Service) ArchiveHarness(ctx context.Context, by *auth.Principal, id mod
 // UnarchiveHarness brings an archived harness back. What it refers to may have gone meanwhile; that shows in
 // its effective configuration.
 func (s *Service) UnarchiveHarness(ctx context.Context, by *auth.Principal, id models.HarnessID) (*models.Harness, error) {
-	return s.changeHarness(ctx, by, id, nil, func(_ *gorm.DB, row, next *models.Harness) error {
+	return s.changeHarness(ctx, by, id, deed{verb: "unarchived"}, func(_ *gorm.DB, row, next *models.Harness) error {
 		return move(&next.Lifecycle, "harness", row.Lifecycle, models.LifecycleActive)
 	})
 }
 
 // changeHarness lets edit change a copy of the row and stores it, as the next revision, when anything came of it.
-func (s *Service) changeHarness(ctx context.Context, by *auth.Principal, id models.HarnessID, reason *string,
+func (s *Service) changeHarness(ctx context.Context, by *auth.Principal, id models.HarnessID, d deed,
 	edit func(tx *gorm.DB, row, next *models.Harness) error,
 ) (*models.Harness, error) {
 	var next models.Harness
@@ -161,7 +164,10 @@ func (s *Service) changeHarness(ctx context.Context, by *auth.Principal, id mode
 		if err := change(tx, by.OrgID, id, "revision", row.Revision, &next, harnessColumns...); err != nil {
 			return err
 		}
-		return recordHarness(tx, person(by, reason), row, &next)
+		if err := recordHarness(tx, person(by, d.reason), row, &next); err != nil {
+			return err
+		}
+		return s.recordHarnessDeed(ctx, tx, by, d, row, &next)
 	})
 	if err != nil {
 		return nil, err

@@ -86,7 +86,10 @@ func (s *Service) CreateModel(ctx context.Context, by *auth.Principal, in NewMod
 		if row.DisplayName == "" {
 			row.DisplayName = row.Name
 		}
-		return tx.Create(&row).Error
+		if err := tx.Create(&row).Error; err != nil {
+			return err
+		}
+		return s.record(ctx, tx, by, "model.created", row.ID.String(), map[string]any{"name": row.Name, "provider": row.ProviderID.String()})
 	})
 	if err != nil {
 		return nil, taken(fmt.Errorf("create a model in %s: %w", by.OrgID, err), "a model of this provider", row.Name)
@@ -121,8 +124,12 @@ func (s *Service) UpdateModel(ctx context.Context, by *auth.Principal, id models
 			return nil
 		}
 		next.UpdatedAt = s.now(row.UpdatedAt)
-		return change(tx, by.OrgID, id, "updated_at", row.UpdatedAt, &next, "display_name", "enabled", "context_window_tokens",
+		err = change(tx, by.OrgID, id, "updated_at", row.UpdatedAt, &next, "display_name", "enabled", "context_window_tokens",
 			"max_output_tokens", "price_input", "price_output", "price_cache_read", "price_cache_write", "updated_at")
+		if err != nil {
+			return err
+		}
+		return s.record(ctx, tx, by, "model.updated", id.String(), map[string]any{"fields": modelFields(row, &next)})
 	})
 	if err != nil {
 		return nil, err

@@ -49,7 +49,12 @@ func (s *Service) CreateProvider(ctx context.Context, by *auth.Principal, in New
 	if err := s.fillProvider(&row, ProviderChange{Name: Give(&in.Name), BaseURL: Give(in.BaseURL), APIKey: Give(in.APIKey)}); err != nil {
 		return nil, err
 	}
-	err := s.write(ctx, by.OrgID, func(tx *gorm.DB) error { return tx.Create(&row).Error })
+	err := s.write(ctx, by.OrgID, func(tx *gorm.DB) error {
+		if err := tx.Create(&row).Error; err != nil {
+			return err
+		}
+		return s.record(ctx, tx, by, "provider.created", row.ID.String(), map[string]any{"name": row.Name, "kind": row.Kind})
+	})
 	if err != nil {
 		return nil, taken(fmt.Errorf("create a provider in %s: %w", by.OrgID, err), "a provider", row.Name)
 	}
@@ -79,7 +84,10 @@ func (s *Service) UpdateProvider(ctx context.Context, by *auth.Principal, id mod
 			return nil
 		}
 		next.UpdatedAt = s.now(row.UpdatedAt)
-		return change(tx, by.OrgID, id, "updated_at", row.UpdatedAt, &next, "name", "base_url", "credentials", "updated_at")
+		if err := change(tx, by.OrgID, id, "updated_at", row.UpdatedAt, &next, "name", "base_url", "credentials", "updated_at"); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, by, "provider.updated", id.String(), map[string]any{"fields": providerFields(row, &next)})
 	})
 	if err != nil {
 		return nil, taken(err, "a provider", next.Name)
@@ -192,7 +200,10 @@ func (s *Service) ArchiveProvider(ctx context.Context, by *auth.Principal, id mo
 			return nil
 		}
 		next.Lifecycle, next.UpdatedAt = models.LifecycleArchived, s.now(row.UpdatedAt)
-		return change(tx, by.OrgID, id, "updated_at", row.UpdatedAt, &next, "lifecycle", "updated_at")
+		if err := change(tx, by.OrgID, id, "updated_at", row.UpdatedAt, &next, "lifecycle", "updated_at"); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, by, "provider.archived", id.String(), nil)
 	})
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func (s *Service) RestoreHarness(
 	if err != nil {
 		return nil, err
 	}
-	return s.changeHarness(ctx, by, id, why, func(tx *gorm.DB, row, next *models.Harness) error {
+	return s.changeHarness(ctx, by, id, deed{verb: "restored", reason: why, from: revision}, func(tx *gorm.DB, row, next *models.Harness) error {
 		if err := checkActive("harness", row.Lifecycle); err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (s *Service) RestoreAgent(
 	if err != nil {
 		return nil, err
 	}
-	return s.changeAgent(ctx, by, id, why, func(tx *gorm.DB, row, next *models.Agent) error {
+	return s.changeAgent(ctx, by, id, deed{verb: "restored", reason: why, from: revision}, func(tx *gorm.DB, row, next *models.Agent) error {
 		if err := checkActive("agent", row.Lifecycle); err != nil {
 			return err
 		}

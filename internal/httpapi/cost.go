@@ -21,6 +21,9 @@ type cost struct {
 // revisionPrice is what each revision of a page costs beside its fields: it is read whole, prompts included, whatever is selected of it.
 const revisionPrice = 50
 
+// auditCheckPrice is what a check of the audit log costs: it reads up to 10 000 entries.
+const auditCheckPrice = 10_000
+
 // pricing walks one operation. Fragments are priced once per page size that they are spread under, of which there
 // are at most as many as PageSize, so the work is linear in the document.
 type pricing struct {
@@ -104,6 +107,9 @@ func (p *pricing) field(f *ast.Field, page int, meta bool) cost {
 	below := p.selection(f.SelectionSet, own, meta)
 	if f.Definition.Type.NamedType == "RevisionConnection" {
 		below.requested = add(below.requested, multiply(own, revisionPrice))
+	}
+	if f.Definition.Type.NamedType == "AuditCheck" {
+		below.requested = add(below.requested, auditCheckPrice)
 	}
 	if f.Definition.Type.Elem != nil {
 		times := unpagedList

@@ -269,6 +269,10 @@ func TestCostExtension(t *testing.T) {
 	if a := b.query("{serverInfo{name}}", nil, with(costHeader, "1")); a.cost["requested"] != 2.0 || a.cost["limit"] != 50_000.0 {
 		t.Errorf("by header: %s", a.body)
 	}
+	// A check of the audit log reads thousands of entries.
+	if a := b.query("{a:verifyAudit{ok} b:verifyAudit{ok}}", nil, with(costHeader, "1")); a.cost["requested"] != 20_004.0 {
+		t.Errorf("of two checks: %s", a.body)
+	}
 	if a := b.do(http.MethodPost, "/graphql", `{"query":"{serverInfo{name}}","extensions":{"cost":true}}`); a.cost["requested"] != 2.0 {
 		t.Errorf("by extension: %s", a.body)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -43,8 +44,11 @@ func (s *Service) CreateOrg(ctx context.Context, p *auth.Principal, in NewOrg) (
 	var org models.Org
 	err = s.db.Write(ctx, func(tx *gorm.DB) error {
 		var err error
-		org, err = s.createOrg(ctx, tx, name, slug, p.UserID)
-		return err
+		if org, err = s.createOrg(ctx, tx, name, slug, p.UserID); err != nil {
+			return err
+		}
+		kind, actor := p.Actor()
+		return recordCreated(ctx, tx, org, kind, actor)
 	})
 	if err != nil {
 		return models.Org{}, err
@@ -78,6 +82,14 @@ func (s *Service) createOrg(ctx context.Context, tx *gorm.DB, name, slug string,
 		return org, fmt.Errorf("set the defaults of an organization: %w", err)
 	}
 	return org, nil
+}
+
+// recordCreated begins the audit log of an organization. It must be the last thing that the transaction does.
+func recordCreated(ctx context.Context, tx *gorm.DB, org models.Org, kind models.ActorKind, actor models.ActorID) error {
+	return audit.Record(ctx, tx, org.CreatedAt, audit.Entry{
+		Org: org.ID, ActorKind: kind, Actor: actor, Action: "org.created", Target: org.ID.String(),
+		Details: map[string]any{"name": org.Name, "slug": org.Slug},
+	})
 }
 
 func setLastOrg(tx *gorm.DB, user models.UserID, org models.OrgID) error {

@@ -75,7 +75,10 @@ func (s *Service) FirstStart(ctx context.Context) (*FirstOwner, error) {
 			return err
 		}
 		made = true
-		return setLastOrg(tx, user.ID, org.ID)
+		if err := setLastOrg(tx, user.ID, org.ID); err != nil {
+			return err
+		}
+		return recordCreated(ctx, tx, org, models.ActorSystem, models.ActorID{})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the first owner: %w", err)

@@ -86,7 +86,7 @@ func TestAnExpiredInvitationIsReplaced(t *testing.T) {
 		inv, next := w.invite(in.Principal, "ada@example.com", models.RoleViewer)
 		_, err = w.accept(token)
 		wantFault(t, "replaced", err, fault.Expired, "input", "token")
-		if _, last := w.audited(in.Org.ID); last["replaces"] != old.ID.String() {
+		if _, last := w.recorded(in.Org.ID); last["replaces"] != old.ID.String() {
 			t.Errorf("recorded %v", last)
 		}
 		list, err := w.ListInvitations(w.ctx(), in.Org.ID, nil, 10)
@@ -109,7 +109,7 @@ func TestRevokeInvitation(t *testing.T) {
 				t.Errorf("got %+v, %v", revoked, err)
 			}
 		}
-		if actions, _ := w.audited(in.Org.ID); !slices.Equal(actions, []string{"invitation.created", "invitation.revoked"}) {
+		if actions, _ := w.recorded(in.Org.ID); !slices.Equal(actions, []string{"invitation.created", "invitation.revoked"}) {
 			t.Errorf("recorded %v", actions)
 		}
 		_, err := w.accept(token)
@@ -146,7 +146,7 @@ func TestANewPersonAcceptsOnce(t *testing.T) {
 		if err != nil || stored.AcceptedAt == nil || stored.RevokedAt != nil {
 			t.Errorf("got %+v, %v", stored, err)
 		}
-		actions, last := w.audited(in.Org.ID)
+		actions, last := w.recorded(in.Org.ID)
 		if !slices.Equal(actions, []string{"invitation.created", "invitation.accepted"}) || last["userCreated"] != true ||
 			last["actor"] != done.User.ID.String() || last["target"] != inv.ID.String() {
 			t.Errorf("recorded %v, last %v", actions, last)

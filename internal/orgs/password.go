@@ -6,6 +6,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -56,7 +57,10 @@ func (s *Service) ChangePassword(ctx context.Context, p *auth.Principal, current
 		if err != nil {
 			return fmt.Errorf("end the other sign-ins: %w", err)
 		}
-		return nil
+		kind, actor := p.Actor()
+		return s.recordOf(ctx, tx, user.ID, audit.Entry{
+			ActorKind: kind, Actor: actor, Action: "password.changed", Target: user.ID.String(),
+		})
 	})
 	if err != nil {
 		return err

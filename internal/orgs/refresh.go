@@ -6,6 +6,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/crossorg"
@@ -41,7 +42,7 @@ func (s *Service) Refresh(ctx context.Context, token string) (*SignedIn, error) 
 		}
 		if row.SpentAt != nil && now.Time().Sub(row.SpentAt.Time()) > refreshGrace {
 			stolen = row.SignInID
-			return revoke(tx, row.SignInID, now)
+			return s.endStolen(ctx, tx, stolen, now)
 		}
 		if f, err = s.familyOf(ctx, tx, row.SignInID); err != nil {
 			return err
@@ -64,6 +65,19 @@ func (s *Service) Refresh(ctx context.Context, token string) (*SignedIn, error) 
 		return nil, invalidCredentials()
 	}
 	return s.signedIn(ctx, f, next, expires)
+}
+
+// endStolen ends a sign-in of which somebody has a copy of a token.
+func (s *Service) endStolen(ctx context.Context, tx *gorm.DB, id models.SignInID, now models.Millis) error {
+	ended, err := endSignIn(tx, id, now)
+	if err != nil || ended == nil {
+		return err
+	}
+	// Who used the token is not known: it may have been the thief, or the person after the thief.
+	return s.recordOf(ctx, tx, ended.UserID, audit.Entry{
+		ActorKind: models.ActorSystem, Action: "signin.token_reused", Target: id.String(),
+		Details: map[string]any{"user": ended.UserID.String()},
+	})
 }
 
 // spend marks a token as used and stores its successor.
@@ -145,14 +159,6 @@ func holdSignIn(tx *gorm.DB, id models.SignInID, now models.Millis) error {
 	}
 	if res.RowsAffected == 0 {
 		return invalidCredentials()
-	}
-	return nil
-}
-
-func revoke(tx *gorm.DB, id models.SignInID, now models.Millis) error {
-	err := tx.Model(&models.SignIn{}).Where("id = ? AND revoked_at IS NULL", id).Update("revoked_at", now).Error
-	if err != nil {
-		return fmt.Errorf("end a sign-in: %w", err)
 	}
 	return nil
 }

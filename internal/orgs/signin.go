@@ -7,6 +7,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/crossorg"
@@ -39,12 +40,15 @@ func (s *Service) SignIn(ctx context.Context, in Credentials) (*SignedIn, error)
 	if err != nil {
 		return nil, err
 	}
-	user, err := s.verify(ctx, key, in.Password)
+	user, ok, err := s.verify(ctx, key, in.Password)
 	if err != nil {
 		if fault.As(err) == nil {
 			attempt.undo()
 		}
 		return nil, err
+	}
+	if !ok {
+		return nil, s.refuse(ctx, key, user)
 	}
 	var (
 		f       family
@@ -56,9 +60,17 @@ func (s *Service) SignIn(ctx context.Context, in Credentials) (*SignedIn, error)
 		if f, err = s.beginSignIn(tx, *user, in, request); err != nil {
 			return err
 		}
-		refresh, expires, err = newRefreshToken(tx, f.signIn.ID, f.signIn.CreatedAt)
-		return err
+		if refresh, expires, err = newRefreshToken(tx, f.signIn.ID, f.signIn.CreatedAt); err != nil {
+			return err
+		}
+		return s.recordOf(ctx, tx, user.ID, audit.Entry{
+			ActorKind: models.ActorUser, Actor: models.ActorID(user.ID), Action: "signin.succeeded", Target: f.signIn.ID.String(),
+			Details: map[string]any{"transport": in.Transport},
+		})
 	})
+	if fault.Is(err, fault.InvalidCredentials) {
+		return nil, s.refuse(ctx, key, user)
+	}
 	if err != nil {
 		if fault.As(err) == nil {
 			attempt.undo()
@@ -69,26 +81,28 @@ func (s *Service) SignIn(ctx context.Context, in Credentials) (*SignedIn, error)
 	return s.signedIn(ctx, f, refresh, expires)
 }
 
-// verify finds the user and compares the password, with the same work whether there is one or not.
-func (s *Service) verify(ctx context.Context, emailKey, password string) (*models.User, error) {
+// refuse records that a sign-in failed, and gives the failure.
+func (s *Service) refuse(ctx context.Context, emailKey string, user *models.User) error {
+	if err := s.recordFailure(ctx, emailKey, user); err != nil {
+		return err
+	}
+	return invalidCredentials()
+}
+
+// verify finds the user, nil when there is none, and tells whether the password is theirs, with the same work either way.
+func (s *Service) verify(ctx context.Context, emailKey, password string) (*models.User, bool, error) {
 	user, err := crossorg.UserByEmail(s.db.Read(ctx), emailKey)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if user == nil {
-		if err := s.passwords.VerifyNothing(ctx, password); err != nil {
-			return nil, err
-		}
-		return nil, invalidCredentials()
+		return nil, false, s.passwords.VerifyNothing(ctx, password)
 	}
 	ok, err := s.passwords.Verify(ctx, user.PasswordHash, password)
 	if err != nil {
-		return nil, fmt.Errorf("verify the password of %s: %w", user.ID, err)
+		return nil, false, fmt.Errorf("verify the password of %s: %w", user.ID, err)
 	}
-	if !ok {
-		return nil, invalidCredentials()
-	}
-	return user, nil
+	return user, ok, nil
 }
 
 func (s *Service) beginSignIn(tx *gorm.DB, user models.User, in Credentials, request *auth.RequestInfo) (family, error) {

@@ -45,7 +45,7 @@ func TestUpdateOrg(t *testing.T) {
 		if err != nil || stored.Name != "Acme" || *stored.DefaultModelID != model {
 			t.Errorf("got %+v, %v", stored, err)
 		}
-		actions, last := w.audited(org.ID)
+		actions, last := w.recorded(org.ID)
 		if len(actions) != 3 || last["name"] != nil || last["defaultModelId"].(map[string]any)["after"] != model.String() {
 			t.Errorf("recorded %v, last %v", actions, last)
 		}
@@ -97,7 +97,7 @@ func TestUpdateOrgRefusals(t *testing.T) {
 		if org, err := w.Org(w.ctx(), in.Org.ID); err != nil || org.Name != in.Org.Name || *org.DefaultModelID != *in.Org.DefaultModelID {
 			t.Errorf("got %+v, %v", org, err)
 		}
-		if actions, _ := w.audited(in.Org.ID); len(actions) != 0 {
+		if actions, _ := w.recorded(in.Org.ID); len(actions) != 0 {
 			t.Errorf("recorded %v", actions)
 		}
 	})
@@ -115,7 +115,7 @@ func TestUpdateViewer(t *testing.T) {
 		if u, err := w.User(w.ctx(), in.User.ID); err != nil || u.Name != "Ada Lovelace" || u.Email != in.User.Email {
 			t.Errorf("got %+v, %v", u, err)
 		}
-		actions, last := w.audited(in.Org.ID)
+		actions, last := w.recorded(in.Org.ID)
 		if len(actions) != 1 || last["name"].(map[string]any)["before"] != in.User.Name {
 			t.Errorf("recorded %v, last %v", actions, last)
 		}

@@ -726,6 +726,7 @@ export type ProviderPageQueryVariables = Exact<{
 export type ProviderPageQuery = { node:
     | { __typename: 'Agent' }
     | { __typename: 'ApiKey' }
+    | { __typename: 'AuditEntry' }
     | { __typename: 'Harness' }
     | { __typename: 'Invitation' }
     | { __typename: 'Membership' }
@@ -828,6 +829,7 @@ export type PersonNameQueryVariables = Exact<{
 export type PersonNameQuery = { node:
     | { __typename: 'Agent' }
     | { __typename: 'ApiKey' }
+    | { __typename: 'AuditEntry' }
     | { __typename: 'Harness' }
     | { __typename: 'Invitation' }
     | { __typename: 'Membership' }

@@ -1,0 +1,129 @@
+package resolvers
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/audit"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+const (
+	auditKind = "audit"
+	// auditCheckLimit is how many entries a check looks at, so that it takes no longer however long the chain is.
+	auditCheckLimit = 10_000
+)
+
+// auditCursor gives the cursor of an entry in the list of its organization.
+func auditCursor(position int64) string {
+	var key [8]byte
+	binary.BigEndian.PutUint64(key[:], uint64(position)) //nolint:gosec // G115: the bits come back as they went
+	return encodeCursor(auditKind, key[:])
+}
+
+// decodeAuditCursor reads a cursor of auditCursor.
+func decodeAuditCursor(cursor string) (int64, *fault.Error) {
+	key, err := decodeCursor(auditKind, cursor, 8)
+	if err != nil {
+		return 0, err
+	}
+	position := int64(binary.BigEndian.Uint64(key)) //nolint:gosec // G115: the bits come back as they went
+	if position < 1 {
+		return 0, fault.New(fault.Invalid, "The cursor is not one of this list.")
+	}
+	return position, nil
+}
+
+func (r *Resolver) auditPage(ctx context.Context, first *int, after *string, filter *model.AuditFilter) (*model.AuditConnection, error) {
+	w, err := newWindow(pageArgs{First: first, After: after}, 50, decodeAuditCursor)
+	if err != nil {
+		return nil, err
+	}
+	f, err := decodeAuditFilter(filter)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.Audit.List(ctx, auth.FromContext(ctx).OrgID, f, w.After, w.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, info := trim(rows, w, func(e models.AuditEntry) string { return auditCursor(e.Position) })
+	page := &model.AuditConnection{
+		Edges: make([]*model.AuditEdge, len(rows)), Nodes: make([]*model.AuditEntry, len(rows)), PageInfo: info,
+	}
+	loaders := r.loadersOf(ctx)
+	for i := range rows {
+		loaders.expectActor(rows[i].ActorKind, rows[i].ActorID)
+		page.Nodes[i] = encodeAuditEntry(&rows[i])
+		page.Edges[i] = &model.AuditEdge{Cursor: auditCursor(rows[i].Position), Node: page.Nodes[i]}
+	}
+	return page, nil
+}
+
+func (r *Resolver) auditEntryByID(ctx context.Context, id models.AuditEntryID) (*model.AuditEntry, error) {
+	e, err := r.Audit.Entry(ctx, auth.FromContext(ctx).OrgID, id)
+	return encoded(e, err, encodeAuditEntry)
+}
+
+func (r *Resolver) checkAudit(ctx context.Context) (*model.AuditCheck, error) {
+	c, err := r.Audit.Verify(ctx, auth.FromContext(ctx).OrgID, auditCheckLimit)
+	if err != nil {
+		return nil, err
+	}
+	return &model.AuditCheck{
+		Ok: c.OK(), CheckedFrom: c.From, Entries: int(c.Entries), BrokenAt: c.BrokenAt, Problem: nonEmpty(c.Problem),
+	}, nil
+}
+
+// decodeAuditFilter takes over a filter. An empty text is looked for like any other, and is the action of no entry; only null doesn't matter.
+func decodeAuditFilter(in *model.AuditFilter) (audit.Filter, error) {
+	var f audit.Filter
+	if in == nil {
+		return f, nil
+	}
+	for _, text := range []struct {
+		value *string
+		name  string
+	}{{in.Action, "action"}, {in.TargetID, "targetId"}} {
+		if text.value != nil && (!utf8.ValidString(*text.value) || strings.ContainsRune(*text.value, 0)) {
+			return f, fault.New(fault.Invalid, "%s contains a NUL character or is not valid UTF-8.", text.name).At("filter", text.name)
+		}
+	}
+	f.Action, f.Target, f.From, f.To = in.Action, in.TargetID, in.From, in.To
+	if in.From != nil && in.To != nil && *in.From > *in.To {
+		return f, fault.New(fault.Invalid, "from is after to: nothing is in between.").At("filter", "from")
+	}
+	if in.ActorID != nil {
+		kind, id := decodeActorID(*in.ActorID)
+		f.ActorKind, f.Actor = kind, &id
+	}
+	return f, nil
+}
+
+// decodeActorID reads the id of a person or an API key. What is neither names nobody: the zero id, which has done nothing.
+func decodeActorID(s string) (models.ActorKind, models.ActorID) {
+	prefix, digits, _ := strings.Cut(s, "_")
+	kind, ok := map[string]models.ActorKind{models.UserEntity{}.Prefix(): models.ActorUser, models.APIKeyEntity{}.Prefix(): models.ActorAPIKey}[prefix]
+	if !ok {
+		return models.ActorUser, models.ActorID{}
+	}
+	id, err := models.ParseID[models.ActorEntity](models.ActorEntity{}.Prefix() + "_" + digits)
+	if err != nil {
+		return kind, models.ActorID{}
+	}
+	return kind, id
+}
+
+func encodeAuditEntry(e *models.AuditEntry) *model.AuditEntry {
+	return &model.AuditEntry{
+		ID: e.ID.String(), Position: e.Position, Action: e.Action, TargetID: nonEmpty(e.TargetID), Address: nonEmpty(e.Address),
+		RequestID: nonEmpty(e.RequestID), Details: models.JSON(e.Details), Hash: hex.EncodeToString(e.Hash), CreatedAt: e.CreatedAt,
+		ActorKind: e.ActorKind, ActorID: e.ActorID,
+	}
+}
