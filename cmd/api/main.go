@@ -20,6 +20,8 @@ const usage = `usage: ostler <command>
 
   serve [--role=all|api|runner]   run the server (the default)
   migrate                         bring the database's schema up to date
+  admin …                         see to people and keys; "ostler admin" lists how
+  rotate-keys                     seal all secrets with OSTLER_MASTER_KEY instead of OSTLER_MASTER_KEY_PREVIOUS
   config                          print the configuration, without secrets
   version                         print the version
 
@@ -61,7 +63,7 @@ func run(args []string) error {
 			return os.Getenv(name)
 		}
 	}
-	if len(args) > 0 {
+	if len(args) > 0 && command != "admin" {
 		return errUsage
 	}
 	switch command {
@@ -89,6 +91,10 @@ func run(args []string) error {
 		return serve(ctx, cfg, log, os.Stdout)
 	case "migrate":
 		return migrate(ctx, cfg)
+	case "admin":
+		return admin(ctx, cfg, log, os.Stdout, args)
+	case "rotate-keys":
+		return atPlace(ctx, cfg, log, os.Stdout, rotateKeys, args)
 	}
 	return errUsage
 }
