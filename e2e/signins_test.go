@@ -63,7 +63,9 @@ func (c *client) keySet(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var set struct{ Keys []map[string]string }
+	var set struct {
+		Keys []map[string]string `json:"keys"`
+	}
 	if err := json.Unmarshal(body, &set); err != nil || set.Keys == nil {
 		t.Fatalf("%s: %v", body, err)
 	}
