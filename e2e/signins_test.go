@@ -182,7 +182,8 @@ func TestCommandsOfAdministrators(t *testing.T) {
 		first := c.keySet(t)
 		says(t, done(t, env, "admin", "rotate-signing-key"), "a new key was made")
 		says(t, done(t, env, "admin", "rotate-signing-key"), "a new key is there already")
-		server.kill()
+		server.terminate(t)
+		server.exit(t)
 		server = server.again(t, p.env)
 		if both := c.keySet(t); len(first) != 1 || len(both) != 2 || both[0] == both[1] || (both[0] != first[0] && both[1] != first[0]) {
 			t.Errorf("published: %v, then %v", first, both)
@@ -192,7 +193,8 @@ func TestCommandsOfAdministrators(t *testing.T) {
 		}
 
 		// The master key.
-		server.kill()
+		server.terminate(t)
+		server.exit(t)
 		next := p.with(map[string]string{"OSTLER_MASTER_KEY": newKey(t), "OSTLER_ADDR": server.addr})
 		says(t, refused(t, next, "rotate-keys"), "OSTLER_MASTER_KEY_PREVIOUS")
 		between := p.with(map[string]string{"OSTLER_MASTER_KEY": next["OSTLER_MASTER_KEY"], "OSTLER_MASTER_KEY_PREVIOUS": p.env["OSTLER_MASTER_KEY"]})
