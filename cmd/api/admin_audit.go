@@ -6,14 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 
 	"github.com/ostler-dev/ostler/internal/audit"
-	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/secrets"
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
@@ -22,36 +18,22 @@ const auditChainPage = 500
 
 // verifyAudit checks the chains of audit entries, prints a line for each, and fails when one is broken. It only reads, so that it may
 // run beside a server, also with SQLite.
-func verifyAudit(ctx context.Context, cfg config, args []string, out io.Writer) error {
+func verifyAudit(ctx context.Context, p place, args []string) error {
 	flags := flag.NewFlagSet("verify-audit", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	org := flags.String("org", "", "")
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
-		return errUsage
+		return errAdminUsage
 	}
-	// Opening would make the file.
-	if path, ok := strings.CutPrefix(cfg.databaseURL, "sqlite:"); ok {
-		if _, err := os.Stat(path); err != nil {
-			return fmt.Errorf("look for the database: %w", err)
-		}
-	}
-	db, err := store.Open(ctx, store.Config{URL: cfg.databaseURL, SQLiteSynchronous: cfg.sqliteSynchronous})
+	keeper, err := openKeeper(ctx, p.cfg, p.db, p.clock)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = db.Close() }()
-	keeper, err := secrets.Load(secrets.Config{Current: cfg.masterKey, Previous: cfg.previousKey, Dialect: db.Dialect, DataDir: cfg.dataDir})
+	log, err := audit.NewLog(p.db, keeper)
 	if err != nil {
 		return err
 	}
-	if err := keeper.VerifyKey(ctx, db, clock.System{}); err != nil {
-		return err
-	}
-	log, err := audit.NewLog(db, keeper)
-	if err != nil {
-		return err
-	}
-	v := verification{db: db, log: log, out: out}
+	v := verification{db: p.db, log: log, out: p.out}
 	if *org != "" {
 		return v.one(ctx, *org)
 	}

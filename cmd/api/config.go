@@ -14,7 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/mail"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/secrets"
 )
@@ -36,6 +38,8 @@ type config struct {
 	natsURL                    string
 	trustedProxies             []netip.Prefix
 	masterKey, previousKey     []byte
+	jwtSecret                  []byte
+	smtpURL, smtpFrom          string
 	adminEmail, adminPassword  string
 	role                       string
 	runnerSlots                int
@@ -90,6 +94,29 @@ func settings() []setting {
 		{"OSTLER_NATS_URL", "", "nats://…: the bus between several processes. Default: none, one process alone.", true, text(func(c *config) *string { return &c.natsURL })},
 		{"OSTLER_MASTER_KEY", "", "32 bytes in base64, the same on all nodes. Default with SQLite: generated into the data directory.", true, key(func(c *config) *[]byte { return &c.masterKey })},
 		{"OSTLER_MASTER_KEY_PREVIOUS", "", "The master key before the present one.", true, key(func(c *config) *[]byte { return &c.previousKey })},
+		{"OSTLER_JWT_SECRET", "", "At least 32 characters, the same on all nodes, that sign access tokens with HS256. Default: keys in the database, which rotate and are published.", true, func(c *config, v string) error {
+			if v != "" && len(v) < auth.MinTokenSecret {
+				return fmt.Errorf("want at least %d characters, e.g. of `openssl rand -base64 32`", auth.MinTokenSecret)
+			}
+			if v != "" {
+				c.jwtSecret = []byte(v)
+			}
+			return nil
+		}},
+		{"OSTLER_SMTP_URL", "", "smtp://user:password@host:port, or smtps://: who sends mail. Default: nobody, links are written to the log.", true, func(c *config, v string) error {
+			c.smtpURL = v
+			if v == "" {
+				return nil
+			}
+			return mail.CheckURL(v)
+		}},
+		{"OSTLER_SMTP_FROM", "", "The address that mail comes from. Default: ostler at the host of OSTLER_PUBLIC_URL.", false, func(c *config, v string) error {
+			c.smtpFrom = v
+			if v == "" {
+				return nil
+			}
+			return mail.CheckAddress(v)
+		}},
 		{"OSTLER_ADMIN_EMAIL", "admin@localhost", "The first owner, made when there is no user.", false, text(func(c *config) *string { return &c.adminEmail })},
 		{"OSTLER_ADMIN_PASSWORD", "", "The first owner's password. Default: a random one, printed once.", true, text(func(c *config) *string { return &c.adminPassword })},
 		{"OSTLER_ROLE", roleAll, "all, api (serves requests only) or runner (runs turns only).", false, oneOf(func(c *config) *string { return &c.role }, roleAll, roleAPI, roleRunner)},
@@ -262,6 +289,11 @@ func readConfig(getenv func(string) string) (config, error) {
 	}
 	if c.publicURL == "" {
 		c.publicURL = "http://" + browsable(c.addr)
+	}
+	if u, err := url.Parse(c.publicURL); err == nil && c.smtpFrom == "" {
+		if c.smtpFrom = "ostler@" + u.Hostname(); mail.CheckAddress(c.smtpFrom) != nil {
+			c.smtpFrom = "ostler@localhost"
+		}
 	}
 	if c.databaseURL == "" || c.databaseURL == "sqlite:" {
 		c.databaseURL = "sqlite:" + filepath.Join(c.dataDir, "ostler.db")

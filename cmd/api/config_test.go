@@ -73,6 +73,11 @@ func TestValues(t *testing.T) {
 			return c.providers[models.ProviderAnthropic] == llm.Endpoint{APIKey: "sk-a"} && c.providers[models.ProviderGemini] == llm.Endpoint{} &&
 				c.providers[models.ProviderOpenAI] == llm.Endpoint{BaseURL: "https://gateway.example.com/v1", APIKey: "sk-o"}
 		}},
+		"mail": {[]string{"OSTLER_SMTP_URL", "smtps://u:p@mail.example.com", "OSTLER_PUBLIC_URL", "https://ostler.example.com:8443"}, func(c config) bool {
+			return c.smtpURL == "smtps://u:p@mail.example.com" && c.smtpFrom == "ostler@ostler.example.com"
+		}},
+		"mail, on IPv6":        {[]string{"OSTLER_ADDR", "[::1]:9000"}, func(c config) bool { return c.smtpFrom == "ostler@localhost" }},
+		"a secret for tokens":  {[]string{"OSTLER_JWT_SECRET", strings.Repeat("s", 32)}, func(c config) bool { return len(c.jwtSecret) == 32 }},
 		"debugging production": {[]string{"OSTLER_LOG_LEVEL", "debug", "OSTLER_ENV", "production"}, func(c config) bool { return c.logLevel == slog.LevelDebug && c.production }},
 	} {
 		if c, err := readConfig(from(test.env...)); err != nil || !test.want(c) {
@@ -162,8 +167,8 @@ func TestPrintConfig(t *testing.T) {
 	}
 }
 
-// secretNames are what a name of a secret looks like; OSTLER_NATS_URL and the database's may hold passwords.
-var secretNames = regexp.MustCompile(`KEY|PASSWORD|SECRET|TOKEN|DATABASE.*URL|NATS_URL`)
+// secretNames are what a name of a secret looks like; OSTLER_NATS_URL, OSTLER_SMTP_URL and the database's may hold passwords.
+var secretNames = regexp.MustCompile(`KEY|PASSWORD|SECRET|TOKEN|DATABASE.*URL|NATS_URL|SMTP_URL`)
 
 func TestSecretsAreMarked(t *testing.T) {
 	t.Parallel()
@@ -203,7 +208,7 @@ func TestDocumentation(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"server"}, {"serve", "--port=1"}, {"serve", "--role=api", "more"}, {"migrate", "now"}, {"version", "please"}} {
+	for _, args := range [][]string{{"server"}, {"serve", "--port=1"}, {"serve", "--role=api", "more"}, {"migrate", "now"}, {"version", "please"}, {"rotate-keys", "now"}} {
 		if err := run(args); err == nil || !strings.Contains(err.Error(), "usage: ostler") {
 			t.Errorf("%v: %v", args, err)
 		}

@@ -20,7 +20,8 @@ const usage = `usage: ostler <command>
 
   serve [--role=all|api|runner]   run the server (the default)
   migrate                         bring the database's schema up to date
-  admin verify-audit [--org=…]    check the audit log of all organizations, or of one by its slug or id
+  admin …                         see to people and keys; "ostler admin" lists how
+  rotate-keys                     seal all secrets with OSTLER_MASTER_KEY instead of OSTLER_MASTER_KEY_PREVIOUS
   config                          print the configuration, without secrets
   version                         print the version
 
@@ -91,7 +92,9 @@ func run(args []string) error {
 	case "migrate":
 		return migrate(ctx, cfg)
 	case "admin":
-		return admin(ctx, cfg, args, os.Stdout)
+		return admin(ctx, cfg, log, os.Stdout, args)
+	case "rotate-keys":
+		return atPlace(ctx, cfg, log, os.Stdout, rotateKeys, args)
 	}
 	return errUsage
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -23,6 +24,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/httpapi"
+	"github.com/ostler-dev/ostler/internal/mail"
 	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/secrets"
@@ -101,25 +103,55 @@ func migrate(ctx context.Context, cfg config) error {
 // identity is who may do what.
 type identity struct {
 	keeper *secrets.Keeper
-	keys   *auth.Keys
+	keys   *auth.Keys // nil where tokens are signed with a secret
 	tokens *auth.AccessTokens
+}
+
+// openKeeper gives what seals and opens, after a look whether this database belongs to these master keys.
+func openKeeper(ctx context.Context, cfg config, db *store.DB, clk clock.Clock) (*secrets.Keeper, error) {
+	keeper, err := secrets.Load(secrets.Config{Current: cfg.masterKey, Previous: cfg.previousKey, Dialect: db.Dialect, DataDir: cfg.dataDir})
+	if err != nil {
+		return nil, err
+	}
+	return keeper, keeper.VerifyKey(ctx, db, clk)
 }
 
 func openIdentity(ctx context.Context, cfg config, db *store.DB, clk clock.Clock) (identity, error) {
 	var id identity
 	var err error
-	id.keeper, err = secrets.Load(secrets.Config{Current: cfg.masterKey, Previous: cfg.previousKey, Dialect: db.Dialect, DataDir: cfg.dataDir})
-	if err != nil {
+	if id.keeper, err = openKeeper(ctx, cfg, db, clk); err != nil {
 		return id, err
 	}
-	if err := id.keeper.VerifyKey(ctx, db, clk); err != nil {
-		return id, err
+	if cfg.jwtSecret == nil {
+		if id.keys, err = auth.OpenKeys(ctx, db, id.keeper.SigningKeys(), clk); err != nil {
+			return id, err
+		}
 	}
-	if id.keys, err = auth.OpenKeys(ctx, db, id.keeper.SigningKeys(), clk); err != nil {
-		return id, err
-	}
-	id.tokens, err = auth.NewAccessTokens(id.keys, clk, auth.TokenConfig{Issuer: cfg.publicURL, Audience: "ostler"})
+	id.tokens, err = auth.NewAccessTokens(id.keys, clk, auth.TokenConfig{Issuer: cfg.publicURL, Audience: "ostler", Secret: cfg.jwtSecret})
 	return id, err
+}
+
+// openPeople gives the service of organizations, and rotates the keys of its tokens.
+func openPeople(cfg config, db *store.DB, clk clock.Clock, log *slog.Logger, id identity, cat *catalog.Service, undo *closers) (*orgs.Service, error) {
+	resets := orgs.Resets{PublicURL: cfg.publicURL, Logger: log}
+	if cfg.smtpURL != "" {
+		var err error
+		if resets.Mail, err = mail.New(mail.Config{URL: cfg.smtpURL, From: cfg.smtpFrom}); err != nil {
+			return nil, fmt.Errorf("OSTLER_SMTP_URL: %w", err)
+		}
+	}
+	people, err := orgs.New(orgs.Config{
+		DB: db, Clock: clk, Passwords: auth.NewPasswords(), Tokens: id.tokens, Secrets: id.keeper, Seeder: cat,
+		AdminEmail: cfg.adminEmail, AdminPassword: cfg.adminPassword, Resets: resets,
+	})
+	if err != nil {
+		return nil, err
+	}
+	undo.add(people.Stop)
+	if id.keys != nil {
+		undo.add(auth.StartRotator(id.keys, orgs.RecordKey, log).Stop)
+	}
+	return people, nil
 }
 
 // openBus gives the bus to the other processes; one that is alone has one of its own.
@@ -187,10 +219,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if err != nil {
 		return err
 	}
-	people, err := orgs.New(orgs.Config{
-		DB: db, Clock: clk, Passwords: auth.NewPasswords(), Tokens: id.tokens, Secrets: id.keeper, Seeder: cat,
-		AdminEmail: cfg.adminEmail, AdminPassword: cfg.adminPassword,
-	})
+	people, err := openPeople(cfg, db, clk, log, id, cat, &undo)
 	if err != nil {
 		return err
 	}
@@ -253,7 +282,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	}
 	server, err := newServer(cfg, log, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
-		Authenticator: people, JWKS: jwks(id.keys), ForOperation: root.OperationContext, Images: images, Waits: work, Clock: clk,
+		Authenticator: people, JWKS: jwks(id.tokens), ForOperation: root.OperationContext, Images: images, Waits: work, Clock: clk,
 		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "bus", Check: connected(bus)}},
 	})
 	if err != nil {
@@ -299,9 +328,9 @@ func newServer(cfg config, log *slog.Logger, deps httpapi.Dependencies) (*httpap
 	}, deps)
 }
 
-func jwks(keys *auth.Keys) http.Handler {
+func jwks(tokens *auth.AccessTokens) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		set, err := keys.JWKS(r.Context())
+		set, err := tokens.JWKS(r.Context())
 		if err != nil {
 			http.Error(w, "the keys can't be read now", http.StatusServiceUnavailable)
 			return

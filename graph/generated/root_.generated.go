@@ -567,51 +567,54 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		AcceptInvitation  func(childComplexity int, input model.AcceptInvitationInput) int
-		AnswerQuestion    func(childComplexity int, waitID string, answer string) int
-		ArchiveAgent      func(childComplexity int, id string) int
-		ArchiveHarness    func(childComplexity int, id string) int
-		ArchiveProvider   func(childComplexity int, id string) int
-		CancelTurn        func(childComplexity int, turnID string, reason *string) int
-		ChangePassword    func(childComplexity int, current string, new string) int
-		CreateAPIKey      func(childComplexity int, input model.CreateAPIKeyInput) int
-		CreateAgent       func(childComplexity int, input model.CreateAgentInput) int
-		CreateHarness     func(childComplexity int, input model.CreateHarnessInput) int
-		CreateModel       func(childComplexity int, input model.CreateModelInput) int
-		CreateOrg         func(childComplexity int, input model.CreateOrgInput) int
-		CreateProvider    func(childComplexity int, input model.CreateProviderInput) int
-		CreateSession     func(childComplexity int, input model.CreateSessionInput) int
-		DecideApproval    func(childComplexity int, input model.DecideApprovalInput) int
-		DiscoverModels    func(childComplexity int, providerID string) int
-		EditQueuedTurn    func(childComplexity int, turnID string, content []*model.ContentPartInput) int
-		ForkSession       func(childComplexity int, input model.ForkSessionInput) int
-		InviteMember      func(childComplexity int, input model.InviteMemberInput) int
-		MoveQueuedTurn    func(childComplexity int, turnID string, before *string) int
-		RefreshTokens     func(childComplexity int, refreshToken *string) int
-		RemoveMember      func(childComplexity int, membershipID string) int
-		ResolveWait       func(childComplexity int, token string, value models.JSON, errorCode *string, errorMessage *string) int
-		RestoreAgent      func(childComplexity int, id string, revision int, reason *string) int
-		RestoreHarness    func(childComplexity int, id string, revision int, reason *string) int
-		RevokeAPIKey      func(childComplexity int, id string) int
-		RevokeInvitation  func(childComplexity int, id string) int
-		RotateHookSecret  func(childComplexity int) int
-		SendMessage       func(childComplexity int, input model.SendMessageInput) int
-		SetMemberRole     func(childComplexity int, membershipID string, role model.Role) int
-		SignIn            func(childComplexity int, input model.SignInInput) int
-		SignOut           func(childComplexity int) int
-		SubmitToolResults func(childComplexity int, input model.SubmitToolResultsInput) int
-		SwitchOrg         func(childComplexity int, orgID string) int
-		TestProvider      func(childComplexity int, input model.TestProviderInput) int
-		UnarchiveAgent    func(childComplexity int, id string) int
-		UnarchiveHarness  func(childComplexity int, id string) int
-		UpdateAgent       func(childComplexity int, id string, input model.UpdateAgentInput) int
-		UpdateHarness     func(childComplexity int, id string, input model.UpdateHarnessInput) int
-		UpdateModel       func(childComplexity int, id string, input model.UpdateModelInput) int
-		UpdateOrg         func(childComplexity int, input model.UpdateOrgInput) int
-		UpdateProvider    func(childComplexity int, id string, input model.UpdateProviderInput) int
-		UpdateSession     func(childComplexity int, id string, input model.UpdateSessionInput) int
-		UpdateViewer      func(childComplexity int, name string) int
-		WriteSessionFile  func(childComplexity int, sessionID string, path string, content string, encoding *string, expectedHash *string) int
+		AcceptInvitation     func(childComplexity int, input model.AcceptInvitationInput) int
+		AnswerQuestion       func(childComplexity int, waitID string, answer string) int
+		ArchiveAgent         func(childComplexity int, id string) int
+		ArchiveHarness       func(childComplexity int, id string) int
+		ArchiveProvider      func(childComplexity int, id string) int
+		CancelTurn           func(childComplexity int, turnID string, reason *string) int
+		ChangePassword       func(childComplexity int, current string, new string) int
+		CreateAPIKey         func(childComplexity int, input model.CreateAPIKeyInput) int
+		CreateAgent          func(childComplexity int, input model.CreateAgentInput) int
+		CreateHarness        func(childComplexity int, input model.CreateHarnessInput) int
+		CreateModel          func(childComplexity int, input model.CreateModelInput) int
+		CreateOrg            func(childComplexity int, input model.CreateOrgInput) int
+		CreateProvider       func(childComplexity int, input model.CreateProviderInput) int
+		CreateSession        func(childComplexity int, input model.CreateSessionInput) int
+		DecideApproval       func(childComplexity int, input model.DecideApprovalInput) int
+		DiscoverModels       func(childComplexity int, providerID string) int
+		EditQueuedTurn       func(childComplexity int, turnID string, content []*model.ContentPartInput) int
+		ForkSession          func(childComplexity int, input model.ForkSessionInput) int
+		InviteMember         func(childComplexity int, input model.InviteMemberInput) int
+		MoveQueuedTurn       func(childComplexity int, turnID string, before *string) int
+		RefreshTokens        func(childComplexity int, refreshToken *string) int
+		RemoveMember         func(childComplexity int, membershipID string) int
+		RequestPasswordReset func(childComplexity int, email string) int
+		ResetPassword        func(childComplexity int, token string, password string) int
+		ResolveWait          func(childComplexity int, token string, value models.JSON, errorCode *string, errorMessage *string) int
+		RestoreAgent         func(childComplexity int, id string, revision int, reason *string) int
+		RestoreHarness       func(childComplexity int, id string, revision int, reason *string) int
+		RevokeAPIKey         func(childComplexity int, id string) int
+		RevokeInvitation     func(childComplexity int, id string) int
+		RevokeSignIn         func(childComplexity int, id string) int
+		RotateHookSecret     func(childComplexity int) int
+		SendMessage          func(childComplexity int, input model.SendMessageInput) int
+		SetMemberRole        func(childComplexity int, membershipID string, role model.Role) int
+		SignIn               func(childComplexity int, input model.SignInInput) int
+		SignOut              func(childComplexity int) int
+		SubmitToolResults    func(childComplexity int, input model.SubmitToolResultsInput) int
+		SwitchOrg            func(childComplexity int, orgID string) int
+		TestProvider         func(childComplexity int, input model.TestProviderInput) int
+		UnarchiveAgent       func(childComplexity int, id string) int
+		UnarchiveHarness     func(childComplexity int, id string) int
+		UpdateAgent          func(childComplexity int, id string, input model.UpdateAgentInput) int
+		UpdateHarness        func(childComplexity int, id string, input model.UpdateHarnessInput) int
+		UpdateModel          func(childComplexity int, id string, input model.UpdateModelInput) int
+		UpdateOrg            func(childComplexity int, input model.UpdateOrgInput) int
+		UpdateProvider       func(childComplexity int, id string, input model.UpdateProviderInput) int
+		UpdateSession        func(childComplexity int, id string, input model.UpdateSessionInput) int
+		UpdateViewer         func(childComplexity int, name string) int
+		WriteSessionFile     func(childComplexity int, sessionID string, path string, content string, encoding *string, expectedHash *string) int
 	}
 
 	Org struct {
@@ -722,6 +725,7 @@ type ComplexityRoot struct {
 		ServerInfo             func(childComplexity int) int
 		Session                func(childComplexity int, id string) int
 		Sessions               func(childComplexity int, first *int, after *string, filter *model.SessionFilter) int
+		SignIns                func(childComplexity int) int
 		Turn                   func(childComplexity int, id string) int
 		VerifyAudit            func(childComplexity int) int
 		Viewer                 func(childComplexity int) int
@@ -970,6 +974,15 @@ type ComplexityRoot struct {
 		Sequence   func(childComplexity int) int
 		SessionID  func(childComplexity int) int
 		TurnID     func(childComplexity int) int
+	}
+
+	SignIn struct {
+		Address    func(childComplexity int) int
+		CreatedAt  func(childComplexity int) int
+		Current    func(childComplexity int) int
+		ID         func(childComplexity int) int
+		LastUsedAt func(childComplexity int) int
+		UserAgent  func(childComplexity int) int
 	}
 
 	SignOutPayload struct {
@@ -3750,6 +3763,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RemoveMember(childComplexity, args["membershipId"].(string)), true
+	case "Mutation.requestPasswordReset":
+		if e.ComplexityRoot.Mutation.RequestPasswordReset == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_requestPasswordReset_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RequestPasswordReset(childComplexity, args["email"].(string)), true
+	case "Mutation.resetPassword":
+		if e.ComplexityRoot.Mutation.ResetPassword == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_resetPassword_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ResetPassword(childComplexity, args["token"].(string), args["password"].(string)), true
 	case "Mutation.resolveWait":
 		if e.ComplexityRoot.Mutation.ResolveWait == nil {
 			break
@@ -3805,6 +3840,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RevokeInvitation(childComplexity, args["id"].(string)), true
+	case "Mutation.revokeSignIn":
+		if e.ComplexityRoot.Mutation.RevokeSignIn == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_revokeSignIn_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RevokeSignIn(childComplexity, args["id"].(string)), true
 	case "Mutation.rotateHookSecret":
 		if e.ComplexityRoot.Mutation.RotateHookSecret == nil {
 			break
@@ -4542,6 +4588,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Sessions(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.SessionFilter)), true
+	case "Query.signIns":
+		if e.ComplexityRoot.Query.SignIns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.SignIns(childComplexity), true
 	case "Query.turn":
 		if e.ComplexityRoot.Query.Turn == nil {
 			break
@@ -5657,6 +5709,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SessionWaiting.TurnID(childComplexity), true
+
+	case "SignIn.address":
+		if e.ComplexityRoot.SignIn.Address == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignIn.Address(childComplexity), true
+	case "SignIn.createdAt":
+		if e.ComplexityRoot.SignIn.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignIn.CreatedAt(childComplexity), true
+	case "SignIn.current":
+		if e.ComplexityRoot.SignIn.Current == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignIn.Current(childComplexity), true
+	case "SignIn.id":
+		if e.ComplexityRoot.SignIn.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignIn.ID(childComplexity), true
+	case "SignIn.lastUsedAt":
+		if e.ComplexityRoot.SignIn.LastUsedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignIn.LastUsedAt(childComplexity), true
+	case "SignIn.userAgent":
+		if e.ComplexityRoot.SignIn.UserAgent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignIn.UserAgent(childComplexity), true
 
 	case "SignOutPayload.ok":
 		if e.ComplexityRoot.SignOutPayload.Ok == nil {
@@ -8680,6 +8769,34 @@ type SessionPayload { session: Session userErrors: [UserError!]! }
 type SendMessagePayload { message: Message turn: Turn userErrors: [UserError!]! }
 type SessionFilePayload { file: SessionFile userErrors: [UserError!]! }
 `, BuiltIn: false},
+	{Name: "../schema/signins.graphqls", Input: `"One device or program that is signed in."
+type SignIn {
+  id: ID!
+  createdAt: Time!
+  "When its tokens were exchanged last."
+  lastUsedAt: Time!
+  "The address that it signed in from."
+  address: String!
+  "The program that it signed in with, in that program's own words."
+  userAgent: String!
+  "True for the sign-in that this request was made with."
+  current: Boolean!
+}
+
+extend type Query {
+  "The caller's own sign-ins that have not ended, the one used last first, and at most 100."
+  signIns: [SignIn!]! @auth(requires: ORG_READ)
+}
+
+extend type Mutation {
+  "Ends one of the caller's own sign-ins; its open streams end within seconds. One that has ended already is no failure."
+  revokeSignIn(id: ID!): SignOutPayload! @auth(requires: ORG_READ)
+  "Sends a link that sets a new password, good for one use within an hour. The answer is the same whether there is such a user or not."
+  requestPasswordReset(email: String!): SignOutPayload! @public
+  "Sets a new password by the token of a link, and ends all sign-ins of the user."
+  resetPassword(token: String!, password: String!): SignOutPayload! @public
+}
+`, BuiltIn: false},
 	{Name: "../schema/turns.graphqls", Input: `# Steering turns: waits and what resolves them, cancelling, the queue of a session, forks.
 
 """
@@ -9781,6 +9898,24 @@ func (ec *executionContext) childFields_SessionPayload(ctx context.Context, fiel
 		return ec.fieldContext_SessionPayload_userErrors(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SessionPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_SignIn(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_SignIn_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_SignIn_createdAt(ctx, field)
+	case "lastUsedAt":
+		return ec.fieldContext_SignIn_lastUsedAt(ctx, field)
+	case "address":
+		return ec.fieldContext_SignIn_address(ctx, field)
+	case "userAgent":
+		return ec.fieldContext_SignIn_userAgent(ctx, field)
+	case "current":
+		return ec.fieldContext_SignIn_current(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SignIn", field.Name)
 }
 
 func (ec *executionContext) childFields_SignOutPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

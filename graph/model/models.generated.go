@@ -520,6 +520,20 @@ type SessionPayload struct {
 	UserErrors []*UserError `json:"userErrors"`
 }
 
+// One device or program that is signed in.
+type SignIn struct {
+	ID        string        `json:"id"`
+	CreatedAt models.Millis `json:"createdAt"`
+	// When its tokens were exchanged last.
+	LastUsedAt models.Millis `json:"lastUsedAt"`
+	// The address that it signed in from.
+	Address string `json:"address"`
+	// The program that it signed in with, in that program's own words.
+	UserAgent string `json:"userAgent"`
+	// True for the sign-in that this request was made with.
+	Current bool `json:"current"`
+}
+
 // E-mail and password of a person.
 type SignInInput struct {
 	Email     string          `json:"email"`

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -26,6 +25,11 @@ const (
 	keysMinAge = time.Second
 	// keysReadTimeout bounds how long callers wait for a set that is read again.
 	keysReadTimeout = 5 * time.Second
+	// keysAfterlife is how long a key verifies after it retired: until the last token that it signed has ended, by whichever
+	// node's clock, and with a node in mind that learned of the retirement late.
+	keysAfterlife = AccessTokenLifetime + clockSkew + keysMaxAge
+
+	signingKeys = "signing_keys"
 )
 
 // KeySealer keeps private keys encrypted in the database; secrets.Keeper's SigningKeys is one.
@@ -35,22 +39,24 @@ type KeySealer interface {
 }
 
 // Keys is the set of keys that sign access tokens. It lives in the database, so that all nodes share it, and is read
-// again when it gets old. The newest key that is not retired signs; a retired one still verifies the tokens that it
-// signed until they have ended.
+// again when it gets old. The key that retires next signs: a new one is published at once, and
+// takes over at the time at which the one before retires; see Rotate. A retired one still verifies the tokens that it signed
+// until they have ended.
 type Keys struct {
 	db     *store.DB
 	sealer KeySealer
 	clock  clock.Clock
 
 	mu       sync.Mutex
-	set      []signingKey // the newest first
+	set      []signingKey // the newest first, without those whose tokens have all ended
 	loadedAt time.Time
 }
 
 type signingKey struct {
 	id      string
 	public  ed25519.PublicKey
-	private ed25519.PrivateKey // nil when the key is retired
+	private ed25519.PrivateKey // nil when the key had retired before the set was read
+	retires models.Millis      // 0 while no other key is to take its place
 }
 
 // OpenKeys reads the set. When no key can sign, it makes one; of several nodes that start at once, one does.
@@ -74,27 +80,6 @@ func OpenKeys(ctx context.Context, db *store.DB, sealer KeySealer, clk clock.Clo
 		return nil, errors.New("make a signing key: another node retired it at once")
 	}
 	return k, nil
-}
-
-// JWKS gives the public keys as a JSON Web Key Set, the body of /.well-known/jwks.json.
-func (k *Keys) JWKS(ctx context.Context) ([]byte, error) {
-	k.mu.Lock()
-	k.refresh(ctx, keysMaxAge)
-	set := k.set
-	k.mu.Unlock()
-	type jwk struct {
-		KeyType   string `json:"kty"`
-		Curve     string `json:"crv"`
-		X         string `json:"x"`
-		ID        string `json:"kid"`
-		Algorithm string `json:"alg"`
-		Use       string `json:"use"`
-	}
-	list := make([]jwk, 0, len(set))
-	for _, key := range set {
-		list = append(list, jwk{"OKP", "Ed25519", base64.RawURLEncoding.EncodeToString(key.public), key.id, "EdDSA", "sig"})
-	}
-	return json.Marshal(map[string]any{"keys": list})
 }
 
 // signing gives the key that signs now.
@@ -122,22 +107,42 @@ func (k *Keys) verifying(ctx context.Context, id string) (ed25519.PublicKey, boo
 }
 
 func (k *Keys) find(id string) (ed25519.PublicKey, bool) {
+	now := k.clock.Now()
 	for _, key := range k.set {
-		if key.id == id {
+		if key.id == id && !key.over(now) {
 			return key.public, true
 		}
 	}
 	return nil, false
 }
 
+// signer gives the key that retires next; the one that nothing takes the place of comes last.
 func (k *Keys) signer() *signingKey {
-	for i := range k.set {
-		if k.set[i].private != nil {
-			return &k.set[i]
+	now := k.clock.Now()
+	var best *signingKey
+	for i, key := range k.set {
+		if key.private == nil || key.retired(now) {
+			continue
+		}
+		if best == nil || best.retires == 0 || key.retires != 0 && key.retires < best.retires {
+			best = &k.set[i]
 		}
 	}
-	return nil
+	return best
 }
+
+// retired tells that another key signs now.
+func (s signingKey) retired(now time.Time) bool {
+	return s.retires != 0 && s.retires <= models.MillisOf(now)
+}
+
+// over tells that all tokens of a key have ended.
+func (s signingKey) over(now time.Time) bool {
+	return s.retires != 0 && s.retires <= retiredBefore(now)
+}
+
+// retiredBefore gives the time whose keys, when they retired then, have no token any more.
+func retiredBefore(now time.Time) models.Millis { return models.MillisOf(now.Add(-keysAfterlife)) }
 
 // refresh reads the set again when it is older than maxAge. When that fails, the old one still serves: the database
 // will be asked again after another while, and the request that needs it fails by itself.
@@ -156,15 +161,17 @@ func (k *Keys) refresh(ctx context.Context, maxAge time.Duration) {
 func (k *Keys) load(ctx context.Context) error {
 	now := k.clock.Now()
 	var rows []models.SigningKey
-	cut := models.MillisOf(now.Add(-AccessTokenLifetime))
-	if err := k.db.Read(ctx).Where("retired_at IS NULL OR retired_at > ?", cut).Order("created_at DESC, id").
+	if err := k.db.Read(ctx).Where("retired_at IS NULL OR retired_at > ?", retiredBefore(now)).Order("created_at DESC, id").
 		Find(&rows).Error; err != nil {
 		return fmt.Errorf("read the signing keys: %w", err)
 	}
 	set := make([]signingKey, 0, len(rows))
 	for _, row := range rows {
 		key := signingKey{id: row.ID, public: ed25519.PublicKey(row.PublicKey)}
-		if row.RetiredAt == nil {
+		if row.RetiredAt != nil {
+			key.retires = *row.RetiredAt
+		}
+		if !key.retired(now) {
 			seed, err := k.sealer.Open(row.ID, row.PrivateKey)
 			if err != nil {
 				return fmt.Errorf("read signing key %s: %w", row.ID, err)
@@ -185,32 +192,42 @@ func (k *Keys) load(ctx context.Context) error {
 	return nil
 }
 
+// create makes the first key, unless another node was faster.
 func (k *Keys) create(ctx context.Context) error {
-	public, private, err := ed25519.GenerateKey(rand.Reader)
+	row, err := k.fresh()
 	if err != nil {
-		return fmt.Errorf("make a signing key: %w", err)
-	}
-	id := keyID(public)
-	sealed, err := k.sealer.Seal(id, private.Seed())
-	if err != nil {
-		return fmt.Errorf("make a signing key: %w", err)
+		return err
 	}
 	err = k.db.Write(ctx, func(tx *gorm.DB) error {
-		if err := store.LockTable(tx, "signing_keys"); err != nil {
+		if err := store.LockTable(tx, signingKeys); err != nil {
 			return err
 		}
+		now := clock.Millis(k.clock)
 		var active int64
-		if err := tx.Model(&models.SigningKey{}).Where("retired_at IS NULL").Count(&active).Error; err != nil || active > 0 {
+		err := tx.Model(&models.SigningKey{}).Where("retired_at IS NULL OR retired_at > ?", now).Count(&active).Error
+		if err != nil || active > 0 {
 			return err
 		}
-		return tx.Create(&models.SigningKey{
-			ID: id, PublicKey: public, PrivateKey: sealed, CreatedAt: clock.Millis(k.clock),
-		}).Error
+		row.CreatedAt = now
+		return tx.Create(&row).Error
 	})
 	if err != nil {
 		return fmt.Errorf("make a signing key: %w", err)
 	}
 	return nil
+}
+
+// fresh makes a key and its row.
+func (k *Keys) fresh() (models.SigningKey, error) {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return models.SigningKey{}, fmt.Errorf("make a signing key: %w", err)
+	}
+	row := models.SigningKey{ID: keyID(public), PublicKey: public}
+	if row.PrivateKey, err = k.sealer.Seal(row.ID, private.Seed()); err != nil {
+		return models.SigningKey{}, fmt.Errorf("make a signing key: %w", err)
+	}
+	return row, nil
 }
 
 // keyID is the thumbprint of RFC 7638.

@@ -49,7 +49,7 @@ func TestNodesThatStartAtOnceShareOneKey(t *testing.T) {
 	})
 }
 
-func TestKeysRotate(t *testing.T) {
+func TestARetiredKeyStillVerifies(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		clk := clock.NewManual(start)
 		first, _ := node(t, db, clk)
@@ -60,7 +60,7 @@ func TestKeysRotate(t *testing.T) {
 			t.Fatal(err)
 		}
 		clk.Advance(2 * time.Second)
-		second, keys := node(t, db, clk)
+		second, _ := node(t, db, clk)
 		fresh, _ := issue(t, second, someone())
 		// A node that doesn't know the new key looks for it; one that started later knows the retired one.
 		for name, err := range map[string]error{
@@ -79,9 +79,6 @@ func TestKeysRotate(t *testing.T) {
 			t.Error("a retired key signs")
 		}
 		clk.Advance(15 * time.Minute)
-		if _, err := keys.JWKS(t.Context()); err != nil {
-			t.Fatal(err)
-		}
 		if err := verify(t, second, old); !errors.Is(err, auth.ErrUnauthenticated) {
 			t.Errorf("a token of a key that is gone: got %v", err)
 		}

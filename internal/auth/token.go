@@ -53,23 +53,40 @@ type TokenConfig struct {
 	Issuer string
 	// Audience is whom the tokens are for.
 	Audience string
+	// Secret, of at least MinTokenSecret bytes, makes HS256 the only algorithm; nil is Ed25519 with a set of keys.
+	Secret []byte
 }
 
-// AccessTokens makes and verifies access tokens: JWTs that are signed with Ed25519 and last AccessTokenLifetime.
+// MinTokenSecret is how long a secret that signs tokens must be, in bytes: as long as what HMAC-SHA-256 gives.
+const MinTokenSecret = 32
+
+// AccessTokens makes and verifies access tokens: JWTs that are signed with Ed25519, or else with a secret, and last
+// AccessTokenLifetime.
 type AccessTokens struct {
-	keys   *Keys
+	keys   *Keys // nil with a secret
+	method jwt.SigningMethod
 	clock  clock.Clock
 	cfg    TokenConfig
 	parser *jwt.Parser
 }
 
-// NewAccessTokens fails when the configuration is incomplete.
+// NewAccessTokens fails when the configuration is incomplete: it must have either keys or a secret.
 func NewAccessTokens(keys *Keys, clk clock.Clock, cfg TokenConfig) (*AccessTokens, error) {
 	if cfg.Issuer == "" || cfg.Audience == "" {
 		return nil, errors.New("access tokens need an issuer and an audience")
 	}
-	return &AccessTokens{keys: keys, clock: clk, cfg: cfg, parser: jwt.NewParser(
-		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
+	var method jwt.SigningMethod = jwt.SigningMethodEdDSA
+	if (keys == nil) == (cfg.Secret == nil) {
+		return nil, errors.New("access tokens are signed either with keys or with a secret")
+	}
+	if cfg.Secret != nil {
+		if len(cfg.Secret) < MinTokenSecret {
+			return nil, fmt.Errorf("the secret of access tokens has %d bytes, want at least %d", len(cfg.Secret), MinTokenSecret)
+		}
+		method = jwt.SigningMethodHS256
+	}
+	return &AccessTokens{keys: keys, method: method, clock: clk, cfg: cfg, parser: jwt.NewParser(
+		jwt.WithValidMethods([]string{method.Alg()}),
 		jwt.WithIssuer(cfg.Issuer),
 		jwt.WithAudience(cfg.Audience),
 		jwt.WithExpirationRequired(),
@@ -81,7 +98,7 @@ func NewAccessTokens(keys *Keys, clk clock.Clock, cfg TokenConfig) (*AccessToken
 
 // Issue makes a token and gives it with the time of its end, which replaces that of the claims.
 func (t *AccessTokens) Issue(ctx context.Context, c Claims) (string, time.Time, error) {
-	key, err := t.keys.signing(ctx)
+	key, kid, err := t.signing(ctx)
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("make an access token: %w", err)
 	}
@@ -92,7 +109,7 @@ func (t *AccessTokens) Issue(ctx context.Context, c Claims) (string, time.Time, 
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("make an access token: %w", err)
 	}
-	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, wireClaims{
+	token := jwt.NewWithClaims(t.method, wireClaims{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: t.cfg.Issuer, Subject: c.UserID.String(), Audience: jwt.ClaimStrings{t.cfg.Audience},
 			ExpiresAt: jwt.NewNumericDate(ends), NotBefore: jwt.NewNumericDate(now.Add(-clockSkew)),
@@ -100,12 +117,23 @@ func (t *AccessTokens) Issue(ctx context.Context, c Claims) (string, time.Time, 
 		},
 		Org: c.OrgID.String(), Role: string(c.Role), SignIn: c.SignInID.String(),
 	})
-	token.Header["kid"] = key.id
-	signed, err := token.SignedString(key.private)
+	if kid != "" {
+		token.Header["kid"] = kid
+	}
+	signed, err := token.SignedString(key)
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("make an access token: %w", err)
 	}
 	return signed, ends, nil
+}
+
+// signing gives what signs tokens now, and its id; a secret has none.
+func (t *AccessTokens) signing(ctx context.Context) (key any, kid string, err error) {
+	if t.keys == nil {
+		return t.cfg.Secret, "", nil
+	}
+	k, err := t.keys.signing(ctx)
+	return k.private, k.id, err
 }
 
 // Verify checks signature, algorithm, issuer, audience and times. Its errors wrap ErrUnauthenticated. It does not know
@@ -116,6 +144,9 @@ func (t *AccessTokens) Verify(ctx context.Context, token string) (Claims, error)
 	}
 	var w wireClaims
 	_, err := t.parser.ParseWithClaims(token, &w, func(token *jwt.Token) (any, error) {
+		if t.keys == nil {
+			return t.cfg.Secret, nil
+		}
 		kid, _ := token.Header["kid"].(string)
 		public, ok := t.keys.verifying(ctx, kid)
 		if !ok {

@@ -71,7 +71,7 @@ func issue(t *testing.T, tokens *auth.AccessTokens, c auth.Claims) (string, time
 
 func TestAccessTokens(t *testing.T) {
 	clk := clock.NewManual(start.Add(700 * time.Millisecond))
-	tokens, keys := node(t, storetest.SQLite(t), clk)
+	tokens, _ := node(t, storetest.SQLite(t), clk)
 	want := someone()
 	token, ends := issue(t, tokens, want)
 	want.ExpiresAt = start.Add(15 * time.Minute)
@@ -99,7 +99,7 @@ func TestAccessTokens(t *testing.T) {
 	var set struct {
 		Keys []map[string]string `json:"keys"`
 	}
-	jwks, err := keys.JWKS(t.Context())
+	jwks, err := tokens.JWKS(t.Context())
 	if err != nil || json.Unmarshal(jwks, &set) != nil || len(set.Keys) != 1 || set.Keys[0]["kid"] != header["kid"] {
 		t.Fatalf("got %s, %v", jwks, err)
 	}

@@ -52,6 +52,10 @@ func (s *Service) ChangePassword(ctx context.Context, p *auth.Principal, current
 		if res.RowsAffected == 0 {
 			return fault.New(fault.Conflict, "The password was changed by somebody else just now: try again.")
 		}
+		// Who could read a link that is still open must not be able to take the new password away.
+		if err := tx.Where("user_id = ?", user.ID).Delete(&models.PasswordReset{}).Error; err != nil {
+			return fmt.Errorf("end an open link for a new password: %w", err)
+		}
 		err := tx.Model(&models.SignIn{}).Where("user_id = ? AND id <> ? AND revoked_at IS NULL", user.ID, p.SignInID).
 			Update("revoked_at", clock.Millis(s.clock)).Error
 		if err != nil {

@@ -31,7 +31,7 @@ type SecretDeriver interface {
 	Secrets(purpose string) ([][]byte, error)
 }
 
-// Config is what a Service works with. All fields are required, but for the administrator's.
+// Config is what a Service works with. All fields are required, but for the administrator's and Resets.
 type Config struct {
 	DB        *store.DB
 	Clock     clock.Clock
@@ -42,6 +42,8 @@ type Config struct {
 	// AdminEmail and AdminPassword are those of the first owner. They default to admin@localhost and to a random
 	// password; see FirstStart.
 	AdminEmail, AdminPassword string
+	// Resets is how forgotten passwords are replaced. Left out, links go nowhere.
+	Resets Resets
 }
 
 // Service is the one place that writes people, organizations, memberships and sign-ins. It is safe for concurrent use.
@@ -55,6 +57,7 @@ type Service struct {
 
 	successors [][]byte // secrets that refresh tokens are derived with, the current one first
 	throttle   *throttle
+	resets     *resets
 	access     *lru.Cache[tokenHash, accessEntry]
 	keyUses    keyUses
 }
@@ -74,6 +77,10 @@ func New(cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	resets, err := newResets(cfg.Resets)
+	if err != nil {
+		return nil, err
+	}
 	access, err := lru.New[tokenHash, accessEntry](accessEntries)
 	if err != nil {
 		return nil, fmt.Errorf("make the cache of tokens: %w", err)
@@ -81,7 +88,7 @@ func New(cfg Config) (*Service, error) {
 	return &Service{
 		db: cfg.DB, clock: cfg.Clock, passwords: cfg.Passwords, tokens: cfg.Tokens, seeder: cfg.Seeder,
 		admin:      credentials{cfg.AdminEmail, cfg.AdminPassword},
-		successors: successors, throttle: throttle, access: access,
+		successors: successors, throttle: throttle, resets: resets, access: access,
 	}, nil
 }
 

@@ -26,6 +26,8 @@ const (
 // throttle counts attempts per account and per address. It lives in the process: with several nodes an attacker has as
 // many tries as there are nodes. It is bounded; under a flood of accounts and addresses the oldest are forgotten.
 type throttle struct {
+	maxWaitPerAccount time.Duration
+
 	mu        sync.Mutex
 	accounts  *lru.Cache[string, *attempts]
 	addresses *lru.Cache[string, *attempts]
@@ -46,7 +48,7 @@ func newThrottle() (*throttle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the throttle: %w", err)
 	}
-	return &throttle{accounts: accounts, addresses: addresses}, nil
+	return &throttle{maxWaitPerAccount: maxWaitPerAccount, accounts: accounts, addresses: addresses}, nil
 }
 
 // attempt is one counted attempt. It counts as failed from its start, so that many at once can't slip through.
@@ -77,7 +79,7 @@ func (t *throttle) begin(now time.Time, account, address string) (*attempt, erro
 		return nil, f
 	}
 	return &attempt{throttle: t, account: account, parts: []counted{
-		byAccount.add(now, freePerAccount, maxWaitPerAccount),
+		byAccount.add(now, freePerAccount, t.maxWaitPerAccount),
 		byAddress.add(now, freePerAddress, maxWaitPerAddress),
 	}}, nil
 }

@@ -111,6 +111,9 @@ func same[T comparable](a, b *T) bool {
 
 // UpdateViewer changes the caller's own name, in all organizations. The audit tells it where the caller is signed in.
 func (s *Service) UpdateViewer(ctx context.Context, p *auth.Principal, name string) (models.User, error) {
+	if err := needPerson(p, "have a person's name"); err != nil {
+		return models.User{}, err
+	}
 	name, err := cleanName(name)
 	if err != nil {
 		return models.User{}, at(err, "name")

@@ -123,9 +123,25 @@ func (k *Keeper) Seal(plaintext []byte, at Place) ([]byte, error) {
 
 // Open decrypts a value that was sealed for the same place. Its errors wrap ErrOpen.
 func (k *Keeper) Open(sealed []byte, at Place) ([]byte, error) {
-	fail := func(why string) error { return fmt.Errorf("open %s.%s: %w: %s", at.Table, at.Column, ErrOpen, why) }
+	_, dataKey, err := k.dataKey(sealed, at)
+	if err != nil {
+		return nil, err
+	}
+	value, err := newAEAD(dataKey)
+	if err != nil {
+		return nil, at.fails(err.Error())
+	}
+	plaintext, err := value.Open(nil, nil, sealed[headerLen:], at.additional("value"))
+	if err != nil {
+		return nil, at.fails("it was changed, or belongs to another place")
+	}
+	return plaintext, nil
+}
+
+// dataKey gives the key of a sealed value, and the master key that it is wrapped by.
+func (k *Keeper) dataKey(sealed []byte, at Place) (masterKey, []byte, error) {
 	if len(sealed) < minSealedLen || sealed[0] != formatV1 {
-		return nil, fail("it has no known format")
+		return masterKey{}, nil, at.fails("it has no known format")
 	}
 	id := [keyIDLen]byte(sealed[1 : 1+keyIDLen])
 	for _, m := range k.keys {
@@ -134,19 +150,34 @@ func (k *Keeper) Open(sealed []byte, at Place) ([]byte, error) {
 		}
 		dataKey, err := m.kek.Open(nil, nil, sealed[1+keyIDLen:headerLen], at.additional("data key"))
 		if err != nil {
-			return nil, fail("it was changed, or belongs to another place")
+			return masterKey{}, nil, at.fails("it was changed, or belongs to another place")
 		}
-		value, err := newAEAD(dataKey)
-		if err != nil {
-			return nil, fail(err.Error())
-		}
-		plaintext, err := value.Open(nil, nil, sealed[headerLen:], at.additional("value"))
-		if err != nil {
-			return nil, fail("it was changed, or belongs to another place")
-		}
-		return plaintext, nil
+		return m, dataKey, nil
 	}
-	return nil, fail("it was sealed under master key " + hex.EncodeToString(id[:]) + ", which is not configured")
+	return masterKey{}, nil, at.fails("it was sealed under master key " + hex.EncodeToString(id[:]) + ", which is not configured")
+}
+
+// fails says why a value at a place doesn't open.
+func (p Place) fails(why string) error {
+	return fmt.Errorf("open %s.%s: %w: %s", p.Table, p.Column, ErrOpen, why)
+}
+
+// Rewrap gives a sealed value whose data key is wrapped by the current master key, and true; or false when it is so already. The value
+// itself is not decrypted. Its errors wrap ErrOpen.
+func (k *Keeper) Rewrap(sealed []byte, at Place) ([]byte, bool, error) {
+	m, dataKey, err := k.dataKey(sealed, at)
+	if err != nil {
+		return nil, false, err
+	}
+	current := k.keys[0]
+	if m.id == current.id {
+		return sealed, false, nil
+	}
+	b := make([]byte, 0, len(sealed))
+	b = append(b, formatV1)
+	b = append(b, current.id[:]...)
+	b = current.kek.Seal(b, nil, dataKey, at.additional("data key")) //nolint:gosec // G407: nil is no nonce
+	return append(b, sealed[headerLen:]...), true, nil
 }
 
 // Column seals the values of one column of a table that belongs to no organization.

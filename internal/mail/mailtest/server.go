@@ -1,0 +1,198 @@
+// Package mailtest is a small SMTP server for tests.
+package mailtest
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"mime/quotedprintable"
+	"net"
+	"net/mail"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Mail is what the server was handed.
+type Mail struct {
+	From string
+	To   []string
+	// Data is the message with its headers, lines ending with \n.
+	Data string
+	// Text is its body, decoded.
+	Text string
+	// User and Password are what the client signed in with.
+	User, Password string
+	// Encrypted tells that the message came over TLS.
+	Encrypted bool
+}
+
+// Config changes what the server does.
+type Config struct {
+	// TLS makes it offer STARTTLS, or with Implicit talk TLS from the first byte.
+	TLS      *tls.Config
+	Implicit bool
+	// Refuse is the answer to RCPT TO, e.g. "550 no such user"; empty takes everybody.
+	Refuse string
+}
+
+// Server takes every mail.
+type Server struct {
+	// Addr is where it listens, on loopback.
+	Addr string
+
+	cfg   Config
+	mails chan Mail
+}
+
+// Start starts a server, which ends with the test.
+func Start(t testing.TB, cfg Config) *Server {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Addr: listener.Addr().String(), cfg: cfg, mails: make(chan Mail, 100)}
+	var running sync.WaitGroup
+	ended, end := context.WithCancel(context.Background())
+	t.Cleanup(func() {
+		_ = listener.Close()
+		end()
+		running.Wait()
+	})
+	running.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			// A client that gave up may leave its connection open.
+			stop := context.AfterFunc(ended, func() { _ = conn.Close() })
+			running.Go(func() {
+				defer stop()
+				s.serve(conn)
+			})
+		}
+	})
+	return s
+}
+
+// Next waits for a mail.
+func (s *Server) Next(t testing.TB) Mail {
+	t.Helper()
+	select {
+	case m := <-s.mails:
+		return m
+	case <-time.After(30 * time.Second):
+		t.Fatal("no mail came")
+		return Mail{}
+	}
+}
+
+// None checks that no mail is there.
+func (s *Server) None(t testing.TB) {
+	t.Helper()
+	select {
+	case m := <-s.mails:
+		t.Errorf("a mail came: %+v", m)
+	default:
+	}
+}
+
+func (s *Server) serve(conn net.Conn) {
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
+	var m Mail
+	if s.cfg.TLS != nil && s.cfg.Implicit {
+		conn, m.Encrypted = tls.Server(conn, s.cfg.TLS), true
+	}
+	in := bufio.NewReader(conn)
+	say := func(line string) { fmt.Fprintf(conn, "%s\r\n", line) }
+	say("220 mailtest")
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		line = strings.TrimRight(line, "\r\n")
+		verb, rest, _ := strings.Cut(line, " ")
+		switch strings.ToUpper(verb) {
+		case "EHLO", "HELO":
+			say("250-mailtest")
+			if s.cfg.TLS != nil && !m.Encrypted {
+				say("250-STARTTLS")
+			}
+			say("250 AUTH PLAIN")
+		case "STARTTLS":
+			say("220 go on")
+			conn, m.Encrypted = tls.Server(conn, s.cfg.TLS), true
+			in = bufio.NewReader(conn)
+		case "AUTH":
+			_, secret, _ := strings.Cut(rest, " ")
+			plain, _ := base64.StdEncoding.DecodeString(secret)
+			if parts := strings.Split(string(plain), "\x00"); len(parts) == 3 {
+				m.User, m.Password = parts[1], parts[2]
+			}
+			say("235 welcome")
+		case "MAIL":
+			m.From, m.To = address(rest), nil
+			say("250 ok")
+		case "RCPT":
+			if s.cfg.Refuse != "" {
+				say(s.cfg.Refuse)
+				continue
+			}
+			m.To = append(m.To, address(rest))
+			say("250 ok")
+		case "DATA":
+			say("354 go on")
+			var b strings.Builder
+			for {
+				text, err := in.ReadString('\n')
+				if err != nil {
+					return
+				}
+				if text = strings.TrimRight(text, "\r\n"); text == "." {
+					break
+				}
+				b.WriteString(strings.TrimPrefix(text, ".") + "\n")
+			}
+			m.Data = b.String()
+			m.Text = textOf(m.Data)
+			s.mails <- m
+			say("250 taken")
+		case "QUIT":
+			say("221 bye")
+			return
+		default:
+			say("250 ok")
+		}
+	}
+}
+
+func address(rest string) string {
+	_, rest, _ = strings.Cut(rest, "<")
+	inside, _, _ := strings.Cut(rest, ">")
+	return inside
+}
+
+// textOf gives the body of a message with one part; empty when it can't be read.
+func textOf(data string) string {
+	m, err := mail.ReadMessage(strings.NewReader(data))
+	if err != nil {
+		return ""
+	}
+	body := m.Body
+	if m.Header.Get("Content-Transfer-Encoding") == "quoted-printable" {
+		body = quotedprintable.NewReader(body)
+	}
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
