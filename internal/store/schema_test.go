@@ -44,7 +44,7 @@ func TestTheSchemaIsThatOfTheModels(t *testing.T) {
 			query = sqliteColumns
 		}
 		var list []dbColumn
-		if err := db.Read(t.Context()).Raw(query).Scan(&list).Error; err != nil {
+		if err := db.ReadAcross(t.Context()).Raw(query).Scan(&list).Error; err != nil {
 			t.Fatal(err)
 		}
 		have := map[string]map[string]dbColumn{}

@@ -30,7 +30,7 @@ func SQLite(t testing.TB) *store.DB {
 	return open(t, "sqlite:"+filepath.Join(t.TempDir(), "ostler.db"), true)
 }
 
-// Postgres gives a fresh database on the test server. Its absence fails the test: `make test` starts one.
+// Postgres gives a fresh database on the test server, with row-level security. Its absence fails the test: `make test` starts one.
 func Postgres(t testing.TB) *store.DB {
 	t.Helper()
 	return open(t, PostgresURL(t), false)
@@ -62,7 +62,7 @@ func PostgresURL(t testing.TB) string {
 
 func open(t testing.TB, databaseURL string, migrate bool) *store.DB {
 	t.Helper()
-	db, err := store.Open(context.Background(), store.Config{URL: databaseURL})
+	db, err := store.Open(context.Background(), store.Config{URL: databaseURL, RowSecurity: true})
 	if err != nil {
 		t.Fatalf("open the test database: %v", err)
 	}
@@ -95,7 +95,9 @@ var migratedTemplate = func() func(ctx context.Context, server string) (string, 
 			if db, err = store.Open(ctx, store.Config{URL: withDatabase(server, name)}); err != nil {
 				return
 			}
-			err = db.Migrate(ctx)
+			if err = db.Migrate(ctx); err == nil {
+				err = db.SecureRows(ctx, true)
+			}
 			if cerr := db.Close(); err == nil {
 				err = cerr
 			}
