@@ -157,7 +157,7 @@ func (k *Keys) load(ctx context.Context) error {
 	now := k.clock.Now()
 	var rows []models.SigningKey
 	cut := models.MillisOf(now.Add(-AccessTokenLifetime))
-	if err := k.db.Read(ctx).Where("retired_at IS NULL OR retired_at > ?", cut).Order("created_at DESC, id").
+	if err := k.db.ReadAcross(ctx).Where("retired_at IS NULL OR retired_at > ?", cut).Order("created_at DESC, id").
 		Find(&rows).Error; err != nil {
 		return fmt.Errorf("read the signing keys: %w", err)
 	}
@@ -195,7 +195,7 @@ func (k *Keys) create(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make a signing key: %w", err)
 	}
-	err = k.db.Write(ctx, func(tx *gorm.DB) error {
+	err = k.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		if err := store.LockTable(tx, "signing_keys"); err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func (s *Service) SignIn(ctx context.Context, in Credentials) (*SignedIn, error)
 		refresh string
 		expires models.Millis
 	)
-	err = s.db.Write(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		var err error
 		if f, err = s.beginSignIn(tx, *user, in, request); err != nil {
 			return err
@@ -71,7 +71,7 @@ func (s *Service) SignIn(ctx context.Context, in Credentials) (*SignedIn, error)
 
 // verify finds the user and compares the password, with the same work whether there is one or not.
 func (s *Service) verify(ctx context.Context, emailKey, password string) (*models.User, error) {
-	user, err := crossorg.UserByEmail(s.db.Read(ctx), emailKey)
+	user, err := crossorg.UserByEmail(s.db.ReadAcross(ctx), emailKey)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 // SignOut ends the sign-in of a principal and the one that a refresh token belongs to; either may be absent (nil, "").
 // A sign-in that has ended already, and a token that is none of ours, are no failures: nobody is signed in afterwards.
 func (s *Service) SignOut(ctx context.Context, p *auth.Principal, refreshToken string) error {
-	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		now := clock.Millis(s.clock)
 		if p != nil {
 			if err := revoke(tx, p.SignInID, now); err != nil {

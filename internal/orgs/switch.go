@@ -23,7 +23,7 @@ func (s *Service) SwitchOrg(ctx context.Context, p *auth.Principal, to models.Or
 		refresh string
 		expires models.Millis
 	)
-	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		if _, err := membership(tx, to, p.UserID); err != nil {
 			return at(err, "orgId")
 		}
@@ -62,7 +62,7 @@ type ViewerData struct {
 
 // Viewer gives the person and the organization behind a principal.
 func (s *Service) Viewer(ctx context.Context, p *auth.Principal) (ViewerData, error) {
-	user, err := crossorg.UserByID(s.db.Read(ctx), p.UserID)
+	user, err := crossorg.UserByID(s.db.ReadAcross(ctx), p.UserID)
 	if err != nil {
 		return ViewerData{}, err
 	}

@@ -61,6 +61,7 @@ func newPool(ctx context.Context, cfg Config, role string) (*pgxpool.Pool, error
 	}
 	// Connections are made when they are needed: a start must not wait for them.
 	pc.MinConns = 0
+	pc.ConnConfig.Tracer = cfg.Tracer
 	if role != "" {
 		pc.ConnConfig.RuntimeParams["role"] = role
 	}

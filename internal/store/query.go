@@ -29,7 +29,7 @@ func newStatements() statements {
 // sql.ErrNoRows.
 func (db *DB) QueryRow(ctx context.Context, org models.OrgID, statement string, args ...any) Row {
 	if db.Pool != nil {
-		return db.tenantRow(ctx, org, db.dollars(statement), args)
+		return db.PostgresRow(ctx, org, db.dollars(statement), args...)
 	}
 	s, err := db.prepare(ctx, statement) //nolint:sqlclosecheck // kept as long as the database is open
 	if err != nil {
@@ -41,7 +41,7 @@ func (db *DB) QueryRow(ctx context.Context, org models.OrgID, statement string, 
 // Query is QueryRow for any number of rows: scan is called for each, and ends the reading by an error.
 func (db *DB) Query(ctx context.Context, org models.OrgID, scan func(Row) error, statement string, args ...any) error {
 	if db.Pool != nil {
-		return db.tenantRows(ctx, org, scan, db.dollars(statement), args)
+		return db.PostgresQuery(ctx, org, scan, db.dollars(statement), args...)
 	}
 	s, err := db.prepare(ctx, statement) //nolint:sqlclosecheck // kept as long as the database is open
 	if err != nil {
@@ -103,6 +103,18 @@ func (db *DB) prepare(ctx context.Context, statement string) (*sql.Stmt, error) 
 	}
 	db.known.prepared[statement] = s
 	return s, nil
+}
+
+// QueryAcross is Query for statements that cross organizations. A test lists who uses it.
+func (db *DB) QueryAcross(ctx context.Context, scan func(Row) error, statement string, args ...any) error {
+	if db.Pool == nil {
+		return db.Query(ctx, models.OrgID{}, scan, statement, args...)
+	}
+	rows, err := db.Pool.Query(ctx, db.dollars(statement), args...)
+	if err != nil {
+		return fmt.Errorf("query: %w", err)
+	}
+	return scanAll(rows, scan)
 }
 
 // Exec runs one constant statement that is written with question marks, in a transaction of its own, and gives how many rows it

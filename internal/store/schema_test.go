@@ -38,7 +38,7 @@ func TestTheSchemaIsThatOfTheModels(t *testing.T) {
 	}
 	// These have no model: one is goose's, the other an index of the sessions' tags.
 	without := []string{"goose_db_version", "session_tags"}
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
+	storetest.EachOwner(t, func(t *testing.T, db *store.DB) {
 		query := postgresColumns
 		if db.Dialect == store.SQLite {
 			query = sqliteColumns

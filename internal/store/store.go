@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"gorm.io/gorm"
@@ -40,6 +41,8 @@ type Config struct {
 	SQLiteSynchronous string
 	// RowSecurity makes PostgreSQL itself keep organizations apart: see SecureRows, which must have put it up before.
 	RowSecurity bool
+	// Tracer hears of the statements that go to PostgreSQL; nil for nobody.
+	Tracer pgx.QueryTracer
 }
 
 // DB is an open database. Hot paths use the pools directly; everything else goes through Read and Write.

@@ -14,7 +14,8 @@ import (
 // Statements of hot paths travel together with the organization that they may see, as one pipeline, which PostgreSQL runs as one
 // transaction: row-level security costs them no round trip.
 
-func (db *DB) tenantRow(ctx context.Context, org models.OrgID, statement string, args []any) Row {
+// PostgresRow is QueryRow for a statement in PostgreSQL's own form.
+func (db *DB) PostgresRow(ctx context.Context, org models.OrgID, statement string, args ...any) Row {
 	if !db.secured {
 		return pgRow{db.Pool.QueryRow(ctx, statement, args...)}
 	}
@@ -25,7 +26,8 @@ func (db *DB) tenantRow(ctx context.Context, org models.OrgID, statement string,
 	return pipelinedRow{pgRow{results.QueryRow()}, results}
 }
 
-func (db *DB) tenantRows(ctx context.Context, org models.OrgID, scan func(Row) error, statement string, args []any) error {
+// PostgresQuery is Query for a statement in PostgreSQL's own form.
+func (db *DB) PostgresQuery(ctx context.Context, org models.OrgID, scan func(Row) error, statement string, args ...any) error {
 	if !db.secured {
 		rows, err := db.Pool.Query(ctx, statement, args...)
 		if err != nil {
