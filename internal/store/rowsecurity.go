@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // The roles of PostgreSQL that the program works as when row-level security is on. Their policies are the second wall between
@@ -36,11 +38,19 @@ var sharedTables = []string{"users", "refresh_tokens", "signing_keys", "master_k
 var personalTables = []string{"sign_ins"} //nolint:gochecknoglobals // a constant
 
 // SecureRows puts row-level security up on all tables that have an organization, or takes it down, as whoever owns the tables. It
-// changes nothing where all is as it should be. It is done after each Migrate, so that a new table is covered by itself. On SQLite, which
-// has no such thing, it does nothing.
-func (db *DB) SecureRows(ctx context.Context, on bool) error {
+// changes nothing where all is as it should be. It is done after each Migrate, so that a new table is covered by itself. Those whom the
+// URLs name may work as the roles afterwards. On SQLite, which has no such thing, it does nothing.
+func (db *DB) SecureRows(ctx context.Context, on bool, logins ...string) error {
 	if db.Pool == nil {
 		return nil
+	}
+	users := make([]string, len(logins))
+	for i, login := range logins {
+		cfg, err := pgx.ParseConfig(login)
+		if err != nil {
+			return fmt.Errorf("read the URL of PostgreSQL: %w", err)
+		}
+		users[i] = cfg.User
 	}
 	err := pgx.BeginFunc(ctx, db.Pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext('ostler row security'))"); err != nil {
@@ -53,12 +63,17 @@ func (db *DB) SecureRows(ctx context.Context, on bool) error {
 		if !on {
 			return exec(ctx, tx, takeDown(tables))
 		}
-		if err := exec(ctx, tx, makeRoles()); err != nil {
+		if err := exec(ctx, tx, makeRoles(users)); err != nil {
 			return err
 		}
 		statements, err := putUp(tables)
 		return errors.Join(err, exec(ctx, tx, statements))
 	})
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "42501" {
+		return fmt.Errorf("row-level security needs the roles %s and %s, and this one may not make them or let others work as them: "+
+			"make them once (CREATE ROLE … NOLOGIN) and grant both to the users of the database URLs, or switch it off with OSTLER_ROW_SECURITY=off: %w",
+			appRole, engineRole, err)
+	}
 	if err != nil {
 		return fmt.Errorf("put up row-level security: %w", err)
 	}
@@ -102,19 +117,23 @@ func exec(ctx context.Context, tx pgx.Tx, statements []string) error {
 	return nil
 }
 
-// makeRoles makes the roles where they don't exist: they belong to the server, not to the database, so that another database may have
-// made them, even just now.
-func makeRoles() []string {
+// makeRoles makes the roles where they don't exist, and lets users work as them. Roles belong to the server, not to the database, so that
+// another database may have made them, even just now.
+func makeRoles(users []string) []string {
 	var list []string
 	for _, role := range []string{appRole, engineRole} {
-		list = append(list,
-			`DO $$ BEGIN
+		list = append(list, `DO $$ BEGIN
 			IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '`+role+`') THEN CREATE ROLE `+role+` NOLOGIN; END IF;
 			EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
 			`DO $$ BEGIN
-			IF NOT pg_has_role(current_user, '`+role+`', 'MEMBER') THEN GRANT `+role+` TO CURRENT_USER; END IF;
-			END $$`,
-			`DO $$ BEGIN EXECUTE format('GRANT USAGE ON SCHEMA %I TO `+role+`', current_schema()); END $$`)
+			IF NOT has_schema_privilege('`+role+`', current_schema(), 'USAGE') THEN EXECUTE format('GRANT USAGE ON SCHEMA %I TO `+role+`', current_schema()); END IF;
+			END $$`)
+		for _, user := range users {
+			name := "'" + strings.ReplaceAll(user, "'", "''") + "'"
+			list = append(list, `DO $$ BEGIN
+				IF NOT pg_has_role(`+name+`, '`+role+`', 'MEMBER') THEN EXECUTE format('GRANT `+role+` TO %I', `+name+`); END IF;
+				END $$`)
+		}
 	}
 	return list
 }
