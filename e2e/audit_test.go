@@ -110,7 +110,7 @@ func edit(t *testing.T, pl *place, org string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	err = db.Write(t.Context(), func(tx *gorm.DB) error {
+	err = db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 		if err := tx.Exec(drop).Error; err != nil {
 			return err
 		}

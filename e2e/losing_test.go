@@ -72,7 +72,7 @@ func TestStreamsOfThoseWhoLose(t *testing.T) {
 				}
 				db := place.database(t)
 				defer func() { _ = db.Close() }()
-				err := db.Write(t.Context(), func(tx *gorm.DB) error {
+				err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 					return tx.Where("org_id = ? AND user_id = ?", org, user).Delete(&models.Membership{}).Error
 				})
 				if err != nil {

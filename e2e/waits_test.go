@@ -135,7 +135,7 @@ func (c *client) colleague(t *testing.T, place *place, p *process) *client {
 	}
 	db := place.database(t)
 	defer func() { _ = db.Close() }()
-	err := db.Write(t.Context(), func(tx *gorm.DB) error {
+	err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 		var owner models.User
 		if err := tx.Where("email_key = ?", ownerEmail).Take(&owner).Error; err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 
 // query asks the database, across organizations, as only this program may.
 func (a *arena) query(ctx context.Context, into any, query string, args ...any) error {
-	return store.CrossOrg(a.db.Read(ctx)).Raw(query, args...).Scan(into).Error
+	return store.CrossOrg(a.db.ReadAcross(ctx)).Raw(query, args...).Scan(into).Error
 }
 
 // runners gives the ids of the registered runners, newest last.

@@ -32,6 +32,7 @@ const (
 type config struct {
 	addr, publicURL            string
 	dataDir                    string
+	rowSecurity                bool
 	databaseURL, ownerURL      string
 	directURL                  string
 	sqliteSynchronous          string
@@ -90,6 +91,13 @@ func settings() []setting {
 		{"OSTLER_DATABASE_URL", "", "sqlite:/path/to/file or postgres://…. Default: SQLite in the data directory.", true, text(func(c *config) *string { return &c.databaseURL })},
 		{"OSTLER_DATABASE_OWNER_URL", "", "PostgreSQL as the role that may change the schema. Default: OSTLER_DATABASE_URL.", true, text(func(c *config) *string { return &c.ownerURL })},
 		{"OSTLER_DATABASE_DIRECT_URL", "", "PostgreSQL without a pooler in between, for the locks by which processes see that others live. Default: OSTLER_DATABASE_URL.", true, text(func(c *config) *string { return &c.directURL })},
+		{"OSTLER_ROW_SECURITY", "on", "on or off: whether PostgreSQL itself keeps organizations apart, as a second wall behind the server's own. The owner must be allowed to create roles, or find ostler_app and ostler_engine.", false, func(c *config, v string) error {
+			if v != "on" && v != "off" {
+				return errors.New("want on or off")
+			}
+			c.rowSecurity = v == "on"
+			return nil
+		}},
 		{"OSTLER_SQLITE_SYNCHRONOUS", "FULL", "FULL: what was committed survives a power failure. NORMAL: the last commits before one may be lost.", false, oneOf(func(c *config) *string { return &c.sqliteSynchronous }, "FULL", "NORMAL")},
 		{"OSTLER_NATS_URL", "", "nats://…: the bus between several processes. Default: none, one process alone.", true, text(func(c *config) *string { return &c.natsURL })},
 		{"OSTLER_MASTER_KEY", "", "32 bytes in base64, the same on all nodes. Default with SQLite: generated into the data directory.", true, key(func(c *config) *[]byte { return &c.masterKey })},

@@ -65,15 +65,16 @@ func openDatabase(ctx context.Context, cfg config, undo *closers) (*store.DB, er
 		return nil, err
 	}
 	undo.add(release)
-	db, err := store.Open(ctx, store.Config{URL: cfg.databaseURL, SQLiteSynchronous: cfg.sqliteSynchronous})
+	// The schema first: the roles that the connections work as are made with it.
+	if err := migrate(ctx, cfg); err != nil {
+		return nil, err
+	}
+	db, err := store.Open(ctx, store.Config{URL: cfg.databaseURL, SQLiteSynchronous: cfg.sqliteSynchronous, RowSecurity: cfg.rowSecurity})
 	if err != nil {
 		return nil, err
 	}
 	undo.add(func() { _ = db.Close() })
-	if cfg.ownerURL != "" {
-		return db, migrate(ctx, cfg)
-	}
-	return db, db.Migrate(ctx)
+	return db, nil
 }
 
 // openClock gives the clock that everything here goes by: the database's, so that times mean the same in all processes.
@@ -86,18 +87,21 @@ func openClock(ctx context.Context, db *store.DB, log *slog.Logger, undo *closer
 	return clk, nil
 }
 
-func migrate(ctx context.Context, cfg config) error {
+// migrate brings the schema up to date as the owner of the tables.
+func migrate(ctx context.Context, cfg config) (err error) {
+	owner := cfg.databaseURL
 	if cfg.ownerURL != "" {
-		cfg.databaseURL = cfg.ownerURL
+		owner = cfg.ownerURL
 	}
-	var undo closers
-	defer undo.run()
-	db, err := store.Open(ctx, store.Config{URL: cfg.databaseURL, SQLiteSynchronous: cfg.sqliteSynchronous})
+	db, err := store.Open(ctx, store.Config{URL: owner, SQLiteSynchronous: cfg.sqliteSynchronous})
 	if err != nil {
 		return err
 	}
-	undo.add(func() { _ = db.Close() })
-	return db.Migrate(ctx)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := db.Migrate(ctx); err != nil {
+		return err
+	}
+	return db.SecureRows(ctx, cfg.rowSecurity, cfg.databaseURL)
 }
 
 // identity is who may do what.

@@ -19,7 +19,7 @@ const createKey = `mutation($in: CreateApiKeyInput!) { createApiKey(input: $in) 
 func (a *api) asOwner() {
 	a.t.Helper()
 	a.as("Ada")
-	err := a.db.Write(a.t.Context(), func(tx *gorm.DB) error {
+	err := a.db.WriteAcross(a.t.Context(), func(tx *gorm.DB) error {
 		return tx.Create(&models.Membership{
 			OrgID: a.principal.OrgID, ID: models.NewID[models.MembershipEntity](), UserID: a.principal.UserID, Role: models.RoleOwner, CreatedAt: 1,
 		}).Error
@@ -124,7 +124,7 @@ func newAPIIn(a *api, slug string) *api {
 	b := *a
 	p := *a.principal
 	p.OrgID, b.principal = models.NewID[models.OrgEntity](), &p
-	err := a.db.Write(a.t.Context(), func(tx *gorm.DB) error {
+	err := a.db.WriteAcross(a.t.Context(), func(tx *gorm.DB) error {
 		return tx.Create(&models.Org{ID: p.OrgID, Name: slug, Slug: slug, CreatedAt: 1}).Error
 	})
 	if err != nil {

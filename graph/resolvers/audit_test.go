@@ -32,7 +32,7 @@ func withAudit(t *testing.T, a *api) {
 func (a *api) records(list ...audit.Entry) {
 	a.t.Helper()
 	ctx := auth.WithRequest(a.t.Context(), &auth.RequestInfo{ID: "req-1", Address: "192.0.2.1"})
-	err := a.db.Write(ctx, func(tx *gorm.DB) error {
+	err := a.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		for i, e := range list {
 			e.Org = a.principal.OrgID
 			if err := audit.Record(ctx, tx, models.Millis(1_700_000_000_000+1000*i), e); err != nil {
@@ -140,7 +140,7 @@ func TestAnAuditLogThatIsBrokenSaysSo(t *testing.T) {
 		a := newAPI(t, db)
 		withAudit(t, a)
 		a.records(audit.Entry{ActorKind: models.ActorSystem, Action: "one.done"}, audit.Entry{ActorKind: models.ActorSystem, Action: "two.done"})
-		if err := db.Write(t.Context(), func(tx *gorm.DB) error {
+		if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 			return tx.Exec("UPDATE audit_heads SET position = 3 WHERE org_id = ?", a.principal.OrgID).Error
 		}); err != nil {
 			t.Fatal(err)

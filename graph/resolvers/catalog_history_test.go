@@ -22,7 +22,7 @@ import (
 func (a *api) as(name string) {
 	a.t.Helper()
 	row := models.User{ID: models.NewID[models.UserEntity](), Name: name, Email: name + "@example.com", CreatedAt: 1}
-	if err := a.db.Write(a.t.Context(), func(tx *gorm.DB) error { return tx.Create(&row).Error }); err != nil {
+	if err := a.db.WriteAcross(a.t.Context(), func(tx *gorm.DB) error { return tx.Create(&row).Error }); err != nil {
 		a.t.Fatal(err)
 	}
 	a.principal.UserID = row.ID

@@ -58,7 +58,7 @@ func newAPI(t *testing.T, db *store.DB) *api {
 	a.principal = &auth.Principal{
 		OrgID: models.NewID[models.OrgEntity](), Role: models.RoleOwner, Permissions: auth.RolePermissions(models.RoleOwner, false),
 	}
-	err = db.Write(t.Context(), func(tx *gorm.DB) error {
+	err = db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 		row := models.Org{ID: a.principal.OrgID, Name: "o", Slug: "o", CreatedAt: 1}
 		if err := tx.Create(&row).Error; err != nil {
 			return err
@@ -126,7 +126,7 @@ func (a *api) statements() *atomic.Int64 {
 			n.Add(1)
 		}
 	}
-	cb := a.db.Read(a.t.Context()).Callback()
+	cb := a.db.Read(a.t.Context(), models.OrgID{}).Callback()
 	if err := cb.Query().After("gorm:query").Register("test:count", note); err != nil {
 		a.t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func (a *api) session(agent string) string {
 		OrgID: a.principal.OrgID, ID: models.NewID[models.SessionEntity](), HarnessID: a.generic, AgentID: &id, Tags: []string{},
 		Status: models.SessionStarted,
 	}
-	if err := a.db.Write(a.t.Context(), func(tx *gorm.DB) error { return tx.Create(&row).Error }); err != nil {
+	if err := a.db.WriteAcross(a.t.Context(), func(tx *gorm.DB) error { return tx.Create(&row).Error }); err != nil {
 		a.t.Fatal(err)
 	}
 	return row.ID.String()

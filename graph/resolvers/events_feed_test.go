@@ -69,7 +69,7 @@ func (f *followed) happens(session models.SessionID, agent string) {
 	rows := []models.Event{
 		event(n-1, models.EventSessionTitleChanged, `{"title":"t"}`, new(f.position)), event(n, models.EventFileWritten, `{"path":"/f"}`, nil),
 	}
-	err = f.db.Write(f.t.Context(), func(tx *gorm.DB) error {
+	err = f.db.WriteAcross(f.t.Context(), func(tx *gorm.DB) error {
 		if err := tx.Create(&rows).Error; err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func TestTheEventsOfAnOrganization(t *testing.T) {
 		elsewhere := *f.principal
 		elsewhere.OrgID = models.NewID[models.OrgEntity]()
 		f.principal = &elsewhere
-		err := db.Write(t.Context(), func(tx *gorm.DB) error {
+		err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 			return tx.Create(&models.Org{ID: elsewhere.OrgID, Name: "other", Slug: "other", CreatedAt: 1}).Error
 		})
 		if err != nil {

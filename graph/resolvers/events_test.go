@@ -49,7 +49,7 @@ func commitEvents(t *testing.T, a *api, session models.SessionID, from, to int) 
 		}
 		rows = append(rows, e)
 	}
-	err := a.db.Write(t.Context(), func(tx *gorm.DB) error {
+	err := a.db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 		if err := tx.Create(&rows).Error; err != nil {
 			return err
 		}

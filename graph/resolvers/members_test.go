@@ -18,7 +18,7 @@ func (a *api) colleague(name string, role models.Role) string {
 	a.t.Helper()
 	u := models.User{ID: models.NewID[models.UserEntity](), Name: name, Email: name + "@example.com", EmailKey: name + "@example.com", CreatedAt: 1}
 	m := models.Membership{OrgID: a.principal.OrgID, ID: models.NewID[models.MembershipEntity](), UserID: u.ID, Role: role, CreatedAt: 1}
-	err := a.db.Write(a.t.Context(), func(tx *gorm.DB) error {
+	err := a.db.WriteAcross(a.t.Context(), func(tx *gorm.DB) error {
 		if err := tx.Create(&u).Error; err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (a *api) owner() {
 	m := models.Membership{
 		OrgID: a.principal.OrgID, ID: models.NewID[models.MembershipEntity](), UserID: a.principal.UserID, Role: models.RoleOwner, CreatedAt: 1,
 	}
-	if err := a.db.Write(a.t.Context(), func(tx *gorm.DB) error { return tx.Create(&m).Error }); err != nil {
+	if err := a.db.WriteAcross(a.t.Context(), func(tx *gorm.DB) error { return tx.Create(&m).Error }); err != nil {
 		a.t.Fatal(err)
 	}
 }

@@ -58,7 +58,7 @@ func withWaits(t *testing.T, a *api, n int) (turns []models.TurnID) {
 				rows = append(rows, &models.ApprovalDecision{OrgID: org, WaitID: w.ID, ActorID: models.NewID[models.ActorEntity](), ActorKind: models.ActorUser, Approve: true})
 			}
 		}
-		err = a.db.Write(t.Context(), func(tx *gorm.DB) error {
+		err = a.db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 			for _, row := range rows {
 				if err := tx.Create(row).Error; err != nil {
 					return err
@@ -80,7 +80,7 @@ func TestWaitsOfTheOrganization(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		a := newAPI(t, db)
 		a.principal.UserID = models.NewID[models.UserEntity]()
-		err := db.Write(t.Context(), func(tx *gorm.DB) error {
+		err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 			return tx.Create(&models.User{ID: a.principal.UserID, Email: "a@b", EmailKey: "a@b"}).Error
 		})
 		if err != nil {

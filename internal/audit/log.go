@@ -59,7 +59,7 @@ type Filter struct {
 // List gives entries of an organization, the newest first: at most limit of those before a position. However long the chain is, it reads
 // entries in the order of an index, from where the page begins; entries that only one part of a filter fits are read as well.
 func (l *Log) List(ctx context.Context, org models.OrgID, f Filter, before *int64, limit int) ([]models.AuditEntry, error) {
-	db := l.db.Read(ctx)
+	db := l.db.Read(ctx, org)
 	q := store.Of(db, org)
 	if f.Action != nil {
 		q = q.Where("action = ?", *f.Action)
@@ -125,7 +125,7 @@ func place(q *gorm.DB) (*int64, error) {
 // Entry gives an entry of an organization; fault.NotFound when it has none with this id.
 func (l *Log) Entry(ctx context.Context, org models.OrgID, id models.AuditEntryID) (*models.AuditEntry, error) {
 	var row models.AuditEntry
-	err := store.Of(l.db.Read(ctx), org).Where("id = ?", id).Take(&row).Error
+	err := store.Of(l.db.Read(ctx, org), org).Where("id = ?", id).Take(&row).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return nil, fault.New(fault.NotFound, "There is no audit entry %s.", id)
 	}

@@ -26,7 +26,7 @@ func TestPositionsHaveNoGaps(t *testing.T) {
 		for writer := range 6 {
 			wg.Go(func() {
 				for i := range 10 {
-					err := db.Write(t.Context(), func(tx *gorm.DB) error {
+					err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 						action := "thing.done"
 						if i%3 == 2 {
 							action = "thing.undone"
@@ -67,7 +67,7 @@ func TestSeveralChainsAtOnce(t *testing.T) {
 		for writer := range 4 {
 			wg.Go(func() {
 				for range 15 {
-					err := db.Write(t.Context(), func(tx *gorm.DB) error {
+					err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 						var list []Entry
 						for i := range orgs {
 							list = append(list, Entry{Org: orgs[(writer+2*i)%3], ActorKind: models.ActorSystem, Action: "thing.done"})
@@ -135,7 +135,7 @@ func TestTheDatabaseRefusesChanges(t *testing.T) {
 			statements = append(statements, "TRUNCATE audit_entries")
 		}
 		for _, statement := range statements {
-			err := db.Write(t.Context(), func(tx *gorm.DB) error { return tx.Exec(statement).Error })
+			err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error { return tx.Exec(statement).Error })
 			if !store.IsData(err) {
 				t.Errorf("%s: got %v, want the database to refuse it", statement, err)
 			}

@@ -82,7 +82,7 @@ type Removed struct {
 // What it removes it verifies first, as the signature of the anchor vouches for it.
 func (l *Log) Remove(ctx context.Context, org models.OrgID, now, before models.Millis, limit int) (Removed, error) {
 	var done Removed
-	err := l.db.Write(ctx, func(tx *gorm.DB) error {
+	err := l.db.Write(ctx, org, func(tx *gorm.DB) error {
 		done = Removed{}
 		anchor, err := lockAnchor(tx, org)
 		if err != nil {
@@ -130,7 +130,7 @@ func (l *Log) Remove(ctx context.Context, org models.OrgID, now, before models.M
 // SignAgain signs an anchor under the current master key that was signed under an earlier one, which may be taken out of the
 // configuration afterwards. An anchor whose signature is wrong stays as it is.
 func (l *Log) SignAgain(ctx context.Context, org models.OrgID) error {
-	return l.db.Write(ctx, func(tx *gorm.DB) error {
+	return l.db.Write(ctx, org, func(tx *gorm.DB) error {
 		anchor, err := lockAnchor(tx, org)
 		if err != nil {
 			return err

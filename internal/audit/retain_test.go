@@ -122,7 +122,7 @@ func TestShorteningWhileOthersWriteAndVerify(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for range 20 {
-				err := db.Write(t.Context(), func(tx *gorm.DB) error {
+				err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 					e := Entry{Org: w.mine, ActorKind: models.ActorSystem, Action: "thing.done"}
 					return RecordAll(t.Context(), tx, 500, e, e)
 				})

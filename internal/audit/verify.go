@@ -38,7 +38,7 @@ func (c *Check) broken(at int64, problem string) { c.BrokenAt, c.Problem = &at, 
 // A chain proves that nobody changed a part of it. Who may write to the database as a whole can write a whole new chain, but for its
 // anchor; against that only copies elsewhere help.
 func (l *Log) Verify(ctx context.Context, org models.OrgID, newest int64) (Check, error) {
-	anchor, err := anchorOf(l.db.Read(ctx), org)
+	anchor, err := anchorOf(l.db.Read(ctx, org), org)
 	if err != nil {
 		return Check{}, err
 	}
@@ -48,7 +48,7 @@ func (l *Log) Verify(ctx context.Context, org models.OrgID, newest int64) (Check
 			return check, err
 		}
 		// Retention may have removed entries below the walk: it then has moved the anchor.
-		now, err := anchorOf(l.db.Read(ctx), org)
+		now, err := anchorOf(l.db.Read(ctx, org), org)
 		if err != nil {
 			return Check{}, err
 		}
@@ -60,7 +60,7 @@ func (l *Log) Verify(ctx context.Context, org models.OrgID, newest int64) (Check
 }
 
 func (l *Log) verifyFrom(ctx context.Context, org models.OrgID, anchor models.AuditAnchor, newest int64) (Check, error) {
-	db := l.db.Read(ctx)
+	db := l.db.Read(ctx, org)
 	check := Check{From: anchor.Position + 1}
 	if !l.signed(anchor) {
 		check.broken(anchor.Position, "The anchor that retention left here was edited: its signature is wrong, or made under a master key that is not configured.")

@@ -46,7 +46,7 @@ func newTestLog(t *testing.T, db *store.DB, keys ...byte) *Log {
 
 func (w *world) write(fn func(tx *gorm.DB) error) {
 	w.t.Helper()
-	if err := w.db.Write(w.t.Context(), fn); err != nil {
+	if err := w.db.WriteAcross(w.t.Context(), fn); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -68,7 +68,7 @@ func (w *world) record(org models.OrgID, n int, at models.Millis) {
 func (w *world) entries(org models.OrgID) []models.AuditEntry {
 	w.t.Helper()
 	var list []models.AuditEntry
-	if err := store.Of(w.db.Read(w.t.Context()), org).Order("position").Find(&list).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(w.t.Context()), org).Order("position").Find(&list).Error; err != nil {
 		w.t.Fatal(err)
 	}
 	return list

@@ -161,7 +161,7 @@ func (k *Keys) refresh(ctx context.Context, maxAge time.Duration) {
 func (k *Keys) load(ctx context.Context) error {
 	now := k.clock.Now()
 	var rows []models.SigningKey
-	if err := k.db.Read(ctx).Where("retired_at IS NULL OR retired_at > ?", retiredBefore(now)).Order("created_at DESC, id").
+	if err := k.db.ReadAcross(ctx).Where("retired_at IS NULL OR retired_at > ?", retiredBefore(now)).Order("created_at DESC, id").
 		Find(&rows).Error; err != nil {
 		return fmt.Errorf("read the signing keys: %w", err)
 	}
@@ -198,7 +198,7 @@ func (k *Keys) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = k.db.Write(ctx, func(tx *gorm.DB) error {
+	err = k.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		if err := store.LockTable(tx, signingKeys); err != nil {
 			return err
 		}

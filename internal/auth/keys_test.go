@@ -34,7 +34,7 @@ func TestNodesThatStartAtOnceShareOneKey(t *testing.T) {
 		}
 		wg.Wait()
 		var n int64
-		if err := db.Read(t.Context()).Model(&models.SigningKey{}).Count(&n).Error; err != nil || n != 1 {
+		if err := db.ReadAcross(t.Context()).Model(&models.SigningKey{}).Count(&n).Error; err != nil || n != 1 {
 			t.Fatalf("got %d keys, %v", n, err)
 		}
 		if t.Failed() {
@@ -54,7 +54,7 @@ func TestARetiredKeyStillVerifies(t *testing.T) {
 		clk := clock.NewManual(start)
 		first, _ := node(t, db, clk)
 		old, _ := issue(t, first, someone())
-		if err := db.Write(t.Context(), func(tx *gorm.DB) error {
+		if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 			return tx.Model(&models.SigningKey{}).Where("retired_at IS NULL").Update("retired_at", clock.Millis(clk)).Error
 		}); err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestAKeyOfAnotherSealIsRefused(t *testing.T) {
 	db := storetest.SQLite(t)
 	clk := clock.NewManual(start)
 	node(t, db, clk)
-	if err := db.Write(t.Context(), func(tx *gorm.DB) error {
+	if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 		return tx.Model(&models.SigningKey{}).Where("retired_at IS NULL").Update("private_key", []byte("other|key")).Error
 	}); err != nil {
 		t.Fatal(err)

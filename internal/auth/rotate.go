@@ -52,7 +52,7 @@ func (k *Keys) RotateDue(ctx context.Context, record KeyRecorder) (Rotation, err
 	young, over := models.MillisOf(now.Add(-KeyLifetime)), retiredBefore(now)
 	// A look without the lock: nearly always nothing is due.
 	var due int64
-	err := k.db.Read(ctx).Model(&models.SigningKey{}).
+	err := k.db.ReadAcross(ctx).Model(&models.SigningKey{}).
 		Where("retired_at <= ? OR (retired_at IS NULL AND created_at <= ?)", over, young).Count(&due).Error
 	if err != nil {
 		return Rotation{}, fmt.Errorf("look for signing keys that are due: %w", err)
@@ -70,7 +70,7 @@ func (k *Keys) rotate(ctx context.Context, lead, age time.Duration, record KeyRe
 		return Rotation{}, err
 	}
 	var done Rotation
-	err = k.db.Write(ctx, func(tx *gorm.DB) error {
+	err = k.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		if err := store.LockTable(tx, signingKeys); err != nil {
 			return err
 		}

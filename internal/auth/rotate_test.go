@@ -64,7 +64,7 @@ func foreignVerify(token string, set jose.JSONWebKeySet, now time.Time) error {
 func keyRows(t *testing.T, db *store.DB) int64 {
 	t.Helper()
 	var n int64
-	if err := db.Read(t.Context()).Model(&models.SigningKey{}).Count(&n).Error; err != nil {
+	if err := db.ReadAcross(t.Context()).Model(&models.SigningKey{}).Count(&n).Error; err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -142,7 +142,7 @@ func TestTheKeyOfATokenMustNotBeGone(t *testing.T) {
 		kid(t, tokens) // the set is read again
 		// A clock that is set back makes tokens young again, but not keys that are gone.
 		late, _ := issue(t, tokens, someone())
-		if err := db.Write(t.Context(), func(tx *gorm.DB) error {
+		if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 			return tx.Model(&models.SigningKey{}).Where("retired_at IS NULL").Update("retired_at", models.MillisOf(clk.Now().Add(-17*time.Minute))).Error
 		}); err != nil {
 			t.Fatal(err)
@@ -163,7 +163,7 @@ func TestNodesThatRotateAtOnceMakeOneKey(t *testing.T) {
 			"due": (*auth.Keys).RotateDue, "now": (*auth.Keys).RotateNow,
 		} {
 			clk := clock.NewManual(start)
-			if err := db.Write(t.Context(), func(tx *gorm.DB) error { return tx.Where("id <> ''").Delete(&models.SigningKey{}).Error }); err != nil {
+			if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error { return tx.Where("id <> ''").Delete(&models.SigningKey{}).Error }); err != nil {
 				t.Fatal(err)
 			}
 			var tokens [4]*auth.AccessTokens

@@ -191,7 +191,7 @@ func TestWrongClaimsAreRefused(t *testing.T) {
 	good, _ := issue(t, tokens, someone())
 	header, claims := parts(t, good)
 	var row models.SigningKey
-	if err := db.Read(t.Context()).Take(&row).Error; err != nil {
+	if err := db.ReadAcross(t.Context()).Take(&row).Error; err != nil {
 		t.Fatal(err)
 	}
 	seed, err := plain{}.Open(row.ID, row.PrivateKey)

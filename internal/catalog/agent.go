@@ -55,7 +55,7 @@ var agentColumns = []string{
 
 // Agent reads an agent, archived ones too.
 func (s *Service) Agent(ctx context.Context, org models.OrgID, id models.AgentID) (*models.Agent, error) {
-	return get[models.Agent](s.db.Read(ctx), org, id)
+	return get[models.Agent](s.db.Read(ctx, org), org, id)
 }
 
 // CreateAgent adds an agent.

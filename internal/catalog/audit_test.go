@@ -16,7 +16,7 @@ import (
 func (e *env) audited(org models.OrgID, target string) []string {
 	e.t.Helper()
 	var list []models.AuditEntry
-	if err := store.Of(e.db.Read(e.t.Context()), org).Where("target_id = ?", target).Order("position").Find(&list).Error; err != nil {
+	if err := store.Of(e.db.ReadAcross(e.t.Context()), org).Where("target_id = ?", target).Order("position").Find(&list).Error; err != nil {
 		e.t.Fatal(err)
 	}
 	var out []string
@@ -118,7 +118,7 @@ func TestWhatFailedIsNotAudited(t *testing.T) {
 		ctx, by := t.Context(), e.mine.admin
 		count := func() int64 {
 			var n int64
-			if err := store.Of(db.Read(ctx).Model(&models.AuditEntry{}), e.mine.id).Count(&n).Error; err != nil {
+			if err := store.Of(db.ReadAcross(ctx).Model(&models.AuditEntry{}), e.mine.id).Count(&n).Error; err != nil {
 				t.Fatal(err)
 			}
 			return n

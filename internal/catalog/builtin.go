@@ -159,7 +159,7 @@ func (s *Service) refresh(ctx context.Context, rows []models.Harness, shipped ma
 		return nil
 	}
 	defer s.cache.forgetAll()
-	return s.db.Write(ctx, func(tx *gorm.DB) error {
+	return s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		for i := range differ {
 			was, row := &differ[i].was, &differ[i].is
 			row.Revision, row.UpdatedAt = was.Revision+1, s.now(was.UpdatedAt)

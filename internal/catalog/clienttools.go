@@ -158,7 +158,7 @@ func (s *Service) CheckClientTools(
 	if err := s.validateClientTools(list); err != nil {
 		return err
 	}
-	db := s.db.Read(ctx)
+	db := s.db.Read(ctx, org)
 	chain, err := harnessChain(db, org, harness)
 	if err != nil {
 		return err

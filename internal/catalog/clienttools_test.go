@@ -129,5 +129,5 @@ func TestTheNearestStreamRecoveryWins(t *testing.T) {
 
 func (e *env) put(row any) {
 	e.t.Helper()
-	e.write(func(tx *gorm.DB) error { return tx.Create(row).Error })
+	e.writeOwn(func(tx *gorm.DB) error { return tx.Create(row).Error })
 }

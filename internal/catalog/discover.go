@@ -233,7 +233,7 @@ func (s *Service) ModelsByName(ctx context.Context, org models.OrgID, names []Mo
 	}
 	var rows []models.Model
 	// This may find a name of another of the providers too, which does no harm.
-	err := store.Of(s.db.Read(ctx), org).Where("provider_id IN ?", providers).Where("name IN ?", list).Find(&rows).Error
+	err := store.Of(s.db.Read(ctx, org), org).Where("provider_id IN ?", providers).Where("name IN ?", list).Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("read models of %s by their names: %w", org, err)
 	}

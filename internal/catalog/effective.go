@@ -86,8 +86,8 @@ func (s *Service) effective(ctx context.Context, org models.OrgID, run Run) (*Ef
 		key.model = *run.SessionModelID
 	}
 	return s.cache.get(ctx, key, source{
-		load:  func() (*Effective, []version, error) { return s.loadEffective(s.db.Read(ctx), key) },
-		check: func(v []version) (bool, error) { return unchanged(s.db.Read(ctx), org, v) },
+		load:  func() (*Effective, []version, error) { return s.loadEffective(s.db.Read(ctx, org), key) },
+		check: func(v []version) (bool, error) { return unchanged(s.db.Read(ctx, org), org, v) },
 	})
 }
 

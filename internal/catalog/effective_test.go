@@ -96,7 +96,7 @@ func TestTheModelThatIsNearestWins(t *testing.T) {
 		wantModelError(catalog.Run{HarnessID: leaf.ID, SessionModelID: &e.theirs.model}, catalog.ModelGone)
 		must(e.svc.ArchiveProvider(ctx, e.mine.admin, provider))(t)
 		wantModelError(catalog.Run{HarnessID: bare.ID}, catalog.ModelProviderArchived)
-		e.write(func(tx *gorm.DB) error {
+		e.writeOwn(func(tx *gorm.DB) error {
 			return tx.Model(&models.Org{}).Where("id = ?", e.mine.id).Update("default_model_id", nil).Error
 		})
 		e.clock.Advance(catalog.Staleness)
@@ -138,7 +138,7 @@ func TestADependencyThatIsGoneStopsTheTurn(t *testing.T) {
 		wantFault(t, err, fault.Dependency, "input.agentId")
 		must(e.svc.UnarchiveHarness(ctx, e.mine.admin, root.ID))(t)
 
-		e.write(func(tx *gorm.DB) error {
+		e.writeOwn(func(tx *gorm.DB) error {
 			return tx.Model(&models.Agent{}).Where("org_id = ? AND id = ?", e.mine.id, a.ID).
 				Updates(map[string]any{"lifecycle": models.LifecycleDeleted, "revision": 99}).Error
 		})
@@ -228,7 +228,7 @@ func TestEveryChangeIsNoticed(t *testing.T) {
 		}
 		// Last, because afterwards the model is another one.
 		notice(t, e, n, run, "default", func() error {
-			return e.db.Write(ctx, func(tx *gorm.DB) error {
+			return e.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 				return tx.Model(&models.Org{}).Where("id = ?", e.mine.id).Update("default_model_id", m.ID).Error
 			})
 		})

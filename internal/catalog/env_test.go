@@ -111,7 +111,15 @@ func (e *env) org(slug string) org {
 
 func (e *env) write(fn func(tx *gorm.DB) error) {
 	e.t.Helper()
-	if err := e.db.Write(context.Background(), fn); err != nil {
+	if err := e.db.WriteAcross(context.Background(), fn); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// writeOwn is write for rows of the first organization.
+func (e *env) writeOwn(fn func(tx *gorm.DB) error) {
+	e.t.Helper()
+	if err := e.db.Write(context.Background(), e.mine.id, fn); err != nil {
 		e.t.Fatal(err)
 	}
 }
@@ -163,7 +171,7 @@ func (e *env) statements() *atomic.Int64 {
 			n.Add(1)
 		}
 	}
-	cb := e.db.Read(e.t.Context()).Callback()
+	cb := e.db.Read(e.t.Context(), e.mine.id).Callback()
 	if err := cb.Query().After("gorm:query").Register("test:count", note); err != nil {
 		e.t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ var harnessColumns = []string{
 
 // Harness reads a harness, archived ones too.
 func (s *Service) Harness(ctx context.Context, org models.OrgID, id models.HarnessID) (*models.Harness, error) {
-	return get[models.Harness](s.db.Read(ctx), org, id)
+	return get[models.Harness](s.db.Read(ctx, org), org, id)
 }
 
 // CreateHarness adds a harness.

@@ -121,13 +121,13 @@ func pastError(err error, number int) error {
 
 // HarnessRevisions gives revisions of a harness, newest first: at most limit of those before a number.
 func (s *Service) HarnessRevisions(ctx context.Context, org models.OrgID, id models.HarnessID, before, limit int) ([]Revision, error) {
-	q := s.db.Read(ctx).Model(&models.HarnessRevision{}).Where("harness_id = ?", id)
+	q := s.db.Read(ctx, org).Model(&models.HarnessRevision{}).Where("harness_id = ?", id)
 	return revisions(q, org, before, limit)
 }
 
 // AgentRevisions is HarnessRevisions for an agent.
 func (s *Service) AgentRevisions(ctx context.Context, org models.OrgID, id models.AgentID, before, limit int) ([]Revision, error) {
-	q := s.db.Read(ctx).Model(&models.AgentRevision{}).Where("agent_id = ?", id)
+	q := s.db.Read(ctx, org).Model(&models.AgentRevision{}).Where("agent_id = ?", id)
 	return revisions(q, org, before, limit)
 }
 
@@ -144,14 +144,14 @@ func revisions(q *gorm.DB, org models.OrgID, before, limit int) ([]Revision, err
 func (s *Service) NewestOfHarnesses(
 	ctx context.Context, org models.OrgID, ids []models.HarnessID, limit int,
 ) (map[models.HarnessID][]Revision, error) {
-	return newestOf(s.db.Read(ctx), "harness_revisions WHERE org_id = ? AND harness_id = ?", org, ids, limit)
+	return newestOf(s.db.Read(ctx, org), "harness_revisions WHERE org_id = ? AND harness_id = ?", org, ids, limit)
 }
 
 // NewestOfAgents is NewestOfHarnesses for agents.
 func (s *Service) NewestOfAgents(
 	ctx context.Context, org models.OrgID, ids []models.AgentID, limit int,
 ) (map[models.AgentID][]Revision, error) {
-	return newestOf(s.db.Read(ctx), "agent_revisions WHERE org_id = ? AND agent_id = ?", org, ids, limit)
+	return newestOf(s.db.Read(ctx, org), "agent_revisions WHERE org_id = ? AND agent_id = ?", org, ids, limit)
 }
 
 // newestOf reads each one's revisions in a branch of its own, which reads no more of the index than its limit. The place of an
@@ -186,12 +186,12 @@ func newestOf[E models.Entity](db *gorm.DB, from string, org models.OrgID, ids [
 
 // CountOfHarnesses counts the revisions of several harnesses in one statement, each as far as one more than MaxCount.
 func (s *Service) CountOfHarnesses(ctx context.Context, org models.OrgID, ids []models.HarnessID) (map[models.HarnessID]int, error) {
-	return countOf(s.db.Read(ctx), "harness_revisions WHERE org_id = ? AND harness_id = ?", org, ids)
+	return countOf(s.db.Read(ctx, org), "harness_revisions WHERE org_id = ? AND harness_id = ?", org, ids)
 }
 
 // CountOfAgents is CountOfHarnesses for agents.
 func (s *Service) CountOfAgents(ctx context.Context, org models.OrgID, ids []models.AgentID) (map[models.AgentID]int, error) {
-	return countOf(s.db.Read(ctx), "agent_revisions WHERE org_id = ? AND agent_id = ?", org, ids)
+	return countOf(s.db.Read(ctx, org), "agent_revisions WHERE org_id = ? AND agent_id = ?", org, ids)
 }
 
 func countOf[E models.Entity](db *gorm.DB, from string, org models.OrgID, ids []models.ID[E]) (map[models.ID[E]]int, error) {

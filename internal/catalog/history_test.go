@@ -130,7 +130,7 @@ func TestTheStateBeforeTheFirstKeptChangeIsKept(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		ctx := t.Context()
 		a, h := e.agent(catalog.NewAgent{Name: "a", SystemPrompt: "old"}), e.harness(catalog.NewHarness{Name: "h", SystemPrompt: new("old")})
-		e.write(func(tx *gorm.DB) error {
+		e.writeOwn(func(tx *gorm.DB) error {
 			for _, id := range []models.HarnessID{h.ID, e.mine.generic} {
 				if err := tx.Where("org_id = ? AND harness_id = ?", e.mine.id, id).Delete(&models.HarnessRevision{}).Error; err != nil {
 					return err
@@ -406,7 +406,7 @@ func (e *env) user(name string) models.UserID {
 // snapshot changes what a history holds, as if an older version had written it.
 func (e *env) snapshot(id models.AgentID, number int, doc string) {
 	e.t.Helper()
-	e.write(func(tx *gorm.DB) error {
+	e.writeOwn(func(tx *gorm.DB) error {
 		return tx.Model(&models.AgentRevision{}).Where("org_id = ? AND agent_id = ? AND number = ?", e.mine.id, id, number).
 			Update("snapshot", models.JSON(doc)).Error
 	})

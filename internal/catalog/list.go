@@ -26,12 +26,12 @@ type Filter struct {
 
 // ListProviders gives providers that are not archived, newest first: at most limit of those after a position.
 func (s *Service) ListProviders(ctx context.Context, org models.OrgID, after *models.ProviderID, limit int) ([]models.Provider, error) {
-	return list[models.Provider](active(s.db.Read(ctx)), org, after, limit)
+	return list[models.Provider](active(s.db.Read(ctx, org)), org, after, limit)
 }
 
 // CountProviders counts what ListProviders lists.
 func (s *Service) CountProviders(ctx context.Context, org models.OrgID) (int, error) {
-	return count[models.Provider](s.db.Read(ctx), active(s.db.Read(ctx)), org)
+	return count[models.Provider](s.db.Read(ctx, org), active(s.db.Read(ctx, org)), org)
 }
 
 // ListModels gives models, newest first: those of one provider, or without one those of all that are not archived.
@@ -41,21 +41,21 @@ func (s *Service) ListModels(ctx context.Context, org models.OrgID, of *models.P
 
 // CountModels counts what ListModels lists.
 func (s *Service) CountModels(ctx context.Context, org models.OrgID, of *models.ProviderID) (int, error) {
-	return count[models.Model](s.db.Read(ctx), s.modelsOf(ctx, org, of), org)
+	return count[models.Model](s.db.Read(ctx, org), s.modelsOf(ctx, org, of), org)
 }
 
 func (s *Service) modelsOf(ctx context.Context, org models.OrgID, of *models.ProviderID) *gorm.DB {
-	db := s.db.Read(ctx)
+	db := s.db.Read(ctx, org)
 	if of != nil {
 		return db.Where("provider_id = ?", *of)
 	}
-	usable := active(store.Of(s.db.Read(ctx).Model(&models.Provider{}), org)).Select("id")
+	usable := active(store.Of(s.db.Read(ctx, org).Model(&models.Provider{}), org)).Select("id")
 	return db.Where("provider_id IN (?)", usable)
 }
 
 // ListHarnesses gives harnesses, newest first: at most limit of those after a position.
 func (s *Service) ListHarnesses(ctx context.Context, org models.OrgID, f Filter, after *models.HarnessID, limit int) ([]models.Harness, error) {
-	q, err := f.apply(s.db.Read(ctx))
+	q, err := f.apply(s.db.Read(ctx, org))
 	if err != nil {
 		return nil, err
 	}
@@ -64,16 +64,16 @@ func (s *Service) ListHarnesses(ctx context.Context, org models.OrgID, f Filter,
 
 // CountHarnesses counts what ListHarnesses lists.
 func (s *Service) CountHarnesses(ctx context.Context, org models.OrgID, f Filter) (int, error) {
-	q, err := f.apply(s.db.Read(ctx))
+	q, err := f.apply(s.db.Read(ctx, org))
 	if err != nil {
 		return 0, err
 	}
-	return count[models.Harness](s.db.Read(ctx), q, org)
+	return count[models.Harness](s.db.Read(ctx, org), q, org)
 }
 
 // ListAgents gives agents, newest first: at most limit of those after a position.
 func (s *Service) ListAgents(ctx context.Context, org models.OrgID, f Filter, after *models.AgentID, limit int) ([]models.Agent, error) {
-	q, err := f.apply(s.db.Read(ctx))
+	q, err := f.apply(s.db.Read(ctx, org))
 	if err != nil {
 		return nil, err
 	}
@@ -82,11 +82,11 @@ func (s *Service) ListAgents(ctx context.Context, org models.OrgID, f Filter, af
 
 // CountAgents counts what ListAgents lists.
 func (s *Service) CountAgents(ctx context.Context, org models.OrgID, f Filter) (int, error) {
-	q, err := f.apply(s.db.Read(ctx))
+	q, err := f.apply(s.db.Read(ctx, org))
 	if err != nil {
 		return 0, err
 	}
-	return count[models.Agent](s.db.Read(ctx), q, org)
+	return count[models.Agent](s.db.Read(ctx, org), q, org)
 }
 
 // active limits a list to what is in use. The value stands in the text, because there are indexes for just this.
@@ -163,20 +163,20 @@ func byIDs[T any, E models.Entity](db *gorm.DB, org models.OrgID, ids []models.I
 
 // ProvidersByID reads several providers; those that the organization doesn't have are left out.
 func (s *Service) ProvidersByID(ctx context.Context, org models.OrgID, ids []models.ProviderID) ([]models.Provider, error) {
-	return byIDs[models.Provider](s.db.Read(ctx), org, ids)
+	return byIDs[models.Provider](s.db.Read(ctx, org), org, ids)
 }
 
 // ModelsByID reads several models; those that the organization doesn't have are left out.
 func (s *Service) ModelsByID(ctx context.Context, org models.OrgID, ids []models.ModelID) ([]models.Model, error) {
-	return byIDs[models.Model](s.db.Read(ctx), org, ids)
+	return byIDs[models.Model](s.db.Read(ctx, org), org, ids)
 }
 
 // HarnessesByID reads several harnesses; those that the organization doesn't have are left out.
 func (s *Service) HarnessesByID(ctx context.Context, org models.OrgID, ids []models.HarnessID) ([]models.Harness, error) {
-	return byIDs[models.Harness](s.db.Read(ctx), org, ids)
+	return byIDs[models.Harness](s.db.Read(ctx, org), org, ids)
 }
 
 // AgentsByID reads several agents; those that the organization doesn't have are left out.
 func (s *Service) AgentsByID(ctx context.Context, org models.OrgID, ids []models.AgentID) ([]models.Agent, error) {
-	return byIDs[models.Agent](s.db.Read(ctx), org, ids)
+	return byIDs[models.Agent](s.db.Read(ctx, org), org, ids)
 }

@@ -119,7 +119,7 @@ func TestBuiltInHarnessesAreRefreshed(t *testing.T) {
 		ctx := t.Context()
 		own := e.harness(catalog.NewHarness{Name: "own", SystemPrompt: new("mine")})
 		before := must(e.svc.Harness(ctx, e.theirs.id, e.theirs.generic))(t)
-		e.write(func(tx *gorm.DB) error {
+		e.writeOwn(func(tx *gorm.DB) error {
 			return tx.Model(&models.Harness{}).Where("org_id = ? AND id = ?", e.mine.id, e.mine.generic).
 				Updates(map[string]any{"system_prompt": "as shipped long ago", "revision": 4}).Error
 		})

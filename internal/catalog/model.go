@@ -42,7 +42,7 @@ type ModelChange struct {
 
 // Model reads a model.
 func (s *Service) Model(ctx context.Context, org models.OrgID, id models.ModelID) (*models.Model, error) {
-	return get[models.Model](s.db.Read(ctx), org, id)
+	return get[models.Model](s.db.Read(ctx, org), org, id)
 }
 
 // CreateModel adds a model to a provider. It is enabled.

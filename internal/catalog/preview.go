@@ -21,7 +21,7 @@ type Draft struct {
 // Preview works out what a turn of a draft would run with. It writes nothing. The name of the draft doesn't matter.
 // Model is nil when there is none to run with.
 func (s *Service) Preview(ctx context.Context, org models.OrgID, d Draft) (*Effective, error) {
-	db := s.db.Read(ctx)
+	db := s.db.Read(ctx, org)
 	var agent *models.Agent
 	harness, field := d.HarnessID, "harnessId"
 	if d.Agent != nil {
@@ -65,7 +65,7 @@ func (s *Service) Preview(ctx context.Context, org models.OrgID, d Draft) (*Effe
 // PreviewSession works out what a turn of a session would run with if it started now. It gives nil when the harness or
 // the agent is gone; Model is nil when there is none to run with.
 func (s *Service) PreviewSession(ctx context.Context, org models.OrgID, id models.SessionID) (*Effective, error) {
-	session, err := get[models.Session](s.db.Read(ctx).Select("harness_id", "agent_id", "model_id", "client_tools"), org, id)
+	session, err := get[models.Session](s.db.Read(ctx, org).Select("harness_id", "agent_id", "model_id", "client_tools"), org, id)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ type Choice struct {
 // CheckSession checks that a session can be made of what was chosen, and gives its harness: the one that was chosen, or
 // else the agent's, or else the organization's default. Failures name harnessId, agentId or modelId of the input.
 func (s *Service) CheckSession(ctx context.Context, org models.OrgID, c Choice) (models.HarnessID, error) {
-	db := s.db.Read(ctx)
+	db := s.db.Read(ctx, org)
 	harness, field := c.HarnessID, "harnessId"
 	if c.AgentID != nil {
 		agent, err := get[models.Agent](db, org, *c.AgentID)

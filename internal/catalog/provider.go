@@ -33,7 +33,7 @@ type ProviderChange struct {
 
 // Provider reads a provider.
 func (s *Service) Provider(ctx context.Context, org models.OrgID, id models.ProviderID) (*models.Provider, error) {
-	return get[models.Provider](s.db.Read(ctx), org, id)
+	return get[models.Provider](s.db.Read(ctx, org), org, id)
 }
 
 // CreateProvider adds a provider. The key is stored sealed and never given out again.

@@ -86,7 +86,7 @@ func Give[T any](v T) Opt[T] { return Opt[T]{Given: true, Value: v} }
 
 // write runs fn in a transaction. What the process remembers of the organization is forgotten when it has committed.
 func (s *Service) write(ctx context.Context, org models.OrgID, fn func(tx *gorm.DB) error) error {
-	err := s.db.Write(ctx, fn)
+	err := s.db.Write(ctx, org, fn)
 	// Also after a failure: a commit whose answer was lost may have happened.
 	s.cache.forget(org)
 	return err

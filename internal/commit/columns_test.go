@@ -318,7 +318,7 @@ func (f *full) check(w *world, when string) {
 	var voice models.ApprovalDecision
 	if w.memory != nil {
 		voice = only[models.ApprovalDecision](w, Is{"wait_id", f.wait.ID})
-	} else if err := store.Of(w.db.Read(context.Background()), w.org).Where("wait_id = ?", f.wait.ID).First(&voice).Error; err != nil {
+	} else if err := store.Of(w.db.ReadAcross(context.Background()), w.org).Where("wait_id = ?", f.wait.ID).First(&voice).Error; err != nil {
 		w.t.Error(err)
 	}
 	compare(voice, f.voice)
@@ -327,7 +327,7 @@ func (f *full) check(w *world, when string) {
 	var blob models.Blob
 	if w.memory != nil {
 		blob = only[models.Blob](w, Is{"hash", f.blob.Hash})
-	} else if err := store.Of(w.db.Read(context.Background()), w.org).Where("hash = ?", f.blob.Hash).First(&blob).Error; err != nil {
+	} else if err := store.Of(w.db.ReadAcross(context.Background()), w.org).Where("hash = ?", f.blob.Hash).First(&blob).Error; err != nil {
 		w.t.Error(err)
 	}
 	compare(blob, f.blob)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
 // Two processes send to the same sessions, write the same blobs in different orders, and answer the same requests, while
@@ -110,7 +111,7 @@ func (w *world) withBlobs(c *cmd) *cmd {
 
 // kill ends the connection of some transaction.
 func (w *world) kill() {
-	_, err := w.db.Pool.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+	_, err := storetest.Exec(context.Background(), w.db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL LIMIT 1`)
 	if err != nil {
 		w.t.Logf("kill a connection: %v", err)

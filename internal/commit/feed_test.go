@@ -64,19 +64,19 @@ func (w *world) feed(org models.OrgID) []models.Event {
 		return w.memoryFeed(org)
 	}
 	var list []models.Event
-	if err := store.Of(w.db.Read(context.Background()), org).Where("feed_position IS NOT NULL").Order("feed_position").Find(&list).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(context.Background()), org).Where("feed_position IS NOT NULL").Order("feed_position").Find(&list).Error; err != nil {
 		w.t.Fatalf("read the feed of %s: %v", org, err)
 	}
 	if err := events.CheckFeed(list); err != nil {
 		w.t.Fatalf("the feed of %s: %v", org, err)
 	}
 	var missing int64
-	err := store.Of(w.db.Read(context.Background()).Model(&models.Event{}), org).Where("feed_position IS NULL AND kind IN ?", feedKinds()).Count(&missing).Error
+	err := store.Of(w.db.ReadAcross(context.Background()).Model(&models.Event{}), org).Where("feed_position IS NULL AND kind IN ?", feedKinds()).Count(&missing).Error
 	if err != nil || missing > 0 {
 		w.t.Fatalf("%d events of %s have no place in its feed, %v", missing, org, err)
 	}
 	var row []models.OrgFeed
-	if err := store.Of(w.db.Read(context.Background()), org).Find(&row).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(context.Background()), org).Find(&row).Error; err != nil {
 		w.t.Fatalf("read how far the feed of %s goes: %v", org, err)
 	}
 	if len(row) == 0 && len(list) > 0 || len(row) > 0 && row[0].Position != int64(len(list)) {
@@ -90,7 +90,7 @@ func (w *world) log(org models.OrgID, s models.SessionID) (list []models.Event) 
 	w.t.Helper()
 	if w.memory != nil {
 		list = memoryRows[models.Event](w, org, s, "sequence")
-	} else if err := store.Of(w.db.Read(context.Background()), org).Where("session_id = ?", s).Order("sequence").Find(&list).Error; err != nil {
+	} else if err := store.Of(w.db.ReadAcross(context.Background()), org).Where("session_id = ?", s).Order("sequence").Find(&list).Error; err != nil {
 		w.t.Fatalf("read the log of %s: %v", s, err)
 	}
 	for i, e := range list {
@@ -211,7 +211,7 @@ func TestPositionsAreInTheOrderOfCommits(t *testing.T) {
 				for ctx.Err() == nil {
 					i := pick(len(orgs))
 					var list []int64
-					err := store.Of(w.db.Read(context.Background()).Model(&models.Event{}), orgs[i].org).
+					err := store.Of(w.db.ReadAcross(context.Background()).Model(&models.Event{}), orgs[i].org).
 						Where("feed_position > ?", seen[i]).Order("feed_position").Pluck("feed_position", &list).Error
 					if err != nil {
 						t.Errorf("read: %v", err)

@@ -151,7 +151,7 @@ func seedOrg(t testing.TB, db *store.DB) (models.OrgID, models.HarnessID) {
 }
 
 func write(db *store.DB, fn func(tx *gorm.DB) error) error {
-	return db.Write(context.Background(), fn)
+	return db.WriteAcross(context.Background(), fn)
 }
 
 func (w *world) command(s models.SessionID, apply func(tx *Tx) error) *cmd {
@@ -317,7 +317,7 @@ func (w *world) readSession(s models.SessionID) models.Session {
 		return only[models.Session](w, Is{"org_id", w.org}, Is{"id", s})
 	}
 	var row models.Session
-	if err := store.Of(w.db.Read(context.Background()), w.org).Where("id = ?", s).First(&row).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(context.Background()), w.org).Where("id = ?", s).First(&row).Error; err != nil {
 		w.t.Fatalf("read session %s: %v", s, err)
 	}
 	return row
@@ -329,7 +329,7 @@ func (w *world) readTurn(id models.TurnID) models.Turn {
 		return only[models.Turn](w, Is{"org_id", w.org}, Is{"id", id})
 	}
 	var row models.Turn
-	if err := store.Of(w.db.Read(context.Background()), w.org).Where("id = ?", id).First(&row).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(context.Background()), w.org).Where("id = ?", id).First(&row).Error; err != nil {
 		w.t.Fatalf("read turn %s: %v", id, err)
 	}
 	return row
@@ -342,7 +342,7 @@ func rows[T any](w *world, s models.SessionID, order string) []T {
 		return memoryRows[T](w, w.org, s, order)
 	}
 	var list []T
-	if err := store.Of(w.db.Read(context.Background()), w.org).Where("session_id = ?", s).Order(order).Find(&list).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(context.Background()), w.org).Where("session_id = ?", s).Order(order).Find(&list).Error; err != nil {
 		w.t.Fatalf("read %T: %v", list, err)
 	}
 	return list

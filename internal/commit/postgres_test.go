@@ -212,9 +212,8 @@ func TestAKilledConnection(t *testing.T) {
 				return nil
 			}
 			killed = true
-			var n int
-			err := w.db.Pool.QueryRow(context.Background(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-WHERE datname = current_database() AND state = 'idle in transaction' AND pid <> pg_backend_pid()`).Scan(&n)
+			n, err := storetest.Exec(context.Background(), w.db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND state = 'idle in transaction' AND pid <> pg_backend_pid()`)
 			if err != nil || n != 1 {
 				t.Errorf("killed %d connections, %v", n, err)
 			}

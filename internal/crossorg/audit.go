@@ -49,7 +49,7 @@ func AuditChainOf(ctx context.Context, db *store.DB, slugOrID string) (*AuditCha
 
 func scanChains(ctx context.Context, db *store.DB, query string, args ...any) ([]AuditChain, error) {
 	var list []AuditChain
-	if err := store.CrossOrg(db.Read(ctx)).Raw(query, args...).Scan(&list).Error; err != nil {
+	if err := store.CrossOrg(db.ReadAcross(ctx)).Raw(query, args...).Scan(&list).Error; err != nil {
 		return nil, fmt.Errorf("list the audit chains: %w", err)
 	}
 	return list, nil
@@ -64,7 +64,7 @@ WHERE (SELECT e.created_at FROM audit_entries e WHERE e.org_id = h.org_id ORDER 
 		query, args = query+" AND h.org_id > ?", append(args, after)
 	}
 	var list []models.OrgID
-	err := store.CrossOrg(db.Read(ctx)).Raw(query+" ORDER BY h.org_id LIMIT ?", append(args, chainBatch)...).Scan(&list).Error
+	err := store.CrossOrg(db.ReadAcross(ctx)).Raw(query+" ORDER BY h.org_id LIMIT ?", append(args, chainBatch)...).Scan(&list).Error
 	if err != nil {
 		return nil, fmt.Errorf("look for old audit entries: %w", err)
 	}
@@ -166,7 +166,7 @@ func signAgain(ctx context.Context, cfg RetentionConfig) error {
 	for _, key := range cfg.Log.EarlierKeys() {
 		var after models.OrgID
 		for {
-			q := store.CrossOrg(cfg.DB.Read(ctx)).Model(&models.AuditAnchor{}).Where("key_id = ?", key)
+			q := store.CrossOrg(cfg.DB.ReadAcross(ctx)).Model(&models.AuditAnchor{}).Where("key_id = ?", key)
 			if !after.IsZero() {
 				q = q.Where("org_id > ?", after)
 			}

@@ -47,7 +47,7 @@ func newAuditWorld(t *testing.T, db *store.DB) *auditWorld {
 
 func (w *auditWorld) record(org models.OrgID, n int, ago time.Duration) {
 	w.t.Helper()
-	err := w.DB.Write(w.t.Context(), func(tx *gorm.DB) error {
+	err := w.DB.WriteAcross(w.t.Context(), func(tx *gorm.DB) error {
 		for range n {
 			e := audit.Entry{Org: org, ActorKind: models.ActorSystem, Action: "thing.done"}
 			if err := audit.Record(w.t.Context(), tx, models.MillisOf(w.now.Add(-ago)), e); err != nil {
@@ -109,7 +109,7 @@ func TestABrokenChainStopsNoOther(t *testing.T) {
 		broken, sound := models.NewID[models.OrgEntity](), models.NewID[models.OrgEntity]()
 		w.record(broken, 2, 25*time.Hour)
 		w.record(sound, 2, 25*time.Hour)
-		err := db.Write(t.Context(), func(tx *gorm.DB) error {
+		err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 			// As if entry 1 had been removed, and the others moved up.
 			return tx.Exec("INSERT INTO audit_anchors (org_id, position, hash, key_id, signature, created_at) VALUES (?, 1, ?, '', ?, 1)",
 				broken, make([]byte, 32), make([]byte, 32)).Error
@@ -164,7 +164,7 @@ func TestAuditChains(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		w := newAuditWorld(t, db)
 		org := models.Org{ID: models.NewID[models.OrgEntity](), Name: "o", Slug: "one"}
-		if err := db.Write(t.Context(), func(tx *gorm.DB) error { return tx.Create(&org).Error }); err != nil {
+		if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error { return tx.Create(&org).Error }); err != nil {
 			t.Fatal(err)
 		}
 		gone := models.NewID[models.OrgEntity]()

@@ -40,7 +40,7 @@ func (c Caps) Any() bool {
 // Caps reads the caps; usual is the one that is configured.
 func (q *Queue) Caps(ctx context.Context, usual int) (Caps, error) {
 	c := Caps{Usual: usual}
-	err := q.db.Query(ctx, func(r store.Row) error {
+	err := q.db.QueryAcross(ctx, func(r store.Row) error {
 		var org models.OrgID
 		var own int
 		if err := r.Scan(&org, &own); err != nil {

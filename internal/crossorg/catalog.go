@@ -18,7 +18,7 @@ type HarnessPosition struct {
 // start of a new version can refresh them.
 func BuiltInHarnesses(ctx context.Context, db *store.DB, after HarnessPosition, limit int) ([]models.Harness, error) {
 	var rows []models.Harness
-	q := store.CrossOrg(db.Read(ctx)).Where("built_in")
+	q := store.CrossOrg(db.ReadAcross(ctx)).Where("built_in")
 	if after != (HarnessPosition{}) {
 		q = q.Where("org_id >= ? AND (org_id > ? OR id > ?)", after.OrgID, after.OrgID, after.ID)
 	}

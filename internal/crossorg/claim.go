@@ -108,7 +108,7 @@ func (q *Queue) walk(ctx context.Context, ask Ask) ([]orgLine, error) {
 	for len(lines) < ask.Turns {
 		page = min(max(2*page, ask.Turns-len(lines)), maxPage)
 		passed, around := 0, false
-		err := q.db.Query(ctx, func(r store.Row) error {
+		err := q.db.QueryAcross(ctx, func(r store.Row) error {
 			var l orgLine
 			var running int
 			if err := r.Scan(&l.org, &l.weight, &l.cap, &running); err != nil {

@@ -17,7 +17,7 @@ import (
 
 func (l *line) exec(statement string, args ...any) {
 	l.t.Helper()
-	if _, err := l.db.Exec(l.ctx, statement, args...); err != nil {
+	if _, err := storetest.Exec(l.ctx, l.db, statement, args...); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -233,7 +233,7 @@ FROM turns t, generate_series(1, 8000) i`)
 	r := l.runner()
 	start := models.OrgID{}
 	var plan []string
-	err := db.Query(l.ctx, func(row store.Row) error {
+	err := db.QueryAcross(l.ctx, func(row store.Row) error {
 		var s string
 		err := row.Scan(&s)
 		plan = append(plan, s)

@@ -33,7 +33,7 @@ func (q *Queue) Held(ctx context.Context, runner models.RunnerID) ([]models.Turn
 
 // Marked gives those of a runner's turns that it is to look at: they were cancelled, or something that they waited for was resolved.
 func (q *Queue) Marked(ctx context.Context, runner models.RunnerID) (ids []models.TurnID, err error) {
-	err = q.db.Query(ctx, func(r store.Row) error {
+	err = q.db.QueryAcross(ctx, func(r store.Row) error {
 		var id models.TurnID
 		err := r.Scan(&id)
 		ids = append(ids, id)
@@ -47,7 +47,7 @@ func (q *Queue) Marked(ctx context.Context, runner models.RunnerID) (ids []model
 
 // Cancelled reports whether somebody has asked for the end of a turn that a runner holds.
 func (q *Queue) Cancelled(ctx context.Context, runner models.RunnerID, turn models.TurnID) (cancelled bool, err error) {
-	err = q.db.Query(ctx, func(r store.Row) error { return r.Scan(&cancelled) },
+	err = q.db.QueryAcross(ctx, func(r store.Row) error { return r.Scan(&cancelled) },
 		"SELECT cancel IS NOT NULL FROM turns WHERE runner_id = ? AND id = ?", runner[:], turn[:])
 	if err != nil {
 		return false, fmt.Errorf("look whether turn %s was cancelled: %w", turn, err)

@@ -89,7 +89,7 @@ func (q *Queue) SetKey(ctx context.Context, id models.RunnerID, key int64) error
 // Runners gives the list.
 func (q *Queue) Runners(ctx context.Context) ([]models.Runner, error) {
 	var list []models.Runner
-	if err := q.db.Read(ctx).Find(&list).Error; err != nil {
+	if err := q.db.ReadAcross(ctx).Find(&list).Error; err != nil {
 		return nil, fmt.Errorf("list the runners: %w", err)
 	}
 	return list, nil

@@ -47,7 +47,7 @@ func (l *line) org(n int) {
 	org.Slug = org.ID.String()
 	h := models.Harness{OrgID: org.ID, ID: models.NewID[models.HarnessEntity](), Name: "h", Capabilities: []models.CapabilityRef{}}
 	l.orgs = append(l.orgs, org.ID)
-	err := l.db.Write(l.ctx, func(tx *gorm.DB) error {
+	err := l.db.WriteAcross(l.ctx, func(tx *gorm.DB) error {
 		if err := tx.Create(&org).Error; err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (l *line) claim(r models.RunnerID, n int) []models.Turn {
 func (l *line) read(id models.TurnID) models.Turn {
 	l.t.Helper()
 	var t models.Turn
-	if err := store.CrossOrg(l.db.Read(l.ctx)).Where("id = ?", id).First(&t).Error; err != nil {
+	if err := store.CrossOrg(l.db.ReadAcross(l.ctx)).Where("id = ?", id).First(&t).Error; err != nil {
 		l.t.Fatal(err)
 	}
 	return t
@@ -265,7 +265,7 @@ func TestTurnsAreTakenOver(t *testing.T) {
 			t.Errorf("the dead runner was given %+v", late)
 		}
 		late := l.read(mine[0].ID)
-		if _, err := db.Exec(l.ctx, "UPDATE turns SET ready_at = NULL, runner_id = ? WHERE id = ?", dead[:], late.ID[:]); err != nil {
+		if _, err := storetest.Exec(l.ctx, db, "UPDATE turns SET ready_at = NULL, runner_id = ? WHERE id = ?", dead[:], late.ID[:]); err != nil {
 			t.Fatal(err)
 		}
 		if n, err := l.TakeOverOrphans(l.ctx); err != nil || n != 1 {
@@ -427,7 +427,7 @@ func TestEpochsOnlyRise(t *testing.T) {
 // reset makes all turns ready again, as nobody has claimed them yet, and empties the list of runners.
 func (l *line) reset() {
 	l.t.Helper()
-	err := l.db.Write(l.ctx, func(tx *gorm.DB) error {
+	err := l.db.WriteAcross(l.ctx, func(tx *gorm.DB) error {
 		reset := tx.Exec("UPDATE turns SET ready_at = queued_at, runner_id = NULL, status = 'QUEUED', lease_epoch = 0")
 		return errors.Join(reset.Error, tx.Exec("DELETE FROM runners").Error)
 	})
@@ -440,7 +440,7 @@ func (l *line) reset() {
 func (l *line) readAll() []models.Turn {
 	l.t.Helper()
 	var list []models.Turn
-	if err := store.CrossOrg(l.db.Read(l.ctx)).Find(&list).Error; err != nil {
+	if err := store.CrossOrg(l.db.ReadAcross(l.ctx)).Find(&list).Error; err != nil {
 		l.t.Fatal(err)
 	}
 	return list

@@ -71,7 +71,7 @@ func Rewrap(ctx context.Context, db *store.DB, keeper *secrets.Keeper, after fun
 			break
 		}
 	}
-	err := db.Write(ctx, func(tx *gorm.DB) error {
+	err := db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		if err := store.LockTable(tx, "master_keys"); err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (c sealedColumn) rewrap(ctx context.Context, db *store.DB, keeper *secrets.
 	for {
 		var rows []map[string]any
 		n := 0
-		err := db.Write(ctx, func(tx *gorm.DB) error {
+		err := db.WriteAcross(ctx, func(tx *gorm.DB) error {
 			rows, n = nil, 0
 			if err := c.page(tx, last).Find(&rows).Error; err != nil {
 				return fmt.Errorf("read a batch: %w", err)

@@ -57,7 +57,7 @@ func newVault(t *testing.T, db *store.DB, providers int) *vault {
 	if err := keeper.VerifyKey(t.Context(), db, v.clock); err != nil {
 		t.Fatal(err)
 	}
-	err := db.Write(t.Context(), func(tx *gorm.DB) error {
+	err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 		for i := range v.orgs {
 			v.orgs[i] = models.NewID[models.OrgEntity]()
 			if err := tx.Create(&models.Org{ID: v.orgs[i], Name: "o", Slug: v.orgs[i].String()}).Error; err != nil {
@@ -128,7 +128,7 @@ func (v *vault) opens(t *testing.T, keeper *secrets.Keeper) {
 	}
 	for _, was := range v.providers {
 		var p models.Provider
-		if err := store.Of(v.db.Read(t.Context()), was.OrgID).Where("id = ?", was.ID).Take(&p).Error; err != nil {
+		if err := store.Of(v.db.ReadAcross(t.Context()), was.OrgID).Where("id = ?", was.ID).Take(&p).Error; err != nil {
 			t.Fatal(err)
 		}
 		if len(was.Credentials) == 0 {
@@ -222,7 +222,7 @@ func TestRewrapRefusesWhatWasMoved(t *testing.T) {
 				from, to := v.providers[pair[0]], v.providers[pair[1]]
 				set := func(sealed []byte) {
 					t.Helper()
-					if err := db.Write(t.Context(), func(tx *gorm.DB) error {
+					if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 						return store.OneRow(store.Of(tx.Model(&models.Provider{}), to.OrgID).Where("id = ?", to.ID).Update("credentials", sealed))
 					}); err != nil {
 						t.Fatal(err)
@@ -241,7 +241,7 @@ func TestRewrapRefusesWhatWasMoved(t *testing.T) {
 					t.Fatal(err)
 				}
 				// The next vault begins anew.
-				if err := db.Write(t.Context(), func(tx *gorm.DB) error {
+				if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 					return errors.Join(tx.Exec("DELETE FROM master_keys").Error, tx.Exec("DELETE FROM providers").Error,
 						tx.Exec("DELETE FROM org_secrets").Error, tx.Exec("DELETE FROM signing_keys").Error)
 				}); err != nil {

@@ -31,7 +31,7 @@ func Sweep(ctx context.Context, db *store.DB, now models.Millis) (int64, error) 
 	} {
 		for {
 			var n int64
-			err := db.Write(ctx, func(tx *gorm.DB) error {
+			err := db.WriteAcross(ctx, func(tx *gorm.DB) error {
 				res := tx.Exec(statement, int64(now), sweepBatch)
 				n = res.RowsAffected
 				return res.Error

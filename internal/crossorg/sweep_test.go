@@ -18,7 +18,7 @@ func TestSweepRemovesOnlyWhatIsPastItsTime(t *testing.T) {
 		org := models.Org{ID: models.NewID[models.OrgEntity](), Name: "o", Slug: "o"}
 		user := models.User{ID: models.NewID[models.UserEntity](), Email: "a@b", EmailKey: "a@b"}
 		in := models.SignIn{ID: models.NewID[models.SignInEntity](), UserID: user.ID, OrgID: org.ID}
-		err := db.Write(t.Context(), func(tx *gorm.DB) error {
+		err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 			for _, row := range []any{
 				&org, &user, &in,
 				&models.IdempotencyKey{OrgID: org.ID, Operation: "x", Key: "old", InputHash: []byte{1}, Result: models.JSON("1"), ExpiresAt: 99},

@@ -24,7 +24,7 @@ func (w *Waits) Overdue(ctx context.Context, now models.Millis, after models.Wai
 	var list []models.Wait
 	// The state is written out, not a parameter: the index is one of open waits only. The deadline stands alone in front, so that
 	// reading begins at the place where the last page ended.
-	err := w.db.Query(ctx, func(r store.Row) error {
+	err := w.db.QueryAcross(ctx, func(r store.Row) error {
 		var row models.Wait
 		var deadline int64
 		if err := r.Scan(&row.OrgID, &row.SessionID, &row.ID, &deadline); err != nil {

@@ -251,11 +251,11 @@ func TestFeedsAreReadAsTheyWereWritten(t *testing.T) {
 		}
 		raise := func(org models.OrgID, to int64) {
 			t.Helper()
-			if err := db.Write(t.Context(), func(tx *gorm.DB) error { return tx.Create(&models.OrgFeed{OrgID: org, Position: to}).Error }); err != nil {
+			if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error { return tx.Create(&models.OrgFeed{OrgID: org, Position: to}).Error }); err != nil {
 				t.Fatal(err)
 			}
 		}
-		err := db.Write(t.Context(), func(tx *gorm.DB) error {
+		err := db.Write(t.Context(), key.Org, func(tx *gorm.DB) error {
 			if err := tx.Create(&agent).Error; err != nil {
 				return err
 			}
@@ -310,7 +310,7 @@ func TestAFeedOnTwoProcesses(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		key := seed(t, db, 0)
 		insert(t, db, place(row(key, 1, 700), 1)...)
-		err := db.Write(t.Context(), func(tx *gorm.DB) error { return tx.Create(&models.OrgFeed{OrgID: key.Org, Position: 700}).Error })
+		err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error { return tx.Create(&models.OrgFeed{OrgID: key.Org, Position: 700}).Error })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -123,7 +123,7 @@ func TestReadsAreBoundedInBytes(t *testing.T) {
 			})
 		}
 		insert(t, db, list...)
-		if err := db.Write(t.Context(), func(tx *gorm.DB) error {
+		if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 			return store.OneRow(store.Of(tx.Model(&models.Session{}), key.Org).Where("id = ?", key.Session).Update("last_sequence", len(list)))
 		}); err != nil {
 			t.Fatal(err)

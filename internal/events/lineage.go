@@ -52,7 +52,7 @@ func (l *Lineages) Of(ctx context.Context, org models.OrgID, session models.Sess
 		return pieces, nil
 	}
 	var pieces []Piece
-	err := l.db.Query(ctx, func(r store.Row) error {
+	err := l.db.Query(ctx, org, func(r store.Row) error {
 		var p Piece
 		err := r.Scan(&p.Session, &p.After, &p.Through)
 		pieces = append(pieces, p)

@@ -171,28 +171,30 @@ func (l *Log) events(ctx context.Context, key Key, in *room, query string, args 
 }
 
 func (l *Log) postgresEvents(ctx context.Context, key Key, in *room, query string, args []any) ([]models.Event, error) {
-	rows, err := l.db.Pool.Query(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	var list []models.Event
 	var turn pgtype.UUID
-	for rows.Next() {
+	err := l.db.PostgresQuery(ctx, key.Org, func(row store.Row) error {
 		e := models.Event{OrgID: key.Org, SessionID: key.Session}
-		if err := rows.Scan(&e.Sequence, (*[16]byte)(&e.ID), (*string)(&e.Kind), &turn, (*[]byte)(&e.Data), (*int64)(&e.OccurredAt), &e.FeedPosition); err != nil {
-			return nil, err
+		if err := row.Scan(&e.Sequence, (*[16]byte)(&e.ID), (*string)(&e.Kind), &turn, (*[]byte)(&e.Data), (*int64)(&e.OccurredAt), &e.FeedPosition); err != nil {
+			return err
 		}
 		if turn.Valid {
 			e.TurnID = new(models.TurnID(turn.Bytes))
 		}
 		if in != nil && !in.fits(&e) {
-			break
+			return errEnough
 		}
 		list = append(list, e)
+		return nil
+	}, query, args...)
+	if errors.Is(err, errEnough) {
+		err = nil
 	}
-	return list, rows.Err()
+	return list, err
 }
+
+// errEnough ends the reading of rows that are not needed.
+var errEnough = errors.New("enough was read")
 
 func (l *Log) sqliteEvents(ctx context.Context, key Key, in *room, query string, args []any) (list []models.Event, err error) {
 	rows, err := l.db.Reader.QueryContext(ctx, query, args...)

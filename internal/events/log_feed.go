@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
 // feedQuery reads a page of a feed, each event with the present agent of its session. It needs the organization, the position to
@@ -43,24 +44,17 @@ func (l *Log) ReadFeed(ctx context.Context, org models.OrgID, after int64, limit
 }
 
 func (l *Log) postgresFeed(ctx context.Context, org models.OrgID, after int64, limit Limit) ([]models.Event, error) {
-	rows, err := l.db.Pool.Query(ctx, feedPostgres, uuidOf(org), after, limit.Events, limit.Bytes)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	var list []models.Event
 	var turn, agent pgtype.UUID
-	for rows.Next() {
+	err := l.db.PostgresQuery(ctx, org, func(row store.Row) error {
 		e := models.Event{OrgID: org}
-		err := rows.Scan((*[16]byte)(&e.SessionID), &e.Sequence, (*[16]byte)(&e.ID), (*string)(&e.Kind), &turn, (*[]byte)(&e.Data),
+		err := row.Scan((*[16]byte)(&e.SessionID), &e.Sequence, (*[16]byte)(&e.ID), (*string)(&e.Kind), &turn, (*[]byte)(&e.Data),
 			(*int64)(&e.OccurredAt), &e.FeedPosition, &agent)
-		if err != nil {
-			return nil, err
-		}
 		e.TurnID, e.AgentID = models.TurnID(turn.Bytes).Ptr(), models.AgentID(agent.Bytes).Ptr()
 		list = append(list, e)
-	}
-	return list, rows.Err()
+		return err
+	}, feedPostgres, uuidOf(org), after, limit.Events, limit.Bytes)
+	return list, err
 }
 
 func (l *Log) sqliteFeed(ctx context.Context, org models.OrgID, after int64, limit Limit) (list []models.Event, err error) {

@@ -31,7 +31,7 @@ func (l *Log) State(ctx context.Context, key Key) (State, bool, error) {
 	)
 	if l.db.Pool != nil {
 		var turn, message pgtype.UUID
-		err = l.db.Pool.QueryRow(ctx, stateQuery+` WHERE s.org_id = $1 AND s.id = $2`, uuidOf(key.Org), uuidOf(key.Session)).
+		err = l.db.PostgresRow(ctx, key.Org, stateQuery+` WHERE s.org_id = $1 AND s.id = $2`, uuidOf(key.Org), uuidOf(key.Session)).
 			Scan(&st.LastSequence, &status, &turn, &message, &epoch, &attempt, &text, &thinking)
 		st.TurnID, st.MessageID = turn.Bytes, message.Bytes
 	} else {
@@ -60,7 +60,7 @@ func (l *Log) Checkpoint(ctx context.Context, org models.OrgID, turn models.Turn
 	c := models.Checkpoint{OrgID: org, TurnID: turn}
 	var err error
 	if l.db.Pool != nil {
-		err = l.db.Pool.QueryRow(ctx, query+` WHERE org_id = $1 AND turn_id = $2`, uuidOf(org), uuidOf(turn)).
+		err = l.db.PostgresRow(ctx, org, query+` WHERE org_id = $1 AND turn_id = $2`, uuidOf(org), uuidOf(turn)).
 			Scan((*[16]byte)(&c.MessageID), &c.Epoch, &c.Attempt, &c.Text, &c.Thinking)
 	} else {
 		err = l.db.Reader.QueryRowContext(ctx, query+` WHERE org_id = ? AND turn_id = ?`, org, turn).

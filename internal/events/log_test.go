@@ -23,7 +23,7 @@ func seed(t *testing.T, db *store.DB, n int) events.Key {
 		OrgID: org.ID, ID: models.NewID[models.SessionEntity](), HarnessID: harness.ID, Tags: []string{},
 		CreatedByKind: models.ActorSystem, LastSequence: int64(n), Status: models.SessionStarted,
 	}
-	err := db.Write(t.Context(), func(tx *gorm.DB) error {
+	err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 		for _, row := range []any{&org, &harness, &session} {
 			if err := tx.Create(row).Error; err != nil {
 				return err
@@ -60,7 +60,7 @@ func insert(t *testing.T, db *store.DB, list ...models.Event) {
 	if len(list) == 0 {
 		return
 	}
-	if err := db.Write(t.Context(), func(tx *gorm.DB) error { return tx.Create(&list).Error }); err != nil {
+	if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error { return tx.Create(&list).Error }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -128,7 +128,7 @@ func TestLastSequencesOfManySessions(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		log := events.NewLog(db)
 		one, two := seed(t, db, 4), seed(t, db, 2)
-		err := db.Write(t.Context(), func(tx *gorm.DB) error {
+		err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 			return store.OneRow(store.Of(tx.Model(&models.Session{}), two.Org).Where("id = ?", two.Session).Update("status", models.SessionActive))
 		})
 		if err != nil {
@@ -168,7 +168,7 @@ func TestTheStateOfASession(t *testing.T) {
 		}
 		change := func(fn func(tx *gorm.DB) error) {
 			t.Helper()
-			if err := db.Write(t.Context(), fn); err != nil {
+			if err := db.WriteAcross(t.Context(), fn); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -33,7 +33,7 @@ func gallery(t *testing.T, db *store.DB, wrap ...func(Images) Images) *bench {
 	for _, token := range []string{"good", "theirs"} {
 		p := owner()
 		p.OrgID, p.UserID = models.NewID[models.OrgEntity](), models.NewID[models.UserEntity]()
-		err := db.Write(t.Context(), func(tx *gorm.DB) error {
+		err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 			return tx.Create(&models.Org{ID: p.OrgID, Name: token, Slug: token, CreatedAt: 1}).Error
 		})
 		if err != nil {

@@ -51,7 +51,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, p *auth.Principal, in Ac
 }
 
 func (s *Service) accept(ctx context.Context, p *auth.Principal, in Acceptance, hash []byte, request *auth.RequestInfo) (*SignedIn, error) {
-	read := s.db.Read(ctx)
+	read := s.db.ReadAcross(ctx)
 	inv, err := crossorg.InvitationByToken(read, hash)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (s *Service) accept(ctx context.Context, p *auth.Principal, in Acceptance, 
 		refresh string
 		expires models.Millis
 	)
-	err = s.db.Write(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		var err error
 		if f, err = s.join(ctx, tx, *inv, *user, !known, in.Transport, request); err != nil {
 			return err
@@ -119,7 +119,7 @@ func (s *Service) provePerson(ctx context.Context, p *auth.Principal, user model
 		attempt.undo()
 		return fmt.Errorf("verify the password of %s: %w", user.ID, err)
 	}
-	places, err := crossorg.MembershipsOf(s.db.Read(ctx), user.ID)
+	places, err := crossorg.MembershipsOf(s.db.ReadAcross(ctx), user.ID)
 	if err != nil {
 		attempt.undo()
 		return err

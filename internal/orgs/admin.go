@@ -84,7 +84,7 @@ func (a *Admin) withUser(ctx context.Context, email string, fn func(tx *gorm.DB,
 	if err != nil {
 		return err
 	}
-	return a.db.Write(ctx, func(tx *gorm.DB) error {
+	return a.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		user, err := crossorg.UserByEmail(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), key)
 		if err != nil {
 			return err

@@ -62,7 +62,7 @@ func (s *Service) CreateAPIKey(ctx context.Context, by *auth.Principal, in NewAP
 		Permissions: wanted.Names(), CreatedAt: now, ExpiresAt: in.ExpiresAt,
 	}
 	kind, actor := by.Actor()
-	err = s.db.Write(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		held, err := holdPermissions(tx, by, now)
 		if err != nil {
 			return err
@@ -89,7 +89,7 @@ func (s *Service) CreateAPIKey(ctx context.Context, by *auth.Principal, in NewAP
 func (s *Service) RevokeAPIKey(ctx context.Context, by *auth.Principal, id models.APIKeyID) (*models.APIKey, error) {
 	var row models.APIKey
 	kind, actor := by.Actor()
-	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		found, err := apiKey(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), by.OrgID, id)
 		if err != nil {
 			return at(err, "id")
@@ -117,7 +117,7 @@ func (s *Service) RevokeAPIKey(ctx context.Context, by *auth.Principal, id model
 
 // APIKey gives a key of the organization, revoked ones too.
 func (s *Service) APIKey(ctx context.Context, org models.OrgID, id models.APIKeyID) (*models.APIKey, error) {
-	return apiKey(s.db.Read(ctx), org, id)
+	return apiKey(s.db.ReadAcross(ctx), org, id)
 }
 
 // APIKeysByID reads several keys; those that the organization doesn't have are left out.
@@ -126,7 +126,7 @@ func (s *Service) APIKeysByID(ctx context.Context, org models.OrgID, ids []model
 	if len(ids) == 0 {
 		return list, nil
 	}
-	if err := store.Of(s.db.Read(ctx), org).Where("id IN ?", ids).Find(&list).Error; err != nil {
+	if err := store.Of(s.db.ReadAcross(ctx), org).Where("id IN ?", ids).Find(&list).Error; err != nil {
 		return nil, fmt.Errorf("read API keys: %w", err)
 	}
 	return list, nil
@@ -134,7 +134,7 @@ func (s *Service) APIKeysByID(ctx context.Context, org models.OrgID, ids []model
 
 // ListAPIKeys gives the organization's keys, revoked and expired ones too, newest first: at most limit of those after a position.
 func (s *Service) ListAPIKeys(ctx context.Context, org models.OrgID, after *models.APIKeyID, limit int) ([]models.APIKey, error) {
-	q := store.Of(s.db.Read(ctx), org)
+	q := store.Of(s.db.ReadAcross(ctx), org)
 	if after != nil {
 		q = q.Where("id < ?", *after)
 	}
@@ -148,8 +148,8 @@ func (s *Service) ListAPIKeys(ctx context.Context, org models.OrgID, after *mode
 // CountAPIKeys counts what ListAPIKeys lists, as far as one more than maxCount.
 func (s *Service) CountAPIKeys(ctx context.Context, org models.OrgID) (int, error) {
 	var n int64
-	some := store.Of(s.db.Read(ctx).Model(&models.APIKey{}), org).Select("1").Limit(maxCount + 1)
-	if err := s.db.Read(ctx).Table("(?) AS counted", some).Count(&n).Error; err != nil {
+	some := store.Of(s.db.ReadAcross(ctx).Model(&models.APIKey{}), org).Select("1").Limit(maxCount + 1)
+	if err := s.db.ReadAcross(ctx).Table("(?) AS counted", some).Count(&n).Error; err != nil {
 		return 0, fmt.Errorf("count API keys: %w", err)
 	}
 	return int(n), nil

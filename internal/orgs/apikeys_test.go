@@ -47,7 +47,7 @@ func (w *world) principal(token string) *auth.Principal {
 func (w *world) auditActions(org models.OrgID) []string {
 	w.t.Helper()
 	var list []models.AuditEntry
-	if err := store.Of(w.db.Read(w.t.Context()), org).Order("position").Find(&list).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(w.t.Context()), org).Order("position").Find(&list).Error; err != nil {
 		w.t.Fatal(err)
 	}
 	var actions []string

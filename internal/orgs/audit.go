@@ -54,7 +54,7 @@ func (s *Service) recordFailure(ctx context.Context, emailKey string, user *mode
 	if user != nil {
 		id, e.Target = user.ID, user.ID.String()
 	}
-	err := s.db.Write(ctx, func(tx *gorm.DB) error { return s.recordOf(ctx, tx, id, e) })
+	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error { return s.recordOf(ctx, tx, id, e) })
 	if err != nil {
 		return fmt.Errorf("record a failed sign-in: %w", err)
 	}

@@ -20,7 +20,7 @@ import (
 func (w *world) audited(org models.OrgID) []models.AuditEntry {
 	w.t.Helper()
 	var list []models.AuditEntry
-	if err := store.Of(w.db.Read(w.t.Context()), org).Order("position").Find(&list).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(w.t.Context()), org).Order("position").Find(&list).Error; err != nil {
 		w.t.Fatal(err)
 	}
 	return list

@@ -66,7 +66,7 @@ func (s *Service) readKey(ctx context.Context, token string, now models.Millis) 
 	if !wellFormedKey(token) {
 		return nil, fmt.Errorf("%w: it is no API key", auth.ErrUnauthenticated)
 	}
-	k, err := crossorg.APIKeyByHash(s.db.Read(ctx), hashAPIKey(token))
+	k, err := crossorg.APIKeyByHash(s.db.ReadAcross(ctx), hashAPIKey(token))
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (s *Service) readAccess(ctx context.Context, c auth.Claims) (*auth.Principa
 		Operator  bool
 		Transport string
 	}
-	err := s.db.Read(ctx).Table("memberships AS m").Select("m.role, u.operator, s.transport").
+	err := s.db.ReadAcross(ctx).Table("memberships AS m").Select("m.role, u.operator, s.transport").
 		Joins("JOIN users u ON u.id = m.user_id").
 		Joins("JOIN sign_ins s ON s.user_id = m.user_id").
 		Where("m.org_id = ? AND m.user_id = ? AND s.id = ? AND s.revoked_at IS NULL", c.OrgID, c.UserID, c.SignInID).

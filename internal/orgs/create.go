@@ -42,7 +42,7 @@ func (s *Service) CreateOrg(ctx context.Context, p *auth.Principal, in NewOrg) (
 			"The name has no letter from a to z and no digit to make a slug from: give a slug as well.").At("input", "slug")
 	}
 	var org models.Org
-	err = s.db.Write(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		var err error
 		if org, err = s.createOrg(ctx, tx, name, slug, p.UserID); err != nil {
 			return err

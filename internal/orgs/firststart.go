@@ -31,7 +31,7 @@ type FirstOwner struct {
 // FirstStart makes an organization and its owner, who is also an operator, if there is no user yet. Otherwise it does
 // nothing and gives nil. Of several nodes that start at once, one does it.
 func (s *Service) FirstStart(ctx context.Context) (*FirstOwner, error) {
-	found, err := crossorg.AnyUser(s.db.Read(ctx))
+	found, err := crossorg.AnyUser(s.db.ReadAcross(ctx))
 	if err != nil || found {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (s *Service) FirstStart(ctx context.Context) (*FirstOwner, error) {
 		return nil, fmt.Errorf("make the first owner: %w", err)
 	}
 	made := false
-	err = s.db.Write(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		if err := store.LockTable(tx, "users"); err != nil {
 			return err
 		}

@@ -26,18 +26,18 @@ const (
 
 // Invitation gives an invitation of the organization; fault.NotFound when it has none with this id.
 func (s *Service) Invitation(ctx context.Context, org models.OrgID, id models.InvitationID) (*models.Invitation, error) {
-	inv, err := one[models.Invitation](s.db.Read(ctx), org, id, "invitation")
+	inv, err := one[models.Invitation](s.db.ReadAcross(ctx), org, id, "invitation")
 	return &inv, err
 }
 
 // ListInvitations gives all invitations, whatever became of them, newest first: at most limit of those after a position.
 func (s *Service) ListInvitations(ctx context.Context, org models.OrgID, after *models.InvitationID, limit int) ([]models.Invitation, error) {
-	return list[models.Invitation](s.db.Read(ctx), org, after, limit)
+	return list[models.Invitation](s.db.ReadAcross(ctx), org, after, limit)
 }
 
 // CountInvitations counts what ListInvitations lists, as far as MaxCount.
 func (s *Service) CountInvitations(ctx context.Context, org models.OrgID) (int, error) {
-	return count[models.Invitation](s.db.Read(ctx), org)
+	return count[models.Invitation](s.db.ReadAcross(ctx), org)
 }
 
 // Invite invites whoever has an e-mail, and gives the token that proves it, which is stored nowhere. An e-mail that belongs to a member,
@@ -53,7 +53,7 @@ func (s *Service) Invite(ctx context.Context, p *auth.Principal, email string, r
 		return nil, "", err
 	}
 	var inv models.Invitation
-	err = s.db.Write(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		if _, err := lockOrg(tx, p.OrgID); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func makeRoomFor(tx *gorm.DB, org models.OrgID, emailKey string, now models.Mill
 // for a role above the caller's own is fault.Forbidden.
 func (s *Service) RevokeInvitation(ctx context.Context, p *auth.Principal, id models.InvitationID) (*models.Invitation, error) {
 	var inv models.Invitation
-	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		if _, err := lockOrg(tx, p.OrgID); err != nil {
 			return err
 		}

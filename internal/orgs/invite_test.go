@@ -50,7 +50,7 @@ func TestInvite(t *testing.T) {
 			t.Errorf("got %+v, %v for the token %s", stored, err, token)
 		}
 		var entry models.AuditEntry
-		if err := store.Of(w.db.Read(t.Context()), in.Org.ID).Take(&entry).Error; err != nil {
+		if err := store.Of(w.db.ReadAcross(t.Context()), in.Org.ID).Take(&entry).Error; err != nil {
 			t.Fatal(err)
 		}
 		if entry.Action != "invitation.created" || entry.TargetID != inv.ID.String() || strings.Contains(entry.Details, token) ||

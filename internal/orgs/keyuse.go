@@ -75,7 +75,7 @@ func (s *Service) StoreKeyUses(ctx context.Context) error {
 		return bytes.Compare(a.id[:], b.id[:])
 	})
 	for batch := range slices.Chunk(keys, keyUseBatch) {
-		err := s.db.Write(ctx, func(tx *gorm.DB) error {
+		err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 			for _, k := range batch {
 				at := uses[k]
 				err := store.Of(tx.Model(&models.APIKey{}), k.org).

@@ -19,25 +19,25 @@ const MaxCount = 10_000
 
 // Membership gives a membership of the organization; fault.NotFound when it has none with this id.
 func (s *Service) Membership(ctx context.Context, org models.OrgID, id models.MembershipID) (*models.Membership, error) {
-	m, err := one[models.Membership](s.db.Read(ctx), org, id, "member")
+	m, err := one[models.Membership](s.db.ReadAcross(ctx), org, id, "member")
 	return &m, err
 }
 
 // ListMembers gives memberships, newest first: at most limit of those after a position.
 func (s *Service) ListMembers(ctx context.Context, org models.OrgID, after *models.MembershipID, limit int) ([]models.Membership, error) {
-	return list[models.Membership](s.db.Read(ctx), org, after, limit)
+	return list[models.Membership](s.db.ReadAcross(ctx), org, after, limit)
 }
 
 // CountMembers counts what ListMembers lists, as far as MaxCount.
 func (s *Service) CountMembers(ctx context.Context, org models.OrgID) (int, error) {
-	return count[models.Membership](s.db.Read(ctx), org)
+	return count[models.Membership](s.db.ReadAcross(ctx), org)
 }
 
 // SetMemberRole gives a member another role. Nobody grants a role above their own nor changes somebody whose role is above it, and the
 // last owner stays one: fault.Forbidden. The role that the member has already changes nothing.
 func (s *Service) SetMemberRole(ctx context.Context, p *auth.Principal, id models.MembershipID, role models.Role) (*models.Membership, error) {
 	var m models.Membership
-	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		own, err := s.lockMember(tx, p, id, &m)
 		if err != nil {
 			return err
@@ -70,7 +70,7 @@ func (s *Service) SetMemberRole(ctx context.Context, p *auth.Principal, id model
 // access any more. Nobody removes somebody whose role is above their own, and the last owner stays: fault.Forbidden.
 func (s *Service) RemoveMember(ctx context.Context, p *auth.Principal, id models.MembershipID) (*models.Membership, error) {
 	var m models.Membership
-	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		if _, err := s.lockMember(tx, p, id, &m); err != nil {
 			return err
 		}

@@ -67,7 +67,7 @@ func (w *world) roleOf(m models.Membership) models.Role {
 func (w *world) recorded(org models.OrgID) (actions []string, last map[string]any) {
 	w.t.Helper()
 	var rows []models.AuditEntry
-	if err := store.Of(w.db.Read(w.t.Context()), org).Order("position").Find(&rows).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(w.t.Context()), org).Order("position").Find(&rows).Error; err != nil {
 		w.t.Fatal(err)
 	}
 	rows = slices.DeleteFunc(rows, func(e models.AuditEntry) bool {
@@ -294,7 +294,7 @@ func TestWhoIsRemovedOrDemotedLosesAccess(t *testing.T) {
 			}
 		}
 		var m models.Membership
-		if err := store.Of(w.db.Read(t.Context()), in.Org.ID).Where("user_id = ?", u.ID).Take(&m).Error; err != nil {
+		if err := store.Of(w.db.ReadAcross(t.Context()), in.Org.ID).Where("user_id = ?", u.ID).Take(&m).Error; err != nil {
 			t.Fatal(err)
 		}
 		demoted, err := w.SetMemberRole(w.ctx(), in.Principal, m.ID, models.RoleViewer)

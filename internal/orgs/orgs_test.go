@@ -108,7 +108,7 @@ func (w *world) ctx() context.Context {
 
 func (w *world) write(fn func(tx *gorm.DB) error) {
 	w.t.Helper()
-	if err := w.db.Write(w.t.Context(), fn); err != nil {
+	if err := w.db.WriteAcross(w.t.Context(), fn); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -163,7 +163,7 @@ func (w *world) createOrg(by *orgs.SignedIn, name string) models.Org {
 func (w *world) count(model any, where string, args ...any) int64 {
 	w.t.Helper()
 	var n int64
-	if err := store.CrossOrg(w.db.Read(w.t.Context())).Model(model).Where(where, args...).Count(&n).Error; err != nil {
+	if err := store.CrossOrg(w.db.ReadAcross(w.t.Context())).Model(model).Where(where, args...).Count(&n).Error; err != nil {
 		w.t.Fatal(err)
 	}
 	return n

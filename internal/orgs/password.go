@@ -43,7 +43,7 @@ func (s *Service) ChangePassword(ctx context.Context, p *auth.Principal, current
 	if err != nil {
 		return err
 	}
-	err = s.db.Write(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		res := tx.Model(&models.User{}).Where("id = ? AND password_hash = ?", user.ID, user.PasswordHash).
 			Update("password_hash", hash)
 		if res.Error != nil {

@@ -27,7 +27,7 @@ func (s *Service) Refresh(ctx context.Context, token string) (*SignedIn, error) 
 		expires models.Millis
 		stolen  models.SignInID
 	)
-	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		row, err := refreshTokenRow(tx, token)
 		if err != nil {
 			return err

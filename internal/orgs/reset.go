@@ -121,7 +121,7 @@ func (s *Service) Stop() {
 func (s *Service) sendReset(ctx context.Context, emailKey string) error {
 	var user *models.User
 	var token string
-	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		var err error
 		if user, err = crossorg.UserByEmail(tx, emailKey); err != nil {
 			return err
@@ -165,7 +165,7 @@ func (s *Service) ResetPassword(ctx context.Context, token, password string) err
 		return invalidReset()
 	}
 	// A look before the work: hashing passwords for whoever sends some token would be a gift to those who want us busy.
-	reset, err := s.resetRow(s.db.Read(ctx), hash)
+	reset, err := s.resetRow(s.db.ReadAcross(ctx), hash)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (s *Service) ResetPassword(ctx context.Context, token, password string) err
 	if err != nil {
 		return err
 	}
-	err = s.db.Write(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		// The user goes before everything of theirs, as in ChangePassword. Who holds the row decides alone: read the token again.
 		err := store.OneRow(tx.Model(&models.User{}).Where("id = ?", reset.UserID).Update("password_hash", passwordHash))
 		if err != nil {

@@ -109,7 +109,7 @@ func TestAForgottenPasswordIsReplaced(t *testing.T) {
 			t.Fatalf("the token is %q", token)
 		}
 		var row models.PasswordReset
-		if err := w.db.Read(t.Context()).Take(&row).Error; err != nil || len(row.Hash) != 32 || bytes.Equal(row.Hash, raw) {
+		if err := w.db.ReadAcross(t.Context()).Take(&row).Error; err != nil || len(row.Hash) != 32 || bytes.Equal(row.Hash, raw) {
 			t.Errorf("stored is %x, %v", row.Hash, err)
 		}
 		if err := w.ResetPassword(w.ctx(), token, "a-new-password"); err != nil {
@@ -224,7 +224,7 @@ func TestTheAnswerWaitsForNothing(t *testing.T) {
 		holding, letGo := make(chan struct{}), make(chan struct{})
 		var holder sync.WaitGroup
 		holder.Go(func() {
-			err := w.db.Write(t.Context(), func(tx *gorm.DB) error {
+			err := w.db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 				err := store.LockTable(tx, "password_resets")
 				close(holding)
 				<-letGo

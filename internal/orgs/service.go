@@ -94,12 +94,12 @@ func New(cfg Config) (*Service, error) {
 
 // Org gives an organization that the caller is known to belong to: the principal's, or one of OrgsOf.
 func (s *Service) Org(ctx context.Context, id models.OrgID) (models.Org, error) {
-	return orgByID(s.db.Read(ctx), id)
+	return orgByID(s.db.ReadAcross(ctx), id)
 }
 
 // User gives the user behind a principal, or another one whose id was found in a row that the caller may see.
 func (s *Service) User(ctx context.Context, id models.UserID) (models.User, error) {
-	u, err := crossorg.UserByID(s.db.Read(ctx), id)
+	u, err := crossorg.UserByID(s.db.ReadAcross(ctx), id)
 	if err != nil {
 		return models.User{}, err
 	}
@@ -111,7 +111,7 @@ func (s *Service) User(ctx context.Context, id models.UserID) (models.User, erro
 
 // Member gives a user of the organization; fault.NotFound for everybody else, whether they exist or not.
 func (s *Service) Member(ctx context.Context, org models.OrgID, id models.UserID) (models.User, error) {
-	if _, err := membership(s.db.Read(ctx), org, id); err != nil {
+	if _, err := membership(s.db.ReadAcross(ctx), org, id); err != nil {
 		return models.User{}, err
 	}
 	return s.User(ctx, id)
@@ -120,7 +120,7 @@ func (s *Service) Member(ctx context.Context, org models.OrgID, id models.UserID
 // Users gives those of the users that exist, by id. The ids must come from rows that the caller may see, never from a
 // request: users belong to no organization, and former members still have names.
 func (s *Service) Users(ctx context.Context, ids []models.UserID) (map[models.UserID]models.User, error) {
-	list, err := crossorg.UsersByID(s.db.Read(ctx), ids)
+	list, err := crossorg.UsersByID(s.db.ReadAcross(ctx), ids)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (s *Service) Users(ctx context.Context, ids []models.UserID) (map[models.Us
 
 // OrgsOf gives the organizations that a user is a member of, by name.
 func (s *Service) OrgsOf(ctx context.Context, user models.UserID) ([]models.Org, error) {
-	return crossorg.OrgsOf(s.db.Read(ctx), user)
+	return crossorg.OrgsOf(s.db.ReadAcross(ctx), user)
 }
 
 func orgByID(db *gorm.DB, id models.OrgID) (models.Org, error) {

@@ -55,7 +55,7 @@ func (s *Service) SignIn(ctx context.Context, in Credentials) (*SignedIn, error)
 		refresh string
 		expires models.Millis
 	)
-	err = s.db.Write(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		var err error
 		if f, err = s.beginSignIn(tx, *user, in, request); err != nil {
 			return err
@@ -91,7 +91,7 @@ func (s *Service) refuse(ctx context.Context, emailKey string, user *models.User
 
 // verify finds the user, nil when there is none, and tells whether the password is theirs, with the same work either way.
 func (s *Service) verify(ctx context.Context, emailKey, password string) (*models.User, bool, error) {
-	user, err := crossorg.UserByEmail(s.db.Read(ctx), emailKey)
+	user, err := crossorg.UserByEmail(s.db.ReadAcross(ctx), emailKey)
 	if err != nil {
 		return nil, false, err
 	}

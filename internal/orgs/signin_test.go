@@ -30,11 +30,11 @@ func TestSignIn(t *testing.T) {
 			t.Errorf("ends at %v and %v", in.AccessExpires, in.RefreshExpires)
 		}
 		var row models.SignIn
-		if err := w.db.Read(t.Context()).Take(&row).Error; err != nil || row.Address != "192.0.2.1" || row.UserAgent != "test" {
+		if err := w.db.ReadAcross(t.Context()).Take(&row).Error; err != nil || row.Address != "192.0.2.1" || row.UserAgent != "test" {
 			t.Errorf("got %+v, %v", row, err)
 		}
 		var token models.RefreshToken
-		if err := w.db.Read(t.Context()).Take(&token).Error; err != nil || strings.Contains(string(token.Hash), in.Refresh) || len(token.Hash) != 32 {
+		if err := w.db.ReadAcross(t.Context()).Take(&token).Error; err != nil || strings.Contains(string(token.Hash), in.Refresh) || len(token.Hash) != 32 {
 			t.Errorf("got %+v, %v", token, err)
 		}
 	})

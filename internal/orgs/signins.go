@@ -27,7 +27,7 @@ func (s *Service) SignIns(ctx context.Context, p *auth.Principal) ([]models.Sign
 	}
 	var list []models.SignIn
 	ended := models.MillisOf(s.clock.Now().Add(-RefreshTokenLifetime))
-	err := s.db.Read(ctx).Where("user_id = ? AND revoked_at IS NULL AND last_used_at > ?", p.UserID, ended).
+	err := s.db.ReadAcross(ctx).Where("user_id = ? AND revoked_at IS NULL AND last_used_at > ?", p.UserID, ended).
 		Order("last_used_at DESC, id DESC").Limit(maxSignIns).Find(&list).Error
 	if err != nil {
 		return nil, fmt.Errorf("read the sign-ins of a user: %w", err)
@@ -41,7 +41,7 @@ func (s *Service) RevokeSignIn(ctx context.Context, p *auth.Principal, id models
 	if err := needPerson(p, "end a sign-in"); err != nil {
 		return err
 	}
-	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		now := clock.Millis(s.clock)
 		res := tx.Model(&models.SignIn{}).Where("id = ? AND user_id = ? AND revoked_at IS NULL", id, p.UserID).Update("revoked_at", now)
 		if res.Error != nil {
@@ -68,7 +68,6 @@ func (s *Service) RevokeSignIn(ctx context.Context, p *auth.Principal, id models
 	s.forget(func(other *auth.Principal) bool { return other.SignInID == id })
 	return nil
 }
-
 
 // recordOfUser records what was done to a user, who belongs to no organization, in each organization of theirs; in the platform's chain
 // when there is none. It must come last in the transaction. The chains are taken in the order of their ids, as everywhere.

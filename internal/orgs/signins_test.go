@@ -19,7 +19,7 @@ import (
 func (w *world) auditedCount(org models.OrgID, action, target string) int {
 	w.t.Helper()
 	var n int64
-	err := store.Of(w.db.Read(w.t.Context()).Model(&models.AuditEntry{}), org).
+	err := store.Of(w.db.ReadAcross(w.t.Context()).Model(&models.AuditEntry{}), org).
 		Where("action = ? AND target_id = ?", action, target).Count(&n).Error
 	if err != nil {
 		w.t.Fatal(err)

@@ -20,7 +20,7 @@ func (s *Service) SignOut(ctx context.Context, p *auth.Principal, refreshToken s
 	if err := needPerson(p, "sign out"); err != nil {
 		return err
 	}
-	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		ids, err := signInsOf(tx, p, refreshToken)
 		if err != nil {
 			return err

@@ -26,7 +26,7 @@ func (s *Service) SwitchOrg(ctx context.Context, p *auth.Principal, to models.Or
 		refresh string
 		expires models.Millis
 	)
-	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		if _, err := membership(tx, to, p.UserID); err != nil {
 			return at(err, "orgId")
 		}
@@ -75,7 +75,7 @@ func (s *Service) Viewer(ctx context.Context, p *auth.Principal) (ViewerData, er
 		v.Key, err = s.APIKey(ctx, p.OrgID, p.KeyID)
 		return v, err
 	}
-	if v.User, err = crossorg.UserByID(s.db.Read(ctx), p.UserID); err != nil {
+	if v.User, err = crossorg.UserByID(s.db.ReadAcross(ctx), p.UserID); err != nil {
 		return ViewerData{}, err
 	}
 	if v.User == nil {

@@ -35,7 +35,7 @@ func (s *Service) UpdateOrg(ctx context.Context, p *auth.Principal, in OrgChange
 		}
 	}
 	var org models.Org
-	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		var err error
 		if org, err = lockOrg(tx, p.OrgID); err != nil {
 			return err
@@ -119,7 +119,7 @@ func (s *Service) UpdateViewer(ctx context.Context, p *auth.Principal, name stri
 		return models.User{}, at(err, "name")
 	}
 	var user models.User
-	err = s.db.Write(ctx, func(tx *gorm.DB) error {
+	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		found, err := crossorg.UserByID(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), p.UserID)
 		if err != nil {
 			return err

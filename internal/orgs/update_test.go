@@ -65,7 +65,7 @@ func TestUpdateOrgRefusals(t *testing.T) {
 			Capabilities: []models.CapabilityRef{}, CreatedAt: 1, UpdatedAt: 1,
 		}
 		var seeded models.Model
-		if err := store.Of(w.db.Read(t.Context()), in.Org.ID).Take(&seeded).Error; err != nil {
+		if err := store.Of(w.db.ReadAcross(t.Context()), in.Org.ID).Take(&seeded).Error; err != nil {
 			t.Fatal(err)
 		}
 		disabled := models.Model{OrgID: in.Org.ID, ID: models.NewID[models.ModelEntity](), ProviderID: seeded.ProviderID, Name: "off", CreatedAt: 1, UpdatedAt: 1}

@@ -277,7 +277,7 @@ func TestACancelOrTheCompletionWins(t *testing.T) {
 // rowsOf counts the rows of a table that belong to a session.
 func rowsOf[T any](w *world, s models.SessionID) (n int64) {
 	w.t.Helper()
-	if err := store.Of(w.db.Read(w.t.Context()), w.org).Model(new(T)).Where("session_id = ?", s).Count(&n).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(w.t.Context()), w.org).Model(new(T)).Where("session_id = ?", s).Count(&n).Error; err != nil {
 		w.t.Fatal(err)
 	}
 	return n

@@ -272,7 +272,7 @@ func (c *crashRun) hit() error {
 func (c *crashRun) untilCheckpoint() {
 	for {
 		var n int64
-		err := store.Of(c.db.Read(context.Background()), c.org).Model(&models.Checkpoint{}).Where("session_id = ?", c.session).Count(&n).Error
+		err := store.Of(c.db.ReadAcross(context.Background()), c.org).Model(&models.Checkpoint{}).Where("session_id = ?", c.session).Count(&n).Error
 		if err != nil || n > 0 {
 			return
 		}

@@ -7,14 +7,12 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
-// counting counts what goes to PostgreSQL through the pool, and what GORM sends beside it.
+// counting counts what goes to PostgreSQL, but for the BEGIN of statements that are alone in their transaction.
 type counting struct {
 	on         atomic.Bool
 	statements atomic.Int64
@@ -68,28 +66,8 @@ func (*counting) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData
 //
 // Rules: Q5.
 func TestEconomy(t *testing.T) {
-	db := storetest.Postgres(t)
 	c := &counting{}
-	cfg := db.Pool.Config()
-	cfg.ConnConfig.Tracer = c
-	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := db.Pool
-	db.Pool = pool
-	t.Cleanup(func() {
-		pool.Close()
-		db.Pool = old
-	})
-	callbacks := db.Read(t.Context()).Callback()
-	err = callbacks.Query().After("gorm:query").Register("test:count", func(tx *gorm.DB) {
-		c.trip()
-		c.statement(tx.Statement.SQL.String())
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := storetest.Traced(t, c)
 	w := newWorld(t, db)
 	n := w.start(func(cfg *Config) { cfg.PollInterval = patience })
 	for _, turn := range []struct {

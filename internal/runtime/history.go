@@ -115,7 +115,7 @@ func (r *messageReader) read(ctx context.Context, page func(n int) (string, []an
 	for {
 		n := 0
 		statement, args := page(messagesPage)
-		err := r.db.Query(ctx, func(row store.Row) error {
+		err := r.db.Query(ctx, r.org, func(row store.Row) error {
 			n++
 			return r.take(row)
 		}, statement, args...)

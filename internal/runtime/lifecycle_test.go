@@ -15,6 +15,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/store/storetest"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -335,7 +336,7 @@ func TestTheAnswerToAClaimIsLost(t *testing.T) {
 		if held, err := w.queue.Claim(t.Context(), crossorg.Ask{Runner: n.engine.runnerID(), Turns: 1}); err != nil || len(held.Turns) != 1 || held.Turns[0].ID != turn {
 			t.Fatalf("claimed are %v, %v", held, err)
 		}
-		if _, err := w.db.Exec(t.Context(), "DELETE FROM runners"); err != nil {
+		if _, err := storetest.Exec(t.Context(), w.db, "DELETE FROM runners"); err != nil {
 			t.Fatal(err)
 		}
 		w.rename("turns", "turns_gone")
@@ -359,7 +360,7 @@ func TestTheAnswerToAClaimIsLost(t *testing.T) {
 // rename gives a table another name, so that nothing can be done with it meanwhile.
 func (w *world) rename(from, to string) {
 	w.t.Helper()
-	if _, err := w.db.Exec(w.t.Context(), "ALTER TABLE "+from+" RENAME TO "+to); err != nil {
+	if _, err := storetest.Exec(w.t.Context(), w.db, "ALTER TABLE "+from+" RENAME TO "+to); err != nil {
 		w.t.Fatal(err)
 	}
 }

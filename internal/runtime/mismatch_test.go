@@ -53,7 +53,7 @@ func TestReplayMismatch(t *testing.T) {
 		turn := first.send(s, script(t, says(callTool("again", "held")), says(text("never"))))
 		<-g.arrived
 		var call models.Effect
-		err := w.db.Write(t.Context(), func(tx *gorm.DB) error {
+		err := w.db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 			q := store.Of(tx, w.org).Where("scope_id = ? AND kind = ?", turn, models.EffectTool)
 			if err := q.Session(&gorm.Session{}).First(&call).Error; err != nil {
 				return err

@@ -134,15 +134,15 @@ func TestALostLockIsTakenAgain(t *testing.T) {
 	id := n.engine.runnerID()
 	pids := `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 	var pid int
-	if err := w.db.QueryRow(t.Context(), pids).Scan(&pid); err != nil {
+	if err := w.db.Pool.QueryRow(t.Context(), pids).Scan(&pid); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.db.Exec(t.Context(), "SELECT pg_terminate_backend(?)", pid); err != nil {
+	if _, err := storetest.Exec(t.Context(), w.db, "SELECT pg_terminate_backend(?)", pid); err != nil {
 		t.Fatal(err)
 	}
 	w.eventually("another connection has the lock", func() bool {
 		var now int
-		err := w.db.QueryRow(t.Context(), pids).Scan(&now)
+		err := w.db.Pool.QueryRow(t.Context(), pids).Scan(&now)
 		return err == nil && now != pid
 	})
 	g.open()

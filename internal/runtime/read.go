@@ -53,7 +53,7 @@ func (d database) ping(ctx context.Context) error { return d.db.Ping(ctx) }
 func (d database) session(ctx context.Context, org models.OrgID, id models.SessionID) (*sessionInfo, error) {
 	var s sessionInfo
 	var locale *string
-	err := d.db.QueryRow(ctx, "SELECT harness_id, agent_id, model_id, locale, base_sequence, client_tools FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
+	err := d.db.QueryRow(ctx, org, "SELECT harness_id, agent_id, model_id, locale, base_sequence, client_tools FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
 		Scan(&s.harness, &s.agent, &s.model, &locale, &s.base, &s.clientTools)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, &catalog.DependencyError{Dependency: "session", ID: id.String(), State: models.LifecycleDeleted}
@@ -79,11 +79,11 @@ func (r *turnRun) readCheckpoint(ctx context.Context) (*models.Checkpoint, error
 }
 
 func (d database) checkpoint(ctx context.Context, org models.OrgID, turn models.TurnID) (*models.Checkpoint, error) {
-	return first[models.Checkpoint](store.Of(d.db.Read(ctx), org).Where("turn_id = ?", turn))
+	return first[models.Checkpoint](store.Of(d.db.Read(ctx, org), org).Where("turn_id = ?", turn))
 }
 
 func (d database) turnAt(ctx context.Context, org models.OrgID, session models.SessionID, position int64) (turn models.TurnID, err error) {
-	err = d.db.QueryRow(ctx, "SELECT turn_id FROM messages WHERE org_id = ? AND session_id = ? AND position = ? AND ordinal = 0 AND role = ?",
+	err = d.db.QueryRow(ctx, org, "SELECT turn_id FROM messages WHERE org_id = ? AND session_id = ? AND position = ? AND ordinal = 0 AND role = ?",
 		org[:], session[:], position, string(models.MessageAgent)).Scan(&turn)
 	if errors.Is(err, sql.ErrNoRows) {
 		return turn, nil
@@ -92,11 +92,11 @@ func (d database) turnAt(ctx context.Context, org models.OrgID, session models.S
 }
 
 func (d database) effect(ctx context.Context, org models.OrgID, turn models.TurnID, key string) (*models.Effect, error) {
-	return first[models.Effect](store.Of(d.db.Read(ctx), org).Where("scope_id = ? AND replay_key = ?", turn, key))
+	return first[models.Effect](store.Of(d.db.Read(ctx, org), org).Where("scope_id = ? AND replay_key = ?", turn, key))
 }
 
 func (d database) wait(ctx context.Context, org models.OrgID, id models.WaitID) (*models.Wait, error) {
-	return first[models.Wait](store.Of(d.db.Read(ctx), org).Where("id = ?", id))
+	return first[models.Wait](store.Of(d.db.Read(ctx, org), org).Where("id = ?", id))
 }
 
 // first gives the row that a query finds; nil when there is none.
@@ -133,7 +133,7 @@ func (r *turnRun) openCalls(ctx context.Context) (calls []turns.Call, err error)
 }
 
 func (d database) openCalls(ctx context.Context, org models.OrgID, turn models.TurnID) (list []models.Effect, err error) {
-	err = store.Of(d.db.Read(ctx), org).
+	err = store.Of(d.db.Read(ctx, org), org).
 		Where("scope_id = ? AND kind = ? AND state <> ?", turn, models.EffectTool, models.EffectSettled).
 		Order("ordinal").Find(&list).Error
 	return list, err
@@ -169,7 +169,7 @@ func (d database) saveCheckpoint(ctx context.Context, c models.Checkpoint) error
 	if d.db.Dialect == store.Postgres {
 		statement = checkpointPostgres
 	}
-	_, err := d.db.Exec(ctx, statement, c.MessageID[:], c.Epoch, c.Attempt, c.Text, c.Thinking, c.ToolCall, string(c.Usage),
+	_, err := d.db.Exec(ctx, c.OrgID, statement, c.MessageID[:], c.Epoch, c.Attempt, c.Text, c.Thinking, c.ToolCall, string(c.Usage),
 		int64(c.UpdatedAt), c.OrgID[:], c.TurnID[:], c.Epoch)
 	if err != nil {
 		return fmt.Errorf("save the checkpoint of turn %s: %w", c.TurnID, err)

@@ -15,7 +15,7 @@ import (
 func (w *world) session(id models.SessionID) *models.Session {
 	w.t.Helper()
 	var s models.Session
-	if err := store.Of(w.db.Read(w.t.Context()), w.org).Where("id = ?", id).Take(&s).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(w.t.Context()), w.org).Where("id = ?", id).Take(&s).Error; err != nil {
 		w.t.Fatal(err)
 	}
 	return &s
@@ -24,7 +24,7 @@ func (w *world) session(id models.SessionID) *models.Session {
 func (w *world) turns(session models.SessionID) []models.Turn {
 	w.t.Helper()
 	var list []models.Turn
-	if err := store.Of(w.db.Read(w.t.Context()), w.org).Where("session_id = ?", session).Order("queue_position").Find(&list).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(w.t.Context()), w.org).Where("session_id = ?", session).Order("queue_position").Find(&list).Error; err != nil {
 		w.t.Fatal(err)
 	}
 	return list
@@ -33,7 +33,7 @@ func (w *world) turns(session models.SessionID) []models.Turn {
 func (w *world) turn(id models.TurnID) *models.Turn {
 	w.t.Helper()
 	var t models.Turn
-	if err := store.Of(w.db.Read(w.t.Context()), w.org).Where("id = ?", id).Take(&t).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(w.t.Context()), w.org).Where("id = ?", id).Take(&t).Error; err != nil {
 		w.t.Fatal(err)
 	}
 	return &t
@@ -43,7 +43,7 @@ func (w *world) turn(id models.TurnID) *models.Turn {
 func (w *world) messages(session models.SessionID) []models.Message {
 	w.t.Helper()
 	var list []models.Message
-	q := store.Of(w.db.Read(w.t.Context()), w.org).Where("session_id = ?", session).Order("position, ordinal, sequence")
+	q := store.Of(w.db.ReadAcross(w.t.Context()), w.org).Where("session_id = ?", session).Order("position, ordinal, sequence")
 	if err := q.Find(&list).Error; err != nil {
 		w.t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // lose takes results, and what the journal has of them, away from a session: what no commit of ours ever does.
 func (w *world) lose(s models.SessionID, results, journal bool) {
 	w.t.Helper()
-	err := w.db.Write(w.t.Context(), func(tx *gorm.DB) error {
+	err := w.db.WriteAcross(w.t.Context(), func(tx *gorm.DB) error {
 		if results {
 			if err := store.Of(tx, w.org).Where("session_id = ? AND role = ?", s, models.MessageTool).Delete(&models.Message{}).Error; err != nil {
 				return err

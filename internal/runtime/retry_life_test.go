@@ -17,6 +17,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
 // waiting has a turn fail its first call and wait for its second one.
@@ -530,7 +531,7 @@ func (w *world) refuseTurnsBack(refuse bool) {
 		statements = []string{`DROP TRIGGER refuse`}
 	}
 	for _, statement := range statements {
-		if _, err := w.db.Exec(w.t.Context(), statement); err != nil {
+		if _, err := storetest.Exec(w.t.Context(), w.db, statement); err != nil {
 			w.t.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
 // throng has a model that holds every call until it is let go, and counts how many are at work.
@@ -46,10 +47,10 @@ func TestACapHolds(t *testing.T) {
 			w := w.within(t)
 			option := func(c *Config) { c.PollInterval, c.OrgActiveTurns = time.Hour, 2 }
 			if own {
-				if _, err := w.db.Exec(t.Context(), "DELETE FROM org_loads"); err != nil {
+				if _, err := storetest.Exec(t.Context(), w.db, "DELETE FROM org_loads"); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := w.db.Exec(t.Context(), "INSERT INTO org_loads (org_id, active_turns) VALUES (?, 2)", w.org[:]); err != nil {
+				if _, err := storetest.Exec(t.Context(), w.db, "INSERT INTO org_loads (org_id, active_turns) VALUES (?, 2)", w.org[:]); err != nil {
 					t.Fatal(err)
 				}
 				option = func(c *Config) { c.PollInterval = time.Hour }

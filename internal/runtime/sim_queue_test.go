@@ -17,6 +17,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
 // twins are the queue of a database and that of the simulation, with the same turns.
@@ -183,7 +184,7 @@ func (q *twins) hold(id models.TurnID, runner models.RunnerID) {
 		q.rt.Fatal(err)
 	}
 	if len(changed) == 1 {
-		if _, err := q.w.db.Exec(context.Background(),
+		if _, err := storetest.Exec(context.Background(), q.w.db,
 			"UPDATE turns SET ready_at = NULL, runner_id = ?, status = 'RUNNING', lease_epoch = lease_epoch + 1 WHERE id = ?", runner[:], id[:]); err != nil {
 			q.rt.Fatal(err)
 		}
@@ -213,7 +214,7 @@ func (q *twins) mark(id models.TurnID, cancel bool) {
 	if cancel {
 		doc = "{}"
 	}
-	if _, err := q.w.db.Exec(context.Background(), "UPDATE turns SET attention = TRUE, cancel = ? WHERE id = ?", doc, id[:]); err != nil {
+	if _, err := storetest.Exec(context.Background(), q.w.db, "UPDATE turns SET attention = TRUE, cancel = ? WHERE id = ?", doc, id[:]); err != nil {
 		q.rt.Fatal(err)
 	}
 }
@@ -235,7 +236,7 @@ func ofTurns(list []models.Turn) []string {
 
 func (q *twins) compare() {
 	var all []models.Turn
-	if err := store.Of(q.w.db.Read(context.Background()), q.w.org).Where("id IN ?", q.turns).Find(&all).Error; err != nil {
+	if err := store.Of(q.w.db.ReadAcross(context.Background()), q.w.org).Where("id IN ?", q.turns).Find(&all).Error; err != nil {
 		q.rt.Fatal(err)
 	}
 	a, b := ofTurns(all), ofTurns(q.memory.Turns(func(*models.Turn) bool { return true }))
@@ -264,7 +265,7 @@ func TestTheSimulatedQueueAgreesWithTheDatabase(t *testing.T) {
 		t.Cleanup(database.Stop)
 		rapid.Check(t, func(rt *rapid.T) {
 			// The turns of the trial before are out of the way.
-			if _, err := w.db.Exec(context.Background(), "UPDATE turns SET ready_at = NULL, runner_id = NULL, status = 'QUEUED'"); err != nil {
+			if _, err := storetest.Exec(context.Background(), w.db, "UPDATE turns SET ready_at = NULL, runner_id = NULL, status = 'QUEUED'"); err != nil {
 				rt.Fatal(err)
 			}
 			q := &twins{rt: rt, w: w, memory: commit.NewMemory(memtest.New()), database: database}

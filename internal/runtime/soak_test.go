@@ -158,7 +158,7 @@ func (k *soak) kill() {
 
 func (k *soak) resting() bool {
 	var active int
-	err := k.db.QueryRow(context.Background(), "SELECT count(*) FROM turns WHERE org_id = ? AND finished_at IS NULL", k.org[:]).Scan(&active)
+	err := k.db.QueryRow(context.Background(), k.org, "SELECT count(*) FROM turns WHERE org_id = ? AND finished_at IS NULL", k.org[:]).Scan(&active)
 	return err == nil && active == 0
 }
 

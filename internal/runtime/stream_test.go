@@ -99,7 +99,7 @@ func (w *world) checkpoint(s models.SessionID) models.Checkpoint {
 	w.t.Helper()
 	for {
 		var list []models.Checkpoint
-		if err := store.Of(w.db.Read(w.t.Context()), w.org).Where("session_id = ?", s).Find(&list).Error; err != nil {
+		if err := store.Of(w.db.ReadAcross(w.t.Context()), w.org).Where("session_id = ?", s).Find(&list).Error; err != nil {
 			w.t.Fatal(err)
 		}
 		if len(list) > 0 {

@@ -104,7 +104,7 @@ func (w *world) parked(s models.SessionID) []models.Wait {
 		w.t.Fatal(err)
 	}
 	var list []models.Wait
-	if err := store.Of(w.db.Read(w.t.Context()), w.org).Where("turn_id = ? AND state = ?", t.ID, models.WaitOpen).Order("id").Find(&list).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(w.t.Context()), w.org).Where("turn_id = ? AND state = ?", t.ID, models.WaitOpen).Order("id").Find(&list).Error; err != nil {
 		w.t.Fatal(err)
 	}
 	return list
@@ -283,7 +283,7 @@ func TestAnApprovalWhileOthersRun(t *testing.T) {
 		n.send(s, script(t, says(callTool("again", "slow"), callTool("once", "asked")), says(text("done"))))
 		<-g.arrived
 		var wait models.Wait
-		if err := store.Of(w.db.Read(t.Context()), w.org).Where("session_id = ?", s).Take(&wait).Error; err != nil {
+		if err := store.Of(w.db.ReadAcross(t.Context()), w.org).Where("session_id = ?", s).Take(&wait).Error; err != nil {
 			t.Fatal(err)
 		}
 		if err := n.decide(wait, true, ""); err != nil {
@@ -430,7 +430,7 @@ func TestCompletionKeys(t *testing.T) {
 		w.probe.on("early", func(ctx context.Context, c *tools.Call) tools.Result {
 			r := pending(ctx, c)
 			var wait models.Wait
-			if err := store.Of(w.db.Read(ctx), w.org).Where("session_id = ? AND state = ?", c.SessionID, models.WaitOpen).Take(&wait).Error; err != nil {
+			if err := store.Of(w.db.ReadAcross(ctx), w.org).Where("session_id = ? AND state = ?", c.SessionID, models.WaitOpen).Take(&wait).Error; err != nil {
 				t.Error(err)
 			}
 			n.answer(wait, `"early"`)
@@ -640,7 +640,7 @@ func TestAWaitThatNobodyNeedsEndsWithItsCall(t *testing.T) {
 		n.send(s, script(t, says(callTool("once", "changes its mind")), says(text("done"))))
 		w.idle(s)
 		var wait models.Wait
-		if err := store.Of(w.db.Read(t.Context()), w.org).Where("session_id = ?", s).Take(&wait).Error; err != nil {
+		if err := store.Of(w.db.ReadAcross(t.Context()), w.org).Where("session_id = ?", s).Take(&wait).Error; err != nil {
 			t.Fatal(err)
 		}
 		if wait.State != models.WaitCancelled {

@@ -117,7 +117,7 @@ func newWorld(t *testing.T, db *store.DB) *world {
 	}
 	w.by = &auth.Principal{OrgID: w.org, Role: models.RoleOwner, Permissions: auth.RolePermissions(models.RoleOwner, false)}
 	var parent models.HarnessID
-	err = db.Write(t.Context(), func(tx *gorm.DB) error {
+	err = db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 		row := models.Org{ID: w.org, Name: "test", Slug: "test", CreatedAt: 1}
 		if err := tx.Create(&row).Error; err != nil {
 			return err
@@ -133,7 +133,7 @@ func newWorld(t *testing.T, db *store.DB) *world {
 		t.Fatal(err)
 	}
 	var list []models.Model
-	if err := store.Of(db.Read(t.Context()), w.org).Find(&list).Error; err != nil {
+	if err := store.Of(db.ReadAcross(t.Context()), w.org).Find(&list).Error; err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range list {
@@ -188,7 +188,7 @@ func (w *world) until(what string, holds func() bool) {
 // state tells where everything stands, for those who waited in vain.
 func (w *world) state() string {
 	var b strings.Builder
-	err := w.db.Query(context.Background(), func(r store.Row) error {
+	err := w.db.QueryAcross(context.Background(), func(r store.Row) error {
 		var id models.TurnID
 		var status, phase string
 		var ready *int64
@@ -272,12 +272,12 @@ func (w *world) sound(s *models.Session, list []models.Event) {
 		}
 	}
 	var open int64
-	q := store.Of(w.db.Read(w.t.Context()), w.org)
+	q := store.Of(w.db.ReadAcross(w.t.Context()), w.org)
 	if err := q.Model(&models.Effect{}).Where("session_id = ? AND state <> ?", session, models.EffectSettled).Count(&open).Error; err != nil {
 		w.t.Fatal(err)
 	}
 	var saved int64
-	q = store.Of(w.db.Read(w.t.Context()), w.org)
+	q = store.Of(w.db.ReadAcross(w.t.Context()), w.org)
 	if err := q.Model(&models.Checkpoint{}).Where("session_id = ?", session).Count(&saved).Error; err != nil {
 		w.t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func (w *world) sound(s *models.Session, list []models.Event) {
 		w.t.Errorf("%d effects are open and %d checkpoints are left", open, saved)
 	}
 	var waits int64
-	q = store.Of(w.db.Read(w.t.Context()), w.org)
+	q = store.Of(w.db.ReadAcross(w.t.Context()), w.org)
 	if err := q.Model(&models.Wait{}).Where("session_id = ? AND state = ?", session, models.WaitOpen).Count(&waits).Error; err != nil {
 		w.t.Fatal(err)
 	}
@@ -324,7 +324,7 @@ func (w *world) harnessOf(policy models.StreamRecovery) models.HarnessID {
 		return w.harness
 	}
 	id := w.newHarness("finalizing "+models.NewID[models.HarnessEntity]().String(), w.harness, nil)
-	_, err := w.db.Exec(w.t.Context(), "UPDATE harnesses SET stream_recovery = ? WHERE org_id = ? AND id = ?", string(policy), w.org[:], id[:])
+	_, err := storetest.Exec(w.t.Context(), w.db, "UPDATE harnesses SET stream_recovery = ? WHERE org_id = ? AND id = ?", string(policy), w.org[:], id[:])
 	if err != nil {
 		w.t.Fatal(err)
 	}

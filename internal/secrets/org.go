@@ -82,7 +82,7 @@ func (s *OrgSecrets) Get(ctx context.Context, org models.OrgID, name string) ([]
 	rotations := s.rotations
 	s.mu.Unlock()
 
-	row, err := readOrgSecret(s.db.Read(ctx), org, name)
+	row, err := readOrgSecret(s.db.Read(ctx, org), org, name)
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		row, err = s.create(ctx, org, name)
 	}
@@ -116,7 +116,7 @@ func (s *OrgSecrets) Rotate(ctx context.Context, org models.OrgID, name string) 
 	if err != nil {
 		return nil, failedSecret("replace", org, name, err)
 	}
-	err = s.db.Write(ctx, func(tx *gorm.DB) error {
+	err = s.db.Write(ctx, org, func(tx *gorm.DB) error {
 		return tx.Clauses(clause.OnConflict{
 			Columns:   []clause.Column{{Name: "org_id"}, {Name: "name"}},
 			DoUpdates: clause.AssignmentColumns([]string{"sealed", "created_at"}),
@@ -141,7 +141,7 @@ func (s *OrgSecrets) create(ctx context.Context, org models.OrgID, name string) 
 		return row, err
 	}
 	var kept models.OrgSecret
-	err = s.db.Write(ctx, func(tx *gorm.DB) error {
+	err = s.db.Write(ctx, org, func(tx *gorm.DB) error {
 		// It waits for another transaction that makes the same one, and does nothing when that commits.
 		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error; err != nil {
 			return missingOrg(org, err)

@@ -20,7 +20,7 @@ import (
 func newOrg(t *testing.T, db *store.DB) models.OrgID {
 	t.Helper()
 	id := models.NewID[models.OrgEntity]()
-	if err := db.Write(t.Context(), func(tx *gorm.DB) error {
+	if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 		return tx.Create(&models.Org{ID: id, Name: "Org", Slug: id.String(), CreatedAt: 1}).Error
 	}); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestASecretDoesNotOpenInAnotherPlace(t *testing.T) {
 		s, a, b := orgSecrets(t, db, clk), newOrg(t, db), newOrg(t, db)
 		value := getSecret(t, s, a, secrets.SecretHooks)
 		var row models.OrgSecret
-		if err := store.Of(db.Read(t.Context()), a).Where("name = ?", secrets.SecretHooks).Take(&row).Error; err != nil {
+		if err := store.Of(db.ReadAcross(t.Context()), a).Where("name = ?", secrets.SecretHooks).Take(&row).Error; err != nil {
 			t.Fatal(err)
 		}
 		if bytes.Contains(row.Sealed, value) {
@@ -145,7 +145,7 @@ func TestASecretDoesNotOpenInAnotherPlace(t *testing.T) {
 			{OrgID: b, Name: secrets.SecretHooks, Sealed: row.Sealed, CreatedAt: 1},
 			{OrgID: a, Name: secrets.SecretWaits, Sealed: row.Sealed, CreatedAt: 1},
 		} {
-			if err := db.Write(t.Context(), func(tx *gorm.DB) error { return tx.Create(&moved).Error }); err != nil {
+			if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error { return tx.Create(&moved).Error }); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := s.Get(t.Context(), moved.OrgID, moved.Name); !errors.Is(err, secrets.ErrOpen) {

@@ -24,13 +24,13 @@ const knownValue = "ostler"
 // wraps ErrWrongKey and says what to set.
 func (k *Keeper) VerifyKey(ctx context.Context, db *store.DB, clk clock.Clock) error {
 	var known []models.MasterKey
-	if err := db.Read(ctx).Order("created_at, id").Find(&known).Error; err != nil {
+	if err := db.ReadAcross(ctx).Order("created_at, id").Find(&known).Error; err != nil {
 		return fmt.Errorf("check the master key: %w", err)
 	}
 	if slices.ContainsFunc(known, func(m models.MasterKey) bool { return m.ID == k.KeyID() }) {
 		return k.fits(known)
 	}
-	err := db.Write(ctx, func(tx *gorm.DB) error {
+	err := db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		// Two nodes with different keys may start on a new database at once: one of them must lose.
 		if err := store.LockTable(tx, "master_keys"); err != nil {
 			return err

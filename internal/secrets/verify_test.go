@@ -45,7 +45,7 @@ func TestADatabaseBelongsToItsMasterKey(t *testing.T) {
 			t.Fatalf("both keys in the middle of a rotation: %v", err)
 		}
 		// What the row claims must be proven, not only named.
-		if err := db.Write(t.Context(), func(tx *gorm.DB) error {
+		if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 			return tx.Model(&models.MasterKey{}).Where("id = ?", keeper(t, 2).KeyID()).Update("sealed", []byte("x")).Error
 		}); err != nil {
 			t.Fatal(err)
@@ -80,7 +80,7 @@ func TestNodesWithDifferentKeysCanNotStartTogether(t *testing.T) {
 			if started.Load() != 1 || refused.Load() != 5 {
 				t.Fatalf("%d started and %d were refused, want 1 and 5", started.Load(), refused.Load())
 			}
-			if err := db.Write(t.Context(), func(tx *gorm.DB) error {
+			if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 				return tx.Where("id <> ''").Delete(&models.MasterKey{}).Error
 			}); err != nil {
 				t.Fatal(err)

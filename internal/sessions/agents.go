@@ -25,7 +25,7 @@ func (s *Service) NewestOfAgents(
 	var rows []models.Session
 	//nolint:unqueryvet // as above
 	query := "SELECT * FROM (" + union(branch, len(agents)) + ") AS newest ORDER BY id DESC"
-	if err := s.cfg.DB.Read(ctx).Raw(query, args...).Scan(&rows).Error; err != nil {
+	if err := s.cfg.DB.Read(ctx, org).Raw(query, args...).Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("list the sessions of %d agents: %w", len(agents), err)
 	}
 	for _, row := range rows {
@@ -45,7 +45,7 @@ FROM (SELECT 1 FROM sessions WHERE org_id = ? AND agent_id = ? LIMIT ?) AS branc
 		args = append(args, i, org, a, maxCount+1)
 	}
 	var rows []struct{ Place, N int }
-	if err := s.cfg.DB.Read(ctx).Raw(union(branch, len(agents)), args...).Scan(&rows).Error; err != nil {
+	if err := s.cfg.DB.Read(ctx, org).Raw(union(branch, len(agents)), args...).Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("count the sessions of %d agents: %w", len(agents), err)
 	}
 	found := make(map[models.AgentID]int, len(agents))

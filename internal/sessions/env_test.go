@@ -83,7 +83,7 @@ func newEnv(t *testing.T, db *store.DB) *env {
 func (e *env) org(slug string) *auth.Principal {
 	e.t.Helper()
 	id := models.NewID[models.OrgEntity]()
-	err := e.db.Write(e.t.Context(), func(tx *gorm.DB) error {
+	err := e.db.WriteAcross(e.t.Context(), func(tx *gorm.DB) error {
 		row := models.Org{ID: id, Name: slug, Slug: slug, CreatedAt: 1}
 		if err := tx.Create(&row).Error; err != nil {
 			return err

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -26,7 +24,7 @@ type counter struct {
 func (c *counter) add(sql string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !slices.Contains([]string{"begin", "commit", "rollback", "discard plans"}, strings.ToLower(sql)) {
+	if !slices.Contains([]string{"begin", "commit", "rollback", "discard plans"}, strings.ToLower(sql)) && !strings.HasPrefix(sql, "SELECT set_config(") {
 		c.list = append(c.list, sql)
 	}
 }
@@ -64,31 +62,11 @@ func (c *counter) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBat
 // TraceBatchEnd implements pgx.BatchTracer.
 func (*counter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// counted gives an env whose statements are counted: those through the pool, and GORM's.
+// counted gives an env whose statements are counted.
 func counted(t *testing.T) (*env, *counter) {
 	t.Helper()
-	db, c := storetest.Postgres(t), &counter{}
-	cfg := db.Pool.Config()
-	cfg.ConnConfig.Tracer = c
-	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := db.Pool
-	db.Pool = pool
-	t.Cleanup(func() {
-		pool.Close()
-		db.Pool = old
-	})
-	callbacks := db.Read(t.Context()).Callback()
-	for _, at := range []interface {
-		Register(name string, fn func(*gorm.DB)) error
-	}{callbacks.Query().After("gorm:query"), callbacks.Row().After("gorm:row")} {
-		if err := at.Register("test:count", func(tx *gorm.DB) { c.add(tx.Statement.SQL.String()) }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return newEnv(t, db), c
+	c := &counter{}
+	return newEnv(t, storetest.Traced(t, c)), c
 }
 
 // A fork costs the same however long the history is, in statements and in rows.
@@ -125,7 +103,7 @@ func TestAForkCostsTheSameForAnyHistory(t *testing.T) {
 		for i, f := range forks {
 			for table, want := range map[string]int64{"events": 1, "messages": 0, "turns": 0, "session_lineage": 1 + int64(i/2), "session_files": 1} {
 				var n int64
-				if err := store.Of(e.db.Read(t.Context()), e.by.OrgID).Table(table).Where("session_id = ?", f.ID).Count(&n).Error; err != nil || n != want {
+				if err := store.Of(e.db.ReadAcross(t.Context()), e.by.OrgID).Table(table).Where("session_id = ?", f.ID).Count(&n).Error; err != nil || n != want {
 					t.Errorf("after %d turns, fork %d has %d rows of %s, want %d, %v", turns, i, n, table, want, err)
 				}
 			}

@@ -145,7 +145,7 @@ func (e *env) get(session models.SessionID) *models.Session {
 func (e *env) entries(session models.SessionID) map[string]string {
 	e.t.Helper()
 	var rows []models.SessionFile
-	if err := store.Of(e.db.Read(e.t.Context()), e.by.OrgID).Where("session_id = ?", session).Find(&rows).Error; err != nil {
+	if err := store.Of(e.db.ReadAcross(e.t.Context()), e.by.OrgID).Where("session_id = ?", session).Find(&rows).Error; err != nil {
 		e.t.Fatal(err)
 	}
 	found := map[string]string{}

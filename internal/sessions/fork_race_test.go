@@ -221,7 +221,7 @@ func (e *env) rowsOfForks() (all int64) {
 	e.t.Helper()
 	for _, table := range []string{"sessions", "session_lineage", "session_files", "session_todos", "session_tags", "events", "idempotency_keys"} {
 		var n int64
-		if err := store.Of(e.db.Read(e.t.Context()), e.by.OrgID).Table(table).Count(&n).Error; err != nil {
+		if err := store.Of(e.db.ReadAcross(e.t.Context()), e.by.OrgID).Table(table).Count(&n).Error; err != nil {
 			e.t.Fatal(err)
 		}
 		all += n

@@ -77,7 +77,7 @@ func (s *Images) Create(ctx context.Context, by *auth.Principal, name string, co
 	if err := inspect(&row, data); err != nil {
 		return nil, err
 	}
-	err = s.db.Write(ctx, func(tx *gorm.DB) error {
+	err = s.db.Write(ctx, row.OrgID, func(tx *gorm.DB) error {
 		blob := models.Blob{OrgID: row.OrgID, Hash: row.Hash, Size: row.Size, Content: data}
 		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&blob).Error; err != nil {
 			return fmt.Errorf("store the content: %w", err)
@@ -119,13 +119,13 @@ func imageName(s string) (string, error) {
 
 // Get gives an image without its content; NOT_FOUND when the organization has none with this id.
 func (s *Images) Get(ctx context.Context, org models.OrgID, id models.ImageID) (*models.Image, error) {
-	return one[models.Image](store.Of(s.db.Read(ctx), org).Where("id = ?", id), id)
+	return one[models.Image](store.Of(s.db.Read(ctx, org), org).Where("id = ?", id), id)
 }
 
 // byID reads several images without their content; those that the organization doesn't have are left out.
 func (s *Images) byID(ctx context.Context, org models.OrgID, ids []models.ImageID) (map[models.ImageID]models.Image, error) {
 	var rows []models.Image
-	if err := store.Of(s.db.Read(ctx), org).Where("id IN ?", ids).Find(&rows).Error; err != nil {
+	if err := store.Of(s.db.Read(ctx, org), org).Where("id IN ?", ids).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read images of %s: %w", org, err)
 	}
 	found := make(map[models.ImageID]models.Image, len(rows))
@@ -151,7 +151,7 @@ func (s *Images) Read(ctx context.Context, org models.OrgID, id models.ImageID) 
 // Content reads what an image that Get gave holds.
 func (s *Images) Content(ctx context.Context, m *models.Image) ([]byte, error) {
 	var blob models.Blob
-	err := store.Of(s.db.Read(ctx), m.OrgID).Where("hash = ?", m.Hash).Take(&blob).Error
+	err := store.Of(s.db.Read(ctx, m.OrgID), m.OrgID).Where("hash = ?", m.Hash).Take(&blob).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return nil, fmt.Errorf("the content %x of %s is not stored", m.Hash, m.ID)
 	}

@@ -93,7 +93,7 @@ func TestImagesAreKeptAsTheyCame(t *testing.T) {
 			}
 		}
 		var blobs int64
-		if err := store.Of(e.db.Read(t.Context()), e.by.OrgID).Model(&models.Blob{}).Count(&blobs).Error; err != nil || blobs != 4 {
+		if err := store.Of(e.db.ReadAcross(t.Context()), e.by.OrgID).Model(&models.Blob{}).Count(&blobs).Error; err != nil || blobs != 4 {
 			t.Errorf("%d blobs, %v", blobs, err)
 		}
 	})
@@ -158,7 +158,7 @@ func TestWhatIsNoImageIsRefused(t *testing.T) {
 		}
 		for _, table := range []any{&models.Image{}, &models.Blob{}} {
 			var n int64
-			if err := store.Of(e.db.Read(t.Context()), e.by.OrgID).Model(table).Count(&n).Error; err != nil || n != 0 {
+			if err := store.Of(e.db.Read(t.Context(), e.by.OrgID), e.by.OrgID).Model(table).Count(&n).Error; err != nil || n != 0 {
 				t.Errorf("%d rows of %T were left behind, %v", n, table, err)
 			}
 		}

@@ -136,7 +136,7 @@ func (o *Overlay) entriesAt(ctx context.Context, paths []string) ([]models.Sessi
 		return rows, err
 	}
 	f := models.SessionFile{OrgID: o.org, SessionID: o.session, Path: paths[0]}
-	err := o.w.db.QueryRow(ctx, `SELECT directory, readonly, size, hash, encoding, updated_at FROM session_files
+	err := o.w.db.QueryRow(ctx, o.org, `SELECT directory, readonly, size, hash, encoding, updated_at FROM session_files
 WHERE org_id = ? AND session_id = ? AND path = ?`, o.org[:], o.session[:], f.Path).
 		Scan(&f.Directory, &f.Readonly, &f.Size, &f.Hash, &f.Encoding, &f.UpdatedAt)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -149,7 +149,7 @@ WHERE org_id = ? AND session_id = ? AND path = ?`, o.org[:], o.session[:], f.Pat
 }
 
 func (o *Overlay) rows(ctx context.Context) *gorm.DB {
-	return store.Of(o.w.db.Read(ctx), o.org).Where("session_id = ?", o.session)
+	return store.Of(o.w.db.Read(ctx, o.org), o.org).Where("session_id = ?", o.session)
 }
 
 // existing finds an entry that must be there.
@@ -194,7 +194,7 @@ func (o *Overlay) Read(ctx context.Context, path string) (tools.File, []byte, er
 		return describe(e.SessionFile), slices.Clone(e.content), nil
 	}
 	var blob models.Blob
-	err = store.Of(o.w.db.Read(ctx), o.org).Where("hash = ?", e.Hash).Take(&blob).Error
+	err = store.Of(o.w.db.Read(ctx, o.org), o.org).Where("hash = ?", e.Hash).Take(&blob).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return tools.File{}, nil, fmt.Errorf("the content %x of %s is not stored", e.Hash, path)
 	}

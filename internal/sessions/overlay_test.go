@@ -144,7 +144,7 @@ func TestFileBytes(t *testing.T) {
 func (e *env) wantCounted(session models.SessionID) {
 	e.t.Helper()
 	var list []models.SessionFile
-	if err := store.Of(e.db.Read(e.t.Context()), e.by.OrgID).Where("session_id = ?", session).Find(&list).Error; err != nil {
+	if err := store.Of(e.db.ReadAcross(e.t.Context()), e.by.OrgID).Where("session_id = ?", session).Find(&list).Error; err != nil {
 		e.t.Fatal(err)
 	}
 	at := map[string]models.SessionFile{}
@@ -239,7 +239,7 @@ func TestQuotas(t *testing.T) {
 			t.Errorf("a file that is too large gives %v", err)
 		}
 		// The session is nearly full: what it counts is what is believed.
-		err = e.db.Write(t.Context(), func(tx *gorm.DB) error {
+		err = e.db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 			return store.Of(tx, e.by.OrgID).Model(&models.Session{}).Where("id = ?", s.session).Update("file_bytes", MaxSessionBytes-10).Error
 		})
 		if err != nil {

@@ -205,7 +205,7 @@ func (e *env) person(role models.Role) *auth.Principal {
 	e.t.Helper()
 	id := models.NewID[models.UserEntity]()
 	user := models.User{ID: id, Email: id.String() + "@b", EmailKey: id.String() + "@b"}
-	if err := e.db.Write(e.t.Context(), func(tx *gorm.DB) error { return tx.Create(&user).Error }); err != nil {
+	if err := e.db.WriteAcross(e.t.Context(), func(tx *gorm.DB) error { return tx.Create(&user).Error }); err != nil {
 		e.t.Fatal(err)
 	}
 	return &auth.Principal{OrgID: e.by.OrgID, UserID: id, Role: role, Permissions: auth.RolePermissions(role, false)}

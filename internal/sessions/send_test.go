@@ -166,7 +166,7 @@ func TestDeliveries(t *testing.T) {
 			t.Errorf("the events are %s, want %s", got, want)
 		}
 		// The line is bounded.
-		err = e.db.Write(t.Context(), func(tx *gorm.DB) error {
+		err = e.db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 			return store.Of(tx, e.by.OrgID).Model(&models.Session{}).Where("id = ?", s).Update("queued_turns", MaxQueuedTurns).Error
 		})
 		if err != nil {

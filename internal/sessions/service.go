@@ -140,7 +140,7 @@ func (s *Service) Message(ctx context.Context, org models.OrgID, id models.Messa
 }
 
 func (s *Service) of(ctx context.Context, org models.OrgID) *gorm.DB {
-	return store.Of(s.cfg.DB.Read(ctx), org)
+	return store.Of(s.cfg.DB.Read(ctx, org), org)
 }
 
 func one[T any](q *gorm.DB, id fmt.Stringer) (*T, error) {

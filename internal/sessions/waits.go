@@ -61,7 +61,7 @@ func (s *Service) WaitsOfTurns(ctx context.Context, org models.OrgID, ids []mode
 	var rows []models.Wait
 	//nolint:unqueryvet // as above
 	query := "SELECT * FROM (" + union(branch, len(ids)) + ") AS open ORDER BY created_at, id"
-	if err := s.cfg.DB.Read(ctx).Raw(query, args...).Scan(&rows).Error; err != nil {
+	if err := s.cfg.DB.Read(ctx, org).Raw(query, args...).Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("list the waits of %d turns: %w", len(ids), err)
 	}
 	for _, row := range rows {

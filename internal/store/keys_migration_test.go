@@ -26,7 +26,7 @@ func TestSessionsOutliveTheMigrationToKeys(t *testing.T) {
 		}
 		org, user, harness := models.NewID[models.OrgEntity](), models.NewID[models.UserEntity](), models.NewID[models.HarnessEntity]()
 		exec := func(sql string, args ...any) error {
-			return db.Write(ctx, func(tx *gorm.DB) error { return tx.Exec(sql, args...).Error })
+			return db.WriteAcross(ctx, func(tx *gorm.DB) error { return tx.Exec(sql, args...).Error })
 		}
 		session := func(id models.SessionID, kind models.ActorKind, by any, owner any) error {
 			return exec(`INSERT INTO sessions (org_id, id, harness_id, tags, created_by_kind, created_by_id, owner_id, created_at, last_sequence, input_sequence, status,
@@ -63,7 +63,7 @@ VALUES (?, ?, 'a', 'a', 'a', '[]', 'ACTIVE', false, 1, 1, 1)`, org, harness)
 		}
 		actors := func() map[models.SessionID]*models.ActorID {
 			var list []models.Session
-			if err := store.Of(db.Read(ctx), org).Select("id", "created_by_id").Find(&list).Error; err != nil {
+			if err := store.Of(db.ReadAcross(ctx), org).Select("id", "created_by_id").Find(&list).Error; err != nil {
 				t.Fatal(err)
 			}
 			by := map[models.SessionID]*models.ActorID{}

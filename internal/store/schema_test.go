@@ -39,13 +39,13 @@ func TestTheSchemaIsThatOfTheModels(t *testing.T) {
 	}
 	// These have no model: one is goose's, the other an index of the sessions' tags.
 	without := []string{"goose_db_version", "session_tags"}
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
+	storetest.EachOwner(t, func(t *testing.T, db *store.DB) {
 		query := postgresColumns
 		if db.Dialect == store.SQLite {
 			query = sqliteColumns
 		}
 		var list []dbColumn
-		if err := db.Read(t.Context()).Raw(query).Scan(&list).Error; err != nil {
+		if err := db.ReadAcross(t.Context()).Raw(query).Scan(&list).Error; err != nil {
 			t.Fatal(err)
 		}
 		have := map[string]map[string]dbColumn{}

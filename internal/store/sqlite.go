@@ -68,7 +68,8 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 		return nil, errors.Join(err, closeAll())
 	}
 	return &DB{
-		Dialect: SQLite, Writer: writer, Reader: reader, read: read, write: write, known: newStatements(), release: closeAll,
+		Dialect: SQLite, Writer: writer, Reader: reader, read: read, write: write, across: read, writeAcross: write,
+		known: newStatements(), release: closeAll,
 	}, nil
 }
 

@@ -10,12 +10,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 	sqlite "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/ostler-dev/ostler/internal/models"
 )
 
 // Dialect is which database it is.
@@ -36,19 +39,28 @@ type Config struct {
 	// SQLiteSynchronous is FULL (the default: what was committed survives a power failure) or NORMAL (the last commits
 	// before one may be lost).
 	SQLiteSynchronous string
+	// RowSecurity makes PostgreSQL itself keep organizations apart: see SecureRows, which must have put it up before.
+	RowSecurity bool
+	// Tracer hears of the statements that go to PostgreSQL; nil for nobody.
+	Tracer pgx.QueryTracer
 }
 
 // DB is an open database. Hot paths use the pools directly; everything else goes through Read and Write.
 type DB struct {
 	Dialect Dialect
-	// Pool is PostgreSQL's; nil with SQLite.
+	// Pool is PostgreSQL's, of the role that crosses organizations; nil with SQLite.
 	Pool *pgxpool.Pool
 	// Writer is SQLite's one writing connection, and Reader its pool of reading ones; nil with PostgreSQL.
 	Writer, Reader *sql.DB
 
-	read, write *gorm.DB
-	known       statements
-	release     func() error
+	// read and write see the rows of one organization where row-level security is on, the others those of all.
+	read, write, across, writeAcross *gorm.DB
+
+	// tenants is the pool of the role that sees one organization; Pool itself where nothing is secured.
+	tenants *pgxpool.Pool
+	secured bool
+	known   statements
+	release func() error
 }
 
 // Open connects. It changes nothing; see Migrate.
@@ -86,13 +98,24 @@ func (db *DB) Now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
-// Read gives a handle for reading outside of a transaction. Reads of tenant rows must name the organization: see Of.
-func (db *DB) Read(ctx context.Context) *gorm.DB { return db.read.WithContext(ctx) }
+// Read gives a handle for reading rows of one organization outside of a transaction. What is read must name the organization as
+// well: see Of.
+func (db *DB) Read(ctx context.Context, org models.OrgID) *gorm.DB {
+	return db.read.WithContext(withOrg(ctx, org))
+}
 
-// Write runs fn in one transaction, which commits when fn returns nil. fn must not use Read, nor wait for anybody
-// else who writes: SQLite has one writer.
-func (db *DB) Write(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	return db.write.WithContext(ctx).Transaction(fn)
+// Write runs fn in one transaction on the rows of one organization, which commits when fn returns nil. fn must not use Read, nor wait
+// for anybody else who writes: SQLite has one writer.
+func (db *DB) Write(ctx context.Context, org models.OrgID, fn func(tx *gorm.DB) error) error {
+	return db.write.WithContext(withOrg(ctx, org)).Transaction(fn)
+}
+
+// ReadAcross is Read for what belongs to no organization, or to several: people, keys, and sweeps. A test lists who uses it.
+func (db *DB) ReadAcross(ctx context.Context) *gorm.DB { return db.across.WithContext(ctx) }
+
+// WriteAcross is Write for what belongs to no organization, or to several. A test lists who uses it.
+func (db *DB) WriteAcross(ctx context.Context, fn func(tx *gorm.DB) error) error {
+	return db.writeAcross.WithContext(ctx).Transaction(fn)
 }
 
 func gormConfig() *gorm.Config {

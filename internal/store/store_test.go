@@ -15,7 +15,7 @@ import (
 func seedOrg(t *testing.T, db *store.DB, slug string) models.Org {
 	t.Helper()
 	org := models.Org{ID: models.NewID[models.OrgEntity](), Name: slug, Slug: slug, CreatedAt: 1}
-	if err := db.Write(context.Background(), func(tx *gorm.DB) error { return tx.Create(&org).Error }); err != nil {
+	if err := db.WriteAcross(context.Background(), func(tx *gorm.DB) error { return tx.Create(&org).Error }); err != nil {
 		t.Fatal(err)
 	}
 	return org
@@ -35,11 +35,11 @@ func TestRowsComeBackAsWritten(t *testing.T) {
 			OrgID: org.ID, ID: models.NewID[models.HarnessEntity](), Name: "h", DisplayName: "H", Lifecycle: models.LifecycleActive,
 			Capabilities: []models.CapabilityRef{{ID: "files", Config: models.JSON(`{"b":1,"a":[2]}`)}}, BuiltIn: true, Revision: 3,
 		}
-		if err := db.Write(t.Context(), func(tx *gorm.DB) error { return tx.Create(&h).Error }); err != nil {
+		if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error { return tx.Create(&h).Error }); err != nil {
 			t.Fatal(err)
 		}
 		var got models.Harness
-		if err := store.Of(db.Read(t.Context()), org.ID).Where("id = ?", h.ID).First(&got).Error; err != nil {
+		if err := store.Of(db.ReadAcross(t.Context()), org.ID).Where("id = ?", h.ID).First(&got).Error; err != nil {
 			t.Fatal(err)
 		}
 		if got.ID != h.ID || got.ParentID != nil || !got.BuiltIn || got.Capabilities[0].ID != "files" ||
@@ -53,11 +53,11 @@ func TestTheDatabaseRefusesReferencesIntoAnotherOrganization(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		mine, theirs := seedOrg(t, db, "mine"), seedOrg(t, db, "theirs")
 		p := provider(theirs.ID, "p")
-		if err := db.Write(t.Context(), func(tx *gorm.DB) error { return tx.Create(&p).Error }); err != nil {
+		if err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error { return tx.Create(&p).Error }); err != nil {
 			t.Fatal(err)
 		}
 		m := models.Model{OrgID: mine.ID, ID: models.NewID[models.ModelEntity](), ProviderID: p.ID, Name: "m"}
-		err := db.Write(t.Context(), func(tx *gorm.DB) error { return tx.Create(&m).Error })
+		err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error { return tx.Create(&m).Error })
 		if !store.IsMissingReference(err) {
 			t.Fatalf("want a refused reference, got %v", err)
 		}
@@ -68,12 +68,12 @@ func TestDuplicatesAreTold(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		org := seedOrg(t, db, "one")
 		a, b := provider(org.ID, "same"), provider(org.ID, "same")
-		err := db.Write(t.Context(), func(tx *gorm.DB) error { return errors.Join(tx.Create(&a).Error, tx.Create(&b).Error) })
+		err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error { return errors.Join(tx.Create(&a).Error, tx.Create(&b).Error) })
 		if !store.IsDuplicate(err) {
 			t.Fatalf("want a duplicate, got %v", err)
 		}
 		var n int64
-		if err := store.Of(db.Read(t.Context()).Model(&models.Provider{}), org.ID).Count(&n).Error; err != nil || n != 0 {
+		if err := store.Of(db.ReadAcross(t.Context()).Model(&models.Provider{}), org.ID).Count(&n).Error; err != nil || n != 0 {
 			t.Fatalf("the transaction left %d rows, %v", n, err)
 		}
 	})
@@ -83,7 +83,7 @@ func TestTheGuardRefusesStatementsWithoutOrganization(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		org := seedOrg(t, db, "one")
 		var list []models.Provider
-		read := func() *gorm.DB { return db.Read(t.Context()) }
+		read := func() *gorm.DB { return db.ReadAcross(t.Context()) }
 		for name, err := range map[string]error{
 			"find":   read().Find(&list).Error,
 			"or":     store.Of(read(), org.ID).Or("name = ?", "x").Find(&list).Error,
@@ -105,7 +105,7 @@ func TestEventsAreAppendOnly(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		org := seedOrg(t, db, "one")
 		for _, s := range []string{"UPDATE events SET kind = 'x'", "DELETE FROM events"} {
-			err := db.Write(t.Context(), func(tx *gorm.DB) error {
+			err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 				h := models.Harness{OrgID: org.ID, ID: models.NewID[models.HarnessEntity](), Name: "h" + s, Capabilities: []models.CapabilityRef{}}
 				if err := tx.Create(&h).Error; err != nil {
 					return err

@@ -266,7 +266,7 @@ func TestDecide(t *testing.T) {
 				t.Errorf("%s: %d count", c.name, wait.Approvals)
 			}
 			var decided []models.ApprovalDecision
-			if err := s.db.Read(t.Context()).Where("org_id = ? AND wait_id = ?", s.org, waits[0]).Find(&decided).Error; err != nil {
+			if err := s.db.ReadAcross(t.Context()).Where("org_id = ? AND wait_id = ?", s.org, waits[0]).Find(&decided).Error; err != nil {
 				t.Fatal(err)
 			}
 			for _, d := range decided {

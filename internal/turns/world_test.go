@@ -47,7 +47,7 @@ func newWorld(t testing.TB, db *store.DB) *world {
 	h := models.Harness{
 		OrgID: org.ID, ID: models.NewID[models.HarnessEntity](), Name: "h", Capabilities: []models.CapabilityRef{}, Lifecycle: models.LifecycleActive,
 	}
-	err := db.Write(t.Context(), func(tx *gorm.DB) error { return errors.Join(tx.Create(&org).Error, tx.Create(&h).Error) })
+	err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error { return errors.Join(tx.Create(&org).Error, tx.Create(&h).Error) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func (w *world) parked(t rapid.TB, list ...made) (*scene, []models.WaitID) {
 func rows[T any](s *scene, where string, args ...any) []T {
 	s.t.Helper()
 	var list []T
-	q := store.Of(s.db.Read(context.Background()), s.org).Where("session_id = ?", s.session)
+	q := store.Of(s.db.ReadAcross(context.Background()), s.org).Where("session_id = ?", s.session)
 	if where != "" {
 		q = q.Where(where, args...)
 	}
@@ -403,7 +403,7 @@ func (s *scene) sound() {
 func (s *scene) read() models.Session {
 	s.t.Helper()
 	var row models.Session
-	if err := store.Of(s.db.Read(context.Background()), s.org).Where("id = ?", s.session).Take(&row).Error; err != nil {
+	if err := store.Of(s.db.ReadAcross(context.Background()), s.org).Where("id = ?", s.session).Take(&row).Error; err != nil {
 		s.t.Fatal(err)
 	}
 	return row

@@ -24,16 +24,29 @@ func Each(t *testing.T, test func(t *testing.T, db *store.DB)) {
 	t.Run("postgres", func(t *testing.T) { test(t, Postgres(t)) })
 }
 
+// EachOwner is Each, with PostgreSQL as the owner of the tables sees it.
+func EachOwner(t *testing.T, test func(t *testing.T, db *store.DB)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { test(t, SQLite(t)) })
+	t.Run("postgres", func(t *testing.T) { test(t, open(t, store.Config{URL: PostgresURL(t)}, false)) })
+}
+
 // SQLite gives a fresh SQLite database.
 func SQLite(t testing.TB) *store.DB {
 	t.Helper()
-	return open(t, "sqlite:"+filepath.Join(t.TempDir(), "ostler.db"), true)
+	return open(t, store.Config{URL: "sqlite:" + filepath.Join(t.TempDir(), "ostler.db")}, true)
 }
 
-// Postgres gives a fresh database on the test server. Its absence fails the test: `make test` starts one.
+// Postgres gives a fresh database on the test server, with row-level security. Its absence fails the test: `make test` starts one.
 func Postgres(t testing.TB) *store.DB {
 	t.Helper()
-	return open(t, PostgresURL(t), false)
+	return open(t, store.Config{URL: PostgresURL(t), RowSecurity: true}, false)
+}
+
+// Traced is Postgres with somebody who hears of all statements.
+func Traced(t testing.TB, tracer pgx.QueryTracer) *store.DB {
+	t.Helper()
+	return open(t, store.Config{URL: PostgresURL(t), RowSecurity: true, Tracer: tracer}, false)
 }
 
 // PostgresURL makes a fresh, migrated database on the test server and gives its URL.
@@ -60,9 +73,9 @@ func PostgresURL(t testing.TB) string {
 	return withDatabase(server, name)
 }
 
-func open(t testing.TB, databaseURL string, migrate bool) *store.DB {
+func open(t testing.TB, cfg store.Config, migrate bool) *store.DB {
 	t.Helper()
-	db, err := store.Open(context.Background(), store.Config{URL: databaseURL})
+	db, err := store.Open(context.Background(), cfg)
 	if err != nil {
 		t.Fatalf("open the test database: %v", err)
 	}
@@ -95,7 +108,9 @@ var migratedTemplate = func() func(ctx context.Context, server string) (string, 
 			if db, err = store.Open(ctx, store.Config{URL: withDatabase(server, name)}); err != nil {
 				return
 			}
-			err = db.Migrate(ctx)
+			if err = db.Migrate(ctx); err == nil {
+				err = db.SecureRows(ctx, true)
+			}
 			if cerr := db.Close(); err == nil {
 				err = cerr
 			}
