@@ -91,13 +91,7 @@ func settings() []setting {
 		{"OSTLER_DATABASE_URL", "", "sqlite:/path/to/file or postgres://…. Default: SQLite in the data directory.", true, text(func(c *config) *string { return &c.databaseURL })},
 		{"OSTLER_DATABASE_OWNER_URL", "", "PostgreSQL as the role that may change the schema. Default: OSTLER_DATABASE_URL.", true, text(func(c *config) *string { return &c.ownerURL })},
 		{"OSTLER_DATABASE_DIRECT_URL", "", "PostgreSQL without a pooler in between, for the locks by which processes see that others live. Default: OSTLER_DATABASE_URL.", true, text(func(c *config) *string { return &c.directURL })},
-		{"OSTLER_ROW_SECURITY", "on", "on or off: whether PostgreSQL itself keeps organizations apart, as a second wall behind the server's own. The owner must be allowed to create roles, or find ostler_app and ostler_engine.", false, func(c *config, v string) error {
-			if v != "on" && v != "off" {
-				return errors.New("want on or off")
-			}
-			c.rowSecurity = v == "on"
-			return nil
-		}},
+		{"OSTLER_ROW_SECURITY", "on", "on or off: whether PostgreSQL itself keeps organizations apart, as a second wall behind the server's own. The owner must be allowed to create roles, or find ostler_app and ostler_engine.", false, onOff(func(c *config) *bool { return &c.rowSecurity })},
 		{"OSTLER_SQLITE_SYNCHRONOUS", "FULL", "FULL: what was committed survives a power failure. NORMAL: the last commits before one may be lost.", false, oneOf(func(c *config) *string { return &c.sqliteSynchronous }, "FULL", "NORMAL")},
 		{"OSTLER_NATS_URL", "", "nats://…: the bus between several processes. Default: none, one process alone.", true, text(func(c *config) *string { return &c.natsURL })},
 		{"OSTLER_MASTER_KEY", "", "32 bytes in base64, the same on all nodes. Default with SQLite: generated into the data directory.", true, key(func(c *config) *[]byte { return &c.masterKey })},
@@ -128,22 +122,8 @@ func settings() []setting {
 		{"OSTLER_ADMIN_EMAIL", "admin@localhost", "The first owner, made when there is no user.", false, text(func(c *config) *string { return &c.adminEmail })},
 		{"OSTLER_ADMIN_PASSWORD", "", "The first owner's password. Default: a random one, printed once.", true, text(func(c *config) *string { return &c.adminPassword })},
 		{"OSTLER_ROLE", roleAll, "all, api (serves requests only) or runner (runs turns only).", false, oneOf(func(c *config) *string { return &c.role }, roleAll, roleAPI, roleRunner)},
-		{"OSTLER_RUNNER_SLOTS", "256", "How many turns this process runs at once.", false, func(c *config, v string) error {
-			n, err := strconv.Atoi(v)
-			if err != nil || n < 1 || n > 10_000 {
-				return errors.New("want a number from 1 to 10000")
-			}
-			c.runnerSlots = n
-			return nil
-		}},
-		{"OSTLER_ORG_ACTIVE_TURNS", "0", "How many turns of one organization run at once, in all processes; 0 is any number.", false, func(c *config, v string) error {
-			n, err := strconv.Atoi(v)
-			if err != nil || n < 0 || n > 1_000_000 {
-				return errors.New("want a number from 0 to 1000000")
-			}
-			c.orgActiveTurns = n
-			return nil
-		}},
+		{"OSTLER_RUNNER_SLOTS", "256", "How many turns this process runs at once.", false, number(func(c *config) *int { return &c.runnerSlots }, 1, 10_000)},
+		{"OSTLER_ORG_ACTIVE_TURNS", "0", "How many turns of one organization run at once, in all processes; 0 is any number.", false, number(func(c *config) *int { return &c.orgActiveTurns }, 0, 1_000_000)},
 		{"OSTLER_LEASE", "6s", "How long a runner may be silent before others take its turns over.", false, duration(func(c *config) *time.Duration { return &c.lease })},
 		{"OSTLER_HEARTBEAT", "2s", "How often a runner says that it is alive; at most a third of the lease.", false, duration(func(c *config) *time.Duration { return &c.heartbeat })},
 		{"OSTLER_SHUTDOWN_GRACE", "20s", "How long steps may go on after SIGTERM.", false, duration(func(c *config) *time.Duration { return &c.shutdown })},
@@ -221,6 +201,27 @@ func oneOf(field func(c *config) *string, allowed ...string) func(*config, strin
 			return fmt.Errorf("want one of %s", strings.Join(allowed, ", "))
 		}
 		*field(c) = v
+		return nil
+	}
+}
+
+func onOff(field func(c *config) *bool) func(*config, string) error {
+	return func(c *config, v string) error {
+		if v != "on" && v != "off" {
+			return errors.New("want on or off")
+		}
+		*field(c) = v == "on"
+		return nil
+	}
+}
+
+func number(field func(c *config) *int, least, most int) func(*config, string) error {
+	return func(c *config, v string) error {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < least || n > most {
+			return fmt.Errorf("want a number from %d to %d", least, most)
+		}
+		*field(c) = n
 		return nil
 	}
 }

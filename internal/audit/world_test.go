@@ -11,6 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/secrets"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
 // world is a database and a log on it.
@@ -111,7 +112,7 @@ func deref(p *int64) int64 {
 // unguarded lets the database do what it refuses: tests play somebody who has taken it over.
 func (w *world) unguarded(fn func(tx *gorm.DB) error) {
 	w.t.Helper()
-	w.write(func(tx *gorm.DB) error {
+	err := storetest.AsOwner(w.t, w.db).WriteAcross(w.t.Context(), func(tx *gorm.DB) error {
 		drop := []string{
 			"DROP TRIGGER IF EXISTS audit_append_only ON audit_entries", "DROP TRIGGER IF EXISTS audit_removal ON audit_entries",
 			"DROP TRIGGER IF EXISTS audit_anchor_moves_on ON audit_anchors",
@@ -129,4 +130,7 @@ func (w *world) unguarded(fn func(tx *gorm.DB) error) {
 		}
 		return fn(tx)
 	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
 }

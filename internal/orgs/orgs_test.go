@@ -113,6 +113,14 @@ func (w *world) write(fn func(tx *gorm.DB) error) {
 	}
 }
 
+// asOwner runs a statement as the owner of the tables.
+func (w *world) asOwner(statement string) {
+	w.t.Helper()
+	if _, err := storetest.Exec(w.t.Context(), w.db, statement); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // addUser makes another person, a member of the organizations given.
 func (w *world) addUser(email, password string, in ...models.OrgID) models.User {
 	w.t.Helper()

@@ -152,7 +152,7 @@ func TestSomebodyElsesSignInIsUnknown(t *testing.T) {
 
 func TestKeysHaveNoSignIns(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		key := &auth.Principal{OrgID: w.owner().Org.ID, Role: models.RoleOwner}
+		key := &auth.Principal{OrgID: w.owner().Org.ID, KeyID: models.NewID[models.APIKeyEntity]()}
 		_, err := w.SignIns(w.ctx(), key)
 		wantFault(t, "list", err, fault.Forbidden)
 		wantFault(t, "revoke", w.RevokeSignIn(w.ctx(), key, models.NewID[models.SignInEntity]()), fault.Forbidden)

@@ -17,6 +17,7 @@ var mayCross = map[string]string{
 	"internal/commit/commit.go":    "a transaction holds commands of several organizations, each of which names its own",
 	"internal/orgs/":               "people belong to no organization, and signing in comes before one is known",
 	"internal/auth/keys.go":        "the keys of tokens belong to no organization",
+	"internal/auth/rotate.go":      "the same",
 	"internal/secrets/verify.go":   "the master key belongs to no organization",
 	"internal/catalog/builtin.go":  "a new version refreshes the built-in harnesses of all",
 	"internal/events/log.go":       "looks how far the logs of all sessions with subscribers go, by organization and session; SQLite",

@@ -13,7 +13,7 @@ import (
 // Sessions are created by users before there are keys, and by whoever since. Nothing of them is lost on the way, and the way back leaves
 // out who is no user.
 func TestSessionsOutliveTheMigrationToKeys(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
+	storetest.EachOwner(t, func(t *testing.T, db *store.DB) {
 		ctx := t.Context()
 		migrations, done, err := db.Migrations()
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"testing"
 
 	"github.com/jackc/pgx/v5"
 
@@ -33,6 +34,15 @@ func Exec(ctx context.Context, db *store.DB, statement string, args ...any) (int
 		return 0, fmt.Errorf("as the owner: %w", err)
 	}
 	return tag.RowsAffected(), nil
+}
+
+// AsOwner opens the database of db again as the owner of the tables; with SQLite it is the same.
+func AsOwner(t testing.TB, db *store.DB) *store.DB {
+	t.Helper()
+	if db.Pool == nil {
+		return db
+	}
+	return open(t, store.Config{URL: db.Pool.Config().ConnString()}, false)
 }
 
 // Owner connects to PostgreSQL as the owner of the tables, who sees what others do, too.
