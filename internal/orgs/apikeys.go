@@ -25,8 +25,6 @@ const (
 	apiKeyRandom   = 40
 	apiKeyPrefix   = len(apiKeyMark) + 8
 	maxPermissions = 100
-	// maxCount is how far lists are counted. A longer one counts as one more.
-	maxCount = 10_000
 )
 
 // NewAPIKey is what a key is created from.
@@ -90,13 +88,14 @@ func (s *Service) RevokeAPIKey(ctx context.Context, by *auth.Principal, id model
 	var row models.APIKey
 	kind, actor := by.Actor()
 	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
-		found, err := apiKey(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), by.OrgID, id)
-		if err != nil {
+		var err error
+		if row, err = one[models.APIKey](tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), by.OrgID, id, "API key"); err != nil {
 			return at(err, "id")
 		}
-		if row = *found; row.RevokedAt != nil {
+		if row.RevokedAt != nil {
 			return nil
 		}
+		before := describeKey(&row)
 		now := clock.Millis(s.clock)
 		row.RevokedAt = &now
 		err = store.OneRow(store.Of(tx.Model(&models.APIKey{}), by.OrgID).Where("id = ?", id).Update("revoked_at", now))
@@ -105,7 +104,7 @@ func (s *Service) RevokeAPIKey(ctx context.Context, by *auth.Principal, id model
 		}
 		return audit.Record(ctx, tx, now, audit.Entry{
 			Org: by.OrgID, ActorKind: kind, Actor: actor, Action: "apiKey.revoked", Target: id.String(),
-			Details: map[string]any{"before": describeKey(found)},
+			Details: map[string]any{"before": before},
 		})
 	})
 	if err != nil {
@@ -117,7 +116,8 @@ func (s *Service) RevokeAPIKey(ctx context.Context, by *auth.Principal, id model
 
 // APIKey gives a key of the organization, revoked ones too.
 func (s *Service) APIKey(ctx context.Context, org models.OrgID, id models.APIKeyID) (*models.APIKey, error) {
-	return apiKey(s.db.ReadAcross(ctx), org, id)
+	k, err := one[models.APIKey](s.db.Read(ctx, org), org, id, "API key")
+	return &k, err
 }
 
 // APIKeysByID reads several keys; those that the organization doesn't have are left out.
@@ -126,7 +126,7 @@ func (s *Service) APIKeysByID(ctx context.Context, org models.OrgID, ids []model
 	if len(ids) == 0 {
 		return list, nil
 	}
-	if err := store.Of(s.db.ReadAcross(ctx), org).Where("id IN ?", ids).Find(&list).Error; err != nil {
+	if err := store.Of(s.db.Read(ctx, org), org).Where("id IN ?", ids).Find(&list).Error; err != nil {
 		return nil, fmt.Errorf("read API keys: %w", err)
 	}
 	return list, nil
@@ -134,36 +134,12 @@ func (s *Service) APIKeysByID(ctx context.Context, org models.OrgID, ids []model
 
 // ListAPIKeys gives the organization's keys, revoked and expired ones too, newest first: at most limit of those after a position.
 func (s *Service) ListAPIKeys(ctx context.Context, org models.OrgID, after *models.APIKeyID, limit int) ([]models.APIKey, error) {
-	q := store.Of(s.db.ReadAcross(ctx), org)
-	if after != nil {
-		q = q.Where("id < ?", *after)
-	}
-	var list []models.APIKey
-	if err := q.Order("id DESC").Limit(limit).Find(&list).Error; err != nil {
-		return nil, fmt.Errorf("list API keys: %w", err)
-	}
-	return list, nil
+	return list[models.APIKey](s.db.Read(ctx, org), org, after, limit)
 }
 
-// CountAPIKeys counts what ListAPIKeys lists, as far as one more than maxCount.
+// CountAPIKeys counts what ListAPIKeys lists, as far as MaxCount.
 func (s *Service) CountAPIKeys(ctx context.Context, org models.OrgID) (int, error) {
-	var n int64
-	some := store.Of(s.db.ReadAcross(ctx).Model(&models.APIKey{}), org).Select("1").Limit(maxCount + 1)
-	if err := s.db.ReadAcross(ctx).Table("(?) AS counted", some).Count(&n).Error; err != nil {
-		return 0, fmt.Errorf("count API keys: %w", err)
-	}
-	return int(n), nil
-}
-
-func apiKey(db *gorm.DB, org models.OrgID, id models.APIKeyID) (*models.APIKey, error) {
-	var found []models.APIKey
-	if err := store.Of(db, org).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
-		return nil, fmt.Errorf("read %s: %w", id, err)
-	}
-	if len(found) == 0 {
-		return nil, fault.New(fault.NotFound, "The organization has no API key %s.", id)
-	}
-	return &found[0], nil
+	return count[models.APIKey](s.db.Read(ctx, org), org)
 }
 
 // keyPermissions reads what a key is to hold, with what that implies.
@@ -202,7 +178,7 @@ func holdPermissions(tx *gorm.DB, by *auth.Principal, now models.Millis) (auth.P
 	tx = tx.Clauses(clause.Locking{Strength: "SHARE"})
 	gone := fault.New(fault.Forbidden, "You may not create keys here any more.")
 	if by.IsKey() {
-		own, err := apiKey(tx, by.OrgID, by.KeyID)
+		own, err := one[models.APIKey](tx, by.OrgID, by.KeyID, "API key")
 		if fault.Is(err, fault.NotFound) {
 			return 0, gone
 		}

@@ -26,18 +26,18 @@ const (
 
 // Invitation gives an invitation of the organization; fault.NotFound when it has none with this id.
 func (s *Service) Invitation(ctx context.Context, org models.OrgID, id models.InvitationID) (*models.Invitation, error) {
-	inv, err := one[models.Invitation](s.db.ReadAcross(ctx), org, id, "invitation")
+	inv, err := one[models.Invitation](s.db.Read(ctx, org), org, id, "invitation")
 	return &inv, err
 }
 
 // ListInvitations gives all invitations, whatever became of them, newest first: at most limit of those after a position.
 func (s *Service) ListInvitations(ctx context.Context, org models.OrgID, after *models.InvitationID, limit int) ([]models.Invitation, error) {
-	return list[models.Invitation](s.db.ReadAcross(ctx), org, after, limit)
+	return list[models.Invitation](s.db.Read(ctx, org), org, after, limit)
 }
 
 // CountInvitations counts what ListInvitations lists, as far as MaxCount.
 func (s *Service) CountInvitations(ctx context.Context, org models.OrgID) (int, error) {
-	return count[models.Invitation](s.db.ReadAcross(ctx), org)
+	return count[models.Invitation](s.db.Read(ctx, org), org)
 }
 
 // Invite invites whoever has an e-mail, and gives the token that proves it, which is stored nowhere. An e-mail that belongs to a member,

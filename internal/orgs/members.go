@@ -19,18 +19,18 @@ const MaxCount = 10_000
 
 // Membership gives a membership of the organization; fault.NotFound when it has none with this id.
 func (s *Service) Membership(ctx context.Context, org models.OrgID, id models.MembershipID) (*models.Membership, error) {
-	m, err := one[models.Membership](s.db.ReadAcross(ctx), org, id, "member")
+	m, err := one[models.Membership](s.db.Read(ctx, org), org, id, "member")
 	return &m, err
 }
 
 // ListMembers gives memberships, newest first: at most limit of those after a position.
 func (s *Service) ListMembers(ctx context.Context, org models.OrgID, after *models.MembershipID, limit int) ([]models.Membership, error) {
-	return list[models.Membership](s.db.ReadAcross(ctx), org, after, limit)
+	return list[models.Membership](s.db.Read(ctx, org), org, after, limit)
 }
 
 // CountMembers counts what ListMembers lists, as far as MaxCount.
 func (s *Service) CountMembers(ctx context.Context, org models.OrgID) (int, error) {
-	return count[models.Membership](s.db.ReadAcross(ctx), org)
+	return count[models.Membership](s.db.Read(ctx, org), org)
 }
 
 // SetMemberRole gives a member another role. Nobody grants a role above their own nor changes somebody whose role is above it, and the

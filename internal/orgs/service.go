@@ -94,7 +94,7 @@ func New(cfg Config) (*Service, error) {
 
 // Org gives an organization that the caller is known to belong to: the principal's, or one of OrgsOf.
 func (s *Service) Org(ctx context.Context, id models.OrgID) (models.Org, error) {
-	return orgByID(s.db.ReadAcross(ctx), id)
+	return orgByID(s.db.Read(ctx, id), id)
 }
 
 // User gives the user behind a principal, or another one whose id was found in a row that the caller may see.
