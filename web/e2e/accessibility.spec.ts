@@ -41,6 +41,12 @@ for (const colorScheme of ["light", "dark"] as const) {
       await page.goto("/sign-in");
       await expect(page.getByRole("button", { name: "Sign in" })).toBeVisible();
       await check("sign-in");
+      await page.goto("/forgot");
+      await expect(page.getByRole("button", { name: "Send the link" })).toBeVisible();
+      await check("forgotten password");
+      await page.goto("/reset?token=x");
+      await expect(page.getByRole("button", { name: "Set the password" })).toBeVisible();
+      await check("new password");
       await signIn(page);
       const agentId = await createAgent(page, "sim-default");
       await changeAgent(page, agentId);

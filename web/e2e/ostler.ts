@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 
 export const ADMIN = { email: "admin@example.com", password: "correct horse battery staple" };
 
+const BINARY = resolve(process.env.OSTLER_E2E_BIN ?? "../bin/ostler");
 const READY_WITHIN_MS = 30_000;
 
 /** One server on a fresh data directory, which can be killed and started again in the same place. */
@@ -30,8 +31,7 @@ export class Ostler {
 
   /** Starts the server and waits until it says that it is ready. */
   async run(): Promise<void> {
-    const binary = resolve(process.env.OSTLER_E2E_BIN ?? "../bin/ostler");
-    const child = spawn(binary, ["serve"], {
+    const child = spawn(BINARY, ["serve"], {
       cwd: this.dataDir,
       env: {
         PATH: process.env.PATH,
@@ -52,7 +52,7 @@ export class Ostler {
     });
     await new Promise<void>((ready, fail) => {
       const timer = setTimeout(
-        () => fail(new Error(`${binary} was not ready in time:\n${this.#log}`)),
+        () => fail(new Error(`${BINARY} was not ready in time:\n${this.#log}`)),
         READY_WITHIN_MS,
       );
       const settle = (act: () => void) => {
@@ -61,12 +61,26 @@ export class Ostler {
       };
       child.once("error", (error) => settle(() => fail(error)));
       child.once("exit", (code) =>
-        settle(() => fail(new Error(`${binary} ended with ${code}:\n${this.#log}`))),
+        settle(() => fail(new Error(`${BINARY} ended with ${code}:\n${this.#log}`))),
       );
       createInterface({ input: child.stdout }).on("line", (line) => {
         this.#log += `${line}\n`;
         if (line.startsWith("ready ")) settle(ready);
       });
+    });
+  }
+
+  /** Runs a command of operators beside the server, and gives what it printed. */
+  admin(...args: string[]): string {
+    return execFileSync(BINARY, ["admin", ...args], {
+      cwd: this.dataDir,
+      env: {
+        PATH: process.env.PATH,
+        HOME: this.dataDir,
+        OSTLER_PUBLIC_URL: this.url,
+        OSTLER_DATA_DIR: this.dataDir,
+      },
+      encoding: "utf8",
     });
   }
 

@@ -28,6 +28,33 @@ test("signing in leads back to the page that was asked for, and signing out away
   await expect(page).toHaveURL(/\/sign-in\?next=/);
 });
 
+test("a forgotten password is replaced by a link that works once", async ({ page, ostler }) => {
+  await page.goto("/sign-in");
+  await page.getByRole("link", { name: "Forgot the password?" }).click();
+  await page.getByLabel("E-mail").fill("nobody@example.com");
+  await page.getByRole("button", { name: "Send the link" }).click();
+  await expect(page.getByRole("status")).toContainText("If there is an account");
+
+  const link = /http\S+\/reset\?token=\S+/.exec(
+    ostler.admin("reset-password", `--email=${ADMIN.email}`),
+  )?.[0];
+  expect(link).toBeDefined();
+  await page.goto(link ?? "");
+  await page.getByLabel("New password").fill("short");
+  await page.getByRole("button", { name: "Set the password" }).click();
+  await expect(page.getByLabel("New password")).toHaveAccessibleDescription(/./);
+  // The same as before, for the tests that come after.
+  await page.getByLabel("New password").fill(ADMIN.password);
+  await page.getByRole("button", { name: "Set the password" }).click();
+  await expect(page.getByRole("status")).toContainText("Your password is set");
+
+  await page.goto(link ?? "");
+  await page.getByLabel("New password").fill("another long password");
+  await page.getByRole("button", { name: "Set the password" }).click();
+  await expect(page.getByRole("alert")).toContainText("used already");
+  await signIn(page);
+});
+
 test("an access token that is gone is renewed without a word", async ({ page, context }) => {
   await signIn(page);
   await context.clearCookies({ name: "ostler_access" });

@@ -6,6 +6,8 @@ import {
   Outlet,
 } from "@tanstack/react-router";
 import { approvalsSearch } from "./approvals/search";
+import { ForgotPage } from "./auth/ForgotPage";
+import { ResetPage } from "./auth/ResetPage";
 import { SignInPage } from "./auth/SignInPage";
 import { catalogListSearch } from "./catalog/search";
 import { newHarnessSearch } from "./harnesses/search";
@@ -26,6 +28,21 @@ const signIn = createRoute({
   validateSearch: (search: Record<string, unknown>): { next?: string } =>
     typeof search.next === "string" ? { next: search.next } : {},
   component: SignInPage,
+});
+
+const forgot = createRoute({
+  getParentRoute: () => root,
+  path: "/forgot",
+  component: ForgotPage,
+});
+
+const reset = createRoute({
+  getParentRoute: () => root,
+  path: "/reset",
+  validateSearch: (search: Record<string, unknown>): { token: string } => ({
+    token: typeof search.token === "string" ? search.token : "",
+  }),
+  component: ResetPage,
 });
 
 const app = createRoute({
@@ -129,6 +146,8 @@ const provider = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
+    forgot,
+    reset,
     app.addChildren([
       home,
       sessions,

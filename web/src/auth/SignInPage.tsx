@@ -1,12 +1,12 @@
-import { useSearch } from "@tanstack/react-router";
-import { type FormEvent, useState } from "react";
+import { Link, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
 import { useMutation } from "urql";
 import { describeError, type UserError } from "@/api/errors";
 import { SignInDocument } from "@/gql/graphql";
-import { BrandMark } from "@/shell/Brand";
 import { Button } from "@/ui/Button";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Field } from "@/ui/Field";
+import { EntryForm, EntryPage } from "./EntryPage";
 import { safeReturnUrl } from "./returnUrl";
 
 export function SignInPage() {
@@ -17,8 +17,7 @@ export function SignInPage() {
   const [refusals, setRefusals] = useState<readonly UserError[]>([]);
   const [leaving, setLeaving] = useState(false);
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const submit = async () => {
     const { data } = await signIn({ input: { email, password, transport: "COOKIE" } });
     if (!data) return;
     setRefusals(data.signIn.userErrors);
@@ -29,55 +28,49 @@ export function SignInPage() {
   };
 
   return (
-    <main className="flex min-h-dvh items-center justify-center p-4">
-      <div className="w-full max-w-88">
-        <div className="mb-8 flex flex-col items-center gap-4 text-center">
-          <BrandMark size={40} />
-          <h1 className="text-xl font-semibold tracking-tight">Sign in to Ostler</h1>
-        </div>
-        <form onSubmit={(event) => void submit(event)} className="card space-y-4 p-5">
-          {error && <ErrorNote>{describeError(error)}</ErrorNote>}
-          {refusals.map((refusal) => (
-            <ErrorNote key={refusal.code}>{refusal.message}</ErrorNote>
-          ))}
-          <Field label="E-mail">
-            {(control) => (
-              <input
-                {...control}
-                type="email"
-                autoComplete="username"
-                required
-                // biome-ignore lint/a11y/noAutofocus: signing in is all that this page is for.
-                autoFocus
-                className="control"
-                value={email}
-                onChange={(event) => setEmail(event.target.value)}
-              />
-            )}
-          </Field>
-          <Field label="Password">
-            {(control) => (
-              <input
-                {...control}
-                type="password"
-                autoComplete="current-password"
-                required
-                className="control"
-                value={password}
-                onChange={(event) => setPassword(event.target.value)}
-              />
-            )}
-          </Field>
-          <Button
-            look="primary"
-            type="submit"
-            className="h-9 w-full"
-            disabled={fetching || leaving}
-          >
-            {fetching || leaving ? "Signing in…" : "Sign in"}
-          </Button>
-        </form>
-      </div>
-    </main>
+    <EntryPage title="Sign in to Ostler">
+      <EntryForm onSubmit={submit}>
+        {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+        {refusals.map((refusal) => (
+          <ErrorNote key={refusal.code}>{refusal.message}</ErrorNote>
+        ))}
+        <Field label="E-mail">
+          {(control) => (
+            <input
+              {...control}
+              type="email"
+              autoComplete="username"
+              required
+              // biome-ignore lint/a11y/noAutofocus: signing in is all that this page is for.
+              autoFocus
+              className="control"
+              value={email}
+              onChange={(event) => setEmail(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label="Password">
+          {(control) => (
+            <input
+              {...control}
+              type="password"
+              autoComplete="current-password"
+              required
+              className="control"
+              value={password}
+              onChange={(event) => setPassword(event.target.value)}
+            />
+          )}
+        </Field>
+        <Button look="primary" type="submit" className="h-9 w-full" disabled={fetching || leaving}>
+          {fetching || leaving ? "Signing in…" : "Sign in"}
+        </Button>
+        <p className="text-center text-sm">
+          <Link to="/forgot" className="rounded text-ink-2 underline underline-offset-2">
+            Forgot the password?
+          </Link>
+        </p>
+      </EntryForm>
+    </EntryPage>
   );
 }
