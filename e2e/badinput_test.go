@@ -60,6 +60,10 @@ func newTenant(t *testing.T, c *client) *tenant {
 	tt.ids["img"] = c.upload(t, onePixel(t))
 	_, key := c.apiKey(t, "ORG_READ")
 	tt.ids["key"] = key.ID
+	somebody, _ := c.newMember(t, c.org+"@example.com", "VIEWER")
+	var devices struct{ SignIns []struct{ ID string } }
+	somebody.do(t, `{ signIns { id } }`, nil, &devices)
+	tt.ids["signin"] = devices.SignIns[0].ID
 	tt.ids["mship"], tt.ids["inv"] = c.membership(t, ownerEmail), c.invitation(t, "invited@example.com")
 	var log struct {
 		AuditEntries struct{ Nodes []struct{ ID string } }
@@ -132,6 +136,7 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"Mutation.revokeApiKey(id)", "key", `mutation($id: ID!) { revokeApiKey(id: $id) { apiKey { id } userErrors { code path } } }`},
 	{"UpdateOrgInput.defaultHarnessId", "harn", `mutation($id: ID!) { updateOrg(input: {defaultHarnessId: $id}) { org { id } userErrors { code path } } }`},
 	{"UpdateOrgInput.defaultModelId", "model", `mutation($id: ID!) { updateOrg(input: {defaultModelId: $id}) { org { id } userErrors { code path } } }`},
+	{"Mutation.revokeSignIn(id)", "signin", `mutation($id: ID!) { revokeSignIn(id: $id) { ok userErrors { code path } } }`},
 	{"Mutation.revokeInvitation(id)", "inv", `mutation($id: ID!) { revokeInvitation(id: $id) { invitation { id } userErrors { code message path } } }`},
 	{"Mutation.setMemberRole(membershipId)", "mship", `mutation($id: ID!) { setMemberRole(membershipId: $id, role: VIEWER) { membership { id } userErrors { code message path } } }`},
 	{"Mutation.removeMember(membershipId)", "mship", `mutation($id: ID!) { removeMember(membershipId: $id) { membership { id } userErrors { code message path } } }`},
