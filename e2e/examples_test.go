@@ -4,6 +4,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -15,6 +16,7 @@ var graphqlBlock = regexp.MustCompile("(?ms)^```graphql\n(.*?)^```$")
 // TestExamplesOfTheGuides runs every GraphQL example of the guide to the API and of the README, in their order.
 func TestExamplesOfTheGuides(t *testing.T) {
 	t.Parallel()
+	const guest = "guest@example.com"
 	p := start(t, newPlace(t, "sqlite").env)
 	me := newTenant(t, signIn(t, p))
 	var tokens struct{ SignIn struct{ Tokens tokens } }
@@ -22,7 +24,7 @@ func TestExamplesOfTheGuides(t *testing.T) {
 	all := map[string]any{
 		"email": ownerEmail, "password": ownerPassword, "refreshToken": tokens.SignIn.Tokens.RefreshToken, "harness": me.ids["harn"],
 		"agent": me.ids["agent"], "session": me.ids["sess"], "text": "hello", "key": "1", "content": "a note",
-		"revision": 1, "image": me.upload(t, onePixel(t)), "token": me.invite(t, "guest@example.com", "MEMBER"),
+		"revision": 1, "image": me.upload(t, onePixel(t)), "token": me.invite(t, guest, "MEMBER"),
 	}
 	ids := map[string]string{
 		"UpdateAgent": me.ids["agent"], "AgentHistory": me.ids["agent"], "RestoreAgent": me.ids["agent"], "Turn": me.ids["turn"],
@@ -45,6 +47,9 @@ func TestExamplesOfTheGuides(t *testing.T) {
 						vars["id"] = ids[op.Name]
 					}
 				}
+				if op.Name == "RequestPasswordReset" {
+					vars["email"] = guest // a new password ends the sign-ins of its owner
+				}
 				text := slice(block[1], op, doc.Operations)
 				var r *reply
 				if op.Operation == ast.Subscription {
@@ -59,6 +64,10 @@ func TestExamplesOfTheGuides(t *testing.T) {
 				}
 				if got := outcome(r); got != "no error" {
 					t.Errorf("%s of %s: %s: %s", op.Name, file, got, r.body)
+				}
+				if op.Name == "RequestPasswordReset" {
+					line := p.waitLine(t, func(line string) bool { return strings.Contains(line, "password reset for "+guest) })
+					all["token"] = resetLink.FindStringSubmatch(line)[1]
 				}
 			}
 		}
