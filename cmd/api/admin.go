@@ -70,7 +70,9 @@ func atPlace(ctx context.Context, cfg config, log *slog.Logger, out io.Writer, d
 	}
 	var undo closers
 	defer undo.run()
-	db, err := store.Open(ctx, store.Config{URL: cfg.databaseURL, SQLiteSynchronous: cfg.sqliteSynchronous, MaxConns: 2})
+	db, err := store.Open(ctx, store.Config{
+		URL: cfg.databaseURL, SQLiteSynchronous: cfg.sqliteSynchronous, MaxConns: 2, RowSecurity: cfg.rowSecurity,
+	})
 	if err != nil {
 		return err
 	}

@@ -40,8 +40,8 @@ type KeySealer interface {
 
 // Keys is the set of keys that sign access tokens. It lives in the database, so that all nodes share it, and is read
 // again when it gets old. The key that retires next signs: a new one is published at once, and
-// takes over at the time at which the one before retires; see Rotate. A retired one still verifies the tokens that it signed
-// until they have ended.
+// takes over at the time at which the one before retires; see RotateNow and RotateDue. A retired one still verifies the
+// tokens that it signed until they have ended.
 type Keys struct {
 	db     *store.DB
 	sealer KeySealer

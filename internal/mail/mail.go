@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/mail"
 	"net/netip"
 	"net/url"
@@ -139,11 +138,4 @@ func isLoopback(host string) bool {
 func CheckURL(u string) error {
 	_, err := New(Config{URL: u, From: "somebody@example.com"})
 	return err
-}
-
-// dialTo has every connection go to one address: tests have no servers elsewhere.
-func (s *Sender) dialTo(address string) {
-	s.options = append(s.options, gomail.WithDialContextFunc(func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, address)
-	}))
 }

@@ -206,6 +206,68 @@ func TestBrokenStatementsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
+// A connection that doesn't begin with its role, as one that a pooler hands out, sees no more than others.
+func TestTheWallStandsOnAnyConnection(t *testing.T) {
+	db, err := store.Open(t.Context(), store.Config{URL: storetest.PostgresURL(t), RowSecurity: true, MaxConns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	mine := seedOrg(t, db, "mine")
+	seedOrg(t, db, "theirs")
+	// From now on the one connection works as the user of the URL, who owns everything.
+	if _, err := db.Exec(t.Context(), mine.ID, `SELECT set_config('role', 'none', false)`); err != nil {
+		t.Fatal(err)
+	}
+	const names = `SELECT name FROM orgs`
+	ways := map[string]func() ([]string, error){
+		"Read": func() (list []string, err error) {
+			err = db.Read(t.Context(), mine.ID).Raw(names).Scan(&list).Error
+			return list, err
+		},
+		"Write": func() (list []string, err error) {
+			err = db.Write(t.Context(), mine.ID, func(tx *gorm.DB) error { return tx.Raw(names).Scan(&list).Error })
+			return list, err
+		},
+		"Query": func() (list []string, err error) {
+			err = db.Query(t.Context(), mine.ID, func(r store.Row) error {
+				var name string
+				err := r.Scan(&name)
+				list = append(list, name)
+				return err
+			}, names)
+			return list, err
+		},
+	}
+	for name, way := range ways {
+		if list, err := way(); err != nil || len(list) != 1 || list[0] != "mine" {
+			t.Errorf("%s sees %v, %v", name, list, err)
+		}
+	}
+}
+
+// Nobody can forget to say whose rows a new table holds.
+func TestATableThatBelongsToNobodyIsRefused(t *testing.T) {
+	db := storetest.AsOwner(t, storetest.Postgres(t))
+	if _, err := db.Pool.Exec(t.Context(), `CREATE TABLE loose (id int)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SecureRows(t.Context(), true); err == nil || !strings.Contains(err.Error(), "table loose") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := db.Pool.Exec(t.Context(), `ALTER TABLE loose ADD org_id uuid`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SecureRows(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	var secured bool
+	err := db.Pool.QueryRow(t.Context(), `SELECT relrowsecurity AND relforcerowsecurity FROM pg_class WHERE relname = 'loose'`).Scan(&secured)
+	if err != nil || !secured {
+		t.Errorf("a new table with an organization is secured: %v, %v", secured, err)
+	}
+}
+
 func TestRowSecurityIsTakenDownAndPutUpAgain(t *testing.T) {
 	url := storetest.PostgresURL(t)
 	owner, err := store.Open(t.Context(), store.Config{URL: url})

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -14,8 +15,9 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// setOrg tells PostgreSQL's policies whose rows may be seen, until the transaction ends.
-const setOrg = "SELECT set_config('app.org_id', $1, true)"
+// setOrg tells PostgreSQL's policies whose rows may be seen, until the transaction ends. The role is set here, too, although connections
+// begin with it: one that a pooler hands out may have begun without, and then work as a user who sees everything.
+const setOrg = "SELECT set_config('role', '" + appRole + "', true), set_config('app.org_id', $1, true)"
 
 type orgKey struct{}
 
@@ -136,7 +138,8 @@ func (r *tenantRows) Close() error { return errors.Join(r.Rows.Close(), r.end())
 
 // open begins a transaction in one round trip.
 func (c *tenantConn) open(ctx context.Context) error {
-	begin := "BEGIN; SELECT set_config('app.org_id', '" + orgOf(ctx) + "', true)"
+	// The text of an id is hex digits and hyphens, or empty.
+	begin := "BEGIN; " + strings.Replace(setOrg, "$1", "'"+orgOf(ctx)+"'", 1)
 	if _, err := c.Conn.Conn().PgConn().Exec(ctx, begin).ReadAll(); err != nil {
 		return fmt.Errorf("begin a transaction: %w", err)
 	}
