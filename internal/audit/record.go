@@ -38,32 +38,56 @@ type Entry struct {
 // Record appends an entry to the chain of its organization. It must be the last thing that a transaction does, as it locks the end of
 // the chain until the transaction ends. Address and request id come from the context's auth.RequestInfo.
 func Record(ctx context.Context, tx *gorm.DB, at models.Millis, e Entry) error {
+	row, err := Draft(auth.RequestFrom(ctx), e)
+	if err != nil {
+		return err
+	}
+	row.CreatedAt = at
 	head, err := lockHead(tx, e.Org)
 	if err != nil {
 		return err
 	}
-	details := []byte("{}")
-	if len(e.Details) > 0 {
-		if details, err = json.Marshal(e.Details); err != nil {
-			return fmt.Errorf("write the details of %s: %w", e.Action, err)
-		}
-	}
-	request := auth.RequestFrom(ctx)
-	row := models.AuditEntry{
-		OrgID: e.Org, Position: head.Position + 1, ID: models.NewID[models.AuditEntryEntity](),
-		ActorKind: e.ActorKind, ActorID: e.Actor.Ptr(), Action: e.Action, TargetID: e.Target,
-		Address: request.Address, RequestID: request.ID, Details: string(details), CreatedAt: at, PrevHash: head.Hash,
-	}
-	row.Hash = hashOf(row)
+	head = Follow(head, &row)
 	if err := tx.Create(&row).Error; err != nil {
 		return fmt.Errorf("write an audit entry: %w", err)
 	}
 	err = store.OneRow(store.Of(tx.Model(&models.AuditHead{}), e.Org).
-		Updates(map[string]any{"position": row.Position, "hash": row.Hash}))
+		Updates(map[string]any{"position": head.Position, "hash": head.Hash}))
 	if err != nil {
 		return fmt.Errorf("move the end of an audit chain: %w", err)
 	}
 	return nil
+}
+
+// Draft gives the row of an entry, without its time and its place in the chain. from is the request that asked for the deed; nil for none.
+func Draft(from *auth.RequestInfo, e Entry) (models.AuditEntry, error) {
+	details := []byte("{}")
+	if len(e.Details) > 0 {
+		var err error
+		if details, err = json.Marshal(e.Details); err != nil {
+			return models.AuditEntry{}, fmt.Errorf("write the details of %s: %w", e.Action, err)
+		}
+	}
+	row := models.AuditEntry{
+		OrgID: e.Org, ID: models.NewID[models.AuditEntryEntity](), ActorKind: e.ActorKind, ActorID: e.Actor.Ptr(), Action: e.Action,
+		TargetID: e.Target, Details: string(details),
+	}
+	if from != nil {
+		row.Address, row.RequestID = from.Address, from.ID
+	}
+	return row, nil
+}
+
+// Follow gives a row its place behind the end of its chain, and returns the new end. Who writes the two holds the lock of the end.
+func Follow(head models.AuditHead, row *models.AuditEntry) models.AuditHead {
+	row.Position, row.PrevHash = head.Position+1, head.Hash
+	row.Hash = hashOf(*row)
+	return models.AuditHead{OrgID: head.OrgID, Position: row.Position, Hash: row.Hash}
+}
+
+// NewHead is the end of a chain that has no entries yet.
+func NewHead(org models.OrgID) models.AuditHead {
+	return models.AuditHead{OrgID: org, Hash: make([]byte, sha256.Size)}
 }
 
 // RecordAll is Record for several entries. Those of one organization keep their order; the organizations follow each other in the order of
@@ -89,7 +113,7 @@ func lockHead(tx *gorm.DB, org models.OrgID) (models.AuditHead, error) {
 		if len(found) == 1 {
 			return found[0], nil
 		}
-		first := models.AuditHead{OrgID: org, Hash: make([]byte, sha256.Size)}
+		first := NewHead(org)
 		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&first).Error; err != nil {
 			return models.AuditHead{}, fmt.Errorf("begin an audit chain: %w", err)
 		}

@@ -69,8 +69,9 @@ type batchTx interface {
 	known() map[orgKey]models.IdempotencyKey
 	// ticket names the transaction for committed.
 	ticket() string
-	// write writes everything and, unless the faults object, commits; then it tells the events which positions they got. The error is an *unknownOutcome when the transaction may
-	// have been committed all the same.
-	write(ctx context.Context, steps []step, beforeCommit func() error) error
+	// write writes everything, last the audit entries behind the ends of their chains, and, unless the faults object, commits; then it
+	// tells the events which positions they got. The error is an *unknownOutcome when the transaction may have been committed all
+	// the same.
+	write(ctx context.Context, steps []step, entries []models.AuditEntry, beforeCommit func() error) error
 	rollback()
 }

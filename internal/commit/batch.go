@@ -111,7 +111,7 @@ func (f *flusher) try(batch []*pending) (again []*pending, err error) {
 		return nil, err
 	}
 	ticket := tx.ticket()
-	err = tx.write(ctx, rows, func() error { return f.fault("written") })
+	err = tx.write(ctx, rows, entriesOf(o.changed), func() error { return f.fault("written") })
 	if err == nil {
 		// A fault here stands for a reply that got lost.
 		if lost := f.fault("committed"); lost != nil {

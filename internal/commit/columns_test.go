@@ -51,6 +51,8 @@ func TestInsertsNameEveryColumnOfTheirModel(t *testing.T) {
 		{&models.Effect{}, tables.insertEffect, effectInsertRow(models.Effect{})},
 		{&models.Wait{}, tables.insertWait, waitInsertRow(models.Wait{})},
 		{&models.ApprovalDecision{}, tables.insertDecision, decisionRow(models.ApprovalDecision{})},
+		{&models.AuditEntry{}, tables.insertEntry, entryRow(models.AuditEntry{})},
+		{&models.AuditHead{}, tables.beginChain, headRow(models.AuditHead{})},
 		{&models.HookJob{}, tables.insertJob, jobRow(models.HookJob{})},
 		{&models.ClientToolset{}, tables.insertToolset, nil},
 		{&models.SessionFile{}, tables.putFile, fileRow(models.SessionFile{})},

@@ -77,6 +77,7 @@ func NewMemory(rows Rows) *Memory {
 	})
 	rows.Unique("messages_by_sequence", "messages", []string{"org_id", "session_id", "sequence"}, nil)
 	rows.Unique("events_feed", "events", []string{"org_id", "feed_position"}, nil)
+	rows.Unique("audit_entries_by_id", "audit_entries", []string{"org_id", "id"}, nil)
 	rows.Unique("waits_by_identity", "waits", []string{"org_id", "turn_id", "identity"}, nil)
 	for _, table := range []string{"session_tags", "turns", "messages", "events", "session_files", "session_todos", "waits", "hook_jobs", "session_lineage"} {
 		rows.Refer(table, []string{"org_id", "session_id"}, "sessions")
@@ -320,8 +321,11 @@ func (tx *memoryTx) known() map[orgKey]models.IdempotencyKey { return tx.keys }
 
 func (tx *memoryTx) ticket() string { return "" }
 
-func (tx *memoryTx) write(_ context.Context, steps []step, beforeCommit func() error) error {
+func (tx *memoryTx) write(_ context.Context, steps []step, entries []models.AuditEntry, beforeCommit func() error) error {
 	err := tx.writeAll(steps)
+	if err == nil && len(entries) > 0 {
+		err = tx.chain(entries)
+	}
 	if err == nil {
 		err = beforeCommit()
 	}
@@ -348,6 +352,23 @@ func (tx *memoryTx) writeAll(steps []step) error {
 		}
 	}
 	return nil
+}
+
+// chain writes audit entries behind the ends of their chains.
+func (tx *memoryTx) chain(entries []models.AuditEntry) error {
+	if err := tx.writeAll([]step{beginChains(entries)}); err != nil {
+		return err
+	}
+	heads := chainsOf(entries)
+	for i, head := range heads {
+		for _, r := range tx.m.rows.Select("audit_heads", []any{id(head.OrgID)}, nil) {
+			var err error
+			if heads[i], err = scanHead(memoryRow(r)); err != nil {
+				return &unreadable{err}
+			}
+		}
+	}
+	return tx.writeAll(link(heads, entries))
 }
 
 // raiseFeeds gives the events of a step their positions.

@@ -408,7 +408,7 @@ type onceEachTx struct {
 	t *testing.T
 }
 
-func (o onceEachTx) write(ctx context.Context, steps []step, beforeCommit func() error) error {
+func (o onceEachTx) write(ctx context.Context, steps []step, entries []models.AuditEntry, beforeCommit func() error) error {
 	shapes := map[*shape]bool{}
 	for _, s := range steps {
 		if shapes[s.shape] {
@@ -424,5 +424,5 @@ func (o onceEachTx) write(ctx context.Context, steps []step, beforeCommit func()
 			keys[k] = true
 		}
 	}
-	return o.batchTx.write(ctx, steps, beforeCommit)
+	return o.batchTx.write(ctx, steps, entries, beforeCommit)
 }

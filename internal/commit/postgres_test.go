@@ -286,7 +286,7 @@ func TestTheOutcomeOfATransactionThatGoesOn(t *testing.T) {
 		if commit {
 			steps, err := gather([]*state{st}, 1)
 			if err == nil {
-				err = tx.write(t.Context(), steps, func() error { return nil })
+				err = tx.write(t.Context(), steps, nil, func() error { return nil })
 			}
 			if err != nil {
 				t.Fatal(err)

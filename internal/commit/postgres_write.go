@@ -10,35 +10,31 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/ostler-dev/ostler/internal/models"
 )
 
 // fewRows are inserted by a list of values, and updated by a statement each: that costs the server less than to unpack arrays.
 const fewRows = 4
 
-func (tx *postgresTx) write(ctx context.Context, steps []step, beforeCommit func() error) error {
-	var batch pgx.Batch
+// write needs one round trip; with audit entries it is two, because the hash of an entry depends on the end of the chain, which is locked
+// after everything else.
+func (tx *postgresTx) write(ctx context.Context, steps []step, entries []models.AuditEntry, beforeCommit func() error) error {
+	batch := &pgx.Batch{}
 	var newest []int64
-	for _, s := range steps {
-		statements := tx.b.statements[s.shape]
-		switch {
-		case len(s.feeds) > 0:
-			queueFeed(&batch, tx.b.feed, s, &newest)
-		case len(s.rows) > fewRows && s.shape.op != duplicate:
-			batch.Queue(statements.many, turned(s.shape, s.rows)...)
-		case s.shape.op == insert:
-			batch.Queue(statements.few[len(s.rows)-1], slices.Concat(s.rows...)...)
-		default:
-			for _, row := range s.rows {
-				batch.Queue(statements.few[0], row...)
-			}
+	tx.queue(batch, steps, &newest)
+	var err error
+	if len(entries) > 0 {
+		batch, err = tx.chain(ctx, batch, entries)
+	}
+	if err == nil {
+		batch.Queue("COMMIT")
+		if err := beforeCommit(); err != nil {
+			tx.rollback()
+			return err
 		}
+		err = tx.conn.SendBatch(ctx, batch).Close()
 	}
-	batch.Queue("COMMIT")
-	if err := beforeCommit(); err != nil {
-		tx.rollback()
-		return err
-	}
-	err := tx.conn.SendBatch(ctx, &batch).Close()
 	if err == nil {
 		tx.conn.Release()
 		for i, f := range feedsOf(steps) {
@@ -58,6 +54,48 @@ func (tx *postgresTx) write(ctx context.Context, steps []step, beforeCommit func
 	}
 	// After an error the server ignores the rest, the commit included.
 	return err
+}
+
+const lockChains = `SELECT org_id, position, hash FROM audit_heads WHERE org_id = ANY($1::uuid[]) ORDER BY org_id FOR NO KEY UPDATE`
+
+// chain sends what is to be written before, locks the ends of the chains, and gives what puts the entries behind them.
+func (tx *postgresTx) chain(ctx context.Context, before *pgx.Batch, entries []models.AuditEntry) (*pgx.Batch, error) {
+	tx.queue(before, []step{beginChains(entries)}, nil)
+	var heads []models.AuditHead
+	var orgs []any
+	for _, head := range chainsOf(entries) {
+		orgs = append(orgs, id(head.OrgID))
+	}
+	before.Queue(lockChains, orgs).Query(eachRow(func(r pgx.Rows) error {
+		head, err := scanHead(r)
+		heads = append(heads, head)
+		return err
+	}))
+	if err := tx.conn.SendBatch(ctx, before).Close(); err != nil {
+		return nil, err
+	}
+	after := &pgx.Batch{}
+	tx.queue(after, link(heads, entries), nil)
+	return after, nil
+}
+
+// queue queues the writes of steps; newest is where the newest positions of the feeds go.
+func (tx *postgresTx) queue(batch *pgx.Batch, steps []step, newest *[]int64) {
+	for _, s := range steps {
+		statements := tx.b.statements[s.shape]
+		switch {
+		case len(s.feeds) > 0:
+			queueFeed(batch, tx.b.feed, s, newest)
+		case len(s.rows) > fewRows && s.shape.op != duplicate:
+			batch.Queue(statements.many, turned(s.shape, s.rows)...)
+		case s.shape.op == insert:
+			batch.Queue(statements.few[len(s.rows)-1], slices.Concat(s.rows...)...)
+		default:
+			for _, row := range s.rows {
+				batch.Queue(statements.few[0], row...)
+			}
+		}
+	}
 }
 
 // rollback gives the connection back; a transaction that the server has lost is closed with its connection.

@@ -169,8 +169,11 @@ func (tx *sqliteTx) known() map[orgKey]models.IdempotencyKey { return tx.keys }
 
 func (tx *sqliteTx) ticket() string { return "" }
 
-func (tx *sqliteTx) write(ctx context.Context, steps []step, beforeCommit func() error) error {
+func (tx *sqliteTx) write(ctx context.Context, steps []step, entries []models.AuditEntry, beforeCommit func() error) error {
 	err := tx.writeAll(context.WithoutCancel(ctx), steps)
+	if err == nil && len(entries) > 0 {
+		err = tx.chain(context.WithoutCancel(ctx), entries)
+	}
 	if err == nil {
 		err = beforeCommit()
 	}
@@ -207,6 +210,21 @@ func (tx *sqliteTx) writeAll(ctx context.Context, steps []step) error {
 		}
 	}
 	return nil
+}
+
+// chain writes audit entries behind the ends of their chains, which the transaction holds as it holds everything.
+func (tx *sqliteTx) chain(ctx context.Context, entries []models.AuditEntry) error {
+	if err := tx.writeAll(ctx, []step{beginChains(entries)}); err != nil {
+		return err
+	}
+	heads := chainsOf(entries)
+	for i, head := range heads {
+		var err error
+		if heads[i], err = scanHead(tx.one(ctx, "SELECT org_id, position, hash FROM audit_heads WHERE org_id = ?", id(head.OrgID))); err != nil {
+			return own(err)
+		}
+	}
+	return tx.writeAll(ctx, link(heads, entries))
 }
 
 // rowsAtOnce gives the size of the next insert: events, the most frequent rows by far, go together.

@@ -136,6 +136,7 @@ func (s *state) merge(tx *Tx) {
 	s.w.files = append(s.w.files, w.files...)
 	s.w.deletedFiles = append(s.w.deletedFiles, w.deletedFiles...)
 	s.w.todos = append(s.w.todos, w.todos...)
+	s.w.entries = append(s.w.entries, w.entries...)
 	if w.retag {
 		s.w.retag, s.w.tags = true, nil
 	}
@@ -158,7 +159,8 @@ func (w *writes) any() bool {
 		len(w.events) > 0 || len(w.newEffects) > 0 || len(w.effects) > 0 || len(w.putEffects) > 0 || len(w.amended) > 0 || len(w.newWaits) > 0 || len(w.waits) > 0 ||
 		len(w.decisions) > 0 || len(w.newJobs) > 0 || len(w.endedJobs) > 0 || len(w.edited) > 0 || len(w.rewritten) > 0 || len(w.closedTurns) > 0 || len(w.toolsets) > 0 ||
 		len(w.checkpoints) > 0 || len(w.blobs) > 0 ||
-		len(w.files) > 0 || len(w.deletedFiles) > 0 || len(w.todos) > 0 || len(w.tags) > 0 || len(w.keys) > 0 || len(w.staleKeys) > 0
+		len(w.files) > 0 || len(w.deletedFiles) > 0 || len(w.todos) > 0 || len(w.tags) > 0 || len(w.keys) > 0 || len(w.staleKeys) > 0 ||
+		len(w.entries) > 0
 }
 
 // sameSession compares what updateSession writes, but for the time.

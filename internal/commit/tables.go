@@ -80,6 +80,7 @@ var tables = struct {
 	insertToolset                                                                                 *shape
 	insertBlob, putFile, deleteFile, putTodos, dropKey, insertKey                                 *shape
 	copyLineage, copyFiles, copyTodos                                                             *shape
+	beginChain, insertEntry, moveChain                                                            *shape
 }{
 	insertSession: &shape{table: "sessions", keys: orgAndID, set: columns("title:text harness_id:uuid agent_id:uuid model_id:uuid " +
 		"tags:json locale:text customer_key:text created_by_kind:text created_by_id:uuid owner_id:uuid " +
@@ -131,6 +132,10 @@ var tables = struct {
 	putTodos:       &shape{table: "session_todos", keys: columns("org_id:uuid session_id:uuid"), set: todosSet, conflict: "UPDATE"},
 	dropKey:        &shape{op: remove, table: "idempotency_keys", keys: append(columns("expires_at"), keyColumns...)},
 	insertKey:      &shape{table: "idempotency_keys", keys: keyColumns, set: columns("input_hash:bytea result:json expires_at")},
+	beginChain:     &shape{table: "audit_heads", keys: columns("org_id:uuid"), set: columns("position hash:bytea"), conflict: "DO NOTHING"},
+	moveChain:      &shape{op: update, table: "audit_heads", keys: columns("org_id:uuid"), set: columns("position hash:bytea")},
+	insertEntry: &shape{table: "audit_entries", keys: columns("org_id:uuid position"), set: columns("id:uuid actor_kind:text actor_id:uuid action:text " +
+		"target_id:text address:text request_id:text details:text created_at prev_hash:bytea hash:bytea")},
 	// The pieces of the original's own history, as far as the fork has them, and what the original has added.
 	copyLineage: &shape{
 		op: duplicate, table: "session_lineage", keys: columns("org_id:uuid session_id:uuid from_id:uuid through base"), set: lineageColumns,
@@ -156,6 +161,7 @@ func allShapes() []*shape {
 		t.consumeInbox, t.moveInbox, t.returnInbox, t.editMessage, t.rewriteMessage, t.insertEvent, t.insertEffect, t.putEffect, t.updateEffect, t.amendEffect, t.dropCheckpoint,
 		t.insertWait, t.updateWait, t.closeWaits, t.insertDecision, t.insertJob, t.dropJob, t.insertToolset, t.insertBlob, t.putFile,
 		t.deleteFile, t.putTodos, t.dropKey, t.insertKey, t.copyLineage, t.copyFiles, t.copyTodos,
+		t.beginChain, t.insertEntry, t.moveChain,
 	}
 }
 

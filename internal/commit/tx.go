@@ -94,6 +94,7 @@ type writes struct {
 	blobs       []models.Blob
 	files       []models.SessionFile
 	todos       []models.SessionTodos
+	entries     []models.AuditEntry
 	tags        []string
 	keys        []models.IdempotencyKey
 	// staleKeys are those whose time is over, and that are used again.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/commit"
@@ -49,7 +50,7 @@ func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Dec
 	kind, actor := by.Actor()
 	c := &decide{org: by.OrgID, session: w.SessionID, wait: w.ID, decision: models.ApprovalDecision{
 		ActorID: actor, ActorKind: kind, Approve: in.Approve, Note: in.Note,
-	}}
+	}, request: auth.RequestFrom(ctx)}
 	if len(in.Arguments) > 0 {
 		if c.decision.Arguments, err = s.editedArguments(ctx, actor, w, in.Arguments); err != nil {
 			return nil, nil, err
@@ -231,6 +232,8 @@ type decide struct {
 	session  models.SessionID
 	wait     models.WaitID
 	decision models.ApprovalDecision
+	// request is the one that brought the decision; nil for none.
+	request *auth.RequestInfo
 
 	// found is the wait as it stood before, set anew by each Apply.
 	found models.Wait
@@ -259,5 +262,18 @@ func (c *decide) Apply(tx *commit.Tx) error {
 		}
 		return fault.New(fault.Conflict, "You have decided otherwise about this call before; decisions can't be changed.").At("input", "waitId")
 	}
-	return turns.Decide(tx, w, c.decision)
+	if err := turns.Decide(tx, w, c.decision); err != nil {
+		return err
+	}
+	entry, err := audit.Draft(c.request, audit.Entry{
+		ActorKind: c.decision.ActorKind, Actor: c.decision.ActorID, Action: "approval.decided", Target: w.ID.String(), Details: map[string]any{
+			"sessionId": w.SessionID.String(), "turnId": w.TurnID.String(), "tool": w.ToolName,
+			"approve": c.decision.Approve, "edited": len(c.decision.Arguments) > 0,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	tx.Record(entry)
+	return nil
 }
