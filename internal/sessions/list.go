@@ -14,6 +14,10 @@ import (
 // maxCount is how far lists are counted.
 const maxCount = 10_000
 
+// timeSlack is how far the order of sessions may be out of the order of the times at which they were made, in milliseconds: clocks
+// differ and are set.
+const timeSlack = 5 * 60 * 1000
+
 // Filter tells which sessions to list; all conditions must hold.
 type Filter struct {
 	AgentID      *models.AgentID
@@ -68,7 +72,10 @@ func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) *gor
 		q = q.Where("customer_key = ?", *f.CustomerKey)
 	}
 	if f.CreatedAfter != nil {
-		q = q.Where("created_at > ?", *f.CreatedAfter)
+		// A list that finds nothing, or little, must not go on to the organization's first session: it ends at the first one of about
+		// that time.
+		q = q.Where("created_at > ? AND id >= (SELECT s.id FROM sessions s WHERE s.org_id = ? AND s.created_at > ? ORDER BY s.created_at, s.id LIMIT 1)",
+			*f.CreatedAfter, org, *f.CreatedAfter-timeSlack)
 	}
 	return q
 }

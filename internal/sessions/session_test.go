@@ -134,6 +134,8 @@ func TestLists(t *testing.T) {
 			{"by customer", Filter{CustomerKey: ptr("c0")}, []models.SessionID{all[2], all[5]}},
 			{"by status", Filter{Status: []models.SessionStatus{models.SessionActive, models.SessionIdle}}, nil},
 			{"by time", Filter{CreatedAfter: &first.CreatedAt}, all[:5]},
+			{"by a time before all", Filter{CreatedAfter: ptr(first.CreatedAt - 1_000_000_000)}, all},
+			{"by a time to come", Filter{CreatedAfter: ptr(first.CreatedAt + 1_000_000_000)}, nil},
 			{"by several", Filter{Tag: ptr("t0"), CustomerKey: ptr("c0"), AgentID: &a.ID}, []models.SessionID{all[5]}},
 		} {
 			var got []models.SessionID
