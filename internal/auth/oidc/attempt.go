@@ -57,7 +57,7 @@ func (c *Client) Begin(ctx context.Context, returnTo string, invitation []byte) 
 	if err != nil {
 		return Redirect{}, fmt.Errorf("write down a sign-in: %w", err)
 	}
-	sealed := c.seals[0].Seal(nil, nil, plain, []byte(state))
+	sealed := c.seals[0].Seal(nil, nil, plain, []byte(state)) //nolint:gosec // G407: it makes a random nonce for each value itself
 	return Redirect{
 		URL:    at.oauth.AuthCodeURL(state, gooidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)),
 		Cookie: base64.RawURLEncoding.EncodeToString(sealed), Expires: expires,

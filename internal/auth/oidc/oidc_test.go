@@ -244,7 +244,10 @@ func TestLiesOfTheIssuer(t *testing.T) {
 		"a long subject":    {claim("sub", strings.Repeat("x", 256)), oidc.Failed},
 		"a subject of NULs": {claim("sub", "a\x00"), oidc.Failed},
 		"no algorithm": {oidctest.Lies{Token: func(c map[string]any) string {
-			b, _ := json.Marshal(c)
+			b, err := json.Marshal(c)
+			if err != nil {
+				t.Error(err)
+			}
 			return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + base64.RawURLEncoding.EncodeToString(b) + "."
 		}}, oidc.Failed},
 		"HS256 with the public key": {oidctest.Lies{Token: func(c map[string]any) string { return oidctest.Sign(jose.HS256, public, c) }}, oidc.Failed},
