@@ -404,11 +404,17 @@ func TestDescriptionsThatAreNotBelieved(t *testing.T) {
 		w.issuer.Lie(lies)
 		_, err := w.Begin(t.Context(), "/", nil)
 		refused(t, name, err, oidc.Unavailable)
+		if len(lies.Huge) > 0 && !strings.Contains(err.Error(), "too large") {
+			t.Errorf("%s was read to its end: %v", name, err)
+		}
 	}
 	w := newWorld(t, nil)
 	w.issuer.Lie(oidctest.Lies{Huge: map[string]bool{"/keys": true}})
 	_, err := w.finish(w.visit())
 	refused(t, "huge keys", err, oidc.Failed)
+	if !strings.Contains(err.Error(), "too large") {
+		t.Errorf("huge keys were read to their end: %v", err)
+	}
 	w.issuer.Stop()
 	w = newWorld(t, func(c *oidc.Config) { c.Issuer = w.issuer.URL })
 	_, err = w.Begin(t.Context(), "/", nil)
