@@ -12,8 +12,10 @@ require (
 )
 
 require (
+	github.com/coreos/go-oidc/v3 v3.17.0 // indirect
 	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
 	github.com/wneessen/go-mail v0.8.1 // indirect
+	golang.org/x/oauth2 v0.36.0 // indirect
 )
 
 require (

@@ -22,6 +22,7 @@ export default defineConfig({
         // The server compares Origin with its own address.
         headers: { Origin: `http://${backend}` },
       },
+      "/auth": { target: `http://${backend}` },
       "/v1": { target: `http://${backend}`, headers: { Origin: `http://${backend}` } },
     },
   },

@@ -17,6 +17,7 @@ import (
 const adminUsage = `usage: ostler admin <command>
 
   reset-password --email=ADDRESS           print a link that sets a new password
+  unlink-identity --email=ADDRESS          forget who a user is to issuers of OpenID Connect, and end their sign-ins
   operator add|remove --email=ADDRESS      make a user an operator of the platform, or no longer one
   rotate-signing-key                       make a new key for access tokens now
   verify-audit [--org=SLUG|ID]             check the audit log of all organizations, or of one`
@@ -39,6 +40,8 @@ func adminCommand(name string) command {
 	switch name {
 	case "reset-password":
 		return resetPassword
+	case "unlink-identity":
+		return unlinkIdentity
 	case "operator":
 		return operator
 	case "rotate-signing-key":

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/auth/oidc"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/mail"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -42,6 +43,7 @@ type config struct {
 	jwtSecret                  []byte
 	smtpURL, smtpFrom          string
 	adminEmail, adminPassword  string
+	oidc                       oidc.Config // without what the configuration doesn't say
 	role                       string
 	runnerSlots                int
 	orgActiveTurns             int
@@ -64,6 +66,13 @@ type setting struct {
 
 // settings are all variables, in the order in which `config` prints them. docs/configuration.md is made from the same list.
 func settings() []setting {
+	list := generalSettings()
+	// Beside the other ways to sign in.
+	at := 1 + slices.IndexFunc(list, func(s setting) bool { return s.name == "OSTLER_ADMIN_PASSWORD" })
+	return slices.Insert(list, at, openIDSettings()...)
+}
+
+func generalSettings() []setting {
 	return []setting{
 		{"OSTLER_ADDR", "127.0.0.1:8080", "Where to listen.", false, func(c *config, v string) error {
 			_, port, err := net.SplitHostPort(v)
@@ -311,6 +320,7 @@ func readConfig(getenv func(string) string) (config, error) {
 		c.directURL = c.databaseURL
 	}
 	wrong = append(wrong, c.unsafe()...)
+	wrong = append(wrong, c.openIDWrong()...)
 	if len(wrong) > 0 {
 		return c, errors.New("the configuration is not usable:\n  " + strings.Join(wrong, "\n  "))
 	}

@@ -76,8 +76,11 @@ func TestValues(t *testing.T) {
 		"mail": {[]string{"OSTLER_SMTP_URL", "smtps://u:p@mail.example.com", "OSTLER_PUBLIC_URL", "https://ostler.example.com:8443"}, func(c config) bool {
 			return c.smtpURL == "smtps://u:p@mail.example.com" && c.smtpFrom == "ostler@ostler.example.com"
 		}},
-		"mail, on IPv6":        {[]string{"OSTLER_ADDR", "[::1]:9000"}, func(c config) bool { return c.smtpFrom == "ostler@localhost" }},
-		"a secret for tokens":  {[]string{"OSTLER_JWT_SECRET", strings.Repeat("s", 32)}, func(c config) bool { return len(c.jwtSecret) == 32 }},
+		"mail, on IPv6":       {[]string{"OSTLER_ADDR", "[::1]:9000"}, func(c config) bool { return c.smtpFrom == "ostler@localhost" }},
+		"a secret for tokens": {[]string{"OSTLER_JWT_SECRET", strings.Repeat("s", 32)}, func(c config) bool { return len(c.jwtSecret) == 32 }},
+		"an issuer": {[]string{"OSTLER_OIDC_ISSUER", "https://login.example.com/a/", "OSTLER_OIDC_CLIENT_ID", "o", "OSTLER_OIDC_DOMAINS", "Example.com,b.org"}, func(c config) bool {
+			return c.oidc.Issuer == "https://login.example.com/a/" && fmt.Sprint(c.oidc.Domains, c.oidc.Scopes) == "[example.com b.org] [openid email profile]"
+		}},
 		"debugging production": {[]string{"OSTLER_LOG_LEVEL", "debug", "OSTLER_ENV", "production"}, func(c config) bool { return c.logLevel == slog.LevelDebug && c.production }},
 	} {
 		if c, err := readConfig(from(test.env...)); err != nil || !test.want(c) {
@@ -122,6 +125,13 @@ func TestRefusals(t *testing.T) {
 		"an unknown level":             {[]string{"OSTLER_LOG_LEVEL", "loud"}, "debug, info, warn or error"},
 		"an unknown environment":       {[]string{"OSTLER_ENV", "staging"}, "development or production"},
 		"loopback in production":       {[]string{"OSTLER_ENV", "production", "OSTLER_EGRESS_ALLOW_LOOPBACK", "true"}, "OSTLER_EGRESS_ALLOW_LOOPBACK: not in production"},
+		"an issuer over http":          {[]string{"OSTLER_OIDC_ISSUER", "http://login.example.com", "OSTLER_OIDC_CLIENT_ID", "o"}, "OSTLER_OIDC_ISSUER: \"http://login.example.com\" is not valid: want https"},
+		"an issuer without a client":   {[]string{"OSTLER_OIDC_ISSUER", "https://login.example.com"}, "OSTLER_OIDC_CLIENT_ID: OSTLER_OIDC_ISSUER needs it"},
+		"a client without an issuer":   {[]string{"OSTLER_OIDC_CLIENT_ID", "o"}, "OSTLER_OIDC_ISSUER"},
+		"domains without an issuer":    {[]string{"OSTLER_OIDC_DOMAINS", "example.com"}, "OSTLER_OIDC_ISSUER"},
+		"domains that are none":        {[]string{"OSTLER_OIDC_DOMAINS", "@example.com"}, "OSTLER_OIDC_DOMAINS"},
+		"scopes without openid":        {[]string{"OSTLER_OIDC_SCOPES", "email"}, "OSTLER_OIDC_SCOPES"},
+		"an issuer of many words":      {[]string{"OSTLER_OIDC_NAME", strings.Repeat("x", 41)}, "OSTLER_OIDC_NAME"},
 		"loopback, maybe":              {[]string{"OSTLER_EGRESS_ALLOW_LOOPBACK", "1"}, "want true or false"},
 		"a model server by name":       {[]string{"OSTLER_EGRESS_ALLOW", "ollama"}, "want addresses or networks"},
 		"two things at the same time":  {[]string{"OSTLER_ENV", "staging", "OSTLER_ROLE", "x"}, "OSTLER_ROLE: \"x\" is not valid: want one of all, api, runner\n  OSTLER_ENV"},

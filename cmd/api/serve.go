@@ -144,9 +144,16 @@ func openPeople(cfg config, db *store.DB, clk clock.Clock, log *slog.Logger, id 
 			return nil, fmt.Errorf("OSTLER_SMTP_URL: %w", err)
 		}
 	}
+	issuer, err := openIssuer(cfg, clk, id.keeper)
+	if err != nil {
+		return nil, err
+	}
+	if issuer != nil {
+		undo.add(issuer.Close)
+	}
 	people, err := orgs.New(orgs.Config{
 		DB: db, Clock: clk, Passwords: auth.NewPasswords(), Tokens: id.tokens, Secrets: id.keeper, Seeder: cat,
-		AdminEmail: cfg.adminEmail, AdminPassword: cfg.adminPassword, Resets: resets,
+		AdminEmail: cfg.adminEmail, AdminPassword: cfg.adminPassword, Resets: resets, Issuer: issuer,
 	})
 	if err != nil {
 		return nil, err
@@ -286,7 +293,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	}
 	server, err := newServer(cfg, log, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
-		Authenticator: people, JWKS: jwks(id.tokens), ForOperation: root.OperationContext, Images: images, Waits: work, Clock: clk,
+		Authenticator: people, JWKS: jwks(id.tokens), ForOperation: root.OperationContext, Images: images, Waits: work, OpenID: people, Clock: clk,
 		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "bus", Check: connected(bus)}},
 	})
 	if err != nil {

@@ -825,6 +825,7 @@ type ComplexityRoot struct {
 
 	ServerInfo struct {
 		Name          func(childComplexity int) int
+		OidcName      func(childComplexity int) int
 		SignInMethods func(childComplexity int) int
 		Version       func(childComplexity int) int
 	}
@@ -5011,6 +5012,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ServerInfo.Name(childComplexity), true
+	case "ServerInfo.oidcName":
+		if e.ComplexityRoot.ServerInfo.OidcName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ServerInfo.OidcName(childComplexity), true
 	case "ServerInfo.signInMethods":
 		if e.ComplexityRoot.ServerInfo.SignInMethods == nil {
 			break
@@ -8597,6 +8604,11 @@ type InvitePayload { invitation: Invitation token: String userErrors: [UserError
 "The answer of mutations of a member."
 type MembershipPayload { membership: Membership userErrors: [UserError!]! }
 `, BuiltIn: false},
+	{Name: "../schema/openid.graphqls", Input: `extend type ServerInfo {
+  "What people call the issuer of OpenID Connect: what is behind \"Sign in with\". Null when there is none."
+  oidcName: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/sessions.graphqls", Input: `"What a session is doing. It has no terminal state: how a turn ended is the turn's business."
 enum SessionStatus { STARTED ACTIVE IDLE WAITING PAUSED }
 "The state of a turn. At most one turn of a session is RUNNING or WAITING."
@@ -9764,6 +9776,8 @@ func (ec *executionContext) childFields_ServerInfo(ctx context.Context, field gr
 		return ec.fieldContext_ServerInfo_version(ctx, field)
 	case "signInMethods":
 		return ec.fieldContext_ServerInfo_signInMethods(ctx, field)
+	case "oidcName":
+		return ec.fieldContext_ServerInfo_oidcName(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ServerInfo", field.Name)
 }

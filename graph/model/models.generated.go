@@ -481,6 +481,8 @@ type ServerInfo struct {
 	Version string `json:"version"`
 	// The ways to sign in that this server offers, e.g. "password".
 	SignInMethods []string `json:"signInMethods"`
+	// What people call the issuer of OpenID Connect: what is behind "Sign in with". Null when there is none.
+	OidcName *string `json:"oidcName,omitempty"`
 }
 
 type SessionEdge struct {

@@ -14,7 +14,7 @@ import (
 
 // ServerInfo is the resolver for the serverInfo field.
 func (r *queryResolver) ServerInfo(ctx context.Context) (*model.ServerInfo, error) {
-	return &model.ServerInfo{Name: "Ostler", Version: r.Version, SignInMethods: []string{"password"}}, nil
+	return r.serverInfo(), nil
 }
 
 // Node is the resolver for the node field.

@@ -23,7 +23,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/clock"
 )
 
-// Dependencies are what a Server works with. All but JWKS, Images, Waits, ForOperation, Ready and Clock are required.
+// Dependencies are what a Server works with. All but JWKS, Images, Waits, OpenID, ForOperation, Ready and Clock are required.
 type Dependencies struct {
 	Logger        *slog.Logger
 	Schema        graphql.ExecutableSchema
@@ -34,6 +34,8 @@ type Dependencies struct {
 	Images Images
 	// Waits takes what is sent to /v1/waits/{token}. Without it the address answers 404.
 	Waits Waits
+	// OpenID signs people in at an issuer. Without it its addresses answer 404.
+	OpenID OpenID
 	// Dashboard holds index.html and assets/; see the package web.
 	Dashboard fs.FS
 	// ForOperation prepares the context of a query or mutation for its resolvers, after the caller is known. It is optional.
@@ -136,6 +138,8 @@ func (s *Server) routes() (http.Handler, error) {
 	mux.HandleFunc("/v1/images", s.uploadImage)
 	mux.HandleFunc("/v1/images/{id}", s.serveImage)
 	mux.HandleFunc(waitsPath+"{token}", s.resolveWait)
+	mux.HandleFunc(openIDStart, s.startOpenID)
+	mux.HandleFunc(OpenIDCallback, s.finishOpenID)
 	mux.Handle("/", &dashboard{files: s.deps.Dashboard})
 	return s.observe(s.secure(protection.Handler(mux))), nil
 }

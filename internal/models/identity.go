@@ -10,7 +10,8 @@ type Org struct {
 	CreatedAt        Millis `gorm:"autoCreateTime:false"`
 }
 
-// User is a person. EmailKey is the e-mail in lower case, by which it is unique.
+// User is a person. EmailKey is the e-mail in lower case, by which it is unique. PasswordHash is empty for somebody who signs in with an
+// Identity only.
 type User struct {
 	ID           UserID `gorm:"primaryKey"`
 	Email        string

@@ -114,10 +114,10 @@ func (s *Service) provePerson(ctx context.Context, p *auth.Principal, user model
 		return err
 	}
 	// The work is the same whether or not the person could sign in: the time tells nothing.
-	ok, err := s.passwords.Verify(ctx, user.PasswordHash, *password)
+	ok, err := s.isPassword(ctx, user, *password)
 	if err != nil {
 		attempt.undo()
-		return fmt.Errorf("verify the password of %s: %w", user.ID, err)
+		return err
 	}
 	places, err := crossorg.MembershipsOf(s.db.ReadAcross(ctx), user.ID)
 	if err != nil {

@@ -47,9 +47,13 @@ func (s *Service) recordOf(ctx context.Context, tx *gorm.DB, user models.UserID,
 // recordFailure records a sign-in that failed. A known person and an unknown e-mail take the same statements, as often as the person has
 // organizations. It is recorded also when the caller has hung up meanwhile: nobody gets a try that doesn't show.
 func (s *Service) recordFailure(ctx context.Context, emailKey string, user *models.User) error {
+	return s.recordRefusal(ctx, user, map[string]any{"email": clip(emailKey)})
+}
+
+func (s *Service) recordRefusal(ctx context.Context, user *models.User, details map[string]any) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordPatience)
 	defer cancel()
-	e := audit.Entry{ActorKind: models.ActorSystem, Action: "signin.failed", Details: map[string]any{"email": clip(emailKey)}}
+	e := audit.Entry{ActorKind: models.ActorSystem, Action: "signin.failed", Details: details}
 	var id models.UserID
 	if user != nil {
 		id, e.Target = user.ID, user.ID.String()

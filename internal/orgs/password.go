@@ -30,10 +30,10 @@ func (s *Service) ChangePassword(ctx context.Context, p *auth.Principal, current
 	if err != nil {
 		return err
 	}
-	ok, err := s.passwords.Verify(ctx, user.PasswordHash, current)
+	ok, err := s.isPassword(ctx, user, current)
 	if err != nil {
 		attempt.undo()
-		return fmt.Errorf("verify the password of %s: %w", user.ID, err)
+		return err
 	}
 	if !ok {
 		return fault.New(fault.InvalidCredentials, "The current password is wrong.").At("current")

@@ -132,13 +132,16 @@ func (s *Service) sendReset(ctx context.Context, emailKey string) error {
 			asked.Org, asked.Details = audit.Platform, map[string]any{"email": emailKey}
 			return audit.Record(ctx, tx, now, asked)
 		}
-		if token, err = newReset(tx, user.ID, now); err != nil {
+		asked.Target = user.ID.String()
+		if user.PasswordHash == "" && s.issuer != nil {
+			// Their issuer decides how they sign in, with what second factor, and until when: a mailbox must not be a way around it.
+			asked.Details = map[string]any{"refused": "signs in with OpenID Connect"}
+		} else if token, err = newReset(tx, user.ID, now); err != nil {
 			return err
 		}
-		asked.Target = user.ID.String()
 		return recordOfUser(ctx, tx, now, user.ID, asked)
 	})
-	if err != nil || user == nil {
+	if err != nil || token == "" {
 		return err
 	}
 	link := resetLink(s.resets.PublicURL, token)

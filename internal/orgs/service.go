@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/auth/oidc"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -31,7 +32,7 @@ type SecretDeriver interface {
 	Secrets(purpose string) ([][]byte, error)
 }
 
-// Config is what a Service works with. All fields are required, but for the administrator's and Resets.
+// Config is what a Service works with. All fields are required, but for the administrator's, Resets and Issuer.
 type Config struct {
 	DB        *store.DB
 	Clock     clock.Clock
@@ -44,6 +45,8 @@ type Config struct {
 	AdminEmail, AdminPassword string
 	// Resets is how forgotten passwords are replaced. Left out, links go nowhere.
 	Resets Resets
+	// Issuer vouches for people who sign in with OpenID Connect. Left out, nobody does.
+	Issuer *oidc.Client
 }
 
 // Service is the one place that writes people, organizations, memberships and sign-ins. It is safe for concurrent use.
@@ -58,6 +61,7 @@ type Service struct {
 	successors [][]byte // secrets that refresh tokens are derived with, the current one first
 	throttle   *throttle
 	resets     *resets
+	issuer     *oidc.Client // nil for none
 	access     *lru.Cache[tokenHash, accessEntry]
 	keyUses    keyUses
 }
@@ -88,7 +92,7 @@ func New(cfg Config) (*Service, error) {
 	return &Service{
 		db: cfg.DB, clock: cfg.Clock, passwords: cfg.Passwords, tokens: cfg.Tokens, seeder: cfg.Seeder,
 		admin:      credentials{cfg.AdminEmail, cfg.AdminPassword},
-		successors: successors, throttle: throttle, resets: resets, access: access,
+		successors: successors, throttle: throttle, resets: resets, issuer: cfg.Issuer, access: access,
 	}, nil
 }
 

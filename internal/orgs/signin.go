@@ -98,11 +98,20 @@ func (s *Service) verify(ctx context.Context, emailKey, password string) (*model
 	if user == nil {
 		return nil, false, s.passwords.VerifyNothing(ctx, password)
 	}
+	ok, err := s.isPassword(ctx, *user, password)
+	return user, ok, err
+}
+
+// isPassword tells whether a password is a user's. Somebody who has none, and signs in with an identity only, takes the same work.
+func (s *Service) isPassword(ctx context.Context, user models.User, password string) (bool, error) {
+	if user.PasswordHash == "" {
+		return false, s.passwords.VerifyNothing(ctx, password)
+	}
 	ok, err := s.passwords.Verify(ctx, user.PasswordHash, password)
 	if err != nil {
-		return nil, false, fmt.Errorf("verify the password of %s: %w", user.ID, err)
+		return false, fmt.Errorf("verify the password of %s: %w", user.ID, err)
 	}
-	return user, ok, nil
+	return ok, nil
 }
 
 func (s *Service) beginSignIn(tx *gorm.DB, user models.User, in Credentials, request *auth.RequestInfo) (family, error) {

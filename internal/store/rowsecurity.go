@@ -32,7 +32,7 @@ var engineTables = []string{ //nolint:gochecknoglobals // a constant
 }
 
 // sharedTables belong to no organization.
-var sharedTables = []string{"users", "password_resets", "refresh_tokens", "signing_keys", "master_keys", "runners"} //nolint:gochecknoglobals // a constant
+var sharedTables = []string{"users", "identities", "spent_states", "password_resets", "refresh_tokens", "signing_keys", "master_keys", "runners"} //nolint:gochecknoglobals // a constant
 
 // personalTables have an organization and belong to a person: the role of one organization has nothing to do with them.
 var personalTables = []string{"sign_ins"} //nolint:gochecknoglobals // a constant

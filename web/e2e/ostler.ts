@@ -41,6 +41,10 @@ export class Ostler {
         OSTLER_DATA_DIR: this.dataDir,
         // Tests play model providers on this machine.
         OSTLER_EGRESS_ALLOW_LOOPBACK: "true",
+        // An issuer that is down: it is offered, and nobody gets in by it.
+        OSTLER_OIDC_ISSUER: "http://127.0.0.1:9",
+        OSTLER_OIDC_CLIENT_ID: "ostler",
+        OSTLER_OIDC_NAME: "Example",
         OSTLER_ADMIN_EMAIL: ADMIN.email,
         OSTLER_ADMIN_PASSWORD: ADMIN.password,
       },

@@ -28,6 +28,34 @@ test("signing in leads back to the page that was asked for, and signing out away
   await expect(page).toHaveURL(/\/sign-in\?next=/);
 });
 
+test("the issuer is offered, and the page says why nobody came of it", async ({ page }) => {
+  await page.goto("/sign-in?next=/agents");
+  await page.getByRole("link", { name: "Sign in with Example" }).click();
+  await expect(page.getByRole("alert")).toContainText("Example can't be reached");
+  await expect(page).toHaveURL(/\/sign-in\?error=oidc_unavailable&next=%2Fagents$/);
+  await page.getByLabel("E-mail").fill(ADMIN.email);
+  await page.getByLabel("Password").fill(ADMIN.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page).toHaveURL(/\/agents$/);
+});
+
+test("who has a password is sent to the issuer after it", async ({ page }) => {
+  await page.goto("/sign-in?error=oidc_confirm&next=/agents");
+  await expect(page.getByRole("alert")).toContainText("Sign in with it once");
+  await page.getByLabel("E-mail").fill(ADMIN.email);
+  await page.getByLabel("Password").fill(ADMIN.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("alert")).toContainText("Example can't be reached");
+  await page.goto("/agents");
+  await expect(page.getByRole("heading", { name: "Agents", exact: true })).toBeVisible();
+});
+
+test("the page repeats nothing of its address", async ({ page }) => {
+  await page.goto("/sign-in?error=%3Cb%3EYou%20are%20hacked%3C%2Fb%3E");
+  await expect(page.getByRole("alert")).toContainText("did not work");
+  await expect(page.getByText("hacked")).toHaveCount(0);
+});
+
 test("a forgotten password is replaced by a link that works once", async ({ page, ostler }) => {
   await page.goto("/sign-in");
   await page.getByRole("link", { name: "Forgot the password?" }).click();

@@ -25,8 +25,13 @@ const root = createRootRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
-  validateSearch: (search: Record<string, unknown>): { next?: string } =>
-    typeof search.next === "string" ? { next: search.next } : {},
+  validateSearch: (
+    search: Record<string, unknown>,
+  ): { next?: string; error?: string; invitation?: string } => ({
+    ...(typeof search.next === "string" && { next: search.next }),
+    ...(typeof search.error === "string" && { error: search.error }),
+    ...(typeof search.invitation === "string" && { invitation: search.invitation }),
+  }),
   component: SignInPage,
 });
 

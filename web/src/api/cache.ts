@@ -17,6 +17,7 @@ const EMBEDDED = [
   "ProviderConnection",
   "Revision",
   "RevisionConnection",
+  "ServerInfo",
   "SessionConnection",
   "SessionFile",
   "Todo",

@@ -1,16 +1,20 @@
 import { Link, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { useMutation } from "urql";
+import { useMutation, useQuery } from "urql";
 import { describeError, type UserError } from "@/api/errors";
-import { SignInDocument } from "@/gql/graphql";
-import { Button } from "@/ui/Button";
+import { SignInDocument, SignInMethodsDocument } from "@/gql/graphql";
+import { Button, buttonClasses } from "@/ui/Button";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Field } from "@/ui/Field";
 import { EntryForm, EntryPage } from "./EntryPage";
+import { CONFIRM, openIdRefusal, openIdStart } from "./openId";
 import { safeReturnUrl } from "./returnUrl";
 
 export function SignInPage() {
-  const { next } = useSearch({ from: "/sign-in" });
+  const { next, error: refused, invitation } = useSearch({ from: "/sign-in" });
+  const [{ data: server }] = useQuery({ query: SignInMethodsDocument });
+  const issuer = server?.serverInfo.oidcName;
+  const refusal = openIdRefusal(refused, issuer ?? "OpenID Connect");
   const [{ error, fetching }, signIn] = useMutation(SignInDocument);
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
@@ -24,12 +28,24 @@ export function SignInPage() {
     if (!data.signIn.tokens) return;
     setLeaving(true);
     // A full load, so that nothing of the person before stays in memory.
-    location.assign(safeReturnUrl(next));
+    location.assign(refused === CONFIRM ? openIdStart(next) : safeReturnUrl(next));
   };
 
   return (
     <EntryPage title="Sign in to Ostler">
       <EntryForm onSubmit={submit}>
+        {refusal && <ErrorNote>{refusal}</ErrorNote>}
+        {issuer && (
+          <>
+            <a
+              href={openIdStart(next, invitation)}
+              className={buttonClasses("secondary", "h-9 w-full")}
+            >
+              Sign in with {issuer}
+            </a>
+            <p className="text-center text-ink-2 text-xs">or with a password</p>
+          </>
+        )}
         {error && <ErrorNote>{describeError(error)}</ErrorNote>}
         {refusals.map((refusal) => (
           <ErrorNote key={refusal.code}>{refusal.message}</ErrorNote>

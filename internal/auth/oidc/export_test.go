@@ -1,0 +1,6 @@
+package oidc
+
+import "net/http"
+
+// HTTPOf gives the client for the issuer.
+func HTTPOf(c *Client) *http.Client { return c.http }
