@@ -134,4 +134,6 @@ func delivery(h *models.Webhook, e *models.Event, now models.Millis) (models.Web
 }
 
 // millis adds a span to a time of the database.
-func millis(at models.Millis, d time.Duration) models.Millis { return at + models.Millis(d.Milliseconds()) }
+func millis(at models.Millis, d time.Duration) models.Millis {
+	return at + models.Millis(d.Milliseconds())
+}

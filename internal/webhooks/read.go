@@ -74,7 +74,9 @@ func (s *Service) NewestDeliveries(
 }
 
 // live limits a statement to the webhooks of an organization that weren't deleted.
-func live(db *gorm.DB, org models.OrgID) *gorm.DB { return store.Of(db, org).Where("deleted_at IS NULL") }
+func live(db *gorm.DB, org models.OrgID) *gorm.DB {
+	return store.Of(db, org).Where("deleted_at IS NULL")
+}
 
 func webhookByID(db *gorm.DB, org models.OrgID, id models.WebhookID) (models.Webhook, error) {
 	var found []models.Webhook
