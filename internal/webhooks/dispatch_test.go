@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/egress"
@@ -514,6 +515,51 @@ func TestCommitsWakeTheDispatcher(t *testing.T) {
 		if got := r.titles(); got != "a b" {
 			t.Errorf("told was %q", got)
 		}
+	})
+}
+
+// What another process has committed is heard over the bus.
+func TestTheBusWakesTheDispatcher(t *testing.T) {
+	server, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Start()
+	t.Cleanup(func() {
+		server.Shutdown()
+		server.WaitForShutdown()
+	})
+	if !server.ReadyForConnections(time.Minute) {
+		t.Fatal("the NATS server doesn't start")
+	}
+	connect := func(t *testing.T) events.Bus {
+		t.Helper()
+		b, err := events.ConnectNATS(events.NATSConfig{URL: server.ClientURL(), Name: t.Name()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = b.Close() })
+		connected := make(chan struct{}, 1)
+		defer b.OnReconnect(func() { connected <- struct{}{} })()
+		if !b.Connected() {
+			<-connected
+		}
+		return b
+	}
+	each(t, func(t *testing.T, w *world) {
+		told := make(chan struct{}, 1)
+		r := newReceiver(t, func(http.ResponseWriter, *http.Request, int) { told <- struct{}{} })
+		ticks := make(chan time.Time)
+		d := w.dispatcher(func(c *webhooks.DispatcherConfig) { c.Ticks, c.Bus = ticks, connect(t) })
+		hub := events.NewHub(events.Config{Log: events.NewLog(w.db), Bus: connect(t), Clock: w.clock})
+		n := w.tenant()
+		w.publish = func(org models.OrgID, list []models.Event) { hub.Publish(org, n.session, list) }
+		n.webhook(r.URL)
+		d.Start()
+		ticks <- time.Time{} // it learns who has webhooks
+		ticks <- time.Time{}
+		n.happens(titled("a"))
+		within(t, "the delivery", told)
 	})
 }
 
