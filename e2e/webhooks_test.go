@@ -91,9 +91,15 @@ func TestWebhooks(t *testing.T) {
 
 		// Who may not manage webhooks sees none, and one that was deleted is told nothing more.
 		key, _ := c.apiKey(t, "ORG_READ", "SESSIONS_READ")
-		r, err := key.send(document(fmt.Sprintf(`{ node(id: %q) { id } }`, made.CreateWebhook.Webhook.ID), nil))
-		if err != nil || !strings.Contains(string(r.body), `"code":"FORBIDDEN"`) {
-			t.Errorf("a key without WEBHOOKS_MANAGE sees %s, %v", r.body, err)
+		for query, want := range map[string]string{
+			fmt.Sprintf(`{ node(id: %q) { id } }`, made.CreateWebhook.Webhook.ID): `{"data":{"node":null}}`,
+			`{ webhooks { id } }`: `"code":"FORBIDDEN"`,
+			fmt.Sprintf(`mutation { replayDelivery(id: %q) { userErrors { code } } }`, body.ID): `"code":"FORBIDDEN"`,
+		} {
+			r, err := key.send(document(query, nil))
+			if err != nil || !strings.Contains(string(r.body), want) {
+				t.Errorf("a key without WEBHOOKS_MANAGE asks %s and gets %s, %v", query, r.body, err)
+			}
 		}
 		c.do(t, `mutation($id: ID!) { deleteWebhook(id: $id) { deletedId userErrors { code message } } }`, map[string]any{"id": made.CreateWebhook.Webhook.ID}, nil)
 		c.message(t, session, "nobody hears of this")
