@@ -58,9 +58,16 @@ func TestWebhooks(t *testing.T) {
 		turn := c.message(t, session, "hello")
 		first := next()
 		var body struct {
-			ID, EventID, Kind, OrgID, SessionID, TurnID string
-			Position                                    int64
-			Data                                        struct{ StopReason, AnswerPreview string }
+			ID        string `json:"id"`
+			EventID   string `json:"eventId"`
+			Kind      string `json:"kind"`
+			OrgID     string `json:"orgId"`
+			SessionID string `json:"sessionId"`
+			TurnID    string `json:"turnId"`
+			Position  int64  `json:"position"`
+			Data      struct {
+				StopReason string `json:"stopReason"`
+			} `json:"data"`
 		}
 		if err := json.Unmarshal([]byte(first.body), &body); err != nil {
 			t.Fatal(err)

@@ -110,7 +110,7 @@ func (d *Dispatcher) Start() {
 	if d.life.stop != nil {
 		return
 	}
-	ctx, stop := context.WithCancel(context.Background()) //nolint:gosec // G118: Stop calls it
+	ctx, stop := context.WithCancel(context.Background())
 	d.life.stop = stop
 	d.life.work.Go(func() { d.feedLoop(ctx) })
 	d.life.work.Go(func() { d.sendLoop(ctx) })

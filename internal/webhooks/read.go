@@ -55,7 +55,7 @@ func (s *Service) NewestDeliveries(
 	if len(webhooks) == 0 {
 		return found, nil
 	}
-	branch := "SELECT * FROM (SELECT " + deliveryColumns +
+	branch := "SELECT " + deliveryColumns + " FROM (SELECT " + deliveryColumns +
 		" FROM webhook_deliveries WHERE org_id = ? AND webhook_id = ? ORDER BY id DESC LIMIT ?) AS branch"
 	args := make([]any, 0, 3*len(webhooks))
 	for _, id := range webhooks {
@@ -64,7 +64,7 @@ func (s *Service) NewestDeliveries(
 	}
 	query := strings.TrimSuffix(strings.Repeat(branch+" UNION ALL ", len(webhooks)), " UNION ALL ")
 	var list []models.WebhookDelivery
-	if err := s.db.Read(ctx, org).Raw("SELECT * FROM ("+query+") AS newest ORDER BY id DESC", args...).Scan(&list).Error; err != nil {
+	if err := s.db.Read(ctx, org).Raw(query+" ORDER BY id DESC", args...).Scan(&list).Error; err != nil {
 		return nil, fmt.Errorf("list the newest deliveries of %d webhooks of %s: %w", len(webhooks), org, err)
 	}
 	for i := range list {

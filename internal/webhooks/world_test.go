@@ -227,11 +227,19 @@ func (n *tenant) recorded() []string {
 
 // got is a request that a receiver has had.
 type got struct {
+	told
+
 	Delivery, Kind, Signature, Agent, Type, Method, Body string
-	// What the body has.
-	ID, EventID, OrgID, SessionID, OccurredAt string
-	Position                                  int64
-	Data                                      struct{ Title string }
+}
+
+// told is what the body of a request has.
+type told struct {
+	ID        string `json:"id"`
+	EventID   string `json:"eventId"`
+	SessionID string `json:"sessionId"`
+	Data      struct {
+		Title string `json:"title"`
+	} `json:"data"`
 }
 
 // receiver is a real one, which keeps what it gets.
@@ -259,7 +267,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		Delivery: req.Header.Get("Ostler-Delivery"), Kind: req.Header.Get("Ostler-Event"), Signature: req.Header.Get("Ostler-Signature"),
 		Agent: req.UserAgent(), Type: req.Header.Get("Content-Type"), Method: req.Method, Body: string(body),
 	}
-	if err != nil || json.Unmarshal(body, &g) != nil {
+	if err != nil || json.Unmarshal(body, &g.told) != nil {
 		r.t.Errorf("the body is %q, %v", body, err)
 	}
 	r.mu.Lock()
