@@ -68,6 +68,7 @@ func TestWhatKeysMay(t *testing.T) {
 			"SESSIONS_READ":    fmt.Sprintf(`{ session(id: %q) { id } }`, session),
 			"SESSIONS_WRITE":   fmt.Sprintf(`mutation { updateSession(id: %q, input: {title: "t"}) { userErrors { code } } }`, session),
 			"PROVIDERS_MANAGE": `mutation { createModel(input: {providerId: "prov_x", name: "m"}) { userErrors { code } } }`,
+			"WEBHOOKS_MANAGE":  `mutation { deleteWebhook(id: "hook_x") { userErrors { code } } }`,
 			"APPROVALS_DECIDE": `mutation { decideApproval(input: {waitId: "wait_x", approve: true}) { userErrors { code } } }`,
 		}
 		implied := map[string]string{"SESSIONS_READ": "CATALOG_READ"}

@@ -256,10 +256,14 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if err != nil {
 		return err
 	}
+	outgoing, err := openWebhooks(cfg, db, id.keeper, clk, bus, eventLog, providers.egress, log)
+	if err != nil {
+		return err
+	}
 	queue := crossorg.NewQueue(db)
 	tell := &dispatch{bus: bus, log: log}
 	committer := commit.New(commit.Config{
-		DB: db, Clock: clk, Logger: log, Publish: hub.Publish, Faults: extra.faults,
+		DB: db, Clock: clk, Logger: log, Publish: outgoing.publish(hub), Faults: extra.faults,
 		Ready: tell.ready, Jobs: tell.jobs, Attention: tell.attention,
 	})
 	undo.add(committer.Stop)
@@ -289,7 +293,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	work := sessions.New(sessionsCfg)
 	root := &resolvers.Resolver{
 		Version: version, Events: hub, Log: eventLog, Catalog: cat, Orgs: people, Sessions: work, Secrets: orgSecrets,
-		Audit: auditLog,
+		Audit: auditLog, Hooks: outgoing.service,
 	}
 	server, err := newServer(cfg, log, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
@@ -303,6 +307,8 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 		if err := tell.engine.Start(ctx); err != nil {
 			return err
 		}
+		outgoing.dispatcher.Start()
+		undo.add(outgoing.dispatcher.Stop)
 		undo.add(crossorg.StartSweeper(db, clk, log).Stop)
 		undo.add(crossorg.StartRetention(crossorg.RetentionConfig{
 			DB: db, Log: auditLog, Clock: clk, Logger: log, Keep: cfg.auditRetention,

@@ -14774,6 +14774,36 @@ func (ec *executionContext) marshalNEventKind2githubᚗcomᚋostlerᚑdevᚋostl
 	return v
 }
 
+func (ec *executionContext) unmarshalNEventKind2ᚕgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEventKindᚄ(ctx context.Context, v any) ([]model.EventKind, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.EventKind, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNEventKind2githubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEventKind(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNEventKind2ᚕgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEventKindᚄ(ctx context.Context, sel ast.SelectionSet, v []model.EventKind) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEventKind2githubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEventKind(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNRequestedToolCall2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐRequestedToolCallᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.RequestedToolCall) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)

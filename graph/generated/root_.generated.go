@@ -52,6 +52,7 @@ type ResolverRoot interface {
 	Viewer() ViewerResolver
 	Wait() WaitResolver
 	WaitConnection() WaitConnectionResolver
+	Webhook() WebhookResolver
 }
 
 type DirectiveRoot struct {
@@ -270,6 +271,22 @@ type ComplexityRoot struct {
 		InputSchema    func(childComplexity int) int
 		Name           func(childComplexity int) int
 		TimeoutSeconds func(childComplexity int) int
+	}
+
+	DeletePayload struct {
+		DeletedID  func(childComplexity int) int
+		UserErrors func(childComplexity int) int
+	}
+
+	DeliveryConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	DeliveryEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	DiscoverModelsPayload struct {
@@ -581,7 +598,9 @@ type ComplexityRoot struct {
 		CreateOrg            func(childComplexity int, input model.CreateOrgInput) int
 		CreateProvider       func(childComplexity int, input model.CreateProviderInput) int
 		CreateSession        func(childComplexity int, input model.CreateSessionInput) int
+		CreateWebhook        func(childComplexity int, input model.CreateWebhookInput) int
 		DecideApproval       func(childComplexity int, input model.DecideApprovalInput) int
+		DeleteWebhook        func(childComplexity int, id string) int
 		DiscoverModels       func(childComplexity int, providerID string) int
 		EditQueuedTurn       func(childComplexity int, turnID string, content []*model.ContentPartInput) int
 		ForkSession          func(childComplexity int, input model.ForkSessionInput) int
@@ -589,6 +608,7 @@ type ComplexityRoot struct {
 		MoveQueuedTurn       func(childComplexity int, turnID string, before *string) int
 		RefreshTokens        func(childComplexity int, refreshToken *string) int
 		RemoveMember         func(childComplexity int, membershipID string) int
+		ReplayDelivery       func(childComplexity int, id string) int
 		RequestPasswordReset func(childComplexity int, email string) int
 		ResetPassword        func(childComplexity int, token string, password string) int
 		ResolveWait          func(childComplexity int, token string, value models.JSON, errorCode *string, errorMessage *string) int
@@ -614,6 +634,7 @@ type ComplexityRoot struct {
 		UpdateProvider       func(childComplexity int, id string, input model.UpdateProviderInput) int
 		UpdateSession        func(childComplexity int, id string, input model.UpdateSessionInput) int
 		UpdateViewer         func(childComplexity int, name string) int
+		UpdateWebhook        func(childComplexity int, id string, input model.UpdateWebhookInput) int
 		WriteSessionFile     func(childComplexity int, sessionID string, path string, content string, encoding *string, expectedHash *string) int
 	}
 
@@ -730,6 +751,7 @@ type ComplexityRoot struct {
 		VerifyAudit            func(childComplexity int) int
 		Viewer                 func(childComplexity int) int
 		Waits                  func(childComplexity int, first *int, after *string, kinds []model.WaitKind) int
+		Webhooks               func(childComplexity int) int
 	}
 
 	QueueReordered struct {
@@ -1411,6 +1433,31 @@ type ComplexityRoot struct {
 		Question   func(childComplexity int) int
 		ToolCallID func(childComplexity int) int
 		ToolName   func(childComplexity int) int
+	}
+
+	Webhook struct {
+		CreatedAt  func(childComplexity int) int
+		Deliveries func(childComplexity int, first *int, after *string) int
+		Enabled    func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kinds      func(childComplexity int) int
+		URL        func(childComplexity int) int
+	}
+
+	WebhookDelivery struct {
+		Attempts      func(childComplexity int) int
+		DeliveredAt   func(childComplexity int) int
+		Error         func(childComplexity int) int
+		EventID       func(childComplexity int) int
+		ID            func(childComplexity int) int
+		NextAttemptAt func(childComplexity int) int
+		Status        func(childComplexity int) int
+	}
+
+	WebhookPayload struct {
+		Secret     func(childComplexity int) int
+		UserErrors func(childComplexity int) int
+		Webhook    func(childComplexity int) int
 	}
 }
 
@@ -2330,6 +2377,51 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClientTool.TimeoutSeconds(childComplexity), true
+
+	case "DeletePayload.deletedId":
+		if e.ComplexityRoot.DeletePayload.DeletedID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletePayload.DeletedID(childComplexity), true
+	case "DeletePayload.userErrors":
+		if e.ComplexityRoot.DeletePayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletePayload.UserErrors(childComplexity), true
+
+	case "DeliveryConnection.edges":
+		if e.ComplexityRoot.DeliveryConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryConnection.Edges(childComplexity), true
+	case "DeliveryConnection.nodes":
+		if e.ComplexityRoot.DeliveryConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryConnection.Nodes(childComplexity), true
+	case "DeliveryConnection.pageInfo":
+		if e.ComplexityRoot.DeliveryConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryConnection.PageInfo(childComplexity), true
+
+	case "DeliveryEdge.cursor":
+		if e.ComplexityRoot.DeliveryEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryEdge.Cursor(childComplexity), true
+	case "DeliveryEdge.node":
+		if e.ComplexityRoot.DeliveryEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryEdge.Node(childComplexity), true
 
 	case "DiscoverModelsPayload.models":
 		if e.ComplexityRoot.DiscoverModelsPayload.Models == nil {
@@ -3676,6 +3768,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateSession(childComplexity, args["input"].(model.CreateSessionInput)), true
+	case "Mutation.createWebhook":
+		if e.ComplexityRoot.Mutation.CreateWebhook == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createWebhook_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateWebhook(childComplexity, args["input"].(model.CreateWebhookInput)), true
 	case "Mutation.decideApproval":
 		if e.ComplexityRoot.Mutation.DecideApproval == nil {
 			break
@@ -3687,6 +3790,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DecideApproval(childComplexity, args["input"].(model.DecideApprovalInput)), true
+	case "Mutation.deleteWebhook":
+		if e.ComplexityRoot.Mutation.DeleteWebhook == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteWebhook_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteWebhook(childComplexity, args["id"].(string)), true
 	case "Mutation.discoverModels":
 		if e.ComplexityRoot.Mutation.DiscoverModels == nil {
 			break
@@ -3764,6 +3878,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RemoveMember(childComplexity, args["membershipId"].(string)), true
+	case "Mutation.replayDelivery":
+		if e.ComplexityRoot.Mutation.ReplayDelivery == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_replayDelivery_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ReplayDelivery(childComplexity, args["id"].(string)), true
 	case "Mutation.requestPasswordReset":
 		if e.ComplexityRoot.Mutation.RequestPasswordReset == nil {
 			break
@@ -4029,6 +4154,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateViewer(childComplexity, args["name"].(string)), true
+	case "Mutation.updateWebhook":
+		if e.ComplexityRoot.Mutation.UpdateWebhook == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateWebhook_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateWebhook(childComplexity, args["id"].(string), args["input"].(model.UpdateWebhookInput)), true
 	case "Mutation.writeSessionFile":
 		if e.ComplexityRoot.Mutation.WriteSessionFile == nil {
 			break
@@ -4629,6 +4765,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Waits(childComplexity, args["first"].(*int), args["after"].(*string), args["kinds"].([]model.WaitKind)), true
+	case "Query.webhooks":
+		if e.ComplexityRoot.Query.Webhooks == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.Webhooks(childComplexity), true
 
 	case "QueueReordered.cursor":
 		if e.ComplexityRoot.QueueReordered.Cursor == nil {
@@ -7612,6 +7754,110 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.WaitSummary.ToolName(childComplexity), true
 
+	case "Webhook.createdAt":
+		if e.ComplexityRoot.Webhook.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Webhook.CreatedAt(childComplexity), true
+	case "Webhook.deliveries":
+		if e.ComplexityRoot.Webhook.Deliveries == nil {
+			break
+		}
+
+		args, err := ec.field_Webhook_deliveries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Webhook.Deliveries(childComplexity, args["first"].(*int), args["after"].(*string)), true
+	case "Webhook.enabled":
+		if e.ComplexityRoot.Webhook.Enabled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Webhook.Enabled(childComplexity), true
+	case "Webhook.id":
+		if e.ComplexityRoot.Webhook.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Webhook.ID(childComplexity), true
+	case "Webhook.kinds":
+		if e.ComplexityRoot.Webhook.Kinds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Webhook.Kinds(childComplexity), true
+	case "Webhook.url":
+		if e.ComplexityRoot.Webhook.URL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Webhook.URL(childComplexity), true
+
+	case "WebhookDelivery.attempts":
+		if e.ComplexityRoot.WebhookDelivery.Attempts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookDelivery.Attempts(childComplexity), true
+	case "WebhookDelivery.deliveredAt":
+		if e.ComplexityRoot.WebhookDelivery.DeliveredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookDelivery.DeliveredAt(childComplexity), true
+	case "WebhookDelivery.error":
+		if e.ComplexityRoot.WebhookDelivery.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookDelivery.Error(childComplexity), true
+	case "WebhookDelivery.eventId":
+		if e.ComplexityRoot.WebhookDelivery.EventID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookDelivery.EventID(childComplexity), true
+	case "WebhookDelivery.id":
+		if e.ComplexityRoot.WebhookDelivery.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookDelivery.ID(childComplexity), true
+	case "WebhookDelivery.nextAttemptAt":
+		if e.ComplexityRoot.WebhookDelivery.NextAttemptAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookDelivery.NextAttemptAt(childComplexity), true
+	case "WebhookDelivery.status":
+		if e.ComplexityRoot.WebhookDelivery.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookDelivery.Status(childComplexity), true
+
+	case "WebhookPayload.secret":
+		if e.ComplexityRoot.WebhookPayload.Secret == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookPayload.Secret(childComplexity), true
+	case "WebhookPayload.userErrors":
+		if e.ComplexityRoot.WebhookPayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookPayload.UserErrors(childComplexity), true
+	case "WebhookPayload.webhook":
+		if e.ComplexityRoot.WebhookPayload.Webhook == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookPayload.Webhook(childComplexity), true
+
 	}
 	return 0, false
 }
@@ -7632,6 +7878,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateOrgInput,
 		ec.unmarshalInputCreateProviderInput,
 		ec.unmarshalInputCreateSessionInput,
+		ec.unmarshalInputCreateWebhookInput,
 		ec.unmarshalInputDecideApprovalInput,
 		ec.unmarshalInputForkSessionInput,
 		ec.unmarshalInputInviteMemberInput,
@@ -7648,6 +7895,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUpdateOrgInput,
 		ec.unmarshalInputUpdateProviderInput,
 		ec.unmarshalInputUpdateSessionInput,
+		ec.unmarshalInputUpdateWebhookInput,
 	)
 	first := true
 
@@ -8911,6 +9159,64 @@ type ResolveWaitPayload { resolution: WaitResolution! }
 enum WaitResolution { ACCEPTED ALREADY_RESOLVED UNKNOWN }
 type HookSecretPayload { secret: String userErrors: [UserError!]! }
 `, BuiltIn: false},
+	{Name: "../schema/webhooks.graphqls", Input: `"An address that is told of what happens in the organization, by signed requests. See docs/webhooks.md."
+type Webhook implements Node @auth(requires: WEBHOOKS_MANAGE) {
+  id: ID!
+  url: String!
+  "What it is told of."
+  kinds: [EventKind!]!
+  "False while nothing is sent: because somebody has said so, or because the receiver is gone or has failed for three days."
+  enabled: Boolean!
+  createdAt: Time!
+  "What it was told, newest first, of the last 30 days."
+  deliveries(first: Int = 20, after: Cursor): DeliveryConnection! @goField(forceResolver: true)
+}
+"One event that a webhook is told of."
+type WebhookDelivery {
+  id: ID!
+  eventId: ID!
+  "How many requests were made so far."
+  attempts: Int!
+  "The HTTP status of the last attempt; null when there was no answer."
+  status: Int
+  "Why the last attempt failed; null when it succeeded."
+  error: String
+  "When the next attempt is due; null when none is to come by itself."
+  nextAttemptAt: Time
+  "When it was last delivered; null for never."
+  deliveredAt: Time
+}
+"A page of a list of deliveries."
+type DeliveryConnection { edges: [DeliveryEdge!]! nodes: [WebhookDelivery!]! pageInfo: PageInfo! }
+"A delivery in a list."
+type DeliveryEdge { cursor: Cursor! node: WebhookDelivery! }
+
+extend type Query {
+  "The organization's webhooks, newest first. There are 20 at most."
+  webhooks: [Webhook!]! @auth(requires: WEBHOOKS_MANAGE)
+}
+
+extend type Mutation {
+  "Creates a webhook for what happens from now on. Its secret is in this answer alone."
+  createWebhook(input: CreateWebhookInput!): WebhookPayload! @auth(requires: WEBHOOKS_MANAGE)
+  "Changes a webhook. One that is enabled again is told of what happens from then on, and of what was pending."
+  updateWebhook(id: ID!, input: UpdateWebhookInput!): WebhookPayload! @auth(requires: WEBHOOKS_MANAGE)
+  "Deletes a webhook, and what is pending for it."
+  deleteWebhook(id: ID!): DeletePayload! @auth(requires: WEBHOOKS_MANAGE)
+  "Makes one more attempt of a delivery, now, with the same ids: also of one that was delivered or given up."
+  replayDelivery(id: ID!): WebhookPayload! @auth(requires: WEBHOOKS_MANAGE)
+}
+
+"A new webhook. The kinds are those of the organization's feed; see docs/events.md."
+input CreateWebhookInput { url: String! kinds: [EventKind!]! }
+"Fields that are left out, or null, stay as they are. ` + "`" + `rotateSecret` + "`" + ` gives the webhook a new secret; the earlier one signs, too, for 24 hours."
+input UpdateWebhookInput { url: String kinds: [EventKind!] enabled: Boolean rotateSecret: Boolean }
+
+"The answer of mutations of webhooks. ` + "`" + `secret` + "`" + ` signs deliveries, in base64; it is shown once, at creation or rotation."
+type WebhookPayload { webhook: Webhook secret: String userErrors: [UserError!]! }
+"The answer of mutations that delete something."
+type DeletePayload { deletedId: ID userErrors: [UserError!]! }
+`, BuiltIn: false},
 }
 var parsedSchema = gqlparser.MustLoadSchema(sources...)
 
@@ -9200,6 +9506,38 @@ func (ec *executionContext) childFields_ClientTool(ctx context.Context, field gr
 		return ec.fieldContext_ClientTool_timeoutSeconds(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ClientTool", field.Name)
+}
+
+func (ec *executionContext) childFields_DeletePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeletePayload_deletedId(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_DeletePayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeletePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeliveryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_DeliveryConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_DeliveryConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_DeliveryConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeliveryConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_DeliveryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_DeliveryEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_DeliveryEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeliveryEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_DiscoverModelsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -10284,6 +10622,56 @@ func (ec *executionContext) childFields_WaitSummary(ctx context.Context, field g
 		return ec.fieldContext_WaitSummary_deadline(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WaitSummary", field.Name)
+}
+
+func (ec *executionContext) childFields_Webhook(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Webhook_id(ctx, field)
+	case "url":
+		return ec.fieldContext_Webhook_url(ctx, field)
+	case "kinds":
+		return ec.fieldContext_Webhook_kinds(ctx, field)
+	case "enabled":
+		return ec.fieldContext_Webhook_enabled(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Webhook_createdAt(ctx, field)
+	case "deliveries":
+		return ec.fieldContext_Webhook_deliveries(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Webhook", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookDelivery(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_WebhookDelivery_id(ctx, field)
+	case "eventId":
+		return ec.fieldContext_WebhookDelivery_eventId(ctx, field)
+	case "attempts":
+		return ec.fieldContext_WebhookDelivery_attempts(ctx, field)
+	case "status":
+		return ec.fieldContext_WebhookDelivery_status(ctx, field)
+	case "error":
+		return ec.fieldContext_WebhookDelivery_error(ctx, field)
+	case "nextAttemptAt":
+		return ec.fieldContext_WebhookDelivery_nextAttemptAt(ctx, field)
+	case "deliveredAt":
+		return ec.fieldContext_WebhookDelivery_deliveredAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookDelivery", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "webhook":
+		return ec.fieldContext_WebhookPayload_webhook(ctx, field)
+	case "secret":
+		return ec.fieldContext_WebhookPayload_secret(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_WebhookPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookPayload", field.Name)
 }
 
 func (ec *executionContext) childFields___Directive(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

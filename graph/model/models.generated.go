@@ -244,12 +244,37 @@ type CreateSessionInput struct {
 	IdempotencyKey *string            `json:"idempotencyKey,omitempty"`
 }
 
+// A new webhook. The kinds are those of the organization's feed; see docs/events.md.
+type CreateWebhookInput struct {
+	URL   string      `json:"url"`
+	Kinds []EventKind `json:"kinds"`
+}
+
 // What is decided; `note` is at most 2000 characters.
 type DecideApprovalInput struct {
 	WaitID    string      `json:"waitId"`
 	Approve   bool        `json:"approve"`
 	Arguments models.JSON `json:"arguments,omitempty"`
 	Note      *string     `json:"note,omitempty"`
+}
+
+// The answer of mutations that delete something.
+type DeletePayload struct {
+	DeletedID  *string      `json:"deletedId,omitempty"`
+	UserErrors []*UserError `json:"userErrors"`
+}
+
+// A page of a list of deliveries.
+type DeliveryConnection struct {
+	Edges    []*DeliveryEdge    `json:"edges"`
+	Nodes    []*WebhookDelivery `json:"nodes"`
+	PageInfo *PageInfo          `json:"pageInfo"`
+}
+
+// A delivery in a list.
+type DeliveryEdge struct {
+	Cursor string           `json:"cursor"`
+	Node   *WebhookDelivery `json:"node"`
 }
 
 type DiscoverModelsPayload struct {
@@ -736,6 +761,14 @@ type UpdateSessionInput struct {
 	ClientTools graphql.Omittable[[]*ClientToolInput] `json:"clientTools,omitempty"`
 }
 
+// Fields that are left out, or null, stay as they are. `rotateSecret` gives the webhook a new secret; the earlier one signs, too, for 24 hours.
+type UpdateWebhookInput struct {
+	URL          *string     `json:"url,omitempty"`
+	Kinds        []EventKind `json:"kinds,omitempty"`
+	Enabled      *bool       `json:"enabled,omitempty"`
+	RotateSecret *bool       `json:"rotateSecret,omitempty"`
+}
+
 // Tokens and their cost. costUsd is null when any part of the usage had no price.
 type Usage struct {
 	InputTokens      int64         `json:"inputTokens"`
@@ -810,6 +843,29 @@ type WaitSummary struct {
 	ToolName   *string        `json:"toolName,omitempty"`
 	Question   *string        `json:"question,omitempty"`
 	Deadline   *models.Millis `json:"deadline,omitempty"`
+}
+
+// One event that a webhook is told of.
+type WebhookDelivery struct {
+	ID      string `json:"id"`
+	EventID string `json:"eventId"`
+	// How many requests were made so far.
+	Attempts int `json:"attempts"`
+	// The HTTP status of the last attempt; null when there was no answer.
+	Status *int `json:"status,omitempty"`
+	// Why the last attempt failed; null when it succeeded.
+	Error *string `json:"error,omitempty"`
+	// When the next attempt is due; null when none is to come by itself.
+	NextAttemptAt *models.Millis `json:"nextAttemptAt,omitempty"`
+	// When it was last delivered; null for never.
+	DeliveredAt *models.Millis `json:"deliveredAt,omitempty"`
+}
+
+// The answer of mutations of webhooks. `secret` signs deliveries, in base64; it is shown once, at creation or rotation.
+type WebhookPayload struct {
+	Webhook    *Webhook     `json:"webhook,omitempty"`
+	Secret     *string      `json:"secret,omitempty"`
+	UserErrors []*UserError `json:"userErrors"`
 }
 
 // The kinds of actors.

@@ -138,6 +138,7 @@ type loaders struct {
 	agentSessions  *firstPages[models.AgentID, models.Session]
 	agentHistory   *firstPages[models.AgentID, catalog.Revision]
 	harnessHistory *firstPages[models.HarnessID, catalog.Revision]
+	deliveries     *firstPages[models.WebhookID, models.WebhookDelivery]
 }
 
 type loadersKey struct{}
@@ -178,6 +179,7 @@ func (r *Resolver) newLoaders() *loaders {
 		agentSessions:  newFirstPages(pageOfPrincipal(r.Sessions.NewestOfAgents), ofPrincipal(r.Sessions.CountOfAgents)),
 		agentHistory:   newFirstPages(pageOfPrincipal(r.Catalog.NewestOfAgents), ofPrincipal(r.Catalog.CountOfAgents)),
 		harnessHistory: newFirstPages(pageOfPrincipal(r.Catalog.NewestOfHarnesses), ofPrincipal(r.Catalog.CountOfHarnesses)),
+		deliveries:     newFirstPages(pageOfPrincipal(r.Hooks.NewestDeliveries), uncounted[models.WebhookID]),
 	}
 	// What is read leads on, so that every level of a query is one statement and not only the first.
 	l.models.then = l.expectModel
@@ -234,6 +236,7 @@ func (l *loaders) forgetAll() {
 	l.agentSessions.forget()
 	l.agentHistory.forget()
 	l.harnessHistory.forget()
+	l.deliveries.forget()
 }
 
 func (l *loaders) expectModel(m *models.Model) { l.providers.expect(&m.ProviderID) }

@@ -63,6 +63,11 @@ func (r *Resolver) nodeByID(ctx context.Context, id string) (model.Node, error) 
 		return fetchNode(id, func(id models.WaitID) (*model.Wait, error) { return r.waitByID(ctx, id) })
 	case models.MessageEntity{}.Prefix():
 		return fetchNode(id, func(id models.MessageID) (*model.Message, error) { return r.messageByID(ctx, id) })
+	case models.WebhookEntity{}.Prefix():
+		return fetchNode(id, func(id models.WebhookID) (*model.Webhook, error) {
+			w, err := r.Hooks.Webhook(ctx, org, id)
+			return encoded(w, err, r.encodeWebhook(ctx))
+		})
 	case models.AuditEntryEntity{}.Prefix():
 		return fetchNode(id, func(id models.AuditEntryID) (*model.AuditEntry, error) { return r.auditEntryByID(ctx, id) })
 	}

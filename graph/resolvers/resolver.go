@@ -11,6 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/webhooks"
 )
 
 // Resolver holds the services.
@@ -22,6 +23,8 @@ type Resolver struct {
 	Catalog  *catalog.Service
 	Orgs     *orgs.Service
 	Sessions *sessions.Service
+	// Hooks are the webhooks of organizations.
+	Hooks *webhooks.Service
 	// Secrets are those that organizations may replace.
 	Secrets Secrets
 	// Audit is the log of who did what.

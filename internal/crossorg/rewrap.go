@@ -31,6 +31,8 @@ var sealedColumns = []sealedColumn{
 	{table: "signing_keys", column: "private_key", id: "id", place: asText},
 	{table: "org_secrets", column: "sealed", org: true, id: "name", place: asText},
 	{table: "providers", column: "credentials", org: true, id: "id", place: asID[models.ProviderEntity]},
+	{table: "webhooks", column: "secret", org: true, id: "id", place: asID[models.WebhookEntity]},
+	{table: "webhooks", column: "previous_secret", org: true, id: "id", place: asID[models.WebhookEntity]},
 }
 
 func asText(id any) (string, error) {

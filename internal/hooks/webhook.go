@@ -24,14 +24,19 @@ const (
 	DeliveryHeader = "Ostler-Delivery"
 )
 
-// Sign gives the value of SignatureHeader for a body that is sent at a time.
-func Sign(secret, body []byte, at time.Time) string {
+// Sign gives the value of SignatureHeader for a body that is sent at a time. Earlier secrets that still count sign it, too: each has a
+// v1 of its own, after that of the current one.
+func Sign(secret, body []byte, at time.Time, earlier ...[]byte) string {
 	t := strconv.FormatInt(at.Unix(), 10)
-	mac := hmac.New(sha256.New, secret)
-	mac.Write([]byte(t))
-	mac.Write([]byte("."))
-	mac.Write(body)
-	return "t=" + t + ",v1=" + hex.EncodeToString(mac.Sum(nil))
+	header := "t=" + t
+	for _, s := range append([][]byte{secret}, earlier...) {
+		mac := hmac.New(sha256.New, s)
+		mac.Write([]byte(t))
+		mac.Write([]byte("."))
+		mac.Write(body)
+		header += ",v1=" + hex.EncodeToString(mac.Sum(nil))
+	}
+	return header
 }
 
 // deliver asks a webhook.

@@ -29,6 +29,7 @@ var engineTables = []string{ //nolint:gochecknoglobals // a constant
 	"audit_entries", "audit_heads", "audit_anchors",
 	"providers", "models", "harnesses", "harness_revisions", // what organizations begin with, and new versions refresh
 	"org_secrets",
+	"webhooks", "webhook_deliveries", // found when they are due, whosever they are
 }
 
 // sharedTables belong to no organization.

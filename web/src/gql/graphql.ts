@@ -758,6 +758,7 @@ export type ProviderPageQuery = { node:
     | { __typename: 'Turn' }
     | { __typename: 'User' }
     | { __typename: 'Wait' }
+    | { __typename: 'Webhook' }
    | null };
 
 export type ProviderModelsQueryVariables = Exact<{
@@ -861,6 +862,7 @@ export type PersonNameQuery = { node:
     | { __typename: 'Turn' }
     | { __typename: 'User', id: string, name: string }
     | { __typename: 'Wait' }
+    | { __typename: 'Webhook' }
    | null };
 
 export type SessionTodosQueryVariables = Exact<{

@@ -1,0 +1,20 @@
+package model
+
+import "github.com/ostler-dev/ostler/internal/models"
+
+// Webhook is an address that is told of what happens in an organization.
+type Webhook struct {
+	ID        string
+	URL       string
+	Kinds     []EventKind
+	Enabled   bool
+	CreatedAt models.Millis
+
+	WebhookID models.WebhookID
+}
+
+// IsNode marks the type as a Node.
+func (Webhook) IsNode() {}
+
+// GetID implements Node.
+func (w Webhook) GetID() string { return w.ID }

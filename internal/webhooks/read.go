@@ -1,0 +1,133 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+// List gives the webhooks of an organization, newest first. There are MaxWebhooks at most.
+func (s *Service) List(ctx context.Context, org models.OrgID) ([]models.Webhook, error) {
+	var list []models.Webhook
+	if err := live(s.db.Read(ctx, org), org).Order("id DESC").Find(&list).Error; err != nil {
+		return nil, fmt.Errorf("list the webhooks of %s: %w", org, err)
+	}
+	return list, nil
+}
+
+// Webhook gives a webhook of an organization.
+func (s *Service) Webhook(ctx context.Context, org models.OrgID, id models.WebhookID) (*models.Webhook, error) {
+	row, err := webhookByID(s.db.Read(ctx, org), org, id)
+	return &row, err
+}
+
+// Deliveries gives the deliveries of a webhook, newest first: at most limit of those after a position.
+func (s *Service) Deliveries(
+	ctx context.Context, org models.OrgID, webhook models.WebhookID, after *models.DeliveryID, limit int,
+) ([]models.WebhookDelivery, error) {
+	q := store.Of(s.db.Read(ctx, org), org).Omit("body").Where("webhook_id = ?", webhook)
+	if after != nil {
+		q = q.Where("id < ?", *after)
+	}
+	var list []models.WebhookDelivery
+	if err := q.Order("id DESC").Limit(limit).Find(&list).Error; err != nil {
+		return nil, fmt.Errorf("list the deliveries of %s: %w", webhook, err)
+	}
+	return list, nil
+}
+
+// deliveryColumns are those that lists show: all but the body.
+const deliveryColumns = "org_id, id, webhook_id, event_id, session_id, kind, attempts, status, error, next_attempt_at, delivered_at, created_at"
+
+// NewestDeliveries gives the newest deliveries of several webhooks, up to limit of each, in one statement, each webhook in a branch of its
+// own, which reads no more of the index than its limit.
+func (s *Service) NewestDeliveries(
+	ctx context.Context, org models.OrgID, webhooks []models.WebhookID, limit int,
+) (map[models.WebhookID][]models.WebhookDelivery, error) {
+	found := make(map[models.WebhookID][]models.WebhookDelivery, len(webhooks))
+	if len(webhooks) == 0 {
+		return found, nil
+	}
+	branch := "SELECT " + deliveryColumns + " FROM (SELECT " + deliveryColumns +
+		" FROM webhook_deliveries WHERE org_id = ? AND webhook_id = ? ORDER BY id DESC LIMIT ?) AS branch"
+	args := make([]any, 0, 3*len(webhooks))
+	for _, id := range webhooks {
+		found[id] = nil
+		args = append(args, org, id, limit)
+	}
+	query := strings.TrimSuffix(strings.Repeat(branch+" UNION ALL ", len(webhooks)), " UNION ALL ")
+	var list []models.WebhookDelivery
+	if err := s.db.Read(ctx, org).Raw(query+" ORDER BY id DESC", args...).Scan(&list).Error; err != nil {
+		return nil, fmt.Errorf("list the newest deliveries of %d webhooks of %s: %w", len(webhooks), org, err)
+	}
+	for i := range list {
+		found[list[i].WebhookID] = append(found[list[i].WebhookID], list[i])
+	}
+	return found, nil
+}
+
+// live limits a statement to the webhooks of an organization that weren't deleted.
+func live(db *gorm.DB, org models.OrgID) *gorm.DB {
+	return store.Of(db, org).Where("deleted_at IS NULL")
+}
+
+func webhookByID(db *gorm.DB, org models.OrgID, id models.WebhookID) (models.Webhook, error) {
+	var found []models.Webhook
+	if err := live(db, org).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
+		return models.Webhook{}, fmt.Errorf("read webhook %s of %s: %w", id, org, err)
+	}
+	if len(found) == 0 {
+		return models.Webhook{}, fault.New(fault.NotFound, "There is no webhook with the id %s.", id).At("id")
+	}
+	return found[0], nil
+}
+
+// lockWebhook gives a webhook that nobody else changes until the transaction ends.
+func lockWebhook(tx *gorm.DB, org models.OrgID, id models.WebhookID) (models.Webhook, error) {
+	return webhookByID(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), org, id)
+}
+
+// findDelivery gives a delivery without its body; nil when the organization has none with this id.
+func findDelivery(db *gorm.DB, org models.OrgID, id models.DeliveryID) (*models.WebhookDelivery, error) {
+	var found []models.WebhookDelivery
+	if err := store.Of(db, org).Omit("body").Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
+		return nil, fmt.Errorf("read delivery %s of %s: %w", id, org, err)
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return &found[0], nil
+}
+
+// feedHead gives the newest position of an organization's feed; 0 before the first event.
+func feedHead(db *gorm.DB, org models.OrgID) (int64, error) {
+	var found []int64
+	if err := store.Of(db.Model(&models.OrgFeed{}), org).Pluck("position", &found).Error; err != nil {
+		return 0, fmt.Errorf("read the end of the feed of %s: %w", org, err)
+	}
+	if len(found) == 0 {
+		return 0, nil
+	}
+	return found[0], nil
+}
+
+// nextDue gives when the next delivery of a webhook is due; nil when there is none.
+func nextDue(db *gorm.DB, org models.OrgID, id models.WebhookID) (*models.Millis, error) {
+	var found []models.Millis
+	err := store.Of(db.Model(&models.WebhookDelivery{}), org).Where("webhook_id = ? AND next_attempt_at IS NOT NULL", id).
+		Order("next_attempt_at").Limit(1).Pluck("next_attempt_at", &found).Error
+	if err != nil {
+		return nil, fmt.Errorf("look for the next delivery of %s: %w", id, err)
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return &found[0], nil
+}

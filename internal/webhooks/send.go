@@ -1,0 +1,242 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/crossorg"
+	"github.com/ostler-dev/ostler/internal/egress"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/hooks"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+const (
+	// EventHeader has the kind of the event.
+	EventHeader = "Ostler-Event"
+
+	// lease is how long a process has a webhook for itself: longer than a round takes.
+	lease = time.Minute
+	// roundDeliveries is how many deliveries of a webhook a round sends, roundAtOnce how many at once, and roundTime for how long it begins
+	// new ones.
+	roundDeliveries = 64
+	roundAtOnce     = 8
+	roundTime       = 20 * time.Second
+	// maxAnswer is how much of an answer is read, so that its connection can be used again. Nothing of it is kept.
+	maxAnswer = 64 << 10
+	// maxError is the length of what is kept of why an attempt failed, in bytes.
+	maxError = 500
+	// releaseTime is how long it may take to give a webhook back when the process ends.
+	releaseTime = 2 * time.Second
+)
+
+// round sends what is due of one webhook, unless another process does so already.
+func (d *Dispatcher) round(ctx context.Context, key crossorg.WebhookKey) error {
+	now := clock.Millis(d.cfg.Clock)
+	until := millis(now, lease)
+	n, err := d.cfg.DB.Exec(ctx, key.OrgID, `UPDATE webhooks SET leased_until = ? WHERE org_id = ? AND id = ? AND enabled AND due_at <= ?
+AND (leased_until IS NULL OR leased_until <= ?)`, int64(until), key.OrgID[:], key.ID[:], int64(now), int64(now))
+	if err != nil {
+		return fmt.Errorf("claim webhook %s: %w", key.ID, err)
+	}
+	if n == 0 {
+		return nil
+	}
+	if err := d.sendDue(ctx, key, now); err != nil && ctx.Err() == nil {
+		// The lease is left to run out: what failed at once would fail again at once.
+		return err
+	}
+	// Also when the process is about to end: others need not wait for the lease.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	return d.release(ctx, key, until)
+}
+
+// release lets others have the webhook, from when its next delivery is due.
+func (d *Dispatcher) release(ctx context.Context, key crossorg.WebhookKey, until models.Millis) error {
+	err := d.cfg.DB.Write(ctx, key.OrgID, func(tx *gorm.DB) error {
+		row, err := lockAny(tx, key)
+		if err != nil || row == nil || row.LeasedUntil == nil || *row.LeasedUntil != until {
+			return err
+		}
+		due, err := nextDue(tx, key.OrgID, key.ID)
+		if err != nil {
+			return err
+		}
+		return store.OneRow(store.Of(tx.Model(&models.Webhook{}), key.OrgID).Where("id = ?", key.ID).
+			Updates(map[string]any{"due_at": due, "leased_until": nil}))
+	})
+	if err != nil {
+		return fmt.Errorf("give webhook %s back: %w", key.ID, err)
+	}
+	return nil
+}
+
+// sendDue sends deliveries that are due: those of one session one after the other, those of several beside each other.
+func (d *Dispatcher) sendDue(ctx context.Context, key crossorg.WebhookKey, now models.Millis) error {
+	hook, err := webhookByID(d.cfg.DB.Read(ctx, key.OrgID), key.OrgID, key.ID)
+	if fault.Is(err, fault.NotFound) || err == nil && !hook.Enabled {
+		return nil // since it was claimed
+	}
+	if err != nil {
+		return err
+	}
+	signing, err := d.secretsOf(&hook, now)
+	if err != nil {
+		return err
+	}
+	var list []models.WebhookDelivery
+	err = store.Of(d.cfg.DB.Read(ctx, key.OrgID), key.OrgID).Where("webhook_id = ? AND next_attempt_at <= ?", key.ID, now).
+		Order("next_attempt_at, id").Limit(roundDeliveries).Find(&list).Error
+	if err != nil {
+		return fmt.Errorf("read the deliveries of %s: %w", key.ID, err)
+	}
+	lanes := map[models.SessionID][]*models.WebhookDelivery{}
+	var order []models.SessionID
+	for i := range list {
+		session := list[i].SessionID
+		if lanes[session] == nil {
+			order = append(order, session)
+		}
+		lanes[session] = append(lanes[session], &list[i])
+	}
+	r := &round{d: d, hook: &hook, signing: signing, end: d.cfg.Clock.Now().Add(roundTime)}
+	places := make(chan struct{}, roundAtOnce)
+	var wg sync.WaitGroup
+	for _, session := range order {
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			r.lane(ctx, lanes[session])
+		})
+	}
+	wg.Wait()
+	return r.err
+}
+
+// round is what the attempts of one round share.
+type round struct {
+	d       *Dispatcher
+	hook    *models.Webhook
+	signing [][]byte
+	end     time.Time
+	// stopped ends the round: the webhook was disabled, or the database is away.
+	stopped atomic.Bool
+
+	mu  sync.Mutex
+	err error
+}
+
+func (r *round) lane(ctx context.Context, list []*models.WebhookDelivery) {
+	for _, del := range list {
+		if r.stopped.Load() || ctx.Err() != nil || !r.d.cfg.Clock.Now().Before(r.end) {
+			return
+		}
+		out := r.d.attempt(ctx, r.hook, del, r.signing)
+		if ctx.Err() != nil {
+			// It is not known what became of the attempt, nor is it to be held against the receiver.
+			return
+		}
+		goes, err := r.d.record(ctx, del, out)
+		if err != nil {
+			r.mu.Lock()
+			r.err = errors.Join(r.err, err)
+			r.mu.Unlock()
+		}
+		if err != nil || !goes {
+			r.stopped.Store(true)
+		}
+	}
+}
+
+// outcome is what became of an attempt.
+type outcome struct {
+	// status is nil when there was no answer.
+	status *int
+	// problem says why the attempt failed; empty when it succeeded.
+	problem string
+	// wait is how long the receiver asks us to wait.
+	wait time.Duration
+	// gone tells that the receiver wants nothing more.
+	gone bool
+}
+
+// attempt makes one request.
+func (d *Dispatcher) attempt(ctx context.Context, hook *models.Webhook, del *models.WebhookDelivery, signing [][]byte) outcome {
+	limited, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(limited, http.MethodPost, hook.URL, strings.NewReader(del.Body))
+	if err != nil {
+		return outcome{problem: "its address can't be used"}
+	}
+	now := d.cfg.Clock.Now()
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "Ostler-Webhooks/1")
+	req.Header.Set(hooks.SignatureHeader, hooks.Sign(signing[0], []byte(del.Body), now, signing[1:]...))
+	req.Header.Set(hooks.DeliveryHeader, del.ID.String())
+	req.Header.Set(EventHeader, string(del.Kind))
+	resp, err := d.cfg.Client.Do(req)
+	if err != nil {
+		return outcome{problem: d.unreachable(limited, hook, err)}
+	}
+	defer func() { _ = resp.Body.Close() }()
+	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer)
+	out := outcome{status: &resp.StatusCode}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		out.problem = fmt.Sprintf("the receiver answered with the status %d", resp.StatusCode)
+		out.wait, out.gone = retryAfter(resp.Header, now), resp.StatusCode == http.StatusGone
+	}
+	return out
+}
+
+// unreachable says why there is no answer, without what only the operator may know of the network.
+func (d *Dispatcher) unreachable(limited context.Context, hook *models.Webhook, err error) string {
+	if blocked, ok := errors.AsType[*egress.BlockedError](err); ok {
+		return clip(blocked.Error())
+	}
+	if errors.Is(limited.Err(), context.DeadlineExceeded) {
+		return fmt.Sprintf("the receiver did not answer within %d ms", d.cfg.Timeout.Milliseconds())
+	}
+	d.cfg.Logger.Debug("a webhook could not be reached", "webhook", hook.ID, "org", hook.OrgID, "error", err)
+	return "the receiver could not be reached"
+}
+
+// clip shortens a text to what is kept.
+func clip(text string) string {
+	if len(text) <= maxError {
+		return text
+	}
+	for cut := maxError; ; cut-- {
+		if utf8.RuneStart(text[cut]) {
+			return text[:cut] + "…"
+		}
+	}
+}
+
+// secretsOf gives the secrets that sign for a webhook, the current one first.
+func (d *Dispatcher) secretsOf(hook *models.Webhook, now models.Millis) ([][]byte, error) {
+	current, err := d.cfg.Keeper.Open(hook.Secret, secretPlace(hook))
+	if err != nil {
+		return nil, fmt.Errorf("sign for webhook %s: %w", hook.ID, err)
+	}
+	if hook.PreviousUntil == nil || *hook.PreviousUntil <= now {
+		return [][]byte{current}, nil
+	}
+	previous, err := d.cfg.Keeper.Open(hook.PreviousSecret, previousPlace(hook))
+	if err != nil {
+		return nil, fmt.Errorf("sign for webhook %s: %w", hook.ID, err)
+	}
+	return [][]byte{current, previous}, nil
+}
