@@ -82,7 +82,7 @@ func settings() []setting {
 			c.publicURL = v
 			return nil
 		}},
-		{"OSTLER_TRUSTED_PROXIES", "", "Addresses or networks (10.0.0.0/8), with commas between them, of proxies whose X-Forwarded-For is believed. Default: none.", false, func(c *config, v string) error {
+		{"OSTLER_TRUSTED_PROXIES", "", "Addresses or networks (10.0.0.0/8), with commas between them, of proxies whose X-Forwarded-For and X-Request-Id are believed. Default: none.", false, func(c *config, v string) error {
 			list, err := prefixes(v)
 			c.trustedProxies = list
 			return err

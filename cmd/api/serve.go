@@ -287,7 +287,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	server, err := newServer(cfg, log, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
 		Authenticator: people, JWKS: jwks(id.tokens), ForOperation: root.OperationContext, Images: images, Waits: work, Clock: clk,
-		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "bus", Check: connected(bus)}},
+		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "migrations", Check: db.Migrated}, {Name: "bus", Check: connected(bus)}},
 	})
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ func (e *exchange) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := s.deps.Clock.Now()
-		e := &exchange{ResponseWriter: w, id: requestID(r), address: clientAddress(r, s.cfg.TrustedProxies)}
+		e := &exchange{ResponseWriter: w, id: s.requestID(r), address: clientAddress(r, s.cfg.TrustedProxies)}
 		w.Header().Set(requestIDHeader, e.id)
 		s.bound(w, r)
 		defer func() {
@@ -105,10 +105,11 @@ func describe(ctx context.Context, op *operation) {
 	}
 }
 
-// requestID takes over the id of a proxy when it looks like one, and makes one otherwise.
-func requestID(r *http.Request) string {
+// requestID takes over the id of a trusted proxy when it looks like one, and makes one otherwise: whoever could choose the id of
+// a request could hide it among those of others in the log.
+func (s *Server) requestID(r *http.Request) string {
 	id := r.Header.Get(requestIDHeader)
-	if len(id) < 8 || len(id) > 64 {
+	if len(id) < 8 || len(id) > 64 || !s.fromTrustedProxy(r) {
 		return rand.Text()
 	}
 	for _, c := range []byte(id) {
@@ -143,6 +144,7 @@ func (s *Server) secure(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 		if s.public.https {
 			h.Set("Strict-Transport-Security", "max-age=31536000")

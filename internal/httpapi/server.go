@@ -53,6 +53,7 @@ type Server struct {
 	public  publicOrigin
 	cookies tokenCookies
 	buffers buffers
+	ready   *readiness
 
 	images *imageTraffic
 	// callbacks bounds what is sent to /v1/waits.
@@ -95,6 +96,7 @@ func New(cfg Config, deps Dependencies) (*Server, error) {
 	s := &Server{
 		cfg: cfg, deps: deps, log: deps.Logger, engine: engine, public: public,
 		cookies: tokenCookies{secure: public.secure}, images: newImageTraffic(),
+		ready: newReadiness(deps.Clock, deps.Logger, deps.Ready),
 	}
 	s.requests, s.endRequests = context.WithCancel(context.Background())
 	s.open = newConnections(s)
@@ -125,7 +127,7 @@ func (s *Server) routes() (http.Handler, error) {
 	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.HandleFunc("GET /readyz", s.readyz)
 	if s.cfg.ProbesOnly {
-		return s.observe(mux), nil
+		return s.observe(s.secure(protection.Handler(mux))), nil
 	}
 	mux.HandleFunc("/graphql", s.graphQL)
 	jwks := s.deps.JWKS
