@@ -28,6 +28,9 @@ const (
 	roleRunner = "runner"
 )
 
+// minMetricsToken is how long the token for the metrics must be, so that nobody guesses it.
+const minMetricsToken = 16
+
 // config is the environment, read and checked.
 type config struct {
 	addr, publicURL            string
@@ -38,6 +41,7 @@ type config struct {
 	sqliteSynchronous          string
 	natsURL                    string
 	trustedProxies             []netip.Prefix
+	metricsToken               string
 	masterKey, previousKey     []byte
 	jwtSecret                  []byte
 	smtpURL, smtpFrom          string
@@ -86,6 +90,13 @@ func settings() []setting {
 			list, err := prefixes(v)
 			c.trustedProxies = list
 			return err
+		}},
+		{"OSTLER_METRICS_TOKEN", "", "At least 16 characters, which open /metrics to whoever sends them as a bearer token. Default: /metrics answers operators of the platform, and this machine as long as OSTLER_PUBLIC_URL names it.", true, func(c *config, v string) error {
+			if v != "" && (len(v) < minMetricsToken || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r >= 0x7f })) {
+				return fmt.Errorf("want at least %d characters, without spaces", minMetricsToken)
+			}
+			c.metricsToken = v
+			return nil
 		}},
 		{"OSTLER_DATA_DIR", "./data", "Where SQLite's file and the generated master key live.", false, text(func(c *config) *string { return &c.dataDir })},
 		{"OSTLER_DATABASE_URL", "", "sqlite:/path/to/file or postgres://…. Default: SQLite in the data directory.", true, text(func(c *config) *string { return &c.databaseURL })},

@@ -25,6 +25,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/httpapi"
 	"github.com/ostler-dev/ostler/internal/mail"
+	"github.com/ostler-dev/ostler/internal/metrics"
 	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/secrets"
@@ -236,8 +237,9 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 		return err
 	}
 
+	meter := metrics.New(version)
 	eventLog := events.NewLog(db)
-	hub := events.NewHub(events.Config{Log: eventLog, Bus: bus, Clock: clk})
+	hub := events.NewHub(events.Config{Log: eventLog, Bus: bus, Clock: clk, Meter: meter})
 	hub.Start()
 	undo.add(hub.Stop)
 
@@ -252,7 +254,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	queue := crossorg.NewQueue(db)
 	tell := &dispatch{bus: bus, log: log}
 	committer := commit.New(commit.Config{
-		DB: db, Clock: clk, Logger: log, Publish: hub.Publish, Faults: extra.faults,
+		DB: db, Clock: clk, Logger: log, Publish: publisher(meter, hub), Meter: meter, Faults: extra.faults,
 		Ready: tell.ready, Jobs: tell.jobs, Attention: tell.attention,
 	})
 	undo.add(committer.Stop)
@@ -270,7 +272,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 				Client: providers.egress.HTTP(), Secrets: orgSecrets, Expressions: expressions, Clock: clk,
 			}),
 			Tokens: sessions.NewTokens(orgSecrets),
-			Clock:  clk, Logger: log, Exclusive: db.Dialect == store.SQLite,
+			Clock:  clk, Logger: log, Meter: meter, Exclusive: db.Dialect == store.SQLite,
 			Presence: presence, Slots: cfg.runnerSlots, OrgActiveTurns: cfg.orgActiveTurns, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
 		})
 	}
@@ -287,11 +289,13 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	server, err := newServer(cfg, log, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
 		Authenticator: people, JWKS: jwks(id.tokens), ForOperation: root.OperationContext, Images: images, Waits: work, Clock: clk,
+		Metrics: meter.Handler(log), Meter: meter,
 		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "migrations", Check: db.Migrated}, {Name: "bus", Check: connected(bus)}},
 	})
 	if err != nil {
 		return err
 	}
+	meter.Watch(watched{db: db, queue: queue, hub: hub, bus: bus, server: server, engine: tell.engine}.sources())
 	if tell.engine != nil {
 		if err := tell.engine.Start(ctx); err != nil {
 			return err
@@ -328,7 +332,7 @@ func newServer(cfg config, log *slog.Logger, deps httpapi.Dependencies) (*httpap
 	deps.Logger, deps.Dashboard = log, web.Dist()
 	return httpapi.New(httpapi.Config{
 		Limits: httpapi.Limits{ImageBytes: sessions.MaxImageBytes},
-		Addr:   cfg.addr, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies, ProbesOnly: cfg.role == roleRunner, Introspection: !cfg.production, Suggestions: !cfg.production,
+		Addr:   cfg.addr, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies, MetricsToken: cfg.metricsToken, ProbesOnly: cfg.role == roleRunner, Introspection: !cfg.production, Suggestions: !cfg.production,
 	}, deps)
 }
 

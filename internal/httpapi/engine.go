@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -22,11 +23,12 @@ type engine struct {
 	authorizer *authorizer
 	errors     *errorPresenter
 	log        *slog.Logger
+	meter      Meter
 	// forOperation prepares the context of a query or mutation for its resolvers; nil for nothing.
 	forOperation func(context.Context) context.Context
 }
 
-func newEngine(cfg Config, executable graphql.ExecutableSchema, log *slog.Logger) (*engine, error) {
+func newEngine(cfg Config, executable graphql.ExecutableSchema, log *slog.Logger, meter Meter) (*engine, error) {
 	types := executable.Schema()
 	authorizer, err := newAuthorizer(types, cfg.Introspection)
 	if err != nil {
@@ -39,8 +41,9 @@ func newEngine(cfg Config, executable graphql.ExecutableSchema, log *slog.Logger
 		validator:  newDocumentValidator(types, cfg.Limits.ValidationErrors, cfg.Suggestions),
 		documents:  newDocumentCache(cfg.Limits.CachedDocumentBytes),
 		authorizer: authorizer,
-		errors:     &errorPresenter{log: log, authorizer: authorizer},
+		errors:     &errorPresenter{log: log, authorizer: authorizer, meter: meter},
 		log:        log,
+		meter:      meter,
 	}, nil
 }
 
@@ -65,9 +68,13 @@ type operation struct {
 
 // prepare makes an operation of a request, or tells what is wrong with it. Nothing of the operation has run then.
 func (e *engine) prepare(ctx context.Context, req *request) (op *operation, errs gqlerror.List) {
+	kind := "unknown"
 	defer func() {
 		if r := recover(); r != nil { // the parser and the validator are not ours
 			op, errs = nil, gqlerror.List{e.errors.panicked(ctx, r)}
+		}
+		if len(errs) != 0 {
+			e.meter.Operation(kind, firstCode(errs), 0)
 		}
 	}()
 	if req.query == "" {
@@ -87,6 +94,7 @@ func (e *engine) prepare(ctx context.Context, req *request) (op *operation, errs
 	if definition == nil {
 		return nil, gqlerror.List{coded(codeBadUserInput, "The document has no such operation. Name one of its operations in `operationName`.")}
 	}
+	kind = string(definition.Operation)
 	variables, err := e.variables(definition, req.variables)
 	if err != nil {
 		return nil, gqlerror.List{err}
@@ -138,6 +146,8 @@ func (e *engine) variables(op *ast.OperationDefinition, given map[string]any) (m
 func (e *engine) run(ctx context.Context, op *operation) (resp *graphql.Response) {
 	ctx, cancel := context.WithTimeout(ctx, e.limits.OperationTimeout)
 	defer cancel()
+	start := time.Now()
+	defer func() { e.meter.Operation(string(op.kind), firstCode(resp.Errors), time.Since(start)) }()
 	if e.forOperation != nil {
 		ctx = e.forOperation(ctx)
 	}

@@ -33,6 +33,8 @@ func TestHeadersOfEveryRoute(t *testing.T) {
 		{"an upgrade with a cookie and no origin", "GET", "/graphql", "", []func(*http.Request){upgrading, with("Cookie", "ostler_access=x")}, 403},
 		{"the process", "GET", "/healthz", "", nil, 200},
 		{"readiness", "GET", "/readyz", "", nil, 200},
+		{"the metrics, to a stranger", "GET", "/metrics", "", nil, 404},
+		{"the metrics, with a wrong token", "GET", "/metrics", "", []func(*http.Request){with("Authorization", "Bearer x")}, 401},
 		{"a probe by POST", "POST", "/healthz", "", nil, 405},
 		{"the keys", "GET", "/.well-known/jwks.json", "", nil, 404},
 		{"an image", "GET", "/v1/images/img_1", "", nil, 404},
@@ -50,7 +52,7 @@ func TestHeadersOfEveryRoute(t *testing.T) {
 			t.Errorf("%s: got %d %s, want %d", r.name, a.status, a.body, r.status)
 		}
 		secured(t, r.name, a.header)
-		if r.path == "/healthz" || r.path == "/readyz" || strings.HasPrefix(r.path, "/graphql") {
+		if r.path == "/metrics" || r.path == "/healthz" || r.path == "/readyz" || strings.HasPrefix(r.path, "/graphql") {
 			if got := a.header.Get("Cache-Control"); a.status < 300 && got != "no-store" {
 				t.Errorf("%s may be cached: %q", r.name, got)
 			}
@@ -62,7 +64,7 @@ func TestHeadersOfEveryRoute(t *testing.T) {
 func TestHeadersOfRunners(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *Config) { c.PublicURL, c.ProbesOnly = "https://ostler.test", true })
-	for path, status := range map[string]int{"/healthz": 200, "/readyz": 200, "/graphql": 404, "/": 404} {
+	for path, status := range map[string]int{"/healthz": 200, "/readyz": 200, "/metrics": 404, "/graphql": 404, "/": 404} {
 		a := b.do(http.MethodGet, path, "")
 		if a.status != status {
 			t.Errorf("%s: got %d, want %d", path, a.status, status)

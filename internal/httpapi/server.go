@@ -23,7 +23,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/clock"
 )
 
-// Dependencies are what a Server works with. All but JWKS, Images, Waits, ForOperation, Ready and Clock are required.
+// Dependencies are what a Server works with. Logger, Schema, Authenticator and Dashboard are required.
 type Dependencies struct {
 	Logger        *slog.Logger
 	Schema        graphql.ExecutableSchema
@@ -40,6 +40,10 @@ type Dependencies struct {
 	ForOperation func(context.Context) context.Context
 	// Ready must all pass before /readyz answers 200.
 	Ready []ReadinessCheck
+	// Metrics answers at /metrics, to those who may read it. Without it the address answers 404.
+	Metrics http.Handler
+	// Meter hears what is asked of the server. Defaults to nobody.
+	Meter Meter
 	// Clock defaults to the machine's.
 	Clock clock.Clock
 }
@@ -77,6 +81,9 @@ func New(cfg Config, deps Dependencies) (*Server, error) {
 	if deps.Logger == nil || deps.Schema == nil || deps.Authenticator == nil || deps.Dashboard == nil {
 		return nil, errors.New("the HTTP server needs a logger, a schema, an authenticator and the dashboard's files")
 	}
+	if deps.Meter == nil {
+		deps.Meter = unmetered{}
+	}
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
 	}
@@ -88,7 +95,7 @@ func New(cfg Config, deps Dependencies) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine, err := newEngine(cfg, deps.Schema, deps.Logger)
+	engine, err := newEngine(cfg, deps.Schema, deps.Logger, deps.Meter)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +133,11 @@ func (s *Server) routes() (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.HandleFunc("GET /readyz", s.readyz)
+	if s.deps.Metrics != nil {
+		mux.HandleFunc("GET "+metricsPath, s.serveMetrics)
+	} else {
+		mux.Handle(metricsPath, http.NotFoundHandler())
+	}
 	if s.cfg.ProbesOnly {
 		return s.observe(s.secure(protection.Handler(mux))), nil
 	}
@@ -198,3 +210,6 @@ func (s *Server) Stop(ctx context.Context) error {
 	}
 	return err
 }
+
+// Connections gives how many WebSockets and event streams are open.
+func (s *Server) Connections() (sockets, eventStreams int) { return s.open.count() }

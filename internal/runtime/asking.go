@@ -200,8 +200,9 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	a.tries.calls++
 	u.made++
 	u.askedAt = e.nowMillis().Ptr()
-	resp, err = runDriver(call, driver, a.r.request(m, at), a.stream.emit)
+	resp, err = a.runDriver(call, driver, a.r.request(m, at), a.stream.emit)
 	a.stream.finish()
+	defer func() { a.measure(m.Provider.Kind, err) }()
 	a.checkpointed = a.checkpointed || a.stream.checkpointed
 	u.add(m, resp.Usage, err != nil)
 	if err == nil {
@@ -261,12 +262,36 @@ func outcomeOf(err error) callOutcome {
 	return outcomeAnswered
 }
 
+// measure tells the meter how the newest call went.
+func (a *asking) measure(kind models.ProviderKind, err error) {
+	meter, code := a.r.e.cfg.Meter, ""
+	failure, known := errors.AsType[*llm.Error](err)
+	switch {
+	case err == nil, errors.Is(err, context.Canceled): // one that was cut short is no failure of the model's
+	case known:
+		code = string(failure.Code)
+	default:
+		code = string(llm.CodeInternal)
+	}
+	meter.Called(kind, code, time.Duration(a.stream.elapsed())*time.Millisecond)
+	if a.stream.firstTokenMs == nil {
+		return
+	}
+	first := time.Duration(*a.stream.firstTokenMs) * time.Millisecond
+	meter.Answered(kind, first)
+	if !a.r.spoke && a.r.turn.FirstTokenAt == nil {
+		a.r.spoke = true
+		meter.Spoke(a.stream.begunAt.Add(first).Sub(a.r.turn.QueuedAt.Time()))
+	}
+}
+
 // runDriver makes a call. A driver that panics has failed.
-func runDriver(
+func (a *asking) runDriver(
 	ctx context.Context, driver llm.Driver, req llm.Request, emit func(llm.Delta),
 ) (resp llm.Response, err error) {
 	defer func() {
 		if v := recover(); v != nil {
+			a.r.e.cfg.Meter.Panicked("turn")
 			err = fmt.Errorf("the driver panicked: %v\n%s", v, debug.Stack())
 		}
 	}()

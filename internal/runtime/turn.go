@@ -47,6 +47,8 @@ type turnRun struct {
 	recovered bool
 	// uncounted is what the model calls of the present reason step took; nil between two.
 	uncounted *uncounted
+	// spoke tells that a model has said something in this run.
+	spoke bool
 	// partial is what the model had said when it was cut short.
 	partial []models.Part
 	// attention tells that something has happened to the turn.
@@ -74,6 +76,11 @@ func (e *Engine) runTurn(life, ctx context.Context, r *turnRun, began *writer) {
 		r.conversation.session, r.conversation.sequence = *r.session, r.sequence
 		e.conversations.put(t, r.conversation)
 	}
+	defer func() {
+		if at := r.turn.FinishedAt; at != nil {
+			e.cfg.Meter.Ended(at.Time().Sub(r.turn.QueuedAt.Time()))
+		}
+	}()
 	if stopped(err) {
 		return
 	}
@@ -98,6 +105,7 @@ func stopped(err error) bool {
 func (r *turnRun) guarded(fn func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
+			r.e.cfg.Meter.Panicked("turn")
 			err = fmt.Errorf("a step panicked: %v\n%s", v, debug.Stack())
 		}
 	}()
@@ -177,9 +185,9 @@ func (r *turnRun) run(ctx context.Context, began *writer) (err error) {
 		}
 		switch w.plan.(type) {
 		case Reason:
-			w, err = r.reason(ctx, w)
+			w, err = r.takeStep(ctx, models.PhaseReason, w)
 		case Act:
-			w, err = r.act(ctx, w.open)
+			w, err = r.takeStep(ctx, models.PhaseAct, w)
 		case End:
 			return nil
 		default:
@@ -195,6 +203,16 @@ func (r *turnRun) run(ctx context.Context, began *writer) (err error) {
 		return r.cancelled(ctx)
 	}
 	return err
+}
+
+// takeStep takes the next step, and measures it.
+func (r *turnRun) takeStep(ctx context.Context, phase models.Phase, began *writer) (w *writer, err error) {
+	start := time.Now()
+	defer func() { r.e.cfg.Meter.Stepped(phase, time.Since(start)) }()
+	if phase == models.PhaseReason {
+		return r.reason(ctx, began)
+	}
+	return r.act(ctx, began.open)
 }
 
 // enter goes on from where the turn's row says that it stands.
