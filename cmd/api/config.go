@@ -152,6 +152,13 @@ func settings() []setting {
 			}
 			return nil
 		}},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", "", "Where OpenTelemetry traces go, e.g. http://collector:4318; the other standard variables count as well. Default: nowhere, no traces.", false, func(_ *config, v string) error {
+			u, err := url.Parse(v)
+			if v != "" && (err != nil || u.Hostname() == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil) {
+				return errors.New("want an address like http://collector:4318, without a user")
+			}
+			return nil
+		}},
 		{"ANTHROPIC_API_KEY", "", "Anthropic's key for all organizations whose provider has no key and no address of its own. Default: none.", true, providerKey(models.ProviderAnthropic)},
 		{"ANTHROPIC_BASE_URL", "", "Where Anthropic is asked when a provider has no address of its own. Default: Anthropic's.", false, providerURL(models.ProviderAnthropic)},
 		{"OPENAI_API_KEY", "", "The same for OpenAI: the key.", true, providerKey(models.ProviderOpenAI)},

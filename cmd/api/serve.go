@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/resolvers"
 	"github.com/ostler-dev/ostler/internal/audit"
@@ -39,6 +41,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools/expr"
 	"github.com/ostler-dev/ostler/internal/tools/files"
 	"github.com/ostler-dev/ostler/internal/tools/userhooks"
+	"github.com/ostler-dev/ostler/internal/tracing"
 	"github.com/ostler-dev/ostler/web"
 )
 
@@ -54,7 +57,7 @@ func (c *closers) run() {
 }
 
 // openDatabase makes sure that this process may use the database, opens it, and brings its schema up to date.
-func openDatabase(ctx context.Context, cfg config, undo *closers) (*store.DB, error) {
+func openDatabase(ctx context.Context, cfg config, tracer trace.Tracer, undo *closers) (*store.DB, error) {
 	var release func()
 	var err error
 	if path, ok := strings.CutPrefix(cfg.databaseURL, "sqlite:"); ok {
@@ -70,7 +73,7 @@ func openDatabase(ctx context.Context, cfg config, undo *closers) (*store.DB, er
 	if err := migrate(ctx, cfg); err != nil {
 		return nil, err
 	}
-	db, err := store.Open(ctx, store.Config{URL: cfg.databaseURL, SQLiteSynchronous: cfg.sqliteSynchronous, RowSecurity: cfg.rowSecurity})
+	db, err := store.Open(ctx, store.Config{URL: cfg.databaseURL, SQLiteSynchronous: cfg.sqliteSynchronous, RowSecurity: cfg.rowSecurity, Tracer: tracing.Statements(tracer)})
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +195,12 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	var undo closers
 	defer undo.run()
 
-	db, err := openDatabase(ctx, cfg, &undo)
+	tracer, stopTraces, err := tracing.Open(ctx, tracing.Config{Getenv: os.Getenv, Version: version, Logger: log})
+	if err != nil {
+		return err
+	}
+	undo.add(stopTraces)
+	db, err := openDatabase(ctx, cfg, tracer, &undo)
 	if err != nil {
 		return err
 	}
@@ -272,7 +280,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 				Client: providers.egress.HTTP(), Secrets: orgSecrets, Expressions: expressions, Clock: clk,
 			}),
 			Tokens: sessions.NewTokens(orgSecrets),
-			Clock:  clk, Logger: log, Meter: meter, Exclusive: db.Dialect == store.SQLite,
+			Clock:  clk, Logger: log, Meter: meter, Tracer: tracer, Exclusive: db.Dialect == store.SQLite,
 			Presence: presence, Slots: cfg.runnerSlots, OrgActiveTurns: cfg.orgActiveTurns, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
 		})
 	}
@@ -289,7 +297,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	server, err := newServer(cfg, log, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
 		Authenticator: people, JWKS: jwks(id.tokens), ForOperation: root.OperationContext, Images: images, Waits: work, Clock: clk,
-		Metrics: meter.Handler(log), Meter: meter,
+		Metrics: meter.Handler(log), Meter: meter, Tracer: tracer,
 		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "migrations", Check: db.Migrated}, {Name: "bus", Check: connected(bus)}},
 	})
 	if err != nil {

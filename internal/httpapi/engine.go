@@ -11,6 +11,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/validator"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // engine takes a GraphQL request to its answer. All transports share it, so that a limit or a rule holds on each.
@@ -24,17 +25,21 @@ type engine struct {
 	errors     *errorPresenter
 	log        *slog.Logger
 	meter      Meter
+	// tracer makes spans of operations and resolvers; nil for none.
+	tracer trace.Tracer
+	// aroundField is what runs around every field.
+	aroundField graphql.FieldMiddleware
 	// forOperation prepares the context of a query or mutation for its resolvers; nil for nothing.
 	forOperation func(context.Context) context.Context
 }
 
-func newEngine(cfg Config, executable graphql.ExecutableSchema, log *slog.Logger, meter Meter) (*engine, error) {
+func newEngine(cfg Config, executable graphql.ExecutableSchema, log *slog.Logger, meter Meter, tracer trace.Tracer) (*engine, error) {
 	types := executable.Schema()
 	authorizer, err := newAuthorizer(types, cfg.Introspection)
 	if err != nil {
 		return nil, fmt.Errorf("read the schema's @auth and @public: %w", err)
 	}
-	return &engine{
+	engine := &engine{
 		executable: executable,
 		types:      types,
 		limits:     cfg.Limits,
@@ -44,7 +49,10 @@ func newEngine(cfg Config, executable graphql.ExecutableSchema, log *slog.Logger
 		errors:     &errorPresenter{log: log, authorizer: authorizer, meter: meter},
 		log:        log,
 		meter:      meter,
-	}, nil
+		tracer:     tracer,
+	}
+	engine.aroundField = engine.fieldMiddleware()
+	return engine, nil
 }
 
 // request is a GraphQL request as all transports understand it.
@@ -125,7 +133,7 @@ func (e *engine) execution(text string, doc *ast.QueryDocument, definition *ast.
 		Operation:              definition,
 		DisableIntrospection:   !e.authorizer.introspection,
 		RecoverFunc:            e.errors.recovered,
-		ResolverMiddleware:     e.authorizer.field,
+		ResolverMiddleware:     e.aroundField,
 		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
 	}
 }
@@ -147,7 +155,12 @@ func (e *engine) run(ctx context.Context, op *operation) (resp *graphql.Response
 	ctx, cancel := context.WithTimeout(ctx, e.limits.OperationTimeout)
 	defer cancel()
 	start := time.Now()
-	defer func() { e.meter.Operation(string(op.kind), firstCode(resp.Errors), time.Since(start)) }()
+	ctx = e.traceOperation(ctx, op)
+	defer func() {
+		code := firstCode(resp.Errors)
+		e.meter.Operation(string(op.kind), code, time.Since(start))
+		e.endOperationTrace(ctx, code)
+	}()
 	if e.forOperation != nil {
 		ctx = e.forOperation(ctx)
 	}

@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 
 	"github.com/99designs/gqlgen/graphql"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ostler-dev/ostler/internal/clock"
 )
@@ -44,6 +45,8 @@ type Dependencies struct {
 	Metrics http.Handler
 	// Meter hears what is asked of the server. Defaults to nobody.
 	Meter Meter
+	// Tracer makes spans of operations and resolvers; nil for none.
+	Tracer trace.Tracer
 	// Clock defaults to the machine's.
 	Clock clock.Clock
 }
@@ -95,7 +98,7 @@ func New(cfg Config, deps Dependencies) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine, err := newEngine(cfg, deps.Schema, deps.Logger, deps.Meter)
+	engine, err := newEngine(cfg, deps.Schema, deps.Logger, deps.Meter, deps.Tracer)
 	if err != nil {
 		return nil, err
 	}

@@ -187,6 +187,8 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	outcome := outcomeUnknown
 	defer func() { e.breakers.report(key, p, outcome, e.cfg.Clock.Now()) }()
 
+	ctx = e.traceCall(ctx, m, a.attempt())
+	defer func() { e.endCallTrace(ctx, resp.Usage, err) }()
 	call, watch := e.watchIdle(ctx)
 	defer watch.end()
 	a.stream = newStream(e, a.r.turn, a.output, a.attempt(), watch, a.tally(m))

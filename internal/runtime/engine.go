@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/crossorg"
@@ -51,6 +53,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Meter hears how it goes. Defaults to nobody.
 	Meter Meter
+	// Tracer makes spans of turns, steps and effects; nil for none.
+	Tracer trace.Tracer
 	// Presence shows others at once when this process dies, on PostgreSQL; nil leaves it to the heartbeat. The engine drops it when
 	// it stops.
 	Presence *crossorg.Presence

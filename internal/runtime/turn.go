@@ -66,10 +66,12 @@ type stepInput struct {
 // it has not. ctx ends when the turn is cancelled, and with life, which is that of the runner.
 func (e *Engine) runTurn(life, ctx context.Context, r *turnRun, began *writer) {
 	t := r.turn
+	ctx = e.traceTurn(ctx, &t)
+	defer e.endTurnTrace(ctx, &r.turn)
 	err := r.guarded(func() error { return r.run(ctx, began) })
 	if errors.Is(context.Cause(ctx), errCancelled) && !stopped(err) {
 		// What is under way has ended; the turn is still to be.
-		ctx = life
+		ctx = inTrace(life, ctx)
 		err = r.guarded(func() error { return r.cancelled(ctx) })
 	}
 	if err == nil && r.turn.Status != models.TurnWaiting {
@@ -208,7 +210,11 @@ func (r *turnRun) run(ctx context.Context, began *writer) (err error) {
 // takeStep takes the next step, and measures it.
 func (r *turnRun) takeStep(ctx context.Context, phase models.Phase, began *writer) (w *writer, err error) {
 	start := time.Now()
-	defer func() { r.e.cfg.Meter.Stepped(phase, time.Since(start)) }()
+	ctx = r.e.traceStep(ctx, phase, r.turn.Iteration)
+	defer func() {
+		r.e.cfg.Meter.Stepped(phase, time.Since(start))
+		r.e.endTrace(ctx, err)
+	}()
 	if phase == models.PhaseReason {
 		return r.reason(ctx, began)
 	}
