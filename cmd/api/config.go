@@ -29,6 +29,9 @@ const (
 	roleRunner = "runner"
 )
 
+// minMetricsToken is how long the token for the metrics must be, so that nobody guesses it.
+const minMetricsToken = 16
+
 // config is the environment, read and checked.
 type config struct {
 	addr, publicURL            string
@@ -39,6 +42,7 @@ type config struct {
 	sqliteSynchronous          string
 	natsURL                    string
 	trustedProxies             []netip.Prefix
+	metricsToken               string
 	masterKey, previousKey     []byte
 	jwtSecret                  []byte
 	smtpURL, smtpFrom          string
@@ -91,10 +95,17 @@ func generalSettings() []setting {
 			c.publicURL = v
 			return nil
 		}},
-		{"OSTLER_TRUSTED_PROXIES", "", "Addresses or networks (10.0.0.0/8), with commas between them, of proxies whose X-Forwarded-For is believed. Default: none.", false, func(c *config, v string) error {
+		{"OSTLER_TRUSTED_PROXIES", "", "Addresses or networks (10.0.0.0/8), with commas between them, of proxies whose X-Forwarded-For and X-Request-Id are believed. Default: none.", false, func(c *config, v string) error {
 			list, err := prefixes(v)
 			c.trustedProxies = list
 			return err
+		}},
+		{"OSTLER_METRICS_TOKEN", "", "At least 16 characters, which open /metrics to whoever sends them as a bearer token. Default: /metrics answers operators of the platform, and this machine as long as OSTLER_PUBLIC_URL names it.", true, func(c *config, v string) error {
+			if v != "" && (len(v) < minMetricsToken || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r >= 0x7f })) {
+				return fmt.Errorf("want at least %d characters, without spaces", minMetricsToken)
+			}
+			c.metricsToken = v
+			return nil
 		}},
 		{"OSTLER_DATA_DIR", "./data", "Where SQLite's file and the generated master key live.", false, text(func(c *config) *string { return &c.dataDir })},
 		{"OSTLER_DATABASE_URL", "", "sqlite:/path/to/file or postgres://…. Default: SQLite in the data directory.", true, text(func(c *config) *string { return &c.databaseURL })},
@@ -147,6 +158,13 @@ func generalSettings() []setting {
 		{"OSTLER_LOG_LEVEL", "info", "debug, info, warn or error.", false, func(c *config, v string) error {
 			if err := c.logLevel.UnmarshalText([]byte(v)); err != nil {
 				return errors.New("want debug, info, warn or error")
+			}
+			return nil
+		}},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", "", "Where OpenTelemetry traces go, e.g. http://collector:4318; the other standard variables count as well. Default: nowhere, no traces.", false, func(_ *config, v string) error {
+			u, err := url.Parse(v)
+			if v != "" && (err != nil || u.Hostname() == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil) {
+				return errors.New("want an address like http://collector:4318, without a user")
 			}
 			return nil
 		}},

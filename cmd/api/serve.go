@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/resolvers"
 	"github.com/ostler-dev/ostler/internal/audit"
@@ -25,6 +27,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/httpapi"
 	"github.com/ostler-dev/ostler/internal/mail"
+	"github.com/ostler-dev/ostler/internal/metrics"
 	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/secrets"
@@ -38,6 +41,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools/expr"
 	"github.com/ostler-dev/ostler/internal/tools/files"
 	"github.com/ostler-dev/ostler/internal/tools/userhooks"
+	"github.com/ostler-dev/ostler/internal/tracing"
 	"github.com/ostler-dev/ostler/web"
 )
 
@@ -53,7 +57,7 @@ func (c *closers) run() {
 }
 
 // openDatabase makes sure that this process may use the database, opens it, and brings its schema up to date.
-func openDatabase(ctx context.Context, cfg config, undo *closers) (*store.DB, error) {
+func openDatabase(ctx context.Context, cfg config, tracer trace.Tracer, undo *closers) (*store.DB, error) {
 	var release func()
 	var err error
 	if path, ok := strings.CutPrefix(cfg.databaseURL, "sqlite:"); ok {
@@ -69,7 +73,7 @@ func openDatabase(ctx context.Context, cfg config, undo *closers) (*store.DB, er
 	if err := migrate(ctx, cfg); err != nil {
 		return nil, err
 	}
-	db, err := store.Open(ctx, store.Config{URL: cfg.databaseURL, SQLiteSynchronous: cfg.sqliteSynchronous, RowSecurity: cfg.rowSecurity})
+	db, err := store.Open(ctx, store.Config{URL: cfg.databaseURL, SQLiteSynchronous: cfg.sqliteSynchronous, RowSecurity: cfg.rowSecurity, Tracer: tracing.Statements(tracer)})
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +202,12 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	var undo closers
 	defer undo.run()
 
-	db, err := openDatabase(ctx, cfg, &undo)
+	tracer, stopTraces, err := tracing.Open(ctx, tracing.Config{Getenv: os.Getenv, Version: version, Logger: log})
+	if err != nil {
+		return err
+	}
+	undo.add(stopTraces)
+	db, err := openDatabase(ctx, cfg, tracer, &undo)
 	if err != nil {
 		return err
 	}
@@ -243,8 +252,9 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 		return err
 	}
 
+	meter := metrics.New(version)
 	eventLog := events.NewLog(db)
-	hub := events.NewHub(events.Config{Log: eventLog, Bus: bus, Clock: clk})
+	hub := events.NewHub(events.Config{Log: eventLog, Bus: bus, Clock: clk, Meter: meter})
 	hub.Start()
 	undo.add(hub.Stop)
 
@@ -263,7 +273,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	queue := crossorg.NewQueue(db)
 	tell := &dispatch{bus: bus, log: log}
 	committer := commit.New(commit.Config{
-		DB: db, Clock: clk, Logger: log, Publish: outgoing.publish(hub), Faults: extra.faults,
+		DB: db, Clock: clk, Logger: log, Publish: publisher(meter, outgoing.publish(hub)), Meter: meter, Faults: extra.faults,
 		Ready: tell.ready, Jobs: tell.jobs, Attention: tell.attention,
 	})
 	undo.add(committer.Stop)
@@ -281,7 +291,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 				Client: providers.egress.HTTP(), Secrets: orgSecrets, Expressions: expressions, Clock: clk,
 			}),
 			Tokens: sessions.NewTokens(orgSecrets),
-			Clock:  clk, Logger: log, Exclusive: db.Dialect == store.SQLite,
+			Clock:  clk, Logger: log, Meter: meter, Tracer: tracer, Exclusive: db.Dialect == store.SQLite,
 			Presence: presence, Slots: cfg.runnerSlots, OrgActiveTurns: cfg.orgActiveTurns, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
 		})
 	}
@@ -298,11 +308,13 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	server, err := newServer(cfg, log, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
 		Authenticator: people, JWKS: jwks(id.tokens), ForOperation: root.OperationContext, Images: images, Waits: work, OpenID: people, Clock: clk,
-		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "bus", Check: connected(bus)}},
+		Metrics: meter.Handler(log), Meter: meter, Tracer: tracer,
+		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "migrations", Check: db.Migrated}, {Name: "bus", Check: connected(bus)}},
 	})
 	if err != nil {
 		return err
 	}
+	meter.Watch(watched{db: db, queue: queue, hub: hub, bus: bus, server: server, engine: tell.engine}.sources())
 	if tell.engine != nil {
 		if err := tell.engine.Start(ctx); err != nil {
 			return err
@@ -341,7 +353,7 @@ func newServer(cfg config, log *slog.Logger, deps httpapi.Dependencies) (*httpap
 	deps.Logger, deps.Dashboard = log, web.Dist()
 	return httpapi.New(httpapi.Config{
 		Limits: httpapi.Limits{ImageBytes: sessions.MaxImageBytes},
-		Addr:   cfg.addr, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies, ProbesOnly: cfg.role == roleRunner, Introspection: !cfg.production, Suggestions: !cfg.production,
+		Addr:   cfg.addr, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies, MetricsToken: cfg.metricsToken, ProbesOnly: cfg.role == roleRunner, Introspection: !cfg.production, Suggestions: !cfg.production,
 	}, deps)
 }
 

@@ -81,6 +81,14 @@ func (f *flusher) try(batch []*pending) (again []*pending, err error) {
 	// The transaction goes on when its submitters lose patience: they are told what became of it.
 	ctx, cancel := context.WithTimeout(f.ctx, patience)
 	defer cancel()
+	start := time.Now()
+	if f.cfg.Meter != nil {
+		defer func() {
+			if err != nil {
+				f.cfg.Meter.Failed()
+			}
+		}()
+	}
 	if err := f.fault("begin"); err != nil {
 		return nil, err
 	}
@@ -126,6 +134,9 @@ func (f *flusher) try(batch []*pending) (again []*pending, err error) {
 		}
 	} else if err != nil {
 		return nil, err
+	}
+	if f.cfg.Meter != nil {
+		f.cfg.Meter.Committed(len(batch)-len(o.again), time.Since(start))
 	}
 	f.publish(o)
 	o.answer()
@@ -306,6 +317,9 @@ func (f *flusher) applyOne(p *pending, tx *Tx) (err error) {
 		if r := recover(); r != nil {
 			f.cfg.Logger.Error("a command panicked", "command", fmt.Sprintf("%T", p.cmd), "panic", r, "stack", string(debug.Stack()))
 			err = fmt.Errorf("%T panicked: %v", p.cmd, r)
+			if f.cfg.Meter != nil {
+				f.cfg.Meter.Panicked("commit")
+			}
 		}
 	}()
 	if l := p.needs.Lease; l != nil {

@@ -117,8 +117,20 @@ type Config struct {
 	// StopGrace is how long Stop goes on when the database fails, or others hold a session that a command needs. Defaults
 	// to 5 s.
 	StopGrace time.Duration
+	// Meter hears how it goes; nil for nobody.
+	Meter Meter
 	// Faults is for tests: it may fail or stop a batch at a named point.
 	Faults Faults
+}
+
+// Meter hears how it goes. Its methods must not block.
+type Meter interface {
+	// Committed hears that so many commands were committed in one transaction, and how long that took.
+	Committed(commands int, took time.Duration)
+	// Failed hears of a transaction that has failed.
+	Failed()
+	// Panicked hears of a command that panicked; where is "commit".
+	Panicked(where string)
 }
 
 // Faults lets tests break a batch. Points are "begin", "loaded", "written" (before the commit) and "committed" (the reply to

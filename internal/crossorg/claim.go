@@ -33,6 +33,8 @@ const MaxClaim = 16
 // Claimed is what it got.
 type Claimed struct {
 	Turns []models.Turn
+	// Since is when each of them had become ready, as far as that is known.
+	Since map[models.TurnID]models.Millis
 	// More tells that asking again may give more.
 	More bool
 	Next Place
@@ -55,7 +57,7 @@ func (q *Queue) Claim(ctx context.Context, ask Ask) (Claimed, error) {
 		return Claimed{Next: ask.From}, err
 	}
 	share(ask.Turns, lines)
-	var turns []models.Turn
+	var turns taken
 	if q.db.Pool == nil {
 		turns, err = q.claimSQLite(ctx, ask, lines)
 	} else {
@@ -67,12 +69,18 @@ func (q *Queue) Claim(ctx context.Context, ask Ask) (Claimed, error) {
 	return claimed(ask, lines, turns), nil
 }
 
-func claimed(ask Ask, lines []orgLine, turns []models.Turn) Claimed {
+// taken are turns that were claimed, and since when they had been ready.
+type taken struct {
+	turns []models.Turn
+	since map[models.TurnID]models.Millis
+}
+
+func claimed(ask Ask, lines []orgLine, t taken) Claimed {
 	got := map[models.OrgID]int{}
-	for _, t := range turns {
+	for _, t := range t.turns {
 		got[t.OrgID]++
 	}
-	c := Claimed{Turns: turns}
+	c := Claimed{Turns: t.turns, Since: t.since}
 	c.Next, c.More = ask.From.next(ask.Turns, lines, got)
 	return c
 }

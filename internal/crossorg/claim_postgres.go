@@ -38,11 +38,11 @@ SELECT org, weight, room, least(want, $1 - (sum(want) OVER (ORDER BY place) - wa
 
 	// The pick is materialized so that it is made once: as a subquery it may run for every row of a plan, and then claims more
 	// than it was asked for. The limit, MaxClaim, is for the planner, which without it expects so many that it reads all turns.
-	claimTail = `picked (org, turn, weight, room, share) AS MATERIALIZED (
-SELECT s.org, t.id, s.weight, s.room, s.share FROM shares s CROSS JOIN LATERAL (SELECT id FROM turns WHERE org_id = s.org AND ready_at IS NOT NULL
+	claimTail = `picked (org, turn, since, weight, room, share) AS MATERIALIZED (
+SELECT s.org, t.id, t.ready_at, s.weight, s.room, s.share FROM shares s CROSS JOIN LATERAL (SELECT id, ready_at FROM turns WHERE org_id = s.org AND ready_at IS NOT NULL
 ORDER BY ready_at LIMIT s.share FOR NO KEY UPDATE SKIP LOCKED) t WHERE s.share > 0 AND EXISTS (SELECT 1 FROM runners WHERE id = $2) LIMIT 16)
 UPDATE turns SET ready_at = NULL, runner_id = $2, lease_epoch = lease_epoch + 1, status = 'RUNNING'
-FROM picked WHERE org_id = org AND id = turn RETURNING weight, room, share, `
+FROM picked WHERE org_id = org AND id = turn RETURNING since, weight, room, share, `
 
 	ensureLoads = `INSERT INTO org_loads (org_id) SELECT org FROM unnest($1::uuid[]) AS k(org)
 WHERE NOT EXISTS (SELECT 1 FROM org_loads WHERE org_id = org) ON CONFLICT DO NOTHING`
@@ -68,11 +68,12 @@ type postgres interface {
 type withLine struct {
 	rowsOf
 
-	line orgLine
+	since models.Millis
+	line  orgLine
 }
 
 func (w *withLine) Scan(dest ...any) error {
-	return w.rowsOf.Scan(append([]any{&w.line.weight, &w.line.room, &w.line.share}, dest...)...)
+	return w.rowsOf.Scan(append([]any{&w.since, &w.line.weight, &w.line.room, &w.line.share}, dest...)...)
 }
 
 // claimAtOnce is Claim without caps: one statement.
@@ -90,40 +91,42 @@ func (q *Queue) claimAtOnce(ctx context.Context, ask Ask) (Claimed, error) {
 	return claimed(ask, lines, turns), nil
 }
 
-func claimBy(ctx context.Context, db postgres, statement string, args ...any) (turns []models.Turn, lines []orgLine, err error) {
+func claimBy(ctx context.Context, db postgres, statement string, args ...any) (got taken, lines []orgLine, err error) {
 	rows, err := db.Query(ctx, statement+commit.TurnColumns(""), args...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("claim turns: %w", err)
+		return got, nil, fmt.Errorf("claim turns: %w", err)
 	}
 	defer rows.Close()
 	known := map[models.OrgID]bool{}
+	got.since = map[models.TurnID]models.Millis{}
 	with := &withLine{rowsOf: rows}
 	for rows.Next() {
 		t, err := commit.ScanTurn(with)
 		if err != nil {
-			return nil, nil, err
+			return taken{}, nil, err
 		}
-		turns = append(turns, *t)
+		got.turns = append(got.turns, *t)
+		got.since[t.ID] = with.since
 		if !known[t.OrgID] {
 			known[t.OrgID], with.line.org = true, t.OrgID
 			lines = append(lines, with.line)
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, nil, fmt.Errorf("claim turns: %w", err)
+		return taken{}, nil, fmt.Errorf("claim turns: %w", err)
 	}
-	return turns, lines, nil
+	return got, lines, nil
 }
 
 // claimPostgres claims the shares of lines. Claims of an organization that has a cap come one after the other, each with a count
 // of its own: only then are the turns that the one before has claimed among those that are counted.
-func (q *Queue) claimPostgres(ctx context.Context, ask Ask, lines []orgLine) (turns []models.Turn, err error) {
+func (q *Queue) claimPostgres(ctx context.Context, ask Ask, lines []orgLine) (turns taken, err error) {
 	list := capped(lines)
 	if len(list) == 0 {
 		return claimShares(ctx, q.db.Pool, ask.Runner, lines)
 	}
 	if _, err := q.db.Pool.Exec(ctx, ensureLoads, uuids(list)); err != nil {
-		return nil, fmt.Errorf("make the loads of organizations that have a cap: %w", err)
+		return turns, fmt.Errorf("make the loads of organizations that have a cap: %w", err)
 	}
 	err = pgx.BeginFunc(ctx, q.db.Pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, lockLoads, uuids(list)); err != nil {
@@ -145,7 +148,7 @@ func (q *Queue) claimPostgres(ctx context.Context, ask Ask, lines []orgLine) (tu
 	return turns, err
 }
 
-func claimShares(ctx context.Context, db postgres, runner models.RunnerID, lines []orgLine) ([]models.Turn, error) {
+func claimShares(ctx context.Context, db postgres, runner models.RunnerID, lines []orgLine) (taken, error) {
 	orgs := make([]models.OrgID, len(lines))
 	weights, rooms, shares := make([]int64, len(lines)), make([]int64, len(lines)), make([]int64, len(lines))
 	for i, l := range lines {

@@ -18,10 +18,15 @@ type Queue struct {
 	db *store.DB
 	// forgiving is until when takeovers are nobody's fault; nil is never.
 	forgiving atomic.Pointer[time.Time]
+	// recoveries counts the turns that were taken over from dead runners.
+	recoveries atomic.Int64
 }
 
 // NewQueue makes a Queue.
 func NewQueue(db *store.DB) *Queue { return &Queue{db: db} }
+
+// Recoveries gives how many turns were taken over from dead runners by this Queue.
+func (q *Queue) Recoveries() int64 { return q.recoveries.Load() }
 
 const (
 	// Whoever lets go of a turn raises its epoch, so that nothing written under the old one can still be committed. The turn takes
@@ -104,6 +109,7 @@ func (q *Queue) TakeOver(ctx context.Context, dead models.RunnerID) (int64, erro
 		return 0, fmt.Errorf("take runner %s off the list: %w", dead, err)
 	}
 	n, err := q.exec(ctx, q.takeFrom(q.oneMore()+recovered, heldBy), dead[:])
+	q.recoveries.Add(n)
 	if err != nil {
 		return n, fmt.Errorf("take over from runner %s: %w", dead, err)
 	}
@@ -113,6 +119,7 @@ func (q *Queue) TakeOver(ctx context.Context, dead models.RunnerID) (int64, erro
 // TakeOverOrphans puts turns back into the queue whose runner is not on the list: it was declared dead while it claimed them.
 func (q *Queue) TakeOverOrphans(ctx context.Context) (int64, error) {
 	n, err := q.exec(ctx, q.takeFrom(q.oneMore()+recovered, orphaned))
+	q.recoveries.Add(n)
 	if err != nil {
 		return n, fmt.Errorf("take over turns without a runner: %w", err)
 	}
@@ -121,7 +128,8 @@ func (q *Queue) TakeOverOrphans(ctx context.Context) (int64, error) {
 
 // ReleaseAll takes every runner for dead: for a process that knows that it is the only one.
 func (q *Queue) ReleaseAll(ctx context.Context) error {
-	_, err := q.exec(ctx, q.takeFrom(q.oneMore()+recovered, "runner_id IS NOT NULL"))
+	n, err := q.exec(ctx, q.takeFrom(q.oneMore()+recovered, "runner_id IS NOT NULL"))
+	q.recoveries.Add(n)
 	if err == nil {
 		_, err = q.exec(ctx, "DELETE FROM runners")
 	}

@@ -271,6 +271,9 @@ func TestTurnsAreTakenOver(t *testing.T) {
 		if n, err := l.TakeOverOrphans(l.ctx); err != nil || n != 1 {
 			t.Errorf("%d orphans, %v", n, err)
 		}
+		if n := l.Recoveries(); n != int64(len(mine))+1 {
+			t.Errorf("%d recoveries were counted", n)
+		}
 		l.free("orphaned", late.ID, late.QueuedAt, late.LeaseEpoch+1, late.Takeovers+1, late.Recoveries+1)
 		if held := l.read(others[0].ID); *held.RunnerID != alive {
 			t.Errorf("the turn of another runner is %+v", held)
@@ -294,6 +297,9 @@ func TestARunnerGoesInGoodOrder(t *testing.T) {
 		}
 		if err := l.ReleaseAll(l.ctx); err != nil {
 			t.Fatal(err)
+		}
+		if n := l.Recoveries(); n != 1 {
+			t.Errorf("%d recoveries were counted: who goes in good order leaves none", n)
 		}
 		l.free("after a restart", kept.ID, kept.QueuedAt, 2, 1, 1)
 		if list, err := l.Runners(l.ctx); err != nil || len(list) != 0 {

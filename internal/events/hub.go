@@ -34,6 +34,8 @@ type Config struct {
 	Timers Timers
 	// Logger hears of failed reads; nil for none.
 	Logger *slog.Logger
+	// Meter hears how it goes; nil for nobody.
+	Meter Meter
 	// Buffer is how many events may wait for one subscriber. Defaults to 256.
 	Buffer int
 	// Reads is how many reads of the database may run at once. Defaults to 4.
@@ -41,6 +43,18 @@ type Config struct {
 	// ReadTimeout bounds one read. Defaults to 10 s.
 	ReadTimeout time.Duration
 }
+
+// Meter hears how it goes. Its methods must not block.
+type Meter interface {
+	// Delivered hears how long after its commit began a durable event was handed to a subscriber that was waiting for it: of the
+	// first one of each subscriber, and of one in measureEvery after that.
+	Delivered(lag time.Duration)
+	// Lagged hears of a subscription that ends because its reader was too slow.
+	Lagged()
+}
+
+// measureEvery is of how many live events one is measured: with very many subscribers each look at a clock counts.
+const measureEvery = 16
 
 const (
 	defaultBuffer      = 256

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -73,6 +74,8 @@ type Subscription struct {
 	err  error
 	// closed tells that the reader has left.
 	closed bool
+	// measured counts the live events since the last one whose delay was measured.
+	measured int
 	// idle tells that the reader found nothing and wants to be woken.
 	idle bool
 }
@@ -159,6 +162,7 @@ func (s *Subscription) pop() (item *Item, live bool, err error) {
 		s.inHand = e.item.Size()
 		s.held -= s.inHand
 		s.sequence = s.stream.place(e.item)
+		s.measure(e.item)
 		return e.item, true, nil
 	}
 	if o := s.late; o != nil && !o.closed.Load() {
@@ -210,6 +214,9 @@ func (s *Subscription) push(items []*Item, limit int) bool {
 		s.dropEphemeral()
 		if len(s.queue) >= limit {
 			s.err, s.live = &LaggedError{}, false
+			if m := s.stream.hub.cfg.Meter; m != nil {
+				m.Lagged()
+			}
 			s.rouse()
 			return false
 		}
@@ -331,4 +338,16 @@ func (s *Subscription) detach() {
 // caughtUp is the event that ends a replay.
 func (s *Subscription) caughtUp() *Item {
 	return newEphemeral(s.stream.key, models.TurnID{}, s.sequence, s.stream.hub.now(), CaughtUp{})
+}
+
+// measure tells the meter how late an event is.
+func (s *Subscription) measure(item *Item) {
+	m := s.stream.hub.cfg.Meter
+	if m == nil {
+		return
+	}
+	if s.measured%measureEvery == 0 {
+		m.Delivered(time.Duration(s.stream.hub.now()-item.Event.OccurredAt) * time.Millisecond)
+	}
+	s.measured++
 }

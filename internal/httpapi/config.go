@@ -15,10 +15,13 @@ type Config struct {
 	// PublicURL is the address that browsers use, e.g. https://ostler.example.com. It decides which origin is the
 	// server's own and whether cookies are Secure. Defaults to http:// and Addr.
 	PublicURL string
-	// ProbesOnly serves nothing but /healthz and /readyz, for processes that run turns only.
+	// ProbesOnly serves nothing but /healthz, /readyz and /metrics, for processes that run turns only.
 	ProbesOnly bool
 	// TrustedProxies may say in X-Forwarded-For whom they speak for. Defaults to none.
 	TrustedProxies []netip.Prefix
+	// MetricsToken opens /metrics to whoever sends it as a bearer token. Without one they are shown to this machine only, as long as
+	// PublicURL names it; operators of the platform may always read them.
+	MetricsToken string
 	// Introspection lets signed-in callers read the schema; meant for development.
 	Introspection bool
 	// Suggestions adds "did you mean" to validation errors, which gives the schema's names away; meant for development.
@@ -152,6 +155,8 @@ type publicOrigin struct {
 	// secure is false only for http on loopback, where browsers would keep Secure cookies back.
 	secure bool
 	https  bool
+	// loopback tells that browsers find the server on their own machine.
+	loopback bool
 }
 
 func parsePublicURL(s string) (publicOrigin, error) {
@@ -168,7 +173,7 @@ func parsePublicURL(s string) (publicOrigin, error) {
 	return publicOrigin{
 		origin: originOf(u),
 		secure: u.Scheme == "https" || !isLoopback(u.Hostname()),
-		https:  u.Scheme == "https",
+		https:  u.Scheme == "https", loopback: isLoopback(u.Hostname()),
 	}, nil
 }
 

@@ -197,3 +197,17 @@ func (r *connections) wait(ctx context.Context) error {
 	}
 	return fmt.Errorf("%w: %d", errConnectionsOpen, len(left))
 }
+
+// count gives how many are open, by their kind.
+func (r *connections) count() (sockets, streams int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.open {
+		if _, ok := c.(*socket); ok {
+			sockets++
+		} else {
+			streams++
+		}
+	}
+	return sockets, streams
+}

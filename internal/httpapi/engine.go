@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/validator"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // engine takes a GraphQL request to its answer. All transports share it, so that a limit or a rule holds on each.
@@ -22,26 +24,35 @@ type engine struct {
 	authorizer *authorizer
 	errors     *errorPresenter
 	log        *slog.Logger
+	meter      Meter
+	// tracer makes spans of operations and resolvers; nil for none.
+	tracer trace.Tracer
+	// aroundField is what runs around every field.
+	aroundField graphql.FieldMiddleware
 	// forOperation prepares the context of a query or mutation for its resolvers; nil for nothing.
 	forOperation func(context.Context) context.Context
 }
 
-func newEngine(cfg Config, executable graphql.ExecutableSchema, log *slog.Logger) (*engine, error) {
+func newEngine(cfg Config, executable graphql.ExecutableSchema, log *slog.Logger, meter Meter, tracer trace.Tracer) (*engine, error) {
 	types := executable.Schema()
 	authorizer, err := newAuthorizer(types, cfg.Introspection)
 	if err != nil {
 		return nil, fmt.Errorf("read the schema's @auth and @public: %w", err)
 	}
-	return &engine{
+	engine := &engine{
 		executable: executable,
 		types:      types,
 		limits:     cfg.Limits,
 		validator:  newDocumentValidator(types, cfg.Limits.ValidationErrors, cfg.Suggestions),
 		documents:  newDocumentCache(cfg.Limits.CachedDocumentBytes),
 		authorizer: authorizer,
-		errors:     &errorPresenter{log: log, authorizer: authorizer},
+		errors:     &errorPresenter{log: log, authorizer: authorizer, meter: meter},
 		log:        log,
-	}, nil
+		meter:      meter,
+		tracer:     tracer,
+	}
+	engine.aroundField = engine.fieldMiddleware()
+	return engine, nil
 }
 
 // request is a GraphQL request as all transports understand it.
@@ -65,9 +76,13 @@ type operation struct {
 
 // prepare makes an operation of a request, or tells what is wrong with it. Nothing of the operation has run then.
 func (e *engine) prepare(ctx context.Context, req *request) (op *operation, errs gqlerror.List) {
+	kind := "unknown"
 	defer func() {
 		if r := recover(); r != nil { // the parser and the validator are not ours
 			op, errs = nil, gqlerror.List{e.errors.panicked(ctx, r)}
+		}
+		if len(errs) != 0 {
+			e.meter.Operation(kind, firstCode(errs), 0)
 		}
 	}()
 	if req.query == "" {
@@ -87,6 +102,7 @@ func (e *engine) prepare(ctx context.Context, req *request) (op *operation, errs
 	if definition == nil {
 		return nil, gqlerror.List{coded(codeBadUserInput, "The document has no such operation. Name one of its operations in `operationName`.")}
 	}
+	kind = string(definition.Operation)
 	variables, err := e.variables(definition, req.variables)
 	if err != nil {
 		return nil, gqlerror.List{err}
@@ -117,7 +133,7 @@ func (e *engine) execution(text string, doc *ast.QueryDocument, definition *ast.
 		Operation:              definition,
 		DisableIntrospection:   !e.authorizer.introspection,
 		RecoverFunc:            e.errors.recovered,
-		ResolverMiddleware:     e.authorizer.field,
+		ResolverMiddleware:     e.aroundField,
 		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
 	}
 }
@@ -138,6 +154,13 @@ func (e *engine) variables(op *ast.OperationDefinition, given map[string]any) (m
 func (e *engine) run(ctx context.Context, op *operation) (resp *graphql.Response) {
 	ctx, cancel := context.WithTimeout(ctx, e.limits.OperationTimeout)
 	defer cancel()
+	start := time.Now()
+	ctx = e.traceOperation(ctx, op)
+	defer func() {
+		code := firstCode(resp.Errors)
+		e.meter.Operation(string(op.kind), code, time.Since(start))
+		e.endOperationTrace(ctx, code)
+	}()
 	if e.forOperation != nil {
 		ctx = e.forOperation(ctx)
 	}

@@ -67,6 +67,7 @@ var faultCodes = map[fault.Code]string{
 type errorPresenter struct {
 	log        *slog.Logger
 	authorizer *authorizer
+	meter      Meter
 }
 
 // present implements graphql.ErrorPresenterFunc. Errors that nobody meant for the caller become INTERNAL; their
@@ -142,6 +143,7 @@ func (p *errorPresenter) argumentError(ctx context.Context, err error) *gqlerror
 
 // recovered implements graphql.RecoverFunc.
 func (p *errorPresenter) recovered(ctx context.Context, reason any) error {
+	p.meter.Panicked("graphql")
 	id := auth.RequestFrom(ctx).ID
 	p.log.ErrorContext(ctx, "panic in an operation", "request_id", id, "path", graphql.GetPath(ctx).String(),
 		"panic", reason, "stack", string(debug.Stack()))
@@ -150,6 +152,7 @@ func (p *errorPresenter) recovered(ctx context.Context, reason any) error {
 
 // panicked is recovered for panics outside of fields.
 func (p *errorPresenter) panicked(ctx context.Context, reason any) *gqlerror.Error {
+	p.meter.Panicked("graphql")
 	id := auth.RequestFrom(ctx).ID
 	p.log.ErrorContext(ctx, "panic around an operation", "request_id", id, "panic", reason, "stack", string(debug.Stack()))
 	return internalError(id)

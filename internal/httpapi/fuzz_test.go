@@ -17,7 +17,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Add([]byte(`{"query":"query($n:Int,$s:SessionFilter){sessions(first:$n,filter:$s){nodes{id}}}","variables":{"n":1.5,"s":{"status":["IDLE"]}}}`))
 	f.Add([]byte(typename + typename))
-	engine, err := newEngine(Config{}.withDefaults(), generated.NewExecutableSchema(generated.Config{}), slog.New(slog.DiscardHandler))
+	engine, err := newEngine(Config{}.withDefaults(), generated.NewExecutableSchema(generated.Config{}), slog.New(slog.DiscardHandler), unmetered{}, nil)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -237,7 +237,7 @@ func (s *Server) withCaller(w http.ResponseWriter, r *http.Request) (context.Con
 		s.cookies.set(w, t)
 		return true
 	}
-	ctx := auth.WithRequest(r.Context(), info)
+	ctx := s.fromTrace(auth.WithRequest(r.Context(), info), r)
 	token, transport := credential(r)
 	principal, err := s.authenticate(ctx, token, transport)
 	if err != nil {

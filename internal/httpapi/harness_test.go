@@ -147,6 +147,7 @@ type bench struct {
 	people *people
 	clock  *clock.Manual
 	log    *syncBuffer
+	meter  *tally
 }
 
 type syncBuffer struct {
@@ -177,7 +178,7 @@ func owner() *auth.Principal {
 // setup starts a server. Its sockets are swept when the test says so.
 func setup(t *testing.T, change ...func(*Config)) *bench {
 	t.Helper()
-	b := &bench{T: t, stub: &stub{}, clock: clock.NewManual(start), log: &syncBuffer{}, people: &people{tokens: map[string]*auth.Principal{}}}
+	b := &bench{T: t, stub: &stub{}, clock: clock.NewManual(start), log: &syncBuffer{}, meter: &tally{}, people: &people{tokens: map[string]*auth.Principal{}}}
 	b.people.set("good", owner())
 	b.people.set("nothing", &auth.Principal{ExpiresAt: start.Add(time.Hour)})
 	b.stub.viewer = func(context.Context) (*model.Viewer, error) {
@@ -200,6 +201,8 @@ func setup(t *testing.T, change ...func(*Config)) *bench {
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: b.stub}),
 		Authenticator: b.people,
 		Dashboard:     fstest.MapFS{"index.html": {Data: []byte("<!doctype html>dashboard")}},
+		Metrics:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(figures)) }),
+		Meter:         b.meter,
 		Clock:         b.clock,
 	})
 	if err != nil {

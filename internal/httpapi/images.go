@@ -275,8 +275,7 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "private, max-age=31536000, immutable")
 	h.Set("Vary", "Authorization, Cookie")
 	// Opened on its own it is no page: nothing in it may run.
-	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
 	if fresh {
 		w.WriteHeader(http.StatusNotModified)
 		return

@@ -110,7 +110,7 @@ func TestAnImageComesBackAsItWasSent(t *testing.T) {
 			t.Fatalf("%d, %d bytes", got.status, len(got.body))
 		}
 		for name, want := range map[string]string{
-			"Content-Type": "image/png", "X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox",
+			"Content-Type": "image/png", "X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
 			"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Authorization, Cookie", "Cross-Origin-Resource-Policy": "same-origin",
 			"Content-Disposition": "inline; filename*=utf-8''cat%20%E2%9C%93.png",
 		} {

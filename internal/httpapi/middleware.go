@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/auth"
@@ -50,6 +51,14 @@ func (e *exchange) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// measured gives how long the request took, for the meter; 0 for a socket or an event stream, which last as long as the client likes.
+func (e *exchange) measured(took time.Duration) time.Duration {
+	if e.status == http.StatusSwitchingProtocols || strings.HasPrefix(e.Header().Get("Content-Type"), mediaEvents) {
+		return 0
+	}
+	return max(took, 1)
+}
+
 // Unwrap lets http.ResponseController reach the connection.
 func (e *exchange) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 
@@ -57,17 +66,20 @@ func (e *exchange) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := s.deps.Clock.Now()
-		e := &exchange{ResponseWriter: w, id: requestID(r), address: clientAddress(r, s.cfg.TrustedProxies)}
+		e := &exchange{ResponseWriter: w, id: s.requestID(r), address: clientAddress(r, s.cfg.TrustedProxies)}
 		w.Header().Set(requestIDHeader, e.id)
 		s.bound(w, r)
 		defer func() {
 			reason := recover()
 			if reason != nil && reason != http.ErrAbortHandler {
+				s.deps.Meter.Panicked("http")
 				s.log.ErrorContext(r.Context(), "panic in a handler", "request_id", e.id, "panic", reason, "stack", string(debug.Stack()))
 				if e.status == 0 {
 					s.writeErrors(e, mediaJSON, http.StatusInternalServerError, internalError(e.id))
 				}
 			}
+			took := s.deps.Clock.Now().Sub(start)
+			s.deps.Meter.Request(routeOf(r.URL.Path), e.status, e.measured(took))
 			level := slog.LevelInfo
 			if isProbe(r.URL.Path) {
 				level = slog.LevelDebug
@@ -76,7 +88,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 				slog.String("request_id", e.id), slog.String("method", r.Method), slog.String("path", clipMessage(loggedPath(r.URL.Path))),
 				slog.Int("status", e.status), slog.Int64("bytes", e.written), slog.String("address", e.address),
 				slog.String("operation", e.operation), slog.String("kind", e.kind),
-				slog.Duration("duration", s.deps.Clock.Now().Sub(start)))
+				slog.Duration("duration", took))
 			if reason == http.ErrAbortHandler {
 				panic(reason) // the server cuts the connection then
 			}
@@ -96,7 +108,7 @@ func (s *Server) bound(w http.ResponseWriter, r *http.Request) {
 	_ = control.SetWriteDeadline(time.Now().Add(s.cfg.AnswerTimeout))
 }
 
-func isProbe(path string) bool { return path == "/healthz" || path == "/readyz" }
+func isProbe(path string) bool { return path == "/healthz" || path == "/readyz" || path == metricsPath }
 
 // describe names the operation in the access log.
 func describe(ctx context.Context, op *operation) {
@@ -105,10 +117,11 @@ func describe(ctx context.Context, op *operation) {
 	}
 }
 
-// requestID takes over the id of a proxy when it looks like one, and makes one otherwise.
-func requestID(r *http.Request) string {
+// requestID takes over the id of a trusted proxy when it looks like one, and makes one otherwise: whoever could choose the id of
+// a request could hide it among those of others in the log.
+func (s *Server) requestID(r *http.Request) string {
 	id := r.Header.Get(requestIDHeader)
-	if len(id) < 8 || len(id) > 64 {
+	if len(id) < 8 || len(id) > 64 || !s.fromTrustedProxy(r) {
 		return rand.Text()
 	}
 	for _, c := range []byte(id) {
@@ -143,6 +156,7 @@ func (s *Server) secure(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 		if s.public.https {
 			h.Set("Strict-Transport-Security", "max-age=31536000")

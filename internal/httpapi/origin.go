@@ -43,15 +43,10 @@ func sameOrigin(header, origin string) bool {
 // clientAddress gives the address of the client: the connection's own, or, behind proxies that are trusted, the last
 // one in X-Forwarded-For that is not such a proxy. Anything further left is the client's own invention.
 func clientAddress(r *http.Request, trusted []netip.Prefix) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
+	addr, host := peer(r)
+	if !addr.IsValid() {
 		return host
 	}
-	addr = addr.Unmap().WithZone("")
 	if !contains(trusted, addr) {
 		return addr.String()
 	}
@@ -67,6 +62,25 @@ func clientAddress(r *http.Request, trusted []netip.Prefix) string {
 		}
 	}
 	return addr.String()
+}
+
+// peer gives the address of the connection's other end. The address is not valid when it is none of IP; host is what it is then.
+func peer(r *http.Request) (addr netip.Addr, host string) {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	addr, err = netip.ParseAddr(host)
+	if err != nil {
+		return netip.Addr{}, host
+	}
+	return addr.Unmap().WithZone(""), host
+}
+
+// fromTrustedProxy reports whether the connection is a trusted proxy's, so that what it says of a request counts.
+func (s *Server) fromTrustedProxy(r *http.Request) bool {
+	addr, _ := peer(r)
+	return addr.IsValid() && contains(s.cfg.TrustedProxies, addr)
 }
 
 func contains(prefixes []netip.Prefix, addr netip.Addr) bool {

@@ -19,11 +19,12 @@ import (
 	"sync/atomic"
 
 	"github.com/99designs/gqlgen/graphql"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ostler-dev/ostler/internal/clock"
 )
 
-// Dependencies are what a Server works with. All but JWKS, Images, Waits, OpenID, ForOperation, Ready and Clock are required.
+// Dependencies are what a Server works with. Logger, Schema, Authenticator and Dashboard are required.
 type Dependencies struct {
 	Logger        *slog.Logger
 	Schema        graphql.ExecutableSchema
@@ -42,6 +43,12 @@ type Dependencies struct {
 	ForOperation func(context.Context) context.Context
 	// Ready must all pass before /readyz answers 200.
 	Ready []ReadinessCheck
+	// Metrics answers at /metrics, to those who may read it. Without it the address answers 404.
+	Metrics http.Handler
+	// Meter hears what is asked of the server. Defaults to nobody.
+	Meter Meter
+	// Tracer makes spans of operations and resolvers; nil for none.
+	Tracer trace.Tracer
 	// Clock defaults to the machine's.
 	Clock clock.Clock
 }
@@ -55,6 +62,7 @@ type Server struct {
 	public  publicOrigin
 	cookies tokenCookies
 	buffers buffers
+	ready   *readiness
 
 	images *imageTraffic
 	// callbacks bounds what is sent to /v1/waits.
@@ -78,6 +86,9 @@ func New(cfg Config, deps Dependencies) (*Server, error) {
 	if deps.Logger == nil || deps.Schema == nil || deps.Authenticator == nil || deps.Dashboard == nil {
 		return nil, errors.New("the HTTP server needs a logger, a schema, an authenticator and the dashboard's files")
 	}
+	if deps.Meter == nil {
+		deps.Meter = unmetered{}
+	}
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
 	}
@@ -89,7 +100,7 @@ func New(cfg Config, deps Dependencies) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine, err := newEngine(cfg, deps.Schema, deps.Logger)
+	engine, err := newEngine(cfg, deps.Schema, deps.Logger, deps.Meter, deps.Tracer)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +108,7 @@ func New(cfg Config, deps Dependencies) (*Server, error) {
 	s := &Server{
 		cfg: cfg, deps: deps, log: deps.Logger, engine: engine, public: public,
 		cookies: tokenCookies{secure: public.secure}, images: newImageTraffic(),
+		ready: newReadiness(deps.Clock, deps.Logger, deps.Ready),
 	}
 	s.requests, s.endRequests = context.WithCancel(context.Background())
 	s.open = newConnections(s)
@@ -126,8 +138,13 @@ func (s *Server) routes() (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.HandleFunc("GET /readyz", s.readyz)
+	if s.deps.Metrics != nil {
+		mux.HandleFunc("GET "+metricsPath, s.serveMetrics)
+	} else {
+		mux.Handle(metricsPath, http.NotFoundHandler())
+	}
 	if s.cfg.ProbesOnly {
-		return s.observe(mux), nil
+		return s.observe(s.secure(protection.Handler(mux))), nil
 	}
 	mux.HandleFunc("/graphql", s.graphQL)
 	jwks := s.deps.JWKS
@@ -200,3 +217,6 @@ func (s *Server) Stop(ctx context.Context) error {
 	}
 	return err
 }
+
+// Connections gives how many WebSockets and event streams are open.
+func (s *Server) Connections() (sockets, eventStreams int) { return s.open.count() }

@@ -47,6 +47,7 @@ func (e *engine) subscribe(ctx context.Context, op *operation, feed *events.Feed
 		if r := recover(); r != nil {
 			s, errs = nil, gqlerror.List{e.errors.panicked(ctx, r)}
 		}
+		e.meter.Operation(string(op.kind), firstCode(errs), 0)
 	}()
 	next := e.executable.Exec(start)
 	if errs := graphql.GetErrors(start); len(errs) != 0 {

@@ -47,8 +47,10 @@ func (a *actRun) execute(f *finished, call *tools.Call, d *durable, review *hook
 			return
 		}
 	}
+	ctx := e.traceTool(a.ctx, &f.Call)
+	defer e.endToolTrace(ctx, f)
 	started := e.cfg.Clock.Now()
-	f.result = tools.Run(a.ctx, e.cfg.Registry, call, f.Record.Frozen)
+	f.result = tools.Run(ctx, e.cfg.Registry, call, f.Record.Frozen)
 	f.waits, f.announced = d.pending(f.result), d.announced()
 	f.cut = d.failed() || (f.waits.IsZero() && f.result.Failed() && a.ctx.Err() != nil)
 	f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)

@@ -187,6 +187,8 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	outcome := outcomeUnknown
 	defer func() { e.breakers.report(key, p, outcome, e.cfg.Clock.Now()) }()
 
+	ctx = e.traceCall(ctx, m, a.attempt())
+	defer func() { e.endCallTrace(ctx, resp.Usage, err) }()
 	call, watch := e.watchIdle(ctx)
 	defer watch.end()
 	a.stream = newStream(e, a.r.turn, a.output, a.attempt(), watch, a.tally(m))
@@ -200,8 +202,9 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	a.tries.calls++
 	u.made++
 	u.askedAt = e.nowMillis().Ptr()
-	resp, err = runDriver(call, driver, a.r.request(m, at), a.stream.emit)
+	resp, err = a.runDriver(call, driver, a.r.request(m, at), a.stream.emit)
 	a.stream.finish()
+	defer func() { a.measure(m.Provider.Kind, err) }()
 	a.checkpointed = a.checkpointed || a.stream.checkpointed
 	u.add(m, resp.Usage, err != nil)
 	if err == nil {
@@ -261,12 +264,36 @@ func outcomeOf(err error) callOutcome {
 	return outcomeAnswered
 }
 
+// measure tells the meter how the newest call went.
+func (a *asking) measure(kind models.ProviderKind, err error) {
+	meter, code := a.r.e.cfg.Meter, ""
+	failure, known := errors.AsType[*llm.Error](err)
+	switch {
+	case err == nil, errors.Is(err, context.Canceled): // one that was cut short is no failure of the model's
+	case known:
+		code = string(failure.Code)
+	default:
+		code = string(llm.CodeInternal)
+	}
+	meter.Called(kind, code, time.Duration(a.stream.elapsed())*time.Millisecond)
+	if a.stream.firstTokenMs == nil {
+		return
+	}
+	first := time.Duration(*a.stream.firstTokenMs) * time.Millisecond
+	meter.Answered(kind, first)
+	if !a.r.spoke && a.r.turn.FirstTokenAt == nil {
+		a.r.spoke = true
+		meter.Spoke(a.stream.begunAt.Add(first).Sub(a.r.turn.QueuedAt.Time()))
+	}
+}
+
 // runDriver makes a call. A driver that panics has failed.
-func runDriver(
+func (a *asking) runDriver(
 	ctx context.Context, driver llm.Driver, req llm.Request, emit func(llm.Delta),
 ) (resp llm.Response, err error) {
 	defer func() {
 		if v := recover(); v != nil {
+			a.r.e.cfg.Meter.Panicked("turn")
 			err = fmt.Errorf("the driver panicked: %v\n%s", v, debug.Stack())
 		}
 	}()

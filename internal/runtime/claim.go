@@ -145,6 +145,9 @@ func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
 			free[i].Free()
 			continue
 		}
+		if since, ok := got.Since[t.ID]; ok {
+			e.cfg.Meter.Waited(t.OrgID, e.heldBy(t.OrgID), e.cfg.Clock.Now().Sub(since.Time()))
+		}
 		free[i].Run(t, nil, nil)
 	}
 	for _, s := range free[len(turns):] {

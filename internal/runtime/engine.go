@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/crossorg"
@@ -49,6 +51,10 @@ type Config struct {
 	Tokens Tokens
 	Clock  clock.Clock
 	Logger *slog.Logger
+	// Meter hears how it goes. Defaults to nobody.
+	Meter Meter
+	// Tracer makes spans of turns, steps and effects; nil for none.
+	Tracer trace.Tracer
 	// Presence shows others at once when this process dies, on PostgreSQL; nil leaves it to the heartbeat. The engine drops it when
 	// it stops.
 	Presence *crossorg.Presence
@@ -184,6 +190,9 @@ func New(cfg Config) *Engine {
 	if cfg.CallTimeout == 0 {
 		cfg.CallTimeout = time.Hour
 	}
+	if cfg.Meter == nil {
+		cfg.Meter = unmetered{}
+	}
 	if cfg.Timers == nil {
 		cfg.Timers = events.SystemTimers{}
 	}
@@ -291,6 +300,13 @@ func (e *Engine) Stop(ctx context.Context) error {
 		e.cfg.Presence.Drop()
 	}
 	return err
+}
+
+// Running gives how many turns run here, and how many may.
+func (e *Engine) Running() (turns, slots int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.running), cap(e.slots)
 }
 
 func (e *Engine) stopping() bool {

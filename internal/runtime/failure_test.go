@@ -205,7 +205,7 @@ func TestUnpriced(t *testing.T) {
 }
 
 func TestPanicsAreErrors(t *testing.T) {
-	r := &turnRun{}
+	r := &turnRun{e: New(Config{Slots: 1})}
 	if err := r.guarded(func() error { panic("x") }); err == nil {
 		t.Error("a panic in a step is no error")
 	}

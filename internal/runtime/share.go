@@ -27,6 +27,13 @@ func (e *Engine) fits(org models.OrgID) bool {
 	return e.caps.Of(org) == 0 && e.held[org]+e.held[models.OrgID{}] < e.cfg.OrgSlots
 }
 
+// heldBy gives how many slots an organization has.
+func (e *Engine) heldBy(org models.OrgID) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.held[org]
+}
+
 // letGo takes a slot from an organization. The lock is held.
 func (e *Engine) letGo(org models.OrgID) {
 	if e.held[org]--; e.held[org] <= 0 {

@@ -111,6 +111,10 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 	}
 	r.attention = s.attention
 	e := s.e
+	if session != nil {
+		// It was claimed in the transaction that made it ready.
+		e.cfg.Meter.Waited(t.OrgID, e.heldBy(t.OrgID), 0)
+	}
 	e.mu.Lock()
 	e.letGo(s.org)
 	e.held[t.OrgID]++

@@ -47,6 +47,8 @@ type turnRun struct {
 	recovered bool
 	// uncounted is what the model calls of the present reason step took; nil between two.
 	uncounted *uncounted
+	// spoke tells that a model has said something in this run.
+	spoke bool
 	// partial is what the model had said when it was cut short.
 	partial []models.Part
 	// attention tells that something has happened to the turn.
@@ -64,16 +66,23 @@ type stepInput struct {
 // it has not. ctx ends when the turn is cancelled, and with life, which is that of the runner.
 func (e *Engine) runTurn(life, ctx context.Context, r *turnRun, began *writer) {
 	t := r.turn
+	ctx = e.traceTurn(ctx, &t)
+	defer e.endTurnTrace(ctx, &r.turn)
 	err := r.guarded(func() error { return r.run(ctx, began) })
 	if errors.Is(context.Cause(ctx), errCancelled) && !stopped(err) {
 		// What is under way has ended; the turn is still to be.
-		ctx = life
+		ctx = inTrace(life, ctx)
 		err = r.guarded(func() error { return r.cancelled(ctx) })
 	}
 	if err == nil && r.turn.Status != models.TurnWaiting {
 		r.conversation.session, r.conversation.sequence = *r.session, r.sequence
 		e.conversations.put(t, r.conversation)
 	}
+	defer func() {
+		if at := r.turn.FinishedAt; at != nil {
+			e.cfg.Meter.Ended(at.Time().Sub(r.turn.QueuedAt.Time()))
+		}
+	}()
 	if stopped(err) {
 		return
 	}
@@ -98,6 +107,7 @@ func stopped(err error) bool {
 func (r *turnRun) guarded(fn func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
+			r.e.cfg.Meter.Panicked("turn")
 			err = fmt.Errorf("a step panicked: %v\n%s", v, debug.Stack())
 		}
 	}()
@@ -177,9 +187,9 @@ func (r *turnRun) run(ctx context.Context, began *writer) (err error) {
 		}
 		switch w.plan.(type) {
 		case Reason:
-			w, err = r.reason(ctx, w)
+			w, err = r.takeStep(ctx, models.PhaseReason, w)
 		case Act:
-			w, err = r.act(ctx, w.open)
+			w, err = r.takeStep(ctx, models.PhaseAct, w)
 		case End:
 			return nil
 		default:
@@ -195,6 +205,20 @@ func (r *turnRun) run(ctx context.Context, began *writer) (err error) {
 		return r.cancelled(ctx)
 	}
 	return err
+}
+
+// takeStep takes the next step, and measures it.
+func (r *turnRun) takeStep(ctx context.Context, phase models.Phase, began *writer) (w *writer, err error) {
+	start := time.Now()
+	ctx = r.e.traceStep(ctx, phase, r.turn.Iteration)
+	defer func() {
+		r.e.cfg.Meter.Stepped(phase, time.Since(start))
+		r.e.endTrace(ctx, err)
+	}()
+	if phase == models.PhaseReason {
+		return r.reason(ctx, began)
+	}
+	return r.act(ctx, began.open)
 }
 
 // enter goes on from where the turn's row says that it stands.

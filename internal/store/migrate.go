@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"slices"
 
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
@@ -41,6 +44,37 @@ func (db *DB) Pending(ctx context.Context) (bool, error) {
 		return false, fmt.Errorf("look for pending migrations: %w", err)
 	}
 	return pending, nil
+}
+
+// Migrated fails when the schema is older than this program, or can't be read. It is one statement. A newer schema is fine: the
+// versions before it run on it, too.
+func (db *DB) Migrated(ctx context.Context) error {
+	newest, err := newestMigration(db.Dialect)
+	if err != nil {
+		return err
+	}
+	var have sql.NullInt64
+	scan := func(r Row) error { return r.Scan(&have) }
+	if err := db.QueryAcross(ctx, scan, "SELECT max(version_id) FROM goose_db_version WHERE is_applied"); err != nil {
+		return fmt.Errorf("read the version of the schema: %w", err)
+	}
+	if have.Int64 < newest {
+		return fmt.Errorf("the schema has version %d and this program needs %d: run `ostler migrate`", have.Int64, newest)
+	}
+	return nil
+}
+
+// newestMigration gives the version that the newest migration of this program brings.
+func newestMigration(dialect Dialect) (int64, error) {
+	files, err := fs.Glob(migrations, "migrations/"+string(dialect)+"/*.sql")
+	if err != nil || len(files) == 0 {
+		return 0, fmt.Errorf("read the migrations: %w", errors.Join(err, fs.ErrNotExist))
+	}
+	version, err := goose.NumericComponent(path.Base(slices.Max(files)))
+	if err != nil {
+		return 0, fmt.Errorf("read the migrations: %w", err)
+	}
+	return version, nil
 }
 
 func (db *DB) provider() (*goose.Provider, func(), error) {

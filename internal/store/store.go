@@ -85,6 +85,39 @@ func (db *DB) Ping(ctx context.Context) error {
 	return db.Reader.PingContext(ctx)
 }
 
+// PoolStats tells what a pool of connections does.
+type PoolStats struct {
+	// Name is engine or tenant with PostgreSQL, writer or reader with SQLite.
+	Name             string
+	InUse, Idle, Max int
+	// Waits counts who had to wait for a connection, and Waited is for how long together.
+	Waits  int64
+	Waited time.Duration
+}
+
+// Pools tells what the pools do. It asks the database nothing.
+func (db *DB) Pools() []PoolStats {
+	if db.Pool == nil {
+		return []PoolStats{sqlPool("writer", db.Writer.Stats()), sqlPool("reader", db.Reader.Stats())}
+	}
+	list := []PoolStats{postgresPool("engine", db.Pool.Stat())}
+	if db.tenants != db.Pool {
+		list = append(list, postgresPool("tenant", db.tenants.Stat()))
+	}
+	return list
+}
+
+func sqlPool(name string, s sql.DBStats) PoolStats {
+	return PoolStats{Name: name, InUse: s.InUse, Idle: s.Idle, Max: s.MaxOpenConnections, Waits: s.WaitCount, Waited: s.WaitDuration}
+}
+
+func postgresPool(name string, s *pgxpool.Stat) PoolStats {
+	return PoolStats{
+		Name: name, InUse: int(s.AcquiredConns()), Idle: int(s.IdleConns()), Max: int(s.MaxConns()),
+		Waits: s.EmptyAcquireCount(), Waited: s.EmptyAcquireWaitTime(),
+	}
+}
+
 // Now gives the time that all processes of this database go by: that of PostgreSQL's server, by one statement. SQLite has no clock
 // of its own, and one process: it is this machine's.
 func (db *DB) Now(ctx context.Context) (time.Time, error) {

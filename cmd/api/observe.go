@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+
+	"github.com/ostler-dev/ostler/internal/crossorg"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/httpapi"
+	"github.com/ostler-dev/ostler/internal/metrics"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/runtime"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+var (
+	_ httpapi.Meter = (*metrics.Metrics)(nil)
+	_ runtime.Meter = (*metrics.Metrics)(nil)
+	_ events.Meter  = (*metrics.Metrics)(nil)
+)
+
+// publisher counts what was committed before the hub tells of it.
+func publisher(m *metrics.Metrics, next func(models.OrgID, models.SessionID, []models.Event)) func(models.OrgID, models.SessionID, []models.Event) {
+	return func(org models.OrgID, session models.SessionID, list []models.Event) {
+		m.Published(list)
+		next(org, session, list)
+	}
+}
+
+// watched is what the metrics read of a process.
+type watched struct {
+	db     *store.DB
+	queue  *crossorg.Queue
+	hub    *events.Hub
+	bus    events.Bus
+	server *httpapi.Server
+	engine *runtime.Engine // nil in an API node
+}
+
+func (w watched) sources() metrics.Sources {
+	s := metrics.Sources{
+		Backlog: func(ctx context.Context) (metrics.Backlog, error) {
+			b, err := w.queue.Backlog(ctx)
+			return metrics.Backlog(b), err
+		},
+		Recoveries:  w.queue.Recoveries,
+		Subscribers: w.hub.Subscribers, Streams: w.hub.Sessions,
+		Connections: w.server.Connections, Pools: w.db.Pools, BusConnected: w.bus.Connected,
+	}
+	if w.engine != nil {
+		s.Running = w.engine.Running
+	}
+	return s
+}
