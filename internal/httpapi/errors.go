@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"sync/atomic"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -67,6 +69,10 @@ var faultCodes = map[fault.Code]string{
 type errorPresenter struct {
 	log        *slog.Logger
 	authorizer *authorizer
+	// timeout is how long an operation may take.
+	timeout time.Duration
+	// panics counts those of operations and of handlers.
+	panics atomic.Int64
 }
 
 // present implements graphql.ErrorPresenterFunc. Errors that nobody meant for the caller become INTERNAL; their
@@ -95,7 +101,7 @@ func (p *errorPresenter) present(ctx context.Context, err error) *gqlerror.Error
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, context.DeadlineExceeded):
 		out.Message = "The operation took too long. Ask for less at once, or try again later."
-		out.Extensions = map[string]any{"code": codeTimeout}
+		out.Extensions = map[string]any{"code": codeTimeout, "limit": "TIME", "maximum": int64(p.timeout.Seconds())}
 		p.log.WarnContext(ctx, "operation timed out", "request_id", auth.RequestFrom(ctx).ID, "path", out.Path.String(), "error", err)
 		return out
 	case cause != nil:
@@ -142,6 +148,7 @@ func (p *errorPresenter) argumentError(ctx context.Context, err error) *gqlerror
 
 // recovered implements graphql.RecoverFunc.
 func (p *errorPresenter) recovered(ctx context.Context, reason any) error {
+	p.panics.Add(1)
 	id := auth.RequestFrom(ctx).ID
 	p.log.ErrorContext(ctx, "panic in an operation", "request_id", id, "path", graphql.GetPath(ctx).String(),
 		"panic", reason, "stack", string(debug.Stack()))
@@ -150,6 +157,7 @@ func (p *errorPresenter) recovered(ctx context.Context, reason any) error {
 
 // panicked is recovered for panics outside of fields.
 func (p *errorPresenter) panicked(ctx context.Context, reason any) *gqlerror.Error {
+	p.panics.Add(1)
 	id := auth.RequestFrom(ctx).ID
 	p.log.ErrorContext(ctx, "panic around an operation", "request_id", id, "panic", reason, "stack", string(debug.Stack()))
 	return internalError(id)

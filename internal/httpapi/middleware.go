@@ -63,6 +63,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		defer func() {
 			reason := recover()
 			if reason != nil && reason != http.ErrAbortHandler {
+				s.engine.errors.panics.Add(1)
 				s.log.ErrorContext(r.Context(), "panic in a handler", "request_id", e.id, "panic", reason, "stack", string(debug.Stack()))
 				if e.status == 0 {
 					s.writeErrors(e, mediaJSON, http.StatusInternalServerError, internalError(e.id))

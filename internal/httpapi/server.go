@@ -143,6 +143,9 @@ func (s *Server) routes() (http.Handler, error) {
 // Handler serves everything, for listeners of one's own. Stop still has to be called.
 func (s *Server) Handler() http.Handler { return s.handler }
 
+// Panics is how many panics of operations and handlers the server has survived. Each is in the log, with its stack.
+func (s *Server) Panics() int64 { return s.engine.errors.panics.Load() }
+
 // Start listens and serves in the background. A second call does nothing.
 func (s *Server) Start(ctx context.Context) error {
 	s.mu.Lock()
