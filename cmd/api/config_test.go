@@ -34,7 +34,7 @@ func TestDefaults(t *testing.T) {
 	if c.addr != "127.0.0.1:8080" || c.publicURL != "http://127.0.0.1:8080" || c.dataDir != "./data" || c.databaseURL != "sqlite:data/ostler.db" ||
 		c.sqliteSynchronous != "FULL" || c.natsURL != "" || c.masterKey != nil || c.adminEmail != "admin@localhost" || c.adminPassword != "" ||
 		c.role != roleAll || c.runnerSlots != 256 || c.lease != 6*time.Second || c.heartbeat != 2*time.Second || c.shutdown != 20*time.Second ||
-		c.logLevel != slog.LevelInfo || c.production {
+		c.logLevel != slog.LevelInfo || c.production || c.trustedOnly {
 		t.Errorf("got %+v", c)
 	}
 }
@@ -78,6 +78,7 @@ func TestValues(t *testing.T) {
 		}},
 		"mail, on IPv6":        {[]string{"OSTLER_ADDR", "[::1]:9000"}, func(c config) bool { return c.smtpFrom == "ostler@localhost" }},
 		"a secret for tokens":  {[]string{"OSTLER_JWT_SECRET", strings.Repeat("s", 32)}, func(c config) bool { return len(c.jwtSecret) == 32 }},
+		"trusted documents":    {[]string{"OSTLER_TRUSTED_DOCUMENTS", "cookies"}, func(c config) bool { return c.trustedOnly }},
 		"debugging production": {[]string{"OSTLER_LOG_LEVEL", "debug", "OSTLER_ENV", "production"}, func(c config) bool { return c.logLevel == slog.LevelDebug && c.production }},
 	} {
 		if c, err := readConfig(from(test.env...)); err != nil || !test.want(c) {
@@ -120,6 +121,7 @@ func TestRefusals(t *testing.T) {
 		"a provider without a host":    {[]string{"OPENAI_BASE_URL", "api.openai.com"}, "OPENAI_BASE_URL"},
 		"a provider with a query":      {[]string{"OPENAI_BASE_URL", "https://api.openai.com?key=1"}, "without user, query"},
 		"an unknown level":             {[]string{"OSTLER_LOG_LEVEL", "loud"}, "debug, info, warn or error"},
+		"trust in everybody":           {[]string{"OSTLER_TRUSTED_DOCUMENTS", "on"}, "OSTLER_TRUSTED_DOCUMENTS: \"on\" is not valid: want off or cookies"},
 		"an unknown environment":       {[]string{"OSTLER_ENV", "staging"}, "development or production"},
 		"loopback in production":       {[]string{"OSTLER_ENV", "production", "OSTLER_EGRESS_ALLOW_LOOPBACK", "true"}, "OSTLER_EGRESS_ALLOW_LOOPBACK: not in production"},
 		"loopback, maybe":              {[]string{"OSTLER_EGRESS_ALLOW_LOOPBACK", "1"}, "want true or false"},

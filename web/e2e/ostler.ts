@@ -41,6 +41,8 @@ export class Ostler {
         OSTLER_DATA_DIR: this.dataDir,
         // Tests play model providers on this machine.
         OSTLER_EGRESS_ALLOW_LOOPBACK: "true",
+        // The dashboard must get by with its own documents.
+        OSTLER_TRUSTED_DOCUMENTS: "cookies",
         OSTLER_ADMIN_EMAIL: ADMIN.email,
         OSTLER_ADMIN_PASSWORD: ADMIN.password,
       },
