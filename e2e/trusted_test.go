@@ -39,12 +39,12 @@ func TestTrustedDocuments(t *testing.T) {
 		body []byte
 		want string
 	}{
-		"the dashboard's document":                      {document(text, nil), ""},
-		"its id":                                        {encode(map[string]any{"documentId": "sha256:" + hash}), ""},
-		"its hash":                                      {encode(map[string]any{"extensions": map[string]any{"persistedQuery": map[string]any{"version": 1, "sha256Hash": hash}}}), ""},
-		"another document":                              {document(`{ viewer { user { email } } }`, nil), "DOCUMENT_NOT_TRUSTED"},
-		"an unknown hash":                               {encode(map[string]any{"documentId": "sha256:" + strings.Repeat("0", 64)}), "DOCUMENT_NOT_TRUSTED"},
-		"a document that needs nobody":                  {document(`{ serverInfo { name } }`, nil), "DOCUMENT_NOT_TRUSTED"},
+		"the dashboard's document":     {document(text, nil), ""},
+		"its id":                       {encode(map[string]any{"documentId": "sha256:" + hash}), ""},
+		"its hash":                     {encode(map[string]any{"extensions": map[string]any{"persistedQuery": map[string]any{"version": 1, "sha256Hash": hash}}}), ""},
+		"another document":             {document(`{ viewer { user { email } } }`, nil), "DOCUMENT_NOT_TRUSTED"},
+		"an unknown hash":              {encode(map[string]any{"documentId": "sha256:" + strings.Repeat("0", 64)}), "DOCUMENT_NOT_TRUSTED"},
+		"a document that needs nobody": {document(`{ serverInfo { name } }`, nil), "DOCUMENT_NOT_TRUSTED"},
 		"a refresh of one's own, with the same cookies": {document(`mutation { refreshTokens { tokens { expiresAt } } }`, nil), "DOCUMENT_NOT_TRUSTED"},
 	} {
 		r, err := b.send(c.body, b.from(b.origin, "same-origin"))

@@ -1,4 +1,4 @@
-package web_test
+package main
 
 import (
 	"crypto/sha256"
@@ -31,7 +31,7 @@ func TestTrustedDocuments(t *testing.T) {
 			t.Errorf("%v in %s", err, text)
 		}
 	}
-	files, err := filepath.Glob("trusted/*.json")
+	files, err := filepath.Glob("../../web/trusted/*.json")
 	if err != nil || len(files) == 0 || len(files) > 4 {
 		t.Fatalf("want the current documents and those of at most three releases: %v, %v", files, err)
 	}
@@ -49,7 +49,7 @@ func TestTrustedDocuments(t *testing.T) {
 				t.Errorf("%s: %s is not among those that the server knows", file, hash)
 			}
 		}
-		if file == "trusted/current.json" && len(own) < 50 {
+		if filepath.Base(file) == "current.json" && len(own) < 50 {
 			t.Errorf("only %d documents of the dashboard", len(own))
 		}
 	}
