@@ -568,8 +568,8 @@ func TestBadBodies(t *testing.T) {
 		"a number too large":    {`{"query": "{ viewer { operator } }", "variables": {"x": 1e999}}`, 400, "BAD_USER_INPUT", 4400},
 		"no query":              {`{"variables": {}}`, 400, "BAD_USER_INPUT", 4400},
 		"a query by hash":       {`{"extensions": {"persistedQuery": {"version": 1, "sha256Hash": "x"}}}`, 200, "PERSISTED_QUERY_NOT_FOUND", 0},
-		"a megabyte of text":    {mega, 413, "PAYLOAD_TOO_LARGE", websocket.StatusMessageTooBig},
-		"four megabytes of it":  {strings.Repeat(" ", 4<<20), 413, "PAYLOAD_TOO_LARGE", websocket.StatusMessageTooBig},
+		"a megabyte of text":    {mega, 413, "PAYLOAD_TOO_LARGE BODY", websocket.StatusMessageTooBig},
+		"four megabytes of it":  {strings.Repeat(" ", 4<<20), 413, "PAYLOAD_TOO_LARGE BODY", websocket.StatusMessageTooBig},
 		"ten thousand brackets": {`{"query": "` + strings.Repeat("{a", 10_000) + `"}`, 200, "GRAPHQL_PARSE_FAILED", 0},
 		"deep variables":        {`{"query": "{ viewer { operator } }", "variables": {"x": ` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}}`, 0, "", 0},
 	} {
