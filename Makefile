@@ -42,7 +42,7 @@ generate: web/node_modules/.package-lock.json ## Generate code from the GraphQL 
 
 # What a change must pass, quick checks first. The Go tests come last, so that their result is at the end.
 .PHONY: test
-test: check-format check-generated lint vet web-test e2e go-test ## Run everything that a change must pass: both databases, race detector, dashboard, browser
+test: check-format check-generated check-schema lint vet web-test e2e go-test ## Run everything that a change must pass: both databases, race detector, dashboard, browser
 
 .PHONY: check-format
 check-format: ## Check that gofmt has nothing to change
@@ -52,6 +52,14 @@ check-format: ## Check that gofmt has nothing to change
 check-generated: web/node_modules/.package-lock.json ## Check that the generated code is that of the schema
 	scripts/check-generated
 	cd web && npm run codegen:check
+
+.PHONY: check-schema
+check-schema: web/node_modules/.package-lock.json ## Check that no change of the schema breaks clients of the last release
+	cd web && npm run schema:check
+
+.PHONY: release-contract
+release-contract: web/node_modules/.package-lock.json ## Keep what a release promises to its clients; VERSION=1.4.0, see docs/api.md
+	cd web && npm run trusted:release -- $(VERSION) && npm run schema:release
 
 .PHONY: lint
 lint: bin/golangci-lint ## Run golangci-lint

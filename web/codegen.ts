@@ -1,5 +1,7 @@
 import type { CodegenConfig } from "@graphql-codegen/cli";
 
+const trusted = "./scripts/trusted-plugin.mjs";
+
 const config: CodegenConfig = {
   schema: "../graph/schema/*.graphqls",
   documents: "src/**/*.graphql",
@@ -20,6 +22,9 @@ const config: CodegenConfig = {
         },
       },
     },
+    "src/gql/documentIds.ts": { plugins: [{ [trusted]: { as: "ids" } }] },
+    // The server embeds it, with those of the last releases beside it.
+    "trusted/current.json": { plugins: [{ [trusted]: { as: "manifest" } }] },
   },
 };
 

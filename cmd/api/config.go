@@ -55,6 +55,7 @@ type config struct {
 	lease, heartbeat, shutdown time.Duration
 	logLevel                   slog.Level
 	production                 bool
+	trustedOnly                bool
 	egressLoopback             bool
 	egressAllow                []netip.Prefix
 	// providers has the keys and addresses of model providers that organizations without a key of their own use.
@@ -179,6 +180,13 @@ func generalSettings() []setting {
 				return errors.New("want development or production")
 			}
 			c.production = v == "production"
+			return nil
+		}},
+		{"OSTLER_TRUSTED_DOCUMENTS", "off", "off or cookies: whether requests that come with the cookies of a sign-in may run the documents of the dashboard only. Tokens and API keys may run any.", false, func(c *config, v string) error {
+			if v != "off" && v != "cookies" {
+				return errors.New("want off or cookies")
+			}
+			c.trustedOnly = v == "cookies"
 			return nil
 		}},
 		{"OSTLER_EGRESS_ALLOW", "", "Addresses or networks (10.0.0.0/8), with commas between them, that requests for organizations may reach besides public ones, http included: where your own model servers are. Default: none.", false, func(c *config, v string) error {

@@ -34,7 +34,7 @@ func TestDefaults(t *testing.T) {
 	if c.addr != "127.0.0.1:8080" || c.publicURL != "http://127.0.0.1:8080" || c.dataDir != "./data" || c.databaseURL != "sqlite:data/ostler.db" ||
 		c.sqliteSynchronous != "FULL" || c.natsURL != "" || c.masterKey != nil || c.adminEmail != "admin@localhost" || c.adminPassword != "" ||
 		c.role != roleAll || c.runnerSlots != 256 || c.lease != 6*time.Second || c.heartbeat != 2*time.Second || c.shutdown != 20*time.Second ||
-		c.logLevel != slog.LevelInfo || c.production {
+		c.logLevel != slog.LevelInfo || c.production || c.trustedOnly {
 		t.Errorf("got %+v", c)
 	}
 }
@@ -81,6 +81,7 @@ func TestValues(t *testing.T) {
 		"an issuer": {[]string{"OSTLER_OIDC_ISSUER", "https://login.example.com/a/", "OSTLER_OIDC_CLIENT_ID", "o", "OSTLER_OIDC_DOMAINS", "Example.com,b.org"}, func(c config) bool {
 			return c.oidc.Issuer == "https://login.example.com/a/" && fmt.Sprint(c.oidc.Domains, c.oidc.Scopes) == "[example.com b.org] [openid email profile]"
 		}},
+		"trusted documents":    {[]string{"OSTLER_TRUSTED_DOCUMENTS", "cookies"}, func(c config) bool { return c.trustedOnly }},
 		"debugging production": {[]string{"OSTLER_LOG_LEVEL", "debug", "OSTLER_ENV", "production"}, func(c config) bool { return c.logLevel == slog.LevelDebug && c.production }},
 	} {
 		if c, err := readConfig(from(test.env...)); err != nil || !test.want(c) {
@@ -123,6 +124,7 @@ func TestRefusals(t *testing.T) {
 		"a provider without a host":    {[]string{"OPENAI_BASE_URL", "api.openai.com"}, "OPENAI_BASE_URL"},
 		"a provider with a query":      {[]string{"OPENAI_BASE_URL", "https://api.openai.com?key=1"}, "without user, query"},
 		"an unknown level":             {[]string{"OSTLER_LOG_LEVEL", "loud"}, "debug, info, warn or error"},
+		"trust in everybody":           {[]string{"OSTLER_TRUSTED_DOCUMENTS", "on"}, "OSTLER_TRUSTED_DOCUMENTS: \"on\" is not valid: want off or cookies"},
 		"an unknown environment":       {[]string{"OSTLER_ENV", "staging"}, "development or production"},
 		"loopback in production":       {[]string{"OSTLER_ENV", "production", "OSTLER_EGRESS_ALLOW_LOOPBACK", "true"}, "OSTLER_EGRESS_ALLOW_LOOPBACK: not in production"},
 		"an issuer over http":          {[]string{"OSTLER_OIDC_ISSUER", "http://login.example.com", "OSTLER_OIDC_CLIENT_ID", "o"}, "OSTLER_OIDC_ISSUER: \"http://login.example.com\" is not valid: want https"},

@@ -351,9 +351,14 @@ func shutdown(cfg config, server *httpapi.Server, engine *runtime.Engine) error 
 
 func newServer(cfg config, log *slog.Logger, deps httpapi.Dependencies) (*httpapi.Server, error) {
 	deps.Logger, deps.Dashboard = log, web.Dist()
+	trusted, err := web.TrustedDocuments()
+	if err != nil {
+		return nil, err
+	}
 	return httpapi.New(httpapi.Config{
-		Limits: httpapi.Limits{ImageBytes: sessions.MaxImageBytes},
-		Addr:   cfg.addr, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies, MetricsToken: cfg.metricsToken, ProbesOnly: cfg.role == roleRunner, Introspection: !cfg.production, Suggestions: !cfg.production,
+		Limits:  httpapi.Limits{ImageBytes: sessions.MaxImageBytes},
+		Trusted: trusted, TrustedOnly: cfg.trustedOnly,
+		Addr: cfg.addr, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies, MetricsToken: cfg.metricsToken, ProbesOnly: cfg.role == roleRunner, Introspection: !cfg.production, Suggestions: !cfg.production,
 	}, deps)
 }
 

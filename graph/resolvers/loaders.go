@@ -135,6 +135,15 @@ type loaders struct {
 	// toolsets are those of sessions, by their hashes.
 	toolsets *loader[string, []models.ClientTool]
 
+	// queued are the turns that wait in sessions, todos their plans.
+	queued *loader[models.SessionID, []models.Turn]
+	todos  *loader[models.SessionID, []models.Todo]
+
+	// Of forks these have what is their own, so only sessions that are none ask them.
+	newestTurns   *firstPages[models.SessionID, models.Turn]
+	firstMessages *firstPages[models.SessionID, models.Message]
+	lastMessages  *firstPages[models.SessionID, models.Message]
+
 	agentSessions  *firstPages[models.AgentID, models.Session]
 	agentHistory   *firstPages[models.AgentID, catalog.Revision]
 	harnessHistory *firstPages[models.HarnessID, catalog.Revision]
@@ -176,6 +185,13 @@ func (r *Resolver) newLoaders() *loaders {
 		decisions: newLoader(ofPrincipal(r.Sessions.Decisions)),
 		toolsets:  newLoader(ofPrincipal(r.Sessions.ClientToolsets)),
 
+		queued: newLoader(ofPrincipal(r.Sessions.QueuedTurnsOf)),
+		todos:  newLoader(ofPrincipal(r.Sessions.TodosOf)),
+
+		newestTurns:   newFirstPages(pageOfPrincipal(r.Sessions.NewestTurns), ofPrincipal(r.Sessions.CountTurnsOf)),
+		firstMessages: newFirstPages(pageOfPrincipal(r.Sessions.FirstMessages), ofPrincipal(r.Sessions.CountMessagesOf)),
+		lastMessages:  newFirstPages(pageOfPrincipal(r.Sessions.LastMessages), ofPrincipal(r.Sessions.CountMessagesOf)),
+
 		agentSessions:  newFirstPages(pageOfPrincipal(r.Sessions.NewestOfAgents), ofPrincipal(r.Sessions.CountOfAgents)),
 		agentHistory:   newFirstPages(pageOfPrincipal(r.Catalog.NewestOfAgents), ofPrincipal(r.Catalog.CountOfAgents)),
 		harnessHistory: newFirstPages(pageOfPrincipal(r.Catalog.NewestOfHarnesses), ofPrincipal(r.Catalog.CountOfHarnesses)),
@@ -191,6 +207,11 @@ func (r *Resolver) newLoaders() *loaders {
 	l.waits.then = func(list []models.Wait) {
 		for i := range list {
 			l.expectWait(&list[i])
+		}
+	}
+	l.queued.then = func(list []models.Turn) {
+		for i := range list {
+			l.expectTurn(&list[i])
 		}
 	}
 	l.decisions.then = func(list []models.ApprovalDecision) {
@@ -233,6 +254,11 @@ func (l *loaders) forgetAll() {
 	l.waits.forget()
 	l.decisions.forget()
 	l.toolsets.forget()
+	l.queued.forget()
+	l.todos.forget()
+	l.newestTurns.forget()
+	l.firstMessages.forget()
+	l.lastMessages.forget()
 	l.agentSessions.forget()
 	l.agentHistory.forget()
 	l.harnessHistory.forget()

@@ -21,6 +21,13 @@ func (l *loaders) expectSession(s *models.Session) {
 	l.sessions.expect(s.ParentID)
 	l.sessions.expect(s.RootID)
 	l.waits.expect(s.CurrentTurnID)
+	l.queued.expect(&s.ID)
+	l.todos.expect(&s.ID)
+	if s.BaseSequence == 0 {
+		l.newestTurns.expect(s.ID)
+		l.firstMessages.expect(s.ID)
+		l.lastMessages.expect(s.ID)
+	}
 	if len(s.ClientTools) > 0 {
 		l.toolsets.expect(new(string(s.ClientTools)))
 	}
@@ -126,21 +133,19 @@ func (r *Resolver) sessionConfig(ctx context.Context, s *model.Session) (*model.
 }
 
 func (r *Resolver) queuedTurns(ctx context.Context, id models.SessionID) ([]*model.Turn, error) {
-	rows, err := r.Sessions.QueuedTurns(ctx, auth.FromContext(ctx).OrgID, id)
+	rows, _, err := r.loadersOf(ctx).queued.load(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	expected := r.loadersOf(ctx)
 	list := make([]*model.Turn, len(rows))
 	for i := range rows {
-		expected.expectTurn(&rows[i])
 		list[i] = encodeTurn(&rows[i])
 	}
 	return list, nil
 }
 
 func (r *Resolver) todos(ctx context.Context, id models.SessionID) ([]*model.Todo, error) {
-	rows, err := r.Sessions.Todos(ctx, auth.FromContext(ctx).OrgID, id)
+	rows, _, err := r.loadersOf(ctx).todos.load(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
@@ -70,16 +71,28 @@ func (r *Resolver) turnPage(
 		return nil, err
 	}
 	org, id, base := auth.FromContext(ctx).OrgID, session.SessionID, int64(session.ForkedThrough)
-	rows, err := r.Sessions.Turns(ctx, org, id, base, order != nil && *order == model.SortOrderAsc, w.After, w.Limit+1)
+	expected := r.loadersOf(ctx)
+	ascending := order != nil && *order == model.SortOrderAsc
+	var rows []models.Turn
+	if base == 0 && !ascending && w.After == nil { // first pages are read together for all sessions of a list
+		rows, _, err = expected.newestTurns.page(w.Limit+1, expected.expectTurn).load(ctx, id)
+	} else {
+		rows, err = r.Sessions.Turns(ctx, org, id, base, ascending, w.After, w.Limit+1)
+	}
 	if err != nil {
 		return nil, err
 	}
 	rows, info := trim(rows, w, func(t models.Turn) string { return idCursor(t.ID) })
 	page := &model.TurnConnection{
 		Edges: make([]*model.TurnEdge, len(rows)), Nodes: make([]*model.Turn, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Sessions.CountTurns(ctx, org, id, base)) },
+		Count: func() (*int, error) {
+			if base > 0 {
+				return counted(r.Sessions.CountTurns(ctx, org, id, base))
+			}
+			n, _, err := expected.newestTurns.counts.load(ctx, id)
+			return counted(n, err)
+		},
 	}
-	expected := r.loadersOf(ctx)
 	for i := range rows {
 		expected.expectTurn(&rows[i])
 		page.Nodes[i] = encodeTurn(&rows[i])
@@ -94,16 +107,31 @@ func (r *Resolver) messagePage(ctx context.Context, session *model.Session, args
 		return nil, err
 	}
 	org, id, base := auth.FromContext(ctx).OrgID, session.SessionID, int64(session.ForkedThrough)
-	rows, err := r.Sessions.Messages(ctx, org, id, base, w.After, w.Before, w.Backward, w.Limit+1)
+	expected := r.loadersOf(ctx)
+	var rows []models.Message
+	switch ends := base == 0 && w.After == nil && w.Before == nil; {
+	case ends && w.Backward:
+		rows, _, err = expected.lastMessages.page(w.Limit+1, expected.expectMessage).load(ctx, id)
+	case ends:
+		rows, _, err = expected.firstMessages.page(w.Limit+1, expected.expectMessage).load(ctx, id)
+	default:
+		rows, err = r.Sessions.Messages(ctx, org, id, base, w.After, w.Before, w.Backward, w.Limit+1)
+	}
 	if err != nil {
 		return nil, err
 	}
+	rows = slices.Clone(rows) // trim turns them around, and others may have the same page
 	rows, info := trim(rows, w, func(m models.Message) string { return sequenceCursor(m.Sequence) })
 	page := &model.MessageConnection{
 		Edges: make([]*model.MessageEdge, len(rows)), Nodes: make([]*model.Message, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Sessions.CountMessages(ctx, org, id, base)) },
+		Count: func() (*int, error) {
+			if base > 0 {
+				return counted(r.Sessions.CountMessages(ctx, org, id, base))
+			}
+			n, _, err := expected.firstMessages.counts.load(ctx, id)
+			return counted(n, err)
+		},
 	}
-	expected := r.loadersOf(ctx)
 	for i := range rows {
 		expected.expectMessage(&rows[i])
 		page.Nodes[i] = encodeMessage(rows[i])

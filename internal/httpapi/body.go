@@ -72,6 +72,8 @@ func (r *request) set(name string, value json.RawMessage) (err error) {
 	switch name {
 	case "query":
 		r.query, err = decodeString(name, value)
+	case "documentId":
+		r.documentID, err = decodeString(name, value)
 	case "operationName":
 		r.operationName, err = decodeString(name, value)
 	case "variables":

@@ -26,6 +26,10 @@ type Config struct {
 	Introspection bool
 	// Suggestions adds "did you mean" to validation errors, which gives the schema's names away; meant for development.
 	Suggestions bool
+	// Trusted are the documents of the dashboard, by the SHA-256 of their text in hexadecimal.
+	Trusted map[string]string
+	// TrustedOnly refuses all other documents to callers whom cookies bring.
+	TrustedOnly bool
 	Limits      Limits
 	Sockets     SocketLimits
 	// ReadHeaderTimeout is how long a client may take for its headers. Defaults to 5 s.
@@ -71,8 +75,10 @@ type Limits struct {
 	ValidationErrors int
 	// OperationTimeout is for queries and mutations; subscriptions have none. Defaults to 10 s.
 	OperationTimeout time.Duration
-	// CachedDocumentBytes bounds the text of the documents that are kept parsed. Defaults to 1 MiB.
+	// CachedDocumentBytes bounds the text of the documents that are kept parsed, each counted as 512 bytes more. Defaults to 2 MiB.
 	CachedDocumentBytes int
+	// PersistedDocumentBytes bounds in the same way the documents that callers have left under their hash. Defaults to 4 MiB.
+	PersistedDocumentBytes int
 }
 
 // SocketLimits bound one WebSocket, and where they fit, one event stream.
@@ -133,7 +139,8 @@ func (c Config) withDefaults() Config {
 	orDefault(&l.IntrospectionCost, 350_000)
 	orDefault(&l.ValidationErrors, 5)
 	orDefault(&l.OperationTimeout, 10*time.Second)
-	orDefault(&l.CachedDocumentBytes, 1<<20)
+	orDefault(&l.CachedDocumentBytes, 2<<20)
+	orDefault(&l.PersistedDocumentBytes, 4<<20)
 
 	s := &c.Sockets
 	orDefault(&s.InitTimeout, 5*time.Second)
@@ -196,7 +203,8 @@ func (c Config) validate() error {
 		"Depth": int64(l.Depth), "Fields": int64(l.Fields), "Aliases": int64(l.Aliases),
 		"Directives": int64(l.Directives), "RootFields": int64(l.RootFields), "PageSize": int64(l.PageSize),
 		"Cost": int64(l.Cost), "IntrospectionCost": int64(l.IntrospectionCost),
-		"ValidationErrors": int64(l.ValidationErrors), "OperationTimeout": int64(l.OperationTimeout),
+		"ValidationErrors": int64(l.ValidationErrors), "CachedDocumentBytes": int64(l.CachedDocumentBytes),
+		"PersistedDocumentBytes": int64(l.PersistedDocumentBytes), "OperationTimeout": int64(l.OperationTimeout),
 		"InitTimeout": int64(s.InitTimeout), "PingEvery": int64(s.PingEvery), "PongWithin": int64(s.PongWithin),
 		"WriteTimeout": int64(s.WriteTimeout), "RecheckEvery": int64(s.RecheckEvery),
 		"Operations": int64(s.Operations), "QueueBytes": int64(s.QueueBytes),

@@ -190,7 +190,8 @@ func (p *pricing) argument(name string, value *ast.Value) int {
 	n, ok := wholeNumber(given)
 	if err != nil || !ok || n < 1 || n > int64(p.limits.PageSize) {
 		if p.bad == nil {
-			p.bad = coded(codeBadUserInput, "`"+name+"` must be a whole number from 1 to "+strconv.Itoa(p.limits.PageSize)+".")
+			p.bad = overLimit(coded(codeBadUserInput, "`"+name+"` must be a whole number from 1 to "+strconv.Itoa(p.limits.PageSize)+"."),
+				"PAGE", int64(p.limits.PageSize))
 			p.bad.Locations = []gqlerror.Location{{Line: value.Position.Line, Column: value.Position.Column}}
 		}
 		return 1

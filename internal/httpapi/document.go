@@ -1,9 +1,6 @@
 package httpapi
 
 import (
-	"container/list"
-	"sync"
-
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/parser"
@@ -63,53 +60,4 @@ func (e *engine) parseError(err error) *gqlerror.Error {
 	parsed.Message = clipMessage(parsed.Message)
 	parsed.Extensions = map[string]any{"code": codeParseFailed}
 	return parsed
-}
-
-// documentCache keeps the documents used last, bounded by the bytes of their text: bounded by their number alone,
-// callers could fill the memory with large ones.
-type documentCache struct {
-	mu       sync.Mutex
-	capacity int
-	used     int
-	order    *list.List // of *cachedDocument, the one used last in front
-	byText   map[string]*list.Element
-}
-
-type cachedDocument struct {
-	text string
-	doc  *document
-}
-
-func newDocumentCache(capacity int) *documentCache {
-	return &documentCache{capacity: capacity, order: list.New(), byText: map[string]*list.Element{}}
-}
-
-func (c *documentCache) get(text string) *document {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	el, ok := c.byText[text]
-	if !ok {
-		return nil
-	}
-	c.order.MoveToFront(el)
-	return el.Value.(*cachedDocument).doc
-}
-
-func (c *documentCache) add(text string, doc *document) {
-	if len(text) > c.capacity {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.byText[text]; ok {
-		return
-	}
-	c.byText[text] = c.order.PushFront(&cachedDocument{text, doc})
-	c.used += len(text)
-	for c.used > c.capacity {
-		oldest := c.order.Back()
-		gone := c.order.Remove(oldest).(*cachedDocument)
-		delete(c.byText, gone.text)
-		c.used -= len(gone.text)
-	}
 }

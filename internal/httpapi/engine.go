@@ -20,7 +20,7 @@ type engine struct {
 	types      *ast.Schema
 	limits     Limits
 	validator  *documentValidator
-	documents  *documentCache
+	documents  *documents
 	authorizer *authorizer
 	errors     *errorPresenter
 	log        *slog.Logger
@@ -44,9 +44,9 @@ func newEngine(cfg Config, executable graphql.ExecutableSchema, log *slog.Logger
 		types:      types,
 		limits:     cfg.Limits,
 		validator:  newDocumentValidator(types, cfg.Limits.ValidationErrors, cfg.Suggestions),
-		documents:  newDocumentCache(cfg.Limits.CachedDocumentBytes),
+		documents:  newDocuments(cfg.Limits, cfg.Trusted, cfg.TrustedOnly),
 		authorizer: authorizer,
-		errors:     &errorPresenter{log: log, authorizer: authorizer, meter: meter},
+		errors:     &errorPresenter{log: log, authorizer: authorizer, timeout: cfg.Limits.OperationTimeout, meter: meter},
 		log:        log,
 		meter:      meter,
 		tracer:     tracer,
@@ -58,10 +58,13 @@ func newEngine(cfg Config, executable graphql.ExecutableSchema, log *slog.Logger
 // request is a GraphQL request as all transports understand it.
 type request struct {
 	query         string
+	documentID    string
 	operationName string
 	variables     map[string]any
 	extensions    map[string]any
 	wantsCost     bool
+	// cookies tells that those of a sign-in came with it.
+	cookies bool
 }
 
 // operation is a request that may run.
@@ -85,18 +88,16 @@ func (e *engine) prepare(ctx context.Context, req *request) (op *operation, errs
 			e.meter.Operation(kind, firstCode(errs), 0)
 		}
 	}()
-	if req.query == "" {
-		if _, ok := req.extensions["persistedQuery"]; ok {
-			return nil, gqlerror.List{coded(codeNotPersisted, "This server does not store queries. Send the document.")}
-		}
-		return nil, gqlerror.List{coded(codeBadUserInput, "The request holds no document: `query` is missing or empty.")}
+	text, leave, err := e.documents.find(ctx, req)
+	if err != nil {
+		return nil, gqlerror.List{err}
 	}
-	doc := e.documents.get(req.query)
-	if doc == nil {
-		if doc, errs = e.parseDocument(req.query); len(errs) != 0 {
-			return nil, errs
-		}
-		e.documents.add(req.query, doc)
+	doc, errs := e.documents.parse(ctx, text, e.parseDocument)
+	if len(errs) != 0 {
+		return nil, errs
+	}
+	if leave {
+		e.documents.leave(ctx, req, text)
 	}
 	definition := doc.query.Operations.ForName(req.operationName)
 	if definition == nil {
@@ -118,7 +119,7 @@ func (e *engine) prepare(ctx context.Context, req *request) (op *operation, errs
 		shared:  doc.shared[definition],
 		price:   price,
 		priced:  req.wantsCost || req.extensions["cost"] == true,
-		context: e.execution(req.query, doc.query, definition, variables, req.extensions),
+		context: e.execution(text, doc.query, definition, variables, req.extensions),
 	}, nil
 }
 

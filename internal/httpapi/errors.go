@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -68,6 +69,8 @@ type errorPresenter struct {
 	log        *slog.Logger
 	authorizer *authorizer
 	meter      Meter
+	// timeout is how long an operation may take.
+	timeout time.Duration
 }
 
 // present implements graphql.ErrorPresenterFunc. Errors that nobody meant for the caller become INTERNAL; their
@@ -96,7 +99,7 @@ func (p *errorPresenter) present(ctx context.Context, err error) *gqlerror.Error
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, context.DeadlineExceeded):
 		out.Message = "The operation took too long. Ask for less at once, or try again later."
-		out.Extensions = map[string]any{"code": codeTimeout}
+		out.Extensions = map[string]any{"code": codeTimeout, "limit": "TIME", "maximum": int64(p.timeout.Seconds())}
 		p.log.WarnContext(ctx, "operation timed out", "request_id", auth.RequestFrom(ctx).ID, "path", out.Path.String(), "error", err)
 		return out
 	case cause != nil:

@@ -97,8 +97,7 @@ func (s *Server) refuseBody(w http.ResponseWriter, r *http.Request, media string
 		_, _ = io.CopyN(io.Discard, r.Body, drainFactor*s.cfg.Limits.BodyBytes)
 	}
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		e := coded(codePayloadTooLarge, "The body is too large.")
-		e.Extensions["maximum"] = tooLarge.Limit
+		e := overLimit(coded(codePayloadTooLarge, "The body is too large."), "BODY", tooLarge.Limit)
 		s.writeErrors(w, media, http.StatusRequestEntityTooLarge, e)
 		return
 	}
@@ -137,6 +136,8 @@ func requestOf(rawQuery string) (*request, error) {
 		switch name {
 		case "query":
 			req.query = text
+		case "documentId":
+			req.documentID = text
 		case "operationName":
 			req.operationName = text
 		case "variables", "extensions":
@@ -173,13 +174,14 @@ func (s *Server) accepts(w http.ResponseWriter, r *http.Request) (acceptance, bo
 // answer runs a request whose form is right.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, accepts acceptance, req *request) {
 	media := accepts.media
-	if req.query == "" && req.extensions["persistedQuery"] == nil {
+	if !req.hasDocument() {
 		s.writeErrors(w, media, http.StatusBadRequest, coded(codeBadUserInput, "The request holds no document: `query` is missing or empty."))
 		return
 	}
 	if accepts.eventsFirst && !s.mayStream(w, r) {
 		return
 	}
+	req.cookies = hasTokenCookie(r)
 	req.wantsCost = r.Header.Get(costHeader) == "1"
 	ctx, refused := s.withCaller(w, r)
 	if refused != nil {

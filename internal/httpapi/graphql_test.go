@@ -68,7 +68,7 @@ func TestPost(t *testing.T) {
 		{"a number is no string", `{"query":"mutation($n:String!){createOrg(input:{name:$n}){org{id}}}","variables":{"n":5}}`, nil, 200, codeBadUserInput, mediaJSON},
 		{"unknown operation", `{"query":"query A{__typename}","operationName":"B"}`, nil, 200, codeBadUserInput, mediaJSON},
 		{"subscription", `{"query":"subscription{sessionEvents(sessionId:1){id}}"}`, nil, 400, codeBadUserInput, mediaJSON},
-		{"stored queries are not stored", `{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"x"}}}`, nil, 200, codeNotPersisted, mediaJSON},
+		{"a hash that nobody has left a document under", `{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"x"}}}`, nil, 200, codeNotPersisted, mediaJSON},
 		{"defer", `{"query":"{... @defer {__typename}}"}`, nil, 200, codeValidationFailed, mediaJSON},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -241,6 +241,9 @@ func TestErrors(t *testing.T) {
 	}
 	if a := b.query(viewer, nil, signedIn); a.code() != codeTimeout {
 		t.Errorf("timeout: %s", a.body)
+	}
+	if n := b.meter.panics(); n != 2 {
+		t.Errorf("%d panics are counted, want 2", n)
 	}
 }
 

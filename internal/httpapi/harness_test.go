@@ -285,25 +285,31 @@ func (b *bench) do(method, path, body string, change ...func(*http.Request)) ans
 	}
 	a := answer{status: resp.StatusCode, header: resp.Header, body: string(content)}
 	if strings.Contains(resp.Header.Get("Content-Type"), "json") {
-		var wire map[string]json.RawMessage
-		if err := json.Unmarshal(content, &wire); err != nil {
-			b.Fatalf("%s: %v", content, err)
-		}
-		a.data, a.hasData = wire["data"]
-		if e, ok := wire["errors"]; ok {
-			if err := json.Unmarshal(e, &a.errors); err != nil {
-				b.Fatal(err)
-			}
-		}
-		if e, ok := wire["extensions"]; ok {
-			var ext struct{ Cost map[string]any }
-			if err := json.Unmarshal(e, &ext); err != nil {
-				b.Fatal(err)
-			}
-			a.cost = ext.Cost
-		}
+		a.read(b, content)
 	}
 	return a
+}
+
+// read takes a GraphQL answer apart.
+func (a *answer) read(b *bench, content []byte) {
+	b.Helper()
+	var wire map[string]json.RawMessage
+	if err := json.Unmarshal(content, &wire); err != nil {
+		b.Fatalf("%s: %v", content, err)
+	}
+	a.data, a.hasData = wire["data"]
+	if e, ok := wire["errors"]; ok {
+		if err := json.Unmarshal(e, &a.errors); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if e, ok := wire["extensions"]; ok {
+		var ext struct{ Cost map[string]any }
+		if err := json.Unmarshal(e, &ext); err != nil {
+			b.Fatal(err)
+		}
+		a.cost = ext.Cost
+	}
 }
 
 // query posts a document.
@@ -319,5 +325,7 @@ func (b *bench) query(document string, variables map[string]any, change ...func(
 func failWith(err error) func(context.Context) (*model.Viewer, error) {
 	return func(context.Context) (*model.Viewer, error) { return nil, err }
 }
+
+var errSecret = errors.New("pq: password of secret_user")
 
 var notFound = fault.New(fault.NotFound, "There is no such session.")

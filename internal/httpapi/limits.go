@@ -26,6 +26,11 @@ func multiply(a, b int) int {
 // tooComplex refuses a document that is over a limit, named as in the schema's list of error codes.
 func tooComplex(limit string, maximum int) *gqlerror.Error {
 	e := coded(codeTooComplex, "The document is over the limit of "+strconv.Itoa(maximum)+" "+strings.ToLower(limit)+". Ask for less at once.")
+	return overLimit(e, limit, int64(maximum))
+}
+
+// overLimit names the limit that an error is about, and its measure.
+func overLimit(e *gqlerror.Error, limit string, maximum int64) *gqlerror.Error {
 	e.Extensions["limit"], e.Extensions["maximum"] = limit, maximum
 	return e
 }

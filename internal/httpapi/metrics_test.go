@@ -94,8 +94,16 @@ func TestWhoMayReadMetrics(t *testing.T) {
 
 // tally is a Meter that writes down what it hears.
 type tally struct {
-	mu   sync.Mutex
-	said []string
+	mu     sync.Mutex
+	said   []string
+	caught int
+}
+
+// panics is how many panics it has heard of.
+func (m *tally) panics() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.caught
 }
 
 func (m *tally) say(format string, args ...any) {
@@ -120,7 +128,13 @@ func (m *tally) Request(route string, status int, took time.Duration) {
 func (m *tally) Operation(kind, code string, took time.Duration) {
 	m.say("%s %s %v", kind, code, took > 0)
 }
-func (m *tally) Panicked(where string) { m.say("panic %s", where) }
+
+func (m *tally) Panicked(where string) {
+	m.say("panic %s", where)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.caught++
+}
 
 func TestWhatTheMeterHears(t *testing.T) {
 	t.Parallel()

@@ -110,6 +110,8 @@ type socket struct {
 	cancel context.CancelFunc
 	// given is the credential that came with the handshake; connection_init may bring another.
 	given, givenTransport string
+	// cookies tells that those of a sign-in came with the handshake.
+	cookies bool
 	// token is the one in use. It is written once, before the socket is acknowledged.
 	token, transport string
 
@@ -142,6 +144,7 @@ func newSocket(s *Server, conn *websocket.Conn, raw net.Conn, r *http.Request) *
 	}
 	socket.outbox = newOutbox(s.cfg.Sockets.QueueBytes, func() { socket.goroutines.Go(socket.write) })
 	socket.given, socket.givenTransport = credential(r)
+	socket.cookies = hasTokenCookie(r)
 	socket.ctx, socket.cancel = context.WithCancel(context.Background())
 	conn.SetReadLimit(s.cfg.Limits.BodyBytes)
 	return socket

@@ -53,16 +53,18 @@ func (s *socket) subscribe(m message) bool {
 		return false
 	}
 	req, err := decodeRequest(m.payload)
-	if _, nul := err.(*gqlerror.Error); err != nil && !nul || err == nil && req.query == "" && req.extensions["persistedQuery"] == nil {
+	if _, nul := err.(*gqlerror.Error); err != nil && !nul || err == nil && !req.hasDocument() {
 		return s.refuse("Invalid subscribe payload")
 	} else if nul {
 		s.sendErrors(m.id, gqlerror.List{err.(*gqlerror.Error)}, nil)
 		return true
 	}
 	if limit := s.server.cfg.Sockets.Operations; running >= limit {
-		s.sendErrors(m.id, gqlerror.List{coded(codeRateLimited, "Too many operations run on this socket. Complete one first.")}, nil)
+		e := overLimit(coded(codeRateLimited, "Too many operations run on this socket. Complete one first."), "OPERATIONS", int64(limit))
+		s.sendErrors(m.id, gqlerror.List{e}, nil)
 		return true
 	}
+	req.cookies = s.cookies
 	ctx := auth.WithPrincipal(auth.WithRequest(s.ctx, s.info), principal)
 	op, errs := s.server.engine.prepare(ctx, req)
 	if len(errs) != 0 {

@@ -243,7 +243,7 @@ func TestOperationsPerSocket(t *testing.T) {
 		c.send(strings.Replace(subscribeFrame, `"1"`, fmt.Sprintf(`"s%d"`, i), 1))
 	}
 	c.send(subscribeFrame)
-	if f := c.expect("error"); f.ID != "1" || !strings.Contains(string(f.Payload), codeRateLimited) {
+	if f := c.expect("error"); f.ID != "1" || !strings.Contains(string(f.Payload), codeRateLimited) || !strings.Contains(string(f.Payload), `"limit":"OPERATIONS","maximum":200`) {
 		t.Errorf("the 201st: %+v", f)
 	}
 	c.send(`{"id":"s0","type":"complete"}`)

@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -17,6 +16,9 @@ const maxCount = 10_000
 // timeSlack is how far the order of sessions may be out of the order of the times at which they were made, in milliseconds: clocks
 // differ and are set.
 const timeSlack = 5 * 60 * 1000
+
+// maxQueuedShown is how many queued turns of a session are listed.
+const maxQueuedShown = 100
 
 // Filter tells which sessions to list; all conditions must hold.
 type Filter struct {
@@ -82,13 +84,8 @@ func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) *gor
 
 // QueuedTurns gives the turns behind the one at the head, in the order in which they will run, at most 100.
 func (s *Service) QueuedTurns(ctx context.Context, org models.OrgID, session models.SessionID) ([]models.Turn, error) {
-	var list []models.Turn
-	err := s.of(ctx, org).Where("session_id = ? AND status = ? AND ready_at IS NULL", session, models.TurnQueued).
-		Order("queue_position").Limit(100).Find(&list).Error
-	if err != nil {
-		return nil, fmt.Errorf("list the queued turns of %s: %w", session, err)
-	}
-	return list, nil
+	found, err := s.QueuedTurnsOf(ctx, org, []models.SessionID{session})
+	return found[session], err
 }
 
 // ByID gives those of the sessions that the organization has.
@@ -119,13 +116,9 @@ func byID[T any, E models.Entity](q *gorm.DB, ids []models.ID[E]) ([]T, error) {
 
 // Todos gives the agent's plan.
 func (s *Service) Todos(ctx context.Context, org models.OrgID, session models.SessionID) ([]models.Todo, error) {
-	var row models.SessionTodos
-	err := s.of(ctx, org).Where("session_id = ?", session).Take(&row).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return []models.Todo{}, nil
+	found, err := s.TodosOf(ctx, org, []models.SessionID{session})
+	if err != nil || found[session] == nil {
+		return []models.Todo{}, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read the plan of %s: %w", session, err)
-	}
-	return row.Items, nil
+	return found[session], nil
 }

@@ -45,6 +45,8 @@ export class Ostler {
         OSTLER_OIDC_ISSUER: "http://127.0.0.1:9",
         OSTLER_OIDC_CLIENT_ID: "ostler",
         OSTLER_OIDC_NAME: "Example",
+        // The dashboard must get by with its own documents.
+        OSTLER_TRUSTED_DOCUMENTS: "cookies",
         OSTLER_ADMIN_EMAIL: ADMIN.email,
         OSTLER_ADMIN_PASSWORD: ADMIN.password,
       },

@@ -2,6 +2,7 @@ import { authExchange } from "@urql/exchange-auth";
 import { Client, fetchExchange } from "urql";
 import { goToSignIn } from "@/auth/goToSignIn";
 import { createCache } from "./cache";
+import { fetchByHash } from "./documents";
 import { hasCode } from "./errors";
 import { refreshSignIn } from "./refresh";
 
@@ -19,6 +20,7 @@ function renewingSignIn() {
 export const client = new Client({
   url: "/graphql",
   preferGetMethod: false,
+  fetch: fetchByHash,
   fetchOptions: {
     credentials: "same-origin",
     // Under this type a refusal answers with status 200, so that it is no network error to the browser.

@@ -1,3 +1,7 @@
+import { stringifyDocument } from "urql";
+import { RefreshDocument } from "@/gql/graphql";
+import { fetchByHash } from "./documents";
+
 export type RefreshOutcome = "refreshed" | "signed-out" | "unreachable";
 
 const REFRESHED_AT = "ostler.refreshed-at";
@@ -30,12 +34,12 @@ async function renewOnceAcrossTabs(): Promise<RefreshOutcome> {
 
 async function renew(): Promise<RefreshOutcome> {
   try {
-    const response = await fetch("/graphql", {
+    const response = await fetchByHash("/graphql", {
       method: "POST",
       credentials: "same-origin",
       headers: { "content-type": "application/json", accept: "application/json" },
       body: JSON.stringify({
-        query: "mutation Refresh { refreshTokens { tokens { expiresAt } userErrors { code } } }",
+        query: stringifyDocument(RefreshDocument),
         operationName: "Refresh",
       }),
     });

@@ -1,5 +1,6 @@
 import { type Client, createClient } from "graphql-ws";
 import { stringifyDocument, type TypedDocumentNode } from "urql";
+import { extensionsFor, isUnknownDocument } from "./documents";
 import { codeOf } from "./errors";
 
 const PING_EVERY_MS = 12_000;
@@ -32,17 +33,27 @@ export function subscribeOverSocket<Data, Variables extends Record<string, unkno
       resolve(end);
       void client.dispose();
     };
-    const unsubscribe = client.subscribe<Data>(
-      { query: stringifyDocument(document), variables },
-      {
-        next: (message) => {
-          const error = message.errors?.[0];
-          if (error) finish(errorsEnd(error));
-          else if (message.data) onData(message.data);
+    const begin = (payload: { query: string; extensions?: Record<string, unknown> }) =>
+      client.subscribe<Data>(
+        { ...payload, variables },
+        {
+          next: (message) => {
+            const error = message.errors?.[0];
+            if (error) finish(errorsEnd(error));
+            else if (message.data) onData(message.data);
+          },
+          error: (reason) => {
+            const end = endOf(reason);
+            if (payload.extensions && end.type === "errors" && isUnknownDocument(end.code)) {
+              unsubscribe = begin({ query: stringifyDocument(document) });
+            } else finish(end);
+          },
+          complete: () => finish({ type: "complete" }),
         },
-        error: (reason) => finish(endOf(reason)),
-        complete: () => finish({ type: "complete" }),
-      },
+      );
+    const extensions = extensionsFor(operationNameOf(document));
+    let unsubscribe = begin(
+      extensions ? { query: "", extensions } : { query: stringifyDocument(document) },
     );
     function abort() {
       finish({ type: "aborted" });
@@ -51,6 +62,13 @@ export function subscribeOverSocket<Data, Variables extends Record<string, unkno
     if (signal.aborted) abort();
     else signal.addEventListener("abort", abort, { once: true });
   });
+}
+
+function operationNameOf(document: TypedDocumentNode<unknown, never>): string | undefined {
+  for (const definition of document.definitions) {
+    if (definition.kind === "OperationDefinition") return definition.name?.value;
+  }
+  return undefined;
 }
 
 function createSocketClient(): Client {
