@@ -7,10 +7,11 @@ import { Button } from "@/ui/Button";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Field } from "@/ui/Field";
 import { EntryForm, EntryPage } from "./EntryPage";
+import { announceIdentity } from "./identity";
 import { safeReturnUrl } from "./returnUrl";
 
 export function SignInPage() {
-  const { next } = useSearch({ from: "/sign-in" });
+  const { next, ended } = useSearch({ from: "/sign-in" });
   const [{ error, fetching }, signIn] = useMutation(SignInDocument);
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
@@ -23,6 +24,7 @@ export function SignInPage() {
     setRefusals(data.signIn.userErrors);
     if (!data.signIn.tokens) return;
     setLeaving(true);
+    announceIdentity();
     // A full load, so that nothing of the person before stays in memory.
     location.assign(safeReturnUrl(next));
   };
@@ -30,6 +32,15 @@ export function SignInPage() {
   return (
     <EntryPage title="Sign in to Ostler">
       <EntryForm onSubmit={submit}>
+        {ended && refusals.length === 0 && (
+          <p
+            role="status"
+            className="rounded-md border border-warn/25 bg-warn-soft px-3 py-2 text-sm text-warn"
+          >
+            Your sign-in has ended, or you are no longer a member of the organization. Sign in again
+            to go on.
+          </p>
+        )}
         {error && <ErrorNote>{describeError(error)}</ErrorNote>}
         {refusals.map((refusal) => (
           <ErrorNote key={refusal.code}>{refusal.message}</ErrorNote>
