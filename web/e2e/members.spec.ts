@@ -48,7 +48,7 @@ test("a member is invited in one browser, accepts in another, and is offered wha
   await expect(viewer.getByLabel("System prompt")).toHaveCount(0);
   await viewer.goto(`/agents/${agentId}`);
   await expect(viewer.getByLabel("System prompt")).toBeDisabled();
-  for (const name of ["Archive", "Save"]) {
+  for (const name of ["Archive", "Save", "Add a client tool"]) {
     await expect(viewer.getByRole("button", { name, exact: true })).toHaveCount(0);
   }
   await viewer.goto("/harnesses");

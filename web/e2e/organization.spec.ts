@@ -216,3 +216,32 @@ test("a tab that was signed in as somebody else shows nothing of them", async ({
   await expect(second.getByRole("button", { name: "New key" })).toHaveCount(0);
   await tab.context().close();
 });
+
+test("a change that no other tab has told of is noticed when the reader comes back", async ({
+  page,
+  browser,
+  baseURL,
+  complaints,
+}) => {
+  await signIn(page);
+  await createAgent(page, "sim-default", { displayName: "Known before" });
+  const tab = await anotherBrowser(browser, baseURL, complaints);
+  await acceptAsNewcomer(tab, await invite(page, newEmail("finn"), "ADMIN"), "Finn");
+  const name = `Silent ${Date.now().toString(36)}`;
+  const { createOrg } = await request<{ createOrg: { org: { id: string } } }>(
+    tab,
+    "mutation ($input: CreateOrgInput!) { createOrg(input: $input) { org { id } } }",
+    { input: { name } },
+  );
+  await tab.goto("/agents");
+  await expect(tab.getByText("Known before").first()).toBeVisible();
+  await request(tab, "mutation ($id: ID!) { switchOrg(orgId: $id) { userErrors { code } } }", {
+    id: createOrg.org.id,
+  });
+  await tab.evaluate(() => window.dispatchEvent(new Event("focus")));
+  await expect(tab.getByText(`You are in ${name} now`)).toBeVisible();
+  await expect(tab.getByText("Known before")).toHaveCount(0);
+  await tab.getByRole("button", { name: "Back to Default" }).click();
+  await expect(tab.getByText("Known before").first()).toBeVisible();
+  await tab.context().close();
+});

@@ -72,8 +72,8 @@ export function TopBar({ onSearch }: NavigationProps) {
             {({ isActive }) => (
               <>
                 <Icon size={17} aria-hidden />
-                {/* All of them with their names would not fit. */}
-                <span className={isActive ? undefined : "sr-only"}>{label}</span>
+                {/* All of them with their names would not fit, and on a phone not even one. */}
+                <span className={isActive ? "max-sm:sr-only" : "sr-only"}>{label}</span>
                 {to === "/approvals" && <WaitCount />}
               </>
             )}

@@ -47,13 +47,13 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
 
   if (key !== null) {
     return (
-      <Dialog open onClose={onClose} title="Copy the key now">
+      <Dialog open sticky onClose={onClose} title="Copy the key now">
         <div className="space-y-4 p-4 text-sm">
           <p role="status">
             This is the only time that it is shown. Whoever has it can do what it may do, so keep it
             where your program keeps its secrets.
           </p>
-          <CopyBlock text={key} label="Copy key" />
+          <CopyBlock wrap text={key} label="Copy key" />
           <div>
             <p className="mb-1.5 text-xs text-ink-3">A request with it</p>
             <CopyBlock text={exampleRequest()} label="Copy request" />

@@ -55,13 +55,13 @@ export function InviteDialog({ onInvited, onClose }: InviteDialogProps) {
 
   if (invited) {
     return (
-      <Dialog open onClose={onClose} title={`${invited.email} is invited`}>
+      <Dialog open sticky onClose={onClose} title={`${invited.email} is invited`}>
         <div className="space-y-4 p-4 text-sm">
           <p role="status">
             Pass this link on to {invited.email}. It is shown here and never again, works once, and
             until {formatDateTime(invited.expiresAt)}.
           </p>
-          <CopyBlock text={invited.link} label="Copy link" />
+          <CopyBlock wrap text={invited.link} label="Copy link" />
           <div className="flex justify-end">
             <Button look="primary" onClick={onClose}>
               Done
