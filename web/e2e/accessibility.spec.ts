@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import type { Page } from "@playwright/test";
 import type { AxeResults } from "axe-core";
+import { tourAsViewer, tourOfOrg } from "./orgTour";
 import {
   agentMessages,
   approvals,
@@ -40,23 +42,23 @@ for (const colorScheme of ["light", "dark"] as const) {
     test("axe finds nothing serious on any page", async ({ page }) => {
       await page.goto("/sign-in");
       await expect(page.getByRole("button", { name: "Sign in" })).toBeVisible();
-      await check("sign-in");
+      await check(page, "sign-in");
       await page.goto("/forgot");
       await expect(page.getByRole("button", { name: "Send the link" })).toBeVisible();
-      await check("forgotten password");
+      await check(page, "forgotten password");
       await page.goto("/reset?token=x");
       await expect(page.getByRole("button", { name: "Set the password" })).toBeVisible();
-      await check("new password");
+      await check(page, "new password");
       await signIn(page);
       const agentId = await createAgent(page, "sim-default");
       await changeAgent(page, agentId);
       const { harnessId, providerId } = await catalogIds(page);
       await openNewSession(page, agentId, "A tour of the tools");
       const session = page.url();
-      await check("session, empty");
+      await check(page, "session, empty");
       await send(page, "Write hello world to file notes.txt and then read it back");
       await expect(turnSummary(page)).toBeVisible({ timeout: 20_000 });
-      await check("session, chat");
+      await check(page, "session, chat");
 
       const pages: [path: string, sign: string | RegExp][] = [
         [`${session}?view=timeline`, "Step 1: reason"],
@@ -79,27 +81,27 @@ for (const colorScheme of ["light", "dark"] as const) {
       for (const [path, sign] of pages) {
         await page.goto(path);
         await expect(page.getByText(sign).first()).toBeVisible();
-        await check(path);
+        await check(page, path);
       }
       await page.goto("/agents");
       await expect(page.getByRole("heading", { name: "Agents", exact: true })).toBeVisible();
       await page.keyboard.press("Control+k");
       await expect(page.getByRole("option", { name: "New session" })).toBeVisible();
-      await check("palette");
+      await check(page, "palette");
 
       await page.goto("/models");
       await page.getByRole("button", { name: "Add provider" }).click();
       await expect(page.getByRole("dialog")).toBeVisible();
-      await check("new provider");
+      await check(page, "new provider");
 
       const patient = await createAgent(page, "sim-default", approvals());
       await openNewSession(page, patient, "Waits for a person");
       await send(page, WRITE_NOTES);
       await waitCard(page, "APPROVAL").getByRole("button", { name: "Edit arguments" }).click();
-      await check("session, approval");
+      await check(page, "session, approval");
       await page.goto(`${page.url()}?view=timeline`);
       await expect(page.locator('[data-span="wait"]')).toBeVisible();
-      await check("timeline, waiting");
+      await check(page, "timeline, waiting");
       const asking = await createAgent(page, "sim-script", {
         capabilities: [{ id: "ask_user" }],
         clientTools: [CLIENT_TOOL],
@@ -108,20 +110,20 @@ for (const colorScheme of ["light", "dark"] as const) {
       await openNewSession(page, asking, "Asks a person");
       await send(page, scriptedCall("ask_user", question, "Thank you."));
       await expect(waitCard(page, "QUESTION")).toBeVisible();
-      await check("session, question");
+      await check(page, "session, question");
       await openNewSession(page, asking, "Waits for a program");
       await send(page, scriptedCall("get_weather", {}, "Thank you."));
       await waitCard(page, "CLIENT_TOOL").getByText("Submit a result by hand").click();
-      await check("session, client tool");
+      await check(page, "session, client tool");
       for (const path of ["/approvals", "/approvals?kind=QUESTION", "/"]) {
         await page.goto(path);
         await expect(page.getByText("Asks a person").first()).toBeVisible();
-        await check(`${path}, waiting`);
+        await check(page, `${path}, waiting`);
       }
       await page.goto(`/agents/${asking}`);
       await page.getByRole("list").getByText("Tells the weather.").first().click();
       await expect(page.getByLabel("Timeout in seconds")).toBeVisible();
-      await check("agent with client tools");
+      await check(page, "agent with client tools");
 
       await openNewSession(page, await createAgent(page, SLOW_ECHO), "Busy");
       await send(page, longText(3000, "finished"));
@@ -130,36 +132,44 @@ for (const colorScheme of ["light", "dark"] as const) {
       await send(page, "later");
       await send(page, "last");
       await page.getByRole("button", { name: "Edit: last" }).click();
-      await check("session, queue");
+      await check(page, "session, queue");
       await page.getByRole("button", { name: "Remove: later" }).click();
       await page.getByRole("button", { name: "Stop", exact: true }).click();
       await expect(page.getByText("Cancelled by you")).toBeVisible();
-      await check("session, stopped");
+      await check(page, "session, stopped");
       await page.goto("/sessions");
       await page.getByLabel("Select Busy").first().check();
-      await check("sessions, selected");
+      await check(page, "sessions, selected");
 
       const short = await createAgent(page, "sim-default", { maxIterations: 1 });
       await openNewSession(page, short, "Too short");
       await send(page, WRITE_NOTES);
       await expect(page.getByRole("button", { name: "Continue" })).toBeVisible();
-      await check("session, sealed");
+      await check(page, "session, sealed");
+    });
 
-      async function check(name: string): Promise<void> {
-        // Colours that are still moving would be measured half way.
-        await page.waitForTimeout(300);
-        // Evaluated by the debugger, which the content security policy does not bind.
-        await page.evaluate(axe);
-        const { violations } = await page.evaluate<AxeResults>(
-          "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })",
-        );
-        const serious = violations
-          .filter(({ impact }) => impact === "serious" || impact === "critical")
-          .map(
-            ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`,
-          );
-        expect(serious, name).toEqual([]);
-      }
+    test("axe finds nothing serious in the organization", async ({
+      page,
+      browser,
+      baseURL,
+      complaints,
+    }) => {
+      await tourOfOrg(page, (name) => check(page, name));
+      await tourAsViewer(page, browser, baseURL, complaints, (name, viewer) => check(viewer, name));
     });
   });
+}
+
+async function check(page: Page, name: string): Promise<void> {
+  // Colours that are still moving would be measured half way.
+  await page.waitForTimeout(300);
+  // Evaluated by the debugger, which the content security policy does not bind.
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate<AxeResults>(
+    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })",
+  );
+  const serious = violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
+  expect(serious, name).toEqual([]);
 }

@@ -1,3 +1,5 @@
+import type { Page } from "@playwright/test";
+import { tourAsViewer, tourOfOrg } from "./orgTour";
 import {
   agentMessages,
   approvals,
@@ -41,7 +43,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     test("every page is kept as a picture", async ({ page }) => {
       await page.goto("/sign-in");
       await expect(page.getByRole("button", { name: "Sign in" })).toBeVisible();
-      await capture("sign-in");
+      await capture(page, "sign-in", colorScheme);
       await signIn(page);
       const agentId = await createAgent(page, "sim-default");
       await changeAgent(page, agentId);
@@ -50,7 +52,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       const session = page.url();
       await send(page, "Write hello world to file notes.txt and then read it back");
       await expect(turnSummary(page)).toBeVisible({ timeout: 20_000 });
-      await capture("session-chat");
+      await capture(page, "session-chat", colorScheme);
 
       const pages: [name: string, path: string, sign: string | RegExp][] = [
         ["session-timeline", `${session}?view=timeline`, "Step 1: reason"],
@@ -74,27 +76,27 @@ for (const colorScheme of ["light", "dark"] as const) {
       for (const [name, path, sign] of pages) {
         await page.goto(path);
         await expect(page.getByText(sign).first()).toBeVisible();
-        await capture(name);
+        await capture(page, name, colorScheme);
       }
 
       await openNewSession(page, await createAgent(page, "sim-script"), "A key that is refused");
       await send(page, scriptedError({ status: 401 }));
       await expect(page.getByText("provider_misconfigured").first()).toBeVisible();
-      await capture("session-failure");
+      await capture(page, "session-failure", colorScheme);
 
       await page.goto("/models");
       await page.getByRole("button", { name: "Add provider" }).click();
       await expect(page.getByRole("dialog")).toBeVisible();
-      await capture("new-provider");
+      await capture(page, "new-provider", colorScheme);
 
       const patient = await createAgent(page, "sim-default", approvals({ quorum: 2 }));
       await openNewSession(page, patient, "Waits for people");
       await send(page, WRITE_NOTES);
       await expect(waitCard(page, "APPROVAL")).toBeVisible();
-      await capture("session-approval");
+      await capture(page, "session-approval", colorScheme);
       await page.goto(`${page.url()}?view=timeline`);
       await expect(page.locator('[data-span="wait"]')).toBeVisible();
-      await capture("session-timeline-waiting");
+      await capture(page, "session-timeline-waiting", colorScheme);
       const asking = await createAgent(page, "sim-script", {
         capabilities: [{ id: "ask_user" }],
         clientTools: [CLIENT_TOOL],
@@ -103,21 +105,21 @@ for (const colorScheme of ["light", "dark"] as const) {
       await openNewSession(page, asking, "Asks a person");
       await send(page, scriptedCall("ask_user", question, "Thank you."));
       await expect(waitCard(page, "QUESTION")).toBeVisible();
-      await capture("session-question");
+      await capture(page, "session-question", colorScheme);
       await openNewSession(page, asking, "Waits for a program");
       await send(page, scriptedCall("get_weather", { city: "Oslo" }, "Thank you."));
       await waitCard(page, "CLIENT_TOOL").getByText("Submit a result by hand").click();
-      await capture("session-client-tool");
+      await capture(page, "session-client-tool", colorScheme);
       await page.goto("/approvals");
       await expect(page.getByText("Asks a person").first()).toBeVisible();
-      await capture("approvals");
+      await capture(page, "approvals", colorScheme);
       await page.goto("/");
       await expect(page.getByRole("region", { name: /^Waiting for you/ })).toBeVisible();
-      await capture("home-waiting");
+      await capture(page, "home-waiting", colorScheme);
       await page.goto(`/agents/${asking}`);
       await page.getByRole("list").getByText("Tells the weather.").first().click();
       await page.getByLabel("Timeout in seconds").scrollIntoViewIfNeeded();
-      await capture("agent-client-tools");
+      await capture(page, "agent-client-tools", colorScheme);
 
       await openNewSession(page, await createAgent(page, SLOW_ECHO), "Busy");
       await send(page, longText(3000, "finished"));
@@ -125,31 +127,43 @@ for (const colorScheme of ["light", "dark"] as const) {
       await deliver(page, "Queue");
       for (const each of ["Then count the words", "And the letters"]) await send(page, each);
       await expect(page.getByRole("button", { name: "Edit: And the letters" })).toBeVisible();
-      await capture("session-queue");
+      await capture(page, "session-queue", colorScheme);
       await page.goto("/sessions");
       await page.getByLabel("Select Busy").first().check();
-      await capture("sessions-selected");
+      await capture(page, "sessions-selected", colorScheme);
 
       const short = await createAgent(page, "sim-default", { maxIterations: 1 });
       await openNewSession(page, short, "Too short");
       await send(page, WRITE_NOTES);
       await expect(page.getByRole("button", { name: "Continue" })).toBeVisible();
-      await capture("session-sealed");
+      await capture(page, "session-sealed", colorScheme);
+    });
 
-      async function capture(name: string): Promise<void> {
-        for (const size of SIZES) {
-          await page.setViewportSize(size);
-          await page.waitForTimeout(400);
-          await page.screenshot({
-            path: `e2e/screenshots/${name}-${size.width}-${colorScheme}.png`,
-          });
-          const overflow = await page.evaluate(
-            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-          );
-          expect(overflow, `${name} is wider than ${size.width} px`).toBe(0);
-        }
-        await page.setViewportSize({ width: 1280, height: 800 });
-      }
+    test("every page of the organization is kept as a picture", async ({
+      page,
+      browser,
+      baseURL,
+      complaints,
+    }) => {
+      await tourOfOrg(page, (name) => capture(page, name, colorScheme));
+      await tourAsViewer(page, browser, baseURL, complaints, (name, viewer) =>
+        capture(viewer, name, colorScheme),
+      );
     });
   });
+}
+
+async function capture(page: Page, name: string, colorScheme: "light" | "dark"): Promise<void> {
+  for (const size of SIZES) {
+    await page.setViewportSize(size);
+    await page.waitForTimeout(400);
+    await page.screenshot({
+      path: `e2e/screenshots/${name}-${size.width}-${colorScheme}.png`,
+    });
+    const overflow = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+    expect(overflow, `${name} is wider than ${size.width} px`).toBe(0);
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
 }

@@ -1,5 +1,6 @@
-import { type APIResponse, expect, type Page } from "@playwright/test";
+import { type APIResponse, type Browser, expect, type Page } from "@playwright/test";
 import { ADMIN } from "./ostler";
+import { watchComplaints } from "./test";
 
 export async function signIn(page: Page): Promise<void> {
   await page.goto("/sign-in");
@@ -196,4 +197,54 @@ export async function catalogIds(page: Page): Promise<{ harnessId: string; provi
   const provider = providers.nodes.find(({ kind }) => kind === "SIMULATED");
   if (!harness || !provider) throw new Error("the catalog lacks what ships with the server");
   return { harnessId: harness.id, providerId: provider.id };
+}
+
+export const PASSWORD = "a password for tests";
+
+let people = 0;
+
+/** An e-mail that nobody has yet. */
+export function newEmail(name: string): string {
+  people += 1;
+  return `${name}-${people}-${Date.now().toString(36)}@example.com`;
+}
+
+/** Invites somebody through the API, and gives the link. */
+export async function invite(page: Page, email: string, role: string): Promise<string> {
+  const { inviteMember } = await request<{ inviteMember: { token: string } }>(
+    page,
+    "mutation ($input: InviteMemberInput!) { inviteMember(input: $input) { token userErrors { message } } }",
+    { input: { email, role } },
+  );
+  return `/invite?token=${inviteMember.token}`;
+}
+
+/** A second browser, whose complaints count like those of the first. */
+export async function anotherBrowser(
+  browser: Browser,
+  baseURL: string | undefined,
+  complaints: string[],
+): Promise<Page> {
+  const context = await browser.newContext({ ...(baseURL ? { baseURL } : {}) });
+  const page = await context.newPage();
+  watchComplaints(page, complaints);
+  return page;
+}
+
+/** Accepts an invitation as somebody new. */
+export async function acceptAsNewcomer(page: Page, link: string, name: string): Promise<void> {
+  await page.goto(link);
+  await page.getByLabel("Your name").fill(name);
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Create the account and join" }).click();
+  await expect(page.getByRole("heading", { name: "Home", exact: true })).toBeVisible();
+}
+
+/** Opens a page of the organization area. */
+export async function openOrgPage(page: Page, tab: string): Promise<void> {
+  await page.goto("/organization");
+  await page
+    .getByRole("navigation", { name: "Organization" })
+    .getByRole("link", { name: tab })
+    .click();
 }

@@ -12,6 +12,8 @@ import { SignInPage } from "./auth/SignInPage";
 import { catalogListSearch } from "./catalog/search";
 import { newHarnessSearch } from "./harnesses/search";
 import { historySearch } from "./history/search";
+import { auditSearch } from "./org/audit/search";
+import { invitationsSearch } from "./org/members/search";
 import { sessionSearch } from "./session/search";
 import { sessionListSearch } from "./sessions/search";
 import { AppShell } from "./shell/AppShell";
@@ -27,8 +29,9 @@ const signIn = createRoute({
   path: "/sign-in",
   validateSearch: (
     search: Record<string, unknown>,
-  ): { next?: string; error?: string; invitation?: string } => ({
+  ): { next?: string; ended?: true; error?: string; invitation?: string } => ({
     ...(typeof search.next === "string" && { next: search.next }),
+    ...((search.ended === true || search.ended === "true") && { ended: true }),
     ...(typeof search.error === "string" && { error: search.error }),
     ...(typeof search.invitation === "string" && { invitation: search.invitation }),
   }),
@@ -50,6 +53,15 @@ const reset = createRoute({
   component: ResetPage,
 });
 
+const invite = createRoute({
+  getParentRoute: () => root,
+  path: "/invite",
+  validateSearch: (search: Record<string, unknown>): { token: string } => ({
+    token: typeof search.token === "string" ? search.token : "",
+  }),
+  component: lazyRouteComponent(() => import("./auth/InvitePage"), "InvitePage"),
+});
+
 const app = createRoute({
   getParentRoute: () => root,
   id: "app",
@@ -59,12 +71,14 @@ const app = createRoute({
 const home = createRoute({
   getParentRoute: () => app,
   path: "/",
+  staticData: { needs: "SESSIONS_READ" },
   component: lazyRouteComponent(() => import("./home/HomePage"), "HomePage"),
 });
 
 const sessions = createRoute({
   getParentRoute: () => app,
   path: "/sessions",
+  staticData: { needs: "SESSIONS_READ" },
   validateSearch: sessionListSearch,
   component: lazyRouteComponent(() => import("./sessions/SessionsPage"), "SessionsPage"),
 });
@@ -72,6 +86,7 @@ const sessions = createRoute({
 const session = createRoute({
   getParentRoute: () => app,
   path: "/sessions/$sessionId",
+  staticData: { needs: "SESSIONS_READ" },
   validateSearch: sessionSearch,
   component: lazyRouteComponent(() => import("./session/SessionPage"), "SessionPage"),
 });
@@ -79,6 +94,7 @@ const session = createRoute({
 const approvals = createRoute({
   getParentRoute: () => app,
   path: "/approvals",
+  staticData: { needs: "SESSIONS_READ" },
   validateSearch: approvalsSearch,
   component: lazyRouteComponent(() => import("./approvals/ApprovalsPage"), "ApprovalsPage"),
 });
@@ -86,6 +102,7 @@ const approvals = createRoute({
 const agents = createRoute({
   getParentRoute: () => app,
   path: "/agents",
+  staticData: { needs: "CATALOG_READ" },
   validateSearch: catalogListSearch,
   component: lazyRouteComponent(() => import("./agents/AgentsPage"), "AgentsPage"),
 });
@@ -93,18 +110,21 @@ const agents = createRoute({
 const newAgent = createRoute({
   getParentRoute: () => app,
   path: "/agents/new",
+  staticData: { needs: "CATALOG_WRITE" },
   component: lazyRouteComponent(() => import("./agents/NewAgentPage"), "NewAgentPage"),
 });
 
 const agent = createRoute({
   getParentRoute: () => app,
   path: "/agents/$agentId",
+  staticData: { needs: "CATALOG_READ" },
   component: lazyRouteComponent(() => import("./agents/AgentPage"), "AgentPage"),
 });
 
 const agentHistory = createRoute({
   getParentRoute: () => app,
   path: "/agents/$agentId/history",
+  staticData: { needs: "CATALOG_READ" },
   validateSearch: historySearch,
   component: lazyRouteComponent(() => import("./history/AgentHistoryPage"), "AgentHistoryPage"),
 });
@@ -112,6 +132,7 @@ const agentHistory = createRoute({
 const harnesses = createRoute({
   getParentRoute: () => app,
   path: "/harnesses",
+  staticData: { needs: "CATALOG_READ" },
   validateSearch: catalogListSearch,
   component: lazyRouteComponent(() => import("./harnesses/HarnessesPage"), "HarnessesPage"),
 });
@@ -119,6 +140,7 @@ const harnesses = createRoute({
 const newHarness = createRoute({
   getParentRoute: () => app,
   path: "/harnesses/new",
+  staticData: { needs: "CATALOG_WRITE" },
   validateSearch: newHarnessSearch,
   component: lazyRouteComponent(() => import("./harnesses/NewHarnessPage"), "NewHarnessPage"),
 });
@@ -126,12 +148,14 @@ const newHarness = createRoute({
 const harness = createRoute({
   getParentRoute: () => app,
   path: "/harnesses/$harnessId",
+  staticData: { needs: "CATALOG_READ" },
   component: lazyRouteComponent(() => import("./harnesses/HarnessPage"), "HarnessPage"),
 });
 
 const harnessHistory = createRoute({
   getParentRoute: () => app,
   path: "/harnesses/$harnessId/history",
+  staticData: { needs: "CATALOG_READ" },
   validateSearch: historySearch,
   component: lazyRouteComponent(() => import("./history/HarnessHistoryPage"), "HarnessHistoryPage"),
 });
@@ -139,13 +163,63 @@ const harnessHistory = createRoute({
 const models = createRoute({
   getParentRoute: () => app,
   path: "/models",
+  staticData: { needs: "CATALOG_READ" },
   component: lazyRouteComponent(() => import("./models/ModelsPage"), "ModelsPage"),
 });
 
 const provider = createRoute({
   getParentRoute: () => app,
   path: "/models/$providerId",
+  staticData: { needs: "CATALOG_READ" },
   component: lazyRouteComponent(() => import("./models/ProviderPage"), "ProviderPage"),
+});
+
+const organization = createRoute({
+  getParentRoute: () => app,
+  path: "/organization",
+  component: lazyRouteComponent(() => import("./org/OrgArea"), "OrgArea"),
+});
+
+const orgGeneral = createRoute({
+  getParentRoute: () => organization,
+  path: "/",
+  component: lazyRouteComponent(() => import("./org/general/GeneralPage"), "GeneralPage"),
+});
+
+const orgMembers = createRoute({
+  getParentRoute: () => organization,
+  path: "/members",
+  staticData: { needs: "MEMBERS_READ" },
+  component: lazyRouteComponent(() => import("./org/members/MembersPage"), "MembersPage"),
+});
+
+const orgInvitations = createRoute({
+  getParentRoute: () => organization,
+  path: "/invitations",
+  validateSearch: invitationsSearch,
+  staticData: { needs: "MEMBERS_READ" },
+  component: lazyRouteComponent(() => import("./org/members/InvitationsPage"), "InvitationsPage"),
+});
+
+const orgApiKeys = createRoute({
+  getParentRoute: () => organization,
+  path: "/api-keys",
+  staticData: { needs: "API_KEYS_MANAGE" },
+  component: lazyRouteComponent(() => import("./org/keys/ApiKeysPage"), "ApiKeysPage"),
+});
+
+const orgAudit = createRoute({
+  getParentRoute: () => organization,
+  path: "/audit",
+  validateSearch: auditSearch,
+  staticData: { needs: "AUDIT_READ" },
+  component: lazyRouteComponent(() => import("./org/audit/AuditPage"), "AuditPage"),
+});
+
+const orgProfile = createRoute({
+  getParentRoute: () => organization,
+  path: "/profile",
+  component: lazyRouteComponent(() => import("./org/profile/ProfilePage"), "ProfilePage"),
 });
 
 export const router = createRouter({
@@ -153,6 +227,7 @@ export const router = createRouter({
     signIn,
     forgot,
     reset,
+    invite,
     app.addChildren([
       home,
       sessions,
@@ -168,6 +243,14 @@ export const router = createRouter({
       harnessHistory,
       models,
       provider,
+      organization.addChildren([
+        orgGeneral,
+        orgMembers,
+        orgInvitations,
+        orgApiKeys,
+        orgAudit,
+        orgProfile,
+      ]),
     ]),
   ]),
   defaultPreload: "intent",

@@ -37,7 +37,10 @@ export function AgentEditor(props: AgentEditorProps) {
     <div className="min-h-0 flex-1 overflow-y-auto">
       <div className="mx-auto grid max-w-7xl gap-x-10 gap-y-8 p-4 sm:p-6 xl:grid-cols-[minmax(0,1fr)_26rem]">
         <form id="agent" onSubmit={submit} className="min-w-0">
-          <fieldset disabled={mode === "read"} className="min-w-0 space-y-6">
+          <fieldset
+            disabled={mode === "read"}
+            className="min-w-0 space-y-6 [&:disabled_button]:hidden"
+          >
             <legend className="sr-only">Agent</legend>
             {failure && <ErrorNote>{failure}</ErrorNote>}
             {otherErrors(refusals, Object.values(INPUT_NAMES)).map((refusal) => (

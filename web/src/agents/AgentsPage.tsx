@@ -53,7 +53,7 @@ export function AgentsPage() {
         )}
         {agents.loading && <SkeletonRows />}
         {!agents.loading && !agents.error && agents.nodes.length === 0 && (
-          <NoAgents searched={q !== undefined} />
+          <NoAgents searched={q !== undefined} mayWrite={mayWrite} />
         )}
         <ul>
           {agents.nodes.map((agent) => (
@@ -66,11 +66,18 @@ export function AgentsPage() {
   );
 }
 
-function NoAgents({ searched }: { searched: boolean }) {
+function NoAgents({ searched, mayWrite }: { searched: boolean; mayWrite: boolean }) {
   if (searched) {
     return (
       <EmptyState icon={<Search size={20} />} title="No agent has a name like that">
         The search looks at the start of names.
+      </EmptyState>
+    );
+  }
+  if (!mayWrite) {
+    return (
+      <EmptyState icon={<Bot size={20} />} title="No agents yet">
+        An agent says what work is for. Those who may create agents have made none so far.
       </EmptyState>
     );
   }

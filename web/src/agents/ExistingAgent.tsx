@@ -74,7 +74,7 @@ export function ExistingAgent({ agent }: { agent: AgentDetailFragment }) {
         clashes={editing.clashes.map((field) => FIELD_LABELS[field])}
         onTakeTheirs={editing.takeTheirs}
       />
-      {editing.dirty && (
+      {editing.dirty && mayWrite && (
         <ReasonBar value={editing.reason} onChange={editing.setReason} form="agent" />
       )}
       <AgentEditor

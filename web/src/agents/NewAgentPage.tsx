@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useMutation } from "urql";
 import { describeError, type UserError } from "@/api/errors";
 import { CreateAgentDocument } from "@/gql/graphql";
+import { useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { PageHeader } from "@/ui/PageHeader";
 import { useStoredState } from "@/ui/useStoredState";
@@ -11,7 +12,12 @@ import { createInput, draftProblems, emptyDraft, sameDraft } from "./draft";
 
 export function NewAgentPage() {
   const navigate = useNavigate();
-  const [stored, setDraft] = useStoredState(sessionStorage, "ostler.agent.new", emptyDraft);
+  const [stored, setDraft] = useStoredState(
+    sessionStorage,
+    // It names harnesses and models of the organization that it was begun in.
+    `ostler.agent.new.${useViewer().org.id}`,
+    emptyDraft,
+  );
   // What an older dashboard has stored may lack what the form has got since.
   const draft = { ...emptyDraft, ...stored };
   const [refusals, setRefusals] = useState<readonly UserError[]>([]);

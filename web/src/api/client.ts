@@ -3,6 +3,7 @@ import { Client, fetchExchange } from "urql";
 import { goToSignIn } from "@/auth/goToSignIn";
 import { createCache } from "./cache";
 import { fetchByHash } from "./documents";
+import { doubtViewer } from "./doubt";
 import { hasCode } from "./errors";
 import { refreshSignIn } from "./refresh";
 
@@ -10,7 +11,11 @@ import { refreshSignIn } from "./refresh";
 function renewingSignIn() {
   return authExchange(async () => ({
     addAuthToOperation: (operation) => operation,
-    didAuthError: (error) => hasCode(error, "UNAUTHENTICATED"),
+    didAuthError: (error) => {
+      // Pages offer only what the viewer may do, so a refusal means that this has changed.
+      if (hasCode(error, "FORBIDDEN")) doubtViewer();
+      return hasCode(error, "UNAUTHENTICATED");
+    },
     refreshAuth: async () => {
       if ((await refreshSignIn()) === "signed-out") goToSignIn();
     },

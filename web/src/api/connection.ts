@@ -1,4 +1,5 @@
 import { goToSignIn } from "@/auth/goToSignIn";
+import { doubtViewer } from "./doubt";
 import { type FollowOptions, follow } from "./follow";
 import { refreshSignIn } from "./refresh";
 
@@ -38,6 +39,8 @@ export function stayConnected<Event, Position>(
     renewSignIn: async () => {
       const outcome = await refreshSignIn();
       if (outcome === "signed-out") goToSignIn();
+      // Streams are also closed when somebody's role was lowered.
+      else doubtViewer();
       return outcome;
     },
     pause: pauseUntilOnline,

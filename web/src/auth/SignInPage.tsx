@@ -7,11 +7,12 @@ import { Button, buttonClasses } from "@/ui/Button";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Field } from "@/ui/Field";
 import { EntryForm, EntryPage } from "./EntryPage";
+import { announceIdentity } from "./identity";
 import { CONFIRM, openIdRefusal, openIdStart } from "./openId";
 import { safeReturnUrl } from "./returnUrl";
 
 export function SignInPage() {
-  const { next, error: refused, invitation } = useSearch({ from: "/sign-in" });
+  const { next, ended, error: refused, invitation } = useSearch({ from: "/sign-in" });
   const [{ data: server }] = useQuery({ query: SignInMethodsDocument });
   const issuer = server?.serverInfo.oidcName;
   const refusal = openIdRefusal(refused, issuer ?? "OpenID Connect");
@@ -27,6 +28,7 @@ export function SignInPage() {
     setRefusals(data.signIn.userErrors);
     if (!data.signIn.tokens) return;
     setLeaving(true);
+    announceIdentity();
     // A full load, so that nothing of the person before stays in memory.
     location.assign(refused === CONFIRM ? openIdStart(next) : safeReturnUrl(next));
   };
@@ -34,6 +36,15 @@ export function SignInPage() {
   return (
     <EntryPage title="Sign in to Ostler">
       <EntryForm onSubmit={submit}>
+        {ended && refusals.length === 0 && (
+          <p
+            role="status"
+            className="rounded-md border border-warn/25 bg-warn-soft px-3 py-2 text-sm text-warn"
+          >
+            Your sign-in has ended, or you are no longer a member of the organization. Sign in again
+            to go on.
+          </p>
+        )}
         {refusal && <ErrorNote>{refusal}</ErrorNote>}
         {issuer && (
           <>

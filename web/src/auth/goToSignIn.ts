@@ -1,6 +1,23 @@
+/** These say themselves what a person without a sign-in can do. */
+const ENTRY_PAGES = ["/sign-in", "/forgot", "/reset", "/invite"];
+
+let signedIn = false;
+
+/** From now on the loss of the sign-in is news to the person. */
+export function noteSignedIn(): void {
+  signedIn = true;
+}
+
 /** Leaves for the sign-in page and keeps the way back. A full load forgets whatever the last person had open. */
 export function goToSignIn(): void {
-  if (location.pathname === "/sign-in") return;
-  const here = location.pathname + location.search;
-  location.assign(here === "/" ? "/sign-in" : `/sign-in?next=${encodeURIComponent(here)}`);
+  if (ENTRY_PAGES.includes(location.pathname)) return;
+  location.assign(signInUrl(location.pathname + location.search, signedIn));
+}
+
+export function signInUrl(here: string, ended: boolean): string {
+  const search = new URLSearchParams({
+    ...(here === "/" ? {} : { next: here }),
+    ...(ended ? { ended: "true" } : {}),
+  }).toString();
+  return search === "" ? "/sign-in" : `/sign-in?${search}`;
 }

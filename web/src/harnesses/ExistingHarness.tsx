@@ -78,7 +78,7 @@ export function ExistingHarness({ harness }: { harness: HarnessDetailFragment })
         clashes={editing.clashes.map((field) => FIELD_LABELS[field])}
         onTakeTheirs={editing.takeTheirs}
       />
-      {editing.dirty && (
+      {editing.dirty && mayWrite && (
         <ReasonBar value={editing.reason} onChange={editing.setReason} form="harness" />
       )}
       <HarnessEditor

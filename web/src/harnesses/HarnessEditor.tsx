@@ -50,7 +50,10 @@ export function HarnessEditor(props: HarnessEditorProps) {
               to add to it.
             </p>
           )}
-          <fieldset disabled={mode === "read"} className="min-w-0 space-y-6">
+          <fieldset
+            disabled={mode === "read"}
+            className="min-w-0 space-y-6 [&:disabled_button]:hidden"
+          >
             <legend className="sr-only">Harness</legend>
             {failure && <ErrorNote>{failure}</ErrorNote>}
             {otherErrors(refusals, Object.values(INPUT_NAMES)).map((refusal) => (

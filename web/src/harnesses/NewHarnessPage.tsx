@@ -4,6 +4,7 @@ import { useMutation } from "urql";
 import { describeError, type UserError } from "@/api/errors";
 import { same } from "@/catalog/rebase";
 import { CreateHarnessDocument } from "@/gql/graphql";
+import { useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { PageHeader } from "@/ui/PageHeader";
 import { useStoredState } from "@/ui/useStoredState";
@@ -20,7 +21,8 @@ function NewHarness({ parent }: { parent: string }) {
   const navigate = useNavigate();
   const [stored, setDraft] = useStoredState(
     sessionStorage,
-    `ostler.harness.new.${parent}`,
+    // It names models of the organization that it was begun in.
+    `ostler.harness.new.${useViewer().org.id}.${parent}`,
     emptyHarness,
   );
   const [refusals, setRefusals] = useState<readonly UserError[]>([]);

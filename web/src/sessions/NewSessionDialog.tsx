@@ -4,6 +4,7 @@ import { useMutation, useQuery } from "urql";
 import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
 import { newIdempotencyKey } from "@/api/idempotency";
 import { CreateSessionDocument, SessionFormOptionsDocument } from "@/gql/graphql";
+import { useMay } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 import { ErrorNote } from "@/ui/ErrorNote";
@@ -20,6 +21,7 @@ interface NewSessionDialogProps {
 
 export function NewSessionDialog({ agentId: initialAgent, onClose }: NewSessionDialogProps) {
   const navigate = useNavigate();
+  const mayCreateAgents = useMay("CATALOG_WRITE");
   const [agentId, setAgentId] = useState(initialAgent);
   const [harnessId, setHarnessId] = useState("");
   const [title, setTitle] = useState("");
@@ -101,9 +103,16 @@ export function NewSessionDialog({ agentId: initialAgent, onClose }: NewSessionD
           )}
         </Field>
         <div className="flex items-center justify-between gap-2">
-          <Link to="/agents/new" className="text-sm text-ink-2 underline-offset-2 hover:underline">
-            New agent
-          </Link>
+          {mayCreateAgents ? (
+            <Link
+              to="/agents/new"
+              className="text-sm text-ink-2 underline-offset-2 hover:underline"
+            >
+              New agent
+            </Link>
+          ) : (
+            <span />
+          )}
           <Button look="primary" type="submit" disabled={fetching}>
             {fetching ? "Starting…" : "Start session"}
           </Button>

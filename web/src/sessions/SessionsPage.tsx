@@ -5,8 +5,10 @@ import { describeError } from "@/api/errors";
 import { usePages } from "@/api/usePages";
 import { SessionsDocument } from "@/gql/graphql";
 import { ConnectionBanner } from "@/shell/ConnectionBanner";
+import { NotAllowed } from "@/shell/NotAllowed";
 import { useMay } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
+import { Dialog } from "@/ui/Dialog";
 import { EmptyState } from "@/ui/EmptyState";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { curlRequest } from "@/ui/graphqlRequest";
@@ -71,7 +73,9 @@ export function SessionsPage() {
         </div>
       )}
       {sessions.loading && <SkeletonRows />}
-      <SelectionBar sessions={live.nodes} selected={selected} onChange={setSelected} />
+      {mayWrite && (
+        <SelectionBar sessions={live.nodes} selected={selected} onChange={setSelected} />
+      )}
       {sessions.nodes.length > 0 && (
         <SessionTable
           sessions={{ ...sessions, nodes: live.nodes }}
@@ -89,7 +93,14 @@ export function SessionsPage() {
           )}
         </div>
       )}
-      {newWith !== undefined && <NewSessionDialog agentId={newWith} onClose={closeDialog} />}
+      {newWith !== undefined && mayWrite && (
+        <NewSessionDialog agentId={newWith} onClose={closeDialog} />
+      )}
+      {newWith !== undefined && !mayWrite && (
+        <Dialog open onClose={closeDialog} title="New session">
+          <NotAllowed needs="SESSIONS_WRITE" />
+        </Dialog>
+      )}
     </>
   );
 }
@@ -106,10 +117,12 @@ function NoSessions({ onCreate }: { onCreate: (() => void) | undefined }) {
           </Button>
         )
       }
-      request={curlRequest(
-        "mutation ($input: CreateSessionInput!) { createSession(input: $input) { session { id } userErrors { path message } } }",
-        { input: { title: "First steps" } },
-      )}
+      {...(onCreate && {
+        request: curlRequest(
+          "mutation ($input: CreateSessionInput!) { createSession(input: $input) { session { id } userErrors { path message } } }",
+          { input: { title: "First steps" } },
+        ),
+      })}
     >
       A session is a conversation with an agent. It has its own files and a log of all that
       happened.

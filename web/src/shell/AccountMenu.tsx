@@ -1,11 +1,16 @@
+import { useNavigate } from "@tanstack/react-router";
 import { KeyRound, LogOut, Monitor, Moon, Sun } from "lucide-react";
 import { type ComponentPropsWithRef, useState } from "react";
 import { useMutation } from "urql";
 import { ChangePasswordDialog } from "@/auth/ChangePasswordDialog";
+import { announceIdentity } from "@/auth/identity";
 import { SignOutDocument } from "@/gql/graphql";
 import { classes } from "@/ui/classes";
+import { Dialog } from "@/ui/Dialog";
+import { ErrorNote } from "@/ui/ErrorNote";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "@/ui/Menu";
-import { OrgMenuItems } from "./OrgMenu";
+import { OrgMenuItems, useNewOrg } from "./OrgMenu";
+import { PROFILE } from "./pages";
 import { setTheme, type ThemeChoice, useTheme } from "./theme";
 import { useSwitchOrg } from "./useSwitchOrg";
 import { useViewer } from "./viewer";
@@ -18,16 +23,20 @@ const THEMES: { choice: ThemeChoice; label: string; icon: typeof Sun }[] = [
 
 /** The person, the theme, and the way out. On narrow screens it holds the organizations too. */
 export function AccountMenu({ compact = false }: { compact?: boolean }) {
-  const { orgs } = useViewer();
+  const navigate = useNavigate();
   const theme = useTheme();
-  const { change } = useSwitchOrg();
+  const { change, problem } = useSwitchOrg();
+  const newOrg = useNewOrg();
+  const [acknowledged, setAcknowledged] = useState<string | null>(null);
   const [, signOut] = useMutation(SignOutDocument);
   const [changingPassword, setChangingPassword] = useState(false);
 
   const leave = async () => {
     const { error } = await signOut({});
     // Without an answer the sign-in may still stand, and a page that claims otherwise would be a lie.
-    if (!error?.networkError) location.assign("/sign-in");
+    if (error?.networkError) return;
+    announceIdentity();
+    location.assign("/sign-in");
   };
 
   return (
@@ -37,9 +46,9 @@ export function AccountMenu({ compact = false }: { compact?: boolean }) {
         side={compact ? "bottom" : "top"}
         trigger={<AccountButton compact={compact} />}
       >
-        {compact && orgs.length > 1 && (
+        {compact && (
           <>
-            <OrgMenuItems change={change} />
+            <OrgMenuItems change={change} onNew={newOrg.open} />
             <MenuSeparator />
           </>
         )}
@@ -55,6 +64,12 @@ export function AccountMenu({ compact = false }: { compact?: boolean }) {
           </MenuItem>
         ))}
         <MenuSeparator />
+        <MenuItem
+          icon={<PROFILE.icon size={14} />}
+          onSelect={() => void navigate({ to: PROFILE.to })}
+        >
+          {PROFILE.label}
+        </MenuItem>
         <MenuItem icon={<KeyRound size={14} />} onSelect={() => setChangingPassword(true)}>
           Change password…
         </MenuItem>
@@ -63,6 +78,16 @@ export function AccountMenu({ compact = false }: { compact?: boolean }) {
         </MenuItem>
       </Menu>
       {changingPassword && <ChangePasswordDialog onClose={() => setChangingPassword(false)} />}
+      {newOrg.dialog}
+      <Dialog
+        open={problem !== null && problem !== acknowledged}
+        onClose={() => setAcknowledged(problem)}
+        title="Switch organization"
+      >
+        <div className="p-4">
+          <ErrorNote>{problem}</ErrorNote>
+        </div>
+      </Dialog>
     </>
   );
 }

@@ -1,29 +1,40 @@
 import { Outlet } from "@tanstack/react-router";
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { useQuery } from "urql";
 import { describeError, hasCode } from "@/api/errors";
+import { noteSignedIn } from "@/auth/goToSignIn";
+import { sameIdentity } from "@/auth/identity";
 import { ViewerDocument } from "@/gql/graphql";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 import { Sidebar, TopBar } from "./Navigation";
+import { NotAllowed } from "./NotAllowed";
 import { Palette } from "./palette";
+import { useIdentityWatch } from "./useIdentityWatch";
 import { usePaletteKey } from "./usePaletteKey";
-import { ViewerContext } from "./viewer";
+import { useLacking, type Viewer, ViewerContext } from "./viewer";
 import { type Waits, WaitsContext } from "./waits";
 
 const WaitWatch = lazy(() => import("./WaitWatch"));
+const IdentityChanged = lazy(() => import("./IdentityChanged"));
 
-/** The frame of all pages behind the sign-in. */
+/** What stands behind the sign-in: it knows who is looking, and shows nothing to anybody else. */
 export function AppShell() {
   const [{ data, error, fetching }, reload] = useQuery({ query: ViewerDocument });
-  const [paletteOpen, setPaletteOpen] = useState(false);
-  const [waits, setWaits] = useState<Waits>({ version: 0, count: null });
-  usePaletteKey(() => setPaletteOpen((open) => !open));
+  // A look at the server that fails says nothing about the viewer, and must not cost what is on the page.
+  const latest = useRef<Viewer | null>(null);
+  if (data) latest.current = data.viewer;
+  const viewer = latest.current;
+  const { began, unsure, problem, check } = useIdentityWatch(viewer);
+  const signedIn = viewer !== null;
+  useEffect(() => {
+    if (signedIn) noteSignedIn();
+  }, [signedIn]);
 
   // Without a sign-in the client is already on its way to the sign-in page.
-  if (!data || hasCode(error, "UNAUTHENTICATED")) {
+  if (!viewer || hasCode(error, "UNAUTHENTICATED")) {
     return (
-      <div className="flex h-full items-center justify-center p-4">
+      <Blank>
         {error && !fetching && !hasCode(error, "UNAUTHENTICATED") ? (
           <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
             {describeError(error)}
@@ -31,49 +42,77 @@ export function AppShell() {
         ) : (
           <Spinner />
         )}
-      </div>
+      </Blank>
     );
   }
-
+  if (unsure) {
+    return (
+      <Blank>{problem ? <ErrorNote onRetry={check}>{problem}</ErrorNote> : <Spinner />}</Blank>
+    );
+  }
+  if (began && !sameIdentity(began, viewer)) {
+    return (
+      <Suspense fallback={<Blank />}>
+        <IdentityChanged began={began} now={viewer} />
+      </Suspense>
+    );
+  }
   return (
-    <ViewerContext value={data.viewer}>
-      <WaitsContext value={waits}>
-        <a
-          href="#main"
-          className="sr-only z-50 rounded-md bg-primary px-3 py-1.5 text-on-primary focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
-        >
-          Skip to content
-        </a>
-        <div className="flex h-dvh flex-col md:flex-row">
-          <Sidebar onSearch={() => setPaletteOpen(true)} />
-          <TopBar onSearch={() => setPaletteOpen(true)} />
-          <main
-            id="main"
-            tabIndex={-1}
-            className="flex min-h-0 min-w-0 flex-1 flex-col outline-none"
-          >
-            <Suspense
-              fallback={
-                <div className="p-6">
-                  <Spinner />
-                </div>
-              }
-            >
-              <Outlet />
-            </Suspense>
-          </main>
-        </div>
-        {paletteOpen && (
-          <Suspense>
-            <Palette onClose={() => setPaletteOpen(false)} />
-          </Suspense>
-        )}
-        {data.viewer.permissions.includes("SESSIONS_READ") && (
-          <Suspense>
-            <WaitWatch onChange={setWaits} />
-          </Suspense>
-        )}
-      </WaitsContext>
+    <ViewerContext value={viewer}>
+      <Frame viewer={viewer} />
     </ViewerContext>
+  );
+}
+
+function Blank({ children }: { children?: React.ReactNode }) {
+  return <div className="flex h-full items-center justify-center p-4">{children}</div>;
+}
+
+/** The frame of all pages. */
+function Frame({ viewer }: { viewer: Viewer }) {
+  const [paletteOpen, setPaletteOpen] = useState(false);
+  const [waits, setWaits] = useState<Waits>({ version: 0, count: null });
+  usePaletteKey(() => setPaletteOpen((open) => !open));
+  const lacking = useLacking(viewer);
+  return (
+    <WaitsContext value={waits}>
+      <a
+        href="#main"
+        className="sr-only z-50 rounded-md bg-primary px-3 py-1.5 text-on-primary focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
+      >
+        Skip to content
+      </a>
+      <div className="flex h-dvh flex-col md:flex-row">
+        <Sidebar onSearch={() => setPaletteOpen(true)} />
+        <TopBar onSearch={() => setPaletteOpen(true)} />
+        <main
+          id="main"
+          tabIndex={-1}
+          // With another role all that a page has read is read anew: it may hold what the viewer may do.
+          key={viewer.permissions.join()}
+          className="flex min-h-0 min-w-0 flex-1 flex-col outline-none"
+        >
+          <Suspense
+            fallback={
+              <div className="p-6">
+                <Spinner />
+              </div>
+            }
+          >
+            {lacking ? <NotAllowed needs={lacking} /> : <Outlet />}
+          </Suspense>
+        </main>
+      </div>
+      {paletteOpen && (
+        <Suspense>
+          <Palette onClose={() => setPaletteOpen(false)} />
+        </Suspense>
+      )}
+      {viewer.permissions.includes("SESSIONS_READ") && (
+        <Suspense>
+          <WaitWatch onChange={setWaits} />
+        </Suspense>
+      )}
+    </WaitsContext>
   );
 }

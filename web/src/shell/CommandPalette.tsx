@@ -1,23 +1,15 @@
 import { useNavigate } from "@tanstack/react-router";
-import {
-  Bot,
-  Cpu,
-  House,
-  Layers,
-  MessageSquare,
-  Moon,
-  Plus,
-  Search,
-  ShieldQuestion,
-  Sun,
-} from "lucide-react";
+import { Bot, Building2, Cpu, Layers, MessageSquare, Moon, Plus, Search, Sun } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useState } from "react";
 import { useQuery } from "urql";
 import { PaletteTargetsDocument } from "@/gql/graphql";
+import { offeredTabs } from "@/org/tabs";
 import { classes } from "@/ui/classes";
 import { Dialog } from "@/ui/Dialog";
 import { useDebounced } from "@/ui/useDebounced";
+import { offeredPages } from "./pages";
 import { setTheme } from "./theme";
+import { useMay, useViewer } from "./viewer";
 
 interface Command {
   id: string;
@@ -111,55 +103,45 @@ function useCommands(text: string): Command[] {
   });
   const wanted = text.trim().toLowerCase();
   const matches = (label: string) => label.toLowerCase().includes(wanted);
+  const { permissions } = useViewer();
+  const mayRun = useMay("SESSIONS_WRITE");
+  const mayCreateAgents = useMay("CATALOG_WRITE");
   const pages: Command[] = [
-    {
-      id: "new-session",
-      label: "New session",
-      icon: <Plus size={16} />,
-      run: () => void navigate({ to: "/sessions", search: { new: "" } }),
-    },
-    {
-      id: "new-agent",
-      label: "New agent",
-      icon: <Plus size={16} />,
-      run: () => void navigate({ to: "/agents/new" }),
-    },
-    {
-      id: "home",
-      label: "Home",
-      icon: <House size={16} />,
-      run: () => void navigate({ to: "/" }),
-    },
-    {
-      id: "sessions",
-      label: "Sessions",
-      icon: <MessageSquare size={16} />,
-      run: () => void navigate({ to: "/sessions" }),
-    },
-    {
-      id: "approvals",
-      label: "Approvals",
-      icon: <ShieldQuestion size={16} />,
-      run: () => void navigate({ to: "/approvals" }),
-    },
-    {
-      id: "agents",
-      label: "Agents",
-      icon: <Bot size={16} />,
-      run: () => void navigate({ to: "/agents" }),
-    },
-    {
-      id: "harnesses",
-      label: "Harnesses",
-      icon: <Layers size={16} />,
-      run: () => void navigate({ to: "/harnesses" }),
-    },
-    {
-      id: "models",
-      label: "Models and providers",
-      icon: <Cpu size={16} />,
-      run: () => void navigate({ to: "/models" }),
-    },
+    ...(mayRun
+      ? [
+          {
+            id: "new-session",
+            label: "New session",
+            icon: <Plus size={16} />,
+            run: () => void navigate({ to: "/sessions", search: { new: "" } }),
+          },
+        ]
+      : []),
+    ...(mayCreateAgents
+      ? [
+          {
+            id: "new-agent",
+            label: "New agent",
+            icon: <Plus size={16} />,
+            run: () => void navigate({ to: "/agents/new" }),
+          },
+        ]
+      : []),
+    ...offeredPages(permissions).map(({ to, label, icon: Icon }) => ({
+      id: label.toLowerCase(),
+      label,
+      icon: <Icon size={16} />,
+      run: () => void navigate({ to }),
+    })),
+    ...offeredTabs(permissions)
+      .filter(({ to }) => to !== "/organization")
+      .map(({ to, label }) => ({
+        id: to.replaceAll("/", "-"),
+        label,
+        hint: "Organization",
+        icon: <Building2 size={16} />,
+        run: () => void navigate({ to }),
+      })),
     { id: "light", label: "Light theme", icon: <Sun size={16} />, run: () => setTheme("light") },
     { id: "dark", label: "Dark theme", icon: <Moon size={16} />, run: () => setTheme("dark") },
   ];

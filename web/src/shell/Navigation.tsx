@@ -1,26 +1,20 @@
 import { Link } from "@tanstack/react-router";
-import { Bot, Cpu, House, Layers, MessagesSquare, Search, ShieldQuestion } from "lucide-react";
+import { Search } from "lucide-react";
 import { IconButton } from "@/ui/Button";
 import { AccountMenu } from "./AccountMenu";
 import { BrandMark } from "./Brand";
 import { commandKey } from "./commandKey";
 import { OrgMenu } from "./OrgMenu";
+import { offeredPages } from "./pages";
+import { useViewer } from "./viewer";
 import { WaitCount } from "./WaitCount";
-
-const PAGES = [
-  { to: "/", label: "Home", icon: House },
-  { to: "/sessions", label: "Sessions", icon: MessagesSquare },
-  { to: "/approvals", label: "Approvals", icon: ShieldQuestion },
-  { to: "/agents", label: "Agents", icon: Bot },
-  { to: "/harnesses", label: "Harnesses", icon: Layers },
-  { to: "/models", label: "Models", icon: Cpu },
-] as const;
 
 interface NavigationProps {
   onSearch: () => void;
 }
 
 export function Sidebar({ onSearch }: NavigationProps) {
+  const pages = offeredPages(useViewer().permissions);
   return (
     <div className="hidden w-58 shrink-0 flex-col border-r border-line bg-sunken p-2.5 md:flex">
       <OrgMenu />
@@ -34,7 +28,7 @@ export function Sidebar({ onSearch }: NavigationProps) {
         <kbd className="kbd">{commandKey()} K</kbd>
       </button>
       <nav aria-label="Main" className="mt-3 flex flex-col gap-0.5">
-        {PAGES.map(({ to, label, icon: Icon }) => (
+        {pages.map(({ to, label, icon: Icon }) => (
           <Link
             key={to}
             to={to}
@@ -59,11 +53,12 @@ export function Sidebar({ onSearch }: NavigationProps) {
 
 /** What the sidebar becomes on a narrow screen. */
 export function TopBar({ onSearch }: NavigationProps) {
+  const pages = offeredPages(useViewer().permissions);
   return (
     <div className="flex h-12 shrink-0 items-center gap-1 border-b border-line bg-sunken px-3 md:hidden">
       <BrandMark />
       <nav aria-label="Main" className="ml-1 flex min-w-0 gap-0.5 overflow-x-auto">
-        {PAGES.map(({ to, label, icon: Icon }) => (
+        {pages.map(({ to, label, icon: Icon }) => (
           <Link
             key={to}
             to={to}
@@ -77,8 +72,8 @@ export function TopBar({ onSearch }: NavigationProps) {
             {({ isActive }) => (
               <>
                 <Icon size={17} aria-hidden />
-                {/* All of them with their names would not fit. */}
-                <span className={isActive ? undefined : "sr-only"}>{label}</span>
+                {/* All of them with their names would not fit, and on a phone not even one. */}
+                <span className={isActive ? "max-sm:sr-only" : "sr-only"}>{label}</span>
                 {to === "/approvals" && <WaitCount />}
               </>
             )}

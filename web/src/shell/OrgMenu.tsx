@@ -1,21 +1,18 @@
-import { Building2, Check, ChevronsUpDown } from "lucide-react";
+import { Building2, Check, ChevronsUpDown, Plus } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Menu, MenuItem, MenuLabel } from "@/ui/Menu";
 import { BrandMark } from "./Brand";
 import { useSwitchOrg } from "./useSwitchOrg";
 import { useViewer } from "./viewer";
 
-/** Names the organization, and changes to another one where there are more. */
+const NewOrgDialog = lazy(() => import("./NewOrgDialog"));
+
+/** Names the organization, changes to another one, and makes new ones. */
 export function OrgMenu() {
-  const { org, orgs } = useViewer();
+  const { org } = useViewer();
   const { change, problem } = useSwitchOrg();
-  const name = (
-    <>
-      <BrandMark />
-      <span className="min-w-0 flex-1 truncate text-left text-sm font-semibold">{org.name}</span>
-    </>
-  );
-  if (orgs.length < 2) return <div className="flex items-center gap-2.5 p-1.5">{name}</div>;
+  const { dialog, open } = useNewOrg();
   return (
     <>
       <Menu
@@ -26,19 +23,41 @@ export function OrgMenu() {
             aria-label={`Organization ${org.name}, switch`}
             className="flex w-full items-center gap-2.5 rounded-md p-1.5 hover:bg-hover"
           >
-            {name}
+            <BrandMark />
+            <span className="min-w-0 flex-1 truncate text-left text-sm font-semibold">
+              {org.name}
+            </span>
             <ChevronsUpDown size={14} className="text-ink-3" />
           </button>
         }
       >
-        <OrgMenuItems change={change} />
+        <OrgMenuItems change={change} onNew={open} />
       </Menu>
       {problem && <ErrorNote>{problem}</ErrorNote>}
+      {dialog}
     </>
   );
 }
 
-export function OrgMenuItems({ change }: { change: (orgId: string) => void }) {
+/** The dialog for a new organization, to be placed outside of the menu that opens it. */
+export function useNewOrg() {
+  const [open, setOpen] = useState(false);
+  return {
+    dialog: open && (
+      <Suspense>
+        <NewOrgDialog onClose={() => setOpen(false)} />
+      </Suspense>
+    ),
+    open: () => setOpen(true),
+  };
+}
+
+interface OrgMenuItemsProps {
+  change: (orgId: string) => void;
+  onNew: () => void;
+}
+
+export function OrgMenuItems({ change, onNew }: OrgMenuItemsProps) {
   const { org, orgs } = useViewer();
   return (
     <>
@@ -53,6 +72,9 @@ export function OrgMenuItems({ change }: { change: (orgId: string) => void }) {
           {each.name}
         </MenuItem>
       ))}
+      <MenuItem icon={<Plus size={14} />} onSelect={onNew}>
+        New organization…
+      </MenuItem>
     </>
   );
 }

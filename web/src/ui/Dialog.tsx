@@ -10,6 +10,8 @@ interface DialogProps {
   title: string;
   /** `sheet` slides over from the right; `bare` shows no title bar. */
   shape?: "box" | "sheet" | "bare";
+  /** A click beside it does not close it: what it shows can't be had again. */
+  sticky?: boolean;
   children: ReactNode;
 }
 
@@ -23,7 +25,14 @@ const SHAPES = {
  * Radix's own overlay puts a style element into the page, which the content security policy forbids; a plain
  * backdrop and a rule in theme.css do its work.
  */
-export function Dialog({ open, onClose, title, shape = "box", children }: DialogProps) {
+export function Dialog({
+  open,
+  onClose,
+  title,
+  shape = "box",
+  sticky = false,
+  children,
+}: DialogProps) {
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
@@ -31,6 +40,7 @@ export function Dialog({ open, onClose, title, shape = "box", children }: Dialog
         <Radix.Content
           aria-describedby={undefined}
           onOpenAutoFocus={focusFirstControl}
+          onInteractOutside={(event) => sticky && event.preventDefault()}
           className={classes(
             "fixed z-50 flex flex-col border border-line bg-raised shadow-pop focus:outline-none",
             SHAPES[shape],

@@ -1,3 +1,4 @@
+import { isAtLeast } from "@/auth/roles";
 import type { Permission, Role, WaitFieldsFragment, WaitKind } from "@/gql/graphql";
 
 export const KIND_LABELS: Record<WaitKind, string> = {
@@ -58,9 +59,6 @@ export function deadlineWords(deadline: string, now: number): string {
   return seconds === 1 ? "1 second left" : `${seconds} seconds left`;
 }
 
-/** From least to most. */
-const RANKS: readonly Role[] = ["VIEWER", "MEMBER", "ADMIN", "OWNER"];
-
 export interface Judge {
   role: Role | null;
   permissions: readonly Permission[];
@@ -74,7 +72,7 @@ export function whyNot(
   if (wait.kind !== "APPROVAL") return "Your role may read this session and not answer in it.";
   if (!permissions.includes("APPROVALS_DECIDE")) return "Your role may not decide about approvals.";
   const { requiredRole } = wait;
-  if (requiredRole && RANKS.indexOf(role ?? "VIEWER") < RANKS.indexOf(requiredRole)) {
+  if (requiredRole && !isAtLeast(role ?? "VIEWER", requiredRole)) {
     return `Only people with the role ${requiredRole.toLowerCase()} or above may decide.`;
   }
   return "You started this turn, and its policy wants somebody else to decide.";

@@ -79,7 +79,7 @@ export function ChatView({ sessionId, feed, stoppingTurnId }: ChatViewProps) {
           <div ref={content} className="mx-auto max-w-3xl px-4 py-6 sm:px-6">
             {!session.caughtUp && items.length === 0 && <Spinner />}
             {session.caughtUp && items.length === 0 && entries.length === 0 && (
-              <NoMessages sessionId={sessionId} />
+              <NoMessages sessionId={sessionId} mayWrite={mayWrite} />
             )}
             {hidden > 0 && (
               <div className="mb-6 flex justify-center">
@@ -114,6 +114,11 @@ export function ChatView({ sessionId, feed, stoppingTurnId }: ChatViewProps) {
             {stop.problem && (
               <p role="alert" className="mb-2 text-sm text-bad wrap-anywhere">
                 {stop.problem}
+              </p>
+            )}
+            {!mayWrite && (
+              <p className="border-t border-line pt-3 text-center text-xs text-ink-3">
+                Your role may read this session, and not write in it.
               </p>
             )}
             {mayWrite && (
@@ -163,7 +168,14 @@ function Working({ waiting, stopping }: WorkingProps) {
   );
 }
 
-function NoMessages({ sessionId }: { sessionId: string }) {
+function NoMessages({ sessionId, mayWrite }: { sessionId: string; mayWrite: boolean }) {
+  if (!mayWrite) {
+    return (
+      <EmptyState icon={<MessageSquareDashed size={20} />} title="Nothing was said yet">
+        What is said here will appear by itself.
+      </EmptyState>
+    );
+  }
   return (
     <EmptyState
       icon={<MessageSquareDashed size={20} />}

@@ -53,7 +53,7 @@ export function QueuedTurn(props: QueuedTurnProps) {
     <li data-turn={turnId} className="py-0.5">
       <div className="flex items-center gap-2">
         <span className="text-xs text-ink-3 tabular-nums">{index + 1}</span>
-        {draft !== null ? (
+        {draft !== null && mayWrite ? (
           <QueuedEdit
             text={draft}
             onChange={onDraft}

@@ -49,7 +49,7 @@ export function QueuedTurns({ sessionId, session, mayWrite, onSend }: QueuedTurn
 
   return (
     <>
-      {late.map((turnId) => (
+      {(mayWrite ? late : []).map((turnId) => (
         <LateEdit
           key={turnId}
           text={edits[turnId] ?? ""}

@@ -1,0 +1,170 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { fieldErrors, otherErrors } from "@/api/errors";
+import type { ViewerQuery } from "@/gql/graphql";
+import { Button } from "@/ui/Button";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { Field } from "@/ui/Field";
+import { EntryForm } from "./EntryPage";
+import type { Acceptance } from "./useAcceptance";
+
+interface FormProps {
+  acceptance: Acceptance;
+}
+
+/** What was refused that belongs to no field of the form. */
+function Refusals({ acceptance, fields }: FormProps & { fields: readonly string[] }) {
+  const { failure, refusals } = acceptance;
+  return (
+    <>
+      {failure && <ErrorNote>{failure}</ErrorNote>}
+      {otherErrors(refusals, fields).map(({ code, message }) => (
+        <ErrorNote key={code + message}>{message}</ErrorNote>
+      ))}
+    </>
+  );
+}
+
+function Submit({ busy, children }: { busy: boolean; children: string }) {
+  return (
+    <Button look="primary" type="submit" className="h-9 w-full" disabled={busy}>
+      {busy ? "Joining…" : children}
+    </Button>
+  );
+}
+
+interface AcceptAsViewerProps extends FormProps {
+  viewer: ViewerQuery["viewer"];
+  onAnother: () => void;
+}
+
+export function AcceptAsViewer({ viewer, acceptance, onAnother }: AcceptAsViewerProps) {
+  const member = acceptance.refusals.some(({ code }) => code === "TAKEN");
+  // Either another person with an account was invited, or one who has none yet and is asked for a name.
+  const stranger = acceptance.refusals.some(
+    ({ code, path }) => code === "FORBIDDEN" || path.includes("name"),
+  );
+  return (
+    <EntryForm onSubmit={acceptance.asViewer}>
+      {stranger ? (
+        <ErrorNote>
+          This invitation is for another person than {viewer.user?.email}. Accept it with the
+          account of the e-mail that was invited.
+        </ErrorNote>
+      ) : (
+        <Refusals acceptance={acceptance} fields={[]} />
+      )}
+      <p className="text-sm text-ink-2">
+        You are signed in as <span className="font-medium text-ink">{viewer.user?.email}</span>. You
+        stay a member of {viewer.org.name}, and can switch between your organizations at any time.
+      </p>
+      {member ? (
+        <a href="/" className="block text-center text-sm underline underline-offset-2">
+          Go to your organizations
+        </a>
+      ) : (
+        !stranger && <Submit busy={acceptance.busy}>Accept the invitation</Submit>
+      )}
+      <Button look="ghost" className="w-full" onClick={onAnother}>
+        Use another account
+      </Button>
+    </EntryForm>
+  );
+}
+
+interface AcceptAsNewcomerProps extends FormProps {
+  /** The invited person has an account. */
+  onKnown: () => void;
+}
+
+export function AcceptAsNewcomer({ acceptance, onKnown }: AcceptAsNewcomerProps) {
+  const [name, setName] = useState("");
+  const [password, setPassword] = useState("");
+  const known = acceptance.refusals.some(({ code }) => code === "FORBIDDEN");
+  return (
+    <EntryForm onSubmit={() => acceptance.asNewcomer(name.trim(), password)}>
+      {known ? (
+        <ErrorNote>
+          The invited person has an account already.{" "}
+          <button type="button" className="rounded font-medium underline" onClick={onKnown}>
+            Use it
+          </button>
+        </ErrorNote>
+      ) : (
+        <Refusals acceptance={acceptance} fields={["name", "password"]} />
+      )}
+      <Field label="Your name" errors={fieldErrors(acceptance.refusals, "name")}>
+        {(control) => (
+          <input
+            {...control}
+            required
+            autoComplete="name"
+            className="control"
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field
+        label="Password"
+        hint="You sign in with it and with the e-mail that was invited."
+        errors={fieldErrors(acceptance.refusals, "password")}
+      >
+        {(control) => (
+          <input
+            {...control}
+            type="password"
+            required
+            autoComplete="new-password"
+            className="control"
+            value={password}
+            onChange={(event) => setPassword(event.target.value)}
+          />
+        )}
+      </Field>
+      <Submit busy={acceptance.busy}>Create the account and join</Submit>
+    </EntryForm>
+  );
+}
+
+export function AcceptAsMember({ acceptance }: FormProps) {
+  const [email, setEmail] = useState("");
+  const [password, setPassword] = useState("");
+  return (
+    <EntryForm onSubmit={() => acceptance.asMember(email, password)}>
+      <Refusals acceptance={acceptance} fields={[]} />
+      <Field label="E-mail" hint="The one that was invited.">
+        {(control) => (
+          <input
+            {...control}
+            type="email"
+            required
+            autoComplete="username"
+            className="control"
+            value={email}
+            onChange={(event) => setEmail(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field label="Password">
+        {(control) => (
+          <input
+            {...control}
+            type="password"
+            required
+            autoComplete="current-password"
+            className="control"
+            value={password}
+            onChange={(event) => setPassword(event.target.value)}
+          />
+        )}
+      </Field>
+      <Submit busy={acceptance.busy}>Sign in and join</Submit>
+      <p className="text-center text-sm">
+        <Link to="/forgot" className="rounded text-ink-2 underline underline-offset-2">
+          Forgot the password?
+        </Link>
+      </p>
+    </EntryForm>
+  );
+}

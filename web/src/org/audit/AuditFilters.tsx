@@ -1,0 +1,156 @@
+import { useEffect, useId, useState } from "react";
+import { useQuery } from "urql";
+import { AuditActorsDocument, AuditKeysDocument } from "@/gql/graphql";
+import { useMay } from "@/shell/viewer";
+import { Button } from "@/ui/Button";
+import { KNOWN_ACTIONS } from "./details";
+import { type AuditSearch, fromLocalField, toLocalField } from "./search";
+
+interface AuditFiltersProps {
+  search: AuditSearch;
+  onChange: (change: { [Key in keyof AuditSearch]: AuditSearch[Key] | undefined }) => void;
+}
+
+export function AuditFilters({ search, onChange }: AuditFiltersProps) {
+  const actions = useId();
+  const filtered = Object.keys(search).length > 0;
+  return (
+    <search className="flex shrink-0 flex-wrap items-end gap-x-3 gap-y-2 border-b border-line px-4 pb-3 sm:px-6">
+      <FilterText
+        label="Action"
+        placeholder="member.removed"
+        list={actions}
+        suggestions={KNOWN_ACTIONS}
+        value={search.action}
+        onChange={(action) => onChange({ action })}
+      />
+      <datalist id={actions}>
+        {KNOWN_ACTIONS.map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
+      <ActorChoice value={search.actor} onChange={(actor) => onChange({ actor })} />
+      <FilterText
+        label="Target"
+        placeholder="The id of what it was done to"
+        value={search.target}
+        onChange={(target) => onChange({ target })}
+      />
+      <FilterTime label="From" value={search.from} onChange={(from) => onChange({ from })} />
+      <FilterTime label="To" value={search.to} onChange={(to) => onChange({ to })} />
+      {filtered && (
+        <Button
+          look="ghost"
+          onClick={() =>
+            onChange({
+              action: undefined,
+              actor: undefined,
+              target: undefined,
+              from: undefined,
+              to: undefined,
+            })
+          }
+        >
+          Clear
+        </Button>
+      )}
+    </search>
+  );
+}
+
+interface FilterProps {
+  label: string;
+  value: string | undefined;
+  onChange: (value: string | undefined) => void;
+}
+
+interface FilterTextProps extends FilterProps {
+  placeholder: string;
+  list?: string;
+  /** One of these is taken as soon as it stands there. */
+  suggestions?: readonly string[];
+}
+
+/** The API compares whole words, so what is typed counts once it is finished: with Enter, or when the field is left. */
+function FilterText({ label, value, onChange, suggestions, ...rest }: FilterTextProps) {
+  const [text, setText] = useState(value ?? "");
+  useEffect(() => setText(value ?? ""), [value]);
+  const commit = (next: string) => {
+    const wanted = next.trim() || undefined;
+    if (wanted !== value) onChange(wanted);
+  };
+  return (
+    <label className="min-w-36 flex-1 text-xs text-ink-2 sm:max-w-56">
+      {label}
+      <input
+        {...rest}
+        type="search"
+        autoComplete="off"
+        spellCheck={false}
+        className="control mt-1"
+        value={text}
+        onChange={(event) => {
+          const next = event.target.value;
+          setText(next);
+          if (next === "" || suggestions?.includes(next)) commit(next);
+        }}
+        onBlur={() => commit(text)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") commit(text);
+        }}
+      />
+    </label>
+  );
+}
+
+function FilterTime({ label, value, onChange }: FilterProps) {
+  const [text, setText] = useState(toLocalField(value));
+  useEffect(() => setText(toLocalField(value)), [value]);
+  return (
+    <label className="min-w-36 flex-1 text-xs text-ink-2 sm:max-w-52">
+      {label}
+      <input
+        type="datetime-local"
+        className="control mt-1"
+        value={text}
+        onChange={(event) => {
+          setText(event.target.value);
+          onChange(fromLocalField(event.target.value));
+        }}
+      />
+    </label>
+  );
+}
+
+/** People and API keys, as far as the viewer may see them; whoever else the address names stays chosen. */
+function ActorChoice({ value, onChange }: Omit<FilterProps, "label">) {
+  const maySeeMembers = useMay("MEMBERS_READ");
+  const maySeeKeys = useMay("API_KEYS_MANAGE");
+  const [{ data: people }] = useQuery({ query: AuditActorsDocument, pause: !maySeeMembers });
+  const [{ data: keys }] = useQuery({ query: AuditKeysDocument, pause: !maySeeKeys });
+  const members = people?.org.members?.nodes ?? [];
+  const known = [
+    ...members.map(({ user }) => ({ id: user.id, name: `${user.name} (${user.email})` })),
+    ...(keys?.apiKeys.nodes ?? []).map(({ id, name }) => ({ id, name: `${name} (API key)` })),
+  ];
+  return (
+    <label className="min-w-36 flex-1 text-xs text-ink-2 sm:max-w-56">
+      Actor
+      <select
+        className="control mt-1"
+        value={value ?? ""}
+        onChange={(event) => onChange(event.target.value || undefined)}
+      >
+        <option value="">Anyone</option>
+        {value !== undefined && !known.some(({ id }) => id === value) && (
+          <option value={value}>{value}</option>
+        )}
+        {known.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,102 @@
+import { formatDateTime } from "@/ui/format";
+
+/** One thing that a deed changed, or something else that is told of it. */
+export interface Detail {
+  name: string;
+  /** What it was and what it became, where the entry holds both. */
+  before?: unknown;
+  after?: unknown;
+  /** All else. */
+  value?: unknown;
+}
+
+type Fields = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isChange = (value: unknown): value is { before: unknown; after: unknown } =>
+  isObject(value) && "before" in value && "after" in value && Object.keys(value).length === 2;
+
+/**
+ * What an entry tells, as rows. Changes are stored in three ways: as `{field: {before, after}}`, as `before` and `after`
+ * of one value, and as `before` and `after` that are objects of fields; `before` alone is what was removed, and `after`
+ * alone what was made.
+ */
+export function detailsOf(details: unknown): Detail[] {
+  if (!isObject(details)) return [];
+  const { before, after, ...others } = details;
+  const rows = Object.entries(others).map(([name, value]) =>
+    isChange(value) ? { name, before: value.before, after: value.after } : { name, value },
+  );
+  if (!("before" in details) && !("after" in details)) return rows;
+  const fieldsOf = (value: unknown) => (isObject(value) ? value : {});
+  if (!isObject(before) && !isObject(after)) return [{ name: "value", before, after }, ...rows];
+  const was = fieldsOf(before);
+  const is = fieldsOf(after);
+  const names = [...new Set([...Object.keys(was), ...Object.keys(is)])];
+  return [...names.map((name) => ({ name, before: was[name], after: is[name] })), ...rows];
+}
+
+export function detailText(name: string, value: unknown): string {
+  if (value === undefined || value === null || value === "") return "–";
+  // Times are stored as milliseconds or as text.
+  if (/[a-z]At$/.test(name) && isTime(value)) return formatDateTime(new Date(value).toISOString());
+  if (Array.isArray(value) && value.every((each) => typeof each === "string")) {
+    return value.length === 0 ? "–" : value.join(", ");
+  }
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+function isTime(value: unknown): value is string | number {
+  if (typeof value === "number") return Number.isSafeInteger(value);
+  return typeof value === "string" && !Number.isNaN(Date.parse(value));
+}
+
+/** "member.role_changed" as "Member role changed". */
+export function actionWords(action: string): string {
+  const words = action
+    .replace(/([a-z])([A-Z])/g, "$1 $2")
+    .replaceAll(/[._]/g, " ")
+    .toLowerCase()
+    .replace(/^api /, "API ")
+    .replace("signin", "sign-in");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** What the filter suggests; any other action can be typed. */
+export const KNOWN_ACTIONS = [
+  "agent.archived",
+  "agent.created",
+  "agent.restored",
+  "agent.unarchived",
+  "agent.updated",
+  "apiKey.created",
+  "apiKey.revoked",
+  "harness.archived",
+  "harness.created",
+  "harness.restored",
+  "harness.unarchived",
+  "harness.updated",
+  "invitation.accepted",
+  "invitation.created",
+  "invitation.revoked",
+  "member.removed",
+  "member.role_changed",
+  "model.created",
+  "model.updated",
+  "org.created",
+  "org.updated",
+  "password.changed",
+  "password.reset",
+  "password.reset_requested",
+  "provider.archived",
+  "provider.created",
+  "provider.updated",
+  "signin.ended",
+  "signin.failed",
+  "signin.revoked",
+  "signin.succeeded",
+  "signin.token_reused",
+  "user.updated",
+] as const;

@@ -1,0 +1,155 @@
+import { type FormEvent, useState } from "react";
+import { useMutation } from "urql";
+import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { CreateApiKeyDocument } from "@/gql/graphql";
+import { useViewer } from "@/shell/viewer";
+import { Button } from "@/ui/Button";
+import { CopyBlock } from "@/ui/CopyBlock";
+import { Dialog } from "@/ui/Dialog";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { Field } from "@/ui/Field";
+import { createKeyInput, type KeyLifetime, keyProblem, newKeyDraft } from "./keyDraft";
+import { PermissionPicker } from "./PermissionPicker";
+
+const LIFETIMES: { value: KeyLifetime; label: string }[] = [
+  { value: "30", label: "30 days" },
+  { value: "90", label: "90 days" },
+  { value: "365", label: "1 year" },
+  { value: "date", label: "Until a day…" },
+  { value: "never", label: "Until it is revoked" },
+];
+
+interface NewKeyDialogProps {
+  onCreated: () => void;
+  onClose: () => void;
+}
+
+export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
+  const { permissions: held } = useViewer();
+  const [{ fetching, error }, create] = useMutation(CreateApiKeyDocument);
+  const [draft, setDraft] = useState(() => newKeyDraft(held));
+  const [refusals, setRefusals] = useState<readonly UserError[]>([]);
+  const [strict, setStrict] = useState(false);
+  // The key is in one answer alone, and kept nowhere else than here.
+  const [key, setKey] = useState<string | null>(null);
+  const problem = keyProblem(draft);
+
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setStrict(true);
+    if (problem !== null) return;
+    const { data } = await create({ input: createKeyInput(draft, Date.now()) });
+    setRefusals(data?.createApiKey.userErrors ?? []);
+    if (!data?.createApiKey.key) return;
+    setKey(data.createApiKey.key);
+    onCreated();
+  };
+
+  if (key !== null) {
+    return (
+      <Dialog open sticky onClose={onClose} title="Copy the key now">
+        <div className="space-y-4 p-4 text-sm">
+          <p role="status">
+            This is the only time that it is shown. Whoever has it can do what it may do, so keep it
+            where your program keeps its secrets.
+          </p>
+          <CopyBlock wrap text={key} label="Copy key" />
+          <div>
+            <p className="mb-1.5 text-xs text-ink-3">A request with it</p>
+            <CopyBlock text={exampleRequest()} label="Copy request" />
+          </div>
+          <div className="flex justify-end">
+            <Button look="primary" onClick={onClose}>
+              Done
+            </Button>
+          </div>
+        </div>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog open onClose={onClose} title="New API key">
+      <form onSubmit={(event) => void submit(event)} className="space-y-5 p-4">
+        {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+        {otherErrors(refusals, ["name", "permissions", "expiresAt"]).map((refusal) => (
+          <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
+        ))}
+        <Field
+          label="Name"
+          hint="What uses it. The audit log tells of what it did under this name."
+          errors={fieldErrors(refusals, "name")}
+        >
+          {(control) => (
+            <input
+              {...control}
+              required
+              autoComplete="off"
+              className="control"
+              value={draft.name}
+              onChange={(event) => setDraft({ ...draft, name: event.target.value })}
+            />
+          )}
+        </Field>
+        <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
+          <Field label="Good for" errors={fieldErrors(refusals, "expiresAt")}>
+            {(control) => (
+              <select
+                {...control}
+                className="control"
+                value={draft.lifetime}
+                onChange={(event) =>
+                  setDraft({ ...draft, lifetime: event.target.value as KeyLifetime })
+                }
+              >
+                {LIFETIMES.map(({ value, label }) => (
+                  <option key={value} value={value}>
+                    {label}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+          {draft.lifetime === "date" && (
+            <Field label="Last day">
+              {(control) => (
+                <input
+                  {...control}
+                  type="date"
+                  required
+                  className="control"
+                  value={draft.date}
+                  onChange={(event) => setDraft({ ...draft, date: event.target.value })}
+                />
+              )}
+            </Field>
+          )}
+        </div>
+        <PermissionPicker
+          held={held}
+          picked={draft.permissions}
+          onChange={(permissions) => setDraft({ ...draft, permissions })}
+          errors={[
+            ...(strict && problem !== null ? [problem] : []),
+            ...fieldErrors(refusals, "permissions"),
+          ]}
+        />
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" disabled={fetching}>
+            {fetching ? "Creating…" : "Create key"}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** The key itself stays out of it: what is copied from here may end up in a script. */
+function exampleRequest(): string {
+  return [
+    `curl ${location.origin}/graphql \\`,
+    `  -H "Authorization: Bearer $OSTLER_KEY" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '{"query": "{ viewer { permissions } }"}'`,
+  ].join("\n");
+}

@@ -1,0 +1,86 @@
+import { Link } from "@tanstack/react-router";
+import { UserPlus } from "lucide-react";
+import { useState } from "react";
+import { describeError } from "@/api/errors";
+import { usePages } from "@/api/usePages";
+import { type MemberRowFragment, MembersDocument } from "@/gql/graphql";
+import { useMay, useViewer } from "@/shell/viewer";
+import { buttonClasses } from "@/ui/Button";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { SkeletonRows } from "@/ui/Loading";
+import { LoadMore } from "@/ui/LoadMore";
+import { OrgPage } from "../OrgPage";
+import { MemberListRow } from "./MemberListRow";
+import { memberRights } from "./memberRules";
+import { RemoveMember } from "./RemoveMember";
+
+const NO_MEMBERS = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
+
+export function MembersPage() {
+  const viewer = useViewer();
+  const mayManage = useMay("MEMBERS_MANAGE");
+  const [leaving, setLeaving] = useState<MemberRowFragment | null>(null);
+  const members = usePages(
+    MembersDocument,
+    { first: 100 },
+    (data) => data.org.members ?? NO_MEMBERS,
+  );
+  const complete = !members.hasMore && !members.loading;
+
+  return (
+    <OrgPage
+      title="Members"
+      about="Who belongs to the organization, and what their role allows them."
+      actions={
+        mayManage && (
+          <Link
+            to="/organization/invitations"
+            search={{ invite: true }}
+            className={buttonClasses("primary")}
+          >
+            <UserPlus size={15} aria-hidden />
+            Invite a member
+          </Link>
+        )
+      }
+    >
+      {members.error && (
+        <div className="p-4 sm:px-6">
+          <ErrorNote onRetry={members.reload}>{describeError(members.error)}</ErrorNote>
+        </div>
+      )}
+      {members.loading && <SkeletonRows />}
+      <ul aria-label="Members" className="border-t border-line">
+        {members.nodes.map((member) => (
+          <MemberListRow
+            key={member.id}
+            member={member}
+            own={member.user.id === viewer.user?.id}
+            rights={memberRights(member, members.nodes, complete, {
+              role: viewer.role,
+              mayManage,
+            })}
+            onRemove={() => setLeaving(member)}
+          />
+        ))}
+      </ul>
+      <LoadMore hasMore={members.hasMore} loading={members.loadingMore} onLoad={members.loadMore} />
+      {!mayManage && !members.loading && (
+        <p className="px-4 py-3 text-xs text-ink-3 sm:px-6">
+          Owners and admins invite, change and remove members. To leave, ask one of them.
+        </p>
+      )}
+      {leaving && (
+        <RemoveMember
+          member={leaving}
+          own={leaving.user.id === viewer.user?.id}
+          onRemoved={() => {
+            setLeaving(null);
+            members.reload();
+          }}
+          onClose={() => setLeaving(null)}
+        />
+      )}
+    </OrgPage>
+  );
+}

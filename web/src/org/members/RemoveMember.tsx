@@ -1,0 +1,41 @@
+import { announceIdentity } from "@/auth/identity";
+import { type MemberRowFragment, RemoveMemberDocument } from "@/gql/graphql";
+import { useViewer } from "@/shell/viewer";
+import { useAction } from "@/waits/useAction";
+import { ConfirmDialog } from "../ConfirmDialog";
+
+interface RemoveMemberProps {
+  member: MemberRowFragment;
+  /** It is the viewer, who leaves. */
+  own: boolean;
+  onRemoved: () => void;
+  onClose: () => void;
+}
+
+export function RemoveMember({ member, own, onRemoved, onClose }: RemoveMemberProps) {
+  const { org } = useViewer();
+  const remove = useAction(RemoveMemberDocument, (data) => data.removeMember.userErrors);
+  const run = async () => {
+    if (!(await remove.run({ membershipId: member.id }))) return;
+    if (!own) return onRemoved();
+    // The sign-in is bound to the organization that is left, and gives no access to another one.
+    announceIdentity();
+    location.assign("/sign-in");
+  };
+  const { user } = member;
+  return (
+    <ConfirmDialog
+      title={own ? `Leave ${org.name}` : `Remove ${user.name}`}
+      action={own ? "Leave" : "Remove"}
+      busy={remove.busy}
+      failure={remove.failure}
+      refusals={remove.refusals}
+      onConfirm={() => void run()}
+      onClose={onClose}
+    >
+      {own
+        ? "You lose access to everything in it at once, and sign in again to go on in another organization of yours. Only a new invitation brings you back."
+        : `${user.email} loses access to ${org.name} within seconds, in open pages too. What they made stays, and so do API keys that they created.`}
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,97 @@
+import { useEffect, useRef } from "react";
+import { useQuery } from "urql";
+import { describeError } from "@/api/errors";
+import { RevokeSignInDocument, SignInsDocument, type SignInsQuery } from "@/gql/graphql";
+import { Badge } from "@/ui/Badge";
+import { Button } from "@/ui/Button";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { formatDateTime } from "@/ui/format";
+import { SkeletonRows } from "@/ui/Loading";
+import { RelativeTime } from "@/ui/Time";
+import { Problems } from "@/waits/Problems";
+import { useAction } from "@/waits/useAction";
+import { programName } from "./userAgent";
+
+type SignIn = SignInsQuery["signIns"][number];
+
+/** Where the person is signed in. The list is read anew with each `version`. */
+export function SignInList({ version }: { version: number }) {
+  const [{ data, error, fetching }, reload] = useQuery({
+    query: SignInsDocument,
+    requestPolicy: "cache-and-network",
+  });
+  const seen = useRef(version);
+  useEffect(() => {
+    if (seen.current === version) return;
+    seen.current = version;
+    reload({ requestPolicy: "network-only" });
+  }, [version, reload]);
+
+  return (
+    <section aria-labelledby="profile-sign-ins" className="min-w-0 space-y-3">
+      <h2 id="profile-sign-ins" className="text-sm font-semibold">
+        Where you are signed in
+      </h2>
+      {error && (
+        <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
+          {describeError(error)}
+        </ErrorNote>
+      )}
+      <ul aria-labelledby="profile-sign-ins" className="card divide-y divide-line">
+        {!data && fetching && (
+          <li>
+            <SkeletonRows rows={2} />
+          </li>
+        )}
+        {data?.signIns.map((each) => (
+          <SignInRow
+            key={each.id}
+            signIn={each}
+            onRevoked={() => reload({ requestPolicy: "network-only" })}
+          />
+        ))}
+      </ul>
+      <p className="text-xs text-ink-3">
+        End what you don't know, and change your password then. This browser is left with “Sign
+        out”.
+      </p>
+    </section>
+  );
+}
+
+function SignInRow({ signIn, onRevoked }: { signIn: SignIn; onRevoked: () => void }) {
+  const { id, userAgent, address, createdAt, lastUsedAt, current } = signIn;
+  const revoke = useAction(RevokeSignInDocument, (data) => data.revokeSignIn.userErrors);
+  const name = programName(userAgent);
+  return (
+    <li
+      data-current={current || undefined}
+      className="flex flex-wrap items-center gap-x-4 gap-y-1 px-3.5 py-2.5 text-sm"
+    >
+      <div className="min-w-40 flex-1">
+        <div className="flex min-w-0 items-center gap-2">
+          <span className="truncate" title={userAgent}>
+            {name}
+          </span>
+          {current && <Badge tone="accent">this one</Badge>}
+        </div>
+        <p className="text-xs text-ink-3">
+          {address} · used <RelativeTime time={lastUsedAt} /> · since {formatDateTime(createdAt)}
+        </p>
+        <Problems failure={revoke.failure} refusals={revoke.refusals} />
+      </div>
+      {!current && (
+        <Button
+          look="ghost"
+          disabled={revoke.busy}
+          aria-label={`End the sign-in of ${name}`}
+          onClick={async () => {
+            if (await revoke.run({ id })) onRevoked();
+          }}
+        >
+          End
+        </Button>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,38 @@
+import { expect, it } from "vitest";
+import type { Permission } from "@/gql/graphql";
+import { offeredTabs } from "@/org/tabs";
+import { offeredPages } from "./pages";
+
+const VIEWER: Permission[] = [
+  "ORG_READ",
+  "CATALOG_READ",
+  "SESSIONS_READ",
+  "BUDGETS_READ",
+  "USAGE_READ",
+];
+const MEMBER: Permission[] = [...VIEWER, "SESSIONS_WRITE", "APPROVALS_DECIDE", "MEMBERS_READ"];
+const labels = (list: readonly { label: string }[]) => list.map(({ label }) => label);
+
+it("leads nobody to what they may do nothing with", () => {
+  expect(labels(offeredPages(VIEWER))).not.toContain("Approvals");
+  expect(labels(offeredPages(MEMBER))).toContain("Approvals");
+  expect(labels(offeredPages([]))).toEqual([]);
+});
+
+it("offers the pages of the organization by permission", () => {
+  expect(labels(offeredTabs(VIEWER))).toEqual(["General", "Your profile"]);
+  expect(labels(offeredTabs(MEMBER))).toEqual([
+    "General",
+    "Members",
+    "Invitations",
+    "Your profile",
+  ]);
+  expect(labels(offeredTabs([...MEMBER, "AUDIT_READ", "API_KEYS_MANAGE"]))).toEqual([
+    "General",
+    "Members",
+    "Invitations",
+    "API keys",
+    "Audit log",
+    "Your profile",
+  ]);
+});

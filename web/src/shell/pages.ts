@@ -1,0 +1,44 @@
+import {
+  Bot,
+  Building2,
+  Cpu,
+  House,
+  Layers,
+  MessagesSquare,
+  ShieldQuestion,
+  UserRound,
+} from "lucide-react";
+import type { Permission } from "@/gql/graphql";
+
+/** The pages that the navigation and the palette lead to; only to who holds one of `offer`. */
+export const PAGES = [
+  { to: "/", label: "Home", icon: House, offer: ["SESSIONS_READ"] },
+  { to: "/sessions", label: "Sessions", icon: MessagesSquare, offer: ["SESSIONS_READ"] },
+  {
+    to: "/approvals",
+    label: "Approvals",
+    icon: ShieldQuestion,
+    // Anyone may read what waits, in its session; the inbox is for those who can do something about it.
+    offer: ["APPROVALS_DECIDE", "SESSIONS_WRITE"],
+  },
+  { to: "/agents", label: "Agents", icon: Bot, offer: ["CATALOG_READ"] },
+  { to: "/harnesses", label: "Harnesses", icon: Layers, offer: ["CATALOG_READ"] },
+  { to: "/models", label: "Models", icon: Cpu, offer: ["CATALOG_READ"] },
+  { to: "/organization", label: "Organization", icon: Building2, offer: ["ORG_READ"] },
+] as const satisfies readonly {
+  to: string;
+  label: string;
+  icon: typeof House;
+  offer: readonly Permission[];
+}[];
+
+export const PROFILE = {
+  to: "/organization/profile",
+  label: "Your profile",
+  icon: UserRound,
+} as const;
+
+/** Those pages that a viewer with these permissions is led to. */
+export function offeredPages(permissions: readonly Permission[]) {
+  return PAGES.filter(({ offer }) => offer.some((each) => permissions.includes(each)));
+}
