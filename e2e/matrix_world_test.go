@@ -282,16 +282,20 @@ func (r *reader) tables(t *testing.T) map[string][]string {
 
 func (r *reader) rows(t *testing.T, table string, columns []string, key string, id any) (list []string) {
 	t.Helper()
-	quoted := make([]string, len(columns))
-	for i, c := range columns {
-		quoted[i] = pgx.Identifier{c}.Sanitize()
-	}
-	for _, row := range r.query(t, "SELECT "+strings.Join(quoted, ", ")+" FROM "+pgx.Identifier{table}.Sanitize()+" WHERE "+key+" = ?", id) {
+	for _, row := range r.query(t, "SELECT "+strings.Join(quote(columns), ", ")+" FROM "+pgx.Identifier{table}.Sanitize()+" WHERE "+key+" = ?", id) {
 		text := ""
 		for i, v := range row {
 			text += fmt.Sprintf("%s=%v ", columns[i], v)
 		}
 		list = append(list, text)
+	}
+	return list
+}
+
+func quote(columns []string) []string {
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		list[i] = pgx.Identifier{c}.Sanitize()
 	}
 	return list
 }
