@@ -95,6 +95,13 @@ HISTORY ?= 180000
 histories: ## Make a million operations that race and look for an order that explains what each was told: docs/reliability.md
 	OSTLER_HISTORY_OPERATIONS=$(HISTORY) scripts/with-postgres go test -count=1 -timeout 1h -v -run Histor ./internal/commit ./internal/sessions
 
+# How long each fuzz target gets.
+FUZZ ?= 5s
+
+.PHONY: fuzz
+fuzz: ## Give every fuzz target FUZZ of time, e.g. `make fuzz FUZZ=10m`; their seeds run with every `go test`
+	scripts/fuzz $(FUZZ)
+
 # What the long run of the clients does; the seed decides where connections are cut.
 FOLLOW ?= {"turns":100,"disconnects":1000,"restarts":3,"seed":1}
 

@@ -48,9 +48,9 @@ func newTenant(t *testing.T, c *client) *tenant {
 		Models  struct{ Nodes []struct{ ID string } }
 		Made    struct{ Harness struct{ ID string } }
 		MadeToo struct{ Provider struct{ ID string } }
-		Viewer  struct{ User struct{ ID string } }
+		Viewer  struct{ User struct{ ID, Email string } }
 	}
-	c.do(t, `query($id: ID!) { turn(id: $id) { inputMessage { id } session { harness { id } } } models { nodes { id } } viewer { user { id } } }`,
+	c.do(t, `query($id: ID!) { turn(id: $id) { inputMessage { id } session { harness { id } } } models { nodes { id } } viewer { user { id email } } }`,
 		map[string]any{"id": turn}, &found)
 	c.do(t, `mutation { made: createHarness(input: {name: "mine"}) { harness { id } userErrors { code message } }
 		madeToo: createProvider(input: {name: "mine", kind: SIMULATED}) { provider { id } userErrors { code message } } }`, nil, &found)
@@ -64,7 +64,8 @@ func newTenant(t *testing.T, c *client) *tenant {
 	var devices struct{ SignIns []struct{ ID string } }
 	somebody.do(t, `{ signIns { id } }`, nil, &devices)
 	tt.ids["signin"] = devices.SignIns[0].ID
-	tt.ids["mship"], tt.ids["inv"] = c.membership(t, ownerEmail), c.invitation(t, "invited@example.com")
+	tt.ids["user"] = found.Viewer.User.ID
+	tt.ids["mship"], tt.ids["inv"] = c.membership(t, found.Viewer.User.Email), c.invitation(t, "invited@example.com")
 	var log struct {
 		AuditEntries struct{ Nodes []struct{ ID string } }
 	}

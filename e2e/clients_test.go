@@ -63,6 +63,7 @@ func TestAudits(t *testing.T) {
 	if passed != 61 {
 		t.Errorf("%d audits passed, want 61", passed)
 	}
+	t.Logf("S2: %d of 61 audits", passed)
 }
 
 // TestRealClients has each client do what it is used for: queries, mutations, subscriptions, and what is refused.

@@ -48,7 +48,12 @@ func attacks() []attack {
 		{"fragment cycle", "{...A}fragment A on Query{...B}fragment B on Query{...A}", codeValidationFailed},
 		{"fragment of itself", "{...A}fragment A on Query{...A}", codeValidationFailed},
 		{"cycle through fields", "{viewer{org{...A}}}fragment A on Org{defaultHarness{parent{...B}}}fragment B on Harness{parent{...B}}", codeValidationFailed},
-		{"chain of 400 fragments", "{...F0}" + repeat(400, "fragment F# on Query{...E#}")[:0] + chain(400), ""},
+		{"chain of 400 fragments", "{...F0}" + chain(400), "DEPTH"},
+		{"chain of 400 fragments that nothing uses", "{__typename}" + chain(400), "DEPTH"},
+		{"chain of 51 fragments", "{...F0}" + chain(51), "DEPTH"},
+		{"chain of 50 fragments", "{...F0}" + chain(50), ""},
+		{"layers of fragments", "{...F0_0}" + layers(17, 8), "FIELDS"},
+		{"layers of fragments that nothing uses", "{__typename}" + layers(17, 8), "FIELDS"},
 		{"3000 unused fragments", "{__typename}" + repeat(480, "fragment F# on Query{__typename}"), codeValidationFailed},
 		{"101 aliases", "{" + repeat(101, "a#:__typename ") + "}", "ALIASES"},
 		{"20000 aliases", "{" + repeat(20_000, "a#:__typename ") + "}", "BYTES"},
@@ -94,6 +99,23 @@ func attacks() []attack {
 		{"a raw NUL", "{node(id:\"\x00\"){id}}", codeParseFailed},
 		{"overflow in another argument", "{session(id:1){events(first:1,kinds:[99999999999999999999]){nodes{id}}}}", codeBadUserInput},
 	}
+}
+
+// layers is a lattice of fragments: each spreads all of the next layer.
+func layers(deep, wide int) string {
+	var s strings.Builder
+	for i := range deep {
+		for j := range wide {
+			fmt.Fprintf(&s, "fragment F%d_%d on Query{", i, j)
+			for k := range wide {
+				if i+1 < deep {
+					fmt.Fprintf(&s, "...F%d_%d ", i+1, k)
+				}
+			}
+			s.WriteString("serverInfo{name}}")
+		}
+	}
+	return s.String()
 }
 
 func chain(n int) string {

@@ -1,0 +1,244 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ostler-dev/ostler/internal/mail/mailtest"
+)
+
+// exchange is a request's body and what was answered.
+type exchange struct{ asked, answered string }
+
+// planting is a run in which all that is secret is a text that can be found again.
+type planting struct {
+	*testing.T
+	p *process
+
+	mu        sync.Mutex
+	exchanges []exchange
+	// secrets are those that were planted, and those that the server has given out; shown tells in the answer to which field.
+	secrets, shown map[string]string
+}
+
+// RoundTrip keeps what is asked and answered.
+func (r *planting) RoundTrip(req *http.Request) (*http.Response, error) {
+	var asked []byte
+	if req.Body != nil {
+		asked, _ = io.ReadAll(req.Body)
+		req.Body = io.NopCloser(bytes.NewReader(asked))
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	var header strings.Builder
+	_ = res.Header.Write(&header)
+	r.mu.Lock()
+	r.exchanges = append(r.exchanges, exchange{req.URL.String() + "\n" + string(asked), header.String() + string(body)})
+	r.mu.Unlock()
+	return res, err
+}
+
+func (r *planting) as(token string) *client {
+	c := newClient(r.p.url)
+	c.http.Transport, c.token = r, token
+	return c
+}
+
+// plant makes a secret.
+func (r *planting) plant(name string) string {
+	r.secrets[name] = "planted-" + strings.ReplaceAll(strings.ToLower(name), " ", "-") + "-0123456789-abcdefghij"
+	return r.secrets[name]
+}
+
+// given notes a secret that the server made, and which field may show it.
+func (r *planting) given(name, value, field string) string {
+	r.Helper()
+	if len(value) < 12 {
+		r.Fatalf("%s is %q", name, value)
+	}
+	r.secrets[name], r.shown[name] = value, field
+	return value
+}
+
+// signIn signs in and notes the tokens.
+func (r *planting) signIn(name, email, password string) (*client, tokens) {
+	r.Helper()
+	var out struct{ SignIn struct{ Tokens tokens } }
+	r.as("").do(r.T, `mutation($e: String!, $p: String!) { signIn(input: {email: $e, password: $p}) { tokens { accessToken refreshToken org { id } } userErrors { code } } }`,
+		map[string]any{"e": email, "p": password}, &out)
+	r.given(name+"'s access token", out.SignIn.Tokens.AccessToken, "signIn")
+	r.given(name+"'s refresh token", out.SignIn.Tokens.RefreshToken, "signIn")
+	return r.as(out.SignIn.Tokens.AccessToken), out.SignIn.Tokens
+}
+
+const openText = "a text that anybody of the organization may read"
+
+// TestPlantedSecrets does everything that takes or gives a secret, and things that go wrong on the way, with the log at its most talkative.
+// Then it looks for the secrets in all that is stored, logged, answered and streamed.
+func TestPlantedSecrets(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, place *place) {
+		fake, smtp := newFakeProvider(t), mailtest.Start(t, mailtest.Config{})
+		r := &planting{T: t, secrets: map[string]string{"the key of the provider": providerKey}, shown: map[string]string{}}
+		master, err := base64.StdEncoding.DecodeString(place.env["OSTLER_MASTER_KEY"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.secrets["the master key"], r.secrets["the master key in base64"] = string(master), place.env["OSTLER_MASTER_KEY"]
+		env := place.with(map[string]string{
+			"OSTLER_LOG_LEVEL": "debug", "OSTLER_EGRESS_ALLOW_LOOPBACK": "true",
+			"OSTLER_ADMIN_PASSWORD": r.plant("the owner"), "OSTLER_JWT_SECRET": r.plant("JWT"),
+			"OSTLER_SMTP_URL":   "smtp://mailer:" + r.plant("SMTP") + "@" + smtp.Addr,
+			"ANTHROPIC_API_KEY": r.plant("Anthropic of the environment"), "ANTHROPIC_BASE_URL": fake.URL,
+			"OPENAI_API_KEY": r.plant("OpenAI of the environment"), "OPENAI_BASE_URL": fake.URL + "/v1",
+			"GEMINI_API_KEY": r.plant("Gemini of the environment"), "GEMINI_BASE_URL": fake.URL,
+		})
+		env["OSTLER_MASTER_KEY_PREVIOUS"] = newKey(t)
+		r.secrets["the previous master key"] = env["OSTLER_MASTER_KEY_PREVIOUS"]
+		if place.kind == "postgres" {
+			for _, name := range []string{"OSTLER_DATABASE_URL", "OSTLER_DATABASE_OWNER_URL", "OSTLER_DATABASE_DIRECT_URL"} {
+				u, err := url.Parse(place.env["OSTLER_DATABASE_URL"])
+				if err != nil {
+					t.Fatal(err)
+				}
+				u.User = url.UserPassword(u.User.Username(), r.plant(name))
+				env[name] = u.String()
+			}
+		}
+		r.p = start(t, env)
+		owner, streams := r.people(smtp)
+		streams += r.work(owner, fake)
+		r.wrong(owner)
+		logged := r.p.out.String()
+		stored := place.stored(t) // beside the server, with what has not been moved out of the WAL
+		r.p.terminate(t)
+		r.p.exit(t)
+		stored += place.stored(t)
+		r.look(place.kind, stored, logged+r.p.out.String(), streams)
+	})
+}
+
+// look looks for the secrets everywhere.
+func (r *planting) look(kind, stored, logged, streams string) {
+	for where, text := range map[string]string{"the database": stored, "streams": streams} {
+		if !strings.Contains(text, openText) {
+			r.Errorf("what is taken for %s holds no text at all", where)
+		}
+	}
+	if !strings.Contains(logged, "level=DEBUG") {
+		r.Error("the log is not at its most talkative")
+	}
+	for where, text := range map[string]string{"the database": stored, "the log": logged, "streams": streams} {
+		for _, found := range search(text, r.secrets) {
+			r.Errorf("%s holds %s", where, found)
+		}
+	}
+	answers := 0
+	for _, e := range r.exchanges {
+		secrets := maps.Clone(r.secrets)
+		for name, field := range r.shown {
+			if strings.Contains(e.asked, field) {
+				delete(secrets, name)
+			}
+		}
+		for _, found := range search(e.answered, secrets) {
+			r.Errorf("an answer holds %s: %.200s\n%.600s", found, e.asked, e.answered)
+		}
+		answers++
+	}
+	r.Logf("S7 on %s: looked for %d secrets, each in %d forms, in %d bytes of the database, %d of the log, %d of streams, and %d answers",
+		kind, len(r.secrets), len(forms("x")), len(stored), len(logged), len(streams), answers)
+	if len(r.secrets) < 30 || answers < 60 {
+		r.Errorf("%d secrets and %d answers: the run missed most of what there is", len(r.secrets), answers)
+	}
+}
+
+// stored gives all that is stored: every column of every table, and for SQLite the bytes of its files.
+func (p *place) stored(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	read := p.reader(t)
+	for table, columns := range read.tables(t) {
+		for _, row := range read.query(t, "SELECT "+strings.Join(quote(columns), ", ")+` FROM "`+table+`"`) {
+			for _, v := range row {
+				if b, ok := v.([]byte); ok {
+					all.Write(b)
+				} else {
+					_, _ = fmt.Fprint(&all, v)
+				}
+				all.WriteByte('\n')
+			}
+		}
+	}
+	if p.kind == "sqlite" {
+		files, err := filepath.Glob(filepath.Join(p.env["OSTLER_DATA_DIR"], "*"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("the files are %v: %v", files, err)
+		}
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Write(b)
+		}
+	}
+	return all.String()
+}
+
+var mailed = regexp.MustCompile(`token=([A-Za-z0-9_-]+)`)
+
+// people does what people do with passwords and links.
+func (r *planting) people(smtp *mailtest.Server) (owner *client, streams string) {
+	r.Helper()
+	_, in := r.signIn("the owner", ownerEmail, r.secrets["the owner"])
+	var fresh struct{ RefreshTokens struct{ Tokens tokens } }
+	r.as("").do(r.T, `mutation($t: String!) { refreshTokens(refreshToken: $t) { tokens { accessToken refreshToken } userErrors { code } } }`,
+		map[string]any{"t": in.RefreshToken}, &fresh)
+	owner = r.as(r.given("the second access token", fresh.RefreshTokens.Tokens.AccessToken, "refreshTokens"))
+	r.given("the second refresh token", fresh.RefreshTokens.Tokens.RefreshToken, "refreshTokens")
+
+	var invited struct{ InviteMember struct{ Token string } }
+	owner.do(r.T, `mutation { inviteMember(input: {email: "member@example.com", role: MEMBER}) { token userErrors { code message } } }`, nil, &invited)
+	token := r.given("an invitation", invited.InviteMember.Token, "inviteMember")
+	var joined joining
+	r.as("").do(r.T, acceptInvitation, map[string]any{"input": map[string]any{"token": token, "name": "Member", "password": r.plant("member")}}, &joined)
+	member := r.as(r.given("the member's access token", joined.AcceptInvitation.Tokens.AccessToken, "acceptInvitation"))
+	r.given("the member's refresh token", joined.AcceptInvitation.Tokens.RefreshToken, "acceptInvitation")
+	member.do(r.T, `mutation($c: String!, $n: String!) { changePassword(current: $c, new: $n) { ok userErrors { code message } } }`,
+		map[string]any{"c": r.secrets["member"], "n": r.plant("member changed")}, nil)
+	r.as("").do(r.T, request, map[string]any{"e": "member@example.com"}, nil)
+	link := mailed.FindStringSubmatch(smtp.Next(r.T).Text)
+	if link == nil {
+		r.Fatal("the mail has no link")
+	}
+	r.as("").do(r.T, reset, map[string]any{"t": r.given("a link for a new password", link[1], "nothing"), "p": r.plant("member reset")}, nil)
+	r.signIn("the member again", "member@example.com", r.secrets["member reset"])
+
+	var key struct {
+		CreateAPIKey struct{ Key string } `json:"createApiKey"`
+	}
+	owner.do(r.T, `mutation { createApiKey(input: {name: "CI", permissions: [ORG_READ]}) { key apiKey { id prefix } userErrors { code message } } }`, nil, &key)
+	r.as(r.given("an API key", key.CreateAPIKey.Key, "createApiKey")).do(r.T, `{ org { name } viewer { apiKey { id name prefix } } }`, nil, nil)
+	var hook struct{ RotateHookSecret struct{ Secret string } }
+	owner.do(r.T, `mutation { rotateHookSecret { secret userErrors { code message } } }`, nil, &hook)
+	r.given("the secret of hooks", hook.RotateHookSecret.Secret, "rotateHookSecret")
+	owner.do(r.T, `{ apiKeys { nodes { id name prefix } } invitations { nodes { id email } } signIns { id userAgent } auditEntries(first: 100) { nodes { action details targetId } } }`, nil, nil)
+	return owner, ""
+}
