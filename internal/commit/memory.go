@@ -42,7 +42,7 @@ type Memory struct {
 
 // otherTables are those that no shape inserts into.
 var otherTables = map[string]struct{ columns, key string }{
-	"org_feeds": {"org_id position", "org_id"},
+	"org_feeds": {"org_id position sessions queued_turns sessions_cap queued_turns_cap", "org_id"},
 	"checkpoints": {
 		"org_id turn_id session_id message_id epoch attempt text thinking tool_call usage updated_at", "org_id turn_id",
 	},
@@ -355,13 +355,22 @@ func (tx *memoryTx) raiseFeeds(s step) error {
 	newest := make([]int64, len(s.feeds))
 	for i, f := range s.feeds {
 		more := int64(len(f.events))
+		sessionsCap, queuedCap := f.bounds()
 		newest[i] = more
 		n, err := tx.m.rows.Update("org_feeds", []any{id(f.org)}, nil, func(row []any) {
-			newest[i] += row[1].(int64) //nolint:forcetypeassert // written below
-			row[1] = newest[i]
+			newest[i] += row[1].(int64)                                                                               //nolint:forcetypeassert // written below
+			f.told.Sessions, f.told.QueuedTurns = row[2].(int64)+f.added.Sessions, row[3].(int64)+f.added.QueuedTurns //nolint:forcetypeassert // as above
+			row[1], row[2], row[3] = newest[i], f.told.Sessions, f.told.QueuedTurns
+			row[4], row[5] = optInt(sessionsCap), optInt(queuedCap)
 		})
 		if err == nil && n == 0 {
-			err = tx.m.rows.Insert("org_feeds", []any{id(f.org), newest[i]}, "")
+			*f.told = f.added
+			err = tx.m.rows.Insert("org_feeds", []any{
+				id(f.org), newest[i], f.added.Sessions, f.added.QueuedTurns, optInt(sessionsCap), optInt(queuedCap),
+			}, "")
+		}
+		if err == nil && (sessionsCap != nil && f.told.Sessions > *sessionsCap || queuedCap != nil && f.told.QueuedTurns > *queuedCap) {
+			err = errOverCap
 		}
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@ const fewRows = 4
 
 func (tx *postgresTx) write(ctx context.Context, steps []step, beforeCommit func() error) error {
 	var batch pgx.Batch
-	var newest []int64
+	var newest told
 	for _, s := range steps {
 		statements := tx.b.statements[s.shape]
 		switch {
@@ -42,7 +42,8 @@ func (tx *postgresTx) write(ctx context.Context, steps []step, beforeCommit func
 	if err == nil {
 		tx.conn.Release()
 		for i, f := range feedsOf(steps) {
-			f.assign(newest[i])
+			f.assign(newest.positions[i])
+			*f.told = Totals{newest.sessions[i], newest.queuedTurns[i]}
 		}
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
@@ -31,7 +32,7 @@ type SecretDeriver interface {
 	Secrets(purpose string) ([][]byte, error)
 }
 
-// Config is what a Service works with. All fields are required, but for the administrator's and Resets.
+// Config is what a Service works with. All fields are required, but for the administrator's, Limits and Resets.
 type Config struct {
 	DB        *store.DB
 	Clock     clock.Clock
@@ -42,6 +43,8 @@ type Config struct {
 	// AdminEmail and AdminPassword are those of the first owner. They default to admin@localhost and to a random
 	// password; see FirstStart.
 	AdminEmail, AdminPassword string
+	// Limits are what organizations may have; nil for anything.
+	Limits *limits.Limits
 	// Resets is how forgotten passwords are replaced. Left out, links go nowhere.
 	Resets Resets
 }
@@ -58,6 +61,7 @@ type Service struct {
 	successors [][]byte // secrets that refresh tokens are derived with, the current one first
 	throttle   *throttle
 	resets     *resets
+	limits     *limits.Limits
 	access     *lru.Cache[tokenHash, accessEntry]
 	keyUses    keyUses
 }
@@ -88,7 +92,7 @@ func New(cfg Config) (*Service, error) {
 	return &Service{
 		db: cfg.DB, clock: cfg.Clock, passwords: cfg.Passwords, tokens: cfg.Tokens, seeder: cfg.Seeder,
 		admin:      credentials{cfg.AdminEmail, cfg.AdminPassword},
-		successors: successors, throttle: throttle, resets: resets, access: access,
+		successors: successors, throttle: throttle, resets: resets, limits: cfg.Limits, access: access,
 	}, nil
 }
 
