@@ -2,7 +2,7 @@
 // the middleware, the probes and the dashboard. It knows the schema but none of its resolvers.
 //
 // The path of a request: observe (id, log, panics) → secure (headers) → cross-origin protection → one of
-// graphQL.post, get or upgrade → withCaller (who is asking) → engine.prepare (parse, limits, validate, variables,
+// graphQL.post, get or upgrade → withCaller (who is asking) → admit (how often) → engine.prepare (parse, limits, validate, variables,
 // cost) → engine.run or subscribe (authorizer.field around every field) → the answer. Subscriptions go on over a socket or,
 // after follow, as an event stream; connections knows both.
 package httpapi
@@ -21,9 +21,10 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/limits"
 )
 
-// Dependencies are what a Server works with. All but JWKS, Images, Waits, ForOperation, Ready and Clock are required.
+// Dependencies are what a Server works with. All but JWKS, Images, Waits, Limits, ForOperation, Ready and Clock are required.
 type Dependencies struct {
 	Logger        *slog.Logger
 	Schema        graphql.ExecutableSchema
@@ -34,6 +35,8 @@ type Dependencies struct {
 	Images Images
 	// Waits takes what is sent to /v1/waits/{token}. Without it the address answers 404.
 	Waits Waits
+	// Limits bound what organizations may do; nil for nothing.
+	Limits *limits.Limits
 	// Dashboard holds index.html and assets/; see the package web.
 	Dashboard fs.FS
 	// ForOperation prepares the context of a query or mutation for its resolvers, after the caller is known. It is optional.
