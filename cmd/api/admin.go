@@ -18,6 +18,7 @@ const adminUsage = `usage: ostler admin <command>
 
   reset-password --email=ADDRESS           print a link that sets a new password
   operator add|remove --email=ADDRESS      make a user an operator of the platform, or no longer one
+  limits SLUG|ID [NAME=NUMBER|default …]   show the limits of an organization, or change some, e.g. sessions=1000
   rotate-signing-key                       make a new key for access tokens now
   verify-audit [--org=SLUG|ID]             check the audit log of all organizations, or of one`
 
@@ -41,6 +42,8 @@ func adminCommand(name string) command {
 		return resetPassword
 	case "operator":
 		return operator
+	case "limits":
+		return orgLimits
 	case "rotate-signing-key":
 		return rotateSigningKey
 	case "verify-audit":
