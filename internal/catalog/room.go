@@ -23,8 +23,8 @@ func roomForAgent(tx *gorm.DB, org models.OrgID, most int) error {
 	}
 	var have int64
 	// The condition is written as the index has it, so that it is used.
-	some := store.Of(tx.Model(&models.Agent{}), org).Select("1").Where("lifecycle <> 'DELETED'").Limit(most)
-	if err := tx.Table("(?) AS some", some).Count(&have).Error; err != nil {
+	kept := store.Of(tx.Model(&models.Agent{}), org).Select("1").Where("lifecycle <> 'DELETED'").Limit(most)
+	if err := tx.Table("(?) AS kept", kept).Count(&have).Error; err != nil {
 		return fmt.Errorf("count the agents of %s: %w", org, err)
 	}
 	if have >= int64(most) {

@@ -70,10 +70,9 @@ func (s *Service) Invite(ctx context.Context, p *auth.Principal, email string, r
 		if err != nil {
 			return at(err, "input", "email")
 		}
-		if replaced == nil {
-			if err := roomForInvitation(tx, p.OrgID, most, now); err != nil {
-				return err
-			}
+		// One that has expired, and is replaced, did not count.
+		if err := roomForInvitation(tx, p.OrgID, most, now); err != nil {
+			return err
 		}
 		inv = models.Invitation{
 			OrgID: p.OrgID, ID: models.NewID[models.InvitationEntity](), Email: email, EmailKey: key, Role: role,

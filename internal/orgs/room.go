@@ -48,6 +48,6 @@ func roomForInvitation(tx *gorm.DB, org models.OrgID, most int, now models.Milli
 // countTo counts rows, and reads no more than most of them.
 func countTo(tx, rows *gorm.DB, most int) (int, error) {
 	var have int64
-	err := tx.Table("(?) AS some", rows.Select("1").Limit(most)).Count(&have).Error
+	err := tx.Table("(?) AS kept", rows.Select("1").Limit(most)).Count(&have).Error
 	return int(have), err
 }
