@@ -22,7 +22,9 @@ import (
 type LimitsChange map[string]catalog.Opt[*int]
 
 // Limits gives what an organization may have and do.
-func (s *Service) Limits(ctx context.Context, org models.OrgID) limits.Values { return s.limits.Of(ctx, org) }
+func (s *Service) Limits(ctx context.Context, org models.OrgID) limits.Values {
+	return s.limits.Of(ctx, org)
+}
 
 // SetLimits changes the limits of any organization: whoever calls it is an operator. It counts on this node at once, and on others within
 // 2 s.

@@ -130,7 +130,7 @@ type createSession struct {
 	// most is how many sessions the organization may have; 0 is any number.
 	most int
 	key  *commit.IdempotencyKey
-	hash    []byte
+	hash []byte
 
 	made models.SessionID
 }

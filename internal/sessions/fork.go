@@ -132,8 +132,8 @@ type forkSession struct {
 	since   since
 	// most is how many sessions the organization may have; 0 is any number.
 	most int
-	key     *commit.IdempotencyKey
-	hash    []byte
+	key  *commit.IdempotencyKey
+	hash []byte
 
 	made models.SessionID
 }
