@@ -119,18 +119,19 @@ func (f *flusher) try(batch []*pending) (again []*pending, err error) {
 		}
 	}
 	var unknown *unknownOutcome
-	if errors.As(err, &unknown) {
+	switch {
+	case err == nil:
+		f.remember(feedsOf(rows))
+	case errors.As(err, &unknown):
 		committed, failed := f.learn(unknown.ticket, o.witness(), feedsOf(rows))
 		if failed != nil || !committed {
 			return nil, unknown
 		}
-	} else if isOverCap(err) {
+	case isOverCap(err):
 		// Another process was faster. With what is true now, the commands that have no room are refused, and the others aren't.
 		return batch, f.recount(feedsOf(rows))
-	} else if err != nil {
+	default:
 		return nil, err
-	} else {
-		f.remember(feedsOf(rows))
 	}
 	f.publish(o)
 	o.answer()

@@ -354,25 +354,8 @@ func (tx *memoryTx) writeAll(steps []step) error {
 func (tx *memoryTx) raiseFeeds(s step) error {
 	newest := make([]int64, len(s.feeds))
 	for i, f := range s.feeds {
-		more := int64(len(f.events))
-		sessionsCap, queuedCap := f.bounds()
-		newest[i] = more
-		n, err := tx.m.rows.Update("org_feeds", []any{id(f.org)}, nil, func(row []any) {
-			newest[i] += row[1].(int64)                                                                               //nolint:forcetypeassert // written below
-			f.told.Sessions, f.told.QueuedTurns = row[2].(int64)+f.added.Sessions, row[3].(int64)+f.added.QueuedTurns //nolint:forcetypeassert // as above
-			row[1], row[2], row[3] = newest[i], f.told.Sessions, f.told.QueuedTurns
-			row[4], row[5] = optInt(sessionsCap), optInt(queuedCap)
-		})
-		if err == nil && n == 0 {
-			*f.told = f.added
-			err = tx.m.rows.Insert("org_feeds", []any{
-				id(f.org), newest[i], f.added.Sessions, f.added.QueuedTurns, optInt(sessionsCap), optInt(queuedCap),
-			}, "")
-		}
-		if err == nil && (sessionsCap != nil && f.told.Sessions > *sessionsCap || queuedCap != nil && f.told.QueuedTurns > *queuedCap) {
-			err = errOverCap
-		}
-		if err != nil {
+		var err error
+		if newest[i], err = raiseFeed(tx.m.rows, f); err != nil {
 			return err
 		}
 		f.assign(newest[i])

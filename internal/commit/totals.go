@@ -213,3 +213,26 @@ func (m *Memory) totals(_ context.Context, org models.OrgID) (t Totals, err erro
 	}
 	return t, err
 }
+
+// raiseFeed moves the row of a feed in the memory and gives its newest position.
+func raiseFeed(rows Rows, f feedShare) (int64, error) {
+	sessionsCap, queuedCap := f.bounds()
+	newest, before := int64(len(f.events)), Totals{}
+	n, err := rows.Update("org_feeds", []any{id(f.org)}, nil, func(row []any) {
+		newest += row[1].(int64)                        //nolint:forcetypeassert // written below
+		before = Totals{row[2].(int64), row[3].(int64)} //nolint:forcetypeassert // the same
+		after := before.plus(f.added)
+		row[1], row[2], row[3] = newest, after.Sessions, after.QueuedTurns
+		row[4], row[5] = optInt(sessionsCap), optInt(queuedCap)
+	})
+	*f.told = before.plus(f.added)
+	if err == nil && n == 0 {
+		err = rows.Insert("org_feeds", []any{
+			id(f.org), newest, f.added.Sessions, f.added.QueuedTurns, optInt(sessionsCap), optInt(queuedCap),
+		}, "")
+	}
+	if err == nil && (sessionsCap != nil && f.told.Sessions > *sessionsCap || queuedCap != nil && f.told.QueuedTurns > *queuedCap) {
+		err = errOverCap
+	}
+	return newest, err
+}

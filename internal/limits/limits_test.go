@@ -171,7 +171,7 @@ func TestProcessesShareTheRequestsOfAMinute(t *testing.T) {
 				}
 				w.clock.Advance(500 * time.Millisecond)
 				if got := w.let(a, w.mine, 2*limit, 60) + w.let(b, w.mine, 2*limit, 60); got != limit {
-					t.Errorf("%d were let in in the next minute, want %d", got, limit)
+					t.Errorf("%d got in, in the next minute, want %d", got, limit)
 				}
 			})
 		})
