@@ -31,7 +31,9 @@ func TestLimitsOfTwoNodes(t *testing.T) {
 	operator.do(t, set, map[string]any{"id": here.org, "in": map[string]any{"sessions": 1, "sockets": 1}}, nil)
 	eventually(t, "the other node knows the new limits", func() error {
 		var out struct {
-			Org struct{ Limits struct{ Sessions, Sockets int } }
+			Org struct {
+				Limits struct{ Sessions, Sockets int }
+			}
 		}
 		there.do(t, `{ org { limits { sessions sockets } } }`, nil, &out)
 		if l := out.Org.Limits; l.Sessions != 1 || l.Sockets != 1 {
