@@ -19,6 +19,7 @@ const adminUsage = `usage: ostler admin <command>
   reset-password --email=ADDRESS           print a link that sets a new password
   unlink-identity --email=ADDRESS          forget who a user is to issuers of OpenID Connect, and end their sign-ins
   operator add|remove --email=ADDRESS      make a user an operator of the platform, or no longer one
+  limits SLUG|ID [NAME=NUMBER|default …]   show the limits of an organization, or change some, e.g. sessions=1000
   rotate-signing-key                       make a new key for access tokens now
   verify-audit [--org=SLUG|ID]             check the audit log of all organizations, or of one`
 
@@ -44,6 +45,8 @@ func adminCommand(name string) command {
 		return unlinkIdentity
 	case "operator":
 		return operator
+	case "limits":
+		return orgLimits
 	case "rotate-signing-key":
 		return rotateSigningKey
 	case "verify-audit":

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/auth/oidc"
+	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/mail"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -50,7 +51,7 @@ type config struct {
 	oidc                       oidc.Config // without what the configuration doesn't say
 	role                       string
 	runnerSlots                int
-	orgActiveTurns             int
+	limits                     limits.Values
 	auditRetention             time.Duration
 	lease, heartbeat, shutdown time.Duration
 	logLevel                   slog.Level
@@ -144,7 +145,15 @@ func generalSettings() []setting {
 		{"OSTLER_ADMIN_PASSWORD", "", "The first owner's password. Default: a random one, printed once.", true, text(func(c *config) *string { return &c.adminPassword })},
 		{"OSTLER_ROLE", roleAll, "all, api (serves requests only) or runner (runs turns only).", false, oneOf(func(c *config) *string { return &c.role }, roleAll, roleAPI, roleRunner)},
 		{"OSTLER_RUNNER_SLOTS", "256", "How many turns this process runs at once.", false, number(func(c *config) *int { return &c.runnerSlots }, 1, 10_000)},
-		{"OSTLER_ORG_ACTIVE_TURNS", "0", "How many turns of one organization run at once, in all processes; 0 is any number.", false, number(func(c *config) *int { return &c.orgActiveTurns }, 0, 1_000_000)},
+		orgLimit("OSTLER_ORG_ACTIVE_TURNS", "0", "How many turns of one organization run at once, in all processes; 0 is any number.", func(v *limits.Values) *int { return &v.ActiveTurns }),
+		orgLimit("OSTLER_ORG_QUEUED_TURNS", "100000", "How many turns of one organization may wait to begin; 0 is any number.", func(v *limits.Values) *int { return &v.QueuedTurns }),
+		orgLimit("OSTLER_ORG_SESSIONS", "1000000", "How many sessions one organization may have; 0 is any number.", func(v *limits.Values) *int { return &v.Sessions }),
+		orgLimit("OSTLER_ORG_AGENTS", "2000", "How many agents one organization may have; 0 is any number.", func(v *limits.Values) *int { return &v.Agents }),
+		orgLimit("OSTLER_ORG_API_KEYS", "500", "How many API keys one organization may have that are not revoked; 0 is any number.", func(v *limits.Values) *int { return &v.APIKeys }),
+		orgLimit("OSTLER_ORG_PENDING_INVITATIONS", "500", "How many invitations of one organization may be pending; 0 is any number.", func(v *limits.Values) *int { return &v.PendingInvitations }),
+		orgLimit("OSTLER_ORG_REQUESTS_PER_MINUTE", "120000", "How many requests of one organization are answered in a minute, by all processes; 0 is any number.", func(v *limits.Values) *int { return &v.RequestsPerMinute }),
+		orgLimit("OSTLER_ORG_SUBSCRIPTIONS", "20000", "How many subscriptions of one organization may be open, in all processes; 0 is any number.", func(v *limits.Values) *int { return &v.Subscriptions }),
+		orgLimit("OSTLER_ORG_SOCKETS", "20000", "How many WebSockets of one organization may be open, in all processes; 0 is any number.", func(v *limits.Values) *int { return &v.Sockets }),
 		{"OSTLER_LEASE", "6s", "How long a runner may be silent before others take its turns over.", false, duration(func(c *config) *time.Duration { return &c.lease })},
 		{"OSTLER_HEARTBEAT", "2s", "How often a runner says that it is alive; at most a third of the lease.", false, duration(func(c *config) *time.Duration { return &c.heartbeat })},
 		{"OSTLER_SHUTDOWN_GRACE", "20s", "How long steps may go on after SIGTERM.", false, duration(func(c *config) *time.Duration { return &c.shutdown })},
@@ -259,6 +268,11 @@ func number(field func(c *config) *int, least, most int) func(*config, string) e
 		*field(c) = n
 		return nil
 	}
+}
+
+// orgLimit is what organizations may have that have no limit of their own.
+func orgLimit(name, fallback, about string, field func(v *limits.Values) *int) setting {
+	return setting{name, fallback, about, false, number(func(c *config) *int { return field(&c.limits) }, 0, limits.Most)}
 }
 
 func duration(field func(c *config) *time.Duration) func(*config, string) error {

@@ -185,7 +185,7 @@ var secretNames = regexp.MustCompile(`KEY|PASSWORD|SECRET|TOKEN|DATABASE.*URL|NA
 func TestSecretsAreMarked(t *testing.T) {
 	t.Parallel()
 	for _, s := range settings() {
-		if secretNames.MatchString(s.name) != s.secret {
+		if (secretNames.MatchString(s.name) && !strings.HasPrefix(s.name, "OSTLER_ORG_")) != s.secret { // those are numbers
 			t.Errorf("%s is marked as a secret: %v", s.name, s.secret)
 		}
 	}

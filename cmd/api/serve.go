@@ -26,6 +26,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/httpapi"
+	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/mail"
 	"github.com/ostler-dev/ostler/internal/metrics"
 	"github.com/ostler-dev/ostler/internal/orgs"
@@ -140,7 +141,7 @@ func openIdentity(ctx context.Context, cfg config, db *store.DB, clk clock.Clock
 }
 
 // openPeople gives the service of organizations, and rotates the keys of its tokens.
-func openPeople(cfg config, db *store.DB, clk clock.Clock, log *slog.Logger, id identity, cat *catalog.Service, undo *closers) (*orgs.Service, error) {
+func openPeople(cfg config, db *store.DB, clk clock.Clock, log *slog.Logger, id identity, cat *catalog.Service, most *limits.Limits, undo *closers) (*orgs.Service, error) {
 	resets := orgs.Resets{PublicURL: cfg.publicURL, Logger: log}
 	if cfg.smtpURL != "" {
 		var err error
@@ -157,7 +158,7 @@ func openPeople(cfg config, db *store.DB, clk clock.Clock, log *slog.Logger, id 
 	}
 	people, err := orgs.New(orgs.Config{
 		DB: db, Clock: clk, Passwords: auth.NewPasswords(), Tokens: id.tokens, Secrets: id.keeper, Seeder: cat,
-		AdminEmail: cfg.adminEmail, AdminPassword: cfg.adminPassword, Resets: resets, Issuer: issuer,
+		AdminEmail: cfg.adminEmail, AdminPassword: cfg.adminPassword, Limits: most, Resets: resets, Issuer: issuer,
 	})
 	if err != nil {
 		return nil, err
@@ -187,13 +188,13 @@ func capabilities(expressions *expr.Compiler, addresses userhooks.Addresses) []t
 
 // serve runs the server until ctx ends.
 // openCatalog gives the tools that there are, and what organizations make of them.
-func openCatalog(db *store.DB, keeper *secrets.Keeper, clk clock.Clock, cfg config, p providers, list []tools.Capability) (*tools.Registry, *catalog.Service, error) {
+func openCatalog(db *store.DB, keeper *secrets.Keeper, clk clock.Clock, cfg config, most *limits.Limits, p providers, list []tools.Capability) (*tools.Registry, *catalog.Service, error) {
 	registry, err := tools.NewRegistry(list...)
 	if err != nil {
 		return nil, nil, err
 	}
 	cat, err := catalog.New(catalog.Config{
-		DB: db, Registry: registry, Keeper: keeper, Clock: clk, Environment: cfg.providers, URLs: p.egress, Listers: p.listers,
+		DB: db, Registry: registry, Keeper: keeper, Clock: clk, Limits: most, Environment: cfg.providers, URLs: p.egress, Listers: p.listers,
 	})
 	return registry, cat, err
 }
@@ -235,11 +236,12 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if err != nil {
 		return err
 	}
-	registry, cat, err := openCatalog(db, id.keeper, clk, cfg, providers, append(capabilities(expressions, providers.egress), extra.capabilities...))
+	most := limits.New(limits.Config{DB: db, Clock: clk, Usual: cfg.limits, Logger: log})
+	registry, cat, err := openCatalog(db, id.keeper, clk, cfg, most, providers, append(capabilities(expressions, providers.egress), extra.capabilities...))
 	if err != nil {
 		return err
 	}
-	people, err := openPeople(cfg, db, clk, log, id, cat, &undo)
+	people, err := openPeople(cfg, db, clk, log, id, cat, most, &undo)
 	if err != nil {
 		return err
 	}
@@ -292,11 +294,11 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 			}),
 			Tokens: sessions.NewTokens(orgSecrets),
 			Clock:  clk, Logger: log, Meter: meter, Tracer: tracer, Exclusive: db.Dialect == store.SQLite,
-			Presence: presence, Slots: cfg.runnerSlots, OrgActiveTurns: cfg.orgActiveTurns, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
+			Presence: presence, Slots: cfg.runnerSlots, OrgActiveTurns: cfg.limits.ActiveTurns, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
 		})
 	}
 
-	sessionsCfg := sessions.Config{DB: db, Committer: committer, Catalog: cat, Clock: clk, Secrets: orgSecrets}
+	sessionsCfg := sessions.Config{DB: db, Committer: committer, Catalog: cat, Clock: clk, Secrets: orgSecrets, Limits: most}
 	if cfg.role == roleAll {
 		sessionsCfg.Dispatch = tell.engine
 	}
@@ -307,7 +309,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	}
 	server, err := newServer(cfg, log, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
-		Authenticator: people, JWKS: jwks(id.tokens), ForOperation: root.OperationContext, Images: images, Waits: work, OpenID: people, Clock: clk,
+		Authenticator: people, JWKS: jwks(id.tokens), ForOperation: root.OperationContext, Images: images, Waits: work, Limits: most, OpenID: people, Clock: clk,
 		Metrics: meter.Handler(log), Meter: meter, Tracer: tracer,
 		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "migrations", Check: db.Migrated}, {Name: "bus", Check: connected(bus)}},
 	})
@@ -328,6 +330,10 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 		undo.add(sessions.StartDeadlines(sessions.DeadlinesConfig{
 			Committer: committer, Due: crossorg.NewWaits(db), Clock: clk, Logger: log,
 		}).Stop)
+	}
+	if cfg.role != roleRunner {
+		most.Start()
+		undo.add(most.Stop)
 	}
 	if err := server.Start(ctx); err != nil {
 		return err

@@ -45,6 +45,7 @@ type MutationResolver interface {
 	ChangePassword(ctx context.Context, current string, new string) (*model.SignOutPayload, error)
 	SwitchOrg(ctx context.Context, orgID string) (*model.AuthPayload, error)
 	CreateOrg(ctx context.Context, input model.CreateOrgInput) (*model.OrgPayload, error)
+	UpdateOrgLimits(ctx context.Context, orgID string, input model.OrgLimitsInput) (*model.OrgPayload, error)
 	AcceptInvitation(ctx context.Context, input model.AcceptInvitationInput) (*model.AuthPayload, error)
 	UpdateViewer(ctx context.Context, name string) (*model.UserPayload, error)
 	UpdateOrg(ctx context.Context, input model.UpdateOrgInput) (*model.OrgPayload, error)
@@ -851,6 +852,28 @@ func (ec *executionContext) field_Mutation_updateModel_args(ctx context.Context,
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateModelInput, error) {
 			return ec.unmarshalNUpdateModelInput2githubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐUpdateModelInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateOrgLimits_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "orgId",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orgId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.OrgLimitsInput, error) {
+			return ec.unmarshalNOrgLimitsInput2githubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐOrgLimitsInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -2535,6 +2558,50 @@ func (ec *executionContext) fieldContext_Mutation_createOrg(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_createOrg_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateOrgLimits(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateOrgLimits(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateOrgLimits(ctx, fc.Args["orgId"].(string), fc.Args["input"].(model.OrgLimitsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.OrgPayload) graphql.Marshaler {
+			return ec.marshalNOrgPayload2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐOrgPayload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateOrgLimits(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OrgPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateOrgLimits_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -5406,6 +5473,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "createOrg":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createOrg(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateOrgLimits":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateOrgLimits(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++

@@ -631,6 +631,7 @@ type ComplexityRoot struct {
 		UpdateHarness        func(childComplexity int, id string, input model.UpdateHarnessInput) int
 		UpdateModel          func(childComplexity int, id string, input model.UpdateModelInput) int
 		UpdateOrg            func(childComplexity int, input model.UpdateOrgInput) int
+		UpdateOrgLimits      func(childComplexity int, orgID string, input model.OrgLimitsInput) int
 		UpdateProvider       func(childComplexity int, id string, input model.UpdateProviderInput) int
 		UpdateSession        func(childComplexity int, id string, input model.UpdateSessionInput) int
 		UpdateViewer         func(childComplexity int, name string) int
@@ -643,9 +644,22 @@ type ComplexityRoot struct {
 		DefaultHarness func(childComplexity int) int
 		DefaultModel   func(childComplexity int) int
 		ID             func(childComplexity int) int
+		Limits         func(childComplexity int) int
 		Members        func(childComplexity int, first *int, after *string) int
 		Name           func(childComplexity int) int
 		Slug           func(childComplexity int) int
+	}
+
+	OrgLimits struct {
+		APIKeys            func(childComplexity int) int
+		ActiveTurns        func(childComplexity int) int
+		Agents             func(childComplexity int) int
+		PendingInvitations func(childComplexity int) int
+		QueuedTurns        func(childComplexity int) int
+		RequestsPerMinute  func(childComplexity int) int
+		Sessions           func(childComplexity int) int
+		Sockets            func(childComplexity int) int
+		Subscriptions      func(childComplexity int) int
 	}
 
 	OrgPayload struct {
@@ -4121,6 +4135,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateOrg(childComplexity, args["input"].(model.UpdateOrgInput)), true
+	case "Mutation.updateOrgLimits":
+		if e.ComplexityRoot.Mutation.UpdateOrgLimits == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateOrgLimits_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateOrgLimits(childComplexity, args["orgId"].(string), args["input"].(model.OrgLimitsInput)), true
 	case "Mutation.updateProvider":
 		if e.ComplexityRoot.Mutation.UpdateProvider == nil {
 			break
@@ -4201,6 +4226,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Org.ID(childComplexity), true
+	case "Org.limits":
+		if e.ComplexityRoot.Org.Limits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Org.Limits(childComplexity), true
 	case "Org.members":
 		if e.ComplexityRoot.Org.Members == nil {
 			break
@@ -4224,6 +4255,61 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Org.Slug(childComplexity), true
+
+	case "OrgLimits.apiKeys":
+		if e.ComplexityRoot.OrgLimits.APIKeys == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrgLimits.APIKeys(childComplexity), true
+	case "OrgLimits.activeTurns":
+		if e.ComplexityRoot.OrgLimits.ActiveTurns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrgLimits.ActiveTurns(childComplexity), true
+	case "OrgLimits.agents":
+		if e.ComplexityRoot.OrgLimits.Agents == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrgLimits.Agents(childComplexity), true
+	case "OrgLimits.pendingInvitations":
+		if e.ComplexityRoot.OrgLimits.PendingInvitations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrgLimits.PendingInvitations(childComplexity), true
+	case "OrgLimits.queuedTurns":
+		if e.ComplexityRoot.OrgLimits.QueuedTurns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrgLimits.QueuedTurns(childComplexity), true
+	case "OrgLimits.requestsPerMinute":
+		if e.ComplexityRoot.OrgLimits.RequestsPerMinute == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrgLimits.RequestsPerMinute(childComplexity), true
+	case "OrgLimits.sessions":
+		if e.ComplexityRoot.OrgLimits.Sessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrgLimits.Sessions(childComplexity), true
+	case "OrgLimits.sockets":
+		if e.ComplexityRoot.OrgLimits.Sockets == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrgLimits.Sockets(childComplexity), true
+	case "OrgLimits.subscriptions":
+		if e.ComplexityRoot.OrgLimits.Subscriptions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrgLimits.Subscriptions(childComplexity), true
 
 	case "OrgPayload.org":
 		if e.ComplexityRoot.OrgPayload.Org == nil {
@@ -7883,6 +7969,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputForkSessionInput,
 		ec.unmarshalInputInviteMemberInput,
 		ec.unmarshalInputModelPriceInput,
+		ec.unmarshalInputOrgLimitsInput,
 		ec.unmarshalInputSendMessageInput,
 		ec.unmarshalInputSessionFilter,
 		ec.unmarshalInputSignInInput,
@@ -8775,6 +8862,51 @@ type AuthPayload { tokens: TokenPair userErrors: [UserError!]! }
 type SignOutPayload { ok: Boolean! userErrors: [UserError!]! }
 "The answer of mutations of an organization."
 type OrgPayload { org: Org userErrors: [UserError!]! }
+`, BuiltIn: false},
+	{Name: "../schema/limits.graphqls", Input: `extend type Org {
+  "What the organization may have and do: what is configured on this server, or limits of its own."
+  limits: OrgLimits! @goField(forceResolver: true)
+}
+
+"What an organization may have and do, in all processes of the server together; 0 is any number."
+type OrgLimits {
+  "How many turns may be at work at the same time; more wait."
+  activeTurns: Int!
+  "How many turns may wait to begin. A message that would make one more is refused with LIMIT_REACHED."
+  queuedTurns: Int!
+  "How many sessions there may be."
+  sessions: Int!
+  "How many agents there may be, archived ones included and deleted ones not."
+  agents: Int!
+  "How many requests may be made in each minute of the clock: operations over HTTP and sockets, images and callbacks. More are refused with RATE_LIMITED, which says how long to wait."
+  requestsPerMinute: Int!
+  "How many subscriptions may be open. One more is refused with RATE_LIMITED."
+  subscriptions: Int!
+  "How many WebSockets may be open. One more is closed with 4429."
+  sockets: Int!
+  "How many API keys there may be, without those that were revoked."
+  apiKeys: Int!
+  "How many invitations may be pending."
+  pendingInvitations: Int!
+}
+
+extend type Mutation {
+  "Changes the limits of any organization, for operators. All processes follow within seconds. What there is beyond a new limit stays."
+  updateOrgLimits(orgId: ID!, input: OrgLimitsInput!): OrgPayload! @auth(requires: PLATFORM_MANAGE)
+}
+
+"New limits of an organization: 0 is any number. What is left out stays, and null puts back what is configured on the server."
+input OrgLimitsInput {
+  activeTurns: Int @goField(omittable: true)
+  queuedTurns: Int @goField(omittable: true)
+  sessions: Int @goField(omittable: true)
+  agents: Int @goField(omittable: true)
+  requestsPerMinute: Int @goField(omittable: true)
+  subscriptions: Int @goField(omittable: true)
+  sockets: Int @goField(omittable: true)
+  apiKeys: Int @goField(omittable: true)
+  pendingInvitations: Int @goField(omittable: true)
+}
 `, BuiltIn: false},
 	{Name: "../schema/members.graphqls", Input: `extend type Org {
   "Who belongs to the organization, newest first. It is null for organizations that the token is not bound to."
@@ -9942,10 +10074,36 @@ func (ec *executionContext) childFields_Org(ctx context.Context, field graphql.C
 		return ec.fieldContext_Org_defaultHarness(ctx, field)
 	case "defaultModel":
 		return ec.fieldContext_Org_defaultModel(ctx, field)
+	case "limits":
+		return ec.fieldContext_Org_limits(ctx, field)
 	case "members":
 		return ec.fieldContext_Org_members(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Org", field.Name)
+}
+
+func (ec *executionContext) childFields_OrgLimits(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "activeTurns":
+		return ec.fieldContext_OrgLimits_activeTurns(ctx, field)
+	case "queuedTurns":
+		return ec.fieldContext_OrgLimits_queuedTurns(ctx, field)
+	case "sessions":
+		return ec.fieldContext_OrgLimits_sessions(ctx, field)
+	case "agents":
+		return ec.fieldContext_OrgLimits_agents(ctx, field)
+	case "requestsPerMinute":
+		return ec.fieldContext_OrgLimits_requestsPerMinute(ctx, field)
+	case "subscriptions":
+		return ec.fieldContext_OrgLimits_subscriptions(ctx, field)
+	case "sockets":
+		return ec.fieldContext_OrgLimits_sockets(ctx, field)
+	case "apiKeys":
+		return ec.fieldContext_OrgLimits_apiKeys(ctx, field)
+	case "pendingInvitations":
+		return ec.fieldContext_OrgLimits_pendingInvitations(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OrgLimits", field.Name)
 }
 
 func (ec *executionContext) childFields_OrgPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

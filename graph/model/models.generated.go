@@ -422,6 +422,41 @@ type ModelPriceInput struct {
 type Mutation struct {
 }
 
+// What an organization may have and do, in all processes of the server together; 0 is any number.
+type OrgLimits struct {
+	// How many turns may be at work at the same time; more wait.
+	ActiveTurns int `json:"activeTurns"`
+	// How many turns may wait to begin. A message that would make one more is refused with LIMIT_REACHED.
+	QueuedTurns int `json:"queuedTurns"`
+	// How many sessions there may be.
+	Sessions int `json:"sessions"`
+	// How many agents there may be, archived ones included and deleted ones not.
+	Agents int `json:"agents"`
+	// How many requests may be made in each minute of the clock: operations over HTTP and sockets, images and callbacks. More are refused with RATE_LIMITED, which says how long to wait.
+	RequestsPerMinute int `json:"requestsPerMinute"`
+	// How many subscriptions may be open. One more is refused with RATE_LIMITED.
+	Subscriptions int `json:"subscriptions"`
+	// How many WebSockets may be open. One more is closed with 4429.
+	Sockets int `json:"sockets"`
+	// How many API keys there may be, without those that were revoked.
+	APIKeys int `json:"apiKeys"`
+	// How many invitations may be pending.
+	PendingInvitations int `json:"pendingInvitations"`
+}
+
+// New limits of an organization: 0 is any number. What is left out stays, and null puts back what is configured on the server.
+type OrgLimitsInput struct {
+	ActiveTurns        graphql.Omittable[*int] `json:"activeTurns,omitempty"`
+	QueuedTurns        graphql.Omittable[*int] `json:"queuedTurns,omitempty"`
+	Sessions           graphql.Omittable[*int] `json:"sessions,omitempty"`
+	Agents             graphql.Omittable[*int] `json:"agents,omitempty"`
+	RequestsPerMinute  graphql.Omittable[*int] `json:"requestsPerMinute,omitempty"`
+	Subscriptions      graphql.Omittable[*int] `json:"subscriptions,omitempty"`
+	Sockets            graphql.Omittable[*int] `json:"sockets,omitempty"`
+	APIKeys            graphql.Omittable[*int] `json:"apiKeys,omitempty"`
+	PendingInvitations graphql.Omittable[*int] `json:"pendingInvitations,omitempty"`
+}
+
 // The answer of mutations of an organization.
 type OrgPayload struct {
 	Org        *Org         `json:"org,omitempty"`

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/secrets"
@@ -42,6 +43,7 @@ func (a *api) as(name string) {
 	}
 	a.resolver.Orgs, err = orgs.New(orgs.Config{
 		DB: a.db, Clock: clk, Passwords: auth.NewPasswords(), Tokens: tokens, Secrets: keeper, Seeder: a.resolver.Catalog,
+		Limits: limits.New(limits.Config{DB: a.db, Clock: clk, Usual: limits.Values{Sessions: 100, Sockets: 20}}),
 	})
 	if err != nil {
 		a.t.Fatal(err)

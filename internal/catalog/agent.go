@@ -74,7 +74,11 @@ func (s *Service) CreateAgent(ctx context.Context, by *auth.Principal, in NewAge
 	if err := fillAgent(&row, in.change()); err != nil {
 		return nil, err
 	}
+	most := s.limits.Of(ctx, by.OrgID).Agents
 	err = s.write(ctx, by.OrgID, func(tx *gorm.DB) error {
+		if err := roomForAgent(tx, by.OrgID, most); err != nil {
+			return err
+		}
 		if err := s.checkAgentRefs(tx, by, &empty, &row); err != nil {
 			return err
 		}

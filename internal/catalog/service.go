@@ -13,6 +13,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/secrets"
@@ -20,12 +21,14 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
-// Config is what a Service needs. All fields but Environment, URLs and Listers are required.
+// Config is what a Service needs. All fields but Limits, Environment, URLs and Listers are required.
 type Config struct {
 	DB       *store.DB
 	Registry *tools.Registry
 	Keeper   *secrets.Keeper
 	Clock    clock.Clock
+	// Limits are what organizations may have; nil for anything.
+	Limits *limits.Limits
 	// Environment has the keys and addresses that the server's own environment gives, by the kind of provider.
 	Environment map[models.ProviderKind]llm.Endpoint
 	// URLs says which addresses providers may have. Without it all are allowed that are well-formed.
@@ -47,6 +50,7 @@ type Service struct {
 	keeper   *secrets.Keeper
 	clock    clock.Clock
 	cache    *cache
+	limits   *limits.Limits
 
 	environment map[models.ProviderKind]llm.Endpoint
 	urls        URLChecker
@@ -67,7 +71,7 @@ func New(cfg Config) (*Service, error) {
 		return nil, err
 	}
 	return &Service{
-		db: cfg.DB, registry: cfg.Registry, keeper: cfg.Keeper, clock: cfg.Clock, cache: newCache(cfg.Clock),
+		db: cfg.DB, registry: cfg.Registry, keeper: cfg.Keeper, clock: cfg.Clock, cache: newCache(cfg.Clock), limits: cfg.Limits,
 		environment: cfg.Environment, urls: cfg.URLs, listers: cfg.Listers, known: known, probes: newProbes(cfg.Clock),
 	}, nil
 }

@@ -16,6 +16,8 @@ type backend interface {
 	committed(ctx context.Context, ticket string, witness *models.Event) (bool, error)
 	// position gives the place in its feed of an event that was committed; nil when it has none, or is gone.
 	position(ctx context.Context, e *models.Event) (*int64, error)
+	// totals gives what is counted of an organization.
+	totals(ctx context.Context, org models.OrgID) (Totals, error)
 }
 
 // batchNeed is what the commands of a batch need together.

@@ -127,12 +127,18 @@ func (f *flusher) try(batch []*pending) (again []*pending, err error) {
 		}
 	}
 	var unknown *unknownOutcome
-	if errors.As(err, &unknown) {
+	switch {
+	case err == nil:
+		f.remember(feedsOf(rows))
+	case errors.As(err, &unknown):
 		committed, failed := f.learn(unknown.ticket, o.witness(), feedsOf(rows))
 		if failed != nil || !committed {
 			return nil, unknown
 		}
-	} else if err != nil {
+	case isOverCap(err):
+		// Another process was faster. With what is true now, the commands that have no room are refused, and the others aren't.
+		return batch, f.recount(feedsOf(rows))
+	default:
 		return nil, err
 	}
 	if f.cfg.Meter != nil {
@@ -225,6 +231,8 @@ type outcome struct {
 	changed []*state
 	answers []answer
 	again   []*pending
+	// added is what the batch adds to the totals of organizations.
+	added map[models.OrgID]Totals
 }
 
 type answer struct {
@@ -251,7 +259,7 @@ func (o outcome) witness() *models.Event {
 
 // apply lets the commands decide, in the order in which they came.
 func (f *flusher) apply(batch []*pending, tx batchTx, now models.Millis) outcome {
-	var o outcome
+	o := outcome{added: map[models.OrgID]Totals{}}
 	found, missing := tx.sessions()
 	known := tx.known()
 	states := make(map[key]*state, len(found))
@@ -279,6 +287,7 @@ func (f *flusher) apply(batch []*pending, tx batchTx, now models.Millis) outcome
 			}
 		}
 		t := s.draft(now, before)
+		t.totals = f.ledger.of(k.org).plus(o.added[k.org])
 		err := f.applyOne(p, t)
 		if errors.Is(err, errNextBatch) || (errors.Is(err, ErrMore) && !t.waitsComplete) || (p.needs.Ends && !p.putOff && (errors.Is(err, errNoNext) || errors.Is(err, errNoInbox))) {
 			s.putOff, p.putOff, p.more = true, true, p.more || errors.Is(err, ErrMore)
@@ -308,7 +317,11 @@ func (o *outcome) take(s *state, t *Tx, known map[orgKey]models.IdempotencyKey) 
 	for _, row := range t.w.keys {
 		known[orgKey{row.OrgID, IdempotencyKey{row.Operation, row.Key}}] = row
 	}
+	before := s.share()
 	s.merge(t)
+	if more := s.share().minus(before); more != (Totals{}) {
+		o.added[s.tx.org] = o.added[s.tx.org].plus(more)
+	}
 }
 
 // applyOne checks the lease and runs the command. A command that panics fails alone.

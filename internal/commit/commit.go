@@ -5,7 +5,8 @@
 // Read in this order: commit.go (what a command is), tx.go (what it may do), turns.go (how turns begin and end),
 // waits.go (what they wait for), fork.go (how a session begins with the history of another one),
 // assignment.go and flusher.go (who waits for whom), batch.go (how commands become one transaction), gather.go and tables.go (what is
-// written), feed.go (places in the organizations' feeds), audit.go (and in their audit chains), postgres*.go and sqlite.go (how), failure.go (what a failed transaction means).
+// written), feed.go (places in the organizations' feeds), totals.go (what they have, and may have), audit.go (places in their audit
+// chains), postgres*.go and sqlite.go (how), failure.go (what a failed transaction means).
 // memory*.go and simulation.go take the place of a database, and of the goroutines, in simulations.
 package commit
 
@@ -166,8 +167,9 @@ func New(cfg Config) *Committer {
 		cfg.StopGrace = 5 * time.Second
 	}
 	c := &Committer{cfg: cfg, assignment: newAssignment(n)}
+	known := newLedger(cfg.Clock)
 	for range n {
-		c.flushers = append(c.flushers, newFlusher(cfg, b))
+		c.flushers = append(c.flushers, newFlusher(cfg, b, known))
 	}
 	return c
 }

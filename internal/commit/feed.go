@@ -14,6 +14,11 @@ import (
 type feedShare struct {
 	org    models.OrgID
 	events []*models.Event
+	// added is what it adds to the totals of the organization, within caps.
+	added Totals
+	caps  caps
+	// told is what the totals are afterwards.
+	told *Totals
 }
 
 // place says where in the feeds a row goes: the number of the feed among those of the step, from 1 on, and how many events
@@ -32,19 +37,28 @@ func (f feedShare) assign(newest int64) {
 // positions is the order of commits.
 func (g *gathering) events() {
 	st := step{shape: tables.insertEvent}
+	// States are in the order of their organizations.
+	share := func(org models.OrgID) *feedShare {
+		if n := len(st.feeds); n == 0 || st.feeds[n-1].org != org {
+			st.feeds = append(st.feeds, feedShare{org: org, told: &Totals{}})
+		}
+		return &st.feeds[len(st.feeds)-1]
+	}
 	for _, s := range g.states {
+		if added := s.share(); added != (Totals{}) {
+			f := share(s.tx.org)
+			f.added, f.caps = f.added.plus(added), f.caps.within(s.caps)
+		} else if n := len(st.feeds); n > 0 && st.feeds[n-1].org == s.tx.org {
+			st.feeds[n-1].caps = st.feeds[n-1].caps.within(s.caps)
+		}
 		for i := range s.w.events {
 			e := &s.w.events[i]
 			e.FeedPosition = nil // of an attempt that failed
 			var p place
 			if events.InOrgFeed(e.Kind) {
-				// States are in the order of their organizations.
-				if n := len(st.feeds); n == 0 || st.feeds[n-1].org != e.OrgID {
-					st.feeds = append(st.feeds, feedShare{org: e.OrgID})
-				}
-				share := &st.feeds[len(st.feeds)-1]
-				share.events = append(share.events, e)
-				p = place{int64(len(st.feeds)), int64(len(share.events))}
+				f := share(e.OrgID)
+				f.events = append(f.events, e)
+				p = place{int64(len(st.feeds)), int64(len(f.events))}
 			}
 			st.rows, st.places = append(st.rows, eventRow(*e)), append(st.places, p)
 		}
@@ -71,6 +85,9 @@ func feedsOf(steps []step) (feeds []feedShare) {
 // recall tells the events of a commit whose reply was lost which positions they got.
 func recall(ctx context.Context, b backend, feeds []feedShare) error {
 	for _, f := range feeds {
+		if len(f.events) == 0 {
+			continue
+		}
 		newest, err := b.position(ctx, f.events[len(f.events)-1])
 		if err != nil {
 			return err
@@ -87,21 +104,30 @@ func recall(ctx context.Context, b backend, feeds []feedShare) error {
 // events each gets. A position is found by its number in an array: a join of the two would try each with each.
 func postgresFeed(s *shape) string {
 	plain := &shape{keys: s.keys, set: s.set[:len(s.set)-1]}
-	all := append(plain.all(), columns("feed later feed_org:uuid feed_events")...)
+	all := append(plain.all(), columns("feed later feed_org:uuid feed_events feed_sessions feed_queued sessions_cap queued_cap")...)
 	args := func(i int) string { return postgresArray(all, i) }
 	n := len(plain.all())
 	rows, feeds := &shape{keys: all[:n+2]}, &shape{keys: all[n+2:]}
-	return "WITH feeds AS (INSERT INTO org_feeds AS f (org_id, position) SELECT k.org_id, k.events FROM unnest(" +
-		feeds.list(func(i int) string { return args(n + 2 + i) }) + ") AS k(org_id, events) " +
-		"ON CONFLICT (org_id) DO UPDATE SET position = f.position + excluded.position RETURNING f.org_id, f.position), " +
-		"newest AS (SELECT array_agg(position ORDER BY org_id) AS positions FROM feeds), " +
+	return "WITH feeds AS (INSERT INTO org_feeds AS f (" + feedColumns + ") SELECT " + feedColumns + " FROM unnest(" +
+		feeds.list(func(i int) string { return args(n + 2 + i) }) + ") AS k(" + feedColumns + ") " +
+		"ON CONFLICT (org_id) DO UPDATE SET position = f.position + excluded.position, " +
+		"sessions = f.sessions + excluded.sessions, queued_turns = f.queued_turns + excluded.queued_turns, " +
+		"sessions_cap = excluded.sessions_cap, queued_turns_cap = excluded.queued_turns_cap " +
+		"RETURNING f.org_id, f.position, f.sessions, f.queued_turns), " +
+		"newest AS (SELECT array_agg(position ORDER BY org_id) AS positions, array_agg(sessions ORDER BY org_id) AS sessions, " +
+		"array_agg(queued_turns ORDER BY org_id) AS queued_turns FROM feeds), " +
 		"put AS (INSERT INTO " + s.table + " (" + names("", s.all()) + ") SELECT " + plain.list(columnAlias) +
 		", (SELECT positions FROM newest)[" + columnAlias(n) + "] - " + columnAlias(n+1) +
-		" FROM unnest(" + rows.list(args) + ") AS k(" + rows.list(columnAlias) + ")) SELECT positions FROM newest"
+		" FROM unnest(" + rows.list(args) + ") AS k(" + rows.list(columnAlias) + ")) SELECT positions, sessions, queued_turns FROM newest"
 }
 
+const feedColumns = "org_id, position, sessions, queued_turns, sessions_cap, queued_turns_cap"
+
+// told is what the database tells of feeds: their newest positions, and the totals of their organizations.
+type told struct{ positions, sessions, queuedTurns []int64 }
+
 // queueFeed queues the insert of events that are in feeds.
-func queueFeed(batch *pgx.Batch, statement string, s step, newest *[]int64) {
+func queueFeed(batch *pgx.Batch, statement string, s step, newest *told) {
 	args := turned(s.shape, s.rows)
 	feed, later := make([]pgtype.Int8, len(s.places)), make([]pgtype.Int8, len(s.places))
 	for i, p := range s.places {
@@ -109,22 +135,33 @@ func queueFeed(batch *pgx.Batch, statement string, s step, newest *[]int64) {
 			feed[i], later[i] = pgtype.Int8{Int64: p.feed, Valid: true}, pgtype.Int8{Int64: p.later, Valid: true}
 		}
 	}
-	orgs, counts := make([]pgtype.UUID, len(s.feeds)), make([]int64, len(s.feeds))
+	n := len(s.feeds)
+	orgs, counts, sessions, queued := make([]pgtype.UUID, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	sessionsCap, queuedCap := make([]*int64, n), make([]*int64, n)
 	for i, f := range s.feeds {
 		orgs[i], counts[i] = pgtype.UUID{Bytes: f.org, Valid: true}, int64(len(f.events))
+		sessions[i], queued[i] = f.added.Sessions, f.added.QueuedTurns
+		sessionsCap[i], queuedCap[i] = f.bounds()
 	}
-	args = append(args[:len(args)-1], feed, later, orgs, counts)
-	batch.Queue(statement, args...).QueryRow(func(r pgx.Row) error { return r.Scan(newest) })
+	args = append(args[:len(args)-1], feed, later, orgs, counts, sessions, queued, sessionsCap, queuedCap)
+	batch.Queue(statement, args...).QueryRow(func(r pgx.Row) error {
+		return r.Scan(&newest.positions, &newest.sessions, &newest.queuedTurns)
+	})
 }
 
-const sqliteRaiseFeed = "INSERT INTO org_feeds (org_id, position) VALUES (?, ?) " +
-	"ON CONFLICT (org_id) DO UPDATE SET position = position + excluded.position RETURNING position"
+const sqliteRaiseFeed = "INSERT INTO org_feeds (" + feedColumns + ") VALUES (?, ?, ?, ?, ?, ?) " +
+	"ON CONFLICT (org_id) DO UPDATE SET position = position + excluded.position, " +
+	"sessions = sessions + excluded.sessions, queued_turns = queued_turns + excluded.queued_turns, " +
+	"sessions_cap = excluded.sessions_cap, queued_turns_cap = excluded.queued_turns_cap RETURNING position, sessions, queued_turns"
 
 // raiseFeeds gives the events of a step their positions.
 func (tx *sqliteTx) raiseFeeds(ctx context.Context, s step) error {
 	newest := make([]int64, len(s.feeds))
 	for i, f := range s.feeds {
-		if err := tx.one(ctx, sqliteRaiseFeed, id(f.org), len(f.events)).Scan(&newest[i]); err != nil {
+		sessionsCap, queuedCap := f.bounds()
+		err := tx.one(ctx, sqliteRaiseFeed, id(f.org), len(f.events), f.added.Sessions, f.added.QueuedTurns, sessionsCap, queuedCap).
+			Scan(&newest[i], &f.told.Sessions, &f.told.QueuedTurns)
+		if err != nil {
 			return own(err)
 		}
 		f.assign(newest[i])

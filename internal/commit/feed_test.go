@@ -82,6 +82,7 @@ func (w *world) feed(org models.OrgID) []models.Event {
 	if len(row) == 0 && len(list) > 0 || len(row) > 0 && row[0].Position != int64(len(list)) {
 		w.t.Fatalf("the feed of %s has %d events, and its row says %v", org, len(list), row)
 	}
+	w.checkTotals(org, row)
 	return list
 }
 

@@ -26,6 +26,8 @@ const (
 type flusher struct {
 	cfg Config
 	b   backend
+	// ledger has what is known of organizations; those of a Committer share it.
+	ledger *ledger
 
 	mu      sync.Mutex
 	queue   []*pending
@@ -61,8 +63,8 @@ type pending struct {
 
 func (p *pending) key() key { return key{p.needs.Org, p.needs.Session} }
 
-func newFlusher(cfg Config, b backend) *flusher {
-	f := &flusher{cfg: cfg, b: b, wake: make(chan struct{}, 1), done: make(chan struct{})}
+func newFlusher(cfg Config, b backend, known *ledger) *flusher {
+	f := &flusher{cfg: cfg, b: b, ledger: known, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	go f.run()
 	return f

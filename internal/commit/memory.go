@@ -42,7 +42,7 @@ type Memory struct {
 
 // otherTables are those that no shape inserts into.
 var otherTables = map[string]struct{ columns, key string }{
-	"org_feeds": {"org_id position", "org_id"},
+	"org_feeds": {"org_id position sessions queued_turns sessions_cap queued_turns_cap", "org_id"},
 	"checkpoints": {
 		"org_id turn_id session_id message_id epoch attempt text thinking tool_call usage updated_at", "org_id turn_id",
 	},
@@ -375,16 +375,8 @@ func (tx *memoryTx) chain(entries []models.AuditEntry) error {
 func (tx *memoryTx) raiseFeeds(s step) error {
 	newest := make([]int64, len(s.feeds))
 	for i, f := range s.feeds {
-		more := int64(len(f.events))
-		newest[i] = more
-		n, err := tx.m.rows.Update("org_feeds", []any{id(f.org)}, nil, func(row []any) {
-			newest[i] += row[1].(int64) //nolint:forcetypeassert // written below
-			row[1] = newest[i]
-		})
-		if err == nil && n == 0 {
-			err = tx.m.rows.Insert("org_feeds", []any{id(f.org), newest[i]}, "")
-		}
-		if err != nil {
+		var err error
+		if newest[i], err = raiseFeed(tx.m.rows, f); err != nil {
 			return err
 		}
 		f.assign(newest[i])

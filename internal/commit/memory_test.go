@@ -30,7 +30,7 @@ func inMemory(cfg Config, m *Memory) *Committer {
 	if cfg.StopGrace == 0 {
 		cfg.StopGrace = 5 * time.Second
 	}
-	return &Committer{cfg: cfg, flushers: []*flusher{newFlusher(cfg, m)}, assignment: newAssignment(1)}
+	return &Committer{cfg: cfg, flushers: []*flusher{newFlusher(cfg, m, newLedger(cfg.Clock))}, assignment: newAssignment(1)}
 }
 
 // memoryRows reads all rows of a session, in an order.
@@ -82,6 +82,7 @@ func (w *world) memoryFeed(org models.OrgID) []models.Event {
 	if len(row) == 0 && len(list) > 0 || len(row) > 0 && row[0].Position != int64(len(list)) {
 		w.t.Fatalf("the feed of %s has %d events, and its row says %v", org, len(list), row)
 	}
+	w.checkTotals(org, row)
 	return list
 }
 

@@ -21,7 +21,7 @@ const fewRows = 4
 // after everything else.
 func (tx *postgresTx) write(ctx context.Context, steps []step, entries []models.AuditEntry, beforeCommit func() error) error {
 	batch := &pgx.Batch{}
-	var newest []int64
+	var newest told
 	tx.queue(batch, steps, &newest)
 	var err error
 	if len(entries) > 0 {
@@ -38,7 +38,8 @@ func (tx *postgresTx) write(ctx context.Context, steps []step, entries []models.
 	if err == nil {
 		tx.conn.Release()
 		for i, f := range feedsOf(steps) {
-			f.assign(newest[i])
+			f.assign(newest.positions[i])
+			*f.told = Totals{newest.sessions[i], newest.queuedTurns[i]}
 		}
 		return nil
 	}
@@ -80,7 +81,7 @@ func (tx *postgresTx) chain(ctx context.Context, before *pgx.Batch, entries []mo
 }
 
 // queue queues the writes of steps; newest is where the newest positions of the feeds go.
-func (tx *postgresTx) queue(batch *pgx.Batch, steps []step, newest *[]int64) {
+func (tx *postgresTx) queue(batch *pgx.Batch, steps []step, newest *told) {
 	for _, s := range steps {
 		statements := tx.b.statements[s.shape]
 		switch {

@@ -14,7 +14,7 @@ type Simulation struct{ f *flusher }
 // Simulate makes a committer of one process. Of the configuration DB, Flushers and StopGrace mean nothing here. held tells of
 // sessions that another process has locked just now, so that they are skipped; nil for none.
 func (m *Memory) Simulate(cfg Config, held func(models.OrgID, models.SessionID) bool) *Simulation {
-	f := &flusher{cfg: cfg, b: &contended{m, held}, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	f := &flusher{cfg: cfg, b: &contended{m, held}, ledger: newLedger(cfg.Clock), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return &Simulation{f}
 }

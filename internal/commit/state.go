@@ -37,11 +37,15 @@ type state struct {
 	tx    Tx
 	turns map[models.TurnID]*models.Turn
 	isNew map[models.TurnID]bool
+	// unbegun are those of the loaded turns that had not begun.
+	unbegun map[models.TurnID]bool
 	// changed tells that a command of the batch has something to write.
 	changed bool
 	// putOff tells that a command of the batch had to be put off, and so must those behind it.
 	putOff bool
-	w      writes
+	// caps are what its commands have asked for room with.
+	caps caps
+	w    writes
 }
 
 func newState(k key, l loaded) *state {
@@ -52,6 +56,8 @@ func newState(k key, l loaded) *state {
 		},
 		turns: map[models.TurnID]*models.Turn{}, isNew: map[models.TurnID]bool{},
 	}
+	s.waited(l.turn, l.next)
+	s.waited(l.queue...)
 	s.tx.waitsComplete = l.waitsRead || l.turn == nil || l.turn.WaitingCalls == 0
 	if l.next != nil && !l.queueRead {
 		s.tx.queue = []*models.Turn{l.next}
@@ -67,7 +73,7 @@ func newState(k key, l loaded) *state {
 // draft gives what one command works on: copies, so that what a refused command did is forgotten.
 func (s *state) draft(now models.Millis, known *models.IdempotencyKey) *Tx {
 	tx := s.tx
-	tx.Now, tx.Known, tx.w, tx.moved, tx.forks = now, known, &writes{}, s.changed, nil
+	tx.Now, tx.Known, tx.w, tx.moved, tx.forks, tx.caps = now, known, &writes{}, s.changed, nil, caps{}
 	tx.files = maps.Clone(s.tx.files)
 	tx.inbox = slices.Clone(s.tx.inbox)
 	tx.queue = slices.Clone(s.tx.queue)
@@ -110,6 +116,7 @@ func (s *state) merge(tx *Tx) {
 	}
 	w := tx.w
 	s.w.newSession = s.w.newSession || w.newSession
+	s.caps = s.caps.within(tx.caps)
 	s.w.copies = append(s.w.copies, w.copies...)
 	s.w.details = s.w.details || w.details
 	s.w.ready = s.w.ready || w.ready

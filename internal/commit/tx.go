@@ -54,7 +54,11 @@ type Tx struct {
 	consumed bool
 	// ended tells that a turn has ended in this batch: what is behind the present one wasn't loaded.
 	ended bool
-	w     *writes
+	// totals are those of the organization, as far as they are known, with what the commands before this one in the batch add.
+	totals Totals
+	// caps are what the command has asked for room with.
+	caps caps
+	w    *writes
 }
 
 // waiting is a message that the current turn has not been shown.

@@ -30,7 +30,7 @@ func TestAttacksCostLittle(t *testing.T) {
 	}
 	var costs []cost
 	for _, a := range attacks() {
-		engine, err := newEngine(Config{}.withDefaults(), generated.NewExecutableSchema(generated.Config{}), slog.New(slog.DiscardHandler))
+		engine, err := newEngine(Config{}.withDefaults(), generated.NewExecutableSchema(generated.Config{}), slog.New(slog.DiscardHandler), unmetered{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

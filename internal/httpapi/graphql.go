@@ -188,6 +188,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, accepts acceptan
 		s.writeErrors(w, media, http.StatusServiceUnavailable, refused)
 		return
 	}
+	if refused := s.admit(ctx, auth.FromContext(ctx)); refused != nil {
+		s.refuseRate(w, media, refused)
+		return
+	}
 	op, errs := s.engine.prepare(ctx, req)
 	if len(errs) != 0 {
 		if accepts.eventsFirst {

@@ -128,6 +128,10 @@ func (s *Server) imageCaller(w http.ResponseWriter, r *http.Request, method stri
 	case !p.Can(needs):
 		return nil, nil, &imageError{Code: codeForbidden, Message: "Your role lacks the permission " + string(needs) + ".", status: http.StatusForbidden}
 	}
+	if e := s.admit(ctx, p); e != nil {
+		wait, _ := e.Extensions["retryAfterSeconds"].(int)
+		return nil, nil, &imageError{Code: codeRateLimited, Message: e.Message, RetryAfterSeconds: wait, status: http.StatusTooManyRequests}
+	}
 	return ctx, p, nil
 }
 
@@ -147,7 +151,6 @@ func uploadable(r *http.Request) *imageError {
 // receiveImage reads and stores the body, as one of few at a time.
 func (s *Server) receiveImage(ctx context.Context, w http.ResponseWriter, r *http.Request, p *auth.Principal) (*models.Image, *imageError) {
 	if !s.images.begin(p.OrgID) {
-		w.Header().Set("Retry-After", "1")
 		return nil, &imageError{
 			Code: codeRateLimited, RetryAfterSeconds: 1, status: http.StatusTooManyRequests,
 			Message: "Too many images are being uploaded at once; try again in a moment.",
@@ -183,10 +186,13 @@ func (s *Server) imageTooLarge() *imageError {
 // imageFailure says what a service's error means to the caller. What is the server's own goes to the log only.
 func (s *Server) imageFailure(ctx context.Context, err error) *imageError {
 	if f := fault.As(err); f != nil {
-		e := &imageError{Code: codeBadUserInput, Message: f.Message, status: http.StatusBadRequest}
-		if f.Code == fault.NotFound {
+		e := &imageError{Code: codeBadUserInput, Message: f.Message, RetryAfterSeconds: f.RetryAfterSeconds, status: http.StatusBadRequest}
+		switch f.Code {
+		case fault.NotFound:
 			// Without the id, so that the answer is the same for all that isn't there.
 			e.Code, e.Message, e.status = codeNotFound, "There is no such image.", http.StatusNotFound
+		case fault.RateLimited:
+			e.Code, e.status = codeRateLimited, http.StatusTooManyRequests
 		}
 		return e
 	}
@@ -225,6 +231,9 @@ func (b *imageBody) Read(p []byte) (int, error) {
 // refuseImage answers a request that failed. The rest of an upload is read, up to a bound, because closing a connection that still
 // brings a body resets it, and the client may lose the answer.
 func (s *Server) refuseImage(w http.ResponseWriter, r *http.Request, e *imageError) {
+	if e.RetryAfterSeconds > 0 {
+		w.Header().Set(retryHeader, strconv.Itoa(e.RetryAfterSeconds))
+	}
 	if r.Method == http.MethodPost {
 		w.Header().Set("Connection", "close")
 		if r.Header.Get("Expect") == "" { // who asks before sending has sent nothing yet

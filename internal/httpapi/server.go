@@ -2,7 +2,7 @@
 // the middleware, the probes and the dashboard. It knows the schema but none of its resolvers.
 //
 // The path of a request: observe (id, log, panics) → secure (headers) → cross-origin protection → one of
-// graphQL.post, get or upgrade → withCaller (who is asking) → engine.prepare (parse, limits, validate, variables,
+// graphQL.post, get or upgrade → withCaller (who is asking) → admit (how often) → engine.prepare (parse, limits, validate, variables,
 // cost) → engine.run or subscribe (authorizer.field around every field) → the answer. Subscriptions go on over a socket or,
 // after follow, as an event stream; connections knows both.
 package httpapi
@@ -22,6 +22,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/limits"
 )
 
 // Dependencies are what a Server works with. Logger, Schema, Authenticator and Dashboard are required.
@@ -37,6 +38,8 @@ type Dependencies struct {
 	Waits Waits
 	// OpenID signs people in at an issuer. Without it its addresses answer 404.
 	OpenID OpenID
+	// Limits bound what organizations may do; nil for nothing.
+	Limits *limits.Limits
 	// Dashboard holds index.html and assets/; see the package web.
 	Dashboard fs.FS
 	// ForOperation prepares the context of a query or mutation for its resolvers, after the caller is known. It is optional.

@@ -33,6 +33,7 @@ const (
 	closeTimeout        websocket.StatusCode = 4408
 	closeDuplicateID    websocket.StatusCode = 4409
 	closeTooManyInits   websocket.StatusCode = 4429
+	closeTooManySockets websocket.StatusCode = 4429
 	closeRestart                             = websocket.StatusServiceRestart
 	closeTryAgainLater                       = websocket.StatusTryAgainLater
 )
@@ -123,9 +124,11 @@ type socket struct {
 	// writing is when the piece that is being written was begun, in Unix nanoseconds; 0 when none is.
 	writing atomic.Int64
 
-	mu           sync.Mutex
-	initialized  bool
-	principal    *auth.Principal // set once acknowledged
+	mu          sync.Mutex
+	initialized bool
+	principal   *auth.Principal // set once acknowledged
+	// leave tells that it has ended; nil when it was not let in.
+	leave        func()
 	pingedAt     time.Time
 	awaitingPong bool
 	checkedAt    time.Time
@@ -160,6 +163,9 @@ func (s *socket) run() {
 	s.abandon()
 	s.stopOperations()
 	s.goroutines.Wait()
+	if s.leave != nil {
+		s.leave()
+	}
 	s.server.log.LogAttrs(s.ctx, slog.LevelInfo, "socket closed",
 		slog.String("request_id", s.info.ID), slog.String("address", s.info.Address),
 		slog.Int("code", int(s.closed.Load())), slog.Int("operations", s.started),

@@ -28,6 +28,8 @@ type socketOperation struct {
 	// feed and stream are those of a subscription.
 	feed   events.Feed
 	stream *stream
+	// uncount tells that a subscription that was let in has ended; nil for others.
+	uncount func()
 	// reserved is how much room the outbox keeps for the answer that is being made.
 	reserved int
 	// ended is set once the client wants no more of it; its id may be in use again then.
@@ -66,6 +68,10 @@ func (s *socket) subscribe(m message) bool {
 	}
 	req.cookies = s.cookies
 	ctx := auth.WithPrincipal(auth.WithRequest(s.ctx, s.info), principal)
+	if refused := s.server.admit(ctx, principal); refused != nil {
+		s.sendErrors(m.id, gqlerror.List{refused}, nil)
+		return true
+	}
 	op, errs := s.server.engine.prepare(ctx, req)
 	if len(errs) != 0 {
 		s.sendErrors(m.id, errs, nil)
@@ -121,6 +127,9 @@ func (o *socketOperation) stop() {
 func (o *socketOperation) finish() {
 	o.stop()
 	o.leave()
+	if o.uncount != nil {
+		o.uncount()
+	}
 	o.socket.goroutines.Done()
 }
 
@@ -141,6 +150,13 @@ func (o *socketOperation) run(op *operation) {
 		o.finish()
 		return
 	}
+	leave, refused := o.socket.server.admitStream(o.ctx, auth.FromContext(o.ctx))
+	if refused != nil {
+		o.fail(gqlerror.List{refused})
+		o.finish()
+		return
+	}
+	o.uncount = leave
 	o.feed.Wake, o.feed.Allowance = func() { go o.proceed() }, &o.socket.allowance
 	stream, errs := o.socket.server.engine.subscribe(o.ctx, op, &o.feed)
 	if len(errs) != 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/limits"
 )
 
 // maxOperationID bounds, in bytes, what clients call their operations.
@@ -116,7 +117,12 @@ func (s *socket) initialize(m message) bool {
 	case principal == nil || hasEnded(principal, now):
 		s.close(closeForbidden, "Forbidden")
 		return false
+	case !s.server.deps.Limits.Open(ctx, principal.OrgID, limits.Socket):
+		s.close(closeTooManySockets, "Too many sockets of the organization are open")
+		return false
 	}
+	org := principal.OrgID
+	s.leave = func() { s.server.deps.Limits.Close(org, limits.Socket) } // run reads it when nothing else goes on any more
 	s.mu.Lock()
 	s.principal, s.checkedAt, s.pingedAt = principal, now, now
 	s.mu.Unlock()

@@ -107,6 +107,12 @@ func (s *Server) follow(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		}
 		op = resumed
 	}
+	leave, refused := s.admitStream(ctx, auth.FromContext(ctx))
+	if refused != nil {
+		s.refuseRate(w, mediaJSON, refused)
+		return
+	}
+	defer leave()
 	var feed events.Feed
 	c := newEventStream(ctx, s, w, r)
 	defer c.cancel()

@@ -100,7 +100,6 @@ func (s *Server) takeCallback(w http.ResponseWriter, r *http.Request) (sessions.
 	}
 	address := clientAddress(r, s.cfg.TrustedProxies)
 	if !s.callbacks.begin(address) {
-		w.Header().Set("Retry-After", "1")
 		return "", &imageError{
 			Code: codeRateLimited, RetryAfterSeconds: 1, status: http.StatusTooManyRequests,
 			Message: "Too many callbacks arrive at once; try again in a moment.",

@@ -121,8 +121,14 @@ type Image struct {
 	CreatedAt     Millis `gorm:"autoCreateTime:false"`
 }
 
-// OrgFeed is the newest position of an organization's feed.
+// OrgFeed is the newest position of an organization's feed, and what is counted with it.
 type OrgFeed struct {
 	OrgID    OrgID `gorm:"primaryKey"`
 	Position int64
+	// Sessions counts the organization's sessions, QueuedTurns its turns that have not begun.
+	Sessions    int64
+	QueuedTurns int64
+	// SessionsCap and QueuedTurnsCap are what the newest transaction that added some had to stay within; nil for anything.
+	SessionsCap    *int64
+	QueuedTurnsCap *int64
 }

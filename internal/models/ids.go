@@ -18,6 +18,7 @@ type (
 	ImageEntity      struct{}
 	WaitEntity       struct{}
 	HookJobEntity    struct{}
+	APINodeEntity    struct{}
 )
 
 // Prefix implements Entity.
@@ -68,6 +69,9 @@ func (WaitEntity) Prefix() string { return "wait" }
 // Prefix implements Entity.
 func (HookJobEntity) Prefix() string { return "hookjob" }
 
+// Prefix implements Entity.
+func (APINodeEntity) Prefix() string { return "node" }
+
 // One typed id per entity.
 type (
 	OrgID        = ID[OrgEntity]
@@ -86,4 +90,5 @@ type (
 	ImageID      = ID[ImageEntity]
 	WaitID       = ID[WaitEntity]
 	HookJobID    = ID[HookJobEntity]
+	APINodeID    = ID[APINodeEntity]
 )

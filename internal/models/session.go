@@ -277,14 +277,5 @@ type Runner struct {
 	LockKey *int64
 }
 
-// OrgLoad is how much an organization may ask of the runners where that is not the usual.
-type OrgLoad struct {
-	OrgID OrgID `gorm:"primaryKey"`
-	// Weight is how many turns it gets when others get one, from 1 to 1000.
-	Weight int64
-	// ActiveTurns is how many of its turns may be at work; 0 is any number, nil what is configured for all.
-	ActiveTurns *int64
-}
-
 // TableName tells GORM the table's name.
 func (SessionTodos) TableName() string { return "session_todos" }

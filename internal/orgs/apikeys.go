@@ -60,7 +60,11 @@ func (s *Service) CreateAPIKey(ctx context.Context, by *auth.Principal, in NewAP
 		Permissions: wanted.Names(), CreatedAt: now, ExpiresAt: in.ExpiresAt,
 	}
 	kind, actor := by.Actor()
+	most := s.limits.Of(ctx, by.OrgID).APIKeys
 	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
+		if err := roomForKey(tx, by.OrgID, most); err != nil {
+			return err
+		}
 		held, err := holdPermissions(tx, by, now)
 		if err != nil {
 			return err

@@ -52,6 +52,7 @@ func (s *Service) Invite(ctx context.Context, p *auth.Principal, email string, r
 	if err != nil {
 		return nil, "", err
 	}
+	most := s.limits.Of(ctx, p.OrgID).PendingInvitations
 	var inv models.Invitation
 	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		if _, err := lockOrg(tx, p.OrgID); err != nil {
@@ -68,6 +69,10 @@ func (s *Service) Invite(ctx context.Context, p *auth.Principal, email string, r
 		replaced, err := makeRoomFor(tx, p.OrgID, key, now)
 		if err != nil {
 			return at(err, "input", "email")
+		}
+		// One that has expired, and is replaced, did not count.
+		if err := roomForInvitation(tx, p.OrgID, most, now); err != nil {
+			return err
 		}
 		inv = models.Invitation{
 			OrgID: p.OrgID, ID: models.NewID[models.InvitationEntity](), Email: email, EmailKey: key, Role: role,

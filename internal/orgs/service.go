@@ -14,6 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
@@ -32,7 +33,7 @@ type SecretDeriver interface {
 	Secrets(purpose string) ([][]byte, error)
 }
 
-// Config is what a Service works with. All fields are required, but for the administrator's, Resets and Issuer.
+// Config is what a Service works with. All fields are required, but for the administrator's, Limits, Resets and Issuer.
 type Config struct {
 	DB        *store.DB
 	Clock     clock.Clock
@@ -43,6 +44,8 @@ type Config struct {
 	// AdminEmail and AdminPassword are those of the first owner. They default to admin@localhost and to a random
 	// password; see FirstStart.
 	AdminEmail, AdminPassword string
+	// Limits are what organizations may have; nil for anything.
+	Limits *limits.Limits
 	// Resets is how forgotten passwords are replaced. Left out, links go nowhere.
 	Resets Resets
 	// Issuer vouches for people who sign in with OpenID Connect. Left out, nobody does.
@@ -62,6 +65,7 @@ type Service struct {
 	throttle   *throttle
 	resets     *resets
 	issuer     *oidc.Client // nil for none
+	limits     *limits.Limits
 	access     *lru.Cache[tokenHash, accessEntry]
 	keyUses    keyUses
 }
@@ -92,7 +96,7 @@ func New(cfg Config) (*Service, error) {
 	return &Service{
 		db: cfg.DB, clock: cfg.Clock, passwords: cfg.Passwords, tokens: cfg.Tokens, seeder: cfg.Seeder,
 		admin:      credentials{cfg.AdminEmail, cfg.AdminPassword},
-		successors: successors, throttle: throttle, resets: resets, issuer: cfg.Issuer, access: access,
+		successors: successors, throttle: throttle, resets: resets, limits: cfg.Limits, issuer: cfg.Issuer, access: access,
 	}, nil
 }
 

@@ -139,6 +139,7 @@ func (c *checks) record(w *simulation, r *record) {
 
 // checkEnd checks a history whose sessions have all come to rest.
 func (w *simulation) checkEnd() {
+	w.checkTotals()
 	r := w.look(true)
 	w.checks.record(w, r)
 	received := map[models.MessageID]int{}
@@ -180,6 +181,21 @@ func (w *simulation) checkEnd() {
 }
 
 // checkMessages checks that every message has joined the conversation, and every call has one result.
+// checkTotals checks that what is counted with the feed is what there is.
+func (w *simulation) checkTotals() {
+	var waiting int64
+	for _, t := range commit.Read[models.Turn](w.memory) {
+		if t.StartedAt == nil && t.FinishedAt == nil {
+			waiting++
+		}
+	}
+	for _, f := range commit.Read[models.OrgFeed](w.memory) {
+		if have := int64(len(commit.Read[models.Session](w.memory))); f.Sessions != have || f.QueuedTurns != waiting {
+			w.failf("counted are %d sessions and %d turns that wait, there are %d and %d", f.Sessions, f.QueuedTurns, have, waiting)
+		}
+	}
+}
+
 func (w *simulation) checkMessages(s models.SessionID, list []models.Message, turns map[models.TurnID]models.Turn) {
 	calls := map[string]int{}
 	for _, m := range list {

@@ -246,6 +246,19 @@ func (w *world) idle(session models.SessionID) []models.Event {
 	return list
 }
 
+// counted checks that what is counted with the feed of the organization is what there is, at one moment.
+func (w *world) counted() {
+	w.t.Helper()
+	var sessions, turns, haveSessions, haveTurns int64
+	err := w.db.QueryAcross(context.Background(), func(r store.Row) error {
+		return r.Scan(&sessions, &turns, &haveSessions, &haveTurns)
+	}, `SELECT sessions, queued_turns, (SELECT count(*) FROM sessions s WHERE s.org_id = f.org_id),
+(SELECT count(*) FROM turns t WHERE t.org_id = f.org_id AND t.started_at IS NULL AND t.finished_at IS NULL) FROM org_feeds f WHERE f.org_id = ?`, w.org[:])
+	if err != nil || sessions != haveSessions || turns != haveTurns {
+		w.t.Errorf("counted are %d sessions and %d turns that wait, there are %d and %d: %v", sessions, turns, haveSessions, haveTurns, err)
+	}
+}
+
 // sound checks what must hold of a session at rest beside its log.
 func (w *world) sound(s *models.Session, list []models.Event) {
 	w.t.Helper()
@@ -256,6 +269,7 @@ func (w *world) sound(s *models.Session, list []models.Event) {
 	if s.Status == models.SessionActive {
 		w.t.Error("a session at rest is ACTIVE")
 	}
+	w.counted()
 	var usage models.Usage
 	for _, t := range w.turns(session) {
 		usage = usage.Add(t.Usage)

@@ -52,7 +52,7 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewSession)
 	if err != nil {
 		return nil, err
 	}
-	c := &createSession{by: by, id: models.NewID[models.SessionEntity](), in: in, harness: harness, clients: clients}
+	c := &createSession{by: by, id: models.NewID[models.SessionEntity](), in: in, harness: harness, clients: clients, most: s.cfg.Limits.Of(ctx, by.OrgID).Sessions}
 	if in.IdempotencyKey != nil {
 		c.key = &commit.IdempotencyKey{Operation: "createSession", Key: *in.IdempotencyKey}
 		c.hash = inputHash(in)
@@ -127,8 +127,10 @@ type createSession struct {
 	in      NewSession
 	harness models.HarnessID
 	clients clientTools
-	key     *commit.IdempotencyKey
-	hash    []byte
+	// most is how many sessions the organization may have; 0 is any number.
+	most int
+	key  *commit.IdempotencyKey
+	hash []byte
 
 	made models.SessionID
 }
@@ -144,6 +146,9 @@ func (c *createSession) Apply(tx *commit.Tx) error {
 			c.made = id
 			return err
 		}
+	}
+	if tx.SessionsFull(c.most) {
+		return sessionsFull(c.most)
 	}
 	c.made = c.id
 	kind, by := c.by.Actor()

@@ -60,7 +60,7 @@ func (s *Service) prepareFork(ctx context.Context, by *auth.Principal, in NewFor
 	if _, err := s.cfg.Catalog.CheckSession(ctx, by.OrgID, checked); err != nil {
 		return nil, unusable(err)
 	}
-	c := &forkSession{by: by, id: models.NewID[models.SessionEntity](), in: in, checked: *from, known: from.LastSequence}
+	c := &forkSession{by: by, id: models.NewID[models.SessionEntity](), in: in, checked: *from, known: from.LastSequence, most: s.cfg.Limits.Of(ctx, by.OrgID).Sessions}
 	if in.IdempotencyKey != nil {
 		c.key = &commit.IdempotencyKey{Operation: "forkSession", Key: *in.IdempotencyKey}
 		c.hash = inputHash(in)
@@ -130,8 +130,10 @@ type forkSession struct {
 	// through is the end of the turn, if one was given, and since what has happened after it, as far as known.
 	through int64
 	since   since
-	key     *commit.IdempotencyKey
-	hash    []byte
+	// most is how many sessions the organization may have; 0 is any number.
+	most int
+	key  *commit.IdempotencyKey
+	hash []byte
 
 	made models.SessionID
 }
@@ -178,6 +180,9 @@ func (c *forkSession) Apply(tx *commit.Tx) error {
 		if len(past.unknown) > 0 {
 			return errLookAgain
 		}
+	}
+	if tx.SessionsFull(c.most) {
+		return sessionsFull(c.most)
 	}
 	child, err := tx.Fork(c.fork(s, through, past))
 	if err != nil {

@@ -75,6 +75,7 @@ func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (
 		return nil, nil, err
 	}
 	c := newSendMessage(by, in, content)
+	c.most = s.cfg.Limits.Of(ctx, by.OrgID).QueuedTurns
 	if s.cfg.Dispatch != nil {
 		if slot, ok := s.cfg.Dispatch.Reserve(by.OrgID, c.turn); ok {
 			c.slot = slot
@@ -135,6 +136,8 @@ type sendMessage struct {
 	turn    models.TurnID
 	key     *commit.IdempotencyKey
 	hash    []byte
+	// most is how many turns of the organization may wait to begin; 0 is any number.
+	most int
 	// parked tells that the active turn was found to wait, so that what it waits for has to be known.
 	parked bool
 	// slot claims the turn at once when it is at the head of the line, and begins it; nil when none is free.
@@ -209,6 +212,9 @@ func (c *sendMessage) Apply(tx *commit.Tx) error {
 	// What is to stop the active turn must not wait behind a full line.
 	if !steer && tx.Session.QueuedTurns >= MaxQueuedTurns && (c.in.Delivery != Interrupt || tx.Session.QueuedTurns >= 2*MaxQueuedTurns) {
 		return fault.New(fault.LimitReached, "The session has %d queued turns already; wait until some have run.", tx.Session.QueuedTurns)
+	}
+	if !steer && tx.TurnsFull(c.mostWaiting()) {
+		return turnsFull(c.most)
 	}
 	turn := c.turn
 	if steer {

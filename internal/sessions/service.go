@@ -16,11 +16,12 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// Config is what a Service needs. All fields are required but Secrets and Dispatch.
+// Config is what a Service needs. All fields are required but Secrets, Limits and Dispatch.
 type Config struct {
 	DB        *store.DB
 	Committer *commit.Committer
@@ -28,6 +29,8 @@ type Config struct {
 	Clock     clock.Clock
 	// Secrets signs the tokens of waits; without it there are none.
 	Secrets Secrets
+	// Limits are what organizations may have and do; nil for anything.
+	Limits *limits.Limits
 	// Dispatch gives a slot of this process to a turn in the transaction that makes it ready; nil where no turns run.
 	Dispatch Dispatcher
 }
@@ -60,6 +63,8 @@ type Service struct {
 	lineages  *events.Lineages
 	// nobody stands for the secrets of waits that don't exist.
 	nobody [32]byte
+	// strangers counts the tokens of waits that were good for nothing.
+	strangers strangers
 }
 
 // New makes a Service.

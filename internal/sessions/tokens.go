@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -93,19 +94,27 @@ func sign(secret, ids []byte) []byte {
 }
 
 // ResolveWait resolves a wait with its bearer token. Who holds a token that is good for nothing can't tell why: whether it is
-// malformed or forged, or there is no such wait, the same is done and answered. An outcome that can't be used is INVALID, whatever
+// malformed or forged, or there is no such wait, the same is done and answered, and an address that brings many such tokens is RATE_LIMITED for a while. An outcome that can't be used is INVALID, whatever
 // the token.
 func (s *Service) ResolveWait(ctx context.Context, token string, out Outcome) (Resolved, error) {
 	state, resolution, err := out.check()
 	if err != nil {
 		return "", err
 	}
+	address, now := auth.RequestFrom(ctx).Address, s.cfg.Clock.Now()
+	if wait := s.strangers.mustWait(address, now); wait > 0 {
+		return "", tooFast(wait, "Too many tokens from your address were good for nothing.")
+	}
 	w, err := s.waitOfToken(ctx, token)
 	if err != nil {
 		return "", err
 	}
 	if w == nil {
+		s.strangers.failed(address, now)
 		return Unknown, nil
+	}
+	if wait, ok := s.cfg.Limits.Request(ctx, w.OrgID); !ok {
+		return "", tooFast(wait, "The organization of the wait has used up its requests of this minute.")
 	}
 	c := &resolveWait{org: w.OrgID, session: w.SessionID, wait: w.ID, state: state, resolution: resolution}
 	err = s.cfg.Committer.Submit(ctx, c)

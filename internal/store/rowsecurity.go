@@ -25,7 +25,7 @@ const (
 var engineTables = []string{ //nolint:gochecknoglobals // a constant
 	"orgs", "memberships", "invitations", "api_keys", "sign_ins",
 	"sessions", "session_files", "session_lineage", "session_tags", "session_todos", "turns", "messages", "events", "effects",
-	"waits", "approval_decisions", "checkpoints", "blobs", "idempotency_keys", "client_toolsets", "hook_jobs", "org_feeds", "org_loads",
+	"waits", "approval_decisions", "checkpoints", "blobs", "idempotency_keys", "client_toolsets", "hook_jobs", "org_feeds", "org_loads", "org_rates", "org_leases",
 	"audit_entries", "audit_heads", "audit_anchors",
 	"providers", "models", "harnesses", "harness_revisions", // what organizations begin with, and new versions refresh
 	"org_secrets",
@@ -33,7 +33,7 @@ var engineTables = []string{ //nolint:gochecknoglobals // a constant
 }
 
 // sharedTables belong to no organization.
-var sharedTables = []string{"users", "identities", "spent_states", "password_resets", "refresh_tokens", "signing_keys", "master_keys", "runners"} //nolint:gochecknoglobals // a constant
+var sharedTables = []string{"users", "identities", "spent_states", "password_resets", "refresh_tokens", "signing_keys", "master_keys", "runners", "api_nodes"} //nolint:gochecknoglobals // a constant
 
 // personalTables have an organization and belong to a person: the role of one organization has nothing to do with them.
 var personalTables = []string{"sign_ins"} //nolint:gochecknoglobals // a constant

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/limits"
+	"github.com/ostler-dev/ostler/internal/orgs"
+)
+
+// orgLimits changes limits of an organization, and prints what they are then. Servers follow within seconds.
+func orgLimits(ctx context.Context, p place, args []string) error {
+	if len(args) == 0 {
+		return errAdminUsage
+	}
+	change, err := readLimits(args[1:])
+	if err != nil {
+		return err
+	}
+	org, row, err := orgs.NewAdmin(p.db, p.clock, p.cfg.publicURL).SetLimits(ctx, args[0], change)
+	if err != nil {
+		return err
+	}
+	values := limits.New(limits.Config{Usual: p.cfg.limits, Clock: p.clock}).With(row)
+	_, _ = fmt.Fprintf(p.out, "%s (%s):\n", org.Slug, org.ID)
+	for _, n := range limits.Names() {
+		shown := strconv.Itoa(*n.Value(&values))
+		if shown == "0" {
+			shown = "any number"
+		}
+		if *n.Own(&row) == nil {
+			shown += "  (default)"
+		}
+		_, _ = fmt.Fprintf(p.out, "  %s=%s\n", n.Name, shown)
+	}
+	return nil
+}
+
+// readLimits reads name=number, where "default" puts back what is configured.
+func readLimits(args []string) (orgs.LimitsChange, error) {
+	names := limits.Names()
+	change := orgs.LimitsChange{}
+	for _, arg := range args {
+		name, value, ok := strings.Cut(arg, "=")
+		if !ok || !slices.ContainsFunc(names, func(n limits.Name) bool { return n.Name == name }) {
+			var known []string
+			for _, n := range names {
+				known = append(known, n.Name)
+			}
+			return nil, fmt.Errorf("%q is no limit: want NAME=NUMBER with one of %s", arg, strings.Join(known, ", "))
+		}
+		if value == "default" {
+			change[name] = catalog.Give[*int](nil)
+			continue
+		}
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %q is no whole number, nor \"default\"", name, value)
+		}
+		change[name] = catalog.Give(&n)
+	}
+	return change, nil
+}

@@ -1,0 +1,238 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	sqlite "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// Totals are what is counted of an organization: its sessions, and its turns that have not begun. They are columns of the row that moves its
+// feed, so that counting costs no statement. A command asks with SessionsFull and TurnsFull whether there is room. The answer comes
+// from what this process knows; the database refuses the transaction if another process was faster, and then the command is asked
+// again with what is true. So a cap is never passed, and nothing is read for it as long as there is room.
+type Totals struct{ Sessions, QueuedTurns int64 }
+
+func (t Totals) plus(o Totals) Totals {
+	return Totals{t.Sessions + o.Sessions, t.QueuedTurns + o.QueuedTurns}
+}
+
+func (t Totals) minus(o Totals) Totals {
+	return Totals{t.Sessions - o.Sessions, t.QueuedTurns - o.QueuedTurns}
+}
+
+// caps are what the totals must not pass; 0 for any number.
+type caps struct{ sessions, queuedTurns int64 }
+
+func (c caps) within(o caps) caps {
+	return caps{tighter(c.sessions, o.sessions), tighter(c.queuedTurns, o.queuedTurns)}
+}
+
+func tighter(a, b int64) int64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// totalsFor is how long what was read of totals is believed when it says that there is no room: others may have made some.
+const totalsFor = time.Second
+
+// maxTotals is how many organizations a ledger remembers.
+const maxTotals = 10_000
+
+// ledger remembers the totals that a process has seen last.
+type ledger struct {
+	clock clock.Clock
+
+	mu   sync.Mutex
+	orgs map[models.OrgID]entry
+}
+
+type entry struct {
+	totals Totals
+	seen   time.Time
+}
+
+func newLedger(clk clock.Clock) *ledger {
+	return &ledger{clock: clk, orgs: map[models.OrgID]entry{}}
+}
+
+func (l *ledger) note(org models.OrgID, t Totals) {
+	now := l.clock.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.orgs[org]; !known && len(l.orgs) >= maxTotals {
+		clear(l.orgs) // it costs a transaction that is tried again, at worst
+	}
+	l.orgs[org] = entry{t, now}
+}
+
+// of gives the totals of an organization as far as they are known; nothing when that was long ago.
+func (l *ledger) of(org models.OrgID) Totals {
+	now := l.clock.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e, ok := l.orgs[org]; ok && now.Sub(e.seen) < totalsFor {
+		return e.totals
+	}
+	return Totals{}
+}
+
+// SessionsFull reports whether the organization has no room for another session; limit is how many it may have, 0 any number. A command
+// that makes one must ask, and be refused when it is told so.
+func (tx *Tx) SessionsFull(limit int) bool {
+	return tx.full(tx.totals.Sessions, &tx.caps.sessions, limit)
+}
+
+// TurnsFull is SessionsFull for a turn that waits to begin.
+func (tx *Tx) TurnsFull(limit int) bool {
+	return tx.full(tx.totals.QueuedTurns, &tx.caps.queuedTurns, limit)
+}
+
+func (tx *Tx) full(have int64, bound *int64, limit int) bool {
+	if limit <= 0 {
+		return false
+	}
+	*bound = tighter(*bound, int64(limit))
+	return have >= int64(limit)
+}
+
+// share is what the session adds to the totals by what the batch has done to it so far.
+func (s *state) share() (t Totals) {
+	if s.w.newSession {
+		t.Sessions = 1
+	}
+	for id, turn := range s.turns {
+		if turn.StartedAt == nil && turn.FinishedAt == nil {
+			t.QueuedTurns++
+		}
+		if s.unbegun[id] && !s.isNew[id] {
+			t.QueuedTurns--
+		}
+	}
+	return t
+}
+
+// waited remembers which of the turns that were loaded have not begun.
+func (s *state) waited(turns ...*models.Turn) {
+	for _, t := range turns {
+		if t != nil && t.StartedAt == nil && t.FinishedAt == nil {
+			if s.unbegun == nil {
+				s.unbegun = map[models.TurnID]bool{}
+			}
+			s.unbegun[t.ID] = true
+		}
+	}
+}
+
+// bounds gives what the row of a feed is to hold as caps: only where the batch adds something, so that nobody is kept from ending things.
+func (f *feedShare) bounds() (sessions, queuedTurns *int64) {
+	if f.added.Sessions > 0 && f.caps.sessions > 0 {
+		sessions = &f.caps.sessions
+	}
+	if f.added.QueuedTurns > 0 && f.caps.queuedTurns > 0 {
+		queuedTurns = &f.caps.queuedTurns
+	}
+	return sessions, queuedTurns
+}
+
+// errOverCap is the memory's way to say that a batch would pass a cap.
+var errOverCap = errors.New("the batch would pass a cap of its organization")
+
+// isOverCap reports whether a batch was refused because an organization would have more than it may.
+func isOverCap(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code == "23514" && (pg.ConstraintName == "org_feeds_sessions_cap" || pg.ConstraintName == "org_feeds_queued_turns_cap")
+	}
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+		return lite.Code() == sqlite3.SQLITE_CONSTRAINT_CHECK && strings.Contains(lite.Error(), "org_feeds_")
+	}
+	return errors.Is(err, errOverCap)
+}
+
+// recount reads the totals of the organizations of a batch that would have passed a cap, so that it can decide anew.
+func (f *flusher) recount(feeds []feedShare) error {
+	ctx, cancel := context.WithTimeout(f.ctx, patience)
+	defer cancel()
+	for i := range feeds {
+		t, err := f.b.totals(ctx, feeds[i].org)
+		if err != nil {
+			return err
+		}
+		f.ledger.note(feeds[i].org, t)
+	}
+	return nil
+}
+
+// remember takes over the totals that a batch has left.
+func (f *flusher) remember(feeds []feedShare) {
+	for i := range feeds {
+		f.ledger.note(feeds[i].org, *feeds[i].told)
+	}
+}
+
+const selectTotals = "SELECT sessions, queued_turns FROM org_feeds WHERE org_id = "
+
+func (b *postgresBackend) totals(ctx context.Context, org models.OrgID) (t Totals, err error) {
+	err = b.pool.QueryRow(ctx, selectTotals+"$1", id(org)).Scan(&t.Sessions, &t.QueuedTurns)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = nil
+	}
+	return t, err
+}
+
+func (b *sqliteBackend) totals(ctx context.Context, org models.OrgID) (t Totals, err error) {
+	rows, err := b.db.QueryContext(ctx, selectTotals+"?", id(org))
+	if err != nil {
+		return t, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := rows.Scan(&t.Sessions, &t.QueuedTurns); err != nil {
+			return t, err
+		}
+	}
+	return t, rows.Err()
+}
+
+func (m *Memory) totals(_ context.Context, org models.OrgID) (t Totals, err error) {
+	m.rows.Begin()
+	defer m.rows.Rollback()
+	for _, r := range m.rows.Select("org_feeds", []any{id(org)}, nil) {
+		err = memoryRow(r[2:4]).Scan(&t.Sessions, &t.QueuedTurns)
+	}
+	return t, err
+}
+
+// raiseFeed moves the row of a feed in the memory and gives its newest position.
+func raiseFeed(rows Rows, f feedShare) (int64, error) {
+	sessionsCap, queuedCap := f.bounds()
+	newest, before := int64(len(f.events)), Totals{}
+	n, err := rows.Update("org_feeds", []any{id(f.org)}, nil, func(row []any) {
+		newest += row[1].(int64)                        //nolint:forcetypeassert // written below
+		before = Totals{row[2].(int64), row[3].(int64)} //nolint:forcetypeassert // the same
+		after := before.plus(f.added)
+		row[1], row[2], row[3] = newest, after.Sessions, after.QueuedTurns
+		row[4], row[5] = optInt(sessionsCap), optInt(queuedCap)
+	})
+	*f.told = before.plus(f.added)
+	if err == nil && n == 0 {
+		err = rows.Insert("org_feeds", []any{
+			id(f.org), newest, f.added.Sessions, f.added.QueuedTurns, optInt(sessionsCap), optInt(queuedCap),
+		}, "")
+	}
+	if err == nil && (sessionsCap != nil && f.told.Sessions > *sessionsCap || queuedCap != nil && f.told.QueuedTurns > *queuedCap) {
+		err = errOverCap
+	}
+	return newest, err
+}

@@ -1,0 +1,141 @@
+package crossorg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+// LimitsSince gives the organizations whose limits were set at a time or later. It is called by each process every other second, and so
+// reads no more than what is new.
+func LimitsSince(ctx context.Context, db *store.DB, since models.Millis) ([]models.OrgLoad, error) {
+	var list []models.OrgLoad
+	err := store.CrossOrg(db.ReadAcross(ctx)).Where("limits_changed_at > 0 AND limits_changed_at >= ?", since).Find(&list).Error
+	if err != nil {
+		return nil, fmt.Errorf("read the limits of organizations: %w", err)
+	}
+	return list, nil
+}
+
+// LockLoad gives the row of an organization's own limits, which it makes where there is none, and locks it until the transaction ends.
+func LockLoad(tx *gorm.DB, org models.OrgID) (models.OrgLoad, error) {
+	row := models.OrgLoad{OrgID: org, Weight: 1}
+	if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error; err != nil {
+		return row, fmt.Errorf("make the limits of %s: %w", org, err)
+	}
+	if err := store.Of(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), org).Take(&row).Error; err != nil {
+		return row, fmt.Errorf("lock the limits of %s: %w", org, err)
+	}
+	return row, nil
+}
+
+// takeRequests adds to what was taken in a minute. A process whose clock is behind takes of the newer minute.
+const takeRequests = `INSERT INTO org_rates AS r (org_id, minute, taken) VALUES ($1, $2, $3)
+ON CONFLICT (org_id) DO UPDATE SET minute = greatest(r.minute, excluded.minute),
+taken = CASE WHEN r.minute < excluded.minute THEN 0 ELSE r.taken END + excluded.taken RETURNING taken`
+
+// TakeRequests takes up to n requests of an organization's minute for this process, and gives how many it got: all processes together get
+// no more than limit. It is for PostgreSQL: with SQLite there is one process, which counts by itself.
+func TakeRequests(ctx context.Context, db *store.DB, org models.OrgID, minute, n, limit int64) (int64, error) {
+	var taken int64
+	if err := db.Pool.QueryRow(ctx, takeRequests, org[:], minute, n).Scan(&taken); err != nil {
+		return 0, fmt.Errorf("take requests of %s: %w", org, err)
+	}
+	return max(0, min(n, limit-(taken-n))), nil
+}
+
+// Leased is a number of sockets and subscriptions.
+type Leased struct{ Sockets, Subscriptions int64 }
+
+const (
+	// Whoever takes a lease waits for the others of its organization, and then sees theirs.
+	lockLeases  = "SELECT pg_advisory_xact_lock(1819501427, hashtext(?::text))" // "lims"
+	seeNode     = "INSERT INTO api_nodes (id, seen_at) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET seen_at = greatest(api_nodes.seen_at, excluded.seen_at)"
+	otherLeases = `SELECT coalesce(sum(l.sockets), 0)::bigint, coalesce(sum(l.subscriptions), 0)::bigint FROM org_leases l JOIN api_nodes n ON n.id = l.node_id
+WHERE l.org_id = ? AND l.node_id <> ? AND n.seen_at > ?`
+	putLease = `INSERT INTO org_leases (org_id, node_id, sockets, subscriptions) VALUES (?, ?, ?, ?)
+ON CONFLICT (org_id, node_id) DO UPDATE SET sockets = excluded.sockets, subscriptions = excluded.subscriptions`
+	dropLease = "DELETE FROM org_leases WHERE org_id = ? AND node_id = ?"
+)
+
+// Lease sets what a process has taken of an organization's sockets and subscriptions. decide is told what the other living processes have,
+// those that were seen after a time, and says what this one is to have; nobody else takes any meanwhile. It is for PostgreSQL.
+func Lease(ctx context.Context, db *store.DB, org models.OrgID, node models.APINodeID, now, alive models.Millis, decide func(others Leased) Leased) error {
+	err := db.WriteAcross(ctx, func(tx *gorm.DB) error {
+		if err := tx.Exec(lockLeases, org.String()).Error; err != nil {
+			return err //nolint:wrapcheck // below
+		}
+		if err := tx.Exec(seeNode, node, now).Error; err != nil {
+			return err //nolint:wrapcheck // below
+		}
+		var others Leased
+		if err := tx.Raw(otherLeases, org, node, alive).Row().Scan(&others.Sockets, &others.Subscriptions); err != nil {
+			return err //nolint:wrapcheck // below
+		}
+		own := decide(others)
+		if own == (Leased{}) {
+			return tx.Exec(dropLease, org, node).Error
+		}
+		return tx.Exec(putLease, org, node, own.Sockets, own.Subscriptions).Error
+	})
+	if err != nil {
+		return fmt.Errorf("take sockets and subscriptions of %s: %w", org, err)
+	}
+	return nil
+}
+
+// SeeNode tells the others that a process lives, and removes those that were not seen for long with all that they had taken. It reports
+// false when the process was not there, so that what it has taken has to be told anew.
+func SeeNode(ctx context.Context, db *store.DB, node models.APINodeID, now, forgotten models.Millis) (bool, error) {
+	there := false
+	err := db.WriteAcross(ctx, func(tx *gorm.DB) error {
+		res := tx.Model(&models.APINode{}).Where("id = ?", node).Update("seen_at", now)
+		if res.Error != nil {
+			return res.Error
+		}
+		if there = res.RowsAffected == 1; !there {
+			if err := tx.Create(&models.APINode{ID: node, SeenAt: now}).Error; err != nil {
+				return err
+			}
+		}
+		return tx.Where("seen_at < ? AND id <> ?", forgotten, node).Delete(&models.APINode{}).Error
+	})
+	if err != nil {
+		return false, fmt.Errorf("tell that this process lives: %w", err)
+	}
+	return there, nil
+}
+
+// DropNode removes a process that ends, with all that it has taken.
+func DropNode(ctx context.Context, db *store.DB, node models.APINodeID) error {
+	err := db.WriteAcross(ctx, func(tx *gorm.DB) error {
+		return tx.Where("id = ?", node).Delete(&models.APINode{}).Error
+	})
+	if err != nil {
+		return fmt.Errorf("give back what this process has taken: %w", err)
+	}
+	return nil
+}
+
+// OrgNamed gives the organization with an id or a slug, for operators; nil when there is none.
+func OrgNamed(db *gorm.DB, name string) (*models.Org, error) {
+	q := db.Where("slug = ?", name)
+	if id, err := models.ParseID[models.OrgEntity](name); err == nil {
+		q = db.Where("id = ?", id)
+	}
+	var row models.Org
+	err := q.Take(&row).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for the organization %q: %w", name, err)
+	}
+	return &row, nil
+}

@@ -1,0 +1,153 @@
+// Package limits knows what each organization may have and do: what is configured for all, or its own limits, which are rows that all
+// processes read. It also counts what lives in processes and not in rows: requests (requests.go), sockets and subscriptions (streams.go).
+// What lives in rows is counted where it is written: sessions and turns by internal/commit, the rest under the lock of the organization.
+package limits
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/crossorg"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+// Values are the limits of an organization; 0 is any number.
+type Values struct {
+	// ActiveTurns may be at work, and QueuedTurns wait to begin.
+	ActiveTurns, QueuedTurns int
+	// Agents that are not deleted, and API keys that are not revoked.
+	Sessions, Agents, APIKeys int
+	// PendingInvitations are those that can be accepted.
+	PendingInvitations     int
+	RequestsPerMinute      int
+	Subscriptions, Sockets int
+}
+
+// Most is the largest limit that can be set.
+const Most = 1_000_000_000
+
+const (
+	// believed is how long what was read of limits is believed: others follow a change within this time.
+	believed = 2 * time.Second
+	// overlap is how much older than the newest change those are that are read again: a transaction may commit after one that began later.
+	overlap = 30 * time.Second
+	// patience bounds what a request waits for a look into the database; without an answer it goes on without a limit.
+	patience = time.Second
+)
+
+// Config is what Limits work with. All fields but Usual and Logger are required, and in a test of one process DB.
+type Config struct {
+	DB    *store.DB
+	Clock clock.Clock
+	// Usual are those of organizations that have none of their own.
+	Usual  Values
+	Logger *slog.Logger
+}
+
+// Limits are those of all organizations. A nil one has none. It is safe for concurrent use.
+type Limits struct {
+	cfg Config
+	// own has the organizations with limits of their own. The map is replaced, and never changed.
+	own atomic.Pointer[map[models.OrgID]models.OrgLoad]
+
+	reading sync.Mutex
+	// readAt is when own was read, in Unix milliseconds, and newest the newest change in it.
+	readAt atomic.Int64
+	newest models.Millis
+
+	rates   rates
+	streams streams
+}
+
+// New makes Limits.
+func New(cfg Config) *Limits {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	l := &Limits{cfg: cfg, streams: newStreams()}
+	l.own.Store(&map[models.OrgID]models.OrgLoad{})
+	l.readAt.Store(-1)
+	return l
+}
+
+// alone reports whether there is no other process to share with.
+func (l *Limits) alone() bool { return l.cfg.DB == nil || l.cfg.DB.Dialect == store.SQLite }
+
+// Of gives the limits of an organization.
+func (l *Limits) Of(ctx context.Context, org models.OrgID) Values {
+	if l == nil {
+		return Values{}
+	}
+	l.refresh(ctx)
+	own, ok := (*l.own.Load())[org]
+	if !ok {
+		return l.cfg.Usual
+	}
+	return l.With(own)
+}
+
+// With gives the limits of an organization by its row.
+func (l *Limits) With(own models.OrgLoad) Values {
+	if l == nil {
+		return Values{}
+	}
+	v := l.cfg.Usual
+	for _, n := range Names() {
+		if set := *n.Own(&own); set != nil {
+			*n.Value(&v) = int(*set)
+		}
+	}
+	return v
+}
+
+// Forget makes a change of this process count here at once.
+func (l *Limits) Forget() {
+	if l != nil {
+		l.readAt.Store(-1)
+	}
+}
+
+// refresh reads what has changed when what is known is old. Where that fails, what is known holds on.
+func (l *Limits) refresh(ctx context.Context) {
+	if l.cfg.DB == nil || !l.old() {
+		return
+	}
+	l.reading.Lock()
+	defer l.reading.Unlock()
+	if !l.old() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	at := l.cfg.Clock.Now().UnixMilli()
+	since := max(0, l.newest-models.Millis(overlap.Milliseconds()))
+	list, err := crossorg.LimitsSince(ctx, l.cfg.DB, since)
+	if err != nil {
+		l.cfg.Logger.WarnContext(ctx, "the limits of organizations can't be read; the ones that were known hold on", "error", err)
+		if ctx.Err() == nil {
+			l.readAt.Store(at)
+		}
+		return
+	}
+	if len(list) > 0 {
+		own := maps.Clone(*l.own.Load())
+		for _, row := range list {
+			own[row.OrgID] = row
+			l.newest = max(l.newest, row.LimitsChangedAt)
+		}
+		l.own.Store(&own)
+	}
+	l.readAt.Store(at)
+}
+
+func (l *Limits) old() bool {
+	at := l.readAt.Load()
+	age := l.cfg.Clock.Now().UnixMilli() - at
+	return at < 0 || age < 0 || age >= believed.Milliseconds()
+}

@@ -1,0 +1,229 @@
+package limits_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/crossorg"
+	"github.com/ostler-dev/ostler/internal/limits"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/store/storetest"
+)
+
+// world is a database with two organizations, and a clock that stands 20 s before the end of a minute.
+type world struct {
+	t            *testing.T
+	db           *store.DB
+	clock        *clock.Manual
+	mine, theirs models.OrgID
+}
+
+func newWorld(t *testing.T, db *store.DB) *world {
+	w := &world{t: t, db: db, clock: clock.NewManual(time.Date(2026, 3, 1, 12, 0, 40, 500e6, time.UTC))}
+	for i, id := range []*models.OrgID{&w.mine, &w.theirs} {
+		*id = models.NewID[models.OrgEntity]()
+		err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
+			return tx.Create(&models.Org{ID: *id, Name: "o", Slug: fmt.Sprint("o", i), CreatedAt: 1}).Error
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+func each(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	storetest.Each(t, func(t *testing.T, db *store.DB) { test(t, newWorld(t, db)) })
+}
+
+func (w *world) node(v limits.Values) *limits.Limits {
+	w.t.Helper()
+	l := limits.New(limits.Config{DB: w.db, Clock: w.clock, Usual: v})
+	w.t.Cleanup(l.Stop)
+	return l
+}
+
+// nodes are two processes, or with SQLite the one that there is, twice.
+func (w *world) nodes(v limits.Values) (a, b *limits.Limits) {
+	w.t.Helper()
+	a = w.node(v)
+	if w.db.Dialect == store.SQLite {
+		return a, a
+	}
+	return a, w.node(v)
+}
+
+// set gives an organization limits of its own.
+func (w *world) set(org models.OrgID, columns map[string]any) {
+	w.t.Helper()
+	columns["limits_changed_at"] = w.clock.Now().UnixMilli()
+	err := w.db.WriteAcross(w.t.Context(), func(tx *gorm.DB) error {
+		if _, err := crossorg.LockLoad(tx, org); err != nil {
+			return err
+		}
+		return store.Of(tx.Model(&models.OrgLoad{}), org).Updates(columns).Error
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// let counts how many of n requests are let in, and checks how long the others are told to wait.
+func (w *world) let(l *limits.Limits, org models.OrgID, n, wait int) (in int) {
+	w.t.Helper()
+	for range n {
+		retry, ok := l.Request(w.t.Context(), org)
+		if ok {
+			in++
+		} else if retry != wait {
+			w.t.Fatalf("wait %d s, want %d", retry, wait)
+		}
+	}
+	return in
+}
+
+func TestAnOwnLimitGoesBeforeTheUsualOne(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		a, b := w.nodes(limits.Values{Sessions: 10, Agents: 20})
+		if v := a.Of(t.Context(), w.mine); v != (limits.Values{Sessions: 10, Agents: 20}) {
+			t.Fatalf("%+v", v)
+		}
+		b.Of(t.Context(), w.mine)
+		w.set(w.mine, map[string]any{"sessions": 3, "agents": 0, "sockets": 7})
+		if v := b.Of(t.Context(), w.mine); v.Sessions != 10 {
+			t.Errorf("what was just read is read again: %+v", v)
+		}
+		a.Forget()
+		want := limits.Values{Sessions: 3, Sockets: 7}
+		if v := a.Of(t.Context(), w.mine); v != want {
+			t.Errorf("where it was changed: %+v", v)
+		}
+		w.clock.Advance(2 * time.Second)
+		if v := b.Of(t.Context(), w.mine); v != want {
+			t.Errorf("another process, after 2 s: %+v", v)
+		}
+		if v := b.Of(t.Context(), w.theirs); v.Sessions != 10 || v.Agents != 20 {
+			t.Errorf("another organization: %+v", v)
+		}
+		w.clock.Advance(time.Hour)
+		w.set(w.mine, map[string]any{"sessions": nil})
+		w.clock.Advance(2 * time.Second)
+		for _, l := range []*limits.Limits{a, b, w.node(limits.Values{Sessions: 10})} {
+			if v := l.Of(t.Context(), w.mine); v.Sessions != 10 || v.Sockets != 7 {
+				t.Errorf("with the usual one put back: %+v", v)
+			}
+		}
+	})
+}
+
+// Without a way to the database what was known holds on, and nothing is refused that can't be counted.
+func TestLimitsWithoutADatabase(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		l := limits.New(limits.Config{DB: w.db, Clock: w.clock, Usual: limits.Values{RequestsPerMinute: 100, Subscriptions: 50, Sessions: 1}})
+		w.set(w.mine, map[string]any{"sessions": 5})
+		l.Of(t.Context(), w.mine)
+		if w.db.Dialect == store.Postgres {
+			w.db.Pool.Close()
+		} else if err := w.db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		w.clock.Advance(time.Minute)
+		if v := l.Of(t.Context(), w.mine); v.Sessions != 5 {
+			t.Errorf("%+v", v)
+		}
+		if _, ok := l.Request(t.Context(), w.mine); !ok || !l.Open(t.Context(), w.mine, limits.Subscription) {
+			t.Error("it was refused")
+		}
+	})
+}
+
+func TestProcessesShareTheRequestsOfAMinute(t *testing.T) {
+	for name, limit := range map[string]int{"a few": 7, "many": 1003} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) {
+				a, b := w.nodes(limits.Values{RequestsPerMinute: limit})
+				var in atomic.Int64
+				var all sync.WaitGroup
+				for _, l := range []*limits.Limits{a, b, a, b} {
+					all.Go(func() { in.Add(int64(w.let(l, w.mine, limit, 20))) })
+				}
+				all.Wait()
+				if in.Load() != int64(limit) {
+					t.Errorf("%d were let in, want %d", in.Load(), limit)
+				}
+				if w.let(a, w.theirs, 5, 0) != 5 {
+					t.Error("another organization has to wait")
+				}
+				w.clock.Advance(19 * time.Second) // half a second is left
+				if w.let(b, w.mine, 1, 1) != 0 {
+					t.Error("it was let in before the minute was over")
+				}
+				w.clock.Advance(500 * time.Millisecond)
+				if got := w.let(a, w.mine, 2*limit, 60) + w.let(b, w.mine, 2*limit, 60); got != limit {
+					t.Errorf("%d got in, in the next minute, want %d", got, limit)
+				}
+			})
+		})
+	}
+}
+
+// A limit that is raised or lowered within a minute counts in it.
+func TestTheLimitOfRequestsChanges(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		a, b := w.nodes(limits.Values{RequestsPerMinute: 5})
+		if got := w.let(a, w.mine, 10, 20); got != 5 {
+			t.Fatalf("%d were let in", got)
+		}
+		w.set(w.mine, map[string]any{"requests_per_minute": 8})
+		w.clock.Advance(2 * time.Second)
+		if got := w.let(a, w.mine, 10, 18) + w.let(b, w.mine, 10, 18); got != 3 && got != 2 { // what a refusal had asked for is lost
+			t.Errorf("%d more were let in, want 3", got)
+		}
+		w.set(w.mine, map[string]any{"requests_per_minute": 0})
+		w.clock.Advance(2 * time.Second)
+		if got := w.let(a, w.mine, 100, 0); got != 100 {
+			t.Errorf("%d of any number were let in", got)
+		}
+		w.set(w.mine, map[string]any{"requests_per_minute": 2})
+		w.clock.Advance(2 * time.Second)
+		if got := w.let(b, w.mine, 10, 14); got > 2 {
+			t.Errorf("%d were let in with a limit of 2", got)
+		}
+	})
+}
+
+// counter counts statements.
+type counter struct{ n atomic.Int64 }
+
+func (c *counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
+	if strings.Contains(d.SQL, "org_rates") {
+		c.n.Add(1)
+	}
+	return ctx
+}
+
+func (*counter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// What a limit costs doesn't grow with the requests.
+func TestRequestsCostFiftyStatementsAMinute(t *testing.T) {
+	c := &counter{}
+	w := newWorld(t, storetest.Traced(t, c))
+	l := w.node(limits.Values{RequestsPerMinute: 5000})
+	if got := w.let(l, w.mine, 20_000, 20); got != 5000 {
+		t.Errorf("%d were let in", got)
+	}
+	if n := c.n.Load(); n > 51 {
+		t.Errorf("%d statements", n)
+	}
+}

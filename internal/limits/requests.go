@@ -1,0 +1,101 @@
+package limits
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/crossorg"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// chunks is into how many pieces a limit is divided that several processes share. Each takes a piece at a time, so that a limit costs
+// so many statements a minute at most, however many requests there are; and what a process has taken and does not use is lost to the
+// others.
+const chunks = 50
+
+func chunkOf(limit int) int64 { return max(1, int64(limit)/chunks) }
+
+// rates counts the requests of the present minute.
+type rates struct {
+	mu     sync.Mutex
+	minute int64
+	orgs   map[models.OrgID]*rate
+}
+
+// rate is what this process may still let in of an organization's requests in one minute.
+type rate struct {
+	mu   sync.Mutex
+	left int64
+	// limit is the one that left was taken of, and spent tells that there is no more to take.
+	limit int
+	spent bool
+}
+
+// of gives the rate of an organization; those of the last minute are forgotten.
+func (r *rates) of(org models.OrgID, minute int64) *rate {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.orgs == nil || r.minute != minute {
+		r.orgs, r.minute = map[models.OrgID]*rate{}, minute
+	}
+	one := r.orgs[org]
+	if one == nil {
+		one = &rate{}
+		r.orgs[org] = one
+	}
+	return one
+}
+
+// Request lets a request of an organization in. Else it gives how many seconds to wait: those that are left of the minute. Without a
+// database to ask, requests are let in: they fail by themselves.
+func (l *Limits) Request(ctx context.Context, org models.OrgID) (retryAfter int, ok bool) {
+	if l == nil || org.IsZero() {
+		return 0, true
+	}
+	limit := l.Of(ctx, org).RequestsPerMinute
+	if limit <= 0 {
+		return 0, true
+	}
+	now := l.cfg.Clock.Now()
+	minute := now.Unix() / 60
+	r := l.rates.of(org, minute)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.left > 0 && r.limit == limit {
+		r.left--
+		return 0, true
+	}
+	if l.take(ctx, org, r, minute, limit); r.left > 0 {
+		r.left--
+		return 0, true
+	}
+	return untilMinute(now), false
+}
+
+func untilMinute(now time.Time) int {
+	end := now.Truncate(time.Minute).Add(time.Minute)
+	return max(1, int((end.Sub(now)+time.Second-1)/time.Second))
+}
+
+// take gets more for a process to let in. The lock of the rate is held, so that one at a time asks.
+func (l *Limits) take(ctx context.Context, org models.OrgID, r *rate, minute int64, limit int) {
+	if r.spent && r.limit == limit {
+		return
+	}
+	if l.alone() {
+		// left goes on from what a former limit has let in.
+		used := int64(r.limit) - r.left
+		r.left, r.limit, r.spent = max(0, int64(limit)-used), limit, true
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	chunk := chunkOf(limit)
+	got, err := crossorg.TakeRequests(ctx, l.cfg.DB, org, minute, chunk, int64(limit))
+	if err != nil {
+		l.cfg.Logger.WarnContext(ctx, "requests can't be counted; they are let in", "org", org, "error", err)
+		got = chunk
+	}
+	r.left, r.limit, r.spent = got, limit, got < chunk
+}

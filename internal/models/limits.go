@@ -1,0 +1,45 @@
+package models
+
+// OrgLoad is how much an organization may ask of the runners, and what it may have and do, where that is not the usual. Of the limits 0
+// is any number, nil what is configured for all.
+type OrgLoad struct {
+	OrgID OrgID `gorm:"primaryKey"`
+	// Weight is how many turns it gets when others get one, from 1 to 1000.
+	Weight int64
+	// ActiveTurns is how many of its turns may be at work.
+	ActiveTurns *int64
+	// QueuedTurns is how many of its turns may wait to begin.
+	QueuedTurns       *int64
+	Sessions          *int64
+	Agents            *int64
+	RequestsPerMinute *int64
+	Subscriptions     *int64
+	Sockets           *int64
+	// APIKeys counts those that are not revoked.
+	APIKeys            *int64
+	PendingInvitations *int64
+	// LimitsChangedAt is when one of the limits was set last; 0 for never.
+	LimitsChangedAt Millis
+}
+
+// OrgRate is how many requests all processes have taken for an organization in a minute.
+type OrgRate struct {
+	OrgID OrgID `gorm:"primaryKey"`
+	// Minute counts from 1970 on.
+	Minute int64
+	Taken  int64
+}
+
+// APINode is a process that serves requests.
+type APINode struct {
+	ID     APINodeID `gorm:"primaryKey"`
+	SeenAt Millis
+}
+
+// OrgLease is what a process has taken of the sockets and subscriptions of an organization.
+type OrgLease struct {
+	OrgID         OrgID     `gorm:"primaryKey"`
+	NodeID        APINodeID `gorm:"primaryKey"`
+	Sockets       int64
+	Subscriptions int64
+}

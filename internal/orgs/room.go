@@ -1,0 +1,53 @@
+package orgs
+
+import (
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+// roomForKey refuses an API key that would be one too many. Those who add keys wait for each other at the row of the organization. most is 0 for any
+// number; it was read before the transaction, which must not read anything else.
+func roomForKey(tx *gorm.DB, org models.OrgID, most int) error {
+	if most <= 0 {
+		return nil
+	}
+	if _, err := lockOrg(tx, org); err != nil {
+		return err
+	}
+	have, err := countTo(tx, store.Of(tx.Model(&models.APIKey{}), org).Where("revoked_at IS NULL"), most)
+	if err != nil {
+		return fmt.Errorf("count the API keys of %s: %w", org, err)
+	}
+	if have >= most {
+		return fault.New(fault.LimitReached, "The organization has as many API keys as it may have: %d, expired ones included. Revoke one, or ask the operator of this server for more.", most)
+	}
+	return nil
+}
+
+// roomForInvitation refuses an invitation that would be one too many. The row of the organization is locked.
+func roomForInvitation(tx *gorm.DB, org models.OrgID, most int, now models.Millis) error {
+	if most <= 0 {
+		return nil
+	}
+	pending := store.Of(tx.Model(&models.Invitation{}), org).Where("accepted_at IS NULL AND revoked_at IS NULL AND expires_at > ?", now)
+	have, err := countTo(tx, pending, most)
+	if err != nil {
+		return fmt.Errorf("count the invitations of %s: %w", org, err)
+	}
+	if have >= most {
+		return fault.New(fault.LimitReached, "As many invitations of the organization are pending as may be: %d. Revoke one, or ask the operator of this server for more.", most)
+	}
+	return nil
+}
+
+// countTo counts rows, and reads no more than most of them.
+func countTo(tx, rows *gorm.DB, most int) (int, error) {
+	var have int64
+	err := tx.Table("(?) AS kept", rows.Select("1").Limit(most)).Count(&have).Error
+	return int(have), err
+}
