@@ -102,13 +102,7 @@ func generalSettings() []setting {
 			c.trustedProxies = list
 			return err
 		}},
-		{"OSTLER_METRICS_TOKEN", "", "At least 16 characters, which open /metrics to whoever sends them as a bearer token. Default: /metrics answers operators of the platform, and this machine as long as OSTLER_PUBLIC_URL names it.", true, func(c *config, v string) error {
-			if v != "" && (len(v) < minMetricsToken || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r >= 0x7f })) {
-				return fmt.Errorf("want at least %d characters, without spaces", minMetricsToken)
-			}
-			c.metricsToken = v
-			return nil
-		}},
+		{"OSTLER_METRICS_TOKEN", "", "At least 16 characters, which open /metrics to whoever sends them as a bearer token. Default: /metrics answers operators of the platform, and this machine as long as OSTLER_PUBLIC_URL names it.", true, metricsToken},
 		{"OSTLER_DATA_DIR", "./data", "Where SQLite's file and the generated master key live.", false, text(func(c *config) *string { return &c.dataDir })},
 		{"OSTLER_DATABASE_URL", "", "sqlite:/path/to/file or postgres://…. Default: SQLite in the data directory.", true, text(func(c *config) *string { return &c.databaseURL })},
 		{"OSTLER_DATABASE_OWNER_URL", "", "PostgreSQL as the role that may change the schema. Default: OSTLER_DATABASE_URL.", true, text(func(c *config) *string { return &c.ownerURL })},
@@ -171,13 +165,7 @@ func generalSettings() []setting {
 			}
 			return nil
 		}},
-		{"OTEL_EXPORTER_OTLP_ENDPOINT", "", "Where OpenTelemetry traces go, e.g. http://collector:4318; the other standard variables count as well. Default: nowhere, no traces.", false, func(_ *config, v string) error {
-			u, err := url.Parse(v)
-			if v != "" && (err != nil || u.Hostname() == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil) {
-				return errors.New("want an address like http://collector:4318, without a user")
-			}
-			return nil
-		}},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", "", "Where OpenTelemetry traces go, e.g. http://collector:4318; the other standard variables count as well. Default: nowhere, no traces.", false, collector},
 		{"ANTHROPIC_API_KEY", "", "Anthropic's key for all organizations whose provider has no key and no address of its own. Default: none.", true, providerKey(models.ProviderAnthropic)},
 		{"ANTHROPIC_BASE_URL", "", "Where Anthropic is asked when a provider has no address of its own. Default: Anthropic's.", false, providerURL(models.ProviderAnthropic)},
 		{"OPENAI_API_KEY", "", "The same for OpenAI: the key.", true, providerKey(models.ProviderOpenAI)},
@@ -284,6 +272,23 @@ func duration(field func(c *config) *time.Duration) func(*config, string) error 
 		*field(c) = d
 		return nil
 	}
+}
+
+func metricsToken(c *config, v string) error {
+	if v != "" && (len(v) < minMetricsToken || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r >= 0x7f })) {
+		return fmt.Errorf("want at least %d characters, without spaces", minMetricsToken)
+	}
+	c.metricsToken = v
+	return nil
+}
+
+// collector checks the address that traces go to. The SDK reads it by itself.
+func collector(_ *config, v string) error {
+	u, err := url.Parse(v)
+	if v != "" && (err != nil || u.Hostname() == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil) {
+		return errors.New("want an address like http://collector:4318, without a user")
+	}
+	return nil
 }
 
 func key(field func(c *config) *[]byte) func(*config, string) error {

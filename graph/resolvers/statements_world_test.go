@@ -33,12 +33,16 @@ func newWorld(t *testing.T, db *store.DB, n int) *world {
 	a := newAPI(t, db)
 	a.asOwner()
 	withAudit(t, a)
+	withWebhooks(t, a)
 	a.resolver.Log = events.NewLog(db)
 	a.resolver.Secrets = plainSecrets{}
 	at := clock.NewManual(time.UnixMilli(1_700_000_000_000))
 	a.resolver.Sessions = sessions.New(sessions.Config{DB: db, Catalog: a.resolver.Catalog, Clock: at, Secrets: plainSecrets{}})
 	w := &world{api: a, n: n, org: a.principal.OrgID, me: models.ActorID(a.principal.UserID).Ptr(), tools: []byte(strings.Repeat("h", 32))}
 	w.people()
+	for i := range n {
+		a.delivered(a.webhook(fmt.Sprint("https://example.com/", i)), n)
+	}
 	clientTools := models.ClientTools{}
 	for i := range n {
 		clientTools = append(clientTools, models.ClientTool{Name: fmt.Sprint("tool_", i), Description: "d", InputSchema: models.JSON(`{"type":"object"}`)})

@@ -87,7 +87,7 @@ func readySince(ctx context.Context, db sqlite, lines []orgLine) (map[models.Tur
 	var args []any
 	for _, l := range lines {
 		if l.share > 0 {
-			picks = append(picks, "SELECT * FROM (SELECT id, ready_at FROM turns "+readyIndex+" WHERE org_id = ? AND ready_at IS NOT NULL ORDER BY ready_at LIMIT ?)")
+			picks = append(picks, "SELECT id, ready_at FROM (SELECT id, ready_at FROM turns "+readyIndex+" WHERE org_id = ? AND ready_at IS NOT NULL ORDER BY ready_at LIMIT ?)")
 			args = append(args, l.org[:], l.share)
 		}
 	}

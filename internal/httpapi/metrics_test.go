@@ -106,7 +106,7 @@ func (m *tally) panics() int {
 	return m.caught
 }
 
-func (m *tally) say(format string, args ...any) {
+func (m *tally) sayf(format string, args ...any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.said = append(m.said, fmt.Sprintf(format, args...))
@@ -122,15 +122,15 @@ func (m *tally) heard() []string {
 }
 
 func (m *tally) Request(route string, status int, took time.Duration) {
-	m.say("%s %d %v", route, status, took > 0)
+	m.sayf("%s %d %v", route, status, took > 0)
 }
 
 func (m *tally) Operation(kind, code string, took time.Duration) {
-	m.say("%s %s %v", kind, code, took > 0)
+	m.sayf("%s %s %v", kind, code, took > 0)
 }
 
 func (m *tally) Panicked(where string) {
-	m.say("panic %s", where)
+	m.sayf("panic %s", where)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.caught++

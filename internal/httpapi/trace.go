@@ -48,7 +48,7 @@ func (e *engine) traceOperation(ctx context.Context, op *operation) context.Cont
 	if remote, ok := ctx.Value(callerTraceKey{}).(trace.SpanContext); ok {
 		options = append(options, trace.WithLinks(trace.Link{SpanContext: remote}))
 	}
-	ctx, _ = e.tracer.Start(ctx, "graphql "+string(op.kind), options...)
+	ctx, _ = e.tracer.Start(ctx, "graphql "+string(op.kind), options...) //nolint:spancheck // ended by endOperationTrace
 	return ctx
 }
 

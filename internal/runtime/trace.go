@@ -22,7 +22,7 @@ func (e *Engine) traceTurn(ctx context.Context, t *models.Turn) context.Context 
 	if e.cfg.Tracer == nil {
 		return ctx
 	}
-	ctx, _ = e.cfg.Tracer.Start(ctx, "turn", trace.WithNewRoot(), trace.WithAttributes(
+	ctx, _ = e.cfg.Tracer.Start(ctx, "turn", trace.WithNewRoot(), trace.WithAttributes( //nolint:spancheck // ended by its counterpart
 		attribute.String("ostler.org.id", t.OrgID.String()), attribute.String("ostler.session.id", t.SessionID.String()),
 		attribute.String("ostler.turn.id", t.ID.String()), attribute.Int64("ostler.turn.epoch", t.LeaseEpoch),
 		attribute.Int("ostler.turn.recoveries", t.Recoveries)))
@@ -62,7 +62,7 @@ func (e *Engine) traceStep(ctx context.Context, phase models.Phase, iteration in
 	if phase == models.PhaseReason {
 		name = "reason"
 	}
-	ctx, _ = e.cfg.Tracer.Start(ctx, name, trace.WithAttributes(attribute.Int("ostler.turn.iteration", iteration)))
+	ctx, _ = e.cfg.Tracer.Start(ctx, name, trace.WithAttributes(attribute.Int("ostler.turn.iteration", iteration))) //nolint:spancheck // ended by its counterpart
 	return ctx
 }
 
@@ -83,7 +83,7 @@ func (e *Engine) traceCall(ctx context.Context, m *catalog.RunModel, attempt int
 	if e.cfg.Tracer == nil {
 		return ctx
 	}
-	ctx, _ = e.cfg.Tracer.Start(ctx, "model call", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+	ctx, _ = e.cfg.Tracer.Start(ctx, "model call", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes( //nolint:spancheck // ended by its counterpart
 		attribute.String("ostler.provider.kind", string(m.Provider.Kind)), attribute.String("ostler.provider.id", m.Provider.ID.String()),
 		attribute.String("ostler.model.id", m.Model.ID.String()), attribute.Int("ostler.attempt", attempt)))
 	return ctx
@@ -109,7 +109,7 @@ func (e *Engine) traceTool(ctx context.Context, call *turns.Call) context.Contex
 	if e.cfg.Tracer == nil {
 		return ctx
 	}
-	ctx, _ = e.cfg.Tracer.Start(ctx, "tool call", trace.WithAttributes(
+	ctx, _ = e.cfg.Tracer.Start(ctx, "tool call", trace.WithAttributes( //nolint:spancheck // ended by its counterpart
 		attribute.String("ostler.tool.id", call.Record.Frozen.ToolID), attribute.String("ostler.tool.call_id", call.Record.CallID),
 		attribute.Int("ostler.attempt", call.Effect.Attempt)))
 	return ctx

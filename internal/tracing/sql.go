@@ -44,9 +44,9 @@ func (s *SQL) start(ctx context.Context, name string, attributes ...attribute.Ke
 	if !within(ctx) {
 		return ctx
 	}
-	ctx, span := s.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...),
+	ctx, span := s.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...), //nolint:spancheck // ended by end
 		trace.WithAttributes(attribute.String("db.system.name", "postgresql")))
-	return context.WithValue(ctx, statementKey{}, span)
+	return context.WithValue(ctx, statementKey{}, span) //nolint:spancheck // the same
 }
 
 // statementKey is of the span of the statement under way, which is not to be taken for the span around it.
