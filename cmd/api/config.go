@@ -16,11 +16,11 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/auth/oidc"
+	"github.com/ostler-dev/ostler/internal/egress"
 	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/mail"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/secrets"
 )
 
 // The roles of a process.
@@ -59,6 +59,7 @@ type config struct {
 	trustedOnly                bool
 	egressLoopback             bool
 	egressAllow                []netip.Prefix
+	egressRules                egress.Rules
 	// providers has the keys and addresses of model providers that organizations without a key of their own use.
 	providers map[models.ProviderKind]llm.Endpoint
 }
@@ -191,6 +192,16 @@ func generalSettings() []setting {
 			c.egressAllow = list
 			return err
 		}},
+		{"OSTLER_EGRESS_ONLY", "", "Hosts (api.example.com), all hosts below one (*.example.com) or addresses with what is below them (https://example.com/v1), with commas between them: the only ones that requests for organizations may go to. Default: any.", false, func(c *config, v string) error {
+			list, err := patterns(v)
+			c.egressRules.Allowed = list
+			return err
+		}},
+		{"OSTLER_EGRESS_BLOCK", "", "The same for those that they may not go to, which wins. Default: none.", false, func(c *config, v string) error {
+			list, err := patterns(v)
+			c.egressRules.Blocked = list
+			return err
+		}},
 		{"OSTLER_EGRESS_ALLOW_LOOPBACK", "false", "true lets requests for organizations reach this machine. For development and tests only.", false, func(c *config, v string) error {
 			if v != "true" && v != "false" {
 				return errors.New("want true or false")
@@ -201,126 +212,9 @@ func generalSettings() []setting {
 	}
 }
 
-func prefixes(v string) (list []netip.Prefix, err error) {
-	for part := range strings.SplitSeq(v, ",") {
-		if part = strings.TrimSpace(part); part == "" {
-			continue
-		}
-		if addr, err := netip.ParseAddr(part); err == nil && addr.Zone() == "" {
-			addr = addr.Unmap()
-			list = append(list, netip.PrefixFrom(addr, addr.BitLen()))
-			continue
-		}
-		network, err := netip.ParsePrefix(part)
-		if err != nil || network != network.Masked() {
-			return nil, errors.New("want addresses or networks with commas between them, e.g. 10.0.0.0/8,192.168.1.7")
-		}
-		list = append(list, network)
-	}
-	return list, nil
-}
-
-func text(field func(c *config) *string) func(*config, string) error {
-	return func(c *config, v string) error {
-		*field(c) = v
-		return nil
-	}
-}
-
-func oneOf(field func(c *config) *string, allowed ...string) func(*config, string) error {
-	return func(c *config, v string) error {
-		if !slices.Contains(allowed, v) {
-			return fmt.Errorf("want one of %s", strings.Join(allowed, ", "))
-		}
-		*field(c) = v
-		return nil
-	}
-}
-
-func onOff(field func(c *config) *bool) func(*config, string) error {
-	return func(c *config, v string) error {
-		if v != "on" && v != "off" {
-			return errors.New("want on or off")
-		}
-		*field(c) = v == "on"
-		return nil
-	}
-}
-
-func number(field func(c *config) *int, least, most int) func(*config, string) error {
-	return func(c *config, v string) error {
-		n, err := strconv.Atoi(v)
-		if err != nil || n < least || n > most {
-			return fmt.Errorf("want a number from %d to %d", least, most)
-		}
-		*field(c) = n
-		return nil
-	}
-}
-
 // orgLimit is what organizations may have that have no limit of their own.
 func orgLimit(name, fallback, about string, field func(v *limits.Values) *int) setting {
 	return setting{name, fallback, about, false, number(func(c *config) *int { return field(&c.limits) }, 0, limits.Most)}
-}
-
-func duration(field func(c *config) *time.Duration) func(*config, string) error {
-	return func(c *config, v string) error {
-		d, err := time.ParseDuration(v)
-		if err != nil || d <= 0 {
-			return errors.New("want a duration, e.g. 6s or 500ms")
-		}
-		*field(c) = d
-		return nil
-	}
-}
-
-func metricsToken(c *config, v string) error {
-	if v != "" && (len(v) < minMetricsToken || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r >= 0x7f })) {
-		return fmt.Errorf("want at least %d characters, without spaces", minMetricsToken)
-	}
-	c.metricsToken = v
-	return nil
-}
-
-// collector checks the address that traces go to. The SDK reads it by itself.
-func collector(_ *config, v string) error {
-	u, err := url.Parse(v)
-	if v != "" && (err != nil || u.Hostname() == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil) {
-		return errors.New("want an address like http://collector:4318, without a user")
-	}
-	return nil
-}
-
-func key(field func(c *config) *[]byte) func(*config, string) error {
-	return func(c *config, v string) error {
-		if v == "" {
-			return nil
-		}
-		k, err := secrets.ParseKey(v)
-		*field(c) = k
-		return err
-	}
-}
-
-func providerKey(kind models.ProviderKind) func(*config, string) error {
-	return func(c *config, v string) error {
-		if strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-			return errors.New("want a key without spaces, line breaks and other control characters")
-		}
-		c.endpoint(kind, func(at *llm.Endpoint) { at.APIKey = v })
-		return nil
-	}
-}
-
-func providerURL(kind models.ProviderKind) func(*config, string) error {
-	return func(c *config, v string) error {
-		u, err := url.Parse(v)
-		if v != "" && (err != nil || u.Hostname() == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
-			return errors.New("want an address like https://api.example.com, without user, query and fragment")
-		}
-		c.endpoint(kind, func(at *llm.Endpoint) { at.BaseURL = strings.TrimRight(v, "/") })
-		return nil
-	}
 }
 
 // endpoint changes what the environment says of a kind of provider.

@@ -68,6 +68,9 @@ func TestValues(t *testing.T) {
 		"model servers": {[]string{"OSTLER_EGRESS_ALLOW", "10.1.0.0/16,127.0.0.1", "OSTLER_ENV", "production"}, func(c config) bool {
 			return fmt.Sprint(c.egressAllow) == "[10.1.0.0/16 127.0.0.1/32]" && !c.egressLoopback
 		}},
+		"rules of egress": {[]string{"OSTLER_EGRESS_ONLY", "*.example.com,api.example.org", "OSTLER_EGRESS_BLOCK", "https://a.example.com/admin"}, func(c config) bool {
+			return len(c.egressRules.Allowed) == 2 && len(c.egressRules.Blocked) == 1
+		}},
 		"loopback": {[]string{"OSTLER_EGRESS_ALLOW_LOOPBACK", "true"}, func(c config) bool { return c.egressLoopback }},
 		"providers": {[]string{"ANTHROPIC_API_KEY", "sk-a", "OPENAI_BASE_URL", "https://gateway.example.com/v1/", "OPENAI_API_KEY", "sk-o"}, func(c config) bool {
 			return c.providers[models.ProviderAnthropic] == llm.Endpoint{APIKey: "sk-a"} && c.providers[models.ProviderGemini] == llm.Endpoint{} &&
@@ -135,6 +138,8 @@ func TestRefusals(t *testing.T) {
 		"scopes without openid":        {[]string{"OSTLER_OIDC_SCOPES", "email"}, "OSTLER_OIDC_SCOPES"},
 		"an issuer of many words":      {[]string{"OSTLER_OIDC_NAME", strings.Repeat("x", 41)}, "OSTLER_OIDC_NAME"},
 		"loopback, maybe":              {[]string{"OSTLER_EGRESS_ALLOW_LOOPBACK", "1"}, "want true or false"},
+		"a host that is none":          {[]string{"OSTLER_EGRESS_ONLY", "api.example.com, a b"}, "OSTLER_EGRESS_ONLY: \"api.example.com, a b\" is not valid: \"a b\" has no host"},
+		"a block that is none":         {[]string{"OSTLER_EGRESS_BLOCK", "ftp://example.com"}, "OSTLER_EGRESS_BLOCK"},
 		"a model server by name":       {[]string{"OSTLER_EGRESS_ALLOW", "ollama"}, "want addresses or networks"},
 		"two things at the same time":  {[]string{"OSTLER_ENV", "staging", "OSTLER_ROLE", "x"}, "OSTLER_ROLE: \"x\" is not valid: want one of all, api, runner\n  OSTLER_ENV"},
 	} {

@@ -25,7 +25,7 @@ type providers struct {
 
 func newProviders(cfg config) providers {
 	p := providers{
-		egress:  egress.New(egress.Config{AllowLoopback: cfg.egressLoopback, Allow: cfg.egressAllow}),
+		egress:  egress.New(egress.Config{AllowLoopback: cfg.egressLoopback, Allow: cfg.egressAllow, Rules: cfg.egressRules}),
 		drivers: map[models.ProviderKind]llm.Driver{}, listers: map[models.ProviderKind]llm.Lister{},
 	}
 	client := p.egress.HTTP()

@@ -123,6 +123,9 @@ func (c *Client) checkURL(u *url.URL) string {
 			return reasonPort
 		}
 	}
+	if reason := c.cfg.Rules.check(u); reason != "" {
+		return reason
+	}
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	if a, err := netip.ParseAddr(host); err == nil {
 		return c.check(a, u.Scheme == "http")

@@ -39,6 +39,8 @@ type Config struct {
 	AllowLoopback bool
 	// Allow are networks of the operator, where servers of models live. Addresses of cloud metadata are not reached even there.
 	Allow []netip.Prefix
+	// Rules say which of those may be reached by what they are called.
+	Rules Rules
 	// Resolver resolves names; nil is the system's.
 	Resolver *net.Resolver
 	// RootCAs are the authorities that servers' certificates are checked against; nil is the system's.
