@@ -31,6 +31,8 @@ type filler struct {
 	tx       *sql.Tx
 	postgres bool
 	columns  map[string][]string
+	// session, home and harness are the template, its organization and its harness, as expressions.
+	session, home, harness string
 }
 
 // every is that each so manieth session has a tag, waits, or belongs to a customer of its own.
@@ -61,8 +63,11 @@ func fillPlace(ctx context.Context, at *place, template string, f fill) (events 
 	}
 	defer func() { _ = tx.Rollback() }()
 	w := &filler{tx: tx, postgres: at.url != "", columns: map[string][]string{}}
+	if err := w.find(ctx, template); err != nil {
+		return 0, err
+	}
 	for rank := 1; rank <= f.orgs; rank++ {
-		if err := w.org(ctx, rank, f.share(rank), template); err != nil {
+		if err := w.org(ctx, rank, f.share(rank)); err != nil {
 			return 0, fmt.Errorf("organization %d: %w", rank, err)
 		}
 	}
@@ -95,9 +100,25 @@ func openPlace(at *place) (*sql.DB, error) {
 	return sql.Open("sqlite", "file:"+files[0])
 }
 
+// find looks up what belongs to the template, as long as the table is small.
+func (w *filler) find(ctx context.Context, template string) error {
+	_, digits, _ := strings.Cut(template, "_")
+	w.session = w.literal(digits)
+	text := "hex(org_id), hex(harness_id)"
+	if w.postgres {
+		text = "replace(org_id::text, '-', ''), replace(harness_id::text, '-', '')"
+	}
+	var home, harness string
+	if err := w.tx.QueryRowContext(ctx, "SELECT "+text+" FROM sessions WHERE id = "+w.session).Scan(&home, &harness); err != nil {
+		return fmt.Errorf("find the session to copy: %w", err)
+	}
+	w.home, w.harness = w.literal(home), w.literal(harness)
+	return nil
+}
+
 // org makes an organization, unless it is the first one, and its sessions.
-func (w *filler) org(ctx context.Context, rank, sessions int, template string) error {
-	session, home := w.literal(template), "(SELECT org_id FROM sessions WHERE id = "+w.literal(template)+")"
+func (w *filler) org(ctx context.Context, rank, sessions int) error {
+	session, home := w.session, w.home
 	org, harness := home, "t.harness_id"
 	if rank > 1 {
 		org, harness = w.id("0", fmt.Sprint(rank)), w.id("1", fmt.Sprint(rank))
@@ -106,7 +127,7 @@ func (w *filler) org(ctx context.Context, rank, sessions int, template string) e
 		}); err != nil {
 			return err
 		}
-		err := w.copy(ctx, "harnesses", "t.org_id = "+home+" AND t.id = (SELECT harness_id FROM sessions WHERE id = "+session+")", "", map[string]string{
+		err := w.copy(ctx, "harnesses", "t.org_id = "+home+" AND t.id = "+w.harness, "", map[string]string{
 			"org_id": org, "id": harness, "default_model_id": "NULL", "parent_id": "NULL",
 		})
 		if err != nil {
@@ -216,13 +237,12 @@ func (w *filler) id(millis, rest string) string {
 	return "unhex(printf('%012x70008%015x', " + millis + ", " + rest + "))"
 }
 
-// literal is an id as the API shows it.
-func (w *filler) literal(id string) string {
-	_, hex, _ := strings.Cut(id, "_")
+// literal is an expression for an id of these hexadecimal digits.
+func (w *filler) literal(digits string) string {
 	if w.postgres {
-		return "'" + hex + "'::uuid"
+		return "'" + digits + "'::uuid"
 	}
-	return "x'" + hex + "'"
+	return "x'" + digits + "'"
 }
 
 func (w *filler) json(text string) string {
