@@ -91,6 +91,24 @@ func TestAForkIsWithinTheCap(t *testing.T) {
 	})
 }
 
+// The clock is set back: what was read before is not believed until it comes again.
+func TestTheClockIsSetBackBetweenCommands(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		a := w.session()
+		w.do(w.behind(a).within(0, 1))
+		err := w.committer(nil).Submit(t.Context(), w.command(a, func(tx *Tx) error {
+			tx.Turn.StartedAt = tx.Now.Ptr()
+			tx.Emit(&tx.Turn.ID, events.ReasonStarted{Iteration: 1})
+			return nil
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.clock.Advance(-time.Hour)
+		w.do(w.behind(a).within(0, 1))
+	})
+}
+
 // capTrial counts as somebody would who sees one command after the other.
 type capTrial struct {
 	*world

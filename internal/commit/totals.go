@@ -94,8 +94,10 @@ func (l *ledger) of(org models.OrgID) Totals {
 	now := l.clock.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e, ok := l.orgs[org]; ok && now.Sub(e.seen) < totalsFor {
-		return e.totals
+	if e, ok := l.orgs[org]; ok {
+		if age := now.Sub(e.seen); age >= 0 && age < totalsFor { // it is less than none when the clock was set back
+			return e.totals
+		}
 	}
 	return Totals{}
 }
