@@ -118,6 +118,7 @@ func (f *flusher) try(batch []*pending) (again []*pending, err error) {
 		tx.rollback()
 		return nil, err
 	}
+	o.bind(rows)
 	ticket := tx.ticket()
 	err = tx.write(ctx, rows, entriesOf(o.changed), func() error { return f.fault("written") })
 	if err == nil {
@@ -231,8 +232,9 @@ type outcome struct {
 	changed []*state
 	answers []answer
 	again   []*pending
-	// added is what the batch adds to the totals of organizations.
+	// added is what the batch adds to the totals of organizations, and room what they may have had for that.
 	added map[models.OrgID]Totals
+	room  map[models.OrgID]room
 }
 
 type answer struct {
@@ -259,7 +261,7 @@ func (o outcome) witness() *models.Event {
 
 // apply lets the commands decide, in the order in which they came.
 func (f *flusher) apply(batch []*pending, tx batchTx, now models.Millis) outcome {
-	o := outcome{added: map[models.OrgID]Totals{}}
+	o := outcome{added: map[models.OrgID]Totals{}, room: map[models.OrgID]room{}}
 	found, missing := tx.sessions()
 	known := tx.known()
 	states := make(map[key]*state, len(found))
@@ -299,6 +301,9 @@ func (f *flusher) apply(batch []*pending, tx batchTx, now models.Millis) outcome
 				o.take(f.state, f.tx, known)
 			}
 			o.take(s, t, known)
+			if t.caps != (caps{}) {
+				o.room[k.org] = o.room[k.org].leave(t.caps, o.added[k.org])
+			}
 		}
 		o.answers = append(o.answers, answer{p, err})
 	}

@@ -14,9 +14,9 @@ import (
 type feedShare struct {
 	org    models.OrgID
 	events []*models.Event
-	// added is what it adds to the totals of the organization, within caps.
+	// added is what it adds to the totals of the organization, if that had no more than room.
 	added Totals
-	caps  caps
+	room  room
 	// told is what the totals are afterwards.
 	told *Totals
 }
@@ -47,9 +47,7 @@ func (g *gathering) events() {
 	for _, s := range g.states {
 		if added := s.share(); added != (Totals{}) {
 			f := share(s.tx.org)
-			f.added, f.caps = f.added.plus(added), f.caps.within(s.caps)
-		} else if n := len(st.feeds); n > 0 && st.feeds[n-1].org == s.tx.org {
-			st.feeds[n-1].caps = st.feeds[n-1].caps.within(s.caps)
+			f.added = f.added.plus(added)
 		}
 		for i := range s.w.events {
 			e := &s.w.events[i]
@@ -72,6 +70,15 @@ func (g *gathering) events() {
 		}
 	}
 	g.steps = append(g.steps, st)
+}
+
+// bind tells the feeds within which room the batch was decided.
+func (o outcome) bind(steps []step) {
+	for _, s := range steps {
+		for i := range s.feeds {
+			s.feeds[i].room = o.room[s.feeds[i].org]
+		}
+	}
 }
 
 // feedsOf gives what steps add to the feeds.

@@ -43,9 +43,7 @@ type state struct {
 	changed bool
 	// putOff tells that a command of the batch had to be put off, and so must those behind it.
 	putOff bool
-	// caps are what its commands have asked for room with.
-	caps caps
-	w    writes
+	w      writes
 }
 
 func newState(k key, l loaded) *state {
@@ -116,7 +114,6 @@ func (s *state) merge(tx *Tx) {
 	}
 	w := tx.w
 	s.w.newSession = s.w.newSession || w.newSession
-	s.caps = s.caps.within(tx.caps)
 	s.w.copies = append(s.w.copies, w.copies...)
 	s.w.details = s.w.details || w.details
 	s.w.ready = s.w.ready || w.ready

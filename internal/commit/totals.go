@@ -30,11 +30,23 @@ func (t Totals) minus(o Totals) Totals {
 	return Totals{t.Sessions - o.Sessions, t.QueuedTurns - o.QueuedTurns}
 }
 
-// caps are what the totals must not pass; 0 for any number.
+// caps are what a command has asked for room with; 0 for any number.
 type caps struct{ sessions, queuedTurns int64 }
 
-func (c caps) within(o caps) caps {
-	return caps{tighter(c.sessions, o.sessions), tighter(c.queuedTurns, o.queuedTurns)}
+// room is the most that an organization may have had before a batch, so that what its commands were told of room is true; nil for any
+// number. Commands may ask with different caps, each in its turn: so what counts is not the smallest cap at the end.
+type room struct{ sessions, queuedTurns *int64 }
+
+// leave takes account of a command that has asked, with what the batch adds up to it.
+func (r room) leave(asked caps, added Totals) room {
+	return room{less(r.sessions, asked.sessions, added.Sessions), less(r.queuedTurns, asked.queuedTurns, added.QueuedTurns)}
+}
+
+func less(most *int64, asked, added int64) *int64 {
+	if asked == 0 || most != nil && *most <= asked-added {
+		return most
+	}
+	return new(asked - added)
 }
 
 func tighter(a, b int64) int64 {
@@ -82,8 +94,10 @@ func (l *ledger) of(org models.OrgID) Totals {
 	now := l.clock.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e, ok := l.orgs[org]; ok && now.Sub(e.seen) < totalsFor {
-		return e.totals
+	if e, ok := l.orgs[org]; ok {
+		if age := now.Sub(e.seen); age >= 0 && age < totalsFor { // it is less than none when the clock was set back
+			return e.totals
+		}
 	}
 	return Totals{}
 }
@@ -135,13 +149,14 @@ func (s *state) waited(turns ...*models.Turn) {
 	}
 }
 
-// bounds gives what the row of a feed is to hold as caps: only where the batch adds something, so that nobody is kept from ending things.
+// bounds gives what the row of a feed is to hold as caps: only where a command of the batch has asked for room. If that is not there, the
+// command is refused, and those that end things go through without it.
 func (f *feedShare) bounds() (sessions, queuedTurns *int64) {
-	if f.added.Sessions > 0 && f.caps.sessions > 0 {
-		sessions = &f.caps.sessions
+	if f.room.sessions != nil {
+		sessions = new(*f.room.sessions + f.added.Sessions)
 	}
-	if f.added.QueuedTurns > 0 && f.caps.queuedTurns > 0 {
-		queuedTurns = &f.caps.queuedTurns
+	if f.room.queuedTurns != nil {
+		queuedTurns = new(*f.room.queuedTurns + f.added.QueuedTurns)
 	}
 	return sessions, queuedTurns
 }

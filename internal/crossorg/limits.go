@@ -35,10 +35,11 @@ func LockLoad(tx *gorm.DB, org models.OrgID) (models.OrgLoad, error) {
 	return row, nil
 }
 
-// takeRequests adds to what was taken in a minute. A process whose clock is behind takes of the newer minute.
+// takeRequests adds to what was taken in a minute. A process whose clock is behind takes of the newer minute; one that is later than the
+// next is of before the clock, which all go by, was set back.
 const takeRequests = `INSERT INTO org_rates AS r (org_id, minute, taken) VALUES ($1, $2, $3)
-ON CONFLICT (org_id) DO UPDATE SET minute = greatest(r.minute, excluded.minute),
-taken = CASE WHEN r.minute < excluded.minute THEN 0 ELSE r.taken END + excluded.taken RETURNING taken`
+ON CONFLICT (org_id) DO UPDATE SET minute = CASE WHEN r.minute = excluded.minute + 1 THEN r.minute ELSE excluded.minute END,
+taken = CASE WHEN r.minute IN (excluded.minute, excluded.minute + 1) THEN r.taken ELSE 0 END + excluded.taken RETURNING taken`
 
 // TakeRequests takes up to n requests of an organization's minute for this process, and gives how many it got: all processes together get
 // no more than limit. It is for PostgreSQL: with SQLite there is one process, which counts by itself.

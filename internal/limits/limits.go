@@ -123,16 +123,15 @@ func (l *Limits) refresh(ctx context.Context) {
 	if !l.old() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	// It is for all who come after, too: so it goes on when this one has hung up, and nobody tries again at once.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	at := l.cfg.Clock.Now().UnixMilli()
 	since := max(0, l.newest-models.Millis(overlap.Milliseconds()))
 	list, err := crossorg.LimitsSince(ctx, l.cfg.DB, since)
 	if err != nil {
 		l.cfg.Logger.WarnContext(ctx, "the limits of organizations can't be read; the ones that were known hold on", "error", err)
-		if ctx.Err() == nil {
-			l.readAt.Store(at)
-		}
+		l.readAt.Store(at)
 		return
 	}
 	if len(list) > 0 {

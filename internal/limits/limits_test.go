@@ -203,11 +203,50 @@ func TestTheLimitOfRequestsChanges(t *testing.T) {
 	})
 }
 
-// counter counts statements.
-type counter struct{ n atomic.Int64 }
+// The clock is set back: what was let in of a minute that is to come again holds nobody up until then.
+func TestTheClockIsSetBackBetweenRequests(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		a, b := w.nodes(limits.Values{RequestsPerMinute: 5})
+		if got := w.let(a, w.mine, 10, 20); got != 5 {
+			t.Fatalf("%d were let in", got)
+		}
+		w.clock.Advance(-time.Hour)
+		if got := w.let(b, w.mine, 10, 20); got != 5 {
+			t.Errorf("%d were let in an hour earlier, want 5", got)
+		}
+	})
+}
+
+// A database that hangs is asked for limits by one request at a time, and not by each of them.
+func TestADatabaseThatHangsIsNotWaitedForAgain(t *testing.T) {
+	c := &counter{table: "org_loads"}
+	w := newWorld(t, storetest.Traced(t, c))
+	l := w.node(limits.Values{Sessions: 3})
+	err := w.db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
+		if err := tx.Exec("LOCK TABLE org_loads IN ACCESS EXCLUSIVE MODE").Error; err != nil {
+			return err
+		}
+		c.n.Store(0)
+		for range 3 {
+			if v := l.Of(t.Context(), w.mine); v.Sessions != 3 {
+				t.Errorf("%+v", v)
+			}
+		}
+		return nil
+	})
+	if n := c.n.Load(); err != nil || n != 1 {
+		t.Errorf("%d statements, want 1: %v", n, err)
+	}
+}
+
+// counter counts statements of a table.
+type counter struct {
+	table string
+	n     atomic.Int64
+}
 
 func (c *counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
-	if strings.Contains(d.SQL, "org_rates") {
+	if strings.Contains(d.SQL, c.table) {
 		c.n.Add(1)
 	}
 	return ctx
@@ -217,7 +256,7 @@ func (*counter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData)
 
 // What a limit costs doesn't grow with the requests.
 func TestRequestsCostFiftyStatementsAMinute(t *testing.T) {
-	c := &counter{}
+	c := &counter{table: "org_rates"}
 	w := newWorld(t, storetest.Traced(t, c))
 	l := w.node(limits.Values{RequestsPerMinute: 5000})
 	if got := w.let(l, w.mine, 20_000, 20); got != 5000 {

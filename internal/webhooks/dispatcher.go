@@ -195,19 +195,28 @@ func (d *Dispatcher) feedLoop(ctx context.Context) {
 	ticks, stop := d.ticks()
 	defer stop()
 	var last crossorg.WebhookKey
+	look := func() {
+		var err error
+		if last, err = d.look(ctx, last); err != nil && ctx.Err() == nil {
+			d.cfg.Logger.Warn("webhooks that are behind can't be looked for; trying again", "error", err)
+		}
+		signal(d.send)
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-d.feed:
 		case <-ticks:
-			var err error
-			if last, err = d.look(ctx, last); err != nil && ctx.Err() == nil {
-				d.cfg.Logger.Warn("webhooks that are behind can't be looked for; trying again", "error", err)
-			}
-			signal(d.send)
+			look()
 		}
 		for d.advanceNext(ctx) {
+			// There may be no end of it: the time to look comes nevertheless.
+			select {
+			case <-ticks:
+				look()
+			default:
+			}
 		}
 	}
 }

@@ -45,3 +45,6 @@ func (d *Dispatcher) Send(ctx context.Context) error {
 		}
 	}
 }
+
+// WakeSender makes it look for what is due.
+func (d *Dispatcher) WakeSender() { signal(d.send) }

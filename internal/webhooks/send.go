@@ -75,6 +75,10 @@ func (d *Dispatcher) release(ctx context.Context, key crossorg.WebhookKey, until
 		if err != nil {
 			return err
 		}
+		// What this round has left goes to the end of the line: however old it is, everybody else's turn comes first.
+		if now := clock.Millis(d.cfg.Clock); due != nil && *due < now {
+			due = &now
+		}
 		return store.OneRow(store.Of(tx.Model(&models.Webhook{}), key.OrgID).Where("id = ?", key.ID).
 			Updates(map[string]any{"due_at": due, "leased_until": nil}))
 	})
