@@ -42,7 +42,7 @@ generate: web/node_modules/.package-lock.json ## Generate code from the GraphQL 
 
 # What a change must pass, quick checks first. The Go tests come last, so that their result is at the end.
 .PHONY: test
-test: check-format check-generated check-schema lint vet web-test e2e go-test ## Run everything that a change must pass: both databases, race detector, dashboard, browser
+test: check-format check-generated check-schema lint vet fuzz-briefly web-test e2e go-test ## Run everything that a change must pass: both databases, race detector, dashboard, browser
 
 .PHONY: check-format
 check-format: ## Check that gofmt has nothing to change
@@ -101,6 +101,10 @@ FUZZ ?= 5s
 .PHONY: fuzz
 fuzz: ## Give every fuzz target FUZZ of time, e.g. `make fuzz FUZZ=10m`; their seeds run with every `go test`
 	scripts/fuzz $(FUZZ)
+
+.PHONY: fuzz-briefly
+fuzz-briefly:
+	scripts/fuzz 2s
 
 # What the long run of the clients does; the seed decides where connections are cut.
 FOLLOW ?= {"turns":100,"disconnects":1000,"restarts":3,"seed":1}

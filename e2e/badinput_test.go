@@ -33,11 +33,13 @@ type tenant struct {
 func newTenant(t *testing.T, c *client) *tenant {
 	t.Helper()
 	tt := &tenant{c, map[string]string{"org": c.org}}
+	hook := c.webhook(t, "https://hooks.invalid/"+c.org, "TURN_COMPLETED")
 	agent := c.agent(t, "echo", "sim-echo", "core", "files")
 	session := c.session(t, agent)
 	s := c.subscribe(t, session, 0)
 	turn := c.message(t, session, "hello")
 	s.untilKind(t, "SESSION_IDLED", 1)
+	tt.ids["hook"], tt.ids["dlv"] = hook, c.attempted(t, hook)
 	var found struct {
 		Turn struct {
 			InputMessage struct{ ID string }
@@ -87,12 +89,48 @@ func newTenant(t *testing.T, c *client) *tenant {
 	return tt
 }
 
+// webhook makes a webhook.
+func (c *client) webhook(t *testing.T, url string, kinds ...string) string {
+	t.Helper()
+	var out struct {
+		CreateWebhook struct{ Webhook struct{ ID string } }
+	}
+	c.do(t, `mutation($in: CreateWebhookInput!) { createWebhook(input: $in) { webhook { id } userErrors { code message path } } }`,
+		map[string]any{"in": map[string]any{"url": url, "kinds": kinds}}, &out)
+	return out.CreateWebhook.Webhook.ID
+}
+
+// attempted waits for the first attempt of a webhook's delivery, and disables the webhook, so that it is the last one, too.
+func (c *client) attempted(t *testing.T, hook string) (delivery string) {
+	t.Helper()
+	eventually(t, "the webhook is told of the turn", func() error {
+		var out struct {
+			Node struct {
+				Deliveries struct {
+					Nodes []struct {
+						ID       string
+						Attempts int
+					}
+				}
+			}
+		}
+		c.do(t, `query($id: ID!) { node(id: $id) { ... on Webhook { deliveries { nodes { id attempts } } } } }`, map[string]any{"id": hook}, &out)
+		if list := out.Node.Deliveries.Nodes; len(list) == 1 && list[0].Attempts > 0 {
+			delivery = list[0].ID
+			return nil
+		}
+		return errNotYet
+	})
+	c.do(t, `mutation($id: ID!) { updateWebhook(id: $id, input: {enabled: false}) { userErrors { code message } } }`, map[string]any{"id": hook}, nil)
+	return delivery
+}
+
 // state is everything that a request could have changed, as one text.
 func (tt *tenant) state(t *testing.T) string {
 	t.Helper()
 	var out json.RawMessage
 	tt.do(t, `query($session: ID!, $asking: ID!, $agent: ID!, $harness: ID!) {
-		viewer { org { name slug defaultHarness { id } defaultModel { id } } orgs { id } }
+		viewer { org { name slug defaultHarness { id } defaultModel { id } limits { sessions agents requestsPerMinute sockets } } orgs { id } }
 		apiKeys { nodes { id revokedAt } } org { members { nodes { id role } } } invitations { nodes { id revokedAt } }
 		agents(includeArchived: true) { totalCount } harnesses(includeArchived: true) { totalCount }
 		providers { totalCount nodes { id name lifecycle hasCredentials } } models { totalCount nodes { id displayName enabled } } sessions { totalCount }
@@ -101,6 +139,7 @@ func (tt *tenant) state(t *testing.T) string {
 		session(id: $session) { title tags status lastSequence updatedAt agent { id } model { id } usage { inputTokens outputTokens }
 			messages { totalCount } turns { totalCount nodes { id status } } queuedTurns { id } files { path hash } events(last: 1) { nodes { sequence kind } } }
 		asking: session(id: $asking) { status lastSequence updatedAt turns { nodes { id status } } queuedTurns { id } waits { id state } }
+		webhooks { id url kinds enabled deliveries { nodes { id attempts nextAttemptAt } } }
 	}`, map[string]any{"session": tt.ids["sess"], "asking": tt.ids["asking"], "agent": tt.ids["agent"], "harness": tt.ids["harn"]}, &out)
 	return string(out)
 }
@@ -121,6 +160,12 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"Query.node(id)", "mship", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "inv", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "audit", `query($id: ID!) { node(id: $id) { id } }`},
+	{"Query.node(id)", "hook", `query($id: ID!) { node(id: $id) { id } }`},
+	{"Mutation.updateWebhook(id)", "hook", `mutation($id: ID!) { updateWebhook(id: $id, input: {enabled: true, rotateSecret: true}) { webhook { id } secret userErrors { code path } } }`},
+	{"Mutation.deleteWebhook(id)", "hook", `mutation($id: ID!) { deleteWebhook(id: $id) { deletedId userErrors { code path } } }`},
+	{"Mutation.replayDelivery(id)", "dlv", `mutation($id: ID!) { replayDelivery(id: $id) { webhook { id } userErrors { code path } } }`},
+	// Operators, as the person of this test is one, may name any organization. TestEveryFieldAsEverybody asks as an owner who is none.
+	{"Mutation.updateOrgLimits(orgId)", "", `mutation($id: ID!) { updateOrgLimits(orgId: $id, input: {sessions: 1}) { org { id } userErrors { code path } } }`},
 	// The person of this test is in both organizations.
 	{"AuditFilter.actorId", "", `query($id: ID!) { auditEntries(filter: {actorId: $id}) { nodes { id } } }`},
 	{"Query.models(providerId)", "prov", `query($id: ID!) { models(providerId: $id) { nodes { id } totalCount } }`},

@@ -13,23 +13,35 @@ import (
 
 // bus is a NATS server that can be killed and started again.
 type bus struct {
-	addr   netip.AddrPort
-	server *server.Server
+	addr           netip.AddrPort
+	user, password string
+	server         *server.Server
 }
 
 func newBus(t *testing.T) *bus {
 	t.Helper()
-	b := &bus{addr: netip.MustParseAddrPort(freeAddr(t))}
+	return newBusWith(t, "", "")
+}
+
+// newBusWith is a bus that lets in who has the password alone.
+func newBusWith(t *testing.T, user, password string) *bus {
+	t.Helper()
+	b := &bus{addr: netip.MustParseAddrPort(freeAddr(t)), user: user, password: password}
 	b.start(t)
 	t.Cleanup(b.kill)
 	return b
 }
 
-func (b *bus) url() string { return "nats://" + b.addr.String() }
+func (b *bus) url() string {
+	if b.user != "" {
+		return "nats://" + b.user + ":" + b.password + "@" + b.addr.String()
+	}
+	return "nats://" + b.addr.String()
+}
 
 func (b *bus) start(t *testing.T) {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: b.addr.Addr().String(), Port: int(b.addr.Port()), NoSigs: true, NoLog: true})
+	s, err := server.NewServer(&server.Options{Host: b.addr.Addr().String(), Port: int(b.addr.Port()), Username: b.user, Password: b.password, NoSigs: true, NoLog: true})
 	if err != nil {
 		t.Fatal(err)
 	}

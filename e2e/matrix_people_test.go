@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ostler-dev/ostler/internal/auth/oidc/oidctest"
 )
 
 // whoMayWhat is the table of who may what, written out once more on purpose: it is the oracle.
@@ -62,15 +64,18 @@ func rolesOf(role string) map[string]bool {
 	return may
 }
 
-// everybody makes the identities of the matrix: the roles, keys with one permission each and one with none, and those who are
+// everybody makes the identities of the matrix: an operator, who is an owner as well, the roles, keys with one permission each and one with none, and those who are
 // nobody (any more).
-func everybody(t *testing.T, place *place, owner *client) (known, unknown []*somebody) {
+func everybody(t *testing.T, place *place, p *process, issuer *oidctest.Issuer, owner *client) (known, unknown []*somebody) {
 	t.Helper()
-	known = []*somebody{{name: "OWNER", client: owner, may: rolesOf("OWNER")}}
-	for _, role := range []string{"ADMIN", "MEMBER", "VIEWER"} {
+	operator := rolesOf("OWNER")
+	operator["PLATFORM_READ"], operator["PLATFORM_MANAGE"] = true, true // the first owner is one, and no role makes one
+	known = []*somebody{{name: "an operator", client: owner, may: operator}}
+	for _, role := range []string{"OWNER", "ADMIN", "MEMBER", "VIEWER"} {
 		c, _ := owner.newMember(t, strings.ToLower(role)+"@matrix.example.com", role)
 		known = append(known, &somebody{name: role, client: c, may: rolesOf(role)})
 	}
+	known = append(known, &somebody{name: "a VIEWER whom an issuer vouches for", client: vouchedFor(t, p, issuer, owner), may: rolesOf("VIEWER")})
 	key, _ := owner.apiKey(t)
 	known = append(known, &somebody{name: "a key without permissions", client: key, may: map[string]bool{}, key: true})
 	for permission := range rolesOf("OWNER") {
@@ -113,6 +118,18 @@ func everybody(t *testing.T, place *place, owner *client) (known, unknown []*som
 		})
 	}
 	return known, unknown
+}
+
+// vouchedFor has somebody sign in with an issuer of OpenID Connect, who has no password.
+func vouchedFor(t *testing.T, p *process, issuer *oidctest.Issuer, owner *client) *client {
+	t.Helper()
+	issuer.SignIn(oidctest.Person{Subject: "ada-1", Email: "ada@example.com", Name: "Ada"})
+	b := newBrowser(t, p)
+	b.get(t, b.atIssuer(t, "?invitation="+invitationFor(t, owner, "ada@example.com")))
+	c := newClient(p.url)
+	c.token, c.org = b.cookie(t, "ostler_access"), owner.org
+	c.do(t, whoAmI, nil, nil)
+	return c
 }
 
 // signedElsewhere gives tokens with the right claims, good for a minute, under the name of the server's own key: one that another key has

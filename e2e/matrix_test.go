@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"github.com/ostler-dev/ostler/internal/auth/oidc/oidctest"
 )
 
 // personal are the fields that are about one's own sign-in: a key is refused, whatever it may do.
@@ -175,14 +177,15 @@ func (*matrix) about(o operation) bool {
 func TestEveryFieldAsEverybody(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, place *place) {
-		p := start(t, place.env)
+		issuer := oidctest.Start(t)
+		p := start(t, place.withIssuer(issuer.URL))
 		owner := signIn(t, p)
 		b, people := otherOrganization(t, p, owner)
 		a := newTenant(t, owner)
 		a.furnish(t, "ours")
 		m := &matrix{T: t, surface: newSurface(t, a.ids), reached: map[string]bool{}}
 		m.secret = append(slices.Collect(maps.Values(b.ids)), theirMark)
-		known, unknown := everybody(t, place, owner)
+		known, unknown := everybody(t, place, p, issuer, owner)
 
 		guarded, public := m.surface.roots()
 		walk := m.surface.walk()
@@ -194,7 +197,7 @@ func TestEveryFieldAsEverybody(t *testing.T) {
 		m.refusals(known, unknown, guarded, walk)
 		refused := m.cases
 		m.unchanged("after what was refused, the own organization", before, place.rowsOf(t, a.org, a.ids["user"]))
-		holes := m.foreign(owner, b)
+		holes := m.foreign(known[0], known[1], b)
 		m.permitted(known, guarded)
 		m.unchanged("the other organization", beforeB, place.rowsOf(t, b.org, people...))
 		if out := p.out.String(); strings.Contains(out, "panic") || strings.Contains(out, "level=ERROR") {
@@ -293,8 +296,9 @@ func (m *matrix) refusals(known, unknown []*somebody, guarded, walk []operation)
 	}
 }
 
-// foreign puts ids of another organization, of every kind, wherever an id goes, and compares with ids that nobody has.
-func (m *matrix) foreign(owner *client, b *tenant) (holes int) {
+// foreign puts ids of another organization, of every kind, wherever an id goes, and compares with ids that nobody has. What is for operators
+// alone is about any organization, so an operator tries ids that nobody has, and an owner who is none is refused whatever the id.
+func (m *matrix) foreign(operator, owner *somebody, b *tenant) (holes int) {
 	m.Helper()
 	all := m.surface.holes()
 	at := map[string]hole{}
@@ -307,12 +311,21 @@ func (m *matrix) foreign(owner *client, b *tenant) (holes int) {
 		operations = append(operations, h.operation)
 	}
 	m.each(operations, func(o operation) {
+		field, _ := m.surface.needs(o.root())
+		platform := strings.HasPrefix(field, "PLATFORM_")
 		for kind, id := range b.ids {
 			unknown := unknownID(id)
-			first, second := m.ask(owner, o, unknown), m.ask(owner, o, id)
+			first, second := m.ask(owner.client, o, unknown), m.ask(owner.client, o, id)
 			want, got := answerText(first, unknown), answerText(second, id)
 			if got != want {
 				m.Errorf("%s tells a foreign %s from an unknown one:\nforeign: %s\nunknown: %s\n%s", at[o.String()].coordinate, kind, got, want, o)
+			}
+			if platform {
+				if !hasCode(second, "FORBIDDEN") {
+					m.Errorf("%s is not refused to an owner: %s\n%s", at[o.String()].coordinate, got, o)
+				}
+				first = m.ask(operator.client, o, unknown)
+				want = answerText(first, unknown)
 			}
 			if !m.finds(o, at[o.String()].coordinate, first) {
 				m.Errorf("%s with an id that nobody has: %s\n%s", at[o.String()].coordinate, want, o)

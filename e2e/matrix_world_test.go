@@ -161,8 +161,11 @@ func hasCode(r *reply, codes ...string) bool {
 	return slices.ContainsFunc(r.Errors, func(e gqlError) bool { return slices.Contains(codes, e.code()) })
 }
 
-// moved are columns that change when somebody only asks.
-var moved = []string{"last_used_at"}
+// moved are columns that change when somebody only asks, and counting are tables that count who asks and who is connected.
+var (
+	moved    = []string{"last_used_at"}
+	counting = []string{"org_rates", "org_leases"}
+)
 
 // rowsOf gives all rows of an organization, those of its tenants' tables and of the people named, by table: what a wall between
 // organizations must keep as it is.
@@ -190,7 +193,7 @@ func (p *place) rowsOf(t *testing.T, org string, people ...string) map[string][]
 		case key == "" && slices.Contains(columns, "user_id"):
 			key, keys = "user_id", ids[1:]
 		}
-		if key == "" {
+		if key == "" || slices.Contains(counting, table) {
 			continue // it belongs to the server
 		}
 		columns = slices.DeleteFunc(columns, func(c string) bool { return slices.Contains(moved, c) })

@@ -11,11 +11,13 @@ import (
 )
 
 // withIssuer gives the environment of a place with an issuer of OpenID Connect.
-func (p *place) withIssuer(issuer string) map[string]string {
-	return p.with(map[string]string{
+func (p *place) withIssuer(issuer string) map[string]string { return p.with(issuerOf(issuer)) }
+
+func issuerOf(issuer string) map[string]string {
+	return map[string]string{
 		"OSTLER_OIDC_ISSUER": issuer, "OSTLER_OIDC_CLIENT_ID": oidctest.ClientID, "OSTLER_OIDC_CLIENT_SECRET": oidctest.ClientSecret,
 		"OSTLER_OIDC_NAME": "Example", "OSTLER_OIDC_DOMAINS": "example.com",
-	})
+	}
 }
 
 // follow is a page that a browser is sent to.

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ostler-dev/ostler/internal/auth/oidc/oidctest"
 	"github.com/ostler-dev/ostler/internal/mail/mailtest"
 )
 
@@ -30,6 +31,8 @@ type planting struct {
 	exchanges []exchange
 	// secrets are those that were planted, and those that the server has given out; shown tells in the answer to which field.
 	secrets, shown map[string]string
+	// addresses are keys in addresses, which are stored as they are and shown with the address.
+	addresses map[string]string
 }
 
 // RoundTrip keeps what is asked and answered.
@@ -90,12 +93,16 @@ func (r *planting) signIn(name, email, password string) (*client, tokens) {
 const openText = "a text that anybody of the organization may read"
 
 // TestPlantedSecrets does everything that takes or gives a secret, and things that go wrong on the way, with the log at its most talkative.
-// Then it looks for the secrets in all that is stored, logged, answered and streamed.
+// Then it looks for the secrets in all that is stored, logged, answered, streamed, measured and traced.
 func TestPlantedSecrets(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, place *place) {
 		fake, smtp := newFakeProvider(t), mailtest.Start(t, mailtest.Config{})
-		r := &planting{T: t, secrets: map[string]string{"the key of the provider": providerKey}, shown: map[string]string{}}
+		issuer := oidctest.Start(t)
+		traces, collector := newCollector(t)
+		r := &planting{T: t, shown: map[string]string{}, addresses: map[string]string{}, secrets: map[string]string{
+			"the key of the provider": providerKey, "OSTLER_OIDC_CLIENT_SECRET": oidctest.ClientSecret,
+		}}
 		master, err := base64.StdEncoding.DecodeString(place.env["OSTLER_MASTER_KEY"])
 		if err != nil {
 			t.Fatal(err)
@@ -108,7 +115,11 @@ func TestPlantedSecrets(t *testing.T) {
 			"ANTHROPIC_API_KEY": r.plant("Anthropic of the environment"), "ANTHROPIC_BASE_URL": fake.URL,
 			"OPENAI_API_KEY": r.plant("OpenAI of the environment"), "OPENAI_BASE_URL": fake.URL + "/v1",
 			"GEMINI_API_KEY": r.plant("Gemini of the environment"), "GEMINI_BASE_URL": fake.URL,
+			"OSTLER_METRICS_TOKEN": r.plant("OSTLER_METRICS_TOKEN"),
+			// The collector's own key is not among our settings, and is a secret all the same.
+			"OTEL_EXPORTER_OTLP_ENDPOINT": collector, "OTEL_EXPORTER_OTLP_HEADERS": "authorization=" + r.plant("collector"), "OTEL_BSP_SCHEDULE_DELAY": "50",
 		})
+		maps.Copy(env, issuerOf(issuer.URL))
 		env["OSTLER_MASTER_KEY_PREVIOUS"] = newKey(t)
 		r.secrets["the previous master key"] = env["OSTLER_MASTER_KEY_PREVIOUS"]
 		if place.kind == "postgres" {
@@ -120,38 +131,55 @@ func TestPlantedSecrets(t *testing.T) {
 				u.User = url.UserPassword(u.User.Username(), r.plant(name))
 				env[name] = u.String()
 			}
+			env["OSTLER_NATS_URL"] = newBusWith(t, "mailman", r.plant("OSTLER_NATS_URL")).url()
 		}
 		r.p = start(t, env)
 		owner, streams := r.people(smtp)
+		r.byIssuer(owner, issuer)
 		streams += r.work(owner, fake)
+		streams += r.outside(owner)
 		r.wrong(owner)
+		measured := r.measured()
 		logged := r.p.out.String()
 		stored := place.stored(t) // beside the server, with what has not been moved out of the WAL
 		r.p.terminate(t)
 		r.p.exit(t)
 		stored += place.stored(t)
-		r.look(place.kind, stored, logged+r.p.out.String(), streams)
+		logged += r.p.out.String() + done(t, env, "config")
+		r.look(place.kind, map[string]string{
+			theDatabase: stored, "the log": logged, "streams": streams, "the metrics": measured, "the traces": traces.String(),
+		})
 	})
 }
 
+const theDatabase = "the database"
+
 // look looks for the secrets everywhere.
-func (r *planting) look(kind, stored, logged, streams string) {
-	for where, text := range map[string]string{"the database": stored, "streams": streams} {
-		if !strings.Contains(text, openText) {
-			r.Errorf("what is taken for %s holds no text at all", where)
+func (r *planting) look(kind string, places map[string]string) {
+	for where, text := range map[string]string{
+		theDatabase: openText, "the log": "level=DEBUG", "streams": openText, "the metrics": "ostler_build_info", "the traces": "model call",
+	} {
+		if !strings.Contains(places[where], text) {
+			r.Errorf("what is taken for %s has no %q", where, text)
 		}
 	}
-	if !strings.Contains(logged, "level=DEBUG") {
-		r.Error("the log is not at its most talkative")
-	}
-	for where, text := range map[string]string{"the database": stored, "the log": logged, "streams": streams} {
-		for _, found := range search(text, r.secrets) {
-			r.Errorf("%s holds %s", where, found)
+	sizes := ""
+	for where, text := range places {
+		secrets := maps.Clone(r.secrets)
+		if where != theDatabase {
+			maps.Copy(secrets, r.addresses)
+		} else if len(search(text, r.addresses)) < len(r.addresses) {
+			r.Error("the addresses are not found where they must be: either they are not stored, or the search is broken")
 		}
+		for _, found := range search(text, secrets) {
+			r.Errorf("%s: it holds %s", where, found)
+		}
+		sizes += fmt.Sprintf(" %d bytes of %s,", len(text), where)
 	}
 	answers := 0
 	for _, e := range r.exchanges {
 		secrets := maps.Clone(r.secrets)
+		maps.Copy(secrets, r.addresses)
 		for name, field := range r.shown {
 			if strings.Contains(e.asked, field) {
 				delete(secrets, name)
@@ -162,9 +190,8 @@ func (r *planting) look(kind, stored, logged, streams string) {
 		}
 		answers++
 	}
-	r.Logf("S7 on %s: looked for %d secrets, each in %d forms, in %d bytes of the database, %d of the log, %d of streams, and %d answers",
-		kind, len(r.secrets), len(forms("x")), len(stored), len(logged), len(streams), answers)
-	if len(r.secrets) < 30 || answers < 60 {
+	r.Logf("S7 on %s: looked for %d secrets, each in %d forms, in%s and %d answers", kind, len(r.secrets)+len(r.addresses), len(forms("x")), sizes, answers)
+	if len(r.secrets) < 60 || answers < 60 {
 		r.Errorf("%d secrets and %d answers: the run missed most of what there is", len(r.secrets), answers)
 	}
 }

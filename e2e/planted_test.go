@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ var secretFields = []string{
 	"Mutation.resetPassword(password)", "AcceptInvitationInput.token", "AcceptInvitationInput.password", "Mutation.refreshTokens(refreshToken)",
 	"CreateProviderInput.apiKey", "UpdateProviderInput.apiKey", "TestProviderInput.apiKey", "Mutation.resolveWait(token)",
 	"TokenPair.accessToken", "TokenPair.refreshToken", "ApiKeyPayload.key", "InvitePayload.token", "HookSecretPayload.secret", "Wait.token",
+	"WebhookPayload.secret",
 }
 
 // openFields are called like secrets and are none.
@@ -35,8 +37,9 @@ var (
 	secretSettings = []string{
 		"OSTLER_DATABASE_URL", "OSTLER_DATABASE_OWNER_URL", "OSTLER_DATABASE_DIRECT_URL", "OSTLER_MASTER_KEY", "OSTLER_MASTER_KEY_PREVIOUS",
 		"OSTLER_JWT_SECRET", "OSTLER_SMTP_URL", "OSTLER_ADMIN_PASSWORD", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY",
+		"OSTLER_NATS_URL", "OSTLER_METRICS_TOKEN", "OSTLER_OIDC_CLIENT_SECRET",
 	}
-	openSettings = []string{"OSTLER_PUBLIC_URL", "OSTLER_NATS_URL", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GEMINI_BASE_URL"} // no bus is in the test
+	openSettings = []string{"OSTLER_PUBLIC_URL", "OSTLER_ORG_API_KEYS", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GEMINI_BASE_URL"}
 )
 
 var secretName = regexp.MustCompile(`(?i)password|secret|token|key|credential|private|signature|^current$|^new$`)
@@ -81,9 +84,9 @@ func TestEverySecretIsPlanted(t *testing.T) {
 	t.Logf("S7: %d fields and arguments of the API and %d settings are secrets", len(secretFields), len(secretSettings))
 }
 
-// forms are how a secret may be written down: as it is, as hex, and within base64 of something longer.
+// forms are how a secret may be written down: as it is, in an address, as hex, and within base64 of something longer.
 func forms(secret string) map[string]string {
-	list := map[string]string{"plain": secret, "hex": hex.EncodeToString([]byte(secret)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(secret)))}
+	list := map[string]string{"plain": secret, "in an address": url.QueryEscape(secret), "hex": hex.EncodeToString([]byte(secret)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(secret)))}
 	for before := range 3 {
 		whole := append(make([]byte, before), secret...)
 		for name, encoding := range map[string]*base64.Encoding{"base64": base64.RawStdEncoding, "base64url": base64.RawURLEncoding} {
@@ -114,7 +117,7 @@ func TestSearchFindsSecrets(t *testing.T) {
 	for before := range 4 {
 		hidden := strings.Repeat("x", before) + secret + "yz"
 		for name, text := range map[string]string{
-			"plain": hidden, "hex": hex.EncodeToString([]byte(hidden)), "HEX": fmt.Sprintf("%X", hidden),
+			"plain": hidden, "an address": url.QueryEscape("/ä?" + hidden + "&"), "hex": hex.EncodeToString([]byte(hidden)), "HEX": fmt.Sprintf("%X", hidden),
 			"base64": base64.StdEncoding.EncodeToString([]byte(hidden)), "base64url": base64.RawURLEncoding.EncodeToString([]byte(hidden)),
 		} {
 			if len(search(text, map[string]string{"it": secret})) == 0 {

@@ -30,6 +30,7 @@ var kindsByName = map[string]string{
 	"agent": "agent", "apiKey": "key", "defaultHarness": "harn", "defaultModel": "model", "fallbackModel": "model", "harness": "harn",
 	"image": "img", "invitation": "inv", "membership": "mship", "model": "model", "org": "org", "provider": "prov", "session": "sess",
 	"throughTurn": "turn", "turn": "turn", "wait": "wait", "auditEntry": "audit", "message": "msg", "user": "user",
+	"webhook": "hook", "delivery": "dlv",
 }
 
 // valuesOf gives literals for places that need a certain one, by Type.field(argument) or Input.field. Optional arguments that are
@@ -51,6 +52,8 @@ var valuesOf = map[string]string{
 	"SendMessageInput.delivery":         "QUEUE",
 	"ClientToolInput.inputSchema":       `{type: "object"}`,
 	"Mutation.writeSessionFile(path)":   `"/workspace/written.txt"`,
+	"CreateWebhookInput.url":            `"https://hooks.invalid/x"`,
+	"CreateWebhookInput.kinds":          "[TURN_COMPLETED]",
 }
 
 // literals are what is given for scalars that nothing else is said about.

@@ -75,11 +75,23 @@ func (a *API) Do(ctx context.Context, query string, variables map[string]any, ou
 
 // post sends a body and gives the answer's. Another status than 200 is an error.
 func (a *API) post(ctx context.Context, body []byte) ([]byte, error) {
+	status, answer, err := a.Raw(ctx, body)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("%d %s: %s", status, http.StatusText(status), strings.TrimSpace(string(answer)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// Raw sends a body and gives the answer as it is, whatever its status: for requests that must be refused.
+func (a *API) Raw(ctx context.Context, body []byte) (status int, answer []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL+"/graphql", bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
@@ -88,15 +100,9 @@ func (a *API) post(ctx context.Context, body []byte) ([]byte, error) {
 	}
 	res, err := a.HTTP.Do(req)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	defer func() { _ = res.Body.Close() }()
-	answer, err := io.ReadAll(res.Body)
-	if err != nil {
-		return nil, err
-	}
-	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", res.Status, strings.TrimSpace(string(answer)))
-	}
-	return answer, nil
+	answer, err = io.ReadAll(res.Body)
+	return res.StatusCode, answer, err
 }

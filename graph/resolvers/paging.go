@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -36,7 +37,8 @@ func encodeCursor(kind string, key []byte) string {
 // decodeCursor gives the key of a cursor. It refuses cursors of other lists and of other versions.
 func decodeCursor(kind, cursor string, keyLength int) ([]byte, *fault.Error) {
 	bad := fault.New(fault.Invalid, "The cursor is not one of this list. Pass on a cursor that this server gave, or none to start at the beginning.")
-	if len(cursor) > maxCursorLength {
+	// The decoder passes over line breaks, even when it is strict.
+	if len(cursor) > maxCursorLength || strings.ContainsAny(cursor, "\r\n") {
 		return nil, bad
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)

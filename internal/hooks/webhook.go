@@ -54,7 +54,7 @@ func (r *Runner) deliver(ctx context.Context, event Event, spec tools.HookSpec, 
 	}
 	req, err := http.NewRequestWithContext(limited, http.MethodPost, spec.Webhook.URL, bytes.NewReader(body))
 	if err != nil {
-		return nil, failed(err, "its address can't be used")
+		return nil, failed(egress.WithoutAddress(err), "its address can't be used")
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
@@ -83,6 +83,7 @@ func (r *Runner) deliver(ctx context.Context, event Event, spec tools.HookSpec, 
 
 // unreachable says why there is no answer, without what only the operator may know of the network.
 func unreachable(limited context.Context, spec tools.HookSpec, err error) *failure {
+	err = egress.WithoutAddress(err)
 	if blocked, ok := errors.AsType[*egress.BlockedError](err); ok {
 		return failed(err, "%v", blocked)
 	}

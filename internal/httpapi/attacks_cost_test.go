@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ostler-dev/ostler/bench/attacks"
 	"github.com/ostler-dev/ostler/graph/generated"
 )
 
@@ -29,13 +30,13 @@ func TestAttacksCostLittle(t *testing.T) {
 		took          time.Duration
 	}
 	var costs []cost
-	for _, a := range attacks() {
+	for _, a := range attacks.All() {
 		engine, err := newEngine(Config{}.withDefaults(), generated.NewExecutableSchema(generated.Config{}), slog.New(slog.DiscardHandler), unmetered{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		body := []byte(`{"query":` + quote(a.document) + `}`)
-		c := cost{name: a.name, most: attackMemory(body)}
+		body := []byte(`{"query":` + quote(a.Document) + `}`)
+		c := cost{name: a.Name, most: attackMemory(body)}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		begun := time.Now()
@@ -57,8 +58,8 @@ func TestAttacksCostLittle(t *testing.T) {
 		c.allocated = after.TotalAlloc - before.TotalAlloc
 		costs = append(costs, c)
 		// Who may sign in and what is asked is told apart later; everything else must be refused here.
-		if late := []string{"", codeUnauthenticated}; (c.outcome == "let through") != slices.Contains(late, a.want) {
-			t.Errorf("%s: %s before anything runs, want %s", a.name, c.outcome, a.want)
+		if late := []string{"", codeUnauthenticated}; (c.outcome == "let through") != slices.Contains(late, a.Want) {
+			t.Errorf("%s: %s before anything runs, want %s", a.Name, c.outcome, a.Want)
 		}
 	}
 	slices.SortFunc(costs, func(a, b cost) int { return cmp.Compare(b.allocated, a.allocated) })
@@ -88,15 +89,15 @@ func TestAttacksOverEveryTransport(t *testing.T) {
 		}
 	}
 	socket := b.dial().hello()
-	for _, a := range attacks() {
-		body := `{"query":` + quote(a.document) + `}`
+	for _, a := range attacks.All() {
+		body := `{"query":` + quote(a.Document) + `}`
 		for over, change := range map[string][]func(*http.Request){
 			"POST": {}, "the new type": {with("Accept", mediaGraphQL)}, "events": {with("Accept", "text/event-stream")},
 		} {
 			r := b.do(http.MethodPost, "/graphql", body, change...)
-			check(a.name, over, r.status, r.body)
+			check(a.Name, over, r.status, r.body)
 		}
-		if a.want == codeUnauthenticated {
+		if a.Want == codeUnauthenticated {
 			continue // who is signed in is answered, and the stub of this test has no answers
 		}
 		socket.send(`{"id":"1","type":"subscribe","payload":` + body + `}`)
@@ -104,10 +105,10 @@ func TestAttacksOverEveryTransport(t *testing.T) {
 			var f frame
 			_, data, err := socket.conn.Read(t.Context())
 			if err != nil || json.Unmarshal(data, &f) != nil {
-				t.Fatalf("%s over a socket: %q, %v", a.name, data, err)
+				t.Fatalf("%s over a socket: %q, %v", a.Name, data, err)
 			}
 			done = f.Type == "error" || f.Type == "complete"
-			check(a.name, "a socket", http.StatusOK, string(data))
+			check(a.Name, "a socket", http.StatusOK, string(data))
 		}
 	}
 	if strings.Contains(b.log.String(), "panic") {

@@ -5,14 +5,15 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/ostler-dev/ostler/bench/attacks"
 	"github.com/ostler-dev/ostler/graph/generated"
 )
 
 // FuzzRequest gives bodies to all that happens before an operation runs.
 func FuzzRequest(f *testing.F) {
-	for _, a := range attacks() {
-		if len(a.document) < 2000 {
-			f.Add([]byte(`{"query":` + quote(a.document) + `}`))
+	for _, a := range attacks.All() {
+		if len(a.Document) < 2000 {
+			f.Add([]byte(`{"query":` + quote(a.Document) + `}`))
 		}
 	}
 	f.Add([]byte(`{"query":"query($n:Int,$s:SessionFilter){sessions(first:$n,filter:$s){nodes{id}}}","variables":{"n":1.5,"s":{"status":["IDLE"]}}}`))

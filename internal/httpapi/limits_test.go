@@ -2,136 +2,13 @@ package httpapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/ostler-dev/ostler/bench/attacks"
 	"github.com/ostler-dev/ostler/graph/model"
 )
-
-// repeat writes a piece n times, each with its number in place of #.
-func repeat(n int, piece string) string {
-	var s strings.Builder
-	for i := range n {
-		s.WriteString(strings.ReplaceAll(piece, "#", fmt.Sprint(i)))
-	}
-	return s.String()
-}
-
-func nest(n int, open, leaf, shut string) string {
-	return strings.Repeat(open, n) + leaf + strings.Repeat(shut, n)
-}
-
-// bomb is a chain of fragments, each of which spreads the next one twice.
-func bomb(n int, leaf string) string {
-	return "{...F0}" + repeat(n, "fragment F# on Query{...G# ...G#}fragment G# on Query{...H#}") +
-		func() string {
-			s := ""
-			for i := range n {
-				next := fmt.Sprintf("...F%d", i+1)
-				if i == n-1 {
-					next = leaf
-				}
-				s += fmt.Sprintf("fragment H%d on Query{%s}", i, next)
-			}
-			return s
-		}()
-}
-
-// attacks are documents that are cheap to send and dear to answer. Each must be refused, or answered cheaply.
-func attacks() []attack {
-	return []attack{
-		{"fragment bomb 10", bomb(10, "serverInfo{name}"), "FIELDS"},
-		{"fragment bomb 26", bomb(26, "serverInfo{name}"), "FIELDS"},
-		{"fragment bomb 200", bomb(200, "__typename"), "TOKENS"},
-		{"fragment cycle", "{...A}fragment A on Query{...B}fragment B on Query{...A}", codeValidationFailed},
-		{"fragment of itself", "{...A}fragment A on Query{...A}", codeValidationFailed},
-		{"cycle through fields", "{viewer{org{...A}}}fragment A on Org{defaultHarness{parent{...B}}}fragment B on Harness{parent{...B}}", codeValidationFailed},
-		{"chain of 400 fragments", "{...F0}" + chain(400), "DEPTH"},
-		{"chain of 400 fragments that nothing uses", "{__typename}" + chain(400), "DEPTH"},
-		{"chain of 51 fragments", "{...F0}" + chain(51), "DEPTH"},
-		{"chain of 50 fragments", "{...F0}" + chain(50), ""},
-		{"layers of fragments", "{...F0_0}" + layers(17, 8), "FIELDS"},
-		{"layers of fragments that nothing uses", "{__typename}" + layers(17, 8), "FIELDS"},
-		{"3000 unused fragments", "{__typename}" + repeat(480, "fragment F# on Query{__typename}"), codeValidationFailed},
-		{"101 aliases", "{" + repeat(101, "a#:__typename ") + "}", "ALIASES"},
-		{"20000 aliases", "{" + repeat(20_000, "a#:__typename ") + "}", "BYTES"},
-		{"one alias, other arguments, x540", "{" + repeat(540, `a:node(id:"#"){id} `) + "}", "TOKENS"},
-		{"one alias, other arguments, x300", "{" + repeat(300, `a:node(id:"#"){id} `) + "}", "ALIASES"},
-		{"conflicting names x900", "{viewer{user{" + repeat(900, "a:name a:email ") + "}}}", "TOKENS"},
-		{"conflicting arguments x550, no alias", `{session(id:1){` + repeat(550, `file(path:"#"){path} `) + "}}", "TOKENS"},
-		{"conflicting arguments x400, no alias", `{session(id:1){` + repeat(400, `file(path:"#"){path} `) + "}}", codeValidationFailed},
-		{"same field x900", "{viewer{user{" + repeat(900, "name ") + "}}}", codeUnauthenticated},
-		{"same field x10000", "{viewer{user{" + repeat(10_000, "name ") + "}}}", "TOKENS"},
-		{"same object x300", "{viewer{" + repeat(300, "user{name} ") + "}}", codeUnauthenticated},
-		{"300 fragments in one place", "{viewer{" + repeat(300, "...F# ") + "}}" + repeat(300, "fragment F# on Viewer{user{id}}"), codeUnauthenticated},
-		{"51 directives", "{" + repeat(51, "__typename @include(if:true) ") + "}", "DIRECTIVES"},
-		{"unknown directives x60", "{__typename " + repeat(60, "@a# ") + "}", "DIRECTIVES"},
-		{"unknown directives x5000", "{__typename " + repeat(5000, "@a# ") + "}", "TOKENS"},
-		{"directives of the operation", "query " + repeat(51, "@a# ") + "{__typename}", "DIRECTIVES"},
-		{"51 root fields", "{" + repeat(51, "__typename ") + "}", "ROOTS"},
-		{"51 root fields by fragments", "{" + strings.Repeat("...A ", 17) + "}fragment A on Query{__typename serverInfo{name} __typename}", "ROOTS"},
-		{"depth 16", "{viewer{org{defaultHarness{" + nest(12, "parent{", "id", "}") + "}}}}", "DEPTH"},
-		{"depth 15", "{viewer{org{defaultHarness{" + nest(11, "parent{", "id", "}") + "}}}}", codeUnauthenticated},
-		{"depth by fragments", "{viewer{org{defaultHarness{...A}}}}fragment A on Harness{" + nest(7, "parent{", "...B", "}") + "}fragment B on Harness{" + nest(7, "parent{", "id", "}") + "}", "DEPTH"},
-		{"depth 200", "{viewer{org{defaultHarness{" + nest(200, "parent{", "id", "}") + "}}}}", "DEPTH"},
-		{"depth 20000", nest(1900, "{a", "", "}"), codeParseFailed},
-		{"200000 braces", strings.Repeat("{", 200_000), "BYTES"},
-		{"60000 braces", strings.Repeat("{", 60_000), codeParseFailed},
-		{"lists in an argument", "{node(id:" + nest(30_000, "[", "", "]") + "){id}}", codeParseFailed},
-		{"lists in an argument x900", "{node(id:" + nest(900, "[", "", "]") + "){id}}", codeValidationFailed},
-		{"first 0", "{agents(first:0){nodes{id}}}", "PAGE"},
-		{"first -5", "{agents(first:-5){nodes{id}}}", "PAGE"},
-		{"first 101", "{agents(first:101){nodes{id}}}", "PAGE"},
-		{"first 1000000", "{agents(first:1000000){nodes{id}}}", "PAGE"},
-		{"first 99999999999", "{agents(first:99999999999){nodes{id}}}", "PAGE"},
-		{"first 99999999999999999999", "{agents(first:99999999999999999999){nodes{id}}}", codeBadUserInput},
-		{"first in a fragment", "{agents{...A}}fragment A on AgentConnection{nodes{sessions(first:500){nodes{id}}}}", "PAGE"},
-		{"last 101", "{session(id:1){messages(last:101){nodes{id}}}}", "PAGE"},
-		{"lists in lists", "{agents(first:100){nodes{sessions(first:100){nodes{turns(first:100){nodes{id}}}}}}}", "COST"},
-		{"unpaged lists in lists", "{viewer{orgs{defaultHarness{chain{chain{chain{chain{id}}}}}}}}", "COST"},
-		{"lists by fragments", "{agents(first:100){...A}}fragment A on AgentConnection{nodes{sessions(first:100){...B}}}fragment B on SessionConnection{edges{node{...C}}}fragment C on Session{id title tags status usage{inputTokens}}", "COST"},
-		{"introspection of introspection", "{__schema{types{fields{type{fields{type{fields{type{name}}}}}}}}}", codeValidationFailed},
-		{"introspection, aliased", "{" + repeat(40, "a#:__schema{types{fields{name args{name} type{name}}}} ") + "}", "COST"},
-		{"a long name", "{" + strings.Repeat("a", 60_000) + "}", codeValidationFailed},
-		{"a text with NUL", "{node(id:\"\\u0000\"){id}}", codeBadUserInput},
-		{"a raw NUL", "{node(id:\"\x00\"){id}}", codeParseFailed},
-		{"overflow in another argument", "{session(id:1){events(first:1,kinds:[99999999999999999999]){nodes{id}}}}", codeBadUserInput},
-	}
-}
-
-// layers is a lattice of fragments: each spreads all of the next layer.
-func layers(deep, wide int) string {
-	var s strings.Builder
-	for i := range deep {
-		for j := range wide {
-			fmt.Fprintf(&s, "fragment F%d_%d on Query{", i, j)
-			for k := range wide {
-				if i+1 < deep {
-					fmt.Fprintf(&s, "...F%d_%d ", i+1, k)
-				}
-			}
-			s.WriteString("serverInfo{name}}")
-		}
-	}
-	return s.String()
-}
-
-func chain(n int) string {
-	var s strings.Builder
-	for i := range n - 1 {
-		fmt.Fprintf(&s, "fragment F%d on Query{...F%d}", i, i+1)
-	}
-	fmt.Fprintf(&s, "fragment F%d on Query{__typename}", n-1)
-	return s.String()
-}
-
-type attack struct {
-	name, document string
-	// want is a code, or the limit that extensions.limit names; empty when the document is harmless.
-	want string
-}
 
 func outcome(a answer) string {
 	if limit, ok := a.errorExtension("limit"); ok {
@@ -151,11 +28,11 @@ func (a answer) errorExtension(name string) (string, bool) {
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for _, c := range attacks() {
-		t.Run(c.name, func(t *testing.T) {
-			a := b.query(c.document, nil)
-			if got := outcome(a); got != c.want {
-				t.Errorf("got %q, want %q: %.300s", got, c.want, a.body)
+	for _, c := range attacks.All() {
+		t.Run(c.Name, func(t *testing.T) {
+			a := b.query(c.Document, nil)
+			if got := outcome(a); got != c.Want {
+				t.Errorf("got %q, want %q: %.300s", got, c.Want, a.body)
 			}
 			if len(a.errors) > 5 || len(a.body) > 4000 {
 				t.Errorf("%d errors in %d bytes", len(a.errors), len(a.body))

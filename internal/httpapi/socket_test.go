@@ -12,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/ostler-dev/ostler/bench/attacks"
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -167,7 +168,7 @@ func TestSocketOperations(t *testing.T) {
 	}
 	c.send(`{"id":"q","type":"subscribe","payload":{"query":"` + strings.TrimSpace(strings.Repeat("{a ", 20)) + `"}}`)
 	c.expect("error") // and no complete: the next frame is another operation's
-	c.send(`{"id":"deep","type":"subscribe","payload":{"query":"{viewer{org{defaultHarness{` + nest(12, "parent{", "id", "}") + `}}}}"}}`)
+	c.send(`{"id":"deep","type":"subscribe","payload":{"query":"{viewer{org{defaultHarness{` + attacks.Nest(12, "parent{", "id", "}") + `}}}}"}}`)
 	if f := c.expect("error"); !strings.Contains(string(f.Payload), `"limit":"DEPTH"`) {
 		t.Errorf("limits hold here too: %s", f.Payload)
 	}

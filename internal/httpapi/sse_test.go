@@ -9,6 +9,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
+	"github.com/ostler-dev/ostler/bench/attacks"
 	"github.com/ostler-dev/ostler/graph/model"
 )
 
@@ -32,7 +33,7 @@ func TestAnswersAsEvents(t *testing.T) {
 		{"a mutation", "POST", "", `{"query":"mutation{signIn(input:{email:\"a\",password:\"b\"}){tokens{org{id}}}}"}`, 200, next(`{"data":{"signIn":{"tokens":{"org":{"id":"org_1"}}}}}`), nil},
 		{"a mutation by GET", "GET", `?query=mutation{signOut{ok}}`, ``, 405, "…Mutations need POST", nil},
 		{"an invalid document", "POST", "", `{"query":"{nope}"}`, 200, "…" + codeValidationFailed, nil},
-		{"a document over a limit", "POST", "", `{"query":"{viewer{org{defaultHarness{` + nest(12, "parent{", "id", "}") + `}}}}"}`, 200, `…"limit":"DEPTH"`, nil},
+		{"a document over a limit", "POST", "", `{"query":"{viewer{org{defaultHarness{` + attacks.Nest(12, "parent{", "id", "}") + `}}}}"}`, 200, `…"limit":"DEPTH"`, nil},
 		{"no document", "POST", "", `{}`, 400, "…no document", nil},
 		{"no JSON", "POST", "", `nope`, 400, "…not a GraphQL request", nil},
 		{"a large body", "POST", "", strings.Repeat("x", 1<<20+1), 413, "…" + codePayloadTooLarge, nil},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ostler-dev/ostler/bench/attacks"
 	"github.com/ostler-dev/ostler/graph/model"
 )
 
@@ -102,26 +103,26 @@ func TestLimitsHoldOnEveryTransport(t *testing.T) {
 	for _, tr := range transports() {
 		t.Run(tr.name, func(t *testing.T) {
 			limits := map[string]bool{}
-			for _, c := range attacks() {
-				want := c.want
+			for _, c := range attacks.All() {
+				want := c.Want
 				switch {
 				case want == codeUnauthenticated || want == "":
 					continue // they are let in: what becomes of them is not the limits' business
-				case strings.Contains(tr.name, "GET") && strings.Contains(c.document, "\x00"):
+				case strings.Contains(tr.name, "GET") && strings.Contains(c.Document, "\x00"):
 					want = codeBadUserInput // NUL is refused before the document is looked at
 				}
-				a := tr.ask(b, map[string]any{"query": c.document}, "good")
+				a := tr.ask(b, map[string]any{"query": c.Document}, "good")
 				if got := outcome(a); got != want {
-					t.Errorf("%s: got %q, want %q: %.300s", c.name, got, want, a.body)
+					t.Errorf("%s: got %q, want %q: %.300s", c.Name, got, want, a.body)
 				}
 				if limit, ok := a.errorExtension("limit"); ok {
 					limits[limit] = true
 					if maximum, _ := a.errors[0].Extensions["maximum"].(float64); maximum < 1 {
-						t.Errorf("%s: the limit has no measure: %s", c.name, a.body)
+						t.Errorf("%s: the limit has no measure: %s", c.Name, a.body)
 					}
 				}
 				if len(a.errors) > 5 {
-					t.Errorf("%s: %d errors", c.name, len(a.errors))
+					t.Errorf("%s: %d errors", c.Name, len(a.errors))
 				}
 			}
 			for _, limit := range []string{"BYTES", "TOKENS", "DEPTH", "FIELDS", "ALIASES", "DIRECTIVES", "ROOTS", "COST", "PAGE"} {
@@ -134,14 +135,14 @@ func TestLimitsHoldOnEveryTransport(t *testing.T) {
 			if outcome(a) != "PAGE" {
 				t.Errorf("101 in a variable: %s", a.body)
 			}
-			if a := tr.ask(b, map[string]any{"query": "{" + repeat(20, "nope# ") + "}"}, "good"); len(a.errors) != 5 || a.code() != codeValidationFailed {
+			if a := tr.ask(b, map[string]any{"query": "{" + attacks.Repeat(20, "nope# ") + "}"}, "good"); len(a.errors) != 5 || a.code() != codeValidationFailed {
 				t.Errorf("20 errors: got %d: %s", len(a.errors), a.body)
 			}
 			if a := tr.ask(b, map[string]any{"query": "{agents(first:7){nodes{id}}}", "extensions": map[string]any{"cost": true}}, "good"); a.cost["requested"] != 9.0 || a.cost["limit"] != 50_000.0 {
 				t.Errorf("the cost: %s", a.body)
 			}
 			// Introspection has a price of its own.
-			if a := tr.ask(b, map[string]any{"query": "{" + repeat(40, "a#:__schema{types{fields{name args{name} type{name}}}} ") + "}"}, "good"); outcome(a) != "COST" || a.errors[0].Extensions["maximum"] != 350_000.0 {
+			if a := tr.ask(b, map[string]any{"query": "{" + attacks.Repeat(40, "a#:__schema{types{fields{name args{name} type{name}}}} ") + "}"}, "good"); outcome(a) != "COST" || a.errors[0].Extensions["maximum"] != 350_000.0 {
 				t.Errorf("introspection: %.300s", a.body)
 			}
 		})

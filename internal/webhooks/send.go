@@ -213,7 +213,7 @@ func (d *Dispatcher) unreachable(limited context.Context, hook *models.Webhook, 
 	if errors.Is(limited.Err(), context.DeadlineExceeded) {
 		return fmt.Sprintf("the receiver did not answer within %d ms", d.cfg.Timeout.Milliseconds())
 	}
-	d.cfg.Logger.Debug("a webhook could not be reached", "webhook", hook.ID, "org", hook.OrgID, "error", err)
+	d.cfg.Logger.Debug("a webhook could not be reached", "webhook", hook.ID, "org", hook.OrgID, "error", egress.WithoutAddress(err))
 	return "the receiver could not be reached"
 }
 
