@@ -96,7 +96,7 @@ test("a webhook is created, hears of a turn, is repeated, rotated, disabled and 
     await expect(row.getByText("TURN_COMPLETED")).toHaveCount(0);
 
     await row.getByRole("button", { name: "Disable" }).click();
-    await expect(row.getByText("By Administrator.")).toBeVisible();
+    await expect(row.getByText(/^Disabled just now by Administrator\./)).toBeVisible();
     await expect(delivery.getByRole("button", { name: /^Send again/ })).toHaveCount(0);
     await row.getByRole("button", { name: "Enable" }).click();
     await expect(row.getByText("disabled", { exact: true })).toHaveCount(0);
@@ -105,7 +105,7 @@ test("a webhook is created, hears of a turn, is repeated, rotated, disabled and 
     await delivery.getByRole("button", { name: /^Send again/ }).click();
     await expect(delivery).toContainText("HTTP 410");
     await expect(row.getByText("disabled", { exact: true })).toBeVisible();
-    await expect(row.getByText(/By itself: the receiver answered that it is gone/)).toBeVisible();
+    await expect(row.getByText(/by itself: the receiver answered that it is gone/)).toBeVisible();
 
     await row.getByRole("button", { name: "Delete" }).click();
     await expect(dialog).toContainText(url);

@@ -25,7 +25,7 @@ export function LimitsPage() {
   const org = data?.org;
   return (
     <OrgPage title="Limits" about="What the organization may have and do.">
-      <div className="mx-auto max-w-3xl space-y-4 px-4 pt-1 pb-6 sm:px-6">
+      <div className="max-w-3xl space-y-4 px-4 pt-1 pb-6 sm:px-6">
         {error && (
           <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
             {describeError(error)}

@@ -21,8 +21,8 @@ export const LIMITS: readonly LimitWords[] = [
     label: "Turns that wait",
     about: "Those that have not begun. A message that would make one more is refused.",
   },
-  { name: "sessions", label: "Sessions", about: "No more are started." },
-  { name: "agents", label: "Agents", about: "Archived ones count. No more are created." },
+  { name: "sessions", label: "Sessions", about: "Beyond that none is started." },
+  { name: "agents", label: "Agents", about: "Archived ones count. Beyond that none is created." },
   {
     name: "subscriptions",
     label: "Subscriptions",

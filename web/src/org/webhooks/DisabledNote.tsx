@@ -18,7 +18,7 @@ export function DisabledNote({ id }: { id: string }) {
     <p className="mt-2 rounded-md border border-warn/25 bg-warn-soft px-3 py-2 text-sm text-warn">
       {why ? (
         <>
-          Disabled <RelativeTime time={why.at} />. {why.words}{" "}
+          Disabled <RelativeTime time={why.at} /> {why.words}.{" "}
         </>
       ) : (
         "It is sent nothing. "

@@ -23,7 +23,7 @@ export function deliveryState(delivery: DeliveryFacts): DeliveryState {
   if (nextAttemptAt === null) return { words: "given up", tone: "bad" };
   return attempts === 0
     ? { words: "to be sent", tone: "accent" }
-    : { words: "tried again", tone: "warn" };
+    : { words: "will be tried again", tone: "warn" };
 }
 
 /** An attempt that is due about now is worth waiting for. */
@@ -45,12 +45,12 @@ export function whyDisabled(newestFirst: readonly HistoryEntry[]): WhyDisabled |
   for (const { action, actor, details, createdAt } of newestFirst) {
     if (action === "webhook.disabled") {
       const reason = fieldOf(details, "reason");
-      if (typeof reason === "string") return { words: `By itself: ${reason}.`, at: createdAt };
+      if (typeof reason === "string") return { words: `by itself: ${reason}`, at: createdAt };
     }
     const before = fieldOf(fieldOf(details, "before"), "enabled");
     const after = fieldOf(fieldOf(details, "after"), "enabled");
     if (action === "webhook.updated" && before === true && after === false) {
-      return { words: `By ${actor.name}.`, at: createdAt };
+      return { words: `by ${actor.name}`, at: createdAt };
     }
   }
   return null;

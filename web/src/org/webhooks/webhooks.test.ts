@@ -64,7 +64,7 @@ const TIME = "2026-11-22T12:00:00.000Z";
 
 it.each([
   ["to be sent", { attempts: 0, error: null, nextAttemptAt: TIME, deliveredAt: null }],
-  ["tried again", { attempts: 1, error: "no", nextAttemptAt: TIME, deliveredAt: null }],
+  ["will be tried again", { attempts: 1, error: "no", nextAttemptAt: TIME, deliveredAt: null }],
   ["given up", { attempts: 8, error: "no", nextAttemptAt: null, deliveredAt: null }],
   ["delivered", { attempts: 1, error: null, nextAttemptAt: null, deliveredAt: TIME }],
   ["to be sent again", { attempts: 1, error: null, nextAttemptAt: TIME, deliveredAt: TIME }],
@@ -96,8 +96,8 @@ describe("why a webhook is disabled", () => {
   const bySelf = entry("webhook.disabled", { reason: "the receiver is gone" });
 
   it("is in the newest entry that has disabled it", () => {
-    expect(whyDisabled([bySelf, again, byAda])?.words).toBe("By itself: the receiver is gone.");
-    expect(whyDisabled([byAda, again, bySelf])).toEqual({ words: "By Ada.", at: TIME });
+    expect(whyDisabled([bySelf, again, byAda])?.words).toBe("by itself: the receiver is gone");
+    expect(whyDisabled([byAda, again, bySelf])).toEqual({ words: "by Ada", at: TIME });
   });
 
   it("is unknown where nothing tells of it", () => {
