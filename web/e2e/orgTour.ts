@@ -1,12 +1,17 @@
 import { type Browser, expect, type Page } from "@playwright/test";
+import { Receiver } from "./receiver";
 import {
   acceptAsNewcomer,
   anotherBrowser,
+  createAgent,
   invite,
   newEmail,
+  openNewSession,
   PASSWORD,
   request,
+  send,
   signIn,
+  turnSummary,
 } from "./steps";
 
 /** Gives the organization a member, an invitation that is open, one that is revoked, and two API keys. */
@@ -85,6 +90,12 @@ export async function tourOfOrg(page: Page, look: (name: string) => Promise<void
   await page.getByRole("button", { name: "Create key" }).click();
   await expect(page.getByText("the only time")).toBeVisible();
   await look("org-key-created");
+  await open("/organization/limits", "Turns at work");
+  await expect(page.getByText(/There are \d+ now/).first()).toBeVisible();
+  await look("org-limits");
+  await page.getByLabel("API keys").fill("many");
+  await look("org-limits-refused");
+  await tourOfWebhooks(page, look);
   await open("/organization/audit", "API key created");
   await look("org-audit");
   await page.locator('[data-action="apiKey.created"] summary').first().click();
@@ -104,6 +115,49 @@ export async function tourOfOrg(page: Page, look: (name: string) => Promise<void
   await look("org-new");
 }
 
+async function tourOfWebhooks(page: Page, look: (name: string) => Promise<void>): Promise<void> {
+  const receiver = await Receiver.start();
+  try {
+    await page.goto("/organization/webhooks");
+    await expect(page.getByText("No webhooks yet")).toBeVisible();
+    await look("org-webhooks-empty");
+    await page.getByRole("button", { name: "New webhook" }).click();
+    await look("org-new-webhook");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("URL").fill(receiver.url);
+    await dialog.getByRole("button", { name: "Create webhook" }).click();
+    await expect(dialog.getByText("the only time")).toBeVisible();
+    await look("org-webhook-secret");
+    await dialog.getByRole("button", { name: "Done" }).click();
+    const row = page.locator(`[data-webhook="${receiver.url}"]`);
+    await row.getByRole("button", { name: "Deliveries" }).click();
+    await expect(row.getByText("Nothing was sent")).toBeVisible();
+    const address = page.url();
+    const helper = await createAgent(page, "sim-default");
+    for (const status of [500, 204]) {
+      receiver.status = status;
+      const before = receiver.heard.length;
+      await openNewSession(page, helper, "Told of");
+      await send(page, "Hello");
+      await expect(turnSummary(page)).toBeVisible();
+      await expect.poll(() => receiver.heard.length).toBeGreaterThan(before);
+    }
+    await page.goto(address);
+    await expect(row.getByText("HTTP 204")).toBeVisible();
+    await expect(row.getByText("HTTP 500")).toBeVisible();
+    await look("org-webhooks");
+    await row.getByRole("button", { name: "Disable" }).click();
+    await expect(row.getByText(/by Administrator\./)).toBeVisible();
+    await look("org-webhook-disabled");
+    await row.getByRole("button", { name: "Delete" }).click();
+    await look("org-delete-webhook");
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await expect(row).toHaveCount(0);
+  } finally {
+    receiver.stop();
+  }
+}
+
 /** The same for somebody who may only look, and for a tab that another one has left behind. */
 export async function tourAsViewer(
   page: Page,
@@ -120,6 +174,7 @@ export async function tourAsViewer(
   for (const [name, path, sign] of [
     ["viewer-agents", "/agents", "Agents"],
     ["viewer-org", "/organization", "Owners of the organization"],
+    ["viewer-limits", "/organization/limits", "Operators of this server"],
     ["viewer-not-allowed", "/organization/members", "Your role does not allow this"],
     ["viewer-no-new-session", "/sessions?new=", "Your role does not allow this"],
   ] as const) {
@@ -137,6 +192,11 @@ export async function tourAsViewer(
   await second.getByRole("button", { name: "Create organization" }).click();
   await expect(viewer.getByText(`You are in ${own} now`)).toBeVisible();
   await look("org-changed", viewer);
+  await viewer.goto("/invite?token=x");
+  await viewer.getByRole("button", { name: "Use another account" }).click();
+  await viewer.getByRole("link", { name: "Accept with Example" }).click();
+  await expect(viewer.getByRole("link", { name: "Back to the invitation" })).toBeVisible();
+  await look("sign-in-back-to-invitation", viewer);
   await viewer.goto("/sign-in?ended=true");
   await expect(viewer.getByText("Your sign-in has ended")).toBeVisible();
   await look("sign-in-ended", viewer);

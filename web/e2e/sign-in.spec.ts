@@ -1,5 +1,5 @@
 import { ADMIN } from "./ostler";
-import { signIn } from "./steps";
+import { acceptAsNewcomer, anotherBrowser, invite, newEmail, signIn } from "./steps";
 import { expect, test } from "./test";
 
 test("a wrong password is refused where it was typed", async ({ page }) => {
@@ -48,6 +48,53 @@ test("who has a password is sent to the issuer after it", async ({ page }) => {
   await expect(page.getByRole("alert")).toContainText("Example can't be reached");
   await page.goto("/agents");
   await expect(page.getByRole("heading", { name: "Agents", exact: true })).toBeVisible();
+});
+
+test("an invitation can be accepted at the issuer, and is not lost when that fails", async ({
+  page,
+  browser,
+  baseURL,
+  complaints,
+}) => {
+  await signIn(page);
+  const link = await invite(page, newEmail("ines"), "MEMBER");
+  const ines = await anotherBrowser(browser, baseURL, complaints);
+  await ines.goto(link);
+  const started = ines.waitForRequest(/\/auth\/oidc\/start/);
+  await ines.getByRole("link", { name: "Accept with Example" }).click();
+  const token = new URL(link, baseURL).searchParams.get("token");
+  expect(new URL((await started).url()).searchParams.get("invitation")).toBe(token);
+  await expect(ines.getByRole("alert")).toContainText("Example can't be reached");
+  // The address doesn't have it: the tab does.
+  await expect(ines).toHaveURL(/\/sign-in\?error=oidc_unavailable$/);
+  await ines.getByRole("link", { name: "Back to the invitation" }).click();
+  await expect(ines).toHaveURL(new RegExp(`/invite\\?token=${token}$`));
+  await acceptAsNewcomer(ines, link, "Ines");
+  // It is accepted: no later refusal leads to it.
+  await ines.goto("/sign-in?error=oidc_declined");
+  await expect(ines.getByRole("alert")).toContainText("cancelled at Example");
+  await expect(ines.getByRole("link", { name: "Back to the invitation" })).toHaveCount(0);
+  await ines.context().close();
+});
+
+test("an invitation goes on to the issuer after the password that it asks for once", async ({
+  page,
+}) => {
+  await page.goto("/invite?token=opened");
+  await page.getByRole("link", { name: "Accept with Example" }).click();
+  await expect(page.getByRole("alert")).toContainText("Example can't be reached");
+  // As if the issuer were up. What another site puts into the address is not what was opened here.
+  await page.goto("/sign-in?error=oidc_confirm&invitation=foisted");
+  await page.getByLabel("E-mail").fill(ADMIN.email);
+  await page.getByLabel("Password").fill(ADMIN.password);
+  const started = page.waitForRequest(/\/auth\/oidc\/start/);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  expect(new URL((await started).url()).searchParams.get("invitation")).toBe("opened");
+  await expect(page.getByRole("alert")).toContainText("Example can't be reached");
+  // A sign-in for its own sake forgets it.
+  await page.getByRole("link", { name: "Sign in with Example" }).click();
+  await expect(page.getByRole("alert")).toContainText("Example can't be reached");
+  await expect(page.getByRole("link", { name: "Back to the invitation" })).toHaveCount(0);
 });
 
 test("the page repeats nothing of its address", async ({ page }) => {

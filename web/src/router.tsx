@@ -14,6 +14,7 @@ import { newHarnessSearch } from "./harnesses/search";
 import { historySearch } from "./history/search";
 import { auditSearch } from "./org/audit/search";
 import { invitationsSearch } from "./org/members/search";
+import { webhooksSearch } from "./org/webhooks/search";
 import { sessionSearch } from "./session/search";
 import { sessionListSearch } from "./sessions/search";
 import { AppShell } from "./shell/AppShell";
@@ -208,6 +209,21 @@ const orgApiKeys = createRoute({
   component: lazyRouteComponent(() => import("./org/keys/ApiKeysPage"), "ApiKeysPage"),
 });
 
+const orgWebhooks = createRoute({
+  getParentRoute: () => organization,
+  path: "/webhooks",
+  validateSearch: webhooksSearch,
+  staticData: { needs: "WEBHOOKS_MANAGE" },
+  component: lazyRouteComponent(() => import("./org/webhooks/WebhooksPage"), "WebhooksPage"),
+});
+
+const orgLimits = createRoute({
+  getParentRoute: () => organization,
+  path: "/limits",
+  staticData: { needs: "ORG_READ" },
+  component: lazyRouteComponent(() => import("./org/limits/LimitsPage"), "LimitsPage"),
+});
+
 const orgAudit = createRoute({
   getParentRoute: () => organization,
   path: "/audit",
@@ -248,6 +264,8 @@ export const router = createRouter({
         orgMembers,
         orgInvitations,
         orgApiKeys,
+        orgWebhooks,
+        orgLimits,
         orgAudit,
         orgProfile,
       ]),

@@ -2,12 +2,14 @@ import { Link, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { useQuery } from "urql";
 import { describeError, hasCode } from "@/api/errors";
-import { ViewerDocument } from "@/gql/graphql";
+import { SignInMethodsDocument, ViewerDocument } from "@/gql/graphql";
 import { buttonClasses } from "@/ui/Button";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 import { AcceptAsMember, AcceptAsNewcomer, AcceptAsViewer } from "./AcceptForms";
 import { EntryPage } from "./EntryPage";
+import { openIdStart } from "./openId";
+import { keepInvitation } from "./pendingInvitation";
 import { useAcceptance } from "./useAcceptance";
 
 /** Where the link of an invitation leads to. What it is for is not known before it is accepted. */
@@ -17,6 +19,8 @@ export function InvitePage() {
     query: ViewerDocument,
     requestPolicy: "network-only",
   });
+  const [{ data: server }] = useQuery({ query: SignInMethodsDocument });
+  const issuer = server?.serverInfo.oidcName;
   const [known, setKnown] = useState(false);
   // Somebody who is signed in may be somebody else than who was invited.
   const [another, setAnother] = useState(false);
@@ -55,6 +59,7 @@ export function InvitePage() {
             />
           ) : (
             <>
+              {issuer && <AcceptAtIssuer issuer={issuer} token={token} />}
               <Choice known={known} onChange={setKnown} />
               {known ? (
                 <AcceptAsMember acceptance={acceptance} />
@@ -66,6 +71,22 @@ export function InvitePage() {
         </>
       )}
     </EntryPage>
+  );
+}
+
+/** The issuer says who somebody is; the server then accepts the invitation for them. */
+function AcceptAtIssuer({ issuer, token }: { issuer: string; token: string }) {
+  return (
+    <div className="mb-4 space-y-4">
+      <a
+        href={openIdStart("/", token)}
+        onClick={() => keepInvitation(token)}
+        className={buttonClasses("secondary", "h-9 w-full")}
+      >
+        Accept with {issuer}
+      </a>
+      <p className="text-center text-ink-2 text-xs">or with a password</p>
+    </div>
   );
 }
 

@@ -9,10 +9,13 @@ import { Field } from "@/ui/Field";
 import { EntryForm, EntryPage } from "./EntryPage";
 import { announceIdentity } from "./identity";
 import { CONFIRM, openIdRefusal, openIdStart } from "./openId";
+import { forgetInvitation, keepInvitation, keptInvitation } from "./pendingInvitation";
 import { safeReturnUrl } from "./returnUrl";
 
 export function SignInPage() {
   const { next, ended, error: refused, invitation } = useSearch({ from: "/sign-in" });
+  const [kept] = useState(() => (refused ? keptInvitation() : null));
+  const back = kept ?? invitation;
   const [{ data: server }] = useQuery({ query: SignInMethodsDocument });
   const issuer = server?.serverInfo.oidcName;
   const refusal = openIdRefusal(refused, issuer ?? "OpenID Connect");
@@ -30,7 +33,7 @@ export function SignInPage() {
     setLeaving(true);
     announceIdentity();
     // A full load, so that nothing of the person before stays in memory.
-    location.assign(refused === CONFIRM ? openIdStart(next) : safeReturnUrl(next));
+    location.assign(refused === CONFIRM ? openIdStart(next, kept) : safeReturnUrl(next));
   };
 
   return (
@@ -46,10 +49,20 @@ export function SignInPage() {
           </p>
         )}
         {refusal && <ErrorNote>{refusal}</ErrorNote>}
+        {refusal && back && (
+          <Link
+            to="/invite"
+            search={{ token: back }}
+            className={buttonClasses("secondary", "h-9 w-full")}
+          >
+            Back to the invitation
+          </Link>
+        )}
         {issuer && (
           <>
             <a
               href={openIdStart(next, invitation)}
+              onClick={() => (invitation ? keepInvitation(invitation) : forgetInvitation())}
               className={buttonClasses("secondary", "h-9 w-full")}
             >
               Sign in with {issuer}

@@ -1,11 +1,14 @@
+import { forgetInvitation } from "./pendingInvitation";
+
 /** These say themselves what a person without a sign-in can do. */
 const ENTRY_PAGES = ["/sign-in", "/forgot", "/reset", "/invite"];
 
 let signedIn = false;
 
-/** From now on the loss of the sign-in is news to the person. */
+/** From now on the loss of the sign-in is news to the person, and no invitation is on its way. */
 export function noteSignedIn(): void {
   signedIn = true;
+  forgetInvitation();
 }
 
 /** Leaves for the sign-in page and keeps the way back. A full load forgets whatever the last person had open. */

@@ -1,7 +1,7 @@
 import { safeReturnUrl } from "./returnUrl";
 
 /** Where a sign-in at the issuer begins; the server sends the browser on, and back to `next` in the end. */
-export function openIdStart(next: unknown, invitation?: string): string {
+export function openIdStart(next: unknown, invitation?: string | null): string {
   const query = new URLSearchParams({ returnTo: safeReturnUrl(next) });
   if (invitation) query.set("invitation", invitation);
   return `/auth/oidc/start?${query}`;
@@ -25,7 +25,7 @@ const REASONS = new Map<string, (issuer: string) => string>([
   [
     "oidc_invitation",
     () =>
-      "The invitation was used or revoked, is too old, or is for another e-mail. If you have accepted it before, sign in without it.",
+      "The invitation was used or revoked, is too old, is for another e-mail, or was opened by a link of another site. If you have accepted it before, sign in without it.",
   ],
   [
     CONFIRM,

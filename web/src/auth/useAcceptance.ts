@@ -3,6 +3,7 @@ import { useMutation } from "urql";
 import { describeError, type UserError } from "@/api/errors";
 import { AcceptInvitationDocument, SignInDocument } from "@/gql/graphql";
 import { announceIdentity } from "./identity";
+import { forgetInvitation } from "./pendingInvitation";
 
 export interface Acceptance {
   /** As who is signed in. */
@@ -31,6 +32,7 @@ export function useAcceptance(token: string): Acceptance {
     if (error) setFailure(describeError(error));
     if (data?.acceptInvitation.tokens) {
       announceIdentity();
+      forgetInvitation();
       // A full load, so that nothing of another organization stays in memory.
       location.assign("/");
       return null;

@@ -11,9 +11,13 @@ export function OrgArea() {
   // On a narrow screen the current one may be out of sight.
   // biome-ignore lint/correctness/useExhaustiveDependencies: this is about what a new address does.
   useEffect(() => {
-    bar.current
-      ?.querySelector("[aria-current=page]")
-      ?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const show = () =>
+      bar.current
+        ?.querySelector("[aria-current=page]")
+        ?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    show();
+    window.addEventListener("resize", show);
+    return () => window.removeEventListener("resize", show);
   }, [pathname]);
   return (
     <>

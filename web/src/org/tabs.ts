@@ -9,6 +9,8 @@ export const ORG_TABS = [
   { to: "/organization/members", label: "Members", needs: "MEMBERS_READ" },
   { to: "/organization/invitations", label: "Invitations", needs: "MEMBERS_READ" },
   { to: "/organization/api-keys", label: "API keys", needs: "API_KEYS_MANAGE" },
+  { to: "/organization/webhooks", label: "Webhooks", needs: "WEBHOOKS_MANAGE" },
+  { to: "/organization/limits", label: "Limits", needs: "ORG_READ" },
   { to: "/organization/audit", label: "Audit log", needs: "AUDIT_READ" },
   { to: "/organization/profile", label: "Your profile", needs: "ORG_READ" },
 ] as const satisfies readonly { to: string; label: string; needs: Permission }[];

@@ -20,18 +20,23 @@ it("leads nobody to what they may do nothing with", () => {
 });
 
 it("offers the pages of the organization by permission", () => {
-  expect(labels(offeredTabs(VIEWER))).toEqual(["General", "Your profile"]);
+  expect(labels(offeredTabs(VIEWER))).toEqual(["General", "Limits", "Your profile"]);
   expect(labels(offeredTabs(MEMBER))).toEqual([
     "General",
     "Members",
     "Invitations",
+    "Limits",
     "Your profile",
   ]);
-  expect(labels(offeredTabs([...MEMBER, "AUDIT_READ", "API_KEYS_MANAGE"]))).toEqual([
+  expect(
+    labels(offeredTabs([...MEMBER, "AUDIT_READ", "API_KEYS_MANAGE", "WEBHOOKS_MANAGE"])),
+  ).toEqual([
     "General",
     "Members",
     "Invitations",
     "API keys",
+    "Webhooks",
+    "Limits",
     "Audit log",
     "Your profile",
   ]);

@@ -1,0 +1,63 @@
+import {
+  acceptAsNewcomer,
+  anotherBrowser,
+  createAgent,
+  invite,
+  newEmail,
+  openOrgPage,
+  request,
+  signIn,
+} from "./steps";
+import { expect, test } from "./test";
+
+test("an operator changes limits, and puts the default back; others see them", async ({
+  page,
+  browser,
+  baseURL,
+  complaints,
+}) => {
+  await signIn(page);
+  await createAgent(page, "sim-default");
+  await openOrgPage(page, "Limits");
+  const keys = page.getByLabel("API keys");
+  await expect(keys).toHaveValue("500");
+  await expect(page.getByLabel("Agents")).toHaveAccessibleDescription(/There are [1-9]\d* now\.$/);
+  await expect(page.getByRole("button", { name: "Save" })).toBeDisabled();
+
+  // The server says what it refuses, at its field, and changes nothing else either.
+  await keys.fill("-1");
+  await page.getByLabel("WebSockets").fill("7");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(keys).toHaveAccessibleDescription(/The limit apiKeys is -1/);
+  await expect(page.getByLabel("WebSockets")).toHaveAccessibleDescription(/^Open at the same time/);
+  await keys.fill("many");
+  await expect(keys).toHaveAccessibleDescription(/whole number/);
+  await expect(page.getByRole("button", { name: "Save" })).toBeDisabled();
+
+  await keys.fill("0");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("status")).toHaveText("Saved");
+  await page.reload();
+  await expect(keys).toHaveValue("0");
+  await expect(page.getByLabel("WebSockets")).toHaveValue("7");
+
+  const viewer = await anotherBrowser(browser, baseURL, complaints);
+  await acceptAsNewcomer(viewer, await invite(page, newEmail("lena"), "OWNER"), "Lena");
+  await openOrgPage(viewer, "Limits");
+  await expect(viewer.getByText("Operators of this server can change these.")).toBeVisible();
+  await expect(viewer.getByText("any number").first()).toBeVisible();
+  await expect(viewer.getByRole("textbox")).toHaveCount(0);
+  await viewer.context().close();
+
+  await keys.fill("");
+  await page.getByLabel("WebSockets").fill("");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("status")).toHaveText("Saved");
+  await expect(keys).toHaveValue("500");
+  const { org } = await request<{ org: { limits: Record<string, number> } }>(
+    page,
+    "{ org { limits { apiKeys sockets } } }",
+    {},
+  );
+  expect(org.limits).toEqual({ apiKeys: 500, sockets: 20_000 });
+});

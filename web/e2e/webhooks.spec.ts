@@ -1,0 +1,139 @@
+import { isSignedWith, Receiver } from "./receiver";
+import {
+  acceptAsNewcomer,
+  anotherBrowser,
+  createAgent,
+  invite,
+  newEmail,
+  openNewSession,
+  openOrgPage,
+  send,
+  signIn,
+  turnSummary,
+} from "./steps";
+import { expect, test } from "./test";
+
+test("a webhook is created, hears of a turn, is repeated, rotated, disabled and deleted", async ({
+  page,
+}) => {
+  const receiver = await Receiver.start();
+  const { url } = receiver;
+  try {
+    await signIn(page);
+    await openOrgPage(page, "Webhooks");
+    await page.getByRole("button", { name: "New webhook" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("URL").fill("https://10.0.0.1/x");
+    await dialog.getByRole("button", { name: "Create webhook" }).click();
+    await expect(dialog.getByLabel("URL")).toHaveAccessibleDescription(/private network/);
+    await dialog.getByLabel("URL").fill(url);
+    await expect(dialog.getByRole("checkbox", { name: /TURN_COMPLETED/ })).toBeChecked();
+    await dialog.getByRole("checkbox", { name: /TURN_SEALED/ }).uncheck();
+    await dialog.getByRole("button", { name: "Create webhook" }).click();
+    const secret = (await dialog.locator("pre").textContent()) ?? "";
+    expect(Buffer.from(secret, "base64")).toHaveLength(32);
+    await dialog.getByRole("button", { name: "Done" }).click();
+    const row = page.locator(`[data-webhook="${url}"]`);
+    await expect(row.getByText("TURN_COMPLETED")).toBeVisible();
+    await expect(row.getByText("TURN_SEALED")).toHaveCount(0);
+    await expect(page.getByText(secret)).toHaveCount(0);
+
+    await row.getByRole("button", { name: "Deliveries" }).click();
+    await expect(page).toHaveURL(/\?webhook=hook_/);
+    await expect(row.getByText("Nothing was sent in the last 30 days.")).toBeVisible();
+    const address = page.url();
+    await openNewSession(page, await createAgent(page, "sim-default"), "Told of");
+    await send(page, "Hello");
+    await expect(turnSummary(page)).toBeVisible();
+    await expect.poll(() => receiver.heard.length).toBe(1);
+    const [first] = receiver.heard;
+    if (!first) throw new Error("nothing was heard");
+    expect(JSON.parse(first.body).kind).toBe("TURN_COMPLETED");
+    expect(isSignedWith(secret, first)).toBe(true);
+
+    // What stands in the address is what a visit shows.
+    await page.goto(address);
+    const delivery = row.locator("[data-delivery]");
+    await expect(async () => {
+      await row.getByRole("button", { name: "Refresh" }).click();
+      await expect(delivery).toContainText("HTTP 204", { timeout: 1000 });
+    }).toPass();
+    await expect(delivery).toContainText("1 attempt · delivered");
+
+    // The receiver fails: the page looks by itself what became of it.
+    receiver.status = 500;
+    await delivery.getByRole("button", { name: /^Send again/ }).click();
+    await expect(delivery).toContainText("delivered, then failed");
+    await expect(delivery).toContainText("the receiver answered with the status 500");
+    await expect(delivery).toContainText("2 attempts");
+    expect(receiver.heard.map(({ headers }) => headers["ostler-delivery"])).toEqual([
+      await delivery.getAttribute("data-delivery"),
+      await delivery.getAttribute("data-delivery"),
+    ]);
+
+    await row.getByRole("button", { name: "Rotate secret" }).click();
+    await dialog.getByRole("button", { name: "Make a new secret" }).click();
+    await expect(dialog.getByText("For 24 hours the earlier secret signs, too.")).toBeVisible();
+    const rotated = (await dialog.locator("pre").textContent()) ?? "";
+    expect(rotated).not.toBe(secret);
+    await dialog.getByRole("button", { name: "Done" }).click();
+    receiver.status = 200;
+    await delivery.getByRole("button", { name: /^Send again/ }).click();
+    await expect(delivery).toContainText("HTTP 200");
+    const third = receiver.heard.at(-1);
+    expect(third && isSignedWith(rotated, third) && isSignedWith(secret, third)).toBe(true);
+
+    await row.getByRole("button", { name: "Edit" }).click();
+    await expect(dialog.getByRole("button", { name: "Save" })).toBeDisabled();
+    for (const kind of [/TURN_COMPLETED/, /TURN_FAILED/, /APPROVAL_REQUESTED/]) {
+      await dialog.getByRole("checkbox", { name: kind }).uncheck();
+    }
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await expect(dialog.getByRole("alert")).toContainText("one kind of events at least");
+    await dialog.getByRole("checkbox", { name: /SESSION_IDLED/ }).check();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await expect(row.getByText("SESSION_IDLED")).toBeVisible();
+    await expect(row.getByText("TURN_COMPLETED")).toHaveCount(0);
+
+    await row.getByRole("button", { name: "Disable" }).click();
+    await expect(row.getByText(/^Disabled just now by Administrator\./)).toBeVisible();
+    await expect(delivery.getByRole("button", { name: /^Send again/ })).toHaveCount(0);
+    await row.getByRole("button", { name: "Enable" }).click();
+    await expect(row.getByText("disabled", { exact: true })).toHaveCount(0);
+    // A receiver that is gone is told nothing more, and the page says why.
+    receiver.status = 410;
+    await delivery.getByRole("button", { name: /^Send again/ }).click();
+    await expect(delivery).toContainText("HTTP 410");
+    await expect(row.getByText("disabled", { exact: true })).toBeVisible();
+    await expect(row.getByText(/by itself: the receiver answered that it is gone/)).toBeVisible();
+
+    await row.getByRole("button", { name: "Delete" }).click();
+    await expect(dialog).toContainText(url);
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await expect(row).toHaveCount(0);
+    await page.reload();
+    await expect(page.getByRole("button", { name: "New webhook" })).toBeVisible();
+    await expect(row).toHaveCount(0);
+  } finally {
+    receiver.stop();
+  }
+});
+
+test("who may not manage webhooks is not led to them", async ({
+  page,
+  browser,
+  baseURL,
+  complaints,
+}) => {
+  await signIn(page);
+  const member = await anotherBrowser(browser, baseURL, complaints);
+  await acceptAsNewcomer(member, await invite(page, newEmail("walt"), "MEMBER"), "Walt");
+  await member.goto("/organization");
+  const tabs = member.getByRole("navigation", { name: "Organization" });
+  await expect(tabs.getByRole("link", { name: "Limits" })).toBeVisible();
+  await expect(tabs.getByRole("link", { name: "Webhooks" })).toHaveCount(0);
+  await member.goto("/organization/webhooks");
+  await expect(member.getByText("Your role does not allow this")).toBeVisible();
+  await expect(member.getByRole("button", { name: "New webhook" })).toHaveCount(0);
+  await member.context().close();
+});

@@ -1,0 +1,97 @@
+import { type FormEvent, useState } from "react";
+import { useMutation } from "urql";
+import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { type OrgLimitsQuery, UpdateOrgLimitsDocument } from "@/gql/graphql";
+import { Button } from "@/ui/Button";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { Field } from "@/ui/Field";
+import { countText, LIMITS, type LimitsDraft, limitProblem, limitsInput } from "./draft";
+import type { Counts } from "./LimitsPage";
+
+const FIELDS = LIMITS.map(({ name }) => name);
+
+interface LimitsFormProps {
+  org: OrgLimitsQuery["org"];
+  counts: Counts;
+}
+
+export function LimitsForm({ org, counts }: LimitsFormProps) {
+  const [draft, setDraft] = useState<LimitsDraft>({});
+  const [saved, setSaved] = useState(false);
+  const [refusals, setRefusals] = useState<readonly UserError[]>([]);
+  const [{ fetching, error }, update] = useMutation(UpdateOrgLimitsDocument);
+  const input = limitsInput(draft, org.limits);
+  const touched = Object.keys(draft).length > 0;
+
+  const reset = () => {
+    setDraft({});
+    setRefusals([]);
+  };
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (!input) return;
+    const { data } = await update({ orgId: org.id, input });
+    setRefusals(data?.updateOrgLimits.userErrors ?? []);
+    if (!data?.updateOrgLimits.org) return;
+    setDraft({});
+    setSaved(true);
+  };
+
+  return (
+    <form onSubmit={(event) => void submit(event)} className="card space-y-5 p-4">
+      <p className="text-sm text-ink-2">
+        You can change these as an operator of this server. 0 is any number, and an empty field puts
+        back what the server is configured with. What there is beyond a new limit stays.
+      </p>
+      {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+      {otherErrors(refusals, FIELDS).map((refusal) => (
+        <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
+      ))}
+      <div className="grid gap-x-6 gap-y-5 sm:grid-cols-2">
+        {LIMITS.map(({ name, label, about }) => {
+          const text = draft[name] ?? String(org.limits[name]);
+          const problem = limitProblem(text);
+          const count = countText(counts[name]);
+          return (
+            <Field
+              key={name}
+              label={label}
+              hint={count === null ? about : `${about} There are ${count}.`}
+              errors={problem === null ? fieldErrors(refusals, name) : [problem]}
+            >
+              {(control) => (
+                <input
+                  {...control}
+                  inputMode="numeric"
+                  autoComplete="off"
+                  className="control tabular-nums"
+                  placeholder="The server's default"
+                  value={text}
+                  onChange={(event) => {
+                    setDraft({ ...draft, [name]: event.target.value });
+                    setSaved(false);
+                  }}
+                />
+              )}
+            </Field>
+          );
+        })}
+      </div>
+      <div className="flex items-center justify-end gap-3">
+        {saved && !touched && (
+          <span role="status" className="text-sm text-ok">
+            Saved
+          </span>
+        )}
+        {touched && (
+          <Button look="ghost" onClick={reset}>
+            Discard changes
+          </Button>
+        )}
+        <Button look="primary" type="submit" disabled={fetching || !input}>
+          {fetching ? "Saving…" : "Save"}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,124 @@
+import { useEffect } from "react";
+import { describeError } from "@/api/errors";
+import { usePages } from "@/api/usePages";
+import {
+  type DeliveryRowFragment,
+  ReplayDeliveryDocument,
+  WebhookDeliveriesDocument,
+  type WebhookDeliveriesQuery,
+} from "@/gql/graphql";
+import { Badge } from "@/ui/Badge";
+import { Button } from "@/ui/Button";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { formatDateTime } from "@/ui/format";
+import { SkeletonRows } from "@/ui/Loading";
+import { LoadMore } from "@/ui/LoadMore";
+import { RelativeTime } from "@/ui/Time";
+import { Problems } from "@/waits/Problems";
+import { useAction } from "@/waits/useAction";
+import { deliveryState, isDueSoon } from "./delivery";
+
+interface DeliveriesProps {
+  webhookId: string;
+  /** One that is disabled sends nothing again. */
+  enabled: boolean;
+}
+
+/** How often to look what became of an attempt that is due. */
+const LOOK_AGAIN_MS = 2000;
+
+/** What a webhook was told, newest first. */
+export function Deliveries({ webhookId, enabled }: DeliveriesProps) {
+  const pages = usePages(WebhookDeliveriesDocument, { id: webhookId, first: 20 }, connectionOf);
+  const { nodes, loading, loadingMore, hasMore, error, loadMore, reload } = pages;
+  const waiting = enabled && nodes.some((each) => isDueSoon(each, Date.now()));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each answer makes another function to ask with.
+  useEffect(() => {
+    if (!waiting) return;
+    const timer = setInterval(reload, LOOK_AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [waiting]);
+
+  return (
+    <div className="mb-1 space-y-2">
+      {error && <ErrorNote onRetry={reload}>{describeError(error)}</ErrorNote>}
+      {loading && <SkeletonRows rows={3} />}
+      {!loading && !error && nodes.length === 0 && (
+        <p className="text-sm text-ink-2">
+          Nothing was sent in the last 30 days.{" "}
+          {enabled && "The next event of the kinds above comes here."}
+        </p>
+      )}
+      {nodes.length > 0 && (
+        <ol aria-label="Deliveries" className="card divide-y divide-line overflow-hidden">
+          {nodes.map((each) => (
+            <DeliveryItem key={each.id} delivery={each} enabled={enabled} onReplayed={reload} />
+          ))}
+        </ol>
+      )}
+      <div className="flex justify-end">
+        <Button look="ghost" onClick={reload}>
+          Refresh
+        </Button>
+      </div>
+      <LoadMore hasMore={hasMore} loading={loadingMore} onLoad={loadMore} />
+    </div>
+  );
+}
+
+interface DeliveryItemProps {
+  delivery: DeliveryRowFragment;
+  enabled: boolean;
+  onReplayed: () => void;
+}
+
+function DeliveryItem({ delivery, enabled, onReplayed }: DeliveryItemProps) {
+  const { id, eventId, attempts, status, error, nextAttemptAt, deliveredAt } = delivery;
+  const replay = useAction(ReplayDeliveryDocument, (data) => data.replayDelivery.userErrors);
+  const { words, tone } = deliveryState(delivery);
+  return (
+    <li data-delivery={id} className="flex flex-wrap items-start gap-x-4 gap-y-1 px-3 py-2">
+      <div className="min-w-48 flex-1 space-y-0.5">
+        <p className="flex flex-wrap items-center gap-x-2 gap-y-0.5">
+          <Badge tone={tone}>{words}</Badge>
+          {status !== null && <span className="tabular-nums">HTTP {status}</span>}
+          <span className="font-mono text-2xs wrap-anywhere text-ink-3">{eventId}</span>
+        </p>
+        {error !== null && <p className="wrap-anywhere text-bad">{error}</p>}
+        <p className="text-xs text-ink-3">
+          {attempts === 1 ? "1 attempt" : `${attempts} attempts`}
+          {deliveredAt !== null && (
+            <>
+              {" "}
+              · delivered <RelativeTime time={deliveredAt} />
+            </>
+          )}
+          {nextAttemptAt !== null &&
+            (enabled
+              ? ` · next attempt ${formatDateTime(nextAttemptAt)}`
+              : " · waits until the webhook is enabled")}
+        </p>
+        <Problems failure={replay.failure} refusals={replay.refusals} />
+      </div>
+      {enabled && (
+        <Button
+          look="ghost"
+          disabled={replay.busy}
+          aria-label={`Send again ${eventId}`}
+          onClick={async () => {
+            if (await replay.run({ id })) onReplayed();
+          }}
+        >
+          Send again
+        </Button>
+      )}
+    </li>
+  );
+}
+
+const NONE = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
+
+/** A webhook that somebody has deleted meanwhile has none. */
+function connectionOf({ node }: WebhookDeliveriesQuery) {
+  return node?.__typename === "Webhook" ? node.deliveries : NONE;
+}

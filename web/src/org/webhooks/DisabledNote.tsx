@@ -1,0 +1,29 @@
+import { useQuery } from "urql";
+import { WebhookHistoryDocument } from "@/gql/graphql";
+import { useMay } from "@/shell/viewer";
+import { RelativeTime } from "@/ui/Time";
+import { whyDisabled } from "./delivery";
+
+/** Says who or what has disabled a webhook, to who may read the audit log, and how it goes on. */
+export function DisabledNote({ id }: { id: string }) {
+  const mayRead = useMay("AUDIT_READ");
+  const [{ data }] = useQuery({
+    query: WebhookHistoryDocument,
+    variables: { id },
+    requestPolicy: "network-only",
+    pause: !mayRead,
+  });
+  const why = data ? whyDisabled(data.auditEntries.nodes) : null;
+  return (
+    <p className="mt-2 rounded-md border border-warn/25 bg-warn-soft px-3 py-2 text-sm text-warn">
+      {why ? (
+        <>
+          Disabled <RelativeTime time={why.at} /> {why.words}.{" "}
+        </>
+      ) : (
+        "It is sent nothing. "
+      )}
+      Once it is enabled it is told of what happens from then on, and of what was pending.
+    </p>
+  );
+}

@@ -1,0 +1,148 @@
+import { useState } from "react";
+import { useMutation } from "urql";
+import { describeError } from "@/api/errors";
+import {
+  CreateWebhookDocument,
+  DeleteWebhookDocument,
+  UpdateWebhookDocument,
+  type WebhookRowFragment,
+} from "@/gql/graphql";
+import { Button } from "@/ui/Button";
+import { CopyBlock } from "@/ui/CopyBlock";
+import { Dialog } from "@/ui/Dialog";
+import { useAction } from "@/waits/useAction";
+import { ConfirmDialog } from "../ConfirmDialog";
+import { createWebhookInput, NEW_WEBHOOK, updateWebhookInput } from "./draft";
+import { WebhookForm } from "./WebhookForm";
+
+interface CreatesProps {
+  onCreated: () => void;
+  onClose: () => void;
+}
+
+export function NewWebhookDialog({ onCreated, onClose }: CreatesProps) {
+  const [{ fetching, error, data }, create] = useMutation(CreateWebhookDocument);
+  // The secret is in one answer alone, and kept nowhere else than here.
+  const [secret, setSecret] = useState<string | null>(null);
+  if (secret !== null) return <SecretDialog secret={secret} onClose={onClose} />;
+  return (
+    <Dialog open onClose={onClose} title="New webhook">
+      <WebhookForm
+        initial={NEW_WEBHOOK}
+        action="Create webhook"
+        busy={fetching}
+        failure={error ? describeError(error) : null}
+        refusals={data?.createWebhook.userErrors ?? []}
+        isChange={() => true}
+        onSubmit={async (draft) => {
+          const answer = await create({ input: createWebhookInput(draft) });
+          if (!answer.data?.createWebhook.secret) return;
+          setSecret(answer.data.createWebhook.secret);
+          onCreated();
+        }}
+        onClose={onClose}
+      />
+    </Dialog>
+  );
+}
+
+interface ChangesProps {
+  webhook: WebhookRowFragment;
+  onClose: () => void;
+}
+
+export function EditWebhookDialog({ webhook, onClose }: ChangesProps) {
+  const update = useAction(UpdateWebhookDocument, (data) => data.updateWebhook.userErrors);
+  return (
+    <Dialog open onClose={onClose} title="Edit the webhook">
+      <WebhookForm
+        initial={webhook}
+        action="Save"
+        busy={update.busy}
+        failure={update.failure}
+        refusals={update.refusals}
+        isChange={(draft) => updateWebhookInput(draft, webhook) !== null}
+        onSubmit={async (draft) => {
+          const input = updateWebhookInput(draft, webhook);
+          if (input && (await update.run({ id: webhook.id, input }))) onClose();
+        }}
+        onClose={onClose}
+      />
+    </Dialog>
+  );
+}
+
+export function RotateSecretDialog({ webhook, onClose }: ChangesProps) {
+  const [{ fetching, error, data }, rotate] = useMutation(UpdateWebhookDocument);
+  const [secret, setSecret] = useState<string | null>(null);
+  if (secret !== null) {
+    return (
+      <SecretDialog secret={secret} onClose={onClose}>
+        For 24 hours the earlier secret signs, too.
+      </SecretDialog>
+    );
+  }
+  return (
+    <ConfirmDialog
+      title="Rotate the secret"
+      action="Make a new secret"
+      busy={fetching}
+      failure={error ? describeError(error) : null}
+      refusals={data?.updateWebhook.userErrors ?? []}
+      onConfirm={async () => {
+        const answer = await rotate({ id: webhook.id, input: { rotateSecret: true } });
+        setSecret(answer.data?.updateWebhook.secret ?? null);
+      }}
+      onClose={onClose}
+    >
+      Deliveries are signed with a new secret, and for 24 hours with the present one, too. A secret
+      that was rotated before that is good for nothing any more.
+    </ConfirmDialog>
+  );
+}
+
+export function DeleteWebhookDialog({ webhook, onClose }: ChangesProps) {
+  const remove = useAction(DeleteWebhookDocument, (data) => data.deleteWebhook.userErrors);
+  return (
+    <ConfirmDialog
+      title="Delete the webhook"
+      action="Delete"
+      busy={remove.busy}
+      failure={remove.failure}
+      refusals={remove.refusals}
+      onConfirm={async () => {
+        if (await remove.run({ id: webhook.id })) onClose();
+      }}
+      onClose={onClose}
+    >
+      <span className="wrap-anywhere">{webhook.url}</span> is sent nothing more, and its deliveries
+      are forgotten. This can't be undone.
+    </ConfirmDialog>
+  );
+}
+
+interface SecretDialogProps {
+  secret: string;
+  onClose: () => void;
+  /** What else there is to know. */
+  children?: string;
+}
+
+function SecretDialog({ secret, onClose, children }: SecretDialogProps) {
+  return (
+    <Dialog open sticky onClose={onClose} title="Copy the secret now">
+      <div className="space-y-4 p-4 text-sm">
+        <p role="status">
+          This is the only time that it is shown. Your program checks with it that requests come
+          from here. {children}
+        </p>
+        <CopyBlock wrap text={secret} label="Copy secret" />
+        <div className="flex justify-end">
+          <Button look="primary" onClick={onClose}>
+            Done
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
