@@ -84,6 +84,9 @@ func fillPlace(ctx context.Context, at *place, template string, f fill) (events 
 	tidy := "ANALYZE"
 	if at.url != "" {
 		tidy = "VACUUM ANALYZE"
+		if _, err := conn.ExecContext(ctx, "CREATE EXTENSION IF NOT EXISTS pg_stat_statements"); err != nil {
+			return 0, err
+		}
 	}
 	_, err = conn.ExecContext(ctx, tidy)
 	return events, err
