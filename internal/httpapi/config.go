@@ -75,9 +75,10 @@ type Limits struct {
 	ValidationErrors int
 	// OperationTimeout is for queries and mutations; subscriptions have none. Defaults to 10 s.
 	OperationTimeout time.Duration
-	// CachedDocumentBytes bounds the text of the documents that are kept parsed, each counted as 512 bytes more. Defaults to 2 MiB.
+	// CachedDocumentBytes bounds the memory of the documents that are kept parsed, about. Defaults to 32 MiB.
 	CachedDocumentBytes int
-	// PersistedDocumentBytes bounds in the same way the documents that callers have left under their hash. Defaults to 4 MiB.
+	// PersistedDocumentBytes bounds the text of the documents that callers have left under their hash, each counted as 512 bytes more.
+	// Defaults to 4 MiB.
 	PersistedDocumentBytes int
 }
 
@@ -139,7 +140,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&l.IntrospectionCost, 350_000)
 	orDefault(&l.ValidationErrors, 5)
 	orDefault(&l.OperationTimeout, 10*time.Second)
-	orDefault(&l.CachedDocumentBytes, 2<<20)
+	orDefault(&l.CachedDocumentBytes, 32<<20)
 	orDefault(&l.PersistedDocumentBytes, 4<<20)
 
 	s := &c.Sockets

@@ -128,7 +128,7 @@ func (d *documents) parse(ctx context.Context, text string, parse func(string) (
 		return nil, errs
 	}
 	if own == nil {
-		return d.parsed.add(orgOf(ctx), text, doc, len(text)), nil
+		return d.parsed.add(orgOf(ctx), text, doc, len(text)+nodeBytes*nodesOf(doc.query)), nil
 	}
 	if !own.parsed.CompareAndSwap(nil, doc) { // subscribers of one document share what it holds, so there must be one
 		doc = own.parsed.Load()

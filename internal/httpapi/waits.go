@@ -98,7 +98,7 @@ func (s *Server) takeCallback(w http.ResponseWriter, r *http.Request) (sessions.
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != mediaJSON {
 		return "", &imageError{Code: codeBadUserInput, Message: "The body must be of the type " + mediaJSON + ".", status: http.StatusUnsupportedMediaType}
 	}
-	address := clientAddress(r, s.cfg.TrustedProxies)
+	address := auth.Network(clientAddress(r, s.cfg.TrustedProxies))
 	if !s.callbacks.begin(address) {
 		return "", &imageError{
 			Code: codeRateLimited, RetryAfterSeconds: 1, status: http.StatusTooManyRequests,

@@ -2,12 +2,12 @@ package orgs
 
 import (
 	"fmt"
-	"net/netip"
 	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/fault"
 )
 
@@ -68,7 +68,7 @@ func (t *throttle) begin(now time.Time, account, address string) (*attempt, erro
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	byAccount := entry(t.accounts, account, now)
-	byAddress := entry(t.addresses, network(address), now)
+	byAddress := entry(t.addresses, auth.Network(address), now)
 	until := byAccount.blockedUntil
 	if byAddress.blockedUntil.After(until) {
 		until = byAddress.blockedUntil
@@ -127,24 +127,4 @@ func (a *attempts) add(now time.Time, free int, limit time.Duration) counted {
 	}
 	c.blockedBy = a.blockedUntil
 	return c
-}
-
-// network gives what stands for an address: itself, or with IPv6 the /64 that one customer gets as a whole.
-func network(address string) string {
-	if ap, err := netip.ParseAddrPort(address); err == nil {
-		address = ap.Addr().String()
-	}
-	a, err := netip.ParseAddr(address)
-	if err != nil {
-		return address
-	}
-	a = a.Unmap().WithZone("")
-	if a.Is4() {
-		return a.String()
-	}
-	p, err := a.Prefix(64)
-	if err != nil {
-		return a.String()
-	}
-	return p.String()
 }

@@ -247,7 +247,14 @@ func TestTokensOfNobodyAreLimitedByAddress(t *testing.T) {
 		if wait := fault.As(err).RetryAfterSeconds; wait != 50 {
 			t.Errorf("wait %d s, want 50", wait)
 		}
-		if err := errors.Join(from("192.0.2.2"), from("")); err != nil {
+		// One customer has many addresses of IPv6.
+		for i := range maxStrange {
+			if err := from(fmt.Sprintf("2001:db8::%x", i+1)); err != nil {
+				t.Fatalf("attempt %d: %v", i, err)
+			}
+		}
+		wantFault(t, from("2001:db8::ffff"), fault.RateLimited, "")
+		if err := errors.Join(from("192.0.2.2"), from(""), from("2001:db8:0:1::1")); err != nil {
 			t.Errorf("others: %v", err)
 		}
 		e.clock.Advance(50 * time.Second)

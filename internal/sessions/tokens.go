@@ -101,7 +101,7 @@ func (s *Service) ResolveWait(ctx context.Context, token string, out Outcome) (R
 	if err != nil {
 		return "", err
 	}
-	address, now := auth.RequestFrom(ctx).Address, s.cfg.Clock.Now()
+	address, now := auth.Network(auth.RequestFrom(ctx).Address), s.cfg.Clock.Now()
 	if wait := s.strangers.mustWait(address, now); wait > 0 {
 		return "", tooFast(wait, "Too many tokens from your address were good for nothing.")
 	}
