@@ -75,9 +75,9 @@ test("a member is invited in one browser, accepts in another, and is offered wha
 
   await viewer.goto("/organization");
   const tabs = viewer.getByRole("navigation", { name: "Organization" });
-  await expect(tabs.getByRole("link")).toHaveText(["General", "Your profile"]);
+  await expect(tabs.getByRole("link")).toHaveText(["General", "Limits", "Your profile"]);
   await expect(viewer.getByLabel("Name", { exact: true })).toHaveCount(0);
-  for (const path of ["members", "invitations", "api-keys", "audit"]) {
+  for (const path of ["members", "invitations", "api-keys", "webhooks", "audit"]) {
     await viewer.goto(`/organization/${path}`);
     await expect(viewer.getByText("Your role does not allow this")).toBeVisible();
     await expect(viewer.getByText(/As viewer of .* you may not/)).toBeVisible();
