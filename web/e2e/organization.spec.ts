@@ -6,7 +6,7 @@ import {
   newEmail,
   openOrgPage,
   PASSWORD,
-  request,
+  requestAsPage,
   signIn,
 } from "./steps";
 import { expect, test } from "./test";
@@ -184,11 +184,7 @@ test("another organization is made and switched to; nothing of the first stays, 
   await tab.getByRole("button", { name: `Back to ${name}` }).click();
   await expect(tab.getByText("No agents yet")).toBeVisible();
   await expect(second.getByText(`You are in ${name} now`)).toBeVisible();
-  const { viewer } = await request<{ viewer: { org: { name: string } } }>(
-    tab,
-    "{ viewer { org { name } } }",
-    {},
-  );
+  const { viewer } = await requestAsPage<{ viewer: { org: { name: string } } }>(tab, "Viewer");
   expect(viewer.org.name).toBe(name);
   await tab.context().close();
 });
@@ -228,16 +224,14 @@ test("a change that no other tab has told of is noticed when the reader comes ba
   const tab = await anotherBrowser(browser, baseURL, complaints);
   await acceptAsNewcomer(tab, await invite(page, newEmail("finn"), "ADMIN"), "Finn");
   const name = `Silent ${Date.now().toString(36)}`;
-  const { createOrg } = await request<{ createOrg: { org: { id: string } } }>(
+  const { createOrg } = await requestAsPage<{ createOrg: { org: { id: string } } }>(
     tab,
-    "mutation ($input: CreateOrgInput!) { createOrg(input: $input) { org { id } } }",
+    "CreateOrg",
     { input: { name } },
   );
   await tab.goto("/agents");
   await expect(tab.getByText("Known before").first()).toBeVisible();
-  await request(tab, "mutation ($id: ID!) { switchOrg(orgId: $id) { userErrors { code } } }", {
-    id: createOrg.org.id,
-  });
+  await requestAsPage(tab, "SwitchOrg", { orgId: createOrg.org.id });
   await tab.evaluate(() => window.dispatchEvent(new Event("focus")));
   await expect(tab.getByText(`You are in ${name} now`)).toBeVisible();
   await expect(tab.getByText("Known before")).toHaveCount(0);

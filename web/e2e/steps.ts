@@ -1,4 +1,5 @@
 import { type APIResponse, type Browser, expect, type Page } from "@playwright/test";
+import { documentIds } from "../src/gql/documentIds";
 import { ADMIN } from "./ostler";
 import { watchComplaints } from "./test";
 
@@ -46,6 +47,24 @@ export async function request<Data>(
   if (JSON.stringify(answer.errors)?.includes("DOCUMENT_NOT_TRUSTED")) {
     answer = await ask(await signInByToken(origin));
   }
+  if (answer.errors) throw new Error(JSON.stringify(answer.errors));
+  return answer.data;
+}
+
+/** What the page itself could ask: an operation of the dashboard, by its name, with the page's own cookies. */
+export async function requestAsPage<Data>(
+  page: Page,
+  operationName: string,
+  variables: Record<string, unknown> = {},
+): Promise<Data> {
+  const response = await page.request.post("/graphql", {
+    data: {
+      operationName,
+      variables,
+      extensions: { persistedQuery: { version: 1, sha256Hash: documentIds[operationName] } },
+    },
+  });
+  const answer = (await response.json()) as { data: Data; errors?: unknown };
   if (answer.errors) throw new Error(JSON.stringify(answer.errors));
   return answer.data;
 }
