@@ -113,12 +113,11 @@ func (f *flusher) try(batch []*pending) (again []*pending, err error) {
 		o.answer()
 		return o.again, nil
 	}
-	rows, err := gather(o.changed, now)
+	rows, err := gather(o.changed, o.room, now)
 	if err != nil {
 		tx.rollback()
 		return nil, err
 	}
-	o.bind(rows)
 	ticket := tx.ticket()
 	err = tx.write(ctx, rows, entriesOf(o.changed), func() error { return f.fault("written") })
 	if err == nil {

@@ -156,7 +156,7 @@ func (tr *capTrial) command() (*cmd, func() error) {
 	case "create", "fork":
 		c := tr.create(models.NewID[models.SessionEntity]())
 		if kind == "fork" {
-			c = tr.world.fork(s, models.NewID[models.SessionEntity](), 0)
+			c = tr.fork(s, models.NewID[models.SessionEntity](), 0)
 		}
 		return c.within(limit, 0), func() error {
 			if full(tr.have) {

@@ -40,12 +40,13 @@ func (g *gathering) events() {
 	// States are in the order of their organizations.
 	share := func(org models.OrgID) *feedShare {
 		if n := len(st.feeds); n == 0 || st.feeds[n-1].org != org {
-			st.feeds = append(st.feeds, feedShare{org: org, told: &Totals{}})
+			st.feeds = append(st.feeds, feedShare{org: org, room: g.room[org], told: &Totals{}})
 		}
 		return &st.feeds[len(st.feeds)-1]
 	}
 	for _, s := range g.states {
-		if added := s.share(); added != (Totals{}) {
+		// Where somebody has asked for room, the row is asked whether there was any, also when nothing is left of what was added.
+		if added := s.share(); added != (Totals{}) || g.room[s.tx.org] != (room{}) {
 			f := share(s.tx.org)
 			f.added = f.added.plus(added)
 		}
@@ -70,15 +71,6 @@ func (g *gathering) events() {
 		}
 	}
 	g.steps = append(g.steps, st)
-}
-
-// bind tells the feeds within which room the batch was decided.
-func (o outcome) bind(steps []step) {
-	for _, s := range steps {
-		for i := range s.feeds {
-			s.feeds[i].room = o.room[s.feeds[i].org]
-		}
-	}
 }
 
 // feedsOf gives what steps add to the feeds.

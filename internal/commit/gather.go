@@ -21,8 +21,8 @@ type step struct {
 // gather turns what a batch did to its sessions into rows: one write per shape, in the order in which they are made, and
 // each key once. What is referred to goes first. All transactions write the tables in the same order, and the rows that
 // sessions have in common, blobs, idempotency keys and feeds, in the order of their keys, so that no two can wait for each other.
-// It fails where a command left something that can't be encoded.
-func gather(states []*state, now models.Millis) (steps []step, err error) {
+// asked is the room that organizations must have had. It fails where a command left something that can't be encoded.
+func gather(states []*state, asked map[models.OrgID]room, now models.Millis) (steps []step, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			steps, err = nil, &unreadable{fmt.Errorf("encode the rows: %v", r)}
@@ -31,7 +31,7 @@ func gather(states []*state, now models.Millis) (steps []step, err error) {
 	slices.SortFunc(states, func(a, b *state) int {
 		return compareKeys(key{a.tx.org, a.tx.sessionID}, key{b.tx.org, b.tx.sessionID})
 	})
-	g := &gathering{states: states}
+	g := &gathering{states: states, room: asked}
 	g.toolsets()
 	g.sessions(now)
 	g.copied(tables.copyLineage, func(c copied) []any { return []any{c.through, c.base} })
@@ -47,7 +47,9 @@ func gather(states []*state, now models.Millis) (steps []step, err error) {
 
 type gathering struct {
 	states []*state
-	steps  []step
+	// room is what organizations may have had before the batch.
+	room  map[models.OrgID]room
+	steps []step
 }
 
 // add makes a step of the rows that fn yields for each session, if there are any.

@@ -110,7 +110,7 @@ func TestTheCacheKeepsItsAccounts(t *testing.T) {
 
 func TestCachedDocumentsAreBounded(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, func(c *Config) { c.Limits.CachedDocumentBytes = 2 << 20 })
 	for i := range 40 {
 		b.query(fmt.Sprintf("{serverInfo{name}}#%d %s", i, strings.Repeat("x", 60_000)), nil)
 	}
