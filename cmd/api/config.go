@@ -52,6 +52,7 @@ type config struct {
 	role                       string
 	runnerSlots                int
 	limits                     limits.Values
+	strangers                  int
 	auditRetention             time.Duration
 	lease, heartbeat, shutdown time.Duration
 	logLevel                   slog.Level
@@ -140,6 +141,7 @@ func generalSettings() []setting {
 		{"OSTLER_ADMIN_PASSWORD", "", "The first owner's password. Default: a random one, printed once.", true, text(func(c *config) *string { return &c.adminPassword })},
 		{"OSTLER_ROLE", roleAll, "all, api (serves requests only) or runner (runs turns only).", false, oneOf(func(c *config) *string { return &c.role }, roleAll, roleAPI, roleRunner)},
 		{"OSTLER_RUNNER_SLOTS", "256", "How many turns this process runs at once.", false, number(func(c *config) *int { return &c.runnerSlots }, 1, 10_000)},
+		{"OSTLER_STRANGER_REQUESTS", "600", "How many operations in a minute one address (with IPv6 a /64) may ask each node for without being signed in, signing in among them; 0 is any number. Behind a proxy that OSTLER_TRUSTED_PROXIES doesn't name, all share one address.", false, number(func(c *config) *int { return &c.strangers }, 0, limits.Most)},
 		orgLimit("OSTLER_ORG_ACTIVE_TURNS", "0", "How many turns of one organization run at once, in all processes; 0 is any number.", func(v *limits.Values) *int { return &v.ActiveTurns }),
 		orgLimit("OSTLER_ORG_QUEUED_TURNS", "100000", "How many turns of one organization may wait to begin; 0 is any number.", func(v *limits.Values) *int { return &v.QueuedTurns }),
 		orgLimit("OSTLER_ORG_SESSIONS", "1000000", "How many sessions one organization may have; 0 is any number.", func(v *limits.Values) *int { return &v.Sessions }),

@@ -68,6 +68,7 @@ func TestValues(t *testing.T) {
 		"model servers": {[]string{"OSTLER_EGRESS_ALLOW", "10.1.0.0/16,127.0.0.1", "OSTLER_ENV", "production"}, func(c config) bool {
 			return fmt.Sprint(c.egressAllow) == "[10.1.0.0/16 127.0.0.1/32]" && !c.egressLoopback
 		}},
+		"strangers": {nil, func(c config) bool { return c.strangers == 600 }},
 		"rules of egress": {[]string{"OSTLER_EGRESS_ONLY", "*.example.com,api.example.org", "OSTLER_EGRESS_BLOCK", "https://a.example.com/admin"}, func(c config) bool {
 			return len(c.egressRules.Allowed) == 2 && len(c.egressRules.Blocked) == 1
 		}},

@@ -362,7 +362,7 @@ func newServer(cfg config, log *slog.Logger, deps httpapi.Dependencies) (*httpap
 		return nil, err
 	}
 	return httpapi.New(httpapi.Config{
-		Limits:  httpapi.Limits{ImageBytes: sessions.MaxImageBytes},
+		Limits:  httpapi.Limits{ImageBytes: sessions.MaxImageBytes, Strangers: cfg.strangers},
 		Trusted: trusted, TrustedOnly: cfg.trustedOnly,
 		Addr: cfg.addr, PublicURL: cfg.publicURL, TrustedProxies: cfg.trustedProxies, MetricsToken: cfg.metricsToken, ProbesOnly: cfg.role == roleRunner, Introspection: !cfg.production, Suggestions: !cfg.production,
 	}, deps)

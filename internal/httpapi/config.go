@@ -51,6 +51,9 @@ type Limits struct {
 	BodyBytes int64
 	// ImageBytes bounds an uploaded image. Defaults to 20 MiB.
 	ImageBytes int64
+	// Strangers is how many operations in a minute an address, or with IPv6 its /64, may ask for without a credential that is good; more are
+	// RATE_LIMITED. 0 is any number.
+	Strangers int
 	// DocumentBytes bounds the GraphQL document. Defaults to 64 KiB.
 	DocumentBytes int
 	// Tokens of the document. Defaults to 4000.

@@ -20,17 +20,30 @@ func tooMany(message string, retryAfter int) *gqlerror.Error {
 	return e
 }
 
-// admit counts a request of the caller's organization; nil lets it go on. Who is nobody counts nowhere: what they may do has limits of
-// its own.
+// admit counts a request of the caller's organization, or of the address of a stranger; nil lets it go on.
 func (s *Server) admit(ctx context.Context, p *auth.Principal) *gqlerror.Error {
 	if p == nil {
-		return nil
+		return s.admitStranger(auth.RequestFrom(ctx).Address)
 	}
 	wait, ok := s.deps.Limits.Request(ctx, p.OrgID)
 	if ok {
 		return nil
 	}
 	return tooMany("Your organization has used up its requests of this minute. Try again in "+strconv.Itoa(wait)+" s.", wait)
+}
+
+// admitStranger bounds what nobody has signed in for: even a document that is refused costs something to read. It comes after the look at
+// the credential, so that nobody who has a good one suffers from who shares their address.
+func (s *Server) admitStranger(address string) *gqlerror.Error {
+	most, now := s.cfg.Limits.Strangers, s.deps.Clock.Now()
+	if most == 0 {
+		return nil
+	}
+	if wait := s.strangers.MustWait(address, most, now); wait > 0 {
+		return tooMany("Too many requests came from your address without being signed in. Try again in "+strconv.Itoa(wait)+" s.", wait)
+	}
+	s.strangers.Count(address, now)
+	return nil
 }
 
 // admitStream counts a subscription of the caller's organization; leave must be called when it has ended, unless it was refused.

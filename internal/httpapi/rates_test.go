@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"net/http"
+	"net/netip"
 	"runtime"
 	"strings"
 	"testing"
@@ -90,6 +91,39 @@ func TestRequestsOfAnOrganizationAreCounted(t *testing.T) {
 type noImages struct{ Images }
 
 // What a callback is refused with says how long to wait.
+// Who has not signed in may ask so often from an address, whatever becomes of it; those who have are not bothered, nor other addresses.
+func TestStrangersAreCountedByAddress(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *Config) {
+		c.Limits.Strangers = 4
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	})
+	b.clock.Advance(time.Minute - time.Duration(b.clock.Now().Second())*time.Second + 48*time.Second) // 12 s before the next minute
+	from := func(address string) func(*http.Request) { return with("X-Forwarded-For", address) }
+	const public = "{serverInfo{name}}"
+	for i, a := range []answer{
+		b.query(public, nil, from("2001:db8::1")), b.query("{", nil, from("2001:db8::2")),
+		b.query(public, nil, from("2001:db8::3"), with("Authorization", "Bearer forged")),
+		b.query(public, nil, from("2001:db8::4"), with("Accept", mediaEvents)),
+	} {
+		if a.status == http.StatusTooManyRequests {
+			t.Fatalf("request %d: %s", i, a.body)
+		}
+	}
+	b.wantWait(b.query(public, nil, from("2001:db8::5")), "12")
+	b.wantWait(b.query("{", nil, from("2001:db8::5"), with("Authorization", "Bearer forged")), "12")
+	if a := b.query(public, nil, from("2001:db8::5"), signedIn); a.status != http.StatusOK {
+		t.Errorf("somebody who has signed in: %d, %s", a.status, a.body)
+	}
+	if a := b.query(public, nil, from("2001:db8:0:1::1")); a.status != http.StatusOK {
+		t.Errorf("another network: %d, %s", a.status, a.body)
+	}
+	b.clock.Advance(12 * time.Second)
+	if a := b.query(public, nil, from("2001:db8::5")); a.status != http.StatusOK {
+		t.Errorf("a minute later: %d, %s", a.status, a.body)
+	}
+}
+
 func TestACallbackThatComesTooSoon(t *testing.T) {
 	b := setup(t)
 	b.server.deps.Waits = callbackFunc(func(string, sessions.Outcome) (sessions.Resolved, error) {

@@ -21,6 +21,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/limits"
 )
@@ -70,6 +71,8 @@ type Server struct {
 	images *imageTraffic
 	// callbacks bounds what is sent to /v1/waits.
 	callbacks callbacks
+	// strangers counts what nobody has signed in for.
+	strangers auth.Strangers
 	open      *connections
 	handler   http.Handler
 	http      *http.Server

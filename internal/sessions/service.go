@@ -11,6 +11,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/commit"
@@ -64,7 +65,7 @@ type Service struct {
 	// nobody stands for the secrets of waits that don't exist.
 	nobody [32]byte
 	// strangers counts the tokens of waits that were good for nothing.
-	strangers strangers
+	strangers auth.Strangers
 }
 
 // New makes a Service.

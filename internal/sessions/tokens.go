@@ -93,6 +93,9 @@ func sign(secret, ids []byte) []byte {
 	return mac.Sum(nil)
 }
 
+// maxStrange is how many tokens that are good for nothing an address may bring in a minute, to this process.
+const maxStrange = 60
+
 // ResolveWait resolves a wait with its bearer token. Who holds a token that is good for nothing can't tell why: whether it is
 // malformed or forged, or there is no such wait, the same is done and answered, and an address that brings many such tokens is RATE_LIMITED for a while. An outcome that can't be used is INVALID, whatever
 // the token.
@@ -101,8 +104,8 @@ func (s *Service) ResolveWait(ctx context.Context, token string, out Outcome) (R
 	if err != nil {
 		return "", err
 	}
-	address, now := auth.Network(auth.RequestFrom(ctx).Address), s.cfg.Clock.Now()
-	if wait := s.strangers.mustWait(address, now); wait > 0 {
+	address, now := auth.RequestFrom(ctx).Address, s.cfg.Clock.Now()
+	if wait := s.strangers.MustWait(address, maxStrange, now); wait > 0 {
 		return "", tooFast(wait, "Too many tokens from your address were good for nothing.")
 	}
 	w, err := s.waitOfToken(ctx, token)
@@ -110,7 +113,7 @@ func (s *Service) ResolveWait(ctx context.Context, token string, out Outcome) (R
 		return "", err
 	}
 	if w == nil {
-		s.strangers.failed(address, now)
+		s.strangers.Count(address, now)
 		return Unknown, nil
 	}
 	if wait, ok := s.cfg.Limits.Request(ctx, w.OrgID); !ok {
@@ -194,4 +197,10 @@ func (o *Outcome) check() (models.WaitState, models.WaitResolution, error) {
 		r.ErrorMessage = *o.ErrorMessage
 	}
 	return models.WaitError, r, nil
+}
+
+func tooFast(wait int, why string) error {
+	f := fault.New(fault.RateLimited, "%s Try again in %d s.", why, wait)
+	f.RetryAfterSeconds = wait
+	return f
 }
