@@ -128,8 +128,8 @@ func TestPlantedSecrets(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				password, real := u.User.Password()
-				if !real { // a server that trusts everybody takes any
+				password, asked := u.User.Password()
+				if !asked { // a server that trusts everybody takes any
 					password = r.plant(name)
 				}
 				u.User, r.secrets[name] = url.UserPassword(u.User.Username(), password), password
