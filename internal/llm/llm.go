@@ -82,7 +82,7 @@ type Delta struct {
 	// ToolCall is the id of a call whose arguments begin to arrive.
 	ToolCall string
 	// Usage is what the call has taken so far, where a provider tells it before the end; nil where it doesn't. Each one replaces
-	// the one before. It is of tokens only, as in Response, which has the last word.
+	// the one before. It is as in Response, which has the last word.
 	Usage *models.Usage
 }
 
@@ -90,8 +90,9 @@ type Delta struct {
 type Response struct {
 	// Parts are thinking, text and tool calls in the order in which they came. Arguments of calls are JSON as the
 	// model wrote it, which may be malformed.
-	Parts        []models.Part
-	Usage        models.Usage // tokens only: the engine knows the prices
+	Parts []models.Part
+	// Usage is of tokens only, because the engine knows the prices; with a cost where the provider has reported it.
+	Usage        models.Usage
 	FinishReason FinishReason
 }
 

@@ -42,6 +42,7 @@ const (
 	SessionActive  SessionStatus = "ACTIVE"
 	SessionIdle    SessionStatus = "IDLE"
 	SessionWaiting SessionStatus = "WAITING"
+	SessionPaused  SessionStatus = "PAUSED"
 )
 
 // TurnStatus is the state of a turn.
@@ -72,6 +73,7 @@ const (
 	StopDependency     StopReason = "DEPENDENCY"
 	StopCancelled      StopReason = "CANCELLED"
 	StopBlocked        StopReason = "BLOCKED"
+	StopBudget         StopReason = "BUDGET"
 )
 
 // MessageRole tells who wrote a message.
@@ -173,6 +175,11 @@ const (
 	EventTranscriptRepaired  EventKind = "TRANSCRIPT_REPAIRED"
 	EventHookRan             EventKind = "HOOK_RAN"
 	EventFileWritten         EventKind = "FILE_WRITTEN"
+	EventSessionPaused       EventKind = "SESSION_PAUSED"
+	EventBudgetWarned        EventKind = "BUDGET_WARNED"
+	EventBudgetPaused        EventKind = "BUDGET_PAUSED"
+	EventBudgetExhausted     EventKind = "BUDGET_EXHAUSTED"
+	EventBudgetResumed       EventKind = "BUDGET_RESUMED"
 	EventCaughtUp            EventKind = "CAUGHT_UP"
 )
 

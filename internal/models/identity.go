@@ -7,7 +7,9 @@ type Org struct {
 	Slug             string
 	DefaultHarnessID *HarnessID
 	DefaultModelID   *ModelID
-	CreatedAt        Millis `gorm:"autoCreateTime:false"`
+	// AllowUnpriced lets models without a price run under budgets in dollars, which they then take nothing of.
+	AllowUnpriced bool
+	CreatedAt     Millis `gorm:"autoCreateTime:false"`
 }
 
 // User is a person. EmailKey is the e-mail in lower case, by which it is unique. PasswordHash is empty for somebody who signs in with an

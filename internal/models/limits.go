@@ -13,8 +13,10 @@ type OrgLoad struct {
 	Sessions          *int64
 	Agents            *int64
 	RequestsPerMinute *int64
-	Subscriptions     *int64
-	Sockets           *int64
+	// ToolCallsPerMinute counts calls of tools that reach out of the server.
+	ToolCallsPerMinute *int64
+	Subscriptions      *int64
+	Sockets            *int64
 	// APIKeys counts those that are not revoked.
 	APIKeys            *int64
 	PendingInvitations *int64
@@ -22,12 +24,15 @@ type OrgLoad struct {
 	LimitsChangedAt Millis
 }
 
-// OrgRate is how many requests all processes have taken for an organization in a minute.
+// OrgRate is how many requests all processes have taken for an organization in a minute, and how many outbound calls of tools.
 type OrgRate struct {
 	OrgID OrgID `gorm:"primaryKey"`
 	// Minute counts from 1970 on.
 	Minute int64
 	Taken  int64
+	// ToolMinute is the minute of the calls of tools.
+	ToolMinute     int64
+	ToolCallsTaken int64
 }
 
 // APINode is a process that serves requests.

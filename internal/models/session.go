@@ -18,6 +18,7 @@ type Session struct {
 	// ClientTools is the hash of the ClientToolset that the session brings; nil for none.
 	ClientTools []byte
 	// ParentID is the session that this one was made by, RootID the first of the line; both nil for a session that users made.
+	// A fork has the root of what it was forked from.
 	ParentID *SessionID
 	RootID   *SessionID
 	// ForkedFromID is the session whose history this one began with. Through BaseSequence its log is that of others; see
@@ -38,8 +39,12 @@ type Session struct {
 	QueuedTurns int
 	// FileBytes is what the session's files take, by their own sizes.
 	FileBytes int64
-	Usage     Usage  `gorm:"embedded"`
+	Usage     Usage `gorm:"embedded"`
+	// ResumedAt is when somebody has let the session go on past soft limits of budgets; nil for never.
+	ResumedAt *Millis
 	UpdatedAt Millis `gorm:"autoUpdateTime:false"`
+	// Budgeted tells that its organization has budgets. It is not a column: the committer tells it of sessions under their lock.
+	Budgeted bool `gorm:"-"`
 }
 
 // Turn is the work that answers one input. It is written by the committer, the claim and the takeover alone.
@@ -104,6 +109,8 @@ type Turn struct {
 	EndedSequence *int64
 	Error         *Failure `gorm:"serializer:json;type:json"`
 	Usage         Usage    `gorm:"embedded"`
+	// Reservation is what the turn holds of budgets; nil for nothing.
+	Reservation *Reservation `gorm:"serializer:json;type:json"`
 	// HarnessRevision and AgentRevision are what the turn ran with.
 	HarnessRevision *int
 	AgentRevision   *int

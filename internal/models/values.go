@@ -95,7 +95,8 @@ func (ModelIDs) GormDataType() string { return "json" }
 type Nanos int64
 
 // Usage counts what model calls took. CostNanos is the sum of what had a price; Unpriced tells that some part
-// had none, so that the sum must not be shown as the whole.
+// had none, so that the sum must not be shown as the whole. ProviderCost tells that CostNanos is what the provider has reported of this
+// one call, which no price of ours replaces; sums never have it, and no row keeps it beside its usage but the journal's own column.
 type Usage struct {
 	InputTokens      int64 `json:"inputTokens"`
 	OutputTokens     int64 `json:"outputTokens"`
@@ -104,6 +105,7 @@ type Usage struct {
 	ReasoningTokens  int64 `json:"reasoningTokens"`
 	CostNanos        Nanos `json:"costNanos"`
 	Unpriced         bool  `json:"unpriced,omitempty"`
+	ProviderCost     bool  `json:"providerCost,omitempty" gorm:"-"`
 }
 
 // Add gives the sum of two usages. Providers tell what they like, so a sum that is too large stays at the largest number: it must not

@@ -41,6 +41,18 @@ type WaitRequest struct {
 	FailTurn bool `json:"failTurn,omitempty"`
 	// Parked tells that the call waits already; a wait that was only announced may be resolved before.
 	Parked bool `json:"parked,omitempty"`
+	// Budget is what a turn waits for that needs money.
+	Budget *BudgetWait `json:"budget,omitempty"`
+}
+
+// BudgetWait is what a turn waits for that needs money.
+type BudgetWait struct {
+	Budget BudgetID `json:"budget"`
+	// Paused tells that the budget is over its soft limit, so that somebody has to let the session go on. Else other turns hold what it
+	// needs, and it goes on when they have settled.
+	Paused bool `json:"paused,omitempty"`
+	// Need is the least amount that it can go on with.
+	Need Amount `json:"need"`
 }
 
 // WaitResolution is what became of a wait.
@@ -64,6 +76,7 @@ const (
 	WaitQuestion   WaitKind = "QUESTION"
 	WaitCompletion WaitKind = "COMPLETION"
 	WaitCustom     WaitKind = "CUSTOM"
+	WaitBudget     WaitKind = "BUDGET"
 )
 
 // WaitState tells how a wait stands. The first resolution wins.

@@ -34,11 +34,11 @@ func TestTheMigrationToLimitsCountsWhatThereIs(t *testing.T) {
 			if err := tx.Create(&h).Error; err != nil {
 				return s, err
 			}
-			return s, tx.Create(&s).Error
+			return s, tx.Omit("ResumedAt").Create(&s).Error
 		}
 		err = db.WriteAcross(ctx, func(tx *gorm.DB) error {
 			for _, org := range []models.OrgID{full, quiet, empty} {
-				if err := tx.Create(&models.Org{ID: org, Name: "o", Slug: org.String(), CreatedAt: 1}).Error; err != nil {
+				if err := tx.Omit("AllowUnpriced").Create(&models.Org{ID: org, Name: "o", Slug: org.String(), CreatedAt: 1}).Error; err != nil {
 					return err
 				}
 			}
@@ -63,7 +63,7 @@ func TestTheMigrationToLimitsCountsWhatThereIs(t *testing.T) {
 					turn.OrgID, turn.ID, turn.SessionID = org, models.NewID[models.TurnEntity](), s.ID
 					turn.InputMessageID = models.NewID[models.MessageEntity]()
 					turn.Phase, turn.StartedByKind = models.PhaseInput, models.ActorSystem
-					if err := tx.Create(&turn).Error; err != nil {
+					if err := tx.Omit("Reservation").Create(&turn).Error; err != nil {
 						return err
 					}
 				}

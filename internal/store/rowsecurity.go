@@ -27,9 +27,12 @@ var engineTables = []string{ //nolint:gochecknoglobals // a constant
 	"sessions", "session_files", "session_lineage", "session_tags", "session_todos", "turns", "messages", "events", "effects",
 	"waits", "approval_decisions", "checkpoints", "blobs", "idempotency_keys", "client_toolsets", "hook_jobs", "org_feeds", "org_loads", "org_rates", "org_leases",
 	"audit_entries", "audit_heads", "audit_anchors",
-	"providers", "models", "harnesses", "harness_revisions", // what organizations begin with, and new versions refresh
+	"providers", "models", "model_prices", "harnesses", "harness_revisions", // what organizations begin with, and new versions refresh
 	"org_secrets",
 	"webhooks", "webhook_deliveries", // found when they are due, whosever they are
+	"budgets", "usage_journal", "ledger_entries", "usage_hours", "session_usage_hours",
+	"payments", "payment_days", // written by commands, and found when they are due
+	"payment_policies", // whose secrets are wrapped anew
 }
 
 // sharedTables belong to no organization.

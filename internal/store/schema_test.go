@@ -36,6 +36,8 @@ func TestTheSchemaIsThatOfTheModels(t *testing.T) {
 		&models.HarnessRevision{}, &models.AgentRevision{}, &models.Image{}, &models.OrgFeed{}, &models.AuditEntry{}, &models.AuditHead{}, &models.APIKey{}, &models.AuditAnchor{}, &models.Blob{}, &models.SessionTodos{}, &models.IdempotencyKey{}, &models.Runner{}, &models.OrgLoad{},
 		&models.Lineage{}, &models.Wait{}, &models.ClientToolset{}, &models.ApprovalDecision{}, &models.HookJob{},
 		&models.PasswordReset{}, &models.Identity{}, &models.SpentState{}, &models.Webhook{}, &models.WebhookDelivery{},
+		&models.Budget{}, &models.JournalEntry{}, &models.LedgerEntry{}, &models.UsageHour{}, &models.SessionUsageHour{}, &models.ModelPrice{},
+		&models.PaymentPolicy{}, &models.Payment{}, &models.PaymentDay{},
 		&models.OrgRate{}, &models.APINode{}, &models.OrgLease{},
 	}
 	// These have no model: one is goose's, the other an index of the sessions' tags.

@@ -94,6 +94,27 @@ type chatUsage struct {
 	// DeepSeek's and Moonshot's places for what came from the cache.
 	CacheHit count `json:"prompt_cache_hit_tokens"`
 	Cached   count `json:"cached_tokens"`
+	// Cost is what OpenRouter charges for the call, in dollars. With a key of the customer's own that is its fee alone, and what the
+	// model's provider charges stands beside it. They are read with patience: other servers may mean something else by the names.
+	Cost        json.RawMessage `json:"cost"`
+	OwnKey      json.RawMessage `json:"is_byok"`
+	CostDetails json.RawMessage `json:"cost_details"`
+}
+
+// cost gives what the call cost by the server's own account; false where it doesn't say all of it.
+func (u *chatUsage) cost() (models.Nanos, bool) {
+	cost, ok := wire.Dollars(u.Cost)
+	if !ok || string(u.OwnKey) != "true" {
+		return cost, ok
+	}
+	var details struct {
+		Upstream json.RawMessage `json:"upstream_inference_cost"`
+	}
+	if json.Unmarshal(u.CostDetails, &details) != nil {
+		return 0, false
+	}
+	upstream, ok := wire.Dollars(details.Upstream)
+	return cost + upstream, ok
 }
 
 // read reads to the end of the answer: [DONE], or the end of the stream after the reason to stop. Once there is a reason, the answer
@@ -295,7 +316,11 @@ func (s *chatStream) count(u chatUsage) {
 		output += reasoning // xAI leaves it out
 	}
 	read := max(u.PromptDetails.Cached, u.CacheHit, u.Cached)
-	s.Spend(tokens(int64(u.Prompt), int64(read), int64(u.PromptDetails.Written), int64(output), int64(u.CompletionDetails.Reasoning)), s.finish != "")
+	took := tokens(int64(u.Prompt), int64(read), int64(u.PromptDetails.Written), int64(output), int64(u.CompletionDetails.Reasoning))
+	if cost, ok := u.cost(); ok {
+		took.CostNanos, took.ProviderCost = cost, true
+	}
+	s.Spend(took, s.finish != "")
 }
 
 // count is a number of tokens; 0 for whatever is none.

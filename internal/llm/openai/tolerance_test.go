@@ -17,6 +17,12 @@ func TestTolerance(t *testing.T) {
 	hello := []models.Part{text("Hello")}
 	const usage = `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":3,"total_tokens":8}}`
 	counted := models.Usage{InputTokens: 5, OutputTokens: 3}
+	costs := func(fields string) string {
+		return `{"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":3,` + fields + `}}`
+	}
+	reported := func(cost models.Nanos) models.Usage {
+		return models.Usage{InputTokens: 5, OutputTokens: 3, CostNanos: cost, ProviderCost: true}
+	}
 	stop := `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
 	calls := func(list string) string { return `{"choices":[{"index":0,"delta":{"tool_calls":[` + list + `]}}]}` }
 	for name, test := range map[string]struct {
@@ -33,6 +39,17 @@ func TestTolerance(t *testing.T) {
 		"Groq's usage":            {[]string{`{"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}],"x_groq":{"id":"r","usage":{"prompt_tokens":5,"completion_tokens":3,"queue_time":0.1}}}`}, hello, counted, llm.FinishStop},
 		"Moonshot's usage":        {[]string{`{"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop","usage":{"prompt_tokens":5,"completion_tokens":3,"cached_tokens":2}}]}`}, hello, models.Usage{InputTokens: 3, CacheReadTokens: 2, OutputTokens: 3}, llm.FinishStop},
 		"xAI's usage":             {[]string{`{"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":3,"total_tokens":18,"completion_tokens_details":{"reasoning_tokens":10}}}`}, hello, models.Usage{InputTokens: 5, OutputTokens: 13, ReasoningTokens: 10}, llm.FinishStop},
+		"OpenRouter's cost":       {[]string{costs(`"cost":0.00001234567,"is_byok":false,"cost_details":{"upstream_inference_cost":null}`)}, hello, reported(12_346), llm.FinishStop},
+		"a cost of nothing":       {[]string{costs(`"cost":0`)}, hello, reported(0), llm.FinishStop},
+		"a cost with exponent":    {[]string{costs(`"cost":1.5e-7`)}, hello, reported(150), llm.FinishStop},
+		"a cost as a text":        {[]string{costs(`"cost":"0.25"`)}, hello, reported(250_000_000), llm.FinishStop},
+		"a key of one's own":      {[]string{costs(`"cost":0.01,"is_byok":true,"cost_details":{"upstream_inference_cost":0.2}`)}, hello, reported(210_000_000), llm.FinishStop},
+		"half of a cost":          {[]string{costs(`"cost":0.01,"is_byok":true,"cost_details":{"upstream_inference_cost":null}`)}, hello, counted, llm.FinishStop},
+		"half of a cost, no more": {[]string{costs(`"cost":0.01,"is_byok":true`)}, hello, counted, llm.FinishStop},
+		"no cost":                 {[]string{costs(`"cost":null`)}, hello, counted, llm.FinishStop},
+		"a cost that can't be":    {[]string{costs(`"cost":-1,"is_byok":"?","cost_details":[]`)}, hello, counted, llm.FinishStop},
+		"a cost of another kind":  {[]string{costs(`"cost":{"total":1},"is_byok":3,"cost_details":"x"`)}, hello, counted, llm.FinishStop},
+		"a cost that is endless":  {[]string{costs(`"cost":1e999999999`)}, hello, counted, llm.FinishStop},
 		"usage that can't be":     {[]string{`{"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":-3,"prompt_tokens_details":{"cached_tokens":50,"cache_write_tokens":70},"completion_tokens_details":null}}`}, hello, models.Usage{CacheReadTokens: 5}, llm.FinishStop},
 		"usage that is huge":      {[]string{`{"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1e300,"completion_tokens":"many"}}`}, hello, models.Usage{InputTokens: 1 << 40}, llm.FinishStop},
 		"nulls everywhere":        {[]string{`{"id":null,"error":null,"choices":null,"usage":null}`, `{"error":null,"choices":[{"index":null,"delta":null,"finish_reason":null}]}`, `{"choices":[{"delta":{"role":null,"content":"Hello","tool_calls":null,"refusal":null,"reasoning":null},"logprobs":null,"finish_reason":"stop"}],"usage":null,"x_groq":null}`}, hello, models.Usage{}, llm.FinishStop},

@@ -179,7 +179,7 @@ var answers = map[string]struct {
 	"chat/deepseek": {[]models.Part{thinking("Let me think.", `{"field":"reasoning_content"}`), text("It is 4.")},
 		models.Usage{InputTokens: 36, CacheReadTokens: 64, OutputTokens: 50, ReasoningTokens: 40}, llm.FinishStop},
 	"chat/openrouter": {[]models.Part{thinking("Hm.", `{"field":"reasoning"}`), text("Yes.")},
-		models.Usage{InputTokens: 10, OutputTokens: 5, ReasoningTokens: 2}, llm.FinishStop},
+		models.Usage{InputTokens: 10, OutputTokens: 5, ReasoningTokens: 2, CostNanos: 123_000, ProviderCost: true}, llm.FinishStop},
 	"chat/length":   {[]models.Part{text("Once upon")}, models.Usage{InputTokens: 10, OutputTokens: 2}, llm.FinishLength},
 	"chat/filtered": {[]models.Part{text("Once")}, models.Usage{}, llm.FinishRefusal},
 	"chat/refusal":  {[]models.Part{text("I can't do that.")}, models.Usage{}, llm.FinishRefusal},

@@ -1,0 +1,266 @@
+package budget
+
+import (
+	"slices"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// MinOutput is how far the output limit of a call is lowered at most, so that it fits into what is left.
+const MinOutput = 256
+
+// Balance is what is left of a budget in its present period, reservations not counted: limit − debits + credits. Limits and debits are
+// not negative, so that their difference is exact, and so is the balance wherever it can be told.
+func Balance(b *models.Budget) models.Amount {
+	return add(b.LimitAmount-b.Spent, b.Credits)
+}
+
+// Available is what is left beside what turns hold.
+func Available(b *models.Budget) models.Amount { return add(Balance(b), -b.Reserved) }
+
+// OverSoft reports whether a budget has passed its soft limit.
+func OverSoft(b *models.Budget) bool {
+	return b.SoftLimit != nil && b.Spent > add(*b.SoftLimit, b.Credits)
+}
+
+// Kind tells what the gate says.
+type Kind int
+
+// What the gate says.
+const (
+	// Go: the step may begin, with what was reserved.
+	Go Kind = iota
+	// Wait: it would fit, but for what other turns hold.
+	Wait
+	// Paused: a budget is over its soft limit.
+	Paused
+	// Exhausted: what is left of a budget can't hold it.
+	Exhausted
+	// Unpriced: a budget in dollars can't tell what the model would cost.
+	Unpriced
+)
+
+// Verdict is what the gate says of a step.
+type Verdict struct {
+	Kind Kind
+	// Budget is the one that stands in the way; nil with Go.
+	Budget *models.Budget
+	// Need is the least amount of it that the step could begin with.
+	Need models.Amount
+	// MaxTokens is the output limit that the call may be made with.
+	MaxTokens int
+	// Held is what to hold of each budget.
+	Held []models.Held
+}
+
+// Reserve decides whether a call may be made under budgets, and what has to be held for it. The rows must be locked, and their periods
+// those of now; resumed is when somebody has let the session go on past soft limits. Nothing is changed: see Hold.
+//
+// Only budgets that the call draws on have a say. One that is used up decides before one that is paused, that before a model without a
+// price, that before one that what is left of can't hold the call, and that before one that has to be waited for.
+func Reserve(list []models.Budget, c Call, resumed *models.Millis, allowUnpriced bool) Verdict {
+	c = c.sane()
+	bound := metered(list, func(b *models.Budget) bool {
+		_, ok := CostOf(b.Currency, models.Usage{})
+		return ok
+	})
+	if v, stop := blocked(bound, resumed); stop {
+		return v
+	}
+	drawn := bound
+	if !c.Priced() {
+		inDollars := func(b *models.Budget) bool { return b.Currency == models.CurrencyUSD }
+		if i := slices.IndexFunc(bound, inDollars); i >= 0 && !allowUnpriced {
+			return Verdict{Kind: Unpriced, Budget: bound[i]}
+		}
+		bound = slices.DeleteFunc(slices.Clone(bound), inDollars)
+	}
+	output := int64(c.MaxTokens)
+	least := min(int64(MinOutput), output)
+	if v, stop := fits(bound, func(b *models.Budget) models.Amount { return c.worst(b.Currency, least) }); stop {
+		return v
+	}
+	for _, b := range bound {
+		output = min(output, c.mostOutput(b.Currency, Available(b)))
+	}
+	// Of a budget in dollars nothing may be held, as a model has no price, or costs nothing. It is among those that are held all the same:
+	// the provider may say what the call has cost, and that is taken off it.
+	return hold(drawn, int(output), func(b *models.Budget) models.Amount { return c.worst(b.Currency, output) })
+}
+
+// ReserveMeters decides about tool calls that take so much of each currency, as Reserve does about a model call. take gives what they
+// take of a currency at most; 0 for nothing.
+func ReserveMeters(list []models.Budget, resumed *models.Millis, take func(currency string) models.Amount) Verdict {
+	bound := metered(list, func(b *models.Budget) bool { return take(b.Currency) > 0 })
+	need := func(b *models.Budget) models.Amount { return take(b.Currency) }
+	if v, stop := blocked(bound, resumed); stop {
+		return v
+	}
+	if v, stop := fits(bound, need); stop {
+		return v
+	}
+	return hold(bound, 0, need)
+}
+
+// Pauses gives the verdict of budgets that are over their soft limits: those that a step doesn't draw on, too, so that a turn stops before
+// its next step and not in the middle of one.
+func Pauses(list []models.Budget, resumed *models.Millis) (Verdict, bool) {
+	for i := range list {
+		if b := &list[i]; b.DisabledAt == nil && OverSoft(b) && !passes(b, resumed) && Balance(b) > 0 {
+			return Verdict{Kind: Paused, Budget: b}, true
+		}
+	}
+	return Verdict{}, false
+}
+
+// fits gives the verdict of budgets that have no room for what is needed of them: those that have none at all before those that turns
+// hold too much of.
+func fits(bound []*models.Budget, need func(*models.Budget) models.Amount) (Verdict, bool) {
+	var waits *Verdict
+	for _, b := range bound {
+		switch n := need(b); {
+		case n > Balance(b):
+			return Verdict{Kind: Exhausted, Budget: b, Need: n}, true
+		case n > Available(b) && waits == nil:
+			waits = &Verdict{Kind: Wait, Budget: b, Need: n}
+		}
+	}
+	if waits != nil {
+		return *waits, true
+	}
+	return Verdict{}, false
+}
+
+func hold(bound []*models.Budget, maxTokens int, amount func(*models.Budget) models.Amount) Verdict {
+	v := Verdict{Kind: Go, MaxTokens: maxTokens}
+	for _, b := range bound {
+		v.Held = append(v.Held, models.Held{Budget: b.ID, Amount: amount(b)})
+	}
+	return v
+}
+
+func metered(list []models.Budget, is func(*models.Budget) bool) []*models.Budget {
+	var bound []*models.Budget
+	for i := range list {
+		if is(&list[i]) && list[i].DisabledAt == nil {
+			bound = append(bound, &list[i])
+		}
+	}
+	return bound
+}
+
+// blocked gives the verdict of budgets that let nothing through, whatever it costs: those that are used up before those that are paused.
+func blocked(bound []*models.Budget, resumed *models.Millis) (Verdict, bool) {
+	var paused *models.Budget
+	for _, b := range bound {
+		switch {
+		case Balance(b) <= 0:
+			return Verdict{Kind: Exhausted, Budget: b}, true
+		case paused == nil && OverSoft(b) && !passes(b, resumed):
+			paused = b
+		}
+	}
+	return Verdict{Kind: Paused, Budget: paused}, paused != nil
+}
+
+// passes reports whether a session may go on past the soft limit of a budget: somebody has let it after the limit was passed.
+func passes(b *models.Budget, resumed *models.Millis) bool {
+	return resumed != nil && b.SoftPassedAt != nil && *resumed >= *b.SoftPassedAt
+}
+
+// Hold holds an amount of a budget.
+func Hold(b *models.Budget, amount models.Amount) { b.Reserved = add(b.Reserved, max(amount, 0)) }
+
+// Release gives an amount back that was held. Whoever calls it takes the amount off the turn's reservation in the same transaction, so
+// that nothing is given back twice.
+func Release(b *models.Budget, amount models.Amount) { b.Reserved = max(b.Reserved-max(amount, 0), 0) }
+
+// Posted is what a debit has brought about.
+type Posted struct {
+	// Warned and SoftPassed tell that the budget has come near its limit, or past its soft limit, with this debit.
+	Warned, SoftPassed bool
+}
+
+// nearLimit reports whether people should know that a budget comes to its end: a fifth of limit and credits is left, or less. Their sum may
+// be more than an amount can be.
+func nearLimit(b *models.Budget) bool {
+	return Balance(b) <= b.LimitAmount/5+b.Credits/5+(b.LimitAmount%5+b.Credits%5)/5
+}
+
+// Debit takes an amount off a budget, in the period of now, which the row must have been rolled to. Nothing costs less than 0.
+func Debit(b *models.Budget, amount models.Amount, now models.Millis) (p Posted) {
+	post(b, max(amount, 0), now)
+	if b.WarnedAt == nil && nearLimit(b) {
+		b.WarnedAt, p.Warned = now.Ptr(), true
+	}
+	if b.SoftPassedAt == nil && OverSoft(b) {
+		b.SoftPassedAt, p.SoftPassed = now.Ptr(), true
+	}
+	return p
+}
+
+// Credit adds an amount to a budget, in the period of now. What the budget was stopped by is looked at anew.
+func Credit(b *models.Budget, amount models.Amount, now models.Millis) {
+	b.Credits = add(b.Credits, amount)
+	Reopen(b, now)
+}
+
+// Reopen forgets that a budget was used up, paused or near its limit where it isn't any more: after a top-up, and after its limits were
+// changed. People are warned once in a period, and again when they have made room and it is used up, too.
+func Reopen(b *models.Budget, now models.Millis) {
+	if Balance(b) > 0 {
+		b.ExhaustedAt = nil
+	}
+	if !OverSoft(b) {
+		b.SoftPassedAt = nil
+	} else if b.SoftPassedAt == nil {
+		b.SoftPassedAt = now.Ptr()
+	}
+	if !nearLimit(b) {
+		b.WarnedAt = nil
+	}
+}
+
+// Status tells how a budget stands.
+type Status string
+
+// How budgets stand.
+const (
+	StatusActive    Status = "ACTIVE"
+	StatusPaused    Status = "PAUSED"
+	StatusExhausted Status = "EXHAUSTED"
+	StatusDisabled  Status = "DISABLED"
+)
+
+// StatusOf tells how a budget stands in its present period.
+func StatusOf(b *models.Budget) Status {
+	switch {
+	case b.DisabledAt != nil:
+		return StatusDisabled
+	case b.ExhaustedAt != nil || Balance(b) <= 0:
+		return StatusExhausted
+	case OverSoft(b):
+		return StatusPaused
+	}
+	return StatusActive
+}
+
+// HasRoom reports whether what a turn waits for may be there. When it may, the gate decides again.
+func HasRoom(b *models.Budget, w models.BudgetWait, resumed *models.Millis) bool {
+	if w.Paused {
+		return !OverSoft(b) || passes(b, resumed) || Balance(b) <= 0
+	}
+	return w.Need <= Available(b) || w.Need > Balance(b)
+}
+
+// LookAgain gives when a turn that waits for a budget is to look whether there is room for it, if nothing has happened before: when the
+// next period begins, or something leaves the window; nil for never.
+func LookAgain(b *models.Budget, now models.Millis) *models.Millis {
+	switch {
+	case b.PeriodKind == nil:
+		return nil
+	case *b.PeriodKind == models.PeriodRolling:
+		return (now + max(slotLength(periodLength(b)), 1000)).Ptr()
+	}
+	return b.PeriodEndsAt
+}
