@@ -39,7 +39,11 @@ type batchNeed struct {
 // moreNeed is what only few commands look at.
 type moreNeed struct {
 	queue, calls, waits bool
-	waitIDs             []models.WaitID
+	// budgets asks for those that bind the session, and those that its turn holds something of.
+	budgets bool
+	waitIDs []models.WaitID
+	// payments are those of the session that are named.
+	payments []models.PaymentID
 	// events is nil for none.
 	events *EventNeed
 }
@@ -69,6 +73,8 @@ type batchTx interface {
 	// second.
 	sessions() (map[key]loaded, map[key]bool)
 	known() map[orgKey]models.IdempotencyKey
+	// budgets gives those that were locked.
+	budgets() *budgetRows
 	// ticket names the transaction for committed.
 	ticket() string
 	// write writes everything, last the audit entries behind the ends of their chains, and, unless the faults object, commits; then it

@@ -113,7 +113,7 @@ func (f *flusher) try(batch []*pending) (again []*pending, err error) {
 		o.answer()
 		return o.again, nil
 	}
-	rows, err := gather(o.changed, o.room, now)
+	rows, err := gather(o.changed, o.room, o.budgets, now)
 	if err != nil {
 		tx.rollback()
 		return nil, err
@@ -135,6 +135,8 @@ func (f *flusher) try(batch []*pending) (again []*pending, err error) {
 		if failed != nil || !committed {
 			return nil, unknown
 		}
+		// What the organizations have by now was in the reply.
+		f.forget(feedsOf(rows))
 	case isOverCap(err):
 		// Another process was faster. With what is true now, the commands that have no room are refused, and the others aren't.
 		return batch, f.recount(feedsOf(rows))
@@ -196,13 +198,15 @@ func gatherNeeds(batch []*pending) batchNeed {
 		if p.needs.Ends {
 			need.ends[k] = need.ends[k] || p.putOff
 		}
-		if n := &p.needs; n.Queue || n.Calls || n.Waits || len(n.WaitIDs) > 0 || n.Events != nil || p.more {
+		if n := &p.needs; n.Queue || n.Calls || n.Waits || len(n.WaitIDs) > 0 || n.Events != nil || p.more || n.Budgets || p.budgets || len(n.Payments) > 0 {
 			m := need.more[k]
+			m.budgets = m.budgets || n.Budgets || p.budgets
 			if n.Events != nil {
 				m.events = m.events.with(*n.Events)
 			}
 			m.queue, m.calls, m.waits = m.queue || n.Queue, m.calls || n.Calls, m.waits || n.Waits || p.more
 			m.waitIDs = append(m.waitIDs, n.WaitIDs...)
+			m.payments = append(m.payments, n.Payments...)
 			need.more[k] = m
 		}
 		if len(p.needs.Files) > 0 {
@@ -216,6 +220,8 @@ func gatherNeeds(batch []*pending) batchNeed {
 		// Read once for each command that names it, a decision would count once for each.
 		slices.SortFunc(m.waitIDs, func(a, b models.WaitID) int { return bytes.Compare(a[:], b[:]) })
 		m.waitIDs = slices.Compact(m.waitIDs)
+		slices.SortFunc(m.payments, func(a, b models.PaymentID) int { return bytes.Compare(a[:], b[:]) })
+		m.payments = slices.Compact(m.payments)
 		need.more[k] = m
 	}
 	slices.SortFunc(need.keys, compareKeys)
@@ -234,6 +240,8 @@ type outcome struct {
 	// added is what the batch adds to the totals of organizations, and room what they may have had for that.
 	added map[models.OrgID]Totals
 	room  map[models.OrgID]room
+	// budgets are those that the batch has locked.
+	budgets *budgetRows
 }
 
 type answer struct {
@@ -260,7 +268,7 @@ func (o outcome) witness() *models.Event {
 
 // apply lets the commands decide, in the order in which they came.
 func (f *flusher) apply(batch []*pending, tx batchTx, now models.Millis) outcome {
-	o := outcome{added: map[models.OrgID]Totals{}, room: map[models.OrgID]room{}}
+	o := outcome{added: map[models.OrgID]Totals{}, room: map[models.OrgID]room{}, budgets: tx.budgets()}
 	found, missing := tx.sessions()
 	known := tx.known()
 	states := make(map[key]*state, len(found))
@@ -288,10 +296,10 @@ func (f *flusher) apply(batch []*pending, tx batchTx, now models.Millis) outcome
 			}
 		}
 		t := s.draft(now, before)
-		t.totals = f.ledger.of(k.org).plus(o.added[k.org])
+		t.totals, t.shared = f.ledger.of(k.org).plus(o.added[k.org]), o.budgets
 		err := f.applyOne(p, t)
-		if errors.Is(err, errNextBatch) || (errors.Is(err, ErrMore) && !t.waitsComplete) || (p.needs.Ends && !p.putOff && (errors.Is(err, errNoNext) || errors.Is(err, errNoInbox))) {
-			s.putOff, p.putOff, p.more = true, true, p.more || errors.Is(err, ErrMore)
+		if errors.Is(err, errNextBatch) || (errors.Is(err, ErrMore) && !t.waitsComplete) || (errors.Is(err, ErrBudgets) && !o.budgets.read[k]) || (p.needs.Ends && !p.putOff && (errors.Is(err, errNoNext) || errors.Is(err, errNoInbox))) {
+			s.putOff, p.putOff, p.more, p.budgets = true, true, p.more || errors.Is(err, ErrMore), p.budgets || errors.Is(err, ErrBudgets)
 			o.again = append(o.again, p)
 			continue
 		}
@@ -322,6 +330,7 @@ func (o *outcome) take(s *state, t *Tx, known map[orgKey]models.IdempotencyKey) 
 		known[orgKey{row.OrgID, IdempotencyKey{row.Operation, row.Key}}] = row
 	}
 	before := s.share()
+	o.budgets.keep(s.tx.org, t.budgets)
 	s.merge(t)
 	if more := s.share().minus(before); more != (Totals{}) {
 		o.added[s.tx.org] = o.added[s.tx.org].plus(more)
@@ -345,7 +354,11 @@ func (f *flusher) applyOne(p *pending, tx *Tx) (err error) {
 			return ErrLeaseLost
 		}
 	}
-	return p.cmd.Apply(tx)
+	err = p.cmd.Apply(tx)
+	if tx.lacking {
+		return ErrBudgets
+	}
+	return err
 }
 
 // publish tells of a batch that was committed.
@@ -359,6 +372,9 @@ func (f *flusher) publish(o outcome) {
 		if t := s.tx.Turn; s.w.attention && f.cfg.Attention != nil && t != nil && t.RunnerID != nil {
 			f.cfg.Attention(*t.RunnerID, t.ID)
 		}
+	}
+	if f.cfg.Freed != nil {
+		o.budgets.freed(f.cfg.Freed)
 	}
 	if ready && f.cfg.Ready != nil {
 		f.cfg.Ready()

@@ -286,3 +286,26 @@ func TestTheTotalsAgreeWithTheRows(t *testing.T) {
 		})
 	})
 }
+
+// After a commit whose reply was lost, what was known before it is not believed: there may be room by now.
+func TestWhatALostReplyHasChangedIsLookedAtAnew(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s := w.session()
+		for range 3 {
+			w.do(w.behind(s).within(0, 9))
+		}
+		w.faults.set(once("committed"))
+		unqueue := w.command(s, func(tx *Tx) error {
+			queue := tx.Queue()
+			_, err := tx.Unqueue(queue[len(queue)-1].ID, events.TurnCancelled{})
+			return err
+		})
+		unqueue.needs.Queue = true
+		w.do(unqueue)
+		w.faults.set(nil)
+		w.do(w.behind(s).within(0, 3))
+		if err := w.c.Submit(t.Context(), w.behind(s).within(0, 3)); !errors.Is(err, errFull) {
+			t.Errorf("a turn too many: %v", err)
+		}
+	})
+}

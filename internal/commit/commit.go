@@ -5,8 +5,8 @@
 // Read in this order: commit.go (what a command is), tx.go (what it may do), turns.go (how turns begin and end),
 // waits.go (what they wait for), fork.go (how a session begins with the history of another one),
 // assignment.go and flusher.go (who waits for whom), batch.go (how commands become one transaction), gather.go and tables.go (what is
-// written), feed.go (places in the organizations' feeds), totals.go (what they have, and may have), audit.go (places in their audit
-// chains), postgres*.go and sqlite.go (how), failure.go (what a failed transaction means).
+// written), budgets.go and payments.go (what they spend, and what is metered), feed.go (places in the organizations' feeds), totals.go (what they have,
+// and may have), audit.go (places in their audit chains), postgres*.go and sqlite.go (how), failure.go (what a failed transaction means).
 // memory*.go and simulation.go take the place of a database, and of the goroutines, in simulations.
 package commit
 
@@ -63,6 +63,10 @@ type Needs struct {
 	// session's turns.
 	Waits   bool
 	WaitIDs []models.WaitID
+	// Budgets tells that it looks at the budgets that bind the session, and those that the current turn holds something of.
+	Budgets bool
+	// Payments names payments of the session.
+	Payments []models.PaymentID
 	// Events asks for what the session's log holds past a sequence.
 	Events *EventNeed
 	// Files are the paths whose entries the command looks at, and those below them where Subtree is set.
@@ -113,6 +117,8 @@ type Config struct {
 	Attention func(models.RunnerID, models.TurnID)
 	// Jobs hears that hooks are to run. It must not block.
 	Jobs func()
+	// Freed hears of budgets that turns may wait for, and that have changed. It must not block.
+	Freed func(models.OrgID, []models.BudgetID)
 	// Flushers is how many transactions run at once. Defaults to 2 on PostgreSQL; SQLite always has 1.
 	Flushers int
 	// StopGrace is how long Stop goes on when the database fails, or others hold a session that a command needs. Defaults

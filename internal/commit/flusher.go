@@ -57,6 +57,8 @@ type pending struct {
 	putOff bool
 	// more tells that it found that it needs what the turn waits for.
 	more bool
+	// budgets tells that it found that it needs the budgets of the session.
+	budgets bool
 	// gone tells that the submitter would withdraw the command if it were not in a batch.
 	gone error
 }

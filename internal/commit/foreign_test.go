@@ -24,6 +24,9 @@ type belongings struct {
 	waiting models.MessageID
 	wait    models.WaitID
 	job     models.HookJobID
+	budget  models.BudgetID
+	fact    models.JournalID
+	payment models.PaymentID
 	hash    []byte
 }
 
@@ -38,7 +41,20 @@ func (w *world) furnish() (belongings, *Lease) {
 	b := belongings{
 		harness: w.harness, session: s, turn: l.Turn, queued: later.turn, waiting: m.id, hash: hash[:],
 		wait: models.NewID[models.WaitEntity](), job: models.NewID[models.HookJobEntity](),
+		budget: w.budget(w.org), fact: models.NewID[models.JournalEntity](),
 	}
+	spend := w.command(s, func(tx *Tx) error {
+		budget, ok := tx.Budget(b.budget)
+		if !ok {
+			return ErrBudgets
+		}
+		budget.Spent = 7
+		tx.SaveBudget(budget)
+		tx.Meter(models.JournalEntry{ID: b.fact, Kind: models.JournalToolCall, Tool: "t"}, false)
+		tx.Post(models.LedgerEntry{BudgetID: b.budget, JournalID: b.fact, Source: models.JournalToolCall, Amount: 7})
+		return nil
+	})
+	w.do(spend)
 	w.do(w.command(s, func(tx *Tx) error {
 		b.shown = tx.Turn.InputMessageID
 		tx.ConsumeInbox()
@@ -54,6 +70,9 @@ func (w *world) furnish() (belongings, *Lease) {
 		tx.Record(models.AuditEntry{ID: models.NewID[models.AuditEntryEntity](), ActorKind: models.ActorSystem, Action: "furnished", Details: "{}"})
 		return nil
 	}))
+	policy := w.policy(w.org)
+	b.payment = w.payment(s, policy).ID
+	w.do(w.command(s, func(tx *Tx) error { tx.CountPayment(policy, 1, 5); return nil }))
 	w.do(w.send(s, m))
 	w.do(w.send(s, later))
 	w.exec("INSERT INTO checkpoints (org_id, turn_id, session_id, message_id, epoch, attempt, text, thinking, updated_at) VALUES (?, ?, ?, ?, 1, 1, 'a', '', 1)",
@@ -133,6 +152,16 @@ func TestCommandsThatNameWhatBelongsToOthers(t *testing.T) {
 				return nil
 			}, nil},
 			{"a decision about their wait", nil, func(tx *Tx) error { tx.AddDecision(decision); return nil }, ErrRefused},
+			{"their payment", func(n *Needs) { n.Payments = []models.PaymentID{theirs.payment} }, func(tx *Tx) error {
+				if _, ok := tx.Payment(theirs.payment); ok {
+					t.Error("their payment is seen")
+				}
+				return nil
+			}, nil},
+			{"their payment, by its row", nil, func(tx *Tx) error {
+				tx.SavePayment(models.Payment{ID: theirs.payment, Status: models.PaymentRefused})
+				return nil
+			}, nil},
 			{"their idempotency key", func(n *Needs) { n.Idempotency = &IdempotencyKey{"test", "only theirs"} }, func(tx *Tx) error {
 				if tx.Known != nil {
 					t.Error("their answer is seen")
@@ -180,6 +209,26 @@ func TestCommandsThatNameWhatBelongsToOthers(t *testing.T) {
 			}, nil},
 			{"a session with their harness", func(n *Needs) { n.Session, n.Create = models.NewID[models.SessionEntity](), true }, func(tx *Tx) error {
 				tx.CreateSession(models.Session{OrgID: mine.org, ID: models.NewID[models.SessionEntity](), HarnessID: theirs.harness, Tags: []string{}, Status: models.SessionStarted})
+				return nil
+			}, ErrRefused},
+			{"their budget", func(n *Needs) { n.Budgets = true }, func(tx *Tx) error {
+				if _, ok := tx.Budget(theirs.budget); ok {
+					t.Error("their budget is seen")
+				}
+				list, ok := tx.Budgets()
+				if len(list) != 1 || !ok || list[0].ID != own.budget {
+					t.Errorf("the budgets that bind the session are %v", list)
+				}
+				tx.SaveBudget(models.Budget{OrgID: w.org, ID: theirs.budget, Spent: 1})
+				tx.SaveBudget(models.Budget{OrgID: mine.org, ID: theirs.budget, Spent: 1})
+				return nil
+			}, nil},
+			{"a posting on their budget", nil, func(tx *Tx) error {
+				tx.Post(models.LedgerEntry{BudgetID: theirs.budget, JournalID: own.fact, Source: models.JournalToolCall, Amount: 1})
+				return nil
+			}, ErrRefused},
+			{"a posting of their fact", nil, func(tx *Tx) error {
+				tx.Post(models.LedgerEntry{BudgetID: own.budget, JournalID: theirs.fact, Source: models.JournalToolCall, Amount: 1})
 				return nil
 			}, ErrRefused},
 			{"an entry in their audit chain", nil, func(tx *Tx) error {

@@ -46,6 +46,10 @@ func (tx *Tx) Fork(f Fork) (*Tx, error) {
 	child := s.draft(tx.Now, tx.Known)
 	row := f.Session
 	row.OrgID, row.ForkedFromID, row.BaseSequence = tx.org, &tx.sessionID, f.Through
+	// A fork draws on the budgets of the original, so that nobody escapes them by forking.
+	if row.RootID = &tx.sessionID; tx.Session.RootID != nil {
+		row.RootID = tx.Session.RootID
+	}
 	row.CreatedAt = tx.Now
 	row.LastSequence, row.InputSequence, row.CurrentTurnID, row.QueuedTurns = f.Through, 0, nil, 0
 	child.CreateSession(row)

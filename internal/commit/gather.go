@@ -22,7 +22,7 @@ type step struct {
 // each key once. What is referred to goes first. All transactions write the tables in the same order, and the rows that
 // sessions have in common, blobs, idempotency keys and feeds, in the order of their keys, so that no two can wait for each other.
 // asked is the room that organizations must have had. It fails where a command left something that can't be encoded.
-func gather(states []*state, asked map[models.OrgID]room, now models.Millis) (steps []step, err error) {
+func gather(states []*state, asked map[models.OrgID]room, budgets *budgetRows, now models.Millis) (steps []step, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			steps, err = nil, &unreadable{fmt.Errorf("encode the rows: %v", r)}
@@ -40,6 +40,8 @@ func gather(states []*state, asked map[models.OrgID]room, now models.Millis) (st
 	g.effects()
 	g.waits(now)
 	g.files()
+	g.budgets(budgets, now)
+	g.payments()
 	g.keys()
 	g.events()
 	return g.steps, nil

@@ -49,7 +49,11 @@ var otherTables = map[string]struct{ columns, key string }{
 	"session_lineage": {
 		"org_id session_id through_sequence after_sequence ancestor_id", "org_id session_id through_sequence",
 	},
+	"payments": {"org_id id policy_id session_id turn_id idempotency_key capability tool host purpose amount paid status day lines reference " +
+		"error attempts due_at created_at settled_at", "org_id id"},
 	"runners": {"id host started_at beat lock_key", "id"},
+	"budgets": {"org_id id subject subject_id customer_key currency limit_amount soft_limit period_kind period_unit period_seconds timezone " +
+		"created_at disabled_at period_started_at period_ends_at spent credits reserved buckets warned_at soft_passed_at exhausted_at contended updated_at", "org_id id"},
 }
 
 // NewMemory makes the committer's tables in a store that has none yet.
@@ -65,7 +69,7 @@ func NewMemory(rows Rows) *Memory {
 			define(s.table, listOf(s.all()), listOf(s.keys))
 		}
 	}
-	for _, name := range []string{"org_feeds", "checkpoints", "session_lineage", "runners"} {
+	for _, name := range []string{"org_feeds", "checkpoints", "session_lineage", "runners", "budgets", "payments"} {
 		if defined[name] == nil {
 			define(name, strings.Fields(otherTables[name].columns), strings.Fields(otherTables[name].key))
 		}
@@ -78,6 +82,8 @@ func NewMemory(rows Rows) *Memory {
 	rows.Unique("messages_by_sequence", "messages", []string{"org_id", "session_id", "sequence"}, nil)
 	rows.Unique("events_feed", "events", []string{"org_id", "feed_position"}, nil)
 	rows.Unique("audit_entries_by_id", "audit_entries", []string{"org_id", "id"}, nil)
+	rows.Unique("ledger_entries_once", "ledger_entries", []string{"org_id", "journal_id", "budget_id"}, nil)
+	rows.Unique("payments_once", "payments", []string{"org_id", "idempotency_key"}, nil)
 	rows.Unique("waits_by_identity", "waits", []string{"org_id", "turn_id", "identity"}, nil)
 	for _, table := range []string{"session_tags", "turns", "messages", "events", "session_files", "session_todos", "waits", "hook_jobs", "session_lineage"} {
 		rows.Refer(table, []string{"org_id", "session_id"}, "sessions")
@@ -88,6 +94,8 @@ func NewMemory(rows Rows) *Memory {
 	rows.Refer("checkpoints", []string{"org_id", "turn_id"}, "turns")
 	rows.Refer("session_lineage", []string{"org_id", "ancestor_id"}, "sessions")
 	rows.Refer("session_files", []string{"org_id", "hash"}, "blobs")
+	rows.Refer("ledger_entries", []string{"org_id", "budget_id"}, "budgets")
+	rows.Refer("ledger_entries", []string{"org_id", "journal_id"}, "usage_journal")
 	for _, s := range allShapes() {
 		m.plans[s] = planOf(s, defined[s.table], keyColumnsOf(s.table))
 	}
@@ -117,11 +125,12 @@ type memoryTx struct {
 	found   map[key]loaded
 	missing map[key]bool
 	keys    map[orgKey]models.IdempotencyKey
+	locked  *budgetRows
 }
 
 func (m *Memory) begin(_ context.Context, need batchNeed) (batchTx, error) {
 	m.rows.Begin()
-	tx := &memoryTx{m: m, found: map[key]loaded{}, missing: map[key]bool{}, keys: map[orgKey]models.IdempotencyKey{}}
+	tx := &memoryTx{m: m, found: map[key]loaded{}, missing: map[key]bool{}, keys: map[orgKey]models.IdempotencyKey{}, locked: newBudgetRows()}
 	if err := tx.load(need); err != nil {
 		tx.rollback()
 		return nil, err
@@ -144,6 +153,11 @@ func (tx *memoryTx) load(need batchNeed) error {
 			return err
 		}
 		tx.found[k] = l
+		if need.more[k].budgets {
+			if err := tx.loadBudgets(k, l); err != nil {
+				return err
+			}
+		}
 	}
 	for _, k := range need.known {
 		row := models.IdempotencyKey{OrgID: k.org, Operation: k.Operation, Key: k.Key}
@@ -162,7 +176,8 @@ func (m *Memory) loadSession(k key, ends bool, files []FileNeed) (l loaded, err 
 	if len(found) == 0 {
 		return l, nil
 	}
-	if l.session, err = scanSession(memoryRow(found[0])); err != nil {
+	budgeted := len(m.rows.Select("budgets", nil, where("budgets").is("org_id", k.org).holds)) > 0
+	if l.session, err = scanSession(append(slices.Clip(memoryRow(found[0])), budgeted)); err != nil {
 		return l, &unreadable{err}
 	}
 	l.inboxRead = ends
@@ -277,6 +292,11 @@ func (m *Memory) loadMore(k key, need moreNeed, l *loaded) (err error) {
 			return err
 		}
 	}
+	for _, p := range need.payments {
+		if err = m.each("payments", []any{id(k.org), id(p)}, where("payments").is("session_id", k.session).holds, l.addPayment); err != nil {
+			return err
+		}
+	}
 	for _, w := range need.waitIDs {
 		if err = m.each("waits", []any{id(k.org), id(w)}, where("waits").is("session_id", k.session).holds, l.addWait); err != nil {
 			return err
@@ -318,6 +338,8 @@ func (m *Memory) inbox(k key, turn models.TurnID) ([]waiting, error) {
 func (tx *memoryTx) sessions() (map[key]loaded, map[key]bool) { return tx.found, tx.missing }
 
 func (tx *memoryTx) known() map[orgKey]models.IdempotencyKey { return tx.keys }
+
+func (tx *memoryTx) budgets() *budgetRows { return tx.locked }
 
 func (tx *memoryTx) ticket() string { return "" }
 

@@ -155,7 +155,7 @@ func TestTheMemoryHasTheConstraintsOfTheDatabase(t *testing.T) {
 		written[s.table] = true
 	}
 	// Who exists is beyond the memory.
-	beyond := []string{"orgs", "users", "harnesses", "agents", "models"}
+	beyond := []string{"orgs", "users", "harnesses", "agents", "models", "payment_policies"}
 	for table := range written {
 		if got, want := m.uniques[table], w.uniquesOf(table); !slices.Equal(got, want) {
 			t.Errorf("%s: the memory has the unique constraints %v, the database %v", table, got, want)

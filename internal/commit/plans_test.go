@@ -34,6 +34,7 @@ func TestPlansFindRowsByTheirKeys(t *testing.T) {
 			step := w.step(s, lease).file(FileNeed{Path: "/a", Subtree: true})
 			f := w.fork(w.session(), newID(), 0)
 			f.needs.Events = &EventNeed{Kinds: []models.EventKind{models.EventFileWritten}}
+			step.needs.Budgets = true
 			cmds = append(cmds, f, step, w.answered(s, s.String(), newMessage(), never), w.end(s, lease))
 		}
 		return cmds
@@ -105,7 +106,7 @@ func (w *world) checkPlan(state, sql string) {
 		w.t.Errorf("%s: %s is read from end to end:\n%s\n%s", state, m[1], sql, plan)
 	}
 	for i, line := range lines {
-		if !indexScan.MatchString(line) {
+		if !indexScan.MatchString(line) || strings.Contains(line, "orgs_pkey") { // whose one column is all of it
 			continue
 		}
 		if i+1 == len(lines) || !strings.Contains(lines[i+1], "Index Cond:") || strings.Count(lines[i+1], " AND ") == 0 {

@@ -18,6 +18,8 @@ type postgresBackend struct {
 	statements map[*shape]postgresStatements
 	// feed inserts events that are in feeds.
 	feed string
+	// meterOne and meterMany write facts with what they add to the sums: one, and any number.
+	meterOne, meterMany string
 }
 
 func newPostgresBackend(pool *pgxpool.Pool) *postgresBackend {
@@ -25,6 +27,7 @@ func newPostgresBackend(pool *pgxpool.Pool) *postgresBackend {
 	for _, s := range allShapes() {
 		b.statements[s] = statementsOf(s)
 	}
+	b.meterOne, b.meterMany = postgresMetered()
 	return b
 }
 
@@ -96,6 +99,7 @@ type postgresTx struct {
 	found   map[key]loaded
 	missing map[key]bool
 	keys    map[orgKey]models.IdempotencyKey
+	locked  *budgetRows
 }
 
 func (b *postgresBackend) begin(ctx context.Context, need batchNeed) (batchTx, error) {
@@ -103,7 +107,7 @@ func (b *postgresBackend) begin(ctx context.Context, need batchNeed) (batchTx, e
 	if err != nil {
 		return nil, err
 	}
-	tx := &postgresTx{b: b, conn: conn, found: map[key]loaded{}, missing: map[key]bool{}, keys: map[orgKey]models.IdempotencyKey{}}
+	tx := &postgresTx{b: b, conn: conn, found: map[key]loaded{}, missing: map[key]bool{}, keys: map[orgKey]models.IdempotencyKey{}, locked: newBudgetRows()}
 	if err := tx.load(ctx, need); err != nil {
 		tx.rollback()
 		return nil, err
@@ -132,6 +136,7 @@ func (tx *postgresTx) load(ctx context.Context, need batchNeed) error {
 		more: map[key]*loaded{},
 	}
 	tx.queueSessions(&batch, need, &r)
+	tx.queueBudgets(&batch, need)
 	queueEnds(&batch, need, &r)
 	queueMore(&batch, need, &r)
 	if len(need.known) > 0 {
@@ -252,7 +257,7 @@ func (tx *postgresTx) settle(ctx context.Context, need batchNeed, r reading) err
 		l.inboxRead = need.ends[k]
 		if m := r.more[k]; m != nil {
 			l.queue, l.queueRead, l.calls, l.waits, l.waitsRead = m.queue, m.queueRead, m.calls, m.waits, m.waitsRead
-			l.decisions, l.log = m.decisions, m.log
+			l.decisions, l.log, l.payments = m.decisions, m.log, m.payments
 		}
 		if l.session.CurrentTurnID != nil && (l.turn == nil || l.turn.ID != *l.session.CurrentTurnID) {
 			if need.wait {
@@ -318,6 +323,8 @@ func sessionArrays(keys []key) []any {
 func (tx *postgresTx) sessions() (map[key]loaded, map[key]bool) { return tx.found, tx.missing }
 
 func (tx *postgresTx) known() map[orgKey]models.IdempotencyKey { return tx.keys }
+
+func (tx *postgresTx) budgets() *budgetRows { return tx.locked }
 
 func (tx *postgresTx) ticket() string { return tx.xid }
 

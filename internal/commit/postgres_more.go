@@ -43,6 +43,9 @@ func queueMore(batch *pgx.Batch, need batchNeed, to *reading) {
 				return l.addEvent(k, r)
 			}))
 		}
+		for _, p := range m.payments {
+			batch.Queue(readPayment, id(k.org), id(p), id(k.session)).Query(eachRow(func(r pgx.Rows) error { return l.addPayment(r) }))
+		}
 		for _, w := range m.waitIDs {
 			batch.Queue("SELECT "+waitColumns+readWait, id(k.org), id(k.session), id(w)).Query(eachRow(func(r pgx.Rows) error { return l.addWait(r) }))
 			batch.Queue("SELECT "+decisionColumns+readVotes, id(k.org), id(w)).Query(eachRow(func(r pgx.Rows) error { return l.addDecision(r) }))

@@ -284,7 +284,7 @@ func TestTheOutcomeOfATransactionThatGoesOn(t *testing.T) {
 			t.Errorf("before the end: %v", err)
 		}
 		if commit {
-			steps, err := gather([]*state{st}, nil, 1)
+			steps, err := gather([]*state{st}, nil, newBudgetRows(), 1)
 			if err == nil {
 				err = tx.write(t.Context(), steps, nil, func() error { return nil })
 			}

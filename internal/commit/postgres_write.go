@@ -50,7 +50,7 @@ func (tx *postgresTx) write(ctx context.Context, steps []step, entries []models.
 	case broken:
 		return &unknownOutcome{err, tx.xid}
 	case !errors.As(err, &refused):
-		// Nothing was sent: a value has no form in the database.
+		// Nothing is committed: a value has no form in the database, or a row none here.
 		return &unreadable{err}
 	}
 	// After an error the server ignores the rest, the commit included.
@@ -82,9 +82,15 @@ func (tx *postgresTx) chain(ctx context.Context, before *pgx.Batch, entries []mo
 
 // queue queues the writes of steps; newest is where the newest positions of the feeds go.
 func (tx *postgresTx) queue(batch *pgx.Batch, steps []step, newest *told) {
-	for _, s := range steps {
+	for i, s := range steps {
 		statements := tx.b.statements[s.shape]
 		switch {
+		case s.shape == tables.insertJournal:
+			var together [3]step // with the sums that they add to
+			copy(together[:], steps[i:])
+			tx.queueMetered(batch, together)
+		case s.shape == tables.addUsage, s.shape == tables.addSessionUsage:
+			// with the facts
 		case len(s.feeds) > 0:
 			queueFeed(batch, tx.b.feed, s, newest)
 		case len(s.rows) > fewRows && s.shape.op != duplicate:
@@ -165,6 +171,13 @@ func postgresFew(s *shape, n int) string {
 	case remove:
 		return "DELETE FROM " + s.table + " t WHERE " + s.condition(param)
 	}
+	return postgresRows(s, n, 0)
+}
+
+// postgresRows inserts a number of rows, whose values are the parameters behind the first ones.
+func postgresRows(s *shape, n, from int) string {
+	all := s.all()
+	param := func(i int) string { return "$" + strconv.Itoa(from+i+1) + "::" + all[i%len(all)].typ }
 	var values []string
 	for row := range n {
 		values = append(values, "("+s.list(func(i int) string { return param(row*len(all) + i) })+")")
@@ -194,7 +207,15 @@ func postgresMany(s *shape) string {
 	case s.op == remove:
 		return "DELETE FROM " + s.table + " t USING " + rows + " WHERE " + s.condition(column)
 	}
-	return "INSERT INTO " + s.table + " (" + names("", all) + ") SELECT " + s.list(columnAlias) + " FROM " + rows + s.conflictSQL()
+	return postgresColumns(s, 0)
+}
+
+// postgresColumns inserts any number of rows, whose columns are the parameters behind the first ones.
+func postgresColumns(s *shape, from int) string {
+	all := s.all()
+	param := func(i int) string { return "$" + strconv.Itoa(from+i+1) + "::" + all[i].typ + "[]" }
+	return "INSERT INTO " + s.table + " (" + names("", all) + ") SELECT " + s.list(columnAlias) + " FROM unnest(" + s.list(param) +
+		") AS k(" + s.list(columnAlias) + ")" + s.conflictSQL()
 }
 
 // postgresArray is the parameter that holds all values of a column.

@@ -102,7 +102,7 @@ func usageRow(u models.Usage) []any {
 
 func sessionStateRow(s *models.Session) []any {
 	row := []any{s.LastSequence, s.InputSequence, string(s.Status), optID(s.CurrentTurnID), int64(s.QueuedTurns), s.FileBytes}
-	return append(append(row, usageRow(s.Usage)...), int64(s.UpdatedAt))
+	return append(append(row, usageRow(s.Usage)...), optInt(s.ResumedAt), int64(s.UpdatedAt))
 }
 
 func sessionUpdateRow(s *models.Session) []any {
@@ -129,7 +129,7 @@ func turnStateRow(t *models.Turn) []any {
 		optText(t.AnswerPreview), optText(t.StopReason), optInt(t.EndedSequence), optDocument(t.Error),
 	}
 	row = append(row, usageRow(t.Usage)...)
-	return append(row, optInt(t.HarnessRevision), optInt(t.AgentRevision), optInt(t.StartedAt), optInt(t.FirstTokenAt), optInt(t.FinishedAt))
+	return append(row, optDocument(t.Reservation), optInt(t.HarnessRevision), optInt(t.AgentRevision), optInt(t.StartedAt), optInt(t.FirstTokenAt), optInt(t.FinishedAt))
 }
 
 func turnUpdateRow(t *models.Turn) []any {
@@ -205,8 +205,9 @@ func fileRow(f models.SessionFile) []any {
 // scanner is a row of either driver.
 type scanner interface{ Scan(dest ...any) error }
 
-// readSession are the columns of a whole session s.
-var readSession = names("s.", tables.insertSession.all())
+// readSession are the columns of a whole session s, and whether its organization has budgets: most have none, and pay no statement for them.
+var readSession = names("s.", tables.insertSession.all()) +
+	", (SELECT b.id FROM budgets b WHERE b.org_id = s.org_id AND b.id > " + firstID + " ORDER BY b.id LIMIT 1) IS NOT NULL AS budgeted"
 
 // scanSession reads a row of readSession.
 func scanSession(r scanner) (*models.Session, error) {
@@ -216,7 +217,7 @@ func scanSession(r scanner) (*models.Session, error) {
 	err := r.Scan(into(&s.OrgID), into(&s.ID), &s.Title, into(&s.HarnessID), &s.AgentID, &s.ModelID, &tags, &s.Locale, &s.CustomerKey, &s.CreatedByKind,
 		&s.CreatedByID, &s.OwnerID, &s.ClientTools, &s.ParentID, &s.RootID, &s.ForkedFromID, &s.BaseSequence, &s.CreatedAt, &s.LastSequence, &s.InputSequence, &s.Status, &s.CurrentTurnID, &s.QueuedTurns,
 		&s.FileBytes, &u.InputTokens, &u.OutputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.ReasoningTokens, &u.CostNanos,
-		&u.Unpriced, &s.UpdatedAt)
+		&u.Unpriced, &s.ResumedAt, &s.UpdatedAt, &s.Budgeted)
 	if err != nil {
 		return nil, fmt.Errorf("read a session: %w", err)
 	}
@@ -234,14 +235,14 @@ func TurnColumns(prefix string) string {
 // ScanTurn reads a row of TurnColumns.
 func ScanTurn(r scanner) (*models.Turn, error) {
 	var t models.Turn
-	var fail, cancel models.JSON
+	var fail, cancel, reservation models.JSON
 	u := &t.Usage
 	err := r.Scan(into(&t.OrgID), into(&t.ID), into(&t.SessionID), into(&t.InputMessageID), &t.StartedByKind, &t.StartedByID, &t.QueuedAt, &t.ModelID, &t.MaxTokens, &t.QueuePosition, &t.Status,
 		&t.ReadyAt, &t.RunnerID, &t.LeaseEpoch, &t.Takeovers, &t.Recoveries, &t.Phase, &t.Iteration, &t.ToolCalls, &t.PendingCalls,
 		&t.WaitingCalls, &t.Attention, &t.Announced, &t.Carries, &t.EndHooks, &cancel, &t.ModelCalls, &t.InputSequence, &t.ConsumedThrough, &t.OutputMessageID, &t.FinalMessageID,
 		&t.AnswerPreview, &t.StopReason, &t.EndedSequence, &fail,
 		&u.InputTokens, &u.OutputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.ReasoningTokens, &u.CostNanos, &u.Unpriced,
-		&t.HarnessRevision, &t.AgentRevision, &t.StartedAt, &t.FirstTokenAt, &t.FinishedAt)
+		&reservation, &t.HarnessRevision, &t.AgentRevision, &t.StartedAt, &t.FirstTokenAt, &t.FinishedAt)
 	if err != nil {
 		return nil, fmt.Errorf("read a turn: %w", err)
 	}
@@ -255,6 +256,12 @@ func ScanTurn(r scanner) (*models.Turn, error) {
 		t.Cancel = &models.Cancel{}
 		if err := json.Unmarshal(cancel, t.Cancel); err != nil {
 			return nil, &unreadable{fmt.Errorf("read the cancel of turn %s: %w", t.ID, err)}
+		}
+	}
+	if len(reservation) > 0 {
+		t.Reservation = &models.Reservation{}
+		if err := json.Unmarshal(reservation, t.Reservation); err != nil {
+			return nil, &unreadable{fmt.Errorf("read the reservation of turn %s: %w", t.ID, err)}
 		}
 	}
 	return &t, nil
@@ -346,3 +353,6 @@ func collectFile(r scanner, files map[key]map[string]models.SessionFile) error {
 	files[k][f.Path] = f
 	return nil
 }
+
+// firstID is before all ids, in both dialects. With it the planner takes the index in its order, and stops at the first row.
+const firstID = "'00000000-0000-0000-0000-000000000000'"

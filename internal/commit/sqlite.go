@@ -46,6 +46,7 @@ type sqliteTx struct {
 	found   map[key]loaded
 	missing map[key]bool
 	keys    map[orgKey]models.IdempotencyKey
+	locked  *budgetRows
 }
 
 func (b *sqliteBackend) begin(ctx context.Context, need batchNeed) (batchTx, error) {
@@ -59,7 +60,7 @@ func (b *sqliteBackend) begin(ctx context.Context, need batchNeed) (batchTx, err
 	if err != nil {
 		return nil, err
 	}
-	tx := &sqliteTx{b: b, tx: t, found: map[key]loaded{}, missing: map[key]bool{}, keys: map[orgKey]models.IdempotencyKey{}}
+	tx := &sqliteTx{b: b, tx: t, found: map[key]loaded{}, missing: map[key]bool{}, keys: map[orgKey]models.IdempotencyKey{}, locked: newBudgetRows()}
 	if err := tx.load(ctx, need); err != nil {
 		tx.rollback()
 		return nil, err
@@ -89,6 +90,11 @@ func (tx *sqliteTx) load(ctx context.Context, need batchNeed) error {
 			continue
 		}
 		tx.found[k] = l
+		if need.more[k].budgets {
+			if err := tx.loadBudgets(ctx, k, l); err != nil {
+				return err
+			}
+		}
 	}
 	for _, k := range need.known {
 		row := models.IdempotencyKey{OrgID: k.org, Operation: k.Operation, Key: k.Key}
@@ -166,6 +172,8 @@ func (tx *sqliteTx) loadSession(ctx context.Context, k key, ends bool, files []F
 func (tx *sqliteTx) sessions() (map[key]loaded, map[key]bool) { return tx.found, tx.missing }
 
 func (tx *sqliteTx) known() map[orgKey]models.IdempotencyKey { return tx.keys }
+
+func (tx *sqliteTx) budgets() *budgetRows { return tx.locked }
 
 func (tx *sqliteTx) ticket() string { return "" }
 

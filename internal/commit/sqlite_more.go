@@ -54,6 +54,11 @@ func (tx *sqliteTx) loadMore(ctx context.Context, k key, need moreNeed, l *loade
 			return err
 		}
 	}
+	for _, p := range need.payments {
+		if err := tx.each(ctx, l.addPayment, sqlitePayment, id(k.org), id(p), id(k.session)); err != nil {
+			return err
+		}
+	}
 	for _, w := range need.waitIDs {
 		err := tx.each(ctx, func(r scanner) error { return l.addWait(r) }, sqliteWait, id(k.org), id(w), id(k.session))
 		if err != nil {

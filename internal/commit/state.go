@@ -25,6 +25,7 @@ type loaded struct {
 	waits     map[models.WaitID]models.Wait
 	waitsRead bool
 	decisions map[models.WaitID][]models.ApprovalDecision
+	payments  map[models.PaymentID]models.Payment
 	// inbox was read unless inboxRead is false.
 	inbox     []waiting
 	inboxRead bool
@@ -50,7 +51,8 @@ func newState(k key, l loaded) *state {
 	s := &state{
 		tx: Tx{
 			Session: l.session, Turn: l.turn, queue: l.queue, queueComplete: l.queueRead, inbox: l.inbox, files: l.files, log: l.log,
-			calls: orEmpty(l.calls), waits: orEmpty(l.waits), decisions: orEmpty(l.decisions), org: k.org, sessionID: k.session,
+			calls: orEmpty(l.calls), waits: orEmpty(l.waits), decisions: orEmpty(l.decisions),
+			payments: orEmpty(l.payments), org: k.org, sessionID: k.session,
 		},
 		turns: map[models.TurnID]*models.Turn{}, isNew: map[models.TurnID]bool{},
 	}
@@ -71,7 +73,7 @@ func newState(k key, l loaded) *state {
 // draft gives what one command works on: copies, so that what a refused command did is forgotten.
 func (s *state) draft(now models.Millis, known *models.IdempotencyKey) *Tx {
 	tx := s.tx
-	tx.Now, tx.Known, tx.w, tx.moved, tx.forks, tx.caps = now, known, &writes{}, s.changed, nil, caps{}
+	tx.Now, tx.Known, tx.w, tx.moved, tx.forks, tx.caps, tx.budgets, tx.lacking = now, known, &writes{}, s.changed, nil, caps{}, nil, false
 	tx.files = maps.Clone(s.tx.files)
 	tx.inbox = slices.Clone(s.tx.inbox)
 	tx.queue = slices.Clone(s.tx.queue)
@@ -141,19 +143,23 @@ func (s *state) merge(tx *Tx) {
 	s.w.deletedFiles = append(s.w.deletedFiles, w.deletedFiles...)
 	s.w.todos = append(s.w.todos, w.todos...)
 	s.w.entries = append(s.w.entries, w.entries...)
+	s.w.journal = append(s.w.journal, w.journal...)
+	s.w.postings = append(s.w.postings, w.postings...)
+	s.w.payments = append(s.w.payments, w.payments...)
+	s.w.paid = append(s.w.paid, w.paid...)
 	if w.retag {
 		s.w.retag, s.w.tags = true, nil
 	}
 	s.w.tags = append(s.w.tags, w.tags...)
 	s.w.keys = append(s.w.keys, w.keys...)
 	s.w.staleKeys = append(s.w.staleKeys, w.staleKeys...)
-	tx.w, tx.Known, tx.forks = nil, nil, nil
+	tx.w, tx.Known, tx.forks, tx.budgets = nil, nil, nil, nil
 	s.tx = *tx
 }
 
 // changedBy reports whether a command has anything to write.
 func (s *state) changedBy(tx *Tx) bool {
-	return tx.w.any() || !sameSession(s.tx.Session, tx.Session) || !sameTurn(s.tx.Turn, tx.Turn)
+	return tx.w.any() || len(tx.budgets) > 0 || !sameSession(s.tx.Session, tx.Session) || !sameTurn(s.tx.Turn, tx.Turn)
 }
 
 // any reports whether there is anything to write.
@@ -164,7 +170,8 @@ func (w *writes) any() bool {
 		len(w.decisions) > 0 || len(w.newJobs) > 0 || len(w.endedJobs) > 0 || len(w.edited) > 0 || len(w.rewritten) > 0 || len(w.closedTurns) > 0 || len(w.toolsets) > 0 ||
 		len(w.checkpoints) > 0 || len(w.blobs) > 0 ||
 		len(w.files) > 0 || len(w.deletedFiles) > 0 || len(w.todos) > 0 || len(w.tags) > 0 || len(w.keys) > 0 || len(w.staleKeys) > 0 ||
-		len(w.entries) > 0
+		len(w.entries) > 0 || len(w.journal) > 0 || len(w.postings) > 0 ||
+		len(w.payments) > 0 || len(w.paid) > 0
 }
 
 // sameSession compares what updateSession writes, but for the time.
@@ -173,7 +180,15 @@ func sameSession(a, b *models.Session) bool {
 		return a == b
 	}
 	return a.LastSequence == b.LastSequence && a.InputSequence == b.InputSequence && a.Status == b.Status &&
-		sameID(a.CurrentTurnID, b.CurrentTurnID) && a.QueuedTurns == b.QueuedTurns && a.FileBytes == b.FileBytes && a.Usage == b.Usage
+		sameID(a.CurrentTurnID, b.CurrentTurnID) && a.QueuedTurns == b.QueuedTurns && a.FileBytes == b.FileBytes && a.Usage == b.Usage &&
+		sameTime(a.ResumedAt, b.ResumedAt)
+}
+
+func sameTime(a, b *models.Millis) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
 }
 
 func sameID(a, b *models.TurnID) bool {

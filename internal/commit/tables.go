@@ -52,11 +52,11 @@ func columns(list string) []column {
 const usageColumns = " input_tokens output_tokens cache_read_tokens cache_write_tokens reasoning_tokens cost_nanos unpriced:boolean "
 
 const (
-	sessionState = "last_sequence input_sequence status:text current_turn_id:uuid queued_turns file_bytes" + usageColumns + "updated_at"
+	sessionState = "last_sequence input_sequence status:text current_turn_id:uuid queued_turns file_bytes" + usageColumns + "resumed_at updated_at"
 	turnState    = "model_id:uuid max_tokens queue_position status:text ready_at runner_id:uuid lease_epoch takeovers recoveries " +
 		"phase:text iteration tool_calls pending_calls waiting_calls attention:boolean announced:boolean carries end_hooks:boolean cancel:json model_calls input_sequence consumed_through " +
 		"output_message_id:uuid final_message_id:uuid answer_preview:text stop_reason:text ended_sequence error:json" + usageColumns +
-		"harness_revision agent_revision started_at first_token_at finished_at"
+		"reservation:json harness_revision agent_revision started_at first_token_at finished_at"
 )
 
 var (
@@ -68,6 +68,9 @@ var (
 	todosSet   = columns("items:json updated_at")
 
 	lineageColumns = columns("org_id session_id through_sequence after_sequence ancestor_id")
+
+	usageSums = columns("input_tokens output_tokens cache_read_tokens cache_write_tokens reasoning_tokens cost_nanos unpriced_calls " +
+		"model_calls tool_calls turns")
 )
 
 // tables are all the writes there are.
@@ -80,6 +83,8 @@ var tables = struct {
 	insertToolset                                                                                 *shape
 	insertBlob, putFile, deleteFile, putTodos, dropKey, insertKey                                 *shape
 	copyLineage, copyFiles, copyTodos                                                             *shape
+	insertJournal, insertPosting, updateBudget, addUsage, addSessionUsage                         *shape
+	updatePayment, addPaymentDay                                                                  *shape
 	beginChain, insertEntry, moveChain                                                            *shape
 }{
 	insertSession: &shape{table: "sessions", keys: orgAndID, set: columns("title:text harness_id:uuid agent_id:uuid model_id:uuid " +
@@ -132,8 +137,26 @@ var tables = struct {
 	putTodos:       &shape{table: "session_todos", keys: columns("org_id:uuid session_id:uuid"), set: todosSet, conflict: "UPDATE"},
 	dropKey:        &shape{op: remove, table: "idempotency_keys", keys: append(columns("expires_at"), keyColumns...)},
 	insertKey:      &shape{table: "idempotency_keys", keys: keyColumns, set: columns("input_hash:bytea result:json expires_at")},
-	beginChain:     &shape{table: "audit_heads", keys: columns("org_id:uuid"), set: columns("position hash:bytea"), conflict: "DO NOTHING"},
-	moveChain:      &shape{op: update, table: "audit_heads", keys: columns("org_id:uuid"), set: columns("position hash:bytea")},
+	insertJournal: &shape{table: "usage_journal", keys: orgAndID, set: columns("kind:text occurred_at session_id:uuid turn_id:uuid user_id:uuid " +
+		"agent_id:uuid harness_id:uuid customer_key:text model_id:uuid model:text tool:text" + usageColumns +
+		"provider_cost:boolean estimated:boolean duration_ms measures:json")},
+	insertPosting: &shape{table: "ledger_entries", keys: orgAndID, set: columns("budget_id:uuid journal_id:uuid source:text amount overrun " +
+		"session_id:uuid turn_id:uuid description:text period_started_at created_at")},
+	updateBudget: &shape{op: update, table: "budgets", keys: orgAndID, set: columns("period_started_at period_ends_at spent credits reserved " +
+		"buckets:json warned_at soft_passed_at exhausted_at contended:boolean updated_at")},
+	addUsage: &shape{
+		table: "usage_hours", keys: columns("org_id:uuid hour model_id:uuid agent_id:uuid user_id:uuid customer_key:text tool:text"),
+		set: usageSums, conflict: "ADD",
+	},
+	addSessionUsage: &shape{
+		table: "session_usage_hours", keys: columns("org_id:uuid hour session_id:uuid model_id:uuid agent_id:uuid user_id:uuid customer_key:text tool:text"),
+		set: usageSums, conflict: "ADD",
+	},
+	updatePayment: &shape{op: update, table: "payments", keys: orgAndID, set: columns("paid status:text lines:json reference:text error:text " +
+		"attempts due_at settled_at")},
+	addPaymentDay: &shape{table: "payment_days", keys: columns("org_id:uuid policy_id:uuid day"), set: columns("amount"), conflict: "ADD"},
+	beginChain:    &shape{table: "audit_heads", keys: columns("org_id:uuid"), set: columns("position hash:bytea"), conflict: "DO NOTHING"},
+	moveChain:     &shape{op: update, table: "audit_heads", keys: columns("org_id:uuid"), set: columns("position hash:bytea")},
 	insertEntry: &shape{table: "audit_entries", keys: columns("org_id:uuid position"), set: columns("id:uuid actor_kind:text actor_id:uuid action:text " +
 		"target_id:text address:text request_id:text details:text created_at prev_hash:bytea hash:bytea")},
 	// The pieces of the original's own history, as far as the fork has them, and what the original has added.
@@ -161,6 +184,7 @@ func allShapes() []*shape {
 		t.consumeInbox, t.moveInbox, t.returnInbox, t.editMessage, t.rewriteMessage, t.insertEvent, t.insertEffect, t.putEffect, t.updateEffect, t.amendEffect, t.dropCheckpoint,
 		t.insertWait, t.updateWait, t.closeWaits, t.insertDecision, t.insertJob, t.dropJob, t.insertToolset, t.insertBlob, t.putFile,
 		t.deleteFile, t.putTodos, t.dropKey, t.insertKey, t.copyLineage, t.copyFiles, t.copyTodos,
+		t.insertJournal, t.insertPosting, t.updateBudget, t.addUsage, t.addSessionUsage, t.updatePayment, t.addPaymentDay,
 		t.beginChain, t.insertEntry, t.moveChain,
 	}
 }
@@ -170,13 +194,17 @@ func (s *shape) conflictSQL() string {
 	switch s.conflict {
 	case "":
 		return ""
-	case "UPDATE":
+	case "UPDATE", "ADD":
 		var keys, sets []string
 		for _, k := range s.keys {
 			keys = append(keys, k.name)
 		}
 		for _, c := range s.set {
-			sets = append(sets, c.name+" = excluded."+c.name)
+			value := "excluded." + c.name
+			if s.conflict == "ADD" {
+				value = s.table + "." + c.name + " + " + value
+			}
+			sets = append(sets, c.name+" = "+value)
 		}
 		return " ON CONFLICT (" + strings.Join(keys, ", ") + ") DO UPDATE SET " + strings.Join(sets, ", ")
 	}

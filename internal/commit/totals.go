@@ -89,6 +89,12 @@ func (l *ledger) note(org models.OrgID, t Totals) {
 	l.orgs[org] = entry{t, now}
 }
 
+func (l *ledger) forget(org models.OrgID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.orgs, org)
+}
+
 // of gives the totals of an organization as far as they are known; nothing when that was long ago.
 func (l *ledger) of(org models.OrgID) Totals {
 	now := l.clock.Now()
@@ -193,6 +199,13 @@ func (f *flusher) recount(feeds []feedShare) error {
 func (f *flusher) remember(feeds []feedShare) {
 	for i := range feeds {
 		f.ledger.note(feeds[i].org, *feeds[i].told)
+	}
+}
+
+// forget drops what was known of the totals of a batch whose reply was lost: they have changed, and nobody knows to what.
+func (f *flusher) forget(feeds []feedShare) {
+	for i := range feeds {
+		f.ledger.forget(feeds[i].org)
 	}
 }
 

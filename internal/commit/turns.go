@@ -226,6 +226,9 @@ func (tx *Tx) EndTurn(status models.TurnStatus, reason models.StopReason, end ev
 	if tx.ended {
 		return errNextBatch
 	}
+	if err := tx.Release(); err != nil {
+		return err
+	}
 	tx.ended = true
 	t := tx.Turn
 	tx.w.turns = append(tx.w.turns, t)
@@ -269,7 +272,7 @@ func (tx *Tx) EndTurn(status models.TurnStatus, reason models.StopReason, end ev
 
 // stayAwake tells that a session whose turn has ended while it waited goes on with another one.
 func (tx *Tx) stayAwake(ended *models.Turn) {
-	if tx.Session.Status == models.SessionWaiting {
+	if tx.Session.Status == models.SessionWaiting || tx.Session.Status == models.SessionPaused {
 		tx.Session.Status = models.SessionActive
 		tx.Emit(&ended.ID, events.SessionResumed{})
 	}

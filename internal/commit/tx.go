@@ -37,6 +37,8 @@ type Tx struct {
 	// waitsComplete tells that waits holds all that the current turn waits for.
 	waitsComplete bool
 	decisions     map[models.WaitID][]models.ApprovalDecision
+	// payments are those that Needs named, as the commands have left them.
+	payments map[models.PaymentID]models.Payment
 	// inbox holds the waiting messages of the current turn: all of them when it is complete, else those of this batch.
 	inbox         []waiting
 	inboxComplete bool
@@ -54,6 +56,11 @@ type Tx struct {
 	consumed bool
 	// ended tells that a turn has ended in this batch: what is behind the present one wasn't loaded.
 	ended bool
+	// shared are the budgets that the batch has locked, budgets those of them that this command has changed.
+	shared *budgetRows
+	// lacking tells that a budget was needed that wasn't loaded.
+	lacking bool
+	budgets map[models.BudgetID]models.Budget
 	// totals are those of the organization, as far as they are known, with what the commands before this one in the batch add.
 	totals Totals
 	// caps are what the command has asked for room with.
@@ -99,6 +106,10 @@ type writes struct {
 	files       []models.SessionFile
 	todos       []models.SessionTodos
 	entries     []models.AuditEntry
+	journal     []metered
+	postings    []models.LedgerEntry
+	payments    []models.Payment
+	paid        []models.PaymentDay
 	tags        []string
 	keys        []models.IdempotencyKey
 	// staleKeys are those whose time is over, and that are used again.

@@ -57,13 +57,24 @@ func (tx *Tx) WaitsKnown() bool { return tx.waitsComplete }
 // Park gives up the lease of the current turn until something that it waits for is resolved. It takes no runner, no memory and no
 // connection meanwhile.
 func (tx *Tx) Park(waits []events.WaitSummary) {
+	tx.park(waits)
+	tx.Session.Status = models.SessionWaiting
+	tx.Emit(&tx.Turn.ID, events.SessionWaiting{})
+}
+
+// Pause is Park for a turn that waits until somebody lets it go on past the soft limit of a budget.
+func (tx *Tx) Pause(waits []events.WaitSummary, budget models.BudgetID) {
+	tx.park(waits)
+	tx.Session.Status = models.SessionPaused
+	tx.Emit(&tx.Turn.ID, events.SessionPaused{BudgetID: budget})
+}
+
+func (tx *Tx) park(waits []events.WaitSummary) {
 	t := tx.Turn
 	t.Status, t.RunnerID, t.ReadyAt, t.Attention = models.TurnWaiting, nil, nil, false
 	// Nothing that its runner has still to say may be committed.
 	t.LeaseEpoch++
 	tx.Emit(&t.ID, events.TurnWaiting{Waits: waits})
-	tx.Session.Status = models.SessionWaiting
-	tx.Emit(&t.ID, events.SessionWaiting{})
 }
 
 // Resume puts the current turn, which is parked, into the queue.
@@ -87,4 +98,5 @@ func (tx *Tx) Attend() {
 // known clones what a command may change of calls, waits and decisions.
 func (tx *Tx) cloneKnown() {
 	tx.calls, tx.waits, tx.decisions = maps.Clone(tx.calls), maps.Clone(tx.waits), maps.Clone(tx.decisions)
+	tx.payments = maps.Clone(tx.payments)
 }

@@ -51,6 +51,22 @@ func TakeRequests(ctx context.Context, db *store.DB, org models.OrgID, minute, n
 	return max(0, min(n, limit-(taken-n))), nil
 }
 
+// takeToolCalls is takeRequests for calls of tools, which have columns of their own in the row.
+const takeToolCalls = `INSERT INTO org_rates AS r (org_id, minute, taken, tool_minute, tool_calls_taken) VALUES ($1, 0, 0, $2, $3)
+ON CONFLICT (org_id) DO UPDATE SET
+tool_minute = CASE WHEN r.tool_minute = excluded.tool_minute + 1 THEN r.tool_minute ELSE excluded.tool_minute END,
+tool_calls_taken = CASE WHEN r.tool_minute IN (excluded.tool_minute, excluded.tool_minute + 1) THEN r.tool_calls_taken ELSE 0 END + excluded.tool_calls_taken
+RETURNING tool_calls_taken`
+
+// TakeToolCalls is TakeRequests for calls of tools that reach out of the server.
+func TakeToolCalls(ctx context.Context, db *store.DB, org models.OrgID, minute, n, limit int64) (int64, error) {
+	var taken int64
+	if err := db.Pool.QueryRow(ctx, takeToolCalls, org[:], minute, n).Scan(&taken); err != nil {
+		return 0, fmt.Errorf("take calls of tools of %s: %w", org, err)
+	}
+	return max(0, min(n, limit-(taken-n))), nil
+}
+
 // Leased is a number of sockets and subscriptions.
 type Leased struct{ Sockets, Subscriptions int64 }
 

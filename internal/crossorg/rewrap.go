@@ -33,6 +33,8 @@ var sealedColumns = []sealedColumn{
 	{table: "providers", column: "credentials", org: true, id: "id", place: asID[models.ProviderEntity]},
 	{table: "webhooks", column: "secret", org: true, id: "id", place: asID[models.WebhookEntity]},
 	{table: "webhooks", column: "previous_secret", org: true, id: "id", place: asID[models.WebhookEntity]},
+	{table: "payment_policies", column: "secret", org: true, id: "id", place: asID[models.PaymentPolicyEntity]},
+	{table: "payment_policies", column: "previous_secret", org: true, id: "id", place: asID[models.PaymentPolicyEntity]},
 }
 
 func asText(id any) (string, error) {

@@ -2,7 +2,7 @@
 // and end, waits that are resolved, a turn that is cancelled or fails. Both those who steer turns from outside (internal/sessions)
 // and the engine that runs them (internal/runtime) apply them, so that a turn goes the same way whoever moves it.
 //
-// Read in this order: call.go (a tool call in the journal), wait.go (what a call waits for, and what follows when it is
+// Read in this order: call.go (a tool call in the journal), meter.go (what it takes), spend.go (what steps take of budgets), wait.go (what a call waits for, and what follows when it is
 // resolved), approval.go (how people decide), end.go (how turns begin and end), cancel.go.
 package turns
 
@@ -87,9 +87,10 @@ func (c *Call) Start(tx *commit.Tx) {
 	})
 }
 
-// Settle gives a call in the journal its outcome. It works on a copy: a command may be applied again. Counting what is still pending is
-// up to the caller.
+// Settle gives a call in the journal its outcome, and meters it when it has run. It works on a copy: a command may be applied again.
+// Counting what is still pending is up to the caller.
 func (c Call) Settle(tx *commit.Tx, r tools.Result, durationMs int64) {
+	c.Meter(tx, r, durationMs)
 	if c.Effect.StartedAt == nil {
 		c.Start(tx)
 	}

@@ -298,6 +298,10 @@ func Expire(tx *commit.Tx, w models.Wait) error {
 	if w.State != models.WaitOpen || w.Deadline == nil || *w.Deadline > tx.Now {
 		return nil
 	}
+	if w.Kind == models.WaitBudget {
+		_, err := WakeForBudget(tx, w)
+		return err
+	}
 	current, fails := tx.Turn != nil && tx.Turn.ID == w.TurnID, ReadRequest(w).FailTurn
 	if current && fails && tx.Turn.Status != models.TurnWaiting {
 		// Other calls are at work. When they have ended, the turn is parked, and fails then.

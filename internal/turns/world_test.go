@@ -361,6 +361,16 @@ func (s *scene) sound() {
 	if err := events.CheckPrefix(s.log()); err != nil {
 		s.t.Fatal(err)
 	}
+	for _, e := range s.metered() {
+		// Only what is settled is metered; that it is once, the key of the table sees to.
+		settled := false
+		for _, row := range rows[models.Effect](s, "state = ?", models.EffectSettled) {
+			settled = settled || Call{Effect: row}.JournalID() == e.ID
+		}
+		if !settled {
+			s.t.Fatalf("metered is a call that has not ended: %+v", e)
+		}
+	}
 	active := 0
 	for _, t := range rows[models.Turn](s, "") {
 		if t.Status == models.TurnRunning || t.Status == models.TurnWaiting {

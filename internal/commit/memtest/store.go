@@ -18,7 +18,7 @@ const (
 )
 
 // maxKey is how many columns a constraint may have.
-const maxKey = 4
+const maxKey = 8
 
 // key is the values of a constraint's columns.
 type key [maxKey]any
@@ -121,7 +121,7 @@ func (s *Store) Select(from string, primary []any, where func(row []any) bool) [
 }
 
 // Insert adds a row. When there is one with its primary key, conflict decides: it is an error when conflict is empty, the row is left
-// alone with "DO NOTHING", and replaced with "UPDATE".
+// alone with "DO NOTHING", replaced with "UPDATE", and its numbers are added up with "ADD".
 func (s *Store) Insert(into string, values []any, conflict string) error {
 	t := s.table(into)
 	if len(values) != len(t.columns) {
@@ -134,6 +134,8 @@ func (s *Store) Insert(into string, values []any, conflict string) error {
 			return nil
 		case "UPDATE":
 			return s.replace(t, old, values)
+		case "ADD":
+			return s.replace(t, old, t.plus(old.values, values))
 		default:
 			panic("memtest: an unknown conflict clause: " + conflict)
 		}
@@ -298,4 +300,15 @@ func keyOf(columns []int, values []any) (k key, there bool) {
 		there = there && values[c] != nil
 	}
 	return k, there
+}
+
+// plus gives a row whose numbers are the sums of two; the primary key is theirs.
+func (t *table) plus(a, b []any) []any {
+	sum := slices.Clone(a)
+	for i := range sum {
+		if n, ok := sum[i].(int64); ok && !slices.Contains(t.uniques[0].columns, i) {
+			sum[i] = n + b[i].(int64) //nolint:forcetypeassert // of the same column
+		}
+	}
+	return sum
 }

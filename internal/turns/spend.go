@@ -1,0 +1,217 @@
+package turns
+
+import (
+	"fmt"
+
+	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// JournalID gives the id of a fact about a turn, which follows from what it is about: whoever brings it again brings the same.
+func JournalID(turn models.TurnID, what string) models.JournalID {
+	return models.JournalID(WaitID(turn, "journal/"+what))
+}
+
+// Fact is something that was metered in a turn.
+type Fact struct {
+	models.JournalEntry
+
+	// BeginsTurn tells that it is the turn's first model call.
+	BeginsTurn bool
+	// Costs gives what it took of a currency; 0 for nothing.
+	Costs func(currency string) models.Amount
+}
+
+// ModelCall makes the fact of a model call. number counts those of the turn from 1.
+func ModelCall(turn models.TurnID, number int, e models.JournalEntry) Fact {
+	e.ID, e.Kind = JournalID(turn, fmt.Sprintf("model/%d", number)), models.JournalModelCall
+	usage := e.Usage
+	return Fact{JournalEntry: e, BeginsTurn: number == 1, Costs: func(currency string) models.Amount {
+		cost, _ := budget.CostOf(currency, usage)
+		return cost
+	}}
+}
+
+// Meter journals a fact of the current turn, and takes what it cost off the budgets that the turn holds something of. What it had not
+// reserved is posted all the same, and marked as an overrun. Its error must be returned by the command.
+func Meter(tx *commit.Tx, f Fact) error {
+	t := tx.Turn
+	f.TurnID = &t.ID
+	tx.Meter(f.JournalEntry, f.BeginsTurn)
+	if t.Reservation == nil {
+		return nil
+	}
+	held := *t.Reservation
+	held.Lines = append([]models.Held(nil), held.Lines...)
+	for i := range held.Lines {
+		line := &held.Lines[i]
+		b, ok := tx.Budget(line.Budget)
+		if !ok {
+			return commit.ErrBudgets
+		}
+		cost := f.Costs(b.Currency)
+		if cost <= 0 {
+			continue
+		}
+		budget.Roll(&b, tx.Now)
+		covered := min(cost, line.Amount)
+		budget.Release(&b, covered)
+		line.Amount -= covered
+		posted := budget.Debit(&b, cost, tx.Now)
+		tx.SaveBudget(b)
+		tx.Post(models.LedgerEntry{
+			BudgetID: b.ID, JournalID: f.ID, Source: f.Kind, Amount: cost, Overrun: cost - covered, TurnID: &t.ID, PeriodStartedAt: b.PeriodStartedAt,
+		})
+		if posted.Warned {
+			tx.Emit(&t.ID, Warned(&b))
+		}
+	}
+	t.Reservation = &held
+	return nil
+}
+
+// Warned tells that a budget has come near its limit.
+func Warned(b *models.Budget) events.BudgetWarned {
+	return events.BudgetWarned{
+		BudgetID: b.ID, Subject: b.Subject, Currency: b.Currency, Limit: text(b, b.LimitAmount), Spent: text(b, b.Spent),
+		Balance: text(b, budget.Balance(b)),
+	}
+}
+
+func text(b *models.Budget, a models.Amount) string { return budget.Decimal(b.Currency, a).String() }
+
+// Budgets gives the budgets that bind the session, in the period of now. Its error must be returned by the command.
+func Budgets(tx *commit.Tx) ([]models.Budget, error) {
+	list, known := tx.Budgets()
+	if !known {
+		return nil, commit.ErrBudgets
+	}
+	for i := range list {
+		budget.Roll(&list[i], tx.Now)
+	}
+	return list, nil
+}
+
+// Hold holds what the gate has found that the current turn's next step takes at most, beside what it holds already.
+func Hold(tx *commit.Tx, lines []models.Held, r models.Reservation) error {
+	if tx.Turn.Reservation != nil {
+		r.Lines = append([]models.Held(nil), tx.Turn.Reservation.Lines...)
+	}
+	for _, line := range lines {
+		b, ok := tx.Budget(line.Budget)
+		if !ok {
+			return commit.ErrBudgets
+		}
+		budget.Roll(&b, tx.Now)
+		budget.Hold(&b, line.Amount)
+		tx.SaveBudget(b)
+		r.Lines = append(r.Lines, line)
+	}
+	tx.Turn.Reservation = &r
+	return nil
+}
+
+// ParkForBudget parks the current turn, which is between two steps, until a budget has room for the next one.
+func ParkForBudget(tx *commit.Tx, v budget.Verdict) error {
+	if !tx.WaitsKnown() {
+		return commit.ErrMore
+	}
+	b, paused := *v.Budget, v.Kind == budget.Paused
+	w := models.Wait{ID: models.NewID[models.WaitEntity](), Kind: models.WaitBudget, Request: encode(models.WaitRequest{
+		Parked: true, Budget: &models.BudgetWait{Budget: b.ID, Paused: paused, Need: v.Need},
+	})}
+	w.Identity = "budget/" + w.ID.String()
+	w.Deadline = budget.LookAgain(&b, tx.Now)
+	if paused && b.SoftPassedAt == nil {
+		b.SoftPassedAt = tx.Now.Ptr() // by a limit that was lowered
+	}
+	b.Contended = true
+	tx.SaveBudget(b)
+	tx.AddWait(w)
+	if !paused {
+		tx.Park(summaries(tx))
+		return nil
+	}
+	tx.Emit(&tx.Turn.ID, events.BudgetPaused{
+		BudgetID: b.ID, Subject: b.Subject, Currency: b.Currency, Limit: text(&b, b.LimitAmount), SoftLimit: text(&b, *b.SoftLimit),
+		Spent: text(&b, b.Spent), Balance: text(&b, budget.Balance(&b)),
+	})
+	tx.Pause(summaries(tx), b.ID)
+	return nil
+}
+
+// Exhaust tells that a budget is used up, and gives why the turn ends with it.
+func Exhaust(tx *commit.Tx, v budget.Verdict) models.Failure {
+	b := *v.Budget
+	if b.ExhaustedAt == nil {
+		b.ExhaustedAt = tx.Now.Ptr()
+	}
+	tx.SaveBudget(b)
+	e := events.BudgetExhausted{
+		BudgetID: b.ID, Subject: b.Subject, Currency: b.Currency, Limit: text(&b, b.LimitAmount), Spent: text(&b, b.Spent),
+		Balance: text(&b, budget.Balance(&b)), Needed: text(&b, v.Need),
+	}
+	tx.Emit(&tx.Turn.ID, e)
+	f := models.Failure{Code: "budget_exhausted", Message: fmt.Sprintf("The budget of %s for this %s is used up: %s of %s %s are spent.",
+		b.Currency, subjectName(b.Subject), e.Spent, text(&b, b.LimitAmount+b.Credits), b.Currency)}
+	if v.Need > 0 {
+		f.Message += fmt.Sprintf(" The next step may take %s.", e.Needed)
+	}
+	f.Message += " Top it up or raise its limit, then send a message to go on."
+	if b.PeriodEndsAt != nil {
+		f.Message += fmt.Sprintf(" Its next period begins at %s.", b.PeriodEndsAt.Time().Format("2006-01-02 15:04 UTC"))
+	}
+	f.Fields = encode(map[string]any{
+		"budget": b.ID.String(), "subject": b.Subject, "currency": b.Currency, "limit": e.Limit, "spent": e.Spent, "balance": e.Balance,
+		"needed": e.Needed, "nextPeriodAt": b.PeriodEndsAt,
+	})
+	return f
+}
+
+func subjectName(s models.BudgetSubject) string {
+	switch s {
+	case models.SubjectOrg:
+		return "organization"
+	case models.SubjectUser:
+		return "member"
+	case models.SubjectAgent:
+		return "agent"
+	case models.SubjectCustomer:
+		return "customer"
+	case models.SubjectSession:
+	}
+	return "session"
+}
+
+// WakeForBudget lets a turn go on that waits for a budget, if there is room for it now. Else it looks again later. It reports whether the turn
+// goes on.
+func WakeForBudget(tx *commit.Tx, w models.Wait) (bool, error) {
+	need := ReadRequest(w).Budget
+	if w.State != models.WaitOpen || need == nil || tx.Turn == nil || tx.Turn.ID != w.TurnID {
+		return false, nil
+	}
+	list, err := Budgets(tx)
+	if err != nil {
+		return false, err
+	}
+	for i := range list {
+		b := &list[i]
+		if b.ID != need.Budget || budget.HasRoom(b, *need, tx.Session.ResumedAt) {
+			continue
+		}
+		w.Deadline = budget.LookAgain(b, tx.Now)
+		tx.SaveWait(w)
+		return false, nil
+	}
+	return true, ResumeForBudget(tx, w, models.WaitResolution{ByKind: models.ActorSystem})
+}
+
+// ResumeForBudget lets a turn go on that waits for a budget; r tells who does. The gate looks at it again.
+func ResumeForBudget(tx *commit.Tx, w models.Wait, r models.WaitResolution) error {
+	if w.State == models.WaitOpen {
+		tx.Emit(&w.TurnID, events.BudgetResumed{BudgetID: ReadRequest(w).Budget.Budget})
+	}
+	return Resolve(tx, w, models.WaitOK, r)
+}
