@@ -47,7 +47,7 @@ func builtIns() []builtIn {
 		{
 			name: "generic", displayName: "Generic", parent: "base", prompt: genericPrompt,
 			description:  "A general purpose agent that plans its work and keeps files.",
-			capabilities: []models.CapabilityRef{{ID: "files"}},
+			capabilities: []models.CapabilityRef{{ID: "files"}, {ID: "budget"}},
 		},
 	}
 }
@@ -117,6 +117,9 @@ func seedModels(tx *gorm.DB, org models.OrgID, now models.Millis) (models.ModelI
 	}
 	if err := tx.Create(&rows).Error; err != nil {
 		return models.ModelID{}, fmt.Errorf("create the simulated models of %s: %w", org, err)
+	}
+	if err := recordPrices(tx, rows...); err != nil {
+		return models.ModelID{}, err
 	}
 	return rows[len(rows)-1].ID, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/budget"
 	"github.com/ostler-dev/ostler/internal/tools/core"
 	"github.com/ostler-dev/ostler/internal/tools/files"
 )
@@ -147,7 +148,7 @@ func TestADependencyThatIsGoneStopsTheTurn(t *testing.T) {
 		want(e.svc, catalog.Run{HarnessID: e.theirs.generic}, "harness", e.theirs.generic.String(), models.LifecycleDeleted)
 
 		risky := e.harness(catalog.NewHarness{Name: "risky", Capabilities: refs("risky")})
-		without, err := tools.NewRegistry(core.Capability(), files.Capability())
+		without, err := tools.NewRegistry(core.Capability(), files.Capability(), budget.Capability())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +254,7 @@ func TestAPreviewWritesNothingAndNeedsNoName(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		ctx := t.Context()
 		eff := must(e.svc.Preview(ctx, e.mine.id, catalog.Draft{Agent: &catalog.NewAgent{SystemPrompt: "Draft.", MaxIterations: new(3)}}))(t)
-		if !strings.Contains(eff.SystemPrompt, "Draft.") || eff.MaxIterations != 3 || eff.Model == nil || len(eff.Toolset.Manifests()) != 12 {
+		if !strings.Contains(eff.SystemPrompt, "Draft.") || eff.MaxIterations != 3 || eff.Model == nil || len(eff.Toolset.Manifests()) != 13 {
 			t.Errorf("got %+v", eff)
 		}
 		base := must(e.svc.ListHarnesses(ctx, e.mine.id, catalog.Filter{Search: "base"}, nil, 1))(t)[0]

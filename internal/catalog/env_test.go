@@ -20,6 +20,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/budget"
 	"github.com/ostler-dev/ostler/internal/tools/core"
 	"github.com/ostler-dev/ostler/internal/tools/files"
 )
@@ -47,7 +48,7 @@ type org struct {
 func registry(t *testing.T, more ...tools.Capability) *tools.Registry {
 	t.Helper()
 	caps := append([]tools.Capability{
-		core.Capability(), files.Capability(),
+		core.Capability(), files.Capability(), budget.Capability(),
 		{
 			ID: "tuned", Name: "Tuned", Description: "Has settings.", Risk: "LOW", Prompt: "Mind the level.",
 			ConfigSchema: json.RawMessage(`{"type":"object","properties":{"level":{"type":"integer","minimum":1},"note":{"type":"string"}},"additionalProperties":false}`),

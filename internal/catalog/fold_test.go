@@ -129,5 +129,18 @@ func TestPrice(t *testing.T) {
 		if cost != c.cost || priced != c.priced {
 			t.Errorf("%s: got %d, %v", name, cost, priced)
 		}
+		rated := c.usage
+		rated.CostNanos, rated.Unpriced = c.cost, !c.priced
+		if got := catalog.Rate(&c.model, c.usage); got != rated {
+			t.Errorf("%s: rated as %+v", name, got)
+		}
+		// What the provider has reported is the cost, whatever the prices are, nothing included.
+		for _, reported := range []models.Nanos{0, 7} {
+			u := c.usage
+			u.CostNanos, u.ProviderCost = reported, true
+			if got := catalog.Rate(&c.model, u); got != u {
+				t.Errorf("%s, reported as %d: rated as %+v", name, reported, got)
+			}
+		}
 	}
 }

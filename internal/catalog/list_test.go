@@ -101,7 +101,7 @@ func TestBuiltInHarnesses(t *testing.T) {
 		ctx := t.Context()
 		generic := must(e.svc.Harness(ctx, e.mine.id, e.mine.generic))(t)
 		base := must(e.svc.Harness(ctx, e.mine.id, *generic.ParentID))(t)
-		if generic.Name != "generic" || !generic.BuiltIn || len(generic.Capabilities) != 1 || generic.Capabilities[0].ID != "files" ||
+		if generic.Name != "generic" || !generic.BuiltIn || len(generic.Capabilities) != 2 || generic.Capabilities[0].ID != "files" || generic.Capabilities[1].ID != "budget" ||
 			base.Name != "base" || !base.BuiltIn || base.ParentID != nil || len(base.Capabilities) != 0 {
 			t.Fatalf("seeded %+v on %+v", generic, base)
 		}

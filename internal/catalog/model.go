@@ -89,6 +89,9 @@ func (s *Service) CreateModel(ctx context.Context, by *auth.Principal, in NewMod
 		if err := tx.Create(&row).Error; err != nil {
 			return err
 		}
+		if err := recordPrices(tx, row); err != nil {
+			return err
+		}
 		return s.record(ctx, tx, by, "model.created", row.ID.String(), map[string]any{"name": row.Name, "provider": row.ProviderID.String()})
 	})
 	if err != nil {
@@ -128,6 +131,11 @@ func (s *Service) UpdateModel(ctx context.Context, by *auth.Principal, id models
 			"max_output_tokens", "price_input", "price_output", "price_cache_read", "price_cache_write", "updated_at")
 		if err != nil {
 			return err
+		}
+		if !samePrices(row, &next) {
+			if err := recordPrices(tx, next); err != nil {
+				return err
+			}
 		}
 		return s.record(ctx, tx, by, "model.updated", id.String(), map[string]any{"fields": modelFields(row, &next)})
 	})
@@ -189,8 +197,7 @@ func fillPrices(row *models.Model, p *Prices) error {
 func sameModel(a, b *models.Model) bool {
 	return a.DisplayName == b.DisplayName && a.Enabled == b.Enabled &&
 		equalPtr(a.ContextWindowTokens, b.ContextWindowTokens) && equalPtr(a.MaxOutputTokens, b.MaxOutputTokens) &&
-		equalPtr(a.PriceInput, b.PriceInput) && equalPtr(a.PriceOutput, b.PriceOutput) &&
-		equalPtr(a.PriceCacheRead, b.PriceCacheRead) && equalPtr(a.PriceCacheWrite, b.PriceCacheWrite)
+		samePrices(a, b)
 }
 
 // sentence makes a sentence of an error's text.

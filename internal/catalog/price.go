@@ -7,6 +7,17 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
+// Rate puts the cost on what one call of a model took: what its provider has reported if it has, else what the prices make of it.
+func Rate(m *models.Model, u models.Usage) models.Usage {
+	if u.ProviderCost {
+		u.Unpriced = false
+		return u
+	}
+	cost, priced := Price(m, u)
+	u.CostNanos, u.Unpriced = cost, !priced
+	return u
+}
+
 // Price gives what usage costs with a model. The counts are disjoint: input tokens without those that were read from or
 // written to the provider's cache. Reasoning tokens are part of the output tokens. The sum is exact and rounded
 // up once, to a whole nano-dollar. priced tells whether every kind of token that was used has a price; if not, the

@@ -46,7 +46,8 @@ func (c *checker) rules(p Payload) {
 		c.endTurn()
 	case TurnWaiting:
 		c.inTurn()
-		c.within(ThingAct)
+		// Calls wait within an act, and a step for its budget between two of them.
+		c.nothingOpen(ThingReason)
 		if c.parked {
 			c.failf("the turn waits already")
 		}

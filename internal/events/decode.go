@@ -128,6 +128,16 @@ func decoderOf(kind models.EventKind) func(models.JSON) (Payload, error) {
 		return decodeAs[HookRan]
 	case models.EventFileWritten:
 		return decodeAs[FileWritten]
+	case models.EventSessionPaused:
+		return decodeAs[SessionPaused]
+	case models.EventBudgetWarned:
+		return decodeAs[BudgetWarned]
+	case models.EventBudgetPaused:
+		return decodeAs[BudgetPaused]
+	case models.EventBudgetExhausted:
+		return decodeAs[BudgetExhausted]
+	case models.EventBudgetResumed:
+		return decodeAs[BudgetResumed]
 	case models.EventCaughtUp:
 		return decodeAs[CaughtUp]
 	}

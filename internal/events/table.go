@@ -47,6 +47,7 @@ func Table() []Row {
 		{Payload: SessionActivated{}, Durable: true, Opens: ThingWork, OrgFeed: true, Meaning: "The session left rest and works on a turn."},
 		{Payload: SessionIdled{}, Durable: true, Closes: ThingWork, OrgFeed: true, Meaning: "The session is at rest: no turn is active or queued."},
 		{Payload: SessionWaiting{}, Durable: true, OrgFeed: true, Meaning: "All that is left of the active turn waits for somebody."},
+		{Payload: SessionPaused{}, Durable: true, OrgFeed: true, Meaning: "A budget is over its soft limit: the active turn is parked until somebody lets the session go on, the budget is topped up, or its next period begins."},
 		{Payload: SessionResumed{}, Durable: true, OrgFeed: true, Meaning: "The session waits no more."},
 		{Payload: SessionTitleChanged{}, Durable: true, OrgFeed: true, Meaning: "The session has a new title."},
 		{Payload: SessionModelChanged{}, Durable: true, OrgFeed: true, Meaning: "The session asks for another model from its next step on."},
@@ -81,6 +82,10 @@ func Table() []Row {
 		{Payload: TranscriptRepaired{}, Durable: true, Meaning: "A call in the history had no result: it was given its stored one (replay), or one that says that the outcome is unknown (synthesize)."},
 		{Payload: HookRan{}, Durable: true, Meaning: "A hook ran."},
 		{Payload: FileWritten{}, Durable: true, Meaning: "A file of the session was written or deleted."},
+		{Payload: BudgetWarned{}, Durable: true, OrgFeed: true, Meaning: "Four fifths of a budget's limit are spent; once for each of its periods, in the session whose step did it. Amounts are decimals of the currency."},
+		{Payload: BudgetPaused{}, Durable: true, OrgFeed: true, Meaning: "A step did not begin, because a budget is over its soft limit. Nothing is lost."},
+		{Payload: BudgetExhausted{}, Durable: true, OrgFeed: true, Meaning: "A step did not begin, because what is left of a budget can't hold it; the turn is sealed."},
+		{Payload: BudgetResumed{}, Durable: true, OrgFeed: true, Meaning: "A turn that was parked by a budget goes on."},
 		{Payload: CaughtUp{}, Meaning: "The replay that `after` asked for is complete; what follows is live."},
 	}
 }

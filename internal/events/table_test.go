@@ -87,7 +87,7 @@ func TestWhatIsOpenedIsClosed(t *testing.T) {
 		if !r.Durable && (r.Opens != "" || r.Closes != "" || r.OrgFeed) {
 			t.Errorf("%s is ephemeral: nothing may depend on it", r.Kind())
 		}
-		feed := slices.ContainsFunc([]string{"SESSION_", "TURN_", "APPROVAL_", "TOOL_CALLS_REQUESTED"}, func(prefix string) bool {
+		feed := slices.ContainsFunc([]string{"SESSION_", "TURN_", "APPROVAL_", "TOOL_CALLS_REQUESTED", "BUDGET_"}, func(prefix string) bool {
 			return strings.HasPrefix(string(r.Kind()), prefix)
 		})
 		if feed != r.OrgFeed {

@@ -1,5 +1,5 @@
 // Package limits knows what each organization may have and do: what is configured for all, or its own limits, which are rows that all
-// processes read. It also counts what lives in processes and not in rows: requests (requests.go), sockets and subscriptions (streams.go).
+// processes read. It also counts what lives in processes and not in rows: requests and outbound calls of tools (requests.go), sockets and subscriptions (streams.go).
 // What lives in rows is counted where it is written: sessions and turns by internal/commit, the rest under the lock of the organization.
 package limits
 
@@ -24,8 +24,10 @@ type Values struct {
 	// Agents that are not deleted, and API keys that are not revoked.
 	Sessions, Agents, APIKeys int
 	// PendingInvitations are those that can be accepted.
-	PendingInvitations     int
-	RequestsPerMinute      int
+	PendingInvitations int
+	RequestsPerMinute  int
+	// ToolCallsPerMinute counts the calls of tools that reach out of the server.
+	ToolCallsPerMinute     int
 	Subscriptions, Sockets int
 }
 
@@ -53,16 +55,17 @@ type Config struct {
 // Limits are those of all organizations. A nil one has none. It is safe for concurrent use.
 type Limits struct {
 	cfg Config
-	// own has the organizations with limits of their own. The map is replaced, and never changed.
-	own atomic.Pointer[map[models.OrgID]models.OrgLoad]
+	// own has the limits of organizations that have some of their own. The map is replaced, and never changed.
+	own atomic.Pointer[map[models.OrgID]Values]
 
 	reading sync.Mutex
 	// readAt is when own was read, in Unix milliseconds, and newest the newest change in it.
 	readAt atomic.Int64
 	newest models.Millis
 
-	rates   rates
-	streams streams
+	// requests and toolCalls are what was let in of each in the present minute.
+	requests, toolCalls rates
+	streams             streams
 }
 
 // New makes Limits.
@@ -71,7 +74,8 @@ func New(cfg Config) *Limits {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	l := &Limits{cfg: cfg, streams: newStreams()}
-	l.own.Store(&map[models.OrgID]models.OrgLoad{})
+	l.requests.take, l.toolCalls.take = crossorg.TakeRequests, crossorg.TakeToolCalls
+	l.own.Store(&map[models.OrgID]Values{})
 	l.readAt.Store(-1)
 	return l
 }
@@ -85,11 +89,15 @@ func (l *Limits) Of(ctx context.Context, org models.OrgID) Values {
 		return Values{}
 	}
 	l.refresh(ctx)
-	own, ok := (*l.own.Load())[org]
-	if !ok {
-		return l.cfg.Usual
+	return l.known(org)
+}
+
+// known gives the limits of an organization as they are known, without a look into the database.
+func (l *Limits) known(org models.OrgID) Values {
+	if own, ok := (*l.own.Load())[org]; ok {
+		return own
 	}
-	return l.With(own)
+	return l.cfg.Usual
 }
 
 // With gives the limits of an organization by its row.
@@ -137,7 +145,7 @@ func (l *Limits) refresh(ctx context.Context) {
 	if len(list) > 0 {
 		own := maps.Clone(*l.own.Load())
 		for _, row := range list {
-			own[row.OrgID] = row
+			own[row.OrgID] = l.With(row)
 			l.newest = max(l.newest, row.LimitsChangedAt)
 		}
 		l.own.Store(&own)

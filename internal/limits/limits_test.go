@@ -82,8 +82,14 @@ func (w *world) set(org models.OrgID, columns map[string]any) {
 // let counts how many of n requests are let in, and checks how long the others are told to wait.
 func (w *world) let(l *limits.Limits, org models.OrgID, n, wait int) (in int) {
 	w.t.Helper()
+	return w.count(l.Request, org, n, wait)
+}
+
+// count is let for requests, or for outbound calls of tools.
+func (w *world) count(ask func(context.Context, models.OrgID) (int, bool), org models.OrgID, n, wait int) (in int) {
+	w.t.Helper()
 	for range n {
-		retry, ok := l.Request(w.t.Context(), org)
+		retry, ok := ask(w.t.Context(), org)
 		if ok {
 			in++
 		} else if retry != wait {
@@ -130,7 +136,7 @@ func TestAnOwnLimitGoesBeforeTheUsualOne(t *testing.T) {
 // Without a way to the database what was known holds on, and nothing is refused that can't be counted.
 func TestLimitsWithoutADatabase(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		l := limits.New(limits.Config{DB: w.db, Clock: w.clock, Usual: limits.Values{RequestsPerMinute: 100, Subscriptions: 50, Sessions: 1}})
+		l := limits.New(limits.Config{DB: w.db, Clock: w.clock, Usual: limits.Values{RequestsPerMinute: 100, ToolCallsPerMinute: 10, Subscriptions: 50, Sessions: 1}})
 		w.set(w.mine, map[string]any{"sessions": 5})
 		l.Of(t.Context(), w.mine)
 		if w.db.Dialect == store.Postgres {
@@ -141,6 +147,9 @@ func TestLimitsWithoutADatabase(t *testing.T) {
 		w.clock.Advance(time.Minute)
 		if v := l.Of(t.Context(), w.mine); v.Sessions != 5 {
 			t.Errorf("%+v", v)
+		}
+		if _, ok := l.ToolCall(t.Context(), w.mine); !ok {
+			t.Error("a call of a tool was refused")
 		}
 		if _, ok := l.Request(t.Context(), w.mine); !ok || !l.Open(t.Context(), w.mine, limits.Subscription) {
 			t.Error("it was refused")
@@ -176,6 +185,45 @@ func TestProcessesShareTheRequestsOfAMinute(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Calls of tools are counted as requests are, and apart from them: neither takes anything from the other.
+func TestProcessesShareTheCallsOfToolsOfAMinute(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		a, b := w.nodes(limits.Values{RequestsPerMinute: 6, ToolCallsPerMinute: 130})
+		if got := w.let(a, w.mine, 10, 20); got != 6 {
+			t.Fatalf("%d requests were let in, want 6", got)
+		}
+		var out atomic.Int64
+		var all sync.WaitGroup
+		for _, l := range []*limits.Limits{a, b, a, b} {
+			all.Go(func() { out.Add(int64(w.count(l.ToolCall, w.mine, 130, 20))) })
+		}
+		all.Wait()
+		if out.Load() != 130 {
+			t.Errorf("%d calls went out, want 130", out.Load())
+		}
+		if w.count(b.ToolCall, w.theirs, 5, 0) != 5 {
+			t.Error("another organization has to wait")
+		}
+		w.clock.Advance(20 * time.Second)
+		if got := w.count(a.ToolCall, w.mine, 200, 60) + w.count(b.ToolCall, w.mine, 200, 60); got != 130 {
+			t.Errorf("%d calls went out, in the next minute, want 130", got)
+		}
+		if got := w.let(b, w.mine, 10, 60); got != 6 {
+			t.Errorf("%d requests were let in, in the next minute, want 6", got)
+		}
+		w.set(w.mine, map[string]any{"tool_calls_per_minute": 0})
+		w.clock.Advance(2 * time.Second)
+		if got := w.count(b.ToolCall, w.mine, 500, 0); got != 500 {
+			t.Errorf("%d of any number went out", got)
+		}
+		w.set(w.mine, map[string]any{"tool_calls_per_minute": 3})
+		w.clock.Advance(2*time.Second - time.Hour)
+		if got := w.count(a.ToolCall, w.mine, 10, 56); got != 3 {
+			t.Errorf("%d went out with a limit of 3 an hour earlier", got)
+		}
+	})
 }
 
 // A limit that is raised or lowered within a minute counts in it.

@@ -20,6 +20,7 @@ func Names() []Name {
 		{"sessions", "sessions", func(v *Values) *int { return &v.Sessions }, func(r *models.OrgLoad) **int64 { return &r.Sessions }},
 		{"agents", "agents", func(v *Values) *int { return &v.Agents }, func(r *models.OrgLoad) **int64 { return &r.Agents }},
 		{"requestsPerMinute", "requests_per_minute", func(v *Values) *int { return &v.RequestsPerMinute }, func(r *models.OrgLoad) **int64 { return &r.RequestsPerMinute }},
+		{"toolCallsPerMinute", "tool_calls_per_minute", func(v *Values) *int { return &v.ToolCallsPerMinute }, func(r *models.OrgLoad) **int64 { return &r.ToolCallsPerMinute }},
 		{"subscriptions", "subscriptions", func(v *Values) *int { return &v.Subscriptions }, func(r *models.OrgLoad) **int64 { return &r.Subscriptions }},
 		{"sockets", "sockets", func(v *Values) *int { return &v.Sockets }, func(r *models.OrgLoad) **int64 { return &r.Sockets }},
 		{"apiKeys", "api_keys", func(v *Values) *int { return &v.APIKeys }, func(r *models.OrgLoad) **int64 { return &r.APIKeys }},

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
 // chunks is into how many pieces a limit is divided that several processes share. Each takes a piece at a time, so that a limit costs
@@ -16,8 +16,11 @@ const chunks = 50
 
 func chunkOf(limit int) int64 { return max(1, int64(limit)/chunks) }
 
-// rates counts the requests of the present minute.
+// rates counts what the present minute has let in: the requests, or the outbound calls of tools.
 type rates struct {
+	// take gets more of the minute from what all processes share.
+	take func(ctx context.Context, db *store.DB, org models.OrgID, minute, n, limit int64) (int64, error)
+
 	mu     sync.Mutex
 	minute int64
 	orgs   map[models.OrgID]*rate
@@ -53,20 +56,32 @@ func (l *Limits) Request(ctx context.Context, org models.OrgID) (retryAfter int,
 	if l == nil || org.IsZero() {
 		return 0, true
 	}
-	limit := l.Of(ctx, org).RequestsPerMinute
+	return l.let(ctx, org, &l.requests, l.Of(ctx, org).RequestsPerMinute)
+}
+
+// ToolCall lets a call of a tool go out for an organization, as Request lets requests in.
+func (l *Limits) ToolCall(ctx context.Context, org models.OrgID) (retryAfter int, ok bool) {
+	if l == nil || org.IsZero() {
+		return 0, true
+	}
+	return l.let(ctx, org, &l.toolCalls, l.Of(ctx, org).ToolCallsPerMinute)
+}
+
+// let counts one more, if there is room for it in the minute.
+func (l *Limits) let(ctx context.Context, org models.OrgID, of *rates, limit int) (retryAfter int, ok bool) {
 	if limit <= 0 {
 		return 0, true
 	}
 	now := l.cfg.Clock.Now()
 	minute := now.Unix() / 60
-	r := l.rates.of(org, minute)
+	r := of.of(org, minute)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.left > 0 && r.limit == limit {
 		r.left--
 		return 0, true
 	}
-	if l.take(ctx, org, r, minute, limit); r.left > 0 {
+	if l.take(ctx, org, of, r, minute, limit); r.left > 0 {
 		r.left--
 		return 0, true
 	}
@@ -79,7 +94,7 @@ func untilMinute(now time.Time) int {
 }
 
 // take gets more for a process to let in. The lock of the rate is held, so that one at a time asks.
-func (l *Limits) take(ctx context.Context, org models.OrgID, r *rate, minute int64, limit int) {
+func (l *Limits) take(ctx context.Context, org models.OrgID, of *rates, r *rate, minute int64, limit int) {
 	if r.spent && r.limit == limit {
 		return
 	}
@@ -92,9 +107,9 @@ func (l *Limits) take(ctx context.Context, org models.OrgID, r *rate, minute int
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	chunk := chunkOf(limit)
-	got, err := crossorg.TakeRequests(ctx, l.cfg.DB, org, minute, chunk, int64(limit))
+	got, err := of.take(ctx, l.cfg.DB, org, minute, chunk, int64(limit))
 	if err != nil {
-		l.cfg.Logger.WarnContext(ctx, "requests can't be counted; they are let in", "org", org, "error", err)
+		l.cfg.Logger.WarnContext(ctx, "requests, or outbound calls of tools, can't be counted; they are let through", "org", org, "error", err)
 		got = chunk
 	}
 	r.left, r.limit, r.spent = got, limit, got < chunk

@@ -137,14 +137,6 @@ func (l *Limits) Close(org models.OrgID, kind Stream) {
 	}
 }
 
-// known gives the limits of an organization as they are known, without a look into the database.
-func (l *Limits) known(org models.OrgID) Values {
-	if own, ok := (*l.own.Load())[org]; ok {
-		return l.With(own)
-	}
-	return l.cfg.Usual
-}
-
 // borrow takes a chunk, and one for what is about to begin.
 func (l *Limits) borrow(ctx context.Context, org models.OrgID, g *gauge, kind Stream, limit int64) bool {
 	now := l.cfg.Clock.Now()

@@ -40,6 +40,9 @@ type Metrics struct {
 
 	batchCommands, batchDuration prometheus.Histogram
 	batchFailures                prometheus.Counter
+
+	budgetsChecked    prometheus.Counter
+	budgetDifferences prometheus.Gauge
 }
 
 // The bounds of histograms, in seconds: of what is over in moments, and of what a model or a tool takes.
@@ -96,6 +99,12 @@ func New(version string) *Metrics {
 	m.batchCommands = histogram("ostler_commit_batch_commands", "How many commands shared a transaction.", []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 500})
 	m.batchDuration = histogram("ostler_commit_duration_seconds", "How long the transactions of commands took, their wait for a connection included.", moments)
 	m.batchFailures = counter("ostler_commit_failures_total", "Transactions of commands that failed; most are tried again.")
+
+	m.budgetsChecked = counter("ostler_budgets_checked_total", "Budgets that this process has held against their ledgers.")
+	m.budgetDifferences = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "ostler_budget_differences", Help: "Differences between budgets and their ledgers that this process knows of; anything but 0 is an alarm.",
+	})
+	m.registry.MustRegister(m.budgetDifferences)
 
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ostler_build_info", Help: "Always 1; the label is the program's version."}, []string{"version"})
 	build.WithLabelValues(version).Set(1)
@@ -230,6 +239,12 @@ func (m *Metrics) Committed(commands int, took time.Duration) {
 
 // Failed counts a transaction of commands that failed.
 func (m *Metrics) Failed() { m.batchFailures.Inc() }
+
+// BudgetsChecked counts budgets that were held against their ledgers.
+func (m *Metrics) BudgetsChecked(n int) { m.budgetsChecked.Add(float64(n)) }
+
+// BudgetDifferences tells how many differences there are at present.
+func (m *Metrics) BudgetDifferences(n int) { m.budgetDifferences.Set(float64(n)) }
 
 // register adds what is read when somebody asks.
 func (m *Metrics) register(c ...prometheus.Collector) { m.registry.MustRegister(c...) }

@@ -189,7 +189,7 @@ func (a *actRun) admit(open []turns.Call) error {
 		case DecideRunAgain:
 			o.Effect.Attempt++
 			o.Effect.Epoch = a.r.turn.LeaseEpoch
-			a.launch(o)
+			a.execution(o, true)
 		case DecideInterrupted:
 			a.enter(o)
 			a.done <- finished{Call: o, result: turns.Interrupted(o.Effect.State)}
@@ -258,6 +258,9 @@ func (a *actRun) submit(c commit.Command, w *writer) (*writer, error) {
 	}
 	*w = a.r.writer()
 	w.blocked, w.clients = blocked, a.clients
+	if growing, ok := c.(interface{ grows() int }); ok {
+		w.grow(growing.grows())
+	}
 	return a.r.submit(a.ctx, c, w)
 }
 

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/ostler-dev/ostler/internal/events"
@@ -18,15 +19,19 @@ func (a *actRun) enter(o turns.Call) {
 }
 
 // launch executes a call that is running in the journal, or one whose next attempt is still to come, when that is due.
-func (a *actRun) launch(o turns.Call) {
+func (a *actRun) launch(o turns.Call) { a.execution(o, false) }
+
+// execution is launch; goesOn tells that an earlier execution may have done something already.
+func (a *actRun) execution(o turns.Call, goesOn bool) {
 	a.enter(o)
 	// The turn's row changes while the call runs, so it is not looked at from there.
 	r := a.r
-	f := finished{Call: o, writes: sessions.NewChanges()}
+	f := finished{Call: o, writes: sessions.NewChanges(), goesOn: goesOn}
 	call := r.toolCall(o.Record.CallID, o.Record.Frozen.Name, &o.Record)
 	call.Attempt, call.MaxAttempts = o.Effect.Attempt, o.Record.Frozen.Hints.Retry.Attempts(call.IdempotencyKey)
 	call.Files = r.e.cfg.Workspace.Overlay(call.OrgID, call.SessionID, f.writes)
 	call.SetTodos = f.writes.SetTodos
+	r.payable(call, o)
 	d := &durable{r: r, call: o, org: r.turn.OrgID, session: r.turn.SessionID, turn: r.turn.ID, cut: a.cut}
 	d.offer(call)
 	var review *hooks.Event
@@ -50,7 +55,11 @@ func (a *actRun) execute(f *finished, call *tools.Call, d *durable, review *hook
 	ctx := e.traceTool(a.ctx, &f.Call)
 	defer e.endToolTrace(ctx, f)
 	started := e.cfg.Clock.Now()
-	f.result = tools.Run(ctx, e.cfg.Registry, call, f.Record.Frozen)
+	if refused := a.r.outbound(ctx, f, call.OrgID); refused != nil {
+		f.result = *refused
+	} else {
+		f.result = tools.Run(ctx, e.cfg.Registry, call, f.Record.Frozen)
+	}
 	f.waits, f.announced = d.pending(f.result), d.announced()
 	f.cut = d.failed() || (f.waits.IsZero() && f.result.Failed() && a.ctx.Err() != nil)
 	f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)
@@ -63,7 +72,9 @@ func (a *actRun) execute(f *finished, call *tools.Call, d *durable, review *hook
 	}
 	if err := a.r.guarded(func() error { return a.r.review(a.ctx, f, *review) }); err != nil {
 		f.cut = a.ctx.Err() != nil
-		f.result = tools.Result{ToolError: "internal_error: The result could not be shown to the hooks that must see it.", Internal: err}
+		f.result = tools.Result{
+			ToolError: "internal_error: The result could not be shown to the hooks that must see it.", Internal: err, Measures: f.result.Measures,
+		}
 	}
 }
 
@@ -92,8 +103,9 @@ func (a *actRun) ready() []turns.Call {
 // launchAll executes calls that a command has just marked as running.
 func (a *actRun) launchAll(begin []turns.Call) {
 	for _, o := range begin {
+		goesOn := o.Effect.StartedAt != nil
 		o.Effect.State, o.Effect.StartedAt = models.EffectRunning, a.r.e.nowMillis().Ptr()
-		a.launch(o)
+		a.execution(o, goesOn)
 	}
 }
 
@@ -109,6 +121,9 @@ func (r *turnRun) toolCall(id, tool string, j *turns.Record) *tools.Call {
 		OrgID: org, SessionID: session, TurnID: turn, CallID: id, IdempotencyKey: r.idempotencyKey(id, tool),
 		Attempt: 1, Locale: r.session.locale, Now: r.e.cfg.Clock.Now, SetTodos: func([]models.Todo) {},
 		Files: r.e.cfg.Workspace.Open(org, session), Progress: func(string) {},
+	}
+	if budgets := r.e.cfg.Budgets; budgets != nil {
+		c.CheckBudget = func(ctx context.Context) (tools.BudgetReport, error) { return budgets.CheckBudget(ctx, org, session) }
 	}
 	if j != nil {
 		c.Progress = func(message string) {

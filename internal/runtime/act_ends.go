@@ -21,6 +21,8 @@ type finished struct {
 	result     tools.Result
 	writes     *sessions.Changes
 	durationMs int64
+	// goesOn tells that the call was executed before, as far as nobody knows or until it waited.
+	goesOn bool
 	// runs are the hooks that have seen the result.
 	runs []hooks.Ran
 	// waits is what the call waits for; zero when it has ended.

@@ -31,12 +31,16 @@ type asking struct {
 	checkpointed bool
 	// refused tells that the newest call was not made, because the provider rests.
 	refused bool
+	// again tells that what was reserved when the step began is not what the next call needs: one was made before.
+	again bool
+	// made counts the calls of the step.
+	made int
 }
 
 func (r *turnRun) newAsking(output models.MessageID) *asking {
 	r.uncounted = &uncounted{}
 	eff := r.step.effective
-	return &asking{r: r, output: output, model: eff.Model, later: eff.Fallbacks, checkpointed: r.recovered}
+	return &asking{r: r, output: output, model: eff.Model, later: eff.Fallbacks, checkpointed: r.recovered, again: r.recovered}
 }
 
 // run asks until there is an answer. failure is why there is none; then resp is what the last call had brought. err is what keeps this
@@ -48,6 +52,9 @@ func (a *asking) run(ctx context.Context) (resp llm.Response, failure, err error
 		resp, failure = a.call(ctx)
 		if failure == nil {
 			return resp, nil, nil
+		}
+		if halt, ok := errors.AsType[*haltError](failure); ok {
+			return resp, nil, halt.err
 		}
 		if ctx.Err() != nil {
 			a.cutShort(ctx, resp.Usage)
@@ -187,6 +194,11 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	outcome := outcomeUnknown
 	defer func() { e.breakers.report(key, p, outcome, e.cfg.Clock.Now()) }()
 
+	limit, err := a.afford(ctx)
+	if err != nil {
+		return resp, err
+	}
+	a.again = true
 	ctx = e.traceCall(ctx, m, a.attempt())
 	defer func() { e.endCallTrace(ctx, resp.Usage, err) }()
 	call, watch := e.watchIdle(ctx)
@@ -200,13 +212,14 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 		}
 	}
 	a.tries.calls++
+	a.made++
 	u.made++
 	u.askedAt = e.nowMillis().Ptr()
-	resp, err = a.runDriver(call, driver, a.r.request(m, at), a.stream.emit)
+	resp, err = a.runDriver(call, driver, a.r.request(m, at, limit), a.stream.emit)
 	a.stream.finish()
 	defer func() { a.measure(m.Provider.Kind, err) }()
 	a.checkpointed = a.checkpointed || a.stream.checkpointed
-	u.add(m, resp.Usage, err != nil)
+	u.add(m, resp.Usage, a.stream.elapsed(), err != nil)
 	if err == nil {
 		outcome = outcomeAnswered
 		return resp, nil
@@ -231,25 +244,32 @@ type uncounted struct {
 	made int
 	// askedAt is when the newest one was made; nil before the first.
 	askedAt *models.Millis
-	// usage is that of all, newest that of the newest alone.
+	// calls are those that took something; usage is that of all, newest that of the newest alone.
+	calls         []meteredCall
 	usage, newest models.Usage
 }
 
 // add takes in what a call took, at the prices of the model that was asked. A failed one that tells nothing took nothing.
-func (u *uncounted) add(m *catalog.RunModel, took models.Usage, failed bool) {
+func (u *uncounted) add(m *catalog.RunModel, took models.Usage, durationMs int64, failed bool) {
 	if failed && took == (models.Usage{}) {
 		return
 	}
-	cost, priced := catalog.Price(&m.Model, took)
-	took.CostNanos, took.Unpriced = cost, !priced
+	took = catalog.Rate(&m.Model, plausible(took))
+	took.CostNanos = min(took.CostNanos, mostCost)
 	u.newest, u.usage = took, u.usage.Add(took)
+	u.calls = append(u.calls, meteredCall{n: u.made, model: m, usage: took, durationMs: durationMs})
 }
 
-// count adds it to the turn and its session.
-func (u *uncounted) count(tx *commit.Tx) {
-	t := tx.Turn
-	t.ModelCalls += u.made - 1
-	t.Usage, tx.Session.Usage = t.Usage.Add(u.usage), tx.Session.Usage.Add(u.usage)
+// count adds it to the turn and its session, and takes it off budgets. Its error must be returned by the command.
+func (u *uncounted) count(tx *commit.Tx) error {
+	if u == nil {
+		return nil
+	}
+	if err := u.meter(tx); err != nil {
+		return err
+	}
+	tx.Turn.ModelCalls += u.made - 1
+	return nil
 }
 
 // outcomeOf gives what a failure says about the provider.
@@ -305,7 +325,7 @@ func (a *asking) failure(err error) models.Failure {
 	f := models.Failure{
 		Code: string(llm.CodeInternal), Message: "The server could not ask the model. The error was recorded; try again.",
 	}
-	fields := failureFields{Provider: a.model.Provider.Name, Model: a.model.Model.Name, Attempts: a.r.uncounted.made}
+	fields := failureFields{Provider: a.model.Provider.Name, Model: a.model.Model.Name, Attempts: a.made}
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		f.Code, f.Message, fields.Status = string(e.Code), cleanText(e.Message), e.Status
 		if e.Transient && e.RetryAfter > 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -20,6 +21,10 @@ type writer struct {
 	lease   commit.Lease
 	// cfg is what the step runs with that the command may begin.
 	cfg stepConfig
+	// budgeted tells that the command may have to do with budgets; call is what a model call takes that the command may begin, nil where
+	// that wasn't worked out.
+	budgeted bool
+	call     *budget.Call
 	// stopping tells not to begin another step: the process is going down, and another runner goes on.
 	stopping bool
 	// blocked is why no further step can begin; nil when one can.
@@ -38,6 +43,8 @@ type writer struct {
 	// sequence is that of the session's newest event.
 	sequence int64
 	turn     models.Turn
+	// hasBudgets tells that the organization has budgets.
+	hasBudgets bool
 	// now is what the session runs with.
 	now     basis
 	actedAt int64
@@ -74,7 +81,10 @@ type stepConfig struct {
 func (r *turnRun) writer() writer {
 	w := writer{
 		org: r.turn.OrgID, session: r.turn.SessionID, lease: commit.Lease{Turn: r.turn.ID, Epoch: r.turn.LeaseEpoch},
-		stopping: r.e.stopping(),
+		stopping: r.e.stopping(), budgeted: r.budgeted(),
+	}
+	if w.budgeted && r.step != nil && r.conversation != nil {
+		w.call = r.demand(&r.step.effective.Model.Model, inboxBytes)
 	}
 	if r.step != nil {
 		eff := r.step.effective
@@ -89,13 +99,22 @@ func (r *turnRun) writer() writer {
 
 // needs tells what the command locks; ends, that it may end the turn.
 func (w *writer) needs(bytes int, ends bool) commit.Needs {
-	return commit.Needs{Org: w.org, Session: w.session, Lease: &w.lease, Ends: ends, Bytes: bytes}
+	return commit.Needs{Org: w.org, Session: w.session, Lease: &w.lease, Ends: ends, Bytes: bytes, Budgets: w.budgeted}
+}
+
+// grow tells that the conversation gets so many bytes with the command.
+func (w *writer) grow(bytes int) {
+	if w.call != nil {
+		call := *w.call
+		call.InputTokens += int64(bytes)
+		w.call = &call
+	}
 }
 
 // done keeps for the runner how the command leaves things.
 func (w *writer) done(tx *commit.Tx, t *models.Turn) {
 	w.turn, w.parked = *t, t.Status == models.TurnWaiting
-	w.sequence = tx.Session.LastSequence
+	w.sequence, w.hasBudgets = tx.Session.LastSequence, tx.Session.Budgeted
 	w.now = basisOf(tx.Session, t)
 }
 
@@ -139,9 +158,12 @@ func (w *writer) follow(tx *commit.Tx, o Outcome) error {
 			t.Phase = models.PhaseAct
 			break
 		}
-		w.startReason(tx, p.Iteration)
+		var begin bool
+		if begin, err = w.reserve(tx); begin {
+			w.startReason(tx, p.Iteration)
+		}
 	case End:
-		if p.Status == models.TurnFailed {
+		if p.Status == models.TurnFailed || p.Stop == models.StopBudget {
 			turns.Explain(tx, w.cfg.model.Name, p.Failure)
 		}
 		err = w.end(tx, p)

@@ -48,6 +48,14 @@ func (c *settleCalls) Needs() commit.Needs {
 	return n
 }
 
+// grows is what the results add to the conversation.
+func (c *settleCalls) grows() (n int) {
+	for i := range c.list {
+		n += partBytes(c.list[i].call.Parts(c.list[i].result))
+	}
+	return n
+}
+
 func (c *settleCalls) Apply(tx *commit.Tx) error {
 	t := tx.Turn
 	if t.PendingCalls < len(c.list) {
@@ -73,6 +81,7 @@ func (s *settled) settle(tx *commit.Tx) error {
 				return err
 			}
 			s.shown = tools.Fail(refused.Code + ": " + refused.Message)
+			s.shown.Measures = s.result.Measures
 		}
 	}
 	ranEvents(tx, &t.ID, s.call.Record.CallID, s.runs)
@@ -89,6 +98,9 @@ func (w *writer) goOn(tx *commit.Tx) error {
 	t.Attention = false
 	if t.PendingCalls == 0 {
 		tx.Emit(&t.ID, events.ActCompleted{Iteration: t.Iteration})
+		if err := tx.Release(); err != nil {
+			return err
+		}
 		return w.follow(tx, Acted{})
 	}
 	w.plan = nil

@@ -42,8 +42,9 @@ type finishReason struct {
 	// checkpointed tells that the stream has left a checkpoint.
 	checkpointed bool
 
-	// cancelled tells that somebody has asked for the turn's end; set by Apply.
+	// cancelled tells that somebody has asked for the turn's end, spent is why a budget lets none of the calls run; both set by Apply.
 	cancelled bool
+	spent     *models.Failure
 }
 
 // generation is the call of a model that brought an answer, as it is recorded.
@@ -72,7 +73,15 @@ func (c *finishReason) Needs() commit.Needs {
 func (c *finishReason) Apply(tx *commit.Tx) error {
 	t := tx.Turn
 	c.cancelled = t.Cancel != nil
-	c.uncounted.count(tx)
+	if err := c.uncounted.count(tx); err != nil {
+		return err
+	}
+	if err := tx.Release(); err != nil {
+		return err
+	}
+	if err := c.reserveCalls(tx); err != nil {
+		return err
+	}
 	usage := c.uncounted.newest
 	if t.FirstTokenAt == nil && c.asked.firstTokenMs != nil {
 		t.FirstTokenAt = (c.asked.at + models.Millis(*c.asked.firstTokenMs)).Ptr()
@@ -102,6 +111,9 @@ func (c *finishReason) Apply(tx *commit.Tx) error {
 	if c.checkpointed {
 		tx.DropCheckpoint()
 	}
+	if c.spent != nil {
+		return c.follow(tx, Spent{Failure: *c.spent})
+	}
 	err := c.follow(tx, Reasoned{Calls: len(c.calls), Stop: stopReason(c.response.FinishReason), CutOff: cutOff(c.response.FinishReason)})
 	if _, act := c.plan.(Act); act && err == nil {
 		return c.startAct(tx)
@@ -111,7 +123,7 @@ func (c *finishReason) Apply(tx *commit.Tx) error {
 
 // content is what the conversation keeps. Calls that will never run are not part of it: they would have no results.
 func (c *finishReason) content() []models.Part {
-	if c.blocked != nil || c.cancelled {
+	if c.blocked != nil || c.cancelled || c.spent != nil {
 		return withoutCalls(c.response.Parts)
 	}
 	return c.response.Parts

@@ -18,7 +18,10 @@ func (c *recoverReason) Needs() commit.Needs { return c.needs(1024, false) }
 
 func (c *recoverReason) Apply(tx *commit.Tx) error {
 	t := tx.Turn
-	c.lost.count(tx)
+	// What is left of what the dead one held stays held for the next call, which makes it enough.
+	if err := c.lost.count(tx); err != nil {
+		return err
+	}
 	t.ModelCalls++
 	tx.Emit(&t.ID, events.ReasonRecovered{Iteration: t.Iteration, Policy: string(models.RecoveryRestart), Recoveries: t.Recoveries})
 	// From here on the step is one of this lease: what was counted now is not found again.
@@ -56,7 +59,12 @@ func (c *finalizeReason) Apply(tx *commit.Tx) error {
 	c.messageAt = turns.AddMessage(tx, models.Message{
 		ID: output, TurnID: t.ID, Role: models.MessageAgent, Content: c.content(), Interrupted: true, CreatedAt: tx.Now,
 	}, &usage)
-	c.lost.count(tx)
+	if err := c.lost.count(tx); err != nil {
+		return err
+	}
+	if err := tx.Release(); err != nil {
+		return err
+	}
 	t.OutputMessageID, t.FinalMessageID = nil, &output
 	if text := preview(c.lost.text); text != "" {
 		t.AnswerPreview = &text

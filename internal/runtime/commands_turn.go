@@ -13,7 +13,8 @@ import (
 // beginTurn is the first step's start.
 type beginTurn struct{ writer }
 
-func (c *beginTurn) Needs() commit.Needs { return c.needs(1024, false) }
+// Needs tells that a budget may end the turn before its first step.
+func (c *beginTurn) Needs() commit.Needs { return c.needs(1024, c.budgeted) }
 
 func (c *beginTurn) Apply(tx *commit.Tx) error {
 	c.begin(tx)
@@ -63,9 +64,11 @@ func (c *failTurn) Apply(tx *commit.Tx) error {
 	if !ok {
 		return fmt.Errorf("%T does not end a turn", c.why)
 	}
-	c.lost.count(tx)
-	if c.uncounted != nil {
-		c.uncounted.count(tx)
+	if err := c.lost.count(tx); err != nil {
+		return err
+	}
+	if err := c.uncounted.count(tx); err != nil {
+		return err
 	}
 	ranEvents(tx, &t.ID, "", c.runs)
 	if c.unasked {
@@ -128,9 +131,11 @@ func (c *cancelTurn) Needs() commit.Needs { return turns.Needs(c.needs(4096, tru
 
 func (c *cancelTurn) Apply(tx *commit.Tx) error {
 	t := tx.Turn
-	c.lost.count(tx)
-	if c.uncounted != nil {
-		c.uncounted.count(tx)
+	if err := c.lost.count(tx); err != nil {
+		return err
+	}
+	if err := c.uncounted.count(tx); err != nil {
+		return err
 	}
 	if t.Phase == models.PhaseReason {
 		tx.SaveEffect(models.Effect{

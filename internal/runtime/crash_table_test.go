@@ -13,7 +13,9 @@ import (
 //
 //	send | model 1 | reason | first tool | settle 1 | second tool | settle 2 | model 2 | finish
 //
-// Where the process that takes the message does not run the turn, it is claimed from the queue, and begins with a commit of its own.
+// Where the process that takes the message does not run the turn, it is claimed from the queue, and begins with a commit of its own. Under
+// budgets it always does: what its first call takes is worked out from the conversation. All rows are there twice, without budgets and under
+// some that are in force: the oracles of a session at rest tell then whether anything was lost, or taken twice.
 
 // what happens to the process.
 type mishap string
@@ -50,6 +52,8 @@ const (
 	stageSettle2
 	stageModel2
 	stageFinish
+	// stageHold is between stageBegin and stageModel1, and under budgets alone: the message is larger than what was held for it unread.
+	stageHold
 )
 
 // commitsOf are the stages that are commits, with their names, and how many the runner has made before.
@@ -82,9 +86,31 @@ type crash struct {
 	policy models.StreamRecovery
 	// again is where the second runner is killed, too; empty for nowhere.
 	again string
+	// budgeted tells that the turn runs under budgets.
+	budgeted bool
 }
 
 func crashes() []crash {
+	rows := crashesOnce()
+	for _, row := range slices.Clone(rows) {
+		row.name, row.budgeted = "under budgets, "+row.name, true
+		if row.stage > stageBegin && slices.Contains(commitPoints, row.point) {
+			row.commit += 2 // the one that begins the turn, and the one that holds more
+		}
+		rows = append(rows, row)
+	}
+	for _, point := range commitPoints {
+		for _, m := range []mishap{kill, stall, failure} {
+			rows = append(rows, crash{
+				name: fmt.Sprintf("under budgets, hold, %s: %s", point, m), stage: stageHold, point: point, mishap: m, after: point == "committed",
+				commit: 2, policy: models.RecoveryRestart, budgeted: true,
+			})
+		}
+	}
+	return rows
+}
+
+func crashesOnce() []crash {
 	var rows []crash
 	add := func(stage, commit int, name, point string, mishaps ...mishap) {
 		for _, m := range mishaps {
@@ -172,10 +198,15 @@ func (c crash) outcome() outcome {
 		return o
 	case kill:
 	}
+	if c.stage == stageHold {
+		// The step has begun, and whether its call was made is not known to others.
+		o.recovered = 1
+		return o
+	}
 	// reached is the first stage that is not done.
 	reached := c.stage
 	switch {
-	case c.after && c.stage == stageSend:
+	case c.after && c.stage == stageSend && !c.budgeted:
 		reached = stageModel1
 	case c.after:
 		reached++
@@ -211,8 +242,11 @@ func (c crash) outcome() outcome {
 
 func TestTheCrashMatrixIsWhole(t *testing.T) {
 	rows := crashes()
-	if databases := 2; len(rows)*databases < 160 {
-		t.Errorf("the matrix has %d rows on each of %d databases, want 160 in all", len(rows), databases)
+	if databases := 2; len(rows)*databases < 320 {
+		t.Errorf("the matrix has %d rows on each of %d databases, want 320 in all", len(rows), databases)
+	}
+	if free := slices.IndexFunc(rows, func(r crash) bool { return r.budgeted }); free*2+3*len(commitPoints) != len(rows) {
+		t.Errorf("of %d rows the first %d are without budgets, want those that aren't about them alone twice", len(rows), free)
 	}
 	var names []string
 	for _, r := range rows {
@@ -232,7 +266,7 @@ func TestTheCrashMatrixIsWhole(t *testing.T) {
 		}
 		seen[r.stage][r.point][r.mishap] = true
 	}
-	for stage := stageSend; stage <= stageFinish; stage++ {
+	for stage := stageSend; stage <= stageHold; stage++ {
 		if len(seen[stage]) == 0 {
 			t.Errorf("nothing happens at stage %d", stage)
 		}

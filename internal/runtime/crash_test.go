@@ -22,7 +22,14 @@ func TestCrashes(t *testing.T) {
 	rows := crashes()
 	eachWorld(t, func(t *testing.T, w *world) {
 		done := 0
+		var budgets []models.BudgetID
 		for _, row := range rows {
+			if row.budgeted && budgets == nil {
+				// More than all rows take together. Those without budgets come first.
+				budgets = []models.BudgetID{
+					w.budget("usd", 1_000_000_000_000_000), w.budget("tokens", 1_000_000_000_000), w.budget("tool_calls", 1_000_000),
+				}
+			}
 			t.Run(row.name, func(t *testing.T) {
 				w.probe.reset()
 				(&crashRun{world: w.within(t), crash: row}).run()
@@ -31,6 +38,11 @@ func TestCrashes(t *testing.T) {
 		}
 		if done != len(rows) {
 			t.Errorf("%d rows of %d were run to their end", done, len(rows))
+		}
+		for _, id := range budgets {
+			if b := w.budgetRow(id); b.Spent == 0 || b.Reserved != 0 {
+				t.Errorf("of %s %d were taken, and %d are held at the end", b.Currency, b.Spent, b.Reserved)
+			}
 		}
 	})
 }
@@ -122,6 +134,7 @@ func (c *crashRun) run() {
 		c.t.Fatalf("a runner that was taken over has written:\n%s", kinds(after[len(log):]))
 	}
 	c.counted(turn, log)
+	c.metered(turn, log)
 	// It may have begun a call before it found out; but nobody has run one twice that must run once.
 	if n := c.probe.ran("first"); n > 1 {
 		c.t.Fatalf("the tool that must run at most once ran %d times", n)
@@ -344,6 +357,7 @@ func (c *crashRun) check(id models.TurnID, log []models.Event) {
 		}
 	}
 	c.ran(want)
+	c.metered(id, log)
 	if c.t.Failed() {
 		c.t.Logf("the log is\n%s", kinds(log))
 	}
@@ -404,6 +418,16 @@ func (c *crashRun) kept(want outcome, log []models.Event) {
 	if done := the[events.TurnCompleted](c.t, log); done.StopReason != models.StopEndTurn {
 		c.t.Errorf("the turn ended as %+v", done)
 	}
+}
+
+// metered checks that each call that has begun was metered once, whatever became of it.
+func (c *crashRun) metered(id models.TurnID, log []models.Event) {
+	c.t.Helper()
+	want := map[string]int{}
+	for _, done := range payloads[events.ToolCompleted](c.t, log) {
+		want[done.ToolName]++
+	}
+	c.wantMetered(c.session, id, want)
 }
 
 func (c *crashRun) ran(want outcome) {

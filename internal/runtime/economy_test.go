@@ -77,7 +77,7 @@ func TestEconomy(t *testing.T) {
 	}{
 		// quality.md, P9, allows 60 statements, and wants 24 and 12 round trips.
 		{"a text turn", nil, 2, 17, 5},
-		{"a turn with one tool", []llm.Response{answer(llm.FinishToolCalls, callPart("", "once", `{"tag":"economy"}`))}, 4, 33, 9},
+		{"a turn with one tool", []llm.Response{answer(llm.FinishToolCalls, callPart("", "once", `{"tag":"economy"}`))}, 4, 34, 9},
 	} {
 		// Twice, so that statements are prepared and caches are warm.
 		for range 2 {

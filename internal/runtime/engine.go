@@ -4,7 +4,7 @@
 // Follow one turn in this order: engine.go (start and stop), slot.go, share.go and claim.go (how turns come here), liveness.go and
 // watch.go (who is alive), turn.go (the loop of a turn, and what becomes of it when it can't go on), plan.go (what comes next), reason.go
 // and act.go (the two kinds of steps; act_call.go, act_retry.go and act_ends.go follow one call), asking.go with attempts.go, breaker.go
-// and idle.go (models that fail), commands*.go (what each step commits), journal.go (what becomes of tool calls after a crash),
+// and idle.go (models that fail), spend.go (what steps hold of budgets before they begin), commands*.go (what each step commits), journal.go (what becomes of tool calls after a crash),
 // recover.go (of model calls), repair.go (of results that are missing all the same), ports.go (what it reaches for outside of itself, and
 // what simulations replace; they begin with sim_world_test.go).
 package runtime
@@ -49,8 +49,14 @@ type Config struct {
 	Hooks *hooks.Runner
 	// Tokens are for waits that are resolved from outside. Without it tools have none.
 	Tokens Tokens
-	Clock  clock.Clock
-	Logger *slog.Logger
+	// Budgets tells tools how sessions stand with budgets. Without it tools are told that nobody knows.
+	Budgets BudgetChecker
+	// Outbound bounds how often tools reach out of the server; nil is without a bound.
+	Outbound Outbound
+	// Payments makes the payments that tools ask for. Without it they can't pay.
+	Payments tools.PaymentAuthority
+	Clock    clock.Clock
+	Logger   *slog.Logger
 	// Meter hears how it goes. Defaults to nobody.
 	Meter Meter
 	// Tracer makes spans of turns, steps and effects; nil for none.

@@ -149,13 +149,17 @@ func (p *probe) capability() tools.Capability {
 	schema := json.RawMessage(`{"type":"object","properties":{"tag":{"type":"string"}},"required":["tag"],"additionalProperties":false}`)
 	var list []tools.Tool
 	for name, hints := range map[string]tools.Hints{
-		"once": {Destructive: true}, "again": {Idempotent: true}, "look": {ReadOnly: true},
+		"metered": {Destructive: true}, "once": {Destructive: true}, "outside": {OpenWorld: true, Idempotent: true}, "again": {Idempotent: true}, "look": {ReadOnly: true},
 		"retried": {Retry: &tools.Retry{Policy: tools.RetryIdempotent, Max: 4, BaseMs: 10}},
 		"ordered": {ConcurrencyClass: "probe"}, "ordered_again": {ConcurrencyClass: "probe", Idempotent: true},
 	} {
+		var meters tools.Meters
+		if name == "metered" {
+			meters = tools.Meters{"gpu_seconds": 30_000_000_000}
+		}
 		list = append(list, tools.Define(tools.Spec[probeArgs]{
 			Manifest: tools.Manifest{
-				ID: "probe." + name, Name: name, DisplayName: name, Description: "A probe.", Hints: hints, InputSchema: schema,
+				ID: "probe." + name, Name: name, DisplayName: name, Description: "A probe.", Hints: hints, InputSchema: schema, Meters: meters,
 			},
 			Execute: func(ctx context.Context, call *tools.Call, a probeArgs) tools.Result { return p.run(ctx, call, a.Tag) },
 			Narrate: func(a probeArgs, done bool, _ string) string {

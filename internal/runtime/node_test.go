@@ -23,6 +23,8 @@ type node struct {
 	engine    *Engine
 	sessions  *sessions.Service
 	puppet    *puppet
+	// parked lets turns go on that wait for budgets; nil while nobody does.
+	parked atomic.Pointer[sessions.Parked]
 	// commits counts the transactions that were committed.
 	commits atomic.Int64
 }
@@ -50,7 +52,12 @@ func (w *world) newNode(options ...nodeOption) *node {
 			_ = w.bus.Publish(events.WakeSubject, nil)
 			n.engine.Wake()
 		},
-		Jobs:      func() { n.engine.WakeJobs() },
+		Jobs: func() { n.engine.WakeJobs() },
+		Freed: func(org models.OrgID, budgets []models.BudgetID) {
+			if p := n.parked.Load(); p != nil {
+				p.Wake(org, budgets...)
+			}
+		},
 		Attention: func(runner models.RunnerID, turn models.TurnID) { n.engine.Attend(runner, turn) },
 	})
 	cfg := Config{

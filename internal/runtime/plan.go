@@ -35,6 +35,8 @@ type (
 		Stop    models.StopReason
 		Failure models.Failure
 	}
+	// Spent means that a budget can't hold what the step takes.
+	Spent struct{ Failure models.Failure }
 	// Stuck means that the turn was taken over too often without getting on.
 	Stuck struct{ Takeovers int }
 )
@@ -43,6 +45,7 @@ func (Begun) outcome()    {}
 func (Reasoned) outcome() {}
 func (Acted) outcome()    {}
 func (Failed) outcome()   {}
+func (Spent) outcome()    {}
 func (Stuck) outcome()    {}
 
 // Facts are what has to be known beside the outcome.
@@ -105,6 +108,8 @@ func (s State) next(o Outcome, f Facts) Plan {
 		return s.again()
 	case Failed:
 		return o.end()
+	case Spent:
+		return o.end()
 	case Stuck:
 		return End{Status: models.TurnSealed, Stop: models.StopNoProgress, Failure: &models.Failure{
 			Code: "no_progress",
@@ -116,6 +121,10 @@ func (s State) next(o Outcome, f Facts) Plan {
 }
 
 func (f Failed) end() Plan { return End{Status: models.TurnFailed, Stop: f.Stop, Failure: &f.Failure} }
+
+func (s Spent) end() Plan {
+	return End{Status: models.TurnSealed, Stop: models.StopBudget, Failure: &s.Failure}
+}
 
 // again asks the model once more, unless the cap is reached. Reaching it is not a completion.
 func (s State) again() Plan {

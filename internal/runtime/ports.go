@@ -7,6 +7,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/tools"
 )
 
 // What an engine reaches for outside of itself. Simulations have their own of each, and run the engine's code on it.
@@ -14,6 +15,11 @@ import (
 // Committer commits commands; commit.Committer does.
 type Committer interface {
 	Submit(ctx context.Context, cmd commit.Command) error
+}
+
+// BudgetChecker tells how sessions stand with the budgets that bind them; spending.Checker does.
+type BudgetChecker interface {
+	CheckBudget(ctx context.Context, org models.OrgID, session models.SessionID) (tools.BudgetReport, error)
 }
 
 // Meter hears how it goes. Its methods must not block. metrics.Metrics is one.
@@ -42,6 +48,12 @@ func (unmetered) Ended(time.Duration)                               {}
 func (unmetered) Called(models.ProviderKind, string, time.Duration) {}
 func (unmetered) Answered(models.ProviderKind, time.Duration)       {}
 func (unmetered) Panicked(string)                                   {}
+
+// Outbound decides whether calls of tools that reach out of the server may be made now; limits.Limits does.
+type Outbound interface {
+	// ToolCall counts a call of an organization. It isn't ok when there is no room for it; then it tells how many seconds to wait.
+	ToolCall(ctx context.Context, org models.OrgID) (retryAfter int, ok bool)
+}
 
 // Queue is the queue of turns and the list of runners; crossorg.Queue has both in the database, and tells what each method does.
 type Queue interface {

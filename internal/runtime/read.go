@@ -26,6 +26,8 @@ type sessionInfo struct {
 	base int64
 	// clientTools is the hash of those that the session brings; nil for none.
 	clientTools []byte
+	// budgeted tells that the organization has budgets.
+	budgeted bool
 }
 
 // readSession reads what a step must know of the session. Afterwards each commit tells it.
@@ -53,8 +55,9 @@ func (d database) ping(ctx context.Context) error { return d.db.Ping(ctx) }
 func (d database) session(ctx context.Context, org models.OrgID, id models.SessionID) (*sessionInfo, error) {
 	var s sessionInfo
 	var locale *string
-	err := d.db.QueryRow(ctx, org, "SELECT harness_id, agent_id, model_id, locale, base_sequence, client_tools FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
-		Scan(&s.harness, &s.agent, &s.model, &locale, &s.base, &s.clientTools)
+	err := d.db.QueryRow(ctx, org, "SELECT harness_id, agent_id, model_id, locale, base_sequence, client_tools, "+
+		"(SELECT b.id FROM budgets b WHERE b.org_id = sessions.org_id ORDER BY b.id LIMIT 1) IS NOT NULL FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
+		Scan(&s.harness, &s.agent, &s.model, &locale, &s.base, &s.clientTools, &s.budgeted)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, &catalog.DependencyError{Dependency: "session", ID: id.String(), State: models.LifecycleDeleted}
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"unicode/utf8"
 
@@ -65,7 +66,16 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 	}
 	c.writer = r.writer()
 	c.blocked = blocked
+	c.grow(partBytes(c.response.Parts))
 	w, err := r.submit(ctx, c, &c.writer)
+	for errors.Is(err, errCallsWait) {
+		// They come back: what other turns hold for calls is held as long as those run.
+		if err = a.wait(ctx, budgetPause); err != nil {
+			r.keep(resp)
+			return nil, err
+		}
+		w, err = r.submit(ctx, c, &c.writer)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -88,9 +98,13 @@ func (r *turnRun) keep(resp llm.Response) {
 // failed ends the turn for a failed model call.
 func (r *turnRun) failed(ctx context.Context, a *asking, why error, partial []models.Part) (*writer, error) {
 	r.e.cfg.Logger.Warn("a model call failed", "org", r.turn.OrgID, "turn", r.turn.ID, "provider", a.model.Provider.ID,
-		"model", a.model.Model.Name, "calls", r.uncounted.made, "error", why)
+		"model", a.model.Model.Name, "calls", a.made, "error", why)
 	kept := sanitize(llm.Response{Parts: withoutCalls(partial)}, "").Parts
-	if err := r.fail(ctx, Failed{Stop: models.StopError, Failure: a.failure(why)}, kept); err != nil {
+	var outcome Outcome = Failed{Stop: models.StopError, Failure: a.failure(why)}
+	if spent, ok := errors.AsType[*spentError](why); ok {
+		outcome = Spent{Failure: spent.failure}
+	}
+	if err := r.fail(ctx, outcome, kept); err != nil {
 		return nil, err
 	}
 	return nil, errEnded

@@ -10,6 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // finishInterrupted is the reason to stop of a call whose runner died.
@@ -23,6 +24,10 @@ type askedModel struct {
 	Output     *models.Nanos  `json:"priceOutput,omitempty"`
 	CacheRead  *models.Nanos  `json:"priceCacheRead,omitempty"`
 	CacheWrite *models.Nanos  `json:"priceCacheWrite,omitempty"`
+	// Before counts the calls of the step that were counted before this one.
+	Before int `json:"before,omitempty"`
+	// Waiting tells that no call was made since: the runner waits until budgets have room for one.
+	Waiting bool `json:"waiting,omitempty"`
 }
 
 func askedOf(m *models.Model) askedModel {
@@ -34,8 +39,8 @@ func askedOf(m *models.Model) askedModel {
 // price puts a price on usage.
 func (a *askedModel) price(u models.Usage) models.Usage {
 	m := models.Model{PriceInput: a.Input, PriceOutput: a.Output, PriceCacheRead: a.CacheRead, PriceCacheWrite: a.CacheWrite}
-	cost, priced := catalog.Price(&m, u)
-	u.CostNanos, u.Unpriced = cost, !priced
+	u = catalog.Rate(&m, u)
+	u.CostNanos = min(u.CostNanos, mostCost)
 	return u
 }
 
@@ -90,6 +95,7 @@ func (r *turnRun) lostCall(ctx context.Context) (*lostCall, error) {
 	if err := json.Unmarshal(row.Request, &l.Asked); err != nil {
 		return nil, fmt.Errorf("read %s of turn %s from the journal: %w", key, r.turn.ID, err)
 	}
+	l.Resting = l.Asked.Waiting
 	saved, err := r.readCheckpoint(ctx)
 	if err != nil {
 		return nil, err
@@ -140,7 +146,7 @@ func (r *turnRun) weigh(ctx context.Context, l *lostCall) error {
 		// Providers tell at the start what the prompt takes, and of the answer at its end.
 		l.usage.OutputTokens, l.usage.ReasoningTokens, l.estimated = answer, max(l.usage.ReasoningTokens, thought), true
 	}
-	l.usage = l.Asked.price(l.usage)
+	l.usage = l.Asked.price(plausible(l.usage))
 	return nil
 }
 
@@ -205,24 +211,40 @@ func (l *lostCall) parts() []models.Part {
 	return parts
 }
 
-// count adds what the lost calls took to the turn and its session, in the commit that takes the step over or ends it.
-func (l *lostCall) count(tx *commit.Tx) {
+// count adds what the lost calls took to the turn and its session, and takes it off budgets, in the commit that takes the step over or ends
+// it. Its error must be returned by the command.
+func (l *lostCall) count(tx *commit.Tx) error {
 	if l == nil {
-		return
+		return nil
 	}
 	t := tx.Turn
 	// The command that began the step has counted one call already.
-	took := l.Took
+	took, first := l.Took, t.ModelCalls
 	t.ModelCalls += l.Ended - 1
+	if took != (models.Usage{}) {
+		if err := turns.Meter(tx, l.fact(t.ID, first, took, 0, false)); err != nil {
+			return err
+		}
+	}
 	if !l.Resting {
+		if err := turns.Meter(tx, l.fact(t.ID, first+l.Ended, l.usage, l.durationMs, l.estimated)); err != nil {
+			return err
+		}
 		t.ModelCalls++
 		took = took.Add(l.usage)
 		tx.Emit(&t.ID, events.GenerationRecorded{
 			MessageID: *t.OutputMessageID, Model: l.Asked.Name, ModelID: l.Asked.ID, Usage: l.usage, DurationMs: l.durationMs,
-			FinishReason: finishInterrupted, PromptThrough: l.through, Retries: l.Ended, Estimated: l.estimated,
+			FinishReason: finishInterrupted, PromptThrough: l.through, Retries: l.Asked.Before + l.Ended, Estimated: l.estimated,
 		})
 	}
 	t.Usage, tx.Session.Usage = t.Usage.Add(took), tx.Session.Usage.Add(took)
+	return nil
+}
+
+func (l *lostCall) fact(turn models.TurnID, number int, took models.Usage, durationMs int64, estimated bool) turns.Fact {
+	return turns.ModelCall(turn, number, models.JournalEntry{
+		ModelID: l.Asked.ID.Ptr(), Model: l.Asked.Name, Usage: took, DurationMs: durationMs, Estimated: estimated, ProviderCost: took.ProviderCost,
+	})
 }
 
 // keeps tells that what the model had said is to be the answer: there is some, and nothing else was to come of it.

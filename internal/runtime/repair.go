@@ -26,8 +26,8 @@ type repair struct {
 	parts    []models.Part
 	// replayed tells that the journal had the result.
 	replayed bool
-	// effect is the call in the journal, to be settled with the result; nil when there is nothing to settle.
-	effect *models.Effect
+	// open is the call in the journal, to be settled with the result; nil when there is nothing to settle.
+	open *turns.Call
 }
 
 // repairTranscript fills in the results that the conversation lacks. It costs nothing when none is missing.
@@ -94,7 +94,7 @@ func (r *turnRun) findResult(ctx context.Context, missing unanswered) (repair, e
 	one.position, one.ordinal = o.Record.Position, o.Effect.Ordinal
 	if o.Effect.State != models.EffectSettled {
 		interrupted(o.Effect.State)
-		one.effect = &o.Effect
+		one.open = &o
 		return one, nil
 	}
 	var out turns.Outcome
@@ -136,8 +136,9 @@ func (c *repairTranscript) Apply(tx *commit.Tx) error {
 			ID: models.NewID[models.MessageEntity](), TurnID: t.ID, Role: models.MessageTool, Content: one.parts, Sequence: seq,
 			Position: &one.position, Ordinal: one.ordinal, CreatedAt: tx.Now,
 		})
-		if one.effect != nil {
-			e := *one.effect
+		if one.open != nil {
+			one.open.Meter(tx, tools.Result{ToolError: one.parts[0].Error}, 0)
+			e := one.open.Effect
 			e.State, e.Outcome, e.SettledAt = models.EffectSettled, encodeJSON(turns.Outcome{Error: one.parts[0].Error}), tx.Now.Ptr()
 			tx.SaveEffect(e)
 		}

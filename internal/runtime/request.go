@@ -61,7 +61,8 @@ func endlessError(limit time.Duration, cause error) *llm.Error {
 }
 
 // request assembles what a model is shown.
-func (r *turnRun) request(m *catalog.RunModel, at llm.Endpoint) llm.Request {
+// limit is the output limit that budgets leave; 0 for the model's own.
+func (r *turnRun) request(m *catalog.RunModel, at llm.Endpoint, limit int) llm.Request {
 	e, org, eff := r.e, r.turn.OrgID, r.step.effective
 	req := llm.Request{
 		Model: m.Model.Name, System: eff.SystemPrompt, Endpoint: at, Conversation: conversationName(org, r.turn.SessionID),
@@ -70,11 +71,8 @@ func (r *turnRun) request(m *catalog.RunModel, at llm.Endpoint) llm.Request {
 	for _, t := range eff.Toolset.Manifests() {
 		req.Tools = append(req.Tools, llm.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
 	}
-	if m.Model.MaxOutputTokens != nil {
-		req.MaxTokens = *m.Model.MaxOutputTokens
-	}
-	if r.turn.MaxTokens != nil && (req.MaxTokens == 0 || *r.turn.MaxTokens < req.MaxTokens) {
-		req.MaxTokens = *r.turn.MaxTokens
+	if req.MaxTokens = limit; limit == 0 {
+		req.MaxTokens = outputLimit(&m.Model, r.turn.MaxTokens)
 	}
 	files := e.cfg.Workspace.Open(org, r.turn.SessionID)
 	req.ReadFile = func(ctx context.Context, path string) ([]byte, error) {

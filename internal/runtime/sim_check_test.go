@@ -165,6 +165,7 @@ func (w *simulation) checkEnd() {
 	}
 	w.checkSent(received, texts)
 	w.checkDecisions(r)
+	w.checkMetered(r)
 	for _, e := range r.effects {
 		if e.State != models.EffectSettled {
 			w.failf("an effect is open: %+v", e)

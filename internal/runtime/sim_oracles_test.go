@@ -316,6 +316,19 @@ func spoiledEnds() []spoiled {
 		return atEnd(aTurn(is, change))
 	}
 	return []spoiled{
+		{"a call is not metered", "was metered 0 times", atEnd(func(_ *simulation, r *record) bool {
+			had := len(r.metered)
+			r.metered = nil
+			return had > 0
+		})},
+		{"a call is metered twice", "was metered 2 times", atEnd(func(_ *simulation, r *record) bool {
+			r.metered = append(r.metered, r.metered...)
+			return len(r.metered) > 0
+		})},
+		{"a call is metered that there is not", "of a call that there is not", atEnd(func(_ *simulation, r *record) bool {
+			r.metered = append(r.metered, models.JournalEntry{ID: models.NewID[models.JournalEntity]()})
+			return true
+		})},
 		{"a message is stranded", "is stranded", firstRow(messages, received, func(m *models.Message) { m.Position = nil })},
 		{"what a turn carried is stranded when it is taken back", "is stranded", atEnd(func(w *simulation, r *record) bool {
 			for _, t := range r.turns {

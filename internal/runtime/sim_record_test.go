@@ -22,6 +22,7 @@ type record struct {
 	effects     []models.Effect
 	checkpoints []models.Checkpoint
 	decisions   []models.ApprovalDecision
+	metered     []models.JournalEntry
 }
 
 // told is what people were answered, or what was handed out to them.
@@ -74,6 +75,7 @@ func (w *simulation) look(whole bool) *record {
 	if whole {
 		r.messages, r.events, r.effects = commit.Read[models.Message](w.memory), commit.Read[models.Event](w.memory), commit.Read[models.Effect](w.memory)
 		r.checkpoints, r.decisions = commit.Read[models.Checkpoint](w.memory), commit.Read[models.ApprovalDecision](w.memory)
+		r.metered = commit.Read[models.JournalEntry](w.memory, commit.Is{Column: "kind", Value: models.JournalToolCall})
 	}
 	if w.spoil != nil && !w.spoilt {
 		w.spoilt = w.spoil(w, r)

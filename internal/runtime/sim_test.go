@@ -124,7 +124,7 @@ func TestSimulation(t *testing.T) {
 
 // wanted are things that must happen in some of so many histories.
 var wanted = []string{
-	"turns", "REASON_RECOVERED", "interrupted", "tool ran again", "tool tried again", "lease lost", "answered again", "inherited messages", "turn queued",
+	"turns", "call metered", "REASON_RECOVERED", "interrupted", "tool ran again", "tool tried again", "lease lost", "answered again", "inherited messages", "turn queued",
 	string(models.StopEndTurn), string(models.StopMaxTokens), string(models.StopRefusal), string(models.StopIterationLimit),
 	string(models.StopNoProgress), string(models.StopError), string(models.StopDependency), "parked", "timeouts", "an expiry that was due",
 	"approval OK", "approval ERROR", "approval TIMEOUT", "approval CANCELLED", "a cancel of a QUEUED turn", "a cancel of a RUNNING turn",

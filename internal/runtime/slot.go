@@ -82,7 +82,8 @@ func (s *slot) Prepare(ctx context.Context, org models.OrgID, session models.Ses
 // something else than what was prepared: then Run does.
 func (s *slot) Begin(tx *commit.Tx) error {
 	s.began = nil
-	if s.prepared == nil {
+	if s.prepared == nil || tx.Session.Budgeted {
+		// What the first call takes is worked out from the conversation, which isn't known here.
 		return nil
 	}
 	s.prepared.turn = *tx.Turn
@@ -107,7 +108,7 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 		r = s.prepared
 		r.turn = t
 	case session != nil:
-		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: optional(session.Locale), base: session.BaseSequence, clientTools: session.ClientTools}
+		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: optional(session.Locale), base: session.BaseSequence, clientTools: session.ClientTools, budgeted: session.Budgeted}
 	}
 	r.attention = s.attention
 	e := s.e

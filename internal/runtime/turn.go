@@ -233,6 +233,12 @@ func (r *turnRun) enter(ctx context.Context) (*writer, error) {
 	if blocked != nil {
 		return nil, r.endBy(ctx, *blocked)
 	}
+	if r.budgeted() && r.turn.Phase != models.PhaseReason {
+		// What the next call takes is worked out from it.
+		if err := r.readConversation(ctx, false); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case r.turn.Phase == models.PhaseInput:
 		c := &beginTurn{r.writer()}
@@ -325,6 +331,7 @@ func (r *turnRun) submit(ctx context.Context, c commit.Command, w *writer) (*wri
 	if r.session != nil {
 		r.session.harness, r.session.agent, r.session.model = w.now.harness, w.now.agent.Ptr(), w.now.session.Ptr()
 		r.session.clientTools = []byte(w.now.clientTools)
+		r.session.budgeted = w.hasBudgets
 	}
 	return w, nil
 }

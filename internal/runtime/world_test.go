@@ -29,6 +29,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/tools/approvals"
 	"github.com/ostler-dev/ostler/internal/tools/ask"
+	"github.com/ostler-dev/ostler/internal/tools/budget"
 	"github.com/ostler-dev/ostler/internal/tools/callbacks"
 	"github.com/ostler-dev/ostler/internal/tools/core"
 	"github.com/ostler-dev/ostler/internal/tools/expr"
@@ -56,6 +57,8 @@ type world struct {
 	harness models.HarnessID
 	script  models.ModelID
 	echo    models.ModelID
+	// unposted tells that budgets were made with something spent that was never posted.
+	unposted bool
 
 	news *news
 }
@@ -107,7 +110,7 @@ func newWorld(t *testing.T, db *store.DB) *world {
 	}
 	w.hooks = hooks.NewRunner(hooks.Config{Client: http.DefaultClient, Secrets: noSecrets{}, Expressions: compiler, Clock: w.clock})
 	anywhere := egress.New(egress.Config{AllowLoopback: true})
-	w.tools, err = tools.NewRegistry(core.Capability(), files.Capability(), w.probe.capability(), approvals.Capability(compiler),
+	w.tools, err = tools.NewRegistry(core.Capability(), files.Capability(), budget.Capability(), w.probe.capability(), approvals.Capability(compiler),
 		userhooks.Capability(compiler, anywhere), ask.Capability(), callbacks.Capability(), w.probe.policy())
 	if err != nil {
 		t.Fatal(err)
@@ -307,6 +310,7 @@ func (w *world) sound(s *models.Session, list []models.Event) {
 		w.t.Errorf("%d waits are open, and nobody waits", waits)
 	}
 	w.paired(session)
+	w.booked(s)
 }
 
 // paired checks that every call that the model will be shown has exactly one result, and every result its call.

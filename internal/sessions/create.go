@@ -70,7 +70,7 @@ func (in *NewSession) check() error {
 	if err := checkTags(in.Tags, "input", "tags"); err != nil {
 		return err
 	}
-	if err := optText(in.CustomerKey, maxCustomerKey, "input", "customerKey"); err != nil {
+	if err := optText(in.CustomerKey, MaxCustomerKey, "input", "customerKey"); err != nil {
 		return err
 	}
 	if in.Locale != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/tools/approvals"
+	"github.com/ostler-dev/ostler/internal/tools/budget"
 	"github.com/ostler-dev/ostler/internal/tools/core"
 	"github.com/ostler-dev/ostler/internal/tools/expr"
 	"github.com/ostler-dev/ostler/internal/tools/files"
@@ -64,7 +65,7 @@ func newEnv(t *testing.T, db *store.DB) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, err := tools.NewRegistry(core.Capability(), files.Capability(), approvals.Capability(expressions), e.judging())
+	registry, err := tools.NewRegistry(core.Capability(), files.Capability(), budget.Capability(), approvals.Capability(expressions), e.judging())
 	if err != nil {
 		t.Fatal(err)
 	}

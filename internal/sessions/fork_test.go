@@ -17,7 +17,8 @@ import (
 func (e *env) wantForkOf(f, of *models.Session, through int64) {
 	e.t.Helper()
 	if f.ForkedFromID == nil || *f.ForkedFromID != of.ID || f.BaseSequence != through || f.LastSequence != through+1 ||
-		f.Status != models.SessionIdle || f.CurrentTurnID != nil || f.QueuedTurns != 0 || f.ParentID != nil || f.RootID != nil {
+		f.Status != models.SessionIdle || f.CurrentTurnID != nil || f.QueuedTurns != 0 || f.ParentID != nil ||
+		f.RootID == nil || *f.RootID != rootOf(of) {
 		e.t.Fatalf("the fork through %d is %+v", through, f)
 	}
 	log, original := e.log(f.ID), e.log(of.ID)
@@ -35,6 +36,14 @@ func (e *env) wantForkOf(f, of *models.Session, through int64) {
 	if err := events.CheckLog(log); err != nil {
 		e.t.Fatal(err)
 	}
+}
+
+// rootOf is the session whose budgets one draws on.
+func rootOf(s *models.Session) models.SessionID {
+	if s.RootID != nil {
+		return *s.RootID
+	}
+	return s.ID
 }
 
 // Rules: K1.

@@ -81,10 +81,11 @@ func (s *Service) Images() *Images { return s.images }
 
 // Limits of what users may write.
 const (
-	maxTitle       = 200
-	maxTags        = 20
-	maxTag         = 50
-	maxCustomerKey = 200
+	maxTitle = 200
+	maxTags  = 20
+	maxTag   = 50
+	// MaxCustomerKey bounds the key of a customer, in characters.
+	MaxCustomerKey = 200
 	maxKey         = 200
 	// MaxMessageBytes bounds the text of one message.
 	MaxMessageBytes = 256 << 10

@@ -28,6 +28,10 @@ type Capability struct {
 	// must be pure, and are nil where there is nothing. A failure refuses the attachment; a *fault.Error's path leads
 	// from the settings to what is wrong.
 
+	// Section gives what the settings add to Prompt, as a paragraph of its own; empty for nothing.
+	Section func(config json.RawMessage) (string, error)
+	// Meters gives what calls of the capability's tools take at most, by the tools' names. It goes before what their manifests say.
+	Meters func(config json.RawMessage) (map[string]Meters, error)
 	// Hooks gives the hooks, in their order. Their ids are set by the Toolset.
 	Hooks func(config json.RawMessage) ([]HookSpec, error)
 	// Gates gives the policy gates, in their order. Nothing mutes them.
@@ -48,7 +52,7 @@ type Capability struct {
 // settings have been taken before, so the step is tried again.
 type ContributionError struct {
 	CapabilityID string
-	// What is hooks, gates, clientTools or muted.
+	// What is section, hooks, gates, clientTools, meters or muted.
 	What string
 	Err  error
 }

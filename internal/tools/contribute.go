@@ -17,9 +17,11 @@ func (b *builder) contribute(c *capability, config models.JSON) error {
 		what string
 		add  func() error
 	}{
+		{"section", func() error { return b.addSection(c, settings) }},
 		{"hooks", func() error { return b.addHooks(c, settings) }},
 		{"gates", func() error { return b.addGates(c, settings) }},
 		{"clientTools", func() error { return b.addClientTools(c, settings) }},
+		{"meters", func() error { return b.addMeters(c, settings) }},
 		{"muted", func() error { return b.addMuted(c, settings) }},
 	} {
 		if err := contained(part.add); err != nil {
@@ -62,6 +64,24 @@ func contained(fn func() error) (err error) {
 		}
 	}()
 	return fn()
+}
+
+func (b *builder) addSection(c *capability, settings json.RawMessage) error {
+	text := c.Prompt
+	if c.Section != nil {
+		more, err := c.Section(settings)
+		if err != nil {
+			return err
+		}
+		if text != "" && more != "" {
+			text += "\n\n"
+		}
+		text += more
+	}
+	if text != "" {
+		b.set.sections = append(b.set.sections, Section{CapabilityID: c.ID, Text: text})
+	}
+	return nil
 }
 
 func (b *builder) addHooks(c *capability, settings json.RawMessage) error {

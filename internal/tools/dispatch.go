@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -33,6 +34,8 @@ type Frozen struct {
 	Hints     Hints           `json:"hints"`
 	// Repaired tells that the model's arguments were malformed and Salvage mended them.
 	Repaired bool `json:"repaired,omitempty"`
+	// Meters are what the call takes at most, beside one of tool_calls.
+	Meters Meters `json:"meters,omitempty"`
 }
 
 // InputHash gives the SHA-256 of the canonical JSON of tool id and arguments. It doesn't depend on how a store has
@@ -66,6 +69,7 @@ func Prepare(
 	}
 	frozen := Frozen{
 		ToolID: reg.manifest.ID, Name: reg.manifest.Name, DisplayName: reg.manifest.DisplayName, Hints: reg.manifest.Hints,
+		Meters: maps.Clone(reg.manifest.Meters),
 		// A call that ends here is shown too, and JSON has no empty document.
 		Arguments: json.RawMessage(`{}`),
 	}
@@ -176,13 +180,19 @@ func runPreparer(ctx context.Context, p Preparer, call *Call, arguments json.Raw
 func Run(ctx context.Context, registry *Registry, call *Call, frozen Frozen) Result {
 	reg := registry.tools[frozen.ToolID]
 	if reg == nil && !frozen.Hints.Client {
-		return modelView(Fail(fmt.Sprintf(
-			"Unknown tool id %q. The tool was removed after the call was made; go on without it.", frozen.ToolID)))
+		r := Fail(fmt.Sprintf("Unknown tool id %q. The tool was removed after the call was made; go on without it.", frozen.ToolID))
+		r.Measures = frozen.Meters.none()
+		return modelView(r)
 	}
 	if frozen.Hints.Client || frozen.Hints.Wait != "" {
 		return modelView(Result{Internal: fmt.Errorf("the call of %s is a wait of the engine and can't be run", frozen.ToolID)})
 	}
 	r := execute(ctx, reg.tool, call, slices.Clone(frozen.Arguments))
+	return measured(frozen.ToolID, r, finishedResult(ctx, call, frozen, r))
+}
+
+// finishedResult gives what a tool has brought as the model may see it.
+func finishedResult(ctx context.Context, call *Call, frozen Frozen, r Result) Result {
 	if r.Internal != nil && ctx.Err() != nil &&
 		(errors.Is(r.Internal, context.Canceled) || errors.Is(r.Internal, context.DeadlineExceeded)) {
 		return Result{ToolError: cancelledText, Internal: r.Internal}

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -113,6 +114,10 @@ func register(t Tool, capabilityID string) (*registered, error) {
 	if err := m.Hints.Retry.check(); err != nil {
 		return nil, fmt.Errorf("tool %s: %w", m.ID, err)
 	}
+	if err := m.Meters.check(); err != nil {
+		return nil, fmt.Errorf("tool %s: %w", m.ID, err)
+	}
+	m.Meters = maps.Clone(m.Meters)
 	s, err := compileSchema("tool "+m.ID, m.InputSchema)
 	if err != nil {
 		return nil, err
@@ -173,6 +178,15 @@ func (r *Registry) Capability(id string) (Capability, bool) {
 		return Capability{}, false
 	}
 	return c.Capability, true
+}
+
+// CapabilityOf gives the capability that a tool belongs to; false when there is no such tool.
+func (r *Registry) CapabilityOf(toolID string) (string, bool) {
+	reg := r.tools[toolID]
+	if reg == nil {
+		return "", false
+	}
+	return reg.capability, true
 }
 
 // Narration gives the line that people read about a call; done tells that it has ended. It is empty when the tool

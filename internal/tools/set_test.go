@@ -7,6 +7,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/tools/ask"
+	"github.com/ostler-dev/ostler/internal/tools/budget"
 	"github.com/ostler-dev/ostler/internal/tools/callbacks"
 	"github.com/ostler-dev/ostler/internal/tools/core"
 	"github.com/ostler-dev/ostler/internal/tools/files"
@@ -26,16 +27,17 @@ files.list_directory   | List directory  | readOnly idempotent | session_workspa
 files.grep_files       | Search files    | readOnly idempotent | session_workspace
 files.delete_file      | Delete file     | destructive idempotent | session_workspace
 files.stat_file        | File details    | readOnly idempotent | session_workspace
+budget.check_budget    | Check the budget | readOnly idempotent |
 ask_user.ask_user       | Ask the user    | readOnly longRunning question |
 callbacks.wait_for_callback | Wait for a callback | idempotent openWorld longRunning |
 `
 
 func TestBuiltInTools(t *testing.T) {
-	r, err := tools.NewRegistry(files.Capability(), core.Capability(), ask.Capability(), callbacks.Capability())
+	r, err := tools.NewRegistry(files.Capability(), budget.Capability(), core.Capability(), ask.Capability(), callbacks.Capability())
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := r.Resolve(refs("files ask_user callbacks"))
+	set, err := r.Resolve(refs("files budget ask_user callbacks"))
 	if err != nil {
 		t.Fatal(err)
 	}

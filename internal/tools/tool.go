@@ -42,6 +42,8 @@ type Manifest struct {
 	Hints                              Hints
 	// InputSchema is a JSON Schema (draft 2020-12) whose root is an object.
 	InputSchema json.RawMessage
+	// Meters are what a call takes at most; nil for nothing but one of tool_calls, which each call takes.
+	Meters Meters `json:",omitempty"`
 }
 
 // Tool is something that a model can call.
@@ -85,6 +87,8 @@ type Call struct {
 	SetTodos func([]models.Todo)
 	// Progress shows a line to those who watch. Losing one never fails a tool.
 	Progress func(message string)
+	// CheckBudget tells how the session stands with its budgets; nil where nobody can tell. Tools use the method Budget.
+	CheckBudget func(ctx context.Context) (BudgetReport, error)
 
 	// The following are the engine's part of durable effects, nil where there is none. Tools use the methods DurableStep,
 	// DurableCompletionKey, DurableEventKey and DurableAwait, which check what must be checked first.
@@ -97,6 +101,8 @@ type Call struct {
 	EventKey func(ctx context.Context, name string) (string, error)
 	// Await parks until the wait of a key is resolved, and gives the value that it was resolved with.
 	Await func(ctx context.Context, key string) (json.RawMessage, error)
+	// Payment makes a payment, or gives what became of it; see the method Pay. Nil where payments can't be made.
+	Payment func(ctx context.Context, r PaymentRequest) (PaymentReceipt, error)
 
 	attempt attemptState
 }
@@ -162,6 +168,10 @@ type Result struct {
 	// ConnectionRequired names the provider that the user has to connect before the call can succeed; the failure says it
 	// to the model.
 	ConnectionRequired string
+	// Measures are what the call has really taken of currencies, whether it has failed or not. Of those that are missing it has taken
+	// what its Meters say, of those that they don't name nothing. An attempt that is tried again has taken nothing; what a pending
+	// call takes is not told here.
+	Measures Meters
 }
 
 // What follows when nobody completes a pending call in time.

@@ -273,9 +273,6 @@ func (b *builder) include(c *capability) error {
 		ref.ID = c.ID
 	}
 	b.set.refs = append(b.set.refs, ref)
-	if c.Prompt != "" {
-		b.set.sections = append(b.set.sections, Section{CapabilityID: c.ID, Text: c.Prompt})
-	}
 	for _, reg := range c.tools {
 		if f := b.offer(reg); f != nil {
 			return f.At("id")

@@ -43,6 +43,12 @@ func View(r Result) Result { return modelView(r) }
 // modelView gives the result as it may be stored and shown: exactly one of JSON and ToolError, no larger than allowed,
 // without bytes that a database or a provider refuses, and nothing of an internal error.
 func modelView(r Result) Result {
+	shown := shownResult(r)
+	shown.Measures = r.Measures
+	return shown
+}
+
+func shownResult(r Result) Result {
 	switch {
 	case r.Internal != nil:
 		return Result{ToolError: internalText, Internal: r.Internal, Retryable: r.Retryable}
@@ -51,7 +57,7 @@ func modelView(r Result) Result {
 	case len(r.JSON) == 0:
 		return Result{JSON: json.RawMessage(`{}`)}
 	case !json.Valid(r.JSON):
-		return modelView(Result{Internal: errors.New("the tool's result is not valid JSON")})
+		return shownResult(Result{Internal: errors.New("the tool's result is not valid JSON")})
 	}
 	doc := cleanJSON(r.JSON)
 	if len(doc) <= MaxResultBytes {

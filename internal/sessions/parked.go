@@ -1,0 +1,306 @@
+package sessions
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/turns"
+)
+
+const (
+	// parkedInterval is how often turns that wait for budgets are looked for that nobody has told of.
+	parkedInterval = 5 * time.Second
+	// parkedPage is how many turns that wait for budgets are read at once, oldest first.
+	parkedPage = 256
+	// parkedRead is how many of them are read in a row that don't go on, when something has happened to a budget; those behind them are
+	// left to the next look at all.
+	parkedRead = 4 * parkedPage
+	// parkedAgain is how many turns each look at all tries that others tell against; see tried.
+	parkedAgain = 16
+	// parkedOrgs is how many organizations are looked up at once.
+	parkedOrgs = 256
+)
+
+// ParkedTurns finds turns that wait for budgets across organizations.
+type ParkedTurns interface {
+	// OrgsWithParked gives organizations that have some, in the order of their ids, past one.
+	OrgsWithParked(ctx context.Context, after models.OrgID, limit int) ([]models.OrgID, error)
+}
+
+// ParkedConfig is what Parked needs. All fields but Ticks are required.
+type ParkedConfig struct {
+	DB        *store.DB
+	Committer *commit.Committer
+	Turns     ParkedTurns
+	Clock     clock.Clock
+	Logger    *slog.Logger
+	// Ticks tells when to look for what nobody has told of; a ticker of five seconds when it is nil.
+	Ticks <-chan time.Time
+}
+
+// Parked lets turns go on that wait for budgets, oldest first, when those have room: after each settlement, top-up or change that this
+// process makes, and every few seconds for what other processes have made, or died of. Several may be at work at once, in any process: each
+// turn is looked at again under the locks of its session and its budgets.
+type Parked struct {
+	cfg  ParkedConfig
+	stop context.CancelFunc
+	done chan struct{}
+	once sync.Once
+
+	mu sync.Mutex
+	// freed are the budgets to look at, by their organizations; the zero one stands for all.
+	freed map[models.OrgID]map[models.BudgetID]bool
+	wake  chan struct{}
+
+	// again is how far each organization's looks at all have come in trying those that others tell against. Only run uses it.
+	again map[models.OrgID]models.WaitID
+}
+
+// NewParked makes a Parked that remembers what it is told until Start.
+func NewParked() *Parked {
+	return &Parked{
+		freed: map[models.OrgID]map[models.BudgetID]bool{}, wake: make(chan struct{}, 1), done: make(chan struct{}), again: map[models.OrgID]models.WaitID{},
+	}
+}
+
+// Start looks after parked turns until Stop.
+func (p *Parked) Start(cfg ParkedConfig) {
+	ctx, stop := context.WithCancel(context.Background())
+	p.cfg, p.stop = cfg, stop
+	var loops sync.WaitGroup
+	loops.Go(func() { p.run(ctx) })
+	loops.Go(func() { clock.Every(ctx, parkedInterval, cfg.Ticks, func() { p.sweep(ctx) }) })
+	go func() {
+		loops.Wait()
+		close(p.done)
+	}()
+}
+
+// Stop ends it and waits until nothing of it runs. It may be called more than once.
+func (p *Parked) Stop() {
+	p.once.Do(p.stop)
+	<-p.done
+}
+
+// Wake tells of budgets that may have room for turns; of any, when none is named. It doesn't block.
+func (p *Parked) Wake(org models.OrgID, budgets ...models.BudgetID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.freed[org] == nil {
+		p.freed[org] = map[models.BudgetID]bool{}
+	}
+	if len(budgets) == 0 {
+		// Not to be forgotten beside those that are named.
+		p.freed[org][models.BudgetID{}] = true
+	}
+	for _, id := range budgets {
+		p.freed[org][id] = true
+	}
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (p *Parked) take() map[models.OrgID]map[models.BudgetID]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	freed := p.freed
+	p.freed = map[models.OrgID]map[models.BudgetID]bool{}
+	return freed
+}
+
+func (p *Parked) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.wake:
+		}
+		for org, budgets := range p.take() {
+			if err := p.look(ctx, org, budgets); err != nil && ctx.Err() == nil {
+				p.cfg.Logger.Warn("turns that wait for budgets can't be looked at; trying again", "org", org, "error", err)
+			}
+		}
+	}
+}
+
+// sweep tells of all organizations that have parked turns.
+func (p *Parked) sweep(ctx context.Context) {
+	var last models.OrgID
+	for {
+		orgs, err := p.cfg.Turns.OrgsWithParked(ctx, last, parkedOrgs)
+		if err != nil {
+			if ctx.Err() == nil {
+				p.cfg.Logger.Warn("turns that wait for budgets can't be looked for; trying again", "error", err)
+			}
+			return
+		}
+		for _, org := range orgs {
+			p.Wake(org)
+		}
+		if len(orgs) < parkedOrgs {
+			return
+		}
+		last = orgs[len(orgs)-1]
+	}
+}
+
+// tried is what looks have found at a budget. Who waits for room has none where somebody who needs no more has found none, and who waits to
+// be let past the soft limit is not where another one isn't. That holds but for a turn whose session the budget no longer binds: those are
+// found one after the other, by trying some anyway.
+type tried struct {
+	paused bool
+	// need is the least that there was no room for; 0 while there was for all.
+	need models.Amount
+}
+
+func (t tried) inVain(w *models.BudgetWait) bool {
+	if w.Paused {
+		return t.paused
+	}
+	return t.need > 0 && w.Need >= t.need
+}
+
+func (t tried) with(w *models.BudgetWait) tried {
+	switch {
+	case w.Paused:
+		t.paused = true
+	case t.need == 0 || w.Need < t.need:
+		t.need = w.Need
+	}
+	return t
+}
+
+// look lets turns of an organization go on that wait for some budgets; for any, when the zero one is among them. One that can't be looked
+// at doesn't keep those behind it waiting.
+func (p *Parked) look(ctx context.Context, org models.OrgID, budgets map[models.BudgetID]bool) error {
+	var after, last models.WaitID
+	var failed error
+	all, past, again, inVain := budgets[models.BudgetID{}], p.again[org], 0, 0
+	waiting, found := map[models.BudgetID]bool{}, map[models.BudgetID]tried{}
+	for all || inVain < parkedRead {
+		var list []models.Wait
+		err := store.Of(p.cfg.DB.Read(ctx, org), org).Where("kind = 'BUDGET' AND state = 'OPEN' AND id > ?", after[:]).
+			Order("id").Limit(parkedPage).Find(&list).Error
+		if err != nil {
+			return fmt.Errorf("read the turns of %s that wait for budgets: %w", org, err)
+		}
+		if len(list) == 0 {
+			break
+		}
+		after = list[len(list)-1].ID
+		for i := range list {
+			w := &list[i]
+			need := turns.ReadRequest(*w).Budget
+			waiting[need.Budget] = true
+			inVain++
+			if !all && !budgets[need.Budget] {
+				continue
+			}
+			if found[need.Budget].inVain(need) {
+				if !all || again == parkedAgain || bytes.Compare(w.ID[:], past[:]) <= 0 {
+					continue
+				}
+				again, last = again+1, w.ID
+			}
+			goesOn, err := p.try(ctx, org, w)
+			switch {
+			case ctx.Err() != nil:
+				return err
+			case err != nil:
+				failed = err
+			case goesOn:
+				inVain = 0
+			default:
+				found[need.Budget] = found[need.Budget].with(need)
+			}
+		}
+	}
+	if all {
+		// Those that were left come next, and then it begins anew.
+		if delete(p.again, org); again == parkedAgain {
+			p.again[org] = last
+		}
+	}
+	if failed != nil || inVain >= parkedRead {
+		return failed
+	}
+	return p.forget(ctx, org, budgets, waiting)
+}
+
+// try lets a turn go on, if it can.
+func (p *Parked) try(ctx context.Context, org models.OrgID, w *models.Wait) (goesOn bool, err error) {
+	c := &wakeParked{expireWait: expireWait{org: org, session: w.SessionID, wait: w.ID}}
+	if err := p.cfg.Committer.Submit(ctx, c); err != nil {
+		return false, fmt.Errorf("look at the turn %s that waits for a budget: %w", w.TurnID, err)
+	}
+	return c.goesOn, nil
+}
+
+// forget marks budgets as such that no turn waits for any more, so that what they settle is told to nobody.
+func (p *Parked) forget(ctx context.Context, org models.OrgID, budgets, waiting map[models.BudgetID]bool) error {
+	var ids []models.BudgetID
+	for id := range budgets {
+		if !waiting[id] && !id.IsZero() {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	slices.SortFunc(ids, func(a, b models.BudgetID) int { return bytes.Compare(a[:], b[:]) })
+	err := p.cfg.DB.Write(ctx, org, func(tx *gorm.DB) error {
+		// Whoever parks a turn holds the lock of its budget until the commit: so what is read behind the lock is all there is.
+		var locked []models.Budget
+		if err := store.Of(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), org).Where("id IN ? AND contended", ids).Order("id").Find(&locked).Error; err != nil || len(locked) == 0 {
+			return err
+		}
+		var open []models.Wait
+		if err := store.Of(tx, org).Where("kind = 'BUDGET' AND state = 'OPEN'").Limit(1).Find(&open).Error; err != nil || len(open) > 0 {
+			return err
+		}
+		return store.Of(tx, org).Model(&models.Budget{}).Where("id IN ?", ids).Update("contended", false).Error
+	})
+	if err != nil {
+		return fmt.Errorf("mark budgets of %s that no turn waits for: %w", org, err)
+	}
+	return nil
+}
+
+// wakeParked looks at a turn that waits for a budget.
+type wakeParked struct {
+	expireWait
+
+	// goesOn tells that it waits no more; set by Apply.
+	goesOn bool
+}
+
+func (c *wakeParked) Needs() commit.Needs {
+	n := c.expireWait.Needs()
+	n.Budgets = true
+	return n
+}
+
+func (c *wakeParked) Apply(tx *commit.Tx) error {
+	c.goesOn = false
+	w, ok := tx.Wait(c.wait)
+	if !ok {
+		return nil
+	}
+	var err error
+	c.goesOn, err = turns.WakeForBudget(tx, w)
+	return err
+}
