@@ -122,9 +122,9 @@ func (s *Service) spendState(ctx context.Context, begun oidc.Attempt) error {
 		if err != nil {
 			return fmt.Errorf("look for old states: %w", err)
 		}
-		for _, state := range old {
-			if err := tx.Where("hash = ?", state.Hash).Delete(&models.SpentState{}).Error; err != nil {
-				return fmt.Errorf("remove an old state: %w", err)
+		if len(old) > 0 {
+			if err := tx.Delete(&old).Error; err != nil {
+				return fmt.Errorf("remove old states: %w", err)
 			}
 		}
 		// It is kept until the cookie is too old: a second more, as those are whole ones.

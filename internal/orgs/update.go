@@ -20,6 +20,8 @@ type OrgChange struct {
 	Name             catalog.Opt[*string]
 	DefaultHarnessID catalog.Opt[*models.HarnessID]
 	DefaultModelID   catalog.Opt[*models.ModelID]
+	// AllowUnpriced lets models without a price run under budgets in dollars.
+	AllowUnpriced catalog.Opt[*bool]
 }
 
 // UpdateOrg changes the caller's organization. A default that it doesn't have is fault.NotFound, one that can't be used fault.Dependency.
@@ -33,6 +35,10 @@ func (s *Service) UpdateOrg(ctx context.Context, p *auth.Principal, in OrgChange
 		if name, err = cleanName(*in.Name.Value); err != nil {
 			return models.Org{}, at(err, "input", "name")
 		}
+	}
+	if in.AllowUnpriced.Given && in.AllowUnpriced.Value == nil {
+		return models.Org{}, fault.New(fault.Invalid, "allowUnpricedModels is true or false: leave it out to keep it as it is.").
+			At("input", "allowUnpricedModels")
 	}
 	var org models.Org
 	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
@@ -50,6 +56,9 @@ func (s *Service) UpdateOrg(ctx context.Context, p *auth.Principal, in OrgChange
 		if in.DefaultModelID.Given {
 			org.DefaultModelID = in.DefaultModelID.Value
 		}
+		if in.AllowUnpriced.Given {
+			org.AllowUnpriced = *in.AllowUnpriced.Value
+		}
 		details := orgDetails(before, org)
 		if len(details) == 0 {
 			return nil
@@ -59,6 +68,7 @@ func (s *Service) UpdateOrg(ctx context.Context, p *auth.Principal, in OrgChange
 		}
 		err = store.OneRow(tx.Model(&models.Org{}).Where("id = ?", org.ID).Updates(map[string]any{
 			"name": org.Name, "default_harness_id": org.DefaultHarnessID, "default_model_id": org.DefaultModelID,
+			"allow_unpriced": org.AllowUnpriced,
 		}))
 		if err != nil {
 			return fmt.Errorf("change an organization: %w", err)
@@ -94,6 +104,9 @@ func orgDetails(before, after models.Org) map[string]any {
 	}
 	if !same(before.DefaultModelID, after.DefaultModelID) {
 		details["defaultModelId"] = change(before.DefaultModelID, after.DefaultModelID)
+	}
+	if before.AllowUnpriced != after.AllowUnpriced {
+		details["allowUnpricedModels"] = change(before.AllowUnpriced, after.AllowUnpriced)
 	}
 	return details
 }

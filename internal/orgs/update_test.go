@@ -45,8 +45,29 @@ func TestUpdateOrg(t *testing.T) {
 		if err != nil || stored.Name != "Acme" || *stored.DefaultModelID != model {
 			t.Errorf("got %+v, %v", stored, err)
 		}
+		for range 2 { // the second time it is so already
+			if org, err = update(orgs.OrgChange{AllowUnpriced: catalog.Give(new(true))}); err != nil || !org.AllowUnpriced {
+				t.Errorf("allowed unpriced models: got %+v, %v", org, err)
+			}
+		}
+		if stored, err := w.Org(w.ctx(), org.ID); err != nil || !stored.AllowUnpriced {
+			t.Errorf("allowed unpriced models: got %+v, %v", stored, err)
+		}
+		if actions, last := w.recorded(org.ID); len(actions) != 4 || last["allowUnpricedModels"].(map[string]any)["after"] != true {
+			t.Errorf("recorded %v, last %v", actions, last)
+		}
+		if org, err = update(orgs.OrgChange{AllowUnpriced: catalog.Give(new(false)), Name: catalog.Give(&name)}); err != nil || org.AllowUnpriced {
+			t.Errorf("forbade them again: got %+v, %v", org, err)
+		}
+		org, err = update(orgs.OrgChange{DefaultModelID: catalog.Give[*models.ModelID](nil)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = update(orgs.OrgChange{DefaultModelID: catalog.Give(&model)}); err != nil {
+			t.Fatal(err)
+		}
 		actions, last := w.recorded(org.ID)
-		if len(actions) != 3 || last["name"] != nil || last["defaultModelId"].(map[string]any)["after"] != model.String() {
+		if len(actions) != 7 || last["name"] != nil || last["defaultModelId"].(map[string]any)["after"] != model.String() {
 			t.Errorf("recorded %v, last %v", actions, last)
 		}
 		if other, err := w.Org(w.ctx(), theirs.ID); err != nil || other.Name != "Theirs" {
@@ -82,6 +103,7 @@ func TestUpdateOrgRefusals(t *testing.T) {
 			at   string
 		}{
 			"no name":           {orgs.OrgChange{Name: catalog.Give[*string](nil)}, fault.Invalid, "name"},
+			"neither":           {orgs.OrgChange{AllowUnpriced: catalog.Give[*bool](nil)}, fault.Invalid, "allowUnpricedModels"},
 			"blank name":        {orgs.OrgChange{Name: catalog.Give(&blank)}, fault.Invalid, "name"},
 			"unknown harness":   {orgs.OrgChange{DefaultHarnessID: catalog.Give(&unknownHarness)}, fault.NotFound, "defaultHarnessId"},
 			"foreign harness":   {orgs.OrgChange{DefaultHarnessID: catalog.Give(theirs.DefaultHarnessID)}, fault.NotFound, "defaultHarnessId"},

@@ -1,0 +1,183 @@
+package spending
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+// maxCount is how far lists are counted.
+const maxCount = 10_000
+
+// Place is where a row is in a list that is ordered by time and id.
+type Place[E models.Entity] struct {
+	At models.Millis
+	ID models.ID[E]
+}
+
+// Filter tells which budgets to list. Without a subject it is all of them.
+type Filter struct {
+	Subject *models.BudgetSubject
+	// SubjectID is the outside form of the subject's id, or the key of a customer; it takes a subject.
+	SubjectID *string
+}
+
+// Get gives a budget as it is in the period of now; fault.NotFound when the organization has none with this id.
+func (s *Service) Get(ctx context.Context, org models.OrgID, id models.BudgetID) (*models.Budget, error) {
+	b, err := budgetByID(s.db.Read(ctx, org), org, id)
+	if err != nil {
+		return nil, at(err, "id")
+	}
+	budget.Roll(&b, clock.Millis(s.clock))
+	return &b, nil
+}
+
+// ByID gives those of the budgets that the organization has, as they are in the period of now.
+func (s *Service) ByID(ctx context.Context, org models.OrgID, ids []models.BudgetID) ([]models.Budget, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return s.read(store.Of(s.db.Read(ctx, org), org).Where("id IN ?", ids))
+}
+
+// List gives up to limit budgets, newest first, that come after a place, as they are in the period of now.
+func (s *Service) List(ctx context.Context, org models.OrgID, f Filter, after *Place[models.BudgetEntity], limit int) ([]models.Budget, error) {
+	q, err := s.filtered(ctx, org, f)
+	if err != nil || q == nil {
+		return nil, err
+	}
+	return s.read(newest(q, after, limit))
+}
+
+// Count counts budgets, as far as one more than 10 000.
+func (s *Service) Count(ctx context.Context, org models.OrgID, f Filter) (int, error) {
+	q, err := s.filtered(ctx, org, f)
+	if err != nil || q == nil {
+		return 0, err
+	}
+	return countTo(q.Model(&models.Budget{}), maxCount+1)
+}
+
+// filtered gives the statement of a filter; nil for one that nothing can pass.
+func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) (*gorm.DB, error) {
+	q := store.Of(s.db.Read(ctx, org), org)
+	switch {
+	case f.Subject == nil && f.SubjectID != nil:
+		return nil, fault.New(fault.Invalid, "A subjectId takes a subject: say what it is the id of.").At("subject")
+	case f.Subject == nil:
+		return q, nil
+	case f.SubjectID == nil:
+		return q.Where("subject = ?", *f.Subject), nil
+	}
+	subject, err := parseSubject(*f.Subject, *f.SubjectID)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil // what is no id of its kind has no budgets
+	}
+	if err == nil {
+		// Nobody has such a key, and PostgreSQL could not even compare it.
+		if err := text(subject.key, len(*f.SubjectID)); err != nil {
+			return nil, nil //nolint:nilerr // see above
+		}
+	}
+	return subject.of(q), err
+}
+
+func newest[E models.Entity](q *gorm.DB, after *Place[E], limit int) *gorm.DB {
+	if after != nil {
+		q = q.Where("(created_at, id) < (?, ?)", after.At, after.ID)
+	}
+	return q.Order("created_at DESC, id DESC").Limit(limit)
+}
+
+func (s *Service) read(q *gorm.DB) ([]models.Budget, error) {
+	var list []models.Budget
+	if err := q.Find(&list).Error; err != nil {
+		return nil, fmt.Errorf("read budgets: %w", err)
+	}
+	now := clock.Millis(s.clock)
+	for i := range list {
+		budget.Roll(&list[i], now)
+	}
+	return list, nil
+}
+
+// Posting gives a posting and the currency of its budget; fault.NotFound when the organization has none with this id.
+func (s *Service) Posting(ctx context.Context, org models.OrgID, id models.LedgerID) (*models.LedgerEntry, string, error) {
+	var found []models.LedgerEntry
+	if err := store.Of(s.db.Read(ctx, org), org).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
+		return nil, "", fmt.Errorf("read posting %s of %s: %w", id, org, err)
+	}
+	if len(found) == 0 {
+		return nil, "", fault.New(fault.NotFound, "There is no posting with the id %s.", id).At("id")
+	}
+	b, err := budgetByID(s.db.Read(ctx, org), org, found[0].BudgetID)
+	return &found[0], b.Currency, err
+}
+
+// Ledger gives up to limit postings of a budget, newest first, that come after a place.
+func (s *Service) Ledger(
+	ctx context.Context, org models.OrgID, id models.BudgetID, after *Place[models.LedgerEntity], limit int,
+) ([]models.LedgerEntry, error) {
+	var list []models.LedgerEntry
+	if err := newest(store.Of(s.db.Read(ctx, org), org).Where("budget_id = ?", id), after, limit).Find(&list).Error; err != nil {
+		return nil, fmt.Errorf("list the postings of %s: %w", id, err)
+	}
+	return list, nil
+}
+
+// NewestPostings gives the newest postings of several budgets, up to limit of each, in one statement. It has an entry for every budget.
+// Each is a branch of its own, which reads no more of the index than its limit.
+func (s *Service) NewestPostings(
+	ctx context.Context, org models.OrgID, budgets []models.BudgetID, limit int,
+) (map[models.BudgetID][]models.LedgerEntry, error) {
+	//nolint:unqueryvet // GORM's rows take all columns
+	const branch = `SELECT * FROM (SELECT * FROM ledger_entries WHERE org_id = ? AND budget_id = ? ORDER BY created_at DESC, id DESC LIMIT ?) AS branch`
+	found := make(map[models.BudgetID][]models.LedgerEntry, len(budgets))
+	args := make([]any, 0, 3*len(budgets))
+	for _, id := range budgets {
+		found[id] = nil
+		args = append(args, org, id, limit)
+	}
+	var rows []models.LedgerEntry
+	//nolint:unqueryvet // as above
+	query := "SELECT * FROM (" + union(branch, len(budgets)) + ") AS newest ORDER BY created_at DESC, id DESC"
+	if err := s.db.Read(ctx, org).Raw(query, args...).Scan(&rows).Error; err != nil {
+		return nil, fmt.Errorf("list the postings of %d budgets: %w", len(budgets), err)
+	}
+	for i := range rows {
+		found[rows[i].BudgetID] = append(found[rows[i].BudgetID], rows[i])
+	}
+	return found, nil
+}
+
+// CountPostings counts the postings of several budgets in one statement, each as far as one more than 10 000.
+func (s *Service) CountPostings(ctx context.Context, org models.OrgID, budgets []models.BudgetID) (map[models.BudgetID]int, error) {
+	// The place of a budget stands for its id, which needs no type of either database then.
+	const branch = `SELECT CAST(? AS INTEGER) AS place, count(*) AS n
+FROM (SELECT 1 FROM ledger_entries WHERE org_id = ? AND budget_id = ? LIMIT ?) AS branch`
+	args := make([]any, 0, 4*len(budgets))
+	for i, id := range budgets {
+		args = append(args, i, org, id, maxCount+1)
+	}
+	var rows []struct{ Place, N int }
+	if err := s.db.Read(ctx, org).Raw(union(branch, len(budgets)), args...).Scan(&rows).Error; err != nil {
+		return nil, fmt.Errorf("count the postings of %d budgets: %w", len(budgets), err)
+	}
+	found := make(map[models.BudgetID]int, len(rows))
+	for _, row := range rows {
+		found[budgets[row.Place]] = row.N
+	}
+	return found, nil
+}
+
+func union(branch string, n int) string {
+	return strings.TrimSuffix(strings.Repeat(branch+"\nUNION ALL\n", n), "\nUNION ALL\n")
+}

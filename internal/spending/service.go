@@ -1,0 +1,143 @@
+// Package spending is what people do with budgets: they set them up, change them, top them up, see how they stand, and let sessions go on
+// that were paused. What budgets do to turns is internal/runtime; the rules that both go by are internal/budget.
+//
+// service.go begins, with a file for each thing that people do; usage.go tells what was used, and the facts and postings behind it;
+// reconcile.go and selfcheck.go hold budgets against their ledgers.
+package spending
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/ostler-dev/ostler/internal/audit"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+// Limits of what an organization may have.
+const (
+	// MaxBudgets is how many budgets of an organization may be in force.
+	MaxBudgets = 10_000
+	// MaxOfSubject is how many of them may bind the same subject: a step locks all those that bind its session.
+	MaxOfSubject = 20
+	// maxDescription and maxKey bound what is said about a top-up, and its idempotency key, in characters.
+	maxDescription = 500
+	maxKey         = 200
+)
+
+// Waker looks at the turns that wait for budgets.
+type Waker interface {
+	// Wake is called after budgets of an organization have changed in a way that may let turns go on. It must not block.
+	Wake(org models.OrgID, budgets ...models.BudgetID)
+}
+
+// Config is what a Service works with. All fields are required but Waker.
+type Config struct {
+	DB        *store.DB
+	Committer *commit.Committer
+	Clock     clock.Clock
+	// Waker is nil where no turns run.
+	Waker Waker
+}
+
+// Service is the one place where budgets are made and changed by people. It is safe for concurrent use.
+//
+// Whoever changes a budget locks its row first and brings it into the period of now before anything is read from it. In the order of
+// locks, budgets come after sessions and turns, and before the feed and the audit's chain.
+type Service struct {
+	db        *store.DB
+	committer *commit.Committer
+	clock     clock.Clock
+	waker     Waker
+}
+
+// New fails when the configuration is incomplete.
+func New(cfg Config) (*Service, error) {
+	if cfg.DB == nil || cfg.Committer == nil || cfg.Clock == nil {
+		return nil, errors.New("the service of budgets needs a database, a committer and a clock")
+	}
+	return &Service{db: cfg.DB, committer: cfg.Committer, clock: cfg.Clock, waker: cfg.Waker}, nil
+}
+
+// wake has the turns looked at that wait for budgets. It is called also after a failure that is not the caller's: a commit whose answer
+// was lost may have happened.
+func (s *Service) wake(err error, org models.OrgID, ids ...models.BudgetID) {
+	if s.waker != nil && fault.As(err) == nil && len(ids) > 0 {
+		s.waker.Wake(org, ids...)
+	}
+}
+
+// lock gives a budget as it is in the period of now, which nobody else changes until the transaction ends.
+func (s *Service) lock(tx *gorm.DB, org models.OrgID, id models.BudgetID) (models.Budget, models.Millis, error) {
+	b, err := budgetByID(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), org, id)
+	if err != nil {
+		return b, 0, err
+	}
+	// The time is read under the lock, so that the one who comes second is not the one from before.
+	now := clock.Millis(s.clock)
+	budget.Roll(&b, now)
+	return b, now, nil
+}
+
+func budgetByID(db *gorm.DB, org models.OrgID, id models.BudgetID) (models.Budget, error) {
+	var found []models.Budget
+	if err := store.Of(db, org).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
+		return models.Budget{}, fmt.Errorf("read budget %s of %s: %w", id, org, err)
+	}
+	if len(found) == 0 {
+		return models.Budget{}, fault.New(fault.NotFound, "There is no budget with the id %s.", id)
+	}
+	return found[0], nil
+}
+
+// save writes what people change of a budget, and the period that it is in by now.
+func save(tx *gorm.DB, b *models.Budget, now models.Millis) error {
+	b.UpdatedAt = now
+	err := store.OneRow(store.Of(tx.Model(&models.Budget{}), b.OrgID).Where("id = ?", b.ID).
+		Select("limit_amount", "soft_limit", "period_kind", "period_unit", "period_seconds", "timezone", "disabled_at",
+			"period_started_at", "period_ends_at", "spent", "credits", "buckets", "warned_at", "soft_passed_at", "exhausted_at", "updated_at").
+		Updates(b))
+	if err != nil {
+		return fmt.Errorf("change budget %s: %w", b.ID, err)
+	}
+	return nil
+}
+
+func record(ctx context.Context, tx *gorm.DB, by *auth.Principal, now models.Millis, action string, b *models.Budget, details map[string]any) error {
+	kind, actor := by.Actor()
+	return audit.Record(ctx, tx, now, audit.Entry{
+		Org: by.OrgID, ActorKind: kind, Actor: actor, Action: action, Target: b.ID.String(), Details: details,
+	})
+}
+
+// text checks what a user wrote: its length in characters, and that the databases can hold it. nil is nothing.
+func text(s *string, limit int, path ...string) error {
+	switch {
+	case s == nil:
+		return nil
+	case !utf8.ValidString(*s):
+		return fault.New(fault.Invalid, "The text is not valid UTF-8.").At(path...)
+	case strings.ContainsRune(*s, 0):
+		return fault.New(fault.Invalid, "The text holds a NUL character; remove it.").At(path...)
+	case utf8.RuneCountInString(*s) > limit:
+		return fault.New(fault.Invalid, "The text has %d characters; at most %d are allowed.", utf8.RuneCountInString(*s), limit).At(path...)
+	}
+	return nil
+}
+
+// sentence makes a sentence of an error's text.
+func sentence(err error) string {
+	s := err.Error()
+	return strings.ToUpper(s[:1]) + s[1:] + "."
+}
