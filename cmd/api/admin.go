@@ -21,7 +21,9 @@ const adminUsage = `usage: ostler admin <command>
   operator add|remove --email=ADDRESS      make a user an operator of the platform, or no longer one
   limits SLUG|ID [NAME=NUMBER|default …]   show the limits of an organization, or change some, e.g. sessions=1000
   rotate-signing-key                       make a new key for access tokens now
-  verify-audit [--org=SLUG|ID]             check the audit log of all organizations, or of one`
+  verify-audit [--org=SLUG|ID]             check the audit log of all organizations, or of one
+  reconcile [--org=SLUG|ID] [--repair] [--days=N]
+                                           compare budgets with their ledgers, and sums of usage with the journal`
 
 var errAdminUsage = errors.New("unknown command or flag\n" + adminUsage)
 
@@ -51,6 +53,8 @@ func adminCommand(name string) command {
 		return rotateSigningKey
 	case "verify-audit":
 		return verifyAudit
+	case "reconcile":
+		return reconcile
 	}
 	return nil
 }

@@ -54,6 +54,7 @@ type config struct {
 	limits                     limits.Values
 	strangers                  int
 	auditRetention             time.Duration
+	budgetCheck                time.Duration // 0 for never
 	lease, heartbeat, shutdown time.Duration
 	logLevel                   slog.Level
 	production                 bool
@@ -149,6 +150,7 @@ func generalSettings() []setting {
 		orgLimit("OSTLER_ORG_API_KEYS", "500", "How many API keys one organization may have that are not revoked; 0 is any number.", func(v *limits.Values) *int { return &v.APIKeys }),
 		orgLimit("OSTLER_ORG_PENDING_INVITATIONS", "500", "How many invitations of one organization may be pending; 0 is any number.", func(v *limits.Values) *int { return &v.PendingInvitations }),
 		orgLimit("OSTLER_ORG_REQUESTS_PER_MINUTE", "120000", "How many requests of one organization are answered in a minute, by all processes; 0 is any number.", func(v *limits.Values) *int { return &v.RequestsPerMinute }),
+		orgLimit("OSTLER_ORG_TOOL_CALLS", "1000", "How many calls of tools that reach out of the server one organization may make in a minute, in all processes; 0 is any number.", func(v *limits.Values) *int { return &v.ToolCallsPerMinute }),
 		orgLimit("OSTLER_ORG_SUBSCRIPTIONS", "20000", "How many subscriptions of one organization may be open, in all processes; 0 is any number.", func(v *limits.Values) *int { return &v.Subscriptions }),
 		orgLimit("OSTLER_ORG_SOCKETS", "20000", "How many WebSockets of one organization may be open, in all processes; 0 is any number.", func(v *limits.Values) *int { return &v.Sockets }),
 		{"OSTLER_LEASE", "6s", "How long a runner may be silent before others take its turns over.", false, duration(func(c *config) *time.Duration { return &c.lease })},
@@ -162,6 +164,7 @@ func generalSettings() []setting {
 			c.auditRetention = time.Duration(n) * 24 * time.Hour
 			return nil
 		}},
+		{"OSTLER_BUDGET_CHECK_INTERVAL", "1h", "How often a process that runs turns holds the budgets that have changed against their ledgers; 0 is never.", false, durationOrOff(func(c *config) *time.Duration { return &c.budgetCheck })},
 		{"OSTLER_LOG_LEVEL", "info", "debug, info, warn or error.", false, func(c *config, v string) error {
 			if err := c.logLevel.UnmarshalText([]byte(v)); err != nil {
 				return errors.New("want debug, info, warn or error")

@@ -99,6 +99,20 @@ func duration(field func(c *config) *time.Duration) func(*config, string) error 
 	}
 }
 
+// durationOrOff is duration, with 0 for never.
+func durationOrOff(field func(c *config) *time.Duration) func(*config, string) error {
+	return func(c *config, v string) error {
+		if d, err := time.ParseDuration(v); err == nil && d == 0 {
+			*field(c) = 0
+			return nil
+		}
+		if duration(field)(c, v) != nil {
+			return errors.New("want a duration, e.g. 1h or 10m, or 0")
+		}
+		return nil
+	}
+}
+
 func metricsToken(c *config, v string) error {
 	if v != "" && (len(v) < minMetricsToken || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r >= 0x7f })) {
 		return fmt.Errorf("want at least %d characters, without spaces", minMetricsToken)

@@ -9,6 +9,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/metrics"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/runtime"
+	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
@@ -16,6 +17,8 @@ var (
 	_ httpapi.Meter = (*metrics.Metrics)(nil)
 	_ runtime.Meter = (*metrics.Metrics)(nil)
 	_ events.Meter  = (*metrics.Metrics)(nil)
+
+	_ spending.CheckMeter = (*metrics.Metrics)(nil)
 )
 
 // publisher counts what was committed before the hub tells of it.

@@ -29,14 +29,18 @@ import (
 	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/mail"
 	"github.com/ostler-dev/ostler/internal/metrics"
+	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
+	"github.com/ostler-dev/ostler/internal/payments"
 	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/secrets"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/tools/approvals"
 	"github.com/ostler-dev/ostler/internal/tools/ask"
+	budgettool "github.com/ostler-dev/ostler/internal/tools/budget"
 	"github.com/ostler-dev/ostler/internal/tools/callbacks"
 	"github.com/ostler-dev/ostler/internal/tools/core"
 	"github.com/ostler-dev/ostler/internal/tools/expr"
@@ -182,7 +186,7 @@ func openBus(cfg config, log *slog.Logger) (events.Bus, error) {
 func capabilities(expressions *expr.Compiler, addresses userhooks.Addresses) []tools.Capability {
 	return []tools.Capability{
 		core.Capability(), files.Capability(), approvals.Capability(expressions), ask.Capability(), callbacks.Capability(),
-		userhooks.Capability(expressions, addresses),
+		budgettool.Capability(), userhooks.Capability(expressions, addresses),
 	}
 }
 
@@ -274,12 +278,20 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	}
 	queue := crossorg.NewQueue(db)
 	tell := &dispatch{bus: bus, log: log}
+	parked := sessions.NewParked()
 	committer := commit.New(commit.Config{
 		DB: db, Clock: clk, Logger: log, Publish: publisher(meter, outgoing.publish(hub)), Meter: meter, Faults: extra.faults,
 		Ready: tell.ready, Jobs: tell.jobs, Attention: tell.attention,
+		Freed: func(org models.OrgID, budgets []models.BudgetID) { parked.Wake(org, budgets...) },
 	})
 	undo.add(committer.Stop)
 
+	paying, err := payments.NewService(payments.Config{
+		DB: db, Committer: committer, Keeper: id.keeper, Capabilities: registry, Addresses: providers.egress, Client: providers.egress.HTTP(), Clock: clk, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
 	workspace, images := sessions.NewWorkspace(db, clk), sessions.NewImages(db, clk)
 	if cfg.role != roleAPI {
 		var presence *crossorg.Presence
@@ -292,8 +304,8 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 			Hooks: hooks.NewRunner(hooks.Config{
 				Client: providers.egress.HTTP(), Secrets: orgSecrets, Expressions: expressions, Clock: clk,
 			}),
-			Tokens: sessions.NewTokens(orgSecrets),
-			Clock:  clk, Logger: log, Meter: meter, Tracer: tracer, Exclusive: db.Dialect == store.SQLite,
+			Tokens: sessions.NewTokens(orgSecrets), Budgets: spending.NewChecker(db, clk), Outbound: most, Payments: paying,
+			Clock: clk, Logger: log, Meter: meter, Tracer: tracer, Exclusive: db.Dialect == store.SQLite,
 			Presence: presence, Slots: cfg.runnerSlots, OrgActiveTurns: cfg.limits.ActiveTurns, Lease: cfg.lease, Heartbeat: cfg.heartbeat, ShutdownGrace: cfg.shutdown,
 		})
 	}
@@ -303,13 +315,18 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 		sessionsCfg.Dispatch = tell.engine
 	}
 	work := sessions.New(sessionsCfg)
+	budgets, err := spending.New(spending.Config{DB: db, Committer: committer, Clock: clk, Waker: parked})
+	if err != nil {
+		return err
+	}
+	usage := spending.NewUsage(db, people)
 	root := &resolvers.Resolver{
 		Version: version, Events: hub, Log: eventLog, Catalog: cat, Orgs: people, Sessions: work, Secrets: orgSecrets,
-		Audit: auditLog, Hooks: outgoing.service,
+		Audit: auditLog, Hooks: outgoing.service, Spending: budgets, Usage: usage, Payments: paying,
 	}
 	server, err := newServer(cfg, log, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
-		Authenticator: people, JWKS: jwks(id.tokens), ForOperation: root.OperationContext, Images: images, Waits: work, Limits: most, OpenID: people, Clock: clk,
+		Authenticator: people, JWKS: jwks(id.tokens), ForOperation: root.OperationContext, Images: images, Exports: usage, Waits: work, Limits: most, OpenID: people, Clock: clk,
 		Metrics: meter.Handler(log), Meter: meter, Tracer: tracer,
 		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: db.Ping}, {Name: "migrations", Check: db.Migrated}, {Name: "bus", Check: connected(bus)}},
 	})
@@ -317,16 +334,24 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 		return err
 	}
 	meter.Watch(watched{db: db, queue: queue, hub: hub, bus: bus, server: server, engine: tell.engine}.sources())
+	parked.Start(sessions.ParkedConfig{DB: db, Committer: committer, Turns: crossorg.NewWaits(db), Clock: clk, Logger: log})
+	undo.add(parked.Stop)
 	if tell.engine != nil {
 		if err := tell.engine.Start(ctx); err != nil {
 			return err
 		}
 		outgoing.dispatcher.Start()
 		undo.add(outgoing.dispatcher.Stop)
+		undo.add(paying.StartSweeper(nil).Stop)
 		undo.add(crossorg.StartSweeper(db, clk, log).Stop)
 		undo.add(crossorg.StartRetention(crossorg.RetentionConfig{
 			DB: db, Log: auditLog, Clock: clk, Logger: log, Keep: cfg.auditRetention,
 		}).Stop)
+		if cfg.budgetCheck > 0 {
+			undo.add(spending.StartSelfCheck(spending.SelfCheckConfig{
+				Reconciler: spending.NewReconciler(db, clk), Budgets: crossorg.NewBudgets(db), Clock: clk, Logger: log, Meter: meter, Interval: cfg.budgetCheck,
+			}).Stop)
+		}
 		undo.add(sessions.StartDeadlines(sessions.DeadlinesConfig{
 			Committer: committer, Due: crossorg.NewWaits(db), Clock: clk, Logger: log,
 		}).Stop)

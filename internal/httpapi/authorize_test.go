@@ -143,7 +143,7 @@ func TestNodeIsJudgedByItsType(t *testing.T) {
 		"Session": &model.Session{ID: "sess_1"}, "Turn": &model.Turn{ID: "turn_1"}, "Message": &model.Message{ID: "msg_1"},
 		"Wait": &model.Wait{ID: "wait_1"}, "ApiKey": &model.APIKey{ID: "key_1"},
 		"Membership": &model.Membership{ID: "mship_1"}, "AuditEntry": &model.AuditEntry{ID: "audit_1"}, "Invitation": &model.Invitation{ID: "inv_1"},
-		"Webhook": &model.Webhook{ID: "hook_1"},
+		"Webhook": &model.Webhook{ID: "hook_1"}, "Budget": &model.Budget{ID: "bdgt_1"}, "LedgerEntry": &model.LedgerEntry{ID: "ldgr_1"},
 	}
 	schema := b.server.engine.types
 	for _, def := range schema.GetPossibleTypes(schema.Types["Node"]) {

@@ -72,7 +72,7 @@ type Limits struct {
 	PageSize int
 	// Cost is one per field, those below a list times its page size. Defaults to 50 000.
 	Cost int
-	// IntrospectionCost is the separate budget of __schema and __type. Defaults to 350 000, which the standard query of today takes four fifths of.
+	// IntrospectionCost is the separate budget of __schema and __type. Defaults to 450 000, which the standard query of today takes four fifths of.
 	IntrospectionCost int
 	// ValidationErrors is how many errors of one document are reported. Defaults to 5.
 	ValidationErrors int
@@ -140,7 +140,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&l.RootFields, 50)
 	orDefault(&l.PageSize, 100)
 	orDefault(&l.Cost, 50_000)
-	orDefault(&l.IntrospectionCost, 350_000)
+	orDefault(&l.IntrospectionCost, 450_000)
 	orDefault(&l.ValidationErrors, 5)
 	orDefault(&l.OperationTimeout, 10*time.Second)
 	orDefault(&l.CachedDocumentBytes, 32<<20)

@@ -66,7 +66,7 @@ func newImageTraffic() *imageTraffic {
 	}
 }
 
-// imageError is what callers of /v1/images are told. Codes are those of the API's top-level errors.
+// imageError is what callers of /v1/images and /v1/usage.csv are told. Codes are those of the API's top-level errors.
 type imageError struct {
 	Code              string `json:"code"`
 	Message           string `json:"message"`
@@ -117,6 +117,11 @@ func (s *Server) imageCaller(w http.ResponseWriter, r *http.Request, method stri
 		w.Header().Set("Allow", method)
 		return nil, nil, &imageError{Code: codeBadUserInput, Message: "Use " + method + " here.", status: http.StatusMethodNotAllowed}
 	}
+	return s.plainCaller(w, r, needs)
+}
+
+// plainCaller is who asks one of the addresses that are no GraphQL; it counts as a request of theirs.
+func (s *Server) plainCaller(w http.ResponseWriter, r *http.Request, needs auth.Permission) (context.Context, *auth.Principal, *imageError) {
 	ctx, unavailable := s.withCaller(w, r)
 	if unavailable != nil {
 		return nil, nil, &imageError{Code: codeUnavailable, Message: unavailable.Message, status: http.StatusServiceUnavailable}
@@ -126,13 +131,17 @@ func (s *Server) imageCaller(w http.ResponseWriter, r *http.Request, method stri
 	case p == nil:
 		return nil, nil, &imageError{Code: codeUnauthenticated, Message: "Sign in first: there is no token, or it is not good any more.", status: http.StatusUnauthorized}
 	case !p.Can(needs):
-		return nil, nil, &imageError{Code: codeForbidden, Message: "Your role lacks the permission " + string(needs) + ".", status: http.StatusForbidden}
+		return nil, nil, lacks(needs)
 	}
 	if e := s.admit(ctx, p); e != nil {
 		wait, _ := e.Extensions["retryAfterSeconds"].(int)
 		return nil, nil, &imageError{Code: codeRateLimited, Message: e.Message, RetryAfterSeconds: wait, status: http.StatusTooManyRequests}
 	}
 	return ctx, p, nil
+}
+
+func lacks(needs auth.Permission) *imageError {
+	return &imageError{Code: codeForbidden, Message: "You lack the permission " + needs.String() + " in this organization.", status: http.StatusForbidden}
 }
 
 // uploadable refuses bodies that are no image by their headers. What kind of image it is, the content says.

@@ -35,6 +35,8 @@ type Dependencies struct {
 	JWKS http.Handler
 	// Images keeps what is uploaded to /v1/images. Without it the address answers 404.
 	Images Images
+	// Exports writes what is asked of /v1/usage.csv. Without it the address answers 404.
+	Exports Exports
 	// Waits takes what is sent to /v1/waits/{token}. Without it the address answers 404.
 	Waits Waits
 	// OpenID signs people in at an issuer. Without it its addresses answer 404.
@@ -68,7 +70,8 @@ type Server struct {
 	buffers buffers
 	ready   *readiness
 
-	images *imageTraffic
+	images  *imageTraffic
+	exports exportTraffic
 	// callbacks bounds what is sent to /v1/waits.
 	callbacks callbacks
 	// strangers counts what nobody has signed in for.
@@ -160,6 +163,7 @@ func (s *Server) routes() (http.Handler, error) {
 	mux.Handle("GET /.well-known/jwks.json", jwks)
 	mux.HandleFunc("/v1/images", s.uploadImage)
 	mux.HandleFunc("/v1/images/{id}", s.serveImage)
+	mux.HandleFunc(usagePath, s.exportUsage)
 	mux.HandleFunc(waitsPath+"{token}", s.resolveWait)
 	mux.HandleFunc(openIDStart, s.startOpenID)
 	mux.HandleFunc(OpenIDCallback, s.finishOpenID)

@@ -142,7 +142,7 @@ func TestLimitsHoldOnEveryTransport(t *testing.T) {
 				t.Errorf("the cost: %s", a.body)
 			}
 			// Introspection has a price of its own.
-			if a := tr.ask(b, map[string]any{"query": "{" + attacks.Repeat(40, "a#:__schema{types{fields{name args{name} type{name}}}} ") + "}"}, "good"); outcome(a) != "COST" || a.errors[0].Extensions["maximum"] != 350_000.0 {
+			if a := tr.ask(b, map[string]any{"query": "{" + attacks.Repeat(40, "a#:__schema{types{fields{name args{name} type{name}}}} ") + "}"}, "good"); outcome(a) != "COST" || a.errors[0].Extensions["maximum"] != 450_000.0 {
 				t.Errorf("introspection: %.300s", a.body)
 			}
 		})

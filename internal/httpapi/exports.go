@@ -1,0 +1,210 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/spending"
+)
+
+const (
+	usagePath = "/v1/usage.csv"
+	// exportTimeout is how long a piece of an export may take to leave: a reader that has stopped reading holds a place.
+	exportTimeout = time.Minute
+	// maxExports and maxOrgExports bound how many exports are written at once, on this node: each adds up or reads a lot.
+	maxExports    = 8
+	maxOrgExports = 2
+)
+
+// Exports writes what was used.
+type Exports interface {
+	// WriteCSV writes an export. Before it has written anything it may fail with a *fault.Error.
+	WriteCSV(ctx context.Context, by *auth.Principal, in spending.Export, to io.Writer) error
+}
+
+// exportTraffic counts the exports that are being written.
+type exportTraffic struct {
+	mu   sync.Mutex
+	all  int
+	orgs map[models.OrgID]int
+}
+
+func (t *exportTraffic) begin(org models.OrgID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.all >= maxExports || t.orgs[org] >= maxOrgExports {
+		return false
+	}
+	if t.orgs == nil {
+		t.orgs = map[models.OrgID]int{}
+	}
+	t.all++
+	t.orgs[org]++
+	return true
+}
+
+func (t *exportTraffic) end(org models.OrgID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all--
+	if t.orgs[org]--; t.orgs[org] == 0 {
+		delete(t.orgs, org)
+	}
+}
+
+// exportUsage writes what was used as CSV, while it is read.
+func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request) {
+	ctx, p, refused := s.exportCaller(w, r)
+	var in spending.Export
+	if refused == nil {
+		in, refused = decodeExport(r.URL.Query())
+	}
+	if refused == nil && in.Kind == spending.ExportLedger && !p.Can(auth.BudgetsRead) {
+		refused = lacks(auth.BudgetsRead)
+	}
+	if refused == nil && !s.exports.begin(p.OrgID) {
+		refused = &imageError{
+			Code: codeRateLimited, RetryAfterSeconds: 1, status: http.StatusTooManyRequests,
+			Message: "Too many exports are being written at once; try again when one has ended.",
+		}
+	}
+	if refused != nil {
+		s.refuseImage(w, r, refused)
+		return
+	}
+	defer s.exports.end(p.OrgID)
+	out := &exportWriter{w: w, control: http.NewResponseController(w), name: string(in.Kind) + ".csv"}
+	err := s.deps.Exports.WriteCSV(ctx, p, in, out)
+	switch {
+	case err == nil:
+	case !out.begun:
+		s.refuseImage(w, r, s.exportFailure(ctx, err))
+	default:
+		// The answer has begun well: only a connection that breaks tells that this is not all.
+		if out.err == nil && ctx.Err() == nil {
+			s.log.ErrorContext(ctx, "an export broke off", "request_id", auth.RequestFrom(ctx).ID, "error", err)
+		}
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// exportCaller finds out who is asking, and refuses whoever may not.
+func (s *Server) exportCaller(w http.ResponseWriter, r *http.Request) (context.Context, *auth.Principal, *imageError) {
+	switch {
+	case s.deps.Exports == nil:
+		return nil, nil, &imageError{Code: codeNotFound, Message: "This server exports no usage.", status: http.StatusNotFound}
+	case r.Method != http.MethodGet:
+		w.Header().Set("Allow", http.MethodGet)
+		return nil, nil, &imageError{Code: codeBadUserInput, Message: "Use GET here.", status: http.StatusMethodNotAllowed}
+	}
+	return s.plainCaller(w, r, auth.UsageRead)
+}
+
+func (s *Server) exportFailure(ctx context.Context, err error) *imageError {
+	if f := fault.As(err); f != nil && f.Code == fault.NotFound {
+		return &imageError{Code: codeNotFound, Message: f.Message, status: http.StatusNotFound}
+	}
+	return s.imageFailure(ctx, err)
+}
+
+// exportWriter begins the answer with the first piece of the export, and lets each piece take its time.
+type exportWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	name    string
+	begun   bool
+	// err is why the reader can't be reached any more.
+	err error
+}
+
+// Write implements io.Writer.
+func (e *exportWriter) Write(b []byte) (int, error) {
+	_ = e.control.SetWriteDeadline(time.Now().Add(exportTimeout)) // a recorder in a test has none
+	if !e.begun {
+		e.begun = true
+		h := e.w.Header()
+		h.Set("Content-Type", "text/csv; charset=utf-8; header=present")
+		h.Set("Content-Disposition", `attachment; filename="`+e.name+`"`)
+		h.Set("Cache-Control", "no-store")
+	}
+	n, err := e.w.Write(b)
+	if err != nil {
+		e.err = err
+	}
+	return n, err //nolint:wrapcheck // a writer's own
+}
+
+// exportParameters are those that an export may be asked with.
+var exportParameters = []string{"kind", "groupBy", "from", "to", "budgetId"}
+
+// decodeExport reads the parameters of an export.
+func decodeExport(q url.Values) (in spending.Export, refused *imageError) {
+	bad := func(message string) (spending.Export, *imageError) {
+		return in, &imageError{Code: codeBadUserInput, Message: message, status: http.StatusBadRequest}
+	}
+	for name, values := range q {
+		if !slices.Contains(exportParameters, name) {
+			return bad("There is no parameter " + clipMessage(name) + ": use " + strings.Join(exportParameters, ", ") + ".")
+		}
+		if len(values) > 1 {
+			return bad(name + " is given twice.")
+		}
+	}
+	in.Kind = spending.ExportUsage
+	if q.Has("kind") {
+		in.Kind = spending.ExportKind(q.Get("kind"))
+	}
+	if q.Has("groupBy") != (in.Kind == spending.ExportUsage) {
+		return bad("groupBy belongs to usage, e.g. groupBy=day,model; the journal and a ledger have none.")
+	}
+	if q.Has("budgetId") != (in.Kind == spending.ExportLedger) {
+		return bad("budgetId belongs to kind=ledger, and to no other kind.")
+	}
+	if in.Kind == spending.ExportUsage {
+		for name := range strings.SplitSeq(q.Get("groupBy"), ",") {
+			in.Query.GroupBy = append(in.Query.GroupBy, spending.UsageGroup(strings.ToUpper(name)))
+		}
+	}
+	if in.Kind == spending.ExportLedger {
+		in.Query.To = math.MaxInt64 // all of it, unless a time is given
+		// What is no id names no budget: the zero id.
+		in.Budget, _ = models.ParseID[models.BudgetEntity](q.Get("budgetId"))
+	}
+	for _, c := range []struct {
+		name string
+		to   *models.Millis
+	}{{"from", &in.Query.From}, {"to", &in.Query.To}} {
+		if !q.Has(c.name) && in.Kind == spending.ExportLedger {
+			continue
+		}
+		at, err := parseTime(q.Get(c.name))
+		if err != nil {
+			return bad(c.name + " must be a time such as 2026-01-31T00:00:00Z, or a day of UTC such as 2026-01-31.")
+		}
+		*c.to = at
+	}
+	return in, nil
+}
+
+var errNoTime = errors.New("not a time of the years 1 to 9999")
+
+// parseTime reads a time, or a day, which stands for its beginning in UTC.
+func parseTime(s string) (models.Millis, error) {
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if t, err := time.Parse(layout, s); err == nil && t.UTC().Year() >= 1 && t.UTC().Year() <= 9999 {
+			return models.MillisOf(t), nil
+		}
+	}
+	return 0, errNoTime
+}
