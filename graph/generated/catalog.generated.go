@@ -12,6 +12,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/shopspring/decimal"
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
@@ -46,6 +47,8 @@ type HarnessConnectionResolver interface {
 }
 type ModelResolver interface {
 	Provider(ctx context.Context, obj *model.Model) (*model.Provider, error)
+
+	PriceHistory(ctx context.Context, obj *model.Model, first *int) ([]*model.ModelPriceVersion, error)
 }
 type ModelConnectionResolver interface {
 	TotalCount(ctx context.Context, obj *model.ModelConnection) (*int, error)
@@ -129,6 +132,20 @@ func (ec *executionContext) field_Harness_history_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Model_priceHistory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
 	return args, nil
 }
 
@@ -2635,6 +2652,50 @@ func (ec *executionContext) fieldContext_Model_price(_ context.Context, field gr
 	return fc, nil
 }
 
+func (ec *executionContext) _Model_priceHistory(ctx context.Context, field graphql.CollectedField, obj *model.Model) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Model_priceHistory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Model().PriceHistory(ctx, obj, fc.Args["first"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ModelPriceVersion) graphql.Marshaler {
+			return ec.marshalNModelPriceVersion2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐModelPriceVersionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Model_priceHistory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Model",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ModelPriceVersion(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Model_priceHistory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ModelConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.ModelConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2885,8 +2946,8 @@ func (ec *executionContext) _ModelPrice_input(ctx context.Context, field graphql
 			return obj.Input, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v models.Nanos) graphql.Marshaler {
-			return ec.marshalNDecimal2githubᚗcomᚋostlerᚑdevᚋostlerᚋinternalᚋmodelsᚐNanos(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2908,8 +2969,8 @@ func (ec *executionContext) _ModelPrice_output(ctx context.Context, field graphq
 			return obj.Output, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v models.Nanos) graphql.Marshaler {
-			return ec.marshalNDecimal2githubᚗcomᚋostlerᚑdevᚋostlerᚋinternalᚋmodelsᚐNanos(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v decimal.Decimal) graphql.Marshaler {
+			return ec.marshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2931,8 +2992,8 @@ func (ec *executionContext) _ModelPrice_cacheRead(ctx context.Context, field gra
 			return obj.CacheRead, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *models.Nanos) graphql.Marshaler {
-			return ec.marshalODecimal2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋinternalᚋmodelsᚐNanos(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *decimal.Decimal) graphql.Marshaler {
+			return ec.marshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2954,8 +3015,8 @@ func (ec *executionContext) _ModelPrice_cacheWrite(ctx context.Context, field gr
 			return obj.CacheWrite, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *models.Nanos) graphql.Marshaler {
-			return ec.marshalODecimal2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋinternalᚋmodelsᚐNanos(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *decimal.Decimal) graphql.Marshaler {
+			return ec.marshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
 		},
 		true,
 		false,
@@ -4563,28 +4624,28 @@ func (ec *executionContext) unmarshalInputModelPriceInput(ctx context.Context, o
 		switch k {
 		case "input":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("input"))
-			data, err := ec.unmarshalNDecimal2githubᚗcomᚋostlerᚑdevᚋostlerᚋinternalᚋmodelsᚐNanos(ctx, v)
+			data, err := ec.unmarshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Input = data
 		case "output":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("output"))
-			data, err := ec.unmarshalNDecimal2githubᚗcomᚋostlerᚑdevᚋostlerᚋinternalᚋmodelsᚐNanos(ctx, v)
+			data, err := ec.unmarshalNDecimal2githubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Output = data
 		case "cacheRead":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("cacheRead"))
-			data, err := ec.unmarshalODecimal2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋinternalᚋmodelsᚐNanos(ctx, v)
+			data, err := ec.unmarshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.CacheRead = data
 		case "cacheWrite":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("cacheWrite"))
-			data, err := ec.unmarshalODecimal2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋinternalᚋmodelsᚐNanos(ctx, v)
+			data, err := ec.unmarshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -6389,6 +6450,44 @@ func (ec *executionContext) _Model(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "priceHistory":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Model_priceHistory(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}

@@ -20,6 +20,7 @@ import (
 type OrgResolver interface {
 	DefaultHarness(ctx context.Context, obj *model.Org) (*model.Harness, error)
 	DefaultModel(ctx context.Context, obj *model.Org) (*model.Model, error)
+
 	Limits(ctx context.Context, obj *model.Org) (*model.OrgLimits, error)
 	Members(ctx context.Context, obj *model.Org, first *int, after *string) (*model.MembershipConnection, error)
 }
@@ -344,6 +345,29 @@ func (ec *executionContext) fieldContext_Org_defaultModel(_ context.Context, fie
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _Org_allowUnpricedModels(ctx context.Context, field graphql.CollectedField, obj *model.Org) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Org_allowUnpricedModels(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AllowUnpricedModels, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Org_allowUnpricedModels(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Org", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _Org_limits(ctx context.Context, field graphql.CollectedField, obj *model.Org) (ret graphql.Marshaler) {
@@ -1266,6 +1290,11 @@ func (ec *executionContext) _Org(ctx context.Context, sel ast.SelectionSet, obj 
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "allowUnpricedModels":
+			out.Values[i] = ec._Org_allowUnpricedModels(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "limits":
 			field := field
 

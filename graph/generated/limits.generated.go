@@ -139,6 +139,29 @@ func (ec *executionContext) fieldContext_OrgLimits_requestsPerMinute(_ context.C
 	return graphql.NewScalarFieldContext("OrgLimits", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _OrgLimits_toolCallsPerMinute(ctx context.Context, field graphql.CollectedField, obj *model.OrgLimits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OrgLimits_toolCallsPerMinute(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ToolCallsPerMinute, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OrgLimits_toolCallsPerMinute(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OrgLimits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _OrgLimits_subscriptions(ctx context.Context, field graphql.CollectedField, obj *model.OrgLimits) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -246,7 +269,7 @@ func (ec *executionContext) unmarshalInputOrgLimitsInput(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"activeTurns", "queuedTurns", "sessions", "agents", "requestsPerMinute", "subscriptions", "sockets", "apiKeys", "pendingInvitations"}
+	fieldsInOrder := [...]string{"activeTurns", "queuedTurns", "sessions", "agents", "requestsPerMinute", "toolCallsPerMinute", "subscriptions", "sockets", "apiKeys", "pendingInvitations"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -288,6 +311,13 @@ func (ec *executionContext) unmarshalInputOrgLimitsInput(ctx context.Context, ob
 				return it, err
 			}
 			it.RequestsPerMinute = graphql.OmittableOf(data)
+		case "toolCallsPerMinute":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("toolCallsPerMinute"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ToolCallsPerMinute = graphql.OmittableOf(data)
 		case "subscriptions":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("subscriptions"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
@@ -363,6 +393,11 @@ func (ec *executionContext) _OrgLimits(ctx context.Context, sel ast.SelectionSet
 			}
 		case "requestsPerMinute":
 			out.Values[i] = ec._OrgLimits_requestsPerMinute(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "toolCallsPerMinute":
+			out.Values[i] = ec._OrgLimits_toolCallsPerMinute(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -967,7 +967,7 @@ func (ec *executionContext) unmarshalInputUpdateOrgInput(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "defaultHarnessId", "defaultModelId"}
+	fieldsInOrder := [...]string{"name", "defaultHarnessId", "defaultModelId", "allowUnpricedModels"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -995,6 +995,13 @@ func (ec *executionContext) unmarshalInputUpdateOrgInput(ctx context.Context, ob
 				return it, err
 			}
 			it.DefaultModelID = graphql.OmittableOf(data)
+		case "allowUnpricedModels":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allowUnpricedModels"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AllowUnpricedModels = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil

@@ -28,10 +28,13 @@ type ResolverRoot interface {
 	ApiKeyConnection() ApiKeyConnectionResolver
 	ApprovalDecision() ApprovalDecisionResolver
 	AuditEntry() AuditEntryResolver
+	Budget() BudgetResolver
+	BudgetConnection() BudgetConnectionResolver
 	DiscoveredModel() DiscoveredModelResolver
 	Harness() HarnessResolver
 	HarnessConnection() HarnessConnectionResolver
 	InvitationConnection() InvitationConnectionResolver
+	LedgerConnection() LedgerConnectionResolver
 	Membership() MembershipResolver
 	MembershipConnection() MembershipConnectionResolver
 	Message() MessageResolver
@@ -40,6 +43,7 @@ type ResolverRoot interface {
 	ModelConnection() ModelConnectionResolver
 	Mutation() MutationResolver
 	Org() OrgResolver
+	PaymentConnection() PaymentConnectionResolver
 	ProviderConnection() ProviderConnectionResolver
 	Query() QueryResolver
 	Revision() RevisionResolver
@@ -49,6 +53,7 @@ type ResolverRoot interface {
 	Subscription() SubscriptionResolver
 	Turn() TurnResolver
 	TurnConnection() TurnConnectionResolver
+	UsageRow() UsageRowResolver
 	Viewer() ViewerResolver
 	Wait() WaitResolver
 	WaitConnection() WaitConnectionResolver
@@ -236,6 +241,126 @@ type ComplexityRoot struct {
 	AuthPayload struct {
 		Tokens     func(childComplexity int) int
 		UserErrors func(childComplexity int) int
+	}
+
+	Budget struct {
+		Balance         func(childComplexity int) int
+		CreatedAt       func(childComplexity int) int
+		Credits         func(childComplexity int) int
+		Currency        func(childComplexity int) int
+		ID              func(childComplexity int) int
+		Ledger          func(childComplexity int, first *int, after *string) int
+		Limit           func(childComplexity int) int
+		Period          func(childComplexity int) int
+		PeriodEndsAt    func(childComplexity int) int
+		PeriodStartedAt func(childComplexity int) int
+		Reserved        func(childComplexity int) int
+		SoftLimit       func(childComplexity int) int
+		Spent           func(childComplexity int) int
+		Status          func(childComplexity int) int
+		Subject         func(childComplexity int) int
+		SubjectID       func(childComplexity int) int
+		UpdatedAt       func(childComplexity int) int
+	}
+
+	BudgetCheck struct {
+		Budgets func(childComplexity int) int
+		Hint    func(childComplexity int) int
+		Status  func(childComplexity int) int
+	}
+
+	BudgetCheckLine struct {
+		Budget           func(childComplexity int) int
+		PercentRemaining func(childComplexity int) int
+	}
+
+	BudgetConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	BudgetEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	BudgetExhausted struct {
+		Balance    func(childComplexity int) int
+		BudgetID   func(childComplexity int) int
+		Currency   func(childComplexity int) int
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		Limit      func(childComplexity int) int
+		Needed     func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		Spent      func(childComplexity int) int
+		Subject    func(childComplexity int) int
+		TurnID     func(childComplexity int) int
+	}
+
+	BudgetPaused struct {
+		Balance    func(childComplexity int) int
+		BudgetID   func(childComplexity int) int
+		Currency   func(childComplexity int) int
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		Limit      func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		SoftLimit  func(childComplexity int) int
+		Spent      func(childComplexity int) int
+		Subject    func(childComplexity int) int
+		TurnID     func(childComplexity int) int
+	}
+
+	BudgetPayload struct {
+		Budget     func(childComplexity int) int
+		UserErrors func(childComplexity int) int
+	}
+
+	BudgetPeriod struct {
+		Kind     func(childComplexity int) int
+		Seconds  func(childComplexity int) int
+		Timezone func(childComplexity int) int
+		Unit     func(childComplexity int) int
+	}
+
+	BudgetResumed struct {
+		BudgetID   func(childComplexity int) int
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		TurnID     func(childComplexity int) int
+	}
+
+	BudgetWarned struct {
+		Balance    func(childComplexity int) int
+		BudgetID   func(childComplexity int) int
+		Currency   func(childComplexity int) int
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		Limit      func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		Spent      func(childComplexity int) int
+		Subject    func(childComplexity int) int
+		TurnID     func(childComplexity int) int
 	}
 
 	CapabilityInfo struct {
@@ -477,6 +602,30 @@ type ComplexityRoot struct {
 		UserErrors func(childComplexity int) int
 	}
 
+	LedgerConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	LedgerEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	LedgerEntry struct {
+		Amount      func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		Currency    func(childComplexity int) int
+		Description func(childComplexity int) int
+		ID          func(childComplexity int) int
+		Overrun     func(childComplexity int) int
+		SessionID   func(childComplexity int) int
+		Source      func(childComplexity int) int
+		TurnID      func(childComplexity int) int
+	}
+
 	Membership struct {
 		CreatedAt func(childComplexity int) int
 		ID        func(childComplexity int) int
@@ -556,6 +705,7 @@ type ComplexityRoot struct {
 		MaxOutputTokens     func(childComplexity int) int
 		Name                func(childComplexity int) int
 		Price               func(childComplexity int) int
+		PriceHistory        func(childComplexity int, first *int) int
 		Provider            func(childComplexity int) int
 	}
 
@@ -583,6 +733,11 @@ type ComplexityRoot struct {
 		Output     func(childComplexity int) int
 	}
 
+	ModelPriceVersion struct {
+		Price     func(childComplexity int) int
+		ValidFrom func(childComplexity int) int
+	}
+
 	Mutation struct {
 		AcceptInvitation     func(childComplexity int, input model.AcceptInvitationInput) int
 		AnswerQuestion       func(childComplexity int, waitID string, answer string) int
@@ -593,14 +748,18 @@ type ComplexityRoot struct {
 		ChangePassword       func(childComplexity int, current string, new string) int
 		CreateAPIKey         func(childComplexity int, input model.CreateAPIKeyInput) int
 		CreateAgent          func(childComplexity int, input model.CreateAgentInput) int
+		CreateBudget         func(childComplexity int, input model.CreateBudgetInput) int
 		CreateHarness        func(childComplexity int, input model.CreateHarnessInput) int
 		CreateModel          func(childComplexity int, input model.CreateModelInput) int
 		CreateOrg            func(childComplexity int, input model.CreateOrgInput) int
+		CreatePaymentPolicy  func(childComplexity int, input model.CreatePaymentPolicyInput) int
 		CreateProvider       func(childComplexity int, input model.CreateProviderInput) int
 		CreateSession        func(childComplexity int, input model.CreateSessionInput) int
 		CreateWebhook        func(childComplexity int, input model.CreateWebhookInput) int
 		DecideApproval       func(childComplexity int, input model.DecideApprovalInput) int
+		DeletePaymentPolicy  func(childComplexity int, id string) int
 		DeleteWebhook        func(childComplexity int, id string) int
+		DisableBudget        func(childComplexity int, id string) int
 		DiscoverModels       func(childComplexity int, providerID string) int
 		EditQueuedTurn       func(childComplexity int, turnID string, content []*model.ContentPartInput) int
 		ForkSession          func(childComplexity int, input model.ForkSessionInput) int
@@ -614,24 +773,29 @@ type ComplexityRoot struct {
 		ResolveWait          func(childComplexity int, token string, value models.JSON, errorCode *string, errorMessage *string) int
 		RestoreAgent         func(childComplexity int, id string, revision int, reason *string) int
 		RestoreHarness       func(childComplexity int, id string, revision int, reason *string) int
+		ResumeSession        func(childComplexity int, sessionID string) int
 		RevokeAPIKey         func(childComplexity int, id string) int
 		RevokeInvitation     func(childComplexity int, id string) int
 		RevokeSignIn         func(childComplexity int, id string) int
 		RotateHookSecret     func(childComplexity int) int
 		SendMessage          func(childComplexity int, input model.SendMessageInput) int
 		SetMemberRole        func(childComplexity int, membershipID string, role model.Role) int
+		SettlePayment        func(childComplexity int, id string, input model.SettlePaymentInput) int
 		SignIn               func(childComplexity int, input model.SignInInput) int
 		SignOut              func(childComplexity int) int
 		SubmitToolResults    func(childComplexity int, input model.SubmitToolResultsInput) int
 		SwitchOrg            func(childComplexity int, orgID string) int
 		TestProvider         func(childComplexity int, input model.TestProviderInput) int
+		TopUpBudget          func(childComplexity int, input model.TopUpBudgetInput) int
 		UnarchiveAgent       func(childComplexity int, id string) int
 		UnarchiveHarness     func(childComplexity int, id string) int
 		UpdateAgent          func(childComplexity int, id string, input model.UpdateAgentInput) int
+		UpdateBudget         func(childComplexity int, id string, input model.UpdateBudgetInput) int
 		UpdateHarness        func(childComplexity int, id string, input model.UpdateHarnessInput) int
 		UpdateModel          func(childComplexity int, id string, input model.UpdateModelInput) int
 		UpdateOrg            func(childComplexity int, input model.UpdateOrgInput) int
 		UpdateOrgLimits      func(childComplexity int, orgID string, input model.OrgLimitsInput) int
+		UpdatePaymentPolicy  func(childComplexity int, id string, input model.UpdatePaymentPolicyInput) int
 		UpdateProvider       func(childComplexity int, id string, input model.UpdateProviderInput) int
 		UpdateSession        func(childComplexity int, id string, input model.UpdateSessionInput) int
 		UpdateViewer         func(childComplexity int, name string) int
@@ -640,14 +804,15 @@ type ComplexityRoot struct {
 	}
 
 	Org struct {
-		CreatedAt      func(childComplexity int) int
-		DefaultHarness func(childComplexity int) int
-		DefaultModel   func(childComplexity int) int
-		ID             func(childComplexity int) int
-		Limits         func(childComplexity int) int
-		Members        func(childComplexity int, first *int, after *string) int
-		Name           func(childComplexity int) int
-		Slug           func(childComplexity int) int
+		AllowUnpricedModels func(childComplexity int) int
+		CreatedAt           func(childComplexity int) int
+		DefaultHarness      func(childComplexity int) int
+		DefaultModel        func(childComplexity int) int
+		ID                  func(childComplexity int) int
+		Limits              func(childComplexity int) int
+		Members             func(childComplexity int, first *int, after *string) int
+		Name                func(childComplexity int) int
+		Slug                func(childComplexity int) int
 	}
 
 	OrgLimits struct {
@@ -660,6 +825,7 @@ type ComplexityRoot struct {
 		Sessions           func(childComplexity int) int
 		Sockets            func(childComplexity int) int
 		Subscriptions      func(childComplexity int) int
+		ToolCallsPerMinute func(childComplexity int) int
 	}
 
 	OrgPayload struct {
@@ -715,6 +881,65 @@ type ComplexityRoot struct {
 		StartCursor     func(childComplexity int) int
 	}
 
+	Payment struct {
+		Amount     func(childComplexity int) int
+		Attempts   func(childComplexity int) int
+		Capability func(childComplexity int) int
+		CreatedAt  func(childComplexity int) int
+		Currency   func(childComplexity int) int
+		Error      func(childComplexity int) int
+		Host       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Paid       func(childComplexity int) int
+		PolicyID   func(childComplexity int) int
+		Purpose    func(childComplexity int) int
+		Reference  func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		SettledAt  func(childComplexity int) int
+		Status     func(childComplexity int) int
+		Tool       func(childComplexity int) int
+		TurnID     func(childComplexity int) int
+	}
+
+	PaymentConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	PaymentEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	PaymentPayload struct {
+		Payment    func(childComplexity int) int
+		UserErrors func(childComplexity int) int
+	}
+
+	PaymentPolicy struct {
+		ApprovalAbove func(childComplexity int) int
+		Capabilities  func(childComplexity int) int
+		CreatedAt     func(childComplexity int) int
+		Currency      func(childComplexity int) int
+		Enabled       func(childComplexity int) int
+		Hosts         func(childComplexity int) int
+		ID            func(childComplexity int) int
+		MaxPerDay     func(childComplexity int) int
+		MaxPerRequest func(childComplexity int) int
+		MaxPerTurn    func(childComplexity int) int
+		Name          func(childComplexity int) int
+		Rail          func(childComplexity int) int
+		URL           func(childComplexity int) int
+		UpdatedAt     func(childComplexity int) int
+	}
+
+	PaymentPolicyPayload struct {
+		Policy     func(childComplexity int) int
+		UserErrors func(childComplexity int) int
+	}
+
 	Provider struct {
 		BaseURL        func(childComplexity int) int
 		CreatedAt      func(childComplexity int) int
@@ -747,6 +972,9 @@ type ComplexityRoot struct {
 		Agent                  func(childComplexity int, id string) int
 		Agents                 func(childComplexity int, first *int, after *string, search *string, includeArchived *bool) int
 		AuditEntries           func(childComplexity int, first *int, after *string, filter *model.AuditFilter) int
+		Budget                 func(childComplexity int, id string) int
+		BudgetCheck            func(childComplexity int, sessionID string) int
+		Budgets                func(childComplexity int, first *int, after *string, subject *model.BudgetSubject, subjectID *string) int
 		Capabilities           func(childComplexity int) int
 		Harness                func(childComplexity int, id string) int
 		Harnesses              func(childComplexity int, first *int, after *string, search *string, includeArchived *bool) int
@@ -755,6 +983,8 @@ type ComplexityRoot struct {
 		Models                 func(childComplexity int, first *int, after *string, providerID *string) int
 		Node                   func(childComplexity int, id string) int
 		Org                    func(childComplexity int) int
+		PaymentPolicies        func(childComplexity int) int
+		Payments               func(childComplexity int, first *int, after *string) int
 		PreviewEffectiveConfig func(childComplexity int, harnessID *string, agent *model.CreateAgentInput, sessionID *string) int
 		Providers              func(childComplexity int, first *int, after *string) int
 		ServerInfo             func(childComplexity int) int
@@ -762,6 +992,7 @@ type ComplexityRoot struct {
 		Sessions               func(childComplexity int, first *int, after *string, filter *model.SessionFilter) int
 		SignIns                func(childComplexity int) int
 		Turn                   func(childComplexity int, id string) int
+		Usage                  func(childComplexity int, groupBy []model.UsageGroup, from models.Millis, to models.Millis, first *int, after *string) int
 		VerifyAudit            func(childComplexity int) int
 		Viewer                 func(childComplexity int) int
 		Waits                  func(childComplexity int, first *int, after *string, kinds []model.WaitKind) int
@@ -956,6 +1187,18 @@ type ComplexityRoot struct {
 		ID         func(childComplexity int) int
 		Kind       func(childComplexity int) int
 		ModelID    func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		TurnID     func(childComplexity int) int
+	}
+
+	SessionPaused struct {
+		BudgetID   func(childComplexity int) int
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
 		OccurredAt func(childComplexity int) int
 		Sequence   func(childComplexity int) int
 		SessionID  func(childComplexity int) int
@@ -1370,6 +1613,31 @@ type ComplexityRoot struct {
 		InputTokens      func(childComplexity int) int
 		OutputTokens     func(childComplexity int) int
 		ReasoningTokens  func(childComplexity int) int
+	}
+
+	UsageConnection struct {
+		Edges    func(childComplexity int) int
+		Nodes    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	UsageEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	UsageRow struct {
+		Agent       func(childComplexity int) int
+		CustomerKey func(childComplexity int) int
+		Day         func(childComplexity int) int
+		Model       func(childComplexity int) int
+		ModelCalls  func(childComplexity int) int
+		Session     func(childComplexity int) int
+		Tool        func(childComplexity int) int
+		ToolCalls   func(childComplexity int) int
+		Turns       func(childComplexity int) int
+		Usage       func(childComplexity int) int
+		User        func(childComplexity int) int
 	}
 
 	User struct {
@@ -2249,6 +2517,544 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AuthPayload.UserErrors(childComplexity), true
+
+	case "Budget.balance":
+		if e.ComplexityRoot.Budget.Balance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Budget.Balance(childComplexity), true
+	case "Budget.createdAt":
+		if e.ComplexityRoot.Budget.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Budget.CreatedAt(childComplexity), true
+	case "Budget.credits":
+		if e.ComplexityRoot.Budget.Credits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Budget.Credits(childComplexity), true
+	case "Budget.currency":
+		if e.ComplexityRoot.Budget.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Budget.Currency(childComplexity), true
+	case "Budget.id":
+		if e.ComplexityRoot.Budget.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Budget.ID(childComplexity), true
+	case "Budget.ledger":
+		if e.ComplexityRoot.Budget.Ledger == nil {
+			break
+		}
+
+		args, err := ec.field_Budget_ledger_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Budget.Ledger(childComplexity, args["first"].(*int), args["after"].(*string)), true
+	case "Budget.limit":
+		if e.ComplexityRoot.Budget.Limit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Budget.Limit(childComplexity), true
+	case "Budget.period":
+		if e.ComplexityRoot.Budget.Period == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Budget.Period(childComplexity), true
+	case "Budget.periodEndsAt":
+		if e.ComplexityRoot.Budget.PeriodEndsAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Budget.PeriodEndsAt(childComplexity), true
+	case "Budget.periodStartedAt":
+		if e.ComplexityRoot.Budget.PeriodStartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Budget.PeriodStartedAt(childComplexity), true
+	case "Budget.reserved":
+		if e.ComplexityRoot.Budget.Reserved == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Budget.Reserved(childComplexity), true
+	case "Budget.softLimit":
+		if e.ComplexityRoot.Budget.SoftLimit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Budget.SoftLimit(childComplexity), true
+	case "Budget.spent":
+		if e.ComplexityRoot.Budget.Spent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Budget.Spent(childComplexity), true
+	case "Budget.status":
+		if e.ComplexityRoot.Budget.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Budget.Status(childComplexity), true
+	case "Budget.subject":
+		if e.ComplexityRoot.Budget.Subject == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Budget.Subject(childComplexity), true
+	case "Budget.subjectId":
+		if e.ComplexityRoot.Budget.SubjectID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Budget.SubjectID(childComplexity), true
+	case "Budget.updatedAt":
+		if e.ComplexityRoot.Budget.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Budget.UpdatedAt(childComplexity), true
+
+	case "BudgetCheck.budgets":
+		if e.ComplexityRoot.BudgetCheck.Budgets == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetCheck.Budgets(childComplexity), true
+	case "BudgetCheck.hint":
+		if e.ComplexityRoot.BudgetCheck.Hint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetCheck.Hint(childComplexity), true
+	case "BudgetCheck.status":
+		if e.ComplexityRoot.BudgetCheck.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetCheck.Status(childComplexity), true
+
+	case "BudgetCheckLine.budget":
+		if e.ComplexityRoot.BudgetCheckLine.Budget == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetCheckLine.Budget(childComplexity), true
+	case "BudgetCheckLine.percentRemaining":
+		if e.ComplexityRoot.BudgetCheckLine.PercentRemaining == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetCheckLine.PercentRemaining(childComplexity), true
+
+	case "BudgetConnection.edges":
+		if e.ComplexityRoot.BudgetConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetConnection.Edges(childComplexity), true
+	case "BudgetConnection.nodes":
+		if e.ComplexityRoot.BudgetConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetConnection.Nodes(childComplexity), true
+	case "BudgetConnection.pageInfo":
+		if e.ComplexityRoot.BudgetConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetConnection.PageInfo(childComplexity), true
+	case "BudgetConnection.totalCount":
+		if e.ComplexityRoot.BudgetConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetConnection.TotalCount(childComplexity), true
+
+	case "BudgetEdge.cursor":
+		if e.ComplexityRoot.BudgetEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetEdge.Cursor(childComplexity), true
+	case "BudgetEdge.node":
+		if e.ComplexityRoot.BudgetEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetEdge.Node(childComplexity), true
+
+	case "BudgetExhausted.balance":
+		if e.ComplexityRoot.BudgetExhausted.Balance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetExhausted.Balance(childComplexity), true
+	case "BudgetExhausted.budgetId":
+		if e.ComplexityRoot.BudgetExhausted.BudgetID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetExhausted.BudgetID(childComplexity), true
+	case "BudgetExhausted.currency":
+		if e.ComplexityRoot.BudgetExhausted.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetExhausted.Currency(childComplexity), true
+	case "BudgetExhausted.cursor":
+		if e.ComplexityRoot.BudgetExhausted.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetExhausted.Cursor(childComplexity), true
+	case "BudgetExhausted.data":
+		if e.ComplexityRoot.BudgetExhausted.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetExhausted.Data(childComplexity), true
+	case "BudgetExhausted.id":
+		if e.ComplexityRoot.BudgetExhausted.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetExhausted.ID(childComplexity), true
+	case "BudgetExhausted.kind":
+		if e.ComplexityRoot.BudgetExhausted.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetExhausted.Kind(childComplexity), true
+	case "BudgetExhausted.limit":
+		if e.ComplexityRoot.BudgetExhausted.Limit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetExhausted.Limit(childComplexity), true
+	case "BudgetExhausted.needed":
+		if e.ComplexityRoot.BudgetExhausted.Needed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetExhausted.Needed(childComplexity), true
+	case "BudgetExhausted.occurredAt":
+		if e.ComplexityRoot.BudgetExhausted.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetExhausted.OccurredAt(childComplexity), true
+	case "BudgetExhausted.sequence":
+		if e.ComplexityRoot.BudgetExhausted.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetExhausted.Sequence(childComplexity), true
+	case "BudgetExhausted.sessionId":
+		if e.ComplexityRoot.BudgetExhausted.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetExhausted.SessionID(childComplexity), true
+	case "BudgetExhausted.spent":
+		if e.ComplexityRoot.BudgetExhausted.Spent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetExhausted.Spent(childComplexity), true
+	case "BudgetExhausted.subject":
+		if e.ComplexityRoot.BudgetExhausted.Subject == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetExhausted.Subject(childComplexity), true
+	case "BudgetExhausted.turnId":
+		if e.ComplexityRoot.BudgetExhausted.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetExhausted.TurnID(childComplexity), true
+
+	case "BudgetPaused.balance":
+		if e.ComplexityRoot.BudgetPaused.Balance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPaused.Balance(childComplexity), true
+	case "BudgetPaused.budgetId":
+		if e.ComplexityRoot.BudgetPaused.BudgetID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPaused.BudgetID(childComplexity), true
+	case "BudgetPaused.currency":
+		if e.ComplexityRoot.BudgetPaused.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPaused.Currency(childComplexity), true
+	case "BudgetPaused.cursor":
+		if e.ComplexityRoot.BudgetPaused.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPaused.Cursor(childComplexity), true
+	case "BudgetPaused.data":
+		if e.ComplexityRoot.BudgetPaused.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPaused.Data(childComplexity), true
+	case "BudgetPaused.id":
+		if e.ComplexityRoot.BudgetPaused.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPaused.ID(childComplexity), true
+	case "BudgetPaused.kind":
+		if e.ComplexityRoot.BudgetPaused.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPaused.Kind(childComplexity), true
+	case "BudgetPaused.limit":
+		if e.ComplexityRoot.BudgetPaused.Limit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPaused.Limit(childComplexity), true
+	case "BudgetPaused.occurredAt":
+		if e.ComplexityRoot.BudgetPaused.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPaused.OccurredAt(childComplexity), true
+	case "BudgetPaused.sequence":
+		if e.ComplexityRoot.BudgetPaused.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPaused.Sequence(childComplexity), true
+	case "BudgetPaused.sessionId":
+		if e.ComplexityRoot.BudgetPaused.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPaused.SessionID(childComplexity), true
+	case "BudgetPaused.softLimit":
+		if e.ComplexityRoot.BudgetPaused.SoftLimit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPaused.SoftLimit(childComplexity), true
+	case "BudgetPaused.spent":
+		if e.ComplexityRoot.BudgetPaused.Spent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPaused.Spent(childComplexity), true
+	case "BudgetPaused.subject":
+		if e.ComplexityRoot.BudgetPaused.Subject == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPaused.Subject(childComplexity), true
+	case "BudgetPaused.turnId":
+		if e.ComplexityRoot.BudgetPaused.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPaused.TurnID(childComplexity), true
+
+	case "BudgetPayload.budget":
+		if e.ComplexityRoot.BudgetPayload.Budget == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPayload.Budget(childComplexity), true
+	case "BudgetPayload.userErrors":
+		if e.ComplexityRoot.BudgetPayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPayload.UserErrors(childComplexity), true
+
+	case "BudgetPeriod.kind":
+		if e.ComplexityRoot.BudgetPeriod.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPeriod.Kind(childComplexity), true
+	case "BudgetPeriod.seconds":
+		if e.ComplexityRoot.BudgetPeriod.Seconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPeriod.Seconds(childComplexity), true
+	case "BudgetPeriod.timezone":
+		if e.ComplexityRoot.BudgetPeriod.Timezone == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPeriod.Timezone(childComplexity), true
+	case "BudgetPeriod.unit":
+		if e.ComplexityRoot.BudgetPeriod.Unit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetPeriod.Unit(childComplexity), true
+
+	case "BudgetResumed.budgetId":
+		if e.ComplexityRoot.BudgetResumed.BudgetID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetResumed.BudgetID(childComplexity), true
+	case "BudgetResumed.cursor":
+		if e.ComplexityRoot.BudgetResumed.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetResumed.Cursor(childComplexity), true
+	case "BudgetResumed.data":
+		if e.ComplexityRoot.BudgetResumed.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetResumed.Data(childComplexity), true
+	case "BudgetResumed.id":
+		if e.ComplexityRoot.BudgetResumed.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetResumed.ID(childComplexity), true
+	case "BudgetResumed.kind":
+		if e.ComplexityRoot.BudgetResumed.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetResumed.Kind(childComplexity), true
+	case "BudgetResumed.occurredAt":
+		if e.ComplexityRoot.BudgetResumed.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetResumed.OccurredAt(childComplexity), true
+	case "BudgetResumed.sequence":
+		if e.ComplexityRoot.BudgetResumed.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetResumed.Sequence(childComplexity), true
+	case "BudgetResumed.sessionId":
+		if e.ComplexityRoot.BudgetResumed.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetResumed.SessionID(childComplexity), true
+	case "BudgetResumed.turnId":
+		if e.ComplexityRoot.BudgetResumed.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetResumed.TurnID(childComplexity), true
+
+	case "BudgetWarned.balance":
+		if e.ComplexityRoot.BudgetWarned.Balance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetWarned.Balance(childComplexity), true
+	case "BudgetWarned.budgetId":
+		if e.ComplexityRoot.BudgetWarned.BudgetID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetWarned.BudgetID(childComplexity), true
+	case "BudgetWarned.currency":
+		if e.ComplexityRoot.BudgetWarned.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetWarned.Currency(childComplexity), true
+	case "BudgetWarned.cursor":
+		if e.ComplexityRoot.BudgetWarned.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetWarned.Cursor(childComplexity), true
+	case "BudgetWarned.data":
+		if e.ComplexityRoot.BudgetWarned.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetWarned.Data(childComplexity), true
+	case "BudgetWarned.id":
+		if e.ComplexityRoot.BudgetWarned.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetWarned.ID(childComplexity), true
+	case "BudgetWarned.kind":
+		if e.ComplexityRoot.BudgetWarned.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetWarned.Kind(childComplexity), true
+	case "BudgetWarned.limit":
+		if e.ComplexityRoot.BudgetWarned.Limit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetWarned.Limit(childComplexity), true
+	case "BudgetWarned.occurredAt":
+		if e.ComplexityRoot.BudgetWarned.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetWarned.OccurredAt(childComplexity), true
+	case "BudgetWarned.sequence":
+		if e.ComplexityRoot.BudgetWarned.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetWarned.Sequence(childComplexity), true
+	case "BudgetWarned.sessionId":
+		if e.ComplexityRoot.BudgetWarned.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetWarned.SessionID(childComplexity), true
+	case "BudgetWarned.spent":
+		if e.ComplexityRoot.BudgetWarned.Spent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetWarned.Spent(childComplexity), true
+	case "BudgetWarned.subject":
+		if e.ComplexityRoot.BudgetWarned.Subject == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetWarned.Subject(childComplexity), true
+	case "BudgetWarned.turnId":
+		if e.ComplexityRoot.BudgetWarned.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.BudgetWarned.TurnID(childComplexity), true
 
 	case "CapabilityInfo.configSchema":
 		if e.ComplexityRoot.CapabilityInfo.ConfigSchema == nil {
@@ -3230,6 +4036,99 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.InvitePayload.UserErrors(childComplexity), true
 
+	case "LedgerConnection.edges":
+		if e.ComplexityRoot.LedgerConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerConnection.Edges(childComplexity), true
+	case "LedgerConnection.nodes":
+		if e.ComplexityRoot.LedgerConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerConnection.Nodes(childComplexity), true
+	case "LedgerConnection.pageInfo":
+		if e.ComplexityRoot.LedgerConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerConnection.PageInfo(childComplexity), true
+	case "LedgerConnection.totalCount":
+		if e.ComplexityRoot.LedgerConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerConnection.TotalCount(childComplexity), true
+
+	case "LedgerEdge.cursor":
+		if e.ComplexityRoot.LedgerEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEdge.Cursor(childComplexity), true
+	case "LedgerEdge.node":
+		if e.ComplexityRoot.LedgerEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEdge.Node(childComplexity), true
+
+	case "LedgerEntry.amount":
+		if e.ComplexityRoot.LedgerEntry.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.Amount(childComplexity), true
+	case "LedgerEntry.createdAt":
+		if e.ComplexityRoot.LedgerEntry.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.CreatedAt(childComplexity), true
+	case "LedgerEntry.currency":
+		if e.ComplexityRoot.LedgerEntry.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.Currency(childComplexity), true
+	case "LedgerEntry.description":
+		if e.ComplexityRoot.LedgerEntry.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.Description(childComplexity), true
+	case "LedgerEntry.id":
+		if e.ComplexityRoot.LedgerEntry.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.ID(childComplexity), true
+	case "LedgerEntry.overrun":
+		if e.ComplexityRoot.LedgerEntry.Overrun == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.Overrun(childComplexity), true
+	case "LedgerEntry.sessionId":
+		if e.ComplexityRoot.LedgerEntry.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.SessionID(childComplexity), true
+	case "LedgerEntry.source":
+		if e.ComplexityRoot.LedgerEntry.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.Source(childComplexity), true
+	case "LedgerEntry.turnId":
+		if e.ComplexityRoot.LedgerEntry.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LedgerEntry.TurnID(childComplexity), true
+
 	case "Membership.createdAt":
 		if e.ComplexityRoot.Membership.CreatedAt == nil {
 			break
@@ -3545,6 +4444,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Model.Price(childComplexity), true
+	case "Model.priceHistory":
+		if e.ComplexityRoot.Model.PriceHistory == nil {
+			break
+		}
+
+		args, err := ec.field_Model_priceHistory_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Model.PriceHistory(childComplexity, args["first"].(*int)), true
 	case "Model.provider":
 		if e.ComplexityRoot.Model.Provider == nil {
 			break
@@ -3627,6 +4537,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ModelPrice.Output(childComplexity), true
+
+	case "ModelPriceVersion.price":
+		if e.ComplexityRoot.ModelPriceVersion.Price == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelPriceVersion.Price(childComplexity), true
+	case "ModelPriceVersion.validFrom":
+		if e.ComplexityRoot.ModelPriceVersion.ValidFrom == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelPriceVersion.ValidFrom(childComplexity), true
 
 	case "Mutation.acceptInvitation":
 		if e.ComplexityRoot.Mutation.AcceptInvitation == nil {
@@ -3727,6 +4650,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateAgent(childComplexity, args["input"].(model.CreateAgentInput)), true
+	case "Mutation.createBudget":
+		if e.ComplexityRoot.Mutation.CreateBudget == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createBudget_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateBudget(childComplexity, args["input"].(model.CreateBudgetInput)), true
 	case "Mutation.createHarness":
 		if e.ComplexityRoot.Mutation.CreateHarness == nil {
 			break
@@ -3760,6 +4694,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateOrg(childComplexity, args["input"].(model.CreateOrgInput)), true
+	case "Mutation.createPaymentPolicy":
+		if e.ComplexityRoot.Mutation.CreatePaymentPolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createPaymentPolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreatePaymentPolicy(childComplexity, args["input"].(model.CreatePaymentPolicyInput)), true
 	case "Mutation.createProvider":
 		if e.ComplexityRoot.Mutation.CreateProvider == nil {
 			break
@@ -3804,6 +4749,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DecideApproval(childComplexity, args["input"].(model.DecideApprovalInput)), true
+	case "Mutation.deletePaymentPolicy":
+		if e.ComplexityRoot.Mutation.DeletePaymentPolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deletePaymentPolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeletePaymentPolicy(childComplexity, args["id"].(string)), true
 	case "Mutation.deleteWebhook":
 		if e.ComplexityRoot.Mutation.DeleteWebhook == nil {
 			break
@@ -3815,6 +4771,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteWebhook(childComplexity, args["id"].(string)), true
+	case "Mutation.disableBudget":
+		if e.ComplexityRoot.Mutation.DisableBudget == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_disableBudget_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DisableBudget(childComplexity, args["id"].(string)), true
 	case "Mutation.discoverModels":
 		if e.ComplexityRoot.Mutation.DiscoverModels == nil {
 			break
@@ -3958,6 +4925,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RestoreHarness(childComplexity, args["id"].(string), args["revision"].(int), args["reason"].(*string)), true
+	case "Mutation.resumeSession":
+		if e.ComplexityRoot.Mutation.ResumeSession == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_resumeSession_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ResumeSession(childComplexity, args["sessionId"].(string)), true
 	case "Mutation.revokeApiKey":
 		if e.ComplexityRoot.Mutation.RevokeAPIKey == nil {
 			break
@@ -4019,6 +4997,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SetMemberRole(childComplexity, args["membershipId"].(string), args["role"].(model.Role)), true
+	case "Mutation.settlePayment":
+		if e.ComplexityRoot.Mutation.SettlePayment == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_settlePayment_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SettlePayment(childComplexity, args["id"].(string), args["input"].(model.SettlePaymentInput)), true
 	case "Mutation.signIn":
 		if e.ComplexityRoot.Mutation.SignIn == nil {
 			break
@@ -4069,6 +5058,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.TestProvider(childComplexity, args["input"].(model.TestProviderInput)), true
+	case "Mutation.topUpBudget":
+		if e.ComplexityRoot.Mutation.TopUpBudget == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_topUpBudget_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.TopUpBudget(childComplexity, args["input"].(model.TopUpBudgetInput)), true
 	case "Mutation.unarchiveAgent":
 		if e.ComplexityRoot.Mutation.UnarchiveAgent == nil {
 			break
@@ -4102,6 +5102,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateAgent(childComplexity, args["id"].(string), args["input"].(model.UpdateAgentInput)), true
+	case "Mutation.updateBudget":
+		if e.ComplexityRoot.Mutation.UpdateBudget == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateBudget_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateBudget(childComplexity, args["id"].(string), args["input"].(model.UpdateBudgetInput)), true
 	case "Mutation.updateHarness":
 		if e.ComplexityRoot.Mutation.UpdateHarness == nil {
 			break
@@ -4146,6 +5157,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateOrgLimits(childComplexity, args["orgId"].(string), args["input"].(model.OrgLimitsInput)), true
+	case "Mutation.updatePaymentPolicy":
+		if e.ComplexityRoot.Mutation.UpdatePaymentPolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updatePaymentPolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdatePaymentPolicy(childComplexity, args["id"].(string), args["input"].(model.UpdatePaymentPolicyInput)), true
 	case "Mutation.updateProvider":
 		if e.ComplexityRoot.Mutation.UpdateProvider == nil {
 			break
@@ -4202,6 +5224,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Mutation.WriteSessionFile(childComplexity, args["sessionId"].(string), args["path"].(string), args["content"].(string), args["encoding"].(*string), args["expectedHash"].(*string)), true
 
+	case "Org.allowUnpricedModels":
+		if e.ComplexityRoot.Org.AllowUnpricedModels == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Org.AllowUnpricedModels(childComplexity), true
 	case "Org.createdAt":
 		if e.ComplexityRoot.Org.CreatedAt == nil {
 			break
@@ -4310,6 +5338,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OrgLimits.Subscriptions(childComplexity), true
+	case "OrgLimits.toolCallsPerMinute":
+		if e.ComplexityRoot.OrgLimits.ToolCallsPerMinute == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrgLimits.ToolCallsPerMinute(childComplexity), true
 
 	case "OrgPayload.org":
 		if e.ComplexityRoot.OrgPayload.Org == nil {
@@ -4544,6 +5578,258 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PageInfo.StartCursor(childComplexity), true
 
+	case "Payment.amount":
+		if e.ComplexityRoot.Payment.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.Amount(childComplexity), true
+	case "Payment.attempts":
+		if e.ComplexityRoot.Payment.Attempts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.Attempts(childComplexity), true
+	case "Payment.capability":
+		if e.ComplexityRoot.Payment.Capability == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.Capability(childComplexity), true
+	case "Payment.createdAt":
+		if e.ComplexityRoot.Payment.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.CreatedAt(childComplexity), true
+	case "Payment.currency":
+		if e.ComplexityRoot.Payment.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.Currency(childComplexity), true
+	case "Payment.error":
+		if e.ComplexityRoot.Payment.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.Error(childComplexity), true
+	case "Payment.host":
+		if e.ComplexityRoot.Payment.Host == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.Host(childComplexity), true
+	case "Payment.id":
+		if e.ComplexityRoot.Payment.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.ID(childComplexity), true
+	case "Payment.paid":
+		if e.ComplexityRoot.Payment.Paid == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.Paid(childComplexity), true
+	case "Payment.policyId":
+		if e.ComplexityRoot.Payment.PolicyID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.PolicyID(childComplexity), true
+	case "Payment.purpose":
+		if e.ComplexityRoot.Payment.Purpose == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.Purpose(childComplexity), true
+	case "Payment.reference":
+		if e.ComplexityRoot.Payment.Reference == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.Reference(childComplexity), true
+	case "Payment.sessionId":
+		if e.ComplexityRoot.Payment.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.SessionID(childComplexity), true
+	case "Payment.settledAt":
+		if e.ComplexityRoot.Payment.SettledAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.SettledAt(childComplexity), true
+	case "Payment.status":
+		if e.ComplexityRoot.Payment.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.Status(childComplexity), true
+	case "Payment.tool":
+		if e.ComplexityRoot.Payment.Tool == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.Tool(childComplexity), true
+	case "Payment.turnId":
+		if e.ComplexityRoot.Payment.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.TurnID(childComplexity), true
+
+	case "PaymentConnection.edges":
+		if e.ComplexityRoot.PaymentConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentConnection.Edges(childComplexity), true
+	case "PaymentConnection.nodes":
+		if e.ComplexityRoot.PaymentConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentConnection.Nodes(childComplexity), true
+	case "PaymentConnection.pageInfo":
+		if e.ComplexityRoot.PaymentConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentConnection.PageInfo(childComplexity), true
+	case "PaymentConnection.totalCount":
+		if e.ComplexityRoot.PaymentConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentConnection.TotalCount(childComplexity), true
+
+	case "PaymentEdge.cursor":
+		if e.ComplexityRoot.PaymentEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentEdge.Cursor(childComplexity), true
+	case "PaymentEdge.node":
+		if e.ComplexityRoot.PaymentEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentEdge.Node(childComplexity), true
+
+	case "PaymentPayload.payment":
+		if e.ComplexityRoot.PaymentPayload.Payment == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPayload.Payment(childComplexity), true
+	case "PaymentPayload.userErrors":
+		if e.ComplexityRoot.PaymentPayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPayload.UserErrors(childComplexity), true
+
+	case "PaymentPolicy.approvalAbove":
+		if e.ComplexityRoot.PaymentPolicy.ApprovalAbove == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPolicy.ApprovalAbove(childComplexity), true
+	case "PaymentPolicy.capabilities":
+		if e.ComplexityRoot.PaymentPolicy.Capabilities == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPolicy.Capabilities(childComplexity), true
+	case "PaymentPolicy.createdAt":
+		if e.ComplexityRoot.PaymentPolicy.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPolicy.CreatedAt(childComplexity), true
+	case "PaymentPolicy.currency":
+		if e.ComplexityRoot.PaymentPolicy.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPolicy.Currency(childComplexity), true
+	case "PaymentPolicy.enabled":
+		if e.ComplexityRoot.PaymentPolicy.Enabled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPolicy.Enabled(childComplexity), true
+	case "PaymentPolicy.hosts":
+		if e.ComplexityRoot.PaymentPolicy.Hosts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPolicy.Hosts(childComplexity), true
+	case "PaymentPolicy.id":
+		if e.ComplexityRoot.PaymentPolicy.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPolicy.ID(childComplexity), true
+	case "PaymentPolicy.maxPerDay":
+		if e.ComplexityRoot.PaymentPolicy.MaxPerDay == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPolicy.MaxPerDay(childComplexity), true
+	case "PaymentPolicy.maxPerRequest":
+		if e.ComplexityRoot.PaymentPolicy.MaxPerRequest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPolicy.MaxPerRequest(childComplexity), true
+	case "PaymentPolicy.maxPerTurn":
+		if e.ComplexityRoot.PaymentPolicy.MaxPerTurn == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPolicy.MaxPerTurn(childComplexity), true
+	case "PaymentPolicy.name":
+		if e.ComplexityRoot.PaymentPolicy.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPolicy.Name(childComplexity), true
+	case "PaymentPolicy.rail":
+		if e.ComplexityRoot.PaymentPolicy.Rail == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPolicy.Rail(childComplexity), true
+	case "PaymentPolicy.url":
+		if e.ComplexityRoot.PaymentPolicy.URL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPolicy.URL(childComplexity), true
+	case "PaymentPolicy.updatedAt":
+		if e.ComplexityRoot.PaymentPolicy.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPolicy.UpdatedAt(childComplexity), true
+
+	case "PaymentPolicyPayload.policy":
+		if e.ComplexityRoot.PaymentPolicyPayload.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPolicyPayload.Policy(childComplexity), true
+	case "PaymentPolicyPayload.userErrors":
+		if e.ComplexityRoot.PaymentPolicyPayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentPolicyPayload.UserErrors(childComplexity), true
+
 	case "Provider.baseUrl":
 		if e.ComplexityRoot.Provider.BaseURL == nil {
 			break
@@ -4682,6 +5968,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.AuditEntries(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.AuditFilter)), true
+	case "Query.budget":
+		if e.ComplexityRoot.Query.Budget == nil {
+			break
+		}
+
+		args, err := ec.field_Query_budget_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Budget(childComplexity, args["id"].(string)), true
+	case "Query.budgetCheck":
+		if e.ComplexityRoot.Query.BudgetCheck == nil {
+			break
+		}
+
+		args, err := ec.field_Query_budgetCheck_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.BudgetCheck(childComplexity, args["sessionId"].(string)), true
+	case "Query.budgets":
+		if e.ComplexityRoot.Query.Budgets == nil {
+			break
+		}
+
+		args, err := ec.field_Query_budgets_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Budgets(childComplexity, args["first"].(*int), args["after"].(*string), args["subject"].(*model.BudgetSubject), args["subjectId"].(*string)), true
 	case "Query.capabilities":
 		if e.ComplexityRoot.Query.Capabilities == nil {
 			break
@@ -4761,6 +6080,23 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Org(childComplexity), true
+	case "Query.paymentPolicies":
+		if e.ComplexityRoot.Query.PaymentPolicies == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.PaymentPolicies(childComplexity), true
+	case "Query.payments":
+		if e.ComplexityRoot.Query.Payments == nil {
+			break
+		}
+
+		args, err := ec.field_Query_payments_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Payments(childComplexity, args["first"].(*int), args["after"].(*string)), true
 	case "Query.previewEffectiveConfig":
 		if e.ComplexityRoot.Query.PreviewEffectiveConfig == nil {
 			break
@@ -4828,6 +6164,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Turn(childComplexity, args["id"].(string)), true
+	case "Query.usage":
+		if e.ComplexityRoot.Query.Usage == nil {
+			break
+		}
+
+		args, err := ec.field_Query_usage_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Usage(childComplexity, args["groupBy"].([]model.UsageGroup), args["from"].(models.Millis), args["to"].(models.Millis), args["first"].(*int), args["after"].(*string)), true
 	case "Query.verifyAudit":
 		if e.ComplexityRoot.Query.VerifyAudit == nil {
 			break
@@ -5723,6 +7070,61 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SessionModelChanged.TurnID(childComplexity), true
+
+	case "SessionPaused.budgetId":
+		if e.ComplexityRoot.SessionPaused.BudgetID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionPaused.BudgetID(childComplexity), true
+	case "SessionPaused.cursor":
+		if e.ComplexityRoot.SessionPaused.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionPaused.Cursor(childComplexity), true
+	case "SessionPaused.data":
+		if e.ComplexityRoot.SessionPaused.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionPaused.Data(childComplexity), true
+	case "SessionPaused.id":
+		if e.ComplexityRoot.SessionPaused.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionPaused.ID(childComplexity), true
+	case "SessionPaused.kind":
+		if e.ComplexityRoot.SessionPaused.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionPaused.Kind(childComplexity), true
+	case "SessionPaused.occurredAt":
+		if e.ComplexityRoot.SessionPaused.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionPaused.OccurredAt(childComplexity), true
+	case "SessionPaused.sequence":
+		if e.ComplexityRoot.SessionPaused.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionPaused.Sequence(childComplexity), true
+	case "SessionPaused.sessionId":
+		if e.ComplexityRoot.SessionPaused.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionPaused.SessionID(childComplexity), true
+	case "SessionPaused.turnId":
+		if e.ComplexityRoot.SessionPaused.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionPaused.TurnID(childComplexity), true
 
 	case "SessionPayload.session":
 		if e.ComplexityRoot.SessionPayload.Session == nil {
@@ -7531,6 +8933,105 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Usage.ReasoningTokens(childComplexity), true
 
+	case "UsageConnection.edges":
+		if e.ComplexityRoot.UsageConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsageConnection.Edges(childComplexity), true
+	case "UsageConnection.nodes":
+		if e.ComplexityRoot.UsageConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsageConnection.Nodes(childComplexity), true
+	case "UsageConnection.pageInfo":
+		if e.ComplexityRoot.UsageConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsageConnection.PageInfo(childComplexity), true
+
+	case "UsageEdge.cursor":
+		if e.ComplexityRoot.UsageEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsageEdge.Cursor(childComplexity), true
+	case "UsageEdge.node":
+		if e.ComplexityRoot.UsageEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsageEdge.Node(childComplexity), true
+
+	case "UsageRow.agent":
+		if e.ComplexityRoot.UsageRow.Agent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsageRow.Agent(childComplexity), true
+	case "UsageRow.customerKey":
+		if e.ComplexityRoot.UsageRow.CustomerKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsageRow.CustomerKey(childComplexity), true
+	case "UsageRow.day":
+		if e.ComplexityRoot.UsageRow.Day == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsageRow.Day(childComplexity), true
+	case "UsageRow.model":
+		if e.ComplexityRoot.UsageRow.Model == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsageRow.Model(childComplexity), true
+	case "UsageRow.modelCalls":
+		if e.ComplexityRoot.UsageRow.ModelCalls == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsageRow.ModelCalls(childComplexity), true
+	case "UsageRow.session":
+		if e.ComplexityRoot.UsageRow.Session == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsageRow.Session(childComplexity), true
+	case "UsageRow.tool":
+		if e.ComplexityRoot.UsageRow.Tool == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsageRow.Tool(childComplexity), true
+	case "UsageRow.toolCalls":
+		if e.ComplexityRoot.UsageRow.ToolCalls == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsageRow.ToolCalls(childComplexity), true
+	case "UsageRow.turns":
+		if e.ComplexityRoot.UsageRow.Turns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsageRow.Turns(childComplexity), true
+	case "UsageRow.usage":
+		if e.ComplexityRoot.UsageRow.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsageRow.Usage(childComplexity), true
+	case "UsageRow.user":
+		if e.ComplexityRoot.UsageRow.User == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UsageRow.User(childComplexity), true
+
 	case "User.createdAt":
 		if e.ComplexityRoot.User.CreatedAt == nil {
 			break
@@ -7954,14 +9455,17 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputAcceptInvitationInput,
 		ec.unmarshalInputAuditFilter,
+		ec.unmarshalInputBudgetPeriodInput,
 		ec.unmarshalInputCapabilityRefInput,
 		ec.unmarshalInputClientToolInput,
 		ec.unmarshalInputContentPartInput,
 		ec.unmarshalInputCreateAgentInput,
 		ec.unmarshalInputCreateApiKeyInput,
+		ec.unmarshalInputCreateBudgetInput,
 		ec.unmarshalInputCreateHarnessInput,
 		ec.unmarshalInputCreateModelInput,
 		ec.unmarshalInputCreateOrgInput,
+		ec.unmarshalInputCreatePaymentPolicyInput,
 		ec.unmarshalInputCreateProviderInput,
 		ec.unmarshalInputCreateSessionInput,
 		ec.unmarshalInputCreateWebhookInput,
@@ -7972,14 +9476,18 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputOrgLimitsInput,
 		ec.unmarshalInputSendMessageInput,
 		ec.unmarshalInputSessionFilter,
+		ec.unmarshalInputSettlePaymentInput,
 		ec.unmarshalInputSignInInput,
 		ec.unmarshalInputSubmitToolResultsInput,
 		ec.unmarshalInputTestProviderInput,
 		ec.unmarshalInputToolResultInput,
+		ec.unmarshalInputTopUpBudgetInput,
 		ec.unmarshalInputUpdateAgentInput,
+		ec.unmarshalInputUpdateBudgetInput,
 		ec.unmarshalInputUpdateHarnessInput,
 		ec.unmarshalInputUpdateModelInput,
 		ec.unmarshalInputUpdateOrgInput,
+		ec.unmarshalInputUpdatePaymentPolicyInput,
 		ec.unmarshalInputUpdateProviderInput,
 		ec.unmarshalInputUpdateSessionInput,
 		ec.unmarshalInputUpdateWebhookInput,
@@ -8180,6 +9688,130 @@ extend type Query {
   "Checks the newest 10 000 entries of the organization's chain. ` + "`" + `ostler admin verify-audit` + "`" + ` checks all of them."
   verifyAudit: AuditCheck! @auth(requires: AUDIT_READ)
 }
+`, BuiltIn: false},
+	{Name: "../schema/budgets.graphqls", Input: `"What a budget binds: all sessions of an organization, of a member, of an agent or of a customer, or one session with its subagents and forks."
+enum BudgetSubject { ORG USER AGENT SESSION CUSTOMER }
+"How a budget stands. PAUSED is past the soft limit; EXHAUSTED has no room for another call. A top-up, a higher limit or a new period makes it ACTIVE again by itself."
+enum BudgetStatus { ACTIVE PAUSED EXHAUSTED DISABLED }
+"How the periods of a budget follow each other: by the calendar, as a window that rolls, or in fixed lengths from its creation."
+enum PeriodKind { CALENDAR ROLLING FIXED }
+"The length of a calendar period. Weeks begin on Monday."
+enum CalendarUnit { HOUR DAY WEEK MONTH YEAR }
+
+"A bound on what a subject may take of a currency. What calls cost at worst is reserved before they are made, so that it can't be passed. See docs/budgets.md."
+type Budget implements Node @auth(requires: BUDGETS_READ) {
+  id: ID!
+  subject: BudgetSubject!
+  "The subject's id; for CUSTOMER the customerKey."
+  subjectId: String!
+  "usd, tokens, credits (1 credit = 1000 tokens), tool_calls, or a custom unit."
+  currency: String!
+  limit: Decimal!
+  "Past it turns are parked until somebody lets the session go on; null for none."
+  softLimit: Decimal
+  "limit - spent + credits of this period."
+  balance: Decimal!
+  "Held by turns that are running; settled to what they really cost."
+  reserved: Decimal!
+  "What was spent in this period."
+  spent: Decimal!
+  "What was topped up in this period."
+  credits: Decimal!
+  "Null for a budget that lasts."
+  period: BudgetPeriod
+  "When the present period has begun."
+  periodStartedAt: Time
+  "When the next period begins; null for never, and for a window that rolls."
+  periodEndsAt: Time
+  status: BudgetStatus!
+  createdAt: Time!
+  updatedAt: Time!
+  "What was posted, newest first, of all periods."
+  ledger(first: Int = 50, after: Cursor): LedgerConnection! @goField(forceResolver: true)
+}
+"How long a budget's period lasts. ` + "`" + `unit` + "`" + ` and ` + "`" + `timezone` + "`" + ` are those of CALENDAR; ` + "`" + `seconds` + "`" + ` is the length of FIXED and the window of ROLLING."
+type BudgetPeriod { kind: PeriodKind! unit: CalendarUnit seconds: Int64 timezone: String }
+"A budget's period: CALENDAR takes ` + "`" + `unit` + "`" + ` and ` + "`" + `timezone` + "`" + ` (an IANA name), FIXED and ROLLING take ` + "`" + `seconds` + "`" + `."
+input BudgetPeriodInput { kind: PeriodKind! unit: CalendarUnit seconds: Int64 timezone: String = "UTC" }
+"A posting. They are append-only: a debit is positive, a credit negative."
+type LedgerEntry implements Node @auth(requires: BUDGETS_READ) {
+  id: ID!
+  amount: Decimal!
+  currency: String!
+  "What was metered: MODEL_CALL, TOOL_CALL, TOP_UP, ADJUSTMENT or PAYMENT."
+  source: String!
+  "The part of a debit that had not been reserved: a provider has reported more than its limits allow."
+  overrun: Decimal!
+  sessionId: ID
+  turnId: ID
+  description: String
+  createdAt: Time!
+}
+"A page of postings."
+type LedgerConnection { edges: [LedgerEdge!]! nodes: [LedgerEntry!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+"A posting in a list."
+type LedgerEdge { cursor: Cursor! node: LedgerEntry! }
+"A page of budgets."
+type BudgetConnection { edges: [BudgetEdge!]! nodes: [Budget!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+"A budget in a list."
+type BudgetEdge { cursor: Cursor! node: Budget! }
+
+"How a session stands with all budgets that bind it, and what can be done about it."
+type BudgetCheck {
+  "That of the worst of them."
+  status: BudgetCheckStatus!
+  budgets: [BudgetCheckLine!]!
+  "A sentence for people and models: what the state means and what helps."
+  hint: String!
+}
+"How a session stands with its budgets. WARNING is when a fifth or less of one is left."
+enum BudgetCheckStatus { NO_BUDGETS ACTIVE WARNING PAUSED EXHAUSTED }
+"How much of a budget is left, from 0 to 100."
+type BudgetCheckLine { budget: Budget! percentRemaining: Float! }
+
+extend type Org {
+  "Whether models without a price may run under a budget in dollars, which then doesn't count them. Without it they are refused there."
+  allowUnpricedModels: Boolean!
+}
+extend input UpdateOrgInput {
+  "Whether models without a price may run under a budget in dollars."
+  allowUnpricedModels: Boolean @goField(omittable: true)
+}
+
+extend type Query {
+  "A budget by its id."
+  budget(id: ID!): Budget @auth(requires: BUDGETS_READ)
+  "Budgets, newest first; those of a subject with ` + "`" + `subject` + "`" + ` and ` + "`" + `subjectId` + "`" + `."
+  budgets(first: Int = 20, after: Cursor, subject: BudgetSubject, subjectId: String): BudgetConnection! @auth(requires: BUDGETS_READ)
+  "All budgets that bind this session: its own, its agent's, its customer's, its user's, its organization's."
+  budgetCheck(sessionId: ID!): BudgetCheck! @auth(requires: BUDGETS_READ)
+}
+
+extend type Mutation {
+  "Creates a budget. It binds calls that begin from now on."
+  createBudget(input: CreateBudgetInput!): BudgetPayload! @auth(requires: BUDGETS_MANAGE)
+  "Changes limits or period. A changed period begins anew, with nothing spent."
+  updateBudget(id: ID!, input: UpdateBudgetInput!): BudgetPayload! @auth(requires: BUDGETS_MANAGE)
+  "Takes a budget out of force. It stays in lists, and its ledger with it."
+  disableBudget(id: ID!): BudgetPayload! @auth(requires: BUDGETS_MANAGE)
+  "Adds to what may be spent in the present period. Turns that wait for the budget go on when it has room for them."
+  topUpBudget(input: TopUpBudgetInput!): BudgetPayload! @auth(requires: BUDGETS_MANAGE)
+  "Lets a session go on past soft limits that were passed so far, for the rest of the present periods."
+  resumeSession(sessionId: ID!): SessionPayload! @auth(requires: BUDGETS_MANAGE)
+}
+
+"A new budget. ` + "`" + `subjectId` + "`" + ` is the id of the subject, or for CUSTOMER the customerKey."
+input CreateBudgetInput { subject: BudgetSubject! subjectId: String! currency: String! limit: Decimal! softLimit: Decimal period: BudgetPeriodInput }
+"Fields that are left out stay as they are; null takes a soft limit or the period away."
+input UpdateBudgetInput {
+  limit: Decimal
+  softLimit: Decimal @goField(omittable: true)
+  period: BudgetPeriodInput @goField(omittable: true)
+}
+"Repeated with the same idempotencyKey within 24 hours, a top-up counts once."
+input TopUpBudgetInput { budgetId: ID! amount: Decimal! description: String idempotencyKey: String }
+"The answer of mutations of a budget."
+type BudgetPayload { budget: Budget userErrors: [UserError!]! }
 `, BuiltIn: false},
 	{Name: "../schema/catalog.graphqls", Input: `"The life of a harness, an agent or a provider. Archived ones are read-only, hidden from lists by default and not usable for new sessions."
 enum Lifecycle { ACTIVE ARCHIVED DELETED }
@@ -8566,6 +10198,7 @@ enum EventKind {
   SESSION_ACTIVATED
   SESSION_IDLED
   SESSION_WAITING
+  SESSION_PAUSED
   SESSION_RESUMED
   SESSION_TITLE_CHANGED
   SESSION_MODEL_CHANGED
@@ -8600,6 +10233,10 @@ enum EventKind {
   TRANSCRIPT_REPAIRED
   HOOK_RAN
   FILE_WRITTEN
+  BUDGET_WARNED
+  BUDGET_PAUSED
+  BUDGET_EXHAUSTED
+  BUDGET_RESUMED
   CAUGHT_UP
 }
 
@@ -8638,6 +10275,21 @@ type SessionIdled implements Event { id: ID! kind: EventKind! sequence: Int curs
 type SessionWaiting implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON! }
 "The session waits no more."
 type SessionResumed implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON! }
+"A budget is over its soft limit: the active turn is parked until somebody lets the session go on, the budget is topped up, or its next period begins."
+type SessionPaused implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  budgetId: ID! }
+"Four fifths of a budget's limit are spent. It is told once for each period, in the session whose step did it."
+type BudgetWarned implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  budgetId: ID! subject: BudgetSubject! currency: String! limit: String! spent: String! balance: String! }
+"A step did not begin, because a budget is over its soft limit. Nothing is lost: the turn waits."
+type BudgetPaused implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  budgetId: ID! subject: BudgetSubject! currency: String! limit: String! softLimit: String! spent: String! balance: String! }
+"A step did not begin, because what is left of a budget can't hold it. The turn is sealed."
+type BudgetExhausted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  budgetId: ID! subject: BudgetSubject! currency: String! limit: String! spent: String! balance: String! "The least that the step would have taken." needed: String! }
+"A turn that was parked by a budget goes on."
+type BudgetResumed implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  budgetId: ID! }
 "The session has a new title."
 type SessionTitleChanged implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   title: String }
@@ -8880,6 +10532,8 @@ type OrgLimits {
   agents: Int!
   "How many requests may be made in each minute of the clock: operations over HTTP and sockets, images and callbacks. More are refused with RATE_LIMITED, which says how long to wait."
   requestsPerMinute: Int!
+  "How many calls may be made in each minute of the clock of tools that reach out of the server. The model gets an error for one more, which says how long to wait."
+  toolCallsPerMinute: Int!
   "How many subscriptions may be open. One more is refused with RATE_LIMITED."
   subscriptions: Int!
   "How many WebSockets may be open. One more is closed with 4429."
@@ -8902,6 +10556,7 @@ input OrgLimitsInput {
   sessions: Int @goField(omittable: true)
   agents: Int @goField(omittable: true)
   requestsPerMinute: Int @goField(omittable: true)
+  toolCallsPerMinute: Int @goField(omittable: true)
   subscriptions: Int @goField(omittable: true)
   sockets: Int @goField(omittable: true)
   apiKeys: Int @goField(omittable: true)
@@ -8989,6 +10644,132 @@ type MembershipPayload { membership: Membership userErrors: [UserError!]! }
   oidcName: String
 }
 `, BuiltIn: false},
+	{Name: "../schema/payments.graphqls", Input: `"What moves the money of payments. WEBHOOK is a server of the organization's own, which is asked by signed requests. See docs/payments.md."
+enum PaymentRail { WEBHOOK }
+"How far a payment has come. ASKED and PENDING may yet be paid, and count against the limits of their policy; of PENDING the rail may have been asked, and it is asked until it answers."
+enum PaymentStatus { ASKED PENDING PAID REFUSED }
+
+"Which tools may pay whom, and how much. Of several that fit the oldest one decides; without one nothing is paid. Amounts are in usd. See docs/payments.md."
+type PaymentPolicy @auth(requires: BUDGETS_MANAGE) {
+  id: ID!
+  name: String!
+  "The capabilities whose tools may pay."
+  capabilities: [String!]!
+  "Whom they may pay: ` + "`" + `api.example.com` + "`" + `, or ` + "`" + `*.example.com` + "`" + ` for all hosts below it."
+  hosts: [String!]!
+  rail: PaymentRail!
+  "Where the rail is asked."
+  url: String!
+  "Always usd."
+  currency: String!
+  "The most that one payment may be."
+  maxPerRequest: Decimal!
+  "The most that the payments of one turn may be."
+  maxPerTurn: Decimal!
+  "The most that all payments of a day (UTC) may be."
+  maxPerDay: Decimal!
+  "The largest payment that needs no approval; null when none does. Larger ones are refused: approvals of payments are not built yet."
+  approvalAbove: Decimal
+  enabled: Boolean!
+  createdAt: Time!
+  updatedAt: Time!
+}
+"A payment that a tool has asked for and that a policy allowed."
+type Payment @auth(requires: BUDGETS_READ) {
+  id: ID!
+  policyId: ID!
+  sessionId: ID!
+  turnId: ID!
+  capability: String!
+  "The id of the tool."
+  tool: String!
+  host: String!
+  purpose: String!
+  "Always usd."
+  currency: String!
+  "What was asked for."
+  amount: Decimal!
+  "What the rail has paid; null unless it has."
+  paid: Decimal
+  status: PaymentStatus!
+  "What the rail calls it."
+  reference: String
+  "Why it was refused, or why it is not known yet what became of it."
+  error: String
+  "How often the rail was asked."
+  attempts: Int!
+  createdAt: Time!
+  "When it was paid or refused; null before."
+  settledAt: Time
+}
+"A page of payments."
+type PaymentConnection { edges: [PaymentEdge!]! nodes: [Payment!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+"A payment in a list."
+type PaymentEdge { cursor: Cursor! node: Payment! }
+
+extend type Query {
+  "The organization's payment policies, oldest first: in the order in which they are tried. There are 50 at most."
+  paymentPolicies: [PaymentPolicy!]! @auth(requires: BUDGETS_MANAGE)
+  "The organization's payments, newest first."
+  payments(first: Int = 20, after: Cursor): PaymentConnection! @auth(requires: BUDGETS_READ)
+}
+
+extend type Mutation {
+  "Creates a payment policy, which is in force at once."
+  createPaymentPolicy(input: CreatePaymentPolicyInput!): PaymentPolicyPayload! @auth(requires: BUDGETS_MANAGE)
+  "Changes a payment policy, for payments that are asked for from then on."
+  updatePaymentPolicy(id: ID!, input: UpdatePaymentPolicyInput!): PaymentPolicyPayload! @auth(requires: BUDGETS_MANAGE)
+  "Deletes a payment policy; its payments stay. One with payments under way is a CONFLICT until they have ended."
+  deletePaymentPolicy(id: ID!): DeletePayload! @auth(requires: BUDGETS_MANAGE)
+  "Ends a payment that is PENDING because its rail doesn't answer, as somebody says who has looked there."
+  settlePayment(id: ID!, input: SettlePaymentInput!): PaymentPayload! @auth(requires: BUDGETS_MANAGE)
+}
+
+"A new payment policy. ` + "`" + `secret` + "`" + ` signs what the rail is asked; it has 32 to 512 bytes, and is shown nowhere."
+input CreatePaymentPolicyInput {
+  name: String!
+  capabilities: [String!]!
+  hosts: [String!]!
+  rail: PaymentRail! = WEBHOOK
+  url: String!
+  secret: String!
+  maxPerRequest: Decimal!
+  maxPerTurn: Decimal!
+  maxPerDay: Decimal!
+  approvalAbove: Decimal
+}
+"Fields that are left out stay as they are; null takes ` + "`" + `approvalAbove` + "`" + ` away. Beside a new secret the earlier one signs, too, for 24 hours."
+input UpdatePaymentPolicyInput {
+  name: String
+  capabilities: [String!]
+  hosts: [String!]
+  url: String
+  secret: String
+  maxPerRequest: Decimal
+  maxPerTurn: Decimal
+  maxPerDay: Decimal
+  approvalAbove: Decimal @goField(omittable: true)
+  enabled: Boolean
+}
+"What became of a payment: whether the rail has paid it, and what it calls it."
+input SettlePaymentInput { paid: Boolean! reference: String }
+"The answer of mutations of a payment policy."
+type PaymentPolicyPayload { policy: PaymentPolicy userErrors: [UserError!]! }
+"The answer of mutations of a payment."
+type PaymentPayload { payment: Payment userErrors: [UserError!]! }
+`, BuiltIn: false},
+	{Name: "../schema/prices.graphqls", Input: `"What a model cost from a time on, until the next version began."
+type ModelPriceVersion {
+  validFrom: Time!
+  "Null where no price was known."
+  price: ModelPrice
+}
+
+extend type Model {
+  "The prices that the model has had, newest first. What a call cost was decided by those of its time, and stays."
+  priceHistory(first: Int = 20): [ModelPriceVersion!]! @goField(forceResolver: true)
+}
+`, BuiltIn: false},
 	{Name: "../schema/sessions.graphqls", Input: `"What a session is doing. It has no terminal state: how a turn ended is the turn's business."
 enum SessionStatus { STARTED ACTIVE IDLE WAITING PAUSED }
 "The state of a turn. At most one turn of a session is RUNNING or WAITING."
@@ -9008,7 +10789,7 @@ type Session implements Node @auth(requires: SESSIONS_READ) {
   status: SessionStatus!
   "The session that this one was made by, as a subagent; null for none."
   parent: Session @goField(forceResolver: true)
-  "The first of the line of parents; the session itself when it has none."
+  "The first of the line of parents and of what was forked, on whose budgets all of the line draw; the session itself when it has none."
   root: Session! @goField(forceResolver: true)
   "The session whose history this one began with; null when it began empty."
   forkedFrom: Session @goField(forceResolver: true)
@@ -9290,6 +11071,37 @@ type ResolveWaitPayload { resolution: WaitResolution! }
 "What became of a resolution from outside."
 enum WaitResolution { ACCEPTED ALREADY_RESOLVED UNKNOWN }
 type HookSecretPayload { secret: String userErrors: [UserError!]! }
+`, BuiltIn: false},
+	{Name: "../schema/usage.graphqls", Input: `"What usage may be grouped by. DAY is that of UTC."
+enum UsageGroup { DAY MODEL AGENT USER CUSTOMER SESSION TOOL }
+"What was used, by what it was asked to be grouped by; the other fields are null."
+type UsageRow {
+  "The day in UTC, e.g. 2026-01-31."
+  day: String
+  "Null also where no model was asked, and where it was deleted."
+  model: Model @goField(forceResolver: true)
+  agent: Agent @goField(forceResolver: true)
+  user: User @goField(forceResolver: true)
+  session: Session @goField(forceResolver: true)
+  customerKey: String
+  "The name of the tool; null where it was a model call."
+  tool: String
+  "What the model calls took. costUsd is null where one of them had no price."
+  usage: Usage!
+  "How many turns have begun."
+  turns: Int64!
+  modelCalls: Int64!
+  toolCalls: Int64!
+}
+"A page of usage."
+type UsageConnection { edges: [UsageEdge!]! nodes: [UsageRow!]! pageInfo: PageInfo! }
+"Usage in a list."
+type UsageEdge { cursor: Cursor! node: UsageRow! }
+
+extend type Query {
+  "What was used from a time to another, in whole hours of UTC: ` + "`" + `from` + "`" + ` is rounded down and ` + "`" + `to` + "`" + ` up. The order is that of the groups."
+  usage(groupBy: [UsageGroup!]!, from: Time!, to: Time!, first: Int = 100, after: Cursor): UsageConnection! @auth(requires: USAGE_READ)
+}
 `, BuiltIn: false},
 	{Name: "../schema/webhooks.graphqls", Input: `"An address that is told of what happens in the organization, by signed requests. See docs/webhooks.md."
 type Webhook implements Node @auth(requires: WEBHOOKS_MANAGE) {
@@ -9590,6 +11402,116 @@ func (ec *executionContext) childFields_AuthPayload(ctx context.Context, field g
 		return ec.fieldContext_AuthPayload_userErrors(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AuthPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Budget(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Budget_id(ctx, field)
+	case "subject":
+		return ec.fieldContext_Budget_subject(ctx, field)
+	case "subjectId":
+		return ec.fieldContext_Budget_subjectId(ctx, field)
+	case "currency":
+		return ec.fieldContext_Budget_currency(ctx, field)
+	case "limit":
+		return ec.fieldContext_Budget_limit(ctx, field)
+	case "softLimit":
+		return ec.fieldContext_Budget_softLimit(ctx, field)
+	case "balance":
+		return ec.fieldContext_Budget_balance(ctx, field)
+	case "reserved":
+		return ec.fieldContext_Budget_reserved(ctx, field)
+	case "spent":
+		return ec.fieldContext_Budget_spent(ctx, field)
+	case "credits":
+		return ec.fieldContext_Budget_credits(ctx, field)
+	case "period":
+		return ec.fieldContext_Budget_period(ctx, field)
+	case "periodStartedAt":
+		return ec.fieldContext_Budget_periodStartedAt(ctx, field)
+	case "periodEndsAt":
+		return ec.fieldContext_Budget_periodEndsAt(ctx, field)
+	case "status":
+		return ec.fieldContext_Budget_status(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Budget_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Budget_updatedAt(ctx, field)
+	case "ledger":
+		return ec.fieldContext_Budget_ledger(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Budget", field.Name)
+}
+
+func (ec *executionContext) childFields_BudgetCheck(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "status":
+		return ec.fieldContext_BudgetCheck_status(ctx, field)
+	case "budgets":
+		return ec.fieldContext_BudgetCheck_budgets(ctx, field)
+	case "hint":
+		return ec.fieldContext_BudgetCheck_hint(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BudgetCheck", field.Name)
+}
+
+func (ec *executionContext) childFields_BudgetCheckLine(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "budget":
+		return ec.fieldContext_BudgetCheckLine_budget(ctx, field)
+	case "percentRemaining":
+		return ec.fieldContext_BudgetCheckLine_percentRemaining(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BudgetCheckLine", field.Name)
+}
+
+func (ec *executionContext) childFields_BudgetConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_BudgetConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_BudgetConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_BudgetConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_BudgetConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BudgetConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_BudgetEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_BudgetEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_BudgetEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BudgetEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_BudgetPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "budget":
+		return ec.fieldContext_BudgetPayload_budget(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_BudgetPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BudgetPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_BudgetPeriod(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_BudgetPeriod_kind(ctx, field)
+	case "unit":
+		return ec.fieldContext_BudgetPeriod_unit(ctx, field)
+	case "seconds":
+		return ec.fieldContext_BudgetPeriod_seconds(ctx, field)
+	case "timezone":
+		return ec.fieldContext_BudgetPeriod_timezone(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BudgetPeriod", field.Name)
 }
 
 func (ec *executionContext) childFields_CapabilityInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9896,6 +11818,54 @@ func (ec *executionContext) childFields_InvitePayload(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type InvitePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_LedgerConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_LedgerConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_LedgerConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_LedgerConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_LedgerConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LedgerConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_LedgerEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_LedgerEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_LedgerEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LedgerEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_LedgerEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_LedgerEntry_id(ctx, field)
+	case "amount":
+		return ec.fieldContext_LedgerEntry_amount(ctx, field)
+	case "currency":
+		return ec.fieldContext_LedgerEntry_currency(ctx, field)
+	case "source":
+		return ec.fieldContext_LedgerEntry_source(ctx, field)
+	case "overrun":
+		return ec.fieldContext_LedgerEntry_overrun(ctx, field)
+	case "sessionId":
+		return ec.fieldContext_LedgerEntry_sessionId(ctx, field)
+	case "turnId":
+		return ec.fieldContext_LedgerEntry_turnId(ctx, field)
+	case "description":
+		return ec.fieldContext_LedgerEntry_description(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_LedgerEntry_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LedgerEntry", field.Name)
+}
+
 func (ec *executionContext) childFields_Membership(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -10008,6 +11978,8 @@ func (ec *executionContext) childFields_Model(ctx context.Context, field graphql
 		return ec.fieldContext_Model_maxOutputTokens(ctx, field)
 	case "price":
 		return ec.fieldContext_Model_price(ctx, field)
+	case "priceHistory":
+		return ec.fieldContext_Model_priceHistory(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Model", field.Name)
 }
@@ -10060,6 +12032,16 @@ func (ec *executionContext) childFields_ModelPrice(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type ModelPrice", field.Name)
 }
 
+func (ec *executionContext) childFields_ModelPriceVersion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "validFrom":
+		return ec.fieldContext_ModelPriceVersion_validFrom(ctx, field)
+	case "price":
+		return ec.fieldContext_ModelPriceVersion_price(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ModelPriceVersion", field.Name)
+}
+
 func (ec *executionContext) childFields_Org(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -10074,6 +12056,8 @@ func (ec *executionContext) childFields_Org(ctx context.Context, field graphql.C
 		return ec.fieldContext_Org_defaultHarness(ctx, field)
 	case "defaultModel":
 		return ec.fieldContext_Org_defaultModel(ctx, field)
+	case "allowUnpricedModels":
+		return ec.fieldContext_Org_allowUnpricedModels(ctx, field)
 	case "limits":
 		return ec.fieldContext_Org_limits(ctx, field)
 	case "members":
@@ -10094,6 +12078,8 @@ func (ec *executionContext) childFields_OrgLimits(ctx context.Context, field gra
 		return ec.fieldContext_OrgLimits_agents(ctx, field)
 	case "requestsPerMinute":
 		return ec.fieldContext_OrgLimits_requestsPerMinute(ctx, field)
+	case "toolCallsPerMinute":
+		return ec.fieldContext_OrgLimits_toolCallsPerMinute(ctx, field)
 	case "subscriptions":
 		return ec.fieldContext_OrgLimits_subscriptions(ctx, field)
 	case "sockets":
@@ -10128,6 +12114,124 @@ func (ec *executionContext) childFields_PageInfo(ctx context.Context, field grap
 		return ec.fieldContext_PageInfo_endCursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
+}
+
+func (ec *executionContext) childFields_Payment(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Payment_id(ctx, field)
+	case "policyId":
+		return ec.fieldContext_Payment_policyId(ctx, field)
+	case "sessionId":
+		return ec.fieldContext_Payment_sessionId(ctx, field)
+	case "turnId":
+		return ec.fieldContext_Payment_turnId(ctx, field)
+	case "capability":
+		return ec.fieldContext_Payment_capability(ctx, field)
+	case "tool":
+		return ec.fieldContext_Payment_tool(ctx, field)
+	case "host":
+		return ec.fieldContext_Payment_host(ctx, field)
+	case "purpose":
+		return ec.fieldContext_Payment_purpose(ctx, field)
+	case "currency":
+		return ec.fieldContext_Payment_currency(ctx, field)
+	case "amount":
+		return ec.fieldContext_Payment_amount(ctx, field)
+	case "paid":
+		return ec.fieldContext_Payment_paid(ctx, field)
+	case "status":
+		return ec.fieldContext_Payment_status(ctx, field)
+	case "reference":
+		return ec.fieldContext_Payment_reference(ctx, field)
+	case "error":
+		return ec.fieldContext_Payment_error(ctx, field)
+	case "attempts":
+		return ec.fieldContext_Payment_attempts(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Payment_createdAt(ctx, field)
+	case "settledAt":
+		return ec.fieldContext_Payment_settledAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Payment", field.Name)
+}
+
+func (ec *executionContext) childFields_PaymentConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_PaymentConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_PaymentConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_PaymentConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_PaymentConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PaymentConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PaymentEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_PaymentEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_PaymentEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PaymentEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_PaymentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "payment":
+		return ec.fieldContext_PaymentPayload_payment(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_PaymentPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PaymentPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_PaymentPolicy(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_PaymentPolicy_id(ctx, field)
+	case "name":
+		return ec.fieldContext_PaymentPolicy_name(ctx, field)
+	case "capabilities":
+		return ec.fieldContext_PaymentPolicy_capabilities(ctx, field)
+	case "hosts":
+		return ec.fieldContext_PaymentPolicy_hosts(ctx, field)
+	case "rail":
+		return ec.fieldContext_PaymentPolicy_rail(ctx, field)
+	case "url":
+		return ec.fieldContext_PaymentPolicy_url(ctx, field)
+	case "currency":
+		return ec.fieldContext_PaymentPolicy_currency(ctx, field)
+	case "maxPerRequest":
+		return ec.fieldContext_PaymentPolicy_maxPerRequest(ctx, field)
+	case "maxPerTurn":
+		return ec.fieldContext_PaymentPolicy_maxPerTurn(ctx, field)
+	case "maxPerDay":
+		return ec.fieldContext_PaymentPolicy_maxPerDay(ctx, field)
+	case "approvalAbove":
+		return ec.fieldContext_PaymentPolicy_approvalAbove(ctx, field)
+	case "enabled":
+		return ec.fieldContext_PaymentPolicy_enabled(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_PaymentPolicy_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_PaymentPolicy_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PaymentPolicy", field.Name)
+}
+
+func (ec *executionContext) childFields_PaymentPolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "policy":
+		return ec.fieldContext_PaymentPolicyPayload_policy(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_PaymentPolicyPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PaymentPolicyPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Provider(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -10626,6 +12730,56 @@ func (ec *executionContext) childFields_Usage(ctx context.Context, field graphql
 		return ec.fieldContext_Usage_costUsd(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Usage", field.Name)
+}
+
+func (ec *executionContext) childFields_UsageConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_UsageConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_UsageConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_UsageConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UsageConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_UsageEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_UsageEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_UsageEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UsageEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_UsageRow(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "day":
+		return ec.fieldContext_UsageRow_day(ctx, field)
+	case "model":
+		return ec.fieldContext_UsageRow_model(ctx, field)
+	case "agent":
+		return ec.fieldContext_UsageRow_agent(ctx, field)
+	case "user":
+		return ec.fieldContext_UsageRow_user(ctx, field)
+	case "session":
+		return ec.fieldContext_UsageRow_session(ctx, field)
+	case "customerKey":
+		return ec.fieldContext_UsageRow_customerKey(ctx, field)
+	case "tool":
+		return ec.fieldContext_UsageRow_tool(ctx, field)
+	case "usage":
+		return ec.fieldContext_UsageRow_usage(ctx, field)
+	case "turns":
+		return ec.fieldContext_UsageRow_turns(ctx, field)
+	case "modelCalls":
+		return ec.fieldContext_UsageRow_modelCalls(ctx, field)
+	case "toolCalls":
+		return ec.fieldContext_UsageRow_toolCalls(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UsageRow", field.Name)
 }
 
 func (ec *executionContext) childFields_User(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/shopspring/decimal"
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
@@ -3365,8 +3366,8 @@ func (ec *executionContext) _Usage_costUsd(ctx context.Context, field graphql.Co
 			return obj.CostUsd, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *models.Nanos) graphql.Marshaler {
-			return ec.marshalODecimal2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋinternalᚋmodelsᚐNanos(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *decimal.Decimal) graphql.Marshaler {
+			return ec.marshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
 		},
 		true,
 		false,

@@ -61,6 +61,43 @@ type (
 	SessionResumed struct {
 		EventBase
 	}
+	SessionPaused struct {
+		EventBase
+		BudgetID string
+	}
+	BudgetWarned struct {
+		EventBase
+		BudgetID string
+		Subject  BudgetSubject
+		Currency string
+		Limit    string
+		Spent    string
+		Balance  string
+	}
+	BudgetPaused struct {
+		EventBase
+		BudgetID  string
+		Subject   BudgetSubject
+		Currency  string
+		Limit     string
+		SoftLimit string
+		Spent     string
+		Balance   string
+	}
+	BudgetExhausted struct {
+		EventBase
+		BudgetID string
+		Subject  BudgetSubject
+		Currency string
+		Limit    string
+		Spent    string
+		Balance  string
+		Needed   string
+	}
+	BudgetResumed struct {
+		EventBase
+		BudgetID string
+	}
 	QueueReordered struct {
 		EventBase
 		TurnIDs []string

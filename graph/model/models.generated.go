@@ -10,6 +10,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/shopspring/decimal"
 )
 
 // A piece of a message.
@@ -124,6 +125,49 @@ type AuthPayload struct {
 	UserErrors []*UserError `json:"userErrors"`
 }
 
+// How a session stands with all budgets that bind it, and what can be done about it.
+type BudgetCheck struct {
+	// That of the worst of them.
+	Status  BudgetCheckStatus  `json:"status"`
+	Budgets []*BudgetCheckLine `json:"budgets"`
+	// A sentence for people and models: what the state means and what helps.
+	Hint string `json:"hint"`
+}
+
+// How much of a budget is left, from 0 to 100.
+type BudgetCheckLine struct {
+	Budget           *Budget `json:"budget"`
+	PercentRemaining float64 `json:"percentRemaining"`
+}
+
+// A budget in a list.
+type BudgetEdge struct {
+	Cursor string  `json:"cursor"`
+	Node   *Budget `json:"node"`
+}
+
+// The answer of mutations of a budget.
+type BudgetPayload struct {
+	Budget     *Budget      `json:"budget,omitempty"`
+	UserErrors []*UserError `json:"userErrors"`
+}
+
+// How long a budget's period lasts. `unit` and `timezone` are those of CALENDAR; `seconds` is the length of FIXED and the window of ROLLING.
+type BudgetPeriod struct {
+	Kind     PeriodKind    `json:"kind"`
+	Unit     *CalendarUnit `json:"unit,omitempty"`
+	Seconds  *int64        `json:"seconds,omitempty"`
+	Timezone *string       `json:"timezone,omitempty"`
+}
+
+// A budget's period: CALENDAR takes `unit` and `timezone` (an IANA name), FIXED and ROLLING take `seconds`.
+type BudgetPeriodInput struct {
+	Kind     PeriodKind    `json:"kind"`
+	Unit     *CalendarUnit `json:"unit,omitempty"`
+	Seconds  *int64        `json:"seconds,omitempty"`
+	Timezone *string       `json:"timezone,omitempty"`
+}
+
 // A unit of what an agent can do: tools, a prompt section and their settings.
 type CapabilityInfo struct {
 	ID           string           `json:"id"`
@@ -194,6 +238,16 @@ type CreateAPIKeyInput struct {
 	ExpiresAt   *models.Millis `json:"expiresAt,omitempty"`
 }
 
+// A new budget. `subjectId` is the id of the subject, or for CUSTOMER the customerKey.
+type CreateBudgetInput struct {
+	Subject   BudgetSubject      `json:"subject"`
+	SubjectID string             `json:"subjectId"`
+	Currency  string             `json:"currency"`
+	Limit     decimal.Decimal    `json:"limit"`
+	SoftLimit *decimal.Decimal   `json:"softLimit,omitempty"`
+	Period    *BudgetPeriodInput `json:"period,omitempty"`
+}
+
 type CreateHarnessInput struct {
 	Name             string                `json:"name"`
 	DisplayName      *string               `json:"displayName,omitempty"`
@@ -222,6 +276,20 @@ type CreateModelInput struct {
 type CreateOrgInput struct {
 	Name string  `json:"name"`
 	Slug *string `json:"slug,omitempty"`
+}
+
+// A new payment policy. `secret` signs what the rail is asked; it has 32 to 512 bytes, and is shown nowhere.
+type CreatePaymentPolicyInput struct {
+	Name          string           `json:"name"`
+	Capabilities  []string         `json:"capabilities"`
+	Hosts         []string         `json:"hosts"`
+	Rail          PaymentRail      `json:"rail"`
+	URL           string           `json:"url"`
+	Secret        string           `json:"secret"`
+	MaxPerRequest decimal.Decimal  `json:"maxPerRequest"`
+	MaxPerTurn    decimal.Decimal  `json:"maxPerTurn"`
+	MaxPerDay     decimal.Decimal  `json:"maxPerDay"`
+	ApprovalAbove *decimal.Decimal `json:"approvalAbove,omitempty"`
 }
 
 type CreateProviderInput struct {
@@ -378,6 +446,30 @@ type InvitePayload struct {
 	UserErrors []*UserError `json:"userErrors"`
 }
 
+// A posting in a list.
+type LedgerEdge struct {
+	Cursor string       `json:"cursor"`
+	Node   *LedgerEntry `json:"node"`
+}
+
+// A posting. They are append-only: a debit is positive, a credit negative.
+type LedgerEntry struct {
+	ID       string          `json:"id"`
+	Amount   decimal.Decimal `json:"amount"`
+	Currency string          `json:"currency"`
+	// What was metered: MODEL_CALL, TOOL_CALL, TOP_UP, ADJUSTMENT or PAYMENT.
+	Source string `json:"source"`
+	// The part of a debit that had not been reserved: a provider has reported more than its limits allow.
+	Overrun     decimal.Decimal `json:"overrun"`
+	SessionID   *string         `json:"sessionId,omitempty"`
+	TurnID      *string         `json:"turnId,omitempty"`
+	Description *string         `json:"description,omitempty"`
+	CreatedAt   models.Millis   `json:"createdAt"`
+}
+
+func (LedgerEntry) IsNode()            {}
+func (this LedgerEntry) GetID() string { return this.ID }
+
 type MembershipEdge struct {
 	Cursor string      `json:"cursor"`
 	Node   *Membership `json:"node"`
@@ -406,17 +498,24 @@ type ModelPayload struct {
 
 // US dollars per million tokens. It is null where no price is known.
 type ModelPrice struct {
-	Input      models.Nanos  `json:"input"`
-	Output     models.Nanos  `json:"output"`
-	CacheRead  *models.Nanos `json:"cacheRead,omitempty"`
-	CacheWrite *models.Nanos `json:"cacheWrite,omitempty"`
+	Input      decimal.Decimal  `json:"input"`
+	Output     decimal.Decimal  `json:"output"`
+	CacheRead  *decimal.Decimal `json:"cacheRead,omitempty"`
+	CacheWrite *decimal.Decimal `json:"cacheWrite,omitempty"`
 }
 
 type ModelPriceInput struct {
-	Input      models.Nanos  `json:"input"`
-	Output     models.Nanos  `json:"output"`
-	CacheRead  *models.Nanos `json:"cacheRead,omitempty"`
-	CacheWrite *models.Nanos `json:"cacheWrite,omitempty"`
+	Input      decimal.Decimal  `json:"input"`
+	Output     decimal.Decimal  `json:"output"`
+	CacheRead  *decimal.Decimal `json:"cacheRead,omitempty"`
+	CacheWrite *decimal.Decimal `json:"cacheWrite,omitempty"`
+}
+
+// What a model cost from a time on, until the next version began.
+type ModelPriceVersion struct {
+	ValidFrom models.Millis `json:"validFrom"`
+	// Null where no price was known.
+	Price *ModelPrice `json:"price,omitempty"`
 }
 
 type Mutation struct {
@@ -434,6 +533,8 @@ type OrgLimits struct {
 	Agents int `json:"agents"`
 	// How many requests may be made in each minute of the clock: operations over HTTP and sockets, images and callbacks. More are refused with RATE_LIMITED, which says how long to wait.
 	RequestsPerMinute int `json:"requestsPerMinute"`
+	// How many calls may be made in each minute of the clock of tools that reach out of the server. The model gets an error for one more, which says how long to wait.
+	ToolCallsPerMinute int `json:"toolCallsPerMinute"`
 	// How many subscriptions may be open. One more is refused with RATE_LIMITED.
 	Subscriptions int `json:"subscriptions"`
 	// How many WebSockets may be open. One more is closed with 4429.
@@ -451,6 +552,7 @@ type OrgLimitsInput struct {
 	Sessions           graphql.Omittable[*int] `json:"sessions,omitempty"`
 	Agents             graphql.Omittable[*int] `json:"agents,omitempty"`
 	RequestsPerMinute  graphql.Omittable[*int] `json:"requestsPerMinute,omitempty"`
+	ToolCallsPerMinute graphql.Omittable[*int] `json:"toolCallsPerMinute,omitempty"`
 	Subscriptions      graphql.Omittable[*int] `json:"subscriptions,omitempty"`
 	Sockets            graphql.Omittable[*int] `json:"sockets,omitempty"`
 	APIKeys            graphql.Omittable[*int] `json:"apiKeys,omitempty"`
@@ -469,6 +571,79 @@ type PageInfo struct {
 	HasPreviousPage bool    `json:"hasPreviousPage"`
 	StartCursor     *string `json:"startCursor,omitempty"`
 	EndCursor       *string `json:"endCursor,omitempty"`
+}
+
+// A payment that a tool has asked for and that a policy allowed.
+type Payment struct {
+	ID         string `json:"id"`
+	PolicyID   string `json:"policyId"`
+	SessionID  string `json:"sessionId"`
+	TurnID     string `json:"turnId"`
+	Capability string `json:"capability"`
+	// The id of the tool.
+	Tool    string `json:"tool"`
+	Host    string `json:"host"`
+	Purpose string `json:"purpose"`
+	// Always usd.
+	Currency string `json:"currency"`
+	// What was asked for.
+	Amount decimal.Decimal `json:"amount"`
+	// What the rail has paid; null unless it has.
+	Paid   *decimal.Decimal `json:"paid,omitempty"`
+	Status PaymentStatus    `json:"status"`
+	// What the rail calls it.
+	Reference *string `json:"reference,omitempty"`
+	// Why it was refused, or why it is not known yet what became of it.
+	Error *string `json:"error,omitempty"`
+	// How often the rail was asked.
+	Attempts  int           `json:"attempts"`
+	CreatedAt models.Millis `json:"createdAt"`
+	// When it was paid or refused; null before.
+	SettledAt *models.Millis `json:"settledAt,omitempty"`
+}
+
+// A payment in a list.
+type PaymentEdge struct {
+	Cursor string   `json:"cursor"`
+	Node   *Payment `json:"node"`
+}
+
+// The answer of mutations of a payment.
+type PaymentPayload struct {
+	Payment    *Payment     `json:"payment,omitempty"`
+	UserErrors []*UserError `json:"userErrors"`
+}
+
+// Which tools may pay whom, and how much. Of several that fit the oldest one decides; without one nothing is paid. Amounts are in usd. See docs/payments.md.
+type PaymentPolicy struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// The capabilities whose tools may pay.
+	Capabilities []string `json:"capabilities"`
+	// Whom they may pay: `api.example.com`, or `*.example.com` for all hosts below it.
+	Hosts []string    `json:"hosts"`
+	Rail  PaymentRail `json:"rail"`
+	// Where the rail is asked.
+	URL string `json:"url"`
+	// Always usd.
+	Currency string `json:"currency"`
+	// The most that one payment may be.
+	MaxPerRequest decimal.Decimal `json:"maxPerRequest"`
+	// The most that the payments of one turn may be.
+	MaxPerTurn decimal.Decimal `json:"maxPerTurn"`
+	// The most that all payments of a day (UTC) may be.
+	MaxPerDay decimal.Decimal `json:"maxPerDay"`
+	// The largest payment that needs no approval; null when none does. Larger ones are refused: approvals of payments are not built yet.
+	ApprovalAbove *decimal.Decimal `json:"approvalAbove,omitempty"`
+	Enabled       bool             `json:"enabled"`
+	CreatedAt     models.Millis    `json:"createdAt"`
+	UpdatedAt     models.Millis    `json:"updatedAt"`
+}
+
+// The answer of mutations of a payment policy.
+type PaymentPolicyPayload struct {
+	Policy     *PaymentPolicy `json:"policy,omitempty"`
+	UserErrors []*UserError   `json:"userErrors"`
 }
 
 // A service that runs models.
@@ -580,6 +755,12 @@ type SessionFilter struct {
 type SessionPayload struct {
 	Session    *Session     `json:"session,omitempty"`
 	UserErrors []*UserError `json:"userErrors"`
+}
+
+// What became of a payment: whether the rail has paid it, and what it calls it.
+type SettlePaymentInput struct {
+	Paid      bool    `json:"paid"`
+	Reference *string `json:"reference,omitempty"`
 }
 
 // One device or program that is signed in.
@@ -715,6 +896,14 @@ type ToolResultPart struct {
 
 func (ToolResultPart) IsContentPart() {}
 
+// Repeated with the same idempotencyKey within 24 hours, a top-up counts once.
+type TopUpBudgetInput struct {
+	BudgetID       string          `json:"budgetId"`
+	Amount         decimal.Decimal `json:"amount"`
+	Description    *string         `json:"description,omitempty"`
+	IdempotencyKey *string         `json:"idempotencyKey,omitempty"`
+}
+
 type TurnEdge struct {
 	Cursor string `json:"cursor"`
 	Node   *Turn  `json:"node"`
@@ -750,6 +939,13 @@ type UpdateAgentInput struct {
 	Reason *string `json:"reason,omitempty"`
 }
 
+// Fields that are left out stay as they are; null takes a soft limit or the period away.
+type UpdateBudgetInput struct {
+	Limit     *decimal.Decimal                      `json:"limit,omitempty"`
+	SoftLimit graphql.Omittable[*decimal.Decimal]   `json:"softLimit,omitempty"`
+	Period    graphql.Omittable[*BudgetPeriodInput] `json:"period,omitempty"`
+}
+
 // Fields that are left out stay as they are; null clears one.
 type UpdateHarnessInput struct {
 	DisplayName      graphql.Omittable[*string]               `json:"displayName,omitempty"`
@@ -779,6 +975,22 @@ type UpdateOrgInput struct {
 	Name             graphql.Omittable[*string] `json:"name,omitempty"`
 	DefaultHarnessID graphql.Omittable[*string] `json:"defaultHarnessId,omitempty"`
 	DefaultModelID   graphql.Omittable[*string] `json:"defaultModelId,omitempty"`
+	// Whether models without a price may run under a budget in dollars.
+	AllowUnpricedModels graphql.Omittable[*bool] `json:"allowUnpricedModels,omitempty"`
+}
+
+// Fields that are left out stay as they are; null takes `approvalAbove` away. Beside a new secret the earlier one signs, too, for 24 hours.
+type UpdatePaymentPolicyInput struct {
+	Name          *string                             `json:"name,omitempty"`
+	Capabilities  []string                            `json:"capabilities,omitempty"`
+	Hosts         []string                            `json:"hosts,omitempty"`
+	URL           *string                             `json:"url,omitempty"`
+	Secret        *string                             `json:"secret,omitempty"`
+	MaxPerRequest *decimal.Decimal                    `json:"maxPerRequest,omitempty"`
+	MaxPerTurn    *decimal.Decimal                    `json:"maxPerTurn,omitempty"`
+	MaxPerDay     *decimal.Decimal                    `json:"maxPerDay,omitempty"`
+	ApprovalAbove graphql.Omittable[*decimal.Decimal] `json:"approvalAbove,omitempty"`
+	Enabled       *bool                               `json:"enabled,omitempty"`
 }
 
 type UpdateProviderInput struct {
@@ -806,12 +1018,25 @@ type UpdateWebhookInput struct {
 
 // Tokens and their cost. costUsd is null when any part of the usage had no price.
 type Usage struct {
-	InputTokens      int64         `json:"inputTokens"`
-	OutputTokens     int64         `json:"outputTokens"`
-	CacheReadTokens  int64         `json:"cacheReadTokens"`
-	CacheWriteTokens int64         `json:"cacheWriteTokens"`
-	ReasoningTokens  int64         `json:"reasoningTokens"`
-	CostUsd          *models.Nanos `json:"costUsd,omitempty"`
+	InputTokens      int64            `json:"inputTokens"`
+	OutputTokens     int64            `json:"outputTokens"`
+	CacheReadTokens  int64            `json:"cacheReadTokens"`
+	CacheWriteTokens int64            `json:"cacheWriteTokens"`
+	ReasoningTokens  int64            `json:"reasoningTokens"`
+	CostUsd          *decimal.Decimal `json:"costUsd,omitempty"`
+}
+
+// A page of usage.
+type UsageConnection struct {
+	Edges    []*UsageEdge `json:"edges"`
+	Nodes    []*UsageRow  `json:"nodes"`
+	PageInfo *PageInfo    `json:"pageInfo"`
+}
+
+// Usage in a list.
+type UsageEdge struct {
+	Cursor string    `json:"cursor"`
+	Node   *UsageRow `json:"node"`
 }
 
 // A person. One person may be a member of many organizations.
@@ -963,6 +1188,252 @@ func (e ActorKind) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// How a session stands with its budgets. WARNING is when a fifth or less of one is left.
+type BudgetCheckStatus string
+
+const (
+	BudgetCheckStatusNoBudgets BudgetCheckStatus = "NO_BUDGETS"
+	BudgetCheckStatusActive    BudgetCheckStatus = "ACTIVE"
+	BudgetCheckStatusWarning   BudgetCheckStatus = "WARNING"
+	BudgetCheckStatusPaused    BudgetCheckStatus = "PAUSED"
+	BudgetCheckStatusExhausted BudgetCheckStatus = "EXHAUSTED"
+)
+
+var AllBudgetCheckStatus = []BudgetCheckStatus{
+	BudgetCheckStatusNoBudgets,
+	BudgetCheckStatusActive,
+	BudgetCheckStatusWarning,
+	BudgetCheckStatusPaused,
+	BudgetCheckStatusExhausted,
+}
+
+func (e BudgetCheckStatus) IsValid() bool {
+	switch e {
+	case BudgetCheckStatusNoBudgets, BudgetCheckStatusActive, BudgetCheckStatusWarning, BudgetCheckStatusPaused, BudgetCheckStatusExhausted:
+		return true
+	}
+	return false
+}
+
+func (e BudgetCheckStatus) String() string {
+	return string(e)
+}
+
+func (e *BudgetCheckStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = BudgetCheckStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid BudgetCheckStatus", str)
+	}
+	return nil
+}
+
+func (e BudgetCheckStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *BudgetCheckStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e BudgetCheckStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// How a budget stands. PAUSED is past the soft limit; EXHAUSTED has no room for another call. A top-up, a higher limit or a new period makes it ACTIVE again by itself.
+type BudgetStatus string
+
+const (
+	BudgetStatusActive    BudgetStatus = "ACTIVE"
+	BudgetStatusPaused    BudgetStatus = "PAUSED"
+	BudgetStatusExhausted BudgetStatus = "EXHAUSTED"
+	BudgetStatusDisabled  BudgetStatus = "DISABLED"
+)
+
+var AllBudgetStatus = []BudgetStatus{
+	BudgetStatusActive,
+	BudgetStatusPaused,
+	BudgetStatusExhausted,
+	BudgetStatusDisabled,
+}
+
+func (e BudgetStatus) IsValid() bool {
+	switch e {
+	case BudgetStatusActive, BudgetStatusPaused, BudgetStatusExhausted, BudgetStatusDisabled:
+		return true
+	}
+	return false
+}
+
+func (e BudgetStatus) String() string {
+	return string(e)
+}
+
+func (e *BudgetStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = BudgetStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid BudgetStatus", str)
+	}
+	return nil
+}
+
+func (e BudgetStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *BudgetStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e BudgetStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What a budget binds: all sessions of an organization, of a member, of an agent or of a customer, or one session with its subagents and forks.
+type BudgetSubject string
+
+const (
+	BudgetSubjectOrg      BudgetSubject = "ORG"
+	BudgetSubjectUser     BudgetSubject = "USER"
+	BudgetSubjectAgent    BudgetSubject = "AGENT"
+	BudgetSubjectSession  BudgetSubject = "SESSION"
+	BudgetSubjectCustomer BudgetSubject = "CUSTOMER"
+)
+
+var AllBudgetSubject = []BudgetSubject{
+	BudgetSubjectOrg,
+	BudgetSubjectUser,
+	BudgetSubjectAgent,
+	BudgetSubjectSession,
+	BudgetSubjectCustomer,
+}
+
+func (e BudgetSubject) IsValid() bool {
+	switch e {
+	case BudgetSubjectOrg, BudgetSubjectUser, BudgetSubjectAgent, BudgetSubjectSession, BudgetSubjectCustomer:
+		return true
+	}
+	return false
+}
+
+func (e BudgetSubject) String() string {
+	return string(e)
+}
+
+func (e *BudgetSubject) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = BudgetSubject(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid BudgetSubject", str)
+	}
+	return nil
+}
+
+func (e BudgetSubject) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *BudgetSubject) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e BudgetSubject) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// The length of a calendar period. Weeks begin on Monday.
+type CalendarUnit string
+
+const (
+	CalendarUnitHour  CalendarUnit = "HOUR"
+	CalendarUnitDay   CalendarUnit = "DAY"
+	CalendarUnitWeek  CalendarUnit = "WEEK"
+	CalendarUnitMonth CalendarUnit = "MONTH"
+	CalendarUnitYear  CalendarUnit = "YEAR"
+)
+
+var AllCalendarUnit = []CalendarUnit{
+	CalendarUnitHour,
+	CalendarUnitDay,
+	CalendarUnitWeek,
+	CalendarUnitMonth,
+	CalendarUnitYear,
+}
+
+func (e CalendarUnit) IsValid() bool {
+	switch e {
+	case CalendarUnitHour, CalendarUnitDay, CalendarUnitWeek, CalendarUnitMonth, CalendarUnitYear:
+		return true
+	}
+	return false
+}
+
+func (e CalendarUnit) String() string {
+	return string(e)
+}
+
+func (e *CalendarUnit) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = CalendarUnit(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid CalendarUnit", str)
+	}
+	return nil
+}
+
+func (e CalendarUnit) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *CalendarUnit) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e CalendarUnit) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 type CapabilityStatus string
 
 const (
@@ -1094,6 +1565,7 @@ const (
 	EventKindSessionActivated    EventKind = "SESSION_ACTIVATED"
 	EventKindSessionIdled        EventKind = "SESSION_IDLED"
 	EventKindSessionWaiting      EventKind = "SESSION_WAITING"
+	EventKindSessionPaused       EventKind = "SESSION_PAUSED"
 	EventKindSessionResumed      EventKind = "SESSION_RESUMED"
 	EventKindSessionTitleChanged EventKind = "SESSION_TITLE_CHANGED"
 	EventKindSessionModelChanged EventKind = "SESSION_MODEL_CHANGED"
@@ -1128,6 +1600,10 @@ const (
 	EventKindTranscriptRepaired  EventKind = "TRANSCRIPT_REPAIRED"
 	EventKindHookRan             EventKind = "HOOK_RAN"
 	EventKindFileWritten         EventKind = "FILE_WRITTEN"
+	EventKindBudgetWarned        EventKind = "BUDGET_WARNED"
+	EventKindBudgetPaused        EventKind = "BUDGET_PAUSED"
+	EventKindBudgetExhausted     EventKind = "BUDGET_EXHAUSTED"
+	EventKindBudgetResumed       EventKind = "BUDGET_RESUMED"
 	EventKindCaughtUp            EventKind = "CAUGHT_UP"
 )
 
@@ -1138,6 +1614,7 @@ var AllEventKind = []EventKind{
 	EventKindSessionActivated,
 	EventKindSessionIdled,
 	EventKindSessionWaiting,
+	EventKindSessionPaused,
 	EventKindSessionResumed,
 	EventKindSessionTitleChanged,
 	EventKindSessionModelChanged,
@@ -1172,12 +1649,16 @@ var AllEventKind = []EventKind{
 	EventKindTranscriptRepaired,
 	EventKindHookRan,
 	EventKindFileWritten,
+	EventKindBudgetWarned,
+	EventKindBudgetPaused,
+	EventKindBudgetExhausted,
+	EventKindBudgetResumed,
 	EventKindCaughtUp,
 }
 
 func (e EventKind) IsValid() bool {
 	switch e {
-	case EventKindMessageReceived, EventKindMessageEdited, EventKindSessionStarted, EventKindSessionActivated, EventKindSessionIdled, EventKindSessionWaiting, EventKindSessionResumed, EventKindSessionTitleChanged, EventKindSessionModelChanged, EventKindTurnQueued, EventKindQueueReordered, EventKindTurnStarted, EventKindTurnWaiting, EventKindTurnResumed, EventKindTurnCompleted, EventKindTurnFailed, EventKindTurnCancelled, EventKindTurnSealed, EventKindReasonStarted, EventKindReasonCompleted, EventKindReasonRecovered, EventKindOutputStarted, EventKindOutputDelta, EventKindOutputCompleted, EventKindThinkingDelta, EventKindThinkingCompleted, EventKindGenerationRetrying, EventKindGenerationRecorded, EventKindActStarted, EventKindActCompleted, EventKindToolStarted, EventKindToolProgress, EventKindToolCompleted, EventKindToolCallsRequested, EventKindToolCallRepaired, EventKindApprovalRequested, EventKindApprovalDecided, EventKindTranscriptRepaired, EventKindHookRan, EventKindFileWritten, EventKindCaughtUp:
+	case EventKindMessageReceived, EventKindMessageEdited, EventKindSessionStarted, EventKindSessionActivated, EventKindSessionIdled, EventKindSessionWaiting, EventKindSessionPaused, EventKindSessionResumed, EventKindSessionTitleChanged, EventKindSessionModelChanged, EventKindTurnQueued, EventKindQueueReordered, EventKindTurnStarted, EventKindTurnWaiting, EventKindTurnResumed, EventKindTurnCompleted, EventKindTurnFailed, EventKindTurnCancelled, EventKindTurnSealed, EventKindReasonStarted, EventKindReasonCompleted, EventKindReasonRecovered, EventKindOutputStarted, EventKindOutputDelta, EventKindOutputCompleted, EventKindThinkingDelta, EventKindThinkingCompleted, EventKindGenerationRetrying, EventKindGenerationRecorded, EventKindActStarted, EventKindActCompleted, EventKindToolStarted, EventKindToolProgress, EventKindToolCompleted, EventKindToolCallsRequested, EventKindToolCallRepaired, EventKindApprovalRequested, EventKindApprovalDecided, EventKindTranscriptRepaired, EventKindHookRan, EventKindFileWritten, EventKindBudgetWarned, EventKindBudgetPaused, EventKindBudgetExhausted, EventKindBudgetResumed, EventKindCaughtUp:
 		return true
 	}
 	return false
@@ -1329,6 +1810,178 @@ func (e *MessageRole) UnmarshalJSON(b []byte) error {
 }
 
 func (e MessageRole) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What moves the money of payments. WEBHOOK is a server of the organization's own, which is asked by signed requests. See docs/payments.md.
+type PaymentRail string
+
+const (
+	PaymentRailWebhook PaymentRail = "WEBHOOK"
+)
+
+var AllPaymentRail = []PaymentRail{
+	PaymentRailWebhook,
+}
+
+func (e PaymentRail) IsValid() bool {
+	switch e {
+	case PaymentRailWebhook:
+		return true
+	}
+	return false
+}
+
+func (e PaymentRail) String() string {
+	return string(e)
+}
+
+func (e *PaymentRail) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = PaymentRail(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid PaymentRail", str)
+	}
+	return nil
+}
+
+func (e PaymentRail) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *PaymentRail) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e PaymentRail) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// How far a payment has come. ASKED and PENDING may yet be paid, and count against the limits of their policy; of PENDING the rail may have been asked, and it is asked until it answers.
+type PaymentStatus string
+
+const (
+	PaymentStatusAsked   PaymentStatus = "ASKED"
+	PaymentStatusPending PaymentStatus = "PENDING"
+	PaymentStatusPaid    PaymentStatus = "PAID"
+	PaymentStatusRefused PaymentStatus = "REFUSED"
+)
+
+var AllPaymentStatus = []PaymentStatus{
+	PaymentStatusAsked,
+	PaymentStatusPending,
+	PaymentStatusPaid,
+	PaymentStatusRefused,
+}
+
+func (e PaymentStatus) IsValid() bool {
+	switch e {
+	case PaymentStatusAsked, PaymentStatusPending, PaymentStatusPaid, PaymentStatusRefused:
+		return true
+	}
+	return false
+}
+
+func (e PaymentStatus) String() string {
+	return string(e)
+}
+
+func (e *PaymentStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = PaymentStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid PaymentStatus", str)
+	}
+	return nil
+}
+
+func (e PaymentStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *PaymentStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e PaymentStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// How the periods of a budget follow each other: by the calendar, as a window that rolls, or in fixed lengths from its creation.
+type PeriodKind string
+
+const (
+	PeriodKindCalendar PeriodKind = "CALENDAR"
+	PeriodKindRolling  PeriodKind = "ROLLING"
+	PeriodKindFixed    PeriodKind = "FIXED"
+)
+
+var AllPeriodKind = []PeriodKind{
+	PeriodKindCalendar,
+	PeriodKindRolling,
+	PeriodKindFixed,
+}
+
+func (e PeriodKind) IsValid() bool {
+	switch e {
+	case PeriodKindCalendar, PeriodKindRolling, PeriodKindFixed:
+		return true
+	}
+	return false
+}
+
+func (e PeriodKind) String() string {
+	return string(e)
+}
+
+func (e *PeriodKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = PeriodKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid PeriodKind", str)
+	}
+	return nil
+}
+
+func (e PeriodKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *PeriodKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e PeriodKind) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -2040,6 +2693,72 @@ func (e *TurnStatus) UnmarshalJSON(b []byte) error {
 }
 
 func (e TurnStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What usage may be grouped by. DAY is that of UTC.
+type UsageGroup string
+
+const (
+	UsageGroupDay      UsageGroup = "DAY"
+	UsageGroupModel    UsageGroup = "MODEL"
+	UsageGroupAgent    UsageGroup = "AGENT"
+	UsageGroupUser     UsageGroup = "USER"
+	UsageGroupCustomer UsageGroup = "CUSTOMER"
+	UsageGroupSession  UsageGroup = "SESSION"
+	UsageGroupTool     UsageGroup = "TOOL"
+)
+
+var AllUsageGroup = []UsageGroup{
+	UsageGroupDay,
+	UsageGroupModel,
+	UsageGroupAgent,
+	UsageGroupUser,
+	UsageGroupCustomer,
+	UsageGroupSession,
+	UsageGroupTool,
+}
+
+func (e UsageGroup) IsValid() bool {
+	switch e {
+	case UsageGroupDay, UsageGroupModel, UsageGroupAgent, UsageGroupUser, UsageGroupCustomer, UsageGroupSession, UsageGroupTool:
+		return true
+	}
+	return false
+}
+
+func (e UsageGroup) String() string {
+	return string(e)
+}
+
+func (e *UsageGroup) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = UsageGroup(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid UsageGroup", str)
+	}
+	return nil
+}
+
+func (e UsageGroup) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *UsageGroup) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e UsageGroup) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -10,6 +10,8 @@ type Org struct {
 	Name      string
 	Slug      string
 	CreatedAt models.Millis
+	// AllowUnpricedModels lets models without a price run under budgets in dollars.
+	AllowUnpricedModels bool
 
 	DefaultHarnessID *models.HarnessID
 	DefaultModelID   *models.ModelID
@@ -25,6 +27,7 @@ type Model struct {
 	MaxOutputTokens     *int
 	Price               *ModelPrice
 
+	ModelID    models.ModelID
 	ProviderID models.ProviderID
 }
 

@@ -8,11 +8,9 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/shopspring/decimal"
 
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -106,36 +104,4 @@ func UnmarshalJSON(v any) (models.JSON, error) {
 		return nil, fmt.Errorf("not a JSON value: %w", err)
 	}
 	return models.JSON(bytes.TrimSpace(b.Bytes())), nil
-}
-
-// MarshalDecimal writes an amount of dollars.
-func MarshalDecimal(n models.Nanos) graphql.Marshaler {
-	return graphql.MarshalString(decimal.New(int64(n), -9).String())
-}
-
-// UnmarshalDecimal reads an amount of up to 9 digits behind the point, of at most 9·10⁹.
-func UnmarshalDecimal(v any) (models.Nanos, error) {
-	var s string
-	switch v := v.(type) {
-	case string:
-		s = v
-	case json.Number:
-		s = v.String()
-	case int64:
-		s = strconv.FormatInt(v, 10)
-	default:
-		return 0, fmt.Errorf("%v is not a Decimal: want a string, e.g. \"0.0125\"", v)
-	}
-	if len(s) > 40 || strings.ContainsAny(s, "eE") {
-		return 0, fmt.Errorf("%q is not a Decimal: want digits with a point, e.g. \"0.0125\"", s)
-	}
-	d, err := decimal.NewFromString(s)
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a Decimal: want digits with a point, e.g. \"0.0125\"", s)
-	}
-	n := d.Shift(9)
-	if !n.IsInteger() || n.Abs().GreaterThan(decimal.New(9, 18)) {
-		return 0, fmt.Errorf("%q is out of range: a Decimal has at most 9 digits behind the point and is at most 9000000000", s)
-	}
-	return models.Nanos(n.IntPart()), nil
 }

@@ -146,7 +146,11 @@ func (r *mutationResolver) UpdateModel(ctx context.Context, id string, input mod
 	if err != nil {
 		return r.modelPayload(ctx, nil, err)
 	}
-	row, err := r.Catalog.UpdateModel(ctx, auth.FromContext(ctx), key, decodeModelChange(input))
+	change, err := decodeModelChange(input)
+	if err != nil {
+		return r.modelPayload(ctx, nil, err)
+	}
+	row, err := r.Catalog.UpdateModel(ctx, auth.FromContext(ctx), key, change)
 	return r.modelPayload(ctx, row, err)
 }
 

@@ -4,9 +4,12 @@ import (
 	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/shopspring/decimal"
 
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -42,28 +45,56 @@ func decodeRefs(refs []*model.CapabilityRefInput) []models.CapabilityRef {
 	return out
 }
 
-func decodePrices(p *model.ModelPriceInput) *catalog.Prices {
+// decodePrices takes over prices that may be left out.
+func decodePrices(in graphql.Omittable[*model.ModelPriceInput]) (catalog.Opt[*catalog.Prices], error) {
+	out := catalog.Opt[*catalog.Prices]{Given: in.IsSet()}
+	p := in.Value()
 	if p == nil {
-		return nil
+		return out, nil
 	}
-	return &catalog.Prices{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
+	var prices catalog.Prices
+	for _, f := range []struct {
+		name string
+		in   *decimal.Decimal
+		to   func(models.Nanos)
+	}{
+		{"input", &p.Input, func(n models.Nanos) { prices.Input = n }},
+		{"output", &p.Output, func(n models.Nanos) { prices.Output = n }},
+		{"cacheRead", p.CacheRead, func(n models.Nanos) { prices.CacheRead = &n }},
+		{"cacheWrite", p.CacheWrite, func(n models.Nanos) { prices.CacheWrite = &n }},
+	} {
+		if f.in == nil {
+			continue
+		}
+		amount, err := budget.Parse(models.CurrencyUSD, *f.in)
+		if err != nil {
+			return out, fault.New(fault.Invalid, "The price can't be kept: %s.", err).At("input", "price", f.name)
+		}
+		f.to(models.Nanos(amount))
+	}
+	out.Value = &prices
+	return out, nil
 }
 
-func decodeNewModel(in model.CreateModelInput) (catalog.NewModel, error) {
-	provider, err := decodeID[models.ProviderEntity](in.ProviderID, "input", "providerId")
-	return catalog.NewModel{
-		ProviderID: provider, Name: in.Name, DisplayName: decodeOpt(in.DisplayName),
+func decodeNewModel(in model.CreateModelInput) (out catalog.NewModel, err error) {
+	out = catalog.NewModel{
+		Name: in.Name, DisplayName: decodeOpt(in.DisplayName),
 		ContextWindowTokens: decodeOpt(in.ContextWindowTokens), MaxOutputTokens: decodeOpt(in.MaxOutputTokens),
-		Prices: catalog.Opt[*catalog.Prices]{Given: in.Price.IsSet(), Value: decodePrices(in.Price.Value())},
-	}, err
+	}
+	if out.ProviderID, err = decodeID[models.ProviderEntity](in.ProviderID, "input", "providerId"); err != nil {
+		return out, err
+	}
+	out.Prices, err = decodePrices(in.Price)
+	return out, err
 }
 
-func decodeModelChange(in model.UpdateModelInput) catalog.ModelChange {
-	return catalog.ModelChange{
+func decodeModelChange(in model.UpdateModelInput) (out catalog.ModelChange, err error) {
+	out = catalog.ModelChange{
 		DisplayName: decodeOpt(in.DisplayName), Enabled: decodeOpt(in.Enabled),
 		ContextWindowTokens: decodeOpt(in.ContextWindowTokens), MaxOutputTokens: decodeOpt(in.MaxOutputTokens),
-		Prices: catalog.Opt[*catalog.Prices]{Given: in.Price.IsSet(), Value: decodePrices(in.Price.Value())},
 	}
+	out.Prices, err = decodePrices(in.Price)
+	return out, err
 }
 
 func decodeNewHarness(in model.CreateHarnessInput) (out catalog.NewHarness, err error) {

@@ -16,16 +16,21 @@ func (r *Resolver) encodeProvider(p *models.Provider) *model.Provider {
 }
 
 func encodeModel(m *models.Model) *model.Model {
-	out := &model.Model{
+	return &model.Model{
 		ID: m.ID.String(), Name: m.Name, DisplayName: m.DisplayName, Enabled: m.Enabled,
-		ContextWindowTokens: m.ContextWindowTokens, MaxOutputTokens: m.MaxOutputTokens, ProviderID: m.ProviderID,
+		ContextWindowTokens: m.ContextWindowTokens, MaxOutputTokens: m.MaxOutputTokens, ModelID: m.ID, ProviderID: m.ProviderID,
+		Price: encodePrice(m.PriceInput, m.PriceOutput, m.PriceCacheRead, m.PriceCacheWrite),
 	}
-	if m.PriceInput != nil && m.PriceOutput != nil {
-		out.Price = &model.ModelPrice{
-			Input: *m.PriceInput, Output: *m.PriceOutput, CacheRead: m.PriceCacheRead, CacheWrite: m.PriceCacheWrite,
-		}
+}
+
+// encodePrice gives what a model costs; nil where that isn't known.
+func encodePrice(input, output, cacheRead, cacheWrite *models.Nanos) *model.ModelPrice {
+	if input == nil || output == nil {
+		return nil
 	}
-	return out
+	return &model.ModelPrice{
+		Input: model.Dollars(*input), Output: model.Dollars(*output), CacheRead: model.DollarsPtr(cacheRead), CacheWrite: model.DollarsPtr(cacheWrite),
+	}
 }
 
 func encodeHarness(h *models.Harness) *model.Harness {

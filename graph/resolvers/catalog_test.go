@@ -26,6 +26,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"           //nolint:depguard // see above
 	"github.com/ostler-dev/ostler/internal/store/storetest" //nolint:depguard // see above
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/budget"
 	"github.com/ostler-dev/ostler/internal/tools/core"
 	"github.com/ostler-dev/ostler/internal/tools/files"
 )
@@ -42,7 +43,7 @@ type api struct {
 
 func newAPI(t *testing.T, db *store.DB) *api {
 	t.Helper()
-	registry, err := tools.NewRegistry(core.Capability(), files.Capability())
+	registry, err := tools.NewRegistry(core.Capability(), files.Capability(), budget.Capability())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,9 +286,9 @@ func TestCatalogThroughTheAPI(t *testing.T) {
 			`{ agent(id: "nonsense") { id } harness(id: "harn_00") { id } }`:                                                `{"agent":null,"harness":null}`,
 			`{ agent(id: "` + models.NewID[models.AgentEntity]().String() + `") { id } }`:                                   `{"agent":null}`,
 			`{ previewEffectiveConfig(harnessId: "x") { maxIterations } }`:                                                  `{"previewEffectiveConfig":null}`,
-			`{ previewEffectiveConfig { maxIterations model { name } capabilities { id } } }`:                               `{"previewEffectiveConfig":{"maxIterations":100,"model":{"name":"sim-default"},"capabilities":[{"id":"core"},{"id":"files"}]}}`,
+			`{ previewEffectiveConfig { maxIterations model { name } capabilities { id } } }`:                               `{"previewEffectiveConfig":{"maxIterations":100,"model":{"name":"sim-default"},"capabilities":[{"id":"core"},{"id":"files"},{"id":"budget"}]}}`,
 			`{ previewEffectiveConfig(agent: {name: "", systemPrompt: "", maxIterations: 9}) { maxIterations } }`:           `{"previewEffectiveConfig":{"maxIterations":9}}`,
-			`{ capabilities { id risk status dependsOn configSchema } }`:                                                    `{"capabilities":[{"id":"core","risk":"LOW","status":"AVAILABLE","dependsOn":[],"configSchema":null},{"id":"files","risk":"LOW","status":"AVAILABLE","dependsOn":[],"configSchema":null}]}`,
+			`{ capabilities { id risk status dependsOn } }`:                                                                 `{"capabilities":[{"id":"core","risk":"LOW","status":"AVAILABLE","dependsOn":[]},{"id":"files","risk":"LOW","status":"AVAILABLE","dependsOn":[]},{"id":"budget","risk":"LOW","status":"AVAILABLE","dependsOn":[]}]}`,
 			`{ models(first: 1) { nodes { name price { input output cacheRead cacheWrite } } totalCount } }`:                `{"models":{"nodes":[{"name":"sim-default","price":{"input":"0.1","output":"0.4","cacheRead":"0.01","cacheWrite":"0.125"}}],"totalCount":5}}`,
 			`{ models(providerId: "x") { nodes { name } totalCount } }`:                                                     `{"models":{"nodes":[],"totalCount":0}}`,
 			`mutation { archiveHarness(id: "` + a.generic.String() + `") { harness { id } userErrors { code path } } }`:     `{"archiveHarness":{"harness":null,"userErrors":[{"code":"FORBIDDEN","path":["id"]}]}}`,

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/spending"
 )
 
 // Whatever is given as a cursor: it is refused with a message, or it is exactly how that place is written, in one kind of list alone.
@@ -12,6 +13,8 @@ func FuzzCursor(f *testing.F) {
 	for _, s := range []string{
 		"", "AQ", "start", sequenceCursor(7), eventCursor(&models.Event{Sequence: 7}), eventCursor(&models.Event{Sequence: 7, FeedPosition: &position}),
 		idCursor(models.NewID[models.AgentEntity]()), encodeCursor(sequenceKind, []byte("\xff\xff\xff\xff\xff\xff\xff\xff")), encodeCursor("agent", nil),
+		usageCursor([]spending.UsageGroup{spending.ByDay, spending.ByCustomer}, &spending.UsageKey{Day: 20_000, CustomerKey: "Ärger"}),
+		usageCursor([]spending.UsageGroup{spending.ByModel, spending.BySession, spending.ByTool}, &spending.UsageKey{Tool: "read"}),
 	} {
 		f.Add(s)
 	}
@@ -37,6 +40,11 @@ func FuzzCursor(f *testing.F) {
 		}
 		if id, err := decodeIDCursor[models.AgentEntity](s); err == nil {
 			check(idCursor(id))
+		}
+		for _, groups := range [][]spending.UsageGroup{{spending.ByDay, spending.ByCustomer}, {spending.ByModel, spending.BySession, spending.ByTool}, {spending.ByAgent, spending.ByUser}} {
+			if k, err := decodeUsageCursor(groups, s); err == nil {
+				check(usageCursor(groups, &k))
+			}
 		}
 		if kinds > 1 {
 			t.Fatalf("%q is a cursor of %d kinds of lists", s, kinds)

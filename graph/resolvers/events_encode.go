@@ -56,6 +56,9 @@ func eventOf(e models.Event, payload events.Payload, data models.JSON) (model.Ev
 	if ev := encodeSessionEvent(base, payload, e); ev != nil {
 		return ev, nil
 	}
+	if ev := encodeBudgetEvent(base, payload); ev != nil {
+		return ev, nil
+	}
 	if ev := encodeWaitEvent(base, payload); ev != nil {
 		return ev, nil
 	}

@@ -81,7 +81,7 @@ func TestWhatOnlyTheProviderMaySeeIsNotShown(t *testing.T) {
 
 func TestCostIsNullWhenAPartHadNoPrice(t *testing.T) {
 	u := models.Usage{InputTokens: 1, CostNanos: 5}
-	if got := encodeUsage(u); got.CostUsd == nil || *got.CostUsd != 5 || got.InputTokens != 1 {
+	if got := encodeUsage(u); got.CostUsd == nil || got.CostUsd.String() != "0.000000005" || got.InputTokens != 1 {
 		t.Errorf("got %+v", got)
 	}
 	u.Unpriced = true

@@ -12,7 +12,7 @@ import (
 
 func encodeOrg(o *models.Org) *model.Org {
 	return &model.Org{
-		ID: o.ID.String(), Name: o.Name, Slug: o.Slug, CreatedAt: o.CreatedAt,
+		ID: o.ID.String(), Name: o.Name, Slug: o.Slug, CreatedAt: o.CreatedAt, AllowUnpricedModels: o.AllowUnpriced,
 		DefaultHarnessID: o.DefaultHarnessID, DefaultModelID: o.DefaultModelID,
 	}
 }

@@ -17,7 +17,7 @@ func (r *Resolver) orgLimits(ctx context.Context, org *model.Org) (*model.OrgLim
 	v := r.Orgs.Limits(ctx, id)
 	return &model.OrgLimits{
 		ActiveTurns: v.ActiveTurns, QueuedTurns: v.QueuedTurns, Sessions: v.Sessions, Agents: v.Agents,
-		RequestsPerMinute: v.RequestsPerMinute, Subscriptions: v.Subscriptions, Sockets: v.Sockets,
+		RequestsPerMinute: v.RequestsPerMinute, ToolCallsPerMinute: v.ToolCallsPerMinute, Subscriptions: v.Subscriptions, Sockets: v.Sockets,
 		APIKeys: v.APIKeys, PendingInvitations: v.PendingInvitations,
 	}, nil
 }
@@ -29,7 +29,7 @@ func (r *Resolver) updateOrgLimits(ctx context.Context, orgID string, in model.O
 	}
 	org, err := r.Orgs.SetLimits(ctx, auth.FromContext(ctx), id, orgs.LimitsChange{
 		"activeTurns": decodeOpt(in.ActiveTurns), "queuedTurns": decodeOpt(in.QueuedTurns), "sessions": decodeOpt(in.Sessions),
-		"agents": decodeOpt(in.Agents), "requestsPerMinute": decodeOpt(in.RequestsPerMinute),
+		"agents": decodeOpt(in.Agents), "requestsPerMinute": decodeOpt(in.RequestsPerMinute), "toolCallsPerMinute": decodeOpt(in.ToolCallsPerMinute),
 		"subscriptions": decodeOpt(in.Subscriptions), "sockets": decodeOpt(in.Sockets),
 		"apiKeys": decodeOpt(in.APIKeys), "pendingInvitations": decodeOpt(in.PendingInvitations),
 	})

@@ -148,6 +148,8 @@ type loaders struct {
 	agentHistory   *firstPages[models.AgentID, catalog.Revision]
 	harnessHistory *firstPages[models.HarnessID, catalog.Revision]
 	deliveries     *firstPages[models.WebhookID, models.WebhookDelivery]
+	ledgers        *firstPages[models.BudgetID, models.LedgerEntry]
+	prices         *firstPages[models.ModelID, models.ModelPrice]
 }
 
 type loadersKey struct{}
@@ -196,6 +198,8 @@ func (r *Resolver) newLoaders() *loaders {
 		agentHistory:   newFirstPages(pageOfPrincipal(r.Catalog.NewestOfAgents), ofPrincipal(r.Catalog.CountOfAgents)),
 		harnessHistory: newFirstPages(pageOfPrincipal(r.Catalog.NewestOfHarnesses), ofPrincipal(r.Catalog.CountOfHarnesses)),
 		deliveries:     newFirstPages(pageOfPrincipal(r.Hooks.NewestDeliveries), uncounted[models.WebhookID]),
+		ledgers:        newFirstPages(pageOfPrincipal(r.Spending.NewestPostings), ofPrincipal(r.Spending.CountPostings)),
+		prices:         newFirstPages(pageOfPrincipal(r.Catalog.PriceHistories), uncounted[models.ModelID]),
 	}
 	// What is read leads on, so that every level of a query is one statement and not only the first.
 	l.models.then = l.expectModel
@@ -263,9 +267,14 @@ func (l *loaders) forgetAll() {
 	l.agentHistory.forget()
 	l.harnessHistory.forget()
 	l.deliveries.forget()
+	l.ledgers.forget()
+	l.prices.forget()
 }
 
-func (l *loaders) expectModel(m *models.Model) { l.providers.expect(&m.ProviderID) }
+func (l *loaders) expectModel(m *models.Model) {
+	l.providers.expect(&m.ProviderID)
+	l.prices.expect(m.ID)
+}
 
 func (l *loaders) expectHarness(h *models.Harness) {
 	l.harnesses.expect(h.ParentID)

@@ -90,7 +90,7 @@ func decodeAcceptance(in model.AcceptInvitationInput) orgs.Acceptance {
 }
 
 func decodeOrgChange(in model.UpdateOrgInput) (out orgs.OrgChange, err error) {
-	out.Name = decodeOpt(in.Name)
+	out.Name, out.AllowUnpriced = decodeOpt(in.Name), decodeOpt(in.AllowUnpricedModels)
 	if out.DefaultHarnessID, err = decodeOptID[models.HarnessEntity](in.DefaultHarnessID, "input", "defaultHarnessId"); err != nil {
 		return out, err
 	}

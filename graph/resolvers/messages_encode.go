@@ -62,8 +62,7 @@ func encodeUsage(u models.Usage) *model.Usage {
 		CacheWriteTokens: u.CacheWriteTokens, ReasoningTokens: u.ReasoningTokens,
 	}
 	if !u.Unpriced {
-		cost := u.CostNanos
-		out.CostUsd = &cost
+		out.CostUsd = model.DollarsPtr(&u.CostNanos)
 	}
 	return out
 }

@@ -68,6 +68,10 @@ func (r *Resolver) nodeByID(ctx context.Context, id string) (model.Node, error) 
 			w, err := r.Hooks.Webhook(ctx, org, id)
 			return encoded(w, err, r.encodeWebhook(ctx))
 		})
+	case models.BudgetEntity{}.Prefix():
+		return fetchNode(id, func(id models.BudgetID) (*model.Budget, error) { return r.nodeOfBudget(ctx, id) })
+	case models.LedgerEntity{}.Prefix():
+		return fetchNode(id, func(id models.LedgerID) (*model.LedgerEntry, error) { return r.nodeOfPosting(ctx, id) })
 	case models.AuditEntryEntity{}.Prefix():
 		return fetchNode(id, func(id models.AuditEntryID) (*model.AuditEntry, error) { return r.auditEntryByID(ctx, id) })
 	}

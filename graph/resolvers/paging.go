@@ -36,20 +36,32 @@ func encodeCursor(kind string, key []byte) string {
 
 // decodeCursor gives the key of a cursor. It refuses cursors of other lists and of other versions.
 func decodeCursor(kind, cursor string, keyLength int) ([]byte, *fault.Error) {
-	bad := fault.New(fault.Invalid, "The cursor is not one of this list. Pass on a cursor that this server gave, or none to start at the beginning.")
+	key, err := openCursor(kind, cursor, maxCursorLength)
+	if err == nil && len(key) != keyLength {
+		err = errForeignCursor()
+	}
+	return key, err
+}
+
+// openCursor is decodeCursor for keys of any length, of cursors that are no longer than so many bytes.
+func openCursor(kind, cursor string, length int) ([]byte, *fault.Error) {
 	// The decoder passes over line breaks, even when it is strict.
-	if len(cursor) > maxCursorLength || strings.ContainsAny(cursor, "\r\n") {
-		return nil, bad
+	if len(cursor) > length || strings.ContainsAny(cursor, "\r\n") {
+		return nil, errForeignCursor()
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(b) == 0 || b[0] != cursorVersion {
-		return nil, bad
+		return nil, errForeignCursor()
 	}
 	got, key, ok := bytes.Cut(b[1:], []byte{0})
-	if !ok || string(got) != kind || len(key) != keyLength {
-		return nil, bad
+	if !ok || string(got) != kind {
+		return nil, errForeignCursor()
 	}
 	return key, nil
+}
+
+func errForeignCursor() *fault.Error {
+	return fault.New(fault.Invalid, "The cursor is not one of this list. Pass on a cursor that this server gave, or none to start at the beginning.")
 }
 
 // idCursor gives the cursor of a row in a list that is ordered by id. Ids are UUIDv7, so that is the order of creation.

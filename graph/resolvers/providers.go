@@ -66,7 +66,10 @@ func encodeKnown(known []catalog.Known, of *models.ProviderID) []*model.Discover
 			Name: k.Name, DisplayName: k.DisplayName, ContextWindowTokens: k.ContextWindowTokens, MaxOutputTokens: k.MaxOutputTokens,
 		}
 		if k.Prices != nil {
-			m.Price = &model.ModelPrice{Input: k.Prices.Input, Output: k.Prices.Output, CacheRead: k.Prices.CacheRead, CacheWrite: k.Prices.CacheWrite}
+			m.Price = &model.ModelPrice{
+				Input: model.Dollars(k.Prices.Input), Output: model.Dollars(k.Prices.Output),
+				CacheRead: model.DollarsPtr(k.Prices.CacheRead), CacheWrite: model.DollarsPtr(k.Prices.CacheWrite),
+			}
 		}
 		if of != nil {
 			m.ProviderID = *of

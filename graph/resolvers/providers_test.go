@@ -17,6 +17,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"           //nolint:depguard // see catalog_test.go
 	"github.com/ostler-dev/ostler/internal/store/storetest" //nolint:depguard // see catalog_test.go
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/budget"
 	"github.com/ostler-dev/ostler/internal/tools/core"
 	"github.com/ostler-dev/ostler/internal/tools/files"
 )
@@ -33,7 +34,7 @@ func (o *offers) Models(context.Context, llm.Endpoint) ([]llm.ModelInfo, error) 
 func onlineAPI(t *testing.T, db *store.DB) (*api, *offers) {
 	t.Helper()
 	a, o := newAPI(t, db), &offers{}
-	registry, err := tools.NewRegistry(core.Capability(), files.Capability())
+	registry, err := tools.NewRegistry(core.Capability(), files.Capability(), budget.Capability())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,9 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
+	"github.com/ostler-dev/ostler/internal/payments"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/webhooks"
 )
 
@@ -23,12 +25,18 @@ type Resolver struct {
 	Catalog  *catalog.Service
 	Orgs     *orgs.Service
 	Sessions *sessions.Service
+	// Spending is what people do with budgets.
+	Spending *spending.Service
 	// Hooks are the webhooks of organizations.
 	Hooks *webhooks.Service
+	// Payments are the payments of tools, and what allows them.
+	Payments *payments.Service
 	// Secrets are those that organizations may replace.
 	Secrets Secrets
 	// Audit is the log of who did what.
 	Audit *audit.Log
+	// Usage tells what was used.
+	Usage *spending.Usage
 }
 
 // Secrets keeps random secrets of organizations.

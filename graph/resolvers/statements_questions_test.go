@@ -110,6 +110,8 @@ func hasSomething(v any) bool {
 func questions(session string) []question {
 	b := questioner{schema: generated.NewExecutableSchema(generated.Config{}).Schema(), arguments: map[string]string{
 		"Query.session": fmt.Sprintf("id: %q", session), "Session.file": `path: "/workspace/f0"`,
+		"Query.budgetCheck": fmt.Sprintf("sessionId: %q", session),
+		"Query.usage":       `groupBy: [MODEL, AGENT, USER, SESSION], from: "1970-01-01T00:00:00Z", to: "1970-01-02T00:00:00Z"`,
 	}}
 	type place struct {
 		of    *ast.Definition

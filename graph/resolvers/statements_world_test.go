@@ -12,6 +12,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/store" //nolint:depguard // see above
 )
 
@@ -34,6 +35,9 @@ func newWorld(t *testing.T, db *store.DB, n int) *world {
 	a.asOwner()
 	withAudit(t, a)
 	withWebhooks(t, a)
+	withBudgets(t, a)
+	a.resolver.Usage = spending.NewUsage(db, nil)
+	withPayments(t, a)
 	a.resolver.Log = events.NewLog(db)
 	a.resolver.Secrets = plainSecrets{}
 	at := clock.NewManual(time.UnixMilli(1_700_000_000_000))
@@ -42,6 +46,7 @@ func newWorld(t *testing.T, db *store.DB, n int) *world {
 	w.people()
 	for i := range n {
 		a.delivered(a.webhook(fmt.Sprint("https://example.com/", i)), n)
+		a.asked(a.policy("https://example.com/"))
 	}
 	clientTools := models.ClientTools{}
 	for i := range n {
@@ -54,6 +59,11 @@ func newWorld(t *testing.T, db *store.DB, n int) *world {
 		catalog[i].provider(w, i)
 		all = append(all, catalog[i].model.String())
 	}
+	standard, err := models.ParseID[models.ModelEntity](a.get(`{ org { defaultModel { id } } }`, nil, "org", "defaultModel", "id").(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.prices(standard)
 	w.write()
 	var last *models.SessionID
 	for i := range n {
@@ -63,7 +73,8 @@ func newWorld(t *testing.T, db *store.DB, n int) *world {
 		}
 	}
 	w.session = last.String()
-	err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
+	w.budgets()
+	err = db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 		return tx.Model(&models.Org{}).Where("id = ?", w.org).Update("default_harness_id", catalog[0].harness).Error
 	})
 	if err != nil {
@@ -118,6 +129,14 @@ func (c *catalogLine) provider(w *world, i int) {
 	p := models.Provider{OrgID: w.org, ID: models.NewID[models.ProviderEntity](), Name: fmt.Sprint("p", i), Kind: models.ProviderSimulated, Lifecycle: models.LifecycleActive}
 	c.model = models.NewID[models.ModelEntity]()
 	w.add(&p, &models.Model{OrgID: w.org, ID: c.model, ProviderID: p.ID, Name: fmt.Sprint("sim-lorem:", 100+i), DisplayName: "m", Enabled: true, PriceInput: new(models.Nanos(1)), PriceOutput: new(models.Nanos(1))})
+	w.prices(c.model)
+}
+
+// prices gives a model n prices that it has had.
+func (w *world) prices(m models.ModelID) {
+	for i := range w.n {
+		w.add(&models.ModelPrice{OrgID: w.org, ModelID: m, ValidFrom: models.Millis(10 + i), Input: new(models.Nanos(1)), Output: new(models.Nanos(1))})
+	}
 }
 
 // agents makes the rest, with n revisions of each.
@@ -209,8 +228,18 @@ func (w *world) work(c catalogLine, parent *models.SessionID) *models.SessionID 
 	for range w.n {
 		plan.Items = append(plan.Items, models.Todo{Content: "x", Status: "PENDING"})
 	}
-	w.add(&plan)
+	w.add(&plan, &models.SessionUsageHour{OrgID: w.org, Hour: 3_600_000, SessionID: id, ModelID: c.model, AgentID: c.agent, UserID: w.principal.UserID})
 	w.rows = append(owners, w.rows...)
 	w.write()
 	return &id
+}
+
+// budgets makes budgets that bind the session, with postings.
+func (w *world) budgets() {
+	for range w.n {
+		id := w.budget(map[string]any{"period": map[string]any{"kind": "CALENDAR", "unit": "DAY"}})
+		for range w.n {
+			w.get(topUpBudget, map[string]any{"in": map[string]any{"budgetId": id, "amount": "1"}})
+		}
+	}
 }
