@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "@playwright/test";
 import type { AxeResults } from "axe-core";
+import { tourOfBudgets } from "./budgetTour";
 import { tourAsViewer, tourOfOrg } from "./orgTour";
 import {
   agentMessages,
@@ -146,6 +147,10 @@ for (const colorScheme of ["light", "dark"] as const) {
       await send(page, WRITE_NOTES);
       await expect(page.getByRole("button", { name: "Continue" })).toBeVisible();
       await check(page, "session, sealed");
+    });
+
+    test("axe finds nothing serious about budgets", async ({ page }) => {
+      await tourOfBudgets(page, (name) => check(page, name));
     });
 
     test("axe finds nothing serious in the organization", async ({

@@ -1,4 +1,5 @@
 import type { Page } from "@playwright/test";
+import { tourOfBudgets } from "./budgetTour";
 import { tourAsViewer, tourOfOrg } from "./orgTour";
 import {
   agentMessages,
@@ -137,6 +138,10 @@ for (const colorScheme of ["light", "dark"] as const) {
       await send(page, WRITE_NOTES);
       await expect(page.getByRole("button", { name: "Continue" })).toBeVisible();
       await capture(page, "session-sealed", colorScheme);
+    });
+
+    test("every page of budgets is kept as a picture", async ({ page }) => {
+      await tourOfBudgets(page, (name) => capture(page, name, colorScheme));
     });
 
     test("every page of the organization is kept as a picture", async ({

@@ -9,6 +9,7 @@ import { approvalsSearch } from "./approvals/search";
 import { ForgotPage } from "./auth/ForgotPage";
 import { ResetPage } from "./auth/ResetPage";
 import { SignInPage } from "./auth/SignInPage";
+import { budgetsSearch } from "./budgets/search";
 import { catalogListSearch } from "./catalog/search";
 import { newHarnessSearch } from "./harnesses/search";
 import { historySearch } from "./history/search";
@@ -19,6 +20,7 @@ import { sessionSearch } from "./session/search";
 import { sessionListSearch } from "./sessions/search";
 import { AppShell } from "./shell/AppShell";
 import { NotFound, PageCrash } from "./shell/Fallbacks";
+import { usageSearch } from "./usage/search";
 
 const root = createRootRoute({
   component: Outlet,
@@ -175,6 +177,29 @@ const provider = createRoute({
   component: lazyRouteComponent(() => import("./models/ProviderPage"), "ProviderPage"),
 });
 
+const budgets = createRoute({
+  getParentRoute: () => app,
+  path: "/budgets",
+  staticData: { needs: "BUDGETS_READ" },
+  validateSearch: budgetsSearch,
+  component: lazyRouteComponent(() => import("./budgets/BudgetsPage"), "BudgetsPage"),
+});
+
+const budget = createRoute({
+  getParentRoute: () => app,
+  path: "/budgets/$budgetId",
+  staticData: { needs: "BUDGETS_READ" },
+  component: lazyRouteComponent(() => import("./budgets/BudgetPage"), "BudgetPage"),
+});
+
+const usage = createRoute({
+  getParentRoute: () => app,
+  path: "/usage",
+  staticData: { needs: "USAGE_READ" },
+  validateSearch: usageSearch,
+  component: lazyRouteComponent(() => import("./usage/UsagePage"), "UsagePage"),
+});
+
 const organization = createRoute({
   getParentRoute: () => app,
   path: "/organization",
@@ -259,6 +284,9 @@ export const router = createRouter({
       harnessHistory,
       models,
       provider,
+      budgets,
+      budget,
+      usage,
       organization.addChildren([
         orgGeneral,
         orgMembers,

@@ -1,4 +1,5 @@
 import { type Cache, cacheExchange } from "@urql/exchange-graphcache";
+import type { TopUpBudgetInput } from "@/gql/graphql";
 
 /** These have no identity of their own: they belong to what they were read with. */
 const EMBEDDED = [
@@ -8,6 +9,10 @@ const EMBEDDED = [
   "AgentConnection",
   "AuditCheck",
   "AuditConnection",
+  "BudgetCheck",
+  "BudgetCheckLine",
+  "BudgetConnection",
+  "BudgetPeriod",
   "CapabilityRef",
   "ClientTool",
   "DeliveryConnection",
@@ -16,6 +21,7 @@ const EMBEDDED = [
   "FieldChange",
   "HarnessConnection",
   "InvitationConnection",
+  "LedgerConnection",
   "MembershipConnection",
   "ModelConnection",
   "ModelPrice",
@@ -31,6 +37,9 @@ const EMBEDDED = [
   "ToolHints",
   "ToolInfo",
   "Usage",
+  "UsageConnection",
+  "UsageEdge",
+  "UsageRow",
   "TurnConnection",
   "TurnError",
   "Viewer",
@@ -40,6 +49,15 @@ const EMBEDDED = [
 function forget(cache: Cache, field: string): void {
   for (const info of cache.inspectFields("Query")) {
     if (info.fieldName === field) cache.invalidate("Query", info.fieldKey);
+  }
+}
+
+/** What was topped up stands in the ledger, too. */
+function forgetLedger(cache: Cache, input: unknown): void {
+  const { budgetId } = input as TopUpBudgetInput;
+  const budget = { __typename: "Budget", id: budgetId };
+  for (const info of cache.inspectFields(budget)) {
+    if (info.fieldName === "ledger") cache.invalidate(budget, info.fieldKey);
   }
 }
 
@@ -64,6 +82,17 @@ export function createCache() {
         createModel: (_result, _args, cache) => forget(cache, "models"),
         createWebhook: (_result, _args, cache) => forget(cache, "webhooks"),
         deleteWebhook: (_result, _args, cache) => forget(cache, "webhooks"),
+        createBudget: (_result, _args, cache) => {
+          forget(cache, "budgets");
+          forget(cache, "budgetCheck");
+        },
+        updateBudget: (_result, _args, cache) => forget(cache, "budgetCheck"),
+        disableBudget: (_result, _args, cache) => forget(cache, "budgetCheck"),
+        topUpBudget: (_result, { input }, cache) => {
+          forget(cache, "budgetCheck");
+          forgetLedger(cache, input);
+        },
+        resumeSession: (_result, _args, cache) => forget(cache, "budgetCheck"),
         createSession: (_result, _args, cache) => forget(cache, "sessions"),
         forkSession: (_result, _args, cache) => forget(cache, "sessions"),
       },

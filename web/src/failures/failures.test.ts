@@ -7,6 +7,10 @@ it("leads to the providers for what is wrong with a provider's account or key", 
   expect(failureFacts("provider_rate_limited").remedy).toBeNull();
 });
 
+it("leads to the budgets for what is used up", () => {
+  expect(failureFacts("budget_exhausted").remedy).toBe("budgets");
+});
+
 it("has words for each code that turns end with", () => {
   for (const code of [
     "provider_rate_limited",

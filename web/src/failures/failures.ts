@@ -1,7 +1,7 @@
 interface FailureFacts {
   title: string;
   /** Where what is wrong can be put right. */
-  remedy: "providers" | "new-session" | null;
+  remedy: "providers" | "new-session" | "budgets" | null;
 }
 
 const UNKNOWN: FailureFacts = { title: "The turn failed", remedy: null };
@@ -18,7 +18,7 @@ const FAILURES: Record<string, FailureFacts> = {
   invalid_tool_schema: { title: "The provider refused a tool", remedy: null },
   dependency_unavailable: { title: "Something that the turn needs is gone", remedy: null },
   blocked_by_hook: { title: "A hook stopped the turn", remedy: null },
-  budget_exhausted: { title: "The budget is used up", remedy: null },
+  budget_exhausted: { title: "The budget is used up", remedy: "budgets" },
   iteration_limit: { title: "The turn took too many steps", remedy: null },
   replay_mismatch: { title: "The journal contradicts what was to run", remedy: null },
   wait_timeout: { title: "What the turn waited for did not come in time", remedy: null },

@@ -16,6 +16,7 @@ import { PageHeader } from "@/ui/PageHeader";
 import { FailureList } from "./FailureList";
 import { GettingStarted } from "./GettingStarted";
 import { RecentList } from "./RecentList";
+import { SpendToday } from "./SpendToday";
 import { WaitingForYou } from "./WaitingForYou";
 import { WorkingList } from "./WorkingList";
 
@@ -71,6 +72,7 @@ export function HomePage() {
           <div className="mx-auto grid max-w-7xl items-start gap-x-6 gap-y-6 p-4 sm:p-6 xl:grid-cols-2">
             <div className="grid min-w-0 gap-y-6">
               <WaitingForYou />
+              <SpendToday working={working.map(({ id }) => id).join()} />
               <WorkingList sessions={working.slice(0, MOST_WORKING)} total={working.length} />
               <FailureList sessions={failed} />
             </div>

@@ -33,6 +33,15 @@ function event(
   } as unknown as OrgEvent;
 }
 
+it("shows a session that its budget has paused", () => {
+  const working = [event("SessionActivated", 1), event("TurnStarted", 2, { inputPreview: "Go" })];
+  const paused = event("SessionPaused", 3);
+  const state = [...working, paused].reduce(foldOrgEvent, initialOrgState);
+  expect(state.sessions.sess_1?.status).toBe("PAUSED");
+  // It still has its turn to do.
+  expect(workingSessions(state)).toHaveLength(1);
+});
+
 const failure = { code: "provider_misconfigured", message: "Check the key." };
 const life: OrgEvent[] = [
   event("SessionStarted", 1, { turnId: null }),

@@ -92,6 +92,8 @@ function apply(session: LiveSession, event: OrgEvent): LiveSession {
       return { ...session, status: "IDLE", turn: null };
     case "SessionWaiting":
       return { ...session, status: "WAITING" };
+    case "SessionPaused":
+      return { ...session, status: "PAUSED" };
     case "SessionResumed":
       return { ...session, status: "ACTIVE" };
     case "SessionTitleChanged":

@@ -10,6 +10,8 @@ export interface SessionSearch {
   kind?: string;
   /** The events view shows those that hold this text. */
   q?: string;
+  /** The events view shows those of this turn only. */
+  turn?: string;
 }
 
 export function sessionSearch(search: Record<string, unknown>): SessionSearch {
@@ -18,5 +20,6 @@ export function sessionSearch(search: Record<string, unknown>): SessionSearch {
     ...(view ? { view } : {}),
     ...(typeof search.kind === "string" ? { kind: search.kind } : {}),
     ...(search.q !== undefined && search.q !== "" ? { q: String(search.q) } : {}),
+    ...(typeof search.turn === "string" ? { turn: search.turn } : {}),
   };
 }

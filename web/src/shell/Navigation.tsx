@@ -1,5 +1,6 @@
-import { Link } from "@tanstack/react-router";
+import { Link, useLocation } from "@tanstack/react-router";
 import { Search } from "lucide-react";
+import { useEffect, useRef } from "react";
 import { IconButton } from "@/ui/Button";
 import { AccountMenu } from "./AccountMenu";
 import { BrandMark } from "./Brand";
@@ -54,10 +55,19 @@ export function Sidebar({ onSearch }: NavigationProps) {
 /** What the sidebar becomes on a narrow screen. */
 export function TopBar({ onSearch }: NavigationProps) {
   const pages = offeredPages(useViewer().permissions);
+  const { pathname } = useLocation();
+  const bar = useRef<HTMLElement>(null);
+  // There are more of them than a phone is wide.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: this is about what a new address does.
+  useEffect(() => {
+    bar.current
+      ?.querySelector("[aria-current=page]")
+      ?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [pathname]);
   return (
     <div className="flex h-12 shrink-0 items-center gap-1 border-b border-line bg-sunken px-3 md:hidden">
       <BrandMark />
-      <nav aria-label="Main" className="ml-1 flex min-w-0 gap-0.5 overflow-x-auto">
+      <nav ref={bar} aria-label="Main" className="ml-1 flex min-w-0 gap-0.5 overflow-x-auto">
         {pages.map(({ to, label, icon: Icon }) => (
           <Link
             key={to}

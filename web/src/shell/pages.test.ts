@@ -17,6 +17,8 @@ it("leads nobody to what they may do nothing with", () => {
   expect(labels(offeredPages(VIEWER))).not.toContain("Approvals");
   expect(labels(offeredPages(MEMBER))).toContain("Approvals");
   expect(labels(offeredPages([]))).toEqual([]);
+  expect(labels(offeredPages(VIEWER))).toEqual(expect.arrayContaining(["Budgets", "Usage"]));
+  expect(labels(offeredPages(["BUDGETS_READ"]))).toEqual(["Budgets"]);
 });
 
 it("offers the pages of the organization by permission", () => {

@@ -1,12 +1,14 @@
 import {
   Bot,
   Building2,
+  ChartColumn,
   Cpu,
   House,
   Layers,
   MessagesSquare,
   ShieldQuestion,
   UserRound,
+  Wallet,
 } from "lucide-react";
 import type { Permission } from "@/gql/graphql";
 
@@ -24,6 +26,8 @@ export const PAGES = [
   { to: "/agents", label: "Agents", icon: Bot, offer: ["CATALOG_READ"] },
   { to: "/harnesses", label: "Harnesses", icon: Layers, offer: ["CATALOG_READ"] },
   { to: "/models", label: "Models", icon: Cpu, offer: ["CATALOG_READ"] },
+  { to: "/budgets", label: "Budgets", icon: Wallet, offer: ["BUDGETS_READ"] },
+  { to: "/usage", label: "Usage", icon: ChartColumn, offer: ["USAGE_READ"] },
   { to: "/organization", label: "Organization", icon: Building2, offer: ["ORG_READ"] },
 ] as const satisfies readonly {
   to: string;

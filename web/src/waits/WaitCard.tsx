@@ -1,4 +1,12 @@
-import { Hand, Hourglass, MessageCircleQuestion, ShieldQuestion, Webhook } from "lucide-react";
+import { Link } from "@tanstack/react-router";
+import {
+  Hand,
+  Hourglass,
+  MessageCircleQuestion,
+  ShieldQuestion,
+  Wallet,
+  Webhook,
+} from "lucide-react";
 import type { ReactNode } from "react";
 import type { WaitFieldsFragment, WaitKind } from "@/gql/graphql";
 import { useViewer } from "@/shell/viewer";
@@ -28,6 +36,7 @@ const ICONS: Partial<Record<WaitKind, typeof Hand>> = {
   QUESTION: MessageCircleQuestion,
   CLIENT_TOOL: Hand,
   COMPLETION: Webhook,
+  BUDGET: Wallet,
 };
 
 /** Something that a turn waits for, and the means to give it. */
@@ -62,6 +71,16 @@ function Body(props: WaitProps) {
       return <ClientCall {...props} />;
     case "COMPLETION":
       return <Callback {...props} />;
+    case "BUDGET":
+      return (
+        <p className="text-ink-2">
+          A budget has no room for the next step. Where other turns hold what is left, it goes on by
+          itself; past a soft limit somebody has to let it go on, in the session.{" "}
+          <Link to="/budgets" className="rounded underline underline-offset-2">
+            Budgets
+          </Link>
+        </p>
+      );
     default:
       return <p className="text-ink-2">The turn goes on by itself when it has come.</p>;
   }

@@ -8,7 +8,12 @@ import { ErrorNote } from "@/ui/ErrorNote";
 import { Field } from "@/ui/Field";
 import { draftOfOrg, type OrgDraft, updateOrgInput } from "./draft";
 
-const FIELDS: (keyof OrgDraft)[] = ["name", "defaultHarnessId", "defaultModelId"];
+const FIELDS: (keyof OrgDraft)[] = [
+  "name",
+  "defaultHarnessId",
+  "defaultModelId",
+  "allowUnpricedModels",
+];
 
 export function GeneralForm({ org }: { org: OrgSettingsFragment }) {
   const [edited, setEdited] = useState<Partial<OrgDraft>>({});
@@ -85,6 +90,18 @@ export function GeneralForm({ org }: { org: OrgSettingsFragment }) {
               models={modelsOf(options?.models.nodes, org)}
               chosen={draft.defaultModelId}
             />
+          </select>
+        )}
+      </Field>
+      <Field
+        label="Models without a price"
+        hint="Whether they may run where a budget in dollars can't count them."
+        errors={fieldErrors(refusals, "allowUnpricedModels")}
+      >
+        {(props) => (
+          <select {...props} {...control("allowUnpricedModels")}>
+            <option value="no">Refused under a budget in dollars</option>
+            <option value="yes">Run, and count nothing there</option>
           </select>
         )}
       </Field>

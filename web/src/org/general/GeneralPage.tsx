@@ -59,6 +59,11 @@ function Facts({ org }: { org: OrgSettingsFragment }) {
         <Fact label="Name">{org.name}</Fact>
         <Fact label="Default harness">{org.defaultHarness?.displayName ?? "None"}</Fact>
         <Fact label="Default model">{org.defaultModel?.displayName ?? "None"}</Fact>
+        <Fact label="Models without a price">
+          {org.allowUnpricedModels
+            ? "Run under budgets in dollars, uncounted"
+            : "Refused under budgets in dollars"}
+        </Fact>
       </dl>
       <p className="text-xs text-ink-3">Owners of the organization can change these.</p>
     </>

@@ -5,6 +5,8 @@ export interface OrgDraft {
   name: string;
   defaultHarnessId: string;
   defaultModelId: string;
+  /** "yes" or "no", as a field for choices holds it. */
+  allowUnpricedModels: string;
 }
 
 export function draftOfOrg(org: OrgSettingsFragment): OrgDraft {
@@ -12,6 +14,7 @@ export function draftOfOrg(org: OrgSettingsFragment): OrgDraft {
     name: org.name,
     defaultHarnessId: org.defaultHarness?.id ?? "",
     defaultModelId: org.defaultModel?.id ?? "",
+    allowUnpricedModels: org.allowUnpricedModels ? "yes" : "no",
   };
 }
 
@@ -27,6 +30,9 @@ export function updateOrgInput(draft: OrgDraft, org: OrgSettingsFragment): Updat
     ...(draft.defaultModelId === stored.defaultModelId
       ? {}
       : { defaultModelId: draft.defaultModelId || null }),
+    ...(draft.allowUnpricedModels === stored.allowUnpricedModels
+      ? {}
+      : { allowUnpricedModels: draft.allowUnpricedModels === "yes" }),
   };
   return Object.keys(input).length === 0 ? null : input;
 }

@@ -13,6 +13,7 @@ const STORED: OrgLimitValuesFragment = {
   sockets: 20_000,
   apiKeys: 500,
   pendingInvitations: 500,
+  toolCallsPerMinute: 1000,
 };
 
 it("shows each limit that there is", () => {

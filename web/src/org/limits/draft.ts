@@ -35,6 +35,11 @@ export const LIMITS: readonly LimitWords[] = [
     label: "Pending invitations",
     about: "Without those that have expired.",
   },
+  {
+    name: "toolCallsPerMinute",
+    label: "Outbound tool calls per minute",
+    about: "Of tools that reach out of the server. The agent is told how long to wait.",
+  },
 ];
 
 /** What was typed, by limit; empty is what the server is configured with. What isn't in it is as it was. */

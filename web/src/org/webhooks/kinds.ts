@@ -31,10 +31,15 @@ export const KIND_GROUPS: readonly KindGroup[] = [
       "SESSION_ACTIVATED",
       "SESSION_IDLED",
       "SESSION_WAITING",
+      "SESSION_PAUSED",
       "SESSION_RESUMED",
       "SESSION_TITLE_CHANGED",
       "SESSION_MODEL_CHANGED",
     ],
+  },
+  {
+    label: "Budgets",
+    kinds: ["BUDGET_WARNED", "BUDGET_PAUSED", "BUDGET_EXHAUSTED", "BUDGET_RESUMED"],
   },
 ];
 
@@ -54,9 +59,14 @@ const WORDS: Readonly<Partial<Record<EventKind, string>>> = {
   SESSION_ACTIVATED: "a session begins to work",
   SESSION_IDLED: "a session is at rest",
   SESSION_WAITING: "a session waits for somebody",
+  SESSION_PAUSED: "a session waits, past the soft limit of a budget",
   SESSION_RESUMED: "a session waits no more",
   SESSION_TITLE_CHANGED: "a session has a new title",
   SESSION_MODEL_CHANGED: "a session has another model",
+  BUDGET_WARNED: "a fifth of a budget is left",
+  BUDGET_PAUSED: "a turn waits, past the soft limit of a budget",
+  BUDGET_EXHAUSTED: "a turn is stopped, as a budget is used up",
+  BUDGET_RESUMED: "a turn that waited for a budget goes on",
 };
 
 export function kindWords(kind: EventKind): string {

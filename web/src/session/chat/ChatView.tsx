@@ -20,6 +20,7 @@ import { useStop } from "./useStop";
 
 // Most sessions are read without anything waiting in them.
 const ChatWaits = lazy(() => import("./ChatWaits"));
+const PauseNote = lazy(() => import("../budget/PauseNote"));
 
 interface ChatViewProps {
   sessionId: string;
@@ -44,10 +45,11 @@ export function ChatView({ sessionId, feed, stoppingTurnId }: ChatViewProps) {
   );
   const hidden = Math.max(0, items.length - limit);
   const working = session.activeTurnId !== null;
-  const waiting = session.status === "WAITING";
+  const paused = session.status === "PAUSED";
+  const waiting = paused || session.status === "WAITING";
   const stop = useStop(session.activeTurnId, stoppingTurnId, mayWrite);
 
-  const { turns } = session;
+  const { turns, budgetVersion } = session;
   const latestTurnId = entries.length > 0 ? null : latestEndedTurn(session);
   const send = useCallback(
     (text: string) => {
@@ -61,10 +63,11 @@ export function ChatView({ sessionId, feed, stoppingTurnId }: ChatViewProps) {
       sessionId,
       mayWrite,
       latestTurnId,
+      budgetVersion,
       send,
       sessionOf: (turnId: string) => turns[turnId]?.sessionId ?? sessionId,
     }),
-    [sessionId, mayWrite, latestTurnId, send, turns],
+    [sessionId, mayWrite, latestTurnId, budgetVersion, send, turns],
   );
 
   return (
@@ -99,7 +102,7 @@ export function ChatView({ sessionId, feed, stoppingTurnId }: ChatViewProps) {
                 <ChatWaits sessionId={sessionId} feed={feed} />
               </Suspense>
             )}
-            {working && <Working waiting={waiting} stopping={stop.stopping} />}
+            {working && <Working waiting={waiting} paused={paused} stopping={stop.stopping} />}
           </div>
         </div>
         {!following && <JumpToLatest onClick={jump} />}
@@ -116,6 +119,11 @@ export function ChatView({ sessionId, feed, stoppingTurnId }: ChatViewProps) {
                 {stop.problem}
               </p>
             )}
+            {paused && (
+              <Suspense>
+                <PauseNote sessionId={sessionId} version={budgetVersion} />
+              </Suspense>
+            )}
             {!mayWrite && (
               <p className="border-t border-line pt-3 text-center text-xs text-ink-3">
                 Your role may read this session, and not write in it.
@@ -125,6 +133,7 @@ export function ChatView({ sessionId, feed, stoppingTurnId }: ChatViewProps) {
               <Composer
                 sessionId={sessionId}
                 working={working}
+                paused={paused}
                 onSend={(text, delivery, images) => {
                   outbox.add(text, delivery, images);
                   jump();
@@ -142,11 +151,13 @@ export function ChatView({ sessionId, feed, stoppingTurnId }: ChatViewProps) {
 
 interface WorkingProps {
   waiting: boolean;
+  paused: boolean;
   stopping: boolean;
 }
 
-function Working({ waiting, stopping }: WorkingProps) {
-  const words = stopping ? "Stopping…" : waiting ? "Waiting" : null;
+function Working({ waiting, paused, stopping }: WorkingProps) {
+  const held = paused ? "Paused" : waiting ? "Waiting" : null;
+  const words = stopping ? "Stopping…" : held;
   if (words !== null) {
     return (
       <p role="status" className="mt-4 flex items-center gap-1.5 text-xs text-ink-3">

@@ -25,7 +25,11 @@ export default function ChatWaits({ sessionId, feed }: ChatWaitsProps) {
   });
   useReloadOn(session.waitsVersion, reload);
   const open = (data?.session?.waits ?? []).filter(
-    (wait) => wait.state === "OPEN" && !waitIsOver(session, wait),
+    (wait) =>
+      wait.state === "OPEN" &&
+      !waitIsOver(session, wait) &&
+      // Why a budget has paused the session is told where the next message is written.
+      !(wait.kind === "BUDGET" && session.status === "PAUSED"),
   );
   return (
     <>

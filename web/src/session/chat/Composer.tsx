@@ -22,6 +22,8 @@ interface ComposerProps {
   sessionId: string;
   /** A turn is under way, so it matters how a message meets it. */
   working: boolean;
+  /** That turn waits for a budget. */
+  paused: boolean;
   onSend: (text: string, delivery: Delivery, images: readonly MessageImage[]) => void;
   /** Stands beside the button that sends, while a turn is under way. */
   children?: ReactNode;
@@ -29,7 +31,7 @@ interface ComposerProps {
 
 const FIRST_DELIVERY: Delivery = "STEER";
 
-export function Composer({ sessionId, working, onSend, children }: ComposerProps) {
+export function Composer({ sessionId, working, paused, onSend, children }: ComposerProps) {
   const [draft, setDraft] = useStoredState(localStorage, `ostler.draft.${sessionId}`, "");
   const [delivery, setDelivery] = useStoredState(
     localStorage,
@@ -100,7 +102,7 @@ export function Composer({ sessionId, working, onSend, children }: ComposerProps
       />
       <textarea
         aria-label="Message"
-        placeholder={working ? "Add to the work under way…" : "Ask for something…"}
+        placeholder={placeholderOf(working, paused)}
         rows={1}
         className="block field-sizing-content max-h-60 min-h-11 w-full resize-none bg-transparent px-3.5 pt-3 pb-1 text-base outline-none"
         value={draft}
@@ -145,4 +147,9 @@ export function Composer({ sessionId, working, onSend, children }: ComposerProps
       </div>
     </form>
   );
+}
+
+function placeholderOf(working: boolean, paused: boolean): string {
+  if (paused) return "Paused by a budget: this is read when it goes on…";
+  return working ? "Add to the work under way…" : "Ask for something…";
 }

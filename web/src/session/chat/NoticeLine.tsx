@@ -1,4 +1,5 @@
 import { Ban, Check, OctagonPause, Play, RotateCw, X } from "lucide-react";
+import { lazy, Suspense } from "react";
 import { FailureRemedy } from "@/failures/FailureRemedy";
 import { FailureText } from "@/failures/FailureText";
 import { Button } from "@/ui/Button";
@@ -71,7 +72,11 @@ function Line({ icon, turnId = null, children }: LineProps) {
   );
 }
 
+// Few sessions are ever stopped by a budget.
+const SealedByBudget = lazy(() => import("../budget/SealedByBudget"));
+
 function SealedNote({ notice, turnId }: { notice: NoticeOf<"sealed">; turnId: string | null }) {
+  const { sessionId, latestTurnId, budgetVersion } = useChatActions();
   return (
     <>
       <div
@@ -81,8 +86,19 @@ function SealedNote({ notice, turnId }: { notice: NoticeOf<"sealed">; turnId: st
         <OctagonPause size={16} className="mt-0.5 shrink-0" aria-hidden />
         <div className="min-w-0 wrap-anywhere">
           <div className="font-medium">The turn was stopped: {stopWords(notice.stopReason)}</div>
-          <FailureText failure={notice.failure} /> <FailureRemedy code={notice.failure.code} />
+          {!notice.told && (
+            <>
+              <FailureText failure={notice.failure} /> <FailureRemedy code={notice.failure.code} />
+            </>
+          )}
           {canContinue(notice.stopReason) && <ContinueButton turnId={turnId} />}
+          {notice.stopReason === "BUDGET" && turnId === latestTurnId && (
+            <Suspense>
+              <SealedByBudget sessionId={sessionId} version={budgetVersion}>
+                <ContinueButton turnId={turnId} />
+              </SealedByBudget>
+            </Suspense>
+          )}
         </div>
       </div>
       <TurnFork turnId={turnId} />

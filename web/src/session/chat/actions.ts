@@ -6,6 +6,8 @@ export interface ChatActions {
   mayWrite: boolean;
   /** The turn that ended last, while nothing is under way: it can be continued. */
   latestTurnId: string | null;
+  /** Grows with each event that may have changed how the budgets stand. */
+  budgetVersion: number;
   /** Sends a message as if it had been typed. */
   send: (text: string) => void;
   /** The session that a turn ran in: another one for the history that a fork began with. */

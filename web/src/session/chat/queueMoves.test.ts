@@ -26,6 +26,7 @@ it("finds the turn to continue, but not while another one is under way or queued
     notice: {
       type: "sealed",
       stopReason: "ITERATION_LIMIT",
+      told: false,
       failure: { code: "iteration_limit", message: "" },
     },
   };

@@ -1,7 +1,8 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { Search } from "lucide-react";
+import { Search, X } from "lucide-react";
 import { useMemo, useState } from "react";
+import { Button } from "@/ui/Button";
 import { JumpToLatest } from "../chat/JumpToLatest";
 import { useFollow } from "../chat/useFollow";
 import type { SessionEvent } from "../feed/event";
@@ -12,8 +13,8 @@ const ROW_HEIGHT = 36;
 
 /** The raw log of durable events, oldest first. */
 export default function EventsView({ log }: { log: readonly SessionEvent[] }) {
-  const { kind, q } = useSearch({ from: "/app/sessions/$sessionId" });
-  const shown = useMemo(() => filterEvents(log, { kind, text: q }), [log, kind, q]);
+  const { kind, q, turn } = useSearch({ from: "/app/sessions/$sessionId" });
+  const shown = useMemo(() => filterEvents(log, { kind, text: q, turn }), [log, kind, q, turn]);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const { scroller, content, following, jump } = useFollow();
   const rows = useVirtualizer({
@@ -69,13 +70,16 @@ interface EventFiltersProps {
 }
 
 function EventFilters({ log, shown }: EventFiltersProps) {
-  const { kind, q } = useSearch({ from: "/app/sessions/$sessionId" });
+  const { kind, q, turn } = useSearch({ from: "/app/sessions/$sessionId" });
   const navigate = useNavigate({ from: "/sessions/$sessionId" });
   const kinds = useMemo(() => kindsOf(log), [log]);
   // The router applies a new address a moment later, too late for a text field to wait for.
   const [text, setText] = useState(q ?? "");
-  const filter = (change: { kind?: string | undefined; q?: string | undefined }) =>
-    void navigate({ search: (search) => ({ ...search, ...change }), replace: true });
+  const filter = (change: {
+    kind?: string | undefined;
+    q?: string | undefined;
+    turn?: string | undefined;
+  }) => void navigate({ search: (search) => ({ ...search, ...change }), replace: true });
   return (
     <div className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2 sm:px-6">
       <div className="relative min-w-40 flex-1 sm:max-w-72">
@@ -103,6 +107,12 @@ function EventFilters({ log, shown }: EventFiltersProps) {
           <option key={each}>{each}</option>
         ))}
       </select>
+      {turn !== undefined && (
+        <Button look="ghost" onClick={() => filter({ turn: undefined })}>
+          One turn only
+          <X size={13} aria-label="Show all turns" />
+        </Button>
+      )}
       <span className="ml-auto text-xs text-ink-3 tabular-nums">
         {shown === log.length ? `${log.length} events` : `${shown} of ${log.length}`}
       </span>

@@ -57,7 +57,12 @@ function noticeOf(state: SessionState, event: End): NoticeItem["notice"] {
         told: wasTold(state, event.turnId, event.error.code),
       };
     case "TurnSealed":
-      return { type: "sealed", stopReason: event.stopReason, failure: event.error };
+      return {
+        type: "sealed",
+        stopReason: event.stopReason,
+        failure: event.error,
+        told: wasTold(state, event.turnId, event.error.code),
+      };
     case "TurnCancelled":
       return { type: "cancelled", reason: event.cancelReason || null, by: doerOf(event) };
   }

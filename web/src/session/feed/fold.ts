@@ -1,5 +1,6 @@
 import type { UsageFieldsFragment } from "@/gql/graphql";
-import { addDecimals } from "./decimal";
+import { addDecimals } from "@/money/decimal";
+import { withBudgets } from "./budgets";
 import { finishTurn } from "./ends";
 import { dataText, doerOf, type EventOf, isEphemeral, position, type SessionEvent } from "./event";
 import { appendNotice, changeAgentItem, changeToolItem, moveInputToEnd } from "./items";
@@ -14,7 +15,7 @@ import { beginFork, holdTurn, queueTurn, reorderTurns, startTurn } from "./turns
 export function foldEvent(state: SessionState, event: SessionEvent): SessionState {
   if (isEphemeral(event) || event.sequence === null) return apply(state, event);
   if (event.sequence <= state.lastSequence) return state;
-  return { ...apply(state, event), lastSequence: event.sequence };
+  return { ...withBudgets(apply(state, event), event), lastSequence: event.sequence };
 }
 
 function apply(state: SessionState, event: SessionEvent): SessionState {
@@ -31,6 +32,8 @@ function apply(state: SessionState, event: SessionEvent): SessionState {
       return { ...state, status: "IDLE" };
     case "SessionWaiting":
       return { ...state, status: "WAITING" };
+    case "SessionPaused":
+      return { ...state, status: "PAUSED" };
     case "SessionResumed":
       return { ...state, status: "ACTIVE" };
     case "SessionTitleChanged":

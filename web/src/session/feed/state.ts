@@ -28,6 +28,8 @@ export interface SessionState {
   readonly waitsVersion: number;
   /** The same for what decides the effective config. */
   readonly configVersion: number;
+  /** The same for how its budgets stand. */
+  readonly budgetVersion: number;
 }
 
 export interface UsageTotals {
@@ -149,7 +151,13 @@ export interface NoticeItem extends ItemBase {
         /** The agent's last message says so already. */
         readonly told: boolean;
       }
-    | { readonly type: "sealed"; readonly stopReason: StopReason; readonly failure: Failure }
+    | {
+        readonly type: "sealed";
+        readonly stopReason: StopReason;
+        readonly failure: Failure;
+        /** The agent's last message says the same. */
+        readonly told: boolean;
+      }
     | { readonly type: "cancelled"; readonly reason: string | null; readonly by: Doer }
     | { readonly type: "recovered"; readonly recoveries: number; readonly policy: string }
     | {
@@ -193,4 +201,5 @@ export const initialState: SessionState = {
   todosVersion: 0,
   waitsVersion: 0,
   configVersion: 0,
+  budgetVersion: 0,
 };

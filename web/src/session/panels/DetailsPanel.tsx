@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { BudgetPanel } from "../budget/BudgetPanel";
 import type { SessionState } from "../feed/state";
 import { FilesPanel } from "./FilesPanel";
 import { TodosPanel } from "./TodosPanel";
@@ -14,6 +15,7 @@ export function DetailsPanel({ sessionId, state }: DetailsPanelProps) {
     <div className="divide-y divide-line">
       <TodosPanel sessionId={sessionId} version={state.todosVersion} />
       <FilesPanel sessionId={sessionId} version={state.filesVersion} />
+      <BudgetPanel sessionId={sessionId} version={state.budgetVersion} />
       <UsagePanel state={state} />
     </div>
   );

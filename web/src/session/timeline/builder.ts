@@ -1,4 +1,4 @@
-import { addDecimals } from "../feed/decimal";
+import { addDecimals } from "@/money/decimal";
 import type { Mark, Span, SpanUsage, TimelineTurn } from "./model";
 
 type Draft<T> = { -readonly [Key in keyof T]: T[Key] };

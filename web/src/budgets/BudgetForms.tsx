@@ -1,0 +1,191 @@
+import { type FormEvent, type ReactNode, useId, useState } from "react";
+import { fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { CreateBudgetDocument, UpdateBudgetDocument } from "@/gql/graphql";
+import { currencyName, OWN_CURRENCIES } from "@/money/amounts";
+import { useViewer } from "@/shell/viewer";
+import { Button } from "@/ui/Button";
+import { Dialog } from "@/ui/Dialog";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { Field } from "@/ui/Field";
+import { useAction } from "@/waits/useAction";
+import { BudgetFields, LIMIT_FIELDS } from "./BudgetFields";
+import {
+  createBudgetInput,
+  type LimitsDraft,
+  type NewBudgetDraft,
+  NO_PERIOD,
+  periodDraft,
+  updateBudgetInput,
+  viewerZone,
+} from "./draft";
+import { SubjectPicker } from "./SubjectPicker";
+import type { BudgetsSearch } from "./search";
+import type { Budget } from "./words";
+
+interface NewBudgetProps {
+  /** Whom it is for, where that is known already. */
+  forWhom: Pick<BudgetsSearch, "subject" | "subjectId">;
+  onClose: () => void;
+}
+
+export function NewBudgetDialog({ forWhom, onClose }: NewBudgetProps) {
+  const { org } = useViewer();
+  const subject = forWhom.subject ?? "ORG";
+  const [draft, setDraft] = useState<NewBudgetDraft>({
+    subject,
+    subjectId: forWhom.subjectId ?? (subject === "ORG" ? org.id : ""),
+    currency: "usd",
+    limit: "",
+    softLimit: "",
+    period: { ...NO_PERIOD, kind: "CALENDAR", timezone: viewerZone() },
+  });
+  const create = useAction(CreateBudgetDocument, (data) => data.createBudget.userErrors);
+  const input = createBudgetInput(draft);
+  return (
+    <FormDialog
+      title="New budget"
+      action="Create budget"
+      failure={create.failure}
+      refusals={otherErrors(create.refusals, ["subject", "subjectId", "currency", ...LIMIT_FIELDS])}
+      disabled={create.busy || input === null}
+      onSubmit={async () => {
+        if (input && (await create.run({ input }))) onClose();
+      }}
+      onClose={onClose}
+    >
+      <SubjectPicker
+        subject={draft.subject}
+        value={draft.subjectId}
+        onChange={(next, subjectId) => setDraft({ ...draft, subject: next, subjectId })}
+        errors={[
+          ...fieldErrors(create.refusals, "subject"),
+          ...fieldErrors(create.refusals, "subjectId"),
+        ]}
+      />
+      <CurrencyField
+        value={draft.currency}
+        onChange={(currency) => setDraft({ ...draft, currency })}
+        errors={fieldErrors(create.refusals, "currency")}
+      />
+      <BudgetFields
+        draft={draft}
+        onChange={(limits) => setDraft({ ...draft, ...limits })}
+        refusals={create.refusals}
+      />
+    </FormDialog>
+  );
+}
+
+interface CurrencyFieldProps {
+  value: string;
+  onChange: (currency: string) => void;
+  errors: readonly string[];
+}
+
+function CurrencyField({ value, onChange, errors }: CurrencyFieldProps) {
+  const list = useId();
+  return (
+    <Field
+      label="Currency"
+      hint="usd, tokens, credits, tool_calls, or a unit of your own that your tools report."
+      errors={errors}
+    >
+      {(control) => (
+        <>
+          <input
+            {...control}
+            required
+            list={list}
+            autoComplete="off"
+            spellCheck={false}
+            className="control"
+            value={value}
+            onChange={(event) => onChange(event.target.value)}
+          />
+          <datalist id={list}>
+            {OWN_CURRENCIES.map((each) => (
+              <option key={each} value={each}>
+                {currencyName(each)}
+              </option>
+            ))}
+          </datalist>
+        </>
+      )}
+    </Field>
+  );
+}
+
+interface EditBudgetProps {
+  budget: Budget;
+  onClose: () => void;
+}
+
+export function EditBudgetDialog({ budget, onClose }: EditBudgetProps) {
+  const [stored] = useState(budget);
+  const [draft, setDraft] = useState<LimitsDraft>({
+    limit: stored.limit,
+    softLimit: stored.softLimit ?? "",
+    period: periodDraft(stored.period, viewerZone()),
+  });
+  const update = useAction(UpdateBudgetDocument, (data) => data.updateBudget.userErrors);
+  const input = updateBudgetInput(draft, stored);
+  return (
+    <FormDialog
+      title={`Edit the budget in ${stored.currency}`}
+      action="Save"
+      failure={update.failure}
+      refusals={otherErrors(update.refusals, LIMIT_FIELDS)}
+      disabled={update.busy || input === null}
+      onSubmit={async () => {
+        if (input && (await update.run({ id: stored.id, input }))) onClose();
+      }}
+      onClose={onClose}
+    >
+      <BudgetFields draft={draft} onChange={setDraft} refusals={update.refusals} />
+      {input?.period !== undefined && (
+        <p role="status" className="text-sm text-warn">
+          With another period the budget begins anew: nothing is spent, and top-ups are gone.
+        </p>
+      )}
+    </FormDialog>
+  );
+}
+
+interface FormDialogProps {
+  title: string;
+  /** The words of the button that sends it. */
+  action: string;
+  failure: string | null;
+  /** What the server refuses and no field shows. */
+  refusals: readonly UserError[];
+  disabled: boolean;
+  onSubmit: () => void;
+  onClose: () => void;
+  children: ReactNode;
+}
+
+/** A form in a dialog, with what went wrong at its top. */
+export function FormDialog(props: FormDialogProps) {
+  const { title, action, failure, refusals, disabled, onSubmit, onClose, children } = props;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!disabled) onSubmit();
+  };
+  return (
+    <Dialog open onClose={onClose} title={title}>
+      <form onSubmit={submit} className="space-y-5 p-4">
+        {failure && <ErrorNote>{failure}</ErrorNote>}
+        {refusals.map(({ code, message }) => (
+          <ErrorNote key={code + message}>{message}</ErrorNote>
+        ))}
+        {children}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" disabled={disabled}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

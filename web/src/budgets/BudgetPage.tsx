@@ -1,0 +1,163 @@
+import { Link, useParams } from "@tanstack/react-router";
+import { Ban, Coins, Pencil, RotateCw } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
+import { useQuery } from "urql";
+import { describeError } from "@/api/errors";
+import { BudgetDocument } from "@/gql/graphql";
+import { formatAmount } from "@/money/amounts";
+import { isZero } from "@/money/decimal";
+import { NotFound } from "@/shell/Fallbacks";
+import { useMay } from "@/shell/viewer";
+import { Badge } from "@/ui/Badge";
+import { Button } from "@/ui/Button";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { formatDateTime } from "@/ui/format";
+import { Spinner } from "@/ui/Loading";
+import { PageHeader } from "@/ui/PageHeader";
+import { DisableDialog, TopUpDialog } from "./BudgetActs";
+import { BudgetBar, leftWords } from "./BudgetBar";
+import { EditBudgetDialog } from "./BudgetForms";
+import type { BudgetAct } from "./BudgetTable";
+import { ForecastLine } from "./ForecastLine";
+import { Ledger } from "./Ledger";
+import { SubjectName, useSubjectNames } from "./subjects";
+import { type Budget, periodWords, STATUS_LABELS, STATUS_TONES, SUBJECT_LABELS } from "./words";
+
+const BurnDown = lazy(() => import("./BurnDown"));
+
+const DIALOGS = { edit: EditBudgetDialog, topUp: TopUpDialog, disable: DisableDialog } as const;
+
+/** One budget: what is left of it, how fast it goes, and all that was posted. */
+export function BudgetPage() {
+  const { budgetId } = useParams({ from: "/app/budgets/$budgetId" });
+  const [{ data, error, fetching }, refetch] = useQuery({
+    query: BudgetDocument,
+    variables: { id: budgetId },
+    requestPolicy: "cache-and-network",
+  });
+  const reload = () => refetch({ requestPolicy: "network-only" });
+  const budget = data?.budget;
+  if (budget) return <BudgetView key={budget.id} budget={budget} onReload={reload} />;
+  if (fetching) {
+    return (
+      <div className="p-6">
+        <Spinner />
+      </div>
+    );
+  }
+  if (error) {
+    return (
+      <div className="p-6">
+        <ErrorNote onRetry={reload}>{describeError(error)}</ErrorNote>
+      </div>
+    );
+  }
+  return <NotFound />;
+}
+
+interface BudgetViewProps {
+  budget: Budget;
+  onReload: () => void;
+}
+
+function BudgetView({ budget, onReload }: BudgetViewProps) {
+  const mayManage = useMay("BUDGETS_MANAGE");
+  const [act, setAct] = useState<BudgetAct | null>(null);
+  // The ledger is read with the budget, so that the two agree.
+  const [version, setVersion] = useState(0);
+  const names = useSubjectNames();
+  const { status, currency } = budget;
+  const ActDialog = act && DIALOGS[act];
+  const reload = () => {
+    onReload();
+    setVersion(version + 1);
+  };
+
+  return (
+    <>
+      <PageHeader
+        title={
+          <span className="flex flex-wrap items-center gap-x-2">
+            <Link to="/budgets" className="rounded text-ink-2 hover:underline">
+              Budgets
+            </Link>
+            <span aria-hidden className="text-ink-3">
+              /
+            </span>
+            <span className="wrap-anywhere">
+              <SubjectName {...budget} names={names} />
+            </span>
+            <Badge tone={STATUS_TONES[status]}>{STATUS_LABELS[status]}</Badge>
+          </span>
+        }
+      >
+        <Button look="ghost" onClick={reload}>
+          <RotateCw size={14} aria-hidden />
+          Reload
+        </Button>
+        {mayManage && status !== "DISABLED" && (
+          <>
+            <Button look="ghost" onClick={() => setAct("disable")}>
+              <Ban size={14} aria-hidden />
+              Disable
+            </Button>
+            <Button onClick={() => setAct("edit")}>
+              <Pencil size={14} aria-hidden />
+              Edit
+            </Button>
+            <Button look="primary" onClick={() => setAct("topUp")}>
+              <Coins size={15} aria-hidden />
+              Top up
+            </Button>
+          </>
+        )}
+      </PageHeader>
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        <div className="mx-auto max-w-5xl space-y-6 p-4 sm:p-6">
+          <section aria-label="How it stands" className="card space-y-4 p-4">
+            <div className="flex flex-wrap items-baseline justify-between gap-x-4 gap-y-1">
+              <p className="text-xl font-semibold tabular-nums" data-balance={budget.balance}>
+                {leftWords(budget.balance, currency)}
+              </p>
+              <p className="text-sm text-ink-2">
+                {SUBJECT_LABELS[budget.subject]} · {periodWords(budget.period)}
+              </p>
+            </div>
+            <BudgetBar budget={budget} label="Spent of the budget" />
+            <Figures budget={budget} />
+            <ForecastLine budget={budget} />
+          </section>
+          <Suspense fallback={<Spinner label="Loading the chart" />}>
+            <BurnDown budget={budget} version={version} />
+          </Suspense>
+          <Ledger budget={budget} version={version} />
+        </div>
+      </div>
+      {ActDialog && <ActDialog budget={budget} onClose={() => setAct(null)} />}
+    </>
+  );
+}
+
+function Figures({ budget }: { budget: Budget }) {
+  const { currency, limit, softLimit, spent, credits, reserved } = budget;
+  const amount = (decimal: string) => formatAmount(decimal, currency);
+  const figures: [label: string, value: string][] = [
+    ["Limit", amount(limit)],
+    ["Soft limit", softLimit === null ? "none" : amount(softLimit)],
+    ["Spent", amount(spent)],
+    ["Topped up", isZero(credits) ? "nothing" : amount(credits)],
+    ["Reserved", isZero(reserved) ? "nothing" : amount(reserved)],
+    ["Began", budget.periodStartedAt === null ? "–" : formatDateTime(budget.periodStartedAt)],
+    ["Begins anew", budget.periodEndsAt === null ? "–" : formatDateTime(budget.periodEndsAt)],
+  ];
+  return (
+    <dl className="grid grid-cols-2 gap-x-6 gap-y-3 text-sm sm:grid-cols-4">
+      {figures.map(([label, value]) => (
+        <div key={label} className="min-w-0">
+          <dt className="text-xs text-ink-3">{label}</dt>
+          <dd className="wrap-anywhere tabular-nums">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,71 @@
+import {
+  addDecimals,
+  compareDecimals,
+  isNegative,
+  isZero,
+  percentOf,
+  scaleWhole,
+} from "@/money/decimal";
+import type { Budget } from "./words";
+
+type Figures = Pick<
+  Budget,
+  | "limit"
+  | "credits"
+  | "spent"
+  | "balance"
+  | "period"
+  | "periodStartedAt"
+  | "periodEndsAt"
+  | "createdAt"
+  | "status"
+>;
+
+export type Forecast =
+  /** Nothing was spent yet, or the budget is out of force: there is no pace. */
+  | { kind: "none" }
+  | { kind: "used-up" }
+  /** At the pace of the period so far, nothing is left at that time. */
+  | { kind: "runs-out"; at: Date }
+  /** It lasts until the period ends, with about so much left of limit and credits. */
+  | { kind: "lasts"; percentLeft: number };
+
+/** Beyond that a date says nothing. */
+const FARTHEST_MS = 100 * 365 * 86_400_000;
+
+/** When the present period, or the window that rolls, has begun. */
+export function startOfPeriod(figures: Figures, now: Date): Date {
+  const began = new Date(figures.periodStartedAt ?? figures.createdAt);
+  const { period } = figures;
+  if (period?.kind !== "ROLLING") return began;
+  // Its window reaches back from now, and to nothing that was before the budget.
+  return new Date(Math.max(began.getTime(), now.getTime() - (period.seconds ?? 0) * 1000));
+}
+
+/** When the present period ends; that of a window that rolls is when its first moment leaves it. Null for never. */
+function endOfPeriod(figures: Figures, start: Date): Date | null {
+  const { period, periodEndsAt } = figures;
+  if (period?.kind === "ROLLING") return new Date(start.getTime() + (period.seconds ?? 0) * 1000);
+  return periodEndsAt === null ? null : new Date(periodEndsAt);
+}
+
+/** What comes of a budget if it is spent as fast as in its period so far. */
+export function forecast(figures: Figures, now: Date): Forecast {
+  const { limit, credits, spent, balance, status } = figures;
+  if (status === "DISABLED") return { kind: "none" };
+  if (isNegative(balance) || isZero(balance)) return { kind: "used-up" };
+  const start = startOfPeriod(figures, now);
+  const elapsed = now.getTime() - start.getTime();
+  if (elapsed <= 0 || compareDecimals(spent, "0") <= 0) return { kind: "none" };
+  const left = scaleWhole(elapsed, balance, spent);
+  const end = endOfPeriod(figures, start);
+  if (end === null || left < end.getTime() - now.getTime()) {
+    if (left > FARTHEST_MS) return { kind: "none" };
+    return { kind: "runs-out", at: new Date(now.getTime() + left) };
+  }
+  // Of what is left, the rest of the period takes its share.
+  const rest = Math.max(0, end.getTime() - now.getTime());
+  const whole = addDecimals(limit, credits);
+  const restShare = left === 0 ? 0 : rest / left;
+  return { kind: "lasts", percentLeft: Math.round(percentOf(balance, whole) * (1 - restShare)) };
+}

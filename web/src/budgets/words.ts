@@ -1,0 +1,120 @@
+import type {
+  BudgetCheckStatus,
+  BudgetRowFragment,
+  BudgetStatus,
+  BudgetSubject,
+  CalendarUnit,
+  PeriodKind,
+} from "@/gql/graphql";
+import type { Tone } from "@/ui/Badge";
+import { formatDateTime } from "@/ui/format";
+
+export type Budget = BudgetRowFragment;
+export type Period = NonNullable<Budget["period"]>;
+
+export const SUBJECTS: readonly BudgetSubject[] = ["ORG", "AGENT", "USER", "CUSTOMER", "SESSION"];
+
+export const SUBJECT_LABELS: Record<BudgetSubject, string> = {
+  ORG: "Organization",
+  USER: "Member",
+  AGENT: "Agent",
+  SESSION: "Session",
+  CUSTOMER: "Customer",
+};
+
+export const BUDGET_STATUSES: readonly BudgetStatus[] = [
+  "ACTIVE",
+  "PAUSED",
+  "EXHAUSTED",
+  "DISABLED",
+];
+
+export const STATUS_LABELS: Record<BudgetStatus, string> = {
+  ACTIVE: "In force",
+  PAUSED: "Past the soft limit",
+  EXHAUSTED: "Used up",
+  DISABLED: "Disabled",
+};
+
+export const STATUS_TONES: Record<BudgetStatus, Tone> = {
+  ACTIVE: "ok",
+  PAUSED: "warn",
+  EXHAUSTED: "bad",
+  DISABLED: "neutral",
+};
+
+export const CHECK_LABELS: Record<BudgetCheckStatus, string> = {
+  NO_BUDGETS: "No budgets",
+  ACTIVE: "Enough left",
+  WARNING: "Little left",
+  PAUSED: "Past the soft limit",
+  EXHAUSTED: "Used up",
+};
+
+export const CHECK_TONES: Record<BudgetCheckStatus, Tone> = {
+  NO_BUDGETS: "neutral",
+  ACTIVE: "ok",
+  WARNING: "warn",
+  PAUSED: "warn",
+  EXHAUSTED: "bad",
+};
+
+export const KIND_LABELS: Record<PeriodKind, string> = {
+  CALENDAR: "By the calendar",
+  ROLLING: "A window that rolls",
+  FIXED: "Fixed lengths from now on",
+};
+
+export const UNITS: readonly CalendarUnit[] = ["HOUR", "DAY", "WEEK", "MONTH", "YEAR"];
+
+const LENGTHS: readonly [seconds: number, one: string][] = [
+  [604_800, "week"],
+  [86_400, "day"],
+  [3600, "hour"],
+  [60, "minute"],
+  [1, "second"],
+];
+
+/** A length of time in its largest whole unit: `7 days` is a week, 5400 seconds are 90 minutes. */
+export function lengthWords(seconds: number): string {
+  for (const [length, one] of LENGTHS) {
+    if (seconds % length !== 0) continue;
+    const count = seconds / length;
+    return count === 1 ? one : `${count} ${one}s`;
+  }
+  return `${seconds} seconds`;
+}
+
+/** How a budget's periods follow each other. */
+export function periodWords(period: Period | null): string {
+  if (period === null) return "Once";
+  const length = lengthWords(period.seconds ?? 0);
+  switch (period.kind) {
+    case "CALENDAR":
+      return `Every ${(period.unit ?? "").toLowerCase()} (${period.timezone ?? "UTC"})`;
+    case "ROLLING":
+      // "The last day" could be yesterday.
+      return period.seconds === 86_400 ? "The last 24 hours" : `The last ${length}`;
+    case "FIXED":
+      return `Every ${length}`;
+  }
+}
+
+/** When there is more by itself, in the viewer's zone; null where that is never, or bit by bit. */
+export function renewalWords({ periodEndsAt, status }: Budget): string | null {
+  if (periodEndsAt === null || status === "DISABLED") return null;
+  return `begins anew ${formatDateTime(periodEndsAt)}`;
+}
+
+const SOURCES: Readonly<Record<string, string>> = {
+  MODEL_CALL: "Model call",
+  TOOL_CALL: "Tool call",
+  TOP_UP: "Top-up",
+  ADJUSTMENT: "Adjustment",
+  PAYMENT: "Payment",
+};
+
+/** What was metered. A newer server may know more. */
+export function sourceWords(source: string): string {
+  return SOURCES[source] ?? source.toLowerCase().replaceAll("_", " ");
+}

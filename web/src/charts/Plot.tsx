@@ -1,0 +1,72 @@
+import { useEffect, useRef, useSyncExternalStore } from "react";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+
+/** The theme's colours, which a canvas can't take from the style sheet by itself. */
+export interface Colors {
+  ink: string;
+  line: string;
+  accent: string;
+  warn: string;
+  bad: string;
+}
+
+export interface PlotProps {
+  /** What it shows, for those who can't see it; the figures themselves have to be on the page, too. */
+  label: string;
+  height: number;
+  data: uPlot.AlignedData;
+  /** Has to stay the same function while the chart is to stay. */
+  options: (colors: Colors) => Omit<uPlot.Options, "width" | "height">;
+}
+
+function subscribeToTheme(listener: () => void) {
+  const observer = new MutationObserver(listener);
+  observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  return () => observer.disconnect();
+}
+
+const currentTheme = () => document.documentElement.dataset.theme ?? "light";
+
+function readColors(): Colors {
+  const style = getComputedStyle(document.documentElement);
+  const read = (name: string) => style.getPropertyValue(name).trim();
+  return {
+    ink: read("--ink-3"),
+    line: read("--line"),
+    accent: read("--accent"),
+    warn: read("--warn"),
+    bad: read("--bad"),
+  };
+}
+
+/** A chart of uPlot, as wide as there is room, in the colours of the theme. */
+export function Plot({ label, height, data, options }: PlotProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const theme = useSyncExternalStore(subscribeToTheme, currentTheme);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are those of the theme.
+  useEffect(() => {
+    const element = host.current;
+    if (!element) return;
+    const width = () => Math.max(element.clientWidth, 120);
+    const plot = new uPlot({ ...options(readColors()), width: width(), height }, data, element);
+    const observer = new ResizeObserver(() => plot.setSize({ width: width(), height }));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      plot.destroy();
+    };
+  }, [data, options, height, theme]);
+  return <div ref={host} role="img" aria-label={label} className="min-w-0 overflow-hidden" />;
+}
+
+/** How axes look everywhere. */
+export function axis(colors: Colors, more: uPlot.Axis = {}): uPlot.Axis {
+  return {
+    stroke: colors.ink,
+    font: '11px "Inter Variable", sans-serif',
+    grid: { stroke: colors.line, width: 1 },
+    ticks: { stroke: colors.line, width: 1, size: 4 },
+    ...more,
+  };
+}

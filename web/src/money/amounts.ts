@@ -1,0 +1,44 @@
+/** Three digits each, as people of the viewer's language write them; the digits themselves are the server's. */
+const GROUP = new Intl.NumberFormat().formatToParts(1_000_000).find(({ type }) => type === "group");
+const POINT = new Intl.NumberFormat().formatToParts(0.5).find(({ type }) => type === "decimal");
+
+function grouped(decimal: string, leastFraction: number): string {
+  const [whole = "0", fraction = ""] = decimal.replace("-", "").split(".");
+  const groups = whole.replace(/\B(?=(\d{3})+$)/g, GROUP?.value ?? ",");
+  const digits = fraction.padEnd(leastFraction, "0");
+  return digits === "" ? groups : `${groups}${POINT?.value ?? "."}${digits}`;
+}
+
+const UNITS: Readonly<Record<string, [one: string, many: string]>> = {
+  tokens: ["token", "tokens"],
+  credits: ["credit", "credits"],
+  tool_calls: ["tool call", "tool calls"],
+};
+
+/** An amount to the last digit, with its unit: `$0.000125`, `1,200 tokens`, `−3 pages`. */
+export function formatAmount(decimal: string, currency: string): string {
+  const sign = decimal.startsWith("-") ? "−" : "";
+  if (currency === "usd") return `${sign}$${grouped(decimal, 2)}`;
+  const [one, many] = UNITS[currency] ?? [currency, currency];
+  return `${sign}${grouped(decimal, 0)} ${decimal.replace("-", "") === "1" ? one : many}`;
+}
+
+/** The same without the unit, where a label names it. */
+export function formatNumber(decimal: string, currency: string): string {
+  const sign = decimal.startsWith("-") ? "−" : "";
+  return `${sign}${grouped(decimal, currency === "usd" ? 2 : 0)}`;
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  usd: "US dollars",
+  tokens: "Tokens",
+  credits: "Credits (1,000 tokens each)",
+  tool_calls: "Tool calls",
+};
+
+/** The currencies that the server itself measures; every other one is a unit of the organization's own. */
+export const OWN_CURRENCIES = ["usd", "tokens", "credits", "tool_calls"] as const;
+
+export function currencyName(currency: string): string {
+  return NAMES[currency] ?? currency;
+}

@@ -1,0 +1,74 @@
+import { Link } from "@tanstack/react-router";
+import { describeError } from "@/api/errors";
+import { BudgetBar, leftWords } from "@/budgets/BudgetBar";
+import { CHECK_LABELS, CHECK_TONES, SUBJECT_LABELS } from "@/budgets/words";
+import { useMay } from "@/shell/viewer";
+import { Badge } from "@/ui/Badge";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { Panel } from "../panels/DetailsPanel";
+import { useSessionBudget } from "./useSessionBudget";
+
+interface BudgetPanelProps {
+  sessionId: string;
+  version: number;
+}
+
+/** The budgets that bind the session, and what is left of them. */
+export function BudgetPanel({ sessionId, version }: BudgetPanelProps) {
+  const mayRead = useMay("BUDGETS_READ");
+  const mayManage = useMay("BUDGETS_MANAGE");
+  const { check, error } = useSessionBudget(sessionId, version);
+  if (!mayRead) return null;
+  return (
+    <Panel
+      title="Budget"
+      aside={
+        check &&
+        check.status !== "NO_BUDGETS" && (
+          <Badge tone={CHECK_TONES[check.status]}>{CHECK_LABELS[check.status]}</Badge>
+        )
+      }
+    >
+      {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+      {check && (
+        <div data-budget-check={check.status} className="space-y-3 text-sm">
+          <ul className="space-y-2.5 empty:hidden">
+            {check.budgets.map(({ budget, percentRemaining }) => (
+              <li key={budget.id}>
+                <span className="flex items-baseline justify-between gap-2">
+                  <Link
+                    to="/budgets/$budgetId"
+                    params={{ budgetId: budget.id }}
+                    className="rounded underline-offset-2 hover:underline"
+                  >
+                    {SUBJECT_LABELS[budget.subject]}, {budget.currency}
+                  </Link>
+                  <span className="text-xs text-ink-3 tabular-nums">{percentRemaining}%</span>
+                </span>
+                <span className="block py-1.5">
+                  <BudgetBar
+                    budget={budget}
+                    label={`Spent of the budget: ${SUBJECT_LABELS[budget.subject]}, ${budget.currency}`}
+                  />
+                </span>
+                <span className="text-xs wrap-anywhere text-ink-2 tabular-nums">
+                  {leftWords(budget.balance, budget.currency)}
+                </span>
+              </li>
+            ))}
+          </ul>
+          <p className="text-ink-3">{check.hint}</p>
+          {check.status === "NO_BUDGETS" && mayManage && (
+            <Link
+              to="/budgets"
+              search={{ subject: "SESSION", subjectId: sessionId, new: true }}
+              className="rounded text-xs text-ink-2 underline underline-offset-2"
+            >
+              Set a budget for this session
+            </Link>
+          )}
+        </div>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,77 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useQuery } from "urql";
+import { TopUpDialog } from "@/budgets/BudgetActs";
+import { BudgetBar, leftWords } from "@/budgets/BudgetBar";
+import { type Budget, SUBJECT_LABELS } from "@/budgets/words";
+import { BudgetSubjectsDocument } from "@/gql/graphql";
+import { useMay } from "@/shell/viewer";
+import { Button } from "@/ui/Button";
+
+interface HeldBudgetsProps {
+  /** Those that stand in the way. */
+  budgets: readonly Budget[];
+  onToppedUp: () => void;
+}
+
+/** The budgets that stand in the way, each with what can be done about it. */
+export function HeldBudgets({ budgets, onToppedUp }: HeldBudgetsProps) {
+  const mayManage = useMay("BUDGETS_MANAGE");
+  const [toppingUp, setToppingUp] = useState<Budget | null>(null);
+  return (
+    <>
+      <ul className="space-y-2 empty:hidden" aria-label="Budgets in the way">
+        {budgets.map((budget) => (
+          <li key={budget.id} className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            <span className="min-w-40 flex-1">
+              <span className="flex flex-wrap items-baseline justify-between gap-x-2">
+                <Link
+                  to="/budgets/$budgetId"
+                  params={{ budgetId: budget.id }}
+                  className="rounded font-medium underline underline-offset-2"
+                >
+                  {SUBJECT_LABELS[budget.subject]}, {budget.currency}
+                </Link>
+                <span className="text-xs wrap-anywhere tabular-nums">
+                  {leftWords(budget.balance, budget.currency)}
+                </span>
+              </span>
+              <span className="block py-1">
+                <BudgetBar
+                  budget={budget}
+                  label={`Spent of the budget in the way: ${SUBJECT_LABELS[budget.subject]}, ${budget.currency}`}
+                />
+              </span>
+            </span>
+            {mayManage && <Button onClick={() => setToppingUp(budget)}>Top up…</Button>}
+          </li>
+        ))}
+      </ul>
+      {!mayManage && <WhomToAsk />}
+      {toppingUp && (
+        <TopUpDialog budget={toppingUp} onDone={onToppedUp} onClose={() => setToppingUp(null)} />
+      )}
+    </>
+  );
+}
+
+const MOST_NAMES = 3;
+
+/** Who may do something about it, for those who may not: by name where the viewer may read who is a member. */
+function WhomToAsk() {
+  const members = useMay("MEMBERS_READ");
+  const [{ data }] = useQuery({
+    query: BudgetSubjectsDocument,
+    variables: { agents: false, members },
+    pause: !members,
+  });
+  const names = (data?.org.members?.nodes ?? [])
+    .filter(({ role }) => role === "OWNER" || role === "ADMIN")
+    .map(({ user }) => user.name)
+    .slice(0, MOST_NAMES);
+  const whom =
+    names.length === 0
+      ? "an owner or an admin of the organization"
+      : new Intl.ListFormat("en", { type: "disjunction" }).format(names);
+  return <p>Ask {whom}: they may let it go on, top the budget up or raise its limit.</p>;
+}

@@ -1,0 +1,45 @@
+import { costWords, type Totals as Figures } from "./figures";
+
+const numbers = new Intl.NumberFormat();
+
+interface TotalsProps {
+  totals: Figures;
+  /** False where there was too much to add up. */
+  complete: boolean;
+}
+
+/** The sums over all that was used. */
+export function Totals({ totals, complete }: TotalsProps) {
+  const cached = totals.cacheReadTokens + totals.cacheWriteTokens;
+  const figures: [label: string, value: string][] = [
+    ["Turns", numbers.format(totals.turns)],
+    ["Model calls", numbers.format(totals.modelCalls)],
+    ["Tool calls", numbers.format(totals.toolCalls)],
+    ["Input tokens", numbers.format(totals.inputTokens)],
+    ["Output tokens", numbers.format(totals.outputTokens)],
+    ...(cached > 0 ? [["Cached tokens", numbers.format(cached)] as [string, string]] : []),
+  ];
+  return (
+    <section aria-label="In all" className="card p-4">
+      <p data-total={totals.costUsd} className="text-xl font-semibold tabular-nums">
+        {costWords(totals)}
+      </p>
+      {totals.unpriced && (
+        <p className="text-xs text-warn">
+          Some calls had no price: what was used in the same hours as they is not all in it.
+        </p>
+      )}
+      {!complete && (
+        <p className="text-xs text-warn">This is too much to add up here. Choose fewer days.</p>
+      )}
+      <dl className="mt-3 grid grid-cols-2 gap-x-6 gap-y-3 text-sm sm:grid-cols-3 lg:grid-cols-6">
+        {figures.map(([label, value]) => (
+          <div key={label}>
+            <dt className="text-xs text-ink-3">{label}</dt>
+            <dd className="tabular-nums">{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

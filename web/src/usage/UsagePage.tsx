@@ -1,0 +1,175 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { ChartColumn, RotateCw } from "lucide-react";
+import { lazy, Suspense, useMemo, useState } from "react";
+import { describeError } from "@/api/errors";
+import { CsvLink } from "@/money/CsvLink";
+import { Button } from "@/ui/Button";
+import { classes } from "@/ui/classes";
+import { EmptyState } from "@/ui/EmptyState";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { curlRequest } from "@/ui/graphqlRequest";
+import { Spinner } from "@/ui/Loading";
+import { PageHeader } from "@/ui/PageHeader";
+import { totalOf } from "./figures";
+import { dayOf, daysOf } from "./range";
+import type { UsageRange, UsageSearch } from "./search";
+import { Totals } from "./Totals";
+import { UsageTable } from "./UsageTable";
+import { useUsage } from "./useUsage";
+
+const SpendChart = lazy(() => import("./SpendChart"));
+
+const RANGES: readonly [range: UsageRange, label: string][] = [
+  ["today", "Today"],
+  ["7d", "7 days"],
+  ["30d", "30 days"],
+  ["90d", "90 days"],
+  ["custom", "Custom"],
+];
+
+/** What was used, of what, by whom. */
+export function UsagePage() {
+  const search = useSearch({ from: "/app/usage" });
+  const navigate = useNavigate({ from: "/usage" });
+  const [version, setVersion] = useState(0);
+  const { by = "MODEL" } = search;
+  // Which days these are is decided once, so that all parts of the page are about the same.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: reading anew may be on another day.
+  const days = useMemo(
+    () => daysOf(search, new Date()),
+    [search.range, search.from, search.to, version],
+  );
+  const span = typeof days === "string" ? null : days;
+  const byDay = useUsage(["DAY"], span, version);
+  const empty = byDay.usage !== null && byDay.usage.rows.length === 0;
+
+  return (
+    <>
+      <PageHeader title="Usage">
+        <Button look="ghost" onClick={() => setVersion(version + 1)}>
+          <RotateCw size={14} aria-hidden />
+          Reload
+        </Button>
+        {span && (
+          <CsvLink
+            parameters={{ groupBy: `day,${by.toLowerCase()}`, from: span.from, to: span.to }}
+          >
+            Download as CSV
+          </CsvLink>
+        )}
+      </PageHeader>
+      <RangePicker
+        search={search}
+        onChange={(change) =>
+          void navigate({
+            search: ({ range: _, from: __, to: ___, ...old }) => ({ ...old, ...change }),
+            replace: true,
+          })
+        }
+      />
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        <div className="mx-auto max-w-6xl space-y-6 p-4 sm:p-6">
+          {typeof days === "string" && <ErrorNote>{days}</ErrorNote>}
+          {byDay.error && (
+            <ErrorNote onRetry={() => setVersion(version + 1)}>
+              {describeError(byDay.error)}
+            </ErrorNote>
+          )}
+          {byDay.loading && <Spinner label="Adding up" />}
+          {empty && span && (
+            <EmptyState
+              icon={<ChartColumn size={20} />}
+              title="Nothing was used in these days"
+              request={curlRequest(
+                "query ($from: Time!, $to: Time!) { usage(groupBy: [DAY, MODEL], from: $from, to: $to) { edges { node { day model { name } modelCalls usage { costUsd } } } } }",
+                { from: span.from, to: span.to },
+              )}
+            >
+              As soon as a turn asks a model or calls a tool, it is counted here by the hour.
+            </EmptyState>
+          )}
+          {byDay.usage && !empty && span && (
+            <>
+              <Totals totals={totalOf(byDay.usage.rows)} complete={byDay.usage.complete} />
+              <Suspense fallback={<Spinner label="Loading the chart" />}>
+                <SpendChart days={span} search={search} version={version} />
+              </Suspense>
+              <UsageTable days={span} by={by} version={version} />
+              <p className="text-xs text-ink-3">
+                Days are those of UTC. Costs are those of the prices when the calls were made: a new
+                price changes nothing of the past.
+              </p>
+            </>
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+interface RangePickerProps {
+  search: UsageSearch;
+  onChange: (change: Pick<UsageSearch, "range" | "from" | "to">) => void;
+}
+
+function RangePicker({ search, onChange }: RangePickerProps) {
+  const { range = "30d", from, to } = search;
+  const today = dayOf(new Date());
+  return (
+    <div className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2 sm:px-6">
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would be wrong here, nothing is submitted. */}
+      <div role="group" aria-label="Days" className="flex flex-wrap gap-0.5">
+        {RANGES.map(([each, label]) => (
+          <button
+            key={each}
+            type="button"
+            aria-pressed={range === each}
+            onClick={() =>
+              onChange(
+                each === "custom"
+                  ? { range: each, from: from ?? today, to: to ?? today }
+                  : { range: each },
+              )
+            }
+            className={classes(
+              "rounded-md px-2.5 py-1 text-sm transition-colors",
+              range === each ? "bg-hover font-medium text-ink" : "text-ink-2 hover:text-ink",
+            )}
+          >
+            {label}
+          </button>
+        ))}
+      </div>
+      {range === "custom" && (
+        <div className="flex flex-wrap items-center gap-2 text-xs text-ink-2">
+          <label className="flex items-center gap-1.5">
+            From
+            <input
+              type="date"
+              max={today}
+              className="control w-38"
+              value={from ?? ""}
+              onChange={(event) => onChange({ range, ...some("from", event), ...kept("to", to) })}
+            />
+          </label>
+          <label className="flex items-center gap-1.5">
+            to
+            <input
+              type="date"
+              max={today}
+              className="control w-38"
+              value={to ?? ""}
+              onChange={(event) => onChange({ range, ...kept("from", from), ...some("to", event) })}
+            />
+          </label>
+        </div>
+      )}
+    </div>
+  );
+}
+
+const some = (name: "from" | "to", { target }: { target: { value: string } }) =>
+  kept(name, target.value || undefined);
+
+const kept = (name: "from" | "to", value: string | undefined) =>
+  value === undefined ? {} : { [name]: value };
