@@ -74,6 +74,10 @@ func newTenant(t *testing.T, c *client) *tenant {
 	c.do(t, `{ auditEntries(first: 1) { nodes { id } } }`, nil, &log)
 	tt.ids["audit"] = log.AuditEntries.Nodes[0].ID
 
+	tt.budget(t, map[string]any{"subject": "CUSTOMER", "subjectId": "somebody", "currency": "tokens", "limit": "1000000"}, "a gift")
+
+	tt.policy(t, "https://pay.invalid/"+c.org)
+
 	// A session whose turn waits for an answer, with another turn in line.
 	asking := c.session(t, c.agentOf(t, "asks", map[string]any{"capabilities": []any{map[string]any{"id": "ask_user"}}}))
 	s = c.subscribe(t, asking, 0)
@@ -87,6 +91,38 @@ func newTenant(t *testing.T, c *client) *tenant {
 		turn { id } userErrors { code message } } }`, map[string]any{"id": asking}, &queued)
 	tt.ids["asking"], tt.ids["queued"] = asking, queued.SendMessage.Turn.ID
 	return tt
+}
+
+// budget makes a budget, tops it up, and keeps the ids of both in ids.
+func (tt *tenant) budget(t *testing.T, in map[string]any, description string) {
+	t.Helper()
+	var out struct {
+		CreateBudget struct{ Budget struct{ ID string } }
+		TopUpBudget  struct {
+			Budget struct {
+				Ledger struct{ Nodes []struct{ ID string } }
+			}
+		}
+	}
+	tt.do(t, `mutation($in: CreateBudgetInput!) { createBudget(input: $in) { budget { id } userErrors { code message path } } }`, map[string]any{"in": in}, &out)
+	tt.ids["bdgt"] = out.CreateBudget.Budget.ID
+	tt.do(t, `mutation($in: TopUpBudgetInput!) { topUpBudget(input: $in) { budget { ledger { nodes { id } } } userErrors { code message path } } }`,
+		map[string]any{"in": map[string]any{"budgetId": tt.ids["bdgt"], "amount": "5", "description": description}}, &out)
+	tt.ids["ldgr"] = out.TopUpBudget.Budget.Ledger.Nodes[0].ID
+}
+
+// policy makes a payment policy, and keeps its id.
+func (tt *tenant) policy(t *testing.T, url string) {
+	t.Helper()
+	var out struct {
+		CreatePaymentPolicy struct{ Policy struct{ ID string } }
+	}
+	tt.do(t, `mutation($url: String!) { createPaymentPolicy(input: {name: "pays", capabilities: ["core"], hosts: ["shop.invalid"], url: $url,
+		secret: "a secret of the rail, long enough", maxPerRequest: "1", maxPerTurn: "2", maxPerDay: "3"}) { policy { id } userErrors { code message path } } }`,
+		map[string]any{"url": url}, &out)
+	tt.ids["ppol"] = out.CreatePaymentPolicy.Policy.ID
+	// No built-in tool pays, so that there is no payment: the id is one that there might be.
+	tt.ids["pay"] = "pay_" + strings.TrimPrefix(tt.ids["ppol"], "ppol_")
 }
 
 // webhook makes a webhook.
@@ -140,6 +176,7 @@ func (tt *tenant) state(t *testing.T) string {
 			messages { totalCount } turns { totalCount nodes { id status } } queuedTurns { id } files { path hash } events(last: 1) { nodes { sequence kind } } }
 		asking: session(id: $asking) { status lastSequence updatedAt turns { nodes { id status } } queuedTurns { id } waits { id state } }
 		webhooks { id url kinds enabled deliveries { nodes { id attempts nextAttemptAt } } }
+		budgets { totalCount nodes { id limit softLimit credits spent period { kind } status updatedAt ledger { totalCount } } }
 	}`, map[string]any{"session": tt.ids["sess"], "asking": tt.ids["asking"], "agent": tt.ids["agent"], "harness": tt.ids["harn"]}, &out)
 	return string(out)
 }
@@ -161,6 +198,17 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"Query.node(id)", "inv", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "audit", `query($id: ID!) { node(id: $id) { id } }`},
 	{"Query.node(id)", "hook", `query($id: ID!) { node(id: $id) { id } }`},
+	{"Query.node(id)", "bdgt", `query($id: ID!) { node(id: $id) { id } }`},
+	{"Query.node(id)", "ldgr", `query($id: ID!) { node(id: $id) { id } }`},
+	{"Query.budget(id)", "bdgt", `query($id: ID!) { budget(id: $id) { id } }`},
+	{"Query.budgetCheck(sessionId)", "sess", `query($id: ID!) { budgetCheck(sessionId: $id) { status hint budgets { percentRemaining } } }`},
+	{"Mutation.updateBudget(id)", "bdgt", `mutation($id: ID!) { updateBudget(id: $id, input: {limit: "7", softLimit: "1"}) { budget { id } userErrors { code path } } }`},
+	{"Mutation.disableBudget(id)", "bdgt", `mutation($id: ID!) { disableBudget(id: $id) { budget { id } userErrors { code path } } }`},
+	{"Mutation.updatePaymentPolicy(id)", "ppol", `mutation($id: ID!) { updatePaymentPolicy(id: $id, input: {enabled: false}) { policy { id } userErrors { code path } } }`},
+	{"Mutation.deletePaymentPolicy(id)", "ppol", `mutation($id: ID!) { deletePaymentPolicy(id: $id) { deletedId userErrors { code path } } }`},
+	{"Mutation.settlePayment(id)", "pay", `mutation($id: ID!) { settlePayment(id: $id, input: {paid: false}) { payment { id } userErrors { code path } } }`},
+	{"TopUpBudgetInput.budgetId", "bdgt", `mutation($id: ID!) { topUpBudget(input: {budgetId: $id, amount: "1"}) { budget { id } userErrors { code path } } }`},
+	{"Mutation.resumeSession(sessionId)", "sess", `mutation($id: ID!) { resumeSession(sessionId: $id) { session { id } userErrors { code path } } }`},
 	{"Mutation.updateWebhook(id)", "hook", `mutation($id: ID!) { updateWebhook(id: $id, input: {enabled: true, rotateSecret: true}) { webhook { id } secret userErrors { code path } } }`},
 	{"Mutation.deleteWebhook(id)", "hook", `mutation($id: ID!) { deleteWebhook(id: $id) { deletedId userErrors { code path } } }`},
 	{"Mutation.replayDelivery(id)", "dlv", `mutation($id: ID!) { replayDelivery(id: $id) { webhook { id } userErrors { code path } } }`},

@@ -13,7 +13,7 @@ import (
 
 var graphqlBlock = regexp.MustCompile("(?ms)^```graphql\n(.*?)^```$")
 
-// TestExamplesOfTheGuides runs every GraphQL example of the guide to the API and of the README, in their order.
+// TestExamplesOfTheGuides runs every GraphQL example of the guides to the API and to budgets, and of the README, in their order.
 func TestExamplesOfTheGuides(t *testing.T) {
 	t.Parallel()
 	const guest = "guest@example.com"
@@ -24,12 +24,12 @@ func TestExamplesOfTheGuides(t *testing.T) {
 	all := map[string]any{
 		"email": ownerEmail, "password": ownerPassword, "refreshToken": tokens.SignIn.Tokens.RefreshToken, "harness": me.ids["harn"],
 		"agent": me.ids["agent"], "session": me.ids["sess"], "text": "hello", "key": "1", "content": "a note",
-		"revision": 1, "image": me.upload(t, onePixel(t)), "token": me.invite(t, guest, "MEMBER"),
+		"revision": 1, "budget": me.ids["bdgt"], "image": me.upload(t, onePixel(t)), "token": me.invite(t, guest, "MEMBER"),
 	}
 	ids := map[string]string{
 		"UpdateAgent": me.ids["agent"], "AgentHistory": me.ids["agent"], "RestoreAgent": me.ids["agent"], "Turn": me.ids["turn"],
 	}
-	for _, file := range []string{"../docs/api.md", "../README.md"} {
+	for _, file := range []string{"../docs/api.md", "../docs/budgets.md", "../README.md"} {
 		b, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -22,13 +22,13 @@ var personal = []string{
 // them is closed can be shown here, not what they themselves need.
 var unreached = map[string]string{
 	"CaughtUp": live, "OutputDelta": live, "ThinkingDelta": live, "ToolProgress": live, "GenerationRetrying": live,
-	"HookRan": faulty, "ReasonRecovered": faulty, "ToolCallRepaired": faulty, "TranscriptRepaired": faulty, "TurnSealed": faulty,
-	"TurnFailed": faulty, "TurnError": faulty,
+	"Payment": paid, "PaymentEdge": paid, "HookRan": faulty, "ReasonRecovered": faulty, "ToolCallRepaired": faulty, "TranscriptRepaired": faulty, "TurnFailed": faulty,
 }
 
 const (
 	live   = "it is in no log, only in streams"
 	faulty = "it takes a fault, or a hook"
+	paid   = "it takes a tool that pays, and no built-in one does"
 )
 
 // matrix tries the API as everybody.

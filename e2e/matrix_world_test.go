@@ -54,6 +54,11 @@ func (tt *tenant) furnish(t *testing.T, mark string) {
 	tt.ids["model"] = id("createModel", "model")
 	tt.ids["inv"] = tt.invitation(t, mark+"-invited@example.com")
 
+	tt.budget(t, map[string]any{
+		"subject": "CUSTOMER", "subjectId": mark, "currency": "tokens", "limit": "1000000000000", "softLimit": "900000000000",
+		"period": map[string]any{"kind": "CALENDAR", "unit": "DAY"},
+	}, mark)
+
 	// A session with a turn that has done everything.
 	do(`mutation($in: CreateSessionInput!) { createSession(input: $in) { session { id } userErrors { code message path } } }`, map[string]any{"in": map[string]any{
 		"agentId": tt.ids["agent"], "modelId": script, "title": mark + " title", "tags": []any{mark}, "customerKey": mark, "locale": "de",
@@ -62,7 +67,9 @@ func (tt *tenant) furnish(t *testing.T, mark string) {
 	session := id("createSession", "session")
 	do(`mutation($id: ID!, $text: String!) { writeSessionFile(sessionId: $id, path: "/workspace/notes.txt", content: $text) { file { path } userErrors { code message path } } }`,
 		map[string]any{"id": session, "text": mark + " file"})
+	tt.overspend(t, session, mark)
 	s := tt.subscribe(t, session, 0)
+	idled := count(s.until(t, "what was", func(all []event) bool { return count(all, "CAUGHT_UP") > 0 }), "SESSION_IDLED")
 	do(`mutation($in: SendMessageInput!) { sendMessage(input: $in) { turn { id } userErrors { code message path } } }`, map[string]any{"in": map[string]any{
 		"sessionId": session, "content": []any{map[string]any{"imageId": tt.ids["img"]}, map[string]any{"text": `{"responses": [
 			{"chunks": [{"thinking": "` + mark + ` thoughts"}, {"text": "` + mark + ` answer"}, {"tool_call": {"name": "echo", "arguments": {"text": "` + mark + `"}}}, {"tool_call": {"name": "write_todos",
@@ -74,7 +81,7 @@ func (tt *tenant) furnish(t *testing.T, mark string) {
 	tt.ids["wait"] = open[0].ID
 	do(`mutation($id: ID!, $note: String!) { decideApproval(input: {waitId: $id, approve: true, note: $note}) { wait { id } userErrors { code message path } } }`,
 		map[string]any{"id": tt.ids["wait"], "note": mark})
-	s.untilKind(t, "SESSION_IDLED", 1)
+	s.untilKind(t, "SESSION_IDLED", idled+1)
 	tt.steer(t, session, mark)
 	do(`mutation($id: ID!, $title: String) { forkSession(input: {sessionId: $id, title: $title}) { session { id } userErrors { code message path } } }`,
 		map[string]any{"id": session, "title": mark + " fork"})
@@ -84,6 +91,30 @@ func (tt *tenant) furnish(t *testing.T, mark string) {
 	}
 	tt.do(t, `query($id: ID!) { turn(id: $id) { inputMessage { id } } }`, map[string]any{"id": tt.ids["turn"]}, &last)
 	tt.ids["msg"] = last.Turn.InputMessage.ID
+}
+
+// overspend lets a session run into the limits of a budget of its own, one after the other.
+func (tt *tenant) overspend(t *testing.T, session, mark string) {
+	t.Helper()
+	var made struct {
+		CreateBudget struct{ Budget struct{ ID string } }
+	}
+	tt.do(t, `mutation($id: String!) { createBudget(input: {subject: SESSION, subjectId: $id, currency: "tokens", limit: "1000000", softLimit: "1"}) { budget { id } userErrors { code message path } } }`,
+		map[string]any{"id": session}, &made)
+	s := tt.subscribe(t, session, 0)
+	spend := func(tokens string) {
+		tt.message(t, session, `{"responses": [{"usage": {"input": `+tokens+`}, "chunks": [{"text": "`+mark+` spends"}]}]}`)
+	}
+	spend("10")
+	s.untilKind(t, "SESSION_IDLED", 1)
+	spend("2000000")
+	s.untilKind(t, "SESSION_PAUSED", 1)
+	tt.do(t, `mutation($id: ID!) { resumeSession(sessionId: $id) { session { id } userErrors { code message path } } }`, map[string]any{"id": session}, nil)
+	s.untilKind(t, "SESSION_IDLED", 2)
+	spend("1")
+	s.untilKind(t, "BUDGET_EXHAUSTED", 1)
+	s.untilKind(t, "SESSION_IDLED", 3)
+	tt.do(t, `mutation($id: ID!) { disableBudget(id: $id) { budget { id } userErrors { code message path } } }`, map[string]any{"id": made.CreateBudget.Budget.ID}, nil)
 }
 
 // steer does to a session what people do while it works: its title and model change, messages wait in line, are edited, moved and taken

@@ -84,7 +84,7 @@ func TestMetrics(t *testing.T) {
 	// What must not happen, or has not happened here. The queue is empty again, and idle connections need no one to wait.
 	still := []string{
 		"ostler_commit_failures_total", "ostler_panics_total", "ostler_subscriptions_lagged_total", "ostler_queue_depth", "ostler_queue_orgs",
-		"ostler_turns_running", "ostler_event_streams", "ostler_database_waits_total", "ostler_database_wait_seconds_total",
+		"ostler_budget_differences", "ostler_budgets_checked_total", "ostler_turns_running", "ostler_event_streams", "ostler_database_waits_total", "ostler_database_wait_seconds_total",
 	}
 	eachDatabase(t, func(t *testing.T, at *place) {
 		env := at.with(map[string]string{"OSTLER_METRICS_TOKEN": metricsToken, "OSTLER_ENV": "development"})

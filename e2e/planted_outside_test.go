@@ -115,6 +115,14 @@ func (r *planting) outside(owner *client) (streams string) {
 			map[string]any{"id": hooks[len(hooks)-1]}, &out)
 		secret("the second secret of "+name, out.UpdateWebhook.Secret, "rotateSecret")
 	}
+	var policy struct {
+		CreatePaymentPolicy struct{ Policy struct{ ID string } }
+	}
+	owner.do(r.T, `mutation($secret: String!) { createPaymentPolicy(input: {name: "pays", capabilities: ["core"], hosts: ["shop.invalid"], url: "https://pay.invalid/x",
+		secret: $secret, maxPerRequest: "1", maxPerTurn: "2", maxPerDay: "3"}) { policy { id name url } userErrors { code message path } } }`,
+		map[string]any{"secret": r.plant("the secret of a rail")}, &policy)
+	owner.do(r.T, `mutation($id: ID!, $secret: String!) { updatePaymentPolicy(id: $id, input: {secret: $secret}) { policy { id name url } userErrors { code message path } } }`,
+		map[string]any{"id": policy.CreatePaymentPolicy.Policy.ID, "secret": r.plant("the second secret of a rail")}, nil)
 	for name, base := range map[string]string{"a hook": receiver.URL + "/takes", "a hook that refuses": receiver.URL + "/refuses", "a hook that is gone": gone.URL} {
 		agent := owner.agentOf(r.T, strings.ReplaceAll(name, " ", "-"), map[string]any{"capabilities": []any{map[string]any{"id": "user_hooks", "config": map[string]any{
 			"hooks": []any{map[string]any{"name": "asks", "event": "user_prompt_submit", "webhook": map[string]any{"url": keyed(base, "the key of "+name)}}},

@@ -23,13 +23,13 @@ var secretFields = []string{
 	"Mutation.resetPassword(password)", "AcceptInvitationInput.token", "AcceptInvitationInput.password", "Mutation.refreshTokens(refreshToken)",
 	"CreateProviderInput.apiKey", "UpdateProviderInput.apiKey", "TestProviderInput.apiKey", "Mutation.resolveWait(token)",
 	"TokenPair.accessToken", "TokenPair.refreshToken", "ApiKeyPayload.key", "InvitePayload.token", "HookSecretPayload.secret", "Wait.token",
-	"WebhookPayload.secret",
+	"WebhookPayload.secret", "CreatePaymentPolicyInput.secret", "UpdatePaymentPolicyInput.secret",
 }
 
 // openFields are called like secrets and are none.
 var openFields = []string{
 	"Session.customerKey", "SessionFilter.customerKey", "CreateSessionInput.customerKey", "CreateSessionInput.idempotencyKey",
-	"SendMessageInput.idempotencyKey", "ForkSessionInput.idempotencyKey",
+	"SendMessageInput.idempotencyKey", "ForkSessionInput.idempotencyKey", "TopUpBudgetInput.idempotencyKey", "UsageRow.customerKey",
 }
 
 // secretSettings are the variables of the environment that hold secrets, and openSettings those that are called so and don't.

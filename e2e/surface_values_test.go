@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vektah/gqlparser/v2/ast"
 )
@@ -23,6 +24,8 @@ var idKinds = map[string]string{
 	"AuditFilter.actorId":             "user",
 	"Mutation.revokeSignIn(id)":       "signin",
 	"TestProviderInput.id":            "prov",
+	// There are none here; see unreached.
+	"Mutation.settlePayment(id)": "",
 }
 
 // kindsByName tells it for all that are called so, as `agentId`, `agentIds`, `archiveAgent(id)` or `agent(id)`.
@@ -30,7 +33,7 @@ var kindsByName = map[string]string{
 	"agent": "agent", "apiKey": "key", "defaultHarness": "harn", "defaultModel": "model", "fallbackModel": "model", "harness": "harn",
 	"image": "img", "invitation": "inv", "membership": "mship", "model": "model", "org": "org", "provider": "prov", "session": "sess",
 	"throughTurn": "turn", "turn": "turn", "wait": "wait", "auditEntry": "audit", "message": "msg", "user": "user",
-	"webhook": "hook", "delivery": "dlv",
+	"webhook": "hook", "delivery": "dlv", "budget": "bdgt", "ledgerEntry": "ldgr", "paymentPolicy": "ppol",
 }
 
 // valuesOf gives literals for places that need a certain one, by Type.field(argument) or Input.field. Optional arguments that are
@@ -52,8 +55,13 @@ var valuesOf = map[string]string{
 	"SendMessageInput.delivery":         "QUEUE",
 	"ClientToolInput.inputSchema":       `{type: "object"}`,
 	"Mutation.writeSessionFile(path)":   `"/workspace/written.txt"`,
+	"CreateBudgetInput.subject":         "CUSTOMER",
+	"CreateBudgetInput.currency":        `"tokens"`,
 	"CreateWebhookInput.url":            `"https://hooks.invalid/x"`,
 	"CreateWebhookInput.kinds":          "[TURN_COMPLETED]",
+	"Query.usage(groupBy)":              "[MODEL, AGENT, USER, SESSION]",
+	"Query.usage(from)":                 time.Now().Add(-24 * time.Hour).UTC().Format(`"` + time.RFC3339 + `"`),
+	"Query.usage(to)":                   time.Now().Add(24 * time.Hour).UTC().Format(`"` + time.RFC3339 + `"`),
 }
 
 // literals are what is given for scalars that nothing else is said about.

@@ -42,7 +42,7 @@ func build(run func() int) (int, error) {
 // Rules: L5, L8.
 func TestShort(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"R1", "R3", "R4", "R6", "R10"} {
+	for _, id := range []string{"R1", "R3", "R4", "R6", "R9", "R10"} {
 		for _, kind := range []string{sqlite, postgres} {
 			s := newSuite(&options{
 				program: builtProgram, programs: []string{id}, databases: []string{kind}, dir: t.TempDir(), seed: 1,

@@ -20,6 +20,8 @@ type trial struct {
 	id string
 	// faults counts what was injected.
 	faults int
+	// killed is called when a process is dead and not started again yet; nil for nobody.
+	killed func(context.Context) error
 }
 
 // with opens an arena, lets a program break it, and closes it.

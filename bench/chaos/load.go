@@ -17,6 +17,9 @@ import (
 // turnsPerSession is after how many turns a worker goes on with a fresh session.
 const turnsPerSession = 20
 
+// sessionHere stands in the text of a message for the id of its session.
+const sessionHere = "{session}"
+
 // journal is what the clients know: what they asked for, what was acknowledged, what they saw.
 type journal struct {
 	mu       sync.Mutex
@@ -54,6 +57,8 @@ type load struct {
 	script func() string
 	// cutAfter is that of the followers.
 	cutAfter func() int
+	// rest is how long a session does nothing between two turns; nil for not at all.
+	rest func() time.Duration
 
 	stop chan struct{}
 	all  sync.WaitGroup
@@ -114,6 +119,9 @@ func (a *arena) work(ctx context.Context, l *load) {
 				c.follower.close()
 				return
 			}
+			if l.rest != nil {
+				wait(ctx, l.rest())
+			}
 		}
 		c.follower.close()
 	}
@@ -167,7 +175,7 @@ func (a *arena) send(ctx context.Context, c *conversation, m *message, text stri
 	}
 	n, broken, err := a.ask(ctx, c.org, `mutation($input: SendMessageInput!) { sendMessage(input: $input) { turn { id }`+errorsWanted+` } }`,
 		map[string]any{"input": map[string]any{
-			"sessionId": c.id, "idempotencyKey": m.key, "delivery": delivery, "content": []any{map[string]any{"text": text}},
+			"sessionId": c.id, "idempotencyKey": m.key, "delivery": delivery, "content": []any{map[string]any{"text": strings.ReplaceAll(text, sessionHere, c.id)}},
 		}}, &out)
 	m.broken = broken
 	if err != nil {

@@ -28,7 +28,7 @@ type options struct {
 	postgres   string // URL of a superuser
 	workers    int
 	kills      int
-	rounds     int // of R3, in cuts and freezes; of R10, in restarts of all nodes; 0 for what quality.md asks for
+	rounds     int // of R3, in cuts and freezes; of R9, in kills of all nodes; of R10, in restarts of all; 0 for what quality.md asks for
 	turns      int // of R4
 	cuts       int // of connections, in R6
 	readers    int // that stop reading, in R6
@@ -54,6 +54,7 @@ func (s *suite) all() []program {
 		{"R3", []string{postgres}, s.freeze},
 		{"R4", []string{postgres}, s.outages},
 		{"R6", []string{sqlite, postgres}, s.disconnects},
+		{"R9", []string{sqlite, postgres}, s.spend},
 		{"R10", []string{postgres}, s.rolling},
 	}
 }
@@ -75,11 +76,11 @@ func main() {
 	var databases, programs string
 	flag.StringVar(&o.program, "program", "bin/chaos/ostler", "the product, built with the tag chaos")
 	flag.StringVar(&databases, "databases", "sqlite,postgres", "the databases, in order")
-	flag.StringVar(&programs, "programs", "R1,R3,R4,R6,R10", "the fault programs")
+	flag.StringVar(&programs, "programs", "R1,R3,R4,R6,R9,R10", "the fault programs")
 	flag.StringVar(&o.dir, "dir", "/var/tmp", "where data goes")
 	flag.IntVar(&o.workers, "workers", 16, "how many sessions are at work at once")
-	flag.IntVar(&o.kills, "kills", 200, "R1: how many processes are killed; R6: a tenth of it, at least")
-	flag.IntVar(&o.rounds, "rounds", 0, "R3: how many freezes and cuts, 100 when 0; R10: how many restarts of all nodes, 20 when 0")
+	flag.IntVar(&o.kills, "kills", 200, "R1, R9: how many processes are killed; R6: a tenth of it, at least")
+	flag.IntVar(&o.rounds, "rounds", 0, "R3: how many freezes and cuts, 100 when 0; R9: how often all processes are killed at once, a tenth of the kills when 0; R10: how many restarts of all nodes, 20 when 0")
 	flag.IntVar(&o.turns, "turns", 10_000, "R4: how many turns run during the outages")
 	flag.IntVar(&o.cuts, "cuts", 10_000, "R6: how many connections of subscribers are cut")
 	flag.IntVar(&o.readers, "readers", 100, "R6: how many subscribers stop reading")

@@ -50,7 +50,7 @@ type verdict struct {
 	notRight []string
 }
 
-// oracles are those that are judged, in order. O4, the ledger, waits for budgets.
+// oracles are those that every program is judged by, in order. O4, the ledger, is judged by R9: the others have no budgets.
 func oracles() []string { return []string{"O1", "O2", "O3", "O5", "O6"} }
 
 func (v *verdict) failf(oracle, format string, args ...any) {

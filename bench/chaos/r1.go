@@ -71,6 +71,11 @@ func (t *trial) killSome(ctx context.Context, count int) ([]interruption, error)
 			return killed, err
 		}
 		t.faults++
+		if t.killed != nil {
+			if err := t.killed(ctx); err != nil {
+				return killed, err
+			}
+		}
 		restarts.Go(func() {
 			err := t.restart(ctx, n)
 			k.ready = time.Since(k.at)

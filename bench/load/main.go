@@ -51,7 +51,7 @@ func main() {
 	flag.StringVar(&o.natsd, "natsd", "bin/bench/natsd", "the bus, for two nodes")
 	flag.StringVar(&o.fanout, "fanout", "bin/bench/fanout", "the floor of P4")
 	flag.StringVar(&databases, "databases", "sqlite,postgres", "the databases, in order")
-	flag.StringVar(&figures, "figures", "P1,P2,P3,P4,P5,P6,P7,P8,P9,P10,P12,P13,P14,S1,S4", `the figures; "floor" for the floor's own only when named`)
+	flag.StringVar(&figures, "figures", "P1,P2,P3,P4,P5,P6,P7,P8,P9,P10,P11,P12,P13,P14,S1,S4,U1", `the figures; "floor" for the floor's own only when named`)
 	flag.StringVar(&sessions, "sessions", "1,8,32,256", "how many sessions are at work at once, for P1")
 	flag.StringVar(&o.dir, "dir", "/var/tmp", "where data goes; must not be in memory")
 	flag.StringVar(&env, "env", "", "more settings of the product: NAME=value,…")
@@ -134,7 +134,7 @@ func (b *bench) database(ctx context.Context, kind string) (err error) {
 	for _, figure := range []struct {
 		id   string
 		take func(context.Context, string) error
-	}{{"P3", b.live}, {"P4", b.fanOut}, {"P5", b.memory}, {"P5", b.turnMemory}, {"P6", b.startTimes}, {"P7", b.listSizes}, {"P8", b.longSessions}, {"P9", b.economy}, {"P10", b.toolSteps}, {"P12", b.twoNodes}, {"P13", b.pickup}, {"P14", b.resumed}, {"S1", b.foreignIDs}, {"S4", b.attackDocuments}} {
+	}{{"P3", b.live}, {"P4", b.fanOut}, {"P5", b.memory}, {"P5", b.turnMemory}, {"P6", b.startTimes}, {"P7", b.listSizes}, {"P8", b.longSessions}, {"P9", b.economy}, {"P10", b.toolSteps}, {"P11", b.budgets}, {"P12", b.twoNodes}, {"P13", b.pickup}, {"P14", b.resumed}, {"S1", b.foreignIDs}, {"U1", b.usageFigures}, {"S4", b.attackDocuments}} {
 		if !want(figure.id) {
 			continue
 		}

@@ -104,7 +104,7 @@ func (b *bench) startProduct(ctx context.Context, at *place) (*procs.Process, er
 		"OSTLER_ADMIN_EMAIL=" + ownerEmail,
 		"OSTLER_ADMIN_PASSWORD=" + ownerPassword,
 		// One organization makes all of the load.
-		"OSTLER_ORG_REQUESTS_PER_MINUTE=0", "OSTLER_ORG_QUEUED_TURNS=0", "OSTLER_ORG_SESSIONS=0", "OSTLER_ORG_AGENTS=0",
+		"OSTLER_ORG_REQUESTS_PER_MINUTE=0", "OSTLER_ORG_TOOL_CALLS=0", "OSTLER_ORG_QUEUED_TURNS=0", "OSTLER_ORG_SESSIONS=0", "OSTLER_ORG_AGENTS=0",
 		"OSTLER_ORG_SUBSCRIPTIONS=0", "OSTLER_ORG_SOCKETS=0",
 	}
 	if at.url != "" {

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// books looks at the budgets of an organization as the database has them, from outside.
+type books struct {
+	a   *arena
+	org models.OrgID
+
+	mu      sync.Mutex
+	samples int
+	// most is how far a budget was above its limit at most, beyond what overruns account for; above is with them.
+	most, above map[string]models.Amount
+	wrong       []string
+	looks       int
+}
+
+// looking is how often the books are looked at while the load runs.
+const looking = 20 * time.Millisecond
+
+// overLimit tells of each budget how far what was granted and spent is above what there is, with and without what was posted as overrun in the
+// period. It is one statement, and so one moment.
+const overLimit = `SELECT b.currency, b.spent + b.reserved - b.limit_amount - b.credits AS above,
+	CASE WHEN b.spent + b.reserved > b.limit_amount + b.credits THEN (SELECT coalesce(sum(l.overrun), 0) FROM ledger_entries l
+		WHERE l.org_id = b.org_id AND l.budget_id = b.id AND l.period_started_at = b.period_started_at) ELSE 0 END AS overrun
+	FROM budgets b WHERE b.org_id = ?`
+
+// watch looks until the context ends.
+func (b *books) watch(ctx context.Context) {
+	tick := time.NewTicker(looking)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		var rows []struct {
+			Currency       string
+			Above, Overrun models.Amount
+		}
+		if err := b.a.query(ctx, &rows, overLimit, b.org); err != nil {
+			if ctx.Err() == nil {
+				b.failf("the budgets can't be read: %v", err)
+			}
+			continue
+		}
+		b.mu.Lock()
+		b.samples++
+		for _, r := range rows {
+			b.above[r.Currency] = max(b.above[r.Currency], r.Above)
+			b.most[r.Currency] = max(b.most[r.Currency], r.Above-r.Overrun)
+		}
+		b.mu.Unlock()
+	}
+}
+
+func (b *books) failf(format string, args ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wrong = append(b.wrong, fmt.Sprintf(format, args...))
+}
+
+// statement gives the query for what the rows of budgets say, and what their ledgers and the turns do, in one moment. The debits of a rolling
+// budget count from its oldest bucket on.
+func statement(kind string) string {
+	held, oldest := `SELECT unhex(substr(l.value->>'budget', 6)) AS id, sum(l.value->>'amount') AS amount FROM turns t, json_each(t.reservation, '$.lines') l
+		WHERE t.reservation IS NOT NULL GROUP BY 1`, `json_extract(b.buckets, '$[0].slot')`
+	greatest := "max"
+	if kind == postgres {
+		held = `SELECT substr(l->>'budget', 6)::uuid AS id, sum((l->>'amount')::bigint)::bigint AS amount
+			FROM turns t CROSS JOIN LATERAL json_array_elements(t.reservation->'lines') l WHERE t.reservation IS NOT NULL GROUP BY 1`
+		oldest, greatest = `(b.buckets->0->>'slot')::bigint`, "greatest"
+	}
+	sum := func(what, which string) string {
+		return `(SELECT coalesce(sum(` + what + `), 0) FROM ledger_entries l WHERE l.org_id = b.org_id AND l.budget_id = b.id
+			AND l.period_started_at = b.period_started_at AND ` + which + `)`
+	}
+	return `WITH held AS (` + held + `) SELECT b.currency, b.spent, b.credits, b.reserved, coalesce(h.amount, 0) AS held,
+		CASE WHEN b.period_kind = 'ROLLING' AND b.buckets IS NULL THEN 0 ELSE ` +
+		sum("l.amount", `l.amount > 0 AND (b.period_kind IS NULL OR b.period_kind <> 'ROLLING'
+			OR l.created_at >= `+oldest+` * `+greatest+`((b.period_seconds * 1000 + 59) / 60, 1))`) + ` END AS debits,
+		` + sum("-l.amount", "l.amount < 0") + ` AS topped
+		FROM budgets b LEFT JOIN held h ON h.id = b.id WHERE b.org_id = ?`
+}
+
+// check compares the rows of budgets with their ledgers and with what turns hold. atRest tells that no turn is at work.
+func (b *books) check(ctx context.Context, when string, atRest bool) error {
+	var rows []struct {
+		Currency                                       string
+		Spent, Credits, Reserved, Held, Debits, Topped models.Amount
+	}
+	if err := b.a.query(ctx, &rows, statement(b.a.kind), b.org); err != nil {
+		return fmt.Errorf("check the budgets: %w", err)
+	}
+	for _, r := range rows {
+		if r.Spent != r.Debits || r.Credits != r.Topped || r.Reserved != r.Held {
+			b.failf("%s: the budget of %s has spent %d, credits %d, reserved %d; by the ledger these are %d and %d, and turns hold %d",
+				when, r.Currency, r.Spent, r.Credits, r.Reserved, r.Debits, r.Topped, r.Held)
+		}
+		if atRest && r.Reserved != 0 {
+			b.failf("%s: %d of %s are still held, and nobody is at work", when, r.Reserved, r.Currency)
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.looks++
+	return nil
+}
