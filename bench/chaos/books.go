@@ -42,23 +42,46 @@ func (b *books) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		var rows []struct {
-			Currency       string
-			Above, Overrun models.Amount
-		}
+		var rows []excess
 		if err := b.a.query(ctx, &rows, overLimit, b.org); err != nil {
 			if ctx.Err() == nil {
 				b.failf("the budgets can't be read: %v", err)
 			}
 			continue
 		}
-		b.mu.Lock()
-		b.samples++
-		for _, r := range rows {
-			b.above[r.Currency] = max(b.above[r.Currency], r.Above)
-			b.most[r.Currency] = max(b.most[r.Currency], r.Above-r.Overrun)
-		}
-		b.mu.Unlock()
+		b.note(rows)
+	}
+}
+
+// overPeriods tells of each period that a budget has had how far what was settled in it is above what there was, with and without overruns: also
+// of what was settled after it had ended. The periods of a window are none.
+const overPeriods = `SELECT b.currency, sum(l.amount) - b.limit_amount AS above, sum(l.overrun) AS overrun
+	FROM budgets b JOIN ledger_entries l ON l.org_id = b.org_id AND l.budget_id = b.id
+	WHERE b.org_id = ? AND (b.period_kind IS NULL OR b.period_kind <> 'ROLLING') GROUP BY b.id, b.currency, b.limit_amount, l.period_started_at`
+
+// periods looks at all periods that there were. It is called when nobody is at work.
+func (b *books) periods(ctx context.Context) error {
+	var rows []excess
+	if err := b.a.query(ctx, &rows, overPeriods, b.org); err != nil {
+		return fmt.Errorf("read the periods of budgets: %w", err)
+	}
+	b.note(rows)
+	return nil
+}
+
+// excess is how far a budget is above what there is, and how much of that was posted as an overrun.
+type excess struct {
+	Currency       string
+	Above, Overrun models.Amount
+}
+
+func (b *books) note(rows []excess) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.samples++
+	for _, r := range rows {
+		b.above[r.Currency] = max(b.above[r.Currency], r.Above)
+		b.most[r.Currency] = max(b.most[r.Currency], r.Above-r.Overrun)
 	}
 }
 
@@ -71,12 +94,12 @@ func (b *books) failf(format string, args ...any) {
 // statement gives the query for what the rows of budgets say, and what their ledgers and the turns do, in one moment. The debits of a rolling
 // budget count from its oldest bucket on.
 func statement(kind string) string {
-	held, oldest := `SELECT unhex(substr(l.value->>'budget', 6)) AS id, sum(l.value->>'amount') AS amount FROM turns t, json_each(t.reservation, '$.lines') l
-		WHERE t.reservation IS NOT NULL GROUP BY 1`, `json_extract(b.buckets, '$[0].slot')`
+	held, oldest := `SELECT unhex(substr(l.value->>'budget', 6)) AS id, l.value->>'period' AS period, sum(l.value->>'amount') AS amount
+		FROM turns t, json_each(t.reservation, '$.lines') l WHERE t.reservation IS NOT NULL GROUP BY 1, 2`, `json_extract(b.buckets, '$[0].slot')`
 	greatest := "max"
 	if kind == postgres {
-		held = `SELECT substr(l->>'budget', 6)::uuid AS id, sum((l->>'amount')::bigint)::bigint AS amount
-			FROM turns t CROSS JOIN LATERAL json_array_elements(t.reservation->'lines') l WHERE t.reservation IS NOT NULL GROUP BY 1`
+		held = `SELECT substr(l->>'budget', 6)::uuid AS id, (l->>'period')::bigint AS period, sum((l->>'amount')::bigint)::bigint AS amount
+			FROM turns t CROSS JOIN LATERAL json_array_elements(t.reservation->'lines') l WHERE t.reservation IS NOT NULL GROUP BY 1, 2`
 		oldest, greatest = `(b.buckets->0->>'slot')::bigint`, "greatest"
 	}
 	sum := func(what, which string) string {
@@ -88,7 +111,7 @@ func statement(kind string) string {
 		sum("l.amount", `l.amount > 0 AND (b.period_kind IS NULL OR b.period_kind <> 'ROLLING'
 			OR l.created_at >= `+oldest+` * `+greatest+`((b.period_seconds * 1000 + 59) / 60, 1))`) + ` END AS debits,
 		` + sum("-l.amount", "l.amount < 0") + ` AS topped
-		FROM budgets b LEFT JOIN held h ON h.id = b.id WHERE b.org_id = ?`
+		FROM budgets b LEFT JOIN held h ON h.id = b.id AND h.period = b.period_started_at WHERE b.org_id = ?`
 }
 
 // check compares the rows of budgets with their ledgers and with what turns hold. atRest tells that no turn is at work.

@@ -107,5 +107,11 @@ func TestBooks(t *testing.T) {
 		if b.most["tokens"] != 5 || b.most["tool_calls"] != 0 || b.above["tool_calls"] != 2 {
 			t.Errorf("the overshoot is %v, with overruns %v", b.most, b.above)
 		}
+		// A period that is over is looked at by its ledger.
+		change("spent = 0, period_started_at = period_started_at + 1")
+		b = look()
+		if err := b.periods(t.Context()); err != nil || b.most["tokens"] != 5 || b.above["tool_calls"] != 0 {
+			t.Errorf("the overshoot of periods is %v: %v", b.most, err)
+		}
 	})
 }

@@ -41,16 +41,22 @@ type spending struct {
 	org      *org
 	provider *provider
 	books    *books
-	// dollars is the budget that is topped up.
-	dollars string
-	scale   float64 // of the amounts, by the number of sessions
-	before  int     // how many sessions there were before the budgets
+	// purses are the budgets that are topped up.
+	purses []purse
+	scale  float64 // of the amounts, by the number of sessions
+	before int     // how many sessions there were before the budgets
 
 	reconciled atomic.Int64
 	mu         sync.Mutex
 	toppedUp   models.Amount // what was acknowledged, each key once
 	topUps     int
 	repeated   int
+}
+
+// purse is a budget that is topped up: by some part of a size, when less than that is left of it.
+type purse struct {
+	id, currency string
+	size         models.Amount
 }
 
 // spend is R9: processes are killed while many sessions draw on the same budgets.
@@ -129,13 +135,15 @@ func (sp *spending) prepare(ctx context.Context) error {
 	sp.people.mu.Lock()
 	sp.people.orgs = []*org{sp.org}
 	sp.people.mu.Unlock()
-	if sp.dollars, err = sp.budget(ctx, "ORG", sp.org.id, models.CurrencyUSD, sp.amount("0.5"), nil); err != nil {
-		return err
-	}
-	_, err = sp.budget(ctx, "ORG", sp.org.id, models.CurrencyTokens, sp.amount("1500000"), map[string]any{"kind": "FIXED", "seconds": 60})
+	dollars, err := sp.budget(ctx, "ORG", sp.org.id, models.CurrencyUSD, sp.amount("0.5"), nil)
 	if err != nil {
 		return err
 	}
+	tokens, err := sp.budget(ctx, "ORG", sp.org.id, models.CurrencyTokens, sp.amount("1500000"), map[string]any{"kind": "FIXED", "seconds": 60})
+	if err != nil {
+		return err
+	}
+	sp.purses = []purse{{dollars, models.CurrencyUSD, 400_000_000}, {tokens, models.CurrencyTokens, 600_000}}
 	_, err = sp.budget(ctx, "AGENT", sp.org.agent, models.CurrencyToolCalls, sp.amount("500"), map[string]any{"kind": "ROLLING", "seconds": 60})
 	if err != nil {
 		return err
@@ -179,19 +187,21 @@ func (sp *spending) budget(ctx context.Context, subject, id, currency, limit str
 	return out.CreateBudget.Budget.ID, err
 }
 
-// topUp tops the dollars up when they are nearly gone, not always at once, and now and then again under the same key. A key is asked with until
-// it is acknowledged: then it counts, once. A budget with periods is not topped up: what turns hold of one period's credits is held into the next.
+// topUp tops budgets up when they are nearly gone, not always at once, and now and then again under the same key. A key is asked with until
+// it is acknowledged: then it counts, once. What one of them has periods for is held beyond their ends, of what was topped up, too.
 func (sp *spending) topUp(ctx context.Context) {
 	const mutation = `mutation($input: TopUpBudgetInput!) { topUpBudget(input: $input) { budget { id balance }` + errorsWanted + ` } }`
 	for ; ctx.Err() == nil; wait(ctx, 150*time.Millisecond) {
+		p := sp.purses[sp.roll(0, len(sp.purses)-1)]
+		size := float64(p.size) * sp.scale
 		var left []struct{ Amount models.Amount }
-		err := sp.query(ctx, &left, `SELECT limit_amount + credits - spent AS amount FROM budgets WHERE org_id = ? AND currency = ?`, sp.books.org, models.CurrencyUSD)
-		if err != nil || len(left) != 1 || left[0].Amount > models.Amount(300_000_000*sp.scale) || sp.roll(0, 2) == 0 {
+		err := sp.query(ctx, &left, `SELECT limit_amount + credits - spent AS amount FROM budgets WHERE org_id = ? AND currency = ?`, sp.books.org, p.currency)
+		if err != nil || len(left) != 1 || left[0].Amount > models.Amount(size) || sp.roll(0, 2) == 0 {
 			continue
 		}
-		amount := models.Amount(float64(sp.roll(100_000_000, 800_000_000)) * sp.scale)
+		amount := models.Amount(size * float64(sp.roll(25, 200)) / 100)
 		input := map[string]any{"input": map[string]any{
-			"budgetId": sp.dollars, "amount": budget.Decimal(models.CurrencyUSD, amount).String(), "idempotencyKey": uuid.NewString(),
+			"budgetId": p.id, "amount": budget.Decimal(p.currency, amount).String(), "idempotencyKey": uuid.NewString(),
 		}}
 		for again := range 1 + sp.roll(0, 2)/2 {
 			// What was begun is brought to its end.

@@ -148,6 +148,9 @@ func (sp *spending) judge(ctx context.Context, e *evidence) error {
 	if topped != sp.toppedUp {
 		c.failf("%d were topped up, by the ledger %d", sp.toppedUp, topped)
 	}
+	if err := sp.books.periods(ctx); err != nil {
+		return err
+	}
 	c.wrong = append(c.wrong, sp.books.wrong...)
 	c.wrong = append(c.wrong, sp.provider.failed...)
 	if c.journaled == 0 || sp.books.samples == 0 || sp.topUps == 0 {

@@ -49,7 +49,7 @@ type Verdict struct {
 	Need models.Amount
 	// MaxTokens is the output limit that the call may be made with.
 	MaxTokens int
-	// Held is what to hold of each budget.
+	// Held is what to hold of each budget, in its present period.
 	Held []models.Held
 }
 
@@ -134,7 +134,7 @@ func fits(bound []*models.Budget, need func(*models.Budget) models.Amount) (Verd
 func hold(bound []*models.Budget, maxTokens int, amount func(*models.Budget) models.Amount) Verdict {
 	v := Verdict{Kind: Go, MaxTokens: maxTokens}
 	for _, b := range bound {
-		v.Held = append(v.Held, models.Held{Budget: b.ID, Amount: amount(b)})
+		v.Held = append(v.Held, models.Held{Budget: b.ID, Amount: amount(b), Period: b.PeriodStartedAt})
 	}
 	return v
 }
@@ -168,12 +168,36 @@ func passes(b *models.Budget, resumed *models.Millis) bool {
 	return resumed != nil && b.SoftPassedAt != nil && *resumed >= *b.SoftPassedAt
 }
 
-// Hold holds an amount of a budget.
-func Hold(b *models.Budget, amount models.Amount) { b.Reserved = add(b.Reserved, max(amount, 0)) }
+// Hold holds an amount of a budget, in its period of now, which the row must have been rolled to. It gives what is to stand where whoever
+// holds it keeps it.
+func Hold(b *models.Budget, amount models.Amount) models.Held {
+	amount = max(amount, 0)
+	b.Reserved = add(b.Reserved, amount)
+	return models.Held{Budget: b.ID, Amount: amount, Period: b.PeriodStartedAt}
+}
 
-// Release gives an amount back that was held. Whoever calls it takes the amount off the turn's reservation in the same transaction, so
-// that nothing is given back twice.
-func Release(b *models.Budget, amount models.Amount) { b.Reserved = max(b.Reserved-max(amount, 0), 0) }
+// Release takes a share off what is held of a budget, and gives it back if its period isn't over: a new one begins with nothing held.
+// Whoever calls it saves the line in the same transaction, so that nothing is given back twice.
+func Release(b *models.Budget, line *models.Held, share models.Amount) {
+	share = min(max(share, 0), line.Amount)
+	line.Amount -= share
+	if line.Period == b.PeriodStartedAt {
+		b.Reserved = max(b.Reserved-share, 0)
+	}
+}
+
+// Settle puts a cost in the place of a share of what is held of a budget, which the row must have been rolled to now. The cost counts in the
+// period that the share was granted in: what top-ups of a period have allowed, or a limit that was lowered since, isn't taken off the next
+// one, whose own grants may already take all there is. So no period is charged more than was granted in it, but for the overrun: the part of
+// the cost that the share doesn't cover.
+func Settle(b *models.Budget, line *models.Held, share, cost models.Amount, now models.Millis) (overrun models.Amount, p Posted) {
+	share, cost = min(max(share, 0), line.Amount), max(cost, 0)
+	Release(b, line, share)
+	if cost > 0 && line.Period == b.PeriodStartedAt {
+		p = Debit(b, cost, now)
+	}
+	return max(cost-share, 0), p
+}
 
 // Posted is what a debit has brought about.
 type Posted struct {

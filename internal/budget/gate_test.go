@@ -17,15 +17,15 @@ func lasting(currency string, limit models.Amount) models.Budget {
 // What bounds and prices say that is wrong must not make room.
 func TestNothingIsLessThanNothing(t *testing.T) {
 	b := lasting(models.CurrencyTokens, 1000)
-	budget.Hold(&b, 10)
+	line := budget.Hold(&b, 10)
 	budget.Hold(&b, -5)
-	budget.Release(&b, -5)
+	budget.Release(&b, &line, -5)
 	budget.Debit(&b, -5, start)
-	if b.Reserved != 10 || b.Spent != 0 {
-		t.Errorf("%d are held and %d spent, want 10 and 0", b.Reserved, b.Spent)
+	if over, _ := budget.Settle(&b, &line, -5, -5, start); over != 0 || b.Reserved != 10 || b.Spent != 0 || line.Amount != 10 {
+		t.Errorf("%d are held, %d in the line, and %d spent, %d of it as an overrun; want 10, 10, 0 and 0", b.Reserved, line.Amount, b.Spent, over)
 	}
-	if budget.Release(&b, 50); b.Reserved != 0 {
-		t.Errorf("%d are held after more was given back", b.Reserved)
+	if budget.Release(&b, &line, 50); b.Reserved != 0 || line.Amount != 0 {
+		t.Errorf("%d are held after more was given back, %d in the line", b.Reserved, line.Amount)
 	}
 	v := budget.Reserve([]models.Budget{b}, budget.Call{InputTokens: -500, MaxTokens: 4096}, nil, false)
 	if v.MaxTokens != 1000 || len(v.Held) != 1 || v.Held[0].Amount != 1000 {

@@ -20,9 +20,16 @@ type machine struct {
 	scale models.Amount
 	rows  []models.Budget
 	is    []*account
-	open  [][]models.Held
+	open  [][]grant
 	// warned is when people were warned of a budget, since they had last changed it or its period had begun.
 	warned map[models.BudgetID]models.Millis
+}
+
+// grant is an amount that is held, and the period of the account that it was granted in.
+type grant struct {
+	models.Held
+
+	period int
 }
 
 func newMachine(t *rapid.T) *machine {
@@ -93,15 +100,19 @@ func (m *machine) decided(t *rapid.T, v budget.Verdict, want budget.Kind, bound 
 		t.Fatalf("the gate says %d, want %d", v.Kind, want)
 	}
 	if v.Kind == budget.Go {
+		var grants []grant
 		for _, h := range v.Held {
 			i := m.index(h.Budget)
-			budget.Hold(&m.rows[i], h.Amount)
+			if line := budget.Hold(&m.rows[i], h.Amount); line != h {
+				t.Fatalf("%+v is held, the gate said %+v", line, h)
+			}
+			grants = append(grants, grant{h, m.is[i].period})
 			m.is[i].reserved.Add(m.is[i].reserved, num(h.Amount))
 			if h.Amount > 0 && m.is[i].available().Sign() < 0 { // what nobody can tell the price of holds nothing
 				t.Fatalf("%d of %s were granted beyond the limit", h.Amount, m.is[i].currency)
 			}
 		}
-		m.open = append(m.open, v.Held)
+		m.open = append(m.open, grants)
 		return
 	}
 	i := slices.IndexFunc(m.rows, func(b models.Budget) bool { return v.Budget != nil && b.ID == v.Budget.ID })
@@ -196,7 +207,7 @@ func (m *machine) reserveMeters(t *rapid.T) {
 }
 
 // take takes an open reservation out.
-func (m *machine) take(t *rapid.T) []models.Held {
+func (m *machine) take(t *rapid.T) []grant {
 	m.roll(t)
 	if len(m.open) == 0 {
 		t.Skip("nothing is held")
@@ -207,40 +218,51 @@ func (m *machine) take(t *rapid.T) []models.Held {
 	return lines
 }
 
-func (m *machine) giveBack(h models.Held) int {
-	i := m.index(h.Budget)
-	budget.Release(&m.rows[i], h.Amount)
-	m.is[i].reserved.Sub(m.is[i].reserved, num(h.Amount))
-	return i
+// giveBack takes a grant off the account, and tells whether its period is still there.
+func (m *machine) giveBack(g grant) (i int, present bool) {
+	i = m.index(g.Budget)
+	if present = m.is[i].period == g.period; present {
+		m.is[i].reserved.Sub(m.is[i].reserved, num(g.Amount))
+	}
+	return i, present
 }
 
 func (m *machine) release(t *rapid.T) {
-	for _, h := range m.take(t) {
-		m.giveBack(h)
+	for _, g := range m.take(t) {
+		i, _ := m.giveBack(g)
+		budget.Release(&m.rows[i], &g.Held, g.Amount)
 	}
 }
 
 func (m *machine) settle(t *rapid.T) {
-	for _, h := range m.take(t) {
-		over := m.is[m.index(h.Budget)].overshoot()
-		i := m.giveBack(h)
-		cost := amount(t, "cost", 0, h.Amount)
+	for _, g := range m.take(t) {
+		over := m.is[m.index(g.Budget)].overshoot()
+		i, present := m.giveBack(g)
+		cost := amount(t, "cost", 0, g.Amount)
 		overrun := models.Amount(0)
 		if rapid.IntRange(0, 9).Draw(t, "reported above") == 0 {
 			overrun = amount(t, "overrun", 1, m.scale)
-			cost = models.Amount(kept(sum(num(h.Amount), num(overrun))).Int64())
+			cost = models.Amount(kept(sum(num(g.Amount), num(overrun))).Int64())
+			overrun = cost - g.Amount
 		}
-		m.debit(t, i, cost)
+		m.debit(t, i, present && cost > 0, cost, func(b *models.Budget) budget.Posted {
+			beyond, p := budget.Settle(b, &g.Held, g.Amount, cost, m.now)
+			if beyond != overrun || g.Amount != 0 {
+				t.Fatalf("an overrun of %d, want %d; %d are left of the line", beyond, overrun, g.Amount)
+			}
+			return p
+		})
 		if now := m.is[i].overshoot(); now.Cmp(sum(over, num(overrun))) > 0 {
 			t.Fatalf("a settlement has raised what is beyond the limit from %v to %v, with an overrun of %d", over, now, overrun)
 		}
 	}
 }
 
-func (m *machine) debit(t *rapid.T, i int, amount models.Amount) {
+// debit posts an amount to a row, and to its account where it counts there.
+func (m *machine) debit(t *rapid.T, i int, counts bool, amount models.Amount, post func(*models.Budget) budget.Posted) {
 	b := &m.rows[i]
 	passed := m.is[i].softPassedAt
-	p, warned := budget.Debit(b, amount, m.now), m.is[i].debit(num(amount), m.now)
+	p, warned := post(b), counts && m.is[i].debit(num(amount), m.now)
 	if p.Warned != warned {
 		t.Fatalf("warned: %t, want %t", p.Warned, warned)
 	}

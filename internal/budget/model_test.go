@@ -26,6 +26,7 @@ type account struct {
 	reserved     *big.Int
 	postings     []posting // of a window
 	periodEnds   models.Millis
+	period       int           // counts those that have begun
 	warnedAt     models.Millis // 0 for never
 	softPassedAt models.Millis
 }
@@ -71,7 +72,8 @@ func (a *account) roll(now models.Millis) {
 	switch a.kind {
 	case models.PeriodCalendar, models.PeriodFixed:
 		if now >= a.periodEnds {
-			a.spent, a.credits, a.warnedAt, a.softPassedAt = new(big.Int), new(big.Int), 0, 0
+			a.spent, a.credits, a.reserved, a.warnedAt, a.softPassedAt = new(big.Int), new(big.Int), new(big.Int), 0, 0
+			a.period++
 			a.periodEnds = now - now%hour + hour
 		}
 	case models.PeriodRolling:

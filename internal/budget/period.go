@@ -7,7 +7,8 @@ import (
 )
 
 // Roll begins the period of now when the one that the row tells of is over. It is called before anything is read from the row, so that
-// no job has to begin periods. What turns hold is held on. A clock that has gone back stays in the period that was begun.
+// no job has to begin periods. What is held of the period before stays with it: see Settle. A clock that has gone back stays in the period
+// that was begun.
 func Roll(b *models.Budget, now models.Millis) {
 	switch {
 	case b.PeriodKind == nil:
@@ -22,7 +23,7 @@ func Roll(b *models.Budget, now models.Millis) {
 	}
 }
 
-// Begin puts a budget into its period of now, with nothing spent. One that had a period before, which was changed, begins the new one at
+// Begin puts a budget into its period of now, with nothing spent and nothing held. One that had a period before, which was changed, begins the new one at
 // this very moment: postings are told apart by the start of their period, so that no two begin at the same time.
 func Begin(b *models.Budget, now models.Millis) {
 	earliest := models.Millis(0)
@@ -35,7 +36,7 @@ func Begin(b *models.Budget, now models.Millis) {
 func begin(b *models.Budget, now, earliest models.Millis) {
 	start, end := PeriodAt(b, max(now, earliest))
 	b.PeriodStartedAt, b.PeriodEndsAt = max(start, earliest), end
-	b.Spent, b.Credits, b.Buckets = 0, 0, nil
+	b.Spent, b.Credits, b.Reserved, b.Buckets = 0, 0, 0, nil
 	b.WarnedAt, b.SoftPassedAt, b.ExhaustedAt = nil, nil, nil
 }
 

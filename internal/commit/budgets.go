@@ -116,7 +116,7 @@ func (tx *Tx) Release() error {
 		if !ok {
 			return ErrBudgets
 		}
-		b.Reserved = max(b.Reserved-line.Amount, 0)
+		budget.Release(&b, &line, line.Amount)
 		tx.SaveBudget(b)
 	}
 	tx.Turn.Reservation = nil

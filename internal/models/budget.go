@@ -99,7 +99,7 @@ type Budget struct {
 	PeriodStartedAt Millis
 	// PeriodEndsAt is when the next one begins; nil for never.
 	PeriodEndsAt *Millis
-	// Spent and Credits are the sums of the period's debits and credits, Reserved is what turns hold that are at work.
+	// Spent and Credits are the sums of the period's debits and credits, Reserved is what was granted in it and is held still.
 	Spent    Amount
 	Credits  Amount
 	Reserved Amount
@@ -132,6 +132,8 @@ type Reservation struct {
 type Held struct {
 	Budget BudgetID `json:"budget"`
 	Amount Amount   `json:"amount"`
+	// Period is the start of the budget's period that it was granted in, and that what it is for is settled in: also when that is over by then.
+	Period Millis `json:"period"`
 }
 
 // JournalKind tells what was metered.

@@ -73,9 +73,8 @@ func (c *hold) Apply(tx *commit.Tx) error {
 	lines := []models.Held{} // and not null: the committer reads what is in it
 	for _, h := range v.Held {
 		b := list[slices.IndexFunc(list, func(b models.Budget) bool { return b.ID == h.Budget })]
-		budget.Hold(&b, h.Amount)
+		lines = append(lines, budget.Hold(&b, h.Amount))
 		tx.SaveBudget(b)
-		lines = append(lines, h)
 	}
 	text, err := json.Marshal(lines)
 	if err != nil {
@@ -98,7 +97,8 @@ func overBudget(v budget.Verdict) *tools.PaymentError {
 	return refusal(tools.PaymentOverBudget, "A budget that binds this session has no room for this payment. Nothing was paid; tell the user.")
 }
 
-// settle ends a payment: what it holds is given back, and what was paid is posted to the budgets that held something, in the period of now.
+// settle ends a payment: what it holds is given back, and what was paid is posted to the budgets that held something, in the periods that it
+// was held in.
 // A payment that has ended, or isn't where the caller has seen it, it leaves as it is.
 type settle struct {
 	seen models.Payment
@@ -148,15 +148,17 @@ func (c *settle) Apply(tx *commit.Tx) error {
 			return commit.ErrBudgets
 		}
 		budget.Roll(&b, tx.Now)
-		budget.Release(&b, h.Amount)
 		if c.paid {
-			if posted := budget.Debit(&b, c.amount, tx.Now); posted.Warned {
+			overrun, posted := budget.Settle(&b, &h, h.Amount, c.amount, tx.Now)
+			if posted.Warned {
 				tx.Emit(turnAtWork(tx, p.TurnID), turns.Warned(&b))
 			}
 			tx.Post(models.LedgerEntry{
-				BudgetID: b.ID, JournalID: fact, Source: models.JournalPayment, Amount: c.amount, Overrun: max(c.amount-h.Amount, 0), TurnID: &p.TurnID,
-				Description: new(fmt.Sprintf("%s: %s", p.Host, p.Purpose)), PeriodStartedAt: b.PeriodStartedAt,
+				BudgetID: b.ID, JournalID: fact, Source: models.JournalPayment, Amount: c.amount, Overrun: overrun, TurnID: &p.TurnID,
+				Description: new(fmt.Sprintf("%s: %s", p.Host, p.Purpose)), PeriodStartedAt: h.Period,
 			})
+		} else {
+			budget.Release(&b, &h, h.Amount)
 		}
 		tx.SaveBudget(b)
 	}

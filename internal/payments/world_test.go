@@ -241,7 +241,11 @@ func (n *tenant) sound() []models.Payment {
 		policy models.PaymentPolicyID
 		day    int64
 	}
-	held, days, facts := map[models.BudgetID]models.Amount{}, map[dayOf]models.Amount{}, map[models.JournalID]models.Amount{}
+	type periodOf struct {
+		budget  models.BudgetID
+		started models.Millis
+	}
+	held, days, facts := map[periodOf]models.Amount{}, map[dayOf]models.Amount{}, map[models.JournalID]models.Amount{}
 	for _, p := range list {
 		k := dayOf{p.PolicyID, p.Day}
 		switch p.Status {
@@ -254,7 +258,7 @@ func (n *tenant) sound() []models.Payment {
 				n.w.t.Error(err)
 			}
 			for _, h := range lines {
-				held[h.Budget] += h.Amount
+				held[periodOf{h.Budget, h.Period}] += h.Amount
 			}
 			days[k] += p.Amount
 		case models.PaymentAsked:
@@ -276,13 +280,13 @@ func (n *tenant) sound() []models.Payment {
 	if len(facts) > 0 {
 		n.w.t.Errorf("the journal has nothing of %v", facts)
 	}
-	spent := map[models.BudgetID]models.Amount{}
+	spent := map[periodOf]models.Amount{}
 	for _, l := range rows[models.LedgerEntry](n) {
-		spent[l.BudgetID] += l.Amount
+		spent[periodOf{l.BudgetID, l.PeriodStartedAt}] += l.Amount
 	}
 	for _, b := range rows[models.Budget](n) {
-		if b.Reserved != held[b.ID] || b.Spent != spent[b.ID] {
-			n.w.t.Errorf("budget %s has spent %d and holds %d, want %d and %d", b.ID, b.Spent, b.Reserved, spent[b.ID], held[b.ID])
+		if k := (periodOf{b.ID, b.PeriodStartedAt}); b.Reserved != held[k] || b.Spent != spent[k] {
+			n.w.t.Errorf("budget %s has spent %d and holds %d, want %d and %d", b.ID, b.Spent, b.Reserved, spent[k], held[k])
 		}
 	}
 	return list

@@ -96,7 +96,7 @@ func TestWaitingForAnotherAttemptCostsNothing(t *testing.T) {
 		turn := n.send(s, "go")
 		<-failing.arrived
 		// There is room for one of them at a time.
-		w.changeBudget(id, func(b *models.Budget) { b.LimitAmount = b.Spent + w.held(id)/2 + 500 })
+		w.changeBudget(id, func(b *models.Budget) { b.LimitAmount = b.Spent + w.held(id, b.PeriodStartedAt)/2 + 500 })
 		asleep := n.puppet.add()
 		p.mu.Lock()
 		p.hold = asleep
@@ -199,7 +199,7 @@ func TestATurnThatFitsGoesOnBehindOthers(t *testing.T) {
 		n.send(holder, "hold")
 		<-g.arrived
 		// It holds all but the prompt of a small one; a large one would fit without it.
-		held := w.held(id)
+		held := w.held(id, w.budgetRow(id).PeriodStartedAt)
 		w.changeBudget(id, func(b *models.Budget) { b.LimitAmount = b.Spent + held + 100 })
 		for _, s := range append(large, small) {
 			n.send(s, "go")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/events"
@@ -82,6 +83,63 @@ func TestACallHoldsItsWorstCaseAndSettlesWhatItTook(t *testing.T) {
 			t.Errorf("the ledger has %+v", list)
 		}
 	})
+}
+
+// A call that outlives the period that it was granted in is charged to that one: the next one, of which others have all by then, is left alone.
+// Rules: P7.
+func TestACallThatOutlivesItsPeriodIsChargedToIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		next, cancel bool
+		charged      models.Amount
+	}{
+		"others have begun the next":                  {next: true, charged: 730},
+		"nobody has begun the next":                   {charged: 730},
+		"others have begun the next, it is cancelled": {next: true, cancel: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWorld(t, func(t *testing.T, w *world) {
+				fixed := models.PeriodFixed
+				id := w.budget("usd", 1, func(b *models.Budget) { b.PeriodKind, b.PeriodSeconds = &fixed, new(int64(1)) })
+				w.topUp(id, 1_000_000)
+				first := w.budgetRow(id).PeriodStartedAt
+				n := w.start(priced())
+				s, other := w.newSession(n), w.newSession(n)
+				g := n.puppet.add()
+				n.puppet.on(replies(reply{heard: g, resp: took(700, 30, "done").resp}, took(700, 30, "done")))
+				turn := n.send(s, "go")
+				<-g.arrived
+				w.clock.Advance(time.Second)
+				spent := models.Amount(0)
+				if c.next {
+					w.changeBudget(id, func(b *models.Budget) { b.LimitAmount = 20_000 })
+					n.send(other, "go")
+					w.idle(other)
+					spent = 730
+					if b := w.budgetRow(id); b.Spent != spent || b.Reserved != 0 || b.Credits != 0 || b.PeriodStartedAt == first {
+						t.Fatalf("the next period has spent %d, holds %d and has %d of top-ups", b.Spent, b.Reserved, b.Credits)
+					}
+				}
+				if c.cancel {
+					n.cancel(turn, "enough")
+				}
+				g.open()
+				w.idle(s)
+				b := w.budgetRow(id)
+				if budget.Roll(&b, models.MillisOf(w.clock.Now())); b.Spent != spent || b.Reserved != 0 {
+					t.Errorf("the next period has spent %d and holds %d, want %d and 0", b.Spent, b.Reserved, spent)
+				}
+				var charged models.Amount
+				for _, p := range w.ledger(id) {
+					if p.TurnID != nil && *p.TurnID == turn && p.PeriodStartedAt == first && p.Overrun == 0 {
+						charged += p.Amount
+					}
+				}
+				if charged != c.charged && !c.cancel {
+					t.Errorf("the first period is charged %d, want %d", charged, c.charged)
+				}
+			})
+		})
+	}
 }
 
 // The output limit is lowered to what fits, and no farther than to 256; what doesn't fit then is refused before the call, and the user is told

@@ -45,7 +45,7 @@ func (w *world) changeBudget(id models.BudgetID, change func(*models.Budget)) {
 		change(&b)
 		budget.Reopen(&b, now)
 		return store.Of(tx, w.org).Model(&models.Budget{}).Where("id = ?", id).Select(
-			"LimitAmount", "SoftLimit", "DisabledAt", "PeriodStartedAt", "PeriodEndsAt", "Spent", "Credits", "Buckets", "WarnedAt", "SoftPassedAt", "ExhaustedAt").
+			"LimitAmount", "SoftLimit", "DisabledAt", "PeriodStartedAt", "PeriodEndsAt", "Spent", "Credits", "Reserved", "Buckets", "WarnedAt", "SoftPassedAt", "ExhaustedAt").
 			Updates(&b).Error
 	})
 	if err != nil {
@@ -131,14 +131,14 @@ func (w *world) booked(s *models.Session) {
 		if (b.PeriodKind == nil || *b.PeriodKind != models.PeriodRolling) && posted != b.Spent || credits != b.Credits {
 			w.t.Errorf("the ledger has %d and %d, budget %s has spent %d and %d", posted, credits, b.ID, b.Spent, b.Credits)
 		}
-		if w.held(b.ID) != b.Reserved {
-			w.t.Errorf("turns hold %d of budget %s, its row says %d", w.held(b.ID), b.ID, b.Reserved)
+		if held := w.held(b.ID, b.PeriodStartedAt); held != b.Reserved {
+			w.t.Errorf("turns hold %d of budget %s, its row says %d", held, b.ID, b.Reserved)
 		}
 	}
 }
 
-// held is what turns hold of a budget.
-func (w *world) held(id models.BudgetID) (sum models.Amount) {
+// held is what turns hold of a budget in one of its periods.
+func (w *world) held(id models.BudgetID, period models.Millis) (sum models.Amount) {
 	w.t.Helper()
 	var list []models.Turn
 	if err := store.Of(w.db.ReadAcross(w.t.Context()), w.org).Where("reservation IS NOT NULL").Find(&list).Error; err != nil {
@@ -146,7 +146,7 @@ func (w *world) held(id models.BudgetID) (sum models.Amount) {
 	}
 	for _, t := range list {
 		for _, line := range t.Reservation.Lines {
-			if line.Budget == id {
+			if line.Budget == id && line.Period == period {
 				sum += line.Amount
 			}
 		}

@@ -305,13 +305,21 @@ func TestAChangedPeriodBeginsAnew(t *testing.T) {
 		begun := map[models.Millis]bool{b.PeriodStartedAt: true}
 		for i, p := range periods {
 			w.spend(w.by, session, 10)
+			w.hold(w.by, session, 20)
 			w.topUp(w.by, b.ID, "3")
+			if held := w.stored(w.by, b.ID).Reserved; held != 20 {
+				t.Errorf("%d: %d are held before, want 20", i, held)
+			}
 			got, err := w.Update(t.Context(), w.by, b.ID, spending.Change{Period: catalog.Give(p)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got.Spent != 0 || got.Credits != 0 || begun[got.PeriodStartedAt] || (got.PeriodEndsAt != nil) != (p != nil) {
 				t.Errorf("%d: got %+v, begun before %v", i, got, begun)
+			}
+			// What is held stays with the period before.
+			if stored := w.stored(w.by, b.ID); stored.Reserved != 0 || stored.PeriodStartedAt != got.PeriodStartedAt {
+				t.Errorf("%d: the new period holds %d", i, stored.Reserved)
 			}
 			begun[got.PeriodStartedAt] = true
 			w.addsUp(w.by, b.ID)

@@ -174,11 +174,12 @@ func (r *Reconciler) page(ctx context.Context, org models.OrgID, known summed, w
 			return err
 		}
 		for i := range rows {
-			c, _, err := r.compare(tx, &rows[i], held[rows[i].ID], known)
+			inPeriod := held[heldIn{rows[i].ID, rows[i].PeriodStartedAt}]
+			c, _, err := r.compare(tx, &rows[i], inPeriod, known)
 			if err == nil && c.Count() > 0 && known != nil {
 				// It may be what is known that is wrong: a posting may have come that was dated long before.
 				delete(known, BudgetKey{org, c.Budget})
-				c, _, err = r.compare(tx, &rows[i], held[rows[i].ID], nil)
+				c, _, err = r.compare(tx, &rows[i], inPeriod, nil)
 			}
 			if err != nil {
 				return err
@@ -207,7 +208,7 @@ func (r *Reconciler) Repair(ctx context.Context, org models.OrgID, id models.Bud
 			return err
 		}
 		var right models.Budget
-		if c, right, err = r.compare(tx, &row, held[id], nil); err != nil || !c.mendable() {
+		if c, right, err = r.compare(tx, &row, held[heldIn{id, row.PeriodStartedAt}], nil); err != nil || !c.mendable() {
 			return err
 		}
 		now := r.now(&row)
@@ -299,14 +300,21 @@ func (r *Reconciler) compare(tx *gorm.DB, row *models.Budget, held models.Amount
 	return c, right, nil
 }
 
+// heldIn is a period of a budget that something is held in.
+type heldIn struct {
+	budget models.BudgetID
+	period models.Millis
+}
+
 // heldBudgets adds up what the turns of an organization, and its payments under way, hold of each budget.
-func heldBudgets(tx *gorm.DB, org models.OrgID) (map[models.BudgetID]models.Amount, error) {
-	held := map[models.BudgetID]models.Amount{}
+func heldBudgets(tx *gorm.DB, org models.OrgID) (map[heldIn]models.Amount, error) {
+	held := map[heldIn]models.Amount{}
 	hold := func(lines []models.Held) {
 		for _, l := range lines {
-			b := models.Budget{Reserved: held[l.Budget]}
+			k := heldIn{l.Budget, l.Period}
+			b := models.Budget{Reserved: held[k]}
 			budget.Hold(&b, l.Amount)
-			held[l.Budget] = b.Reserved
+			held[k] = b.Reserved
 		}
 	}
 	if err := heldByPayments(tx, org, hold); err != nil {

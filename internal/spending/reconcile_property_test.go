@@ -51,8 +51,7 @@ func (w *reconcileWorld) step(t *rapid.T, o testBooks, b *models.Budget, turns *
 		rows = append(rows, j, l)
 	case "hold":
 		amount := models.Amount(rapid.Int64Range(1, 1000).Draw(t, "amount"))
-		turn := o.turn(models.Held{Budget: b.ID, Amount: amount})
-		budget.Hold(b, amount)
+		turn := o.turn(budget.Hold(b, amount))
 		*turns = append(*turns, turn)
 		rows = append(rows, turn)
 	default:
@@ -61,17 +60,24 @@ func (w *reconcileWorld) step(t *rapid.T, o testBooks, b *models.Budget, turns *
 				return
 			}
 			freed = rapid.IntRange(0, len(*turns)-1).Draw(t, "turn")
-			budget.Release(b, (*turns)[freed].Reservation.Lines[0].Amount)
-		}
-		if op == "release" {
-			break
 		}
 		n := rapid.Int64Range(0, 1000).Draw(t, "tokens")
 		u := models.Usage{InputTokens: n, OutputTokens: n / 2, CacheReadTokens: n / 3, CostNanos: models.Nanos(n * 3)}
 		cost, _ := budget.CostOf(b.Currency, u)
 		j, l := o.call(b, now, u, cost)
-		budget.Debit(b, cost, now)
-		rows = append(rows, j, l)
+		switch op {
+		case "release":
+			line := (*turns)[freed].Reservation.Lines[0]
+			budget.Release(b, &line, line.Amount)
+		case "settle":
+			line := (*turns)[freed].Reservation.Lines[0]
+			l.Overrun, _ = budget.Settle(b, &line, line.Amount, cost, now)
+			l.PeriodStartedAt = line.Period
+			rows = append(rows, j, l)
+		default:
+			budget.Debit(b, cost, now)
+			rows = append(rows, j, l)
+		}
 	}
 	w.write(func(tx *gorm.DB) error {
 		for _, row := range rows {

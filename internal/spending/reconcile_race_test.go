@@ -20,9 +20,8 @@ func (w *reconcileWorld) spend(o testBooks, id models.BudgetID) error {
 		if err := store.Of(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), o.org).Where("id = ?", id).Take(&b).Error; err != nil {
 			return err
 		}
-		turn := o.turn(models.Held{Budget: id, Amount: 3})
 		j, l := o.call(&b, w.now(), models.Usage{OutputTokens: 7}, 7)
-		budget.Hold(&b, 3)
+		turn := o.turn(budget.Hold(&b, 3))
 		budget.Debit(&b, 7, w.now())
 		for _, row := range []any{turn, j, l} {
 			if err := tx.Create(row).Error; err != nil {

@@ -58,10 +58,9 @@ func (w *reconcileWorld) scene() scene {
 	early.PeriodStartedAt, early.Amount, early.Source = early.PeriodStartedAt-86_400_000, 0, models.JournalModelCall
 	rows = append(rows, early)
 
-	one := o.turn(models.Held{Budget: s.dollars.ID, Amount: 30}, models.Held{Budget: s.tokens.ID, Amount: 4})
-	two := o.turn(models.Held{Budget: s.dollars.ID, Amount: 12})
-	budget.Hold(s.dollars, 42)
-	budget.Hold(s.tokens, 4)
+	one := o.turn(budget.Hold(s.dollars, 30), budget.Hold(s.tokens, 4))
+	// What is held of an earlier period doesn't count either.
+	two := o.turn(budget.Hold(s.dollars, 12), models.Held{Budget: s.calls.ID, Amount: 9, Period: s.calls.PeriodStartedAt - 86_400_000})
 	w.create(s.dollars, s.tokens, s.calls)
 	for _, j := range facts {
 		w.create(j)
@@ -111,7 +110,9 @@ func TestMistakesAreFoundAndMended(t *testing.T) {
 			want:  func(scene) string { return "reserved: stored 5, computed 4" },
 		},
 		"a hold that the row doesn't know": {
-			spoil: func(w *reconcileWorld, s scene) { w.create(s.turn(models.Held{Budget: s.calls.ID, Amount: 2})) },
+			spoil: func(w *reconcileWorld, s scene) {
+				w.create(s.turn(models.Held{Budget: s.calls.ID, Amount: 2, Period: s.calls.PeriodStartedAt}))
+			},
 			which: func(s scene) *models.Budget { return s.calls },
 			want:  func(scene) string { return "reserved: stored 0, computed 2" },
 		},
@@ -294,9 +295,9 @@ func TestManyAreReadInPages(t *testing.T) {
 		var turns []*models.Turn
 		for i := range 501 {
 			j, l := o.call(last, reconcileStart+models.Millis(i/100), models.Usage{OutputTokens: 2}, 2)
-			facts, entries, turns = append(facts, j), append(entries, l), append(turns, o.turn(models.Held{Budget: last.ID, Amount: 1}))
+			facts, entries, turns = append(facts, j), append(entries, l), append(turns, o.turn(budget.Hold(last, 1)))
 		}
-		last.Spent, last.Reserved = 1002, 501
+		last.Spent = 1002
 		w.write(func(tx *gorm.DB) error {
 			for _, rows := range []any{budgets, facts, entries, turns} {
 				if err := tx.CreateInBatches(rows, 50).Error; err != nil {

@@ -197,6 +197,23 @@ func (w *world) spend(by *auth.Principal, session models.SessionID, amount model
 	}})
 }
 
+// hold holds an amount of all budgets that bind a session.
+func (w *world) hold(by *auth.Principal, session models.SessionID, amount models.Amount) {
+	w.t.Helper()
+	w.submit(&on{org: by.OrgID, session: session, apply: func(tx *commit.Tx) error {
+		list, known := tx.Budgets()
+		if !known {
+			return commit.ErrBudgets
+		}
+		for _, b := range list {
+			budget.Roll(&b, tx.Now)
+			budget.Hold(&b, amount)
+			tx.SaveBudget(b)
+		}
+		return nil
+	}})
+}
+
 func d(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
 func dp(s string) *decimal.Decimal { return new(d(s)) }

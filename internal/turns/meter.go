@@ -86,15 +86,15 @@ func (c Call) settleShare(tx *commit.Tx, took map[string]models.Amount) {
 			continue
 		}
 		budget.Roll(&b, tx.Now)
-		budget.Release(&b, share)
-		line.Amount -= share
-		if cost := took[b.Currency]; cost > 0 {
-			if posted := budget.Debit(&b, cost, tx.Now); posted.Warned {
-				tx.Emit(&t.ID, Warned(&b))
-			}
+		cost := took[b.Currency]
+		overrun, posted := budget.Settle(&b, line, share, cost, tx.Now)
+		if posted.Warned {
+			tx.Emit(&t.ID, Warned(&b))
+		}
+		if cost > 0 {
 			tx.Post(models.LedgerEntry{
-				BudgetID: b.ID, JournalID: c.JournalID(), Source: models.JournalToolCall, Amount: cost, Overrun: max(cost-share, 0), TurnID: &t.ID,
-				PeriodStartedAt: b.PeriodStartedAt,
+				BudgetID: b.ID, JournalID: c.JournalID(), Source: models.JournalToolCall, Amount: cost, Overrun: overrun, TurnID: &t.ID,
+				PeriodStartedAt: line.Period,
 			})
 		}
 		tx.SaveBudget(b)

@@ -56,13 +56,10 @@ func Meter(tx *commit.Tx, f Fact) error {
 			continue
 		}
 		budget.Roll(&b, tx.Now)
-		covered := min(cost, line.Amount)
-		budget.Release(&b, covered)
-		line.Amount -= covered
-		posted := budget.Debit(&b, cost, tx.Now)
+		overrun, posted := budget.Settle(&b, line, cost, cost, tx.Now)
 		tx.SaveBudget(b)
 		tx.Post(models.LedgerEntry{
-			BudgetID: b.ID, JournalID: f.ID, Source: f.Kind, Amount: cost, Overrun: cost - covered, TurnID: &t.ID, PeriodStartedAt: b.PeriodStartedAt,
+			BudgetID: b.ID, JournalID: f.ID, Source: f.Kind, Amount: cost, Overrun: overrun, TurnID: &t.ID, PeriodStartedAt: line.Period,
 		})
 		if posted.Warned {
 			tx.Emit(&t.ID, Warned(&b))
@@ -105,9 +102,8 @@ func Hold(tx *commit.Tx, lines []models.Held, r models.Reservation) error {
 			return commit.ErrBudgets
 		}
 		budget.Roll(&b, tx.Now)
-		budget.Hold(&b, line.Amount)
+		r.Lines = append(r.Lines, budget.Hold(&b, line.Amount))
 		tx.SaveBudget(b)
-		r.Lines = append(r.Lines, line)
 	}
 	tx.Turn.Reservation = &r
 	return nil
