@@ -124,8 +124,11 @@ type Reservation struct {
 	// MaxTokens is the output limit that was reserved for a model call; 0 in an act.
 	MaxTokens int `json:"maxTokens,omitempty"`
 	// InputTokens is the bound of the prompt that was reserved.
-	InputTokens int64  `json:"inputTokens,omitempty"`
-	Lines       []Held `json:"lines"`
+	InputTokens int64 `json:"inputTokens,omitempty"`
+	// Waited is the wait that the turn was let go on from, until the step has begun that it was for: should it have to wait again, it keeps its
+	// place before those that came later.
+	Waited WaitID `json:"waited,omitzero"`
+	Lines  []Held `json:"lines"`
 }
 
 // Held is what is held of one budget.

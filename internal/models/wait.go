@@ -51,6 +51,8 @@ type BudgetWait struct {
 	// Paused tells that the budget is over its soft limit, so that somebody has to let the session go on. Else other turns hold what it
 	// needs, and it goes on when they have settled.
 	Paused bool `json:"paused,omitempty"`
+	// Calls tells that it is the calls of an answer that wait, in the journal; else a model is to be asked.
+	Calls bool `json:"calls,omitempty"`
 	// Need is the least amount that it can go on with.
 	Need Amount `json:"need"`
 }

@@ -3,6 +3,7 @@ package runtime
 import (
 	"strings"
 
+	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
@@ -42,9 +43,11 @@ type finishReason struct {
 	// checkpointed tells that the stream has left a checkpoint.
 	checkpointed bool
 
-	// cancelled tells that somebody has asked for the turn's end, spent is why a budget lets none of the calls run; both set by Apply.
+	// cancelled tells that somebody has asked for the turn's end, spent is why a budget lets none of the calls run, waits what they have to wait
+	// for; all set by Apply.
 	cancelled bool
 	spent     *models.Failure
+	waits     *budget.Verdict
 }
 
 // generation is the call of a model that brought an answer, as it is recorded.
@@ -156,6 +159,10 @@ func (c *finishReason) startAct(tx *commit.Tx) error {
 				Ungated: call.ungated, TimeoutSeconds: call.timeout,
 			},
 		}
+		if c.waits != nil && !call.ungated {
+			// What was decided follows when there is money.
+			o.Record.Ungated, o.Record.Decided = true, &turns.Decided{Approval: call.approval}
+		}
 		o.Effect.Request = encodeJSON(o.Record)
 		if call.repaired {
 			tx.Emit(&t.ID, events.ToolCallRepaired{ToolCallID: call.id, ToolName: call.frozen.Name, Outcome: "salvaged"})
@@ -168,7 +175,7 @@ func (c *finishReason) startAct(tx *commit.Tx) error {
 		}
 		t.PendingCalls++
 		switch {
-		case call.ungated:
+		case o.Record.Ungated:
 		case call.approval != nil:
 			o.RequestApproval(tx, *call.approval)
 		case call.frozen.Hints.Client:
@@ -181,6 +188,12 @@ func (c *finishReason) startAct(tx *commit.Tx) error {
 		}
 		tx.AddEffect(o.Effect)
 		c.open = append(c.open, o)
+	}
+	if c.waits != nil {
+		c.plan = nil
+		err := turns.ParkForBudget(tx, *c.waits, models.WaitID{})
+		c.done(tx, t)
+		return err
 	}
 	if c.stopping && t.PendingCalls > 0 {
 		c.plan = nil

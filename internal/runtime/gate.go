@@ -158,6 +158,10 @@ func (r *turnRun) gateOne(ctx context.Context, o turns.Call) (g gated, err error
 
 func (r *turnRun) gateCall(ctx context.Context, o turns.Call) (g gated, err error) {
 	g.call = o
+	if d := o.Record.Decided; d != nil {
+		g.approval = d.Approval
+		return g, nil
+	}
 	f := &g.call.Record.Frozen
 	e := r.event(tools.HookPreToolUse, o.Record.CallID+":pre")
 	e.Call = &hooks.Call{ID: o.Record.CallID, Tool: f.Name, ToolID: f.ToolID, Arguments: f.Arguments}
@@ -204,7 +208,7 @@ func (c *gateCalls) Apply(tx *commit.Tx) error {
 	for _, g := range c.list {
 		call := g.call
 		ranEvents(tx, &t.ID, call.Record.CallID, g.runs)
-		call.Record.Ungated = false
+		call.Record.Ungated, call.Record.Decided = false, nil
 		call.Effect.InputHash, call.Effect.Request = call.Record.Frozen.InputHash(), encodeJSON(call.Record)
 		if g.refused == nil && g.approval != nil {
 			call.RequestApproval(tx, *g.approval)

@@ -68,14 +68,6 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 	c.blocked = blocked
 	c.grow(partBytes(c.response.Parts))
 	w, err := r.submit(ctx, c, &c.writer)
-	for errors.Is(err, errCallsWait) {
-		// They come back: what other turns hold for calls is held as long as those run.
-		if err = a.wait(ctx, budgetPause); err != nil {
-			r.keep(resp)
-			return nil, err
-		}
-		w, err = r.submit(ctx, c, &c.writer)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/budget"
@@ -81,7 +80,8 @@ func outputLimit(m *models.Model, asked *int) int {
 // reserve has the budgets decide whether a reason step may begin, and holds what its call takes at most. When it may not, the turn is
 // parked, or ends.
 func (w *writer) reserve(tx *commit.Tx) (begin bool, err error) {
-	// Calls that others have ended may have left something.
+	waited := turns.Waited(tx.Turn)
+	// Calls that others have ended may have left something, and what was held for this step since it waited is weighed anew.
 	if err := tx.Release(); err != nil {
 		return false, err
 	}
@@ -108,7 +108,7 @@ func (w *writer) reserve(tx *commit.Tx) (begin bool, err error) {
 	case budget.Wait, budget.Paused:
 		// It is between two steps: whoever goes on begins the next one.
 		w.plan, t.Phase = nil, models.PhaseAct
-		return false, turns.ParkForBudget(tx, v)
+		return false, turns.ParkForBudget(tx, v, waited)
 	case budget.Exhausted:
 		w.plan = Spent{Failure: turns.Exhaust(tx, v)}.end()
 	case budget.Unpriced:
@@ -123,50 +123,28 @@ func (w *writer) reserve(tx *commit.Tx) (begin bool, err error) {
 	return false, w.end(tx, p)
 }
 
-// errCallsWait tells that the calls of an answer have to wait for what other turns hold of a budget. Nothing was committed.
-var errCallsWait = errors.New("other turns hold what the calls take")
-
-// reserveCalls holds what the calls of an answer take at most of what they are metered by. Where a budget can't hold it none of them runs, and
-// the turn ends.
+// reserveCalls holds what the calls of an answer take at most of what they are metered by. Where other turns hold it none of them runs before
+// that comes back; where a budget can't hold it none of them runs, and the turn ends.
 func (c *finishReason) reserveCalls(tx *commit.Tx) error {
-	c.spent = nil
-	take := map[string]models.Amount{}
+	c.spent, c.waits = nil, nil
+	if c.blocked != nil || c.cancelled || cutOff(c.response.FinishReason) {
+		return nil
+	}
+	var calls []turns.Call
 	for _, call := range c.calls {
 		if call.refused == nil {
-			for currency, amount := range (turns.Call{Record: turns.Record{Frozen: call.frozen}}).Meters() {
-				take[currency] += amount
-			}
+			calls = append(calls, turns.Call{Record: turns.Record{Frozen: call.frozen}})
 		}
 	}
-	if len(take) == 0 || c.blocked != nil || c.cancelled || cutOff(c.response.FinishReason) {
-		return nil
-	}
-	list, err := turns.Budgets(tx)
-	if err != nil || len(list) == 0 {
-		return err
-	}
-	// The step has begun, so that soft limits let it go on.
-	v := budget.ReserveMeters(list, tx.Now.Ptr(), func(currency string) models.Amount { return take[currency] })
+	v, err := turns.ReserveCalls(tx, calls)
 	switch v.Kind {
-	case budget.Wait, budget.Paused:
-		return errCallsWait
 	case budget.Exhausted:
 		c.spent = new(turns.Exhaust(tx, v))
-		return nil
-	case budget.Go, budget.Unpriced:
+	case budget.Wait:
+		c.waits = &v
+	case budget.Go, budget.Paused, budget.Unpriced:
 	}
-	// Tools may measure units that they have not declared: whatever they take is taken off the budgets, too, with nothing held.
-	for i := range list {
-		b := &list[i]
-		_, ofModels := budget.CostOf(b.Currency, models.Usage{})
-		if _, declared := take[b.Currency]; !declared && !ofModels {
-			v.Held = append(v.Held, models.Held{Budget: b.ID})
-		}
-	}
-	if len(v.Held) == 0 {
-		return nil
-	}
-	return turns.Hold(tx, v.Held, models.Reservation{})
+	return err
 }
 
 func unpriced(m *models.Model) models.Failure {

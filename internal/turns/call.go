@@ -28,8 +28,16 @@ type Record struct {
 	Ended   string `json:"ended,omitempty"`
 	// Ungated tells that hooks and policies have not decided about the call yet.
 	Ungated bool `json:"ungated,omitempty"`
+	// Decided is what policies have decided about the call, where that couldn't follow at once as the call had to wait for a budget first: then it
+	// is ungated, too. nil when they have not.
+	Decided *Decided `json:"decided,omitempty"`
 	// TimeoutSeconds is how long a client tool has for its result; nil for ever.
 	TimeoutSeconds *int `json:"timeoutSeconds,omitempty"`
+}
+
+// Decided lets a call run: at once, or when people have approved it.
+type Decided struct {
+	Approval *Approval `json:"approval,omitempty"`
 }
 
 // Outcome is what came of a call, as the journal keeps it.

@@ -73,9 +73,25 @@ func WithoutMetadata(parts []models.Part, drop func(*models.Part) bool) []models
 // Fail ends a turn that is parked, or between two steps, with a message that tells why. What is open is closed. Needs must load calls and
 // waits.
 func Fail(tx *commit.Tx, model string, stop models.StopReason, f models.Failure) error {
+	if err := closeFor(tx, model, "The turn has failed.", f); err != nil {
+		return err
+	}
+	return tx.EndTurn(models.TurnFailed, stop, events.TurnFailed{StopReason: stop, Error: f})
+}
+
+// Seal is Fail for a turn that may not go on, though nothing is wrong with it.
+func Seal(tx *commit.Tx, model string, stop models.StopReason, f models.Failure) error {
+	if err := closeFor(tx, model, "The turn was stopped.", f); err != nil {
+		return err
+	}
+	return tx.EndTurn(models.TurnSealed, stop, events.TurnSealed{StopReason: stop, Error: f})
+}
+
+// closeFor closes what is open of a turn, and tells why.
+func closeFor(tx *commit.Tx, model, why string, f models.Failure) error {
 	t := tx.Turn
 	Begin(tx)
-	CloseWaits(tx, "The turn has failed.")
+	CloseWaits(tx, why)
 	if err := CloseCalls(tx, Interrupted); err != nil {
 		return err
 	}
@@ -85,5 +101,5 @@ func Fail(tx *commit.Tx, model string, stop models.StopReason, f models.Failure)
 	}
 	t.Error = &f
 	Explain(tx, model, &f)
-	return tx.EndTurn(models.TurnFailed, stop, events.TurnFailed{StopReason: stop, Error: f})
+	return nil
 }

@@ -2,6 +2,7 @@ package turns
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/commit"
@@ -93,8 +94,9 @@ func Budgets(tx *commit.Tx) ([]models.Budget, error) {
 
 // Hold holds what the gate has found that the current turn's next step takes at most, beside what it holds already.
 func Hold(tx *commit.Tx, lines []models.Held, r models.Reservation) error {
+	r.Lines = []models.Held{} // and not null: the databases read what is in it
 	if tx.Turn.Reservation != nil {
-		r.Lines = append([]models.Held(nil), tx.Turn.Reservation.Lines...)
+		r.Lines = append(r.Lines, tx.Turn.Reservation.Lines...)
 	}
 	for _, line := range lines {
 		b, ok := tx.Budget(line.Budget)
@@ -109,15 +111,61 @@ func Hold(tx *commit.Tx, lines []models.Held, r models.Reservation) error {
 	return nil
 }
 
-// ParkForBudget parks the current turn, which is between two steps, until a budget has room for the next one.
-func ParkForBudget(tx *commit.Tx, v budget.Verdict) error {
+// always lets a step go on past soft limits that were passed while it was under way.
+const always = models.Millis(math.MaxInt64)
+
+// ReserveCalls has the budgets that bind the session decide whether calls of an answer may run, and holds what they take at most if they may.
+func ReserveCalls(tx *commit.Tx, calls []Call) (budget.Verdict, error) {
+	take := map[string]models.Amount{}
+	for _, c := range calls {
+		for currency, amount := range c.Meters() {
+			take[currency] += amount
+		}
+	}
+	list, err := Budgets(tx)
+	if err != nil || len(list) == 0 || len(take) == 0 {
+		return budget.Verdict{}, err
+	}
+	v := budget.ReserveMeters(list, new(always), func(currency string) models.Amount { return take[currency] })
+	if v.Kind != budget.Go {
+		return v, nil
+	}
+	// Tools may measure units that they have not declared: whatever they take is taken off the budgets, too, with nothing held.
+	for i := range list {
+		b := &list[i]
+		_, ofModels := budget.CostOf(b.Currency, models.Usage{})
+		if _, declared := take[b.Currency]; !declared && !ofModels {
+			v.Held = append(v.Held, models.Held{Budget: b.ID})
+		}
+	}
+	if len(v.Held) == 0 {
+		return v, nil
+	}
+	return v, Hold(tx, v.Held, models.Reservation{})
+}
+
+// Waited gives what the current turn has waited for last, if the step that it was for hasn't begun yet. The zero one stands for nothing.
+func Waited(t *models.Turn) (id models.WaitID) {
+	if t.Reservation != nil {
+		id = t.Reservation.Waited
+	}
+	return id
+}
+
+// ParkForBudget parks the current turn until a budget has room for its next step, or for the calls of its present one, of which none has
+// begun. waited is what it has waited for before: it keeps that one's place.
+func ParkForBudget(tx *commit.Tx, v budget.Verdict, waited models.WaitID) error {
 	if !tx.WaitsKnown() {
 		return commit.ErrMore
 	}
 	b, paused := *v.Budget, v.Kind == budget.Paused
 	w := models.Wait{ID: models.NewID[models.WaitEntity](), Kind: models.WaitBudget, Request: encode(models.WaitRequest{
-		Parked: true, Budget: &models.BudgetWait{Budget: b.ID, Paused: paused, Need: v.Need},
+		Parked: true, Budget: &models.BudgetWait{Budget: b.ID, Paused: paused, Calls: tx.Turn.PendingCalls > 0, Need: v.Need},
 	})}
+	if !waited.IsZero() {
+		// The time of a UUID of version 7, and what tells those of the same time apart (RFC 9562).
+		copy(w.ID[:8], waited[:8])
+	}
 	w.Identity = "budget/" + w.ID.String()
 	w.Deadline = budget.LookAgain(&b, tx.Now)
 	if paused && b.SoftPassedAt == nil {
@@ -188,26 +236,76 @@ func WakeForBudget(tx *commit.Tx, w models.Wait) (bool, error) {
 	if w.State != models.WaitOpen || need == nil || tx.Turn == nil || tx.Turn.ID != w.TurnID {
 		return false, nil
 	}
+	if need.Calls {
+		return wakeCalls(tx, w)
+	}
 	list, err := Budgets(tx)
 	if err != nil {
 		return false, err
 	}
+	var lines []models.Held
 	for i := range list {
 		b := &list[i]
-		if b.ID != need.Budget || budget.HasRoom(b, *need, tx.Session.ResumedAt) {
+		if b.ID != need.Budget {
 			continue
 		}
-		w.Deadline = budget.LookAgain(b, tx.Now)
-		tx.SaveWait(w)
-		return false, nil
+		if !budget.HasRoom(b, *need, tx.Session.ResumedAt) {
+			w.Deadline = budget.LookAgain(b, tx.Now)
+			tx.SaveWait(w)
+			return false, nil
+		}
+		if !need.Paused && need.Need <= budget.Available(b) {
+			// Until its runner comes others would take what it has waited for.
+			lines = append(lines, models.Held{Budget: b.ID, Amount: need.Need})
+		}
+	}
+	if err := Hold(tx, lines, models.Reservation{}); err != nil {
+		return false, err
 	}
 	return true, ResumeForBudget(tx, w, models.WaitResolution{ByKind: models.ActorSystem})
 }
 
-// ResumeForBudget lets a turn go on that waits for a budget; r tells who does. The gate looks at it again.
+// wakeCalls lets the calls of an answer go on that wait for a budget, with what they take held for them. Where no budget can hold it any more
+// the turn ends.
+func wakeCalls(tx *commit.Tx, w models.Wait) (bool, error) {
+	calls, err := openCalls(tx)
+	if err != nil {
+		return false, err
+	}
+	v, err := ReserveCalls(tx, calls)
+	if err != nil {
+		return false, err
+	}
+	switch v.Kind {
+	case budget.Exhausted:
+		return true, Seal(tx, "", models.StopBudget, Exhaust(tx, v))
+	case budget.Wait:
+		// It may be another budget by now.
+		b := *v.Budget
+		b.Contended = true
+		tx.SaveBudget(b)
+		w.Deadline = budget.LookAgain(&b, tx.Now)
+		w.Request = encode(models.WaitRequest{Parked: true, Budget: &models.BudgetWait{Budget: b.ID, Calls: true, Need: v.Need}})
+		tx.SaveWait(w)
+		return false, nil
+	case budget.Go, budget.Paused, budget.Unpriced:
+	}
+	return true, ResumeForBudget(tx, w, models.WaitResolution{ByKind: models.ActorSystem})
+}
+
+// ResumeForBudget lets a turn go on that waits for a budget; r tells who does. The gate looks at its next step again.
 func ResumeForBudget(tx *commit.Tx, w models.Wait, r models.WaitResolution) error {
 	if w.State == models.WaitOpen {
-		tx.Emit(&w.TurnID, events.BudgetResumed{BudgetID: ReadRequest(w).Budget.Budget})
+		need := ReadRequest(w).Budget
+		tx.Emit(&w.TurnID, events.BudgetResumed{BudgetID: need.Budget})
+		if !need.Calls && tx.Turn != nil && tx.Turn.ID == w.TurnID {
+			held := models.Reservation{Lines: []models.Held{}}
+			if tx.Turn.Reservation != nil {
+				held = *tx.Turn.Reservation
+			}
+			held.Waited = w.ID
+			tx.Turn.Reservation = &held
+		}
 	}
 	return Resolve(tx, w, models.WaitOK, r)
 }
