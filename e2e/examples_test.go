@@ -29,6 +29,20 @@ func TestExamplesOfTheGuides(t *testing.T) {
 	ids := map[string]string{
 		"UpdateAgent": me.ids["agent"], "AgentHistory": me.ids["agent"], "RestoreAgent": me.ids["agent"], "Turn": me.ids["turn"],
 	}
+	resting := func() error {
+		var out struct {
+			Session struct {
+				Turns struct{ Nodes []struct{ Status string } }
+			}
+		}
+		me.do(t, `query($id: ID!) { session(id: $id) { turns(first: 20) { nodes { status } } } }`, map[string]any{"id": me.ids["sess"]}, &out)
+		for _, turn := range out.Session.Turns.Nodes {
+			if slices.Contains([]string{"QUEUED", "RUNNING", "WAITING"}, turn.Status) {
+				return errNotYet
+			}
+		}
+		return nil
+	}
 	for _, file := range []string{"../docs/api.md", "../docs/budgets.md", "../README.md"} {
 		b, err := os.ReadFile(file)
 		if err != nil {
@@ -50,6 +64,8 @@ func TestExamplesOfTheGuides(t *testing.T) {
 				if op.Name == "RequestPasswordReset" {
 					vars["email"] = guest // a new password ends the sign-ins of its owner
 				}
+				// Whoever reads the guides has seen the answer to one example before coming to the next.
+				eventually(t, "the session rests before "+op.Name, resting)
 				text := slice(block[1], op, doc.Operations)
 				var r *reply
 				if op.Operation == ast.Subscription {

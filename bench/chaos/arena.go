@@ -140,7 +140,7 @@ func (a *arena) makeNodes(ctx context.Context, s shape, database string) error {
 	}
 	var copyTo io.Writer
 	if a.verbose {
-		copyTo = os.Stderr
+		copyTo = a.tell
 	}
 	for i := range s.nodes {
 		n := &node{name: fmt.Sprintf("node %d", i+1), output: newOutput(copyTo)}
@@ -239,9 +239,9 @@ func (a *arena) rollDuration(least, most time.Duration) time.Duration {
 	return least + time.Duration(a.roll(0, int((most-least)/time.Millisecond)))*time.Millisecond
 }
 
-// progressf tells on standard error how far the run is.
+// progressf tells how far the run is.
 func (a *arena) progressf(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05.000 ")+a.kind+": "+format+"\n", args...)
+	_, _ = fmt.Fprintf(a.tell, time.Now().Format("15:04:05.000 ")+a.kind+": "+format+"\n", args...)
 }
 
 // freeAddr gives a loopback address that nothing listens on. It keeps clear of the range that outgoing connections take their

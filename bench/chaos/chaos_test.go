@@ -54,6 +54,7 @@ func TestShort(t *testing.T) {
 			}
 			t.Run(id+" "+kind, func(t *testing.T) {
 				t.Parallel()
+				s.tell = t.Output()
 				var out bytes.Buffer
 				missed, err := s.runAll(t.Context(), &out)
 				t.Log(out.String())
@@ -76,7 +77,7 @@ func TestShort(t *testing.T) {
 // TestNothingBroken holds that a run in which nothing was broken is a failure.
 func TestNothingBroken(t *testing.T) {
 	t.Parallel()
-	s := newSuite(&options{program: builtProgram, programs: []string{"R1"}, databases: []string{sqlite}, dir: t.TempDir(), seed: 1})
+	s := newSuite(&options{program: builtProgram, programs: []string{"R1"}, databases: []string{sqlite}, dir: t.TempDir(), seed: 1, tell: t.Output()})
 	s.shorten()
 	s.kills = 0
 	if _, err := s.runAll(t.Context(), &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "no fault") {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -124,7 +123,7 @@ func (t *trial) conclude(ctx context.Context, injected string) (*evidence, *verd
 		found := v.violations[oracle]
 		for i, text := range found {
 			if i < 10 {
-				fmt.Fprintf(os.Stderr, "%s %s VIOLATES %s: %s\n", t.id, t.kind, oracle, text)
+				_, _ = fmt.Fprintf(t.tell, "%s %s VIOLATES %s: %s\n", t.id, t.kind, oracle, text)
 			}
 		}
 		note := ""
@@ -133,16 +132,16 @@ func (t *trial) conclude(ctx context.Context, injected string) (*evidence, *verd
 		}
 		t.add(report.Figure{Name: "violations of " + oracle, Value: float64(len(found)), Gate: report.AtMost(0), Target: report.AtMost(0), Note: note})
 	}
-	if len(v.violations) > 0 {
-		fmt.Fprint(os.Stderr, t.said())
+	if len(v.violations)+len(v.notRight) > 0 {
+		_, _ = fmt.Fprint(t.tell, t.said())
 	}
 	for i, text := range v.notRight {
 		if i < 10 {
-			fmt.Fprintf(os.Stderr, "%s %s: %.300s\n", t.id, t.kind, text)
+			_, _ = fmt.Fprintf(t.tell, "%s %s: %.2000s\n", t.id, t.kind, text)
 		}
 	}
 	for _, text := range t.journal.samples {
-		fmt.Fprintf(os.Stderr, "%s %s: a request failed: %s\n", t.id, t.kind, text)
+		_, _ = fmt.Fprintf(t.tell, "%s %s: a request failed: %s\n", t.id, t.kind, text)
 	}
 	return e, v, nil
 }

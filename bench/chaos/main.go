@@ -39,6 +39,8 @@ type options struct {
 	json       string
 	short      bool
 	verbose    bool
+	// tell gets how far the run is, and what is wrong; several may write to it at once.
+	tell io.Writer
 }
 
 // suite is a run of all that was asked for.
@@ -72,7 +74,7 @@ func (s *suite) says(id, kind string) bool {
 }
 
 func main() {
-	o := &options{}
+	o := &options{tell: os.Stderr}
 	var databases, programs string
 	flag.StringVar(&o.program, "program", "bin/chaos/ostler", "the product, built with the tag chaos")
 	flag.StringVar(&databases, "databases", "sqlite,postgres", "the databases, in order")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -158,7 +157,7 @@ func (sp *spending) judge(ctx context.Context, e *evidence) error {
 	}
 	for i, text := range c.wrong {
 		if i < 20 {
-			fmt.Fprintf(os.Stderr, "%s %s VIOLATES O4: %.500s\n", sp.id, sp.kind, text)
+			_, _ = fmt.Fprintf(sp.tell, "%s %s VIOLATES O4: %.500s\n", sp.id, sp.kind, text)
 		}
 	}
 	note := fmt.Sprintf("by the database %d times, most while processes were down; ostler admin reconcile %d times", sp.books.looks, sp.reconciled.Load())

@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	sqlite "modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/ostler-dev/ostler/internal/store"
 )
@@ -53,20 +52,8 @@ func isData(err error) bool {
 // isOutage reports whether a batch failed for reasons that pass, however long that takes.
 func isOutage(err error) bool {
 	var lite *sqlite.Error
-	if errors.As(err, &lite) {
-		switch lite.Code() & 0xff {
-		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT,
-			sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL:
-			return true
-		}
-		return false
-	}
-	switch sqlClass(err) {
-	case "", // It didn't come from the database: the connection is broken, or can't be made.
-		"08", "25", "40", "53", "55", "57", "58":
-		return true
-	}
-	return false
+	// What didn't come from the database is a connection that is broken, or can't be made.
+	return store.IsOutage(err) || sqlClass(err) == "" && !errors.As(err, &lite)
 }
 
 // isLockTimeout reports whether others have held a lock for too long.

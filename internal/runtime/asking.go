@@ -215,7 +215,7 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	a.made++
 	u.made++
 	u.askedAt = e.nowMillis().Ptr()
-	resp, err = a.runDriver(call, driver, a.r.request(m, at, limit), a.stream.emit)
+	resp, err = a.runDriver(call, driver, a.r.request(m, at, limit, watch.alive), a.stream.emit)
 	a.stream.finish()
 	defer func() { a.measure(m.Provider.Kind, err) }()
 	a.checkpointed = a.checkpointed || a.stream.checkpointed

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/catalog"
@@ -16,7 +17,7 @@ const (
 	// The pause between two attempts at a read grows from one to the other.
 	minReadPause = 10 * time.Millisecond
 	maxReadPause = time.Second
-	// maxReads is how often a read may fail although the database answers: then it is not the database.
+	// maxReads is how often a read may fail, by what is no outage, although the database answers: then it is not the database.
 	maxReads = 5
 )
 
@@ -37,7 +38,9 @@ func (e *Engine) persist(ctx context.Context, turn models.TurnID, what string, r
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 		}
-		if e.rows.ping(ctx) == nil {
+		// That the database answers somebody else proves nothing while connections break, or while there are none to spare: the next one
+		// may be as bad.
+		if !store.IsOutage(err) && e.rows.ping(ctx) == nil {
 			if answered++; answered == maxReads {
 				return err
 			}
@@ -55,5 +58,5 @@ func lasting(err error) bool {
 	var model *catalog.ModelError
 	var syntax *json.SyntaxError
 	var shape *json.UnmarshalTypeError
-	return errors.As(err, &gone) || errors.As(err, &model) || errors.As(err, &syntax) || errors.As(err, &shape) || store.IsData(err)
+	return errors.Is(err, fs.ErrNotExist) || errors.As(err, &gone) || errors.As(err, &model) || errors.As(err, &syntax) || errors.As(err, &shape) || store.IsData(err)
 }

@@ -60,9 +60,9 @@ func endlessError(limit time.Duration, cause error) *llm.Error {
 		"The model did not come to an end within %s, so its call was given up. Ask for less at once, or choose another model.", limit)}
 }
 
-// request assembles what a model is shown.
-// limit is the output limit that budgets leave; 0 for the model's own.
-func (r *turnRun) request(m *catalog.RunModel, at llm.Endpoint, limit int) llm.Request {
+// request assembles what a model is shown. limit is the output limit that budgets leave; 0 for the model's own. alive is called while the
+// call waits for this server.
+func (r *turnRun) request(m *catalog.RunModel, at llm.Endpoint, limit int, alive func()) llm.Request {
 	e, org, eff := r.e, r.turn.OrgID, r.step.effective
 	req := llm.Request{
 		Model: m.Model.Name, System: eff.SystemPrompt, Endpoint: at, Conversation: conversationName(org, r.turn.SessionID),
@@ -75,15 +75,29 @@ func (r *turnRun) request(m *catalog.RunModel, at llm.Endpoint, limit int) llm.R
 		req.MaxTokens = outputLimit(&m.Model, r.turn.MaxTokens)
 	}
 	files := e.cfg.Workspace.Open(org, r.turn.SessionID)
-	req.ReadFile = func(ctx context.Context, path string) ([]byte, error) {
-		_, content, err := files.Read(ctx, path)
+	// That the database is away is no failure of the model's: its call must not use up its attempts, or its time, on it.
+	read := func(ctx context.Context, what string, once func() error) error {
+		return r.persist(ctx, what, func() error {
+			alive()
+			return once()
+		})
+	}
+	req.ReadFile = func(ctx context.Context, path string) (content []byte, err error) {
+		err = read(ctx, "read a file for the model", func() error {
+			_, content, err = files.Read(ctx, path)
+			return err
+		})
 		return content, err
 	}
-	req.ReadImage = func(ctx context.Context, id models.ImageID) (llm.Image, error) {
+	req.ReadImage = func(ctx context.Context, id models.ImageID) (img llm.Image, err error) {
 		if e.cfg.Images == nil {
 			return llm.Image{}, fmt.Errorf("read image %s: this server keeps no images: %w", id, fs.ErrNotExist)
 		}
-		return e.cfg.Images.Read(ctx, org, id)
+		err = read(ctx, "read an image for the model", func() error {
+			img, err = e.cfg.Images.Read(ctx, org, id)
+			return err
+		})
+		return img, err
 	}
 	return req
 }
