@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -338,20 +339,58 @@ func (tx *postgresTx) queueBudgets(batch *pgx.Batch, need batchNeed) {
 	}
 }
 
-const sqliteBudgets = "SELECT " + lockedColumns + ` FROM budgets b WHERE b.org_id = ?1 AND b.id IN (
-SELECT id FROM budgets WHERE org_id = ?1 AND disabled_at IS NULL AND subject_id IN (?1, ?2, ?3, ?4)
-UNION SELECT id FROM budgets WHERE org_id = ?1 AND disabled_at IS NULL AND customer_key = ?5
-UNION SELECT unhex(substr(value->>'budget', 6)) FROM json_each(?6)
-UNION SELECT unhex(substr(l.value->>'budget', 6)) FROM payments p, json_each(p.lines) l
-WHERE p.org_id = ?1 AND p.session_id = ?7 AND p.due_at IS NOT NULL)`
+// sqliteBudgets reads what lockBudgets locks, for the rows of a budgetQuery. Left to itself,
+// SQLite would go through all budgets of an organization.
+const sqliteBudgets = `WITH w AS MATERIALIZED (SELECT value->>0 AS kind, unhex(value->>1) AS org_id,
+CASE value->>0 WHEN 'customer' THEN value->>2 ELSE unhex(value->>2) END AS named FROM json_each(?)),
+wanted AS (SELECT b.org_id, b.id FROM w CROSS JOIN budgets b INDEXED BY budgets_by_subject WHERE w.kind = 'subject' AND b.org_id = w.org_id AND b.disabled_at IS NULL AND b.subject_id = w.named
+UNION SELECT b.org_id, b.id FROM w CROSS JOIN budgets b INDEXED BY budgets_by_customer WHERE w.kind = 'customer' AND b.org_id = w.org_id AND b.disabled_at IS NULL AND b.customer_key = w.named
+UNION SELECT w.org_id, w.named FROM w WHERE w.kind = 'held'
+UNION SELECT p.org_id, unhex(substr(l.value->>'budget', 6)) FROM w CROSS JOIN payments p CROSS JOIN json_each(p.lines) l
+WHERE w.kind = 'session' AND p.org_id = w.org_id AND p.session_id = w.named AND p.due_at IS NOT NULL)
+SELECT ` + lockedColumns + ` FROM wanted CROSS JOIN budgets b WHERE b.org_id = wanted.org_id AND b.id = wanted.id`
 
-func (tx *sqliteTx) loadBudgets(ctx context.Context, k key, l loaded) error {
-	tx.locked.read[k] = true
-	s, held := l.session, "[]"
-	if l.turn != nil && l.turn.Reservation != nil {
-		held = string(encode(l.turn.Reservation.Lines))
+// budgetQuery tells whose budgets are wanted. Each row has a kind, the organization, and an id or the key of a customer.
+type budgetQuery struct {
+	rows [][3]string
+	seen map[[3]string]bool
+}
+
+func (q *budgetQuery) add(kind string, org models.OrgID, named string) {
+	row := [3]string{kind, hex.EncodeToString(org[:]), named}
+	if q.seen == nil {
+		q.seen = map[[3]string]bool{}
 	}
-	return tx.each(ctx, tx.locked.add, sqliteBudgets, id(k.org), optID(s.OwnerID), optID(s.AgentID), id(budget.RootOf(s)), optText(s.CustomerKey), held, id(k.session))
+	if !q.seen[row] {
+		q.rows, q.seen[row] = append(q.rows, row), true
+	}
+}
+
+func (tx *sqliteTx) loadBudgets(ctx context.Context, need batchNeed) error {
+	var q budgetQuery
+	for _, k := range need.keys {
+		l, ok := tx.found[k]
+		if !ok || !need.more[k].budgets {
+			continue
+		}
+		tx.locked.read[k] = true
+		for _, subject := range budget.SubjectsOf(l.session) {
+			q.add("subject", k.org, hex.EncodeToString(subject[:]))
+		}
+		if key := l.session.CustomerKey; key != nil {
+			q.add("customer", k.org, *key)
+		}
+		if l.turn != nil && l.turn.Reservation != nil {
+			for _, h := range l.turn.Reservation.Lines {
+				q.add("held", k.org, hex.EncodeToString(h.Budget[:]))
+			}
+		}
+		q.add("session", k.org, hex.EncodeToString(k.session[:]))
+	}
+	if len(q.rows) == 0 {
+		return nil
+	}
+	return tx.each(ctx, tx.locked.add, sqliteBudgets, string(encode(q.rows)))
 }
 
 func (tx *memoryTx) loadBudgets(k key, l loaded) error {

@@ -1,7 +1,10 @@
 package commit
 
 import (
+	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ostler-dev/ostler/internal/models"
@@ -64,6 +67,96 @@ func TestBudgetsAreSharedWithinABatch(t *testing.T) {
 		w.one(&sums, "SELECT sum(input_tokens) AS input_tokens, sum(turns) AS turns, sum(model_calls) AS model_calls FROM usage_hours WHERE org_id = ?", w.org)
 		if sums.InputTokens != 101 || sums.Turns != 2 || sums.ModelCalls != 2 {
 			t.Errorf("the sums are %+v", sums)
+		}
+	})
+}
+
+// Each session of a batch is given what binds it and what its turn holds, and nothing of what binds the others, of its organization or another.
+func TestTheBudgetsOfABatchAreThoseOfItsSessions(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, w *world) {
+		theirs := newWorld(t, w.db)
+		type bound struct {
+			at      *world
+			session models.SessionID
+			own     []models.BudgetID
+			held    models.BudgetID
+		}
+		var list []bound
+		var cmds []Command
+		for _, at := range []*world{w, theirs, w} {
+			s, lease := at.working()
+			customer := "\"customer\" of " + s.String()
+			at.exec("UPDATE sessions SET customer_key = ? WHERE org_id = ? AND id = ?", customer, at.org, s)
+			held := at.putBudget(func(b *models.Budget) { b.DisabledAt, b.Reserved = models.Millis(2).Ptr(), 7 })
+			hold := at.command(s, func(tx *Tx) error {
+				tx.Turn.Reservation = &models.Reservation{Lines: []models.Held{{Budget: held.ID, Amount: 7}}}
+				return nil
+			})
+			hold.needs.Lease = lease
+			at.do(hold)
+			subject := models.SubjectID(s)
+			own := at.putBudget(func(b *models.Budget) { b.Subject, b.SubjectID = models.SubjectSession, &subject })
+			his := at.putBudget(func(b *models.Budget) { b.Subject, b.SubjectID, b.CustomerKey = models.SubjectCustomer, nil, &customer })
+			list = append(list, bound{at, s, []models.BudgetID{own.ID, his.ID}, held.ID})
+		}
+		for i := range list {
+			if i < 2 {
+				org := list[i].at.putBudget(func(*models.Budget) {})
+				for j := range list {
+					if list[j].at == list[i].at {
+						list[j].own = append(list[j].own, org.ID)
+					}
+				}
+			}
+		}
+		for _, one := range list {
+			c := one.at.command(one.session, func(tx *Tx) error {
+				got, known := tx.Budgets()
+				var ids []models.BudgetID
+				for _, b := range got {
+					ids = append(ids, b.ID)
+				}
+				if !known || !slices.Equal(ids, one.own) {
+					t.Errorf("the session is bound by %v, %v; want %v", ids, known, one.own)
+				}
+				if b, ok := tx.Budget(one.held); !ok || b.Reserved != 7 {
+					t.Errorf("what the turn holds is %+v, %v", b, ok)
+				}
+				return nil
+			})
+			c.needs.Budgets = true
+			cmds = append(cmds, c)
+		}
+		must(t, batch(w.c, cmds...))
+	})
+}
+
+// However many there are, the budgets of a batch are found by their keys.
+func TestSQLiteFindsBudgetsByTheirKeys(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, w *world) {
+		if w.db.Dialect != store.SQLite {
+			return // TestPlansFindRowsByTheirKeys
+		}
+		plan, err := w.db.Writer.QueryContext(context.Background(), "EXPLAIN QUERY PLAN "+sqliteBudgets, `[["subject","00","00"]]`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = plan.Close() }()
+		steps := 0
+		for plan.Next() {
+			var id, parent, unused int
+			var step string
+			if err := plan.Scan(&id, &parent, &unused, &step); err != nil {
+				t.Fatal(err)
+			}
+			steps++
+			table, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(step, "SCAN "), "SEARCH "), " ")
+			if slices.Contains([]string{"b", "p", "o"}, table) && (!strings.HasPrefix(step, "SEARCH ") || table != "o" && !strings.Contains(step, " AND ")) {
+				t.Errorf("the plan has %q", step)
+			}
+		}
+		if err := plan.Err(); err != nil || steps < 8 {
+			t.Errorf("the plan has %d steps: %v", steps, err)
 		}
 	})
 }

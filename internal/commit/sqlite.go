@@ -90,11 +90,9 @@ func (tx *sqliteTx) load(ctx context.Context, need batchNeed) error {
 			continue
 		}
 		tx.found[k] = l
-		if need.more[k].budgets {
-			if err := tx.loadBudgets(ctx, k, l); err != nil {
-				return err
-			}
-		}
+	}
+	if err := tx.loadBudgets(ctx, need); err != nil {
+		return err
 	}
 	for _, k := range need.known {
 		row := models.IdempotencyKey{OrgID: k.org, Operation: k.Operation, Key: k.Key}

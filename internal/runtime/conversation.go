@@ -77,6 +77,16 @@ func (r *turnRun) readShown(ctx context.Context, eff *catalog.Effective, news bo
 	})
 }
 
+// join brings the turn's input into the conversation, which is known through the event before it, when that is all that has joined with the
+// step that w began: then there is nothing to read.
+func (r *turnRun) join(w *writer) {
+	if r.input == nil || !w.consumed || w.turn.ConsumedThrough != r.input.Sequence {
+		return
+	}
+	r.conversation.addMessage(r.input.ID, w.consumedAt, 0, r.input.Role, r.input.Content)
+	r.conversation.stale, w.consumed = false, false
+}
+
 // through is the position that the conversation is known through.
 func (c *conversation) through() int64 {
 	if len(c.list) == 0 {
@@ -181,6 +191,14 @@ func (c *conversation) window(limit int) []shown {
 		return c.list[agent:]
 	}
 	return nil
+}
+
+// size gives how many bytes a model is shown within a limit.
+func (c *conversation) size(limit int) (bytes int) {
+	for _, m := range c.window(limit) {
+		bytes += m.bytes
+	}
+	return bytes
 }
 
 // extent gives the position of the first message that a model is shown within a limit of bytes, and how many messages it is shown.

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ostler-dev/ostler/internal/llm"
+	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
@@ -73,12 +74,17 @@ func TestEconomy(t *testing.T) {
 	for _, turn := range []struct {
 		name                       string
 		answers                    []llm.Response
+		prepare                    func()
 		commits, statements, trips int64
 	}{
 		// quality.md, P9, allows 60 statements, and wants 24 and 12 round trips.
-		{"a text turn", nil, 2, 17, 5},
-		{"a turn with one tool", []llm.Response{answer(llm.FinishToolCalls, callPart("", "once", `{"tag":"economy"}`))}, 4, 34, 9},
+		{"a text turn", nil, nil, 2, 17, 5},
+		{"a turn with one tool", []llm.Response{answer(llm.FinishToolCalls, callPart("", "once", `{"tag":"economy"}`))}, nil, 4, 34, 9},
+		{"a text turn under budgets", nil, func() { w.ampleBudgets() }, 2, 25, 5},
 	} {
+		if turn.prepare != nil {
+			turn.prepare()
+		}
 		// Twice, so that statements are prepared and caches are warm.
 		for range 2 {
 			n.puppet.on(answers(turn.answers...))
@@ -98,4 +104,65 @@ func TestEconomy(t *testing.T) {
 				n.commits.Load(), c.statements.Load(), c.trips.Load(), turn.commits, turn.statements, turn.trips)
 		}
 	}
+}
+
+// ampleBudgets makes budgets that bind every session and are never used up.
+func (w *world) ampleBudgets() {
+	w.t.Helper()
+	for _, currency := range []string{"usd", "tokens", "credits", "tool_calls"} {
+		w.budget(currency, 1_000_000_000_000_000)
+	}
+}
+
+// counted counts what an engine reads by itself.
+type counted struct {
+	rows
+	sessions, conversations *atomic.Int64
+}
+
+func (c counted) session(ctx context.Context, org models.OrgID, id models.SessionID) (*sessionInfo, error) {
+	c.sessions.Add(1)
+	return c.rows.session(ctx, org, id)
+}
+
+func (c counted) messages(
+	ctx context.Context, org models.OrgID, session models.SessionID, base, after int64, maxBytes int,
+) ([]models.Message, bool, error) {
+	c.conversations.Add(1)
+	return c.rows.messages(ctx, org, session, base, after, maxBytes)
+}
+
+// A turn under budgets takes no commit more than one without, and reads no conversation that is known: neither in a new session nor in one whose
+// last turn has ended here, however long the message is. One whose conversation isn't known, as another process has gone on with the session, takes one commit more, and
+// reads it once.
+//
+// Rules: Q5, P20.
+func TestEconomyUnderBudgets(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		w.ampleBudgets()
+		n := w.start(priced())
+		reads := counted{n.engine.rows, new(atomic.Int64), new(atomic.Int64)}
+		n.engine.rows = reads
+		other := w.start(priced())
+		s := w.newSession(n)
+		for i, turn := range []struct {
+			on                              *node
+			said                            string
+			commits, sessions, conversation int64
+		}{{n, "go", 2, 1, 0}, {n, strings.Repeat("on and on ", 1000), 2, 0, 0}, {other, "go", 3, 0, 0}, {n, "go", 3, 0, 1}, {n, "go", 2, 0, 0}} {
+			turn.on.puppet.on(replies(took(10, 10, "done")))
+			turn.on.commits.Store(0)
+			reads.sessions.Store(0)
+			reads.conversations.Store(0)
+			id := turn.on.send(s, turn.said)
+			turn.on.settled(s)
+			if row := w.turn(id); row.Status != models.TurnCompleted {
+				t.Fatalf("turn %d is %+v", i, row)
+			}
+			if turn.on.commits.Load() != turn.commits || reads.sessions.Load() != turn.sessions || reads.conversations.Load() != turn.conversation {
+				t.Errorf("turn %d took %d commits, and read %d sessions and %d conversations; want %d, %d and %d", i, turn.on.commits.Load(),
+					reads.sessions.Load(), reads.conversations.Load(), turn.commits, turn.sessions, turn.conversation)
+			}
+		}
+	})
 }

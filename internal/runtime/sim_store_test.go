@@ -200,7 +200,7 @@ func (s simRows) session(_ context.Context, org models.OrgID, id models.SessionI
 	if row == nil {
 		return nil, &catalog.DependencyError{Dependency: "session", ID: id.String(), State: models.LifecycleDeleted}
 	}
-	return &sessionInfo{harness: row.HarnessID, agent: row.AgentID, model: row.ModelID, locale: optional(row.Locale), clientTools: row.ClientTools}, nil
+	return &sessionInfo{harness: row.HarnessID, agent: row.AgentID, model: row.ModelID, locale: optional(row.Locale), clientTools: row.ClientTools, budgeted: row.Budgeted, fresh: row.LastSequence == 1}, nil
 }
 
 func (s simRows) messages(

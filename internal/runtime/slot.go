@@ -20,6 +20,8 @@ type slot struct {
 	epoch int64
 	// prepared can begin the turn in the transaction that claims it; nil when that has to wait.
 	prepared *turnRun
+	// foreseen is what the first call is going to show of the session; nil when that isn't known, or when no budget asks for it.
+	foreseen *glimpse
 	// began is how it has begun there; nil when it has not.
 	began *writer
 	// attention tells the run that something has happened to its turn; interrupt ends the run.
@@ -73,23 +75,36 @@ func (s *slot) Prepare(ctx context.Context, org models.OrgID, session models.Ses
 		return
 	}
 	var err error
-	if r.step, err = r.resolveOnce(ctx); err == nil {
-		s.prepared = r
+	if r.step, err = r.resolveOnce(ctx); err != nil {
+		return
+	}
+	s.prepared = r
+	if r.session.budgeted {
+		s.foreseen = r.glimpse()
 	}
 }
 
+// Budgets reports whether Begin is going to look at the budgets that bind the session.
+func (s *slot) Budgets() bool { return s.foreseen != nil }
+
 // Begin starts the first step of the turn that was claimed for the slot in the same transaction, unless the session runs with
-// something else than what was prepared: then Run does.
-func (s *slot) Begin(tx *commit.Tx) error {
+// something else than what was prepared, or a budget asks what the call takes and not all is known that it will show: then Run does.
+func (s *slot) Begin(tx *commit.Tx, input []models.Part) error {
 	s.began = nil
-	if s.prepared == nil || tx.Session.Budgeted {
-		// What the first call takes is worked out from the conversation, which isn't known here.
+	if s.prepared == nil {
 		return nil
 	}
 	s.prepared.turn = *tx.Turn
 	w := s.prepared.writer()
 	if w.stopping || w.cfg.basis != basisOf(tx.Session, tx.Turn) {
 		return nil
+	}
+	if tx.Session.Budgeted {
+		if s.foreseen == nil || s.foreseen.sequence != tx.Turn.InputSequence-1 {
+			return nil
+		}
+		// No less than what the turn would need after it was parked, when its input isn't known.
+		w.call = s.prepared.callOf(&s.prepared.step.effective.Model.Model, s.foreseen.bytes+max(inboxBytes, partBytes(input)))
 	}
 	w.begin(tx)
 	if err := w.follow(tx, Begun{}); err != nil {
@@ -106,11 +121,11 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 	switch {
 	case s.began != nil:
 		r = s.prepared
-		r.turn = t
+		r.turn, r.session.budgeted, r.session.fresh = t, s.began.hasBudgets, false
 	case session != nil:
 		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: optional(session.Locale), base: session.BaseSequence, clientTools: session.ClientTools, budgeted: session.Budgeted}
 	}
-	r.attention = s.attention
+	r.attention, r.input = s.attention, input
 	e := s.e
 	if session != nil {
 		// It was claimed in the transaction that made it ready.
@@ -126,8 +141,7 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 		defer s.Free()
 		r.conversation = e.conversations.take(t)
 		if s.began != nil && r.conversation.isThrough(input.Sequence-1) {
-			r.conversation.addMessage(input.ID, s.began.consumedAt, 0, input.Role, input.Content)
-			r.conversation.stale, s.began.consumed = false, false
+			r.join(s.began)
 		}
 		e.runTurn(s.life, s.ctx, r, s.began)
 	})

@@ -69,6 +69,42 @@ func TestShowsWhatOthersHaveAdded(t *testing.T) {
 	})
 }
 
+// TestAMessageThatABudgetStoppedIsShownLater has a budget seal a turn, in the commit of its message or in the next one. Its run has seen nothing
+// of it: the next turn's model is shown that message all the same.
+//
+// Rules: P20.
+func TestAMessageThatABudgetStoppedIsShownLater(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		id := w.budget("usd", 1_000_000)
+		n, other := w.start(priced()), w.start(priced())
+		s := w.newSession(n)
+		n.puppet.on(replies(took(1, 1, "one"), took(1, 1, "three")))
+		other.puppet.on(replies(took(1, 1, "five")))
+		n.send(s, "first")
+		n.settled(s)
+		for _, one := range []struct {
+			at      *node
+			commits int64
+		}{{n, 1}, {other, 2}} {
+			w.changeBudget(id, func(b *models.Budget) { b.LimitAmount = b.Spent + 10 })
+			one.at.commits.Store(0)
+			sealed := one.at.send(s, "stopped")
+			w.idle(s)
+			if row := w.turn(sealed); row.Status != models.TurnSealed || row.ModelCalls != 0 || one.at.commits.Load() != one.commits {
+				t.Errorf("after %d commits the turn is %+v", one.at.commits.Load(), row)
+			}
+			one.at.settled(s)
+			w.changeBudget(id, func(b *models.Budget) { b.LimitAmount = 1_000_000 })
+			turn := one.at.send(s, "go on")
+			w.idle(s)
+			if shown := shownTo(one.at); shown[len(shown)-1] != storedBefore(w, s, turn) {
+				t.Errorf("the model was shown %s, stored is %s", shown[len(shown)-1], storedBefore(w, s, turn))
+			}
+			one.at.settled(s)
+		}
+	})
+}
+
 // TestWhatIsBeingAcceptedIsKnown has the runner look for turns that it has never heard of while the commit that begins one waits
 // for its reply: it must not be taken for such a turn, or the model would be asked twice.
 func TestWhatIsBeingAcceptedIsKnown(t *testing.T) {

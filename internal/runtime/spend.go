@@ -45,15 +45,17 @@ func (r *turnRun) budgeted() bool {
 	return r.turn.Reservation != nil || r.session != nil && r.session.budgeted
 }
 
-// demand bounds what a call of a model takes, with so many bytes that the conversation is still to get. A token is a byte at least.
+// demand bounds what a call of a model takes, with so many bytes that the conversation is still to get.
 func (r *turnRun) demand(m *models.Model, grows int) *budget.Call {
+	return r.callOf(m, r.conversation.size(contextBytes(r.step.effective, m))+grows)
+}
+
+// callOf bounds what a call of a model takes that is shown so many bytes of a conversation. A token is a byte at least.
+func (r *turnRun) callOf(m *models.Model, shown int) *budget.Call {
 	eff := r.step.effective
-	input := len(eff.SystemPrompt) + grows
+	input := len(eff.SystemPrompt) + shown
 	for _, t := range eff.Toolset.Manifests() {
 		input += len(t.Name) + len(t.Description) + len(t.InputSchema) + toolBytes
-	}
-	for _, s := range r.conversation.window(contextBytes(eff, m)) {
-		input += s.bytes
 	}
 	output := outputLimit(m, r.turn.MaxTokens)
 	if output == 0 {

@@ -41,6 +41,8 @@ type turnRun struct {
 	step *stepInput
 	// conversation is what the model has been shown in this session.
 	conversation *conversation
+	// input is the message that the turn begins with; nil when that isn't known here.
+	input *models.Message
 	// sequence is that of the session's newest event, as of the newest commit.
 	sequence int64
 	// recovered tells that another runner has begun the present reason step.
@@ -76,6 +78,10 @@ func (e *Engine) runTurn(life, ctx context.Context, r *turnRun, began *writer) {
 	}
 	if err == nil && r.turn.Status != models.TurnWaiting {
 		r.conversation.session, r.conversation.sequence = *r.session, r.sequence
+		if r.turn.Status != models.TurnCompleted {
+			// What the user was told about that has joined the conversation, and isn't known here.
+			r.conversation.sequence = 0
+		}
 		e.conversations.put(t, r.conversation)
 	}
 	defer func() {
@@ -233,7 +239,8 @@ func (r *turnRun) enter(ctx context.Context) (*writer, error) {
 	if blocked != nil {
 		return nil, r.endBy(ctx, *blocked)
 	}
-	if r.budgeted() && r.turn.Phase != models.PhaseReason {
+	known := r.budgeted() && r.turn.Phase != models.PhaseReason
+	if known {
 		// What the next call takes is worked out from it.
 		if err := r.readConversation(ctx, false); err != nil {
 			return nil, err
@@ -242,7 +249,11 @@ func (r *turnRun) enter(ctx context.Context) (*writer, error) {
 	switch {
 	case r.turn.Phase == models.PhaseInput:
 		c := &beginTurn{r.writer()}
-		return r.submit(ctx, c, &c.writer)
+		w, err := r.submit(ctx, c, &c.writer)
+		if err == nil && known {
+			r.join(w)
+		}
+		return w, err
 	case r.turn.Phase == models.PhaseReason:
 		return r.takeOver(ctx)
 	case r.turn.PendingCalls == 0:

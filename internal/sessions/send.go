@@ -176,6 +176,9 @@ func (c *sendMessage) Needs() commit.Needs {
 		n += 256 + 2*len(c.content[i].Text)
 	}
 	needs := commit.Needs{Org: c.org, Session: c.in.SessionID, Idempotency: c.key, Bytes: n}
+	if c.slot != nil && c.slot.Budgets() {
+		needs.Budgets, needs.Ends = true, true
+	}
 	if c.in.Delivery == Interrupt {
 		return turns.CancelNeeds(needs)
 	}
@@ -281,10 +284,13 @@ func (c *sendMessage) begin(tx *commit.Tx, id models.MessageID) error {
 	}
 	if c.slot != nil {
 		tx.ClaimTurn(c.slot.RunnerID())
-		if err := c.slot.Begin(tx); err != nil {
+		// A budget may end the turn here: then it is the session's no more.
+		head := tx.Turn
+		if err := c.slot.Begin(tx, c.content); err != nil {
 			return err
 		}
-		c.claimed, c.session = true, *tx.Session
+		c.claimed, c.session, c.sentTurn = true, *tx.Session, *head
+		return nil
 	}
 	c.sentTurn = *tx.Turn
 	return nil

@@ -47,9 +47,11 @@ type Slot interface {
 	RunnerID() models.RunnerID
 	// Prepare is called before the transaction, with the model that the message asks for.
 	Prepare(ctx context.Context, org models.OrgID, session models.SessionID, model *models.ModelID)
-	// Begin starts the first step of the turn that tx has just claimed, when Prepare has found all that it takes. Like the
-	// Apply of a command, of which it is a part, it may be called again.
-	Begin(tx *commit.Tx) error
+	// Budgets reports, after Prepare, whether Begin is going to look at the budgets that bind the session, which may end the turn.
+	Budgets() bool
+	// Begin starts the first step of the turn that tx has just claimed for a message, when Prepare has found all that it takes. Under
+	// budgets it may also park the turn, or end it. Like the Apply of a command, of which it is a part, it may be called again.
+	Begin(tx *commit.Tx, input []models.Part) error
 	// Run works on the turn; session and input are as in the transaction that claimed it.
 	Run(t models.Turn, session *models.Session, input *models.Message)
 	Free()
