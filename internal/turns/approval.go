@@ -13,15 +13,15 @@ import (
 // Approval is what a policy asks for before a call may run.
 type Approval struct {
 	// Quorum is how many people have to approve; at least 1.
-	Quorum int
+	Quorum int `json:"quorum"`
 	// Role is the least role of who may decide; empty for all with the permission.
-	Role models.Role
+	Role models.Role `json:"role,omitempty"`
 	// AllowSelf lets who started the turn decide.
-	AllowSelf bool
+	AllowSelf bool `json:"allowSelf,omitempty"`
 	// ExpiresIn is how long people have; 0 for ever. Then the call is refused.
-	ExpiresIn time.Duration
+	ExpiresIn time.Duration `json:"expiresIn,omitempty"`
 	// FailTurn makes the turn fail then, instead of telling the model.
-	FailTurn bool
+	FailTurn bool `json:"failTurn,omitempty"`
 }
 
 // RequestApproval parks a call until people have decided about it.
