@@ -1153,6 +1153,38 @@ func (ec *executionContext) fieldContext_ApprovalRequested_deadline(_ context.Co
 	return graphql.NewScalarFieldContext("ApprovalRequested", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
+func (ec *executionContext) _ApprovalRequested_payment(ctx context.Context, field graphql.CollectedField, obj *model.ApprovalRequested) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApprovalRequested_payment(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Payment, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PaymentTerms) graphql.Marshaler {
+			return ec.marshalOPaymentTerms2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐPaymentTerms(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ApprovalRequested_payment(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ApprovalRequested",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PaymentTerms(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _BudgetExhausted_id(ctx context.Context, field graphql.CollectedField, obj *model.BudgetExhausted) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12752,6 +12784,11 @@ func (ec *executionContext) _ApprovalRequested(ctx context.Context, sel ast.Sele
 			}
 		case "deadline":
 			out.Values[i] = ec._ApprovalRequested_deadline(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "payment":
+			out.Values[i] = ec._ApprovalRequested_payment(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

@@ -197,6 +197,7 @@ type ComplexityRoot struct {
 		ID          func(childComplexity int) int
 		Kind        func(childComplexity int) int
 		OccurredAt  func(childComplexity int) int
+		Payment     func(childComplexity int) int
 		Quorum      func(childComplexity int) int
 		Sequence    func(childComplexity int) int
 		SessionID   func(childComplexity int) int
@@ -899,6 +900,7 @@ type ComplexityRoot struct {
 		Status     func(childComplexity int) int
 		Tool       func(childComplexity int) int
 		TurnID     func(childComplexity int) int
+		WaitID     func(childComplexity int) int
 	}
 
 	PaymentConnection struct {
@@ -938,6 +940,13 @@ type ComplexityRoot struct {
 	PaymentPolicyPayload struct {
 		Policy     func(childComplexity int) int
 		UserErrors func(childComplexity int) int
+	}
+
+	PaymentTerms struct {
+		Amount   func(childComplexity int) int
+		Currency func(childComplexity int) int
+		Host     func(childComplexity int) int
+		Purpose  func(childComplexity int) int
 	}
 
 	Provider struct {
@@ -1677,6 +1686,7 @@ type ComplexityRoot struct {
 		ID               func(childComplexity int) int
 		Kind             func(childComplexity int) int
 		Options          func(childComplexity int) int
+		Payment          func(childComplexity int) int
 		Question         func(childComplexity int) int
 		Quorum           func(childComplexity int) int
 		RequiredRole     func(childComplexity int) int
@@ -2338,6 +2348,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ApprovalRequested.OccurredAt(childComplexity), true
+	case "ApprovalRequested.payment":
+		if e.ComplexityRoot.ApprovalRequested.Payment == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalRequested.Payment(childComplexity), true
 	case "ApprovalRequested.quorum":
 		if e.ComplexityRoot.ApprovalRequested.Quorum == nil {
 			break
@@ -5680,6 +5696,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Payment.TurnID(childComplexity), true
+	case "Payment.waitId":
+		if e.ComplexityRoot.Payment.WaitID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Payment.WaitID(childComplexity), true
 
 	case "PaymentConnection.edges":
 		if e.ComplexityRoot.PaymentConnection.Edges == nil {
@@ -5829,6 +5851,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PaymentPolicyPayload.UserErrors(childComplexity), true
+
+	case "PaymentTerms.amount":
+		if e.ComplexityRoot.PaymentTerms.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentTerms.Amount(childComplexity), true
+	case "PaymentTerms.currency":
+		if e.ComplexityRoot.PaymentTerms.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentTerms.Currency(childComplexity), true
+	case "PaymentTerms.host":
+		if e.ComplexityRoot.PaymentTerms.Host == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentTerms.Host(childComplexity), true
+	case "PaymentTerms.purpose":
+		if e.ComplexityRoot.PaymentTerms.Purpose == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PaymentTerms.Purpose(childComplexity), true
 
 	case "Provider.baseUrl":
 		if e.ComplexityRoot.Provider.BaseURL == nil {
@@ -9180,6 +9227,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Wait.Options(childComplexity), true
+	case "Wait.payment":
+		if e.ComplexityRoot.Wait.Payment == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.Payment(childComplexity), true
 	case "Wait.question":
 		if e.ComplexityRoot.Wait.Question == nil {
 			break
@@ -10382,9 +10435,9 @@ type ToolCallsRequested implements Event { id: ID! kind: EventKind! sequence: In
 "Malformed arguments of a call were put right before it ran."
 type ToolCallRepaired implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   toolCallId: String! toolName: String! outcome: String! }
-"A tool call waits until people have approved it."
+"A tool call waits until people have approved it, or the payment that it asks for."
 type ApprovalRequested implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
-  waitId: ID! toolCallId: String! toolName: String! displayName: String! arguments: JSON! quorum: Int! deadline: Time }
+  waitId: ID! toolCallId: String! toolName: String! displayName: String! arguments: JSON! quorum: Int! deadline: Time payment: PaymentTerms }
 "Somebody has decided about a tool call, or its time was over. outcome is APPROVED, DENIED, EXPIRED, or PENDING when more decisions are needed."
 type ApprovalDecided implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   waitId: ID! toolCallId: String! toolName: String! outcome: String! approve: Boolean! note: String arguments: JSON }
@@ -10668,7 +10721,7 @@ type PaymentPolicy @auth(requires: BUDGETS_MANAGE) {
   maxPerTurn: Decimal!
   "The most that all payments of a day (UTC) may be."
   maxPerDay: Decimal!
-  "The largest payment that needs no approval; null when none does. Larger ones are refused: approvals of payments are not built yet."
+  "The largest payment that needs no approval; null when none does. For larger ones a person is asked, while the turn waits."
   approvalAbove: Decimal
   enabled: Boolean!
   createdAt: Time!
@@ -10680,6 +10733,8 @@ type Payment @auth(requires: BUDGETS_READ) {
   policyId: ID!
   sessionId: ID!
   turnId: ID!
+  "The approval that allowed it; null when it needed none."
+  waitId: ID
   capability: String!
   "The id of the tool."
   tool: String!
@@ -10983,6 +11038,8 @@ type Wait implements Node @auth(requires: SESSIONS_READ) {
   toolCallId: String toolName: String
   "The exact arguments of the call that waits."
   arguments: JSON
+  "What is to be approved when it isn't the call itself, but a payment that the call asks for (APPROVAL). It is approved as it is, or denied."
+  payment: PaymentTerms
   "What the agent asks the user (QUESTION)."
   question: String
   "Answers that the agent suggests (QUESTION); any other one may be given too."
@@ -11005,6 +11062,8 @@ type Wait implements Node @auth(requires: SESSIONS_READ) {
 enum WaitKind { CLIENT_TOOL APPROVAL QUESTION COMPLETION SIGNAL CUSTOM BUDGET SUBAGENT SLEEP }
 "How a wait stands. The first resolution wins."
 enum WaitState { OPEN OK ERROR TIMEOUT CANCELLED }
+"A payment that waits for approval. ` + "`" + `host` + "`" + ` is who would be paid."
+type PaymentTerms @auth(requires: SESSIONS_READ) { amount: Decimal! currency: String! host: String! purpose: String! }
 "What one person decided about an approval."
 type ApprovalDecision {
   actor: Actor! @goField(forceResolver: true)
@@ -12126,6 +12185,8 @@ func (ec *executionContext) childFields_Payment(ctx context.Context, field graph
 		return ec.fieldContext_Payment_sessionId(ctx, field)
 	case "turnId":
 		return ec.fieldContext_Payment_turnId(ctx, field)
+	case "waitId":
+		return ec.fieldContext_Payment_waitId(ctx, field)
 	case "capability":
 		return ec.fieldContext_Payment_capability(ctx, field)
 	case "tool":
@@ -12232,6 +12293,20 @@ func (ec *executionContext) childFields_PaymentPolicyPayload(ctx context.Context
 		return ec.fieldContext_PaymentPolicyPayload_userErrors(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PaymentPolicyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_PaymentTerms(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "amount":
+		return ec.fieldContext_PaymentTerms_amount(ctx, field)
+	case "currency":
+		return ec.fieldContext_PaymentTerms_currency(ctx, field)
+	case "host":
+		return ec.fieldContext_PaymentTerms_host(ctx, field)
+	case "purpose":
+		return ec.fieldContext_PaymentTerms_purpose(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PaymentTerms", field.Name)
 }
 
 func (ec *executionContext) childFields_Provider(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -12856,6 +12931,8 @@ func (ec *executionContext) childFields_Wait(ctx context.Context, field graphql.
 		return ec.fieldContext_Wait_toolName(ctx, field)
 	case "arguments":
 		return ec.fieldContext_Wait_arguments(ctx, field)
+	case "payment":
+		return ec.fieldContext_Wait_payment(ctx, field)
 	case "question":
 		return ec.fieldContext_Wait_question(ctx, field)
 	case "options":

@@ -133,6 +133,7 @@ type (
 		Arguments   models.JSON
 		Quorum      int
 		Deadline    *models.Millis
+		Payment     *PaymentTerms
 	}
 	ApprovalDecided struct {
 		EventBase

@@ -575,11 +575,13 @@ type PageInfo struct {
 
 // A payment that a tool has asked for and that a policy allowed.
 type Payment struct {
-	ID         string `json:"id"`
-	PolicyID   string `json:"policyId"`
-	SessionID  string `json:"sessionId"`
-	TurnID     string `json:"turnId"`
-	Capability string `json:"capability"`
+	ID        string `json:"id"`
+	PolicyID  string `json:"policyId"`
+	SessionID string `json:"sessionId"`
+	TurnID    string `json:"turnId"`
+	// The approval that allowed it; null when it needed none.
+	WaitID     *string `json:"waitId,omitempty"`
+	Capability string  `json:"capability"`
 	// The id of the tool.
 	Tool    string `json:"tool"`
 	Host    string `json:"host"`
@@ -633,7 +635,7 @@ type PaymentPolicy struct {
 	MaxPerTurn decimal.Decimal `json:"maxPerTurn"`
 	// The most that all payments of a day (UTC) may be.
 	MaxPerDay decimal.Decimal `json:"maxPerDay"`
-	// The largest payment that needs no approval; null when none does. Larger ones are refused: approvals of payments are not built yet.
+	// The largest payment that needs no approval; null when none does. For larger ones a person is asked, while the turn waits.
 	ApprovalAbove *decimal.Decimal `json:"approvalAbove,omitempty"`
 	Enabled       bool             `json:"enabled"`
 	CreatedAt     models.Millis    `json:"createdAt"`
@@ -644,6 +646,14 @@ type PaymentPolicy struct {
 type PaymentPolicyPayload struct {
 	Policy     *PaymentPolicy `json:"policy,omitempty"`
 	UserErrors []*UserError   `json:"userErrors"`
+}
+
+// A payment that waits for approval. `host` is who would be paid.
+type PaymentTerms struct {
+	Amount   decimal.Decimal `json:"amount"`
+	Currency string          `json:"currency"`
+	Host     string          `json:"host"`
+	Purpose  string          `json:"purpose"`
 }
 
 // A service that runs models.

@@ -136,6 +136,7 @@ type Wait struct {
 	ToolCallID   *string
 	ToolName     *string
 	Arguments    models.JSON
+	Payment      *PaymentTerms
 	Question     *string
 	Options      []string
 	Deadline     *models.Millis

@@ -1,6 +1,8 @@
 package resolvers
 
 import (
+	"github.com/shopspring/decimal"
+
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/events"
 )
@@ -34,6 +36,7 @@ func encodeWaitEvent(base model.EventBase, payload events.Payload) model.Event {
 		return &model.ApprovalRequested{
 			EventBase: base, WaitID: p.WaitID.String(), ToolCallID: p.ToolCallID, ToolName: p.ToolName, DisplayName: p.DisplayName,
 			Arguments: objectOr(p.Arguments), Quorum: p.Quorum, Deadline: p.Deadline,
+			Payment: encodeTerms(p.Payment),
 		}
 	case events.ApprovalDecided:
 		return &model.ApprovalDecided{
@@ -49,4 +52,16 @@ func encodeWaitEvent(base model.EventBase, payload events.Payload) model.Event {
 		}
 	}
 	return nil
+}
+
+// encodeTerms encodes a payment that people are asked about. What is no decimal was not written by this server.
+func encodeTerms(p *events.PaymentTerms) *model.PaymentTerms {
+	if p == nil {
+		return nil
+	}
+	amount, err := decimal.NewFromString(p.Amount)
+	if err != nil {
+		return nil
+	}
+	return &model.PaymentTerms{Amount: amount, Currency: p.Currency, Host: p.Host, Purpose: p.Purpose}
 }

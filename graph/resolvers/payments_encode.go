@@ -22,11 +22,15 @@ func encodePaymentPolicy(p *models.PaymentPolicy) *model.PaymentPolicy {
 }
 
 func encodePayment(p *models.Payment) *model.Payment {
-	return &model.Payment{
+	out := &model.Payment{
 		ID: p.ID.String(), PolicyID: p.PolicyID.String(), SessionID: p.SessionID.String(), TurnID: p.TurnID.String(), Capability: p.Capability,
 		Tool: p.Tool, Host: p.Host, Purpose: p.Purpose, Currency: models.CurrencyUSD, Amount: usd(p.Amount), Paid: encodeUSD(p.Paid),
 		Status: model.PaymentStatus(p.Status), Reference: p.Reference, Error: p.Error, Attempts: int(p.Attempts), CreatedAt: p.CreatedAt, SettledAt: p.SettledAt,
 	}
+	if p.WaitID != nil {
+		out.WaitID = new(p.WaitID.String())
+	}
+	return out
 }
 
 func usd(a models.Amount) decimal.Decimal { return budget.Decimal(models.CurrencyUSD, a) }

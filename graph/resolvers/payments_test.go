@@ -28,7 +28,7 @@ const (
 	updatePolicy  = `mutation($id: ID!, $in: UpdatePaymentPolicyInput!) { updatePaymentPolicy(id: $id, input: $in) { ` + policyFields + ` userErrors { code path } } }`
 	deletePolicy  = `mutation($id: ID!) { deletePaymentPolicy(id: $id) { deletedId userErrors { code path } } }`
 	settlePayment = `mutation($id: ID!, $in: SettlePaymentInput!) { settlePayment(id: $id, input: $in) { payment { id status paid } userErrors { code path } } }`
-	listPayments  = `query($after: Cursor) { payments(first: 2, after: $after) { nodes { id status amount paid error attempts settledAt } totalCount pageInfo { hasNextPage endCursor } } }`
+	listPayments  = `query($after: Cursor) { payments(first: 2, after: $after) { nodes { id waitId status amount paid error attempts settledAt } totalCount pageInfo { hasNextPage endCursor } } }`
 )
 
 func withPayments(t *testing.T, a *api) {
@@ -53,7 +53,7 @@ func withPayments(t *testing.T, a *api) {
 }
 
 // asked puts a payment that a policy allowed, and that nothing has become of.
-func (a *api) asked(policy string) string {
+func (a *api) asked(policy string, approval *models.WaitID) string {
 	a.t.Helper()
 	of, err := models.ParseID[models.PaymentPolicyEntity](policy)
 	if err != nil {
@@ -62,7 +62,7 @@ func (a *api) asked(policy string) string {
 	row := models.Payment{
 		OrgID: a.principal.OrgID, ID: models.NewID[models.PaymentEntity](), PolicyID: of, SessionID: models.NewID[models.SessionEntity](),
 		TurnID: models.NewID[models.TurnEntity](), Capability: "core", Tool: "core.t", Host: "a.test", Purpose: "p", Amount: 1_500_000_000,
-		Status: models.PaymentAsked, DueAt: models.Millis(1).Ptr(), CreatedAt: 1,
+		Status: models.PaymentAsked, DueAt: models.Millis(1).Ptr(), CreatedAt: 1, WaitID: approval,
 	}
 	row.IdempotencyKey = row.ID.String()
 	if err := a.db.Write(a.t.Context(), a.principal.OrgID, func(tx *gorm.DB) error { return tx.Create(&row).Error }); err != nil {
@@ -111,13 +111,14 @@ func TestPaymentsOverTheAPI(t *testing.T) {
 		if data, err := a.run(`{ paymentPolicies { id } payments { nodes { id } totalCount } }`, nil); err != nil || data != fmt.Sprintf(`{"paymentPolicies":[{"id":%q}],"payments":{"nodes":[],"totalCount":0}}`, id) {
 			t.Errorf("got %s, %v", data, err)
 		}
+		approval := models.NewID[models.WaitEntity]()
 		var ids []string
 		for range 3 {
-			ids = append(ids, a.asked(id))
+			ids = append(ids, a.asked(id, &approval))
 		}
 		data, err := a.run(listPayments, nil)
 		if err != nil || strings.Contains(data, ids[0]) || !strings.Contains(data, `"totalCount":3`) || !strings.Contains(data, `"hasNextPage":true`) ||
-			!strings.Contains(data, `{"nodes":[{"id":"`+ids[2]+`","status":"ASKED","amount":"1.5","paid":null,"error":null,"attempts":0,"settledAt":null}`) {
+			!strings.Contains(data, `{"nodes":[{"id":"`+ids[2]+`","waitId":"`+approval.String()+`","status":"ASKED","amount":"1.5","paid":null,"error":null,"attempts":0,"settledAt":null}`) {
 			t.Errorf("the newest are %s, %v", data, err)
 		}
 		cursor := a.get(listPayments, nil, "payments", "pageInfo", "endCursor")

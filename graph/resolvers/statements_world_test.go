@@ -46,7 +46,7 @@ func newWorld(t *testing.T, db *store.DB, n int) *world {
 	w.people()
 	for i := range n {
 		a.delivered(a.webhook(fmt.Sprint("https://example.com/", i)), n)
-		a.asked(a.policy("https://example.com/"))
+		a.asked(a.policy("https://example.com/"), new(models.NewID[models.WaitEntity]()))
 	}
 	clientTools := models.ClientTools{}
 	for i := range n {
@@ -217,7 +217,8 @@ func (w *world) work(c catalogLine, parent *models.SessionID) *models.SessionID 
 	for i := range w.n {
 		wait := models.Wait{
 			OrgID: w.org, ID: models.NewID[models.WaitEntity](), SessionID: id, TurnID: current.ID, Kind: models.WaitApproval, Identity: fmt.Sprint(i),
-			State: models.WaitOpen, ToolCallID: new("c"), ToolName: new("t"), Request: models.JSON(`{"arguments":{"a":1},"quorum":9}`),
+			State: models.WaitOpen, ToolCallID: new("c"), ToolName: new("t"),
+			Request: models.JSON(`{"arguments":{"a":1},"quorum":9,"payment":{"key":"k","tool":"t","host":"h.test","amount":1,"purpose":"p"}}`),
 		}
 		w.add(&wait)
 		for range w.n {

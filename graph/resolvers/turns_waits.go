@@ -30,6 +30,9 @@ func encodeWait(w *models.Wait) *model.Wait {
 		Question: nonEmpty(r.Question), Options: r.Options, Deadline: w.Deadline, State: model.WaitState(w.State), Quorum: r.Quorum,
 		CreatedAt: w.CreatedAt, ResolvedAt: w.ResolvedAt, WaitID: w.ID, SessionID: w.SessionID, TurnID: w.TurnID, AllowSelf: r.AllowSelf,
 	}
+	if p := r.Payment; p != nil {
+		out.Payment = &model.PaymentTerms{Amount: usd(p.Amount), Currency: models.CurrencyUSD, Host: p.Host, Purpose: p.Purpose}
+	}
 	if out.Options == nil {
 		out.Options = []string{}
 	}

@@ -53,6 +53,10 @@ func withWaits(t *testing.T, a *api, n int) (turns []models.TurnID) {
 				State: models.WaitOpen, ToolCallID: new("c"), ToolName: new("t"), CreatedAt: models.Millis(i),
 				Request: models.JSON(`{"arguments":{"a":1},"question":"Why?","options":["x"],"quorum":2,"role":"ADMIN"}`),
 			}
+			if kind == models.WaitApproval {
+				w.Request = models.JSON(strings.TrimSuffix(string(w.Request), "}") +
+					`,"payment":{"key":"k","tool":"t","host":"example.com","amount":12500000000,"purpose":"books"}}`)
+			}
 			rows = append(rows, &w)
 			if kind == models.WaitApproval {
 				rows = append(rows, &models.ApprovalDecision{OrgID: org, WaitID: w.ID, ActorID: models.NewID[models.ActorEntity](), ActorKind: models.ActorUser, Approve: true})
@@ -73,7 +77,7 @@ func withWaits(t *testing.T, a *api, n int) (turns []models.TurnID) {
 	return turns
 }
 
-const allOfWaits = `{ waits(first: 50) { totalCount nodes { id kind arguments question options quorum requiredRole state viewerMayResolve token
+const allOfWaits = `{ waits(first: 50) { totalCount nodes { id kind arguments payment { amount currency host purpose } question options quorum requiredRole state viewerMayResolve token
 	session { id waits { id } } turn { id status waits { kind } } decisions { approve } } } }`
 
 func TestWaitsOfTheOrganization(t *testing.T) {
@@ -91,7 +95,8 @@ func TestWaitsOfTheOrganization(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{`"totalCount":4`, `"quorum":2`, `"requiredRole":"ADMIN"`, `"arguments":{"a":1}`, `"options":["x"]`, `"decisions":[{"approve":true}]`, `"token":"ostw_`} {
+		for _, want := range []string{`"totalCount":4`, `"quorum":2`, `"requiredRole":"ADMIN"`, `"arguments":{"a":1}`, `"options":["x"]`,
+			`"payment":{"amount":"12.5","currency":"usd","host":"example.com","purpose":"books"}`, `"payment":null`, `"decisions":[{"approve":true}]`, `"token":"ostw_`} {
 			if !strings.Contains(data, want) {
 				t.Errorf("%s lacks %s", data, want)
 			}

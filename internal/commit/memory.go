@@ -49,7 +49,7 @@ var otherTables = map[string]struct{ columns, key string }{
 	"session_lineage": {
 		"org_id session_id through_sequence after_sequence ancestor_id", "org_id session_id through_sequence",
 	},
-	"payments": {"org_id id policy_id session_id turn_id idempotency_key capability tool host purpose amount paid status day lines reference " +
+	"payments": {"org_id id policy_id session_id turn_id wait_id idempotency_key capability tool host purpose amount paid status day lines reference " +
 		"error attempts due_at created_at settled_at", "org_id id"},
 	"runners": {"id host started_at beat lock_key", "id"},
 	"budgets": {"org_id id subject subject_id customer_key currency limit_amount soft_limit period_kind period_unit period_seconds timezone " +

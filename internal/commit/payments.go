@@ -70,7 +70,7 @@ func paymentUpdateRow(p models.Payment) []any {
 }
 
 const (
-	paymentColumns = "p.org_id, p.id, p.policy_id, p.session_id, p.turn_id, p.idempotency_key, p.capability, p.tool, p.host, p.purpose, p.amount, p.paid, " +
+	paymentColumns = "p.org_id, p.id, p.policy_id, p.session_id, p.turn_id, p.wait_id, p.idempotency_key, p.capability, p.tool, p.host, p.purpose, p.amount, p.paid, " +
 		"p.status, p.day, p.lines, p.reference, p.error, p.attempts, p.due_at, p.created_at, p.settled_at"
 	readPayment   = "SELECT " + paymentColumns + " FROM payments p WHERE p.org_id = $1 AND p.id = $2 AND p.session_id = $3"
 	sqlitePayment = "SELECT " + paymentColumns + " FROM payments p WHERE p.org_id = ? AND p.id = ? AND p.session_id = ?"
@@ -78,7 +78,7 @@ const (
 
 func scanPayment(r scanner) (models.Payment, error) {
 	var p models.Payment
-	err := r.Scan(into(&p.OrgID), into(&p.ID), into(&p.PolicyID), into(&p.SessionID), into(&p.TurnID), &p.IdempotencyKey, &p.Capability, &p.Tool,
+	err := r.Scan(into(&p.OrgID), into(&p.ID), into(&p.PolicyID), into(&p.SessionID), into(&p.TurnID), &p.WaitID, &p.IdempotencyKey, &p.Capability, &p.Tool,
 		&p.Host, &p.Purpose, &p.Amount, &p.Paid, &p.Status, &p.Day, &p.Lines, &p.Reference, &p.Error, &p.Attempts, &p.DueAt, &p.CreatedAt, &p.SettledAt)
 	if err != nil {
 		return p, fmt.Errorf("read a payment: %w", err)

@@ -37,6 +37,14 @@ type RequestedCall struct {
 	Deadline    *models.Millis `json:"deadline,omitempty"`
 }
 
+// PaymentTerms are what people are asked to approve of a payment. The amount is a decimal.
+type PaymentTerms struct {
+	Amount   string `json:"amount"`
+	Currency string `json:"currency"`
+	Host     string `json:"host"`
+	Purpose  string `json:"purpose"`
+}
+
 // FileState is what an entry of a session's files was before it was written or deleted; without a hash a directory.
 type FileState struct {
 	Hash      string        `json:"hash,omitempty"`
@@ -231,6 +239,8 @@ type (
 		Quorum      int            `json:"quorum"`
 		Role        models.Role    `json:"role,omitempty"`
 		Deadline    *models.Millis `json:"deadline,omitempty"`
+		// Payment is what is to be approved when it isn't the call itself.
+		Payment *PaymentTerms `json:"payment,omitempty"`
 	}
 	ApprovalDecided struct {
 		WaitID     models.WaitID `json:"waitId"`

@@ -77,7 +77,7 @@ func Table() []Row {
 		{Payload: ToolCompleted{}, Durable: true, Closes: ThingTool, Meaning: "A tool call ended."},
 		{Payload: ToolCallsRequested{}, Durable: true, OrgFeed: true, Meaning: "The caller's own program runs these calls and brings their results."},
 		{Payload: ToolCallRepaired{}, Durable: true, Meaning: "Malformed arguments of a call were put right before it ran."},
-		{Payload: ApprovalRequested{}, Durable: true, OrgFeed: true, Meaning: "A tool call waits until people have approved it."},
+		{Payload: ApprovalRequested{}, Durable: true, OrgFeed: true, Meaning: "A tool call waits until people have approved it, or the payment that it asks for."},
 		{Payload: ApprovalDecided{}, Durable: true, OrgFeed: true, Meaning: "Somebody has decided about a tool call, or its time was over."},
 		{Payload: TranscriptRepaired{}, Durable: true, Meaning: "A call in the history had no result: it was given its stored one (replay), or one that says that the outcome is unknown (synthesize)."},
 		{Payload: HookRan{}, Durable: true, Meaning: "A hook ran."},

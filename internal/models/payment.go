@@ -75,6 +75,8 @@ type Payment struct {
 	// SessionID and TurnID are not foreign keys: payments outlive what they were made in.
 	SessionID SessionID
 	TurnID    TurnID
+	// WaitID is the approval that has allowed it; nil for one that needed none.
+	WaitID *WaitID
 	// IdempotencyKey is "{session}:{call}:{step}", unique in the organization.
 	IdempotencyKey string
 	Capability     string

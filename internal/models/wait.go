@@ -43,6 +43,19 @@ type WaitRequest struct {
 	Parked bool `json:"parked,omitempty"`
 	// Budget is what a turn waits for that needs money.
 	Budget *BudgetWait `json:"budget,omitempty"`
+	// Payment is what an approval is about when it isn't the call itself, but a payment that the call asks for.
+	Payment *PaymentTerms `json:"payment,omitempty"`
+}
+
+// PaymentTerms are what people are asked to approve of a payment: it is made by these, or not at all.
+type PaymentTerms struct {
+	// Key is the idempotency key of the payment.
+	Key  string `json:"key"`
+	Tool string `json:"tool"`
+	Host string `json:"host"`
+	// Amount is in 10^-9 usd.
+	Amount  Amount `json:"amount"`
+	Purpose string `json:"purpose"`
 }
 
 // BudgetWait is what a turn waits for that needs money.

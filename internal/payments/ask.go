@@ -46,9 +46,13 @@ func (s *Service) ask(ctx context.Context, o *tools.PaymentOrder) (models.Paymen
 		if err := withinLimits(tx, policy, o, day); err != nil {
 			return err
 		}
+		approval, err := approved(tx, policy, o)
+		if err != nil {
+			return err
+		}
 		found = models.Payment{
 			OrgID: o.OrgID, ID: models.NewID[models.PaymentEntity](), PolicyID: policy.ID, SessionID: o.SessionID, TurnID: o.TurnID,
-			IdempotencyKey: o.IdempotencyKey, Capability: o.CapabilityID, Tool: o.ToolID, Host: o.Host, Purpose: o.Purpose, Amount: o.Amount,
+			WaitID: approval, IdempotencyKey: o.IdempotencyKey, Capability: o.CapabilityID, Tool: o.ToolID, Host: o.Host, Purpose: o.Purpose, Amount: o.Amount,
 			Status: models.PaymentAsked, Day: day, DueAt: (now + askedFor).Ptr(), CreatedAt: now,
 		}
 		// By another policy the same may have been asked for at once: then nothing is changed, and this is tried again.
@@ -118,10 +122,6 @@ func policyFor(tx *gorm.DB, o *tools.PaymentOrder) (*models.PaymentPolicy, error
 func withinLimits(tx *gorm.DB, p *models.PaymentPolicy, o *tools.PaymentOrder, day int64) error {
 	if o.Amount > p.MaxRequest {
 		return refusal(tools.PaymentOverLimit, "%s usd are more than one payment may be: %s usd.", usd(o.Amount), usd(p.MaxRequest))
-	}
-	if p.ApprovalAbove != nil && o.Amount > *p.ApprovalAbove {
-		return refusal(tools.PaymentNeedsApproval, "Payments above %s usd need a person's approval, which this server can't ask for yet. Nothing was paid; "+
-			"ask the user to pay it in another way.", usd(*p.ApprovalAbove))
 	}
 	var turn models.Amount
 	err := store.Of(tx.Model(&models.Payment{}), o.OrgID).Where("turn_id = ? AND policy_id = ? AND status <> ?", o.TurnID, p.ID, models.PaymentRefused).

@@ -149,7 +149,7 @@ func TestWhatAPolicyLetsThrough(t *testing.T) {
 		}
 		o.Amount, o.IdempotencyKey = 2*one+1, "above"
 		_, err = w.Pay(t.Context(), o)
-		refused(t, "above", err, tools.PaymentNeedsApproval)
+		unapproved(t, "above", err)
 		off := false
 		if _, err := w.Update(t.Context(), n.by, policy.ID, payments.Change{Enabled: &off}); err != nil {
 			t.Fatal(err)

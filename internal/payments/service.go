@@ -1,5 +1,5 @@
 // Package payments lets tools pay. People write policies: which tools may pay whom, and how much. A tool asks by tools.Call.Pay, which comes
-// here (authority.go): a policy is found and its limits are checked under its lock (ask.go), the amount is held on the budgets that bind the
+// here (authority.go): a policy is found and its limits are checked under its lock (ask.go), a person is asked where the policy wants that (approval.go), the amount is held on the budgets that bind the
 // session by a command (commands.go), the rail is asked (rail.go), and a second command settles what was held or gives it back. A payment
 // whose answer nobody knows is asked for again (sweep.go), with the same key, until the rail says what became of it.
 package payments

@@ -230,7 +230,7 @@ func (a *actRun) park(f finished) (*writer, error) {
 	a.outside = true
 	// When it goes on, the journal says so.
 	delete(a.known, f.Record.CallID)
-	c := &parkCall{call: f.Call, wait: f.waits, begin: a.ready()}
+	c := &parkCall{call: f.Call, wait: f.waits, payment: f.payment, begin: a.ready()}
 	if p := f.result.Pending; p != nil {
 		if !p.Deadline.IsZero() {
 			c.until = models.MillisOf(p.Deadline).Ptr()

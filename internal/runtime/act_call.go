@@ -31,9 +31,9 @@ func (a *actRun) execution(o turns.Call, goesOn bool) {
 	call.Attempt, call.MaxAttempts = o.Effect.Attempt, o.Record.Frozen.Hints.Retry.Attempts(call.IdempotencyKey)
 	call.Files = r.e.cfg.Workspace.Overlay(call.OrgID, call.SessionID, f.writes)
 	call.SetTodos = f.writes.SetTodos
-	r.payable(call, o)
 	d := &durable{r: r, call: o, org: r.turn.OrgID, session: r.turn.SessionID, turn: r.turn.ID, cut: a.cut}
 	d.offer(call)
+	r.payable(call, o, d)
 	var review *hooks.Event
 	if r.hasHooks(tools.HookPostToolUse) {
 		review = new(r.event(tools.HookPostToolUse, o.Record.CallID+":post"))
@@ -60,7 +60,7 @@ func (a *actRun) execute(f *finished, call *tools.Call, d *durable, review *hook
 	} else {
 		f.result = tools.Run(ctx, e.cfg.Registry, call, f.Record.Frozen)
 	}
-	f.waits, f.announced = d.pending(f.result), d.announced()
+	f.waits, f.payment, f.announced = d.pending(f.result), d.unapproved(), d.announced()
 	f.cut = d.failed() || (f.waits.IsZero() && f.result.Failed() && a.ctx.Err() != nil)
 	f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)
 	if f.cut || !f.waits.IsZero() {

@@ -27,6 +27,8 @@ type finished struct {
 	runs []hooks.Ran
 	// waits is what the call waits for; zero when it has ended.
 	waits models.WaitID
+	// payment is what people are to be asked about, when waits is the approval of a payment.
+	payment *models.PaymentTerms
 	// announced are waits that the tool has asked keys for.
 	announced []models.WaitID
 	// cut tells that the call failed after it was cancelled, or that the journal contradicts it: what it says is no result.

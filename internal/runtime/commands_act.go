@@ -149,9 +149,11 @@ func (c *startCalls) Apply(tx *commit.Tx) error {
 type parkCall struct {
 	writer
 	call turns.Call
-	// wait was announced before; its deadline and request are those that the tool has given.
-	wait  models.WaitID
-	until *models.Millis
+	// wait was announced before; its deadline and request are those that the tool has given. Or it is the approval of the payment, about
+	// which people are asked now.
+	wait    models.WaitID
+	payment *models.PaymentTerms
+	until   *models.Millis
 	// failTurn tells what happens when nobody resolves it in time.
 	failTurn bool
 	// begin and begun are as in settleCalls.
@@ -163,7 +165,7 @@ type parkCall struct {
 }
 
 func (c *parkCall) Needs() commit.Needs {
-	n := c.needs(2048, true)
+	n := c.needs(4096, true)
 	n.Waits, n.WaitIDs = true, []models.WaitID{c.wait}
 	return n
 }
@@ -181,6 +183,8 @@ func (c *parkCall) Apply(tx *commit.Tx) error {
 func (c *parkCall) hold(tx *commit.Tx, call *turns.Call) error {
 	w, ok := tx.Wait(c.wait)
 	switch {
+	case !ok && c.payment != nil:
+		call.RequestPayment(tx, *c.payment)
 	case !ok:
 		return errors.New("a call waits for something that was never announced")
 	case w.State == models.WaitOpen && turns.ReadRequest(w).Parked:
@@ -193,7 +197,7 @@ func (c *parkCall) hold(tx *commit.Tx, call *turns.Call) error {
 		r := turns.ReadRequest(w)
 		r.FailTurn = c.failTurn
 		call.Hold(tx, w, r)
-	case w.Kind == models.WaitCustom:
+	case turns.RunsAgain(w):
 		c.again = true
 		call.Effect.State = models.EffectClaimed
 	default:

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/ostler-dev/ostler/internal/models"
@@ -25,8 +26,8 @@ func (r *turnRun) outbound(ctx context.Context, f *finished, org models.OrgID) *
 	return &result
 }
 
-// payable lets a call pay, where there is somebody who makes payments.
-func (r *turnRun) payable(call *tools.Call, o turns.Call) {
+// payable lets a call pay, where there is somebody who makes payments. What people have to approve first it waits for.
+func (r *turnRun) payable(call *tools.Call, o turns.Call, d *durable) {
 	e := r.e
 	capability, ok := e.cfg.Registry.CapabilityOf(o.Record.Frozen.ToolID)
 	if e.cfg.Payments == nil || !ok {
@@ -34,9 +35,13 @@ func (r *turnRun) payable(call *tools.Call, o turns.Call) {
 	}
 	org, session, turn := call.OrgID, call.SessionID, call.TurnID
 	call.Payment = func(ctx context.Context, p tools.PaymentRequest) (tools.PaymentReceipt, error) {
-		return e.cfg.Payments.Pay(ctx, tools.PaymentOrder{
+		receipt, err := e.cfg.Payments.Pay(ctx, tools.PaymentOrder{
 			PaymentRequest: p, OrgID: org, SessionID: session, TurnID: turn, Epoch: o.Effect.Epoch,
 			CapabilityID: capability, ToolID: o.Record.Frozen.ToolID, IdempotencyKey: fmt.Sprintf("%s:%s:%s", session, o.Record.CallID, p.Step),
 		})
+		if needed, ok := errors.AsType[*tools.ApprovalNeededError](err); ok {
+			return receipt, d.approve(needed.Terms)
+		}
+		return receipt, err
 	}
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // paying lets the tools of a node pay, by a policy for the probes and a rail that counts its payments by their keys.
-func (w *world) paying(url string) nodeOption {
+func (w *world) paying(url string, change ...func(*payments.NewPolicy)) nodeOption {
 	return func(c *Config) {
 		keeper, err := secrets.NewKeeper(bytes.Repeat([]byte{7}, 32))
 		if err != nil {
@@ -40,11 +40,14 @@ func (w *world) paying(url string) nodeOption {
 		if list, err := service.Policies(w.t.Context(), w.org); err != nil || len(list) > 0 {
 			return
 		}
-		_, err = service.Create(w.t.Context(), w.by, payments.NewPolicy{
+		in := payments.NewPolicy{
 			Name: "p", Capabilities: []string{"probe"}, Hosts: []string{"example.com"}, URL: url, Secret: strings.Repeat("secret", 8),
 			MaxRequest: 5, MaxTurn: 50, MaxDay: 50,
-		})
-		if err != nil {
+		}
+		for _, c := range change {
+			c(&in)
+		}
+		if _, err = service.Create(w.t.Context(), w.by, in); err != nil {
 			w.t.Fatal(err)
 		}
 	}

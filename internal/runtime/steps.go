@@ -45,6 +45,8 @@ type durable struct {
 	waits map[string]models.WaitID
 	// completion is the wait for the call's own result, awaits what the tool was told to wait for; zero for none.
 	completion, awaits models.WaitID
+	// payment is what people are to be asked about, when awaits is the approval of a payment.
+	payment *models.PaymentTerms
 }
 
 // offer gives the tool what it may do durably.
@@ -73,6 +75,21 @@ func (d *durable) pending(result tools.Result) models.WaitID {
 		return d.completion
 	}
 	return models.WaitID{}
+}
+
+// unapproved gives the payment that the call waits for, when nobody was asked about it yet.
+func (d *durable) unapproved() *models.PaymentTerms {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.payment
+}
+
+// approve has the call wait for people who decide about a payment. They are asked in the commit in which it comes to wait.
+func (d *durable) approve(p models.PaymentTerms) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.awaits, d.payment = turns.PaymentWaitID(d.turn, &p), &p
+	return errAwaits
 }
 
 // announced gives the waits that the tool has asked keys for.
@@ -302,7 +319,7 @@ func (d *durable) await(ctx context.Context, key string) (json.RawMessage, error
 	case models.WaitOpen:
 	}
 	d.mu.Lock()
-	d.awaits = id
+	d.awaits, d.payment = id, nil
 	d.mu.Unlock()
 	return nil, errAwaits
 }

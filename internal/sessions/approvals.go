@@ -10,6 +10,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -46,6 +47,9 @@ func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Dec
 	}
 	if f := ruleOf(w).refuse(by, t.StartedByKind, t.StartedByID); f != nil {
 		return nil, nil, f.At("input", "waitId")
+	}
+	if len(in.Arguments) > 0 && turns.ReadRequest(*w).Payment != nil {
+		return nil, nil, fault.New(fault.Invalid, "A payment is approved as it is, or denied: leave the arguments out.").At("input", "arguments")
 	}
 	kind, actor := by.Actor()
 	c := &decide{org: by.OrgID, session: w.SessionID, wait: w.ID, decision: models.ApprovalDecision{
@@ -265,11 +269,17 @@ func (c *decide) Apply(tx *commit.Tx) error {
 	if err := turns.Decide(tx, w, c.decision); err != nil {
 		return err
 	}
+	details := map[string]any{
+		"sessionId": w.SessionID.String(), "turnId": w.TurnID.String(), "tool": w.ToolName,
+		"approve": c.decision.Approve, "edited": len(c.decision.Arguments) > 0,
+	}
+	if p := turns.ReadRequest(w).Payment; p != nil {
+		details["payment"] = map[string]any{
+			"host": p.Host, "amount": budget.Decimal(models.CurrencyUSD, p.Amount).String(), "currency": models.CurrencyUSD, "purpose": p.Purpose,
+		}
+	}
 	entry, err := audit.Draft(c.request, audit.Entry{
-		ActorKind: c.decision.ActorKind, Actor: c.decision.ActorID, Action: "approval.decided", Target: w.ID.String(), Details: map[string]any{
-			"sessionId": w.SessionID.String(), "turnId": w.TurnID.String(), "tool": w.ToolName,
-			"approve": c.decision.Approve, "edited": len(c.decision.Arguments) > 0,
-		},
+		ActorKind: c.decision.ActorKind, Actor: c.decision.ActorID, Action: "approval.decided", Target: w.ID.String(), Details: details,
 	})
 	if err != nil {
 		return err

@@ -22,8 +22,10 @@ type waitingCall struct {
 	arguments string
 	kind      models.WaitKind
 	approval  turns.Approval
-	deadline  *models.Millis
-	failTurn  bool
+	// payment is what the approval is about, when it isn't the call itself.
+	payment  *models.PaymentTerms
+	deadline *models.Millis
+	failTurn bool
 }
 
 // beginAct brings the turn at the head of the line to where its calls have been claimed, and none has begun.
@@ -84,7 +86,12 @@ func (c *parkAll) Apply(tx *commit.Tx) error {
 			if w.deadline != nil {
 				w.approval.ExpiresIn = time.Duration(*w.deadline-tx.Now) * time.Millisecond
 			}
-			call.RequestApproval(tx, w.approval)
+			if w.payment != nil {
+				call.Start(tx)
+				call.RequestPayment(tx, *w.payment)
+			} else {
+				call.RequestApproval(tx, w.approval)
+			}
 		case models.WaitQuestion:
 			call.AskUser(tx)
 		default:

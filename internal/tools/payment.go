@@ -14,8 +14,10 @@ const (
 	PaymentInvalid = "payment_invalid"
 	// PaymentOverLimit: it is more than the policy allows for a request, a turn or a day.
 	PaymentOverLimit = "payment_over_limit"
-	// PaymentNeedsApproval: it is more than the policy allows without a person's approval.
-	PaymentNeedsApproval = "payment_needs_approval"
+	// PaymentDenied: it is more than the policy allows without a person's approval, and a person has denied it.
+	PaymentDenied = "payment_denied"
+	// PaymentApprovalExpired: nobody has decided about it in time.
+	PaymentApprovalExpired = "payment_approval_expired"
 	// PaymentOverBudget: a budget that binds the session has no room for it.
 	PaymentOverBudget = "payment_over_budget"
 	// PaymentRefused: the rail has refused it. Nothing was paid.
@@ -32,6 +34,12 @@ type PaymentError struct {
 }
 
 func (e *PaymentError) Error() string { return e.Code + ": " + e.Message }
+
+// ApprovalNeededError is a payment that a person has to approve first. It is for the engine, which asks people and has the call run again
+// when they have decided.
+type ApprovalNeededError struct{ Terms models.PaymentTerms }
+
+func (e *ApprovalNeededError) Error() string { return "the payment waits for a person's approval" }
 
 // PaymentRequest is a payment that a tool asks for.
 type PaymentRequest struct {
@@ -70,13 +78,14 @@ type PaymentOrder struct {
 }
 
 // PaymentAuthority decides about payments and makes them: neither tools nor models ever see what they are made with. Refusals are
-// *PaymentError; other errors are the server's, and asking again is safe.
+// *PaymentError, and *ApprovalNeededError is for what people have to decide first; other errors are the server's, and asking again is safe.
 type PaymentAuthority interface {
 	Pay(ctx context.Context, order PaymentOrder) (PaymentReceipt, error)
 }
 
 // Pay asks for a payment, and gives its receipt when it was made; asked for again it is not made again. Refusals are *PaymentError, which
-// tell the model why, or *EffectError where tools can't pay.
+// tell the model why, or *EffectError where tools can't pay. Where a person has to approve it first the error is neither, and the tool is to
+// come to its end: as with DurableAwait the call then waits, and runs again from its start when somebody has decided.
 func (c *Call) Pay(ctx context.Context, r PaymentRequest) (PaymentReceipt, error) {
 	if err := c.durable(c.Payment != nil); err != nil {
 		return PaymentReceipt{}, err

@@ -26,17 +26,22 @@ type Approval struct {
 
 // RequestApproval parks a call until people have decided about it.
 func (c *Call) RequestApproval(tx *commit.Tx, a Approval) {
+	c.ask(tx, models.NewID[models.WaitEntity](), "approval/"+c.Record.CallID, a, nil)
+}
+
+// ask parks a call until people have decided about it, or about a payment of it.
+func (c *Call) ask(tx *commit.Tx, id models.WaitID, identity string, a Approval, payment *models.PaymentTerms) {
 	deadline := Deadline(tx.Now, a.ExpiresIn)
 	w := c.Park(tx, models.Wait{
-		Kind: models.WaitApproval, Identity: "approval/" + c.Record.CallID, Deadline: deadline,
+		ID: id, Kind: models.WaitApproval, Identity: identity, Deadline: deadline,
 		Request: encode(models.WaitRequest{
 			DisplayName: c.Record.Frozen.DisplayName, Arguments: models.JSON(c.Record.Frozen.Arguments), Quorum: a.Quorum, Role: a.Role,
-			AllowSelf: a.AllowSelf, FailTurn: a.FailTurn, Parked: true,
+			AllowSelf: a.AllowSelf, FailTurn: a.FailTurn, Parked: true, Payment: payment,
 		}),
 	})
 	tx.Emit(&tx.Turn.ID, events.ApprovalRequested{
 		WaitID: w.ID, ToolCallID: c.Record.CallID, ToolName: c.Record.Frozen.Name, DisplayName: c.Record.Frozen.DisplayName,
-		Arguments: models.JSON(c.Record.Frozen.Arguments), Quorum: a.Quorum, Role: a.Role, Deadline: deadline,
+		Arguments: models.JSON(c.Record.Frozen.Arguments), Quorum: a.Quorum, Role: a.Role, Deadline: deadline, Payment: terms(payment),
 	})
 }
 
@@ -52,7 +57,7 @@ func Decide(tx *commit.Tx, w models.Wait, d models.ApprovalDecision) error {
 	if !d.Approve {
 		tx.Emit(&w.TurnID, decided(w, "DENIED", d, nil))
 		return Resolve(tx, w, models.WaitError, models.WaitResolution{
-			ErrorCode: "denied", ErrorMessage: denial(d), ByKind: d.ActorKind, ByID: models.RefTo(d.ActorKind, d.ActorID),
+			ErrorCode: "denied", ErrorMessage: denial(w, d), ByKind: d.ActorKind, ByID: models.RefTo(d.ActorKind, d.ActorID),
 		})
 	}
 	arguments := proposed(tx.Decisions(w.ID))
@@ -82,8 +87,11 @@ func proposed(list []models.ApprovalDecision) models.JSON {
 	return arguments
 }
 
-func denial(d models.ApprovalDecision) string {
+func denial(w models.Wait, d models.ApprovalDecision) string {
 	text := "The call was not approved, so it did not run."
+	if ReadRequest(w).Payment != nil {
+		text = "The payment was not approved, so nothing was paid."
+	}
 	if d.Note != nil && *d.Note != "" {
 		text += " The reason: " + *d.Note
 	}

@@ -3,7 +3,7 @@
 // and the engine that runs them (internal/runtime) apply them, so that a turn goes the same way whoever moves it.
 //
 // Read in this order: call.go (a tool call in the journal), meter.go (what it takes), spend.go (what steps take of budgets), wait.go (what a call waits for, and what follows when it is
-// resolved), approval.go (how people decide), end.go (how turns begin and end), cancel.go.
+// resolved), approval.go (how people decide), payment.go (about payments), end.go (how turns begin and end), cancel.go.
 package turns
 
 import (

@@ -130,7 +130,7 @@ func TestCancelOfTheQueue(t *testing.T) {
 //
 // Rules: L7, W6.
 func TestRest(t *testing.T) {
-	kinds := []made{{}, client(), question(), approval(1), outside(models.WaitCompletion), {kind: models.WaitCompletion, announced: true}}
+	kinds := []made{{}, client(), question(), approval(1), payment(), outside(models.WaitCompletion), {kind: models.WaitCompletion, announced: true}}
 	each(t, func(t *testing.T, w *world) {
 		for a, first := range kinds {
 			for b, second := range kinds {
@@ -168,7 +168,7 @@ func TestRest(t *testing.T) {
 // Rules: L1, W1.
 func TestWhateverHappensToAParkedTurn(t *testing.T) {
 	kinds := []made{
-		client(), question(), approval(1), approval(2), outside(models.WaitCompletion), outside(models.WaitCustom),
+		client(), question(), approval(1), approval(2), payment(), outside(models.WaitCompletion), outside(models.WaitCustom),
 		{kind: models.WaitApproval, client: true, approval: Approval{Quorum: 1}}, {kind: models.WaitApproval, question: true, approval: Approval{Quorum: 1}},
 		outside(models.WaitCompletion).until(time.Minute), {kind: models.WaitCompletion, failTurn: true, deadline: models.Millis(1_800_000_060_000).Ptr()},
 	}

@@ -214,13 +214,13 @@ func conclude(tx *commit.Tx, w models.Wait, state models.WaitState, r models.Wai
 // unpark does what follows for the call.
 func (c *Call) unpark(tx *commit.Tx, w models.Wait, r models.WaitResolution) error {
 	switch {
-	case w.Kind == models.WaitApproval && w.State == models.WaitOK:
-		return c.approved(tx, r)
-	case w.Kind == models.WaitCustom:
+	case RunsAgain(w):
 		// The tool runs again from its start; what it has done in steps is replayed, and this time the wait has an outcome.
 		c.Effect.State = models.EffectClaimed
 		tx.SaveEffect(c.Effect)
 		return nil
+	case w.Kind == models.WaitApproval && w.State == models.WaitOK:
+		return c.approved(tx, r)
 	}
 	tx.Turn.PendingCalls--
 	c.Settle(tx, ResultOf(w, r), c.waited(tx.Now))

@@ -179,8 +179,10 @@ type made struct {
 	// announced tells that the wait is there, and the call doesn't wait for it: it runs.
 	announced bool
 	approval  Approval
-	deadline  *models.Millis
-	failTurn  bool
+	// payment tells that the approval is about a payment of the call, which has begun.
+	payment  bool
+	deadline *models.Millis
+	failTurn bool
 }
 
 func client() made                   { return made{kind: models.WaitClientTool, client: true} }
@@ -189,6 +191,7 @@ func outside(k models.WaitKind) made { return made{kind: k} }
 func approval(quorum int) made {
 	return made{kind: models.WaitApproval, approval: Approval{Quorum: quorum}}
 }
+func payment() made { return made{kind: models.WaitApproval, payment: true} }
 func (m made) until(at time.Duration) made {
 	at2 := models.Millis(1_800_000_000_000 + at.Milliseconds())
 	m.deadline = &at2
@@ -250,6 +253,9 @@ func (s *scene) act(list ...made) []models.WaitID {
 				continue
 			case m.kind == models.WaitQuestion:
 				c.AskUser(tx)
+			case m.payment:
+				c.Start(tx)
+				c.RequestPayment(tx, models.PaymentTerms{Key: c.Record.CallID, Host: "example.com", Amount: 1_500_000_000, Purpose: "a test"})
 			case m.kind == models.WaitApproval:
 				m.approval.FailTurn = m.failTurn
 				if m.deadline != nil {

@@ -8,11 +8,12 @@ import { useStoredState } from "@/ui/useStoredState";
 import { ArgumentsForm } from "./ArgumentsForm";
 import { DecisionList } from "./DecisionList";
 import { tallyOf } from "./decisions";
+import { PaymentToApprove } from "./PaymentToApprove";
 import { Problems } from "./Problems";
 import { useAction } from "./useAction";
 import { type WaitProps, WhyNot } from "./WaitCard";
 
-/** A call that people have to allow: what exactly would run, and what they may do about it. */
+/** A call, or a payment of it, that people have to allow: what exactly it is, and what they may do about it. */
 export function Approval({ wait, onResolved }: WaitProps) {
   const viewer = useViewer();
   const [editing, setEditing] = useState(false);
@@ -40,6 +41,7 @@ export function Approval({ wait, onResolved }: WaitProps) {
 
   return (
     <>
+      {wait.payment && <PaymentToApprove payment={wait.payment} />}
       <div>
         <h4 className="mb-1 text-2xs font-medium text-ink-3">
           {proposed === undefined ? "Arguments" : "Arguments that the agent asked for"}
@@ -87,10 +89,12 @@ export function Approval({ wait, onResolved }: WaitProps) {
             <X size={14} aria-hidden />
             Deny
           </Button>
-          <Button look="ghost" disabled={decide.busy} onClick={() => setEditing(true)}>
-            <Pencil size={14} aria-hidden />
-            Edit arguments
-          </Button>
+          {!wait.payment && (
+            <Button look="ghost" disabled={decide.busy} onClick={() => setEditing(true)}>
+              <Pencil size={14} aria-hidden />
+              Edit arguments
+            </Button>
+          )}
           <input
             aria-label="Note"
             placeholder="Note, optional"

@@ -96,7 +96,9 @@ export function WhyNot({ wait }: { wait: Wait }) {
 function titleOf(wait: Wait): string {
   switch (wait.kind) {
     case "APPROVAL":
-      return `Approve ${wait.toolName ?? "a call"}?`;
+      return wait.payment
+        ? `Approve a payment of ${wait.toolName ?? "a call"}?`
+        : `Approve ${wait.toolName ?? "a call"}?`;
     case "QUESTION":
       return "The agent asks you";
     case "CLIENT_TOOL":

@@ -31,6 +31,7 @@ CREATE TABLE payments (
   policy_id uuid NOT NULL,
   session_id uuid NOT NULL,
   turn_id uuid NOT NULL,
+  wait_id uuid,
   idempotency_key text NOT NULL,
   capability text NOT NULL,
   tool text NOT NULL,

@@ -31,6 +31,7 @@ CREATE TABLE payments (
   policy_id BLOB NOT NULL,
   session_id BLOB NOT NULL,
   turn_id BLOB NOT NULL,
+  wait_id BLOB,
   idempotency_key TEXT NOT NULL,
   capability TEXT NOT NULL,
   tool TEXT NOT NULL,
