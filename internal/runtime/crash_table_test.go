@@ -13,9 +13,9 @@ import (
 //
 //	send | model 1 | reason | first tool | settle 1 | second tool | settle 2 | model 2 | finish
 //
-// Where the process that takes the message does not run the turn, it is claimed from the queue, and begins with a commit of its own. Under
-// budgets it always does: what its first call takes is worked out from the conversation. All rows are there twice, without budgets and under
-// some that are in force: the oracles of a session at rest tell then whether anything was lost, or taken twice.
+// Where the process that takes the message does not run the turn, it is claimed from the queue, and begins with a commit of its own. All rows are
+// there twice, without budgets and under some that are in force: the oracles of a session at rest tell then whether anything was lost, or
+// taken twice.
 
 // what happens to the process.
 type mishap string
@@ -52,7 +52,8 @@ const (
 	stageSettle2
 	stageModel2
 	stageFinish
-	// stageHold is between stageBegin and stageModel1, and under budgets alone: the message is larger than what was held for it unread.
+	// stageHold is between stageBegin and stageModel1, and under budgets alone: the message of a turn that was claimed is larger than what was held
+	// for it unread.
 	stageHold
 )
 
@@ -94,16 +95,13 @@ func crashes() []crash {
 	rows := crashesOnce()
 	for _, row := range slices.Clone(rows) {
 		row.name, row.budgeted = "under budgets, "+row.name, true
-		if row.stage > stageBegin && slices.Contains(commitPoints, row.point) {
-			row.commit += 2 // the one that begins the turn, and the one that holds more
-		}
 		rows = append(rows, row)
 	}
 	for _, point := range commitPoints {
 		for _, m := range []mishap{kill, stall, failure} {
 			rows = append(rows, crash{
 				name: fmt.Sprintf("under budgets, hold, %s: %s", point, m), stage: stageHold, point: point, mishap: m, after: point == "committed",
-				commit: 2, policy: models.RecoveryRestart, budgeted: true,
+				commit: 1, policy: models.RecoveryRestart, budgeted: true,
 			})
 		}
 	}
@@ -206,7 +204,7 @@ func (c crash) outcome() outcome {
 	// reached is the first stage that is not done.
 	reached := c.stage
 	switch {
-	case c.after && c.stage == stageSend && !c.budgeted:
+	case c.after && c.stage == stageSend:
 		reached = stageModel1
 	case c.after:
 		reached++

@@ -75,7 +75,7 @@ func (c *crashRun) run() {
 	c.gate = c.first.faults.add()
 	c.arm()
 	sender := c.first
-	if c.stage == stageBegin {
+	if c.stage == stageBegin || c.stage == stageHold {
 		sender = c.newNode() // runs nothing
 	}
 	sent := make(chan struct{})
