@@ -4,6 +4,7 @@ import type { Page } from "@playwright/test";
 import type { AxeResults } from "axe-core";
 import { tourOfBudgets } from "./budgetTour";
 import { tourAsViewer, tourOfOrg } from "./orgTour";
+import { tourOfPayments } from "./paymentTour";
 import {
   agentMessages,
   approvals,
@@ -151,6 +152,10 @@ for (const colorScheme of ["light", "dark"] as const) {
 
     test("axe finds nothing serious about budgets", async ({ page }) => {
       await tourOfBudgets(page, (name) => check(page, name));
+    });
+
+    test("axe finds nothing serious about payments", async ({ page }) => {
+      await tourOfPayments(page, (name) => check(page, name));
     });
 
     test("axe finds nothing serious in the organization", async ({

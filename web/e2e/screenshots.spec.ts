@@ -1,6 +1,7 @@
 import type { Page } from "@playwright/test";
 import { tourOfBudgets } from "./budgetTour";
 import { tourAsViewer, tourOfOrg } from "./orgTour";
+import { tourOfPayments } from "./paymentTour";
 import {
   agentMessages,
   approvals,
@@ -142,6 +143,10 @@ for (const colorScheme of ["light", "dark"] as const) {
 
     test("every page of budgets is kept as a picture", async ({ page }) => {
       await tourOfBudgets(page, (name) => capture(page, name, colorScheme));
+    });
+
+    test("every page of payments is kept as a picture", async ({ page }) => {
+      await tourOfPayments(page, (name) => capture(page, name, colorScheme));
     });
 
     test("every page of the organization is kept as a picture", async ({
