@@ -91,6 +91,10 @@ for (const colorScheme of ["light", "dark"] as const) {
       await expect(page.getByRole("option", { name: "New session" })).toBeVisible();
       await check(page, "palette");
 
+      await page.goto(`/models/${providerId}`);
+      await page.getByRole("button", { name: "Prices of" }).first().click();
+      await expect(page.locator("[data-price-from]")).toBeVisible();
+      await check(page, "model, prices");
       await page.goto("/models");
       await page.getByRole("button", { name: "Add provider" }).click();
       await expect(page.getByRole("dialog")).toBeVisible();

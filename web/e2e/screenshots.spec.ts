@@ -90,6 +90,10 @@ for (const colorScheme of ["light", "dark"] as const) {
       await page.getByRole("button", { name: "Add provider" }).click();
       await expect(page.getByRole("dialog")).toBeVisible();
       await capture(page, "new-provider", colorScheme);
+      await page.goto(`/models/${providerId}`);
+      await page.getByRole("button", { name: "Prices of" }).first().click();
+      await expect(page.locator("[data-price-from]")).toBeVisible();
+      await capture(page, "model-prices", colorScheme);
 
       const patient = await createAgent(page, "sim-default", approvals({ quorum: 2 }));
       await openNewSession(page, patient, "Waits for people");

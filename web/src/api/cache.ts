@@ -25,6 +25,7 @@ const EMBEDDED = [
   "MembershipConnection",
   "ModelConnection",
   "ModelPrice",
+  "ModelPriceVersion",
   "OrgLimits",
   "PageInfo",
   "PaymentConnection",
