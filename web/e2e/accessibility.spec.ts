@@ -4,6 +4,7 @@ import type { Page } from "@playwright/test";
 import type { AxeResults } from "axe-core";
 import { tourOfBudgets } from "./budgetTour";
 import { tourAsViewer, tourOfOrg } from "./orgTour";
+import { tourOfPayments } from "./paymentTour";
 import {
   agentMessages,
   approvals,
@@ -90,6 +91,10 @@ for (const colorScheme of ["light", "dark"] as const) {
       await expect(page.getByRole("option", { name: "New session" })).toBeVisible();
       await check(page, "palette");
 
+      await page.goto(`/models/${providerId}`);
+      await page.getByRole("button", { name: "Prices of" }).first().click();
+      await expect(page.locator("[data-price-from]")).toBeVisible();
+      await check(page, "model, prices");
       await page.goto("/models");
       await page.getByRole("button", { name: "Add provider" }).click();
       await expect(page.getByRole("dialog")).toBeVisible();
@@ -151,6 +156,10 @@ for (const colorScheme of ["light", "dark"] as const) {
 
     test("axe finds nothing serious about budgets", async ({ page }) => {
       await tourOfBudgets(page, (name) => check(page, name));
+    });
+
+    test("axe finds nothing serious about payments", async ({ page }) => {
+      await tourOfPayments(page, (name) => check(page, name));
     });
 
     test("axe finds nothing serious in the organization", async ({

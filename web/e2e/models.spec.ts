@@ -66,6 +66,32 @@ test("a provider is added, its key is tested and replaced, and its models are ch
     await page.getByRole("dialog").getByLabel("Context window").fill("128000");
     await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
     await expect(row).toContainText(/128.*context/);
+
+    // Another price, then none: what it was before stays to be seen.
+    for (const [input, output] of [
+      ["0.75", "2"],
+      ["", ""],
+    ] as const) {
+      await row.getByRole("button", { name: /^Edit/ }).click();
+      await form.getByLabel("Input", { exact: true }).fill(input);
+      await form.getByLabel("Output", { exact: true }).fill(output);
+      await form.getByRole("button", { name: "Save" }).click();
+      await expect(form).toHaveCount(0);
+    }
+    await expect(row).toContainText("no price known");
+    await row.getByRole("button", { name: /^Prices of/ }).click();
+    const prices = form.locator("[data-price-from]");
+    await expect(prices).toHaveCount(3);
+    await expect(prices.nth(0)).toContainText("in force");
+    await expect(prices.nth(0)).toContainText("no price known");
+    await expect(prices.nth(1)).toContainText("$0.75");
+    await expect(prices.nth(1)).toContainText("until");
+    await expect(prices.nth(2).getByRole("cell")).toHaveText([
+      "$0.50",
+      "$1.25",
+      "not known",
+      "not known",
+    ]);
   } finally {
     server.closeAllConnections();
     server.close();

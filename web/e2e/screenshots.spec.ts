@@ -1,6 +1,7 @@
 import type { Page } from "@playwright/test";
 import { tourOfBudgets } from "./budgetTour";
 import { tourAsViewer, tourOfOrg } from "./orgTour";
+import { tourOfPayments } from "./paymentTour";
 import {
   agentMessages,
   approvals,
@@ -89,6 +90,10 @@ for (const colorScheme of ["light", "dark"] as const) {
       await page.getByRole("button", { name: "Add provider" }).click();
       await expect(page.getByRole("dialog")).toBeVisible();
       await capture(page, "new-provider", colorScheme);
+      await page.goto(`/models/${providerId}`);
+      await page.getByRole("button", { name: "Prices of" }).first().click();
+      await expect(page.locator("[data-price-from]")).toBeVisible();
+      await capture(page, "model-prices", colorScheme);
 
       const patient = await createAgent(page, "sim-default", approvals({ quorum: 2 }));
       await openNewSession(page, patient, "Waits for people");
@@ -142,6 +147,10 @@ for (const colorScheme of ["light", "dark"] as const) {
 
     test("every page of budgets is kept as a picture", async ({ page }) => {
       await tourOfBudgets(page, (name) => capture(page, name, colorScheme));
+    });
+
+    test("every page of payments is kept as a picture", async ({ page }) => {
+      await tourOfPayments(page, (name) => capture(page, name, colorScheme));
     });
 
     test("every page of the organization is kept as a picture", async ({

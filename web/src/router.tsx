@@ -16,6 +16,7 @@ import { historySearch } from "./history/search";
 import { auditSearch } from "./org/audit/search";
 import { invitationsSearch } from "./org/members/search";
 import { webhooksSearch } from "./org/webhooks/search";
+import { paymentsSearch } from "./payments/search";
 import { sessionSearch } from "./session/search";
 import { sessionListSearch } from "./sessions/search";
 import { AppShell } from "./shell/AppShell";
@@ -192,6 +193,14 @@ const budget = createRoute({
   component: lazyRouteComponent(() => import("./budgets/BudgetPage"), "BudgetPage"),
 });
 
+const payments = createRoute({
+  getParentRoute: () => app,
+  path: "/payments",
+  staticData: { needs: "BUDGETS_READ" },
+  validateSearch: paymentsSearch,
+  component: lazyRouteComponent(() => import("./payments/PaymentsPage"), "PaymentsPage"),
+});
+
 const usage = createRoute({
   getParentRoute: () => app,
   path: "/usage",
@@ -286,6 +295,7 @@ export const router = createRouter({
       provider,
       budgets,
       budget,
+      payments,
       usage,
       organization.addChildren([
         orgGeneral,

@@ -25,8 +25,10 @@ const EMBEDDED = [
   "MembershipConnection",
   "ModelConnection",
   "ModelPrice",
+  "ModelPriceVersion",
   "OrgLimits",
   "PageInfo",
+  "PaymentConnection",
   "ProviderConnection",
   "Revision",
   "RevisionConnection",
@@ -82,6 +84,8 @@ export function createCache() {
         createModel: (_result, _args, cache) => forget(cache, "models"),
         createWebhook: (_result, _args, cache) => forget(cache, "webhooks"),
         deleteWebhook: (_result, _args, cache) => forget(cache, "webhooks"),
+        createPaymentPolicy: (_result, _args, cache) => forget(cache, "paymentPolicies"),
+        deletePaymentPolicy: (_result, _args, cache) => forget(cache, "paymentPolicies"),
         createBudget: (_result, _args, cache) => {
           forget(cache, "budgets");
           forget(cache, "budgetCheck");

@@ -18,6 +18,7 @@ import { LoadMore } from "@/ui/LoadMore";
 import { AddModels } from "./AddModels";
 import { ModelDialog } from "./ModelDialog";
 import { priceLine } from "./modelDraft";
+import { PriceHistory } from "./PriceHistory";
 
 interface ProviderModelsProps {
   provider: ProviderRowFragment;
@@ -26,6 +27,7 @@ interface ProviderModelsProps {
 
 export function ProviderModels({ provider, editable }: ProviderModelsProps) {
   const [edited, setEdited] = useState<ModelRowFragment | null>(null);
+  const [priced, setPriced] = useState<ModelRowFragment | null>(null);
   const [{ error: toggleError, data: toggled }, update] = useMutation(UpdateModelDocument);
   const models = usePages(
     ProviderModelsDocument,
@@ -63,6 +65,7 @@ export function ProviderModels({ provider, editable }: ProviderModelsProps) {
               key={model.id}
               model={model}
               editable={editable}
+              onPrices={() => setPriced(model)}
               onEdit={() => setEdited(model)}
               onToggle={(enabled) => void update({ id: model.id, input: { enabled } })}
             />
@@ -72,6 +75,7 @@ export function ProviderModels({ provider, editable }: ProviderModelsProps) {
       <LoadMore hasMore={models.hasMore} loading={models.loadingMore} onLoad={models.loadMore} />
       {editable && <AddModels provider={provider} added={models.nodes} />}
       {edited && <ModelDialog model={edited} onClose={() => setEdited(null)} />}
+      {priced && <PriceHistory model={priced} onClose={() => setPriced(null)} />}
     </section>
   );
 }
@@ -79,11 +83,12 @@ export function ProviderModels({ provider, editable }: ProviderModelsProps) {
 interface ModelListRowProps {
   model: ModelRowFragment;
   editable: boolean;
+  onPrices: () => void;
   onEdit: () => void;
   onToggle: (enabled: boolean) => void;
 }
 
-function ModelListRow({ model, editable, onEdit, onToggle }: ModelListRowProps) {
+function ModelListRow({ model, editable, onPrices, onEdit, onToggle }: ModelListRowProps) {
   const { contextWindowTokens, maxOutputTokens, enabled } = model;
   const limits = [
     contextWindowTokens !== null && `${formatCount(contextWindowTokens)} context`,
@@ -116,6 +121,9 @@ function ModelListRow({ model, editable, onEdit, onToggle }: ModelListRowProps) 
         />
         Enabled
       </label>
+      <Button look="ghost" onClick={onPrices} aria-label={`Prices of ${model.displayName}`}>
+        Prices
+      </Button>
       {editable && (
         <Button look="ghost" onClick={onEdit} aria-label={`Edit ${model.displayName}`}>
           Edit

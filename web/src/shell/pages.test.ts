@@ -18,7 +18,7 @@ it("leads nobody to what they may do nothing with", () => {
   expect(labels(offeredPages(MEMBER))).toContain("Approvals");
   expect(labels(offeredPages([]))).toEqual([]);
   expect(labels(offeredPages(VIEWER))).toEqual(expect.arrayContaining(["Budgets", "Usage"]));
-  expect(labels(offeredPages(["BUDGETS_READ"]))).toEqual(["Budgets"]);
+  expect(labels(offeredPages(["BUDGETS_READ"]))).toEqual(["Budgets", "Payments"]);
 });
 
 it("offers the pages of the organization by permission", () => {

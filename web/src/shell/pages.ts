@@ -6,6 +6,7 @@ import {
   House,
   Layers,
   MessagesSquare,
+  Receipt,
   ShieldQuestion,
   UserRound,
   Wallet,
@@ -27,6 +28,7 @@ export const PAGES = [
   { to: "/harnesses", label: "Harnesses", icon: Layers, offer: ["CATALOG_READ"] },
   { to: "/models", label: "Models", icon: Cpu, offer: ["CATALOG_READ"] },
   { to: "/budgets", label: "Budgets", icon: Wallet, offer: ["BUDGETS_READ"] },
+  { to: "/payments", label: "Payments", icon: Receipt, offer: ["BUDGETS_READ"] },
   { to: "/usage", label: "Usage", icon: ChartColumn, offer: ["USAGE_READ"] },
   { to: "/organization", label: "Organization", icon: Building2, offer: ["ORG_READ"] },
 ] as const satisfies readonly {

@@ -1,0 +1,165 @@
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Receipt } from "lucide-react";
+import { useState } from "react";
+import { useQuery } from "urql";
+import { describeError } from "@/api/errors";
+import { usePages } from "@/api/usePages";
+import { PaymentPoliciesDocument, type PaymentStatus, PaymentsDocument } from "@/gql/graphql";
+import { useMay } from "@/shell/viewer";
+import { Button, buttonClasses } from "@/ui/Button";
+import { EmptyState } from "@/ui/EmptyState";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { SkeletonRows } from "@/ui/Loading";
+import { LoadMore } from "@/ui/LoadMore";
+import { PaymentTable } from "./PaymentTable";
+import { SettleDialog } from "./SettleDialog";
+import { choose, PAYMENT_STATUSES, type Payment, STATUS_LABELS } from "./words";
+
+const PAGE_SIZE = 50;
+
+/** What tools have asked to pay, newest first, and what became of it. */
+export function PaymentList() {
+  const search = useSearch({ from: "/app/payments" });
+  const navigate = useNavigate({ from: "/payments" });
+  const mayManage = useMay("BUDGETS_MANAGE");
+  const [settling, setSettling] = useState<Payment | null>(null);
+  const policies = usePolicyNames();
+  const payments = usePages(PaymentsDocument, { first: PAGE_SIZE }, (data) => data.payments);
+  const { nodes, loading, error, hasMore } = payments;
+  const filtered = search.status !== undefined || search.policy !== undefined;
+  const shown = choose(nodes, search);
+  return (
+    <>
+      <search className="flex shrink-0 flex-wrap items-center gap-2 border-b border-line px-4 py-2 sm:px-6">
+        <select
+          aria-label="Status"
+          className="control w-44"
+          value={search.status ?? ""}
+          onChange={(event) =>
+            void navigate({
+              search: ({ status: _, ...old }) => ({
+                ...old,
+                ...(event.target.value && { status: event.target.value as PaymentStatus }),
+              }),
+              replace: true,
+            })
+          }
+        >
+          <option value="">Any status</option>
+          {PAYMENT_STATUSES.map((each) => (
+            <option key={each} value={each}>
+              {STATUS_LABELS[each]}
+            </option>
+          ))}
+        </select>
+        {policies && (
+          <select
+            aria-label="Policy"
+            className="control w-44"
+            value={search.policy ?? ""}
+            onChange={(event) =>
+              void navigate({
+                search: ({ policy: _, ...old }) => ({
+                  ...old,
+                  ...(event.target.value && { policy: event.target.value }),
+                }),
+                replace: true,
+              })
+            }
+          >
+            <option value="">Under any policy</option>
+            {search.policy !== undefined && !policies.has(search.policy) && (
+              <option value={search.policy}>A policy that was deleted</option>
+            )}
+            {[...policies].map(([id, name]) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+        <Button look="ghost" onClick={payments.reload}>
+          Reload
+        </Button>
+        {filtered && hasMore && shown.length > 0 && (
+          <span role="status" className="text-xs text-ink-3">
+            Chosen from the newest {nodes.length}.
+          </span>
+        )}
+      </search>
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        {error && (
+          <div className="p-4 sm:px-6">
+            <ErrorNote onRetry={payments.reload}>{describeError(error)}</ErrorNote>
+          </div>
+        )}
+        {loading && <SkeletonRows />}
+        {!loading && !error && shown.length === 0 && (
+          <NoPayments
+            filtered={filtered}
+            more={hasMore ? nodes.length : null}
+            onClear={() => void navigate({ search: {}, replace: true })}
+          />
+        )}
+        {shown.length > 0 && (
+          <PaymentTable
+            payments={shown}
+            policies={policies}
+            {...(mayManage && { onSettle: setSettling })}
+          />
+        )}
+        <LoadMore hasMore={hasMore} loading={payments.loadingMore} onLoad={payments.loadMore} />
+      </div>
+      {settling && <SettleDialog payment={settling} onClose={() => setSettling(null)} />}
+    </>
+  );
+}
+
+/** What policies are called; null for those who may not see them, and until it is known. */
+function usePolicyNames(): ReadonlyMap<string, string> | null {
+  const mayManage = useMay("BUDGETS_MANAGE");
+  const [{ data }] = useQuery({
+    query: PaymentPoliciesDocument,
+    requestPolicy: "cache-and-network",
+    pause: !mayManage,
+  });
+  return data ? new Map(data.paymentPolicies.map(({ id, name }) => [id, name])) : null;
+}
+
+interface NoPaymentsProps {
+  filtered: boolean;
+  /** How many were looked at, where there are more. */
+  more: number | null;
+  onClear: () => void;
+}
+
+function NoPayments({ filtered, more, onClear }: NoPaymentsProps) {
+  const mayManage = useMay("BUDGETS_MANAGE");
+  if (filtered) {
+    return (
+      <EmptyState
+        icon={<Receipt size={20} />}
+        title={more === null ? "No payment matches" : `None of the newest ${more} payments matches`}
+        action={<Button onClick={onClear}>Clear the filters</Button>}
+      >
+        {more === null ? "Others may be there without the filters." : "Load more to look further."}
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      icon={<Receipt size={20} />}
+      title="Nothing was paid yet"
+      {...(mayManage && {
+        action: (
+          <Link to="/payments" search={{ view: "policies" }} className={buttonClasses()}>
+            See what may be paid
+          </Link>
+        ),
+      })}
+    >
+      What tools ask to pay under a policy comes here, with what became of it.{" "}
+      {!mayManage && "Owners and admins say what tools may pay."}
+    </EmptyState>
+  );
+}

@@ -1,0 +1,127 @@
+import { useState } from "react";
+import { otherErrors } from "@/api/errors";
+import { FormDialog } from "@/budgets/BudgetForms";
+import {
+  CreatePaymentPolicyDocument,
+  DeletePaymentPolicyDocument,
+  UpdatePaymentPolicyDocument,
+} from "@/gql/graphql";
+import { ConfirmDialog } from "@/org/ConfirmDialog";
+import { useAction } from "@/waits/useAction";
+import {
+  createPolicyInput,
+  draftOfPolicy,
+  NEW_POLICY,
+  POLICY_FIELDS,
+  updatePolicyInput,
+} from "./draft";
+import { PolicyFields } from "./PolicyFields";
+import type { Policy } from "./words";
+
+export function NewPolicyDialog({ onClose }: { onClose: () => void }) {
+  const [draft, setDraft] = useState(NEW_POLICY);
+  const create = useAction(
+    CreatePaymentPolicyDocument,
+    (data) => data.createPaymentPolicy.userErrors,
+  );
+  const input = createPolicyInput(draft);
+  return (
+    <FormDialog
+      title="New payment policy"
+      action="Create policy"
+      failure={create.failure}
+      refusals={otherErrors(create.refusals, POLICY_FIELDS)}
+      disabled={create.busy || input === null}
+      onSubmit={async () => {
+        if (input && (await create.run({ input }))) onClose();
+      }}
+      onClose={onClose}
+    >
+      <PolicyFields
+        draft={draft}
+        onChange={setDraft}
+        refusals={create.refusals}
+        hasSecret={false}
+      />
+    </FormDialog>
+  );
+}
+
+interface PolicyProps {
+  policy: Policy;
+  onClose: () => void;
+}
+
+export function EditPolicyDialog({ policy, onClose }: PolicyProps) {
+  const [stored] = useState(policy);
+  const [draft, setDraft] = useState(() => draftOfPolicy(stored));
+  const update = useAction(
+    UpdatePaymentPolicyDocument,
+    (data) => data.updatePaymentPolicy.userErrors,
+  );
+  const input = updatePolicyInput(draft, stored);
+  return (
+    <FormDialog
+      title={`Edit ${stored.name}`}
+      action="Save"
+      failure={update.failure}
+      refusals={otherErrors(update.refusals, POLICY_FIELDS)}
+      disabled={update.busy || input === null}
+      onSubmit={async () => {
+        if (input && (await update.run({ id: stored.id, input }))) onClose();
+      }}
+      onClose={onClose}
+    >
+      <PolicyFields draft={draft} onChange={setDraft} refusals={update.refusals} hasSecret />
+    </FormDialog>
+  );
+}
+
+/** Takes a policy out of force, or puts it back. */
+export function SwitchPolicyDialog({ policy, onClose }: PolicyProps) {
+  const [{ id, name, enabled }] = useState(policy);
+  const update = useAction(
+    UpdatePaymentPolicyDocument,
+    (data) => data.updatePaymentPolicy.userErrors,
+  );
+  return (
+    <ConfirmDialog
+      title={enabled ? "Disable the policy" : "Enable the policy"}
+      action={enabled ? "Disable" : "Enable"}
+      busy={update.busy}
+      failure={update.failure}
+      refusals={update.refusals}
+      onConfirm={async () => {
+        if (await update.run({ id, input: { enabled: !enabled } })) onClose();
+      }}
+      onClose={onClose}
+    >
+      {enabled
+        ? `Nothing more is paid under ${name}, until it is enabled again. Payments under way go on.`
+        : `Tools may pay under ${name} again, at once.`}
+    </ConfirmDialog>
+  );
+}
+
+export function DeletePolicyDialog({ policy: { id, name }, onClose }: PolicyProps) {
+  const remove = useAction(
+    DeletePaymentPolicyDocument,
+    (data) => data.deletePaymentPolicy.userErrors,
+  );
+  return (
+    <ConfirmDialog
+      title="Delete the policy"
+      action="Delete"
+      busy={remove.busy}
+      failure={remove.failure}
+      refusals={remove.refusals}
+      onConfirm={async () => {
+        if (await remove.run({ id })) onClose();
+      }}
+      onClose={onClose}
+    >
+      Nothing more is paid under {name}, and its secret is forgotten. What was paid stays in the
+      list. This can't be undone.
+    </ConfirmDialog>
+  );
+}

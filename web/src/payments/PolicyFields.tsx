@@ -1,0 +1,206 @@
+import { useState } from "react";
+import { useQuery } from "urql";
+import { describeError, fieldErrors, type UserError } from "@/api/errors";
+import { amountProblem } from "@/budgets/draft";
+import { PayingCapabilitiesDocument } from "@/gql/graphql";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { Field } from "@/ui/Field";
+import { Spinner } from "@/ui/Loading";
+import { type PolicyDraft, secretProblem, toggled } from "./draft";
+
+interface PolicyFieldsProps {
+  draft: PolicyDraft;
+  onChange: (draft: PolicyDraft) => void;
+  refusals: readonly UserError[];
+  /** A policy that there is has a secret already. */
+  hasSecret: boolean;
+}
+
+const AMOUNTS = [
+  ["maxPerRequest", "At most for a payment"],
+  ["maxPerTurn", "At most for a turn"],
+  ["maxPerDay", "At most for a day"],
+] as const;
+
+/** What a policy allows: for a new one, and to change one. */
+export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFieldsProps) {
+  const refused = (field: string) => fieldErrors(refusals, field);
+  const amountErrors = (field: keyof PolicyDraft & string, typed: string) => {
+    const problem = amountProblem(typed);
+    return problem === null ? refused(field) : [problem];
+  };
+  const badSecret = secretProblem(draft.secret);
+  return (
+    <>
+      <Field label="Name" errors={refused("name")}>
+        {(control) => (
+          <input
+            {...control}
+            required
+            autoComplete="off"
+            className="control"
+            value={draft.name}
+            onChange={(event) => onChange({ ...draft, name: event.target.value })}
+          />
+        )}
+      </Field>
+      <CapabilityChoice
+        chosen={draft.capabilities}
+        onChange={(capabilities) => onChange({ ...draft, capabilities })}
+        errors={refused("capabilities")}
+      />
+      <Field
+        label="Hosts that may be paid"
+        hint="One a line: api.example.com, or *.example.com for all hosts below it."
+        errors={refused("hosts")}
+      >
+        {(control) => (
+          <textarea
+            {...control}
+            required
+            rows={2}
+            autoComplete="off"
+            spellCheck={false}
+            className="control h-auto py-1.5 font-mono"
+            value={draft.hosts}
+            onChange={(event) => onChange({ ...draft, hosts: event.target.value })}
+          />
+        )}
+      </Field>
+      <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
+        {AMOUNTS.map(([key, label]) => (
+          <Field
+            key={key}
+            label={label}
+            errors={amountErrors(key, draft[key])}
+            hint={key === "maxPerDay" ? "In usd, by days of UTC." : "In usd."}
+          >
+            {(control) => (
+              <input
+                {...control}
+                required
+                inputMode="decimal"
+                autoComplete="off"
+                className="control tabular-nums"
+                value={draft[key]}
+                onChange={(event) => onChange({ ...draft, [key]: event.target.value })}
+              />
+            )}
+          </Field>
+        ))}
+        <Field
+          label="Approval above"
+          optional
+          hint="Payments of more usd wait until a person has approved them."
+          errors={amountErrors("approvalAbove", draft.approvalAbove)}
+        >
+          {(control) => (
+            <input
+              {...control}
+              inputMode="decimal"
+              autoComplete="off"
+              className="control tabular-nums"
+              value={draft.approvalAbove}
+              onChange={(event) => onChange({ ...draft, approvalAbove: event.target.value })}
+            />
+          )}
+        </Field>
+      </div>
+      <Field
+        label="URL of the rail"
+        hint="The server of yours that moves the money. It is asked by signed requests."
+        errors={refused("url")}
+      >
+        {(control) => (
+          <input
+            {...control}
+            type="url"
+            required
+            autoComplete="off"
+            spellCheck={false}
+            className="control font-mono"
+            value={draft.url}
+            onChange={(event) => onChange({ ...draft, url: event.target.value })}
+          />
+        )}
+      </Field>
+      <Field
+        label={hasSecret ? "New secret" : "Secret"}
+        optional={hasSecret}
+        hint={
+          hasSecret
+            ? "Leave it empty to keep the one there is. With a new one both sign for 24 hours."
+            : "Signs what the rail is asked. Make one with openssl rand -hex 32; it is never shown again."
+        }
+        errors={badSecret === null ? refused("secret") : [badSecret]}
+      >
+        {(control) => (
+          <input
+            {...control}
+            className="control font-mono"
+            type="password"
+            // Browsers offer to keep what looks like a password; this value tells them not to.
+            autoComplete="new-password"
+            data-1p-ignore
+            data-lpignore="true"
+            spellCheck={false}
+            required={!hasSecret}
+            value={draft.secret}
+            onChange={(event) => onChange({ ...draft, secret: event.target.value })}
+          />
+        )}
+      </Field>
+    </>
+  );
+}
+
+interface CapabilityChoiceProps {
+  chosen: readonly string[];
+  onChange: (chosen: readonly string[]) => void;
+  errors: readonly string[];
+}
+
+/** Checkboxes for whose tools may pay. */
+function CapabilityChoice({ chosen, onChange, errors }: CapabilityChoiceProps) {
+  const [{ data, error, fetching }, reload] = useQuery({ query: PayingCapabilitiesDocument });
+  // What was chosen before stays on offer, also where the server has no such capability any more.
+  const [before] = useState(chosen);
+  const offered = data?.capabilities ?? [];
+  const gone = before
+    .filter((id) => data !== undefined && !offered.some((each) => each.id === id))
+    .map((id) => ({ id, name: id, description: "This server has no such capability any more." }));
+  return (
+    <fieldset>
+      <legend className="mb-1.5 text-sm font-medium">Capabilities whose tools may pay</legend>
+      {error && (
+        <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
+          {describeError(error)}
+        </ErrorNote>
+      )}
+      {!data && fetching && <Spinner label="Loading the capabilities" />}
+      {data && (
+        <div className="grid max-h-44 gap-y-1.5 overflow-y-auto rounded-md border border-line-strong px-3 py-2">
+          {[...offered, ...gone].map(({ id, name, description }) => (
+            <label key={id} className="flex items-start gap-2 text-sm">
+              <input
+                type="checkbox"
+                className="mt-0.75 size-3.5 shrink-0 accent-(--accent)"
+                checked={chosen.includes(id)}
+                onChange={() => onChange(toggled(chosen, id))}
+              />
+              <span className="min-w-0">
+                {name} <span className="font-mono text-2xs wrap-anywhere text-ink-3">{id}</span>
+                <span className="block text-xs text-ink-3">{description}</span>
+              </span>
+            </label>
+          ))}
+        </div>
+      )}
+      {errors.length > 0 && (
+        <p role="alert" className="mt-1.5 text-xs text-bad">
+          {errors.join(" ")}
+        </p>
+      )}
+    </fieldset>
+  );
+}

@@ -1,0 +1,80 @@
+import { useState } from "react";
+import { fieldErrors, otherErrors } from "@/api/errors";
+import { FormDialog } from "@/budgets/BudgetForms";
+import { SettlePaymentDocument } from "@/gql/graphql";
+import { formatAmount } from "@/money/amounts";
+import { Field } from "@/ui/Field";
+import { useAction } from "@/waits/useAction";
+import type { Payment } from "./words";
+
+interface SettleDialogProps {
+  payment: Payment;
+  onClose: () => void;
+}
+
+/** Ends a payment whose rail doesn't answer, as somebody says who has looked there. */
+export function SettleDialog({ payment, onClose }: SettleDialogProps) {
+  const { id, amount, currency, host } = payment;
+  const [paid, setPaid] = useState<boolean | null>(null);
+  const [reference, setReference] = useState("");
+  const settle = useAction(SettlePaymentDocument, (data) => data.settlePayment.userErrors);
+  return (
+    <FormDialog
+      title="Settle the payment"
+      action="Settle"
+      failure={settle.failure}
+      refusals={otherErrors(settle.refusals, ["reference"])}
+      disabled={settle.busy || paid === null}
+      onSubmit={async () => {
+        if (paid === null) return;
+        const input = { paid, reference: (paid && reference.trim()) || null };
+        if (await settle.run({ id, input })) onClose();
+      }}
+      onClose={onClose}
+    >
+      <p className="text-sm text-ink-2">
+        Look at the rail first: {formatAmount(amount, currency)} for{" "}
+        <span className="wrap-anywhere">{host}</span>. What you say here is final, and stands in the
+        audit log.
+      </p>
+      <fieldset>
+        <legend className="mb-1.5 text-sm font-medium">What has become of it</legend>
+        {(
+          [
+            [true, "It was paid. The amount is posted to the budgets."],
+            [false, "It was not paid, and will not be. The budgets get the amount back."],
+          ] as const
+        ).map(([value, words]) => (
+          <label key={words} className="flex items-start gap-2 py-0.5 text-sm">
+            <input
+              type="radio"
+              name="paid"
+              className="mt-0.75 size-3.5 shrink-0 accent-(--accent)"
+              checked={paid === value}
+              onChange={() => setPaid(value)}
+            />
+            {words}
+          </label>
+        ))}
+      </fieldset>
+      {paid && (
+        <Field
+          label="Reference"
+          optional
+          hint="What the rail calls it."
+          errors={fieldErrors(settle.refusals, "reference")}
+        >
+          {(control) => (
+            <input
+              {...control}
+              autoComplete="off"
+              className="control"
+              value={reference}
+              onChange={(event) => setReference(event.target.value)}
+            />
+          )}
+        </Field>
+      )}
+    </FormDialog>
+  );
+}
