@@ -192,6 +192,63 @@ test("somebody who may lets a session go on past its soft limit; others learn wh
   await expect(pauseNote(page)).toHaveCount(0);
 });
 
+test("two people on one budget see what the other one does, and keep both changes", async ({
+  page,
+  browser,
+  baseURL,
+  complaints,
+}) => {
+  await signIn(page);
+  const agentId = await createAgent(page, "sim-echo");
+  const budgetId = await createBudget(page, agentId, { currency: "tokens", limit: "5000" });
+  const other = await anotherBrowser(browser, baseURL, complaints);
+  await acceptAsNewcomer(other, await invite(page, newEmail("ada"), "ADMIN"), "Ada");
+  for (const each of [page, other]) {
+    await each.goto(`/budgets/${budgetId}`);
+    await expect(each.locator("[data-balance='5000']")).toBeVisible();
+  }
+  const soon = { timeout: 20_000 };
+
+  await other.getByRole("button", { name: "Top up" }).click();
+  await other.getByRole("dialog").getByLabel("Amount in tokens").fill("250");
+  await other.getByRole("dialog").getByRole("button", { name: "Top up" }).click();
+  await expect(page.locator("[data-balance='5250']")).toBeVisible(soon);
+  await expect(page.locator('[data-source="TOP_UP"]')).toContainText("+250 tokens");
+
+  // Both have the form open; each has changed something else.
+  for (const each of [page, other]) await each.getByRole("button", { name: "Edit" }).click();
+  await page.getByRole("dialog").getByLabel("Limit", { exact: true }).fill("6000");
+  await other.getByRole("dialog").getByLabel("Soft limit").fill("4000");
+  for (const each of [page, other]) {
+    await each.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+    await expect(each.getByRole("dialog")).toHaveCount(0);
+  }
+  for (const each of [page, other]) {
+    await expect(each.locator("[data-balance='6250']")).toBeVisible(soon);
+    await expect(each.getByText(/4,000/).first()).toBeVisible(soon);
+  }
+
+  // A session that is parked by it is free in both browsers when one of them tops it up.
+  const watched = await createAgent(page, "sim-echo");
+  const pausing = await createBudget(page, watched, { softLimit: "0.000000001" });
+  await openNewSession(page, watched, "Watched by two");
+  await send(page, "first");
+  await expect(turnSummary(page)).toBeVisible();
+  await send(page, "second");
+  await other.goto(page.url());
+  for (const each of [page, other]) await expect(pauseNote(each)).toBeVisible(soon);
+  await pauseNote(other).getByRole("button", { name: "Top up…" }).click();
+  await other.getByRole("dialog").getByLabel("Amount in usd").fill("0.5");
+  await other.getByRole("dialog").getByRole("button", { name: "Top up" }).click();
+  for (const each of [page, other]) {
+    await expect(agentMessages(each).last()).toContainText("second");
+    await expect(pauseNote(each)).toHaveCount(0);
+  }
+  await page.goto(`/budgets/${pausing}`);
+  await expect(page.locator('[data-source="TOP_UP"]')).toContainText("+$0.50");
+  await other.context().close();
+});
+
 test("at the hard limit a turn is stopped, says why, and is continued after a top-up", async ({
   page,
 }) => {

@@ -24,7 +24,7 @@ export function ExistingAgent({ agent }: { agent: AgentDetailFragment }) {
     <>
       <PageHeader
         title={
-          <span className="flex items-center gap-2">
+          <span className="flex flex-wrap items-center gap-2">
             <Link to="/agents" className="font-normal text-ink-3 hover:text-ink">
               Agents
             </Link>

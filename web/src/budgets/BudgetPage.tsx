@@ -21,6 +21,7 @@ import type { BudgetAct } from "./BudgetTable";
 import { ForecastLine } from "./ForecastLine";
 import { Ledger } from "./Ledger";
 import { SubjectName, useSubjectNames } from "./subjects";
+import { useLookAgain } from "./useLookAgain";
 import { type Budget, periodWords, STATUS_LABELS, STATUS_TONES, SUBJECT_LABELS } from "./words";
 
 const BurnDown = lazy(() => import("./BurnDown"));
@@ -72,6 +73,7 @@ function BudgetView({ budget, onReload }: BudgetViewProps) {
     onReload();
     setVersion(version + 1);
   };
+  useLookAgain(onReload, act !== null);
 
   return (
     <>

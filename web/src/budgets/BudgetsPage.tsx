@@ -17,6 +17,7 @@ import { BudgetFilters } from "./BudgetFilters";
 import { EditBudgetDialog, NewBudgetDialog } from "./BudgetForms";
 import { type BudgetAct, BudgetTable } from "./BudgetTable";
 import { useSubjectNames } from "./subjects";
+import { useLookAgain } from "./useLookAgain";
 import type { Budget } from "./words";
 
 const PAGE_SIZE = 50;
@@ -37,6 +38,8 @@ export function BudgetsPage() {
     (data) => data.budgets,
   );
   const { nodes, loading, error, hasMore } = budgets;
+  // Only the first page is read again.
+  useLookAgain(budgets.reload, act !== null || creating === true || nodes.length > PAGE_SIZE);
   // The API does not choose by status: a budget's status changes with the time of day.
   const shown = status === undefined ? nodes : nodes.filter((each) => each.status === status);
   const filtered = subject !== undefined || status !== undefined;

@@ -38,9 +38,14 @@ export function Ledger({ budget, version }: LedgerProps) {
   const { nodes, loading, error, reload } = ledger;
   const latest = useRef(reload);
   latest.current = reload;
+  // What others post shows in the budget first.
+  const shown = `${version} ${budget.balance} ${budget.spent}`;
+  const read = useRef(shown);
   useEffect(() => {
-    if (version > 0) latest.current();
-  }, [version]);
+    if (read.current === shown) return;
+    read.current = shown;
+    latest.current();
+  }, [shown]);
   return (
     <section aria-label="Ledger" className="card overflow-hidden">
       <div className="flex flex-wrap items-center justify-between gap-2 border-b border-line px-3.5 py-2">

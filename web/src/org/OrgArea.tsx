@@ -26,7 +26,8 @@ export function OrgArea() {
         <nav
           ref={bar}
           aria-label="Organization"
-          className="mt-1 -ml-2.5 flex overflow-x-auto overflow-y-hidden"
+          data-moves-sideways
+          className="mt-1 -mr-4 -ml-2.5 flex sm:mr-0 overflow-x-auto overflow-y-hidden"
         >
           {offeredTabs(permissions).map(({ to, label }) => (
             <Link

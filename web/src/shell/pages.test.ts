@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Permission } from "@/gql/graphql";
 import { offeredTabs } from "@/org/tabs";
-import { offeredPages } from "./pages";
+import { offeredPages, PAGES, pageAt } from "./pages";
 
 const VIEWER: Permission[] = [
   "ORG_READ",
@@ -42,4 +42,12 @@ it("offers the pages of the organization by permission", () => {
     "Audit log",
     "Your profile",
   ]);
+});
+
+it("knows which page an address belongs to", () => {
+  const at = (pathname: string) => pageAt(PAGES, pathname)?.label;
+  expect(at("/")).toBe("Home");
+  expect(at("/budgets/bdgt_1")).toBe("Budgets");
+  expect(at("/organization/members")).toBe("Organization");
+  expect(at("/budgetary")).toBeUndefined();
 });

@@ -48,3 +48,11 @@ export const PROFILE = {
 export function offeredPages(permissions: readonly Permission[]) {
   return PAGES.filter(({ offer }) => offer.some((each) => permissions.includes(each)));
 }
+
+/** Which of these pages an address belongs to; undefined for one of none. */
+export function pageAt<Page extends { to: string }>(
+  pages: readonly Page[],
+  pathname: string,
+): Page | undefined {
+  return pages.find(({ to }) => pathname === to || (to !== "/" && pathname.startsWith(`${to}/`)));
+}

@@ -9,7 +9,7 @@ interface PageHeaderProps {
 export function PageHeader({ title, children }: PageHeaderProps) {
   return (
     <header className="flex min-h-13 shrink-0 flex-wrap items-center justify-between gap-x-4 gap-y-2 border-b border-line px-4 py-2 sm:px-6">
-      <h1 className="text-base font-semibold">{title}</h1>
+      <h1 className="min-w-0 text-base font-semibold">{title}</h1>
       <div className="flex flex-wrap items-center gap-2">{children}</div>
     </header>
   );

@@ -30,6 +30,7 @@ export function TurnTable({ turn, spanId, now }: TurnTableProps) {
       aria-label={turnTitle(turn)}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard.
       tabIndex={0}
+      data-moves-sideways
       className="min-h-36 flex-[2] overflow-auto border-t border-line-strong focus-visible:-outline-offset-2"
     >
       <div className="px-4 pt-2.5 pb-1 sm:px-6">
