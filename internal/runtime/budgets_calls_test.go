@@ -204,3 +204,59 @@ func TestAWaitingTurnKeepsItsPlace(t *testing.T) {
 		}
 	})
 }
+
+// A key that a call had asked for before its server died may be used while calls wait for a budget. They wait on: the key is no money.
+//
+// Rules: P7.
+func TestALateKeyIsNoMoney(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		id := w.budget("gpu_seconds", 40*gpuSecond)
+		n := w.start()
+		n.looksAfterParked()
+		g := n.faults.add()
+		w.probe.on("holds", func(context.Context, *tools.Call) tools.Result {
+			g.hold()
+			return tooks(2 * gpuSecond)
+		})
+		w.probe.on("waits", func(context.Context, *tools.Call) tools.Result { return tooks(3 * gpuSecond) })
+		holder := w.newSession(n)
+		n.send(holder, script(t, says(callTool("metered", "holds")), says(text("done"))))
+		<-g.arrived
+		other := w.start()
+		lost := other.faults.add()
+		defer lost.open()
+		w.probe.on("lost", func(ctx context.Context, c *tools.Call) tools.Result {
+			if _, err := c.DurableCompletionKey(ctx); err != nil {
+				t.Error(err)
+			}
+			lost.hold()
+			return tools.Success(nil)
+		})
+		s := w.newSession(other)
+		turn := other.send(s, script(t, says(callTool("once", "lost")), says(callTool("metered", "waits")), says(text("done"))))
+		<-lost.arrived
+		other.die()
+		var waits []models.Wait
+		for _, wait := range w.parked(s) {
+			if wait.Kind == models.WaitCompletion {
+				waits = append(waits, wait)
+			}
+		}
+		if len(waits) != 1 {
+			t.Fatalf("the keys that nobody waits for are %+v", waits)
+		}
+		n.answer(waits[0], `"late"`)
+		if row := w.turn(turn); row.Status != models.TurnWaiting || row.ReadyAt != nil {
+			t.Errorf("the key has let the turn go on: %+v", row)
+		}
+		g.open()
+		w.idle(holder)
+		w.idle(s)
+		if row := w.turn(turn); row.Status != models.TurnCompleted || w.probe.ran("waits") != 1 {
+			t.Errorf("the turn is %s after %d runs", row.Status, w.probe.ran("waits"))
+		}
+		if b := w.budgetRow(id); b.Spent != 5*gpuSecond || b.Reserved != 0 {
+			t.Errorf("%d are spent and %d held at the end", b.Spent, b.Reserved)
+		}
+	})
+}
