@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -201,6 +202,139 @@ func TestAWaitingTurnKeepsItsPlace(t *testing.T) {
 		}
 		if a, b := w.turn(one).Status, w.turn(two).Status; a != models.TurnCompleted || b != models.TurnCompleted {
 			t.Errorf("the turns are %s and %s", a, b)
+		}
+	})
+}
+
+// A key that a call had asked for before its server died may be used while calls wait for a budget. They wait on: the key is no money.
+//
+// Rules: P7.
+func TestALateKeyIsNoMoney(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		id := w.budget("gpu_seconds", 40*gpuSecond)
+		n := w.start()
+		n.looksAfterParked()
+		g := n.faults.add()
+		w.probe.on("holds", func(context.Context, *tools.Call) tools.Result {
+			g.hold()
+			return tooks(2 * gpuSecond)
+		})
+		w.probe.on("waits", func(context.Context, *tools.Call) tools.Result { return tooks(3 * gpuSecond) })
+		holder := w.newSession(n)
+		n.send(holder, script(t, says(callTool("metered", "holds")), says(text("done"))))
+		<-g.arrived
+		other := w.start()
+		lost := other.faults.add()
+		defer lost.open()
+		w.probe.on("lost", func(ctx context.Context, c *tools.Call) tools.Result {
+			if _, err := c.DurableCompletionKey(ctx); err != nil {
+				t.Error(err)
+			}
+			lost.hold()
+			return tools.Success(nil)
+		})
+		s := w.newSession(other)
+		turn := other.send(s, script(t, says(callTool("once", "lost")), says(callTool("metered", "waits")), says(text("done"))))
+		<-lost.arrived
+		other.die()
+		var waits []models.Wait
+		for _, wait := range w.parked(s) {
+			if wait.Kind == models.WaitCompletion {
+				waits = append(waits, wait)
+			}
+		}
+		if len(waits) != 1 {
+			t.Fatalf("the keys that nobody waits for are %+v", waits)
+		}
+		n.answer(waits[0], `"late"`)
+		if row := w.turn(turn); row.Status != models.TurnWaiting || row.ReadyAt != nil {
+			t.Errorf("the key has let the turn go on: %+v", row)
+		}
+		g.open()
+		w.idle(holder)
+		w.idle(s)
+		if row := w.turn(turn); row.Status != models.TurnCompleted || w.probe.ran("waits") != 1 {
+			t.Errorf("the turn is %s after %d runs", row.Status, w.probe.ran("waits"))
+		}
+		if b := w.budgetRow(id); b.Spent != 5*gpuSecond || b.Reserved != 0 {
+			t.Errorf("%d are spent and %d held at the end", b.Spent, b.Reserved)
+		}
+	})
+}
+
+// Who is looked at in vain leaves the budget as it is: everybody who waits would be looked at again, without end.
+//
+// Rules: P7, L7.
+func TestALookInVainChangesNoBudget(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		id := w.budget("gpu_seconds", 40*gpuSecond)
+		n := w.start()
+		g := n.faults.add()
+		w.probe.on("holds", func(context.Context, *tools.Call) tools.Result {
+			g.hold()
+			return tooks(2 * gpuSecond)
+		})
+		w.probe.on("waits", func(context.Context, *tools.Call) tools.Result { return tooks(3 * gpuSecond) })
+		holder, s := w.newSession(n), w.newSession(n)
+		n.send(holder, script(t, says(callTool("metered", "holds")), says(text("done"))))
+		<-g.arrived
+		n.send(s, script(t, says(callTool("metered", "waits")), says(text("done"))))
+		wait := w.parked(s)[0]
+		w.execute("UPDATE budgets SET updated_at = 1 WHERE id = ?", id[:])
+		var goesOn bool
+		err := n.change(wait, func(tx *commit.Tx, wait models.Wait) (err error) {
+			goesOn, err = turns.WakeForBudget(tx, wait)
+			return err
+		})
+		if b := w.budgetRow(id); err != nil || goesOn || b.UpdatedAt != 1 || !b.Contended {
+			t.Errorf("a look in vain gives %v, %v, and leaves %+v", goesOn, err, b)
+		}
+		n.looksAfterParked()
+		g.open()
+		w.idle(holder)
+		w.idle(s)
+	})
+}
+
+// A call that finds room where it has waited, and none at another budget, takes nothing: those behind it find that room.
+//
+// Rules: P7.
+func TestWhoHasToWaitElsewhereLeavesTheRoom(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		id := w.budget("gpu_seconds", 40*gpuSecond)
+		n := w.start()
+		n.looksAfterParkedAt(make(chan time.Time))
+		g := n.faults.add()
+		w.probe.on("holds", func(context.Context, *tools.Call) tools.Result {
+			g.hold()
+			return tooks(2 * gpuSecond)
+		})
+		w.probe.on("waits", func(context.Context, *tools.Call) tools.Result { return tooks(3 * gpuSecond) })
+		holder, first, second := w.newSession(n), w.newSession(n), w.newSession(n)
+		n.send(holder, script(t, says(callTool("metered", "holds")), says(text("done"))))
+		<-g.arrived
+		for _, s := range []models.SessionID{first, second} {
+			n.send(s, script(t, says(callTool("metered", "waits")), says(text("done"))))
+			w.parked(s)
+		}
+		// What the first one may call at all is held by somebody else, too.
+		own := w.budget("tool_calls", 10, func(b *models.Budget) {
+			subject := models.SubjectID(first)
+			b.Subject, b.SubjectID = models.SubjectSession, &subject
+		})
+		w.execute("UPDATE budgets SET reserved = 10 WHERE id = ?", own[:])
+		w.unposted = true
+		g.open()
+		w.idle(holder)
+		w.idle(second)
+		if need := turns.ReadRequest(w.parked(first)[0]).Budget; need.Budget != own || !need.Calls {
+			t.Errorf("the first one waits for %+v", need)
+		}
+		w.execute("UPDATE budgets SET reserved = 0 WHERE id = ?", own[:])
+		n.parked.Load().Wake(w.org, own)
+		w.idle(first)
+		if b := w.budgetRow(id); b.Spent != 8*gpuSecond || b.Reserved != 0 || w.probe.ran("waits") != 2 {
+			t.Errorf("%d are spent and %d held after %d runs", b.Spent, b.Reserved, w.probe.ran("waits"))
 		}
 	})
 }

@@ -216,7 +216,7 @@ func (p *Parked) look(ctx context.Context, org models.OrgID, budgets map[models.
 				}
 				again, last = again+1, w.ID
 			}
-			goesOn, err := p.try(ctx, org, w)
+			goesOn, now, err := p.try(ctx, org, w)
 			switch {
 			case ctx.Err() != nil:
 				return err
@@ -225,7 +225,8 @@ func (p *Parked) look(ctx context.Context, org models.OrgID, budgets map[models.
 			case goesOn:
 				inVain = 0
 			default:
-				found[need.Budget] = found[need.Budget].with(need)
+				waiting[now.Budget] = true
+				found[now.Budget] = found[now.Budget].with(now)
 			}
 		}
 	}
@@ -241,13 +242,16 @@ func (p *Parked) look(ctx context.Context, org models.OrgID, budgets map[models.
 	return p.forget(ctx, org, budgets, waiting)
 }
 
-// try lets a turn go on, if it can.
-func (p *Parked) try(ctx context.Context, org models.OrgID, w *models.Wait) (goesOn bool, err error) {
+// try lets a turn go on, if it can. Else now is what it waits for: it may be another budget than before.
+func (p *Parked) try(ctx context.Context, org models.OrgID, w *models.Wait) (goesOn bool, now *models.BudgetWait, err error) {
 	c := &wakeParked{expireWait: expireWait{org: org, session: w.SessionID, wait: w.ID}}
 	if err := p.cfg.Committer.Submit(ctx, c); err != nil {
-		return false, fmt.Errorf("look at the turn %s that waits for a budget: %w", w.TurnID, err)
+		return false, nil, fmt.Errorf("look at the turn %s that waits for a budget: %w", w.TurnID, err)
 	}
-	return c.goesOn, nil
+	if c.now == nil {
+		return c.goesOn, turns.ReadRequest(*w).Budget, nil
+	}
+	return c.goesOn, c.now, nil
 }
 
 // forget marks budgets as such that no turn waits for any more, so that what they settle is told to nobody.
@@ -284,8 +288,9 @@ func (p *Parked) forget(ctx context.Context, org models.OrgID, budgets, waiting 
 type wakeParked struct {
 	expireWait
 
-	// goesOn tells that it waits no more; set by Apply.
+	// goesOn tells that it waits no more, now what it waits for; nil when there is no such wait. Both are set by Apply.
 	goesOn bool
+	now    *models.BudgetWait
 }
 
 func (c *wakeParked) Needs() commit.Needs {
@@ -295,12 +300,15 @@ func (c *wakeParked) Needs() commit.Needs {
 }
 
 func (c *wakeParked) Apply(tx *commit.Tx) error {
-	c.goesOn = false
+	c.goesOn, c.now = false, nil
 	w, ok := tx.Wait(c.wait)
 	if !ok {
 		return nil
 	}
 	var err error
 	c.goesOn, err = turns.WakeForBudget(tx, w)
+	if w, ok = tx.Wait(c.wait); ok {
+		c.now = turns.ReadRequest(w).Budget
+	}
 	return err
 }

@@ -282,8 +282,11 @@ func wakeCalls(tx *commit.Tx, w models.Wait) (bool, error) {
 	case budget.Wait:
 		// It may be another budget by now.
 		b := *v.Budget
-		b.Contended = true
-		tx.SaveBudget(b)
+		if !b.Contended {
+			// Only then: whoever waits for a budget that has changed is looked at, and this would be a change each time.
+			b.Contended = true
+			tx.SaveBudget(b)
+		}
 		w.Deadline = budget.LookAgain(&b, tx.Now)
 		w.Request = encode(models.WaitRequest{Parked: true, Budget: &models.BudgetWait{Budget: b.ID, Calls: true, Need: v.Need}})
 		tx.SaveWait(w)

@@ -239,6 +239,9 @@ func goOn(tx *commit.Tx, pending int) error {
 		tx.Attend()
 	case t.PendingCalls > 0 && t.PendingCalls == t.WaitingCalls:
 		return nil
+	case slices.ContainsFunc(tx.OpenWaits(), func(w models.Wait) bool { return w.Kind == models.WaitBudget }):
+		// It was a key that nobody waits for any more: money has to come for the turn still.
+		return nil
 	default:
 		tx.Resume()
 	}
