@@ -92,12 +92,13 @@ func Budgets(tx *commit.Tx) ([]models.Budget, error) {
 	return list, nil
 }
 
-// Hold holds what the gate has found that the current turn's next step takes at most, beside what it holds already.
+// Hold holds what the gate has found that the current turn's next step takes at most, in the place of what it holds: a cost is posted once for
+// each line, so that there is one of a budget.
 func Hold(tx *commit.Tx, lines []models.Held, r models.Reservation) error {
-	r.Lines = []models.Held{} // and not null: the databases read what is in it
-	if tx.Turn.Reservation != nil {
-		r.Lines = append(r.Lines, tx.Turn.Reservation.Lines...)
+	if err := tx.Release(); err != nil {
+		return err
 	}
+	r.Lines = []models.Held{} // and not null: the databases read what is in it
 	for _, line := range lines {
 		b, ok := tx.Budget(line.Budget)
 		if !ok {

@@ -72,7 +72,7 @@ test("on a phone each page fits the screen, and the menu leads to it", async ({ 
       },
     },
   );
-  await openNewSession(page, agentId, "A session whose title is longer than a phone is wide");
+  await openNewSession(page, agentId, "A session whose name is longer than a phone is wide");
   const sessionId = new URL(page.url()).pathname.split("/").at(-1) ?? "";
   await send(page, "Write hello world to file notes.txt and then read it back");
   await expect(turnSummary(page)).toBeVisible({ timeout: 20_000 });

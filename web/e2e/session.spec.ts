@@ -19,7 +19,7 @@ test("a session is started from the list, and its agent uses tools", async ({ pa
   await page.goto("/sessions");
   await page.getByRole("button", { name: "New session" }).click();
   await page.locator(`input[type="radio"][value="${agentId}"]`).check();
-  await page.getByLabel("Title").fill("Notes");
+  await page.getByRole("dialog").getByLabel("Title").fill("Notes");
   await page.getByRole("button", { name: "Start session" }).click();
   await expect(page.getByRole("heading", { name: "Notes", exact: true })).toBeVisible();
 
