@@ -116,10 +116,11 @@ const (
 // complete answers a call.
 func (p *provider) complete(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
-	var q asked
-	if err == nil {
-		err = json.Unmarshal(body, &q)
+	if err != nil {
+		return // whoever asks was killed in the midst of it
 	}
+	var q asked
+	err = json.Unmarshal(body, &q)
 	want, done, session := q.rounds()
 	if err != nil || session == "" {
 		p.failf("a request can't be understood: %v: %.300s", err, body)
