@@ -177,9 +177,44 @@ func (sp *spending) judge(ctx context.Context, e *evidence) error {
 		sp.hard("overruns of "+currency+", ledger − model", "", float64(max(c.posted[currency]-c.reported[currency], c.reported[currency]-c.posted[currency])),
 			fmt.Sprintf("%d reported above the reservation; %d more by estimates", c.reported[currency], c.guessed[currency]))
 	}
+	waits, err := sp.waits(ctx)
+	if err != nil {
+		return err
+	}
+	sp.add(waits)
 	sp.add(report.Figure{Name: "budgets at work", Value: float64(sp.stops(e)), Note: fmt.Sprintf(
 		"events of budgets: %s; %d top-ups, %d of them repeated", tally(sp.happened(e)), sp.topUps, sp.repeated)})
 	return nil
+}
+
+// waits tells how long turns have waited for money at most. One that has to wait again keeps its place, by which its waits are known.
+func (sp *spending) waits(ctx context.Context) (f report.Figure, err error) {
+	var list []models.Wait
+	err = sp.query(ctx, &list, `SELECT id, created_at, resolved_at FROM waits WHERE org_id = ? AND kind = 'BUDGET'`, sp.books.org)
+	if err != nil {
+		return f, err
+	}
+	type span struct{ from, to models.Millis }
+	spans := map[string]span{}
+	for _, w := range list {
+		place := string(w.ID[:8])
+		s, again := spans[place]
+		if !again || w.CreatedAt < s.from {
+			s.from = w.CreatedAt
+		}
+		if w.ResolvedAt != nil {
+			s.to = max(s.to, *w.ResolvedAt)
+		}
+		spans[place] = s
+	}
+	longest, long := models.Millis(0), 0
+	for _, s := range spans {
+		longest = max(longest, s.to-s.from)
+		if s.to-s.from > 10_000 {
+			long++
+		}
+	}
+	return report.Figure{Name: "longest wait for money", Unit: "s", Value: float64(longest) / 1000, Note: fmt.Sprintf("of %d, %d of them over 10 s", len(spans), long)}, nil
 }
 
 // account reads the journal and the ledger, and compares.

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/ostler-dev/ostler/internal/models"
@@ -47,24 +48,53 @@ type Verdict struct {
 	Budget *models.Budget
 	// Need is the least amount of it that the step could begin with.
 	Need models.Amount
+	// Needs are the least amounts of all budgets that it draws on, with Wait.
+	Needs []models.BudgetNeed
 	// MaxTokens is the output limit that the call may be made with.
 	MaxTokens int
 	// Held is what to hold of each budget, in its present period.
 	Held []models.Held
 }
 
+// Asker is who asks the gate.
+type Asker struct {
+	// Resumed is when somebody has let its session go on past soft limits; nil for never.
+	Resumed *models.Millis
+	// Waited is what it has waited for; the zero one for nothing. It tells its place among those that wait.
+	Waited models.WaitID
+	// Begun tells that its step has begun: those for whom something is kept wait for its end, too.
+	Begun bool
+}
+
+// free is what is left of a budget for who asks: those that came later leave what is kept for one that waits.
+func (a Asker) free(b *models.Budget) models.Amount {
+	if b.KeptFor == nil || a.Begun || !a.Waited.IsZero() && bytes.Compare(a.Waited[:placeBytes], b.KeptFor[:placeBytes]) <= 0 {
+		return Available(b)
+	}
+	return add(Available(b), -b.Kept)
+}
+
+// placeBytes are those of a wait's id that tell its place: its time, and what tells those of the same time apart (UUID version 7, RFC 9562).
+const placeBytes = 8
+
+// AtPlaceOf gives a wait the place of an earlier one.
+func AtPlaceOf(id, earlier models.WaitID) models.WaitID {
+	copy(id[:placeBytes], earlier[:placeBytes])
+	return id
+}
+
 // Reserve decides whether a call may be made under budgets, and what has to be held for it. The rows must be locked, and their periods
-// those of now; resumed is when somebody has let the session go on past soft limits. Nothing is changed: see Hold.
+// those of now. Nothing is changed: see Hold.
 //
 // Only budgets that the call draws on have a say. One that is used up decides before one that is paused, that before a model without a
 // price, that before one that what is left of can't hold the call, and that before one that has to be waited for.
-func Reserve(list []models.Budget, c Call, resumed *models.Millis, allowUnpriced bool) Verdict {
+func Reserve(list []models.Budget, c Call, who Asker, allowUnpriced bool) Verdict {
 	c = c.sane()
 	bound := metered(list, func(b *models.Budget) bool {
 		_, ok := CostOf(b.Currency, models.Usage{})
 		return ok
 	})
-	if v, stop := blocked(bound, resumed); stop {
+	if v, stop := blocked(bound, who.Resumed); stop {
 		return v
 	}
 	drawn := bound
@@ -77,11 +107,11 @@ func Reserve(list []models.Budget, c Call, resumed *models.Millis, allowUnpriced
 	}
 	output := int64(c.MaxTokens)
 	least := min(int64(MinOutput), output)
-	if v, stop := fits(bound, func(b *models.Budget) models.Amount { return c.worst(b.Currency, least) }); stop {
+	if v, stop := fits(bound, who, func(b *models.Budget) models.Amount { return c.worst(b.Currency, least) }); stop {
 		return v
 	}
 	for _, b := range bound {
-		output = min(output, c.mostOutput(b.Currency, Available(b)))
+		output = min(output, c.mostOutput(b.Currency, who.free(b)))
 	}
 	// Of a budget in dollars nothing may be held, as a model has no price, or costs nothing. It is among those that are held all the same:
 	// the provider may say what the call has cost, and that is taken off it.
@@ -90,13 +120,13 @@ func Reserve(list []models.Budget, c Call, resumed *models.Millis, allowUnpriced
 
 // ReserveMeters decides about tool calls that take so much of each currency, as Reserve does about a model call. take gives what they
 // take of a currency at most; 0 for nothing.
-func ReserveMeters(list []models.Budget, resumed *models.Millis, take func(currency string) models.Amount) Verdict {
+func ReserveMeters(list []models.Budget, who Asker, take func(currency string) models.Amount) Verdict {
 	bound := metered(list, func(b *models.Budget) bool { return take(b.Currency) > 0 })
 	need := func(b *models.Budget) models.Amount { return take(b.Currency) }
-	if v, stop := blocked(bound, resumed); stop {
+	if v, stop := blocked(bound, who.Resumed); stop {
 		return v
 	}
-	if v, stop := fits(bound, need); stop {
+	if v, stop := fits(bound, who, need); stop {
 		return v
 	}
 	return hold(bound, 0, need)
@@ -115,20 +145,21 @@ func Pauses(list []models.Budget, resumed *models.Millis) (Verdict, bool) {
 
 // fits gives the verdict of budgets that have no room for what is needed of them: those that have none at all before those that turns
 // hold too much of.
-func fits(bound []*models.Budget, need func(*models.Budget) models.Amount) (Verdict, bool) {
-	var waits *Verdict
+func fits(bound []*models.Budget, who Asker, need func(*models.Budget) models.Amount) (Verdict, bool) {
+	var needs []models.BudgetNeed
+	waits := Verdict{Kind: Wait}
 	for _, b := range bound {
-		switch n := need(b); {
+		n := need(b)
+		switch {
 		case n > Balance(b):
 			return Verdict{Kind: Exhausted, Budget: b, Need: n}, true
-		case n > Available(b) && waits == nil:
-			waits = &Verdict{Kind: Wait, Budget: b, Need: n}
+		case n > who.free(b) && waits.Budget == nil:
+			waits.Budget, waits.Need = b, n
 		}
+		needs = append(needs, models.BudgetNeed{Budget: b.ID, Amount: n})
 	}
-	if waits != nil {
-		return *waits, true
-	}
-	return Verdict{}, false
+	waits.Needs = needs
+	return waits, waits.Budget != nil
 }
 
 func hold(bound []*models.Budget, maxTokens int, amount func(*models.Budget) models.Amount) Verdict {
@@ -269,13 +300,47 @@ func StatusOf(b *models.Budget) Status {
 	return StatusActive
 }
 
-// HasRoom reports whether what a turn waits for may be there. When it may, the gate decides again.
-func HasRoom(b *models.Budget, w models.BudgetWait, resumed *models.Millis) bool {
-	if w.Paused {
-		return !OverSoft(b) || passes(b, resumed) || Balance(b) <= 0
+// Room tells whether what a turn waits for may be there: then the gate decides again, and until its runner comes others would take what is
+// to be held for it. Else lacks is what it waits for now, and need the least amount of that.
+func Room(list []models.Budget, w models.BudgetWait, who Asker) (held []models.Held, lacks *models.Budget, need models.Amount) {
+	of := func(id models.BudgetID) *models.Budget {
+		if i := slices.IndexFunc(list, func(b models.Budget) bool { return b.ID == id }); i >= 0 {
+			return &list[i]
+		}
+		return nil // it doesn't bind the session any more
 	}
-	return w.Need <= Available(b) || w.Need > Balance(b)
+	if w.Paused {
+		if b := of(w.Budget); b != nil && OverSoft(b) && !passes(b, who.Resumed) && Balance(b) > 0 {
+			lacks = b
+		}
+		return nil, lacks, 0
+	}
+	for _, n := range w.Needs {
+		b := of(n.Budget)
+		switch {
+		case b == nil:
+		case n.Amount > Balance(b):
+			return nil, nil, 0 // nobody can give that back: it waits for nothing
+		case n.Amount > who.free(b) && lacks == nil:
+			lacks, need = b, n.Amount
+		default:
+			held = append(held, models.Held{Budget: b.ID, Amount: n.Amount, Period: b.PeriodStartedAt})
+		}
+	}
+	if lacks != nil {
+		held = nil
+	}
+	return held, lacks, need
 }
+
+// Keep keeps an amount of a budget free for the turn whose wait has an id, from those that came later. Turns that go on settle, or give back
+// what they hold: so what is kept comes together, however many others ask.
+func Keep(b *models.Budget, amount models.Amount, id models.WaitID, until models.Millis) {
+	b.Kept, b.KeptFor, b.KeptUntil = amount, &id, &until
+}
+
+// Unkeep is the end of Keep.
+func Unkeep(b *models.Budget) { b.Kept, b.KeptFor, b.KeptUntil = 0, nil, nil }
 
 // LookAgain gives when a turn that waits for a budget is to look whether there is room for it, if nothing has happened before: when the
 // next period begins, or something leaves the window; nil for never.

@@ -27,16 +27,16 @@ func TestNothingIsLessThanNothing(t *testing.T) {
 	if budget.Release(&b, &line, 50); b.Reserved != 0 || line.Amount != 0 {
 		t.Errorf("%d are held after more was given back, %d in the line", b.Reserved, line.Amount)
 	}
-	v := budget.Reserve([]models.Budget{b}, budget.Call{InputTokens: -500, MaxTokens: 4096}, nil, false)
+	v := budget.Reserve([]models.Budget{b}, budget.Call{InputTokens: -500, MaxTokens: 4096}, budget.Asker{}, false)
 	if v.MaxTokens != 1000 || len(v.Held) != 1 || v.Held[0].Amount != 1000 {
 		t.Errorf("a prompt of -500 tokens gives %+v", v)
 	}
-	if v := budget.Reserve([]models.Budget{b}, budget.Call{InputTokens: 1, MaxTokens: -1}, nil, false); v.MaxTokens != 0 || v.Held[0].Amount != 1 {
+	if v := budget.Reserve([]models.Budget{b}, budget.Call{InputTokens: 1, MaxTokens: -1}, budget.Asker{}, false); v.MaxTokens != 0 || v.Held[0].Amount != 1 {
 		t.Errorf("an output of -1 tokens gives %+v", v)
 	}
 	usd := lasting(models.CurrencyUSD, 1000)
 	call := budget.Call{InputTokens: 1_000_000, MaxTokens: 1_000_000, Input: new(models.Nanos(-700)), Output: new(models.Nanos(800))}
-	if v := budget.Reserve([]models.Budget{usd}, call, nil, false); v.Kind != budget.Go || v.Held[0].Amount != 800 {
+	if v := budget.Reserve([]models.Budget{usd}, call, budget.Asker{}, false); v.Kind != budget.Go || v.Held[0].Amount != 800 {
 		t.Errorf("a price of -700 gives %+v", v)
 	}
 	if *call.Input != -700 {
@@ -84,7 +84,7 @@ func TestReserve(t *testing.T) {
 		{"the model's answer after the last tool call", []models.Budget{calls}, call, false, budget.Go, 1000, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v := budget.Reserve(c.list, c.call, nil, c.allow)
+			v := budget.Reserve(c.list, c.call, budget.Asker{}, c.allow)
 			if v.Kind != c.want || v.MaxTokens != c.most || len(v.Held) != len(c.held) {
 				t.Fatalf("the gate says %+v", v)
 			}
@@ -101,11 +101,11 @@ func TestReserve(t *testing.T) {
 		}
 		return 0
 	}
-	if v := budget.ReserveMeters([]models.Budget{calls}, nil, one); v.Kind != budget.Exhausted {
+	if v := budget.ReserveMeters([]models.Budget{calls}, budget.Asker{}, one); v.Kind != budget.Exhausted {
 		t.Errorf("of the fourth of three tool calls the gate says %+v", v)
 	}
 	calls.Spent = 2
-	if v := budget.ReserveMeters([]models.Budget{calls}, nil, one); v.Kind != budget.Go || v.Held[0].Amount != 1 {
+	if v := budget.ReserveMeters([]models.Budget{calls}, budget.Asker{}, one); v.Kind != budget.Go || v.Held[0].Amount != 1 {
 		t.Errorf("of the third of three tool calls the gate says %+v", v)
 	}
 }

@@ -125,7 +125,7 @@ func (m *machine) decided(t *rapid.T, v budget.Verdict, want budget.Kind, bound 
 		if num(v.Need).Cmp(a.balance()) <= 0 && a.balance().Sign() > 0 {
 			t.Fatalf("%d would fit into the %v that are left", v.Need, a.balance())
 		}
-	case v.Kind == budget.Wait && (num(v.Need).Cmp(a.balance()) > 0 || a.reserved.Sign() == 0):
+	case v.Kind == budget.Wait && (num(v.Need).Cmp(a.balance()) > 0 || a.reserved.Sign() == 0 && a.kept == nil):
 		t.Fatalf("the wait for %d of %v, of which %v are held, would never end", v.Need, a.balance(), a.reserved)
 	}
 }
@@ -150,6 +150,37 @@ func (m *machine) resumedAt() *models.Millis {
 	return &m.resumed
 }
 
+func (m *machine) who(t *rapid.T) asker {
+	return asker{place: rapid.IntRange(0, 4).Draw(t, "place"), begun: rapid.IntRange(0, 9).Draw(t, "begun") == 0}
+}
+
+func (m *machine) asker(who asker) budget.Asker {
+	return budget.Asker{Resumed: m.resumedAt(), Waited: waitAt(who.place, 1), Begun: who.begun}
+}
+
+// waitAt is one of the waits at a place; the zero one at 0.
+func waitAt(place, which int) (id models.WaitID) {
+	if place > 0 {
+		id[7], id[15] = byte(place), byte(which)
+	}
+	return id
+}
+
+// keep keeps something for one that waits, or ends that.
+func (m *machine) keep(t *rapid.T) {
+	m.roll(t)
+	i := m.pick(t)
+	b, a := &m.rows[i], m.is[i]
+	if a.kept != nil && rapid.Bool().Draw(t, "ends") {
+		budget.Unkeep(b)
+		a.kept = nil
+		return
+	}
+	much := amount(t, "kept", 0, m.scale)
+	a.kept, a.keptPlace, a.keptUntil = num(much), rapid.IntRange(1, 4).Draw(t, "its place"), m.now+slot
+	budget.Keep(b, much, waitAt(a.keptPlace, 2), a.keptUntil)
+}
+
 func (m *machine) call(t *rapid.T) budget.Call {
 	dearest := rapid.SampledFrom([]int64{3_000_000, 100_000_000_000}).Draw(t, "dearest")
 	price := rapid.Map(rapid.Int64Range(0, dearest), func(n int64) models.Nanos { return models.Nanos(n) })
@@ -165,14 +196,14 @@ func (m *machine) call(t *rapid.T) budget.Call {
 
 func (m *machine) reserve(t *rapid.T) {
 	m.roll(t)
-	c, allow := m.call(t), rapid.Bool().Draw(t, "unpriced is allowed")
+	c, allow, who := m.call(t), rapid.Bool().Draw(t, "unpriced is allowed"), m.who(t)
 	least := min(budget.MinOutput, int64(c.MaxTokens))
 	bound, before := m.bound(modelCallsDrawOn), slices.Clone(m.rows)
-	want := gate(bound, m.resumed, !c.Priced() && !allow, func(a *account) *big.Int { return worst(c, a.currency, least) })
+	want := gate(bound, m.resumed, who, !c.Priced() && !allow, func(a *account) *big.Int { return worst(c, a.currency, least) })
 	fits := func(output int64) bool {
-		return !slices.ContainsFunc(bound, func(a *account) bool { return worst(c, a.currency, output).Cmp(a.available()) > 0 })
+		return !slices.ContainsFunc(bound, func(a *account) bool { return worst(c, a.currency, output).Cmp(a.free(who)) > 0 })
 	}
-	v := budget.Reserve(m.rows, c, m.resumedAt(), allow)
+	v := budget.Reserve(m.rows, c, m.asker(who), allow)
 	if output := int64(v.MaxTokens); v.Kind == budget.Go {
 		if output < least || output > int64(c.MaxTokens) {
 			t.Fatalf("%d tokens of output for %d that are wanted", output, c.MaxTokens)
@@ -201,8 +232,9 @@ func (m *machine) reserveMeters(t *rapid.T) {
 		models.CurrencyToolCalls: models.Amount(rapid.IntRange(0, 5).Draw(t, "calls")), "gpu": amount(t, "gpu", 0, m.scale/2),
 	}
 	bound, before := m.bound(func(currency string) bool { return take[currency] > 0 }), slices.Clone(m.rows)
-	want := gate(bound, m.resumed, false, func(a *account) *big.Int { return num(take[a.currency]) })
-	v := budget.ReserveMeters(m.rows, m.resumedAt(), func(currency string) models.Amount { return take[currency] })
+	who := m.who(t)
+	want := gate(bound, m.resumed, who, false, func(a *account) *big.Int { return num(take[a.currency]) })
+	v := budget.ReserveMeters(m.rows, m.asker(who), func(currency string) models.Amount { return take[currency] })
 	m.decided(t, v, want, bound, before)
 }
 
@@ -345,7 +377,7 @@ func (m *machine) check(t *rapid.T) {
 func (m *machine) goOn(t *rapid.T) {
 	times := []models.Millis{m.now + 1, m.now + slot, m.now + hour}
 	for _, a := range m.is {
-		times = append(times, a.periodEnds, a.warnedAt+hour, a.softPassedAt+hour)
+		times = append(times, a.periodEnds, a.warnedAt+hour, a.softPassedAt+hour, a.keptUntil)
 		for _, p := range a.postings {
 			times = append(times, p.at+hour)
 		}
@@ -362,7 +394,7 @@ func TestGate(t *testing.T) {
 			"":        m.check,
 			"reserve": m.reserve, "reserve again": m.reserve, "reserve meters": m.reserveMeters,
 			"settle": m.settle, "settle again": m.settle, "release": m.release,
-			"credit": m.credit, "change": m.change,
+			"credit": m.credit, "change": m.change, "keep": m.keep,
 			"resume": func(*rapid.T) { m.resumed = m.now },
 			"go on":  m.goOn, "go on again": m.goOn,
 			"go back": func(t *rapid.T) { m.now -= models.Millis(rapid.Int64Range(0, 5000).Draw(t, "time")) },

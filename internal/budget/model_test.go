@@ -29,6 +29,16 @@ type account struct {
 	period       int           // counts those that have begun
 	warnedAt     models.Millis // 0 for never
 	softPassedAt models.Millis
+	// kept is left by those who come behind a place, until a time; nil for nothing.
+	kept      *big.Int
+	keptPlace int
+	keptUntil models.Millis
+}
+
+// asker is who asks: at a place among those that wait, 0 for one that has come just now.
+type asker struct {
+	place int
+	begun bool
 }
 
 type posting struct {
@@ -46,12 +56,23 @@ func kept(n *big.Int) *big.Int {
 	if n.Cmp(num(math.MaxInt64)) > 0 {
 		return num(math.MaxInt64)
 	}
+	if n.Cmp(num(math.MinInt64)) < 0 {
+		return num(math.MinInt64)
+	}
 	return n
 }
 
 func (a *account) all() *big.Int       { return sum(a.limit, a.credits) }
 func (a *account) balance() *big.Int   { return kept(minus(a.all(), a.spent)) }
-func (a *account) available() *big.Int { return minus(a.balance(), a.reserved) }
+func (a *account) available() *big.Int { return kept(minus(a.balance(), a.reserved)) }
+
+// free is what is there for who asks.
+func (a *account) free(who asker) *big.Int {
+	if a.kept == nil || who.begun || who.place != 0 && who.place <= a.keptPlace {
+		return a.available()
+	}
+	return kept(minus(a.available(), a.kept))
+}
 
 // overshoot is by how much what is granted and settled is above limit and credits.
 func (a *account) overshoot() *big.Int {
@@ -69,6 +90,9 @@ func (a *account) overSoft() bool {
 func (a *account) near() bool { return times(a.spent, 5).Cmp(times(a.all(), 4)) >= 0 }
 
 func (a *account) roll(now models.Millis) {
+	if a.kept != nil && now >= a.keptUntil {
+		a.kept = nil
+	}
 	switch a.kind {
 	case models.PeriodCalendar, models.PeriodFixed:
 		if now >= a.periodEnds {
@@ -162,7 +186,7 @@ func modelCallsDrawOn(currency string) bool {
 }
 
 // gate is what accounts say of a step that needs so much of each of those that are bound.
-func gate(bound []*account, resumed models.Millis, unpriced bool, need func(*account) *big.Int) budget.Kind {
+func gate(bound []*account, resumed models.Millis, who asker, unpriced bool, need func(*account) *big.Int) budget.Kind {
 	is := func(says func(*account) bool) bool { return slices.ContainsFunc(bound, says) }
 	switch {
 	case is(func(a *account) bool { return a.balance().Sign() <= 0 }):
@@ -173,7 +197,7 @@ func gate(bound []*account, resumed models.Millis, unpriced bool, need func(*acc
 		return budget.Unpriced
 	case is(func(a *account) bool { return need(a).Cmp(a.balance()) > 0 }):
 		return budget.Exhausted
-	case is(func(a *account) bool { return need(a).Cmp(a.available()) > 0 }):
+	case is(func(a *account) bool { return need(a).Cmp(a.free(who)) > 0 }):
 		return budget.Wait
 	}
 	return budget.Go

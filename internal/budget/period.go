@@ -6,10 +6,13 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// Roll begins the period of now when the one that the row tells of is over. It is called before anything is read from the row, so that
+// Roll begins the period of now when the one that the row tells of is over, and ends what is kept for a turn when its time is. It is called before anything is read from the row, so that
 // no job has to begin periods. What is held of the period before stays with it: see Settle. A clock that has gone back stays in the period
 // that was begun.
 func Roll(b *models.Budget, now models.Millis) {
+	if b.KeptUntil != nil && now >= *b.KeptUntil {
+		Unkeep(b)
+	}
 	switch {
 	case b.PeriodKind == nil:
 	case *b.PeriodKind == models.PeriodRolling:

@@ -175,7 +175,7 @@ func TestRollingSoftLimit(t *testing.T) {
 	resumed := start + 31*slot
 	verdict := func(at models.Millis) budget.Kind {
 		budget.Roll(&b, at)
-		return budget.Reserve([]models.Budget{b}, budget.Call{InputTokens: 1, MaxTokens: 1}, &resumed, false).Kind
+		return budget.Reserve([]models.Budget{b}, budget.Call{InputTokens: 1, MaxTokens: 1}, budget.Asker{Resumed: &resumed}, false).Kind
 	}
 	if k := verdict(resumed); k != budget.Go {
 		t.Fatalf("after it was resumed the gate says %d", k)

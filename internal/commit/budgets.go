@@ -265,13 +265,14 @@ func postingRow(p models.LedgerEntry) []any {
 func budgetUpdateRow(b models.Budget) []any {
 	return []any{
 		id(b.OrgID), id(b.ID), int64(b.PeriodStartedAt), optInt(b.PeriodEndsAt), int64(b.Spent), int64(b.Credits), int64(b.Reserved),
-		doc(b.Buckets), optInt(b.WarnedAt), optInt(b.SoftPassedAt), optInt(b.ExhaustedAt), b.Contended, int64(b.UpdatedAt),
+		doc(b.Buckets), optInt(b.WarnedAt), optInt(b.SoftPassedAt), optInt(b.ExhaustedAt), b.Contended, int64(b.Kept), optID(b.KeptFor), optInt(b.KeptUntil),
+		int64(b.UpdatedAt),
 	}
 }
 
 const budgetColumns = "b.org_id, b.id, b.subject, b.subject_id, b.customer_key, b.currency, b.limit_amount, b.soft_limit, b.period_kind, b.period_unit, " +
 	"b.period_seconds, b.timezone, b.created_at, b.disabled_at, b.period_started_at, b.period_ends_at, b.spent, b.credits, b.reserved, " +
-	"b.buckets, b.warned_at, b.soft_passed_at, b.exhausted_at, b.contended, b.updated_at"
+	"b.buckets, b.warned_at, b.soft_passed_at, b.exhausted_at, b.contended, b.kept, b.kept_for, b.kept_until, b.updated_at"
 
 // lockedColumns are budgetColumns and what the organization says of models without a price.
 const lockedColumns = budgetColumns + ", (SELECT o.allow_unpriced FROM orgs o WHERE o.id = b.org_id) AS allow_unpriced"
@@ -281,7 +282,7 @@ func (r *budgetRows) add(row scanner) error {
 	var b models.Budget
 	err := row.Scan(into(&b.OrgID), into(&b.ID), &b.Subject, &b.SubjectID, &b.CustomerKey, &b.Currency, &b.LimitAmount, &b.SoftLimit, &b.PeriodKind,
 		&b.PeriodUnit, &b.PeriodSeconds, &b.Timezone, &b.CreatedAt, &b.DisabledAt, &b.PeriodStartedAt, &b.PeriodEndsAt, &b.Spent, &b.Credits,
-		&b.Reserved, &b.Buckets, &b.WarnedAt, &b.SoftPassedAt, &b.ExhaustedAt, &b.Contended, &b.UpdatedAt, &b.AllowUnpriced)
+		&b.Reserved, &b.Buckets, &b.WarnedAt, &b.SoftPassedAt, &b.ExhaustedAt, &b.Contended, &b.Kept, &b.KeptFor, &b.KeptUntil, &b.UpdatedAt, &b.AllowUnpriced)
 	if err != nil {
 		return fmt.Errorf("read a budget: %w", err)
 	}

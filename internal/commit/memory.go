@@ -53,7 +53,7 @@ var otherTables = map[string]struct{ columns, key string }{
 		"error attempts due_at created_at settled_at", "org_id id"},
 	"runners": {"id host started_at beat lock_key", "id"},
 	"budgets": {"org_id id subject subject_id customer_key currency limit_amount soft_limit period_kind period_unit period_seconds timezone " +
-		"created_at disabled_at period_started_at period_ends_at spent credits reserved buckets warned_at soft_passed_at exhausted_at contended updated_at", "org_id id"},
+		"created_at disabled_at period_started_at period_ends_at spent credits reserved buckets warned_at soft_passed_at exhausted_at contended kept kept_for kept_until updated_at", "org_id id"},
 }
 
 // NewMemory makes the committer's tables in a store that has none yet.

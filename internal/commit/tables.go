@@ -143,7 +143,7 @@ var tables = struct {
 	insertPosting: &shape{table: "ledger_entries", keys: orgAndID, set: columns("budget_id:uuid journal_id:uuid source:text amount overrun " +
 		"session_id:uuid turn_id:uuid description:text period_started_at created_at")},
 	updateBudget: &shape{op: update, table: "budgets", keys: orgAndID, set: columns("period_started_at period_ends_at spent credits reserved " +
-		"buckets:json warned_at soft_passed_at exhausted_at contended:boolean updated_at")},
+		"buckets:json warned_at soft_passed_at exhausted_at contended:boolean kept kept_for:uuid kept_until updated_at")},
 	addUsage: &shape{
 		table: "usage_hours", keys: columns("org_id:uuid hour model_id:uuid agent_id:uuid user_id:uuid customer_key:text tool:text"),
 		set: usageSums, conflict: "ADD",

@@ -111,6 +111,10 @@ type Budget struct {
 	ExhaustedAt  *Millis
 	// Contended tells that turns may be parked that wait for this budget.
 	Contended bool
+	// Kept is what turns that came later leave free for the one whose wait is KeptFor, until KeptUntil; 0 for nothing.
+	Kept      Amount
+	KeptFor   *WaitID
+	KeptUntil *Millis
 	UpdatedAt Millis `gorm:"autoUpdateTime:false"`
 	// AllowUnpriced tells that models without a price may run under it. It is not a column: the committer tells it, of the organization.
 	AllowUnpriced bool `gorm:"-"`

@@ -68,6 +68,14 @@ type BudgetWait struct {
 	Calls bool `json:"calls,omitempty"`
 	// Need is the least amount that it can go on with.
 	Need Amount `json:"need"`
+	// Needs are the least amounts of all budgets that it draws on, of Budget, too; none when somebody has to let it go on.
+	Needs []BudgetNeed `json:"needs,omitempty"`
+}
+
+// BudgetNeed is the least amount of a budget that a step can begin with.
+type BudgetNeed struct {
+	Budget BudgetID `json:"budget"`
+	Amount Amount   `json:"amount"`
 }
 
 // WaitResolution is what became of a wait.

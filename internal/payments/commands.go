@@ -60,7 +60,7 @@ func (c *hold) Apply(tx *commit.Tx) error {
 	for i := range list {
 		budget.Roll(&list[i], tx.Now)
 	}
-	v := budget.ReserveMeters(list, tx.Session.ResumedAt, func(currency string) models.Amount {
+	v := budget.ReserveMeters(list, budget.Asker{Resumed: tx.Session.ResumedAt, Begun: true}, func(currency string) models.Amount {
 		if currency == models.CurrencyUSD {
 			return p.Amount
 		}

@@ -99,7 +99,7 @@ func (w *writer) reserve(tx *commit.Tx) (begin bool, err error) {
 	}
 	v, paused := budget.Pauses(list, tx.Session.ResumedAt)
 	if !paused {
-		v = budget.Reserve(list, *w.call, tx.Session.ResumedAt, list[0].AllowUnpriced)
+		v = budget.Reserve(list, *w.call, budget.Asker{Resumed: tx.Session.ResumedAt, Waited: waited}, list[0].AllowUnpriced)
 	}
 	switch v.Kind {
 	case budget.Go:
@@ -138,7 +138,7 @@ func (c *finishReason) reserveCalls(tx *commit.Tx) error {
 			calls = append(calls, turns.Call{Record: turns.Record{Frozen: call.frozen}})
 		}
 	}
-	v, err := turns.ReserveCalls(tx, calls)
+	v, err := turns.ReserveCalls(tx, calls, models.WaitID{})
 	switch v.Kind {
 	case budget.Exhausted:
 		c.spent = new(turns.Exhaust(tx, v))
@@ -239,7 +239,7 @@ func (c *reserveAgain) Apply(tx *commit.Tx) error {
 	c.verdict = budget.Verdict{}
 	if len(list) > 0 {
 		// It is the same step, which soft limits have let through.
-		c.verdict = budget.Reserve(list, c.call, tx.Now.Ptr(), list[0].AllowUnpriced)
+		c.verdict = budget.Reserve(list, c.call, budget.Asker{Resumed: tx.Now.Ptr(), Begun: true}, list[0].AllowUnpriced)
 	}
 	switch {
 	case c.verdict.Kind == budget.Go && len(c.verdict.Held) > 0:

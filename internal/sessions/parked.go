@@ -185,12 +185,16 @@ func (t tried) with(w *models.BudgetWait) tried {
 }
 
 // look lets turns of an organization go on that wait for some budgets; for any, when the zero one is among them. One that can't be looked
-// at doesn't keep those behind it waiting.
+// at doesn't keep those behind it waiting. A look at all keeps room for those that have waited long.
 func (p *Parked) look(ctx context.Context, org models.OrgID, budgets map[models.BudgetID]bool) error {
 	var after, last models.WaitID
 	var failed error
 	all, past, again, inVain := budgets[models.BudgetID{}], p.again[org], 0, 0
 	waiting, found := map[models.BudgetID]bool{}, map[models.BudgetID]tried{}
+	var rooms *rooms
+	if all {
+		rooms = newRooms(clock.Millis(p.cfg.Clock))
+	}
 	for all || inVain < parkedRead {
 		var list []models.Wait
 		err := store.Of(p.cfg.DB.Read(ctx, org), org).Where("kind = 'BUDGET' AND state = 'OPEN' AND id > ?", after[:]).
@@ -216,7 +220,7 @@ func (p *Parked) look(ctx context.Context, org models.OrgID, budgets map[models.
 				}
 				again, last = again+1, w.ID
 			}
-			goesOn, now, err := p.try(ctx, org, w)
+			goesOn, now, err := p.try(ctx, w, rooms)
 			switch {
 			case ctx.Err() != nil:
 				return err
@@ -242,14 +246,24 @@ func (p *Parked) look(ctx context.Context, org models.OrgID, budgets map[models.
 	return p.forget(ctx, org, budgets, waiting)
 }
 
-// try lets a turn go on, if it can. Else now is what it waits for: it may be another budget than before.
-func (p *Parked) try(ctx context.Context, org models.OrgID, w *models.Wait) (goesOn bool, now *models.BudgetWait, err error) {
-	c := &wakeParked{expireWait: expireWait{org: org, session: w.SessionID, wait: w.ID}}
+// try lets a turn go on, if it can. Else now is what it waits for: it may be another budget than before. rooms is where room may be kept for it
+// then; nil for nowhere.
+func (p *Parked) try(ctx context.Context, w *models.Wait, rooms *rooms) (goesOn bool, now *models.BudgetWait, err error) {
+	c := &wakeParked{expireWait: expireWait{org: w.OrgID, session: w.SessionID, wait: w.ID}}
+	if rooms.wanted(w) {
+		if err := rooms.read(ctx, p.cfg.DB, w.OrgID); err != nil {
+			return false, nil, err
+		}
+		c.rooms = rooms
+	}
 	if err := p.cfg.Committer.Submit(ctx, c); err != nil {
 		return false, nil, fmt.Errorf("look at the turn %s that waits for a budget: %w", w.TurnID, err)
 	}
 	if c.now == nil {
 		return c.goesOn, turns.ReadRequest(*w).Budget, nil
+	}
+	if c.kept {
+		rooms.keep(c.now)
 	}
 	return c.goesOn, c.now, nil
 }
@@ -291,6 +305,9 @@ type wakeParked struct {
 	// goesOn tells that it waits no more, now what it waits for; nil when there is no such wait. Both are set by Apply.
 	goesOn bool
 	now    *models.BudgetWait
+	// rooms is where room is kept for it when there is none; nil for nowhere. kept is set by Apply.
+	rooms *rooms
+	kept  bool
 }
 
 func (c *wakeParked) Needs() commit.Needs {
@@ -300,7 +317,7 @@ func (c *wakeParked) Needs() commit.Needs {
 }
 
 func (c *wakeParked) Apply(tx *commit.Tx) error {
-	c.goesOn, c.now = false, nil
+	c.goesOn, c.now, c.kept = false, nil, false
 	w, ok := tx.Wait(c.wait)
 	if !ok {
 		return nil
@@ -309,6 +326,9 @@ func (c *wakeParked) Apply(tx *commit.Tx) error {
 	c.goesOn, err = turns.WakeForBudget(tx, w)
 	if w, ok = tx.Wait(c.wait); ok {
 		c.now = turns.ReadRequest(w).Budget
+	}
+	if err == nil && !c.goesOn && c.now != nil && c.rooms != nil {
+		c.kept = turns.KeepRoom(tx, w, c.rooms.until, c.rooms.idleOf)
 	}
 	return err
 }

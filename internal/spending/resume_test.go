@@ -225,7 +225,7 @@ func TestResumeGoesBehindAClockThatIsAhead(t *testing.T) {
 			if len(list) == 0 {
 				return commit.ErrBudgets
 			}
-			if v := budget.Reserve(list, budget.Call{InputTokens: 1, MaxTokens: 1}, tx.Session.ResumedAt, false); v.Kind != budget.Go {
+			if v := budget.Reserve(list, budget.Call{InputTokens: 1, MaxTokens: 1}, budget.Asker{Resumed: tx.Session.ResumedAt}, false); v.Kind != budget.Go {
 				t.Errorf("got %+v of %s", v, b.ID)
 			}
 			return nil

@@ -94,6 +94,7 @@ func CloseWaits(tx *commit.Tx, why string) {
 		w.State, w.ResolvedAt = models.WaitCancelled, tx.Now.Ptr()
 		w.Resolution = encode(models.WaitResolution{ErrorMessage: why})
 		tx.SaveWait(w)
+		unkeep(tx, w)
 	}
 }
 

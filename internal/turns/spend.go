@@ -116,7 +116,8 @@ func Hold(tx *commit.Tx, lines []models.Held, r models.Reservation) error {
 const always = models.Millis(math.MaxInt64)
 
 // ReserveCalls has the budgets that bind the session decide whether calls of an answer may run, and holds what they take at most if they may.
-func ReserveCalls(tx *commit.Tx, calls []Call) (budget.Verdict, error) {
+// waited is what they have waited for; the zero one for nothing.
+func ReserveCalls(tx *commit.Tx, calls []Call, waited models.WaitID) (budget.Verdict, error) {
 	take := map[string]models.Amount{}
 	for _, c := range calls {
 		for currency, amount := range c.Meters() {
@@ -127,7 +128,7 @@ func ReserveCalls(tx *commit.Tx, calls []Call) (budget.Verdict, error) {
 	if err != nil || len(list) == 0 || len(take) == 0 {
 		return budget.Verdict{}, err
 	}
-	v := budget.ReserveMeters(list, new(always), func(currency string) models.Amount { return take[currency] })
+	v := budget.ReserveMeters(list, budget.Asker{Resumed: new(always), Waited: waited}, func(currency string) models.Amount { return take[currency] })
 	if v.Kind != budget.Go {
 		return v, nil
 	}
@@ -161,11 +162,10 @@ func ParkForBudget(tx *commit.Tx, v budget.Verdict, waited models.WaitID) error 
 	}
 	b, paused := *v.Budget, v.Kind == budget.Paused
 	w := models.Wait{ID: models.NewID[models.WaitEntity](), Kind: models.WaitBudget, Request: encode(models.WaitRequest{
-		Parked: true, Budget: &models.BudgetWait{Budget: b.ID, Paused: paused, Calls: tx.Turn.PendingCalls > 0, Need: v.Need},
+		Parked: true, Budget: &models.BudgetWait{Budget: b.ID, Paused: paused, Calls: tx.Turn.PendingCalls > 0, Need: v.Need, Needs: v.Needs},
 	})}
 	if !waited.IsZero() {
-		// The time of a UUID of version 7, and what tells those of the same time apart (RFC 9562).
-		copy(w.ID[:8], waited[:8])
+		w.ID = budget.AtPlaceOf(w.ID, waited)
 	}
 	w.Identity = "budget/" + w.ID.String()
 	w.Deadline = budget.LookAgain(&b, tx.Now)
@@ -244,26 +244,68 @@ func WakeForBudget(tx *commit.Tx, w models.Wait) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var lines []models.Held
-	for i := range list {
-		b := &list[i]
-		if b.ID != need.Budget {
-			continue
-		}
-		if !budget.HasRoom(b, *need, tx.Session.ResumedAt) {
-			w.Deadline = budget.LookAgain(b, tx.Now)
-			tx.SaveWait(w)
-			return false, nil
-		}
-		if !need.Paused && need.Need <= budget.Available(b) {
-			// Until its runner comes others would take what it has waited for.
-			lines = append(lines, models.Held{Budget: b.ID, Amount: need.Need})
-		}
+	lines, lacks, amount := budget.Room(list, *need, budget.Asker{Resumed: tx.Session.ResumedAt, Waited: w.ID})
+	if lacks != nil {
+		need.Budget, need.Need = lacks.ID, amount
+		waitOn(tx, w, *lacks, need)
+		return false, nil
 	}
 	if err := Hold(tx, lines, models.Reservation{}); err != nil {
 		return false, err
 	}
 	return true, ResumeForBudget(tx, w, models.WaitResolution{ByKind: models.ActorSystem})
+}
+
+// waitOn lets a turn wait on, maybe for another budget than before.
+func waitOn(tx *commit.Tx, w models.Wait, b models.Budget, need *models.BudgetWait) {
+	if !b.Contended {
+		// Only then: whoever waits for a budget that has changed is looked at, and this would be a change each time.
+		b.Contended = true
+		tx.SaveBudget(b)
+	}
+	w.Deadline = budget.LookAgain(&b, tx.Now)
+	w.Request = encode(models.WaitRequest{Parked: true, Budget: need})
+	tx.SaveWait(w)
+}
+
+// KeepRoom keeps what a turn needs that waits for budgets, from those that came later, until a time. It reports whether it does: what idle tells
+// of a budget is held by turns that wait themselves, and comes back nobody knows when; where it is short without that, others had better go on.
+func KeepRoom(tx *commit.Tx, w models.Wait, until models.Millis, idle func(*models.Budget) models.Amount) bool {
+	if w.State != models.WaitOpen || tx.Turn == nil || tx.Turn.ID != w.TurnID {
+		return false
+	}
+	var list []models.Budget
+	for _, n := range ReadRequest(w).Budget.Needs {
+		b, ok := tx.Budget(n.Budget)
+		if !ok || b.DisabledAt != nil {
+			continue
+		}
+		budget.Roll(&b, tx.Now)
+		if n.Amount > budget.Balance(&b)-idle(&b) {
+			return false
+		}
+		budget.Keep(&b, n.Amount, w.ID, until)
+		b.Contended = true
+		list = append(list, b)
+	}
+	for _, b := range list {
+		tx.SaveBudget(b)
+	}
+	return len(list) > 0
+}
+
+// unkeep ends what is kept for a turn that waits no more.
+func unkeep(tx *commit.Tx, w models.Wait) {
+	need := ReadRequest(w).Budget
+	if need == nil {
+		return
+	}
+	for _, n := range need.Needs {
+		if b, ok := tx.Budget(n.Budget); ok && b.KeptFor != nil && *b.KeptFor == w.ID {
+			budget.Unkeep(&b)
+			tx.SaveBudget(b)
+		}
+	}
 }
 
 // wakeCalls lets the calls of an answer go on that wait for a budget, with what they take held for them. Where no budget can hold it any more
@@ -273,7 +315,7 @@ func wakeCalls(tx *commit.Tx, w models.Wait) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	v, err := ReserveCalls(tx, calls)
+	v, err := ReserveCalls(tx, calls, w.ID)
 	if err != nil {
 		return false, err
 	}
@@ -281,16 +323,7 @@ func wakeCalls(tx *commit.Tx, w models.Wait) (bool, error) {
 	case budget.Exhausted:
 		return true, Seal(tx, "", models.StopBudget, Exhaust(tx, v))
 	case budget.Wait:
-		// It may be another budget by now.
-		b := *v.Budget
-		if !b.Contended {
-			// Only then: whoever waits for a budget that has changed is looked at, and this would be a change each time.
-			b.Contended = true
-			tx.SaveBudget(b)
-		}
-		w.Deadline = budget.LookAgain(&b, tx.Now)
-		w.Request = encode(models.WaitRequest{Parked: true, Budget: &models.BudgetWait{Budget: b.ID, Calls: true, Need: v.Need}})
-		tx.SaveWait(w)
+		waitOn(tx, w, *v.Budget, &models.BudgetWait{Budget: v.Budget.ID, Calls: true, Need: v.Need, Needs: v.Needs})
 		return false, nil
 	case budget.Go, budget.Paused, budget.Unpriced:
 	}
@@ -301,6 +334,7 @@ func wakeCalls(tx *commit.Tx, w models.Wait) (bool, error) {
 func ResumeForBudget(tx *commit.Tx, w models.Wait, r models.WaitResolution) error {
 	if w.State == models.WaitOpen {
 		need := ReadRequest(w).Budget
+		unkeep(tx, w)
 		tx.Emit(&w.TurnID, events.BudgetResumed{BudgetID: need.Budget})
 		if !need.Calls && tx.Turn != nil && tx.Turn.ID == w.TurnID {
 			held := models.Reservation{Lines: []models.Held{}}

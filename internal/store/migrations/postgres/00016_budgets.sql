@@ -26,6 +26,9 @@ CREATE TABLE budgets (
   soft_passed_at bigint,
   exhausted_at bigint,
   contended boolean NOT NULL DEFAULT false,
+  kept bigint NOT NULL DEFAULT 0 CHECK (kept >= 0),
+  kept_for uuid,
+  kept_until bigint,
   updated_at bigint NOT NULL,
   PRIMARY KEY (org_id, id),
   CHECK ((subject_id IS NULL) <> (customer_key IS NULL))

@@ -26,6 +26,9 @@ CREATE TABLE budgets (
   soft_passed_at INTEGER,
   exhausted_at INTEGER,
   contended INTEGER NOT NULL DEFAULT 0,
+  kept INTEGER NOT NULL DEFAULT 0 CHECK (kept >= 0),
+  kept_for BLOB,
+  kept_until INTEGER,
   updated_at INTEGER NOT NULL,
   PRIMARY KEY (org_id, id),
   CHECK ((subject_id IS NULL) <> (customer_key IS NULL))

@@ -1,0 +1,76 @@
+package sessions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/turns"
+)
+
+const (
+	// parkedLong is how long a turn waits before what it needs is kept from those that came later. Until then whoever fits goes on, so that
+	// nothing lies idle; for ever that would let one that needs much starve behind many that need little.
+	parkedLong = 5 * time.Second
+	// keptFor is how long it is kept, unless the next look at all keeps it again.
+	keptFor = 2 * parkedInterval
+)
+
+// rooms are what a look at all keeps for turns that have waited long: of each budget for one, the oldest that can get what it needs.
+type rooms struct {
+	// now and until are when it looks, and until when room is kept.
+	now, until models.Millis
+	kept       map[models.BudgetID]bool
+	// idle is what is held by turns that wait themselves; nil before it was read.
+	idle map[grant]models.Amount
+}
+
+// grant is where an amount is held: of a budget, in the period that it was granted in.
+type grant struct {
+	budget models.BudgetID
+	period models.Millis
+}
+
+func newRooms(now models.Millis) *rooms {
+	return &rooms{now: now, until: now + models.Millis(keptFor.Milliseconds()), kept: map[models.BudgetID]bool{}}
+}
+
+// wanted reports whether room is to be kept for a turn, should it have none; nowhere in nil.
+func (r *rooms) wanted(w *models.Wait) bool {
+	if r == nil || w.CreatedAt > r.now-models.Millis(parkedLong.Milliseconds()) {
+		return false
+	}
+	return !slices.ContainsFunc(turns.ReadRequest(*w).Budget.Needs, func(n models.BudgetNeed) bool { return r.kept[n.Budget] })
+}
+
+// keep notes what is kept for a turn.
+func (r *rooms) keep(w *models.BudgetWait) {
+	for _, n := range w.Needs {
+		r.kept[n.Budget] = true
+	}
+}
+
+// read reads what turns of the organization hold that wait, once.
+func (r *rooms) read(ctx context.Context, db *store.DB, org models.OrgID) error {
+	if r.idle != nil {
+		return nil
+	}
+	var list []models.Turn
+	err := store.Of(db.Read(ctx, org), org).Select("reservation").Where("reservation IS NOT NULL AND status = 'WAITING'").Find(&list).Error
+	if err != nil {
+		return fmt.Errorf("read what turns of %s hold that wait: %w", org, err)
+	}
+	r.idle = map[grant]models.Amount{}
+	for _, t := range list {
+		for _, line := range t.Reservation.Lines {
+			r.idle[grant{line.Budget, line.Period}] += line.Amount
+		}
+	}
+	return nil
+}
+
+// idleOf gives what is held of a budget by turns that wait.
+func (r *rooms) idleOf(b *models.Budget) models.Amount { return r.idle[grant{b.ID, b.PeriodStartedAt}] }
