@@ -36,7 +36,7 @@ func TestBooks(t *testing.T) {
 				budget.Debit(b, 7, at)
 				fact := &models.JournalEntry{OrgID: org, ID: models.NewID[models.JournalEntity](), Kind: models.JournalModelCall, OccurredAt: at}
 				facts = append(facts, fact, &models.LedgerEntry{
-					OrgID: org, ID: models.NewID[models.LedgerEntity](), BudgetID: b.ID, JournalID: fact.ID, Source: fact.Kind, Amount: 7, Overrun: models.Amount(i),
+					OrgID: org, ID: models.PostingID(fact.ID, b.ID), BudgetID: b.ID, JournalID: fact.ID, Source: fact.Kind, Amount: 7, Overrun: models.Amount(i),
 					PeriodStartedAt: b.PeriodStartedAt, CreatedAt: at,
 				})
 			}

@@ -255,8 +255,9 @@ func (sp *spending) tools(ctx context.Context, e *evidence, c *account) error {
 		SessionID models.SessionID
 		N, Posted int
 	}
-	err := sp.query(ctx, &rows, `SELECT j.session_id, count(*) AS n, sum((SELECT count(*) FROM ledger_entries l WHERE l.org_id = j.org_id AND l.journal_id = j.id
-		AND l.amount = 1 AND l.overrun = 0)) AS posted FROM usage_journal j WHERE j.org_id = ? AND j.kind = ? GROUP BY j.session_id`,
+	err := sp.query(ctx, &rows, `SELECT j.session_id, count(DISTINCT j.id) AS n, count(l.id) AS posted FROM usage_journal j
+		LEFT JOIN ledger_entries l ON l.org_id = j.org_id AND l.source = j.kind AND l.journal_id = j.id AND l.amount = 1 AND l.overrun = 0
+		WHERE j.org_id = ? AND j.kind = ? GROUP BY j.session_id`,
 		sp.books.org, models.JournalToolCall)
 	if err != nil {
 		return err

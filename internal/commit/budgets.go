@@ -158,7 +158,7 @@ func (tx *Tx) Meter(e models.JournalEntry, beginsTurn bool) {
 
 // Post adds a posting to the ledger; its budget must be saved with it.
 func (tx *Tx) Post(p models.LedgerEntry) {
-	p.OrgID, p.ID, p.SessionID, p.CreatedAt = tx.org, models.NewID[models.LedgerEntity](), &tx.sessionID, tx.Now
+	p.OrgID, p.ID, p.SessionID, p.CreatedAt = tx.org, models.PostingID(p.JournalID, p.BudgetID), &tx.sessionID, tx.Now
 	tx.w.postings = append(tx.w.postings, p)
 }
 

@@ -82,7 +82,6 @@ func NewMemory(rows Rows) *Memory {
 	rows.Unique("messages_by_sequence", "messages", []string{"org_id", "session_id", "sequence"}, nil)
 	rows.Unique("events_feed", "events", []string{"org_id", "feed_position"}, nil)
 	rows.Unique("audit_entries_by_id", "audit_entries", []string{"org_id", "id"}, nil)
-	rows.Unique("ledger_entries_once", "ledger_entries", []string{"org_id", "journal_id", "budget_id"}, nil)
 	rows.Unique("payments_once", "payments", []string{"org_id", "idempotency_key"}, nil)
 	rows.Unique("waits_by_identity", "waits", []string{"org_id", "turn_id", "identity"}, nil)
 	for _, table := range []string{"session_tags", "turns", "messages", "events", "session_files", "session_todos", "waits", "hook_jobs", "session_lineage"} {

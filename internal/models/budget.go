@@ -1,5 +1,7 @@
 package models
 
+import "crypto/sha256"
+
 // The entities of budgets that have ids.
 type (
 	BudgetEntity  struct{}
@@ -186,7 +188,7 @@ type JournalEntry struct {
 // TableName tells GORM the table's name.
 func (JournalEntry) TableName() string { return "usage_journal" }
 
-// LedgerEntry is an append-only posting: a debit of a budget is positive, a credit negative.
+// LedgerEntry is an append-only posting: a debit of a budget is positive, a credit negative. Its id is its PostingID.
 type LedgerEntry struct {
 	OrgID     OrgID    `gorm:"primaryKey"`
 	ID        LedgerID `gorm:"primaryKey"`
@@ -203,6 +205,16 @@ type LedgerEntry struct {
 	// PeriodStartedAt is the period of the budget that the posting counts in.
 	PeriodStartedAt Millis
 	CreatedAt       Millis `gorm:"autoCreateTime:false"`
+}
+
+// PostingID gives the id of the posting of a fact to a budget. It is the same for whoever posts it again, so that it is posted once.
+func PostingID(fact JournalID, b BudgetID) LedgerID {
+	sum := sha256.Sum256(append(fact[:], b[:]...))
+	id := LedgerID(sum[:16])
+	// The time is that of the fact's id, so that postings which are made together lie together; the rest is a UUID of version 8, RFC 9562.
+	copy(id[:6], fact[:6])
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80
+	return id
 }
 
 // UsageHour adds up what was metered within an hour (UTC). What there was none of is the zero id, or empty.

@@ -186,6 +186,15 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 		return resp, err
 	}
 	key := a.provider()
+	if until, rests := e.breakers.rests(key, e.cfg.Clock.Now()); rests {
+		a.refused = true
+		return resp, restingError(m, until)
+	}
+	// Before the breaker is asked: a probe that waits for money would keep all others from the provider.
+	limit, err := a.afford(ctx)
+	if err != nil {
+		return resp, err
+	}
 	p, ok, until := e.breakers.admit(key, e.cfg.Clock.Now())
 	if !ok {
 		a.refused = true
@@ -193,11 +202,6 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	}
 	outcome := outcomeUnknown
 	defer func() { e.breakers.report(key, p, outcome, e.cfg.Clock.Now()) }()
-
-	limit, err := a.afford(ctx)
-	if err != nil {
-		return resp, err
-	}
 	a.again = true
 	ctx = e.traceCall(ctx, m, a.attempt())
 	defer func() { e.endCallTrace(ctx, resp.Usage, err) }()

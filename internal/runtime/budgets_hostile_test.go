@@ -75,12 +75,14 @@ func TestACostThatNobodyCouldExpectIsPosted(t *testing.T) {
 	})
 }
 
-// A runner that waits in the middle of a step, for what other turns hold, has made no call that could be lost with it.
+// A runner that waits in the middle of a step, for what other turns hold, has made no call that could be lost with it; and it doesn't keep others
+// from asking the provider.
 func TestWaitingForAnotherAttemptCostsNothing(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		id := w.budget("usd", 10_000_000)
 		p := &naps{clock: w.clock}
-		n := w.start(priced(), rest(p))
+		m := madeUp("m", models.ProviderSimulated, 1_000_000)
+		n := w.start(stage(&staging{model: m}), rest(p))
 		holder, s := w.newSession(n), w.newSession(n)
 		busy, failing := n.puppet.add(), n.puppet.add()
 		n.puppet.on(func(ctx context.Context, req llm.Request, _ func(llm.Delta)) (llm.Response, error) {
@@ -103,6 +105,11 @@ func TestWaitingForAnotherAttemptCostsNothing(t *testing.T) {
 		p.mu.Unlock()
 		failing.open()
 		<-asleep.arrived // it waits before the next attempt, as failures are
+		// The next call is the one that tells whether the provider is back.
+		key := breakerKey{w.org, m.Provider.ID}
+		n.engine.breakers.mu.Lock()
+		n.engine.breakers.list[key] = &breaker{until: w.clock.Now()}
+		n.engine.breakers.mu.Unlock()
 		p.mu.Lock()
 		waits := n.puppet.add()
 		p.hold = waits
@@ -111,6 +118,9 @@ func TestWaitingForAnotherAttemptCostsNothing(t *testing.T) {
 		<-waits.arrived // and for the budget
 		if row := w.turn(turn); row.Reservation != nil || row.Usage.InputTokens != 100 {
 			t.Fatalf("the turn that waits for the other one is %+v", row)
+		}
+		if probe, ok, _ := n.engine.breakers.admit(key, w.clock.Now()); !ok || !probe.probe {
+			t.Error("a turn that waits for money keeps others from the provider")
 		}
 		other := w.start(priced())
 		other.puppet.on(func(context.Context, llm.Request, func(llm.Delta)) (llm.Response, error) {

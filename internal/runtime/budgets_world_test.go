@@ -171,7 +171,7 @@ func (w *world) topUp(id models.BudgetID, amount models.Amount) {
 	b := w.budgetRow(id)
 	budget.Roll(&b, fact.OccurredAt)
 	posting := models.LedgerEntry{
-		OrgID: w.org, ID: models.NewID[models.LedgerEntity](), BudgetID: id, JournalID: fact.ID, Source: fact.Kind, Amount: -amount,
+		OrgID: w.org, ID: models.PostingID(fact.ID, id), BudgetID: id, JournalID: fact.ID, Source: fact.Kind, Amount: -amount,
 		PeriodStartedAt: b.PeriodStartedAt, CreatedAt: fact.OccurredAt,
 	}
 	err := w.db.Write(w.t.Context(), w.org, func(tx *gorm.DB) error {

@@ -114,7 +114,7 @@ func TestListsAreReadByTheirIndexes(t *testing.T) {
 		postings := make([]models.LedgerEntry, 0, 500)
 		for i, b := range all {
 			postings = append(postings, models.LedgerEntry{
-				OrgID: w.by.OrgID, ID: models.NewID[models.LedgerEntity](), BudgetID: b.ID, JournalID: fact.ID, Source: fact.Kind, Amount: -1, CreatedAt: models.Millis(i),
+				OrgID: w.by.OrgID, ID: models.PostingID(fact.ID, b.ID), BudgetID: b.ID, JournalID: fact.ID, Source: fact.Kind, Amount: -1, CreatedAt: models.Millis(i),
 			})
 			if len(postings) == cap(postings) {
 				w.write(w.by.OrgID, &postings)

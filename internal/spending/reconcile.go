@@ -39,7 +39,7 @@ func NewReconciler(db *store.DB, clk clock.Clock) *Reconciler { return &Reconcil
 type Difference struct {
 	// Entry is the posting that is wrong; zero when it is the budget's own row.
 	Entry models.LedgerID
-	// Column names what is wrong: spent, credits, reserved or buckets of a budget; amount, overrun, source or journal_id of a posting.
+	// Column names what is wrong: spent, credits, reserved or buckets of a budget; id, amount, overrun, source or journal_id of a posting.
 	Column string
 	// Stored is what the row says, and Computed what it should say.
 	Stored, Computed string

@@ -254,6 +254,9 @@ func holdAgainstFacts(tx *gorm.DB, b *models.Budget, page []models.LedgerEntry, 
 			c.add(Difference{Entry: e.ID, Column: "journal_id", Stored: e.JournalID.String(), Computed: "no such fact"})
 			continue
 		}
+		if id := models.PostingID(e.JournalID, b.ID); e.ID != id {
+			c.add(Difference{Entry: e.ID, Column: "id", Stored: e.ID.String(), Computed: id.String()})
+		}
 		if fact.Kind != e.Source {
 			c.add(Difference{Entry: e.ID, Column: "source", Stored: string(e.Source), Computed: string(fact.Kind)})
 		}

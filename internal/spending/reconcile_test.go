@@ -150,6 +150,15 @@ func TestMistakesAreFoundAndMended(t *testing.T) {
 			},
 			stays: true,
 		},
+		"a posting that may be there twice": {
+			spoil: func(w *reconcileWorld, s scene) {
+				w.unguarded("UPDATE ledger_entries SET id = ? WHERE id = ?", [16]byte{15: 9}, [16]byte(s.call.ID))
+			},
+			want: func(s scene) string {
+				return fmt.Sprintf("id of %[1]s: stored %[1]s, computed %[2]s", models.LedgerID{15: 9}, s.call.ID)
+			},
+			stays: true,
+		},
 		"a source that isn't that of the fact": {
 			spoil: func(w *reconcileWorld, s scene) {
 				w.unguarded("UPDATE ledger_entries SET source = 'PAYMENT' WHERE id = ?", [16]byte(s.call.ID))

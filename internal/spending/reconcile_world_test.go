@@ -106,7 +106,7 @@ func (o testBooks) call(b *models.Budget, at models.Millis, usage models.Usage, 
 
 func posting(b *models.Budget, j *models.JournalEntry, amount models.Amount) *models.LedgerEntry {
 	return &models.LedgerEntry{
-		OrgID: b.OrgID, ID: models.NewID[models.LedgerEntity](), BudgetID: b.ID, JournalID: j.ID, Source: j.Kind, Amount: amount,
+		OrgID: b.OrgID, ID: models.PostingID(j.ID, b.ID), BudgetID: b.ID, JournalID: j.ID, Source: j.Kind, Amount: amount,
 		SessionID: j.SessionID, PeriodStartedAt: b.PeriodStartedAt, CreatedAt: j.OccurredAt,
 	}
 }

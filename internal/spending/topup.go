@@ -116,7 +116,7 @@ func (s *Service) topUp(
 		return fmt.Errorf("store the fact of a top-up: %w", err)
 	}
 	posting := models.LedgerEntry{
-		OrgID: b.OrgID, ID: models.NewID[models.LedgerEntity](), BudgetID: b.ID, JournalID: fact, Source: models.JournalTopUp, Amount: -amount,
+		OrgID: b.OrgID, ID: models.PostingID(fact, b.ID), BudgetID: b.ID, JournalID: fact, Source: models.JournalTopUp, Amount: -amount,
 		Description: in.Description, PeriodStartedAt: b.PeriodStartedAt, CreatedAt: now,
 	}
 	if err := tx.Create(&posting).Error; err != nil {

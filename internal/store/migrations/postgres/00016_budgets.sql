@@ -72,7 +72,7 @@ CREATE TABLE usage_journal (
 );
 CREATE INDEX usage_journal_by_time ON usage_journal (org_id, occurred_at, id);
 
--- Postings, one for each fact and budget, never changed: a debit is positive, a credit negative.
+-- Postings, never changed: a debit is positive, a credit negative. The id follows from the fact and the budget, so that there is one of each.
 CREATE TABLE ledger_entries (
   org_id uuid NOT NULL,
   id uuid NOT NULL,
@@ -91,7 +91,6 @@ CREATE TABLE ledger_entries (
   FOREIGN KEY (org_id, journal_id) REFERENCES usage_journal (org_id, id)
 );
 CREATE INDEX ledger_entries_list ON ledger_entries (org_id, budget_id, created_at, id);
-CREATE UNIQUE INDEX ledger_entries_once ON ledger_entries (org_id, journal_id, budget_id);
 
 -- Sums of the journal by hours (UTC), kept by the transactions that write it. What there was none of is the zero id, or empty. Those by
 -- sessions name the users and customers of the sessions, too: sums outlive what they are about.
