@@ -328,7 +328,7 @@ func (c *wakeParked) Apply(tx *commit.Tx) error {
 		c.now = turns.ReadRequest(w).Budget
 	}
 	if err == nil && !c.goesOn && c.now != nil && c.rooms != nil {
-		c.kept = turns.KeepRoom(tx, w, c.rooms.until, c.rooms.idleOf)
+		c.kept, err = turns.KeepRoom(tx, w, c.rooms.until, c.rooms.idleOf)
 	}
 	return err
 }

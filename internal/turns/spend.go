@@ -3,6 +3,7 @@ package turns
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/commit"
@@ -269,29 +270,33 @@ func waitOn(tx *commit.Tx, w models.Wait, b models.Budget, need *models.BudgetWa
 }
 
 // KeepRoom keeps what a turn needs that waits for budgets, from those that came later, until a time. It reports whether it does: what idle tells
-// of a budget is held by turns that wait themselves, and comes back nobody knows when; where it is short without that, others had better go on.
-func KeepRoom(tx *commit.Tx, w models.Wait, until models.Millis, idle func(*models.Budget) models.Amount) bool {
+// of a budget is held by turns that wait themselves, and comes back nobody knows when; where it is short without that, others had better go on. Its error must be returned by the command.
+func KeepRoom(tx *commit.Tx, w models.Wait, until models.Millis, idle func(*models.Budget) models.Amount) (bool, error) {
 	if w.State != models.WaitOpen || tx.Turn == nil || tx.Turn.ID != w.TurnID {
-		return false
+		return false, nil
 	}
-	var list []models.Budget
+	list, err := Budgets(tx)
+	if err != nil {
+		return false, err
+	}
+	var kept []models.Budget
 	for _, n := range ReadRequest(w).Budget.Needs {
-		b, ok := tx.Budget(n.Budget)
-		if !ok || b.DisabledAt != nil {
-			continue
+		i := slices.IndexFunc(list, func(b models.Budget) bool { return b.ID == n.Budget })
+		if i < 0 {
+			continue // it doesn't bind the session any more
 		}
-		budget.Roll(&b, tx.Now)
+		b := list[i]
 		if n.Amount > budget.Balance(&b)-idle(&b) {
-			return false
+			return false, nil
 		}
 		budget.Keep(&b, n.Amount, w.ID, until)
 		b.Contended = true
-		list = append(list, b)
+		kept = append(kept, b)
 	}
-	for _, b := range list {
+	for _, b := range kept {
 		tx.SaveBudget(b)
 	}
-	return len(list) > 0
+	return len(kept) > 0, nil
 }
 
 // unkeep ends what is kept for a turn that waits no more.
