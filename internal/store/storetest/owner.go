@@ -42,7 +42,7 @@ func AsOwner(t testing.TB, db *store.DB) *store.DB {
 	if db.Pool == nil {
 		return db
 	}
-	return open(t, store.Config{URL: db.Pool.Config().ConnString()}, false)
+	return open(t, store.Config{URL: db.Pool.Config().ConnString()})
 }
 
 // Owner connects to PostgreSQL as the owner of the tables, who sees what others do, too.
