@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"encoding/json"
-	"errors"
 	"math/bits"
 	"math/rand/v2"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/store/storetest"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
@@ -161,7 +159,7 @@ func (r *deciding) round() {
 	r.race(list, func(client int, c *contest) {
 		switch rand.IntN(8) {
 		case 0, 1, 2, 3:
-			r.doDecide(client, c)
+			r.doDecide(client, c, rand.IntN(4) > 0)
 		case 4:
 			r.doSweep(client, c)
 		case 5, 6:
@@ -182,9 +180,9 @@ func about(do approvalDo, c *contest) approvalInput {
 	return approvalInput{Do: do, Wait: c.wait, Quorum: c.quorum, Fails: c.fails}
 }
 
-func (r *deciding) doDecide(client int, c *contest) {
+func (r *deciding) doDecide(client int, c *contest, approve bool) {
 	in := about(doDecide, c)
-	in.Person, in.By, in.Approve = client, refOf(r.people[client]), rand.IntN(4) > 0
+	in.Person, in.By, in.Approve = client, refOf(r.people[client]), approve
 	called := r.history.Call()
 	w, err := r.decide(r.node(), r.people[client], Decision{WaitID: c.wait, Approve: in.Approve})
 	returned := r.history.Call()
@@ -282,73 +280,97 @@ func TestHistoriesOfApprovals(t *testing.T) {
 //
 // Rules: W1.
 func TestHistoriesOfApprovalsWithBugs(t *testing.T) {
-	for name, plant := range map[string]func(r *deciding){
-		"a sweep that ends what was decided": func(r *deciding) {
-			sweep := r.sweep
-			r.sweep = func(n *env, c *contest) {
-				sweep(n, c)
-				late := &expireAgain{expireWait{org: r.by.OrgID, session: c.session, wait: c.wait}}
-				if err := n.commit.Submit(n.t.Context(), late); err != nil {
-					n.t.Error(err)
-				}
-			}
-		},
-		"a sweep that leaves some out": func(r *deciding) {
-			sweep := r.sweep
-			r.sweep = func(n *env, c *contest) {
-				if rand.IntN(4) > 0 {
+	noticed(t, "approval", approvalModel, []bug[*deciding]{
+		{
+			name: "a sweep that ends what was decided", contest: contest{quorum: 1},
+			plant: func(r *deciding) {
+				sweep := r.sweep
+				r.sweep = func(n *env, c *contest) {
 					sweep(n, c)
+					late := &expireAgain{expireWait{org: r.by.OrgID, session: c.session, wait: c.wait}}
+					if err := n.commit.Submit(n.t.Context(), late); err != nil {
+						n.t.Error(err)
+					}
 				}
-			}
+			},
+			schedule: func(r *deciding, c *contest) {
+				r.doDecide(1, c, true)
+				r.doSweep(0, c)
+				r.look(2, c, doWait)
+			},
 		},
-		"a decision that comes too late and is told that it counts": func(r *deciding) {
-			decide := r.decide
-			r.decide = func(n *env, by *auth.Principal, d Decision) (*models.Wait, error) {
-				w, err := decide(n, by, d)
-				if err != nil && rand.IntN(8) == 0 {
+		{
+			name: "a sweep that leaves some out", contest: contest{quorum: 1},
+			plant: func(r *deciding) { r.sweep = func(*env, *contest) {} },
+			schedule: func(r *deciding, c *contest) {
+				r.doSweep(0, c)
+				r.look(1, c, doWait)
+			},
+		},
+		{
+			name: "a decision that comes too late and is told that it counts", contest: contest{quorum: 1},
+			plant: func(r *deciding) {
+				decide := r.decide
+				r.decide = func(n *env, by *auth.Principal, d Decision) (*models.Wait, error) {
+					if _, err := decide(n, by, d); err != nil && !fault.Is(err, fault.Conflict) {
+						return nil, err
+					}
 					return n.svc.Wait(n.t.Context(), by.OrgID, d.WaitID)
 				}
-				return w, err
-			}
+			},
+			schedule: func(r *deciding, c *contest) {
+				r.doSweep(0, c)
+				r.doDecide(1, c, true)
+			},
 		},
-		"a decision that counts, and is told to have come after the end of the time": func(r *deciding) {
-			decide := r.decide
-			r.decide = func(n *env, by *auth.Principal, d Decision) (*models.Wait, error) {
-				w, err := decide(n, by, d)
-				if err == nil && rand.IntN(8) == 0 {
+		{
+			name: "a decision that counts, and is told to have come after the end of the time", contest: contest{quorum: 1},
+			plant: func(r *deciding) {
+				decide := r.decide
+				r.decide = func(n *env, by *auth.Principal, d Decision) (*models.Wait, error) {
+					if _, err := decide(n, by, d); err != nil {
+						return nil, err
+					}
 					return nil, fault.New(fault.Conflict, "%s", saysExpired)
 				}
-				return w, err
-			}
+			},
+			schedule: func(r *deciding, c *contest) {
+				r.doDecide(1, c, true)
+				r.look(0, c, doWait)
+			},
 		},
-		"an approval that takes one person less than it should": func(r *deciding) {
-			r.decide = func(n *env, by *auth.Principal, d Decision) (*models.Wait, error) {
-				w, err := n.svc.Wait(n.t.Context(), by.OrgID, d.WaitID)
-				if err != nil {
-					return nil, err
-				}
-				c := &decideEasily{decide{org: by.OrgID, session: w.SessionID, wait: w.ID, decision: models.ApprovalDecision{
-					ActorID: models.ActorID(by.UserID), ActorKind: models.ActorUser, Approve: d.Approve,
-				}}}
-				if err := n.commit.Submit(n.t.Context(), c); err != nil {
-					if errors.Is(err, turns.ErrResolved) {
-						return nil, decidedBefore(c.found)
+		{
+			name: "an approval that takes one person less than it should", contest: contest{quorum: 2},
+			plant: func(r *deciding) {
+				r.decide = func(n *env, by *auth.Principal, d Decision) (*models.Wait, error) {
+					w, err := n.svc.Wait(n.t.Context(), by.OrgID, d.WaitID)
+					if err != nil {
+						return nil, err
 					}
-					return nil, err
+					c := &decideEasily{decide{org: by.OrgID, session: w.SessionID, wait: w.ID, decision: models.ApprovalDecision{
+						ActorID: models.ActorID(by.UserID), ActorKind: models.ActorUser, Approve: d.Approve,
+					}}}
+					if err := n.commit.Submit(n.t.Context(), c); err != nil {
+						return nil, err
+					}
+					return n.svc.Wait(n.t.Context(), by.OrgID, d.WaitID)
 				}
-				return n.svc.Wait(n.t.Context(), by.OrgID, d.WaitID)
-			}
+			},
+			schedule: func(r *deciding, c *contest) {
+				r.doDecide(1, c, true)
+				r.look(0, c, doWait)
+			},
 		},
-		"approvals that are shown as they were": func(r *deciding) { r.wait = remembered(r.wait) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			noticed(t, newEnv(t, storetest.SQLite(t)), "approval", approvalModel, func(r *racing) func() {
-				h := newDeciding(r)
-				plant(h)
-				return h.round
-			})
-		})
-	}
+		{
+			name: "approvals that are shown as they were", contest: contest{quorum: 1},
+			plant: func(r *deciding) { r.wait = remembered(r.wait) },
+			schedule: func(r *deciding, c *contest) {
+				r.look(0, c, doWait)
+				r.doDecide(1, c, true)
+				r.look(0, c, doWait)
+			},
+		},
+	}, newDeciding, func(r *deciding, c *contest) error { return r.parkFor(c) })
 }
 
 // expireAgain ends a wait whether or not somebody has before.

@@ -15,7 +15,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/store/storetest"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
@@ -176,6 +175,11 @@ func (r *ending) prepare(i int, c *contest) error {
 		c.quorum, c.fails = 1, true
 		return r.parkFor(c)
 	}
+	return r.hold(c)
+}
+
+// hold makes a turn that is held by a runner.
+func (r *ending) hold(c *contest) error {
 	turn, err := r.begin(r.by, NewSession{})
 	if err != nil {
 		return err
@@ -322,65 +326,98 @@ func TestHistoriesOfCancels(t *testing.T) {
 //
 // Rules: C5.
 func TestHistoriesOfCancelsWithBugs(t *testing.T) {
-	for name, plant := range map[string]func(r *ending){
-		"a completion that overlooks the cancel": func(r *ending) {
-			finish := r.finish
-			r.finish = func(n *env, c *finishTurn) error {
-				c.deaf = true
-				return finish(n, c)
-			}
+	noticed(t, "end", endModel, []bug[*ending]{
+		{
+			name: "a completion that overlooks the cancel",
+			plant: func(r *ending) {
+				finish := r.finish
+				r.finish = func(n *env, c *finishTurn) error {
+					c.deaf = true
+					return finish(n, c)
+				}
+			},
+			schedule: func(r *ending, c *contest) {
+				r.doCancel(1, c)
+				r.doEnd(0, c)
+			},
 		},
-		"a cancel that comes too late and is told that it counts": func(r *ending) {
-			cancel := r.cancel
-			r.cancel = func(n *env, by *auth.Principal, turn models.TurnID) (*models.Turn, error) {
-				t, err := cancel(n, by, turn)
-				if err != nil && rand.IntN(8) == 0 {
+		{
+			name: "a cancel that comes too late and is told that it counts",
+			plant: func(r *ending) {
+				r.cancel = func(n *env, by *auth.Principal, turn models.TurnID) (*models.Turn, error) {
+					if _, err := n.svc.CancelTurn(n.t.Context(), by, turn, nil); err != nil && !fault.Is(err, fault.Conflict) {
+						return nil, err
+					}
 					return n.svc.Turn(n.t.Context(), by.OrgID, turn)
 				}
-				return t, err
-			}
+			},
+			schedule: func(r *ending, c *contest) {
+				r.doEnd(0, c)
+				r.doCancel(1, c)
+			},
 		},
-		"a cancel that is told to be too late and counts": func(r *ending) {
-			cancel := r.cancel
-			r.cancel = func(n *env, by *auth.Principal, turn models.TurnID) (*models.Turn, error) {
-				t, err := cancel(n, by, turn)
-				if err == nil && rand.IntN(8) == 0 {
+		{
+			name: "a cancel that is told to be too late and counts",
+			plant: func(r *ending) {
+				cancel := r.cancel
+				r.cancel = func(n *env, by *auth.Principal, turn models.TurnID) (*models.Turn, error) {
+					if _, err := cancel(n, by, turn); err != nil {
+						return nil, err
+					}
 					return nil, fault.New(fault.Conflict, "The turn has ended already: it is %s.", models.TurnCompleted)
 				}
-				return t, err
-			}
+			},
+			schedule: func(r *ending, c *contest) {
+				r.doCancel(1, c)
+				r.doEnd(0, c)
+			},
 		},
-		"a second end that is told that it counts": func(r *ending) {
-			finish := r.finish
-			r.finish = func(n *env, c *finishTurn) error {
-				err := finish(n, c)
-				if err != nil && rand.IntN(8) == 0 {
-					c.as = models.TurnCompleted
-					return nil
+		{
+			name: "a second end that is told that it counts",
+			plant: func(r *ending) {
+				finish := r.finish
+				r.finish = func(n *env, c *finishTurn) error {
+					err := finish(n, c)
+					if errors.Is(err, commit.ErrLeaseLost) {
+						c.as = models.TurnCompleted
+						return nil
+					}
+					return err
 				}
-				return err
-			}
+			},
+			schedule: func(r *ending, c *contest) {
+				r.doEnd(0, c)
+				r.doEnd(1, c)
+			},
 		},
-		"a second cancel that takes the place of the first": func(r *ending) {
-			cancel := r.cancel
-			r.cancel = func(n *env, by *auth.Principal, turn models.TurnID) (*models.Turn, error) {
-				t, err := cancel(n, by, turn)
-				if err == nil && t.FinishedAt == nil {
-					err = n.commit.Submit(n.t.Context(), &cancelAgain{cancelTurn{org: by.OrgID, session: t.SessionID, turn: turn, by: by}})
+		{
+			name: "a second cancel that takes the place of the first",
+			plant: func(r *ending) {
+				cancel := r.cancel
+				r.cancel = func(n *env, by *auth.Principal, turn models.TurnID) (*models.Turn, error) {
+					t, err := cancel(n, by, turn)
+					if err == nil && t.FinishedAt == nil {
+						err = n.commit.Submit(n.t.Context(), &cancelAgain{cancelTurn{org: by.OrgID, session: t.SessionID, turn: turn, by: by}})
+					}
+					return t, err
 				}
-				return t, err
-			}
+			},
+			schedule: func(r *ending, c *contest) {
+				r.doCancel(1, c)
+				r.doCancel(2, c)
+				r.look(3, c, doRow)
+			},
 		},
-		"rows that are shown as they were": func(r *ending) { r.row = remembered(r.row) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			noticed(t, newEnv(t, storetest.SQLite(t)), "end", endModel, func(r *racing) func() {
-				h := newEnding(r)
-				plant(h)
-				return h.round
-			})
-		})
-	}
+		{
+			name:  "rows that are shown as they were",
+			plant: func(r *ending) { r.row = remembered(r.row) },
+			schedule: func(r *ending, c *contest) {
+				r.look(0, c, doRow)
+				r.doCancel(1, c)
+				r.look(0, c, doRow)
+			},
+		},
+	}, newEnding, (*ending).hold)
 }
 
 // cancelAgain cancels as if nobody had before.

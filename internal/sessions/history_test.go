@@ -18,6 +18,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store/storetest"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
@@ -189,8 +190,11 @@ func linearizable(t *testing.T, kind string, explain porcupine.Model, ends []str
 		r := newRacing(e, &faults)
 		round := start(r)
 		n, want := 0, historytest.Operations(t, 3000)
+		missing := func() bool {
+			return faults.Injected() == 0 || slices.ContainsFunc(ends, func(end string) bool { return r.ends[end] == 0 })
+		}
 		// What comes by chance gets some more chances.
-		for i := 0; n < want || (faults.Injected() == 0 && n < 10*want); i++ {
+		for i := 0; n < want || (missing() && n < 10*want); i++ {
 			round()
 			wrong, operations := r.history.Wrong(map[string]porcupine.Model{kind: explain})
 			n += operations
@@ -213,27 +217,47 @@ func linearizable(t *testing.T, kind string, explain porcupine.Model, ends []str
 	})
 }
 
-// noticed plays rounds with a planted bug until the checker finds that something is wrong.
-func noticed(t *testing.T, e *env, kind string, explain porcupine.Model, start func(r *racing) (round func())) {
-	t.Helper()
-	r := newRacing(e, nil)
-	round := start(r)
-	for range 20 {
-		round()
-		if wrong, _ := r.history.Wrong(map[string]porcupine.Model{kind: explain}); len(wrong) > 0 {
-			return
-		}
-	}
-	t.Error("nobody has noticed")
+// bug is one that the checker must find, with a schedule that shows it: what clients do one after the other at a contest.
+type bug[R any] struct {
+	name     string
+	contest  contest
+	plant    func(r R)
+	schedule func(r R, c *contest)
 }
 
-// remembered reads, and sometimes shows what it has read the time before.
+// noticed plays the schedules of bugs: the checker finds something wrong with the bug, and nothing without it.
+func noticed[R any](t *testing.T, kind string, explain porcupine.Model, bugs []bug[R], over func(r *racing) R, prepare func(r R, c *contest) error) {
+	t.Helper()
+	for _, b := range bugs {
+		t.Run(b.name, func(t *testing.T) {
+			r := newRacing(newEnv(t, storetest.SQLite(t)), nil)
+			for _, planted := range []bool{false, true} {
+				actors, c := over(r), b.contest
+				if err := prepare(actors, &c); err != nil {
+					t.Fatal(err)
+				}
+				r.clock.Advance(time.Second)
+				if planted {
+					b.plant(actors)
+				}
+				b.schedule(actors, &c)
+				wrong, operations := r.history.Wrong(map[string]porcupine.Model{kind: explain})
+				if operations < 2 || (len(wrong) > 0) != planted {
+					t.Errorf("with the bug: %t; wrong in %d operations is %q\n%s", planted, operations, wrong, r.history.Odd())
+				}
+			}
+		})
+	}
+}
+
+// remembered reads, and shows what it has read the time before.
 func remembered[K comparable, V any](read func(K) (V, error)) func(K) (V, error) {
-	var last sync.Map
+	last := map[K]V{}
 	return func(k K) (V, error) {
 		now, err := read(k)
-		if was, ok := last.Swap(k, now); ok && rand.IntN(4) == 0 {
-			return was.(V), nil
+		was, ok := last[k]
+		if last[k] = now; ok {
+			return was, nil
 		}
 		return now, err
 	}
