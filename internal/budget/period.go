@@ -52,7 +52,7 @@ func PeriodAt(b *models.Budget, now models.Millis) (start models.Millis, end *mo
 	}
 	switch *b.PeriodKind {
 	case models.PeriodFixed:
-		length := periodLength(b)
+		length := PeriodLength(b)
 		if length <= 0 {
 			break
 		}
@@ -71,8 +71,8 @@ func PeriodAt(b *models.Budget, now models.Millis) (start models.Millis, end *mo
 	return b.CreatedAt, nil
 }
 
-// periodLength gives the length of a fixed period, and the window of a rolling one, in milliseconds; 0 where there is none.
-func periodLength(b *models.Budget) models.Millis {
+// PeriodLength returns the length of a fixed period, and the window of a rolling one, in milliseconds; 0 where there is none.
+func PeriodLength(b *models.Budget) models.Millis {
 	if b.PeriodSeconds == nil {
 		return 0
 	}

@@ -11,43 +11,43 @@ import (
 // windowBuckets is how many buckets a rolling window has.
 const windowBuckets = 60
 
-// bucket is what was spent in a part of a rolling window.
-type bucket struct {
-	// Slot numbers the parts since 1970; Newest is the time of the newest posting in it.
+// Bucket is what was spent in one part of a rolling window.
+type Bucket struct {
+	// Slot is the number of BucketLength periods since 1970, and Newest the time of the newest posting in it.
 	Slot   int64         `json:"slot"`
 	Newest models.Millis `json:"newest"`
 	Spent  models.Amount `json:"spent"`
 }
 
-// slotLength is the length of a bucket. It is rounded up, so that a window never touches more than one bucket beyond its sixty.
-func slotLength(window models.Millis) models.Millis {
-	return max((window+windowBuckets-1)/windowBuckets, 1)
+// BucketLength is the length of a rolling budget's buckets. It is rounded up, so that a window never touches more than one bucket beyond
+// its sixty.
+func BucketLength(b *models.Budget) models.Millis {
+	return max((PeriodLength(b)+windowBuckets-1)/windowBuckets, 1)
 }
 
 // slotOf numbers the bucket that a time is in.
-func slotOf(at, window models.Millis) int64 { return int64(max(at, 0) / slotLength(window)) }
+func slotOf(b *models.Budget, at models.Millis) int64 { return int64(max(at, 0) / BucketLength(b)) }
 
 // WindowFrom gives the time from which on the debits of a rolling budget's period make up what its row says at a time: those since then,
 // debited in any order to a budget with nothing spent, which is then rolled to that time, make the same buckets. That holds for times from
 // the row's last change on: what has left by one clock stays away when another one is behind.
 func WindowFrom(b *models.Budget, now models.Millis) models.Millis {
-	window := periodLength(b)
-	return models.Millis(slotOf(now-window, window)) * slotLength(window)
+	return models.Millis(slotOf(b, now-PeriodLength(b))) * BucketLength(b)
 }
 
-// readBuckets gives the buckets, oldest first; false when they can't be read. Then nothing leaves any more, and the limit holds, until
-// somebody repairs the row.
-func readBuckets(b *models.Budget) ([]bucket, bool) {
+// Buckets returns the buckets of a rolling budget, oldest first; false when they can't be read. Then nothing leaves the window any more, and
+// the limit holds, until the row is repaired.
+func Buckets(b *models.Budget) ([]Bucket, bool) {
 	if len(b.Buckets) == 0 {
 		return nil, true
 	}
-	var list []bucket
+	var list []Bucket
 	err := json.Unmarshal(b.Buckets, &list)
 	return list, err == nil
 }
 
 // writeBuckets keeps the buckets, with their sum.
-func writeBuckets(b *models.Budget, list []bucket) {
+func writeBuckets(b *models.Budget, list []Bucket) {
 	b.Spent, b.Buckets = 0, nil
 	if len(list) == 0 {
 		return
@@ -66,9 +66,9 @@ func writeBuckets(b *models.Budget, list []bucket) {
 // about in a period came about within a window's length here: who was warned is not warned again, and who let a session go on past the
 // soft limit is not asked again, each time that a bucket leaves and the next call fills its place.
 func roll(b *models.Budget, now models.Millis) {
-	window := periodLength(b)
-	if list, ok := readBuckets(b); ok && window > 0 {
-		in := slices.DeleteFunc(list, func(k bucket) bool { return k.Newest <= now-window })
+	window := PeriodLength(b)
+	if list, ok := Buckets(b); ok && window > 0 {
+		in := slices.DeleteFunc(list, func(k Bucket) bool { return k.Newest <= now-window })
 		if len(in) < len(list) {
 			writeBuckets(b, in)
 			if Balance(b) > 0 {
@@ -94,17 +94,17 @@ func roll(b *models.Budget, now models.Millis) {
 
 // enter adds a debit to the bucket of now, wherever it is in the list: clocks of different nodes differ, and go back.
 func enter(b *models.Budget, amount models.Amount, now models.Millis) {
-	list, ok := readBuckets(b)
+	list, ok := Buckets(b)
 	if !ok {
 		b.Spent = add(b.Spent, amount)
 		return
 	}
-	slot := slotOf(now, periodLength(b))
-	at, found := slices.BinarySearchFunc(list, slot, func(k bucket, slot int64) int { return cmp.Compare(k.Slot, slot) })
+	slot := slotOf(b, now)
+	at, found := slices.BinarySearchFunc(list, slot, func(k Bucket, slot int64) int { return cmp.Compare(k.Slot, slot) })
 	if found {
 		list[at].Spent, list[at].Newest = add(list[at].Spent, amount), max(list[at].Newest, now)
 	} else {
-		list = slices.Insert(list, at, bucket{Slot: slot, Newest: now, Spent: amount})
+		list = slices.Insert(list, at, Bucket{Slot: slot, Newest: now, Spent: amount})
 	}
 	if len(list) > windowBuckets+1 {
 		// Only clocks that are far apart make more: the oldest one leaves together with the next then.

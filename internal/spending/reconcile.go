@@ -278,9 +278,9 @@ func (r *Reconciler) compare(tx *gorm.DB, row *models.Budget, held models.Amount
 	if books.rolling {
 		// Both as of now: what has left the window since the last write is no difference. Rolling adds the buckets up anew, so that what the
 		// row said beside them has to be kept.
-		beside := row.Spent - sumOfParts(row.Buckets)
+		beside := row.Spent - inBuckets(row)
 		budget.Roll(&stored, now)
-		if stored.Spent == sumOfParts(stored.Buckets) {
+		if stored.Spent == inBuckets(&stored) {
 			stored.Spent += beside
 		}
 	}

@@ -108,7 +108,7 @@ func readBooks(tx *gorm.DB, stored *models.Budget, now models.Millis, known summ
 
 // left is before when a posting has left a window for certain, with its bucket.
 func (b *books) left(now models.Millis) models.Millis {
-	return now - b.window() - 3*b.slot() - reconcileSkew
+	return now - budget.PeriodLength(&b.row) - 3*budget.BucketLength(&b.row) - reconcileSkew
 }
 
 func (b *books) post(e *models.LedgerEntry, now models.Millis, c *Checked) {
@@ -125,11 +125,6 @@ func (b *books) post(e *models.LedgerEntry, now models.Millis, c *Checked) {
 	}
 }
 
-func (b *books) window() models.Millis { return models.Millis(*b.row.PeriodSeconds * 1000) }
-
-// slot is the length of a bucket: a window has 60.
-func (b *books) slot() models.Millis { return max(b.window()/60, 1) }
-
 // fits tells whether what a row says to be spent is what the postings come to.
 func (b *books) fits(stored *models.Budget, now models.Millis) bool {
 	if !b.rolling {
@@ -141,38 +136,27 @@ func (b *books) fits(stored *models.Budget, now models.Millis) bool {
 	return b.onlyLate(stored, now)
 }
 
-// windowPart is a bucket as package budget writes it.
-type windowPart struct {
-	Slot   int64         `json:"slot"`
-	Newest models.Millis `json:"newest"`
-	Spent  models.Amount `json:"spent"`
-}
-
 // onlyLate tells whether the buckets of a row differ from those of the postings only by some that came late, from a node whose clock is a
 // little behind, and so count in the bucket after their own: from every bucket on to the newest one, the row then has as much as was
 // dated there, or more by no more than what was dated just before. Buckets that are about to leave are not looked at: late postings change
 // when they do.
 func (b *books) onlyLate(stored *models.Budget, now models.Millis) bool {
-	have, err := readParts(stored.Buckets)
-	if err != nil {
+	have, ok := budget.Buckets(stored)
+	if !ok || stored.Spent != from(have, 0) {
 		return false
 	}
-	want, err := readParts(b.row.Buckets)
-	if err != nil {
+	want, ok := budget.Buckets(&b.row)
+	if !ok {
 		return false
 	}
-	var sum models.Amount
 	newest := map[int64]models.Millis{}
 	for _, p := range have {
-		sum += p.Spent
 		newest[p.Slot] = p.Newest
 	}
-	if stored.Spent != sum {
-		return false
-	}
-	leaving := now - b.window() + b.slot() + reconcileSkew
+	length := budget.BucketLength(stored)
+	leaving := now - budget.PeriodLength(stored) + length + reconcileSkew
 	for i, p := range slices.Concat(want, have) {
-		start := models.Millis(p.Slot) * b.slot()
+		start := models.Millis(p.Slot) * length
 		if start <= leaving {
 			continue
 		}
@@ -181,7 +165,7 @@ func (b *books) onlyLate(stored *models.Budget, now models.Millis) bool {
 			return false
 		}
 		at, ok := newest[p.Slot]
-		if i < len(want) && ok && at != p.Newest && (at > p.Newest || p.Newest < start+b.slot()-reconcileSkew) {
+		if i < len(want) && ok && at != p.Newest && (at > p.Newest || p.Newest < start+length-reconcileSkew) {
 			return false
 		}
 	}
@@ -199,7 +183,7 @@ func (b *books) justBefore(at models.Millis) (sum models.Amount) {
 }
 
 // from adds up what buckets have from a slot on.
-func from(list []windowPart, slot int64) (sum models.Amount) {
+func from(list []budget.Bucket, slot int64) (sum models.Amount) {
 	for _, p := range list {
 		if p.Slot >= slot {
 			sum += p.Spent
@@ -208,23 +192,13 @@ func from(list []windowPart, slot int64) (sum models.Amount) {
 	return sum
 }
 
-func readParts(doc models.JSON) (list []windowPart, err error) {
-	if len(doc) == 0 {
-		return nil, nil
-	}
-	return list, json.Unmarshal(doc, &list)
-}
-
-// sumOfParts adds up the buckets of a row; 0 for what can't be read.
-func sumOfParts(doc models.JSON) (sum models.Amount) {
-	list, err := readParts(doc)
-	if err != nil {
+// inBuckets adds up the buckets of a row; 0 for what can't be read.
+func inBuckets(b *models.Budget) models.Amount {
+	list, ok := budget.Buckets(b)
+	if !ok {
 		return 0
 	}
-	for _, p := range list {
-		sum += p.Spent
-	}
-	return sum
+	return from(list, 0)
 }
 
 // holdAgainstFacts compares postings with the facts that they are of.

@@ -110,3 +110,25 @@ func TestPostingsThatComeLateToAWindow(t *testing.T) {
 		}
 	})
 }
+
+// The length of a window need not be a multiple of its sixty buckets.
+func TestWindowsOfAnyLengthAreReconciled(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		w := newReconcileWorld(t, db)
+		for _, seconds := range []int64{60, 61, 99, 100, 1000, 3600, 3601, 86_400} {
+			o := w.org()
+			b := o.budget(models.CurrencyTokens, rolling(seconds))
+			j, l := o.call(b, w.now(), models.Usage{OutputTokens: 700}, 700)
+			budget.Debit(b, 700, w.now())
+			w.create(b, j, l)
+			w.right(o.org)
+			wrong := strings.ReplaceAll(string(b.Buckets), `"spent":700`, `"spent":7`)
+			w.set(b, "spent", 7)
+			w.set(b, "buckets", models.JSON(wrong))
+			if got := w.differences(o.org); len(got) != 2 {
+				t.Errorf("%d s: the row says 7 and the ledger 700: differences: %v", seconds, got)
+			}
+		}
+	})
+}

@@ -127,9 +127,31 @@ func TestHistoriesReconcile(t *testing.T) {
 			if got := w.differences(o.org); len(got) != 1 {
 				t.Fatalf("%s is one too high: differences: %v", column, got)
 			}
-			if _, err := w.Repair(w.t.Context(), o.org, b.ID); err != nil {
-				t.Fatal(err)
+			repair := func() {
+				if _, err := w.Repair(w.t.Context(), o.org, b.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			repair()
+			if kind := b.PeriodKind; kind != nil && *kind == models.PeriodRolling {
+				w.spoilNewestBucket(t, o, b)
+				repair()
 			}
 		})
 	})
+}
+
+// spoilNewestBucket raises what a rolling budget's row says to be spent, with the bucket that it stands in, by more than any posting can
+// excuse: the row agrees with itself, and only the ledger tells.
+func (w *reconcileWorld) spoilNewestBucket(t *rapid.T, o testBooks, b *models.Budget) {
+	const extra = 1_000_000_000
+	now := w.now()
+	budget.Roll(b, now)
+	budget.Debit(b, extra, now)
+	w.write(func(tx *gorm.DB) error {
+		return store.OneRow(store.Of(tx.Model(&models.Budget{}), o.org).Where("id = ?", b.ID).Updates(map[string]any{"spent": b.Spent, "buckets": b.Buckets}))
+	})
+	if got := w.differences(o.org); len(got) != 2 {
+		t.Fatalf("spent and its bucket are too high by %d, for a window of %d s: differences: %v", extra, *b.PeriodSeconds, got)
+	}
 }
