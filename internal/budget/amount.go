@@ -73,3 +73,6 @@ func add(a, b models.Amount) models.Amount {
 	}
 	return a + b
 }
+
+// covers reports whether an amount suffices for what is needed. A need that was too large to be told is more than anything.
+func covers(amount, need models.Amount) bool { return need <= amount && need < math.MaxInt64 }

@@ -151,9 +151,9 @@ func fits(bound []*models.Budget, who Asker, need func(*models.Budget) models.Am
 	for _, b := range bound {
 		n := need(b)
 		switch {
-		case n > Balance(b):
+		case !covers(Balance(b), n):
 			return Verdict{Kind: Exhausted, Budget: b, Need: n}, true
-		case n > who.free(b) && waits.Budget == nil:
+		case !covers(who.free(b), n) && waits.Budget == nil:
 			waits.Budget, waits.Need = b, n
 		}
 		needs = append(needs, models.BudgetNeed{Budget: b.ID, Amount: n})
@@ -319,9 +319,9 @@ func Room(list []models.Budget, w models.BudgetWait, who Asker) (held []models.H
 		b := of(n.Budget)
 		switch {
 		case b == nil:
-		case n.Amount > Balance(b):
+		case !covers(Balance(b), n.Amount):
 			return nil, nil, 0 // nobody can give that back: it waits for nothing
-		case n.Amount > who.free(b) && lacks == nil:
+		case !covers(who.free(b), n.Amount) && lacks == nil:
 			lacks, need = b, n.Amount
 		default:
 			held = append(held, models.Held{Budget: b.ID, Amount: n.Amount, Period: b.PeriodStartedAt})
@@ -349,7 +349,7 @@ func LookAgain(b *models.Budget, now models.Millis) *models.Millis {
 	case b.PeriodKind == nil:
 		return nil
 	case *b.PeriodKind == models.PeriodRolling:
-		return (now + max(slotLength(periodLength(b)), 1000)).Ptr()
+		return (now + max(BucketLength(b), 1000)).Ptr()
 	}
 	return b.PeriodEndsAt
 }

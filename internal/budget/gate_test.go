@@ -57,6 +57,7 @@ func TestReserve(t *testing.T) {
 	disabled.DisabledAt = new(start)
 	calls := lasting(models.CurrencyToolCalls, 3)
 	calls.Spent = 3
+	largest := lasting(models.CurrencyCredits, math.MaxInt64)
 	spent := lasting(models.CurrencyUSD, 1000)
 	spent.Spent = 1000
 	for _, c := range []struct {
@@ -75,6 +76,7 @@ func TestReserve(t *testing.T) {
 		{"lowered as far as it goes", []models.Budget{lasting(models.CurrencyTokens, 1256)}, call, false, budget.Go, 256, []models.Amount{1256}},
 		{"not any further", []models.Budget{lasting(models.CurrencyTokens, 1255)}, call, false, budget.Exhausted, 0, nil},
 		{"credits", []models.Budget{lasting(models.CurrencyCredits, 2_000_000_000)}, call, false, budget.Go, 1000, []models.Amount{2_000_000_000}},
+		{"a cost beyond the largest amount", []models.Budget{largest}, budget.Call{InputTokens: 1 << 60, MaxTokens: 1}, false, budget.Exhausted, 0, nil},
 		{"without a price", []models.Budget{lasting(models.CurrencyUSD, 6000)}, budget.Call{MaxTokens: 1000}, false, budget.Unpriced, 0, nil},
 		{"without a price that is needed", []models.Budget{overrun}, budget.Call{InputTokens: 1, MaxTokens: 1000}, true, budget.Go, 1000, []models.Amount{0}},
 		{"others hold too much", []models.Budget{overrun}, call, false, budget.Exhausted, 0, nil},

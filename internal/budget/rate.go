@@ -102,13 +102,13 @@ func perMillion(sum *big.Int) models.Amount {
 // mostOutput gives the largest output limit with which a call takes no more of a currency than there is; less than zero when the prompt
 // alone takes more.
 func (c *Call) mostOutput(currency string, available models.Amount) int64 {
-	if c.worst(currency, 0) > available {
+	if !covers(available, c.worst(currency, 0)) {
 		return -1
 	}
 	low, high := int64(0), int64(c.MaxTokens)
 	for low < high {
 		middle := low + (high-low+1)/2
-		if c.worst(currency, middle) <= available {
+		if covers(available, c.worst(currency, middle)) {
 			low = middle
 		} else {
 			high = middle - 1
