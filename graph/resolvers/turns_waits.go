@@ -125,16 +125,15 @@ func (r *Resolver) viewerMayResolve(ctx context.Context, w *model.Wait) (bool, e
 	if w.RequiredRole != nil {
 		rule.Role = models.Role(*w.RequiredRole)
 	}
-	var starter models.ActorKind
-	var startedBy *models.ActorID
+	var turn *models.Turn
 	if rule.Open && rule.Kind == models.WaitApproval {
 		t, ok, err := r.loadersOf(ctx).turns.load(ctx, w.TurnID)
 		if err != nil || !ok {
 			return false, err
 		}
-		starter, startedBy = t.StartedByKind, t.StartedByID
+		turn = t
 	}
-	return sessions.MayResolve(auth.FromContext(ctx), rule, starter, startedBy), nil
+	return sessions.MayResolve(auth.FromContext(ctx), rule, turn), nil
 }
 
 // waitToken gives the bearer token of a wait to those who may write sessions; null for kinds that have none.

@@ -38,3 +38,25 @@ func TestAuthorsOfTheInboxStartTheNextTurn(t *testing.T) {
 		}
 	})
 }
+
+// Messages that go from one turn to another bring the authors along, so that an approval of the other one knows them.
+func TestAuthorsComeWithTheirMessages(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s, l := w.working()
+		w.do(w.step(s, l))
+		var authors []models.Actor
+		for range 3 {
+			m := newMessage()
+			m.author = &models.Actor{Kind: models.ActorUser, ID: models.NewID[models.ActorEntity]()}
+			authors = append(authors, *m.author)
+			w.do(w.send(s, m))
+		}
+		w.do(w.end(s, l))
+		next := w.readTurn(*w.readSession(s).CurrentTurnID)
+		for i, a := range authors {
+			if !next.AuthoredBy(a.Kind, a.ID) {
+				t.Errorf("author %d is not one of the turn: %+v", i, next)
+			}
+		}
+	})
+}

@@ -172,7 +172,10 @@ func TestCommandsThatNameWhatBelongsToOthers(t *testing.T) {
 				tx.AddMessage(models.Message{ID: models.NewID[models.MessageEntity](), TurnID: theirs.turn, Role: models.MessageUser, Content: text, Sequence: 1000})
 				return nil
 			}, ErrRefused},
-			{"their waiting message", nil, func(tx *Tx) error { tx.EditMessage(theirs.waiting, text); return nil }, nil},
+			{"their waiting message", nil, func(tx *Tx) error {
+				tx.w.edited = append(tx.w.edited, models.Message{OrgID: tx.org, ID: theirs.waiting, Content: text})
+				return nil
+			}, nil},
 			{"their message", nil, func(tx *Tx) error { tx.RewriteMessage(theirs.shown, text); return nil }, nil},
 			{"their effect, saved", nil, func(tx *Tx) error { tx.SaveEffect(effect); return nil }, nil},
 			{"their effect, amended", nil, func(tx *Tx) error { tx.AmendEffect(effect); return nil }, nil},

@@ -123,7 +123,7 @@ func sessionDetailRow(s *models.Session) []any {
 
 func turnStateRow(t *models.Turn) []any {
 	row := []any{
-		optID(t.ModelID), optInt(t.MaxTokens), t.QueuePosition, string(t.Status), optInt(t.ReadyAt), optID(t.RunnerID), t.LeaseEpoch,
+		optDocument(t.Coauthors), optID(t.ModelID), optInt(t.MaxTokens), t.QueuePosition, string(t.Status), optInt(t.ReadyAt), optID(t.RunnerID), t.LeaseEpoch,
 		int64(t.Takeovers), int64(t.Recoveries), string(t.Phase), int64(t.Iteration), int64(t.ToolCalls), int64(t.PendingCalls), int64(t.WaitingCalls),
 		t.Attention, t.Announced, t.Carries, t.EndHooks, optDocument(t.Cancel), int64(t.ModelCalls), t.InputSequence, t.ConsumedThrough, optID(t.OutputMessageID), optID(t.FinalMessageID),
 		optText(t.AnswerPreview), optText(t.StopReason), optInt(t.EndedSequence), optDocument(t.Error),
@@ -235,9 +235,9 @@ func TurnColumns(prefix string) string {
 // ScanTurn reads a row of TurnColumns.
 func ScanTurn(r scanner) (*models.Turn, error) {
 	var t models.Turn
-	var fail, cancel, reservation models.JSON
+	var fail, cancel, reservation, coauthors models.JSON
 	u := &t.Usage
-	err := r.Scan(into(&t.OrgID), into(&t.ID), into(&t.SessionID), into(&t.InputMessageID), &t.StartedByKind, &t.StartedByID, &t.QueuedAt, &t.ModelID, &t.MaxTokens, &t.QueuePosition, &t.Status,
+	err := r.Scan(into(&t.OrgID), into(&t.ID), into(&t.SessionID), into(&t.InputMessageID), &t.StartedByKind, &t.StartedByID, &t.QueuedAt, &coauthors, &t.ModelID, &t.MaxTokens, &t.QueuePosition, &t.Status,
 		&t.ReadyAt, &t.RunnerID, &t.LeaseEpoch, &t.Takeovers, &t.Recoveries, &t.Phase, &t.Iteration, &t.ToolCalls, &t.PendingCalls,
 		&t.WaitingCalls, &t.Attention, &t.Announced, &t.Carries, &t.EndHooks, &cancel, &t.ModelCalls, &t.InputSequence, &t.ConsumedThrough, &t.OutputMessageID, &t.FinalMessageID,
 		&t.AnswerPreview, &t.StopReason, &t.EndedSequence, &fail,
@@ -262,6 +262,12 @@ func ScanTurn(r scanner) (*models.Turn, error) {
 		t.Reservation = &models.Reservation{}
 		if err := json.Unmarshal(reservation, t.Reservation); err != nil {
 			return nil, &unreadable{fmt.Errorf("read the reservation of turn %s: %w", t.ID, err)}
+		}
+	}
+	if len(coauthors) > 0 {
+		t.Coauthors = &models.Coauthors{}
+		if err := json.Unmarshal(coauthors, t.Coauthors); err != nil {
+			return nil, &unreadable{fmt.Errorf("read the authors of turn %s: %w", t.ID, err)}
 		}
 	}
 	return &t, nil

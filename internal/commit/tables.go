@@ -53,7 +53,7 @@ const usageColumns = " input_tokens output_tokens cache_read_tokens cache_write_
 
 const (
 	sessionState = "last_sequence input_sequence status:text current_turn_id:uuid queued_turns file_bytes" + usageColumns + "resumed_at updated_at"
-	turnState    = "model_id:uuid max_tokens queue_position status:text ready_at runner_id:uuid lease_epoch takeovers recoveries " +
+	turnState    = "coauthors:json model_id:uuid max_tokens queue_position status:text ready_at runner_id:uuid lease_epoch takeovers recoveries " +
 		"phase:text iteration tool_calls pending_calls waiting_calls attention:boolean announced:boolean carries end_hooks:boolean cancel:json model_calls input_sequence consumed_through " +
 		"output_message_id:uuid final_message_id:uuid answer_preview:text stop_reason:text ended_sequence error:json" + usageColumns +
 		"reservation:json harness_revision agent_revision started_at first_token_at finished_at"

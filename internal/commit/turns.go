@@ -51,6 +51,7 @@ func (tx *Tx) AddTurnFirst(t models.Turn) (head bool) {
 	if !tx.InboxEmpty() {
 		tx.w.moves = append(tx.w.moves, move{turn: tx.Turn.ID, to: t.ID, through: tx.Session.InputSequence})
 		t.Carries, tx.displaced = tx.Session.InputSequence, true
+		inherit(&t, tx.Turn)
 		tx.Session.InputSequence = tx.Turn.ConsumedThrough
 		tx.inbox, tx.inboxComplete = nil, true
 	}
@@ -106,6 +107,7 @@ func (tx *Tx) Unqueue(id models.TurnID, end events.TurnCancelled) (found bool, e
 		// Only its own message was taken back: the others return to the turn that is at work.
 		tx.w.moves = append(tx.w.moves, move{turn: t.ID, to: tx.Turn.ID, kept: t.InputMessageID})
 		tx.Session.InputSequence = max(tx.Session.InputSequence, t.Carries)
+		inherit(tx.Turn, &t)
 		// They may be older than what that turn has been shown: it need not be the one that they came from.
 		tx.Turn.ConsumedThrough = 0
 		tx.inbox, tx.inboxComplete = nil, false
@@ -172,6 +174,41 @@ func (tx *Tx) queued(id models.TurnID) int {
 func (tx *Tx) Steer(id models.MessageID, author *models.Actor) {
 	tx.Session.InputSequence = tx.Session.LastSequence
 	tx.inbox = append(tx.inbox, waiting{id: id, sequence: tx.Session.LastSequence, author: author})
+	if author != nil {
+		tx.Turn.AddAuthor(author.Kind, author.ID)
+	}
+}
+
+// EditQueued replaces the message of a queued turn, whose author the editor becomes, for commands whose Needs load the queue. It reports
+// whether the turn is queued.
+func (tx *Tx) EditQueued(id models.TurnID, content []models.Part, editor models.Actor) bool {
+	i := tx.queued(id)
+	if i < 0 {
+		return false
+	}
+	t := *tx.queue[i]
+	tx.queue[i] = &t
+	if !t.AuthoredBy(editor.Kind, editor.ID) {
+		t.AddAuthor(editor.Kind, editor.ID)
+		tx.w.turns = append(tx.w.turns, &t)
+	}
+	tx.w.edited = append(tx.w.edited, models.Message{OrgID: tx.org, ID: t.InputMessageID, Content: content})
+	tx.Emit(&id, events.MessageEdited{
+		Message: events.Message{ID: t.InputMessageID, Role: models.MessageUser, Content: content, CreatedAt: tx.Now},
+		ByKind:  editor.Kind, ByID: models.RefTo(editor.Kind, editor.ID),
+	})
+	return true
+}
+
+// inherit makes the authors of a turn those of another one as well, to which messages of it go. They are not told apart by message: an
+// inbox need not have been read.
+func inherit(to, from *models.Turn) {
+	if from.StartedByID != nil {
+		to.AddAuthor(from.StartedByKind, *from.StartedByID)
+	}
+	if from.Coauthors != nil {
+		to.Coauthors = to.Coauthors.With(*from.Coauthors...)
+	}
 }
 
 // SteerModel makes the current turn ask another model from its next step on.
@@ -291,6 +328,7 @@ func (tx *Tx) turnForInbox(ended *models.Turn) error {
 	if author := tx.inbox[0].author; author != nil {
 		t.StartedByKind, t.StartedByID = author.Kind, author.ID.Ptr()
 	}
+	inherit(&t, ended)
 	tx.w.newTurns = append(tx.w.newTurns, t.ID)
 	tx.w.moves = append(tx.w.moves, move{turn: ended.ID, to: t.ID, through: t.InputSequence})
 	tx.toHead(&t)

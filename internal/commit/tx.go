@@ -241,11 +241,6 @@ func (tx *Tx) Calls() []models.Effect {
 	return list
 }
 
-// EditMessage replaces the content of a message that waits in the line.
-func (tx *Tx) EditMessage(id models.MessageID, content []models.Part) {
-	tx.w.edited = append(tx.w.edited, models.Message{OrgID: tx.org, ID: id, Content: content})
-}
-
 // RewriteMessage replaces the content of a message that is part of the conversation.
 func (tx *Tx) RewriteMessage(id models.MessageID, content []models.Part) {
 	tx.w.rewritten = append(tx.w.rewritten, models.Message{OrgID: tx.org, ID: id, Content: content})

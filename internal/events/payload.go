@@ -69,8 +69,11 @@ type (
 		// ThroughSequence is the last event of that log which is part of this one.
 		ThroughSequence int64 `json:"throughSequence,omitempty"`
 	}
+	// MessageEdited names who edited the message; nobody when a hook did.
 	MessageEdited struct {
-		Message Message `json:"message"`
+		Message Message          `json:"message"`
+		ByKind  models.ActorKind `json:"byKind,omitempty"`
+		ByID    models.ActorRef  `json:"byId,omitempty"`
 	}
 	SessionActivated struct{}
 	SessionWaiting   struct{}

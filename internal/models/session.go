@@ -1,5 +1,7 @@
 package models
 
+import "slices"
+
 // Session is where an agent works. The columns from LastSequence on are written by the committer alone.
 type Session struct {
 	OrgID         OrgID     `gorm:"primaryKey"`
@@ -61,6 +63,8 @@ type Turn struct {
 	// StartedByKind and StartedByID are who sent the input.
 	StartedByKind ActorKind
 	StartedByID   *ActorID
+	// Coauthors are the others who wrote or edited messages of the turn; nil for nobody.
+	Coauthors *Coauthors `gorm:"serializer:json;type:json"`
 	// QueuePosition orders the queued turns of a session.
 	QueuePosition int64
 	// InputSequence is the sequence of the newest message that was received for a turn that is queued.
@@ -117,6 +121,40 @@ type Turn struct {
 	StartedAt       *Millis
 	FirstTokenAt    *Millis
 	FinishedAt      *Millis
+}
+
+// Coauthors are the people and keys, beside the one who started a turn, whose words are in its messages. It is never changed in place.
+type Coauthors []ActorRef
+
+// With returns the list with the given actors added. It is nil only when there is nobody.
+func (c *Coauthors) With(more ...ActorRef) *Coauthors {
+	for _, a := range more {
+		if a != "" && !c.has(a) {
+			c = new(append(slices.Clip(c.list()), a))
+		}
+	}
+	return c
+}
+
+func (c *Coauthors) has(a ActorRef) bool { return slices.Contains(c.list(), a) }
+
+func (c *Coauthors) list() Coauthors {
+	if c == nil {
+		return nil
+	}
+	return *c
+}
+
+// AuthoredBy reports whether somebody started the turn, or wrote or edited a message of it.
+func (t *Turn) AuthoredBy(kind ActorKind, id ActorID) bool {
+	return t.StartedByID != nil && *t.StartedByID == id && t.StartedByKind == kind || t.Coauthors.has(RefTo(kind, id))
+}
+
+// AddAuthor makes somebody an author of the turn.
+func (t *Turn) AddAuthor(kind ActorKind, id ActorID) {
+	if !t.AuthoredBy(kind, id) {
+		t.Coauthors = t.Coauthors.With(RefTo(kind, id))
+	}
 }
 
 // Message is projected from events, in the same transaction, so that history is read without the log.

@@ -35,7 +35,7 @@ type WaitRequest struct {
 	// Quorum is how many approvals it takes, Role the least role of who may give one; empty for all who may decide.
 	Quorum int  `json:"quorum,omitempty"`
 	Role   Role `json:"role,omitempty"`
-	// AllowSelf lets who started the turn decide.
+	// AllowSelf lets the authors of the turn decide.
 	AllowSelf bool `json:"allowSelf,omitempty"`
 	// FailTurn tells that the turn fails when the deadline passes; else the model is told.
 	FailTurn bool `json:"failTurn,omitempty"`

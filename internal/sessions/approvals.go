@@ -32,7 +32,7 @@ type Decision struct {
 	Note      *string
 }
 
-// DecideApproval approves or denies a call. Who lacks the role that the policy asks for, or has started the turn, is FORBIDDEN to.
+// DecideApproval approves or denies a call. Who lacks the role that the policy asks for, or is an author of the turn, is FORBIDDEN to.
 // Repeating one's decision changes nothing; another one by the same person, or one that comes too late, is a CONFLICT.
 func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Decision) (*models.Wait, *models.Turn, error) {
 	if err := optText(in.Note, maxNote, "input", "note"); err != nil {
@@ -45,14 +45,14 @@ func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Dec
 	if err != nil {
 		return nil, nil, err
 	}
-	if f := ruleOf(w).refuse(by, t.StartedByKind, t.StartedByID); f != nil {
+	if f := ruleOf(w).refuse(by, t); f != nil {
 		return nil, nil, f.At("input", "waitId")
 	}
 	if len(in.Arguments) > 0 && turns.ReadRequest(*w).Payment != nil {
 		return nil, nil, fault.New(fault.Invalid, "A payment is approved as it is, or denied: leave the arguments out.").At("input", "arguments")
 	}
 	kind, actor := by.Actor()
-	c := &decide{org: by.OrgID, session: w.SessionID, wait: w.ID, decision: models.ApprovalDecision{
+	c := &decide{by: by, org: by.OrgID, session: w.SessionID, wait: w.ID, decision: models.ApprovalDecision{
 		ActorID: actor, ActorKind: kind, Approve: in.Approve, Note: in.Note,
 	}, request: auth.RequestFrom(ctx)}
 	if len(in.Arguments) > 0 {
@@ -92,20 +92,20 @@ func ruleOf(w *models.Wait) Rule {
 	return Rule{Kind: w.Kind, Open: w.State == models.WaitOpen, Role: r.Role, AllowSelf: r.AllowSelf}
 }
 
-// MayResolve reports whether somebody may decide an approval, answer a question, or bring what a turn waits for. starter and
-// startedBy are who has started the turn; nil for nobody.
-func MayResolve(by *auth.Principal, r Rule, starter models.ActorKind, startedBy *models.ActorID) bool {
+// MayResolve reports whether somebody may decide an approval, answer a question, or bring what a turn waits for. The turn is looked at
+// for approvals that are open, and may be nil for others.
+func MayResolve(by *auth.Principal, r Rule, t *models.Turn) bool {
 	switch {
 	case !r.Open:
 		return false
 	case r.Kind == models.WaitApproval:
-		return by.Can(auth.ApprovalsDecide) && r.refuse(by, starter, startedBy) == nil
+		return by.Can(auth.ApprovalsDecide) && r.refuse(by, t) == nil
 	}
 	return by.Can(auth.SessionsWrite)
 }
 
 // refuse tells why somebody may not decide about a call; nil when they may. That they may decide at all was checked before.
-func (r Rule) refuse(by *auth.Principal, starter models.ActorKind, startedBy *models.ActorID) *fault.Error {
+func (r Rule) refuse(by *auth.Principal, t *models.Turn) *fault.Error {
 	if r.Role != "" && by.IsKey() {
 		return fault.New(fault.Forbidden, "The policy of this tool asks for the role %s or a higher one. An API key has no role, so a person has to decide.", r.Role)
 	}
@@ -113,8 +113,8 @@ func (r Rule) refuse(by *auth.Principal, starter models.ActorKind, startedBy *mo
 		return fault.New(fault.Forbidden, "The policy of this tool asks for the role %s or a higher one; yours is %s.", r.Role, by.Role)
 	}
 	kind, id := by.Actor()
-	if !r.AllowSelf && startedBy != nil && *startedBy == id && starter == kind {
-		return fault.New(fault.Forbidden, "You have started this turn, so somebody else has to decide about its calls.")
+	if !r.AllowSelf && t.AuthoredBy(kind, id) {
+		return fault.New(fault.Forbidden, "You wrote or edited a message of this turn, so somebody else has to decide about its calls.")
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func underPolicies(ctx context.Context, w *models.Wait, gates []tools.Gate, call
 	case ruling.Kind == tools.VerdictAsk && !asked.Covers(ruling.Ask):
 		who := fmt.Sprintf("approvals by people with the role %s or a higher one: %d", cmp.Or(ruling.Ask.Role, models.RoleMember), ruling.Ask.Quorum)
 		if !ruling.Ask.AllowSelf {
-			who += ", none of them who started the turn"
+			who += ", none of them an author of the turn's messages"
 		}
 		return nil, fault.New(fault.Forbidden, "With these arguments the policy asks for more than for what the agent asked (%s). "+
 			"Deny the call with a note, so that the agent can ask for this one.", who)
@@ -232,6 +232,7 @@ func (s *Service) toolset(ctx context.Context, org models.OrgID, id models.Sessi
 
 // decide adds what one person decided. The error is turns.ErrResolved when the approval is over.
 type decide struct {
+	by       *auth.Principal
 	org      models.OrgID
 	session  models.SessionID
 	wait     models.WaitID
@@ -257,6 +258,12 @@ func (c *decide) Apply(tx *commit.Tx) error {
 		return notFound(c.wait)
 	}
 	c.found = w
+	// Somebody may have become an author since the turn was read.
+	if tx.Turn != nil && tx.Turn.ID == w.TurnID {
+		if f := ruleOf(&w).refuse(c.by, tx.Turn); f != nil {
+			return f.At("input", "waitId")
+		}
+	}
 	for _, d := range tx.Decisions(c.wait) {
 		if d.ActorID != c.decision.ActorID {
 			continue

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/commit"
-	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -86,7 +86,8 @@ func (s *Service) EditQueuedTurn(ctx context.Context, by *auth.Principal, id mod
 	if err != nil {
 		return nil, err
 	}
-	c := &editQueued{org: by.OrgID, session: t.SessionID, turn: id, content: parts}
+	c := &editQueued{org: by.OrgID, session: t.SessionID, turn: id, content: parts, request: auth.RequestFrom(ctx)}
+	c.by.Kind, c.by.ID = by.Actor()
 	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
 		return nil, err
 	}
@@ -103,6 +104,9 @@ type editQueued struct {
 	session models.SessionID
 	turn    models.TurnID
 	content []models.Part
+	by      models.Actor
+	// request is the one that brought the edit; nil for none.
+	request *auth.RequestInfo
 }
 
 func (c *editQueued) Needs() commit.Needs {
@@ -114,20 +118,17 @@ func (c *editQueued) Needs() commit.Needs {
 }
 
 func (c *editQueued) Apply(tx *commit.Tx) error {
-	if tx.Session == nil {
+	if tx.Session == nil || !tx.EditQueued(c.turn, c.content, c.by) {
 		return begun("turnId")
 	}
-	for _, t := range tx.Queue() {
-		if t.ID != c.turn {
-			continue
-		}
-		tx.EditMessage(t.InputMessageID, c.content)
-		tx.Emit(&t.ID, events.MessageEdited{Message: events.Message{
-			ID: t.InputMessageID, Role: models.MessageUser, Content: c.content, CreatedAt: tx.Now,
-		}})
-		return nil
+	entry, err := audit.Draft(c.request, audit.Entry{
+		ActorKind: c.by.Kind, Actor: c.by.ID, Action: "message.edited", Target: c.turn.String(), Details: map[string]any{"sessionId": c.session.String()},
+	})
+	if err != nil {
+		return err
 	}
-	return begun("turnId")
+	tx.Record(entry)
+	return nil
 }
 
 // MoveQueuedTurn puts a queued turn before another one of its session, or last. A turn that has begun is a CONFLICT.

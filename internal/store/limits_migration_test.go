@@ -63,7 +63,7 @@ func TestTheMigrationToLimitsCountsWhatThereIs(t *testing.T) {
 					turn.OrgID, turn.ID, turn.SessionID = org, models.NewID[models.TurnEntity](), s.ID
 					turn.InputMessageID = models.NewID[models.MessageEntity]()
 					turn.Phase, turn.StartedByKind = models.PhaseInput, models.ActorSystem
-					if err := tx.Omit("Reservation").Create(&turn).Error; err != nil {
+					if err := tx.Omit("Reservation", "Coauthors").Create(&turn).Error; err != nil {
 						return err
 					}
 				}

@@ -16,7 +16,7 @@ type Approval struct {
 	Quorum int `json:"quorum"`
 	// Role is the least role of who may decide; empty for all with the permission.
 	Role models.Role `json:"role,omitempty"`
-	// AllowSelf lets who started the turn decide.
+	// AllowSelf lets the authors of the turn decide.
 	AllowSelf bool `json:"allowSelf,omitempty"`
 	// ExpiresIn is how long people have; 0 for ever. Then the call is refused.
 	ExpiresIn time.Duration `json:"expiresIn,omitempty"`
@@ -61,13 +61,15 @@ func Decide(tx *commit.Tx, w models.Wait, d models.ApprovalDecision) error {
 		})
 	}
 	arguments := proposed(tx.Decisions(w.ID))
+	request := ReadRequest(w)
 	w.Approvals = 0
 	for _, other := range tx.Decisions(w.ID) {
-		if other.Approve && bytes.Equal(other.Arguments, arguments) {
+		// Who has written to the turn since does not count any more.
+		if other.Approve && bytes.Equal(other.Arguments, arguments) && (request.AllowSelf || !tx.Turn.AuthoredBy(other.ActorKind, other.ActorID)) {
 			w.Approvals++
 		}
 	}
-	if w.Approvals < ReadRequest(w).Quorum {
+	if w.Approvals < request.Quorum {
 		tx.SaveWait(w)
 		tx.Emit(&w.TurnID, decided(w, "PENDING", d, arguments))
 		return nil

@@ -32,14 +32,14 @@ describe("whyNot", () => {
       "the role admin or above",
     );
     expect(whyNot(approval, { role: "ADMIN", permissions: ["APPROVALS_DECIDE"] })).toContain(
-      "You started this turn",
+      "You wrote a message of this turn",
     );
     expect(
       whyNot(
         { kind: "APPROVAL", requiredRole: null },
         { role: "OWNER", permissions: ["APPROVALS_DECIDE"] },
       ),
-    ).toContain("You started this turn");
+    ).toContain("You wrote a message of this turn");
     expect(
       whyNot({ kind: "QUESTION", requiredRole: null }, { role: "VIEWER", permissions: [] }),
     ).toContain("not answer");

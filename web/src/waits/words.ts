@@ -75,5 +75,5 @@ export function whyNot(
   if (requiredRole && !isAtLeast(role ?? "VIEWER", requiredRole)) {
     return `Only people with the role ${requiredRole.toLowerCase()} or above may decide.`;
   }
-  return "You started this turn, and its policy wants somebody else to decide.";
+  return "You wrote a message of this turn, and its policy wants somebody else to decide.";
 }

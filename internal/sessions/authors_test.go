@@ -1,0 +1,96 @@
+package sessions
+
+import (
+	"testing"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/turns"
+)
+
+func (e *env) steer(by *auth.Principal, turn *models.Turn) {
+	e.t.Helper()
+	_, joined, err := e.svc.Send(e.t.Context(), by, NewMessage{SessionID: turn.SessionID, Content: []NewPart{Text("and delete the rest")}})
+	if err != nil || joined.ID != turn.ID {
+		e.t.Fatalf("it went to %+v, %v", joined, err)
+	}
+}
+
+// Whoever has written a message of a turn has no second pair of eyes on what it does, whether they wrote before they decided or after.
+func TestWhoWroteToATurnDoesNotDecideAboutIt(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		e.by = e.person(models.RoleMember)
+		turn, waits := e.parked(e.by, approval(turns.Approval{Quorum: 2}))
+		id := waits[0].ID
+		before, after := e.person(models.RoleMember), e.person(models.RoleMember)
+
+		e.steer(before, turn)
+		_, _, err := e.decide(before, Decision{WaitID: id, Approve: true})
+		wantFault(t, err, fault.Forbidden, "input.waitId")
+		if MayResolve(before, ruleOf(&waits[0]), e.turn(e.by, turn.ID)) {
+			t.Error("it is said that they may decide")
+		}
+
+		if w, _, err := e.decide(after, Decision{WaitID: id, Approve: true}); err != nil || w.Approvals != 1 {
+			t.Fatalf("%+v, %v", w, err)
+		}
+		e.steer(after, turn)
+		if w, _, err := e.decide(e.person(models.RoleMember), Decision{WaitID: id, Approve: true}); err != nil || w.State != models.WaitOpen || w.Approvals != 1 {
+			t.Fatalf("an author counts as an approver: %+v, %v", w, err)
+		}
+		if w, _, err := e.decide(e.person(models.RoleMember), Decision{WaitID: id, Approve: true}); err != nil || w.State != models.WaitOK || w.Approvals != 2 {
+			t.Fatalf("%+v, %v", w, err)
+		}
+	})
+}
+
+func TestAuthorsDecideWhereThePolicyAllowsIt(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		e.by = e.person(models.RoleMember)
+		turn, waits := e.parked(e.by, approval(turns.Approval{Quorum: 1, AllowSelf: true}))
+		other := e.person(models.RoleMember)
+		e.steer(other, turn)
+		if w, _, err := e.decide(other, Decision{WaitID: waits[0].ID, Approve: true}); err != nil || w.State != models.WaitOK {
+			t.Fatalf("%+v, %v", w, err)
+		}
+	})
+}
+
+// An edit of a queued turn names its editor in the event and in the audit log, and makes them an author.
+func TestAnEditNamesItsEditor(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		e.by = e.person(models.RoleMember)
+		s := e.create()
+		var turn *models.Turn
+		for range 2 {
+			var err error
+			if _, turn, err = e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s.ID, Content: []NewPart{Text("x")}, Delivery: Queue}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		editor := e.person(models.RoleMember)
+		edited, err := e.svc.EditQueuedTurn(t.Context(), editor, turn.ID, []NewPart{Text("y")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, id := editor.Actor()
+		if !edited.AuthoredBy(kind, id) || !edited.AuthoredBy(e.by.Actor()) {
+			t.Errorf("the authors are %v", edited.Coauthors)
+		}
+		log := e.log(s.ID)
+		p, err := events.Decode(log[len(log)-1].Kind, log[len(log)-1].Data)
+		if said, ok := p.(events.MessageEdited); err != nil || !ok || said.ByKind != kind || said.ByID != models.RefTo(kind, id) {
+			t.Errorf("the event says %+v, %v", p, err)
+		}
+		var list []models.AuditEntry
+		if err := store.Of(e.db.Read(t.Context(), e.by.OrgID), e.by.OrgID).Find(&list, "action = ?", "message.edited").Error; err != nil {
+			t.Fatal(err)
+		}
+		if len(list) != 1 || list[0].ActorKind != kind || *list[0].ActorID != id || list[0].TargetID != turn.ID.String() {
+			t.Errorf("the audit log says %+v", list)
+		}
+	})
+}
