@@ -8,7 +8,6 @@ import (
 	"io"
 
 	"github.com/ostler-dev/ostler/internal/audit"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
@@ -49,7 +48,7 @@ type verification struct {
 }
 
 func (v *verification) one(ctx context.Context, slugOrID string) error {
-	chain, err := crossorg.AuditChainOf(ctx, v.db, slugOrID)
+	chain, err := audit.ChainOf(ctx, v.db, slugOrID)
 	if err != nil {
 		return err
 	}
@@ -65,7 +64,7 @@ func (v *verification) one(ctx context.Context, slugOrID string) error {
 func (v *verification) all(ctx context.Context) error {
 	var after models.OrgID
 	for {
-		list, err := crossorg.AuditChains(ctx, v.db, after, auditChainPage)
+		list, err := audit.Chains(ctx, v.db, after, auditChainPage)
 		if err != nil {
 			return err
 		}
@@ -81,7 +80,7 @@ func (v *verification) all(ctx context.Context) error {
 	}
 }
 
-func (v *verification) check(ctx context.Context, chain crossorg.AuditChain) error {
+func (v *verification) check(ctx context.Context, chain audit.Chain) error {
 	c, err := v.log.Verify(ctx, chain.OrgID, 0)
 	if err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/auth"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/orgs"
+	"github.com/ostler-dev/ostler/internal/secrets"
 )
 
 func rotateSigningKey(ctx context.Context, p place, args []string) error {
@@ -47,7 +47,7 @@ func rotateKeys(ctx context.Context, p place, args []string) error {
 	if err != nil {
 		return err
 	}
-	n, err := crossorg.Rewrap(ctx, p.db, keeper, func(int) {})
+	n, err := secrets.Rewrap(ctx, p.db, keeper, func(int) {})
 	if err != nil {
 		return fmt.Errorf("%w (%d values were done before; run it again)", err, n)
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/store"
 )
@@ -33,13 +33,13 @@ func reconcile(ctx context.Context, p place, args []string) error {
 		return errAdminUsage
 	}
 	r := reconciliation{
-		budgets: crossorg.NewBudgets(p.db), reconciler: spending.NewReconciler(p.db, p.clock), db: p.db, clock: p.clock, out: p.out,
+		reconciler: spending.NewReconciler(p.db, p.clock), db: p.db, clock: p.clock, out: p.out,
 		repair: *repair, days: *days,
 	}
 	if *org == "" {
 		return r.all(ctx)
 	}
-	one, err := r.budgets.Org(ctx, *org)
+	one, err := orgs.Named(ctx, p.db, *org)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,6 @@ func reconcile(ctx context.Context, p place, args []string) error {
 
 // reconciliation is what was found so far.
 type reconciliation struct {
-	budgets    *crossorg.Budgets
 	reconciler *spending.Reconciler
 	db         *store.DB
 	clock      clock.Clock
@@ -70,7 +69,7 @@ type reconciliation struct {
 func (r *reconciliation) all(ctx context.Context) error {
 	var after models.OrgID
 	for {
-		list, err := r.budgets.Orgs(ctx, after, reconcileOrgPage)
+		list, err := orgs.Page(ctx, r.db, after, reconcileOrgPage)
 		if err != nil {
 			return err
 		}

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/httpapi"
 	"github.com/ostler-dev/ostler/internal/metrics"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/queue"
 	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -32,7 +32,7 @@ func publisher(m *metrics.Metrics, next func(models.OrgID, models.SessionID, []m
 // watched is what the metrics read of a process.
 type watched struct {
 	db     *store.DB
-	queue  *crossorg.Queue
+	queue  *queue.Queue
 	hub    *events.Hub
 	bus    events.Bus
 	server *httpapi.Server

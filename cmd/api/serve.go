@@ -22,7 +22,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/commit"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/httpapi"
@@ -32,6 +31,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/payments"
+	"github.com/ostler-dev/ostler/internal/queue"
 	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/secrets"
 	"github.com/ostler-dev/ostler/internal/sessions"
@@ -276,7 +276,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if err != nil {
 		return err
 	}
-	queue := crossorg.NewQueue(db)
+	runnable := queue.New(db)
 	tell := &dispatch{bus: bus, log: log}
 	parked := sessions.NewParked()
 	committer := commit.New(commit.Config{
@@ -294,12 +294,12 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	}
 	workspace, images := sessions.NewWorkspace(db, clk), sessions.NewImages(db, clk)
 	if cfg.role != roleAPI {
-		var presence *crossorg.Presence
+		var presence *queue.Presence
 		if db.Dialect == store.Postgres {
-			presence = crossorg.NewPresence(db, cfg.directURL)
+			presence = queue.NewPresence(db, cfg.directURL)
 		}
 		tell.engine = runtime.New(runtime.Config{
-			DB: db, Committer: committer, Queue: queue, Hub: hub, Bus: bus, Catalog: cat, Registry: registry,
+			DB: db, Committer: committer, Queue: runnable, Hub: hub, Bus: bus, Catalog: cat, Registry: registry,
 			Drivers: providers.drivers, Images: images, Workspace: workspace,
 			Hooks: hooks.NewRunner(hooks.Config{
 				Client: providers.egress.HTTP(), Secrets: orgSecrets, Expressions: expressions, Clock: clk,
@@ -333,8 +333,8 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if err != nil {
 		return err
 	}
-	meter.Watch(watched{db: db, queue: queue, hub: hub, bus: bus, server: server, engine: tell.engine}.sources())
-	parked.Start(sessions.ParkedConfig{DB: db, Committer: committer, Turns: crossorg.NewWaits(db), Clock: clk, Logger: log})
+	meter.Watch(watched{db: db, queue: runnable, hub: hub, bus: bus, server: server, engine: tell.engine}.sources())
+	parked.Start(sessions.ParkedConfig{DB: db, Committer: committer, Clock: clk, Logger: log})
 	undo.add(parked.Stop)
 	if tell.engine != nil {
 		if err := tell.engine.Start(ctx); err != nil {
@@ -343,17 +343,17 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 		outgoing.dispatcher.Start()
 		undo.add(outgoing.dispatcher.Stop)
 		undo.add(paying.StartSweeper(nil).Stop)
-		undo.add(crossorg.StartSweeper(db, clk, log).Stop)
-		undo.add(crossorg.StartRetention(crossorg.RetentionConfig{
+		undo.add(orgs.StartSweeper(db, clk, log).Stop)
+		undo.add(audit.StartRetention(audit.RetentionConfig{
 			DB: db, Log: auditLog, Clock: clk, Logger: log, Keep: cfg.auditRetention,
 		}).Stop)
 		if cfg.budgetCheck > 0 {
 			undo.add(spending.StartSelfCheck(spending.SelfCheckConfig{
-				Reconciler: spending.NewReconciler(db, clk), Budgets: crossorg.NewBudgets(db), Clock: clk, Logger: log, Meter: meter, Interval: cfg.budgetCheck,
+				Reconciler: spending.NewReconciler(db, clk), Clock: clk, Logger: log, Meter: meter, Interval: cfg.budgetCheck,
 			}).Stop)
 		}
 		undo.add(sessions.StartDeadlines(sessions.DeadlinesConfig{
-			Committer: committer, Due: crossorg.NewWaits(db), Clock: clk, Logger: log,
+			DB: db, Committer: committer, Clock: clk, Logger: log,
 		}).Stop)
 	}
 	if cfg.role != roleRunner {

@@ -8,7 +8,6 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/llm/simulated"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -131,9 +130,9 @@ func (s *Service) RefreshBuiltIns(ctx context.Context) error {
 	for _, b := range builtIns() {
 		shipped[b.name] = &b
 	}
-	var after crossorg.HarnessPosition
+	var after harnessPosition
 	for {
-		rows, err := crossorg.BuiltInHarnesses(ctx, s.db, after, refreshBatch)
+		rows, err := builtInRows(ctx, s.db, after, refreshBatch)
 		if err != nil {
 			return err
 		}
@@ -144,7 +143,7 @@ func (s *Service) RefreshBuiltIns(ctx context.Context) error {
 			return nil
 		}
 		last := &rows[len(rows)-1]
-		after = crossorg.HarnessPosition{OrgID: last.OrgID, ID: last.ID}
+		after = harnessPosition{OrgID: last.OrgID, ID: last.ID}
 	}
 }
 

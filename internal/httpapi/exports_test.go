@@ -15,7 +15,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/auth"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/spending"
@@ -27,7 +26,8 @@ import (
 type everybody struct{ db *store.DB }
 
 func (e everybody) Users(ctx context.Context, ids []models.UserID) (map[models.UserID]models.User, error) {
-	list, err := crossorg.UsersByID(e.db.ReadAcross(ctx), ids)
+	var list []models.User
+	err := e.db.ReadAcross(ctx).Where("id IN ?", ids).Find(&list).Error
 	byID := map[models.UserID]models.User{}
 	for _, u := range list {
 		byID[u.ID] = u

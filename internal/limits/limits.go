@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
@@ -74,7 +73,7 @@ func New(cfg Config) *Limits {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	l := &Limits{cfg: cfg, streams: newStreams()}
-	l.requests.take, l.toolCalls.take = crossorg.TakeRequests, crossorg.TakeToolCalls
+	l.requests.take, l.toolCalls.take = takeRequests, takeToolCalls
 	l.own.Store(&map[models.OrgID]Values{})
 	l.readAt.Store(-1)
 	return l
@@ -136,7 +135,7 @@ func (l *Limits) refresh(ctx context.Context) {
 	defer cancel()
 	at := l.cfg.Clock.Now().UnixMilli()
 	since := max(0, l.newest-models.Millis(overlap.Milliseconds()))
-	list, err := crossorg.LimitsSince(ctx, l.cfg.DB, since)
+	list, err := changedSince(ctx, l.cfg.DB, since)
 	if err != nil {
 		l.cfg.Logger.WarnContext(ctx, "the limits of organizations can't be read; the ones that were known hold on", "error", err)
 		l.readAt.Store(at)

@@ -13,7 +13,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -69,7 +68,7 @@ func (w *world) set(org models.OrgID, columns map[string]any) {
 	w.t.Helper()
 	columns["limits_changed_at"] = w.clock.Now().UnixMilli()
 	err := w.db.WriteAcross(w.t.Context(), func(tx *gorm.DB) error {
-		if _, err := crossorg.LockLoad(tx, org); err != nil {
+		if _, err := limits.LockLoad(tx, org); err != nil {
 			return err
 		}
 		return store.Of(tx.Model(&models.OrgLoad{}), org).Updates(columns).Error

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -144,11 +143,11 @@ func (l *Limits) borrow(ctx context.Context, org models.OrgID, g *gauge, kind St
 		return false
 	}
 	held := g.held
-	err := l.lease(ctx, org, now, func(others crossorg.Leased) crossorg.Leased {
+	err := l.lease(ctx, org, now, func(others leased) leased {
 		have := [streamKinds]int64{others.Sockets, others.Subscriptions}
 		want := g.open[kind] + chunkOf(int(limit))
 		held[kind] = max(g.open[kind], min(want, limit-have[kind]))
-		return crossorg.Leased{Sockets: held[Socket], Subscriptions: held[Subscription]}
+		return leased{Sockets: held[Socket], Subscriptions: held[Subscription]}
 	})
 	if err != nil {
 		l.cfg.Logger.WarnContext(ctx, "sockets and subscriptions can't be counted; they are let in", "org", org, "error", err)
@@ -162,10 +161,10 @@ func (l *Limits) borrow(ctx context.Context, org models.OrgID, g *gauge, kind St
 	return false
 }
 
-func (l *Limits) lease(ctx context.Context, org models.OrgID, now time.Time, decide func(crossorg.Leased) crossorg.Leased) error {
+func (l *Limits) lease(ctx context.Context, org models.OrgID, now time.Time, decide func(leased) leased) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	return crossorg.Lease(ctx, l.cfg.DB, org, l.streams.node, models.MillisOf(now), models.MillisOf(now.Add(-nodeAlive)), decide)
+	return setLease(ctx, l.cfg.DB, org, l.streams.node, models.MillisOf(now), models.MillisOf(now.Add(-nodeAlive)), decide)
 }
 
 // Start keeps what this process has taken alive, in the background, until Stop.
@@ -207,7 +206,7 @@ func (l *Limits) Stop() {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		if err := crossorg.DropNode(ctx, l.cfg.DB, l.streams.node); err != nil {
+		if err := dropNode(ctx, l.cfg.DB, l.streams.node); err != nil {
 			l.cfg.Logger.Warn("the sockets and subscriptions of this process count until it is seen to be gone", "error", err)
 		}
 	})
@@ -219,7 +218,7 @@ func (l *Limits) Beat(ctx context.Context) error {
 	now := l.cfg.Clock.Now()
 	bound, cancel := context.WithTimeout(ctx, 5*patience)
 	defer cancel()
-	there, err := crossorg.SeeNode(bound, l.cfg.DB, l.streams.node, models.MillisOf(now), models.MillisOf(now.Add(-nodeForgotten)))
+	there, err := seeNode(bound, l.cfg.DB, l.streams.node, models.MillisOf(now), models.MillisOf(now.Add(-nodeForgotten)))
 	if err != nil {
 		return err
 	}
@@ -250,8 +249,8 @@ func (l *Limits) settle(ctx context.Context, org models.OrgID, now time.Time, an
 		if held == g.held && (!anew || held == [streamKinds]int64{}) {
 			return
 		}
-		err = l.lease(ctx, org, now, func(crossorg.Leased) crossorg.Leased {
-			return crossorg.Leased{Sockets: held[Socket], Subscriptions: held[Subscription]}
+		err = l.lease(ctx, org, now, func(leased) leased {
+			return leased{Sockets: held[Socket], Subscriptions: held[Subscription]}
 		})
 		if err == nil {
 			g.held = held

@@ -9,7 +9,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -52,7 +51,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, p *auth.Principal, in Ac
 
 func (s *Service) accept(ctx context.Context, p *auth.Principal, in Acceptance, hash []byte, request *auth.RequestInfo) (*SignedIn, error) {
 	read := s.db.ReadAcross(ctx)
-	inv, err := crossorg.InvitationByToken(read, hash)
+	inv, err := invitationByToken(read, hash)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +61,7 @@ func (s *Service) accept(ctx context.Context, p *auth.Principal, in Acceptance, 
 	if err := acceptable(*inv, clock.Millis(s.clock)); err != nil {
 		return nil, err
 	}
-	user, err := crossorg.UserByEmail(read, inv.EmailKey)
+	user, err := userByEmail(read, inv.EmailKey)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +118,7 @@ func (s *Service) provePerson(ctx context.Context, p *auth.Principal, user model
 		attempt.undo()
 		return err
 	}
-	places, err := crossorg.MembershipsOf(s.db.ReadAcross(ctx), user.ID)
+	places, err := membershipsOf(s.db.ReadAcross(ctx), user.ID)
 	if err != nil {
 		attempt.undo()
 		return err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -85,7 +84,7 @@ func (a *Admin) withUser(ctx context.Context, email string, fn func(tx *gorm.DB,
 		return err
 	}
 	return a.db.WriteAcross(ctx, func(tx *gorm.DB) error {
-		user, err := crossorg.UserByEmail(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), key)
+		user, err := userByEmail(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), key)
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -19,7 +18,7 @@ const recordPatience = 5 * time.Second
 // entriesOf gives the entries about a person: one for each of their organizations, or one for the platform's chain when they are in none,
 // or when nobody (the zero id) is known. The entry must say nothing of one organization that the others must not know.
 func entriesOf(tx *gorm.DB, user models.UserID, e audit.Entry) ([]audit.Entry, error) {
-	memberships, err := crossorg.MembershipsOf(tx, user)
+	memberships, err := membershipsOf(tx, user)
 	if err != nil {
 		return nil, err
 	}

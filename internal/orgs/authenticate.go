@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/auth"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -66,7 +65,7 @@ func (s *Service) readKey(ctx context.Context, token string, now models.Millis) 
 	if !wellFormedKey(token) {
 		return nil, fmt.Errorf("%w: it is no API key", auth.ErrUnauthenticated)
 	}
-	k, err := crossorg.APIKeyByHash(s.db.ReadAcross(ctx), hashAPIKey(token))
+	k, err := apiKeyByHash(s.db.ReadAcross(ctx), hashAPIKey(token))
 	if err != nil {
 		return nil, err
 	}

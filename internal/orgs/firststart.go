@@ -9,7 +9,6 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
@@ -31,7 +30,7 @@ type FirstOwner struct {
 // FirstStart makes an organization and its owner, who is also an operator, if there is no user yet. Otherwise it does
 // nothing and gives nil. Of several nodes that start at once, one does it.
 func (s *Service) FirstStart(ctx context.Context) (*FirstOwner, error) {
-	found, err := crossorg.AnyUser(s.db.ReadAcross(ctx))
+	found, err := anyUser(s.db.ReadAcross(ctx))
 	if err != nil || found {
 		return nil, err
 	}
@@ -60,7 +59,7 @@ func (s *Service) FirstStart(ctx context.Context) (*FirstOwner, error) {
 		if err := store.LockTable(tx, "users"); err != nil {
 			return err
 		}
-		if found, err := crossorg.AnyUser(tx); err != nil || found {
+		if found, err := anyUser(tx); err != nil || found {
 			return err
 		}
 		user := models.User{

@@ -10,7 +10,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -58,7 +57,7 @@ func (a *Admin) SetLimits(ctx context.Context, name string, change LimitsChange)
 	var org models.Org
 	var row models.OrgLoad
 	err := a.db.WriteAcross(ctx, func(tx *gorm.DB) error {
-		found, err := crossorg.OrgNamed(tx, name)
+		found, err := named(tx, name)
 		if err != nil {
 			return err
 		}
@@ -88,7 +87,7 @@ func (c LimitsChange) check() error {
 func setLimits(
 	ctx context.Context, tx *gorm.DB, org models.OrgID, change LimitsChange, now models.Millis, kind models.ActorKind, actor models.ActorID,
 ) (models.OrgLoad, error) {
-	row, err := crossorg.LockLoad(tx, org)
+	row, err := limits.LockLoad(tx, org)
 	if err != nil {
 		return row, err
 	}

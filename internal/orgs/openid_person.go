@@ -13,7 +13,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/auth/oidc"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -68,7 +67,7 @@ func (s *Service) signInIdentity(ctx context.Context, p *auth.Principal, who oid
 
 func (s *Service) arrive(ctx context.Context, a *arrival, invitation []byte) (*SignedIn, error) {
 	if invitation != nil {
-		inv, err := crossorg.InvitationByToken(s.db.ReadAcross(ctx), invitation)
+		inv, err := invitationByToken(s.db.ReadAcross(ctx), invitation)
 		if err != nil {
 			return nil, err
 		}
@@ -113,21 +112,21 @@ func (s *Service) arrive(ctx context.Context, a *arrival, invitation []byte) (*S
 // recognize finds and holds the user that somebody is; none for a newcomer. It refuses to give away somebody else's account.
 func (s *Service) recognize(tx *gorm.DB, a *arrival) error {
 	a.user, a.known, a.linked = nil, false, false
-	mine, err := crossorg.IdentityBySubject(tx, a.who.Issuer, a.who.Subject)
+	mine, err := identityBySubject(tx, a.who.Issuer, a.who.Subject)
 	if err != nil {
 		return err
 	}
 	hold := tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"})
 	if mine != nil {
 		a.known, a.linked = true, true
-		a.user, err = crossorg.UserByID(hold, mine.UserID)
+		a.user, err = userByID(hold, mine.UserID)
 		return err
 	}
-	if a.user, err = crossorg.UserByEmail(hold, a.emailKey); err != nil || a.user == nil {
+	if a.user, err = userByEmail(hold, a.emailKey); err != nil || a.user == nil {
 		return err
 	}
 	a.known = true
-	other, err := crossorg.IdentityOf(tx, a.user.ID, a.who.Issuer)
+	other, err := identityOf(tx, a.user.ID, a.who.Issuer)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -129,7 +128,7 @@ func (s *Service) familyOf(ctx context.Context, tx *gorm.DB, id models.SignInID)
 	if f.org, err = orgByID(tx, m.OrgID); err != nil {
 		return f, err
 	}
-	user, err := crossorg.UserByID(tx, m.UserID)
+	user, err := userByID(tx, m.UserID)
 	if err != nil {
 		return f, err
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/mail"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -123,7 +122,7 @@ func (s *Service) sendReset(ctx context.Context, emailKey string) error {
 	var token string
 	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		var err error
-		if user, err = crossorg.UserByEmail(tx, emailKey); err != nil {
+		if user, err = userByEmail(tx, emailKey); err != nil {
 			return err
 		}
 		now := clock.Millis(s.clock)

@@ -12,7 +12,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/auth/oidc"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -107,7 +106,7 @@ func (s *Service) Org(ctx context.Context, id models.OrgID) (models.Org, error) 
 
 // User gives the user behind a principal, or another one whose id was found in a row that the caller may see.
 func (s *Service) User(ctx context.Context, id models.UserID) (models.User, error) {
-	u, err := crossorg.UserByID(s.db.ReadAcross(ctx), id)
+	u, err := userByID(s.db.ReadAcross(ctx), id)
 	if err != nil {
 		return models.User{}, err
 	}
@@ -128,7 +127,7 @@ func (s *Service) Member(ctx context.Context, org models.OrgID, id models.UserID
 // Users gives those of the users that exist, by id. The ids must come from rows that the caller may see, never from a
 // request: users belong to no organization, and former members still have names.
 func (s *Service) Users(ctx context.Context, ids []models.UserID) (map[models.UserID]models.User, error) {
-	list, err := crossorg.UsersByID(s.db.ReadAcross(ctx), ids)
+	list, err := usersByID(s.db.ReadAcross(ctx), ids)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +140,7 @@ func (s *Service) Users(ctx context.Context, ids []models.UserID) (map[models.Us
 
 // OrgsOf gives the organizations that a user is a member of, by name.
 func (s *Service) OrgsOf(ctx context.Context, user models.UserID) ([]models.Org, error) {
-	return crossorg.OrgsOf(s.db.ReadAcross(ctx), user)
+	return orgsOf(s.db.ReadAcross(ctx), user)
 }
 
 func orgByID(db *gorm.DB, id models.OrgID) (models.Org, error) {

@@ -10,7 +10,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -91,7 +90,7 @@ func (s *Service) refuse(ctx context.Context, emailKey string, user *models.User
 
 // verify finds the user, nil when there is none, and tells whether the password is theirs, with the same work either way.
 func (s *Service) verify(ctx context.Context, emailKey, password string) (*models.User, bool, error) {
-	user, err := crossorg.UserByEmail(s.db.ReadAcross(ctx), emailKey)
+	user, err := userByEmail(s.db.ReadAcross(ctx), emailKey)
 	if err != nil {
 		return nil, false, err
 	}
@@ -115,7 +114,7 @@ func (s *Service) isPassword(ctx context.Context, user models.User, password str
 }
 
 func (s *Service) beginSignIn(tx *gorm.DB, user models.User, in Credentials, request *auth.RequestInfo) (family, error) {
-	memberships, err := crossorg.MembershipsOf(tx, user.ID)
+	memberships, err := membershipsOf(tx, user.ID)
 	if err != nil {
 		return family{}, err
 	}

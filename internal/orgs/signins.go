@@ -11,7 +11,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -72,7 +71,7 @@ func (s *Service) RevokeSignIn(ctx context.Context, p *auth.Principal, id models
 // recordOfUser records what was done to a user, who belongs to no organization, in each organization of theirs; in the platform's chain
 // when there is none. It must come last in the transaction. The chains are taken in the order of their ids, as everywhere.
 func recordOfUser(ctx context.Context, tx *gorm.DB, now models.Millis, user models.UserID, e audit.Entry) error {
-	memberships, err := crossorg.MembershipsOf(tx, user)
+	memberships, err := membershipsOf(tx, user)
 	if err != nil {
 		return err
 	}

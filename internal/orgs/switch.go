@@ -8,7 +8,6 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -75,7 +74,7 @@ func (s *Service) Viewer(ctx context.Context, p *auth.Principal) (ViewerData, er
 		v.Key, err = s.APIKey(ctx, p.OrgID, p.KeyID)
 		return v, err
 	}
-	if v.User, err = crossorg.UserByID(s.db.ReadAcross(ctx), p.UserID); err != nil {
+	if v.User, err = userByID(s.db.ReadAcross(ctx), p.UserID); err != nil {
 		return ViewerData{}, err
 	}
 	if v.User == nil {

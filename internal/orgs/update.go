@@ -9,7 +9,6 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -133,7 +132,7 @@ func (s *Service) UpdateViewer(ctx context.Context, p *auth.Principal, name stri
 	}
 	var user models.User
 	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
-		found, err := crossorg.UserByID(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), p.UserID)
+		found, err := userByID(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), p.UserID)
 		if err != nil {
 			return err
 		}

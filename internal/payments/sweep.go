@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
@@ -47,7 +46,7 @@ func (s *Service) later(ctx context.Context, p models.Payment, problem string) (
 // Sweep looks after the payments that are due: those of processes that have died, and those whose rail had no answer. Several processes may
 // do so at once: each payment is taken by one of them.
 func (s *Service) Sweep(ctx context.Context) error {
-	list, err := crossorg.DuePayments(ctx, s.cfg.DB, clock.Millis(s.cfg.Clock), sweepBatch)
+	list, err := duePayments(ctx, s.cfg.DB, clock.Millis(s.cfg.Clock), sweepBatch)
 	if err != nil {
 		return err
 	}

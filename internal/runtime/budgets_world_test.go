@@ -6,7 +6,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/budget"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -70,7 +69,7 @@ func (n *node) looksAfterParked() *sessions.Parked { return n.looksAfterParkedAt
 func (n *node) looksAfterParkedAt(ticks <-chan time.Time) *sessions.Parked {
 	p := sessions.NewParked()
 	p.Start(sessions.ParkedConfig{
-		DB: n.w.db, Committer: n.committer, Turns: crossorg.NewWaits(n.w.db), Clock: n.w.clock, Logger: n.engine.cfg.Logger, Ticks: ticks,
+		DB: n.w.db, Committer: n.committer, Clock: n.w.clock, Logger: n.engine.cfg.Logger, Ticks: ticks,
 	})
 	n.parked.Store(p)
 	n.w.t.Cleanup(p.Stop)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/queue"
 )
 
 // Wake tells this engine that there may be turns to claim. It never waits.
@@ -116,7 +116,7 @@ func (l *listener) stop() {
 // claimSome claims as many turns as there are free slots. It reports whether there may be more.
 func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
 	var free []*slot
-	for len(free) < crossorg.MaxClaim {
+	for len(free) < queue.MaxClaim {
 		s, ok := e.reserve(models.OrgID{}, models.TurnID{})
 		if !ok {
 			break

@@ -22,11 +22,11 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/queue"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/tools"
@@ -63,7 +63,7 @@ type Config struct {
 	Tracer trace.Tracer
 	// Presence shows others at once when this process dies, on PostgreSQL; nil leaves it to the heartbeat. The engine drops it when
 	// it stops.
-	Presence *crossorg.Presence
+	Presence *queue.Presence
 	// Exclusive tells that no other process can run turns: the database is a file that this one has locked.
 	Exclusive bool
 	// Slots is how many turns run at once. Defaults to 256.
@@ -144,9 +144,9 @@ type Engine struct {
 	// limited tells that the last claim may have left turns because their organizations had no room here.
 	limited bool
 	// place is where the next claim begins to look.
-	place crossorg.Place
+	place queue.Place
 	// caps are those of organizations, as of capsRead.
-	caps     crossorg.Caps
+	caps     queue.Caps
 	capsRead time.Time
 	turns    sync.WaitGroup
 	loops    sync.WaitGroup

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/queue"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
@@ -29,7 +29,7 @@ func TestACancelBetweenTheClaimAndTheFirstStep(t *testing.T) {
 		if err := w.queue.Register(t.Context(), runner); err != nil {
 			t.Fatal(err)
 		}
-		got, err := w.queue.Claim(t.Context(), crossorg.Ask{Runner: runner.ID, Turns: 1, PerOrg: 1})
+		got, err := w.queue.Claim(t.Context(), queue.Ask{Runner: runner.ID, Turns: 1, PerOrg: 1})
 		if err != nil || len(got.Turns) != 1 || got.Turns[0].ID != turn {
 			t.Fatalf("claimed are %+v, %v", got.Turns, err)
 		}

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/queue"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 	"github.com/ostler-dev/ostler/internal/tools"
@@ -333,7 +333,7 @@ func TestTheAnswerToAClaimIsLost(t *testing.T) {
 		if err := w.queue.Register(t.Context(), models.Runner{ID: n.engine.runnerID()}); err != nil {
 			t.Fatal(err)
 		}
-		if held, err := w.queue.Claim(t.Context(), crossorg.Ask{Runner: n.engine.runnerID(), Turns: 1}); err != nil || len(held.Turns) != 1 || held.Turns[0].ID != turn {
+		if held, err := w.queue.Claim(t.Context(), queue.Ask{Runner: n.engine.runnerID(), Turns: 1}); err != nil || len(held.Turns) != 1 || held.Turns[0].ID != turn {
 			t.Fatalf("claimed are %v, %v", held, err)
 		}
 		if _, err := storetest.Exec(t.Context(), w.db, "DELETE FROM runners"); err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/queue"
 )
 
 // beatLoop says that this runner is alive.
@@ -129,7 +129,7 @@ func (e *Engine) keepKey(ctx context.Context, w *watch) {
 		}
 	case !keyed:
 		w.lost = now
-		if !errors.Is(err, crossorg.ErrUnproven) {
+		if !errors.Is(err, queue.ErrUnproven) {
 			e.cfg.Logger.Warn("the lock of this runner can't be taken", "error", err)
 		}
 	case long && ctx.Err() == nil:

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/commit"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/queue"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -55,7 +55,7 @@ type Outbound interface {
 	ToolCall(ctx context.Context, org models.OrgID) (retryAfter int, ok bool)
 }
 
-// Queue is the queue of turns and the list of runners; crossorg.Queue has both in the database, and tells what each method does.
+// Queue is the queue of turns and the list of runners; queue.Queue has both in the database, and tells what each method does.
 type Queue interface {
 	TurnQueue
 	HeldTurns
@@ -65,8 +65,8 @@ type Queue interface {
 
 // TurnQueue is where turns wait for a runner, and go back to.
 type TurnQueue interface {
-	Claim(ctx context.Context, ask crossorg.Ask) (crossorg.Claimed, error)
-	Caps(ctx context.Context, usual int) (crossorg.Caps, error)
+	Claim(ctx context.Context, ask queue.Ask) (queue.Claimed, error)
+	Caps(ctx context.Context, usual int) (queue.Caps, error)
 	Release(ctx context.Context, t models.Turn) error
 	Retry(ctx context.Context, t models.Turn) error
 	TakeOver(ctx context.Context, dead models.RunnerID) (int64, error)
@@ -99,7 +99,7 @@ type RunnerList interface {
 
 var (
 	_ Committer = (*commit.Committer)(nil)
-	_ Queue     = (*crossorg.Queue)(nil)
+	_ Queue     = (*queue.Queue)(nil)
 )
 
 // rows is what an engine reads of the database by itself, and the checkpoints, which it writes there.

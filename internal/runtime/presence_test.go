@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/queue"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
@@ -54,7 +54,7 @@ func (w *world) calm(n *node) *watch {
 // locked gives a node a lock, which others look at all the time. Nothing is found out by its heartbeat.
 func (w *world) locked(at string) nodeOption {
 	return func(c *Config) {
-		c.Presence, c.Look = crossorg.NewPresence(w.db, at), time.Millisecond
+		c.Presence, c.Look = queue.NewPresence(w.db, at), time.Millisecond
 	}
 }
 
@@ -77,9 +77,9 @@ func (n *node) crash() {
 }
 
 // seen is what another process sees of the runners.
-func (w *world) seen() []crossorg.Seen {
+func (w *world) seen() []queue.Seen {
 	w.t.Helper()
-	s, err := crossorg.NewPresence(w.db, "").Look(w.t.Context())
+	s, err := queue.NewPresence(w.db, "").Look(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -233,17 +233,17 @@ func TestTheWatchKnowsRestarts(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		before time.Time
-		sight  crossorg.Sight
+		sight  queue.Sight
 		news   bool
 		shaken time.Time
 	}{
-		{"SQLite", time.Time{}, crossorg.Sight{}, false, time.Time{}},
-		{"first seen, long up", time.Time{}, crossorg.Sight{ServerStart: old, ServerAge: lease}, false, time.Time{}},
-		{"first seen, just up", time.Time{}, crossorg.Sight{ServerStart: old, ServerAge: 2 * time.Second}, true, now.Add(-2 * time.Second)},
-		{"first seen, its clock was set back", time.Time{}, crossorg.Sight{ServerStart: old, ServerAge: -time.Hour}, true, now},
-		{"the same", old, crossorg.Sight{ServerStart: old, ServerAge: time.Second}, false, time.Time{}},
-		{"restarted", old, crossorg.Sight{ServerStart: young, ServerAge: time.Second}, true, now},
-		{"another one, long up", young, crossorg.Sight{ServerStart: old, ServerAge: time.Hour}, true, now},
+		{"SQLite", time.Time{}, queue.Sight{}, false, time.Time{}},
+		{"first seen, long up", time.Time{}, queue.Sight{ServerStart: old, ServerAge: lease}, false, time.Time{}},
+		{"first seen, just up", time.Time{}, queue.Sight{ServerStart: old, ServerAge: 2 * time.Second}, true, now.Add(-2 * time.Second)},
+		{"first seen, its clock was set back", time.Time{}, queue.Sight{ServerStart: old, ServerAge: -time.Hour}, true, now},
+		{"the same", old, queue.Sight{ServerStart: old, ServerAge: time.Second}, false, time.Time{}},
+		{"restarted", old, queue.Sight{ServerStart: young, ServerAge: time.Second}, true, now},
+		{"another one, long up", young, queue.Sight{ServerStart: old, ServerAge: time.Hour}, true, now},
 	} {
 		w := newWatch()
 		w.server = c.before

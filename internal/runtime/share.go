@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/queue"
 )
 
 // orgSlots is how many of a runner's slots one organization gets: three quarters. So a flood of one leaves a quarter in which the
@@ -42,10 +42,10 @@ func (e *Engine) letGo(org models.OrgID) {
 }
 
 // ask says what a claim for n slots, which were reserved for it, may take.
-func (e *Engine) ask(runner models.RunnerID, n int) crossorg.Ask {
+func (e *Engine) ask(runner models.RunnerID, n int) queue.Ask {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	a := crossorg.Ask{Runner: runner, Turns: n, From: e.place, PerOrg: e.cfg.OrgSlots, Caps: e.caps}
+	a := queue.Ask{Runner: runner, Turns: n, From: e.place, PerOrg: e.cfg.OrgSlots, Caps: e.caps}
 	for org, held := range e.held {
 		room := e.cfg.OrgSlots - held
 		if org.IsZero() || room >= n {

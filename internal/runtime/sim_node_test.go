@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/commit"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/queue"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
@@ -357,14 +357,14 @@ func (a simAccess) reach() error {
 	return nil
 }
 
-func (a simAccess) Claim(ctx context.Context, ask crossorg.Ask) (crossorg.Claimed, error) {
+func (a simAccess) Claim(ctx context.Context, ask queue.Ask) (queue.Claimed, error) {
 	if err := a.reach(); err != nil {
-		return crossorg.Claimed{}, err
+		return queue.Claimed{}, err
 	}
 	got, err := a.simQueue.Claim(ctx, ask)
 	if err == nil && a.n.w.chance(a.n.w.trouble.queue) {
 		a.n.w.notef("%s: the answer to a claim of %d turns is lost", a.n.name("claims"), len(got.Turns))
-		return crossorg.Claimed{}, errSim
+		return queue.Claimed{}, errSim
 	}
 	return got, err
 }

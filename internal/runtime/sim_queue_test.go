@@ -12,9 +12,9 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/commit/memtest"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/queue"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
@@ -102,7 +102,7 @@ func (q *twins) step() {
 		if q.tied() {
 			n = len(q.turns)
 		}
-		ask := crossorg.Ask{Runner: r, Turns: n, PerOrg: rapid.IntRange(n, n+1).Draw(q.rt, "per org")}
+		ask := queue.Ask{Runner: r, Turns: n, PerOrg: rapid.IntRange(n, n+1).Draw(q.rt, "per org")}
 		if !q.tied() && rapid.Bool().Draw(q.rt, "few rooms") {
 			ask.Rooms = map[models.OrgID]int{q.w.org: rapid.IntRange(0, n).Draw(q.rt, "room")}
 		}

@@ -9,11 +9,11 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/commit"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/queue"
 )
 
-// simQueue is the queue of turns on the store in memory: what crossorg.Queue does with SQL. A test compares the two.
+// simQueue is the queue of turns on the store in memory: what queue.Queue does with SQL. A test compares the two.
 type simQueue struct {
 	memory  *commit.Memory
 	runners *[]models.Runner
@@ -29,8 +29,8 @@ func (q simQueue) listed(id models.RunnerID) bool {
 }
 
 // Claim has no circle to go around: the simulation has one organization.
-func (q simQueue) Claim(_ context.Context, ask crossorg.Ask) (crossorg.Claimed, error) {
-	got := crossorg.Claimed{Next: ask.From}
+func (q simQueue) Claim(_ context.Context, ask queue.Ask) (queue.Claimed, error) {
+	got := queue.Claimed{Next: ask.From}
 	if !q.listed(ask.Runner) {
 		return got, nil
 	}
@@ -61,8 +61,8 @@ func (q simQueue) Claim(_ context.Context, ask crossorg.Ask) (crossorg.Claimed, 
 }
 
 // Caps gives none.
-func (simQueue) Caps(_ context.Context, usual int) (crossorg.Caps, error) {
-	return crossorg.Caps{Usual: usual}, nil
+func (simQueue) Caps(_ context.Context, usual int) (queue.Caps, error) {
+	return queue.Caps{Usual: usual}, nil
 }
 
 func (q simQueue) Marked(_ context.Context, runner models.RunnerID) (ids []models.TurnID, err error) {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/queue"
 )
 
 // watch is what is known of the other runners, and how far what is seen of them can be trusted. All times are by this process's own
@@ -38,12 +38,12 @@ func (w *watch) shake(at time.Time) {
 }
 
 // trusts reports whether a lock that is not there proves its runner dead.
-func (w *watch) trusts(s crossorg.Sight, now time.Time, lease time.Duration) bool {
+func (w *watch) trusts(s queue.Sight, now time.Time, lease time.Duration) bool {
 	return s.Sure && now.Sub(w.shaken) >= lease
 }
 
 // restarted notes when the server has started, and reports whether that is news.
-func (w *watch) restarted(s crossorg.Sight, now time.Time, lease time.Duration) bool {
+func (w *watch) restarted(s queue.Sight, now time.Time, lease time.Duration) bool {
 	if s.ServerStart.IsZero() || s.ServerStart.Equal(w.server) {
 		return false
 	}
@@ -79,7 +79,7 @@ func (e *Engine) watchLoop(ctx context.Context) {
 }
 
 // look sees who is there.
-func (e *Engine) look(ctx context.Context) (crossorg.Sight, error) {
+func (e *Engine) look(ctx context.Context) (queue.Sight, error) {
 	if e.cfg.Presence != nil {
 		// A look that is cut off costs the connection, and with it the lock: it ends by itself, also when the runner goes down.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Lease)
@@ -87,9 +87,9 @@ func (e *Engine) look(ctx context.Context) (crossorg.Sight, error) {
 		return e.cfg.Presence.Look(ctx)
 	}
 	list, err := e.cfg.Queue.Runners(ctx)
-	var s crossorg.Sight
+	var s queue.Sight
 	for _, r := range list {
-		s.Runners = append(s.Runners, crossorg.Seen{ID: r.ID, Host: r.Host, Beat: r.Beat})
+		s.Runners = append(s.Runners, queue.Seen{ID: r.ID, Host: r.Host, Beat: r.Beat})
 	}
 	return s, err
 }
@@ -151,7 +151,7 @@ func (e *Engine) observe(ctx context.Context, w *watch) {
 	}
 }
 
-func (e *Engine) takeOver(ctx context.Context, w *watch, r crossorg.Seen) {
+func (e *Engine) takeOver(ctx context.Context, w *watch, r queue.Seen) {
 	n, err := e.cfg.Queue.TakeOver(ctx, r.ID)
 	if err != nil {
 		e.cfg.Logger.Warn("the turns of a dead runner can't be taken over yet", "runner", r.ID, "error", err)

@@ -17,11 +17,11 @@ import (
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/egress"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/queue"
 	"github.com/ostler-dev/ostler/internal/secrets"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -47,7 +47,7 @@ type world struct {
 	clock   *clock.Manual
 	catalog *catalog.Service
 	log     *events.Log
-	queue   *crossorg.Queue
+	queue   *queue.Queue
 	bus     events.Bus
 	probe   *probe
 	tools   *tools.Registry
@@ -100,7 +100,7 @@ func newWorld(t *testing.T, db *store.DB) *world {
 		t.Fatal(err)
 	}
 	w := &world{
-		t: t, db: db, clock: clock.NewManual(time.UnixMilli(1_800_000_000_000)), log: events.NewLog(db), queue: crossorg.NewQueue(db),
+		t: t, db: db, clock: clock.NewManual(time.UnixMilli(1_800_000_000_000)), log: events.NewLog(db), queue: queue.New(db),
 		bus: events.NewLocalBus(), probe: newProbe(), org: models.NewID[models.OrgEntity](), news: newNews(),
 	}
 	t.Cleanup(func() { _ = w.bus.Close() })

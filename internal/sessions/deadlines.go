@@ -9,6 +9,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
@@ -20,17 +21,10 @@ const (
 	deadlineWorkers = 16
 )
 
-// DueWaits finds overdue waits across organizations.
-type DueWaits interface {
-	// Overdue gives up to limit open waits whose deadline is not after now, the most overdue first, past the one that comes before
-	// them; the zero one is the start.
-	Overdue(ctx context.Context, now models.Millis, after models.Wait, limit int) ([]models.Wait, error)
-}
-
 // DeadlinesConfig is what Deadlines needs. All fields but Ticks are required.
 type DeadlinesConfig struct {
+	DB        *store.DB
 	Committer *commit.Committer
-	Due       DueWaits
 	Clock     clock.Clock
 	Logger    *slog.Logger
 	// Ticks tells when to look; a ticker of half a second when it is nil.
@@ -74,7 +68,7 @@ func (d *Deadlines) sweep(ctx context.Context) error {
 	now := clock.Millis(d.cfg.Clock)
 	var last models.Wait
 	for {
-		list, err := d.cfg.Due.Overdue(ctx, now, last, deadlineBatch)
+		list, err := overdue(ctx, d.cfg.DB, now, last, deadlineBatch)
 		if err != nil {
 			return err
 		}

@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 func (e *env) deadlines() *Deadlines {
-	return &Deadlines{cfg: DeadlinesConfig{Committer: e.commit, Due: crossorg.NewWaits(e.db), Clock: e.clock, Logger: slog.New(slog.DiscardHandler)}}
+	return &Deadlines{cfg: DeadlinesConfig{DB: e.db, Committer: e.commit, Clock: e.clock, Logger: slog.New(slog.DiscardHandler)}}
 }
 
 // Rules: Q2, Q17, W3.

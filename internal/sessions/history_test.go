@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +12,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/commit/historytest"
 	"github.com/ostler-dev/ostler/internal/events"
@@ -161,25 +161,14 @@ func (r *racing) readLog(session models.SessionID, whole bool) []models.Event {
 	return log
 }
 
-// sweepFor lets the sweep of a process find one wait, if it is overdue.
+// sweepFor has a process end one wait, if it is overdue: a sweep that ends all at once would leave nothing to race for.
 func (r *racing) sweepFor(n *env, wait models.WaitID) {
 	d := n.deadlines()
-	d.cfg.Due = dueOnly{d.cfg.Due, wait}
-	if err := d.sweep(r.t.Context()); err != nil {
+	list, err := overdue(r.t.Context(), n.db, clock.Millis(n.clock), models.Wait{}, deadlineBatch)
+	if err != nil {
 		r.t.Errorf("a sweep: %v", err)
 	}
-}
-
-// dueOnly finds one wait alone: a sweep that ends all in one go would leave nothing to race for.
-type dueOnly struct {
-	DueWaits
-
-	wait models.WaitID
-}
-
-func (d dueOnly) Overdue(ctx context.Context, now models.Millis, after models.Wait, limit int) ([]models.Wait, error) {
-	list, err := d.DueWaits.Overdue(ctx, now, after, limit)
-	return slices.DeleteFunc(list, func(w models.Wait) bool { return w.ID != d.wait }), err
+	d.expire(r.t.Context(), slices.DeleteFunc(list, func(w models.Wait) bool { return w.ID != wait }))
 }
 
 // linearizable plays rounds until there are enough operations, while transactions fail, and wants all the ends to have come about.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/commit"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -148,7 +147,7 @@ func (e *env) own(columns map[string]any) {
 	e.t.Helper()
 	columns["limits_changed_at"] = e.clock.Now().UnixMilli()
 	err := e.db.WriteAcross(e.t.Context(), func(tx *gorm.DB) error {
-		if _, err := crossorg.LockLoad(tx, e.by.OrgID); err != nil {
+		if _, err := limits.LockLoad(tx, e.by.OrgID); err != nil {
 			return err
 		}
 		return store.Of(tx.Model(&models.OrgLoad{}), e.by.OrgID).Updates(columns).Error

@@ -33,17 +33,10 @@ const (
 	parkedOrgs = 256
 )
 
-// ParkedTurns finds turns that wait for budgets across organizations.
-type ParkedTurns interface {
-	// OrgsWithParked gives organizations that have some, in the order of their ids, past one.
-	OrgsWithParked(ctx context.Context, after models.OrgID, limit int) ([]models.OrgID, error)
-}
-
 // ParkedConfig is what Parked needs. All fields but Ticks are required.
 type ParkedConfig struct {
 	DB        *store.DB
 	Committer *commit.Committer
-	Turns     ParkedTurns
 	Clock     clock.Clock
 	Logger    *slog.Logger
 	// Ticks tells when to look for what nobody has told of; a ticker of five seconds when it is nil.
@@ -141,7 +134,7 @@ func (p *Parked) run(ctx context.Context) {
 func (p *Parked) sweep(ctx context.Context) {
 	var last models.OrgID
 	for {
-		orgs, err := p.cfg.Turns.OrgsWithParked(ctx, last, parkedOrgs)
+		orgs, err := orgsWithParked(ctx, p.cfg.DB, last, parkedOrgs)
 		if err != nil {
 			if ctx.Err() == nil {
 				p.cfg.Logger.Warn("turns that wait for budgets can't be looked for; trying again", "error", err)

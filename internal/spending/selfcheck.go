@@ -24,12 +24,6 @@ type BudgetKey struct {
 	ID  models.BudgetID
 }
 
-// ChangedBudgets finds budgets of all organizations.
-type ChangedBudgets interface {
-	// Changed goes through the budgets that were written at a time or later, in groups of one organization.
-	Changed(ctx context.Context, since models.Millis, visit func(org models.OrgID, ids []models.BudgetID) error) error
-}
-
 // CheckMeter hears of checks.
 type CheckMeter interface {
 	// BudgetsChecked counts budgets that were checked.
@@ -41,7 +35,6 @@ type CheckMeter interface {
 // SelfCheckConfig is what the self-check needs.
 type SelfCheckConfig struct {
 	Reconciler *Reconciler
-	Budgets    ChangedBudgets
 	Clock      clock.Clock
 	Logger     *slog.Logger
 	Meter      CheckMeter
@@ -114,7 +107,7 @@ func (s *SelfCheck) Pass(ctx context.Context) error {
 		}
 		return ctx.Err()
 	}
-	if err := s.cfg.Budgets.Changed(ctx, s.since, check); err != nil {
+	if err := changedSince(ctx, s.cfg.Reconciler.db, s.since, check); err != nil {
 		return err
 	}
 	for k := range s.wrong {

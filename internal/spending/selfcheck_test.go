@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -33,7 +32,7 @@ type node struct {
 func (w *reconcileWorld) node() *node {
 	n := &node{meter: &checkMeter{}, logged: &bytes.Buffer{}}
 	n.cfg = spending.SelfCheckConfig{
-		Reconciler: w.Reconciler, Budgets: crossorg.NewBudgets(w.db), Clock: w.clock, Logger: slog.New(slog.NewTextHandler(n.logged, nil)), Meter: n.meter,
+		Reconciler: w.Reconciler, Clock: w.clock, Logger: slog.New(slog.NewTextHandler(n.logged, nil)), Meter: n.meter,
 	}
 	n.SelfCheck = spending.NewSelfCheck(n.cfg)
 	return n

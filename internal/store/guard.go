@@ -12,14 +12,14 @@ import (
 )
 
 // ErrUnscoped means that code tried to read or change rows of a tenant table without naming the organization.
-var ErrUnscoped = errors.New("a statement on a tenant table must name the organization: use store.Of, or internal/crossorg")
+var ErrUnscoped = errors.New("a statement on a tenant table must name the organization: use store.Of, or store.CrossOrg where a test allows it")
 
-const crossOrgKey = "ostler:crossorg"
+const crossOrgKey = "ostler:cross_org"
 
-// Of limits a statement to the rows of one organization. It is the only way to tenant rows outside internal/crossorg.
+// Of limits a statement to the rows of one organization. It is the only way to tenant rows but for CrossOrg.
 func Of(db *gorm.DB, org models.OrgID) *gorm.DB { return db.Where("org_id = ?", org) }
 
-// CrossOrg lifts the guard. Only internal/crossorg may call it; a test lists the callers.
+// CrossOrg lifts the guard, for the few readers that cross organizations. TestWhoCrossesOrganizations lists the files that may call it.
 func CrossOrg(db *gorm.DB) *gorm.DB { return db.Set(crossOrgKey, true) }
 
 // installGuard refuses statements on tenant tables that forgot the organization. It is a net under the code, which names the

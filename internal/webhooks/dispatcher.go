@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/secrets"
@@ -58,8 +57,7 @@ type DispatcherConfig struct {
 // Dispatcher makes deliveries of the feeds and sends them. Several may be at work at once, in any process: of those that want to move or to
 // send for the same webhook, one does.
 type Dispatcher struct {
-	cfg  DispatcherConfig
-	find *crossorg.Webhooks
+	cfg DispatcherConfig
 
 	life struct {
 		sync.Mutex
@@ -75,7 +73,7 @@ type Dispatcher struct {
 	dirty  []models.OrgID
 	soiled map[models.OrgID]struct{}
 	// active are the webhooks that are sent for here, perOrg how many of each organization.
-	active map[crossorg.WebhookKey]struct{}
+	active map[webhookKey]struct{}
 	perOrg map[models.OrgID]int
 }
 
@@ -97,9 +95,9 @@ func NewDispatcher(cfg DispatcherConfig) (*Dispatcher, error) {
 		cfg.Chance = rand.Float64
 	}
 	return &Dispatcher{
-		cfg: cfg, find: crossorg.NewWebhooks(cfg.DB), feed: make(chan struct{}, 1), send: make(chan struct{}, 1),
+		cfg: cfg, feed: make(chan struct{}, 1), send: make(chan struct{}, 1),
 		known: map[models.OrgID]func(){}, soiled: map[models.OrgID]struct{}{},
-		active: map[crossorg.WebhookKey]struct{}{}, perOrg: map[models.OrgID]int{},
+		active: map[webhookKey]struct{}{}, perOrg: map[models.OrgID]int{},
 	}, nil
 }
 
@@ -142,7 +140,7 @@ func (d *Dispatcher) Stop() {
 
 // Sweep removes deliveries past their time, and deleted webhooks. It gives how many rows went.
 func (d *Dispatcher) Sweep(ctx context.Context) (int64, error) {
-	return crossorg.SweepWebhooks(ctx, d.cfg.DB, millis(clock.Millis(d.cfg.Clock), -keepDays*24*time.Hour))
+	return deleteOld(ctx, d.cfg.DB, millis(clock.Millis(d.cfg.Clock), -keepDays*24*time.Hour))
 }
 
 // Notice tells of events that this process has committed. It never waits, and asks no database.
@@ -194,7 +192,7 @@ func (d *Dispatcher) ticks() (<-chan time.Time, func()) {
 func (d *Dispatcher) feedLoop(ctx context.Context) {
 	ticks, stop := d.ticks()
 	defer stop()
-	var last crossorg.WebhookKey
+	var last webhookKey
 	look := func() {
 		var err error
 		if last, err = d.look(ctx, last); err != nil && ctx.Err() == nil {
@@ -222,8 +220,8 @@ func (d *Dispatcher) feedLoop(ctx context.Context) {
 }
 
 // look goes through one page of webhooks past the last one, and gives where to go on; the start after the last page.
-func (d *Dispatcher) look(ctx context.Context, last crossorg.WebhookKey) (crossorg.WebhookKey, error) {
-	list, err := d.find.Readers(ctx, last, lookPage)
+func (d *Dispatcher) look(ctx context.Context, last webhookKey) (webhookKey, error) {
+	list, err := readers(ctx, d.cfg.DB, last, lookPage)
 	if err != nil {
 		return last, err
 	}
@@ -234,9 +232,9 @@ func (d *Dispatcher) look(ctx context.Context, last crossorg.WebhookKey) (crosso
 		}
 	}
 	if len(list) < lookPage {
-		return crossorg.WebhookKey{}, nil
+		return webhookKey{}, nil
 	}
-	return list[len(list)-1].WebhookKey, nil
+	return list[len(list)-1].webhookKey, nil
 }
 
 // learn notes that an organization has webhooks, and listens to what others commit in it.

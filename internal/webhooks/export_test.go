@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 )
 
 // NextPause is nextPause.
@@ -13,13 +12,13 @@ var NextPause = nextPause
 
 // Feed makes the deliveries of all feeds, as the background does.
 func (d *Dispatcher) Feed(ctx context.Context) error {
-	var last crossorg.WebhookKey
+	var last webhookKey
 	for {
 		var err error
 		if last, err = d.look(ctx, last); err != nil {
 			return err
 		}
-		if last == (crossorg.WebhookKey{}) {
+		if last == (webhookKey{}) {
 			break
 		}
 	}
@@ -31,7 +30,7 @@ func (d *Dispatcher) Feed(ctx context.Context) error {
 // Send sends what is due now, as the background does, until nothing is.
 func (d *Dispatcher) Send(ctx context.Context) error {
 	for {
-		list, err := d.find.Due(ctx, clock.Millis(d.cfg.Clock), nil, lookPage)
+		list, err := due(ctx, d.cfg.DB, clock.Millis(d.cfg.Clock), nil, lookPage)
 		if err != nil || len(list) == 0 {
 			return err
 		}

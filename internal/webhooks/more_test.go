@@ -9,7 +9,6 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/secrets"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -29,7 +28,7 @@ func TestSecretsSurviveAnotherMasterKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if changed, err := crossorg.Rewrap(t.Context(), w.db, both, func(int) {}); err != nil || changed != 2 {
+		if changed, err := secrets.Rewrap(t.Context(), w.db, both, func(int) {}); err != nil || changed != 2 {
 			t.Fatalf("%d values changed, %v", changed, err)
 		}
 		alone, err := secrets.NewKeeper(bytes.Repeat([]byte{8}, 32))

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
@@ -26,7 +25,7 @@ func (d *Dispatcher) record(ctx context.Context, sent *models.WebhookDelivery, o
 	err = d.cfg.DB.Write(ctx, sent.OrgID, func(tx *gorm.DB) error {
 		goes = false
 		now := clock.Millis(d.cfg.Clock)
-		hook, err := lockAny(tx, crossorg.WebhookKey{OrgID: sent.OrgID, ID: sent.WebhookID})
+		hook, err := lockAny(tx, webhookKey{OrgID: sent.OrgID, ID: sent.WebhookID})
 		if err != nil || hook == nil || hook.DeletedAt != nil {
 			return err
 		}
@@ -107,7 +106,7 @@ func (d *Dispatcher) mark(tx *gorm.DB, hook *models.Webhook, changes map[string]
 }
 
 // lockAny is lockWebhook for one that may be deleted, or gone: nil then.
-func lockAny(tx *gorm.DB, key crossorg.WebhookKey) (*models.Webhook, error) {
+func lockAny(tx *gorm.DB, key webhookKey) (*models.Webhook, error) {
 	var found []models.Webhook
 	err := store.Of(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), key.OrgID).Where("id = ?", key.ID).Limit(1).Find(&found).Error
 	if err != nil {

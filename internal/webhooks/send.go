@@ -15,7 +15,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/egress"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/hooks"
@@ -43,7 +42,7 @@ const (
 )
 
 // round sends what is due of one webhook, unless another process does so already.
-func (d *Dispatcher) round(ctx context.Context, key crossorg.WebhookKey) error {
+func (d *Dispatcher) round(ctx context.Context, key webhookKey) error {
 	now := clock.Millis(d.cfg.Clock)
 	until := millis(now, lease)
 	n, err := d.cfg.DB.Exec(ctx, key.OrgID, `UPDATE webhooks SET leased_until = ? WHERE org_id = ? AND id = ? AND enabled AND due_at <= ?
@@ -65,7 +64,7 @@ AND (leased_until IS NULL OR leased_until <= ?)`, int64(until), key.OrgID[:], ke
 }
 
 // release lets others have the webhook, from when its next delivery is due.
-func (d *Dispatcher) release(ctx context.Context, key crossorg.WebhookKey, until models.Millis) error {
+func (d *Dispatcher) release(ctx context.Context, key webhookKey, until models.Millis) error {
 	err := d.cfg.DB.Write(ctx, key.OrgID, func(tx *gorm.DB) error {
 		row, err := lockAny(tx, key)
 		if err != nil || row == nil || row.LeasedUntil == nil || *row.LeasedUntil != until {
@@ -89,7 +88,7 @@ func (d *Dispatcher) release(ctx context.Context, key crossorg.WebhookKey, until
 }
 
 // sendDue sends deliveries that are due: those of one session one after the other, those of several beside each other.
-func (d *Dispatcher) sendDue(ctx context.Context, key crossorg.WebhookKey, now models.Millis) error {
+func (d *Dispatcher) sendDue(ctx context.Context, key webhookKey, now models.Millis) error {
 	hook, err := webhookByID(d.cfg.DB.Read(ctx, key.OrgID), key.OrgID, key.ID)
 	if fault.Is(err, fault.NotFound) || err == nil && !hook.Enabled {
 		return nil // since it was claimed

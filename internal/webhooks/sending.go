@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/crossorg"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -28,7 +27,7 @@ func (d *Dispatcher) take(ctx context.Context) (more bool) {
 		return false
 	}
 	// An organization has few webhooks, so that one which is full leaves room for others in a list of this length.
-	list, err := d.find.Due(ctx, clock.Millis(d.cfg.Clock), full, free+MaxWebhooks)
+	list, err := due(ctx, d.cfg.DB, clock.Millis(d.cfg.Clock), full, free+MaxWebhooks)
 	if err != nil {
 		if ctx.Err() == nil {
 			d.cfg.Logger.Warn("webhooks that are due can't be looked for; trying again", "error", err)
@@ -51,7 +50,7 @@ func (d *Dispatcher) take(ctx context.Context) (more bool) {
 }
 
 // try is a round whose failure is logged.
-func (d *Dispatcher) try(ctx context.Context, key crossorg.WebhookKey) {
+func (d *Dispatcher) try(ctx context.Context, key webhookKey) {
 	if err := d.round(ctx, key); err != nil && ctx.Err() == nil {
 		d.cfg.Logger.Warn("deliveries of a webhook could not be sent; trying again", "org", key.OrgID, "webhook", key.ID, "error", err)
 	}
@@ -70,7 +69,7 @@ func (d *Dispatcher) room() (free int, full []models.OrgID) {
 }
 
 // enter takes a place; false when there is none, and when the webhook has one already.
-func (d *Dispatcher) enter(key crossorg.WebhookKey) bool {
+func (d *Dispatcher) enter(key webhookKey) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, ok := d.active[key]; ok || len(d.active) >= d.cfg.AtOnce || d.perOrg[key.OrgID] >= d.cfg.OrgAtOnce {
@@ -81,7 +80,7 @@ func (d *Dispatcher) enter(key crossorg.WebhookKey) bool {
 	return true
 }
 
-func (d *Dispatcher) leave(key crossorg.WebhookKey) {
+func (d *Dispatcher) leave(key webhookKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.active, key)

@@ -1,0 +1,60 @@
+package sessions
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+// overdue returns up to limit open waits whose deadline is not after now, the most overdue first, past the one that comes before them;
+// the zero one is the start. Only the ids and the deadline are filled in.
+func overdue(ctx context.Context, db *store.DB, now models.Millis, after models.Wait, limit int) ([]models.Wait, error) {
+	var past models.Millis
+	if after.Deadline != nil {
+		past = *after.Deadline
+	}
+	var list []models.Wait
+	// The state is written out, not a parameter: the index is one of open waits only. The deadline stands alone in front, so that
+	// reading begins at the place where the last page ended.
+	err := db.QueryAcross(ctx, func(r store.Row) error {
+		var row models.Wait
+		var deadline int64
+		if err := r.Scan(&row.OrgID, &row.SessionID, &row.ID, &deadline); err != nil {
+			return err
+		}
+		row.Deadline = models.Millis(deadline).Ptr()
+		list = append(list, row)
+		return nil
+	}, `SELECT org_id, session_id, id, deadline FROM waits WHERE state = 'OPEN' AND deadline IS NOT NULL
+AND deadline >= ? AND deadline <= ? AND (deadline > ? OR id > ?) ORDER BY deadline, id LIMIT ?`,
+		int64(past), int64(now), int64(past), after.ID[:], limit)
+	if err != nil {
+		return nil, fmt.Errorf("look for overdue waits: %w", err)
+	}
+	return list, nil
+}
+
+// orgsWithParked returns organizations that have turns which wait for budgets, in the order of their ids, past one.
+func orgsWithParked(ctx context.Context, db *store.DB, after models.OrgID, limit int) ([]models.OrgID, error) {
+	index := ""
+	if db.Pool == nil {
+		index = "INDEXED BY waits_for_budgets"
+	}
+	// From one organization to the next by one look into the index each.
+	const next = "(SELECT org_id FROM waits %[1]s WHERE kind = 'BUDGET' AND state = 'OPEN' AND org_id > %[2]s ORDER BY org_id, id LIMIT 1)"
+	statement := "WITH RECURSIVE walk (org, n) AS (SELECT " + fmt.Sprintf(next, index, "?") + ", 1 UNION ALL SELECT " +
+		fmt.Sprintf(next, index, "org") + ", n + 1 FROM walk WHERE org IS NOT NULL AND n < ?) SELECT org FROM walk WHERE org IS NOT NULL"
+	var list []models.OrgID
+	err := db.QueryAcross(ctx, func(r store.Row) error {
+		var org models.OrgID
+		err := r.Scan(&org)
+		list = append(list, org)
+		return err
+	}, statement, after[:], limit)
+	if err != nil {
+		return nil, fmt.Errorf("look for turns that wait for budgets: %w", err)
+	}
+	return list, nil
+}
