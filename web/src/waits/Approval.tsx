@@ -11,7 +11,8 @@ import { tallyOf } from "./decisions";
 import { PaymentToApprove } from "./PaymentToApprove";
 import { Problems } from "./Problems";
 import { useAction } from "./useAction";
-import { type WaitProps, WhyNot } from "./WaitCard";
+import { WhyNot } from "./WhyNot";
+import type { WaitProps } from "./wait";
 
 /** A call, or a payment of it, that people have to allow: what exactly it is, and what they may do about it. */
 export function Approval({ wait, onResolved }: WaitProps) {

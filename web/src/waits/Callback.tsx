@@ -6,7 +6,7 @@ import { CopyBlock } from "@/ui/CopyBlock";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { JsonBlock } from "@/ui/JsonBlock";
 import { ResultForm } from "./ResultForm";
-import type { WaitProps } from "./WaitCard";
+import type { WaitProps } from "./wait";
 
 const REFUSED: Record<Exclude<WaitResolution, "ACCEPTED">, string> = {
   ALREADY_RESOLVED: "Somebody else has reported already.",

@@ -2,7 +2,8 @@ import { SubmitToolResultsDocument } from "@/gql/graphql";
 import { JsonBlock } from "@/ui/JsonBlock";
 import { ResultForm } from "./ResultForm";
 import { useAction } from "./useAction";
-import { type WaitProps, WhyNot } from "./WaitCard";
+import { WhyNot } from "./WhyNot";
+import type { WaitProps } from "./wait";
 
 /** A call that the caller's own program runs; a person can bring its result as well. */
 export function ClientCall({ wait, onResolved }: WaitProps) {

@@ -1,4 +1,4 @@
-import type { Wait } from "./WaitCard";
+import type { Wait } from "./wait";
 
 /** What would be paid, to whom and what for. The amount is exact: it is what people allow. */
 export function PaymentToApprove({ payment }: { payment: NonNullable<Wait["payment"]> }) {

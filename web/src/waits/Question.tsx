@@ -4,7 +4,8 @@ import { Button } from "@/ui/Button";
 import { useStoredState } from "@/ui/useStoredState";
 import { Problems } from "./Problems";
 import { useAction } from "./useAction";
-import { type WaitProps, WhyNot } from "./WaitCard";
+import { WhyNot } from "./WhyNot";
+import type { WaitProps } from "./wait";
 
 /** A question of the agent, with the answers that it suggests and room for any other one. */
 export function Question({ wait, onResolved }: WaitProps) {

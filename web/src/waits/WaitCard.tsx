@@ -8,23 +8,14 @@ import {
   Webhook,
 } from "lucide-react";
 import type { ReactNode } from "react";
-import type { WaitFieldsFragment, WaitKind } from "@/gql/graphql";
-import { useViewer } from "@/shell/viewer";
+import type { WaitKind } from "@/gql/graphql";
 import { Approval } from "./Approval";
 import { Callback } from "./Callback";
 import { ClientCall } from "./ClientCall";
 import { Deadline } from "./Deadline";
 import { Question } from "./Question";
-import { waitingFor, whyNot } from "./words";
-
-export type Wait = WaitFieldsFragment;
-
-/** What each kind of wait shows in its card. */
-export interface WaitProps {
-  wait: Wait;
-  /** It was resolved here, and the server knows. */
-  onResolved: () => void;
-}
+import type { Wait, WaitProps } from "./wait";
+import { waitingFor } from "./words";
 
 interface WaitCardProps extends WaitProps {
   /** Where it waits, on pages of many sessions. */
@@ -84,13 +75,6 @@ function Body(props: WaitProps) {
     default:
       return <p className="text-ink-2">The turn goes on by itself when it has come.</p>;
   }
-}
-
-/** Says why there are no buttons; nothing when there are. */
-export function WhyNot({ wait }: { wait: Wait }) {
-  const viewer = useViewer();
-  if (wait.viewerMayResolve) return null;
-  return <p className="text-xs text-ink-2">{whyNot(wait, viewer)}</p>;
 }
 
 function titleOf(wait: Wait): string {

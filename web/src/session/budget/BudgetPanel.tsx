@@ -5,7 +5,7 @@ import { CHECK_LABELS, CHECK_TONES, SUBJECT_LABELS } from "@/budgets/words";
 import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
 import { ErrorNote } from "@/ui/ErrorNote";
-import { Panel } from "../panels/DetailsPanel";
+import { Panel } from "../panels/Panel";
 import { useSessionBudget } from "./useSessionBudget";
 
 interface BudgetPanelProps {

@@ -1,4 +1,3 @@
-import type { ReactNode } from "react";
 import { BudgetPanel } from "../budget/BudgetPanel";
 import type { SessionState } from "../feed/state";
 import { FilesPanel } from "./FilesPanel";
@@ -18,23 +17,5 @@ export function DetailsPanel({ sessionId, state }: DetailsPanelProps) {
       <BudgetPanel sessionId={sessionId} version={state.budgetVersion} />
       <UsagePanel state={state} />
     </div>
-  );
-}
-
-interface PanelProps {
-  title: string;
-  aside?: ReactNode;
-  children: ReactNode;
-}
-
-export function Panel({ title, aside, children }: PanelProps) {
-  return (
-    <section className="p-4">
-      <div className="mb-2 flex items-center justify-between">
-        <h2 className="section-title">{title}</h2>
-        {aside}
-      </div>
-      {children}
-    </section>
   );
 }

@@ -7,8 +7,8 @@ import { classes } from "@/ui/classes";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { formatBytes } from "@/ui/format";
 import { Spinner } from "@/ui/Loading";
-import { Panel } from "./DetailsPanel";
 import { FileDialog } from "./FileDialog";
+import { Panel } from "./Panel";
 import { useReloadOn } from "./useReloadOn";
 
 const ROOT = "/workspace";

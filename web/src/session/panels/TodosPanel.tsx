@@ -4,7 +4,7 @@ import { describeError } from "@/api/errors";
 import { SessionTodosDocument, type TodoStatus } from "@/gql/graphql";
 import { classes } from "@/ui/classes";
 import { ErrorNote } from "@/ui/ErrorNote";
-import { Panel } from "./DetailsPanel";
+import { Panel } from "./Panel";
 import { useReloadOn } from "./useReloadOn";
 
 const ICONS: Record<TodoStatus, typeof Circle> = {

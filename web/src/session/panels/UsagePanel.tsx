@@ -1,6 +1,6 @@
 import { formatCost, formatCount } from "@/ui/format";
 import type { SessionState } from "../feed/state";
-import { Panel } from "./DetailsPanel";
+import { Panel } from "./Panel";
 
 /** Counted from the events, so it moves with every answer of a model. */
 export function UsagePanel({ state }: { state: SessionState }) {
