@@ -66,26 +66,43 @@ func overBudget(maximum, requested int) *gqlerror.Error {
 }
 
 // selection prices the fields of an object. page is the size of the connection that the object is, 0 for any other;
-// meta is true below __schema and __type.
+// meta is true below __schema and __type. An object has one type, so of fragments on several types the most expensive one counts.
 func (p *pricing) selection(set ast.SelectionSet, page int, meta bool) cost {
 	var sum cost
+	var byType map[string]cost
+	fragment := func(condition string, c cost) {
+		if on := p.types.Types[condition]; on == nil || on.Kind != ast.Object {
+			sum.plus(c)
+			return
+		}
+		if byType == nil {
+			byType = map[string]cost{}
+		}
+		c.plus(byType[condition])
+		byType[condition] = c
+	}
 	for _, sel := range set {
 		switch sel := sel.(type) {
 		case *ast.Field:
 			sum.plus(p.field(sel, page, meta))
 		case *ast.InlineFragment:
-			sum.plus(p.selection(sel.SelectionSet, page, meta))
+			fragment(sel.TypeCondition, p.selection(sel.SelectionSet, page, meta))
 		case *ast.FragmentSpread:
-			sum.plus(p.fragment(sel, page, meta))
+			if sel.Definition != nil {
+				fragment(sel.Definition.TypeCondition, p.fragment(sel, page, meta))
+			}
 		}
 	}
+	var most cost
+	for _, c := range byType {
+		most.requested = max(most.requested, c.requested)
+		most.introspection = max(most.introspection, c.introspection)
+	}
+	sum.plus(most)
 	return sum
 }
 
 func (p *pricing) fragment(spread *ast.FragmentSpread, page int, meta bool) cost {
-	if spread.Definition == nil {
-		return cost{}
-	}
 	key := pricedFragment{spread.Name, page, meta}
 	if c, ok := p.memo[key]; ok {
 		return c

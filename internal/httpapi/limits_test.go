@@ -87,6 +87,10 @@ func TestPrices(t *testing.T) {
 		"{agent(id:1){history(first:10){nodes{number}}}}":                  1 + 1 + 10*50 + 1 + 10,
 		"{viewer{orgs{id}}}":                                               1 + 1 + 20,
 		"{__schema{types{name}}}":                                          0,
+		// One object has one type.
+		"{node(id:1){id ...on Session{title} ...on Agent{name tags}}}":                       1 + 1 + 2,
+		"{node(id:1){...on Agent{id} ...A ...on Session{id}}} fragment A on Agent{name}":     1 + 2,
+		"{node(id:1){...N ...on Session{id}}} fragment N on Node{id ...on Agent{name tags}}": 1 + 1 + 2 + 1,
 	} {
 		doc, errs := e.parseDocument(document)
 		if len(errs) != 0 {
