@@ -1,5 +1,5 @@
 import { authExchange } from "@urql/exchange-auth";
-import { Client, fetchExchange } from "urql";
+import { Client, type Exchange, fetchExchange } from "urql";
 import { goToSignIn } from "@/auth/goToSignIn";
 import { createCache } from "./cache";
 import { fetchByHash } from "./documents";
@@ -22,14 +22,21 @@ function renewingSignIn() {
   }));
 }
 
-export const client = new Client({
-  url: "/graphql",
-  preferGetMethod: false,
-  fetch: fetchByHash,
-  fetchOptions: {
-    credentials: "same-origin",
-    // Under this type a refusal answers with status 200, so that it is no network error to the browser.
-    headers: { accept: "application/json" },
-  },
-  exchanges: [createCache(), renewingSignIn(), fetchExchange],
-});
+function createClient(...first: Exchange[]): Client {
+  return new Client({
+    url: "/graphql",
+    preferGetMethod: false,
+    fetch: fetchByHash,
+    fetchOptions: {
+      credentials: "same-origin",
+      // Under this type a refusal answers with status 200, so that it is no network error to the browser.
+      headers: { accept: "application/json" },
+    },
+    exchanges: [...first, renewingSignIn(), fetchExchange],
+  });
+}
+
+export const client = createClient(createCache());
+
+/** For what is kept elsewhere: events are folded, and would only fill the cache. */
+export const uncached = createClient();

@@ -11,7 +11,7 @@ async function follow(
   attempts: Attempt[],
   overrides: Partial<FollowOptions<SessionEvent, number>> = {},
 ) {
-  const feed = new SessionFeed();
+  const feed = new SessionFeed(async () => null);
   const controller = new AbortController();
   const resumedAfter: number[] = [];
   const pauses: number[] = [];

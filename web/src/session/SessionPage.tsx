@@ -1,5 +1,5 @@
 import { useParams, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useEffect } from "react";
 import { useQuery } from "urql";
 import { describeError } from "@/api/errors";
 import { SessionDocument } from "@/gql/graphql";
@@ -8,6 +8,7 @@ import { NotFound } from "@/shell/Fallbacks";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 import { ChatView } from "./chat/ChatView";
+import { useOutbox } from "./chat/useOutbox";
 import { useSessionFeed } from "./feed/useSessionFeed";
 import { DetailsPanel } from "./panels/DetailsPanel";
 import { SessionHeader } from "./SessionHeader";
@@ -30,7 +31,14 @@ function SessionWorkbench({ sessionId }: { sessionId: string }) {
     requestPolicy: "cache-and-network",
   });
   const feed = useSessionFeed(sessionId);
+  // Here and not in the chat: messages go out even while the rest of the page can't be shown.
+  const outbox = useOutbox(sessionId, feed);
   const session = data?.session;
+  const live = feed.connection.status === "live";
+  const failed = error !== undefined;
+  useEffect(() => {
+    if (live && failed) reload({ requestPolicy: "network-only" });
+  }, [live, failed, reload]);
 
   if (!session) {
     if (fetching) return <Loading />;
@@ -56,12 +64,13 @@ function SessionWorkbench({ sessionId }: { sessionId: string }) {
             <ChatView
               sessionId={sessionId}
               feed={feed}
+              outbox={outbox}
               stoppingTurnId={session.activeTurn?.cancelRequestedAt ? session.activeTurn.id : null}
             />
           )}
           <Suspense fallback={<Loading />}>
-            {view === "timeline" && <TimelineView log={feed.log} />}
-            {view === "events" && <EventsView log={feed.log} />}
+            {view === "timeline" && <TimelineView feed={feed} />}
+            {view === "events" && <EventsView feed={feed} />}
             {view === "config" && (
               <SessionConfigView sessionId={sessionId} configVersion={feed.session.configVersion} />
             )}

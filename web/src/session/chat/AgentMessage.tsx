@@ -10,7 +10,7 @@ export function AgentMessage({ item }: { item: AgentItem }) {
   // A step that only calls tools says nothing.
   if (text === "" && thinking === "" && images.length === 0 && !retry && !error) return null;
   return (
-    <div data-role="agent" data-state={state} className="mt-4 first:mt-0">
+    <div data-role="agent" data-state={state} className="mt-4">
       <span className="sr-only">Agent: </span>
       {thinking !== "" && <Thinking text={thinking} done={item.thinkingDone} />}
       {text !== "" && <MarkdownText text={text} />}

@@ -1,21 +1,23 @@
 import { Hourglass, MessageSquareDashed } from "lucide-react";
-import { lazy, Suspense, useCallback, useMemo, useState } from "react";
+import { lazy, Suspense, useCallback, useMemo, useRef } from "react";
 import { useMay } from "@/shell/viewer";
-import { Button } from "@/ui/Button";
 import { EmptyState } from "@/ui/EmptyState";
 import { curlRequest } from "@/ui/graphqlRequest";
 import { Spinner } from "@/ui/Loading";
-import type { FeedSnapshot } from "../feed/feed";
+import { keyOf } from "../feed/history";
+import type { ChatItem } from "../feed/state";
+import type { Feed } from "../feed/useSessionFeed";
+import { EarlierLine } from "../tail/EarlierLine";
+import { JumpToLatest } from "../tail/JumpToLatest";
+import { useTail } from "../tail/useTail";
 import { ChatActionsContext } from "./actions";
 import { ChatItemView } from "./ChatItemView";
 import { Composer } from "./Composer";
-import { JumpToLatest } from "./JumpToLatest";
 import { latestEndedTurn } from "./latestTurn";
 import { OutboxList } from "./OutboxList";
 import { QueuedTurns } from "./QueuedTurns";
 import { StopButton } from "./StopButton";
-import { useFollow } from "./useFollow";
-import { useOutbox } from "./useOutbox";
+import type { SessionOutbox } from "./useOutbox";
 import { useStop } from "./useStop";
 
 // Most sessions are read without anything waiting in them.
@@ -24,26 +26,27 @@ const PauseNote = lazy(() => import("../budget/PauseNote"));
 
 interface ChatViewProps {
   sessionId: string;
-  feed: FeedSnapshot;
+  feed: Feed;
+  outbox: SessionOutbox;
   /** The turn that was being stopped when this page was opened. */
   stoppingTurnId: string | null;
 }
 
-/** Long sessions begin with their latest items; the rest is one click away. */
-const ITEMS_AT_FIRST = 200;
-
-export function ChatView({ sessionId, feed, stoppingTurnId }: ChatViewProps) {
+export function ChatView({ sessionId, feed, outbox, stoppingTurnId }: ChatViewProps) {
   const { session } = feed;
-  const { scroller, content, following, jump } = useFollow();
-  const { outbox, entries } = useOutbox(sessionId, feed);
-  const [limit, setLimit] = useState(ITEMS_AT_FIRST);
+  const { entries, send: sendMessage } = outbox;
   const mayWrite = useMay("SESSIONS_WRITE");
 
   const queued = new Set(session.queuedTurnIds);
   const items = session.items.filter(
     (item) => !(item.kind === "user" && item.turnId !== null && queued.has(item.turnId)),
   );
-  const hidden = Math.max(0, items.length - limit);
+  const { scroller, list, following, jump } = useTail({
+    feed,
+    keys: [...items.map(keyOf), "tail"],
+    estimateSize: (index) => estimateHeight(items[index]),
+  });
+  const opened = useRef(new Set<string>());
   const working = session.activeTurnId !== null;
   const paused = session.status === "PAUSED";
   const waiting = paused || session.status === "WAITING";
@@ -53,10 +56,10 @@ export function ChatView({ sessionId, feed, stoppingTurnId }: ChatViewProps) {
   const latestTurnId = entries.length > 0 ? null : latestEndedTurn(session);
   const send = useCallback(
     (text: string) => {
-      outbox.add(text, "STEER");
+      sendMessage(text, "STEER");
       jump();
     },
-    [outbox, jump],
+    [sendMessage, jump],
   );
   const actions = useMemo(
     () => ({
@@ -65,11 +68,13 @@ export function ChatView({ sessionId, feed, stoppingTurnId }: ChatViewProps) {
       latestTurnId,
       budgetVersion,
       send,
+      opened: opened.current,
       sessionOf: (turnId: string) => turns[turnId]?.sessionId ?? sessionId,
     }),
     [sessionId, mayWrite, latestTurnId, budgetVersion, send, turns],
   );
 
+  const rows = list.getVirtualItems();
   return (
     <ChatActionsContext value={actions}>
       <div className="relative flex min-h-0 flex-1 flex-col">
@@ -79,30 +84,42 @@ export function ChatView({ sessionId, feed, stoppingTurnId }: ChatViewProps) {
           tabIndex={0}
           className="min-h-0 flex-1 overflow-y-auto focus-visible:-outline-offset-2"
         >
-          <div ref={content} className="mx-auto max-w-3xl px-4 py-6 sm:px-6">
-            {!session.caughtUp && items.length === 0 && <Spinner />}
-            {session.caughtUp && items.length === 0 && entries.length === 0 && (
-              <NoMessages sessionId={sessionId} mayWrite={mayWrite} />
-            )}
-            {hidden > 0 && (
-              <div className="mb-6 flex justify-center">
-                <Button onClick={() => setLimit(limit + ITEMS_AT_FIRST)}>
-                  Show earlier ({hidden})
-                </Button>
-              </div>
-            )}
-            <div role="log" aria-label="Conversation" aria-busy={working} className="flex flex-col">
-              {items.slice(hidden).map((item) => (
-                <ChatItemView key={`${item.kind}:${item.id}`} item={item} />
-              ))}
+          {!session.caughtUp && <Spinner />}
+          {session.caughtUp && items.length === 0 && entries.length === 0 && (
+            <NoMessages sessionId={sessionId} mayWrite={mayWrite} />
+          )}
+          <div className="relative" style={{ height: list.getTotalSize() }}>
+            <EarlierLine feed={feed} />
+            <div
+              role="log"
+              aria-label="Conversation"
+              aria-busy={working}
+              className="absolute inset-x-0 top-0 mx-auto max-w-3xl px-4 sm:px-6"
+              style={{ transform: `translateY(${rows[0]?.start ?? 0}px)` }}
+            >
+              {rows.map(({ index, key }) => {
+                const item = items[index];
+                return (
+                  <div key={key} ref={list.measureElement} data-index={index} className="flow-root">
+                    {item ? (
+                      <ChatItemView item={item} />
+                    ) : (
+                      <div className="pb-6">
+                        <OutboxList entries={entries} outbox={outbox.outbox} />
+                        {working && (
+                          <Suspense>
+                            <ChatWaits sessionId={sessionId} feed={feed} />
+                          </Suspense>
+                        )}
+                        {working && (
+                          <Working waiting={waiting} paused={paused} stopping={stop.stopping} />
+                        )}
+                      </div>
+                    )}
+                  </div>
+                );
+              })}
             </div>
-            <OutboxList entries={entries} outbox={outbox} />
-            {working && (
-              <Suspense>
-                <ChatWaits sessionId={sessionId} feed={feed} />
-              </Suspense>
-            )}
-            {working && <Working waiting={waiting} paused={paused} stopping={stop.stopping} />}
           </div>
         </div>
         {!following && <JumpToLatest onClick={jump} />}
@@ -135,7 +152,7 @@ export function ChatView({ sessionId, feed, stoppingTurnId }: ChatViewProps) {
                 working={working}
                 paused={paused}
                 onSend={(text, delivery, images) => {
-                  outbox.add(text, delivery, images);
+                  sendMessage(text, delivery, images);
                   jump();
                 }}
               >
@@ -147,6 +164,18 @@ export function ChatView({ sessionId, feed, stoppingTurnId }: ChatViewProps) {
       </div>
     </ChatActionsContext>
   );
+}
+
+/** About how high an item is before it has been shown; one without an item is what stands below them all. */
+function estimateHeight(item: ChatItem | undefined): number {
+  switch (item?.kind) {
+    case "user":
+      return 60 + 24 * Math.floor(item.text.length / 75);
+    case "agent":
+      return item.text === "" ? 0 : 40 + 24 * Math.floor(item.text.length / 85);
+    default:
+      return 46;
+  }
 }
 
 interface WorkingProps {

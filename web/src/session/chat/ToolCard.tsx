@@ -2,6 +2,7 @@ import { Check, ChevronRight, CircleHelp, LoaderCircle, X } from "lucide-react";
 import { formatDuration } from "@/ui/format";
 import { JsonBlock } from "@/ui/JsonBlock";
 import type { ToolItem } from "../feed/state";
+import { useChatActions } from "./actions";
 import { summarizeArguments } from "./summarizeArguments";
 
 const STATES: Record<ToolItem["state"], { label: string; icon: React.ReactNode }> = {
@@ -19,6 +20,7 @@ const STATES: Record<ToolItem["state"], { label: string; icon: React.ReactNode }
 
 export function ToolCard({ item }: { item: ToolItem }) {
   const { label, icon } = STATES[item.state];
+  const { opened } = useChatActions();
   const summary = item.narration ?? summarizeArguments(item.arguments);
   return (
     <details
@@ -26,6 +28,11 @@ export function ToolCard({ item }: { item: ToolItem }) {
       data-tool={item.toolName}
       data-state={item.state}
       className="group card mt-2 overflow-hidden text-sm"
+      open={opened.has(item.id)}
+      onToggle={(event) => {
+        if (event.currentTarget.open) opened.add(item.id);
+        else opened.delete(item.id);
+      }}
     >
       <summary className="flex items-center gap-2.5 px-3 py-2 hover:bg-hover focus-visible:-outline-offset-2">
         <span title={label}>

@@ -8,6 +8,8 @@ export interface ChatActions {
   latestTurnId: string | null;
   /** Grows with each event that may have changed how the budgets stand. */
   budgetVersion: number;
+  /** The cards that the reader has opened: they may leave the page and come back. */
+  opened: Set<string>;
   /** Sends a message as if it had been typed. */
   send: (text: string) => void;
   /** The session that a turn ran in: another one for the history that a fork began with. */

@@ -1,6 +1,6 @@
 import { newIdempotencyKey } from "@/api/idempotency";
 import type { Delivery } from "@/gql/graphql";
-import type { MessageImage } from "../feed/state";
+import type { ChatItem, MessageImage } from "../feed/state";
 
 export interface OutboxEntry {
   /** Each try of the same message carries the same key, so it can't arrive twice. */
@@ -8,6 +8,8 @@ export interface OutboxEntry {
   readonly text: string;
   readonly images: readonly MessageImage[];
   readonly delivery: Delivery;
+  /** The newest item of the session when it was written; null for none. */
+  readonly after: string | null;
   /** `stalled` waits for the connection; `sent` waits for its event. */
   readonly state: "waiting" | "sending" | "sent" | "stalled" | "refused";
   readonly messageId: string | null;
@@ -40,7 +42,12 @@ export class Outbox {
     return () => this.#listeners.delete(listener);
   };
 
-  add(text: string, delivery: Delivery, images: readonly MessageImage[] = []): void {
+  add(
+    text: string,
+    delivery: Delivery,
+    images: readonly MessageImage[] = [],
+    after: string | null = null,
+  ): void {
     this.#set([
       ...this.#entries,
       {
@@ -48,6 +55,7 @@ export class Outbox {
         text,
         images,
         delivery,
+        after,
         state: "waiting",
         messageId: null,
         problem: null,
@@ -123,6 +131,23 @@ export class Outbox {
     }
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** Those that the session doesn't show. The event of a message can be here before the answer that names it. */
+export function unseenEntries(
+  entries: readonly OutboxEntry[],
+  items: readonly ChatItem[],
+): readonly OutboxEntry[] {
+  return entries.filter((entry) => {
+    if (entry.state !== "sending") return true;
+    const newer = items.slice(items.findLastIndex(({ id }) => id === entry.after) + 1);
+    return !newer.some(
+      (item) =>
+        item.kind === "user" &&
+        item.text === entry.text &&
+        item.images.length === entry.images.length,
+    );
+  });
 }
 
 function readEntries(storage: Storage, key: string): OutboxEntry[] {

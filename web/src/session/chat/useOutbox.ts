@@ -1,9 +1,12 @@
-import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { useCallback, useEffect, useMemo, useSyncExternalStore } from "react";
 import { type Client, useClient } from "urql";
 import { describeError } from "@/api/errors";
-import { SendMessageDocument } from "@/gql/graphql";
+import { type Delivery, SendMessageDocument } from "@/gql/graphql";
 import type { FeedSnapshot } from "../feed/feed";
-import { Outbox, type OutboxEntry, type SendOutcome } from "./outbox";
+import type { MessageImage } from "../feed/state";
+import { Outbox, type OutboxEntry, type SendOutcome, unseenEntries } from "./outbox";
+
+export type SessionOutbox = ReturnType<typeof useOutbox>;
 
 /** The messages that are on their way into a session, sent again whenever its connection comes back. */
 export function useOutbox(sessionId: string, feed: FeedSnapshot) {
@@ -28,7 +31,13 @@ export function useOutbox(sessionId: string, feed: FeedSnapshot) {
     if (live) outbox.retry();
   }, [outbox, live]);
 
-  return { outbox, entries };
+  const newest = items.at(-1)?.id ?? null;
+  const send = useCallback(
+    (text: string, delivery: Delivery, images?: readonly MessageImage[]) =>
+      outbox.add(text, delivery, images, newest),
+    [outbox, newest],
+  );
+  return { outbox, entries: unseenEntries(entries, items), send };
 }
 
 async function sendMessage(

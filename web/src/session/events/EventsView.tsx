@@ -1,28 +1,29 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { Search, X } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Button } from "@/ui/Button";
-import { JumpToLatest } from "../chat/JumpToLatest";
-import { useFollow } from "../chat/useFollow";
 import type { SessionEvent } from "../feed/event";
+import type { Feed } from "../feed/useSessionFeed";
+import { EarlierLine } from "../tail/EarlierLine";
+import { JumpToLatest } from "../tail/JumpToLatest";
+import { useTail } from "../tail/useTail";
 import { EventRow } from "./EventRow";
 import { filterEvents, kindsOf } from "./filterEvents";
 
 const ROW_HEIGHT = 36;
 
 /** The raw log of durable events, oldest first. */
-export default function EventsView({ log }: { log: readonly SessionEvent[] }) {
+export default function EventsView({ feed }: { feed: Feed }) {
+  const { log } = feed;
   const { kind, q, turn } = useSearch({ from: "/app/sessions/$sessionId" });
   const shown = useMemo(() => filterEvents(log, { kind, text: q, turn }), [log, kind, q, turn]);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const { scroller, content, following, jump } = useFollow();
-  const rows = useVirtualizer({
-    count: shown.length,
-    getScrollElement: () => scroller.current,
+  const { scroller, list, following, jump } = useTail({
+    feed,
+    keys: shown.map(({ id }) => id),
     estimateSize: () => ROW_HEIGHT,
-    getItemKey: (index) => shown[index]?.id ?? index,
-    overscan: 20,
+    // What is looked for may be anywhere.
+    whole: shown !== log,
   });
 
   const toggle = (id: string) => {
@@ -33,21 +34,26 @@ export default function EventsView({ log }: { log: readonly SessionEvent[] }) {
 
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <EventFilters log={log} shown={shown.length} />
+      <EventFilters log={log} shown={shown.length} complete={feed.earlier === null} />
       <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto">
-        <div ref={content} className="relative" style={{ height: rows.getTotalSize() }}>
+        <div className="relative" style={{ height: list.getTotalSize() }}>
+          <EarlierLine feed={feed} />
           {shown.length === 0 && (
             <p className="p-6 text-sm text-ink-3">
-              {log.length === 0 ? "No events yet." : "No event matches the filter."}
+              {feed.earlier !== null
+                ? "Searching earlier events…"
+                : log.length === 0
+                  ? "No events yet."
+                  : "No events match the filter."}
             </p>
           )}
-          {rows.getVirtualItems().map(({ index, start }) => {
+          {list.getVirtualItems().map(({ index, start }) => {
             const event = shown[index];
             return (
               event && (
                 <div
                   key={event.id}
-                  ref={rows.measureElement}
+                  ref={list.measureElement}
                   data-index={index}
                   className="absolute inset-x-0 top-0"
                   style={{ transform: `translateY(${start}px)` }}
@@ -67,9 +73,11 @@ export default function EventsView({ log }: { log: readonly SessionEvent[] }) {
 interface EventFiltersProps {
   log: readonly SessionEvent[];
   shown: number;
+  /** The log goes back to the beginning. */
+  complete: boolean;
 }
 
-function EventFilters({ log, shown }: EventFiltersProps) {
+function EventFilters({ log, shown, complete }: EventFiltersProps) {
   const { kind, q, turn } = useSearch({ from: "/app/sessions/$sessionId" });
   const navigate = useNavigate({ from: "/sessions/$sessionId" });
   const kinds = useMemo(() => kindsOf(log), [log]);
@@ -114,6 +122,7 @@ function EventFilters({ log, shown }: EventFiltersProps) {
         </Button>
       )}
       <span className="ml-auto text-xs text-ink-3 tabular-nums">
+        {complete ? "" : "latest "}
         {shown === log.length ? `${log.length} events` : `${shown} of ${log.length}`}
       </span>
     </div>

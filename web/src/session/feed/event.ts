@@ -1,8 +1,8 @@
-import type { SessionEventsSubscription } from "@/gql/graphql";
+import type { EventFieldsFragment } from "@/gql/graphql";
 import type { Doer } from "./state";
 
-/** One event of a session, as the dashboard subscribes to it. */
-export type SessionEvent = SessionEventsSubscription["sessionEvents"];
+/** One event of a session, as the dashboard reads it. */
+export type SessionEvent = EventFieldsFragment;
 
 /** The events of one GraphQL type, e.g. `EventOf<"ToolStarted">`. */
 export type EventOf<Name extends SessionEvent["__typename"]> = Extract<

@@ -1,31 +1,70 @@
 import type { Connection } from "@/api/connection";
+import type { EventPageFragment } from "@/gql/graphql";
 import { isEphemeral, type SessionEvent } from "./event";
 import { foldEvent } from "./fold";
+import { openSession, type SessionNow, withPast } from "./history";
 import { initialState, type SessionState } from "./state";
 
 export interface FeedSnapshot {
   readonly session: SessionState;
-  /** The durable events, oldest first. */
+  /** The durable events that have been read, oldest first. */
   readonly log: readonly SessionEvent[];
+  /** The cursor before which there are more events; null when the log goes back to the beginning. */
+  readonly earlier: string | null;
   readonly connection: Connection;
 }
 
-/** Holds what the stream of one session adds up to, and tells React when it has changed. */
+/** Reads the page of events before a cursor; null when it could not be read. */
+export type ReadBefore = (before: string) => Promise<EventPageFragment | null>;
+
+/** Holds what has been read of one session, and tells React when it has changed. */
 export class SessionFeed {
   #snapshot: FeedSnapshot = {
     session: initialState,
     log: [],
+    earlier: null,
     connection: { status: "connecting" },
   };
   #waiting: SessionEvent[] = [];
   #flushTimer: ReturnType<typeof setTimeout> | undefined;
+  #reading = false;
   readonly #listeners = new Set<() => void>();
+
+  constructor(private readonly readBefore: ReadBefore) {}
 
   readonly getSnapshot = (): FeedSnapshot => this.#snapshot;
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  };
+
+  /** Begins with the newest page of events; the stream goes on after it. */
+  open(now: SessionNow): void {
+    const { nodes, pageInfo } = now.events;
+    const session = openSession(now);
+    this.#publish({ ...this.#snapshot, session, log: nodes, earlier: earlierOf(pageInfo) });
+  }
+
+  /** Reads one more page of the past, or all of it. Asked again while it reads, it does nothing. */
+  readonly loadEarlier = async (all = false): Promise<void> => {
+    if (this.#reading) return;
+    this.#reading = true;
+    const pages: (readonly SessionEvent[])[] = [];
+    let { earlier } = this.#snapshot;
+    while (earlier !== null) {
+      const page = await this.readBefore(earlier);
+      if (!page) break;
+      pages.unshift(page.nodes);
+      earlier = earlierOf(page.pageInfo);
+      if (!all) break;
+    }
+    this.#reading = false;
+    if (pages.length === 0) return;
+    this.flush();
+    const log = [...pages.flat(), ...this.#snapshot.log];
+    const session = withPast(this.#snapshot.session, log);
+    this.#publish({ ...this.#snapshot, session, log, earlier });
   };
 
   /** Takes an event in. Those that come within one frame are folded and shown together. */
@@ -67,4 +106,8 @@ export class SessionFeed {
     this.#snapshot = snapshot;
     for (const listener of this.#listeners) listener();
   }
+}
+
+function earlierOf({ hasPreviousPage, startCursor }: EventPageFragment["pageInfo"]): string | null {
+  return hasPreviousPage ? startCursor : null;
 }

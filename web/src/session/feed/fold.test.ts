@@ -29,9 +29,12 @@ describe("a turn with a tool", () => {
     expect(tool(state, "call_1")).toMatchObject({ state: "succeeded", durationMs: 12 });
   });
 
-  it("leaves the session at rest, with its usage added up", () => {
+  it("leaves the session at rest, with the usage that the server has added up", () => {
+    const calls = fold(turnWithTool().slice(0, -1)).usage;
+    expect(calls).toMatchObject({ inputTokens: 20, outputTokens: 10, costUsd: "0.002" });
     expect(state).toMatchObject({ status: "IDLE", activeTurnId: null, lastSequence: 20 });
-    expect(state.usage).toMatchObject({ inputTokens: 20, outputTokens: 10, costUsd: "0.002" });
+    expect(state.usage).toMatchObject({ inputTokens: 25, costUsd: "0.0025" });
+    expect(state.turnCount).toBe(1);
     expect(state.filesVersion).toBe(1);
   });
 });

@@ -29,7 +29,8 @@ function apply(state: SessionState, event: SessionEvent): SessionState {
     case "SessionActivated":
       return { ...state, status: "ACTIVE" };
     case "SessionIdled":
-      return { ...state, status: "IDLE" };
+      // What it counted till then lacks the calls of which only the sum tells.
+      return { ...state, status: "IDLE", usage: event.usage };
     case "SessionWaiting":
       return { ...state, status: "WAITING" };
     case "SessionPaused":

@@ -1,8 +1,8 @@
 import { dataText, type EventOf, position } from "./event";
 import { appendItem, changeUserItem } from "./items";
-import type { MessageImage, SessionState } from "./state";
+import type { MessageImage, SessionState, UserItem } from "./state";
 
-type Message = EventOf<"MessageReceived">["message"];
+export type Message = EventOf<"MessageReceived">["message"];
 
 export function textOf(message: Message, part: "TextPart" | "ThinkingPart"): string {
   return message.content
@@ -22,15 +22,20 @@ export function receiveMessage(
   event: EventOf<"MessageReceived">,
 ): SessionState {
   const { message } = event;
-  const received = appendItem(state, {
-    kind: "user",
-    id: message.id,
-    ...position(event),
-    text: textOf(message, "TextPart"),
-    images: imagesOf(message),
-    delivery: dataText(event, "delivery"),
-  });
+  const received = appendItem(
+    state,
+    userItem(message, position(event), dataText(event, "delivery")),
+  );
   return { ...received, undelivered: [...state.undelivered, message.id] };
+}
+
+export function userItem(
+  message: Message,
+  position: { turnId: string | null; at: string },
+  delivery: string | null,
+): UserItem {
+  const text = textOf(message, "TextPart");
+  return { kind: "user", id: message.id, ...position, text, images: imagesOf(message), delivery };
 }
 
 export function editMessage(state: SessionState, event: EventOf<"MessageEdited">): SessionState {

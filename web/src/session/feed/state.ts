@@ -4,7 +4,7 @@ import type { SessionStatus, StopReason } from "@/gql/graphql";
 export interface SessionState {
   /** The sequence of the newest durable event that was folded in; a stream resumes after it. */
   readonly lastSequence: number;
-  /** True once the replay of the past is complete. */
+  /** True once the newest events have been read. */
   readonly caughtUp: boolean;
   readonly status: SessionStatus | null;
   /** `undefined` until an event names a title. */
@@ -19,7 +19,9 @@ export interface SessionState {
   readonly decidedWaits: readonly string[];
   /** What the chat shows, top to bottom. */
   readonly items: readonly ChatItem[];
+  /** What the session itself has used: the history of a fork is not part of it, and neither are its turns. */
   readonly usage: UsageTotals;
+  readonly turnCount: number;
   /** Grows with each change of the session's files, so that views of them know when to look again. */
   readonly filesVersion: number;
   /** The same for the agent's plan. */
@@ -197,6 +199,7 @@ export const initialState: SessionState = {
   decidedWaits: [],
   items: [],
   usage: noUsage,
+  turnCount: 0,
   filesVersion: 0,
   todosVersion: 0,
   waitsVersion: 0,

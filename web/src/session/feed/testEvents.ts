@@ -97,6 +97,7 @@ export function turnWithTool(): SessionEvent[] {
       timeToFirstTokenMs: 300,
       usage,
     }),
-    event("SessionIdled", 20, { usage }),
+    // The sum of the session knows more than the calls that were recorded.
+    event("SessionIdled", 20, { usage: { ...usage, inputTokens: 25, costUsd: "0.0025" } }),
   ];
 }

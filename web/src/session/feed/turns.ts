@@ -16,7 +16,11 @@ export function queueTurn(state: SessionState, id: string, first: boolean): Sess
   if (state.turns[id] || state.queuedTurnIds.includes(id)) return state;
   const queued = changeTurn(state, id, { status: "queued" });
   const others = state.queuedTurnIds;
-  return { ...queued, queuedTurnIds: first ? [id, ...others] : [...others, id] };
+  return {
+    ...queued,
+    turnCount: state.turnCount + 1,
+    queuedTurnIds: first ? [id, ...others] : [...others, id],
+  };
 }
 
 /** Those that the event does not name stay, behind the others. */
@@ -39,6 +43,7 @@ export function startTurn(state: SessionState, id: string, at: string): SessionS
   const started = changeTurn(state, id, { status: "running", startedAt: at });
   return {
     ...started,
+    turnCount: state.turns[id] ? state.turnCount : state.turnCount + 1,
     activeTurnId: id,
     queuedTurnIds: state.queuedTurnIds.filter((queued) => queued !== id),
   };
@@ -88,6 +93,7 @@ export function beginFork(state: SessionState, fromSessionId: string): SessionSt
       activeTurnId: null,
       queuedTurnIds: [],
       usage: initialState.usage,
+      turnCount: 0,
       waitsVersion: state.waitsVersion + 1,
     },
     state.undelivered,

@@ -1,17 +1,20 @@
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { stayConnected } from "@/api/connection";
 import { type FeedSnapshot, SessionFeed } from "./feed";
-import { sessionSubscription } from "./transport";
+import { pagesBefore, sessionSubscription } from "./transport";
+
+export interface Feed extends FeedSnapshot {
+  loadEarlier: SessionFeed["loadEarlier"];
+}
 
 /** Follows one session for as long as the calling component is mounted. */
-export function useSessionFeed(sessionId: string): FeedSnapshot {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another session needs a feed of its own.
-  const feed = useMemo(() => new SessionFeed(), [sessionId]);
+export function useSessionFeed(sessionId: string): Feed {
+  const feed = useMemo(() => new SessionFeed(pagesBefore(sessionId)), [sessionId]);
 
   useEffect(() => {
     const controller = new AbortController();
     void stayConnected({
-      subscribeOnce: sessionSubscription(sessionId),
+      subscribeOnce: sessionSubscription(sessionId, feed),
       resumeAfter: () => feed.resumeAfter(),
       sequenceOf: ({ sequence }) => sequence,
       onEvent: (event) => feed.push(event),
@@ -22,5 +25,6 @@ export function useSessionFeed(sessionId: string): FeedSnapshot {
     return () => controller.abort();
   }, [feed, sessionId]);
 
-  return useSyncExternalStore(feed.subscribe, feed.getSnapshot);
+  const snapshot = useSyncExternalStore(feed.subscribe, feed.getSnapshot);
+  return useMemo(() => ({ ...snapshot, loadEarlier: feed.loadEarlier }), [snapshot, feed]);
 }

@@ -2,12 +2,11 @@ import { formatCost, formatCount } from "@/ui/format";
 import type { SessionState } from "../feed/state";
 import { Panel } from "./Panel";
 
-/** Counted from the events, so it moves with every answer of a model. */
+/** Read once and then counted on from the events, so it moves with every answer of a model. */
 export function UsagePanel({ state }: { state: SessionState }) {
-  const { usage, turns } = state;
-  const started = Object.values(turns).filter(({ status }) => status !== "queued").length;
+  const { usage, turnCount } = state;
   const lines: [string, string][] = [
-    ["Turns", formatCount(started)],
+    ["Turns", formatCount(turnCount)],
     ["Input tokens", formatCount(usage.inputTokens)],
     ["Output tokens", formatCount(usage.outputTokens)],
   ];

@@ -1,58 +1,101 @@
-import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import type { Feed } from "../feed/useSessionFeed";
+import { followsAfter } from "./follows";
 
-const NEAR_PX = 64;
-
-interface Follow {
-  scroller: RefObject<HTMLDivElement | null>;
-  content: RefObject<HTMLDivElement | null>;
-  following: boolean;
-  jump: () => void;
+interface Tail {
+  feed: Feed;
+  /** What tells the rows apart, oldest first. */
+  keys: readonly string[];
+  /** The height of a row that has not been shown yet, in pixels. */
+  estimateSize: (index: number) => number;
+  /** The rows may be anywhere in the past, so all of it is read. */
+  whole?: boolean;
 }
 
-/** Keeps the end in sight while it grows, until the reader scrolls up; scrolling back down resumes. */
-export function useFollow(): Follow {
+/**
+ * A long list that is read from its end. Only the rows in sight are in the page. The end stays in sight while it grows,
+ * until the reader moves up; the past is read page by page when its beginning comes near, and what is in sight stays where it is.
+ */
+export function useTail({ feed, keys, estimateSize, whole = false }: Tail) {
+  const { earlier, loadEarlier, connection } = feed;
   const scroller = useRef<HTMLDivElement>(null);
-  const content = useRef<HTMLDivElement>(null);
   const [following, setFollowing] = useState(true);
   const followingNow = useRef(true);
+  const list = useVirtualizer({
+    count: keys.length,
+    getScrollElement: () => scroller.current,
+    estimateSize,
+    getItemKey: (index) => keys[index] ?? index,
+    overscan: 8,
+    anchorTo: "end",
+    scrollEndThreshold: 2,
+  });
 
-  const toEnd = useCallback(() => {
+  const settle = useCallback(() => {
     const element = scroller.current;
-    if (element) element.scrollTop = element.scrollHeight;
+    if (!element) return;
+    if (followingNow.current) element.scrollTop = element.scrollHeight;
+    if (earlier !== null && element.scrollTop < element.clientHeight) void loadEarlier();
+  }, [earlier, loadEarlier]);
+  const follow = useCallback((next: boolean) => {
+    followingNow.current = next;
+    setFollowing(next);
   }, []);
+  useLayoutEffect(settle);
 
   useEffect(() => {
     const element = scroller.current;
-    const inner = content.current;
-    if (!element || !inner) return;
-    let lastTop = element.scrollTop;
+    if (!element) return;
+    let top = element.scrollTop;
+    let touchedAt = 0;
+    let resizedAt = 0;
+    let height = element.scrollHeight;
+    const onTouch = () => {
+      touchedAt = performance.now();
+    };
     const onScroll = () => {
-      const distance = element.scrollHeight - element.clientHeight - element.scrollTop;
-      // Growth moves the end away but not the reader; only a move upwards means that they left.
-      const next = distance < NEAR_PX || (followingNow.current && element.scrollTop >= lastTop);
-      lastTop = element.scrollTop;
-      if (next === followingNow.current) return;
-      followingNow.current = next;
-      setFollowing(next);
+      const now = performance.now();
+      if (element.scrollHeight !== height) resizedAt = now;
+      height = element.scrollHeight;
+      const next = followsAfter({
+        following: followingNow.current,
+        distance: height - element.clientHeight - element.scrollTop,
+        movedUp: element.scrollTop < top - 1,
+        sinceTouch: now - touchedAt,
+        sinceResize: now - resizedAt,
+      });
+      top = element.scrollTop;
+      if (next !== followingNow.current) follow(next);
+      settle();
     };
     const observer = new ResizeObserver(() => {
-      if (followingNow.current) toEnd();
+      resizedAt = performance.now();
+      settle();
     });
-    observer.observe(inner);
     observer.observe(element);
-    element.addEventListener("scroll", onScroll, { passive: true });
-    toEnd();
+    if (element.firstElementChild) observer.observe(element.firstElementChild);
+    // Before the list hears of it: what it renders then is settled by whether the end is followed.
+    element.addEventListener("scroll", onScroll, { passive: true, capture: true });
+    for (const kind of TOUCHES) element.addEventListener(kind, onTouch, { passive: true });
     return () => {
       observer.disconnect();
-      element.removeEventListener("scroll", onScroll);
+      element.removeEventListener("scroll", onScroll, { capture: true });
+      for (const kind of TOUCHES) element.removeEventListener(kind, onTouch);
     };
-  }, [toEnd]);
+  }, [follow, settle]);
+
+  // A page that could not be read is asked for again with the connection.
+  const live = connection.status === "live";
+  useEffect(() => {
+    if (whole && live && earlier !== null) void loadEarlier(true);
+  }, [whole, live, earlier, loadEarlier]);
 
   const jump = useCallback(() => {
-    followingNow.current = true;
-    setFollowing(true);
-    toEnd();
-  }, [toEnd]);
-
-  return { scroller, content, following, jump };
+    follow(true);
+    settle();
+  }, [follow, settle]);
+  return { scroller, list, following, follow, jump };
 }
+
+const TOUCHES = ["wheel", "touchmove", "pointerdown", "keydown"] as const;

@@ -1,8 +1,10 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChartNoAxesGantt } from "lucide-react";
-import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, useMemo, useState } from "react";
 import { EmptyState } from "@/ui/EmptyState";
-import type { SessionEvent } from "../feed/event";
+import type { Feed } from "../feed/useSessionFeed";
+import { EarlierLine } from "../tail/EarlierLine";
+import { JumpToLatest } from "../tail/JumpToLatest";
+import { useTail } from "../tail/useTail";
 import { timelineOf } from "./foldTimeline";
 import { rowsOf } from "./rows";
 import { scaleOf } from "./scale";
@@ -14,8 +16,9 @@ import { useNow } from "./useNow";
 const ROW_HEIGHT = 28;
 
 /** Where the time of a session went: its turns, their steps, and the calls within those. */
-export default function TimelineView({ log }: { log: readonly SessionEvent[] }) {
-  const turns = useMemo(() => timelineOf(log), [log]);
+export default function TimelineView({ feed }: { feed: Feed }) {
+  const { log, earlier } = feed;
+  const turns = useMemo(() => timelineOf(log, earlier === null), [log, earlier]);
   const rows = useMemo(() => rowsOf(turns), [turns]);
   const lasting = turns.some(({ end }) => end === null);
   const now = useNow(lasting, log.at(-1)?.occurredAt);
@@ -28,21 +31,11 @@ export default function TimelineView({ log }: { log: readonly SessionEvent[] }) 
   const lastTurn = rows.findLastIndex(({ span }) => span === null);
   const current = found >= 0 ? found : lastTurn;
 
-  const scroller = useRef<HTMLDivElement>(null);
-  const lines = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
+  const { scroller, list, following, follow, jump } = useTail({
+    feed,
+    keys: rows.map(({ id }) => id),
     estimateSize: () => ROW_HEIGHT,
-    getItemKey: (index) => rows[index]?.id ?? index,
-    overscan: 20,
   });
-  // It begins at the latest turn, and then stays where the reader is.
-  const begun = useRef(false);
-  useEffect(() => {
-    if (begun.current || lastTurn < 0) return;
-    begun.current = true;
-    lines.scrollToIndex(lastTurn, { align: "start" });
-  }, [lines, lastTurn]);
 
   const onKeyDown = (event: KeyboardEvent) => {
     const target = nextIndex(event.key, current, rows.length);
@@ -50,10 +43,11 @@ export default function TimelineView({ log }: { log: readonly SessionEvent[] }) 
     if (target === null || !row) return;
     event.preventDefault();
     setChosen(row.id);
-    lines.scrollToIndex(target);
+    follow(target === rows.length - 1);
+    list.scrollToIndex(target);
   };
 
-  if (turns.length === 0) {
+  if (turns.length === 0 && earlier === null) {
     return (
       <EmptyState icon={<ChartNoAxesGantt size={20} />} title="No turn has begun yet">
         Send a message: each step of the answer is drawn here as it happens.
@@ -61,7 +55,7 @@ export default function TimelineView({ log }: { log: readonly SessionEvent[] }) 
     );
   }
   const turn = rows[current]?.turn;
-  const shown = new Set(lines.getVirtualItems().map(({ index }) => index));
+  const shown = new Set(list.getVirtualItems().map(({ index }) => index));
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <TimelineLegend />
@@ -74,8 +68,9 @@ export default function TimelineView({ log }: { log: readonly SessionEvent[] }) 
         onKeyDown={onKeyDown}
         className="min-h-40 flex-[3] overflow-y-auto focus-visible:-outline-offset-2"
       >
-        <div role="presentation" className="relative" style={{ height: lines.getTotalSize() }}>
-          {lines.getVirtualItems().map(({ index, start }) => {
+        <div role="presentation" className="relative" style={{ height: list.getTotalSize() }}>
+          <EarlierLine feed={feed} />
+          {list.getVirtualItems().map(({ index, start }) => {
             const row = rows[index];
             const scale = row && scales.get(row.turn.id);
             return (
@@ -98,6 +93,7 @@ export default function TimelineView({ log }: { log: readonly SessionEvent[] }) 
           })}
         </div>
       </div>
+      {!following && <JumpToLatest onClick={jump} />}
       {turn && <TurnTable turn={turn} spanId={rows[current]?.span?.id ?? null} now={now} />}
     </div>
   );

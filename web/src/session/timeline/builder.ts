@@ -26,8 +26,11 @@ export class TimelineBuilder {
   readonly #queuedAt = new Map<string, number>();
   readonly #messages = new Map<string, string>();
 
-  turns(): TimelineTurn[] {
-    return [...this.#turns.values()];
+  turns(numbered: boolean): TimelineTurn[] {
+    return [...this.#turns.values()].map((turn, index) => ({
+      ...turn,
+      number: numbered ? index + 1 : null,
+    }));
   }
 
   queue(turnId: string, at: number): void {
@@ -43,7 +46,7 @@ export class TimelineBuilder {
     const preview = this.#messages.get(inputMessageId) || null;
     this.#turns.set(id, {
       id,
-      number: this.#turns.size + 1,
+      number: null,
       preview,
       status: "running",
       stopReason: null,

@@ -4,11 +4,14 @@ import { textOf } from "../feed/messages";
 import { TimelineBuilder } from "./builder";
 import type { Mark, TimelineTurn } from "./model";
 
-/** The turns of a session as stretches of time, from its durable events. It is pure. */
-export function timelineOf(log: readonly SessionEvent[]): TimelineTurn[] {
+/**
+ * The turns of a session as stretches of time, from its durable events. It is pure. Turns are numbered only in a log that
+ * goes back to the beginning.
+ */
+export function timelineOf(log: readonly SessionEvent[], complete = true): TimelineTurn[] {
   const builder = new TimelineBuilder();
   for (const event of log) add(builder, event);
-  return builder.turns();
+  return builder.turns(complete);
 }
 
 function add(builder: TimelineBuilder, event: SessionEvent): void {

@@ -38,8 +38,8 @@ export interface SpanUsage {
 
 export interface TimelineTurn {
   readonly id: string;
-  /** Counted from 1 through the session, its history included. */
-  readonly number: number;
+  /** Counted from 1 through the session, its history included; null while its beginning is not known. */
+  readonly number: number | null;
   /** The words that it began with; null when they are not known. */
   readonly preview: string | null;
   readonly status: "running" | "waiting" | "completed" | "failed" | "cancelled" | "sealed";

@@ -12,7 +12,8 @@ const STATUSES: Record<TimelineTurn["status"], string> = {
 };
 
 export function turnTitle(turn: TimelineTurn): string {
-  return `Turn ${turn.number}${turn.preview ? `: ${turn.preview}` : ""}`;
+  const name = turn.number === null ? "Turn" : `Turn ${turn.number}`;
+  return turn.preview ? `${name}: ${turn.preview}` : name;
 }
 
 export function statusWords({ status, stopReason }: TimelineTurn): string {
