@@ -10,6 +10,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -56,6 +57,18 @@ var agentColumns = []string{
 // Agent reads an agent, archived ones too.
 func (s *Service) Agent(ctx context.Context, org models.OrgID, id models.AgentID) (*models.Agent, error) {
 	return get[models.Agent](s.db.Read(ctx, org), org, id)
+}
+
+// agentRow reads an agent; nil when there is none of this id, and without an id.
+func agentRow(db *gorm.DB, org models.OrgID, id *models.AgentID) (*models.Agent, error) {
+	if id == nil {
+		return nil, nil
+	}
+	row, err := get[models.Agent](db, org, *id)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	return row, err
 }
 
 // CreateAgent adds an agent.
@@ -158,6 +171,9 @@ func (s *Service) changeAgent(ctx context.Context, by *auth.Principal, id models
 		}
 		if sameAgent(row, &next) {
 			return nil
+		}
+		if err := s.keepAgentGuards(tx, by, row, &next); err != nil {
+			return d.blame(err)
 		}
 		next.Revision, next.UpdatedAt = row.Revision+1, s.now(row.UpdatedAt)
 		if err := change(tx, by.OrgID, id, "revision", row.Revision, &next, agentColumns...); err != nil {

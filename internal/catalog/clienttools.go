@@ -124,19 +124,9 @@ func (s *Service) checkAgentTools(tx *gorm.DB, row, next *models.Agent) error {
 	if len(next.ClientTools) == 0 || !changed && other == "harnessId" && equalPtr(row.HarnessID, next.HarnessID) {
 		return nil
 	}
-	harness := next.HarnessID
-	if harness == nil {
-		var err error
-		if harness, err = defaultHarness(tx, next.OrgID); err != nil && fault.As(err) == nil {
-			return err
-		}
-	}
-	var chain []models.Harness
-	if harness != nil {
-		var err error
-		if chain, err = harnessChain(tx, next.OrgID, *harness); err != nil {
-			return err
-		}
+	chain, err := chainOrDefault(tx, next.OrgID, next.HarnessID)
+	if err != nil {
+		return err
 	}
 	f, place := s.clash(Fold(layersOf(chain, next)...).Capabilities, next.ClientTools)
 	switch {
@@ -163,12 +153,9 @@ func (s *Service) CheckClientTools(
 	if err != nil {
 		return err
 	}
-	var row *models.Agent
-	if agent != nil {
-		row, err = get[models.Agent](db, org, *agent)
-		if err != nil && !fault.Is(err, fault.NotFound) {
-			return err
-		}
+	row, err := agentRow(db, org, agent)
+	if err != nil {
+		return err
 	}
 	all, first := withSession(row, list)
 	f, place := s.clash(Fold(layersOf(chain, row)...).Capabilities, all)

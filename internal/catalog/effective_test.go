@@ -126,16 +126,16 @@ func TestADependencyThatIsGoneStopsTheTurn(t *testing.T) {
 		must(e.svc.EffectiveForSession(ctx, e.mine.id, run))(t)
 		must(e.svc.ArchiveAgent(ctx, e.mine.admin, a.ID))(t)
 		want(e.svc, run, "agent", a.ID.String(), models.LifecycleArchived)
-		_, err := e.svc.CheckSession(ctx, e.mine.id, catalog.Choice{AgentID: &a.ID})
+		_, err := e.svc.CheckSession(ctx, e.mine.member, catalog.Choice{AgentID: &a.ID})
 		wantFault(t, err, fault.Dependency, "input.agentId")
 		must(e.svc.UnarchiveAgent(ctx, e.mine.admin, a.ID))(t)
 		must(e.svc.EffectiveForSession(ctx, e.mine.id, run))(t)
 
 		must(e.svc.ArchiveHarness(ctx, e.mine.admin, root.ID))(t)
 		want(e.svc, run, "harness", root.ID.String(), models.LifecycleArchived)
-		_, err = e.svc.CheckSession(ctx, e.mine.id, catalog.Choice{HarnessID: &leaf.ID})
+		_, err = e.svc.CheckSession(ctx, e.mine.member, catalog.Choice{HarnessID: &leaf.ID})
 		wantFault(t, err, fault.Dependency, "input.harnessId")
-		_, err = e.svc.CheckSession(ctx, e.mine.id, catalog.Choice{AgentID: &a.ID})
+		_, err = e.svc.CheckSession(ctx, e.mine.member, catalog.Choice{AgentID: &a.ID})
 		wantFault(t, err, fault.Dependency, "input.agentId")
 		must(e.svc.UnarchiveHarness(ctx, e.mine.admin, root.ID))(t)
 
@@ -286,14 +286,14 @@ func TestTheHarnessOfASession(t *testing.T) {
 			"an agent with its own": {catalog.Choice{AgentID: &with.ID, ModelID: &e.mine.model}, h.ID},
 			"both":                  {catalog.Choice{AgentID: &with.ID, HarnessID: &e.mine.generic}, e.mine.generic},
 		} {
-			if got := must(e.svc.CheckSession(ctx, e.mine.id, c.choice))(t); got != c.want {
+			if got := must(e.svc.CheckSession(ctx, e.mine.member, c.choice))(t); got != c.want {
 				t.Errorf("%s: got %s", name, got)
 			}
 		}
 		must(e.svc.UpdateModel(ctx, e.mine.admin, e.mine.model, catalog.ModelChange{Enabled: catalog.Give(new(false))}))(t)
-		_, err := e.svc.CheckSession(ctx, e.mine.id, catalog.Choice{ModelID: &e.mine.model})
+		_, err := e.svc.CheckSession(ctx, e.mine.member, catalog.Choice{ModelID: &e.mine.model})
 		wantFault(t, err, fault.Dependency, "input.modelId")
 		// Without a usable model the session can be made; its turns will say what is missing.
-		must(e.svc.CheckSession(ctx, e.mine.id, catalog.Choice{}))(t)
+		must(e.svc.CheckSession(ctx, e.mine.member, catalog.Choice{}))(t)
 	})
 }

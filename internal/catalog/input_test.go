@@ -146,9 +146,9 @@ func TestForeignIDsLookUnknown(t *testing.T) {
 			_, errs["unarchive agent"] = e.svc.UnarchiveAgent(ctx, e.mine.admin, a)
 			_, errs["parent"] = e.svc.CreateHarness(ctx, e.mine.admin, catalog.NewHarness{Name: "x", ParentID: &h})
 			_, errs["preview"] = e.svc.Preview(ctx, e.mine.id, catalog.Draft{HarnessID: &h})
-			_, errs["session harness"] = e.svc.CheckSession(ctx, e.mine.id, catalog.Choice{HarnessID: &h})
-			_, errs["session agent"] = e.svc.CheckSession(ctx, e.mine.id, catalog.Choice{AgentID: &a})
-			_, errs["session model"] = e.svc.CheckSession(ctx, e.mine.id, catalog.Choice{ModelID: &m})
+			_, errs["session harness"] = e.svc.CheckSession(ctx, e.mine.member, catalog.Choice{HarnessID: &h})
+			_, errs["session agent"] = e.svc.CheckSession(ctx, e.mine.member, catalog.Choice{AgentID: &a})
+			_, errs["session model"] = e.svc.CheckSession(ctx, e.mine.member, catalog.Choice{ModelID: &m})
 			return errs
 		}
 		h, a := models.NewID[models.HarnessEntity](), models.NewID[models.AgentEntity]()

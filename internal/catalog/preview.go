@@ -7,6 +7,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -86,15 +87,21 @@ type Choice struct {
 	HarnessID *models.HarnessID
 	AgentID   *models.AgentID
 	ModelID   *models.ModelID
+	// Was is the session that is changed, as it was; nil for a new one.
+	Was *models.Session
 }
 
-// CheckSession checks that a session can be made of what was chosen, and gives its harness: the one that was chosen, or
-// else the agent's, or else the organization's default. Failures name harnessId, agentId or modelId of the input.
-func (s *Service) CheckSession(ctx context.Context, org models.OrgID, c Choice) (models.HarnessID, error) {
+// CheckSession checks that somebody can make a session of what was chosen, or change one to it, and returns its harness: the one that was
+// chosen, or else the agent's, or else the organization's default. Failures name harnessId, agentId or modelId of the input. The loss of a guard is
+// a fault.Forbidden.
+func (s *Service) CheckSession(ctx context.Context, by *auth.Principal, c Choice) (models.HarnessID, error) {
+	org := by.OrgID
 	db := s.db.Read(ctx, org)
 	harness, field := c.HarnessID, "harnessId"
+	var agent *models.Agent
 	if c.AgentID != nil {
-		agent, err := get[models.Agent](db, org, *c.AgentID)
+		var err error
+		agent, err = get[models.Agent](db, org, *c.AgentID)
 		if f := fault.As(err); f != nil {
 			return models.HarnessID{}, f.At("input", "agentId")
 		} else if err != nil {
@@ -118,6 +125,12 @@ func (s *Service) CheckSession(ctx context.Context, org models.OrgID, c Choice) 
 		if err := checkModel(db, org, *c.ModelID, "modelId"); err != nil {
 			return models.HarnessID{}, err
 		}
+	}
+	if err := s.keepSessionGuards(db, by, c, *harness, agent); err != nil {
+		return models.HarnessID{}, err
+	}
+	if c.Was != nil && c.AgentID == nil && c.ModelID == nil {
+		return *harness, nil // it refers to nothing new
 	}
 	_, err := s.effective(ctx, org, Run{HarnessID: *harness, AgentID: c.AgentID, SessionModelID: c.ModelID})
 	if dep := (*DependencyError)(nil); errors.As(err, &dep) {

@@ -54,6 +54,19 @@ func checkHarness(tx *gorm.DB, org models.OrgID, id models.HarnessID, field stri
 	return chain, nil
 }
 
+// chainOrDefault reads the line of inheritance of a harness, and without one that of the organization's default; empty when there is none.
+func chainOrDefault(db *gorm.DB, org models.OrgID, id *models.HarnessID) ([]models.Harness, error) {
+	if id == nil {
+		var err error
+		if id, err = defaultHarness(db, org); fault.Is(err, fault.Dependency) {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return harnessChain(db, org, *id)
+}
+
 // checkModel checks that a model exists and can be chosen.
 func checkModel(db *gorm.DB, org models.OrgID, id models.ModelID, field string) error {
 	choice, err := loadModel(db, org, &id)
@@ -89,13 +102,10 @@ func (s *Service) checkRefs(by *auth.Principal, had, refs []models.CapabilityRef
 			return fmt.Errorf("attach capability %s: %w", r.ID, err)
 		}
 	}
-	if by.Role == models.RoleOwner || by.Role == models.RoleAdmin {
+	if administers(by) {
 		return nil
 	}
-	// Those that come along with others count too. What was attached may have vanished since.
-	if before, err := s.registry.Resolve(had); err == nil {
-		had = before.Refs()
-	}
+	had = s.withDependencies(had)
 	for _, r := range set.Refs() {
 		c, _ := s.registry.Capability(r.ID)
 		if c.Risk != "HIGH" || c.AlwaysOn || slices.ContainsFunc(had, func(h models.CapabilityRef) bool { return sameRef(h, r) }) {
@@ -107,20 +117,8 @@ func (s *Service) checkRefs(by *auth.Principal, had, refs []models.CapabilityRef
 		}
 		return f.At("input", "capabilities")
 	}
-	return s.checkDetached(had, set.Refs())
-}
-
-// checkDetached checks that none is taken away that stands between an agent and what it may do: without its policy, what an
-// administrator has attached can do more than was meant.
-func (s *Service) checkDetached(had, refs []models.CapabilityRef) error {
-	for _, h := range had {
-		c, _ := s.registry.Capability(h.ID)
-		guards := c.Gates != nil || c.Hooks != nil
-		if c.Risk != "HIGH" || !guards || slices.ContainsFunc(refs, func(r models.CapabilityRef) bool { return r.ID == h.ID }) {
-			continue
-		}
-		return fault.New(fault.Forbidden, "The capability %s decides about what the others may do: only administrators may detach it.", h.ID).
-			At("input", "capabilities")
+	if f := s.keepGuards(by, had, set.Refs()); f != nil {
+		return f.At("input", "capabilities")
 	}
 	return nil
 }

@@ -68,6 +68,14 @@ func (s *Service) RestoreAgent(
 	})
 }
 
+// blame makes the path of a refusal that of what was asked for.
+func (d deed) blame(err error) error {
+	if d.from > 0 {
+		return ofRevision(err)
+	}
+	return err
+}
+
 // ofRevision turns the refusal of a change's field into that of the old state's: there is no input to blame, and what the
 // state refers to was there once.
 func ofRevision(err error) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -41,7 +42,7 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewSession)
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	harness, err := s.cfg.Catalog.CheckSession(ctx, by.OrgID, catalog.Choice{HarnessID: in.HarnessID, AgentID: in.AgentID, ModelID: in.ModelID})
+	harness, err := s.cfg.Catalog.CheckSession(ctx, by, catalog.Choice{HarnessID: in.HarnessID, AgentID: in.AgentID, ModelID: in.ModelID})
 	if err != nil {
 		return nil, err
 	}
@@ -184,36 +185,47 @@ func (s *Service) Update(ctx context.Context, by *auth.Principal, id models.Sess
 	if err := checkTags(ch.Tags.Value, "input", "tags"); err != nil {
 		return nil, err
 	}
+	for {
+		c, err := s.prepareUpdate(ctx, by, id, ch)
+		if err != nil {
+			return nil, err
+		}
+		if err = s.cfg.Committer.Submit(ctx, c); errors.Is(err, errLookAgain) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return s.Get(ctx, by.OrgID, id)
+	}
+}
+
+// prepareUpdate checks a change, without a lock, against what the session is now.
+func (s *Service) prepareUpdate(ctx context.Context, by *auth.Principal, id models.SessionID, ch Change) (*updateSession, error) {
 	have, err := s.Get(ctx, by.OrgID, id)
 	if err != nil {
 		return nil, err
 	}
-	choice := catalog.Choice{HarnessID: &have.HarnessID}
-	if ch.ModelID.Given {
-		choice.ModelID = ch.ModelID.Value
-	}
+	choice := catalog.Choice{HarnessID: &have.HarnessID, AgentID: ch.AgentID.Value, ModelID: ch.ModelID.Value}
 	if ch.AgentID.Given {
-		choice.AgentID = ch.AgentID.Value
+		choice.Was = have
 	}
-	if choice.ModelID != nil || choice.AgentID != nil {
-		if _, err := s.cfg.Catalog.CheckSession(ctx, by.OrgID, choice); err != nil {
+	if choice.ModelID != nil || ch.AgentID.Given {
+		if _, err := s.cfg.Catalog.CheckSession(ctx, by, choice); err != nil {
 			return nil, err
 		}
 	}
-	c := &updateSession{org: by.OrgID, id: id, change: ch}
-	if c.clients, err = s.changedClientTools(ctx, have, ch); err != nil {
-		return nil, err
-	}
-	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
-		return nil, err
-	}
-	return s.Get(ctx, by.OrgID, id)
+	c := &updateSession{org: by.OrgID, id: id, change: ch, agent: have.AgentID}
+	c.clients, err = s.changedClientTools(ctx, have, ch)
+	return c, err
 }
 
 type updateSession struct {
 	org    models.OrgID
 	id     models.SessionID
 	change Change
+	// agent is the session's when the change was checked.
+	agent *models.AgentID
 	// clients are the new client tools, where the change gives some.
 	clients clientTools
 }
@@ -226,6 +238,9 @@ func (c *updateSession) Apply(tx *commit.Tx) error {
 	s := tx.Session
 	if s == nil {
 		return notFound(c.id)
+	}
+	if c.change.AgentID.Given && !same(s.AgentID, c.agent) {
+		return errLookAgain
 	}
 	if c.change.Title.Given && !same(s.Title, c.change.Title.Value) {
 		s.Title = c.change.Title.Value

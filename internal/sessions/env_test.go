@@ -54,6 +54,19 @@ func (e *env) judging() tools.Capability {
 	}}
 }
 
+// watching is a capability with a hook that administrators attach, and watched a harmless one that brings it along.
+func watching() tools.Capability {
+	return tools.Capability{
+		ID: "watching", Name: "Watching", Description: "Blocks calls.", Risk: "HIGH", Hooks: func(json.RawMessage) ([]tools.HookSpec, error) {
+			return []tools.HookSpec{{Event: tools.HookPreToolUse, CEL: &tools.CELExecutor{Expression: "false"}}}, nil
+		},
+	}
+}
+
+func watched() tools.Capability {
+	return tools.Capability{ID: "watched", Name: "Watched", Description: "Is watched.", Risk: "LOW", DependsOn: []string{"watching"}}
+}
+
 func newEnv(t *testing.T, db *store.DB) *env {
 	t.Helper()
 	keeper, err := secrets.NewKeeper(bytes.Repeat([]byte{7}, 32))
@@ -65,7 +78,7 @@ func newEnv(t *testing.T, db *store.DB) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, err := tools.NewRegistry(core.Capability(), files.Capability(), budget.Capability(), approvals.Capability(expressions), e.judging())
+	registry, err := tools.NewRegistry(core.Capability(), files.Capability(), budget.Capability(), approvals.Capability(expressions), e.judging(), watching(), watched())
 	if err != nil {
 		t.Fatal(err)
 	}

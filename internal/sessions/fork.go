@@ -56,8 +56,8 @@ func (s *Service) prepareFork(ctx context.Context, by *auth.Principal, in NewFor
 	if err != nil {
 		return nil, atPath(err, "input", "sessionId")
 	}
-	checked := catalog.Choice{HarnessID: &from.HarnessID, AgentID: from.AgentID, ModelID: from.ModelID}
-	if _, err := s.cfg.Catalog.CheckSession(ctx, by.OrgID, checked); err != nil {
+	checked := catalog.Choice{HarnessID: &from.HarnessID, AgentID: from.AgentID, ModelID: from.ModelID, Was: from}
+	if _, err := s.cfg.Catalog.CheckSession(ctx, by, checked); err != nil {
 		return nil, unusable(err)
 	}
 	c := &forkSession{by: by, id: models.NewID[models.SessionEntity](), in: in, checked: *from, known: from.LastSequence, most: s.cfg.Limits.Of(ctx, by.OrgID).Sessions}

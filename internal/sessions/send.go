@@ -66,7 +66,7 @@ func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (
 		in.Delivery = Steer
 	}
 	if in.ModelID != nil {
-		if err := s.checkModel(ctx, by.OrgID, in); err != nil {
+		if err := s.checkModel(ctx, by, in); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -104,15 +104,15 @@ func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (
 	return &c.sentMessage, &c.sentTurn, nil
 }
 
-func (s *Service) checkModel(ctx context.Context, org models.OrgID, in NewMessage) error {
-	session, err := s.Get(ctx, org, in.SessionID)
+func (s *Service) checkModel(ctx context.Context, by *auth.Principal, in NewMessage) error {
+	session, err := s.Get(ctx, by.OrgID, in.SessionID)
 	if f := fault.As(err); f != nil {
 		return f.At("input", "sessionId")
 	}
 	if err != nil {
 		return err
 	}
-	_, err = s.cfg.Catalog.CheckSession(ctx, org, catalog.Choice{HarnessID: &session.HarnessID, ModelID: in.ModelID})
+	_, err = s.cfg.Catalog.CheckSession(ctx, by, catalog.Choice{HarnessID: &session.HarnessID, ModelID: in.ModelID})
 	return err
 }
 
