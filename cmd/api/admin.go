@@ -20,6 +20,7 @@ const adminUsage = `usage: ostler admin <command>
   unlink-identity --email=ADDRESS          forget who a user is to issuers of OpenID Connect, and end their sign-ins
   operator add|remove --email=ADDRESS      make a user an operator of the platform, or no longer one
   limits SLUG|ID [NAME=NUMBER|default …]   show the limits of an organization, or change some, e.g. sessions=1000
+                                           environmentKeys=yes lets it use the provider keys of the environment
   rotate-signing-key                       make a new key for access tokens now
   verify-audit [--org=SLUG|ID]             check the audit log of all organizations, or of one
   reconcile [--org=SLUG|ID] [--repair] [--days=N]

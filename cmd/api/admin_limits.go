@@ -12,6 +12,9 @@ import (
 	"github.com/ostler-dev/ostler/internal/orgs"
 )
 
+// noYes is how permissions among the limits are written.
+var noYes = [...]string{"no", "yes"}
+
 // orgLimits changes limits of an organization, and prints what they are then. Servers follow within seconds.
 func orgLimits(ctx context.Context, p place, args []string) error {
 	if len(args) == 0 {
@@ -28,8 +31,12 @@ func orgLimits(ctx context.Context, p place, args []string) error {
 	values := limits.New(limits.Config{Usual: p.cfg.limits, Clock: p.clock}).With(row)
 	_, _ = fmt.Fprintf(p.out, "%s (%s):\n", org.Slug, org.ID)
 	for _, n := range limits.Names() {
-		shown := strconv.Itoa(*n.Value(&values))
-		if shown == "0" {
+		value := *n.Value(&values)
+		shown := strconv.Itoa(value)
+		switch {
+		case n.Permission():
+			shown = noYes[value]
+		case value == 0:
 			shown = "any number"
 		}
 		if *n.Own(&row) == nil {
@@ -40,13 +47,14 @@ func orgLimits(ctx context.Context, p place, args []string) error {
 	return nil
 }
 
-// readLimits reads name=number, where "default" puts back what is configured.
+// readLimits reads name=number, or yes or no of a permission; "default" puts back what is configured.
 func readLimits(args []string) (orgs.LimitsChange, error) {
 	names := limits.Names()
 	change := orgs.LimitsChange{}
 	for _, arg := range args {
 		name, value, ok := strings.Cut(arg, "=")
-		if !ok || !slices.ContainsFunc(names, func(n limits.Name) bool { return n.Name == name }) {
+		at := slices.IndexFunc(names, func(n limits.Name) bool { return n.Name == name })
+		if !ok || at < 0 {
 			var known []string
 			for _, n := range names {
 				known = append(known, n.Name)
@@ -55,6 +63,14 @@ func readLimits(args []string) (orgs.LimitsChange, error) {
 		}
 		if value == "default" {
 			change[name] = catalog.Give[*int](nil)
+			continue
+		}
+		if names[at].Permission() {
+			n := slices.Index(noYes[:], value)
+			if n < 0 {
+				return nil, fmt.Errorf("%s: %q is none of yes, no and \"default\"", name, value)
+			}
+			change[name] = catalog.Give(&n)
 			continue
 		}
 		n, err := strconv.Atoi(value)

@@ -21,6 +21,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/mail"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/orgs"
 )
 
 // The roles of a process.
@@ -53,6 +54,8 @@ type config struct {
 	runnerSlots                int
 	limits                     limits.Values
 	strangers                  int
+	orgCreators                string
+	personOrgs                 int
 	auditRetention             time.Duration
 	budgetCheck                time.Duration // 0 for never
 	lease, heartbeat, shutdown time.Duration
@@ -143,6 +146,10 @@ func generalSettings() []setting {
 		{"OSTLER_ROLE", roleAll, "all, api (serves requests only) or runner (runs turns only).", false, oneOf(func(c *config) *string { return &c.role }, roleAll, roleAPI, roleRunner)},
 		{"OSTLER_RUNNER_SLOTS", "256", "How many turns this process runs at once.", false, number(func(c *config) *int { return &c.runnerSlots }, 1, 10_000)},
 		{"OSTLER_STRANGER_REQUESTS", "600", "How many operations in a minute one address (with IPv6 a /64) may ask each node for without being signed in, signing in among them; 0 is any number. Behind a proxy that OSTLER_TRUSTED_PROXIES doesn't name, all share one address.", false, number(func(c *config) *int { return &c.strangers }, 0, limits.Most)},
+		{"OSTLER_ORG_CREATION", string(orgs.CreatedByOwners), "Who may create organizations: nobody, operators, owners (operators and owners of an organization), members (everybody but viewers) or everybody.", false, oneOf(
+			func(c *config) *string { return &c.orgCreators },
+			string(orgs.CreatedByNobody), string(orgs.CreatedByOperators), string(orgs.CreatedByOwners), string(orgs.CreatedByMembers), string(orgs.CreatedByEverybody))},
+		{"OSTLER_PERSON_ORGS", "10", "How many organizations one person may create; 0 is any number. Operators have no limit.", false, number(func(c *config) *int { return &c.personOrgs }, 0, limits.Most)},
 		orgLimit("OSTLER_ORG_ACTIVE_TURNS", "0", "How many turns of one organization run at once, in all processes; 0 is any number.", func(v *limits.Values) *int { return &v.ActiveTurns }),
 		orgLimit("OSTLER_ORG_QUEUED_TURNS", "100000", "How many turns of one organization may wait to begin; 0 is any number.", func(v *limits.Values) *int { return &v.QueuedTurns }),
 		orgLimit("OSTLER_ORG_SESSIONS", "1000000", "How many sessions one organization may have; 0 is any number.", func(v *limits.Values) *int { return &v.Sessions }),
@@ -172,7 +179,7 @@ func generalSettings() []setting {
 			return nil
 		}},
 		{"OTEL_EXPORTER_OTLP_ENDPOINT", "", "Where OpenTelemetry traces go, e.g. http://collector:4318; the other standard variables count as well. Default: nowhere, no traces.", false, collector},
-		{"ANTHROPIC_API_KEY", "", "Anthropic's key for all organizations whose provider has no key and no address of its own. Default: none.", true, providerKey(models.ProviderAnthropic)},
+		{"ANTHROPIC_API_KEY", "", "Anthropic's key, for providers without a key and an address of their own. It serves the first organization, those that operators create, and those that an operator allows it to. Default: none.", true, providerKey(models.ProviderAnthropic)},
 		{"ANTHROPIC_BASE_URL", "", "Where Anthropic is asked when a provider has no address of its own. Default: Anthropic's.", false, providerURL(models.ProviderAnthropic)},
 		{"OPENAI_API_KEY", "", "The same for OpenAI: the key.", true, providerKey(models.ProviderOpenAI)},
 		{"OPENAI_BASE_URL", "", "The same for OpenAI: the address.", false, providerURL(models.ProviderOpenAI)},

@@ -162,7 +162,7 @@ func openPeople(cfg config, db *store.DB, clk clock.Clock, log *slog.Logger, id 
 	}
 	people, err := orgs.New(orgs.Config{
 		DB: db, Clock: clk, Passwords: auth.NewPasswords(), Tokens: id.tokens, Secrets: id.keeper, Seeder: cat,
-		AdminEmail: cfg.adminEmail, AdminPassword: cfg.adminPassword, Limits: most, Resets: resets, Issuer: issuer,
+		AdminEmail: cfg.adminEmail, AdminPassword: cfg.adminPassword, Limits: most, Creators: orgs.Creators(cfg.orgCreators), PersonOrgs: cfg.personOrgs, Resets: resets, Issuer: issuer,
 	})
 	if err != nil {
 		return nil, err
@@ -241,6 +241,9 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 		return err
 	}
 	most := limits.New(limits.Config{DB: db, Clock: clk, Usual: cfg.limits, Logger: log})
+	if err := most.Load(ctx); err != nil {
+		return err
+	}
 	registry, cat, err := openCatalog(db, id.keeper, clk, cfg, most, providers, append(capabilities(expressions, providers.egress), extra.capabilities...))
 	if err != nil {
 		return err

@@ -254,6 +254,29 @@ func (ec *executionContext) fieldContext_OrgLimits_pendingInvitations(_ context.
 	return graphql.NewScalarFieldContext("OrgLimits", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _OrgLimits_environmentKeys(ctx context.Context, field graphql.CollectedField, obj *model.OrgLimits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OrgLimits_environmentKeys(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EnvironmentKeys, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OrgLimits_environmentKeys(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OrgLimits", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -269,7 +292,7 @@ func (ec *executionContext) unmarshalInputOrgLimitsInput(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"activeTurns", "queuedTurns", "sessions", "agents", "requestsPerMinute", "toolCallsPerMinute", "subscriptions", "sockets", "apiKeys", "pendingInvitations"}
+	fieldsInOrder := [...]string{"activeTurns", "queuedTurns", "sessions", "agents", "requestsPerMinute", "toolCallsPerMinute", "subscriptions", "sockets", "apiKeys", "pendingInvitations", "environmentKeys"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -346,6 +369,13 @@ func (ec *executionContext) unmarshalInputOrgLimitsInput(ctx context.Context, ob
 				return it, err
 			}
 			it.PendingInvitations = graphql.OmittableOf(data)
+		case "environmentKeys":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("environmentKeys"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EnvironmentKeys = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -418,6 +448,11 @@ func (ec *executionContext) _OrgLimits(ctx context.Context, sel ast.SelectionSet
 			}
 		case "pendingInvitations":
 			out.Values[i] = ec._OrgLimits_pendingInvitations(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "environmentKeys":
+			out.Values[i] = ec._OrgLimits_environmentKeys(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -820,6 +820,7 @@ type ComplexityRoot struct {
 		APIKeys            func(childComplexity int) int
 		ActiveTurns        func(childComplexity int) int
 		Agents             func(childComplexity int) int
+		EnvironmentKeys    func(childComplexity int) int
 		PendingInvitations func(childComplexity int) int
 		QueuedTurns        func(childComplexity int) int
 		RequestsPerMinute  func(childComplexity int) int
@@ -1669,13 +1670,14 @@ type ComplexityRoot struct {
 	}
 
 	Viewer struct {
-		APIKey      func(childComplexity int) int
-		Operator    func(childComplexity int) int
-		Org         func(childComplexity int) int
-		Orgs        func(childComplexity int) int
-		Permissions func(childComplexity int) int
-		Role        func(childComplexity int) int
-		User        func(childComplexity int) int
+		APIKey       func(childComplexity int) int
+		CanCreateOrg func(childComplexity int) int
+		Operator     func(childComplexity int) int
+		Org          func(childComplexity int) int
+		Orgs         func(childComplexity int) int
+		Permissions  func(childComplexity int) int
+		Role         func(childComplexity int) int
+		User         func(childComplexity int) int
 	}
 
 	Wait struct {
@@ -5318,6 +5320,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OrgLimits.Agents(childComplexity), true
+	case "OrgLimits.environmentKeys":
+		if e.ComplexityRoot.OrgLimits.EnvironmentKeys == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrgLimits.EnvironmentKeys(childComplexity), true
 	case "OrgLimits.pendingInvitations":
 		if e.ComplexityRoot.OrgLimits.PendingInvitations == nil {
 			break
@@ -9148,6 +9156,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Viewer.APIKey(childComplexity), true
+	case "Viewer.canCreateOrg":
+		if e.ComplexityRoot.Viewer.CanCreateOrg == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Viewer.CanCreateOrg(childComplexity), true
 	case "Viewer.operator":
 		if e.ComplexityRoot.Viewer.Operator == nil {
 			break
@@ -10517,6 +10531,8 @@ type Viewer {
   permissions: [Permission!]!
   "All organizations that the person is a member of; for an API key its own."
   orgs: [Org!]! @goField(forceResolver: true)
+  "Whether createOrg is open to the caller: whom the server's operator lets create organizations, unless they have created as many as one person may."
+  canCreateOrg: Boolean! @goField(forceResolver: true)
 }
 
 "Where the tokens of a sign-in go."
@@ -10552,7 +10568,10 @@ extend type Mutation {
   changePassword(current: String!, new: String!): SignOutPayload! @auth(requires: ORG_READ)
   "Gives tokens for another organization of the caller, over the transport that the caller uses now."
   switchOrg(orgId: ID!): AuthPayload! @auth(requires: ORG_READ)
-  "Creates an organization with the caller as its owner; the token stays bound to the present one."
+  """
+  Creates an organization with the caller as its owner; the token stays bound to the present one. The server's operator decides who may: others
+  get FORBIDDEN, and LIMIT_REACHED who has created as many as one person may. See ` + "`" + `Viewer.canCreateOrg` + "`" + `.
+  """
   createOrg(input: CreateOrgInput!): OrgPayload! @auth(requires: ORG_READ)
 }
 
@@ -10595,6 +10614,8 @@ type OrgLimits {
   apiKeys: Int!
   "How many invitations may be pending."
   pendingInvitations: Int!
+  "Whether model providers without a key of their own use the keys that the server's environment has."
+  environmentKeys: Boolean!
 }
 
 extend type Mutation {
@@ -10602,7 +10623,7 @@ extend type Mutation {
   updateOrgLimits(orgId: ID!, input: OrgLimitsInput!): OrgPayload! @auth(requires: PLATFORM_MANAGE)
 }
 
-"New limits of an organization: 0 is any number. What is left out stays, and null puts back what is configured on the server."
+"New limits of an organization: 0 is any number. What is left out stays, and null puts back what is configured on the server: environmentKeys is then false."
 input OrgLimitsInput {
   activeTurns: Int @goField(omittable: true)
   queuedTurns: Int @goField(omittable: true)
@@ -10614,6 +10635,7 @@ input OrgLimitsInput {
   sockets: Int @goField(omittable: true)
   apiKeys: Int @goField(omittable: true)
   pendingInvitations: Int @goField(omittable: true)
+  environmentKeys: Boolean @goField(omittable: true)
 }
 `, BuiltIn: false},
 	{Name: "../schema/members.graphqls", Input: `extend type Org {
@@ -12147,6 +12169,8 @@ func (ec *executionContext) childFields_OrgLimits(ctx context.Context, field gra
 		return ec.fieldContext_OrgLimits_apiKeys(ctx, field)
 	case "pendingInvitations":
 		return ec.fieldContext_OrgLimits_pendingInvitations(ctx, field)
+	case "environmentKeys":
+		return ec.fieldContext_OrgLimits_environmentKeys(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type OrgLimits", field.Name)
 }
@@ -12909,6 +12933,8 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 		return ec.fieldContext_Viewer_permissions(ctx, field)
 	case "orgs":
 		return ec.fieldContext_Viewer_orgs(ctx, field)
+	case "canCreateOrg":
+		return ec.fieldContext_Viewer_canCreateOrg(ctx, field)
 	case "apiKey":
 		return ec.fieldContext_Viewer_apiKey(ctx, field)
 	}

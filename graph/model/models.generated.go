@@ -543,20 +543,23 @@ type OrgLimits struct {
 	APIKeys int `json:"apiKeys"`
 	// How many invitations may be pending.
 	PendingInvitations int `json:"pendingInvitations"`
+	// Whether model providers without a key of their own use the keys that the server's environment has.
+	EnvironmentKeys bool `json:"environmentKeys"`
 }
 
-// New limits of an organization: 0 is any number. What is left out stays, and null puts back what is configured on the server.
+// New limits of an organization: 0 is any number. What is left out stays, and null puts back what is configured on the server: environmentKeys is then false.
 type OrgLimitsInput struct {
-	ActiveTurns        graphql.Omittable[*int] `json:"activeTurns,omitempty"`
-	QueuedTurns        graphql.Omittable[*int] `json:"queuedTurns,omitempty"`
-	Sessions           graphql.Omittable[*int] `json:"sessions,omitempty"`
-	Agents             graphql.Omittable[*int] `json:"agents,omitempty"`
-	RequestsPerMinute  graphql.Omittable[*int] `json:"requestsPerMinute,omitempty"`
-	ToolCallsPerMinute graphql.Omittable[*int] `json:"toolCallsPerMinute,omitempty"`
-	Subscriptions      graphql.Omittable[*int] `json:"subscriptions,omitempty"`
-	Sockets            graphql.Omittable[*int] `json:"sockets,omitempty"`
-	APIKeys            graphql.Omittable[*int] `json:"apiKeys,omitempty"`
-	PendingInvitations graphql.Omittable[*int] `json:"pendingInvitations,omitempty"`
+	ActiveTurns        graphql.Omittable[*int]  `json:"activeTurns,omitempty"`
+	QueuedTurns        graphql.Omittable[*int]  `json:"queuedTurns,omitempty"`
+	Sessions           graphql.Omittable[*int]  `json:"sessions,omitempty"`
+	Agents             graphql.Omittable[*int]  `json:"agents,omitempty"`
+	RequestsPerMinute  graphql.Omittable[*int]  `json:"requestsPerMinute,omitempty"`
+	ToolCallsPerMinute graphql.Omittable[*int]  `json:"toolCallsPerMinute,omitempty"`
+	Subscriptions      graphql.Omittable[*int]  `json:"subscriptions,omitempty"`
+	Sockets            graphql.Omittable[*int]  `json:"sockets,omitempty"`
+	APIKeys            graphql.Omittable[*int]  `json:"apiKeys,omitempty"`
+	PendingInvitations graphql.Omittable[*int]  `json:"pendingInvitations,omitempty"`
+	EnvironmentKeys    graphql.Omittable[*bool] `json:"environmentKeys,omitempty"`
 }
 
 // The answer of mutations of an organization.
@@ -1090,6 +1093,8 @@ type Viewer struct {
 	Permissions []Permission `json:"permissions"`
 	// All organizations that the person is a member of; for an API key its own.
 	Orgs []*Org `json:"orgs"`
+	// Whether createOrg is open to the caller: whom the server's operator lets create organizations, unless they have created as many as one person may.
+	CanCreateOrg bool `json:"canCreateOrg"`
 	// The key that is asking; null for a person.
 	APIKey *APIKey `json:"apiKey,omitempty"`
 }

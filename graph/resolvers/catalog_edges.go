@@ -81,7 +81,7 @@ func (r *Resolver) providerEdge(ctx context.Context, id models.ProviderID) (*mod
 	if !ok {
 		return nil, errors.New("a model's provider is missing")
 	}
-	return r.encodeProvider(p), nil
+	return r.encodeProvider(ctx, p), nil
 }
 
 // harnessChain gives a harness and those that it inherits from, root first.

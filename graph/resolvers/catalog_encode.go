@@ -1,14 +1,16 @@
 package resolvers
 
 import (
+	"context"
+
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
-func (r *Resolver) encodeProvider(p *models.Provider) *model.Provider {
-	has := r.Catalog.HasCredentials(p)
+func (r *Resolver) encodeProvider(ctx context.Context, p *models.Provider) *model.Provider {
+	has := r.Catalog.HasCredentials(ctx, p)
 	return &model.Provider{
 		ID: p.ID.String(), Name: p.Name, Kind: model.ProviderKind(p.Kind), BaseURL: p.BaseURL, HasCredentials: &has,
 		Lifecycle: model.Lifecycle(p.Lifecycle), CreatedAt: p.CreatedAt,

@@ -25,7 +25,7 @@ func (r *Resolver) providerPage(ctx context.Context, first *int, after *string) 
 		Count: func() (*int, error) { return counted(r.Catalog.CountProviders(ctx, org)) },
 	}
 	for i := range rows {
-		page.Nodes[i] = r.encodeProvider(&rows[i])
+		page.Nodes[i] = r.encodeProvider(ctx, &rows[i])
 		page.Edges[i] = &model.ProviderEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
 	}
 	return page, nil

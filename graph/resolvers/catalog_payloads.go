@@ -23,7 +23,7 @@ func (r *Resolver) providerPayload(ctx context.Context, row *models.Provider, er
 	}
 	out := &model.ProviderPayload{UserErrors: list}
 	if len(list) == 0 {
-		out.Provider = r.encodeProvider(row)
+		out.Provider = r.encodeProvider(ctx, row)
 	}
 	return out, nil
 }

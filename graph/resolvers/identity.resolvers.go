@@ -126,6 +126,11 @@ func (r *viewerResolver) Orgs(ctx context.Context, obj *model.Viewer) ([]*model.
 	return encoded, nil
 }
 
+// CanCreateOrg is the resolver for the canCreateOrg field.
+func (r *viewerResolver) CanCreateOrg(ctx context.Context, obj *model.Viewer) (bool, error) {
+	return r.Resolver.Orgs.CanCreateOrg(ctx, auth.FromContext(ctx))
+}
+
 // Org returns generated.OrgResolver implementation.
 func (r *Resolver) Org() generated.OrgResolver { return &orgResolver{r} }
 

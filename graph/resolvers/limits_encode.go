@@ -5,6 +5,7 @@ import (
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
 )
@@ -18,7 +19,7 @@ func (r *Resolver) orgLimits(ctx context.Context, org *model.Org) (*model.OrgLim
 	return &model.OrgLimits{
 		ActiveTurns: v.ActiveTurns, QueuedTurns: v.QueuedTurns, Sessions: v.Sessions, Agents: v.Agents,
 		RequestsPerMinute: v.RequestsPerMinute, ToolCallsPerMinute: v.ToolCallsPerMinute, Subscriptions: v.Subscriptions, Sockets: v.Sockets,
-		APIKeys: v.APIKeys, PendingInvitations: v.PendingInvitations,
+		APIKeys: v.APIKeys, PendingInvitations: v.PendingInvitations, EnvironmentKeys: v.EnvironmentKeys != 0,
 	}, nil
 }
 
@@ -32,6 +33,19 @@ func (r *Resolver) updateOrgLimits(ctx context.Context, orgID string, in model.O
 		"agents": decodeOpt(in.Agents), "requestsPerMinute": decodeOpt(in.RequestsPerMinute), "toolCallsPerMinute": decodeOpt(in.ToolCallsPerMinute),
 		"subscriptions": decodeOpt(in.Subscriptions), "sockets": decodeOpt(in.Sockets),
 		"apiKeys": decodeOpt(in.APIKeys), "pendingInvitations": decodeOpt(in.PendingInvitations),
+		"environmentKeys": permission(decodeOpt(in.EnvironmentKeys)),
 	})
 	return r.orgPayload(ctx, org, err)
+}
+
+// permission writes yes and no as limits do, 1 and 0.
+func permission(in catalog.Opt[*bool]) catalog.Opt[*int] {
+	out := catalog.Opt[*int]{Given: in.Given}
+	if in.Value != nil {
+		out.Value = new(0)
+		if *in.Value {
+			*out.Value = 1
+		}
+	}
+	return out
 }

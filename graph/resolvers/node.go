@@ -38,7 +38,7 @@ func (r *Resolver) nodeByID(ctx context.Context, id string) (model.Node, error) 
 	case models.ProviderEntity{}.Prefix():
 		return fetchNode(id, func(id models.ProviderID) (*model.Provider, error) {
 			p, err := r.Catalog.Provider(ctx, org, id)
-			return encoded(p, err, r.encodeProvider)
+			return encoded(p, err, func(p *models.Provider) *model.Provider { return r.encodeProvider(ctx, p) })
 		})
 	case models.ModelEntity{}.Prefix():
 		return fetchNode(id, func(id models.ModelID) (*model.Model, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/llm/simulated"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -44,6 +45,7 @@ func onlineAPI(t *testing.T, db *store.DB) (*api, *offers) {
 	}
 	a.resolver.Catalog, err = catalog.New(catalog.Config{
 		DB: db, Registry: registry, Keeper: keeper, Clock: clock.NewManual(time.UnixMilli(1_700_000_000_000)),
+		Limits:      limits.New(limits.Config{Clock: clock.NewManual(time.UnixMilli(1)), Usual: limits.Values{EnvironmentKeys: 1}}),
 		Environment: map[models.ProviderKind]llm.Endpoint{models.ProviderGemini: {APIKey: "of-the-server"}},
 		Listers: map[models.ProviderKind]llm.Lister{
 			models.ProviderOpenAI: o, models.ProviderSimulated: simulated.New(simulated.Options{}),

@@ -58,7 +58,7 @@ func (s *Service) testEndpoint(ctx context.Context, org models.OrgID, in Provide
 		return "", llm.Endpoint{}, invalid("kind", "This server speaks no protocol %q.", *in.Kind)
 	}
 	base, err := s.checkBaseURL(*in.Kind, in.BaseURL)
-	return *in.Kind, s.trial(*in.Kind, base, in.APIKey), err
+	return *in.Kind, s.trial(ctx, org, *in.Kind, base, in.APIKey), err
 }
 
 // storedEndpoint gives where to ask a stored provider, with what is to be tried of it.
@@ -82,16 +82,16 @@ func (s *Service) storedEndpoint(ctx context.Context, org models.OrgID, in Provi
 		return "", llm.Endpoint{}, err
 	}
 	if in.APIKey != nil {
-		return p.Kind, s.trial(p.Kind, base, in.APIKey), nil
+		return p.Kind, s.trial(ctx, org, p.Kind, base, in.APIKey), nil
 	}
 	if equalPtr(base, p.BaseURL) {
-		at, err := s.Endpoint(p)
+		at, err := s.Endpoint(ctx, p)
 		return p.Kind, at, err
 	}
 	if len(p.Credentials) > 0 {
 		return "", llm.Endpoint{}, invalid("apiKey", "The stored key is only sent to the stored address: to try another baseUrl, give apiKey too.")
 	}
-	return p.Kind, s.trial(p.Kind, base, nil), nil
+	return p.Kind, s.trial(ctx, org, p.Kind, base, nil), nil
 }
 
 // probe asks a provider for its models, within the limits of the organization.

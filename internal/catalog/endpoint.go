@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -8,11 +9,12 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// Endpoint gives where a provider is asked, and with which key. One without a key of its own gets the server's for its kind, unless it
-// has an address of its own: the server's key goes nowhere but to the server's address.
-func (s *Service) Endpoint(p *models.Provider) (llm.Endpoint, error) {
+// Endpoint returns where a provider is asked, and with which key. One without a key of its own gets the server's for its kind, if an
+// operator has allowed it to its organization and the provider has no address of its own: the server's key goes nowhere but to the server's
+// address.
+func (s *Service) Endpoint(ctx context.Context, p *models.Provider) (llm.Endpoint, error) {
 	if p.BaseURL == nil && len(p.Credentials) == 0 {
-		return s.environment[p.Kind], nil
+		return s.shared(ctx, p.OrgID, p.Kind), nil
 	}
 	at := llm.Endpoint{BaseURL: s.environment[p.Kind].BaseURL}
 	if p.BaseURL != nil {
@@ -28,15 +30,24 @@ func (s *Service) Endpoint(p *models.Provider) (llm.Endpoint, error) {
 	return at, nil
 }
 
-// HasCredentials tells whether a provider is asked with a key: one of its own, or the server's.
-func (s *Service) HasCredentials(p *models.Provider) bool {
-	return len(p.Credentials) > 0 || (p.BaseURL == nil && s.environment[p.Kind].APIKey != "")
+// shared returns what the environment says of a kind of provider, to an organization: the key only if an operator has allowed it.
+func (s *Service) shared(ctx context.Context, org models.OrgID, kind models.ProviderKind) llm.Endpoint {
+	at := s.environment[kind]
+	if at.APIKey != "" && s.limits.Of(ctx, org).EnvironmentKeys == 0 {
+		at.APIKey = ""
+	}
+	return at
 }
 
-// trial gives where a provider would be asked that has just this address and this key; nil for none.
-func (s *Service) trial(kind models.ProviderKind, base, key *string) llm.Endpoint {
+// HasCredentials reports whether a provider is asked with a key: one of its own, or the server's.
+func (s *Service) HasCredentials(ctx context.Context, p *models.Provider) bool {
+	return len(p.Credentials) > 0 || (p.BaseURL == nil && s.shared(ctx, p.OrgID, p.Kind).APIKey != "")
+}
+
+// trial returns where a provider would be asked that has just this address and this key; nil for none.
+func (s *Service) trial(ctx context.Context, org models.OrgID, kind models.ProviderKind, base, key *string) llm.Endpoint {
 	if base == nil && key == nil {
-		return s.environment[kind]
+		return s.shared(ctx, org, kind)
 	}
 	at := llm.Endpoint{BaseURL: s.environment[kind].BaseURL}
 	if base != nil {

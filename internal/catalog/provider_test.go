@@ -9,10 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
 const environmentKey = "sk-of-the-server"
@@ -41,7 +45,7 @@ func (n *network) CheckURL(u *url.URL) error {
 	return nil
 }
 
-// online gives the service a network, and keys of the server's own.
+// online gives the service a network, and keys of the server's own, which the first organization may use.
 func (e *env) online() *network {
 	e.t.Helper()
 	n := &network{list: []llm.ModelInfo{{Name: "m"}}}
@@ -51,6 +55,7 @@ func (e *env) online() *network {
 	}
 	svc, err := catalog.New(catalog.Config{
 		DB: e.db, Registry: registry(e.t), Keeper: e.keeper, Clock: e.clock, URLs: n, Listers: listers,
+		Limits: limits.New(limits.Config{DB: e.db, Clock: e.clock}),
 		Environment: map[models.ProviderKind]llm.Endpoint{
 			models.ProviderAnthropic: {APIKey: environmentKey},
 			models.ProviderOpenAI:    {BaseURL: "https://gateway.example.com"},
@@ -60,6 +65,9 @@ func (e *env) online() *network {
 		e.t.Fatal(err)
 	}
 	e.svc = svc
+	e.write(func(tx *gorm.DB) error {
+		return tx.Create(&models.OrgLoad{OrgID: e.mine.id, Weight: 1, EnvironmentKeys: new(int64(1)), LimitsChangedAt: 1}).Error
+	})
 	return n
 }
 
@@ -152,11 +160,56 @@ func TestWhetherAProviderHasCredentials(t *testing.T) {
 			{catalog.NewProvider{Name: "e", Kind: models.ProviderSimulated}, false},
 		} {
 			p := e.provider(c.in)
-			at := must(e.svc.Endpoint(p))(t)
-			if got := e.svc.HasCredentials(p); got != c.want || got != (at.APIKey != "") {
+			at := must(e.svc.Endpoint(t.Context(), p))(t)
+			if got := e.svc.HasCredentials(t.Context(), p); got != c.want || got != (at.APIKey != "") {
 				t.Errorf("%s: hasCredentials %v, asked with %+v", c.in.Name, got, at)
 			}
 		}
+	})
+}
+
+// The server's key serves the organizations that an operator has allowed it to: no other one gets it, by a turn or by a test of a provider.
+func TestTheServersKeyIsForThoseWhoMayUseIt(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		n := e.online()
+		ctx := t.Context()
+		anthropic := models.ProviderAnthropic
+		p := must(e.svc.CreateProvider(ctx, e.theirs.admin, catalog.NewProvider{Name: "a", Kind: anthropic}))(t)
+		check := func(when string, want string) {
+			t.Helper()
+			if at := must(e.svc.Endpoint(ctx, p))(t); at.APIKey != want {
+				t.Errorf("%s: asked with %q, want %q", when, at.APIKey, want)
+			}
+			if got := e.svc.HasCredentials(ctx, p); got != (want != "") {
+				t.Errorf("%s: hasCredentials is %v", when, got)
+			}
+			n.asked = nil
+			for _, in := range []catalog.ProviderTest{{ID: &p.ID}, {Kind: &anthropic}} {
+				must(e.svc.TestProvider(ctx, e.theirs.admin, in))(t)
+			}
+			for _, at := range n.asked {
+				if at.APIKey != want {
+					t.Errorf("%s: a test asked with %q, want %q", when, at.APIKey, want)
+				}
+			}
+			if len(n.asked) != 2 {
+				t.Errorf("%s: %d tests were made", when, len(n.asked))
+			}
+		}
+		check("before", "")
+		allow := func(value *int64, at models.Millis) {
+			e.write(func(tx *gorm.DB) error {
+				if err := store.Of(tx, e.theirs.id).Delete(&models.OrgLoad{}).Error; err != nil {
+					return err
+				}
+				return tx.Create(&models.OrgLoad{OrgID: e.theirs.id, Weight: 1, EnvironmentKeys: value, LimitsChangedAt: at}).Error
+			})
+			e.clock.Advance(2 * time.Second)
+		}
+		allow(new(int64(1)), 2)
+		check("allowed", environmentKey)
+		allow(nil, 3)
+		check("taken away", "")
 	})
 }
 

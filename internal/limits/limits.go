@@ -16,7 +16,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// Values are the limits of an organization; 0 is any number.
+// Values are the limits of an organization; 0 is any number, but for EnvironmentKeys.
 type Values struct {
 	// ActiveTurns may be at work, and QueuedTurns wait to begin.
 	ActiveTurns, QueuedTurns int
@@ -28,6 +28,8 @@ type Values struct {
 	// ToolCallsPerMinute counts the calls of tools that reach out of the server.
 	ToolCallsPerMinute     int
 	Subscriptions, Sockets int
+	// EnvironmentKeys is 1 where providers without a key of their own use the server's; 0 is no.
+	EnvironmentKeys int
 }
 
 // Most is the largest limit that can be set.
@@ -87,7 +89,7 @@ func (l *Limits) Of(ctx context.Context, org models.OrgID) Values {
 	if l == nil {
 		return Values{}
 	}
-	l.refresh(ctx)
+	_ = l.refresh(ctx) // it is logged
 	return l.known(org)
 }
 
@@ -120,15 +122,18 @@ func (l *Limits) Forget() {
 	}
 }
 
+// Load reads the limits of all organizations, so that a process never starts without what operators have allowed.
+func (l *Limits) Load(ctx context.Context) error { return l.refresh(ctx) }
+
 // refresh reads what has changed when what is known is old. Where that fails, what is known holds on.
-func (l *Limits) refresh(ctx context.Context) {
+func (l *Limits) refresh(ctx context.Context) error {
 	if l.cfg.DB == nil || !l.old() {
-		return
+		return nil
 	}
 	l.reading.Lock()
 	defer l.reading.Unlock()
 	if !l.old() {
-		return
+		return nil
 	}
 	// It is for all who come after, too: so it goes on when this one has hung up, and nobody tries again at once.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
@@ -139,7 +144,7 @@ func (l *Limits) refresh(ctx context.Context) {
 	if err != nil {
 		l.cfg.Logger.WarnContext(ctx, "the limits of organizations can't be read; the ones that were known hold on", "error", err)
 		l.readAt.Store(at)
-		return
+		return err
 	}
 	if len(list) > 0 {
 		own := maps.Clone(*l.own.Load())
@@ -150,6 +155,7 @@ func (l *Limits) refresh(ctx context.Context) {
 		l.own.Store(&own)
 	}
 	l.readAt.Store(at)
+	return nil
 }
 
 func (l *Limits) old() bool {

@@ -9,7 +9,9 @@ type Org struct {
 	DefaultModelID   *ModelID
 	// AllowUnpriced lets models without a price run under budgets in dollars, which they then take nothing of.
 	AllowUnpriced bool
-	CreatedAt     Millis `gorm:"autoCreateTime:false"`
+	// CreatedBy is the person who created it; nil for the first one.
+	CreatedBy *UserID
+	CreatedAt Millis `gorm:"autoCreateTime:false"`
 }
 
 // User is a person. EmailKey is the e-mail in lower case, by which it is unique. PasswordHash is empty for somebody who signs in with an

@@ -20,6 +20,8 @@ type OrgLoad struct {
 	// APIKeys counts those that are not revoked.
 	APIKeys            *int64
 	PendingInvitations *int64
+	// EnvironmentKeys is 1 where the provider keys of the server's environment may be used.
+	EnvironmentKeys *int64
 	// LimitsChangedAt is when one of the limits was set last; 0 for never.
 	LimitsChangedAt Millis
 }

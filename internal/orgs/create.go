@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
@@ -21,11 +22,69 @@ type NewOrg struct {
 	Slug *string
 }
 
+// Creators are those who may create organizations.
+type Creators string
+
+// The settings of Creators. Roles are those that people have in the organization that they are signed in to.
+const (
+	CreatedByNobody    Creators = "nobody"
+	CreatedByOperators Creators = "operators"
+	CreatedByOwners    Creators = "owners"
+	CreatedByMembers   Creators = "members" // all roles but VIEWER
+	CreatedByEverybody Creators = "everybody"
+)
+
+// include reports whether a principal is one of them. Operators are, unless it is nobody.
+func (c Creators) include(p *auth.Principal) bool {
+	switch {
+	case p.IsKey() || c == CreatedByNobody:
+		return false
+	case p.Operator || c == CreatedByEverybody:
+		return true
+	case c == CreatedByOperators:
+		return false
+	case c == CreatedByMembers:
+		return rank(p.Role) >= rank(models.RoleMember)
+	}
+	return p.Role == models.RoleOwner
+}
+
+// CanCreateOrg reports whether CreateOrg would let the caller create another organization.
+func (s *Service) CanCreateOrg(ctx context.Context, p *auth.Principal) (bool, error) {
+	if !s.creators.include(p) {
+		return false, nil
+	}
+	err := s.personHasRoom(s.db.ReadAcross(ctx), p)
+	if fault.Is(err, fault.LimitReached) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// personHasRoom returns fault.LimitReached for somebody who has created as many organizations as one person may. Operators have no limit.
+func (s *Service) personHasRoom(db *gorm.DB, p *auth.Principal) error {
+	if p.Operator || s.personOrgs <= 0 {
+		return nil
+	}
+	have, err := countTo(db, db.Model(&models.Org{}).Where("created_by = ?", p.UserID), s.personOrgs)
+	if err != nil {
+		return fmt.Errorf("count the organizations that a person has created: %w", err)
+	}
+	if have >= s.personOrgs {
+		return fault.New(fault.LimitReached, "You have created as many organizations as one person may: %d. Ask the operator of this server to create one for you.", s.personOrgs)
+	}
+	return nil
+}
+
 // CreateOrg makes an organization with the caller as its owner, and everything that an organization starts with. A slug
-// that is in use is fault.Taken.
+// that is in use is fault.Taken, and one organization too many fault.LimitReached. Somebody who may create none gets fault.Forbidden.
+// Organizations that operators create may use the provider keys of the environment.
 func (s *Service) CreateOrg(ctx context.Context, p *auth.Principal, in NewOrg) (models.Org, error) {
 	if err := needPerson(p, "create an organization"); err != nil {
 		return models.Org{}, err
+	}
+	if !s.creators.include(p) {
+		return models.Org{}, fault.New(fault.Forbidden, "You may not create organizations on this server. Ask its operator to create one for you.")
 	}
 	name, err := cleanName(in.Name)
 	if err != nil {
@@ -43,8 +102,15 @@ func (s *Service) CreateOrg(ctx context.Context, p *auth.Principal, in NewOrg) (
 	}
 	var org models.Org
 	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
+		// Two requests of one person wait for each other, so that each counts what the other one has created.
+		if err := tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}).Where("id = ?", p.UserID).Take(&models.User{}).Error; err != nil {
+			return fmt.Errorf("lock the user: %w", err)
+		}
+		if err := s.personHasRoom(tx, p); err != nil {
+			return err
+		}
 		var err error
-		if org, err = s.createOrg(ctx, tx, name, slug, p.UserID); err != nil {
+		if org, err = s.createOrg(ctx, tx, models.Org{Name: name, Slug: slug, CreatedBy: &p.UserID}, p.UserID, p.Operator); err != nil {
 			return err
 		}
 		kind, actor := p.Actor()
@@ -53,15 +119,17 @@ func (s *Service) CreateOrg(ctx context.Context, p *auth.Principal, in NewOrg) (
 	if err != nil {
 		return models.Org{}, err
 	}
+	s.limits.Forget()
 	return org, nil
 }
 
-func (s *Service) createOrg(ctx context.Context, tx *gorm.DB, name, slug string, owner models.UserID) (models.Org, error) {
+// createOrg inserts an organization and what it starts with; environmentKeys is whether it may use the provider keys of the environment.
+func (s *Service) createOrg(ctx context.Context, tx *gorm.DB, org models.Org, owner models.UserID, environmentKeys bool) (models.Org, error) {
 	now := clock.Millis(s.clock)
-	org := models.Org{ID: models.NewID[models.OrgEntity](), Name: name, Slug: slug, CreatedAt: now}
+	org.ID, org.CreatedAt = models.NewID[models.OrgEntity](), now
 	if err := tx.Create(&org).Error; err != nil {
 		if store.IsDuplicate(err) {
-			return org, fault.New(fault.Taken, "The slug %q is in use: give another one.", slug).At("input", "slug")
+			return org, fault.New(fault.Taken, "The slug %q is in use: give another one.", org.Slug).At("input", "slug")
 		}
 		return org, fmt.Errorf("create an organization: %w", err)
 	}
@@ -70,6 +138,11 @@ func (s *Service) createOrg(ctx context.Context, tx *gorm.DB, name, slug string,
 	}).Error
 	if err != nil {
 		return org, fmt.Errorf("create the membership of the owner: %w", err)
+	}
+	if environmentKeys {
+		if err := tx.Create(&models.OrgLoad{OrgID: org.ID, Weight: 1, EnvironmentKeys: new(int64(1)), LimitsChangedAt: now}).Error; err != nil {
+			return org, fmt.Errorf("allow an organization the keys of the environment: %w", err)
+		}
 	}
 	harness, model, err := s.seeder.SeedOrg(ctx, tx, org.ID, now)
 	if err != nil {

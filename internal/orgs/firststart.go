@@ -27,7 +27,8 @@ type FirstOwner struct {
 	Password string
 }
 
-// FirstStart makes an organization and its owner, who is also an operator, if there is no user yet. Otherwise it does
+// FirstStart makes an organization and its owner, who is also an operator, if there is no user yet. It may use the provider keys of the
+// environment. Otherwise it does
 // nothing and gives nil. Of several nodes that start at once, one does it.
 func (s *Service) FirstStart(ctx context.Context) (*FirstOwner, error) {
 	found, err := anyUser(s.db.ReadAcross(ctx))
@@ -69,7 +70,7 @@ func (s *Service) FirstStart(ctx context.Context) (*FirstOwner, error) {
 		if err := tx.Create(&user).Error; err != nil {
 			return fmt.Errorf("create the user: %w", err)
 		}
-		org, err := s.createOrg(ctx, tx, firstOrgName, firstOrgSlug, user.ID)
+		org, err := s.createOrg(ctx, tx, models.Org{Name: firstOrgName, Slug: firstOrgSlug}, user.ID, true)
 		if err != nil {
 			return err
 		}
@@ -85,5 +86,6 @@ func (s *Service) FirstStart(ctx context.Context) (*FirstOwner, error) {
 	if !made {
 		return nil, nil
 	}
+	s.limits.Forget()
 	return owner, nil
 }

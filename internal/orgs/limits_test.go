@@ -123,7 +123,7 @@ func TestACapOfInvitations(t *testing.T) {
 }
 
 func TestOperatorsSetLimits(t *testing.T) {
-	usual := limits.Values{Sessions: 100, Agents: 10, ActiveTurns: 5}
+	usual := limits.Values{Sessions: 100, Agents: 10, ActiveTurns: 5, EnvironmentKeys: 1}
 	eachLimited(t, usual, func(t *testing.T, w, other *world) {
 		by := w.owner()
 		org := w.createOrg(by, "Another")
@@ -136,7 +136,7 @@ func TestOperatorsSetLimits(t *testing.T) {
 		if err := set(orgs.LimitsChange{"sessions": catalog.Give(new(7)), "agents": catalog.Give(new(0)), "activeTurns": catalog.Give(new(2))}); err != nil {
 			t.Fatal(err)
 		}
-		want := limits.Values{Sessions: 7, ActiveTurns: 2}
+		want := limits.Values{Sessions: 7, ActiveTurns: 2, EnvironmentKeys: 1}
 		if v := w.Limits(t.Context(), org.ID); v != want {
 			t.Errorf("at once: %+v", v)
 		}
@@ -161,7 +161,7 @@ func TestOperatorsSetLimits(t *testing.T) {
 		if err := set(orgs.LimitsChange{"agents": catalog.Give[*int](nil)}); err != nil {
 			t.Error(err)
 		}
-		if v := w.Limits(t.Context(), org.ID); v != (limits.Values{Sessions: 7, ActiveTurns: 2, Agents: 10}) {
+		if v := w.Limits(t.Context(), org.ID); v != (limits.Values{Sessions: 7, ActiveTurns: 2, Agents: 10, EnvironmentKeys: 1}) {
 			t.Errorf("%+v", v)
 		}
 		again, last := w.recorded(org.ID)
@@ -197,7 +197,7 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for i, name := range limits.Names() {
 			all.Go(func() {
-				_, err := []*world{w, other}[i%2].SetLimits(w.ctx(), by.Principal, by.Org.ID, orgs.LimitsChange{name.Name: catalog.Give(new(i + 1))})
+				_, err := []*world{w, other}[i%2].SetLimits(w.ctx(), by.Principal, by.Org.ID, orgs.LimitsChange{name.Name: catalog.Give(new(min(i+1, name.Most)))})
 				if err != nil {
 					t.Error(err)
 				}
@@ -207,8 +207,8 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 		w.clock.Advance(2 * time.Second)
 		v := w.Limits(t.Context(), by.Org.ID)
 		for i, name := range limits.Names() {
-			if got := *name.Value(&v); got != i+1 {
-				t.Errorf("%s is %d, want %d", name.Name, got, i+1)
+			if got, want := *name.Value(&v), min(i+1, name.Most); got != want {
+				t.Errorf("%s is %d, want %d", name.Name, got, want)
 			}
 		}
 	})

@@ -32,7 +32,7 @@ type SecretDeriver interface {
 	Secrets(purpose string) ([][]byte, error)
 }
 
-// Config is what a Service works with. All fields are required, but for the administrator's, Limits, Resets and Issuer.
+// Config is what a Service works with. All fields are required, but for the administrator's, Limits, Creators, PersonOrgs, Resets and Issuer.
 type Config struct {
 	DB        *store.DB
 	Clock     clock.Clock
@@ -45,6 +45,10 @@ type Config struct {
 	AdminEmail, AdminPassword string
 	// Limits are what organizations may have; nil for anything.
 	Limits *limits.Limits
+	// Creators may create organizations; operators and owners when it is empty. PersonOrgs is how many organizations one person may create, 0
+	// any number; operators have no such limit.
+	Creators   Creators
+	PersonOrgs int
 	// Resets is how forgotten passwords are replaced. Left out, links go nowhere.
 	Resets Resets
 	// Issuer vouches for people who sign in with OpenID Connect. Left out, nobody does.
@@ -65,6 +69,8 @@ type Service struct {
 	resets     *resets
 	issuer     *oidc.Client // nil for none
 	limits     *limits.Limits
+	creators   Creators
+	personOrgs int
 	access     *lru.Cache[tokenHash, accessEntry]
 	keyUses    keyUses
 }
@@ -95,7 +101,7 @@ func New(cfg Config) (*Service, error) {
 	return &Service{
 		db: cfg.DB, clock: cfg.Clock, passwords: cfg.Passwords, tokens: cfg.Tokens, seeder: cfg.Seeder,
 		admin:      credentials{cfg.AdminEmail, cfg.AdminPassword},
-		successors: successors, throttle: throttle, resets: resets, limits: cfg.Limits, issuer: cfg.Issuer, access: access,
+		successors: successors, throttle: throttle, resets: resets, limits: cfg.Limits, creators: cfg.Creators, personOrgs: cfg.PersonOrgs, issuer: cfg.Issuer, access: access,
 	}, nil
 }
 

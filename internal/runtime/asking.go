@@ -68,7 +68,7 @@ func (a *asking) run(ctx context.Context) (resp llm.Response, failure, err error
 		if first.IsZero() {
 			first = now
 		}
-		a.leaveOut()
+		a.leaveOut(ctx)
 		a.tries.others = len(a.later)
 		what := callFailure{transient: f.Transient, refused: a.refused, retryAfter: f.RetryAfter}
 		next := a.tries.next(what, now.Sub(first), e.cfg.Random())
@@ -98,10 +98,10 @@ func (a *asking) run(ctx context.Context) (resp llm.Response, failure, err error
 func (a *asking) provider() breakerKey { return breakerKey{a.r.turn.OrgID, a.model.Provider.ID} }
 
 // leaveOut drops fallbacks that this server can't call: the failure that the user is told of is to be that of a model that was asked.
-func (a *asking) leaveOut() {
+func (a *asking) leaveOut(ctx context.Context) {
 	for len(a.later) > 0 {
 		m := a.later[0]
-		_, _, err := a.r.e.reach(m)
+		_, _, err := a.r.e.reach(ctx, m)
 		if err == nil {
 			return
 		}
@@ -181,7 +181,7 @@ func (a *asking) wait(ctx context.Context, d time.Duration) error {
 func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	e, m, u := a.r.e, a.model, a.r.uncounted
 	a.refused, a.stream = false, nil
-	driver, at, err := e.reach(m)
+	driver, at, err := e.reach(ctx, m)
 	if err != nil {
 		return resp, err
 	}

@@ -99,7 +99,7 @@ type Config struct {
 // Catalog tells what turns run with; catalog.Service does.
 type Catalog interface {
 	EffectiveForSession(ctx context.Context, org models.OrgID, run catalog.Run) (*catalog.Effective, error)
-	Endpoint(p *models.Provider) (llm.Endpoint, error)
+	Endpoint(ctx context.Context, p *models.Provider) (llm.Endpoint, error)
 }
 
 // Images reads the images that messages refer to.

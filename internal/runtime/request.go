@@ -14,7 +14,7 @@ import (
 )
 
 // reach gives who speaks a model's protocol, and where. Its errors tell what is not set up.
-func (e *Engine) reach(m *catalog.RunModel) (llm.Driver, llm.Endpoint, error) {
+func (e *Engine) reach(ctx context.Context, m *catalog.RunModel) (llm.Driver, llm.Endpoint, error) {
 	p := &m.Provider
 	wrong := func(cause error, format string, args ...any) (llm.Driver, llm.Endpoint, error) {
 		return nil, llm.Endpoint{}, &llm.Error{Code: llm.CodeMisconfigured, Message: fmt.Sprintf(format, args...), Cause: cause}
@@ -23,7 +23,7 @@ func (e *Engine) reach(m *catalog.RunModel) (llm.Driver, llm.Endpoint, error) {
 	if driver == nil {
 		return wrong(nil, "This server has no driver for providers of kind %s.", p.Kind)
 	}
-	at, err := e.cfg.Catalog.Endpoint(p)
+	at, err := e.cfg.Catalog.Endpoint(ctx, p)
 	if err != nil {
 		return wrong(err, "The API key of the provider %s can't be read on this server. Enter it again in the provider's settings.", p.Name)
 	}

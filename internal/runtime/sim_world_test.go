@@ -400,7 +400,9 @@ func (w *simulation) EffectiveForSession(_ context.Context, _ models.OrgID, run 
 }
 
 // Endpoint implements Catalog.
-func (*simulation) Endpoint(*models.Provider) (llm.Endpoint, error) { return llm.Endpoint{}, nil }
+func (*simulation) Endpoint(context.Context, *models.Provider) (llm.Endpoint, error) {
+	return llm.Endpoint{}, nil
+}
 
 // client sends messages, some under keys, some again, and changes what sessions run with.
 func (w *simulation) client() {

@@ -58,7 +58,7 @@ interface OrgMenuItemsProps {
 }
 
 export function OrgMenuItems({ change, onNew }: OrgMenuItemsProps) {
-  const { org, orgs } = useViewer();
+  const { org, orgs, canCreateOrg } = useViewer();
   return (
     <>
       <MenuLabel>Organizations</MenuLabel>
@@ -72,9 +72,11 @@ export function OrgMenuItems({ change, onNew }: OrgMenuItemsProps) {
           {each.name}
         </MenuItem>
       ))}
-      <MenuItem icon={<Plus size={14} />} onSelect={onNew}>
-        New organization…
-      </MenuItem>
+      {canCreateOrg && (
+        <MenuItem icon={<Plus size={14} />} onSelect={onNew}>
+          New organization…
+        </MenuItem>
+      )}
     </>
   );
 }

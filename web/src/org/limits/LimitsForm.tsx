@@ -5,7 +5,14 @@ import { type OrgLimitsQuery, UpdateOrgLimitsDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Field } from "@/ui/Field";
-import { countText, LIMITS, type LimitsDraft, limitProblem, limitsInput } from "./draft";
+import {
+  countText,
+  ENVIRONMENT_KEYS,
+  LIMITS,
+  type LimitsDraft,
+  limitProblem,
+  limitsInput,
+} from "./draft";
 import type { Counts } from "./LimitsPage";
 
 const FIELDS = LIMITS.map(({ name }) => name);
@@ -77,6 +84,21 @@ export function LimitsForm({ org, counts }: LimitsFormProps) {
           );
         })}
       </div>
+      <label className="flex items-start gap-3 text-sm">
+        <input
+          type="checkbox"
+          className="mt-0.75 size-3.5 accent-(--accent)"
+          checked={draft.environmentKeys ?? org.limits.environmentKeys}
+          onChange={(event) => {
+            setDraft({ ...draft, environmentKeys: event.target.checked });
+            setSaved(false);
+          }}
+        />
+        <span>
+          {ENVIRONMENT_KEYS.label}
+          <span className="block text-xs text-ink-3">{ENVIRONMENT_KEYS.about}</span>
+        </span>
+      </label>
       <div className="flex items-center justify-end gap-3">
         {saved && !touched && (
           <span role="status" className="text-sm text-ok">

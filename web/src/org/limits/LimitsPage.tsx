@@ -9,8 +9,9 @@ import { useMay } from "@/shell/viewer";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 import { OrgPage } from "../OrgPage";
-import { countText, LIMITS, type LimitName, limitText } from "./draft";
+import { countText, ENVIRONMENT_KEYS, LIMITS, type LimitName, limitText } from "./draft";
 import { LimitsForm } from "./LimitsForm";
+import { OtherOrgKeys } from "./OtherOrgKeys";
 
 export type Counts = Readonly<Partial<Record<LimitName, number | null>>>;
 
@@ -33,6 +34,7 @@ export function LimitsPage() {
         )}
         {!org && fetching && <Spinner />}
         {org && operator && <LimitsForm org={org} counts={counts} />}
+        {operator && <OtherOrgKeys />}
         {org && !operator && <Facts limits={org.limits} counts={counts} />}
       </div>
     </OrgPage>
@@ -74,6 +76,13 @@ function Facts({ limits, counts }: { limits: OrgLimitValuesFragment; counts: Cou
             </div>
           );
         })}
+        <div className="flex items-start justify-between gap-4 px-3 py-2">
+          <dt className="min-w-0">
+            {ENVIRONMENT_KEYS.label}
+            <span className="block text-xs text-ink-3">{ENVIRONMENT_KEYS.about}</span>
+          </dt>
+          <dd className="shrink-0">{limits.environmentKeys ? "yes" : "no"}</dd>
+        </div>
       </dl>
       <p className="text-xs text-ink-3">Operators of this server can change these.</p>
     </>

@@ -14,6 +14,7 @@ const STORED: OrgLimitValuesFragment = {
   apiKeys: 500,
   pendingInvitations: 500,
   toolCallsPerMinute: 1000,
+  environmentKeys: false,
 };
 
 it("shows each limit that there is", () => {
@@ -33,6 +34,11 @@ it("sends what differs, and nothing else", () => {
 
 it("puts the default back where nothing is typed, and takes 0 for any number", () => {
   expect(limitsInput({ agents: "", sockets: "0" }, STORED)).toEqual({ agents: null, sockets: 0 });
+});
+
+it("allows the server's keys, and takes them away", () => {
+  expect(limitsInput({ environmentKeys: true }, STORED)).toEqual({ environmentKeys: true });
+  expect(limitsInput({ environmentKeys: false }, STORED)).toBeNull();
 });
 
 it.each(["1.5", "many", "1e3", "2147483648"])("can't send %s", (text) => {

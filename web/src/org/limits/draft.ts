@@ -1,6 +1,7 @@
 import type { OrgLimitsInput, OrgLimitValuesFragment } from "@/gql/graphql";
 
-export type LimitName = keyof OrgLimitsInput;
+/** The limits that are numbers. */
+export type LimitName = Exclude<keyof OrgLimitsInput, "environmentKeys">;
 
 interface LimitWords {
   name: LimitName;
@@ -42,8 +43,16 @@ export const LIMITS: readonly LimitWords[] = [
   },
 ];
 
+export const ENVIRONMENT_KEYS = {
+  label: "Use the server's provider keys",
+  about:
+    "For model providers without a key of their own. The operator of the server pays for them.",
+};
+
 /** What was typed, by limit; empty is what the server is configured with. What isn't in it is as it was. */
-export type LimitsDraft = Readonly<Partial<Record<LimitName, string>>>;
+export type LimitsDraft = Readonly<
+  Partial<Record<LimitName, string>> & { environmentKeys?: boolean }
+>;
 
 /** The numbers that the API can take at all; whether they are good, the server says. */
 const LARGEST = 2 ** 31 - 1;
@@ -70,6 +79,8 @@ export function limitsInput(
     if (typed === "") input[name] = null;
     else if (Number(typed) !== stored[name]) input[name] = Number(typed);
   }
+  const { environmentKeys: keys } = draft;
+  if (keys !== undefined && keys !== stored.environmentKeys) input.environmentKeys = keys;
   return Object.keys(input).length === 0 ? null : input;
 }
 
