@@ -2,22 +2,23 @@ package payments
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/shares"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
 const (
 	// sweepInterval is how often payments are looked for that somebody has to look after.
 	sweepInterval = 2 * time.Second
-	// sweepBatch is how many are read at once, sweepWorkers how many are looked after at once.
-	sweepBatch   = 256
-	sweepWorkers = 32
+	// sweepBatch is how many are read at once, sweepAtOnce how many are looked after at once, and orgSweepAtOnce how many of one
+	// organization: a rail that hangs keeps nobody else's payments waiting.
+	sweepBatch     = 256
+	sweepAtOnce    = 32
+	orgSweepAtOnce = 8
 )
 
 // pause gives how long to wait after a number of requests had no answer.
@@ -43,45 +44,43 @@ func (s *Service) later(ctx context.Context, p models.Payment, problem string) (
 	return *now, nil
 }
 
-// Sweep looks after the payments that are due: those of processes that have died, and those whose rail had no answer. Several processes may
+// newWork looks after the payments that are due: those of processes that have died, and those whose rail had no answer. Several processes may
 // do so at once: each payment is taken by one of them.
-func (s *Service) Sweep(ctx context.Context) error {
-	list, err := duePayments(ctx, s.cfg.DB, clock.Millis(s.cfg.Clock), sweepBatch)
-	if err != nil {
-		return err
-	}
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	places := make(chan struct{}, sweepWorkers)
-	for _, p := range list {
-		places <- struct{}{}
-		all.Go(func() {
-			defer func() { <-places }()
-			if one := s.lookAfter(ctx, p); one != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				err = errors.Join(err, one)
+func (s *Service) newWork() *shares.Work[models.OrgID, models.Payment] {
+	return shares.NewWork(shares.WorkConfig[models.OrgID, models.Payment]{
+		Places: sweepAtOnce, Each: orgSweepAtOnce,
+		Due: func(ctx context.Context, without []models.OrgID) ([]models.Payment, error) {
+			return duePayments(ctx, s.cfg.DB, clock.Millis(s.cfg.Clock), without, sweepBatch)
+		},
+		Key:   func(p *models.Payment) models.OrgID { return p.OrgID },
+		Claim: s.claim,
+		Do: func(ctx context.Context, p models.Payment) {
+			if err := s.lookAfter(ctx, p); err != nil && ctx.Err() == nil {
+				s.cfg.Logger.Warn("a payment could not be looked after; trying again", "org", p.OrgID, "payment", p.ID, "error", err)
 			}
-		})
-	}
-	all.Wait()
-	return err
+		},
+		Failed: func(err error) {
+			s.cfg.Logger.Warn("payments that are due can't be looked for; trying again", "error", err)
+		},
+	})
 }
 
-// lookAfter takes a payment that is due, and does what is left to do.
-func (s *Service) lookAfter(ctx context.Context, p models.Payment) error {
+// claim takes a payment that is due.
+func (s *Service) claim(ctx context.Context, p *models.Payment) (bool, error) {
 	now := clock.Millis(s.cfg.Clock)
 	n, err := s.cfg.DB.Exec(ctx, p.OrgID, "UPDATE payments SET due_at = ?, attempts = attempts + 1 WHERE org_id = ? AND id = ? AND due_at <= ?",
 		int64(now+lease), p.OrgID[:], p.ID[:], int64(now))
 	if err != nil {
-		return fmt.Errorf("take payment %s: %w", p.ID, err)
-	}
-	if n == 0 {
-		return nil // by somebody else, or it has ended
+		return false, fmt.Errorf("take payment %s: %w", p.ID, err)
 	}
 	p.Attempts++
+	return n == 1, nil // else somebody else took it, or it has ended
+}
+
+// lookAfter does what is left to do of a payment.
+func (s *Service) lookAfter(ctx context.Context, p models.Payment) error {
 	if p.Status == models.PaymentPending {
-		_, err = s.conclude(ctx, p, false)
+		_, err := s.conclude(ctx, p, false)
 		return err
 	}
 	// Nothing was held, and the rail knows nothing of it.
@@ -94,30 +93,28 @@ func (s *Service) lookAfter(ctx context.Context, p models.Payment) error {
 
 // Sweeper looks after payments until it is stopped.
 type Sweeper struct {
-	once sync.Once
 	stop context.CancelFunc
 	done chan struct{}
 }
 
 // StartSweeper looks after payments every other second, or at ticks when there are some, until Stop.
 func (s *Service) StartSweeper(ticks <-chan time.Time) *Sweeper {
-	ctx, stop := context.WithCancel(context.Background()) //nolint:gosec // G118: Stop calls it
+	ctx, stop := context.WithCancel(context.Background())
 	w := &Sweeper{stop: stop, done: make(chan struct{})}
-	go w.run(ctx, s, ticks)
-	return w
-}
-
-func (w *Sweeper) run(ctx context.Context, s *Service, ticks <-chan time.Time) {
-	defer close(w.done)
-	clock.Every(ctx, sweepInterval, ticks, func() {
-		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
-			s.cfg.Logger.Warn("payments could not be looked after; trying again", "error", err)
+	go func() {
+		defer close(w.done)
+		if ticks == nil {
+			t := time.NewTicker(sweepInterval)
+			defer t.Stop()
+			ticks = t.C
 		}
-	})
+		s.newWork().Run(ctx, ticks)
+	}()
+	return w
 }
 
 // Stop ends it and waits until nothing of it runs. It may be called more than once.
 func (w *Sweeper) Stop() {
-	w.once.Do(w.stop)
+	w.stop()
 	<-w.done
 }

@@ -113,7 +113,8 @@ type Engine struct {
 	cfg Config
 	// slots has a token for each turn that may yet run.
 	slots         chan struct{}
-	wake, jobs    chan struct{}
+	wake          chan struct{}
+	jobs          *hookJobs
 	conversations *conversations
 	breakers      *breakers
 	rows          rows
@@ -209,10 +210,11 @@ func New(cfg Config) *Engine {
 		cfg.Random = rand.Float64
 	}
 	e := &Engine{
-		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), jobs: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
+		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
 		running: map[models.TurnID]*slot{}, held: map[models.OrgID]int{}, stopped: make(chan struct{}), conversations: newConversations(),
 		breakers: newBreakers(), rows: database{cfg.DB, events.NewLineages(cfg.DB)}, scheduling: goroutines(),
 	}
+	e.jobs = e.newHookJobs()
 	e.ending, e.endWait = context.WithCancel(context.Background())
 	for range cfg.Slots {
 		e.slots <- struct{}{}
@@ -253,6 +255,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.loops.Go(func() { e.claimLoop(claims) })
 	if e.cfg.Hooks != nil {
 		e.loops.Go(func() { e.jobLoop(claims) })
+		e.loops.Go(func() { clock.Every(claims, e.cfg.PollInterval, nil, func() { e.renewJobs(claims) }) })
 	}
 	if !e.cfg.Exclusive {
 		e.loops.Go(func() { e.beatLoop(live) })

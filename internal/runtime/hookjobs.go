@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/shares"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -18,72 +20,105 @@ import (
 // so that no crash forgets them.
 
 const (
-	// jobsAtOnce is how many jobs a process works on at the most.
-	jobsAtOnce = 8
-	// jobLease is how long a job is left to who took it: longer than all its hooks may take.
-	jobLease = 15 * time.Minute
+	// jobsAtOnce is how many jobs a process works on at most, and orgJobs how many of one organization: receivers that hang keep nobody
+	// else's hooks waiting.
+	jobsAtOnce = 32
+	orgJobs    = 8
+	// jobLease is how long a job is left to who claimed it. It is renewed while the hooks run.
+	jobLease = time.Minute
 	// jobPause is how long a job rests that could not be done.
 	jobPause = 5 * time.Second
-	// maxJobAttempts is how often a job is taken before it is given up: it may be what ends the processes.
+	// maxJobAttempts is how often a job is claimed before it is given up: it may be what ends the processes.
 	maxJobAttempts = 3
 )
 
-// WakeJobs tells this engine that hooks are to run. It never waits.
-func (e *Engine) WakeJobs() {
-	select {
-	case e.jobs <- struct{}{}:
-	default:
-	}
+// errJobLost ends hooks whose job another process has claimed.
+var errJobLost = errors.New("another process has claimed the job")
+
+// hookJobs are the jobs of an engine.
+type hookJobs struct {
+	*shares.Work[models.OrgID, models.HookJob]
+
+	mu sync.Mutex
+	// running are the jobs at work, with what ends them.
+	running map[models.HookJobID]*runningJob
 }
+
+type runningJob struct {
+	models.HookJob
+
+	end context.CancelCauseFunc
+}
+
+func (e *Engine) newHookJobs() *hookJobs {
+	until := func() models.Millis { return e.nowMillis() + models.Millis(jobLease.Milliseconds()) }
+	return &hookJobs{running: map[models.HookJobID]*runningJob{}, Work: shares.NewWork(shares.WorkConfig[models.OrgID, models.HookJob]{
+		Places: jobsAtOnce, Each: orgJobs,
+		Due: func(ctx context.Context, without []models.OrgID) ([]models.HookJob, error) {
+			return e.cfg.Queue.DueHookJobs(ctx, e.nowMillis(), without, jobsAtOnce)
+		},
+		Key: func(j *models.HookJob) models.OrgID { return j.OrgID },
+		Claim: func(ctx context.Context, j *models.HookJob) (bool, error) {
+			return e.cfg.Queue.ClaimHookJob(ctx, j, until())
+		},
+		Do:     e.doJob,
+		Failed: func(err error) { e.cfg.Logger.Warn("hooks that are due can't be claimed; trying again", "error", err) },
+	})}
+}
+
+// WakeJobs tells this engine that hooks are to run. It never waits.
+func (e *Engine) WakeJobs() { e.jobs.Wake() }
 
 // jobLoop runs hooks that are due, whenever it hears of some, and at least once per poll interval.
 func (e *Engine) jobLoop(ctx context.Context) {
-	places := make(chan struct{}, jobsAtOnce)
 	poll := time.NewTicker(e.cfg.PollInterval)
 	defer poll.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-e.jobs:
-		case <-poll.C:
-		}
-		for e.takeJobs(ctx, places) {
-		}
+	e.jobs.Run(ctx, poll.C)
+}
+
+// doJob runs the hooks of a job that was claimed, as long as its lease is renewed.
+func (e *Engine) doJob(ctx context.Context, j models.HookJob) {
+	running, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	e.jobs.mu.Lock()
+	e.jobs.running[j.ID] = &runningJob{j, end}
+	e.jobs.mu.Unlock()
+	err := e.runJob(running, j)
+	e.jobs.mu.Lock()
+	delete(e.jobs.running, j.ID)
+	e.jobs.mu.Unlock()
+	if err != nil && !errors.Is(context.Cause(running), errJobLost) {
+		e.deferJob(ctx, j, err)
 	}
 }
 
-// takeJobs begins as many jobs as there are places for. It reports whether there may be more.
-func (e *Engine) takeJobs(ctx context.Context, places chan struct{}) (more bool) {
-	free := jobsAtOnce - len(places)
-	if free == 0 || ctx.Err() != nil {
-		return false
-	}
+// renewJobs renews the leases of the jobs at work that are half over, and ends those that were lost.
+func (e *Engine) renewJobs(ctx context.Context) {
 	now := e.nowMillis()
-	list, err := e.cfg.Queue.ClaimHookJobs(ctx, now, now+models.Millis(jobLease.Milliseconds()), free)
-	if err != nil {
-		if ctx.Err() == nil {
-			e.cfg.Logger.Warn("hooks that are due can't be read; trying again", "error", err)
+	var due []*runningJob
+	e.jobs.mu.Lock()
+	for _, j := range e.jobs.running {
+		if j.DueAt-now < models.Millis(jobLease.Milliseconds()/2) {
+			due = append(due, j)
 		}
-		return false
 	}
-	for _, j := range list {
-		places <- struct{}{}
-		e.loops.Go(func() {
-			defer func() {
-				<-places
-				e.WakeJobs()
-			}()
-			if err := e.runJob(ctx, j); err != nil {
-				e.putOff(ctx, j, err)
-			}
-		})
+	e.jobs.mu.Unlock()
+	for _, j := range due {
+		until := now + models.Millis(jobLease.Milliseconds())
+		held, err := e.cfg.Queue.DeferHookJob(ctx, j.HookJob, until)
+		switch {
+		case err != nil:
+			e.cfg.Logger.Warn("the lease of hooks that run can't be renewed; trying again", "job", j.ID, "error", err)
+		case held:
+			j.DueAt = until
+		default:
+			j.end(errJobLost)
+		}
 	}
-	return len(list) == free
 }
 
-// putOff gives a job back: at a shutdown to whoever is there, else to be tried again.
-func (e *Engine) putOff(ctx context.Context, j models.HookJob, why error) {
+// deferJob gives a job back: at a shutdown to whoever is there, else to be tried again.
+func (e *Engine) deferJob(ctx context.Context, j models.HookJob, why error) {
 	due := e.nowMillis()
 	if ctx.Err() == nil {
 		e.cfg.Logger.Warn("hooks could not run", "org", j.OrgID, "session", j.SessionID, "event", j.Event, "error", why)
@@ -91,7 +126,7 @@ func (e *Engine) putOff(ctx context.Context, j models.HookJob, why error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitGrace)
 	defer cancel()
-	if err := e.cfg.Queue.PutOffHookJob(ctx, j, due); err != nil {
+	if _, err := e.cfg.Queue.DeferHookJob(ctx, j, due); err != nil {
 		e.cfg.Logger.Warn("hooks that could not run are tried again late", "job", j.ID, "error", err)
 	}
 }

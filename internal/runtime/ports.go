@@ -84,8 +84,9 @@ type HeldTurns interface {
 
 // HookJobs is where the hooks wait that run after what they are about has been committed.
 type HookJobs interface {
-	ClaimHookJobs(ctx context.Context, now, until models.Millis, n int) ([]models.HookJob, error)
-	PutOffHookJob(ctx context.Context, j models.HookJob, due models.Millis) error
+	DueHookJobs(ctx context.Context, now models.Millis, without []models.OrgID, limit int) ([]models.HookJob, error)
+	ClaimHookJob(ctx context.Context, j *models.HookJob, until models.Millis) (bool, error)
+	DeferHookJob(ctx context.Context, j models.HookJob, due models.Millis) (bool, error)
 }
 
 // RunnerList is the runners that are alive, as far as anybody knows.

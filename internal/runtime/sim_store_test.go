@@ -80,12 +80,16 @@ func (q simQueue) Cancelled(_ context.Context, runner models.RunnerID, turn mode
 // Forgive does nothing: no database is away for so long.
 func (simQueue) Forgive(time.Time) {}
 
-func (simQueue) ClaimHookJobs(context.Context, models.Millis, models.Millis, int) ([]models.HookJob, error) {
+func (simQueue) DueHookJobs(context.Context, models.Millis, []models.OrgID, int) ([]models.HookJob, error) {
 	return nil, errNoHooks
 }
 
-func (simQueue) PutOffHookJob(context.Context, models.HookJob, models.Millis) error {
-	return errNoHooks
+func (simQueue) ClaimHookJob(context.Context, *models.HookJob, models.Millis) (bool, error) {
+	return false, errNoHooks
+}
+
+func (simQueue) DeferHookJob(context.Context, models.HookJob, models.Millis) (bool, error) {
+	return false, errNoHooks
 }
 
 func (q simQueue) Held(_ context.Context, runner models.RunnerID) ([]models.Turn, error) {

@@ -118,26 +118,42 @@ func newWorld(t *testing.T, db *store.DB) *world {
 	if w.catalog, err = catalog.New(catalog.Config{DB: db, Registry: w.tools, Keeper: keeper, Clock: w.clock}); err != nil {
 		t.Fatal(err)
 	}
+	w.settle("test")
+	return w
+}
+
+// another gives the same world to another organization.
+func (w *world) another() *world {
+	at := *w
+	at.org = models.NewID[models.OrgEntity]()
+	at.settle(at.org.String())
+	return &at
+}
+
+// settle makes the organization.
+func (w *world) settle(slug string) {
+	w.t.Helper()
 	w.by = &auth.Principal{OrgID: w.org, Role: models.RoleOwner, Permissions: auth.RolePermissions(models.RoleOwner, false)}
 	var parent models.HarnessID
-	err = db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
-		row := models.Org{ID: w.org, Name: "test", Slug: "test", CreatedAt: 1}
+	err := w.db.WriteAcross(w.t.Context(), func(tx *gorm.DB) error {
+		row := models.Org{ID: w.org, Name: slug, Slug: slug, CreatedAt: 1}
 		if err := tx.Create(&row).Error; err != nil {
 			return err
 		}
 		var model models.ModelID
-		parent, model, err = w.catalog.SeedOrg(t.Context(), tx, w.org, 1)
+		var err error
+		parent, model, err = w.catalog.SeedOrg(w.t.Context(), tx, w.org, 1)
 		if err != nil {
 			return err
 		}
 		return tx.Model(&models.Org{}).Where("id = ?", w.org).Updates(models.Org{DefaultHarnessID: &parent, DefaultModelID: &model}).Error
 	})
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	var list []models.Model
-	if err := store.Of(db.ReadAcross(t.Context()), w.org).Find(&list).Error; err != nil {
-		t.Fatal(err)
+	if err := store.Of(w.db.ReadAcross(w.t.Context()), w.org).Find(&list).Error; err != nil {
+		w.t.Fatal(err)
 	}
 	for _, m := range list {
 		switch m.Name {
@@ -148,7 +164,6 @@ func newWorld(t *testing.T, db *store.DB) *world {
 		}
 	}
 	w.harness = w.newHarness("probing", parent, nil)
-	return w
 }
 
 // newHarness makes a harness with the probes, on sim-script.

@@ -14,6 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/secrets"
+	"github.com/ostler-dev/ostler/internal/shares"
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
@@ -64,7 +65,8 @@ type Dispatcher struct {
 		stop context.CancelFunc
 		work sync.WaitGroup
 	}
-	feed, send chan struct{} // signals to the two loops
+	feed chan struct{} // wakes the loop that makes deliveries
+	send *shares.Work[models.OrgID, claimed]
 
 	mu sync.RWMutex
 	// known are the organizations that have webhooks at work, with what ends listening to them; nil where nothing does.
@@ -72,9 +74,6 @@ type Dispatcher struct {
 	// dirty are those whose feeds may have gone on, in the order in which that was heard; soiled has the same, to look them up.
 	dirty  []models.OrgID
 	soiled map[models.OrgID]struct{}
-	// active are the webhooks that are sent for here, perOrg how many of each organization.
-	active map[webhookKey]struct{}
-	perOrg map[models.OrgID]int
 }
 
 // NewDispatcher fails when the configuration is incomplete. It does nothing until Start.
@@ -94,11 +93,12 @@ func NewDispatcher(cfg DispatcherConfig) (*Dispatcher, error) {
 	if cfg.Chance == nil {
 		cfg.Chance = rand.Float64
 	}
-	return &Dispatcher{
-		cfg: cfg, feed: make(chan struct{}, 1), send: make(chan struct{}, 1),
+	d := &Dispatcher{
+		cfg: cfg, feed: make(chan struct{}, 1),
 		known: map[models.OrgID]func(){}, soiled: map[models.OrgID]struct{}{},
-		active: map[webhookKey]struct{}{}, perOrg: map[models.OrgID]int{},
-	}, nil
+	}
+	d.send = d.newWork()
+	return d, nil
 }
 
 // Start works in the background until Stop.
@@ -111,7 +111,7 @@ func (d *Dispatcher) Start() {
 	ctx, stop := context.WithCancel(context.Background())
 	d.life.stop = stop
 	d.life.work.Go(func() { d.feedLoop(ctx) })
-	d.life.work.Go(func() { d.sendLoop(ctx) })
+	d.life.work.Go(func() { d.send.Run(ctx, nil) })
 	d.life.work.Go(func() {
 		clock.Every(ctx, sweepInterval, nil, func() {
 			if _, err := d.Sweep(ctx); err != nil && ctx.Err() == nil {
@@ -159,7 +159,7 @@ func (d *Dispatcher) heard(org models.OrgID) {
 		return
 	}
 	d.soil(org)
-	signal(d.feed)
+	d.wakeFeed()
 }
 
 func (d *Dispatcher) soil(org models.OrgID) {
@@ -171,10 +171,10 @@ func (d *Dispatcher) soil(org models.OrgID) {
 	}
 }
 
-// signal wakes a loop; one signal is enough for any number of reasons.
-func signal(c chan<- struct{}) {
+// wakeFeed wakes the loop; one signal is enough for any number of reasons.
+func (d *Dispatcher) wakeFeed() {
 	select {
-	case c <- struct{}{}:
+	case d.feed <- struct{}{}:
 	default:
 	}
 }
@@ -198,7 +198,7 @@ func (d *Dispatcher) feedLoop(ctx context.Context) {
 		if last, err = d.look(ctx, last); err != nil && ctx.Err() == nil {
 			d.cfg.Logger.Warn("webhooks that are behind can't be looked for; trying again", "error", err)
 		}
-		signal(d.send)
+		d.send.Wake()
 	}
 	for {
 		select {
@@ -294,7 +294,7 @@ func (d *Dispatcher) advanceNext(ctx context.Context) bool {
 		d.soil(org)
 	}
 	if due {
-		signal(d.send)
+		d.send.Wake()
 	}
 	return true
 }

@@ -44,13 +44,10 @@ WHERE w.enabled AND (w.org_id, w.id) > (?, ?) ORDER BY w.org_id, w.id LIMIT ?`, 
 // due returns up to limit enabled webhooks that have a delivery to send now and that nobody is sending for, the most overdue first. Those of
 // the organizations in without are left out.
 func due(ctx context.Context, db *store.DB, now models.Millis, without []models.OrgID, limit int) ([]webhookKey, error) {
-	q := store.CrossOrg(db.ReadAcross(ctx)).Model(&models.Webhook{}).Select("org_id", "id").
-		Where("enabled AND due_at <= ? AND (leased_until IS NULL OR leased_until <= ?)", now, now)
-	if len(without) > 0 {
-		q = q.Where("org_id NOT IN ?", without)
-	}
 	var list []webhookKey
-	if err := q.Order("due_at").Limit(limit).Find(&list).Error; err != nil {
+	err := db.DueAcross(ctx, now, without, limit).Model(&models.Webhook{}).Select("org_id", "id").
+		Where("enabled AND (leased_until IS NULL OR leased_until <= ?)", now).Find(&list).Error
+	if err != nil {
 		return nil, fmt.Errorf("look for webhooks that are due: %w", err)
 	}
 	return list, nil

@@ -2,9 +2,7 @@ package webhooks
 
 import (
 	"context"
-	"sync"
-
-	"github.com/ostler-dev/ostler/internal/clock"
+	"errors"
 )
 
 // NextPause is nextPause.
@@ -29,21 +27,8 @@ func (d *Dispatcher) Feed(ctx context.Context) error {
 
 // Send sends what is due now, as the background does, until nothing is.
 func (d *Dispatcher) Send(ctx context.Context) error {
-	for {
-		list, err := due(ctx, d.cfg.DB, clock.Millis(d.cfg.Clock), nil, lookPage)
-		if err != nil || len(list) == 0 {
-			return err
-		}
-		var wg sync.WaitGroup
-		for _, key := range list {
-			wg.Go(func() { d.try(ctx, key) })
-		}
-		wg.Wait()
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
+	return errors.Join(d.send.All(ctx), ctx.Err())
 }
 
 // WakeSender makes it look for what is due.
-func (d *Dispatcher) WakeSender() { signal(d.send) }
+func (d *Dispatcher) WakeSender() { d.send.Wake() }

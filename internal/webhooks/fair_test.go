@@ -105,3 +105,41 @@ func TestAFeedThatNeverRestsHoldsNobodyUp(t *testing.T) {
 	ticks <- time.Time{}
 	within(t, "the delivery of the other organization", told)
 }
+
+// Organizations whose receivers hang leave places to those that are sent nothing yet.
+func TestReceiversThatHangLeaveRoomForOthers(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		asked, goOn := make(chan struct{}, 100), make(chan struct{})
+		hanging := newReceiver(t, func(http.ResponseWriter, *http.Request, int) {
+			asked <- struct{}{}
+			<-goOn
+		})
+		defer close(goOn)
+		for range 4 {
+			n := w.tenant()
+			n.webhook(hanging.URL)
+			n.webhook(hanging.URL)
+			n.happens(titled("a"))
+		}
+		d := w.dispatcher(func(c *webhooks.DispatcherConfig) {
+			c.AtOnce, c.OrgAtOnce, c.Ticks, c.Timeout = 8, 2, make(chan time.Time), time.Hour
+		})
+		if err := d.Feed(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		d.Start()
+		d.WakeSender()
+		for range 7 { // three times two, and one of the last quarter
+			within(t, "a request to a receiver that hangs", asked)
+		}
+		told := make(chan struct{})
+		other := w.tenant()
+		other.webhook(newReceiver(t, func(http.ResponseWriter, *http.Request, int) { close(told) }).URL)
+		other.happens(titled("a"))
+		if err := d.Feed(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		d.WakeSender()
+		within(t, "the delivery of another organization", told)
+	})
+}

@@ -41,26 +41,16 @@ const (
 	releaseTime = 2 * time.Second
 )
 
-// round sends what is due of one webhook, unless another process does so already.
-func (d *Dispatcher) round(ctx context.Context, key webhookKey) error {
-	now := clock.Millis(d.cfg.Clock)
-	until := millis(now, lease)
-	n, err := d.cfg.DB.Exec(ctx, key.OrgID, `UPDATE webhooks SET leased_until = ? WHERE org_id = ? AND id = ? AND enabled AND due_at <= ?
-AND (leased_until IS NULL OR leased_until <= ?)`, int64(until), key.OrgID[:], key.ID[:], int64(now), int64(now))
-	if err != nil {
-		return fmt.Errorf("claim webhook %s: %w", key.ID, err)
-	}
-	if n == 0 {
-		return nil
-	}
-	if err := d.sendDue(ctx, key, now); err != nil && ctx.Err() == nil {
+// round sends what is due of one webhook.
+func (d *Dispatcher) round(ctx context.Context, c claimed) error {
+	if err := d.sendDue(ctx, c.webhookKey, c.at); err != nil && ctx.Err() == nil {
 		// The lease is left to run out: what failed at once would fail again at once.
 		return err
 	}
 	// Also when the process is about to end: others need not wait for the lease.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 	defer cancel()
-	return d.release(ctx, key, until)
+	return d.release(ctx, c.webhookKey, c.until)
 }
 
 // release lets others have the webhook, from when its next delivery is due.
