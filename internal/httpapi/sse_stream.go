@@ -158,6 +158,9 @@ func (c *eventStream) lastWord(out *bytes.Buffer) bool {
 
 // write sends at once. A reader that takes longer than the write timeout for a piece is given up.
 func (c *eventStream) write(out *bytes.Buffer) error {
+	c.mu.Lock()
+	c.writtenAt, c.silent = c.server.deps.Clock.Now(), false // before the reader has it: silence is counted from then on
+	c.mu.Unlock()
 	for piece := range slices.Chunk(out.Bytes(), maxPiece) {
 		if err := c.control.SetWriteDeadline(time.Now().Add(c.server.cfg.Sockets.WriteTimeout)); err != nil {
 			return err
@@ -166,13 +169,7 @@ func (c *eventStream) write(out *bytes.Buffer) error {
 			return err
 		}
 	}
-	if err := c.control.Flush(); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.writtenAt, c.silent = c.server.deps.Clock.Now(), false
-	return nil
+	return c.control.Flush()
 }
 
 func (c *eventStream) state() (silent, ending bool, farewell *gqlerror.Error) {
