@@ -304,8 +304,8 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 		var faults historytest.Faults
 		w.faults.set(faults.At)
 		h := newHistorian(w)
-		n := 0
-		for round := 0; n < historytest.Operations(t, 12_000); round++ {
+		n, want := 0, historytest.Operations(t, 12_000)
+		for round := 0; n < want; round++ {
 			h.round(round)
 			kinds, operations := h.wrong()
 			n += operations

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/sampletest"
 )
 
 // TestBrokenHandshakesLeakNothing is not parallel: it counts what the whole process holds.
@@ -136,7 +137,7 @@ func leavesNothing(b *bench, ways []func()) {
 	}
 	wait(1 << 30)
 	goroutines, files := runtime.NumGoroutine(), descriptors()
-	times := 1000
+	times := sampletest.Number(b.T, "broken handshakes", 200, 1000)
 	if s := os.Getenv("OSTLER_HANDSHAKES"); s != "" {
 		var err error
 		if times, err = strconv.Atoi(s); err != nil || times < 1 {

@@ -12,6 +12,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/sampletest"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/tools"
@@ -19,8 +20,9 @@ import (
 
 // Rules: L1, L2, L5, L8, P13, Q4, J1, J6, J11, J13.
 func TestCrashes(t *testing.T) {
-	rows := crashes()
+	all := crashes()
 	eachWorld(t, func(t *testing.T, w *world) {
+		rows := sampletest.Half(t, "crashes", w.db.Dialect == store.SQLite, all)
 		done := 0
 		var budgets []models.BudgetID
 		for _, row := range rows {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/sampletest"
 )
 
 // play runs the history of a seed.
@@ -25,7 +26,7 @@ func play(seed uint64, box *toolbox, p planted, log func(string)) (problems []st
 // Rules: L5, L6, J6.
 func TestSimulationOfOneProcess(t *testing.T) {
 	tools := box(t, planted{})
-	first, seeds, one := seedsOf(200)
+	first, seeds, one := seedsOf(t, "histories of one process", 40, 200)
 	recovered, died := 0, 0
 	for seed := first; seed < first+seeds; seed++ {
 		w := newSimulation(seed, tools, nil)
@@ -44,8 +45,10 @@ func TestSimulationOfOneProcess(t *testing.T) {
 	}
 }
 
-// seedsOf gives which seeds are tried: so many, unless the environment says otherwise; or the one whose history is shown.
-func seedsOf(usual uint64) (first, seeds uint64, one bool) {
+// seedsOf returns which seeds are tried: all, or fewer of them with -short, unless the environment says otherwise; or the one whose
+// history is shown.
+func seedsOf(t *testing.T, what string, fewer, all uint64) (first, seeds uint64, one bool) {
+	t.Helper()
 	number := func(name string, otherwise uint64) (uint64, bool) {
 		n, err := strconv.ParseUint(os.Getenv(name), 10, 64)
 		if err != nil {
@@ -56,9 +59,11 @@ func seedsOf(usual uint64) (first, seeds uint64, one bool) {
 	if seed, one := number("OSTLER_SIM_SEED", 0); one {
 		return seed, 1, true
 	}
-	// So that nights don't repeat each other.
-	first, _ = number("OSTLER_SIM_FIRST", 0)
-	seeds, _ = number("OSTLER_SIM_SEEDS", usual)
+	if seeds, told := number("OSTLER_SIM_SEEDS", 0); told {
+		first, _ = number("OSTLER_SIM_FIRST", 0) // so that nights don't repeat each other
+		return first, seeds, false
+	}
+	first, seeds = sampletest.Part(t, what, fewer, all)
 	return first, seeds, false
 }
 
@@ -76,7 +81,7 @@ func box(t testing.TB, p planted) *toolbox {
 //
 // Rules: L2, L3, L5, L6, L7, L8, S1, D9, D10, J6, W1, C5.
 func TestSimulation(t *testing.T) {
-	first, seeds, one := seedsOf(2000)
+	first, seeds, one := seedsOf(t, "histories of several processes", 300, 2000)
 	tools := box(t, planted{})
 	if one {
 		problems, _ := play(first, tools, planted{}, func(line string) { t.Log(line) })

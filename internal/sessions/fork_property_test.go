@@ -11,6 +11,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/sampletest"
 )
 
 // copied is a session as a naive fork would have it: with copies of everything.
@@ -41,11 +42,12 @@ func (c *copied) at() copied {
 // Rules: K2.
 func TestForksAreLikeCopies(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
+		steps := sampletest.Number(t, "steps of each forest", 8, 16) // of a fifth of the forests
 		rapid.Check(t, func(r *rapid.T) {
 			w := forest{e: e, r: r}
 			w.list = append(w.list, &copied{id: e.create().ID, files: map[string]string{}})
 			w.refresh(w.list[0])
-			for range rapid.IntRange(1, 16).Draw(r, "steps") {
+			for range rapid.IntRange(1, steps).Draw(r, "steps") {
 				w.step()
 			}
 			for _, c := range w.list {

@@ -106,7 +106,9 @@ test("a budget is created, found, changed, topped up and disabled", async ({ pag
   await expect(page.getByRole("button", { name: "Top up" })).toHaveCount(0);
 });
 
-test("past the soft limit a session pauses, and goes on with a top-up", async ({ page }) => {
+test("past the soft limit a session pauses, and goes on with a top-up", { tag: "@smoke" }, async ({
+  page,
+}) => {
   await signIn(page);
   const agentId = await createAgent(page, "sim-echo");
   const budgetId = await createBudget(page, agentId, { softLimit: "0.000000001" });

@@ -13,7 +13,9 @@ import {
 } from "./steps";
 import { expect, test, watchComplaints } from "./test";
 
-test("a session is started from the list, and its agent uses tools", async ({ page }) => {
+test("a session is started from the list, and its agent uses tools", { tag: "@smoke" }, async ({
+  page,
+}) => {
   await signIn(page);
   const agentId = await createAgent(page, "sim-default");
   await page.goto("/sessions");

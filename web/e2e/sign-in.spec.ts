@@ -11,9 +11,9 @@ test("a wrong password is refused where it was typed", async ({ page }) => {
   await expect(page).toHaveURL(/\/sign-in/);
 });
 
-test("signing in leads back to the page that was asked for, and signing out away", async ({
-  page,
-}) => {
+test("signing in leads back to the page that was asked for, and signing out away", {
+  tag: "@smoke",
+}, async ({ page }) => {
   await page.goto("/agents?archived=true");
   await expect(page).toHaveURL(/\/sign-in\?next=/);
   await page.getByLabel("E-mail").fill(ADMIN.email);

@@ -13,12 +13,9 @@ import {
 } from "./steps";
 import { expect, test, watchComplaints } from "./test";
 
-test("an approval is given in a second browser, and is gone in the first at once", async ({
-  page,
-  browser,
-  baseURL,
-  complaints,
-}) => {
+test("an approval is given in a second browser, and is gone in the first at once", {
+  tag: "@smoke",
+}, async ({ page, browser, baseURL, complaints }) => {
   await signIn(page);
   await openNewSession(page, await createAgent(page, "sim-default", approvals()), "Careful");
   await send(page, WRITE_NOTES);

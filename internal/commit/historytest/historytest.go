@@ -16,17 +16,20 @@ import (
 	"testing"
 
 	"github.com/anishathalye/porcupine"
+
+	"github.com/ostler-dev/ostler/internal/sampletest"
 )
 
 // Clients is how many there are at once.
 const Clients = 16
 
-// Operations is how many operations a test makes on each database: short, unless OSTLER_HISTORY_OPERATIONS says how many in a long run.
-func Operations(t *testing.T, short int) int {
+// Operations is how many operations a test makes on each database: all, or a quarter with -short, unless OSTLER_HISTORY_OPERATIONS says
+// how many in a long run.
+func Operations(t *testing.T, all int) int {
 	t.Helper()
 	v := os.Getenv("OSTLER_HISTORY_OPERATIONS")
 	if v == "" {
-		return short
+		return sampletest.Number(t, "operations of histories", all/4, all)
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil {
