@@ -10908,7 +10908,13 @@ type SessionFile { path: String! directory: Boolean! readonly: Boolean! size: In
 type SessionConnection { edges: [SessionEdge!]! nodes: [Session!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
 type SessionEdge { cursor: Cursor! node: Session! }
 "Which sessions to list; all conditions must hold."
-input SessionFilter { agentId: ID harnessId: ID status: [SessionStatus!] tag: String customerKey: String createdAfter: Time }
+input SessionFilter {
+  agentId: ID harnessId: ID status: [SessionStatus!] tag: String customerKey: String createdAfter: Time
+  "Words of which each begins a word of the title or of the customer key, without regard to case; or the id of a session."
+  search: String
+  "Sessions whose latest finished turn failed or was sealed; false for all others."
+  failed: Boolean
+}
 
 "The work that answers one input."
 type Turn implements Node @auth(requires: SESSIONS_READ) {

@@ -763,6 +763,10 @@ type SessionFilter struct {
 	Tag          *string         `json:"tag,omitempty"`
 	CustomerKey  *string         `json:"customerKey,omitempty"`
 	CreatedAfter *models.Millis  `json:"createdAfter,omitempty"`
+	// Words of which each begins a word of the title or of the customer key, without regard to case; or the id of a session.
+	Search *string `json:"search,omitempty"`
+	// Sessions whose latest finished turn failed or was sealed; false for all others.
+	Failed *bool `json:"failed,omitempty"`
 }
 
 type SessionPayload struct {

@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -102,29 +101,7 @@ func (f Filter) apply(q *gorm.DB) (*gorm.DB, error) {
 	if !utf8.ValidString(f.Search) || strings.ContainsRune(f.Search, 0) {
 		return nil, fault.New(fault.Invalid, "search contains a NUL character or is not valid UTF-8.").At("search")
 	}
-	// As a range of keys it uses the index on both databases, and no character has a special meaning.
-	from := strings.ToLower(f.Search)
-	q = q.Where("name_key >= ?", from)
-	if to := prefixEnd(from); to != "" {
-		q = q.Where("name_key < ?", to)
-	}
-	return q, nil
-}
-
-// prefixEnd gives the first text, by bytes, after all those that start with prefix; empty when there is none.
-func prefixEnd(prefix string) string {
-	runes := []rune(prefix)
-	for i, last := range slices.Backward(runes) {
-		next := last + 1
-		if next == 0xD800 {
-			// Surrogates are no characters: the next one follows them.
-			next = 0xE000
-		}
-		if next <= utf8.MaxRune {
-			return string(append(runes[:i:i], next))
-		}
-	}
-	return ""
+	return store.Prefixed(q, "name_key", strings.ToLower(f.Search)), nil
 }
 
 func list[T any, E models.Entity](q *gorm.DB, org models.OrgID, after *models.ID[E], limit int) ([]T, error) {

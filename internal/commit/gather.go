@@ -93,6 +93,18 @@ func (g *gathering) sessions(now models.Millis) {
 			yield(id(s.tx.org), t, id(s.tx.sessionID))
 		}
 	})
+	g.add(tables.dropWords, func(s *state, yield func(...any)) {
+		if s.w.details && !s.w.newSession {
+			yield(id(s.tx.org), id(s.tx.sessionID))
+		}
+	})
+	g.add(tables.insertWord, func(s *state, yield func(...any)) {
+		if s.w.details || s.w.newSession {
+			for _, word := range s.tx.Session.Words() {
+				yield(id(s.tx.org), word, id(s.tx.sessionID))
+			}
+		}
+	})
 }
 
 // turns updates first: a turn must have ended before the next one of its session may run.

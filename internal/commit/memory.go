@@ -84,7 +84,7 @@ func NewMemory(rows Rows) *Memory {
 	rows.Unique("audit_entries_by_id", "audit_entries", []string{"org_id", "id"}, nil)
 	rows.Unique("payments_once", "payments", []string{"org_id", "idempotency_key"}, nil)
 	rows.Unique("waits_by_identity", "waits", []string{"org_id", "turn_id", "identity"}, nil)
-	for _, table := range []string{"session_tags", "turns", "messages", "events", "session_files", "session_todos", "waits", "hook_jobs", "session_lineage"} {
+	for _, table := range []string{"session_tags", "session_words", "turns", "messages", "events", "session_files", "session_todos", "waits", "hook_jobs", "session_lineage"} {
 		rows.Refer(table, []string{"org_id", "session_id"}, "sessions")
 	}
 	rows.Refer("messages", []string{"org_id", "turn_id"}, "turns")

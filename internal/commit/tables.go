@@ -75,7 +75,7 @@ var (
 
 // tables are all the writes there are.
 var tables = struct {
-	insertSession, updateSession, detailSession, dropTags, insertTag                              *shape
+	insertSession, updateSession, detailSession, dropTags, insertTag, dropWords, insertWord       *shape
 	updateTurn, insertTurn                                                                        *shape
 	insertMessage, consumeInbox, moveInbox, returnInbox, editMessage, rewriteMessage, insertEvent *shape
 	insertEffect, putEffect, updateEffect, amendEffect, dropCheckpoint                            *shape
@@ -94,6 +94,8 @@ var tables = struct {
 	detailSession: &shape{op: update, table: "sessions", keys: orgAndID, set: columns("title:text agent_id:uuid model_id:uuid tags:json client_tools:bytea")},
 	dropTags:      &shape{op: remove, table: "session_tags", keys: columns("org_id:uuid session_id:uuid")},
 	insertTag:     &shape{table: "session_tags", keys: columns("org_id:uuid tag:text session_id:uuid"), conflict: "DO NOTHING"},
+	dropWords:     &shape{op: remove, table: "session_words", keys: columns("org_id:uuid session_id:uuid")},
+	insertWord:    &shape{table: "session_words", keys: columns("org_id:uuid word:text session_id:uuid")},
 	updateTurn:    &shape{op: update, table: "turns", keys: orgAndID, set: columns(turnState)},
 	insertTurn:    &shape{table: "turns", keys: orgAndID, set: columns("session_id:uuid input_message_id:uuid started_by_kind:text started_by_id:uuid queued_at " + turnState)},
 	insertMessage: &shape{table: "messages", keys: orgAndID, set: columns("session_id:uuid turn_id:uuid role:text content:json sequence " +
@@ -180,7 +182,7 @@ var tables = struct {
 func allShapes() []*shape {
 	t := &tables
 	return []*shape{
-		t.insertSession, t.updateSession, t.detailSession, t.dropTags, t.insertTag, t.updateTurn, t.insertTurn, t.insertMessage,
+		t.insertSession, t.updateSession, t.detailSession, t.dropTags, t.insertTag, t.dropWords, t.insertWord, t.updateTurn, t.insertTurn, t.insertMessage,
 		t.consumeInbox, t.moveInbox, t.returnInbox, t.editMessage, t.rewriteMessage, t.insertEvent, t.insertEffect, t.putEffect, t.updateEffect, t.amendEffect, t.dropCheckpoint,
 		t.insertWait, t.updateWait, t.closeWaits, t.insertDecision, t.insertJob, t.dropJob, t.insertToolset, t.insertBlob, t.putFile,
 		t.deleteFile, t.putTodos, t.dropKey, t.insertKey, t.copyLineage, t.copyFiles, t.copyTodos,

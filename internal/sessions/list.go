@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
 // maxCount is how far lists are counted.
@@ -16,6 +18,9 @@ const maxCount = 10_000
 // timeSlack is how far the order of sessions may be out of the order of the times at which they were made, in milliseconds: clocks
 // differ and are set.
 const timeSlack = 5 * 60 * 1000
+
+// maxSearch bounds a search, in characters.
+const maxSearch = 200
 
 // maxQueuedShown is how many queued turns of a session are listed.
 const maxQueuedShown = 100
@@ -28,21 +33,23 @@ type Filter struct {
 	Tag          *string
 	CustomerKey  *string
 	CreatedAfter *models.Millis
+	// Search is words of which each begins a word of the title or of the customer key, in upper or lower case; or a session's id.
+	Search *string
+	// Failed limits the list to sessions whose latest ended turn failed or was sealed, or to all others; nil for both.
+	Failed *bool
 }
 
-// List gives up to limit sessions, newest first, that come after the one with the given id.
+// List returns up to limit sessions, newest first, that come after the one with the given id.
 func (s *Service) List(ctx context.Context, org models.OrgID, f Filter, after *models.SessionID, limit int) ([]models.Session, error) {
-	q := s.filtered(ctx, org, f)
-	// Sessions with a tag are read in the order of the tag's own index, so that a page costs a page however many have it.
-	order := "sessions.id"
-	if f.Tag != nil {
-		order, q = "t.session_id", q.Select("sessions.*")
+	q, order, err := s.filtered(ctx, org, f)
+	if err != nil {
+		return nil, err
 	}
 	if after != nil {
 		q = q.Where(order+" < ?", *after)
 	}
 	var list []models.Session
-	if err := q.Order(order + " DESC").Limit(limit).Find(&list).Error; err != nil {
+	if err := q.Select("sessions.*").Order(order + " DESC").Limit(limit).Find(&list).Error; err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
 	return list, nil
@@ -50,7 +57,11 @@ func (s *Service) List(ctx context.Context, org models.OrgID, f Filter, after *m
 
 // Count counts sessions, as far as one more than 10 000.
 func (s *Service) Count(ctx context.Context, org models.OrgID, f Filter) (int, error) {
-	return count(s.filtered(ctx, org, f).Model(&models.Session{}))
+	q, _, err := s.filtered(ctx, org, f)
+	if err != nil {
+		return 0, err
+	}
+	return count(q.Model(&models.Session{}))
 }
 
 func count(q *gorm.DB) (int, error) {
@@ -61,8 +72,24 @@ func count(q *gorm.DB) (int, error) {
 	return len(ids), nil
 }
 
-func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) *gorm.DB {
-	q := s.of(ctx, org)
+// failedSessions finds the sessions of an organization whose latest ended turn failed or was sealed. Turns that were cancelled before they
+// began say nothing about those before them.
+const failedSessions = `SELECT f.session_id FROM turns f WHERE f.org_id = ? AND f.status IN ('FAILED', 'SEALED') AND NOT EXISTS (
+	SELECT 1 FROM turns n WHERE n.org_id = f.org_id AND n.session_id = f.session_id AND n.ended_sequence > f.ended_sequence AND n.started_at IS NOT NULL)`
+
+// filtered returns the sessions that a filter leaves, and the column by which to order them. A list by tag or of failures is read in the
+// order of that index, so that a page costs a page however many sessions there are.
+func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) (*gorm.DB, string, error) {
+	q, order := s.of(ctx, org), "sessions.id"
+	from := func(found string, args ...any) {
+		if order != "sessions.id" {
+			q = q.Where("sessions.id IN ("+found+")", args...)
+			return
+		}
+		// SQLite takes the tables of a CROSS JOIN in their order: with statistics that know of a tag which many sessions have, it would
+		// go through all sessions otherwise.
+		q, order = q.Table("("+found+") t CROSS JOIN sessions", args...).Where("t.session_id = sessions.id"), "t.session_id"
+	}
 	if f.AgentID != nil {
 		q = q.Where("agent_id = ?", *f.AgentID)
 	}
@@ -73,10 +100,13 @@ func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) *gor
 		q = q.Where("status IN ?", f.Status)
 	}
 	if f.Tag != nil {
-		// SQLite takes the tables of a CROSS JOIN in their order: with statistics that know of a tag which many sessions have, it would
-		// go through all sessions otherwise.
-		q = q.Table("(SELECT session_id FROM session_tags WHERE org_id = ? AND tag = ?) t CROSS JOIN sessions", org, *f.Tag).
-			Where("t.session_id = sessions.id")
+		from("SELECT session_id FROM session_tags WHERE org_id = ? AND tag = ?", org, *f.Tag)
+	}
+	if f.Failed != nil && *f.Failed {
+		from(failedSessions, org)
+	}
+	if f.Failed != nil && !*f.Failed {
+		q = q.Where("sessions.id NOT IN ("+failedSessions+")", org)
 	}
 	if f.CustomerKey != nil {
 		q = q.Where("customer_key = ?", *f.CustomerKey)
@@ -87,7 +117,20 @@ func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) *gor
 		q = q.Where("created_at > ? AND id >= (SELECT s.id FROM sessions s WHERE s.org_id = ? AND s.created_at > ? ORDER BY s.created_at, s.id LIMIT 1)",
 			*f.CreatedAfter, org, *f.CreatedAfter-timeSlack)
 	}
-	return q
+	if f.Search == nil {
+		return q, order, nil
+	}
+	if err := text(*f.Search, maxSearch, "filter", "search"); err != nil {
+		return nil, "", err
+	}
+	if id, err := models.ParseID[models.SessionEntity](strings.TrimSpace(*f.Search)); err == nil {
+		return q.Where("sessions.id = ?", id), order, nil
+	}
+	for _, word := range models.Words(*f.Search) {
+		found := store.Of(q.Session(&gorm.Session{NewDB: true}).Table("session_words"), org).Select("session_id")
+		q = q.Where("sessions.id IN (?)", store.Prefixed(found, "word", word))
+	}
+	return q, order, nil
 }
 
 // QueuedTurns gives the turns behind the one at the head, in the order in which they will run, at most 100.

@@ -16,10 +16,14 @@ func TestAPageOfATagIsReadInTheOrderOfTheTag(t *testing.T) {
 		if e.db.Dialect != store.SQLite {
 			return // PostgreSQL's planner looks at the page's size; its figures are in bench/load
 		}
-		q := e.svc.filtered(t.Context(), e.by.OrgID, Filter{Tag: ptr("tag")}).Session(&gorm.Session{DryRun: true})
+		q, _, err := e.svc.filtered(t.Context(), e.by.OrgID, Filter{Tag: ptr("tag")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q = q.Session(&gorm.Session{DryRun: true})
 		st := q.Select("sessions.*").Order("t.session_id DESC").Limit(20).Find(&[]models.Session{}).Statement
 		var plan []struct{ Detail string }
-		err := e.db.Write(t.Context(), e.by.OrgID, func(tx *gorm.DB) error {
+		err = e.db.Write(t.Context(), e.by.OrgID, func(tx *gorm.DB) error {
 			// What ANALYZE finds where 1 000 organizations have 1 000 sessions on average, and the tag is that of thousands.
 			for _, statement := range []string{
 				"ANALYZE", "DELETE FROM sqlite_stat1",

@@ -401,7 +401,11 @@ export type SessionFilter = {
   agentId?: string | number | null | undefined;
   createdAfter?: string | null | undefined;
   customerKey?: string | null | undefined;
+  /** Sessions whose latest finished turn failed or was sealed; false for all others. */
+  failed?: boolean | null | undefined;
   harnessId?: string | number | null | undefined;
+  /** Words of which each begins a word of the title or of the customer key, without regard to case; or the id of a session. */
+  search?: string | null | undefined;
   status?: Array<SessionStatus> | null | undefined;
   tag?: string | null | undefined;
 };
