@@ -94,20 +94,24 @@ func percent(b *models.Budget) float64 {
 // hint says what the worst line means.
 func hint(l Line) string {
 	b := &l.Budget
+	amount := func(a models.Amount) string { return Decimal(b.Currency, a).String() }
 	switch l.Status {
 	case CheckActive:
-		return "More than a fifth of every budget is left."
+		return "Budget OK: more than 20% is left."
 	case CheckWarning:
-		return fmt.Sprintf("A fifth or less of a budget of %s is left: finish what matters most and wrap up, or ask for a top-up before longer work.%s",
-			b.Currency, renewal(b))
+		return fmt.Sprintf("20%% or less of the %s budget is left. Finish what matters most, or ask for a top-up before longer work.%s", b.Currency, renewal(b))
 	case CheckPaused:
-		return fmt.Sprintf("A budget of %s is past its soft limit: turns wait before their next step, and nothing is lost, until somebody lets the "+
-			"session go on, tops the budget up or raises its limit.%s", b.Currency, renewal(b))
+		return fmt.Sprintf("The %s budget is past its soft limit. Turns wait, and nothing is lost, until someone resumes the session, tops up the budget "+
+			"or raises its limit.%s", b.Currency, renewal(b))
 	case CheckExhausted:
-		return fmt.Sprintf("A budget of %s has no room for another call: turns end, until somebody tops it up or raises its limit.%s", b.Currency, renewal(b))
+		stands := fmt.Sprintf("is used up: %s of %s spent", amount(b.Spent), amount(add(b.LimitAmount, b.Credits)))
+		if left := Balance(b); left > 0 {
+			stands = fmt.Sprintf("has too little left for the next call: %s", amount(left))
+		}
+		return fmt.Sprintf("The %s budget %s. Turns stop until someone tops it up or raises its limit.%s", b.Currency, stands, renewal(b))
 	case CheckNoBudgets:
 	}
-	return "No budget binds this session."
+	return "No budget applies to this session."
 }
 
 // renewal tells when there is more by itself.
@@ -116,9 +120,9 @@ func renewal(b *models.Budget) string {
 	case b.PeriodKind == nil:
 		return ""
 	case *b.PeriodKind == models.PeriodRolling:
-		return " What was spent longest ago leaves the budget's window by and by."
+		return " Spending becomes available again as it leaves the rolling window."
 	case b.PeriodEndsAt == nil:
 		return ""
 	}
-	return fmt.Sprintf(" Its next period begins at %s.", b.PeriodEndsAt.Time().UTC().Format(time.RFC3339))
+	return fmt.Sprintf(" It resets at %s.", b.PeriodEndsAt.Time().UTC().Format(time.RFC3339))
 }

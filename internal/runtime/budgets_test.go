@@ -182,7 +182,7 @@ func TestAnOutputLimitIsLoweredToWhatFits(t *testing.T) {
 		the[events.BudgetExhausted](t, log)
 		last := w.messages(s)
 		told := last[len(last)-1]
-		if told.Error == nil || told.Error.Code != "budget_exhausted" || !strings.Contains(told.Error.Message, "Top it up") {
+		if told.Error == nil || told.Error.Code != "budget_exhausted" || !strings.Contains(told.Error.Message, "Top up the budget") {
 			t.Errorf("the user is told %+v", told)
 		}
 		// A message later goes on, when there is money again.

@@ -197,12 +197,12 @@ func TestAnAgentChecksItsBudget(t *testing.T) {
 		}
 		seats := `{"currency":"seats","limit":"4","balance":"3","soft_limit":null,"percent_remaining":75,"status":"active"}`
 		want := []string{
-			`{"status":"no_budgets","budgets":[],"hint":"No budget binds this session."}`,
+			`{"status":"no_budgets","budgets":[],"hint":"No budget applies to this session."}`,
 			`{"status":"warning","budgets":[{"currency":"pages","limit":"10","balance":"1","soft_limit":null,"percent_remaining":10,"status":"warning"},` +
-				seats + `],"hint":"A fifth or less of a budget of pages is left: finish what matters most and wrap up, or ask for a top-up before ` +
-				`longer work. Its next period begins at ` + (now + 3_600_000).Time().UTC().Format(time.RFC3339) + `."}`,
+				seats + `],"hint":"20% or less of the pages budget is left. Finish what matters most, or ask for a top-up before ` +
+				`longer work. It resets at ` + (now + 3_600_000).Time().UTC().Format(time.RFC3339) + `."}`,
 			`{"status":"active","budgets":[{"currency":"pages","limit":"10","balance":"10","soft_limit":null,"percent_remaining":100,"status":"active"},` +
-				seats + `],"hint":"More than a fifth of every budget is left."}`,
+				seats + `],"hint":"Budget OK: more than 20% is left."}`,
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("the tool brought\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -148,7 +148,7 @@ func TestTheReportOfAgents(t *testing.T) {
 		checker := spending.NewChecker(db, now)
 		s := b.session(func(*models.Session) {})
 		got, err := checker.CheckBudget(t.Context(), b.org, s)
-		if want := (tools.BudgetReport{Status: "no_budgets", Budgets: []tools.BudgetLine{}, Hint: "No budget binds this session."}); err != nil || !reflect.DeepEqual(got, want) {
+		if want := (tools.BudgetReport{Status: "no_budgets", Budgets: []tools.BudgetLine{}, Hint: "No budget applies to this session."}); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("without budgets: %+v, %v", got, err)
 		}
 		soft, kind, seconds := models.Amount(9_000_000_000), models.PeriodFixed, int64(60)

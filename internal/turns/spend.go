@@ -200,14 +200,15 @@ func Exhaust(tx *commit.Tx, v budget.Verdict) models.Failure {
 		Balance: text(&b, budget.Balance(&b)), Needed: text(&b, v.Need),
 	}
 	tx.Emit(&tx.Turn.ID, e)
-	f := models.Failure{Code: "budget_exhausted", Message: fmt.Sprintf("The budget of %s for this %s is used up: %s of %s %s are spent.",
-		b.Currency, subjectName(b.Subject), e.Spent, text(&b, b.LimitAmount+b.Credits), b.Currency)}
-	if v.Need > 0 {
-		f.Message += fmt.Sprintf(" The next step may take %s.", e.Needed)
+	f := models.Failure{Code: "budget_exhausted", Message: fmt.Sprintf("The %s budget of this %s is used up: %s of %s spent.",
+		b.Currency, subjectName(b.Subject), e.Spent, text(&b, b.LimitAmount+b.Credits))}
+	if v.Need > 0 && budget.Balance(&b) > 0 {
+		f.Message = fmt.Sprintf("Not enough is left of the %s budget of this %s for the next call: it may need up to %s, and %s is left.",
+			b.Currency, subjectName(b.Subject), e.Needed, e.Balance)
 	}
-	f.Message += " Top it up or raise its limit, then send a message to go on."
+	f.Message += " Top up the budget or raise its limit, then send a message to continue."
 	if b.PeriodEndsAt != nil {
-		f.Message += fmt.Sprintf(" Its next period begins at %s.", b.PeriodEndsAt.Time().Format("2006-01-02 15:04 UTC"))
+		f.Message += fmt.Sprintf(" It resets at %s.", b.PeriodEndsAt.Time().Format("2006-01-02 15:04 UTC"))
 	}
 	f.Fields = encode(map[string]any{
 		"budget": b.ID.String(), "subject": b.Subject, "currency": b.Currency, "limit": e.Limit, "spent": e.Spent, "balance": e.Balance,
