@@ -18,7 +18,7 @@ import (
 // but for an unused token whose time is over: fault.Expired.
 func (s *Service) Refresh(ctx context.Context, token string) (*SignedIn, error) {
 	if !isRefreshToken(token) {
-		return nil, invalidCredentials()
+		return nil, signInEnded()
 	}
 	var (
 		f       family
@@ -61,7 +61,7 @@ func (s *Service) Refresh(ctx context.Context, token string) (*SignedIn, error) 
 	}
 	if !stolen.IsZero() {
 		s.forget(func(p *auth.Principal) bool { return p.SignInID == stolen })
-		return nil, invalidCredentials()
+		return nil, signInEnded()
 	}
 	return s.signedIn(ctx, f, next, expires)
 }
@@ -119,7 +119,7 @@ func (s *Service) familyOf(ctx context.Context, tx *gorm.DB, id models.SignInID)
 	}
 	m, err := membership(tx, f.signIn.OrgID, f.signIn.UserID)
 	if fault.Is(err, fault.NotFound) {
-		return f, invalidCredentials()
+		return f, signInEnded()
 	}
 	if err != nil {
 		return f, err
@@ -133,7 +133,7 @@ func (s *Service) familyOf(ctx context.Context, tx *gorm.DB, id models.SignInID)
 		return f, err
 	}
 	if user == nil {
-		return f, invalidCredentials()
+		return f, signInEnded()
 	}
 	f.user = *user
 	return f, nil
@@ -145,7 +145,7 @@ func refreshTokenRow(tx *gorm.DB, token string) (models.RefreshToken, error) {
 		return models.RefreshToken{}, fmt.Errorf("find a refresh token: %w", err)
 	}
 	if len(found) == 0 {
-		return models.RefreshToken{}, invalidCredentials()
+		return models.RefreshToken{}, signInEnded()
 	}
 	return found[0], nil
 }
@@ -157,7 +157,7 @@ func holdSignIn(tx *gorm.DB, id models.SignInID, now models.Millis) error {
 		return fmt.Errorf("lock a sign-in: %w", res.Error)
 	}
 	if res.RowsAffected == 0 {
-		return invalidCredentials()
+		return signInEnded()
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (s *Service) refuse(ctx context.Context, emailKey string, user *models.User
 	if err := s.recordFailure(ctx, emailKey, user); err != nil {
 		return err
 	}
-	return invalidCredentials()
+	return wrongPassword()
 }
 
 // verify finds the user, nil when there is none, and tells whether the password is theirs, with the same work either way.
@@ -120,7 +120,7 @@ func (s *Service) beginSignIn(tx *gorm.DB, user models.User, in Credentials, req
 	}
 	place := choose(memberships, user, in.OrgID)
 	if place == nil {
-		return family{}, invalidCredentials()
+		return family{}, wrongPassword()
 	}
 	// The password may have changed since it was verified; its change ends all sign-ins that it finds, and must find
 	// this one, or be found here.
@@ -130,7 +130,7 @@ func (s *Service) beginSignIn(tx *gorm.DB, user models.User, in Credentials, req
 		return family{}, fmt.Errorf("remember the organization of a user: %w", res.Error)
 	}
 	if res.RowsAffected == 0 {
-		return family{}, invalidCredentials()
+		return family{}, wrongPassword()
 	}
 	org, err := orgByID(tx, place.OrgID)
 	if err != nil {

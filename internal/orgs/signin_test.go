@@ -61,6 +61,9 @@ func TestSignInGivesOneAnswerForAllThatIsWrong(t *testing.T) {
 			in.Transport = auth.TransportBody
 			_, err := w.SignIn(w.ctx(), in)
 			wantFault(t, name, err, fault.InvalidCredentials)
+			if got := fault.As(err).Message; got != "Wrong email or password." {
+				t.Errorf("%s: %q", name, got)
+			}
 			if f := fault.As(err); f != nil {
 				messages = append(messages, f.Message)
 			}

@@ -104,7 +104,12 @@ func isRefreshToken(token string) bool {
 	return err == nil && len(raw) == refreshTokenBytes
 }
 
-// invalidCredentials is the one answer for everything that can be wrong with an e-mail, a password or a token.
-func invalidCredentials() *fault.Error {
-	return fault.New(fault.InvalidCredentials, "The e-mail or the password is wrong, or the sign-in has ended. Sign in again.")
+// wrongPassword is the one answer for everything that can be wrong with an email and a password.
+func wrongPassword() *fault.Error {
+	return fault.New(fault.InvalidCredentials, "Wrong email or password.")
+}
+
+// signInEnded is the one answer for everything that can be wrong with a refresh token.
+func signInEnded() *fault.Error {
+	return fault.New(fault.InvalidCredentials, "Your sign-in has expired or was ended. Sign in again.")
 }

@@ -23,6 +23,7 @@ export function ExistingAgent({ agent }: { agent: AgentDetailFragment }) {
   return (
     <>
       <PageHeader
+        subject={agent.displayName}
         title={
           <span className="flex flex-wrap items-center gap-2">
             <Link to="/agents" className="font-normal text-ink-3 hover:text-ink">

@@ -1,8 +1,16 @@
-import type { FormEvent, ReactNode } from "react";
+import { type FormEvent, type ReactNode, useEffect } from "react";
 import { BrandMark } from "@/shell/Brand";
+import { windowTitle } from "@/ui/title";
 
 /** What the pages that need no sign-in look like: one thing to do, below the mark. */
 export function EntryPage({ title, children }: { title: string; children: ReactNode }) {
+  useEffect(() => {
+    document.title = windowTitle(
+      null,
+      { name: title.replace(/ to Ostler$/, ""), working: false },
+      null,
+    );
+  }, [title]);
   return (
     <main className="flex min-h-dvh items-center justify-center p-4">
       <div className="w-full max-w-88">

@@ -1,15 +1,16 @@
 import { useState } from "react";
-import { fieldErrors, otherErrors } from "@/api/errors";
+import { fieldErrors } from "@/api/errors";
 import { newIdempotencyKey } from "@/api/idempotency";
 import { DisableBudgetDocument, TopUpBudgetDocument } from "@/gql/graphql";
 import { formatAmount } from "@/money/amounts";
 import { addDecimals, isDecimal } from "@/money/decimal";
 import { ConfirmDialog } from "@/org/ConfirmDialog";
 import { Field } from "@/ui/Field";
+import { FormDialog } from "@/ui/FormDialog";
 import { useAction } from "@/waits/useAction";
-import { FormDialog } from "./BudgetForms";
+import { leftWords } from "./BudgetBar";
 import { amountProblem } from "./draft";
-import type { Budget } from "./words";
+import { type Budget, shortfall } from "./words";
 
 interface ActProps {
   budget: Budget;
@@ -17,10 +18,15 @@ interface ActProps {
   onDone?: () => void;
 }
 
+interface TopUpProps extends ActProps {
+  /** What the next call may need, where one was refused. */
+  needed?: string | undefined;
+}
+
 /** Adds to what may be spent in the present period. */
-export function TopUpDialog({ budget, onClose, onDone }: ActProps) {
+export function TopUpDialog({ budget, needed, onClose, onDone }: TopUpProps) {
   const { id, currency, balance } = budget;
-  const [amount, setAmount] = useState("");
+  const [amount, setAmount] = useState(shortfall(budget, needed));
   const [description, setDescription] = useState("");
   // A second try after a lost answer counts once.
   const [idempotencyKey] = useState(newIdempotencyKey);
@@ -31,7 +37,8 @@ export function TopUpDialog({ budget, onClose, onDone }: ActProps) {
       title="Top up"
       action={topUp.busy ? "Topping up…" : "Top up"}
       failure={topUp.failure}
-      refusals={otherErrors(topUp.refusals, ["amount", "description"])}
+      refusals={topUp.refusals}
+      fields={["amount", "description"]}
       disabled={topUp.busy || !isDecimal(amount)}
       onSubmit={async () => {
         const input = {
@@ -50,8 +57,8 @@ export function TopUpDialog({ budget, onClose, onDone }: ActProps) {
         label={`Amount in ${currency}`}
         hint={
           isDecimal(amount)
-            ? `Leaves ${formatAmount(addDecimals(balance, amount), currency)} for the present period.`
-            : `There is ${formatAmount(balance, currency)} left. It is for the present period alone.`
+            ? `${formatAmount(addDecimals(balance, amount), currency)} will be available until the budget resets.`
+            : `${leftWords(balance, currency)}. A top-up applies to the current period only.`
         }
         errors={problem === null ? fieldErrors(topUp.refusals, "amount") : [problem]}
       >
@@ -70,7 +77,7 @@ export function TopUpDialog({ budget, onClose, onDone }: ActProps) {
       <Field
         label="Description"
         optional
-        hint="Stands in the ledger and in the audit log."
+        hint="Shown in the ledger and the audit log."
         errors={fieldErrors(topUp.refusals, "description")}
       >
         {(control) => (
@@ -93,7 +100,7 @@ export function DisableDialog({ budget, onClose, onDone }: ActProps) {
   const disable = useAction(DisableBudgetDocument, (data) => data.disableBudget.userErrors);
   return (
     <ConfirmDialog
-      title="Disable the budget"
+      title="Disable budget"
       action="Disable"
       busy={disable.busy}
       failure={disable.failure}
@@ -105,8 +112,8 @@ export function DisableDialog({ budget, onClose, onDone }: ActProps) {
       }}
       onClose={onClose}
     >
-      The limit of {formatAmount(limit, currency)} binds nobody any more, and turns that wait for it
-      go on. The budget stays in the list with its ledger, and can't be put into force again.
+      The limit of {formatAmount(limit, currency)} no longer applies, and turns waiting for it
+      continue. The budget and its ledger are kept, but it can't be enabled again.
     </ConfirmDialog>
   );
 }

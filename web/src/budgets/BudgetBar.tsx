@@ -1,7 +1,8 @@
 import { formatAmount } from "@/money/amounts";
 import { addDecimals, isNegative, percentOf, subtractDecimals } from "@/money/decimal";
+import type { Tone } from "@/ui/Badge";
 import { classes } from "@/ui/classes";
-import type { Budget } from "./words";
+import { type Budget, standing } from "./words";
 
 interface BudgetBarProps {
   budget: Pick<
@@ -12,16 +13,26 @@ interface BudgetBarProps {
   label: string;
 }
 
-const FILL: Record<Budget["status"], string> = {
-  ACTIVE: "bg-accent",
-  PAUSED: "bg-warn",
-  EXHAUSTED: "bg-bad",
-  DISABLED: "bg-line-strong",
+const FILL: Record<Tone, string> = {
+  ok: "bg-accent",
+  accent: "bg-accent",
+  warn: "bg-warn",
+  bad: "bg-bad",
+  neutral: "bg-line-strong",
 };
+
+/** How much of limit and top-ups was spent, in percent: what the bar shows, in words. */
+export function usedPercent({
+  spent,
+  limit,
+  credits,
+}: Pick<Budget, "spent" | "limit" | "credits">) {
+  return Math.round(percentOf(spent, addDecimals(limit, credits)));
+}
 
 /** How much of limit and top-ups was spent, what turns hold beyond that, and where the soft limit is. */
 export function BudgetBar({ budget, label }: BudgetBarProps) {
-  const { limit, softLimit, spent, credits, reserved, balance, currency, status } = budget;
+  const { limit, softLimit, spent, credits, reserved, balance, currency } = budget;
   const whole = addDecimals(limit, credits);
   const used = percentOf(spent, whole);
   const held = Math.min(percentOf(reserved, whole), 100 - used);
@@ -39,7 +50,7 @@ export function BudgetBar({ budget, label }: BudgetBarProps) {
       className="relative h-2 w-full min-w-16 overflow-hidden rounded-full bg-line"
     >
       <span
-        className={classes("absolute inset-y-0 left-0", FILL[status])}
+        className={classes("absolute inset-y-0 left-0", FILL[standing(budget).tone])}
         style={{ width: `${used}%` }}
       />
       {held > 0 && (
@@ -57,6 +68,6 @@ export function BudgetBar({ budget, label }: BudgetBarProps) {
 
 export function leftWords(balance: string, currency: string): string {
   return isNegative(balance)
-    ? `${formatAmount(subtractDecimals("0", balance), currency)} beyond it`
+    ? `${formatAmount(subtractDecimals("0", balance), currency)} over`
     : `${formatAmount(balance, currency)} left`;
 }

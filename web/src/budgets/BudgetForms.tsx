@@ -1,12 +1,10 @@
-import { type FormEvent, type ReactNode, useId, useState } from "react";
-import { fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { useId, useState } from "react";
+import { fieldErrors } from "@/api/errors";
 import { CreateBudgetDocument, UpdateBudgetDocument } from "@/gql/graphql";
 import { currencyName, OWN_CURRENCIES } from "@/money/amounts";
 import { useViewer } from "@/shell/viewer";
-import { Button } from "@/ui/Button";
-import { Dialog } from "@/ui/Dialog";
-import { ErrorNote } from "@/ui/ErrorNote";
 import { Field } from "@/ui/Field";
+import { FormDialog } from "@/ui/FormDialog";
 import { useAction } from "@/waits/useAction";
 import { BudgetFields, LIMIT_FIELDS } from "./BudgetFields";
 import {
@@ -46,7 +44,8 @@ export function NewBudgetDialog({ forWhom, onClose }: NewBudgetProps) {
       title="New budget"
       action="Create budget"
       failure={create.failure}
-      refusals={otherErrors(create.refusals, ["subject", "subjectId", "currency", ...LIMIT_FIELDS])}
+      refusals={create.refusals}
+      fields={["subject", "subjectId", "currency", ...LIMIT_FIELDS]}
       disabled={create.busy || input === null}
       onSubmit={async () => {
         if (input && (await create.run({ input }))) onClose();
@@ -134,7 +133,8 @@ export function EditBudgetDialog({ budget, onClose }: EditBudgetProps) {
       title={`Edit the budget in ${stored.currency}`}
       action="Save"
       failure={update.failure}
-      refusals={otherErrors(update.refusals, LIMIT_FIELDS)}
+      refusals={update.refusals}
+      fields={LIMIT_FIELDS}
       disabled={update.busy || input === null}
       onSubmit={async () => {
         if (input && (await update.run({ id: stored.id, input }))) onClose();
@@ -148,44 +148,5 @@ export function EditBudgetDialog({ budget, onClose }: EditBudgetProps) {
         </p>
       )}
     </FormDialog>
-  );
-}
-
-interface FormDialogProps {
-  title: string;
-  /** The words of the button that sends it. */
-  action: string;
-  failure: string | null;
-  /** What the server refuses and no field shows. */
-  refusals: readonly UserError[];
-  disabled: boolean;
-  onSubmit: () => void;
-  onClose: () => void;
-  children: ReactNode;
-}
-
-/** A form in a dialog, with what went wrong at its top. */
-export function FormDialog(props: FormDialogProps) {
-  const { title, action, failure, refusals, disabled, onSubmit, onClose, children } = props;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (!disabled) onSubmit();
-  };
-  return (
-    <Dialog open onClose={onClose} title={title}>
-      <form onSubmit={submit} className="space-y-5 p-4">
-        {failure && <ErrorNote>{failure}</ErrorNote>}
-        {refusals.map(({ code, message }) => (
-          <ErrorNote key={code + message}>{message}</ErrorNote>
-        ))}
-        {children}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" disabled={disabled}>
-            {action}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
   );
 }

@@ -8,21 +8,21 @@ import { formatAmount } from "@/money/amounts";
 import { isZero } from "@/money/decimal";
 import { NotFound } from "@/shell/Fallbacks";
 import { useMay } from "@/shell/viewer";
-import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { formatDateTime } from "@/ui/format";
 import { Spinner } from "@/ui/Loading";
 import { PageHeader } from "@/ui/PageHeader";
 import { DisableDialog, TopUpDialog } from "./BudgetActs";
-import { BudgetBar, leftWords } from "./BudgetBar";
+import { BudgetBar, leftWords, usedPercent } from "./BudgetBar";
 import { EditBudgetDialog } from "./BudgetForms";
 import type { BudgetAct } from "./BudgetTable";
 import { ForecastLine } from "./ForecastLine";
 import { Ledger } from "./Ledger";
-import { SubjectName, useSubjectNames } from "./subjects";
+import { StandingBadge } from "./StandingBadge";
+import { SubjectName, useName, useSubjectNames } from "./subjects";
 import { useLookAgain } from "./useLookAgain";
-import { type Budget, periodWords, STATUS_LABELS, STATUS_TONES, SUBJECT_LABELS } from "./words";
+import { type Budget, periodWords, SUBJECT_LABELS } from "./words";
 
 const BurnDown = lazy(() => import("./BurnDown"));
 
@@ -78,6 +78,7 @@ function BudgetView({ budget, onReload }: BudgetViewProps) {
   return (
     <>
       <PageHeader
+        subject={useName({ ...budget, names })}
         title={
           <span className="flex flex-wrap items-center gap-x-2">
             <Link to="/budgets" className="rounded text-ink-2 hover:underline">
@@ -89,7 +90,7 @@ function BudgetView({ budget, onReload }: BudgetViewProps) {
             <span className="wrap-anywhere">
               <SubjectName {...budget} names={names} />
             </span>
-            <Badge tone={STATUS_TONES[status]}>{STATUS_LABELS[status]}</Badge>
+            <StandingBadge budget={budget} />
           </span>
         }
       >
@@ -116,13 +117,14 @@ function BudgetView({ budget, onReload }: BudgetViewProps) {
       </PageHeader>
       <div className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto max-w-5xl space-y-6 p-4 sm:p-6">
-          <section aria-label="How it stands" className="card space-y-4 p-4">
+          <section aria-label="Balance" className="card space-y-4 p-4">
             <div className="flex flex-wrap items-baseline justify-between gap-x-4 gap-y-1">
               <p className="text-xl font-semibold tabular-nums" data-balance={budget.balance}>
                 {leftWords(budget.balance, currency)}
               </p>
               <p className="text-sm text-ink-2">
-                {SUBJECT_LABELS[budget.subject]} · {periodWords(budget.period)}
+                {usedPercent(budget)}% used · {SUBJECT_LABELS[budget.subject]} ·{" "}
+                {periodWords(budget.period)}
               </p>
             </div>
             <BudgetBar budget={budget} label="Spent of the budget" />
@@ -145,12 +147,12 @@ function Figures({ budget }: { budget: Budget }) {
   const amount = (decimal: string) => formatAmount(decimal, currency);
   const figures: [label: string, value: string][] = [
     ["Limit", amount(limit)],
-    ["Soft limit", softLimit === null ? "none" : amount(softLimit)],
+    ["Soft limit", softLimit === null ? "–" : amount(softLimit)],
     ["Spent", amount(spent)],
-    ["Topped up", isZero(credits) ? "nothing" : amount(credits)],
-    ["Reserved", isZero(reserved) ? "nothing" : amount(reserved)],
-    ["Began", budget.periodStartedAt === null ? "–" : formatDateTime(budget.periodStartedAt)],
-    ["Begins anew", budget.periodEndsAt === null ? "–" : formatDateTime(budget.periodEndsAt)],
+    ["Topped up", isZero(credits) ? "–" : amount(credits)],
+    ["Reserved", isZero(reserved) ? "–" : amount(reserved)],
+    ["Started", budget.periodStartedAt === null ? "–" : formatDateTime(budget.periodStartedAt)],
+    ["Resets", budget.periodEndsAt === null ? "–" : formatDateTime(budget.periodEndsAt)],
   ];
   return (
     <dl className="grid grid-cols-2 gap-x-6 gap-y-3 text-sm sm:grid-cols-4">

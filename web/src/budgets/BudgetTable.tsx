@@ -2,20 +2,13 @@ import { Link } from "@tanstack/react-router";
 import { Ban, Coins, Ellipsis, Pencil } from "lucide-react";
 import { formatNumber } from "@/money/amounts";
 import { isZero } from "@/money/decimal";
-import { Badge } from "@/ui/Badge";
 import { IconButton } from "@/ui/Button";
 import { classes } from "@/ui/classes";
 import { Menu, MenuItem } from "@/ui/Menu";
 import { BudgetBar, leftWords } from "./BudgetBar";
+import { StandingBadge } from "./StandingBadge";
 import { type Names, useName } from "./subjects";
-import {
-  type Budget,
-  periodWords,
-  renewalWords,
-  STATUS_LABELS,
-  STATUS_TONES,
-  SUBJECT_LABELS,
-} from "./words";
+import { type Budget, periodWords, renewalWords, SUBJECT_LABELS } from "./words";
 
 /** What opens a dialog. */
 export type BudgetAct = "edit" | "topUp" | "disable";
@@ -96,7 +89,7 @@ function BudgetRow({ budget, names, onAct }: BudgetRowProps) {
           {SUBJECT_LABELS[subject]} · {currency}
         </span>
         <span className="mt-1 block sm:hidden">
-          <Badge tone={STATUS_TONES[status]}>{STATUS_LABELS[status]}</Badge>
+          <StandingBadge budget={budget} />
         </span>
       </th>
       <td className={classes(CELL, "text-right tabular-nums max-lg:hidden")}>
@@ -130,7 +123,7 @@ function BudgetRow({ budget, names, onAct }: BudgetRowProps) {
         {renewal !== null && <span className="block text-xs text-ink-3">{renewal}</span>}
       </td>
       <td className={classes(CELL, "max-sm:hidden")}>
-        <Badge tone={STATUS_TONES[status]}>{STATUS_LABELS[status]}</Badge>
+        <StandingBadge budget={budget} />
       </td>
       {onAct && (
         <td className={classes(CELL, "pr-4 text-right sm:pr-6")}>

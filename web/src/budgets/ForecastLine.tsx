@@ -19,14 +19,16 @@ function forecastWords(budget: Budget, now: Date): string | null {
   const told = forecast(budget, now);
   switch (told.kind) {
     case "none":
-      return budget.status === "DISABLED" ? null : "Nothing was spent in this period yet.";
+      return budget.status === "DISABLED" ? null : "Nothing spent in this period yet.";
     case "used-up":
-      return "Nothing is left. A top-up or a higher limit lets turns go on.";
+      return "Nothing is left. Top up the budget or raise its limit so that turns can continue.";
+    case "too-little":
+      return "The next call may need more than is left. Top up the budget or raise its limit.";
     case "runs-out":
-      return `At this pace it is used up on ${formatDateTime(told.at.toISOString())}.`;
+      return `At this rate it runs out on ${formatDateTime(told.at.toISOString())}.`;
     case "lasts":
       return budget.period?.kind === "ROLLING"
-        ? "At this pace it lasts: what was spent first leaves the window in time."
-        : `At this pace it lasts for the period, with about ${told.percentLeft}% left.`;
+        ? "At this rate it lasts: earlier spending leaves the window in time."
+        : `At this rate about ${told.percentLeft}% is left when it resets.`;
   }
 }

@@ -106,5 +106,5 @@ it("names periods by their largest unit", () => {
   expect(periodWords({ kind: "ROLLING", unit: null, seconds: 86_400, timezone: null })).toBe(
     "The last 24 hours",
   );
-  expect(periodWords(null)).toBe("Once");
+  expect(periodWords(null)).toBe("Never resets");
 });

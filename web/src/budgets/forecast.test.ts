@@ -94,3 +94,18 @@ it("looks back over a window that rolls, and not before the budget was made", ()
     at: day(8),
   });
 });
+
+it("says that too little is left, and not how long it lasts, when the next call may need more", () => {
+  const stuck = { ...month, spent: "50", balance: "50", status: "EXHAUSTED" as const };
+  expect(forecast(stuck, day(5))).toEqual({ kind: "too-little" });
+});
+
+it("begins no earlier than the budget itself", () => {
+  const late = { ...month, createdAt: day(22).toISOString() };
+  expect(startOfPeriod(late, day(23))).toEqual(day(22));
+  // 10 in its only day, and not in 23.
+  expect(forecast({ ...late, spent: "50", balance: "50" }, day(23))).toEqual({
+    kind: "runs-out",
+    at: day(24),
+  });
+});

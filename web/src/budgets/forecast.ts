@@ -25,6 +25,8 @@ export type Forecast =
   /** Nothing was spent yet, or the budget is out of force: there is no pace. */
   | { kind: "none" }
   | { kind: "used-up" }
+  /** Something is left, and the next call may need more: a pace says nothing. */
+  | { kind: "too-little" }
   /** At the pace of the period so far, nothing is left at that time. */
   | { kind: "runs-out"; at: Date }
   /** It lasts until the period ends, with about so much left of limit and credits. */
@@ -33,16 +35,17 @@ export type Forecast =
 /** Beyond that a date says nothing. */
 const FARTHEST_MS = 100 * 365 * 86_400_000;
 
-/** When the present period, or the window that rolls, has begun. */
+/** When the present period or rolling window began, and not before there was the budget. */
 export function startOfPeriod(figures: Figures, now: Date): Date {
-  const began = new Date(figures.periodStartedAt ?? figures.createdAt);
-  const { period } = figures;
-  if (period?.kind !== "ROLLING") return began;
-  // Its window reaches back from now, and to nothing that was before the budget.
-  return new Date(Math.max(began.getTime(), now.getTime() - (period.seconds ?? 0) * 1000));
+  const { period, periodStartedAt, createdAt } = figures;
+  const began =
+    period?.kind === "ROLLING"
+      ? now.getTime() - (period.seconds ?? 0) * 1000
+      : Date.parse(periodStartedAt ?? createdAt);
+  return new Date(Math.max(began, Date.parse(createdAt)));
 }
 
-/** When the present period ends; that of a window that rolls is when its first moment leaves it. Null for never. */
+/** When the present period ends; that of a rolling window is when its first moment leaves it. Null for never. */
 function endOfPeriod(figures: Figures, start: Date): Date | null {
   const { period, periodEndsAt } = figures;
   if (period?.kind === "ROLLING") return new Date(start.getTime() + (period.seconds ?? 0) * 1000);
@@ -54,6 +57,7 @@ export function forecast(figures: Figures, now: Date): Forecast {
   const { limit, credits, spent, balance, status } = figures;
   if (status === "DISABLED") return { kind: "none" };
   if (isNegative(balance) || isZero(balance)) return { kind: "used-up" };
+  if (status === "EXHAUSTED") return { kind: "too-little" };
   const start = startOfPeriod(figures, now);
   const elapsed = now.getTime() - start.getTime();
   if (elapsed <= 0 || compareDecimals(spent, "0") <= 0) return { kind: "none" };

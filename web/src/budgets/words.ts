@@ -6,6 +6,7 @@ import type {
   CalendarUnit,
   PeriodKind,
 } from "@/gql/graphql";
+import { compareDecimals, subtractDecimals } from "@/money/decimal";
 import type { Tone } from "@/ui/Badge";
 import { formatDateTime } from "@/ui/format";
 
@@ -30,26 +31,53 @@ export const BUDGET_STATUSES: readonly BudgetStatus[] = [
 ];
 
 export const STATUS_LABELS: Record<BudgetStatus, string> = {
-  ACTIVE: "In force",
-  PAUSED: "Past the soft limit",
+  ACTIVE: "Active",
+  PAUSED: "Past soft limit",
   EXHAUSTED: "Used up",
   DISABLED: "Disabled",
 };
 
-export const STATUS_TONES: Record<BudgetStatus, Tone> = {
+const STATUS_TONES: Record<BudgetStatus, Tone> = {
   ACTIVE: "ok",
   PAUSED: "warn",
   EXHAUSTED: "bad",
   DISABLED: "neutral",
 };
 
-export const CHECK_LABELS: Record<BudgetCheckStatus, string> = {
+const TOO_LITTLE = "Too little left";
+
+/** How a budget stands: the server calls one exhausted that still has something, and too little for the next call. */
+export function standing({ status, balance }: Pick<Budget, "status" | "balance">) {
+  const some = status === "EXHAUSTED" && compareDecimals(balance, "0") > 0;
+  const look: { label: string; tone: Tone } = some
+    ? { label: TOO_LITTLE, tone: "warn" }
+    : { label: STATUS_LABELS[status], tone: STATUS_TONES[status] };
+  return look;
+}
+
+const CHECK_LABELS: Record<BudgetCheckStatus, string> = {
   NO_BUDGETS: "No budgets",
-  ACTIVE: "Enough left",
-  WARNING: "Little left",
-  PAUSED: "Past the soft limit",
+  ACTIVE: "Budget OK",
+  WARNING: "Running low",
+  PAUSED: "Past soft limit",
   EXHAUSTED: "Used up",
 };
+
+/** How a session stands with all of its budgets. */
+export function checkLabel(check: {
+  status: BudgetCheckStatus;
+  budgets: readonly { budget: Pick<Budget, "status" | "balance"> }[];
+}): string {
+  const stuck = check.budgets.filter(({ budget }) => budget.status === "EXHAUSTED");
+  const some = stuck.length > 0 && stuck.every(({ budget }) => standing(budget).tone === "warn");
+  return check.status === "EXHAUSTED" && some ? TOO_LITTLE : CHECK_LABELS[check.status];
+}
+
+/** What a top-up has to add at least, so that the budget holds `needed`; empty when it does. */
+export function shortfall({ balance }: Pick<Budget, "balance">, needed = "0"): string {
+  const missing = subtractDecimals(needed, balance);
+  return compareDecimals(missing, "0") > 0 ? missing : "";
+}
 
 export const CHECK_TONES: Record<BudgetCheckStatus, Tone> = {
   NO_BUDGETS: "neutral",
@@ -60,9 +88,9 @@ export const CHECK_TONES: Record<BudgetCheckStatus, Tone> = {
 };
 
 export const KIND_LABELS: Record<PeriodKind, string> = {
-  CALENDAR: "By the calendar",
-  ROLLING: "A window that rolls",
-  FIXED: "Fixed lengths from now on",
+  CALENDAR: "Each calendar period",
+  ROLLING: "Rolling window",
+  FIXED: "Every fixed length of time, from now",
 };
 
 export const UNITS: readonly CalendarUnit[] = ["HOUR", "DAY", "WEEK", "MONTH", "YEAR"];
@@ -87,7 +115,7 @@ export function lengthWords(seconds: number): string {
 
 /** How a budget's periods follow each other. */
 export function periodWords(period: Period | null): string {
-  if (period === null) return "Once";
+  if (period === null) return "Never resets";
   const length = lengthWords(period.seconds ?? 0);
   switch (period.kind) {
     case "CALENDAR":
@@ -103,7 +131,7 @@ export function periodWords(period: Period | null): string {
 /** When there is more by itself, in the viewer's zone; null where that is never, or bit by bit. */
 export function renewalWords({ periodEndsAt, status }: Budget): string | null {
   if (periodEndsAt === null || status === "DISABLED") return null;
-  return `begins anew ${formatDateTime(periodEndsAt)}`;
+  return `resets ${formatDateTime(periodEndsAt)}`;
 }
 
 const SOURCES: Readonly<Record<string, string>> = {

@@ -22,6 +22,7 @@ export function ExistingHarness({ harness }: { harness: HarnessDetailFragment })
   return (
     <>
       <PageHeader
+        subject={harness.displayName}
         title={
           <span className="flex flex-wrap items-center gap-2">
             <Link to="/harnesses" className="font-normal text-ink-3 hover:text-ink">

@@ -54,6 +54,7 @@ export function HistoryView(props: HistoryViewProps) {
   return (
     <>
       <PageHeader
+        subject="History"
         title={
           <span className="flex flex-wrap items-center gap-2">
             {trail}

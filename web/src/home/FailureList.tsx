@@ -8,11 +8,31 @@ import { RelativeTime } from "@/ui/Time";
 import { Nothing, Section } from "./Section";
 import { SessionName } from "./SessionName";
 
+interface FailureListProps {
+  sessions: readonly LiveSession[];
+  /** How many there were when the page was read; null when that is unknown, or too many to count. */
+  total: number | null;
+}
+
 /** Sessions whose latest turn went wrong. One that then ends well leaves the list by itself. */
-export function FailureList({ sessions }: { sessions: readonly LiveSession[] }) {
+export function FailureList({ sessions, total }: FailureListProps) {
   return (
-    <Section title="Failures to look at" count={sessions.length}>
-      {sessions.length === 0 && <Nothing>The latest turns all ended well.</Nothing>}
+    <Section
+      title="Failed sessions"
+      count={Math.max(sessions.length, total ?? 0)}
+      aside={
+        sessions.length > 0 && (
+          <Link
+            to="/sessions"
+            search={{ failed: true }}
+            className="rounded text-xs text-ink-2 hover:underline"
+          >
+            View all
+          </Link>
+        )
+      }
+    >
+      {sessions.length === 0 && <Nothing>No failed sessions.</Nothing>}
       <ul className="divide-y divide-line">
         {sessions.map((session) => (
           <FailureRow key={session.id} session={session} />

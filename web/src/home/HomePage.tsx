@@ -35,7 +35,7 @@ export function HomePage() {
 
   useEffect(() => {
     // What the cache held may be older than what the feed has said; it is merged by sequence all the same.
-    if (data) feed.merge([...data.recent.nodes, ...data.working.nodes]);
+    if (data) feed.merge([...data.recent.nodes, ...data.working.nodes, ...data.failed.nodes]);
   }, [feed, data]);
   useEffect(() => {
     if (snapshot.beginnings > 0) reload({ requestPolicy: "network-only" });
@@ -74,7 +74,7 @@ export function HomePage() {
               <WaitingForYou />
               <SpendToday working={working.map(({ id }) => id).join()} />
               <WorkingList sessions={working.slice(0, MOST_WORKING)} total={working.length} />
-              <FailureList sessions={failed} />
+              <FailureList sessions={failed} total={data?.failed.totalCount ?? null} />
             </div>
             <RecentList sessions={recent} />
           </div>

@@ -26,7 +26,7 @@ export function RecentList({ sessions }: { sessions: readonly LiveSession[] }) {
               <span className="min-w-0 flex-1">
                 <SessionName session={session} />
               </span>
-              <StatusMark status={session.status} />
+              <StatusMark {...session} />
               <span className="w-20 shrink-0 text-right text-xs text-ink-3">
                 <RelativeTime time={session.updatedAt} />
               </span>

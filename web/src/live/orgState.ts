@@ -1,5 +1,10 @@
-import type { OrgEventsSubscription, SessionBriefFragment, SessionStatus } from "@/gql/graphql";
-import { changesWaits } from "./waitKinds";
+import type {
+  LatestTurnsFragment,
+  OrgEventsSubscription,
+  SessionBriefFragment,
+  SessionStatus,
+} from "@/gql/graphql";
+import { WAIT_KINDS } from "./waitKinds";
 
 /** One event of the organization's feed. */
 export type OrgEvent = OrgEventsSubscription["orgEvents"];
@@ -15,8 +20,8 @@ export interface LiveSession {
   readonly sequence: number;
   readonly updatedAt: string;
   readonly turn: LiveTurn | null;
-  /** How the latest turn that ended went wrong. */
-  readonly failure: LiveFailure | null;
+  /** How the latest turn that ended went wrong; undefined while that is not known. */
+  readonly failure: LiveFailure | null | undefined;
   /** False for one that is known from events alone, and so lacks its name. */
   readonly read: boolean;
 }
@@ -64,7 +69,7 @@ export function foldOrgEvent(state: OrgState, event: OrgEvent): OrgState {
   return {
     sessions: prune({ ...state.sessions, [sessionId]: session }),
     started: state.started + (event.__typename === "SessionStarted" ? 1 : 0),
-    waitsVersion: state.waitsVersion + (changesWaits(event) ? 1 : 0),
+    waitsVersion: state.waitsVersion + (WAIT_KINDS.includes(event.kind) ? 1 : 0),
   };
 }
 
@@ -77,7 +82,7 @@ function unreadSession(id: string, at: string): LiveSession {
     sequence: 0,
     updatedAt: at,
     turn: null,
-    failure: null,
+    failure: undefined,
     read: false,
   };
 }
@@ -148,6 +153,7 @@ export function mergeBriefs(state: OrgState, briefs: readonly SessionBriefFragme
         ...known,
         title: known.title ?? read.title,
         runs: read.runs,
+        failure: known.failure === undefined ? read.failure : known.failure,
         read: true,
       };
     }
@@ -157,8 +163,6 @@ export function mergeBriefs(state: OrgState, briefs: readonly SessionBriefFragme
 
 function sessionOfBrief(brief: SessionBriefFragment): LiveSession {
   const { activeTurn } = brief;
-  const ended = brief.turns.nodes.find(({ finishedAt }) => finishedAt !== null);
-  const broke = ended?.status === "FAILED" || ended?.status === "SEALED" ? ended : null;
   return {
     id: brief.id,
     title: brief.title,
@@ -171,14 +175,22 @@ function sessionOfBrief(brief: SessionBriefFragment): LiveSession {
       since: activeTurn.startedAt ?? activeTurn.queuedAt,
       preview: null,
     },
-    failure: broke && {
-      turnId: broke.id,
-      sealed: broke.status === "SEALED",
-      code: broke.error?.code ?? "internal",
-      message: broke.error?.message ?? "The turn ended without saying why.",
-      at: broke.finishedAt ?? brief.updatedAt,
-    },
+    failure: failureOf(brief),
     read: true,
+  };
+}
+
+/** How the latest turn that ended went wrong; null when it didn't. */
+export function failureOf({ turns, updatedAt }: LatestTurnsFragment & { updatedAt: string }) {
+  // One that was cancelled before it began says nothing of those before it.
+  const ended = turns.nodes.find((turn) => turn.finishedAt !== null && turn.startedAt !== null);
+  if (ended?.status !== "FAILED" && ended?.status !== "SEALED") return null;
+  return {
+    turnId: ended.id,
+    sealed: ended.status === "SEALED",
+    code: ended.error?.code ?? "internal",
+    message: ended.error?.message ?? "The turn ended without a reason.",
+    at: ended.finishedAt ?? updatedAt,
   };
 }
 
@@ -212,7 +224,7 @@ export function workingSessions(state: OrgState): LiveSession[] {
 /** Sessions whose latest turn went wrong, the latest first. */
 export function failedSessions(state: OrgState): LiveSession[] {
   return Object.values(state.sessions)
-    .filter(({ failure }) => failure !== null)
+    .filter(({ failure }) => failure)
     .sort((left, right) => compare(right.failure?.at ?? "", left.failure?.at ?? ""));
 }
 

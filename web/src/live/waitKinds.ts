@@ -1,5 +1,4 @@
 import type { EventKind } from "@/gql/graphql";
-import type { OrgEvent } from "./orgState";
 
 /** The kinds of events after which something waits that did not before, or waits no more. */
 export const WAIT_KINDS: EventKind[] = [
@@ -13,9 +12,3 @@ export const WAIT_KINDS: EventKind[] = [
   "TURN_CANCELLED",
   "TURN_SEALED",
 ];
-
-const KINDS: ReadonlySet<string> = new Set(WAIT_KINDS);
-
-export function changesWaits(event: OrgEvent): boolean {
-  return KINDS.has(event.kind);
-}

@@ -1,10 +1,8 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useMutation } from "urql";
-import { describeError, otherErrors } from "@/api/errors";
+import { describeError } from "@/api/errors";
 import { type ModelRowFragment, UpdateModelDocument } from "@/gql/graphql";
-import { Button } from "@/ui/Button";
-import { Dialog } from "@/ui/Dialog";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { FormDialog } from "@/ui/FormDialog";
 import { ModelFields } from "./ModelFields";
 import { draftOfModel, modelProblems, updateModelInput } from "./modelDraft";
 
@@ -28,28 +26,24 @@ export function ModelDialog({ model, onClose }: ModelDialogProps) {
   const input = updateModelInput(draft, model);
   const valid = Object.keys(modelProblems(draft)).length === 0;
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    if (!input || !valid) return;
+  const submit = async () => {
+    if (!input) return;
     const answer = await update({ id: model.id, input });
     if (answer.data?.updateModel.model) onClose();
   };
 
   return (
-    <Dialog open onClose={onClose} title={model.name}>
-      <form onSubmit={(event) => void submit(event)} className="space-y-5 p-4">
-        {error && <ErrorNote>{describeError(error)}</ErrorNote>}
-        {otherErrors(refusals, MODEL_FIELDS).map((refusal) => (
-          <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
-        ))}
-        <ModelFields draft={draft} onChange={setDraft} refusals={refusals} />
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" disabled={fetching || !input || !valid}>
-            Save
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={model.name}
+      action="Save"
+      failure={error ? describeError(error) : null}
+      refusals={refusals}
+      fields={MODEL_FIELDS}
+      disabled={fetching || !input || !valid}
+      onSubmit={() => void submit()}
+      onClose={onClose}
+    >
+      <ModelFields draft={draft} onChange={setDraft} refusals={refusals} />
+    </FormDialog>
   );
 }

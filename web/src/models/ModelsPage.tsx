@@ -7,7 +7,6 @@ import { type ProviderRowFragment, ProvidersDocument } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
-import { Dialog } from "@/ui/Dialog";
 import { EmptyState } from "@/ui/EmptyState";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { curlRequest } from "@/ui/graphqlRequest";
@@ -17,7 +16,7 @@ import { PageHeader } from "@/ui/PageHeader";
 import { RelativeTime } from "@/ui/Time";
 import { KeyState } from "./KeyState";
 import { PROVIDER_KINDS } from "./kinds";
-import { NewProviderForm } from "./NewProviderForm";
+import { NewProviderDialog } from "./NewProviderDialog";
 
 export function ModelsPage() {
   const navigate = useNavigate();
@@ -60,13 +59,14 @@ export function ModelsPage() {
           </p>
         )}
       </div>
-      <Dialog open={adding} onClose={() => setAdding(false)} title="Add provider">
-        <NewProviderForm
+      {adding && (
+        <NewProviderDialog
           onCreated={(providerId) =>
             void navigate({ to: "/models/$providerId", params: { providerId } })
           }
+          onClose={() => setAdding(false)}
         />
-      </Dialog>
+      )}
     </>
   );
 }

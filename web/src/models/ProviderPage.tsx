@@ -43,6 +43,7 @@ function Provider({ provider }: { provider: ProviderRowFragment }) {
   return (
     <>
       <PageHeader
+        subject={provider.name}
         title={
           <span className="flex min-w-0 flex-wrap items-center gap-2">
             <Link to="/models" className="font-normal text-ink-3 hover:text-ink">

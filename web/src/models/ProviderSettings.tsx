@@ -7,7 +7,7 @@ import { ErrorNote } from "@/ui/ErrorNote";
 import { formatDateTime } from "@/ui/format";
 import { KeyTest } from "./KeyTest";
 import { PROVIDER_KINDS } from "./kinds";
-import { PROVIDER_FIELDS } from "./NewProviderForm";
+import { PROVIDER_FIELDS } from "./NewProviderDialog";
 import { ProviderFields } from "./ProviderFields";
 import {
   draftOfProvider,

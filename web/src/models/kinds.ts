@@ -47,7 +47,8 @@ export const PROVIDER_KINDS: Record<ProviderKind, KindFacts> = {
   },
   SIMULATED: {
     label: "Simulated",
-    about: "Ships with this server for trying things out. Needs no key and costs nothing.",
+    about:
+      "Built in for trying things out. Needs no API key; its prices are made up, and no one is charged.",
     baseUrl: "none",
     placeholder: "",
     takesKey: false,

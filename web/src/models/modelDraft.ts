@@ -133,7 +133,7 @@ export function splitOffered(
   return { fresh, present: offered.length - fresh.length };
 }
 
-/** "$3 in · $15 out" for a table; null where no price is known. */
+/** "$3 in · $15 out per 1M tokens" for a table; null where no price is known. */
 export function priceLine(price: PriceFieldsFragment | null): string | null {
-  return price && `$${price.input} in · $${price.output} out`;
+  return price && `$${price.input} in · $${price.output} out per 1M tokens`;
 }

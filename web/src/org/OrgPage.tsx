@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { useSubject } from "@/ui/title";
 
 interface OrgPageProps {
   /** What the page is about, for those who go from heading to heading. */
@@ -13,6 +14,7 @@ interface OrgPageProps {
 
 /** One page of the organization area. */
 export function OrgPage({ title, about, actions, bar, children }: OrgPageProps) {
+  useSubject(title);
   return (
     <>
       {(about !== undefined || actions) && (

@@ -1,12 +1,11 @@
 import { useState } from "react";
-import { otherErrors } from "@/api/errors";
-import { FormDialog } from "@/budgets/BudgetForms";
 import {
   CreatePaymentPolicyDocument,
   DeletePaymentPolicyDocument,
   UpdatePaymentPolicyDocument,
 } from "@/gql/graphql";
 import { ConfirmDialog } from "@/org/ConfirmDialog";
+import { FormDialog } from "@/ui/FormDialog";
 import { useAction } from "@/waits/useAction";
 import {
   createPolicyInput,
@@ -30,7 +29,8 @@ export function NewPolicyDialog({ onClose }: { onClose: () => void }) {
       title="New payment policy"
       action="Create policy"
       failure={create.failure}
-      refusals={otherErrors(create.refusals, POLICY_FIELDS)}
+      refusals={create.refusals}
+      fields={POLICY_FIELDS}
       disabled={create.busy || input === null}
       onSubmit={async () => {
         if (input && (await create.run({ input }))) onClose();
@@ -65,7 +65,8 @@ export function EditPolicyDialog({ policy, onClose }: PolicyProps) {
       title={`Edit ${stored.name}`}
       action="Save"
       failure={update.failure}
-      refusals={otherErrors(update.refusals, POLICY_FIELDS)}
+      refusals={update.refusals}
+      fields={POLICY_FIELDS}
       disabled={update.busy || input === null}
       onSubmit={async () => {
         if (input && (await update.run({ id: stored.id, input }))) onClose();

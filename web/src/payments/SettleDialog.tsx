@@ -1,9 +1,9 @@
 import { useState } from "react";
-import { fieldErrors, otherErrors } from "@/api/errors";
-import { FormDialog } from "@/budgets/BudgetForms";
+import { fieldErrors } from "@/api/errors";
 import { SettlePaymentDocument } from "@/gql/graphql";
 import { formatAmount } from "@/money/amounts";
 import { Field } from "@/ui/Field";
+import { FormDialog } from "@/ui/FormDialog";
 import { useAction } from "@/waits/useAction";
 import type { Payment } from "./words";
 
@@ -23,7 +23,8 @@ export function SettleDialog({ payment, onClose }: SettleDialogProps) {
       title="Settle the payment"
       action="Settle"
       failure={settle.failure}
-      refusals={otherErrors(settle.refusals, ["reference"])}
+      refusals={settle.refusals}
+      fields={["reference"]}
       disabled={settle.busy || paid === null}
       onSubmit={async () => {
         if (paid === null) return;

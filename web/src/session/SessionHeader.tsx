@@ -6,6 +6,7 @@ import { StatusMark } from "@/sessions/StatusMark";
 import { useMay } from "@/shell/viewer";
 import { IconButton } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
+import { useSubject } from "@/ui/title";
 import { ForkButton } from "./ForkButton";
 import type { FeedSnapshot } from "./feed/feed";
 import { DetailsPanel } from "./panels/DetailsPanel";
@@ -30,15 +31,12 @@ const VIEWS: { view: SessionView; label: string }[] = [
 export function SessionHeader({ session, feed, view }: SessionHeaderProps) {
   const [detailsOpen, setDetailsOpen] = useState(false);
   const mayWrite = useMay("SESSIONS_WRITE");
-  const { title, status } = feed.session;
+  const { title = session.title, status } = feed.session;
+  useSubject(title ?? "Untitled session", (status ?? session.status) === "ACTIVE");
   return (
     <header className="shrink-0 border-b border-line px-4 pt-2.5 sm:px-6">
       <div className="flex min-h-8 items-center gap-3">
-        <SessionTitle
-          sessionId={session.id}
-          title={title === undefined ? session.title : title}
-          editable={mayWrite}
-        />
+        <SessionTitle sessionId={session.id} title={title} editable={mayWrite} />
         <StatusMark status={status ?? session.status} />
         <span className="ml-auto flex items-center gap-3">
           <span className="hidden items-center gap-3 md:flex">

@@ -1,14 +1,13 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { type FormEvent, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { useMutation, useQuery } from "urql";
-import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { describeError, fieldErrors, type UserError } from "@/api/errors";
 import { newIdempotencyKey } from "@/api/idempotency";
 import { CreateSessionDocument, SessionFormOptionsDocument } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
-import { Button } from "@/ui/Button";
-import { Dialog } from "@/ui/Dialog";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Field } from "@/ui/Field";
+import { FormDialog } from "@/ui/FormDialog";
 import { AgentChoice } from "./AgentChoice";
 
 const FIELDS = ["agentId", "harnessId", "title"];
@@ -34,8 +33,7 @@ export function NewSessionDialog({ agentId: initialAgent, onClose }: NewSessionD
     requestPolicy: "cache-and-network",
   });
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const submit = async () => {
     const input = {
       agentId: agentId || null,
       harnessId: harnessId || null,
@@ -55,69 +53,65 @@ export function NewSessionDialog({ agentId: initialAgent, onClose }: NewSessionD
   };
 
   return (
-    <Dialog open onClose={onClose} title="New session">
-      <form onSubmit={(event) => void submit(event)} className="space-y-5 p-4">
-        {error && <ErrorNote>{describeError(error)}</ErrorNote>}
-        {optionsError && <ErrorNote>{describeError(optionsError)}</ErrorNote>}
-        {otherErrors(refusals, FIELDS).map((refusal) => (
-          <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
-        ))}
-        <AgentChoice
-          value={agentId}
-          onChange={setAgentId}
-          errors={fieldErrors(refusals, "agentId")}
-        />
-        <Field
-          label="Harness"
-          optional
-          errors={fieldErrors(refusals, "harnessId")}
-          hint={
-            agentId ? "Empty for the one of the agent." : "Empty for the organization's default."
-          }
-        >
-          {(control) => (
-            <select
-              {...control}
-              className="control"
-              value={harnessId}
-              onChange={(event) => setHarnessId(event.target.value)}
-            >
-              <option value="">{agentId ? "The agent's harness" : "Default harness"}</option>
-              {options?.harnesses.nodes.map(({ id, name, displayName }) => (
-                <option key={id} value={id}>
-                  {displayName} ({name})
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <Field label="Title" optional errors={fieldErrors(refusals, "title")}>
-          {(control) => (
-            <input
-              {...control}
-              className="control"
-              autoComplete="off"
-              value={title}
-              onChange={(event) => setTitle(event.target.value)}
-            />
-          )}
-        </Field>
-        <div className="flex items-center justify-between gap-2">
-          {mayCreateAgents ? (
-            <Link
-              to="/agents/new"
-              className="text-sm text-ink-2 underline-offset-2 hover:underline"
-            >
-              New agent
-            </Link>
-          ) : (
-            <span />
-          )}
-          <Button look="primary" type="submit" disabled={fetching}>
-            {fetching ? "Starting…" : "Start session"}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="New session"
+      action={fetching ? "Starting…" : "Start session"}
+      failure={error ? describeError(error) : null}
+      refusals={refusals}
+      fields={FIELDS}
+      disabled={fetching}
+      onSubmit={() => void submit()}
+      onClose={onClose}
+      aside={
+        mayCreateAgents && (
+          <Link
+            to="/agents/new"
+            className="mr-auto text-sm text-ink-2 underline-offset-2 hover:underline"
+          >
+            New agent
+          </Link>
+        )
+      }
+    >
+      {optionsError && <ErrorNote>{describeError(optionsError)}</ErrorNote>}
+      <AgentChoice
+        value={agentId}
+        onChange={setAgentId}
+        errors={fieldErrors(refusals, "agentId")}
+      />
+      <Field
+        label="Harness"
+        optional
+        errors={fieldErrors(refusals, "harnessId")}
+        hint={agentId ? "Empty for the one of the agent." : "Empty for the organization's default."}
+      >
+        {(control) => (
+          <select
+            {...control}
+            className="control"
+            value={harnessId}
+            onChange={(event) => setHarnessId(event.target.value)}
+          >
+            <option value="">{agentId ? "The agent's harness" : "Default harness"}</option>
+            {options?.harnesses.nodes.map(({ id, name, displayName }) => (
+              <option key={id} value={id}>
+                {displayName} ({name})
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field label="Title" optional errors={fieldErrors(refusals, "title")}>
+        {(control) => (
+          <input
+            {...control}
+            className="control"
+            autoComplete="off"
+            value={title}
+            onChange={(event) => setTitle(event.target.value)}
+          />
+        )}
+      </Field>
+    </FormDialog>
   );
 }

@@ -1,59 +1,172 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Search } from "lucide-react";
+import { type InputHTMLAttributes, useEffect, useState } from "react";
 import { useQuery } from "urql";
 import { SessionFormOptionsDocument } from "@/gql/graphql";
 import { classes } from "@/ui/classes";
-import { SESSION_STATUSES } from "./search";
+import { useDebounced } from "@/ui/useDebounced";
+import { SESSION_STATUSES, type SessionListSearch } from "./search";
 import { STATUS_LABELS } from "./status";
 
+type Change = { [Name in keyof SessionListSearch]: SessionListSearch[Name] | undefined };
+
+const VIEWS: readonly { label: string; search: Change }[] = [
+  { label: "All", search: { status: undefined, failed: undefined } },
+  ...SESSION_STATUSES.map((status) => ({
+    label: STATUS_LABELS[status],
+    search: { status, failed: undefined },
+  })),
+  { label: "Failed", search: { status: undefined, failed: true } },
+];
+
+const PERIODS = [
+  [1, "Last 24 hours"],
+  [7, "Last 7 days"],
+  [30, "Last 30 days"],
+] as const;
+
+/** Which sessions are listed; the address holds it. */
 export function SessionFilters() {
-  const { status, agent } = useSearch({ from: "/app/sessions" });
+  const search = useSearch({ from: "/app/sessions" });
+  const { agent, harness, tag, customer, days } = search;
   const navigate = useNavigate({ from: "/sessions" });
-  const [{ data }] = useQuery({
-    query: SessionFormOptionsDocument,
-    variables: { search: null },
-  });
+  const change = (next: Change) =>
+    void navigate({ search: (old) => ({ ...old, ...next }) as SessionListSearch, replace: true });
+  const [{ data }] = useQuery({ query: SessionFormOptionsDocument, variables: { search: null } });
+  const narrowed = harness !== undefined || tag !== undefined || customer !== undefined;
   return (
-    <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 border-b border-line px-4 py-2 sm:px-6">
-      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would be wrong here, nothing is submitted. */}
-      <div role="group" aria-label="Status" className="flex flex-wrap gap-0.5">
-        {[undefined, ...SESSION_STATUSES].map((each) => (
-          <button
-            key={each ?? "all"}
-            type="button"
-            aria-pressed={status === each}
-            onClick={() =>
-              void navigate({ search: (search) => ({ ...search, status: each }), replace: true })
-            }
-            className={classes(
-              "rounded-md px-2.5 py-1 text-sm transition-colors",
-              status === each ? "bg-hover font-medium text-ink" : "text-ink-2 hover:text-ink",
-            )}
-          >
-            {each ? STATUS_LABELS[each] : "All"}
-          </button>
-        ))}
+    <search className="space-y-2 border-b border-line px-4 py-2 sm:px-6">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <div className="relative w-full sm:w-72">
+          <Search size={14} aria-hidden className="absolute top-2.25 left-2.5 text-ink-3" />
+          <LateInput
+            type="search"
+            aria-label="Search sessions"
+            placeholder="Title, customer key or session ID"
+            className="control pl-8"
+            value={search.q}
+            onCommit={(q) => change({ q })}
+          />
+        </div>
+        {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would be wrong here, nothing is submitted. */}
+        <div role="group" aria-label="Status" className="flex flex-wrap gap-0.5">
+          {VIEWS.map(({ label, search: view }) => {
+            const pressed = view.status === search.status && view.failed === search.failed;
+            return (
+              <button
+                key={label}
+                type="button"
+                aria-pressed={pressed}
+                onClick={() => change(view)}
+                className={classes(
+                  "rounded-md px-2.5 py-1 text-sm transition-colors",
+                  pressed ? "bg-hover font-medium text-ink" : "text-ink-2 hover:text-ink",
+                )}
+              >
+                {label}
+              </button>
+            );
+          })}
+        </div>
       </div>
-      <select
-        aria-label="Agent"
-        className="control w-full sm:w-52"
-        value={agent ?? ""}
-        onChange={(event) =>
-          void navigate({
-            search: (search) => ({ ...search, agent: event.target.value || undefined }),
-            replace: true,
-          })
-        }
-      >
-        <option value="">All agents</option>
-        {agent && !data?.agents.nodes.some(({ id }) => id === agent) && (
-          <option value={agent}>The agent of this link</option>
-        )}
-        {data?.agents.nodes.map(({ id, displayName }) => (
-          <option key={id} value={id}>
-            {displayName}
-          </option>
-        ))}
-      </select>
-    </div>
+      <details open={narrowed || undefined} className="group/more">
+        <summary className="w-fit cursor-pointer rounded text-xs text-ink-2 hover:text-ink">
+          {agent || days || narrowed ? "Filters" : "More filters"}
+        </summary>
+        <div className="mt-2 flex flex-wrap gap-2">
+          <Choice
+            label="Agent"
+            all="All agents"
+            value={agent}
+            options={data?.agents.nodes.map(({ id, displayName }) => [id, displayName]) ?? []}
+            onChange={(id) => change({ agent: id })}
+          />
+          <Choice
+            label="Harness"
+            all="All harnesses"
+            value={harness}
+            options={data?.harnesses.nodes.map(({ id, displayName }) => [id, displayName]) ?? []}
+            onChange={(id) => change({ harness: id })}
+          />
+          <Choice
+            label="Created"
+            all="Any time"
+            value={days === undefined ? undefined : String(days)}
+            options={PERIODS.map(([count, label]) => [String(count), label])}
+            onChange={(count) => change({ days: count === undefined ? undefined : Number(count) })}
+          />
+          <LateInput
+            aria-label="Tag"
+            placeholder="Tag"
+            className="control w-full sm:w-36"
+            value={tag}
+            onCommit={(next) => change({ tag: next })}
+          />
+          <LateInput
+            aria-label="Customer key"
+            placeholder="Customer key"
+            className="control w-full sm:w-44"
+            value={customer}
+            onCommit={(next) => change({ customer: next })}
+          />
+        </div>
+      </details>
+    </search>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  all: string;
+  value: string | undefined;
+  options: readonly (readonly [value: string, label: string])[];
+  onChange: (value: string | undefined) => void;
+}
+
+function Choice({ label, all, value, options, onChange }: ChoiceProps) {
+  return (
+    <select
+      aria-label={label}
+      className="control w-full sm:w-44"
+      value={value ?? ""}
+      onChange={(event) => onChange(event.target.value || undefined)}
+    >
+      <option value="">{all}</option>
+      {value !== undefined && !options.some(([each]) => each === value) && (
+        <option value={value}>{value}</option>
+      )}
+      {options.map(([each, name]) => (
+        <option key={each} value={each}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+interface LateInputProps extends Omit<InputHTMLAttributes<HTMLInputElement>, "value"> {
+  value: string | undefined;
+  onCommit: (value: string | undefined) => void;
+}
+
+const TYPING_MS = 250;
+
+/** A text that counts once the reader pauses. */
+function LateInput({ value = "", onCommit, ...rest }: LateInputProps) {
+  const [text, setText] = useState(value);
+  const late = useDebounced(text, TYPING_MS);
+  useEffect(() => setText(value), [value]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: this is about what was typed.
+  useEffect(() => {
+    if (late === text && late.trim() !== value) onCommit(late.trim() || undefined);
+  }, [late]);
+  return (
+    <input
+      {...rest}
+      autoComplete="off"
+      spellCheck={false}
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+    />
   );
 }

@@ -1,16 +1,16 @@
 import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
-import type { SessionRowFragment } from "@/gql/graphql";
 import { classes } from "@/ui/classes";
 import { formatCost, formatCount } from "@/ui/format";
 import { LoadMore } from "@/ui/LoadMore";
 import { RelativeTime } from "@/ui/Time";
+import type { SessionListRow } from "./liveRows";
 import { StatusMark } from "./StatusMark";
 
 interface SessionTableProps {
   sessions: {
-    nodes: readonly SessionRowFragment[];
+    nodes: readonly SessionListRow[];
     hasMore: boolean;
     loadingMore: boolean;
     loadMore: () => void;
@@ -79,7 +79,7 @@ export function SessionTable({ sessions, selection }: SessionTableProps) {
   );
 }
 
-function SessionRow({ session }: { session: SessionRowFragment }) {
+function SessionRow({ session }: { session: SessionListRow }) {
   const { usage } = session;
   const tokens = usage.inputTokens + usage.outputTokens;
   return (
@@ -97,7 +97,7 @@ function SessionRow({ session }: { session: SessionRowFragment }) {
         </div>
       </div>
       <div className="flex flex-col items-end gap-0.5 lg:contents">
-        <StatusMark status={session.status} />
+        <StatusMark {...session} />
         <span className="hidden text-right text-xs text-ink-2 tabular-nums lg:block">
           {tokens > 0 ? `${formatCount(tokens)} tokens` : "–"}
         </span>

@@ -18,22 +18,22 @@ import { NewSessionDialog } from "./NewSessionDialog";
 import { SelectionBar } from "./SelectionBar";
 import { SessionFilters } from "./SessionFilters";
 import { SessionTable } from "./SessionTable";
+import { sessionFilter } from "./search";
 import { useLiveSessions } from "./useLiveSessions";
 
 const PAGE_SIZE = 50;
 const NONE: ReadonlySet<string> = new Set();
 
 export function SessionsPage() {
-  const { status, agent, new: newWith } = useSearch({ from: "/app/sessions" });
+  const { new: newWith, ...search } = useSearch({ from: "/app/sessions" });
+  const { agent } = search;
+  const [opened] = useState(Date.now);
   const navigate = useNavigate({ from: "/sessions" });
   const mayWrite = useMay("SESSIONS_WRITE");
-  const filtered = status !== undefined || agent !== undefined;
+  const filter = sessionFilter(search, opened);
   const sessions = usePages(
     SessionsDocument,
-    {
-      first: PAGE_SIZE,
-      filter: filtered ? { status: status ? [status] : null, agentId: agent ?? null } : null,
-    },
+    { first: PAGE_SIZE, filter },
     (data) => data.sessions,
   );
   const live = useLiveSessions(sessions, PAGE_SIZE);
@@ -61,9 +61,9 @@ export function SessionsPage() {
       <ConnectionBanner connection={live.connection} />
       {live.outdated && (
         <div className="flex items-center justify-center gap-3 border-b border-line px-4 py-1.5 text-sm text-ink-2">
-          The list has changed since it was read.
+          There are new sessions.
           <Button look="ghost" onClick={live.refresh}>
-            Show the latest
+            Refresh
           </Button>
         </div>
       )}
@@ -84,9 +84,17 @@ export function SessionsPage() {
       )}
       {!sessions.loading && !sessions.error && sessions.nodes.length === 0 && (
         <div className="min-h-0 flex-1 overflow-y-auto">
-          {filtered ? (
-            <EmptyState icon={<MessagesSquare size={20} />} title="No session matches">
-              Choose another status or agent to see more.
+          {filter ? (
+            <EmptyState
+              icon={<MessagesSquare size={20} />}
+              title="No sessions match"
+              action={
+                <Button onClick={() => void navigate({ search: {}, replace: true })}>
+                  Clear filters
+                </Button>
+              }
+            >
+              Search looks at titles, customer keys and session IDs.
             </EmptyState>
           ) : (
             <NoSessions onCreate={mayWrite ? openDialog : undefined} />
@@ -124,8 +132,7 @@ function NoSessions({ onCreate }: { onCreate: (() => void) | undefined }) {
         ),
       })}
     >
-      A session is a conversation with an agent. It has its own files and a log of all that
-      happened.
+      A session is a conversation with an agent, with its own files and a full event log.
     </EmptyState>
   );
 }

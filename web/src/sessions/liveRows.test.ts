@@ -3,7 +3,23 @@ import type { SessionRowFragment } from "@/gql/graphql";
 import { initialOrgState, type LiveSession } from "@/live/orgState";
 import { liveRows } from "./liveRows";
 
-const row = { id: "sess_1", title: "A", status: "IDLE", lastSequence: 5 } as SessionRowFragment;
+const turn = (status: string, own: object = {}) => ({
+  id: `turn_${status}`,
+  status,
+  startedAt: "2026-01-01T00:00:00Z",
+  finishedAt: "2026-01-01T00:00:01Z",
+  error: { code: "provider_unavailable", message: "It is down." },
+  ...own,
+});
+const rowWith = (...nodes: object[]) =>
+  ({
+    id: "sess_1",
+    title: "A",
+    status: "IDLE",
+    lastSequence: 5,
+    turns: { nodes },
+  }) as unknown as SessionRowFragment;
+const row = rowWith();
 const known = (sequence: number, own: Partial<LiveSession> = {}) => ({
   ...initialOrgState,
   sessions: {
@@ -17,6 +33,16 @@ it("shows what events have said since the list was read", () => {
 });
 
 it("leaves alone what the list knows as well or better", () => {
-  expect(liveRows([row], known(5))[0]).toBe(row);
-  expect(liveRows([row], initialOrgState)[0]).toBe(row);
+  expect(liveRows([row], known(5))[0]).toMatchObject(row);
+  expect(liveRows([row], initialOrgState)[0]).toMatchObject(row);
+});
+
+it("marks sessions whose latest turn failed, and no others", () => {
+  const failure = (...turns: object[]) =>
+    liveRows([rowWith(...turns)], initialOrgState)[0]?.failure;
+  expect(failure(turn("FAILED"), turn("COMPLETED"))).toMatchObject({ sealed: false });
+  expect(failure(turn("SEALED"))).toMatchObject({ sealed: true, message: "It is down." });
+  expect(failure(turn("COMPLETED"), turn("FAILED"))).toBeNull();
+  expect(failure(turn("RUNNING", { finishedAt: null }), turn("FAILED"))).not.toBeNull();
+  expect(failure(turn("CANCELLED", { startedAt: null }), turn("FAILED"))).not.toBeNull();
 });

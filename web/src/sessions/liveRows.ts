@@ -1,20 +1,20 @@
 import type { SessionRowFragment } from "@/gql/graphql";
-import type { OrgState } from "@/live/orgState";
+import { failureOf, type LiveFailure, type OrgState } from "@/live/orgState";
+
+/** A row of the list: the session, and how its latest turn went wrong. */
+export type SessionListRow = SessionRowFragment & { failure: LiveFailure | null };
 
 /** The rows of a list as events have changed them since it was read. Which rows it has is left as it was. */
-export function liveRows(
-  rows: readonly SessionRowFragment[],
-  org: OrgState,
-): readonly SessionRowFragment[] {
-  if (Object.keys(org.sessions).length === 0) return rows;
+export function liveRows(rows: readonly SessionRowFragment[], org: OrgState): SessionListRow[] {
   return rows.map((row) => {
     const known = org.sessions[row.id];
-    if (!known || known.sequence <= row.lastSequence) return row;
+    if (!known || known.sequence <= row.lastSequence) return { ...row, failure: failureOf(row) };
     return {
       ...row,
       status: known.status,
       title: known.title ?? row.title,
       updatedAt: known.updatedAt,
+      failure: known.failure === undefined ? failureOf(row) : known.failure,
     };
   });
 }

@@ -2,10 +2,10 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import type { Connection } from "@/api/connection";
 import type { SessionRowFragment } from "@/gql/graphql";
 import { useOrgFeed } from "@/live/useOrgFeed";
-import { liveRows } from "./liveRows";
+import { liveRows, type SessionListRow } from "./liveRows";
 
 interface LiveSessions {
-  nodes: readonly SessionRowFragment[];
+  nodes: readonly SessionListRow[];
   connection: Connection;
   /** There are new sessions, and the list was not read again so that nobody loses their place in it. */
   outdated: boolean;

@@ -1,4 +1,4 @@
-import { Outlet } from "@tanstack/react-router";
+import { Outlet, useLocation } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { useQuery } from "urql";
 import { describeError, hasCode } from "@/api/errors";
@@ -7,8 +7,10 @@ import { sameIdentity } from "@/auth/identity";
 import { ViewerDocument } from "@/gql/graphql";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
+import { type Subject, SubjectContext, windowTitle } from "@/ui/title";
 import { Sidebar, TopBar } from "./Navigation";
 import { NotAllowed } from "./NotAllowed";
+import { PAGES, pageAt } from "./pages";
 import { Palette } from "./palette";
 import { useIdentityWatch } from "./useIdentityWatch";
 import { usePaletteKey } from "./usePaletteKey";
@@ -74,6 +76,11 @@ function Frame({ viewer }: { viewer: Viewer }) {
   const [waits, setWaits] = useState<Waits>({ version: 0, count: null });
   usePaletteKey(() => setPaletteOpen((open) => !open));
   const lacking = useLacking(viewer);
+  const [subject, setSubject] = useState<Subject | null>(null);
+  const section = pageAt(PAGES, useLocation().pathname)?.label ?? null;
+  useEffect(() => {
+    document.title = windowTitle(section, subject, waits.count);
+  }, [section, subject, waits.count]);
   return (
     <WaitsContext value={waits}>
       <a
@@ -99,7 +106,9 @@ function Frame({ viewer }: { viewer: Viewer }) {
               </div>
             }
           >
-            {lacking ? <NotAllowed needs={lacking} /> : <Outlet />}
+            <SubjectContext value={setSubject}>
+              {lacking ? <NotAllowed needs={lacking} /> : <Outlet />}
+            </SubjectContext>
           </Suspense>
         </main>
       </div>

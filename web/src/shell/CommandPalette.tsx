@@ -19,8 +19,6 @@ interface Command {
   run: () => void;
 }
 
-const MOST_SESSIONS = 8;
-
 export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState(0);
@@ -64,7 +62,7 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
       </div>
       <div id="palette-commands" role="listbox" className="max-h-[50vh] overflow-y-auto p-1.5">
         {commands.length === 0 && (
-          <p className="px-3 py-6 text-center text-sm text-ink-3">Nothing found.</p>
+          <p className="px-3 py-6 text-center text-sm text-ink-3">No results.</p>
         )}
         {commands.map((command, index) => (
           <button
@@ -174,19 +172,18 @@ function useCommands(text: string): Command[] {
       icon: <Cpu size={16} />,
       run: () => void navigate({ to: "/models/$providerId", params: { providerId: provider.id } }),
     }));
-  const sessions = (data?.sessions.nodes ?? [])
-    .map((session) => ({
-      id: session.id,
-      label: session.title ?? "Untitled session",
-      hint: session.agent?.displayName ?? "Session",
-      icon: <MessageSquare size={16} />,
-      run: () => void navigate({ to: "/sessions/$sessionId", params: { sessionId: session.id } }),
-    }))
-    .filter((session) => matches(session.label));
+  // The server finds words anywhere in titles and customer keys, and ids.
+  const sessions = (data?.sessions.nodes ?? []).map((session) => ({
+    id: session.id,
+    label: session.title ?? "Untitled session",
+    hint: session.agent?.displayName ?? "Session",
+    icon: <MessageSquare size={16} />,
+    run: () => void navigate({ to: "/sessions/$sessionId", params: { sessionId: session.id } }),
+  }));
   return [
     ...pages.filter((page) => matches(page.label)),
     ...agents,
-    ...sessions.slice(0, MOST_SESSIONS),
+    ...sessions,
     // On a page of their own they are few enough to see; here they are for those who type a name.
     ...(wanted === "" ? [] : [...harnesses, ...providers]),
   ];

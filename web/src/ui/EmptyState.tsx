@@ -20,12 +20,20 @@ export function EmptyState({ icon, title, children, action, request }: EmptyStat
       <h2 className="text-base font-semibold">{title}</h2>
       <p className="mt-1 max-w-md text-sm text-ink-2">{children}</p>
       {action && <div className="mt-4">{action}</div>}
-      {request && (
-        <div className="mt-8 w-full">
-          <p className="mb-2 text-xs text-ink-3">or with the API</p>
-          <CopyBlock text={request} label="Copy request" />
-        </div>
-      )}
+      {request && <ApiRequest text={request} />}
+    </div>
+  );
+}
+
+/** The same step for a program. */
+export function ApiRequest({ text }: { text: string }) {
+  return (
+    <div className="mt-8 w-full">
+      <p className="mb-2 text-xs text-ink-3">
+        Or use the API, with <code className="font-mono">$OSTLER_API_KEY</code> set to a key from
+        Organization → API keys:
+      </p>
+      <CopyBlock text={text} label="Copy request" />
     </div>
   );
 }

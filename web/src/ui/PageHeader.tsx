@@ -1,12 +1,16 @@
 import type { ReactNode } from "react";
+import { useSubject } from "./title";
 
 interface PageHeaderProps {
   title: ReactNode;
+  /** What the page is about, for the title of the window, where `title` is more than a text. */
+  subject?: string;
   children?: ReactNode;
 }
 
 /** The bar at the top of a page: its name at the left, its actions at the right. */
-export function PageHeader({ title, children }: PageHeaderProps) {
+export function PageHeader({ title, subject, children }: PageHeaderProps) {
+  useSubject(subject ?? (typeof title === "string" ? title : null));
   return (
     <header className="flex min-h-13 shrink-0 flex-wrap items-center justify-between gap-x-4 gap-y-2 border-b border-line px-4 py-2 sm:px-6">
       <h1 className="min-w-0 text-base font-semibold">{title}</h1>

@@ -8,7 +8,7 @@ export function curlRequest(query: string, variables: Record<string, unknown>): 
   ].join("\n");
   return [
     `curl ${location.origin}/graphql \\`,
-    `  -H "Authorization: Bearer $OSTLER_TOKEN" \\`,
+    `  -H "Authorization: Bearer $OSTLER_API_KEY" \\`,
     `  -H "Content-Type: application/json" \\`,
     `  -d '${body.replaceAll("'", "'\\''")}'`,
   ].join("\n");

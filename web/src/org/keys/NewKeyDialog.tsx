@@ -1,13 +1,13 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useMutation } from "urql";
-import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { describeError, fieldErrors, type UserError } from "@/api/errors";
 import { CreateApiKeyDocument } from "@/gql/graphql";
 import { useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { CopyBlock } from "@/ui/CopyBlock";
 import { Dialog } from "@/ui/Dialog";
-import { ErrorNote } from "@/ui/ErrorNote";
 import { Field } from "@/ui/Field";
+import { FormDialog } from "@/ui/FormDialog";
 import { createKeyInput, type KeyLifetime, keyProblem, newKeyDraft } from "./keyDraft";
 import { PermissionPicker } from "./PermissionPicker";
 
@@ -34,8 +34,7 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
   const [key, setKey] = useState<string | null>(null);
   const problem = keyProblem(draft);
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const submit = async () => {
     setStrict(true);
     if (problem !== null) return;
     const { data } = await create({ input: createKeyInput(draft, Date.now()) });
@@ -68,79 +67,76 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
     );
   }
   return (
-    <Dialog open onClose={onClose} title="New API key">
-      <form onSubmit={(event) => void submit(event)} className="space-y-5 p-4">
-        {error && <ErrorNote>{describeError(error)}</ErrorNote>}
-        {otherErrors(refusals, ["name", "permissions", "expiresAt"]).map((refusal) => (
-          <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
-        ))}
-        <Field
-          label="Name"
-          hint="What uses it. The audit log tells of what it did under this name."
-          errors={fieldErrors(refusals, "name")}
-        >
+    <FormDialog
+      title="New API key"
+      action={fetching ? "Creating…" : "Create key"}
+      failure={error ? describeError(error) : null}
+      refusals={refusals}
+      fields={["name", "permissions", "expiresAt"]}
+      disabled={fetching}
+      onSubmit={() => void submit()}
+      onClose={onClose}
+    >
+      <Field
+        label="Name"
+        hint="What uses it. The audit log tells of what it did under this name."
+        errors={fieldErrors(refusals, "name")}
+      >
+        {(control) => (
+          <input
+            {...control}
+            required
+            autoComplete="off"
+            className="control"
+            value={draft.name}
+            onChange={(event) => setDraft({ ...draft, name: event.target.value })}
+          />
+        )}
+      </Field>
+      <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
+        <Field label="Good for" errors={fieldErrors(refusals, "expiresAt")}>
           {(control) => (
-            <input
+            <select
               {...control}
-              required
-              autoComplete="off"
               className="control"
-              value={draft.name}
-              onChange={(event) => setDraft({ ...draft, name: event.target.value })}
-            />
+              value={draft.lifetime}
+              onChange={(event) =>
+                setDraft({ ...draft, lifetime: event.target.value as KeyLifetime })
+              }
+            >
+              {LIFETIMES.map(({ value, label }) => (
+                <option key={value} value={value}>
+                  {label}
+                </option>
+              ))}
+            </select>
           )}
         </Field>
-        <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
-          <Field label="Good for" errors={fieldErrors(refusals, "expiresAt")}>
+        {draft.lifetime === "date" && (
+          <Field label="Last day">
             {(control) => (
-              <select
+              <input
                 {...control}
+                type="date"
+                required
                 className="control"
-                value={draft.lifetime}
-                onChange={(event) =>
-                  setDraft({ ...draft, lifetime: event.target.value as KeyLifetime })
-                }
-              >
-                {LIFETIMES.map(({ value, label }) => (
-                  <option key={value} value={value}>
-                    {label}
-                  </option>
-                ))}
-              </select>
+                value={draft.date}
+                onChange={(event) => setDraft({ ...draft, date: event.target.value })}
+              />
             )}
           </Field>
-          {draft.lifetime === "date" && (
-            <Field label="Last day">
-              {(control) => (
-                <input
-                  {...control}
-                  type="date"
-                  required
-                  className="control"
-                  value={draft.date}
-                  onChange={(event) => setDraft({ ...draft, date: event.target.value })}
-                />
-              )}
-            </Field>
-          )}
-        </div>
-        <PermissionPicker
-          held={held}
-          picked={draft.permissions}
-          onChange={(permissions) => setDraft({ ...draft, permissions })}
-          errors={[
-            ...(strict && problem !== null ? [problem] : []),
-            ...fieldErrors(refusals, "permissions"),
-          ]}
-        />
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" disabled={fetching}>
-            {fetching ? "Creating…" : "Create key"}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+        )}
+      </div>
+      <PermissionPicker
+        held={held}
+        picked={draft.permissions}
+        onChange={(permissions) => setDraft({ ...draft, permissions })}
+        errors={[
+          ...(strict && problem !== null ? [problem] : []),
+          ...fieldErrors(refusals, "permissions"),
+        ]}
+      />
+    </FormDialog>
   );
 }
 
@@ -148,7 +144,7 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
 function exampleRequest(): string {
   return [
     `curl ${location.origin}/graphql \\`,
-    `  -H "Authorization: Bearer $OSTLER_KEY" \\`,
+    `  -H "Authorization: Bearer $OSTLER_API_KEY" \\`,
     `  -H "Content-Type: application/json" \\`,
     `  -d '{"query": "{ viewer { permissions } }"}'`,
   ].join("\n");

@@ -1,14 +1,14 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useMutation } from "urql";
-import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { describeError, fieldErrors, type UserError } from "@/api/errors";
 import { ROLE_LABELS, rolesUpTo } from "@/auth/roles";
 import { InviteMemberDocument, type Role } from "@/gql/graphql";
 import { useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { CopyBlock } from "@/ui/CopyBlock";
 import { Dialog } from "@/ui/Dialog";
-import { ErrorNote } from "@/ui/ErrorNote";
 import { Field } from "@/ui/Field";
+import { FormDialog } from "@/ui/FormDialog";
 import { formatDateTime } from "@/ui/format";
 import { invitationLink } from "./memberRules";
 
@@ -39,8 +39,7 @@ export function InviteDialog({ onInvited, onClose }: InviteDialogProps) {
   // The token is in one answer alone, and kept nowhere else than here.
   const [invited, setInvited] = useState<Invited | null>(null);
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const submit = async () => {
     const { data } = await invite({ input: { email: email.trim(), role } });
     setRefusals(data?.inviteMember.userErrors ?? []);
     const { token, invitation } = data?.inviteMember ?? {};
@@ -72,52 +71,49 @@ export function InviteDialog({ onInvited, onClose }: InviteDialogProps) {
     );
   }
   return (
-    <Dialog open onClose={onClose} title="Invite a member">
-      <form onSubmit={(event) => void submit(event)} className="space-y-5 p-4">
-        {error && <ErrorNote>{describeError(error)}</ErrorNote>}
-        {otherErrors(refusals, ["email", "role"]).map((refusal) => (
-          <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
-        ))}
-        <Field
-          label="E-mail"
-          hint="Nothing is sent: you get a link to pass on."
-          errors={fieldErrors(refusals, "email")}
-        >
-          {(control) => (
-            <input
-              {...control}
-              type="email"
-              required
-              autoComplete="off"
-              className="control"
-              value={email}
-              onChange={(event) => setEmail(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field label="Role" hint={ROLE_ABOUT[role]} errors={fieldErrors(refusals, "role")}>
-          {(control) => (
-            <select
-              {...control}
-              className="control"
-              value={role}
-              onChange={(event) => setRole(event.target.value as Role)}
-            >
-              {rolesUpTo(own).map((each) => (
-                <option key={each} value={each}>
-                  {ROLE_LABELS[each]}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" disabled={fetching || email.trim() === ""}>
-            {fetching ? "Inviting…" : "Make the link"}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Invite a member"
+      action={fetching ? "Inviting…" : "Create link"}
+      failure={error ? describeError(error) : null}
+      refusals={refusals}
+      fields={["email", "role"]}
+      disabled={fetching || email.trim() === ""}
+      onSubmit={() => void submit()}
+      onClose={onClose}
+    >
+      <Field
+        label="E-mail"
+        hint="Nothing is sent: you get a link to pass on."
+        errors={fieldErrors(refusals, "email")}
+      >
+        {(control) => (
+          <input
+            {...control}
+            type="email"
+            required
+            autoComplete="off"
+            className="control"
+            value={email}
+            onChange={(event) => setEmail(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field label="Role" hint={ROLE_ABOUT[role]} errors={fieldErrors(refusals, "role")}>
+        {(control) => (
+          <select
+            {...control}
+            className="control"
+            value={role}
+            onChange={(event) => setRole(event.target.value as Role)}
+          >
+            {rolesUpTo(own).map((each) => (
+              <option key={each} value={each}>
+                {ROLE_LABELS[each]}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+    </FormDialog>
   );
 }

@@ -26,23 +26,22 @@ export function NewWebhookDialog({ onCreated, onClose }: CreatesProps) {
   const [secret, setSecret] = useState<string | null>(null);
   if (secret !== null) return <SecretDialog secret={secret} onClose={onClose} />;
   return (
-    <Dialog open onClose={onClose} title="New webhook">
-      <WebhookForm
-        initial={NEW_WEBHOOK}
-        action="Create webhook"
-        busy={fetching}
-        failure={error ? describeError(error) : null}
-        refusals={data?.createWebhook.userErrors ?? []}
-        isChange={() => true}
-        onSubmit={async (draft) => {
-          const answer = await create({ input: createWebhookInput(draft) });
-          if (!answer.data?.createWebhook.secret) return;
-          setSecret(answer.data.createWebhook.secret);
-          onCreated();
-        }}
-        onClose={onClose}
-      />
-    </Dialog>
+    <WebhookForm
+      title="New webhook"
+      initial={NEW_WEBHOOK}
+      action="Create webhook"
+      busy={fetching}
+      failure={error ? describeError(error) : null}
+      refusals={data?.createWebhook.userErrors ?? []}
+      isChange={() => true}
+      onSubmit={async (draft) => {
+        const answer = await create({ input: createWebhookInput(draft) });
+        if (!answer.data?.createWebhook.secret) return;
+        setSecret(answer.data.createWebhook.secret);
+        onCreated();
+      }}
+      onClose={onClose}
+    />
   );
 }
 
@@ -54,21 +53,20 @@ interface ChangesProps {
 export function EditWebhookDialog({ webhook, onClose }: ChangesProps) {
   const update = useAction(UpdateWebhookDocument, (data) => data.updateWebhook.userErrors);
   return (
-    <Dialog open onClose={onClose} title="Edit the webhook">
-      <WebhookForm
-        initial={webhook}
-        action="Save"
-        busy={update.busy}
-        failure={update.failure}
-        refusals={update.refusals}
-        isChange={(draft) => updateWebhookInput(draft, webhook) !== null}
-        onSubmit={async (draft) => {
-          const input = updateWebhookInput(draft, webhook);
-          if (input && (await update.run({ id: webhook.id, input }))) onClose();
-        }}
-        onClose={onClose}
-      />
-    </Dialog>
+    <WebhookForm
+      title="Edit webhook"
+      initial={webhook}
+      action="Save"
+      busy={update.busy}
+      failure={update.failure}
+      refusals={update.refusals}
+      isChange={(draft) => updateWebhookInput(draft, webhook) !== null}
+      onSubmit={async (draft) => {
+        const input = updateWebhookInput(draft, webhook);
+        if (input && (await update.run({ id: webhook.id, input }))) onClose();
+      }}
+      onClose={onClose}
+    />
   );
 }
 

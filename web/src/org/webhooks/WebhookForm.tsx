@@ -1,13 +1,13 @@
-import { type FormEvent, useState } from "react";
-import { fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { useState } from "react";
+import { fieldErrors, type UserError } from "@/api/errors";
 import type { EventKind } from "@/gql/graphql";
-import { Button } from "@/ui/Button";
-import { ErrorNote } from "@/ui/ErrorNote";
 import { Field } from "@/ui/Field";
+import { FormDialog } from "@/ui/FormDialog";
 import type { WebhookDraft } from "./draft";
 import { KindPicker } from "./KindPicker";
 
 interface WebhookFormProps {
+  title: string;
   initial: WebhookDraft;
   /** The words of the button that sends it. */
   action: string;
@@ -22,19 +22,20 @@ interface WebhookFormProps {
 
 /** Where a webhook leads and what it is told of: for a new one, and to change one. */
 export function WebhookForm(props: WebhookFormProps) {
-  const { initial, action, busy, failure, refusals, isChange, onSubmit, onClose } = props;
+  const { title, initial, action, busy, failure, refusals, isChange, onSubmit, onClose } = props;
   const [draft, setDraft] = useState(initial);
   const [known] = useState<readonly EventKind[]>(initial.kinds);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    onSubmit(draft);
-  };
   return (
-    <form onSubmit={submit} className="space-y-5 p-4">
-      {failure && <ErrorNote>{failure}</ErrorNote>}
-      {otherErrors(refusals, ["url", "kinds"]).map((refusal) => (
-        <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
-      ))}
+    <FormDialog
+      title={title}
+      action={action}
+      failure={failure}
+      refusals={refusals}
+      fields={["url", "kinds"]}
+      disabled={busy || !isChange(draft)}
+      onSubmit={() => onSubmit(draft)}
+      onClose={onClose}
+    >
       <Field
         label="URL"
         hint="Where your program listens for POST requests, e.g. https://example.com/ostler."
@@ -59,12 +60,6 @@ export function WebhookForm(props: WebhookFormProps) {
         onChange={(kinds) => setDraft({ ...draft, kinds })}
         errors={fieldErrors(refusals, "kinds")}
       />
-      <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button look="primary" type="submit" disabled={busy || !isChange(draft)}>
-          {action}
-        </Button>
-      </div>
-    </form>
+    </FormDialog>
   );
 }

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { describeError } from "@/api/errors";
-import { BudgetBar, leftWords } from "@/budgets/BudgetBar";
-import { CHECK_LABELS, CHECK_TONES, SUBJECT_LABELS } from "@/budgets/words";
+import { BudgetBar, leftWords, usedPercent } from "@/budgets/BudgetBar";
+import { CHECK_TONES, checkLabel, SUBJECT_LABELS } from "@/budgets/words";
 import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
 import { ErrorNote } from "@/ui/ErrorNote";
@@ -25,7 +25,7 @@ export function BudgetPanel({ sessionId, version }: BudgetPanelProps) {
       aside={
         check &&
         check.status !== "NO_BUDGETS" && (
-          <Badge tone={CHECK_TONES[check.status]}>{CHECK_LABELS[check.status]}</Badge>
+          <Badge tone={CHECK_TONES[check.status]}>{checkLabel(check)}</Badge>
         )
       }
     >
@@ -33,7 +33,7 @@ export function BudgetPanel({ sessionId, version }: BudgetPanelProps) {
       {check && (
         <div data-budget-check={check.status} className="space-y-3 text-sm">
           <ul className="space-y-2.5 empty:hidden">
-            {check.budgets.map(({ budget, percentRemaining }) => (
+            {check.budgets.map(({ budget }) => (
               <li key={budget.id}>
                 <span className="flex items-baseline justify-between gap-2">
                   <Link
@@ -43,7 +43,9 @@ export function BudgetPanel({ sessionId, version }: BudgetPanelProps) {
                   >
                     {SUBJECT_LABELS[budget.subject]}, {budget.currency}
                   </Link>
-                  <span className="text-xs text-ink-3 tabular-nums">{percentRemaining}%</span>
+                  <span className="text-xs text-ink-3 tabular-nums">
+                    {usedPercent(budget)}% used
+                  </span>
                 </span>
                 <span className="block py-1.5">
                   <BudgetBar

@@ -12,15 +12,17 @@ interface HeldBudgetsProps {
   /** Those that stand in the way. */
   budgets: readonly Budget[];
   onToppedUp: () => void;
+  /** What the next call may need of a budget, by its id. */
+  needed?: Readonly<Record<string, string>>;
 }
 
 /** The budgets that stand in the way, each with what can be done about it. */
-export function HeldBudgets({ budgets, onToppedUp }: HeldBudgetsProps) {
+export function HeldBudgets({ budgets, onToppedUp, needed }: HeldBudgetsProps) {
   const mayManage = useMay("BUDGETS_MANAGE");
   const [toppingUp, setToppingUp] = useState<Budget | null>(null);
   return (
     <>
-      <ul className="space-y-2 empty:hidden" aria-label="Budgets in the way">
+      <ul className="space-y-2 empty:hidden" aria-label="Blocking budgets">
         {budgets.map((budget) => (
           <li key={budget.id} className="flex flex-wrap items-center gap-x-3 gap-y-1">
             <span className="min-w-40 flex-1">
@@ -39,7 +41,7 @@ export function HeldBudgets({ budgets, onToppedUp }: HeldBudgetsProps) {
               <span className="block py-1">
                 <BudgetBar
                   budget={budget}
-                  label={`Spent of the budget in the way: ${SUBJECT_LABELS[budget.subject]}, ${budget.currency}`}
+                  label={`Spent of the blocking budget: ${SUBJECT_LABELS[budget.subject]}, ${budget.currency}`}
                 />
               </span>
             </span>
@@ -49,7 +51,12 @@ export function HeldBudgets({ budgets, onToppedUp }: HeldBudgetsProps) {
       </ul>
       {!mayManage && <WhomToAsk />}
       {toppingUp && (
-        <TopUpDialog budget={toppingUp} onDone={onToppedUp} onClose={() => setToppingUp(null)} />
+        <TopUpDialog
+          budget={toppingUp}
+          needed={needed?.[toppingUp.id]}
+          onDone={onToppedUp}
+          onClose={() => setToppingUp(null)}
+        />
       )}
     </>
   );
@@ -71,7 +78,7 @@ function WhomToAsk() {
     .slice(0, MOST_NAMES);
   const whom =
     names.length === 0
-      ? "an owner or an admin of the organization"
+      ? "an owner or admin"
       : new Intl.ListFormat("en", { type: "disjunction" }).format(names);
-  return <p>Ask {whom}: they may let it go on, top the budget up or raise its limit.</p>;
+  return <p>Ask {whom} to resume it, top up the budget or raise its limit.</p>;
 }

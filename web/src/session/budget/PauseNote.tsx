@@ -30,7 +30,7 @@ export default function PauseNote({ sessionId, version }: PauseNoteProps) {
       <div className="min-w-0 flex-1 space-y-2">
         <p role="status">
           <span className="font-medium">Paused by a budget.</span>{" "}
-          {check?.hint ?? "It is past its soft limit. Nothing is lost: the turn waits."}
+          {check?.hint ?? "It is past its soft limit. The turn waits, and nothing is lost."}
         </p>
         <HeldBudgets budgets={held} onToppedUp={reload} />
         <Problems failure={resume.failure} refusals={resume.refusals} />
@@ -42,9 +42,9 @@ export default function PauseNote({ sessionId, version }: PauseNoteProps) {
               onClick={() => void resume.run({ sessionId })}
             >
               <Play size={13} aria-hidden />
-              {resume.busy ? "Going on…" : "Let it go on"}
+              {resume.busy ? "Resuming…" : "Resume"}
             </Button>
-            <span className="text-xs">past the soft limit, for the rest of the period</span>
+            <span className="text-xs">Ignores the soft limit until it resets.</span>
           </div>
         )}
       </div>

@@ -94,7 +94,11 @@ function SealedNote({ notice, turnId }: { notice: NoticeOf<"sealed">; turnId: st
           {canContinue(notice.stopReason) && <ContinueButton turnId={turnId} />}
           {notice.stopReason === "BUDGET" && turnId === latestTurnId && (
             <Suspense>
-              <SealedByBudget sessionId={sessionId} version={budgetVersion}>
+              <SealedByBudget
+                sessionId={sessionId}
+                version={budgetVersion}
+                failure={notice.failure}
+              >
                 <ContinueButton turnId={turnId} />
               </SealedByBudget>
             </Suspense>

@@ -19,7 +19,7 @@ it("pauses with its budget, and goes on", () => {
 });
 
 it("says once why a turn was stopped", () => {
-  const error = { code: "budget_exhausted", message: "The budget is used up." };
+  const error = { code: "budget_exhausted", message: "The budget is used up.", fields: null };
   const said = { ...textMessage("msg_1", "AGENT", error.message), error };
   const end = event("TurnSealed", 8, { stopReason: "BUDGET", error });
   const told = [event("OutputCompleted", 7, { message: said }), end].reduce(foldEvent, working);

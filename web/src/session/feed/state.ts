@@ -65,6 +65,8 @@ export interface TurnState {
 export interface Failure {
   readonly code: string;
   readonly message: string;
+  /** What else is known of it, by code. */
+  readonly fields?: unknown;
 }
 
 interface ItemBase {

@@ -1,9 +1,8 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useMutation } from "urql";
-import { describeError, otherErrors, type UserError } from "@/api/errors";
+import { describeError, type UserError } from "@/api/errors";
 import { CreateProviderDocument } from "@/gql/graphql";
-import { Button } from "@/ui/Button";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { FormDialog } from "@/ui/FormDialog";
 import { KeyTest } from "./KeyTest";
 import { PROVIDER_KINDS } from "./kinds";
 import { ProviderFields } from "./ProviderFields";
@@ -16,16 +15,20 @@ import {
 
 export const PROVIDER_FIELDS = ["name", "kind", "baseUrl", "apiKey"];
 
+interface NewProviderProps {
+  onCreated: (providerId: string) => void;
+  onClose: () => void;
+}
+
 /** What is typed here is kept nowhere, because it may be a key. */
-export function NewProviderForm({ onCreated }: { onCreated: (providerId: string) => void }) {
+export function NewProviderDialog({ onCreated, onClose }: NewProviderProps) {
   const [draft, setDraft] = useState(emptyProvider);
   const [strict, setStrict] = useState(false);
   const [refusals, setRefusals] = useState<readonly UserError[]>([]);
   const [{ fetching, error }, create] = useMutation(CreateProviderDocument);
   const { name: _, ...untestable } = providerProblems(draft);
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const submit = async () => {
     setStrict(true);
     if (Object.keys(providerProblems(draft)).length > 0) return;
     const { data } = await create({ input: createProviderInput(draft) });
@@ -34,11 +37,16 @@ export function NewProviderForm({ onCreated }: { onCreated: (providerId: string)
   };
 
   return (
-    <form onSubmit={(event) => void submit(event)} autoComplete="off" className="space-y-5 p-4">
-      {error && <ErrorNote>{describeError(error)}</ErrorNote>}
-      {otherErrors(refusals, PROVIDER_FIELDS).map((refusal) => (
-        <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
-      ))}
+    <FormDialog
+      title="Add provider"
+      action={fetching ? "Adding…" : "Add provider"}
+      failure={error ? describeError(error) : null}
+      refusals={refusals}
+      fields={PROVIDER_FIELDS}
+      disabled={fetching}
+      onSubmit={() => void submit()}
+      onClose={onClose}
+    >
       <ProviderFields
         draft={draft}
         onChange={setDraft}
@@ -52,11 +60,6 @@ export function NewProviderForm({ onCreated }: { onCreated: (providerId: string)
           disabled={Object.keys(untestable).length > 0}
         />
       )}
-      <div className="flex justify-end">
-        <Button look="primary" type="submit" disabled={fetching}>
-          {fetching ? "Adding…" : "Add provider"}
-        </Button>
-      </div>
-    </form>
+    </FormDialog>
   );
 }

@@ -1,0 +1,78 @@
+import { type FormEvent, type ReactNode, useEffect, useRef } from "react";
+import { otherErrors, type UserError } from "@/api/errors";
+import { Button } from "./Button";
+import { Dialog } from "./Dialog";
+import { ErrorNote } from "./ErrorNote";
+
+interface FormDialogProps {
+  title: string;
+  /** The label of the button that submits. */
+  action: string;
+  /** Why the request failed as a whole. */
+  failure: string | null;
+  refusals: readonly UserError[];
+  /** The inputs that show their own refusals; all others are shown beside the buttons. */
+  fields?: readonly string[];
+  disabled: boolean;
+  onSubmit: () => void;
+  onClose: () => void;
+  /** Replaces the cancel button. */
+  aside?: ReactNode;
+  children: ReactNode;
+}
+
+const NO_FIELDS: readonly string[] = [];
+
+/**
+ * A form in a dialog. Its buttons and what went wrong as a whole stay in sight however long the form is, and a refused
+ * field is scrolled into view and focused.
+ */
+export function FormDialog(props: FormDialogProps) {
+  const {
+    title,
+    action,
+    failure,
+    refusals,
+    fields = NO_FIELDS,
+    disabled,
+    onSubmit,
+    onClose,
+  } = props;
+  const form = useRef<HTMLFormElement>(null);
+  const problem = refusals.length > 0 ? refusals : failure;
+  useEffect(() => {
+    if (problem !== null) focusProblem(form.current);
+  }, [problem]);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!disabled) onSubmit();
+  };
+  return (
+    <Dialog open onClose={onClose} title={title}>
+      <form ref={form} onSubmit={submit} autoComplete="off">
+        <div className="space-y-5 p-4">{props.children}</div>
+        <div className="sticky bottom-0 space-y-2 border-t border-line bg-raised px-4 py-3">
+          {failure && <ErrorNote>{failure}</ErrorNote>}
+          {otherErrors(refusals, fields).map(({ code, message }) => (
+            <ErrorNote key={code + message}>{message}</ErrorNote>
+          ))}
+          <div className="flex items-center justify-end gap-2">
+            {props.aside ?? <Button onClick={onClose}>Cancel</Button>}
+            <Button look="primary" type="submit" disabled={disabled}>
+              {action}
+            </Button>
+          </div>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** The first refused field; where none is, the button, which lost the focus while it was disabled. */
+function focusProblem(form: HTMLFormElement | null): void {
+  const target =
+    form?.querySelector<HTMLElement>("[aria-invalid=true]") ??
+    form?.querySelector<HTMLElement>("button[type=submit]");
+  target?.focus({ preventScroll: true });
+  target?.scrollIntoView({ block: "center" });
+}
