@@ -169,7 +169,9 @@ func (e *env) planOf(f Filter) []string {
 	}
 	st := q.Session(&gorm.Session{DryRun: true}).Select("sessions.*").Order(order + " DESC").Limit(20).Find(&[]models.Session{}).Statement
 	var plan []struct{ Detail string }
-	err = e.db.Write(e.t.Context(), e.by.OrgID, func(tx *gorm.DB) error { return tx.Raw("EXPLAIN QUERY PLAN "+st.SQL.String(), st.Vars...).Scan(&plan).Error })
+	err = e.db.Write(e.t.Context(), e.by.OrgID, func(tx *gorm.DB) error {
+		return tx.Raw("EXPLAIN QUERY PLAN "+st.SQL.String(), st.Vars...).Scan(&plan).Error
+	})
 	if err != nil || len(plan) == 0 {
 		e.t.Fatalf("the plan is %v, %v", plan, err)
 	}
