@@ -347,7 +347,7 @@ func TestHistoriesOfApprovalsWithBugs(t *testing.T) {
 					if err != nil {
 						return nil, err
 					}
-					c := &decideEasily{decide{org: by.OrgID, session: w.SessionID, wait: w.ID, decision: models.ApprovalDecision{
+					c := &decideEasily{decide{by: by, org: by.OrgID, session: w.SessionID, wait: w.ID, decision: models.ApprovalDecision{
 						ActorID: models.ActorID(by.UserID), ActorKind: models.ActorUser, Approve: d.Approve,
 					}}}
 					if err := n.commit.Submit(n.t.Context(), c); err != nil {
