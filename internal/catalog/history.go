@@ -170,7 +170,7 @@ func newestOf[E models.Entity](db *gorm.DB, from string, org models.OrgID, ids [
 	}
 	//nolint:unqueryvet // as above
 	query := "SELECT * FROM (" + branches(branch, len(ids)) + ") AS newest ORDER BY place, number DESC"
-	if err := db.Raw(query, args...).Scan(&rows).Error; err != nil {
+	if err := store.Rows(db.Raw(query, args...), &rows); err != nil {
 		return nil, fmt.Errorf("list the newest revisions of %d entities of %s: %w", len(ids), org, err)
 	}
 	found := make(map[models.ID[E]][]Revision, len(ids))

@@ -184,6 +184,9 @@ func (l *Log) postgresEvents(ctx context.Context, key Key, in *room, query strin
 		if in != nil && !in.fits(&e) {
 			return errEnough
 		}
+		if err := store.Charge(ctx, len(e.Data)); err != nil {
+			return err
+		}
 		list = append(list, e)
 		return nil
 	}, query, args...)
@@ -213,6 +216,9 @@ func (l *Log) sqliteEvents(ctx context.Context, key Key, in *room, query string,
 		}
 		if in != nil && !in.fits(&e) {
 			break
+		}
+		if err := store.Charge(ctx, len(e.Data)); err != nil {
+			return nil, err
 		}
 		list = append(list, e)
 	}

@@ -92,8 +92,7 @@ func (l *Log) pastPage(ctx context.Context, key Key, q PageQuery, limit int) ([]
 			s.end(q.Backward, limit-len(list))
 			s.text.WriteString(") AS piece")
 		}
-		s.text.WriteString(") AS pieces")
-		s.end(q.Backward, limit-len(list))
+		s.text.WriteString(") AS pieces" + l.db.OrderOfUnion(orderBySequence(q.Backward)) + " LIMIT " + s.param(limit-len(list)))
 		more, err := l.events(ctx, key, nil, s.text.String(), s.args...)
 		if err != nil {
 			return nil, err
@@ -155,9 +154,12 @@ func (s *statement) branch(org models.OrgID, session models.SessionID, after, be
 }
 
 func (s *statement) end(backward bool, limit int) {
-	s.text.WriteString(" ORDER BY sequence")
+	s.text.WriteString(orderBySequence(backward) + " LIMIT " + s.param(limit))
+}
+
+func orderBySequence(backward bool) string {
 	if backward {
-		s.text.WriteString(" DESC")
+		return " ORDER BY sequence DESC"
 	}
-	s.text.WriteString(" LIMIT " + s.param(limit))
+	return " ORDER BY sequence"
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/validator"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
 // engine takes a GraphQL request to its answer. All transports share it, so that a limit or a rule holds on each.
@@ -51,7 +53,7 @@ func newEngine(cfg Config, executable graphql.ExecutableSchema, log *slog.Logger
 		meter:      meter,
 		tracer:     tracer,
 	}
-	engine.aroundField = engine.fieldMiddleware()
+	engine.aroundField = counted(engine.fieldMiddleware())
 	return engine, nil
 }
 
@@ -165,13 +167,20 @@ func (e *engine) run(ctx context.Context, op *operation) (resp *graphql.Response
 	if e.forOperation != nil {
 		ctx = e.forOperation(ctx)
 	}
+	ctx, answer := store.WithBytes(ctx, e.limits.AnswerBytes)
+	defer answer.End()
+	op.context.RootResolverMiddleware = rooted(answer)
 	ctx = e.within(ctx, op)
 	defer func() {
 		if r := recover(); r != nil { // resolvers have a recover of their own; this is for what is around them
 			resp = &graphql.Response{Errors: gqlerror.List{e.errors.panicked(ctx, r)}}
 		}
 	}()
-	return e.finish(ctx, op, e.executable.Exec(ctx)(ctx))
+	resp = e.executable.Exec(ctx)(ctx)
+	if answer.Over() {
+		return &graphql.Response{Errors: gqlerror.List{e.tooManyBytes()}}
+	}
+	return e.finish(ctx, op, resp)
 }
 
 func (e *engine) within(ctx context.Context, op *operation) context.Context {

@@ -9,9 +9,11 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
 // renderer makes answers of events: one execution of a subscription by gqlgen, whose resolver has returned its channel.
@@ -42,8 +44,13 @@ func (r *renderer) render(ctx context.Context, item *events.Item) (*graphql.Resp
 
 // answer makes one of what is in the channel, waiting for it; nil once that is closed, or ctx has ended.
 func (r *renderer) answer(ctx context.Context) *graphql.Response {
+	ctx, answer := store.WithBytes(ctx, r.engine.limits.AnswerBytes)
+	defer answer.End()
 	ctx = graphql.WithResponseContext(ctx, r.engine.errors.present, r.engine.errors.recovered)
 	resp := r.next(ctx)
+	if answer.Over() {
+		return &graphql.Response{Errors: gqlerror.List{r.engine.tooManyBytes()}}
+	}
 	if resp != nil {
 		resp.Errors = append(resp.Errors, graphql.GetErrors(ctx)...)
 	}

@@ -34,6 +34,11 @@ func (b *buffers) put(buf *bytes.Buffer) {
 // encodeResponse writes a response around its data, which is JSON already. Without data there is no "data" at all:
 // the request failed before anything ran.
 func encodeResponse(buf *bytes.Buffer, resp *graphql.Response) {
+	encodeAround(buf, resp, func() { buf.Write(resp.Data) })
+}
+
+// encodeAround is encodeResponse that leaves the data, where there is any, to its caller.
+func encodeAround(buf *bytes.Buffer, resp *graphql.Response, data func()) {
 	separator := byte('{')
 	member := func(name string) {
 		buf.WriteByte(separator)
@@ -46,7 +51,7 @@ func encodeResponse(buf *bytes.Buffer, resp *graphql.Response) {
 	}
 	if resp.Data != nil {
 		member(`"data":`)
-		buf.Write(resp.Data)
+		data()
 	}
 	if len(resp.Extensions) > 0 {
 		member(`"extensions":`)
@@ -70,13 +75,19 @@ func encodeJSON(buf *bytes.Buffer, v any) {
 func (s *Server) writeResponse(w http.ResponseWriter, media string, status int, resp *graphql.Response) {
 	buf := s.buffers.get()
 	defer s.buffers.put(buf)
-	encodeResponse(buf, resp)
+	// The data, which may be large, is not copied.
+	data := 0
+	encodeAround(buf, resp, func() { data = buf.Len() })
 	h := w.Header()
 	h.Set("Content-Type", media+"; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(buf.Len()))
+	h.Set("Content-Length", strconv.Itoa(buf.Len()+len(resp.Data)))
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(buf.Bytes()) // the client is gone when this fails
+	for _, part := range [][]byte{buf.Bytes()[:data], resp.Data, buf.Bytes()[data:]} {
+		if _, err := w.Write(part); err != nil {
+			return // the client is gone
+		}
+	}
 }
 
 func (s *Server) writeErrors(w http.ResponseWriter, media string, status int, errs ...*gqlerror.Error) {

@@ -121,8 +121,9 @@ type socket struct {
 	goroutines sync.WaitGroup
 	// flushing is held while messages are written, or the end of them.
 	flushing sync.Mutex
-	// writing is when the piece that is being written was begun, in Unix nanoseconds; 0 when none is.
-	writing atomic.Int64
+	// writing is when the piece that is being written was begun, in Unix nanoseconds; 0 when none is. answering is the same of all that is
+	// written with it.
+	writing, answering atomic.Int64
 
 	mu          sync.Mutex
 	initialized bool
@@ -246,6 +247,7 @@ func (s *socket) flush(data ...[]byte) error {
 		return net.ErrClosed
 	}
 	defer s.writing.Store(0)
+	s.answering.Store(s.server.deps.Clock.Now().UnixNano())
 	for _, part := range data {
 		for piece := range slices.Chunk(part, maxPiece) {
 			s.writing.Store(s.server.deps.Clock.Now().UnixNano())
@@ -342,7 +344,8 @@ func (s *socket) caller() (ctx context.Context, token, transport string) {
 // tick implements connection.
 func (s *socket) tick(now time.Time) (recheck bool) {
 	limits := s.server.cfg.Sockets
-	if began := s.writing.Load(); began != 0 && now.Sub(time.Unix(0, began)) >= limits.WriteTimeout {
+	if began := s.writing.Load(); began != 0 && (now.Sub(time.Unix(0, began)) >= limits.WriteTimeout ||
+		now.Sub(time.Unix(0, s.answering.Load())) >= s.server.cfg.AnswerTimeout) {
 		s.abort() // it stopped reading; a close frame would not get through either
 		return false
 	}

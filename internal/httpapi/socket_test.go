@@ -334,8 +334,8 @@ func TestSocketTimes(t *testing.T) {
 		other.send(init1)
 		other.expectClose(websocket.StatusTryAgainLater)
 	})
-	t.Run("stopped reading", func(t *testing.T) {
-		b := setup(t)
+	stopsReading := func(t *testing.T, change ...func(*Config)) {
+		b := setup(t, change...)
 		large := strings.Repeat("x", 20_000)
 		ended := make(chan struct{})
 		b.stub.events = func(ctx context.Context) (<-chan model.Event, error) {
@@ -363,11 +363,16 @@ func TestSocketTimes(t *testing.T) {
 			}
 			socket.outbox.mu.Unlock()
 		}
-		for len(b.server.open.all()) > 0 {
-			sweep(b, 5*time.Second)
-			runtime.Gosched()
+		for sweeps := 0; len(b.server.open.all()) > 0; runtime.Gosched() {
+			if sweeps++; sweeps < 100 {
+				sweep(b, 5*time.Second)
+			}
 		}
 		<-ended
+	}
+	t.Run("stopped reading", func(t *testing.T) { stopsReading(t) })
+	t.Run("reads each piece in time, and all too slowly", func(t *testing.T) {
+		stopsReading(t, func(c *Config) { c.Sockets.WriteTimeout, c.AnswerTimeout = time.Hour, time.Minute })
 	})
 	t.Run("sweeps by itself", func(t *testing.T) {
 		b := setup(t, func(c *Config) { c.Sockets.SweepEvery = time.Millisecond })

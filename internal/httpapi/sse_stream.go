@@ -156,13 +156,19 @@ func (c *eventStream) lastWord(out *bytes.Buffer) bool {
 	return true
 }
 
-// write sends at once. A reader that takes longer than the write timeout for a piece is given up.
+// write sends at once. A reader that takes longer than the write timeout for a piece, or than the
+// answer timeout for all, is given up.
 func (c *eventStream) write(out *bytes.Buffer) error {
 	c.mu.Lock()
 	c.writtenAt, c.silent = c.server.deps.Clock.Now(), false // before the reader has it: silence is counted from then on
 	c.mu.Unlock()
+	last := time.Now().Add(c.server.cfg.AnswerTimeout)
 	for piece := range slices.Chunk(out.Bytes(), maxPiece) {
-		if err := c.control.SetWriteDeadline(time.Now().Add(c.server.cfg.Sockets.WriteTimeout)); err != nil {
+		deadline := time.Now().Add(c.server.cfg.Sockets.WriteTimeout)
+		if last.Before(deadline) {
+			deadline = last
+		}
+		if err := c.control.SetWriteDeadline(deadline); err != nil {
 			return err
 		}
 		if _, err := c.w.Write(piece); err != nil {

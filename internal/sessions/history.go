@@ -11,6 +11,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
 // The lists of a session's turns and messages go on in the sessions that it was forked from. Its base, which is in its row, tells whether
@@ -190,8 +191,8 @@ func readPast[T any](
 		}
 		var rows []T
 		//nolint:unqueryvet // as above
-		query := "SELECT * FROM (" + union(branch, len(group)) + ") AS pieces" + order + " LIMIT ?"
-		if err := s.cfg.DB.Read(ctx, org).Raw(query, append(args, left)...).Scan(&rows).Error; err != nil {
+		query := "SELECT * FROM (" + union(branch, len(group)) + ") AS pieces" + s.cfg.DB.OrderOfUnion(order) + " LIMIT ?"
+		if err := store.Rows(s.cfg.DB.Read(ctx, org).Raw(query, append(args, left)...), &rows); err != nil {
 			return nil, fmt.Errorf("list the %s that %s has from others: %w", h.table, session, err)
 		}
 		if list = append(list, rows...); len(list) == limit {

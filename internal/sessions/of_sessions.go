@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
 // What lists of sessions show of each of them is read here, for all of them in one statement. Each session is a branch of
@@ -30,8 +31,8 @@ func ofSessions[T any](
 	}
 	var rows []T
 	//nolint:unqueryvet // as above
-	query := "SELECT * FROM (" + union(branch, len(sessions)) + ") AS pages ORDER BY " + b.order
-	if err := s.cfg.DB.Read(ctx, org).Raw(query, args...).Scan(&rows).Error; err != nil {
+	query := "SELECT * FROM (" + union(branch, len(sessions)) + ") AS pages" + s.cfg.DB.OrderOfUnion(" ORDER BY "+b.order)
+	if err := store.Rows(s.cfg.DB.Read(ctx, org).Raw(query, args...), &rows); err != nil {
 		return nil, fmt.Errorf("list the %s of %d sessions: %w", b.table, len(sessions), err)
 	}
 	for i := range rows {

@@ -77,5 +77,5 @@ func openPostgresGORM(conn *sql.DB) (*gorm.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	return db, installGuard(db)
+	return db, errors.Join(installGuard(db), countQueries(db))
 }

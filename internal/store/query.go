@@ -105,6 +105,15 @@ func (db *DB) prepare(ctx context.Context, statement string) (*sql.Stmt, error) 
 	return s, nil
 }
 
+// OrderOfUnion returns the ORDER BY for rows that branches of a UNION ALL bring in order already, one branch after the other. SQLite keeps
+// that order, and would hold whole rows in memory to sort them again; PostgreSQL doesn't promise it.
+func (db *DB) OrderOfUnion(order string) string {
+	if db.Pool != nil {
+		return order
+	}
+	return ""
+}
+
 // QueryAcross is Query for statements that cross organizations. A test lists who uses it.
 func (db *DB) QueryAcross(ctx context.Context, scan func(Row) error, statement string, args ...any) error {
 	if db.Pool == nil {

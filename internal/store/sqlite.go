@@ -78,5 +78,5 @@ func openGORM(conn *sql.DB) (*gorm.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open SQLite: %w", err)
 	}
-	return db, installGuard(db)
+	return db, errors.Join(installGuard(db), countQueries(db))
 }

@@ -64,7 +64,7 @@ func (s *Service) NewestDeliveries(
 	}
 	query := strings.TrimSuffix(strings.Repeat(branch+" UNION ALL ", len(webhooks)), " UNION ALL ")
 	var list []models.WebhookDelivery
-	if err := s.db.Read(ctx, org).Raw(query+" ORDER BY id DESC", args...).Scan(&list).Error; err != nil {
+	if err := store.Rows(s.db.Read(ctx, org).Raw(query+" ORDER BY id DESC", args...), &list); err != nil {
 		return nil, fmt.Errorf("list the newest deliveries of %d webhooks of %s: %w", len(webhooks), org, err)
 	}
 	for i := range list {
