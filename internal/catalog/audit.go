@@ -47,40 +47,6 @@ func (d deed) details(before, after models.JSON, revision int) (map[string]any, 
 	return m, nil
 }
 
-// recordHarnessDeed is record for a change of a harness.
-func (s *Service) recordHarnessDeed(ctx context.Context, tx *gorm.DB, by *auth.Principal, d deed, before, after *models.Harness) error {
-	was, err := snapshotHarness(before)
-	if err != nil {
-		return err
-	}
-	is, err := snapshotHarness(after)
-	if err != nil {
-		return err
-	}
-	details, err := d.details(was, is, after.Revision)
-	if err != nil {
-		return err
-	}
-	return s.record(ctx, tx, by, "harness."+d.verb, after.ID.String(), details)
-}
-
-// recordAgentDeed is record for a change of an agent.
-func (s *Service) recordAgentDeed(ctx context.Context, tx *gorm.DB, by *auth.Principal, d deed, before, after *models.Agent) error {
-	was, err := snapshotAgent(before)
-	if err != nil {
-		return err
-	}
-	is, err := snapshotAgent(after)
-	if err != nil {
-		return err
-	}
-	details, err := d.details(was, is, after.Revision)
-	if err != nil {
-		return err
-	}
-	return s.record(ctx, tx, by, "agent."+d.verb, after.ID.String(), details)
-}
-
 // providerFields names the fields of a provider that a change gave other values. Of the key it tells only that.
 func providerFields(before, after *models.Provider) []string {
 	return changed(

@@ -61,7 +61,7 @@ func (b *builtIn) apply(h *models.Harness) bool {
 	}
 	next.DefaultModelID, next.FallbackModelIDs, next.MaxIterations, next.StreamRecovery = nil, nil, nil, nil
 	next.Lifecycle = models.LifecycleActive
-	if sameHarness(h, &next) {
+	if harnesses.same(h, &next) {
 		return false
 	}
 	*h = next
@@ -86,7 +86,7 @@ func (s *Service) SeedOrg(_ context.Context, tx *gorm.DB, org models.OrgID, now 
 		if err := tx.Create(&row).Error; err != nil {
 			return models.HarnessID{}, models.ModelID{}, fmt.Errorf("create the harness %s of %s: %w", b.name, org, err)
 		}
-		if err := recordHarness(tx, system(), nil, &row); err != nil {
+		if err := harnesses.record(tx, system(), nil, &row); err != nil {
 			return models.HarnessID{}, models.ModelID{}, err
 		}
 		last, ids[b.name] = row.ID, &row.ID
@@ -165,14 +165,14 @@ func (s *Service) refresh(ctx context.Context, rows []models.Harness, shipped ma
 		for i := range differ {
 			was, row := &differ[i].was, &differ[i].is
 			row.Revision, row.UpdatedAt = was.Revision+1, s.now(was.UpdatedAt)
-			err := change(tx, row.OrgID, row.ID, "revision", was.Revision, row, harnessColumns...)
+			err := change(tx, row.OrgID, row.ID, "revision", was.Revision, row, harnesses.columns...)
 			if fault.Is(err, fault.Conflict) {
 				continue // another process that was faster has written the same
 			}
 			if err != nil {
 				return err
 			}
-			if err := recordHarness(tx, system(), was, row); err != nil {
+			if err := harnesses.record(tx, system(), was, row); err != nil {
 				return err
 			}
 		}

@@ -39,103 +39,71 @@ func (a author) revision(snapshot models.JSON, at models.Millis) models.Revision
 	return models.Revision{ActorKind: a.kind, ActorID: a.id, Reason: a.reason, Snapshot: snapshot, CreatedAt: at}
 }
 
-// recordHarness stores what a change, or with a nil before the creation, made of a harness. The row must have been written
+// record stores what a change, or with a nil before the creation, made of a definition. The row must have been written
 // in the same transaction, so that nobody else can make the same revision.
-func recordHarness(tx *gorm.DB, by author, before, after *models.Harness) error {
+func (d *definition[T, E]) record(tx *gorm.DB, by author, before, after *T) error {
 	if before != nil {
-		known := store.Of(tx.Model(&models.HarnessRevision{}), before.OrgID).Where("harness_id = ? AND number = ?", before.ID, before.Revision)
-		if err := recordOnce(known, func() error { return recordHarness(tx, system(), nil, before) }); err != nil {
+		if err := d.recordOnce(tx, before); err != nil {
 			return err
 		}
 	}
-	snapshot, err := snapshotHarness(after)
+	f := d.shared(after)
+	doc, err := d.snapshot(after)
 	if err != nil {
 		return err
 	}
-	row := models.HarnessRevision{
-		OrgID: after.OrgID, HarnessID: after.ID, Number: after.Revision, Revision: by.revision(snapshot, after.UpdatedAt),
-	}
-	if err := tx.Create(&row).Error; err != nil {
-		return fmt.Errorf("store revision %d of %s: %w", after.Revision, after.ID, err)
-	}
-	return nil
-}
-
-// recordAgent is recordHarness for an agent.
-func recordAgent(tx *gorm.DB, by author, before, after *models.Agent) error {
-	if before != nil {
-		known := store.Of(tx.Model(&models.AgentRevision{}), before.OrgID).Where("agent_id = ? AND number = ?", before.ID, before.Revision)
-		if err := recordOnce(known, func() error { return recordAgent(tx, system(), nil, before) }); err != nil {
-			return err
-		}
-	}
-	snapshot, err := snapshotAgent(after)
-	if err != nil {
-		return err
-	}
-	row := models.AgentRevision{
-		OrgID: after.OrgID, AgentID: after.ID, Number: after.Revision, Revision: by.revision(snapshot, after.UpdatedAt),
-	}
-	if err := tx.Create(&row).Error; err != nil {
-		return fmt.Errorf("store revision %d of %s: %w", after.Revision, after.ID, err)
+	if err := tx.Create(d.revision(after, by.revision(doc, *f.updatedAt))).Error; err != nil {
+		return fmt.Errorf("store revision %d of %s: %w", *f.revision, f.id, err)
 	}
 	return nil
 }
 
 // recordOnce stores the state that a change started from when it is not in the history, because the row is older than
 // histories are. So whatever a history shows can be restored.
-func recordOnce(known *gorm.DB, record func() error) error {
+func (d *definition[T, E]) recordOnce(tx *gorm.DB, row *T) error {
 	var n int64
-	if err := known.Count(&n).Error; err != nil {
+	if err := d.numbered(tx, row, *d.shared(row).revision).Count(&n).Error; err != nil {
 		return fmt.Errorf("look for the revision before: %w", err)
 	}
 	if n > 0 {
 		return nil
 	}
-	return record()
+	return d.record(tx, system(), nil, row)
 }
 
-// pastHarness reads a state of a harness from its history.
-func pastHarness(tx *gorm.DB, h *models.Harness, number int) (models.JSON, error) {
-	var row models.HarnessRevision
-	err := store.Of(tx, h.OrgID).Where("harness_id = ? AND number = ?", h.ID, number).Take(&row).Error
-	return row.Snapshot, pastError(err, number)
+func (d *definition[T, E]) numbered(tx *gorm.DB, row *T, number int) *gorm.DB {
+	f := d.shared(row)
+	return store.Of(tx.Table(d.history), f.org).Where(d.owner+" = ? AND number = ?", f.id, number)
 }
 
-// pastAgent reads a state of an agent from its history.
-func pastAgent(tx *gorm.DB, a *models.Agent, number int) (models.JSON, error) {
-	var row models.AgentRevision
-	err := store.Of(tx, a.OrgID).Where("agent_id = ? AND number = ?", a.ID, number).Take(&row).Error
-	return row.Snapshot, pastError(err, number)
-}
-
-func pastError(err error, number int) error {
+// past reads a state from the history.
+func (d *definition[T, E]) past(tx *gorm.DB, row *T, number int) (models.JSON, error) {
+	var past models.Revision
+	err := d.numbered(tx, row, number).Take(&past).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return fault.New(fault.NotFound, "There is no revision %d in the history.", number).At("revision")
+		return nil, fault.New(fault.NotFound, "There is no revision %d in the history.", number).At("revision")
 	}
 	if err != nil {
-		return fmt.Errorf("read revision %d: %w", number, err)
+		return nil, fmt.Errorf("read revision %d: %w", number, err)
 	}
-	return nil
+	return past.Snapshot, nil
 }
 
-// HarnessRevisions gives revisions of a harness, newest first: at most limit of those before a number.
+// HarnessRevisions returns revisions of a harness, newest first: at most limit of those before a number.
 func (s *Service) HarnessRevisions(ctx context.Context, org models.OrgID, id models.HarnessID, before, limit int) ([]Revision, error) {
-	q := s.db.Read(ctx, org).Model(&models.HarnessRevision{}).Where("harness_id = ?", id)
-	return revisions(q, org, before, limit)
+	return harnesses.revisions(s.db.Read(ctx, org), org, id, before, limit)
 }
 
 // AgentRevisions is HarnessRevisions for an agent.
 func (s *Service) AgentRevisions(ctx context.Context, org models.OrgID, id models.AgentID, before, limit int) ([]Revision, error) {
-	q := s.db.Read(ctx, org).Model(&models.AgentRevision{}).Where("agent_id = ?", id)
-	return revisions(q, org, before, limit)
+	return agents.revisions(s.db.Read(ctx, org), org, id, before, limit)
 }
 
-func revisions(q *gorm.DB, org models.OrgID, before, limit int) ([]Revision, error) {
+func (d *definition[T, E]) revisions(db *gorm.DB, org models.OrgID, id models.ID[E], before, limit int) ([]Revision, error) {
 	var rows []Revision
-	err := store.Of(q, org).Where("number < ?", before).Order("number DESC").Limit(limit).Find(&rows).Error
+	err := store.Of(db.Table(d.history), org).Where(d.owner+" = ? AND number < ?", id, before).Order("number DESC").Limit(limit).Find(&rows).Error
 	if err != nil {
-		return nil, fmt.Errorf("list revisions of %s: %w", org, err)
+		return nil, fmt.Errorf("list revisions of %s of %s: %w", id, org, err)
 	}
 	return rows, nil
 }
@@ -144,26 +112,31 @@ func revisions(q *gorm.DB, org models.OrgID, before, limit int) ([]Revision, err
 func (s *Service) NewestOfHarnesses(
 	ctx context.Context, org models.OrgID, ids []models.HarnessID, limit int,
 ) (map[models.HarnessID][]Revision, error) {
-	return newestOf(s.db.Read(ctx, org), "harness_revisions WHERE org_id = ? AND harness_id = ?", org, ids, limit)
+	return harnesses.newest(s.db.Read(ctx, org), org, ids, limit)
 }
 
 // NewestOfAgents is NewestOfHarnesses for agents.
 func (s *Service) NewestOfAgents(
 	ctx context.Context, org models.OrgID, ids []models.AgentID, limit int,
 ) (map[models.AgentID][]Revision, error) {
-	return newestOf(s.db.Read(ctx, org), "agent_revisions WHERE org_id = ? AND agent_id = ?", org, ids, limit)
+	return agents.newest(s.db.Read(ctx, org), org, ids, limit)
 }
 
-// newestOf reads each one's revisions in a branch of its own, which reads no more of the index than its limit. The place of an
+// ofOwner is the source of statements about the revisions of one document: of an organization and an id.
+func (d *definition[T, E]) ofOwner() string {
+	return d.history + " WHERE org_id = ? AND " + d.owner + " = ?"
+}
+
+// newest reads each one's revisions in a branch of its own, which reads no more of the index than its limit. The place of an
 // owner stands for its id, which needs no type of either database then.
-func newestOf[E models.Entity](db *gorm.DB, from string, org models.OrgID, ids []models.ID[E], limit int) (map[models.ID[E]][]Revision, error) {
+func (d *definition[T, E]) newest(db *gorm.DB, org models.OrgID, ids []models.ID[E], limit int) (map[models.ID[E]][]Revision, error) {
 	var rows []struct {
 		Place    int
 		Revision `gorm:"embedded"`
 	}
 	//nolint:unqueryvet // the columns stand inside of it
 	branch := "SELECT * FROM (SELECT CAST(? AS INTEGER) AS place, number, actor_kind, actor_id, reason, snapshot, created_at FROM " +
-		from + " ORDER BY number DESC LIMIT ?) AS branch"
+		d.ofOwner() + " ORDER BY number DESC LIMIT ?) AS branch"
 	args := make([]any, 0, 4*len(ids))
 	for i, id := range ids {
 		args = append(args, i, org, id, limit)
@@ -186,17 +159,17 @@ func newestOf[E models.Entity](db *gorm.DB, from string, org models.OrgID, ids [
 
 // CountOfHarnesses counts the revisions of several harnesses in one statement, each as far as one more than MaxCount.
 func (s *Service) CountOfHarnesses(ctx context.Context, org models.OrgID, ids []models.HarnessID) (map[models.HarnessID]int, error) {
-	return countOf(s.db.Read(ctx, org), "harness_revisions WHERE org_id = ? AND harness_id = ?", org, ids)
+	return harnesses.revisionCounts(s.db.Read(ctx, org), org, ids)
 }
 
 // CountOfAgents is CountOfHarnesses for agents.
 func (s *Service) CountOfAgents(ctx context.Context, org models.OrgID, ids []models.AgentID) (map[models.AgentID]int, error) {
-	return countOf(s.db.Read(ctx, org), "agent_revisions WHERE org_id = ? AND agent_id = ?", org, ids)
+	return agents.revisionCounts(s.db.Read(ctx, org), org, ids)
 }
 
-func countOf[E models.Entity](db *gorm.DB, from string, org models.OrgID, ids []models.ID[E]) (map[models.ID[E]]int, error) {
+func (d *definition[T, E]) revisionCounts(db *gorm.DB, org models.OrgID, ids []models.ID[E]) (map[models.ID[E]]int, error) {
 	var rows []struct{ Place, N int }
-	branch := "SELECT CAST(? AS INTEGER) AS place, count(*) AS n FROM (SELECT 1 FROM " + from + " LIMIT ?) AS branch"
+	branch := "SELECT CAST(? AS INTEGER) AS place, count(*) AS n FROM (SELECT 1 FROM " + d.ofOwner() + " LIMIT ?) AS branch"
 	args := make([]any, 0, 4*len(ids))
 	for i, id := range ids {
 		args = append(args, i, org, id, MaxCount+1)

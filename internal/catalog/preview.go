@@ -27,7 +27,8 @@ func (s *Service) Preview(ctx context.Context, org models.OrgID, d Draft) (*Effe
 	harness, field := d.HarnessID, "harnessId"
 	if d.Agent != nil {
 		agent = &models.Agent{OrgID: org, Lifecycle: models.LifecycleActive, Name: "draft"}
-		if err := fillAgent(agent, d.Agent.change()); err != nil {
+		in := d.Agent.change()
+		if err := agents.fill(agent, &in); err != nil {
 			return nil, err
 		}
 		if harness == nil {

@@ -8,68 +8,33 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// Snapshots name their fields as the API does, in the order of these types. They hold no secrets: the settings of
-// capabilities have none so far; once a schema can mark one, snapshotRefs is where it is left out.
-
-// harnessSnapshot is the state of a harness in its history.
-type harnessSnapshot struct {
-	Name             string                 `json:"name"`
-	DisplayName      string                 `json:"displayName"`
-	Description      *string                `json:"description"`
-	ParentID         *models.HarnessID      `json:"parentId"`
+// snapshot is the state of a harness or an agent in its history. It names its fields as the API does, in this order. It holds no secrets: the
+// settings of capabilities have none so far; once a schema can mark one, it is to be left out here.
+type snapshot struct {
+	Name        string  `json:"name"`
+	DisplayName string  `json:"displayName"`
+	Description *string `json:"description"`
+	// ParentID is a harness's, and HarnessID an agent's; the other one is nil.
+	ParentID         **models.HarnessID     `json:"parentId,omitempty"`
+	HarnessID        **models.HarnessID     `json:"harnessId,omitempty"`
 	SystemPrompt     *string                `json:"systemPrompt"`
 	Capabilities     []models.CapabilityRef `json:"capabilities"`
 	DefaultModelID   *models.ModelID        `json:"defaultModelId"`
 	FallbackModelIDs []models.ModelID       `json:"fallbackModelIds"`
 	MaxIterations    *int                   `json:"maxIterations"`
 	StreamRecovery   *models.StreamRecovery `json:"streamRecovery,omitempty"`
-	Lifecycle        models.Lifecycle       `json:"lifecycle"`
-}
-
-// agentSnapshot is the state of an agent in its history.
-type agentSnapshot struct {
-	Name             string                 `json:"name"`
-	DisplayName      string                 `json:"displayName"`
-	Description      *string                `json:"description"`
-	HarnessID        *models.HarnessID      `json:"harnessId"`
-	SystemPrompt     string                 `json:"systemPrompt"`
-	Capabilities     []models.CapabilityRef `json:"capabilities"`
-	DefaultModelID   *models.ModelID        `json:"defaultModelId"`
-	FallbackModelIDs []models.ModelID       `json:"fallbackModelIds"`
-	MaxIterations    *int                   `json:"maxIterations"`
 	ClientTools      []models.ClientTool    `json:"clientTools,omitempty"`
-	Tags             []string               `json:"tags"`
+	Tags             *[]string              `json:"tags,omitempty"`
 	Lifecycle        models.Lifecycle       `json:"lifecycle"`
 }
 
-func snapshotHarness(h *models.Harness) (models.JSON, error) {
-	return snapshot(harnessSnapshot{
-		Name: h.Name, DisplayName: h.DisplayName, Description: h.Description, ParentID: h.ParentID, SystemPrompt: h.SystemPrompt,
-		Capabilities: snapshotRefs(h.Capabilities), DefaultModelID: h.DefaultModelID,
-		FallbackModelIDs: orEmpty(h.FallbackModelIDs), MaxIterations: h.MaxIterations, StreamRecovery: h.StreamRecovery, Lifecycle: h.Lifecycle,
-	})
-}
-
-func snapshotAgent(a *models.Agent) (models.JSON, error) {
-	return snapshot(agentSnapshot{
-		Name: a.Name, DisplayName: a.DisplayName, Description: a.Description, HarnessID: a.HarnessID, SystemPrompt: a.SystemPrompt,
-		Capabilities: snapshotRefs(a.Capabilities), DefaultModelID: a.DefaultModelID,
-		FallbackModelIDs: orEmpty(a.FallbackModelIDs), MaxIterations: a.MaxIterations,
-		ClientTools: a.ClientTools, Tags: orEmpty(a.Tags), Lifecycle: a.Lifecycle,
-	})
-}
-
-func snapshotRefs(refs []models.CapabilityRef) []models.CapabilityRef { return orEmpty(refs) }
-
-// orEmpty makes [] of no list: null would be a difference that there isn't.
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
+func (d *definition[T, E]) snapshot(row *T) (models.JSON, error) {
+	f := d.shared(row)
+	state := snapshot{
+		Name: *f.name, DisplayName: *f.displayName, Description: *f.description, Capabilities: orEmpty(*f.capabilities),
+		DefaultModelID: *f.defaultModel, FallbackModelIDs: orEmpty([]models.ModelID(*f.fallbacks)), MaxIterations: *f.maxIterations, Lifecycle: *f.lifecycle,
 	}
-	return list
-}
-
-func snapshot(state any) (models.JSON, error) {
+	d.snapshotOwn(row, &state)
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -79,24 +44,36 @@ func snapshot(state any) (models.JSON, error) {
 	return models.JSON(bytes.TrimSpace(b.Bytes())), nil
 }
 
-// change gives the change that makes a harness what it was. Name, parent and lifecycle stay: no change of a harness can
-// give it others.
-func (s *harnessSnapshot) change() HarnessChange {
-	return HarnessChange{
-		DisplayName: Give(&s.DisplayName), Description: Give(s.Description), SystemPrompt: Give(s.SystemPrompt),
-		Capabilities: Give(s.Capabilities), DefaultModelID: Give(s.DefaultModelID), FallbackModelIDs: Give(s.FallbackModelIDs),
-		MaxIterations: Give(s.MaxIterations), StreamRecovery: Give(s.StreamRecovery),
+func (d *definition[T, E]) snapshots(a, b *T) (was, is models.JSON, err error) {
+	if was, err = d.snapshot(a); err == nil {
+		is, err = d.snapshot(b)
 	}
+	return was, is, err
 }
 
-// change gives the change that makes an agent what it was, but for its name and its lifecycle.
-func (s *agentSnapshot) change() AgentChange {
-	return AgentChange{
-		DisplayName: Give(&s.DisplayName), Description: Give(s.Description), HarnessID: Give(s.HarnessID),
-		SystemPrompt: Give(&s.SystemPrompt), Capabilities: Give(s.Capabilities), DefaultModelID: Give(s.DefaultModelID),
-		FallbackModelIDs: Give(s.FallbackModelIDs), MaxIterations: Give(s.MaxIterations),
-		ClientTools: Give(s.ClientTools), Tags: Give(s.Tags),
+// orEmpty makes [] of no list: null would be a difference that there isn't.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
 	}
+	return list
+}
+
+// change returns the change that makes a document what it was, but for what no change can give it.
+func (s *snapshot) change() Change {
+	c := Change{
+		DisplayName: Give(&s.DisplayName), Description: Give(s.Description), SystemPrompt: Give(s.SystemPrompt),
+		Capabilities: Give(s.Capabilities), DefaultModelID: Give(s.DefaultModelID), FallbackModelIDs: Give(s.FallbackModelIDs),
+		MaxIterations: Give(s.MaxIterations), StreamRecovery: Give(s.StreamRecovery), ClientTools: Give(s.ClientTools),
+		HarnessID: Opt[*models.HarnessID]{Given: true}, Tags: Opt[[]string]{Given: true},
+	}
+	if s.HarnessID != nil {
+		c.HarnessID.Value = *s.HarnessID
+	}
+	if s.Tags != nil {
+		c.Tags.Value = *s.Tags
+	}
+	return c
 }
 
 // FieldChange is a field that a change gave another value. Before and After are its values as JSON.
