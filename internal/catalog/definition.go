@@ -151,7 +151,7 @@ func (d *definition[T, E]) checkRefs(s *Service, tx *gorm.DB, by *auth.Principal
 func (d *definition[T, E]) create(ctx context.Context, s *Service, by *auth.Principal, row *T, name string, in Change, first func(tx *gorm.DB) error) error {
 	f := d.shared(row)
 	var err error
-	if *f.name, err = cleanName(name); err != nil {
+	if *f.name, err = cleanIdentifier(name); err != nil {
 		return err
 	}
 	*f.nameKey, *f.lifecycle, *f.revision = strings.ToLower(*f.name), models.LifecycleActive, 1

@@ -26,7 +26,10 @@ func TestBadAgentsAreRefused(t *testing.T) {
 			path string
 		}{
 			"no name":                {catalog.NewAgent{Name: " "}, fault.Invalid, "input.name"},
-			"a long name":            {catalog.NewAgent{Name: strings.Repeat("ä", 101)}, fault.Invalid, "input.name"},
+			"a long name":            {catalog.NewAgent{Name: strings.Repeat("a", 101)}, fault.Invalid, "input.name"},
+			"no identifier":          {catalog.NewAgent{Name: "My Agent!"}, fault.Invalid, "input.name"},
+			"a leading hyphen":       {catalog.NewAgent{Name: "-agent"}, fault.Invalid, "input.name"},
+			"a foreign letter":       {catalog.NewAgent{Name: "ärmel"}, fault.Invalid, "input.name"},
 			"a line break":           {catalog.NewAgent{Name: "a\nb"}, fault.Invalid, "input.name"},
 			"NUL in the name":        {catalog.NewAgent{Name: "a\x00b"}, fault.Invalid, "input.name"},
 			"invalid UTF-8":          {catalog.NewAgent{Name: "a\xff"}, fault.Invalid, "input.name"},
@@ -72,7 +75,7 @@ func TestBadAgentsAreRefused(t *testing.T) {
 func TestTheLargestAgentFits(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		e.agent(catalog.NewAgent{
-			Name: strings.Repeat("ä", 100), SystemPrompt: strings.Repeat("x", 256<<10), Description: new(strings.Repeat("ß", 2000)), MaxIterations: new(1000),
+			Name: strings.Repeat("a", 100), SystemPrompt: strings.Repeat("x", 256<<10), Description: new(strings.Repeat("ß", 2000)), MaxIterations: new(1000),
 		})
 	})
 }

@@ -16,10 +16,10 @@ func TestListsArePagedFilteredAndSearched(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		ctx := t.Context()
 		ids := make([]models.AgentID, 0, 8)
-		for _, name := range []string{"Alpha", "alphabet", "Beta", "ALP 100%", "al_x", "Ärger", "ärmel", "zz\U0010FFFF"} {
+		for _, name := range []string{"Alpha", "alphabet", "Beta", "ALP-100", "al_x", "z.9"} {
 			ids = append(ids, e.agent(catalog.NewAgent{Name: name}).ID)
 		}
-		must(e.svc.CreateAgent(ctx, e.theirs.admin, catalog.NewAgent{Name: "alpha of theirs"}))(t)
+		must(e.svc.CreateAgent(ctx, e.theirs.admin, catalog.NewAgent{Name: "alpha-of-theirs"}))(t)
 		must(e.svc.ArchiveAgent(ctx, e.mine.admin, ids[1]))(t)
 		names := func(f catalog.Filter) string {
 			t.Helper()
@@ -41,15 +41,15 @@ func TestListsArePagedFilteredAndSearched(t *testing.T) {
 			return strings.Join(all, "|")
 		}
 		for f, want := range map[catalog.Filter]string{
-			{}:                                       "zz\U0010FFFF|ärmel|Ärger|al_x|ALP 100%|Beta|Alpha",
-			{IncludeArchived: true}:                  "zz\U0010FFFF|ärmel|Ärger|al_x|ALP 100%|Beta|alphabet|Alpha",
-			{Search: "alp"}:                          "ALP 100%|Alpha",
+			{}:                                       "z.9|al_x|ALP-100|Beta|Alpha",
+			{IncludeArchived: true}:                  "z.9|al_x|ALP-100|Beta|alphabet|Alpha",
+			{Search: "alp"}:                          "ALP-100|Alpha",
 			{Search: "ALPHA", IncludeArchived: true}: "alphabet|Alpha",
 			{Search: "al_"}:                          "al_x",
-			{Search: "alp 100%"}:                     "ALP 100%",
+			{Search: "alp-100"}:                      "ALP-100",
 			{Search: "%"}:                            "",
-			{Search: "är"}:                           "ärmel|Ärger",
-			{Search: "zz\U0010FFFF"}:                 "zz\U0010FFFF",
+			{Search: "z."}:                           "z.9",
+			{Search: "är"}:                           "",
 			{Search: "\U0010FFFF"}:                   "",
 			{Search: strings.Repeat("x", 5000)}:      "",
 		} {

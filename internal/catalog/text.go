@@ -3,6 +3,7 @@ package catalog
 import (
 	"encoding/json"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -66,6 +67,19 @@ func checkLine(field, s string, limit int) error {
 func cleanName(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	return s, checkLine("name", s, maxName)
+}
+
+// identifier is the form of the names of harnesses and agents, which programs refer to and nobody can change.
+var identifier = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// cleanIdentifier is cleanName for a harness or an agent.
+func cleanIdentifier(s string) (string, error) {
+	s, err := cleanName(s)
+	if err == nil && !identifier.MatchString(s) {
+		err = invalid("name",
+			"name can have the letters a to z, digits, dots, hyphens and underscores, and begins with a letter or a digit, such as support-agent. Any other text can be the displayName.")
+	}
+	return s, err
 }
 
 // cleanDisplayName trims and checks a display name; without one it is the name.

@@ -185,7 +185,7 @@ func TestAPolicyIsDetachedByAnAdministrator(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		ctx := t.Context()
 		for _, id := range []string{"policy", "guarded"} {
-			a := e.agent(catalog.NewAgent{Name: "of " + id})
+			a := e.agent(catalog.NewAgent{Name: "of." + id})
 			change := func(by *auth.Principal, list []models.CapabilityRef) error {
 				_, err := e.svc.UpdateAgent(ctx, by, a.ID, catalog.AgentChange{Capabilities: catalog.Give(list)})
 				return err
@@ -215,10 +215,10 @@ func TestInheritanceEndsAtEightLevels(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		var parent *models.HarnessID
 		for i := range 8 {
-			h := e.harness(catalog.NewHarness{Name: fmt.Sprint("level ", i+1), ParentID: parent, SystemPrompt: new(fmt.Sprint("p", i+1))})
+			h := e.harness(catalog.NewHarness{Name: fmt.Sprint("level-", i+1), ParentID: parent, SystemPrompt: new(fmt.Sprint("p", i+1))})
 			parent = &h.ID
 		}
-		_, err := e.svc.CreateHarness(t.Context(), e.mine.admin, catalog.NewHarness{Name: "level 9", ParentID: parent})
+		_, err := e.svc.CreateHarness(t.Context(), e.mine.admin, catalog.NewHarness{Name: "level-9", ParentID: parent})
 		wantFault(t, err, fault.Invalid, "input.parentId")
 		eff := must(e.svc.EffectiveForSession(t.Context(), e.mine.id, catalog.Run{HarnessID: *parent}))(t)
 		if !strings.HasPrefix(eff.SystemPrompt, "p1\n\np2\n\np3\n\np4\n\np5\n\np6\n\np7\n\np8") {
