@@ -65,7 +65,7 @@ const configSchema = `{
 				"additionalProperties": false
 			}
 		},
-		"default": {"enum": ["always", "never"], "default": "never", "description": "What counts for calls that no rule matches."},
+		"default": {"enum": ["always", "destructive", "never"], "description": "What counts for calls that no rule matches; destructive asks for tools that destroy or overwrite something. Left out it is never, and destructive in settings without rules."},
 		"quorum": {"$ref": "#/$defs/quorum"},
 		"role": {"$ref": "#/$defs/role"},
 		"allowSelf": {"$ref": "#/$defs/allowSelf"},
@@ -105,7 +105,10 @@ type terms struct {
 	OnExpiry         *string      `json:"onExpiry"`
 }
 
-const always = "always"
+const (
+	always      = "always"
+	destructive = "destructive"
+)
 
 // policy is what was read of the settings.
 type policy struct {
@@ -119,7 +122,9 @@ type compiled struct {
 	// when is nil when the rule matches all calls of its tools.
 	when *expr.Program
 	must bool
-	ask  tools.Ask
+	// destructive asks for calls of destructive tools only, where must is not set.
+	destructive bool
+	ask         tools.Ask
 }
 
 func read(expressions *expr.Compiler, settings json.RawMessage) (*policy, error) {
@@ -131,7 +136,10 @@ func read(expressions *expr.Compiler, settings json.RawMessage) (*policy, error)
 		RuleIndex: -1, Quorum: 1, Role: models.RoleMember, ExpiresInSeconds: DefaultExpiresInSeconds, OnExpiry: tools.OnExpiryDeny,
 	}
 	base = c.over(base)
-	p := &policy{fallback: compiled{must: c.Default == always, ask: base}}
+	if c.Default == "" && len(c.Rules) == 0 {
+		c.Default = destructive // a policy that says nothing must not let everything run
+	}
+	p := &policy{fallback: compiled{must: c.Default == always, destructive: c.Default == destructive, ask: base}}
 	for i, r := range c.Rules {
 		at := strconv.Itoa(i)
 		next := compiled{must: r.Approve == always, ask: r.over(base)}
@@ -196,6 +204,11 @@ func (p *policy) decide(ctx context.Context, call tools.GateCall) (tools.Verdict
 			}
 		}
 		return r.verdict(fmt.Sprintf("Rule %d of the approval policy asks for it.", i)), nil
+	}
+	if p.fallback.destructive && call.Hints.Destructive {
+		p := p.fallback
+		p.must = true
+		return p.verdict("The approval policy asks for it, because the tool is destructive."), nil
 	}
 	return p.fallback.verdict("The approval policy asks for it by default."), nil
 }

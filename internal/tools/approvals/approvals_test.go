@@ -184,3 +184,26 @@ func TestOnlyAdministratorsSetPolicies(t *testing.T) {
 		t.Errorf("the risk is %s: a session's settings could loosen the harness's policy", c.Risk)
 	}
 }
+
+// Somebody who attaches approvals and says nothing else means to be asked.
+func TestWithoutSettingsDestructiveToolsAsk(t *testing.T) {
+	for config, want := range map[string][2]tools.VerdictKind{
+		``:                          {tools.VerdictAsk, tools.VerdictRun},
+		`{}`:                        {tools.VerdictAsk, tools.VerdictRun},
+		`{"allowSelf":true}`:        {tools.VerdictAsk, tools.VerdictRun},
+		`{"default":"destructive"}`: {tools.VerdictAsk, tools.VerdictRun},
+		`{"default":"never"}`:       {tools.VerdictRun, tools.VerdictRun},
+		`{"default":"always"}`:      {tools.VerdictAsk, tools.VerdictAsk},
+		`{"rules":[{"tools":["read_file"],"approve":"always"}]}`: {tools.VerdictRun, tools.VerdictAsk},
+	} {
+		g := gate(t, config)
+		destroys := call("delete_file", `{}`)
+		destroys.Hints.Destructive = true
+		if got := verdict(t, g, destroys); got.Kind != want[0] {
+			t.Errorf("%s: a destructive call gets %+v", config, got)
+		}
+		if got := verdict(t, g, call("read_file", `{}`)); got.Kind != want[1] {
+			t.Errorf("%s: a harmless call gets %+v", config, got)
+		}
+	}
+}
