@@ -122,7 +122,7 @@ type identity struct {
 
 // openKeeper gives what seals and opens, after a look whether this database belongs to these master keys.
 func openKeeper(ctx context.Context, cfg config, db *store.DB, clk clock.Clock) (*secrets.Keeper, error) {
-	keeper, err := secrets.Load(secrets.Config{Current: cfg.masterKey, Previous: cfg.previousKey, Dialect: db.Dialect, DataDir: cfg.dataDir})
+	keeper, err := secrets.Load(ctx, db, secrets.Config{Current: cfg.masterKey, Previous: cfg.previousKey, DataDir: cfg.dataDir})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
@@ -19,25 +21,37 @@ const KeyFile = "master.key"
 
 // Config tells where the master keys come from. Keys are 32 bytes; nil where not given.
 type Config struct {
-	// Current is OSTLER_MASTER_KEY. With SQLite nil means the key file in DataDir, which is made when it is missing.
+	// Current is OSTLER_MASTER_KEY. With SQLite nil means the key file in DataDir, which is made for a database that has no key yet.
 	Current []byte
 	// Previous is OSTLER_MASTER_KEY_PREVIOUS: it opens what was sealed before a rotation.
 	Previous []byte
-	Dialect  store.Dialect
 	DataDir  string
 }
 
-// Load gives the keeper that a configuration asks for. With PostgreSQL it refuses a missing key: a generated one would
-// differ from node to node.
-func Load(cfg Config) (*Keeper, error) {
+// Load returns the keeper that a configuration asks for. With PostgreSQL it refuses a missing key: a generated one would
+// differ from node to node. With SQLite it refuses one that was lost, by an error that wraps ErrWrongKey: a new key would open nothing.
+func Load(ctx context.Context, db *store.DB, cfg Config) (*Keeper, error) {
 	current := cfg.Current
 	if current == nil {
-		if cfg.Dialect != store.SQLite {
+		if db.Dialect != store.SQLite {
 			return nil, errors.New("OSTLER_MASTER_KEY is not set: with PostgreSQL every node needs the same one; " +
 				"make it once with `openssl rand -base64 32` and keep it safe")
 		}
-		var err error
-		if current, err = LoadOrCreateKeyFile(cfg.DataDir); err != nil {
+		var known []models.MasterKey
+		err := db.ReadAcross(ctx).Order("created_at DESC, id").Limit(1).Find(&known).Error
+		if err != nil {
+			return nil, fmt.Errorf("look for the master key of the database: %w", err)
+		}
+		if len(known) == 0 {
+			current, err = loadOrCreateKeyFile(cfg.DataDir)
+		} else {
+			current, err = readKeyFile(filepath.Join(cfg.DataDir, KeyFile))
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("%w: it belongs to key %s, and there is no file %s in %s. Put that file back, or set OSTLER_MASTER_KEY to its content",
+					ErrWrongKey, known[0].ID, KeyFile, cfg.DataDir)
+			}
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -58,9 +72,9 @@ func ParseKey(text string) ([]byte, error) {
 	return nil, errors.New("a master key must be 32 bytes in base64: make one with `openssl rand -base64 32`")
 }
 
-// LoadOrCreateKeyFile reads the master key from the data directory. When there is none it makes one, readable by its
+// loadOrCreateKeyFile reads the master key from the data directory. When there is none it makes one, readable by its
 // owner only.
-func LoadOrCreateKeyFile(dataDir string) ([]byte, error) {
+func loadOrCreateKeyFile(dataDir string) ([]byte, error) {
 	path := filepath.Join(dataDir, KeyFile)
 	key, err := readKeyFile(path)
 	if !errors.Is(err, fs.ErrNotExist) {
