@@ -7,8 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // ErrInUse means that another process works on the same database in a way that excludes this one.
@@ -17,25 +19,31 @@ var ErrInUse = errors.New("the database is in use by another process")
 // soloLock is the key of the advisory lock by which processes on one PostgreSQL database notice each other.
 const soloLock = 0x6f73746c6572 // "ostler"
 
+// restartPatience is how long LockPostgres waits: PostgreSQL gives back the lock of a process a moment after it has ended.
+const restartPatience = 5 * time.Second
+
 // LockPostgres makes sure that this process may work on the database, until release is called or the process dies: processes
-// with a bus between them may be many, one without must be alone.
+// with a bus between them may be many, one without must be alone. It waits 5 s for one that ends, and then returns ErrInUse.
 func LockPostgres(ctx context.Context, databaseURL string, shared bool) (release func(), err error) {
 	conn, err := pgx.Connect(ctx, databaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
 	}
-	query := "SELECT pg_try_advisory_lock($1)"
+	query := "SELECT pg_advisory_lock($1)"
 	if shared {
-		query = "SELECT pg_try_advisory_lock_shared($1)"
+		query = "SELECT pg_advisory_lock_shared($1)"
 	}
-	var got bool
-	if err := conn.QueryRow(ctx, query, int64(soloLock)).Scan(&got); err != nil {
-		_ = conn.Close(ctx)
-		return nil, fmt.Errorf("look for other processes: %w", err)
+	_, err = conn.Exec(ctx, fmt.Sprintf("SET lock_timeout = %d", restartPatience.Milliseconds()))
+	if err == nil {
+		_, err = conn.Exec(ctx, query, int64(soloLock))
 	}
-	if !got {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "55P03" {
 		_ = conn.Close(ctx)
 		return nil, fmt.Errorf("%w: several processes need a bus between all of them: set OSTLER_NATS_URL for each", ErrInUse)
+	}
+	if err != nil {
+		_ = conn.Close(ctx)
+		return nil, fmt.Errorf("look for other processes: %w", err)
 	}
 	return func() { _ = conn.Close(context.Background()) }, nil
 }

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
 	"slices"
 
 	libtnb "github.com/libtnb/sqlite"
@@ -27,6 +29,9 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 	pragmas := url.Values{"_pragma": {
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(" + sync + ")", "foreign_keys(1)", "temp_store(2)",
 	}}
+	if err := keepPrivate(path); err != nil {
+		return nil, fmt.Errorf("open SQLite at %s: %w", path, err)
+	}
 	file := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
 	// Checkpoints are made beside the commits, unless those write faster than that: see checkpoints.
 	writing := url.Values{"_pragma": append(slices.Clone(pragmas["_pragma"]), "cache_size(-16384)", "wal_autocheckpoint(16000)")}
@@ -71,6 +76,34 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 		Dialect: SQLite, Writer: writer, Reader: reader, read: read, write: write, across: read, writeAcross: write,
 		known: newStatements(), release: closeAll,
 	}, nil
+}
+
+// keepPrivate makes the file of a database readable and writable by its owner only, whether it is there already or not. SQLite makes the
+// files beside it like it.
+func keepPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // G304: the operator's own path
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(path + suffix)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if info.Mode().Perm()&0o077 == 0 {
+			continue
+		}
+		if err := os.Chmod(path+suffix, 0o600); err != nil {
+			return fmt.Errorf("other users of this machine can read it: run `chmod 600 %s`: %w", path+suffix, err)
+		}
+	}
+	return nil
 }
 
 func openGORM(conn *sql.DB) (*gorm.DB, error) {
