@@ -93,12 +93,20 @@ func (x *export) pages(ctx context.Context, header []string, read func() ([][]st
 	}
 }
 
-// cell keeps spreadsheets from taking a text for a formula: names are chosen by anybody.
+// cell keeps spreadsheets from taking a text, or a part of it, for a formula: names are chosen by anybody. Where spreadsheets take other
+// characters than commas between cells, a cell begins after each of those, in quotes or not.
 func cell(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r\n", rune(s[0])) {
-		return "'" + s
+	const separators = ";\t\r\n"
+	var b strings.Builder
+	begins := true
+	for _, r := range s {
+		if begins && strings.ContainsRune("=+-@\t\r\n", r) {
+			b.WriteByte('\'')
+		}
+		begins = strings.ContainsRune(separators, r)
+		b.WriteRune(r)
 	}
-	return s
+	return b.String()
 }
 
 func optionalCell(s *string) string {
