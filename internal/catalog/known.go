@@ -151,10 +151,16 @@ func (k *knownModels) find(kind models.ProviderKind, name string) *Known {
 	if !ok && kind != models.ProviderSimulated {
 		place, ok = k.names[kind][k.version.ReplaceAllString(name, "")]
 	}
-	if !ok {
-		return nil
+	if ok {
+		return &k.kinds[kind][place]
 	}
-	return &k.kinds[kind][place]
+	if kind == models.ProviderSimulated && simulated.Valid(name) == nil {
+		// Any number of them can be named, like sim-lorem:2000, and all cost the same.
+		m := k.kinds[kind][0]
+		m.Name, m.DisplayName = name, name
+		return &m
+	}
+	return nil
 }
 
 // KnownModels gives the well-known models of a kind, from the table that ships with the program.

@@ -92,10 +92,14 @@ func TestModelsAreKnownByNameAliasAndVersion(t *testing.T) {
 		{models.ProviderGemini, "gemini-2.5-flash-lite", "gemini-2.5-flash-lite"},
 		{models.ProviderSimulated, "sim-echo", "sim-echo"},
 		{models.ProviderSimulated, "sim-echo-001", ""},
+		{models.ProviderSimulated, "sim-lorem:2000", "sim-lorem:2000"},
 	} {
 		got := ""
 		if m := k.find(c.kind, c.name); m != nil {
 			got = m.Name
+			if c.kind == models.ProviderSimulated && (m.Prices == nil || m.Prices.Input != 100_000_000 || m.Prices.Output != 400_000_000) {
+				t.Errorf("%s costs %+v", c.name, m.Prices)
+			}
 		}
 		if got != c.want {
 			t.Errorf("%s %q is known as %q, want %q", c.kind, c.name, got, c.want)
