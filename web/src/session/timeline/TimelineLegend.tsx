@@ -4,8 +4,8 @@ const ENTRIES: [words: string, look: string][] = [
   ["Model", "w-4 bg-accent"],
   ["Tools", "w-4 bg-brand"],
   ["Waiting", "hatched w-4"],
-  ["Retry, takeover", "w-0.75 bg-warn"],
-  ["Cancel", "w-0.75 bg-bad"],
+  ["Retry, restart", "w-0.75 bg-warn"],
+  ["Cancelled", "w-0.75 bg-ink-3"],
 ];
 
 /** What the colours of the drawing mean. */
@@ -21,6 +21,7 @@ export function TimelineLegend() {
           {words}
         </li>
       ))}
+      <li>⫽ long wait, drawn shorter</li>
     </ul>
   );
 }

@@ -1,5 +1,6 @@
 import { Badge, type Tone } from "@/ui/Badge";
 import { classes } from "@/ui/classes";
+import { formatDuration } from "@/ui/format";
 import type { Mark, Span, TimelineTurn } from "./model";
 import type { TimelineRow } from "./rows";
 import type { Scale } from "./scale";
@@ -36,11 +37,18 @@ const TURN_TONES: Record<TimelineTurn["status"], Tone> = {
   sealed: "warn",
 };
 
+const SPAN_TONES: Record<Span["state"], Tone> = {
+  open: "accent",
+  ok: "neutral",
+  failed: "bad",
+  interrupted: "neutral",
+};
+
 const MARKS: Record<Mark["kind"], string> = {
   retry: "bg-warn",
   recovered: "bg-warn",
   hook: "bg-ink-3",
-  cancelled: "bg-bad",
+  cancelled: "bg-ink-3",
   repaired: "bg-warn",
   decided: "bg-ok",
 };
@@ -55,7 +63,6 @@ export function TimelineLine(props: TimelineLineProps) {
     ...markBadges(marks),
     ...(span?.usage?.estimated ? ["estimated"] : []),
     ...(!span && turn.inherited ? ["history"] : []),
-    ...(!span && scale.shortened ? ["waits drawn shorter"] : []),
   ];
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list has the focus and moves through its lines.
@@ -88,7 +95,7 @@ export function TimelineLine(props: TimelineLineProps) {
           <Badge tone={TURN_TONES[turn.status]}>{statusWords(turn)}</Badge>
         )}
         {span && span.state !== "ok" && (
-          <Badge tone={span.state === "open" ? "accent" : "bad"}>{spanState(span)}</Badge>
+          <Badge tone={SPAN_TONES[span.state]}>{spanState(span)}</Badge>
         )}
         <span className="hidden items-center gap-1 sm:flex">
           {badges.map((words) => (
@@ -96,8 +103,24 @@ export function TimelineLine(props: TimelineLineProps) {
           ))}
         </span>
       </span>
-      <span aria-hidden className="relative h-3.5">
+      <span aria-hidden className={classes("relative", span ? "h-3.5" : "h-4.5")}>
+        {span === null && <Axis scale={scale} />}
         <Bar row={row} scale={scale} now={now} />
+        {scale.breaks
+          .filter(
+            ({ start: broken }) => span === null || (span.kind === "wait" && span.start === broken),
+          )
+          .map(({ at, ms }) => (
+            <span
+              key={at}
+              title={`${formatDuration(ms)} of waiting, drawn shorter`}
+              data-break
+              className="absolute inset-y-0 flex w-3 -translate-x-1/2 items-center justify-center bg-surface text-2xs text-ink-2"
+              style={{ left: percent(at) }}
+            >
+              ⫽
+            </span>
+          ))}
         {marks.map((mark) => (
           <span
             key={`${mark.kind}:${mark.at}:${mark.words}`}
@@ -110,6 +133,20 @@ export function TimelineLine(props: TimelineLineProps) {
       <span className="text-right text-ink-2 tabular-nums">{took}</span>
     </div>
   );
+}
+
+/** Round times since the start of the turn. */
+function Axis({ scale }: { scale: Scale }) {
+  return scale.ticks.map(({ ms, at }) => (
+    <span
+      key={ms}
+      data-tick={ms}
+      className="absolute inset-y-0 hidden border-l border-line-strong pl-0.5 text-2xs leading-3 font-normal whitespace-nowrap text-ink-3 sm:block"
+      style={{ left: percent(at) }}
+    >
+      {ms === 0 ? "0" : formatDuration(ms)}
+    </span>
+  ));
 }
 
 interface BarProps {
@@ -130,7 +167,7 @@ function Bar({ row: { turn, span }, scale, now }: BarProps) {
         className={classes(
           "absolute inset-y-0 min-w-0.5 rounded-sm",
           colour,
-          span === null && "inset-y-1",
+          span === null && "top-3",
           span?.state === "failed" && span.kind !== "approval" && "bg-bad",
           span?.state === "interrupted" && "opacity-50",
           (span ? span.state === "open" : end === null) && "animate-pulse-soft",

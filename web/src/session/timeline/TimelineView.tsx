@@ -7,7 +7,7 @@ import { JumpToLatest } from "../tail/JumpToLatest";
 import { useTail } from "../tail/useTail";
 import { timelineOf } from "./foldTimeline";
 import { rowsOf } from "./rows";
-import { scaleOf } from "./scale";
+import { scalesOf } from "./scale";
 import { TimelineLegend } from "./TimelineLegend";
 import { TimelineLine } from "./TimelineLine";
 import { TurnTable } from "./TurnTable";
@@ -22,10 +22,7 @@ export default function TimelineView({ feed }: { feed: Feed }) {
   const rows = useMemo(() => rowsOf(turns), [turns]);
   const lasting = turns.some(({ end }) => end === null);
   const now = useNow(lasting, log.at(-1)?.occurredAt);
-  const scales = useMemo(
-    () => new Map(turns.map((turn) => [turn.id, scaleOf(turn, now)])),
-    [turns, now],
-  );
+  const scales = useMemo(() => scalesOf(turns, now), [turns, now]);
   const [chosen, setChosen] = useState<string | null>(null);
   const found = rows.findIndex(({ id }) => id === chosen);
   const lastTurn = rows.findLastIndex(({ span }) => span === null);
@@ -49,8 +46,8 @@ export default function TimelineView({ feed }: { feed: Feed }) {
 
   if (turns.length === 0 && earlier === null) {
     return (
-      <EmptyState icon={<ChartNoAxesGantt size={20} />} title="No turn has begun yet">
-        Send a message: each step of the answer is drawn here as it happens.
+      <EmptyState icon={<ChartNoAxesGantt size={20} />} title="No turns yet">
+        Send a message to see each step of the answer here as it happens.
       </EmptyState>
     );
   }

@@ -41,8 +41,8 @@ export function TurnTable({ turn, spanId, now }: TurnTableProps) {
       <table className="w-full min-w-[40rem] text-left text-xs">
         <thead className="sticky top-0 bg-canvas text-ink-3">
           <tr>
-            <Head className="pl-4 sm:pl-6">What</Head>
-            <Head>Began</Head>
+            <Head className="pl-4 sm:pl-6">Step</Head>
+            <Head>Started</Head>
             <Head right>Took</Head>
             <Head right>First token</Head>
             <Head right>Tokens</Head>
@@ -73,14 +73,14 @@ function turnFacts(turn: TimelineTurn, now: number): string[] {
   const tokens = tokenWords(turn.usage);
   return [
     statusWords(turn),
-    `began ${formatDateTime(new Date(turn.start).toISOString())}`,
+    `started ${formatDateTime(new Date(turn.start).toISOString())}`,
     queued > 0 ? `after ${formatDuration(queued)} in the queue` : "",
     `took ${tookWords(turn.start, turn.end, now)}`,
     firstTokenMs === null ? "" : `first token ${formatDuration(firstTokenMs)}`,
     tokens && `${tokens} tokens`,
     costWords(turn.usage),
-    turn.usage.estimated ? "a part of it is an estimate" : "",
-    turn.inherited ? "part of the history that this session began with" : "",
+    turn.usage.estimated ? "partly estimated" : "",
+    turn.inherited ? "from the session this one was forked from" : "",
   ].filter((fact) => fact !== "");
 }
 
@@ -113,7 +113,7 @@ function SpanRow({ span, chosen, now }: SpanRowProps) {
       <Cell right>{costWords(usage)}</Cell>
       <td className="py-1.5 pr-4 sm:pr-6">
         {span.state !== "ok" && <div>{spanState(span)}</div>}
-        {usage?.estimated && <div>Its usage is an estimate.</div>}
+        {usage?.estimated && <div>Usage is estimated.</div>}
         <Notes marks={span.marks} />
       </td>
     </tr>

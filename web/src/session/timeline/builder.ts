@@ -110,9 +110,10 @@ export class TimelineBuilder {
   /** Nothing of a turn can last longer than the turn. */
   end(turn: DraftTurn, at: number, status: TimelineTurn["status"]): void {
     for (const span of turn.spans) {
-      if (span.end !== null) continue;
-      span.end = at;
-      span.state = "interrupted";
+      // The step that a cancel cuts off ends without success, which is nobody's failure.
+      const cut = status === "cancelled" && span.kind === "reason" && span.state === "failed";
+      if (span.end === null || cut) span.state = "interrupted";
+      span.end ??= at;
     }
     turn.end = at;
     turn.status = status;

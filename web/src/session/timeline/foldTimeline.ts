@@ -2,7 +2,7 @@ import { waitingFor } from "@/waits/words";
 import type { EventOf, SessionEvent } from "../feed/event";
 import { textOf } from "../feed/messages";
 import { TimelineBuilder } from "./builder";
-import type { Mark, TimelineTurn } from "./model";
+import type { Mark, Span, TimelineTurn } from "./model";
 
 /**
  * The turns of a session as stretches of time, from its durable events. It is pure. Turns are numbered only in a log that
@@ -78,7 +78,7 @@ function addStep(builder: TimelineBuilder, event: SessionEvent, at: number): voi
   switch (event.__typename) {
     case "ReasonStarted":
       builder.change(turnId, (turn) => {
-        const label = `Step ${event.iteration}: reason`;
+        const label = `Step ${event.iteration}: model`;
         builder.open(turn, { id: event.id, kind: "reason", depth: 1, label, start: at });
       });
       return;
@@ -93,8 +93,8 @@ function addStep(builder: TimelineBuilder, event: SessionEvent, at: number): voi
         at,
         words:
           event.policy === "FINALIZE"
-            ? "Taken over by another runner: what had been said was kept"
-            : "Taken over by another runner: the model was asked again",
+            ? "The server restarted: the text so far was kept"
+            : "The server restarted: the model was called again",
       });
       return;
     case "GenerationRecorded":
@@ -102,7 +102,7 @@ function addStep(builder: TimelineBuilder, event: SessionEvent, at: number): voi
       return;
     case "ActStarted":
       builder.change(turnId, (turn) => {
-        const label = `Step ${event.iteration}: act`;
+        const label = `Step ${event.iteration}: tools`;
         builder.open(turn, { id: event.id, kind: "act", depth: 1, label, start: at });
       });
       return;
@@ -120,12 +120,10 @@ function addStep(builder: TimelineBuilder, event: SessionEvent, at: number): voi
     case "ToolCompleted":
       builder.change(turnId, (turn) => {
         const state = event.success ? "ok" : "failed";
-        builder.close(
-          turn,
-          at,
-          state,
-          ({ kind, id }) => kind === "tool" && id === event.toolCallId,
-        );
+        const own = (span: Span) => span.kind === "tool" && span.id === event.toolCallId;
+        const span = builder.close(turn, at, state, own);
+        // What the tool took, as its card says: the event also waits to be stored.
+        if (span) span.end = span.start + event.durationMs;
       });
       return;
     case "ApprovalRequested":
@@ -147,14 +145,14 @@ function addStep(builder: TimelineBuilder, event: SessionEvent, at: number): voi
       mark(builder, event, {
         kind: "repaired",
         at,
-        words: `The arguments of ${event.toolName} were put right`,
+        words: `Fixed malformed arguments of ${event.toolName}`,
       });
       return;
     case "TranscriptRepaired":
       mark(builder, event, {
         kind: "repaired",
         at,
-        words: `The missing result of ${event.toolName} was filled in`,
+        words: `Filled in the missing result of ${event.toolName}`,
       });
       return;
     case "HookRan":
@@ -188,7 +186,7 @@ function addCall(builder: TimelineBuilder, event: EventOf<"GenerationRecorded">,
     };
     if (event.retries > 0) {
       const words =
-        event.retries === 1 ? "1 call before it failed" : `${event.retries} calls failed`;
+        event.retries === 1 ? "1 earlier call failed" : `${event.retries} earlier calls failed`;
       span.marks.push({ kind: "retry", at: span.start, words });
     }
     builder.addUsage(turn, span.usage);
@@ -203,8 +201,8 @@ function decisionWords({ outcome, note }: EventOf<"ApprovalDecided">): string {
   const words: Record<string, string> = {
     APPROVED: "Approved",
     DENIED: "Denied",
-    EXPIRED: "Nobody decided in time",
-    PENDING: "Approved; more people have to",
+    EXPIRED: "Expired before anyone decided",
+    PENDING: "Approved; more approvals needed",
   };
   return `${words[outcome] ?? outcome}${note ? `: ${note}` : ""}`;
 }

@@ -4,7 +4,8 @@ import type { SessionEvent } from "../feed/event";
 import { event, textMessage, turnWithTool, usage } from "../feed/testEvents";
 import { timelineOf } from "./foldTimeline";
 import type { TimelineTurn } from "./model";
-import { scaleOf } from "./scale";
+import { scalesOf } from "./scale";
+import { markBadges } from "./words";
 
 const BEGIN = Date.parse("2026-11-20T10:00:00.000Z");
 const at = (ms: number) => ({ occurredAt: new Date(BEGIN + ms).toISOString() });
@@ -63,7 +64,7 @@ describe("a turn", () => {
       start: BEGIN + 200,
       end: BEGIN + 1000,
       usage: { firstTokenMs: 300, estimated: false },
-      marks: [{ kind: "retry", words: "2 calls failed" }],
+      marks: [{ kind: "retry", words: "2 earlier calls failed" }],
     });
   });
 
@@ -79,7 +80,7 @@ describe("what goes wrong", () => {
       event("ReasonRecovered", 4, { ...at(900), iteration: 1, policy: "RESTART", recoveries: 1 }),
       { ...called, estimated: true, retries: 0 } as SessionEvent,
     ]);
-    expect(span(turn, /reason/)?.marks).toMatchObject([{ kind: "recovered" }]);
+    expect(span(turn, /model$/)?.marks).toMatchObject([{ kind: "recovered" }]);
     expect(span(turn, "sim-default")).toMatchObject({
       state: "interrupted",
       usage: { estimated: true },
@@ -101,6 +102,20 @@ describe("what goes wrong", () => {
     });
   });
 
+  it("does not call a failure what somebody has interrupted", () => {
+    const turn = only([
+      ...begun,
+      event("OutputCompleted", 4, at(900)),
+      event("ReasonCompleted", 5, { ...at(900), iteration: 1, success: false }),
+      event("TurnCancelled", 6, { ...at(900), cancelReason: "Another message interrupted." }),
+    ]);
+    expect(turn.spans.map(({ state }) => state)).toEqual(["interrupted"]);
+    expect(turn.status).toBe("cancelled");
+    // The turn's status says it; the mark holds the reason.
+    expect(markBadges(turn.marks)).toEqual([]);
+    expect(turn.marks).toMatchObject([{ words: "Cancelled: Another message interrupted." }]);
+  });
+
   it("puts hooks on the call that they are about, else on the step", () => {
     const hook = (sequence: number, hookCallId: string | null) =>
       event("HookRan", sequence, {
@@ -117,16 +132,28 @@ describe("what goes wrong", () => {
       event("ToolStarted", 7, { ...at(1100), toolCallId: "call_1", displayName: "Shell" }),
       event("ToolStarted", 8, { ...at(1100), toolCallId: "call_2", displayName: "Other" }),
       hook(9, "call_1"),
-      event("ToolCompleted", 10, { ...at(1300), toolCallId: "call_1", success: false }),
-      event("ToolCompleted", 11, { ...at(1300), toolCallId: "call_2", success: true }),
+      event("ToolCompleted", 10, {
+        ...at(1300),
+        toolCallId: "call_1",
+        success: false,
+        durationMs: 198,
+      }),
+      event("ToolCompleted", 11, {
+        ...at(1300),
+        toolCallId: "call_2",
+        success: true,
+        durationMs: 200,
+      }),
       hook(12, null),
     ]);
     expect(span(turn, "Shell")).toMatchObject({
       state: "failed",
+      // What the tool took, as the chat says, and not when it was stored.
+      end: BEGIN + 1298,
       marks: [{ words: "Hook user_hooks:0 on pre_tool_use: block (No)" }],
     });
     expect(span(turn, "Other")?.marks).toEqual([]);
-    expect(span(turn, /act/)?.marks).toHaveLength(1);
+    expect(span(turn, /tools/)?.marks).toHaveLength(1);
   });
 });
 
@@ -194,44 +221,68 @@ describe("the scale", () => {
     usage: null,
     marks: [],
   });
-  const turn = (end: number, waits: [number, number][]): TimelineTurn => ({
+  const turn = (id: string, end: number, waits: [number, number][] = []): TimelineTurn => ({
     ...only(begun),
+    id,
     start: 0,
     end,
     spans: waits.map(([from, to]) => wait(from, to)),
   });
+  const scaleOf = (id: string, ...turns: TimelineTurn[]) => {
+    const scale = scalesOf(turns, 0).get(id);
+    if (!scale) throw new Error(`no scale of ${id}`);
+    return scale;
+  };
 
-  it("is even where waiting does not prevail", () => {
-    const scale = scaleOf(turn(1000, [[100, 200]]), 0);
-    expect(scale.shortened).toBe(false);
-    expect(scale.at(250)).toBeCloseTo(0.25);
+  it("is the same for all turns: one that took a tenth of the time is a tenth as long", () => {
+    const scale = scaleOf("short", turn("long", 1000), turn("short", 100));
+    expect(scale.at(100)).toBeCloseTo(0.1);
+    expect(scale.breaks).toEqual([]);
   });
 
-  it("leaves room for the work beside a long wait", () => {
-    const scale = scaleOf(turn(1_000_000, [[1000, 999_000]]), 0);
-    expect(scale.shortened).toBe(true);
-    expect(scale.at(1000)).toBeCloseTo(0.35);
-    expect(scale.at(999_000)).toBeCloseTo(0.65);
+  it("has ticks at round times, which say the same in each turn", () => {
+    const { ticks } = scaleOf("long", turn("long", 5700), turn("short", 31));
+    expect(ticks.map(({ ms }) => ms)).toEqual([0, 1000, 2000, 3000, 4000, 5000]);
+    expect(ticks[1]?.at).toBeCloseTo(1000 / 5700);
+    expect(scaleOf("short", turn("long", 5700), turn("short", 31)).ticks).toHaveLength(1);
   });
 
-  it("runs from 0 to 1 and never back", () => {
-    const cuts = fc.uniqueArray(fc.integer({ min: 0, max: 10_000 }), { maxLength: 8 });
+  it("breaks at a long wait, and goes on with the time that it really was", () => {
+    const { at, breaks, ticks } = scaleOf("t", turn("t", 23_000, [[2000, 21_000]]));
+    expect(breaks).toMatchObject([{ start: 2000, ms: 19_000 }]);
+    // Four seconds of work, and one for the wait.
+    expect(at(2000)).toBeCloseTo(0.4);
+    expect(at(21_000)).toBeCloseTo(0.6);
+    expect(breaks[0]?.at).toBeCloseTo(0.5);
+    expect(ticks.map(({ ms }) => ms)).toEqual([0, 1000, 21_000, 22_000]);
+  });
+
+  it("leaves waits alone that are no longer than the work makes them", () => {
+    const { at, breaks } = scaleOf("t", turn("t", 1000, [[100, 200]]));
+    expect(breaks).toEqual([]);
+    expect(at(250)).toBeCloseTo(0.25);
+  });
+
+  it("runs from 0 to the end and never back, with no more ticks than have room", () => {
+    const cuts = fc.uniqueArray(fc.integer({ min: 0, max: 10_000_000 }), { maxLength: 8 });
     fc.assert(
-      fc.property(cuts, fc.integer({ min: 0, max: 10_000 }), (points, end) => {
+      fc.property(cuts, fc.integer({ min: 0, max: 10_000_000 }), (points, end) => {
         const sorted = points.toSorted((left, right) => left - right);
         const waits: [number, number][] = [];
         for (let i = 0; i + 1 < sorted.length; i += 2) {
           waits.push([sorted[i] ?? 0, sorted[i + 1] ?? 0]);
         }
-        const scale = scaleOf(turn(end, waits), 0);
-        let before = scale.at(-5);
+        const { at, ticks } = scaleOf("t", turn("t", end, waits));
+        let before = at(-5);
         expect(before).toBe(0);
         for (let time = 0; time <= end; time += Math.max(1, Math.floor(end / 50))) {
-          const here = scale.at(time);
+          const here = at(time);
           expect(here).toBeGreaterThanOrEqual(before - 1e-9);
           before = here;
         }
-        expect(scale.at(end + 5)).toBeCloseTo(1);
+        expect(at(end + 5)).toBeCloseTo(1);
+        expect(ticks.length).toBeLessThan(20);
+        for (const { ms, at: place } of ticks) expect(at(ms)).toBeCloseTo(place);
       }),
     );
   });

@@ -22,15 +22,14 @@ export function statusWords({ status, stopReason }: TimelineTurn): string {
 }
 
 const SPAN_STATES: Record<Span["state"], string> = {
-  open: "under way",
+  open: "in progress",
   ok: "done",
   failed: "failed",
   interrupted: "interrupted",
 };
 
 /** How a span stands; a wait does not succeed, it is just over. */
-export function spanState({ kind, state, usage }: Span): string {
-  if (usage?.estimated) return "lost with its runner";
+export function spanState({ kind, state }: Span): string {
   if (state === "ok" && kind === "wait") return "over";
   if (kind === "approval" && state === "ok") return "approved";
   if (kind === "approval" && state === "failed") return "not approved";
@@ -56,7 +55,10 @@ export function costWords(usage: SpanUsage | null): string {
 /** What short badges say of marks, in the order in which they first came. */
 export function markBadges(marks: readonly Mark[]): string[] {
   const counts = new Map<string, number>();
-  for (const { kind } of marks) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  for (const { kind } of marks) {
+    // That, the badge of the turn's or the step's own state says.
+    if (kind !== "cancelled") counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
   return [...counts].map(([kind, count]) => badge(kind as Mark["kind"], count));
 }
 
@@ -65,7 +67,7 @@ function badge(kind: Mark["kind"], count: number): string {
     case "retry":
       return "retried";
     case "recovered":
-      return "taken over";
+      return "restarted";
     case "hook":
       return count === 1 ? "1 hook" : `${count} hooks`;
     case "cancelled":
