@@ -37,7 +37,7 @@ export async function tourOfBudgets(
   await send(page, "Write hello world to file notes.txt and then read it back");
   await expect(page.getByText("Paused by a budget.")).toBeVisible({ timeout: 20_000 });
   await look("session-paused");
-  await page.getByRole("button", { name: "Let it go on" }).click();
+  await page.getByRole("button", { name: "Resume" }).click();
   await expect(turnSummary(page)).toBeVisible({ timeout: 20_000 });
 
   await page.goto("/budgets");

@@ -189,7 +189,7 @@ test("somebody who may lets a session go on past its soft limit; others learn wh
   await expect(member.getByRole("dialog")).toHaveCount(0);
   await member.context().close();
 
-  await pauseNote(page).getByRole("button", { name: "Let it go on" }).click();
+  await pauseNote(page).getByRole("button", { name: "Resume" }).click();
   await expect(agentMessages(page).last()).toContainText("second");
   await expect(pauseNote(page)).toHaveCount(0);
 });
@@ -269,7 +269,7 @@ test("at the hard limit a turn is stopped, says why, and is continued after a to
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Amount in tokens").fill("1000000");
   await dialog.getByRole("button", { name: "Top up" }).click();
-  await expect(sealed).toContainText("There is room again.");
+  await expect(sealed).toContainText("The budget has money again.");
   await sealed.getByRole("button", { name: "Continue" }).click();
   await expect(agentMessages(page).last()).toContainText("Continue.");
 

@@ -61,8 +61,8 @@ test("a member is invited in one browser, accepts in another, and is offered wha
   await expect(viewer.getByRole("dialog")).toContainText("Your role does not allow this");
 
   await viewer.goto(session);
-  await expect(viewer.getByText("Nothing was said yet")).toBeVisible();
-  await expect(viewer.getByText("Your role may read this session")).toBeVisible();
+  await expect(viewer.getByText("No messages yet")).toBeVisible();
+  await expect(viewer.getByText("Your role can read this session")).toBeVisible();
   await expect(viewer.getByRole("textbox", { name: "Message" })).toHaveCount(0);
   for (const name of ["Fork", "Change the title"]) {
     await expect(viewer.getByRole("button", { name, exact: true })).toHaveCount(0);
@@ -109,7 +109,7 @@ test("a change of role and a removal take effect in the open page", async ({
   await expect(member.getByRole("textbox", { name: "Message" })).toHaveCount(0, {
     timeout: 15_000,
   });
-  await expect(member.getByText("Your role may read this session")).toBeVisible();
+  await expect(member.getByText("Your role can read this session")).toBeVisible();
   await expect(
     member.getByRole("navigation", { name: "Main" }).first().getByText("Approvals"),
   ).toHaveCount(0);

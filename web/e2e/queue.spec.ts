@@ -90,7 +90,7 @@ test("how messages are delivered is remembered, and asked only while there is wo
   await signIn(page);
   await openNewSession(page, await createAgent(page, SLOW_ECHO), "Memory");
   const delivery = page.getByRole("group", { name: "Delivery" });
-  await expect(page.getByText("Nothing was said yet")).toBeVisible();
+  await expect(page.getByText("Start the conversation")).toBeVisible();
   await expect(delivery).toBeHidden();
   await send(page, longText(1500, "finished"));
   await deliver(page, "Interrupt");

@@ -40,7 +40,7 @@ test("a message that is sent while the server is away goes out when it is back, 
 }) => {
   await signIn(page);
   await openNewSession(page, await createAgent(page, "sim-echo"), "Patience");
-  await expect(page.getByText("Nothing was said yet")).toBeVisible();
+  await expect(page.getByText("Start the conversation")).toBeVisible();
   await ostler.kill();
   await expect(page.getByText(/Reconnecting/)).toBeVisible();
   await send(page, "are you there");
@@ -58,7 +58,7 @@ test("a stream whose access token is gone renews it and goes on", async ({
 }) => {
   await signIn(page);
   await openNewSession(page, await createAgent(page, "sim-echo"), "Renewal");
-  await expect(page.getByText("Nothing was said yet")).toBeVisible();
+  await expect(page.getByText("Start the conversation")).toBeVisible();
   await ostler.stop();
   await expect(page.getByText(/Reconnecting/)).toBeVisible();
   await context.clearCookies({ name: "ostler_access" });

@@ -142,7 +142,7 @@ test("a model that fails is asked again before one's eyes, and the failure stays
   await openNewSession(page, await createAgent(page, "sim-script"), "Limits");
   await send(page, scriptedError({ status: 429, retry_after_ms: 1500 }));
   const retry = page.locator('[data-role="retry"]');
-  await expect(retry).toContainText("Trying again");
+  await expect(retry).toContainText("Retrying");
   await expect(retry).toContainText("provider_rate_limited");
   const failure = page.locator('[data-failure="provider_rate_limited"]');
   await expect(failure).toBeVisible({ timeout: 20_000 });

@@ -24,7 +24,7 @@ test("a turn that took too many steps says so, and goes on when it is told to", 
   await openNewSession(page, agent, "Limits");
   await send(page, WRITE_AND_READ);
   const sealed = page.locator('[data-sealed="ITERATION_LIMIT"]');
-  await expect(sealed.first()).toContainText("it took as many steps as it may");
+  await expect(sealed.first()).toContainText("it reached the step limit");
   await sealed.first().getByRole("button", { name: "Continue" }).click();
   await expect(userMessages(page).last()).toContainText("Continue.");
   await expect(sealed.first().getByRole("button", { name: "Continue" })).toBeHidden();
@@ -96,7 +96,7 @@ test("the timeline draws turns, steps, calls and waits, and tells of them in a t
   await expect(table).toContainText("Waiting for approval of write_file");
   await expect(table.getByRole("row", { name: /sim-default/ }).first()).toContainText("$");
   await page.keyboard.press("ArrowDown");
-  await expect(lines.getByRole("option", { selected: true })).toContainText("Step 1: reason");
+  await expect(lines.getByRole("option", { selected: true })).toContainText("Step 1: model");
   await page.keyboard.press("End");
   await expect(page.getByRole("region", { name: /^Turn 2: What is in/ })).toBeVisible();
 });

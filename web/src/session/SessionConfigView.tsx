@@ -30,14 +30,15 @@ export default function SessionConfigView({ sessionId, configVersion }: SessionC
     <div className="min-h-0 flex-1 overflow-y-auto">
       <div className="mx-auto max-w-3xl space-y-4 p-4 sm:p-6">
         <p className="text-sm text-ink-2">
-          What a turn would run with if it started now: the harness, then the agent, then this
+          What a turn started now would run with: settings of the harness, then the agent, then this
           session.
         </p>
         {error && <ErrorNote>{describeError(error)}</ErrorNote>}
         {fetching && !config && <Spinner />}
         {data?.session && !config && (
           <ErrorNote>
-            The harness or the agent is gone, so no turn can start. Choose another agent.
+            The harness or agent is gone, so no turn can start. Start a new session with another
+            agent.
           </ErrorNote>
         )}
         {config && <EffectiveConfigView config={config} />}

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { Bot, Cpu, PanelRight } from "lucide-react";
+import { Bot, Cpu, GitFork, PanelRight } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import type { SessionQuery } from "@/gql/graphql";
 import { StatusMark } from "@/sessions/StatusMark";
@@ -75,7 +75,11 @@ export function SessionHeader({ session, feed, view }: SessionHeaderProps) {
         <div className="flex flex-wrap gap-3 border-b border-line p-4">
           <SessionFacts session={session} />
         </div>
-        <DetailsPanel sessionId={session.id} state={feed.session} />
+        <DetailsPanel
+          sessionId={session.id}
+          state={feed.session}
+          forked={session.forkedThrough > 0}
+        />
       </Dialog>
     </header>
   );
@@ -94,6 +98,22 @@ function SessionFacts({ session }: { session: SessionInfo }) {
         </Link>
       ) : (
         <Fact icon={<Bot size={14} aria-hidden />}>{session.harness.displayName}</Fact>
+      )}
+      {session.forkedThrough > 0 && (
+        <Fact icon={<GitFork size={14} aria-hidden />}>
+          Fork of{" "}
+          {session.forkedFrom ? (
+            <Link
+              to="/sessions/$sessionId"
+              params={{ sessionId: session.forkedFrom.id }}
+              className="rounded hover:underline"
+            >
+              {session.forkedFrom.title ?? "an untitled session"}
+            </Link>
+          ) : (
+            "another session"
+          )}
+        </Fact>
       )}
       {session.model && (
         <Fact icon={<Cpu size={14} aria-hidden />}>{session.model.displayName}</Fact>

@@ -81,7 +81,11 @@ function SessionWorkbench({ sessionId }: { sessionId: string }) {
             aria-label="Session details"
             className="hidden w-80 shrink-0 overflow-y-auto border-l border-line xl:block"
           >
-            <DetailsPanel sessionId={sessionId} state={feed.session} />
+            <DetailsPanel
+              sessionId={sessionId}
+              state={feed.session}
+              forked={session.forkedThrough > 0}
+            />
           </aside>
         )}
       </div>

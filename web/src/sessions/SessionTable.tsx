@@ -5,6 +5,7 @@ import { classes } from "@/ui/classes";
 import { formatCost, formatCount } from "@/ui/format";
 import { LoadMore } from "@/ui/LoadMore";
 import { RelativeTime } from "@/ui/Time";
+import { ForkMark } from "./ForkMark";
 import type { SessionListRow } from "./liveRows";
 import { StatusMark } from "./StatusMark";
 
@@ -89,8 +90,11 @@ function SessionRow({ session }: { session: SessionListRow }) {
       className="grid h-full min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] items-center gap-x-6 pr-4 pl-2 transition-colors hover:bg-hover focus-visible:-outline-offset-2 sm:pr-6 lg:grid-cols-[minmax(0,1fr)_7rem_7rem_5rem_6rem]"
     >
       <div className="min-w-0">
-        <div className="truncate text-sm font-medium">
-          {session.title ?? <span className="text-ink-2">Untitled session</span>}
+        <div className="flex items-center gap-1.5 text-sm font-medium">
+          {session.forkedThrough > 0 && <ForkMark />}
+          <span className="truncate">
+            {session.title ?? <span className="text-ink-2">Untitled session</span>}
+          </span>
         </div>
         <div className="truncate text-xs text-ink-3">
           {session.agent?.displayName ?? session.harness.displayName}

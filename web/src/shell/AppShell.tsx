@@ -9,6 +9,7 @@ import { ErrorNote } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 import { type Subject, SubjectContext, windowTitle } from "@/ui/title";
 import { Sidebar, TopBar } from "./Navigation";
+import { NavigationProgress } from "./NavigationProgress";
 import { NotAllowed } from "./NotAllowed";
 import { PAGES, pageAt } from "./pages";
 import { Palette } from "./palette";
@@ -89,6 +90,7 @@ function Frame({ viewer }: { viewer: Viewer }) {
       >
         Skip to content
       </a>
+      <NavigationProgress />
       <div className="flex h-dvh flex-col md:flex-row">
         <Sidebar onSearch={() => setPaletteOpen(true)} />
         <TopBar onSearch={() => setPaletteOpen(true)} />

@@ -45,15 +45,13 @@ export function Approval({ wait, onResolved }: WaitProps) {
       {wait.payment && <PaymentToApprove payment={wait.payment} />}
       <div>
         <h4 className="mb-1 text-2xs font-medium text-ink-3">
-          {proposed === undefined ? "Arguments" : "Arguments that the agent asked for"}
+          {proposed === undefined ? "Arguments" : "Original arguments"}
         </h4>
         <JsonBlock value={wait.arguments} />
       </div>
       {proposed !== undefined && (
         <div>
-          <h4 className="mb-1 text-2xs font-medium text-ink-3">
-            Arguments that were put in their place
-          </h4>
+          <h4 className="mb-1 text-2xs font-medium text-ink-3">Edited arguments</h4>
           <JsonBlock value={proposed} />
         </div>
       )}
@@ -67,7 +65,7 @@ export function Approval({ wait, onResolved }: WaitProps) {
       <Problems failure={decide.failure} refusals={editing ? others : decide.refusals} />
       {wait.viewerMayResolve && mine && (
         <p className="text-xs text-ink-2">
-          You have {mine.approve ? "approved" : "denied"}; it takes somebody else now.
+          You {mine.approve ? "approved" : "denied"} this. Someone else has to decide, too.
         </p>
       )}
       {wait.viewerMayResolve && !mine && editing && (

@@ -9,8 +9,8 @@ import { ResultForm } from "./ResultForm";
 import type { WaitProps } from "./wait";
 
 const REFUSED: Record<Exclude<WaitResolution, "ACCEPTED">, string> = {
-  ALREADY_RESOLVED: "Somebody else has reported already.",
-  UNKNOWN: "The token is no longer good: the wait has ended.",
+  ALREADY_RESOLVED: "This callback was resolved already.",
+  UNKNOWN: "The token has expired: the turn no longer waits for it.",
 };
 
 /** A report from an outside system, which needs the token for it. */
@@ -22,20 +22,18 @@ export function Callback({ wait, onResolved }: WaitProps) {
     <>
       {wait.arguments !== null && <JsonBlock value={wait.arguments} />}
       {token === null && (
-        <p className="text-xs text-ink-2">
-          Its token is shown to those who may write in sessions: whoever has it can report.
-        </p>
+        <p className="text-xs text-ink-2">Only people who can write to sessions see its token.</p>
       )}
       {token !== null && (
         <>
           <div>
             <h4 className="mb-1 text-2xs font-medium text-ink-3">
-              Token: whoever has it can report, once
+              Token: works once, for anyone who has it
             </h4>
             <CopyBlock text={token} label="Copy token" />
           </div>
           <div>
-            <h4 className="mb-1 text-2xs font-medium text-ink-3">The outside system sends</h4>
+            <h4 className="mb-1 text-2xs font-medium text-ink-3">Request of the external system</h4>
             <CopyBlock text={reportRequest(token)} label="Copy request" />
           </div>
           {refusal && <ErrorNote>{refusal}</ErrorNote>}

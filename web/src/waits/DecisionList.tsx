@@ -10,7 +10,7 @@ export function DecisionList({ decisions }: Pick<WaitFieldsFragment, "decisions"
         <li key={`${actor.kind}:${actor.id}:${createdAt}`} className="wrap-anywhere">
           <span className="font-medium text-ink">{actor.name}</span>{" "}
           {approve ? "approved" : "denied"}
-          {own !== null && own !== undefined && " other arguments"}
+          {own !== null && own !== undefined && " with edited arguments"}
           {note && `: ${note}`} · <RelativeTime time={createdAt} />
         </li>
       ))}

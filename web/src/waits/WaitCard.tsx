@@ -65,15 +65,15 @@ function Body(props: WaitProps) {
     case "BUDGET":
       return (
         <p className="text-ink-2">
-          A budget has no room for the next step. Where other turns hold what is left, it goes on by
-          itself; past a soft limit somebody has to let it go on, in the session.{" "}
+          The budget can't cover the next step. If other turns have reserved what is left, this turn
+          resumes on its own; past a soft limit, someone has to resume it in the session.{" "}
           <Link to="/budgets" className="rounded underline underline-offset-2">
             Budgets
           </Link>
         </p>
       );
     default:
-      return <p className="text-ink-2">The turn goes on by itself when it has come.</p>;
+      return <p className="text-ink-2">The turn resumes on its own.</p>;
   }
 }
 
@@ -84,7 +84,7 @@ function titleOf(wait: Wait): string {
         ? `Approve a payment of ${wait.toolName ?? "a call"}?`
         : `Approve ${wait.toolName ?? "a call"}?`;
     case "QUESTION":
-      return "The agent asks you";
+      return "The agent has a question";
     case "CLIENT_TOOL":
       return `Waiting for your program: ${wait.toolName ?? "a tool"}`;
     case "COMPLETION":

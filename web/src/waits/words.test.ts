@@ -8,18 +8,19 @@ describe("deadlineWords", () => {
   const now = Date.parse("2026-11-22T10:00:00.000Z");
   const inMs = (ms: number) => deadlineWords(new Date(now + ms).toISOString(), now);
 
-  it("counts in the largest unit of which there are two, and never too much", () => {
-    expect(inMs(47 * 3_600_000)).toBe("47 hours left");
-    expect(inMs(48 * 3_600_000)).toBe("2 days left");
-    expect(inMs(119 * 60_000 + 59_000)).toBe("119 minutes left");
-    expect(inMs(2 * 60_000)).toBe("2 minutes left");
-    expect(inMs(119_000)).toBe("119 seconds left");
-    expect(inMs(1)).toBe("1 second left");
+  it("says hours and minutes, so that a day that has just begun is not 23 hours", () => {
+    expect(inMs(24 * 3_600_000 - 1000)).toBe("23 h 59 min left");
+    expect(inMs(24 * 3_600_000)).toBe("1 d 0 h left");
+    expect(inMs(71.5 * 3_600_000)).toBe("2 d 23 h left");
+    expect(inMs(119 * 60_000 + 59_000)).toBe("1 h 59 min left");
+    expect(inMs(59 * 60_000)).toBe("59 min left");
+    expect(inMs(119_000)).toBe("119 s left");
+    expect(inMs(1)).toBe("1 s left");
   });
 
   it("says when there is no more", () => {
-    expect(inMs(0)).toBe("the time is over");
-    expect(inMs(-5000)).toBe("the time is over");
+    expect(inMs(0)).toBe("expired");
+    expect(inMs(-5000)).toBe("expired");
   });
 });
 

@@ -20,21 +20,21 @@ export function waitingFor(wait: { kind: WaitKind; toolName: string | null }): s
     case "APPROVAL":
       return `approval of ${tool}`;
     case "QUESTION":
-      return "an answer of the user";
+      return "an answer";
     case "CLIENT_TOOL":
       return `your program to run ${tool}`;
     case "COMPLETION":
-      return "a callback from outside";
+      return "a callback";
     case "SIGNAL":
       return "a signal";
     case "CUSTOM":
-      return `what ${tool} waits for`;
+      return tool;
     case "BUDGET":
       return "more budget";
     case "SUBAGENT":
       return "a subagent";
     case "SLEEP":
-      return "its time";
+      return "its wake-up time";
   }
 }
 
@@ -43,20 +43,16 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How much time is left until a deadline, in words. */
+/** How much time is left until a deadline, in words. Rounded down: nobody shall believe that there is more than there is. */
 export function deadlineWords(deadline: string, now: number): string {
   const left = new Date(deadline).getTime() - now;
-  if (left <= 0) return "the time is over";
-  for (const [unit, name] of [
-    [DAY, "days"],
-    [HOUR, "hours"],
-    [MINUTE, "minutes"],
-  ] as const) {
-    // Rounded down: nobody shall believe that there is more time than there is.
-    if (left >= 2 * unit) return `${Math.floor(left / unit)} ${name} left`;
-  }
-  const seconds = Math.ceil(left / SECOND);
-  return seconds === 1 ? "1 second left" : `${seconds} seconds left`;
+  if (left <= 0) return "expired";
+  const [days, hours, minutes] = [left / DAY, (left % DAY) / HOUR, (left % HOUR) / MINUTE].map(
+    Math.floor,
+  ) as [number, number, number];
+  if (days > 0) return `${days} d ${hours} h left`;
+  if (hours > 0) return `${hours} h ${minutes} min left`;
+  return left >= 2 * MINUTE ? `${minutes} min left` : `${Math.ceil(left / SECOND)} s left`;
 }
 
 export interface Judge {

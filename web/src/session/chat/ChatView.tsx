@@ -143,7 +143,7 @@ export function ChatView({ sessionId, feed, outbox, stoppingTurnId }: ChatViewPr
             )}
             {!mayWrite && (
               <p className="border-t border-line pt-3 text-center text-xs text-ink-3">
-                Your role may read this session, and not write in it.
+                Your role can read this session, but not write to it.
               </p>
             )}
             {mayWrite && (
@@ -211,15 +211,15 @@ function Working({ waiting, paused, stopping }: WorkingProps) {
 function NoMessages({ sessionId, mayWrite }: { sessionId: string; mayWrite: boolean }) {
   if (!mayWrite) {
     return (
-      <EmptyState icon={<MessageSquareDashed size={20} />} title="Nothing was said yet">
-        What is said here will appear by itself.
+      <EmptyState icon={<MessageSquareDashed size={20} />} title="No messages yet">
+        New messages appear here as they arrive.
       </EmptyState>
     );
   }
   return (
     <EmptyState
       icon={<MessageSquareDashed size={20} />}
-      title="Nothing was said yet"
+      title="Start the conversation"
       request={curlRequest(
         "mutation ($input: SendMessageInput!) { sendMessage(input: $input) { turn { id } userErrors { path message } } }",
         { input: { sessionId, content: [{ text: "Hello" }] } },

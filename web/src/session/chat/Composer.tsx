@@ -5,6 +5,7 @@ import {
   type FormEvent,
   type KeyboardEvent,
   type ReactNode,
+  useEffect,
   useRef,
   useState,
 } from "react";
@@ -41,6 +42,13 @@ export function Composer({ sessionId, working, paused, onSend, children }: Compo
   const attachments = useAttachments(sessionId);
   const [dragging, setDragging] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    // On a touch screen this would bring up the keyboard.
+    const idle = document.activeElement === null || document.activeElement === document.body;
+    if (idle && matchMedia("(pointer: fine)").matches)
+      field.current?.focus({ preventScroll: true });
+  }, []);
   const text = draft.trim();
   const { images, uploading } = attachments;
   const sendable = (text !== "" || images.length > 0) && !uploading;
@@ -101,6 +109,7 @@ export function Composer({ sessionId, working, paused, onSend, children }: Compo
         onDrop={attachments.drop}
       />
       <textarea
+        ref={field}
         aria-label="Message"
         placeholder={placeholderOf(working, paused)}
         rows={1}
@@ -150,6 +159,6 @@ export function Composer({ sessionId, working, paused, onSend, children }: Compo
 }
 
 function placeholderOf(working: boolean, paused: boolean): string {
-  if (paused) return "Paused by a budget: this is read when it goes on…";
-  return working ? "Add to the work under way…" : "Ask for something…";
+  if (paused) return "Paused by a budget. Messages are read once it resumes…";
+  return working ? "Add to the current turn…" : "Message the agent…";
 }

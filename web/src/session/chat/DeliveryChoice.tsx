@@ -2,9 +2,9 @@ import type { Delivery } from "@/gql/graphql";
 import { classes } from "@/ui/classes";
 
 const DELIVERIES: { delivery: Delivery; label: string; hint: string }[] = [
-  { delivery: "STEER", label: "Steer", hint: "Joins the work under way at its next step" },
-  { delivery: "QUEUE", label: "Queue", hint: "Becomes a turn of its own afterwards" },
-  { delivery: "INTERRUPT", label: "Interrupt", hint: "Stops the work under way, and runs next" },
+  { delivery: "STEER", label: "Steer", hint: "The agent reads it before its next step" },
+  { delivery: "QUEUE", label: "Queue", hint: "Runs as its own turn after this one" },
+  { delivery: "INTERRUPT", label: "Interrupt", hint: "Stops this turn and runs next" },
 ];
 
 interface DeliveryChoiceProps {

@@ -24,7 +24,7 @@ export function NoticeLine({ item }: { item: NoticeItem }) {
       return (
         <>
           {notice.told ? (
-            <p className="mt-3 text-xs text-ink-3">The turn ended with this failure.</p>
+            <p className="mt-3 text-xs text-ink-3">The turn failed with this error.</p>
           ) : (
             <FailureNote failure={notice.failure} />
           )}
@@ -43,9 +43,10 @@ export function NoticeLine({ item }: { item: NoticeItem }) {
     case "recovered":
       return (
         <Line icon={<RotateCw size={12} aria-hidden />}>
-          Taken over by another runner
-          {notice.recoveries > 1 && ` (${notice.recoveries} times)`}
-          {notice.policy === "FINALIZE" && "; what had been said was kept"}
+          The server stopped{notice.recoveries > 1 && ` (${notice.recoveries} times)`};{" "}
+          {notice.policy === "FINALIZE"
+            ? "the text so far was kept"
+            : "the answer was started again"}
         </Line>
       );
     case "decided":
@@ -146,7 +147,7 @@ function CompletedLine({
 
 const OUTCOMES: Record<string, string> = {
   APPROVED: "approved",
-  PENDING: "approved, and waits for more approvals",
+  PENDING: "approved (more approvals needed)",
   DENIED: "denied",
 };
 
@@ -157,11 +158,15 @@ function DecidedLine({ notice }: { notice: NoticeOf<"decided"> }) {
   return (
     <Line icon={icon}>
       {words === undefined ? (
-        `Nobody decided about ${toolName} ${outcome === "EXPIRED" ? "in time" : "before its end"}`
+        outcome === "EXPIRED" ? (
+          `The approval of ${toolName} expired`
+        ) : (
+          `${toolName} ended before anyone decided`
+        )
       ) : (
         <>
           {toolName} was {words}
-          {edited && ", with other arguments,"} by <DoerName by={by} />
+          {edited && ", with edited arguments,"} by <DoerName by={by} />
         </>
       )}
       {note && `: ${note}`}

@@ -13,14 +13,14 @@ export function OutboxList({ entries, outbox }: OutboxListProps) {
     <div key={entry.key} className={entry.state === "refused" ? undefined : "opacity-70"}>
       <UserMessage text={entry.text} images={entry.images}>
         {entry.state === "stalled" && (
-          <Line tone="text-ink-2" text="Not sent yet. It goes out when the connection is back.">
+          <Line tone="text-ink-2" text="Not sent yet. It will be sent when the connection is back.">
             <Button look="ghost" onClick={() => outbox.retry()}>
               Send now
             </Button>
           </Line>
         )}
         {entry.state === "refused" && (
-          <Line tone="text-bad" text={entry.problem ?? "The message was refused."}>
+          <Line tone="text-bad" text={entry.problem ?? "The message couldn't be sent."}>
             <Button look="ghost" onClick={() => outbox.discard(entry.key)}>
               Discard
             </Button>

@@ -106,7 +106,7 @@ function LateEdit({ text, onSend, onDiscard }: LateEditProps) {
       className="mb-2 flex flex-wrap items-center gap-2 rounded-lg border border-warn/25 bg-warn-soft px-3 py-2 text-sm text-warn"
     >
       <p className="min-w-40 flex-1 wrap-anywhere">
-        A message left the queue before your change of it was saved: “{text}”
+        This message started running before your edit was saved: “{text}”
       </p>
       <Button onClick={() => onSend(text)} disabled={text.trim() === ""}>
         Send as a new message

@@ -12,7 +12,7 @@ export function StopButton({ stopping, onStop }: StopButtonProps) {
     <Button
       aria-label={stopping ? "Stopping…" : "Stop"}
       aria-keyshortcuts="Control+. Meta+."
-      title={stopping ? "Stopping…" : `Stop the work under way (${commandKey()} .)`}
+      title={stopping ? "Stopping…" : `Stop this turn (${commandKey()} .)`}
       // Disabled would take the focus away from who has pressed it.
       aria-disabled={stopping}
       className="px-2.5"

@@ -3,6 +3,7 @@ import { formatDuration } from "@/ui/format";
 import { JsonBlock } from "@/ui/JsonBlock";
 import type { ToolItem } from "../feed/state";
 import { useChatActions } from "./actions";
+import { answerOf } from "./answerOf";
 import { summarizeArguments } from "./summarizeArguments";
 
 const STATES: Record<ToolItem["state"], { label: string; icon: React.ReactNode }> = {
@@ -21,6 +22,7 @@ const STATES: Record<ToolItem["state"], { label: string; icon: React.ReactNode }
 export function ToolCard({ item }: { item: ToolItem }) {
   const { label, icon } = STATES[item.state];
   const { opened } = useChatActions();
+  const answer = answerOf(item);
   const summary = item.narration ?? summarizeArguments(item.arguments);
   return (
     <details
@@ -41,6 +43,12 @@ export function ToolCard({ item }: { item: ToolItem }) {
         </span>
         <span className="shrink-0 font-medium">{item.displayName}</span>
         <span className="min-w-0 flex-1 truncate text-ink-3">{item.progress ?? summary}</span>
+        {answer !== null && (
+          <span data-answer className="max-w-1/2 truncate">
+            <span className="sr-only">Answer: </span>
+            {answer}
+          </span>
+        )}
         {item.durationMs !== null && (
           <span className="text-xs whitespace-nowrap text-ink-3 tabular-nums">
             {formatDuration(item.durationMs)}

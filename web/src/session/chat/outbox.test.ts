@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { Outbox, type OutboxEntry, type SendOutcome } from "./outbox";
+import type { ChatItem } from "../feed/state";
+import { Outbox, type OutboxEntry, type SendOutcome, unseenEntries } from "./outbox";
 
 const KEY = "ostler.outbox.test";
 const settled = () => new Promise((resolve) => setTimeout(resolve));
@@ -74,5 +75,35 @@ describe("Outbox", () => {
     outbox.retry();
     outbox.discard(entry?.key ?? "");
     expect(outbox.getSnapshot()).toEqual([]);
+  });
+});
+
+describe("a message that is being sent", () => {
+  const user = (id: string, text: string): ChatItem => ({
+    kind: "user",
+    id,
+    turnId: "turn_1",
+    at: "",
+    text,
+    images: [],
+    delivery: null,
+  });
+  const seen = (outbox: Outbox, ...items: ChatItem[]) =>
+    unseenEntries(outbox.getSnapshot(), items).map(({ text }) => text);
+
+  it("stands once when its event is here before the answer to it", async () => {
+    const { outbox } = outboxThat(["hang"]);
+    outbox.add("Hello", "STEER", [], "msg_1");
+    await settled();
+    // An older one with the same words is another message.
+    expect(seen(outbox, user("msg_1", "Hello"))).toEqual(["Hello"]);
+    expect(seen(outbox, user("msg_1", "Hello"), user("msg_2", "Hello"))).toEqual([]);
+  });
+
+  it("stays in sight while it can't be sent", async () => {
+    const { outbox } = outboxThat([]);
+    outbox.add("Hello", "STEER", [], "msg_1");
+    await settled();
+    expect(seen(outbox, user("msg_1", ""), user("msg_2", "Hello"))).toEqual(["Hello"]);
   });
 });

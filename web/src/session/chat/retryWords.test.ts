@@ -13,17 +13,15 @@ const retry: Retry = {
 };
 
 it("counts down to the next try, and never below zero", () => {
-  expect(retryWords(retry, 0).next).toBe("Trying again in 3 s; 2 calls have failed.");
-  expect(retryWords(retry, 2100).next).toBe("Trying again in 1 s; 2 calls have failed.");
-  expect(retryWords({ ...retry, attempt: 1 }, 9000).next).toBe(
-    "Trying again now; 1 call has failed.",
-  );
+  expect(retryWords(retry, 0).next).toBe("Retrying in 3 s (2 failed calls).");
+  expect(retryWords(retry, 2100).next).toBe("Retrying in 1 s (2 failed calls).");
+  expect(retryWords({ ...retry, attempt: 1 }, 9000).next).toBe("Retrying now (1 failed call).");
 });
 
 it("names the fallback model that is asked instead", () => {
   const next = { ...retry, nextModel: "gpt-y", delayMs: 0 };
   expect(retryWords(next, 0)).toEqual({
     problem: "claude-x: The provider limits how often it may be asked.",
-    next: "Asking the fallback model gpt-y …",
+    next: "Trying the fallback model gpt-y…",
   });
 });

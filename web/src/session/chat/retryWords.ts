@@ -4,11 +4,11 @@ import type { Retry } from "../feed/state";
 export function retryWords(retry: Retry, waitedMs: number): { problem: string; next: string } {
   const { model, nextModel, message, attempt } = retry;
   const problem = `${model}: ${message}`;
-  if (nextModel !== model) return { problem, next: `Asking the fallback model ${nextModel} …` };
+  if (nextModel !== model) return { problem, next: `Trying the fallback model ${nextModel}…` };
   const seconds = Math.ceil(Math.max(0, retry.delayMs - waitedMs) / 1000);
-  const failed = attempt === 1 ? "1 call has failed" : `${attempt} calls have failed`;
+  const failed = attempt === 1 ? "1 failed call" : `${attempt} failed calls`;
   return {
     problem,
-    next: seconds > 0 ? `Trying again in ${seconds} s; ${failed}.` : `Trying again now; ${failed}.`,
+    next: `Retrying ${seconds > 0 ? `in ${seconds} s` : "now"} (${failed}).`,
   };
 }

@@ -4,13 +4,13 @@ const WORDS: Record<StopReason, string> = {
   END_TURN: "the answer is complete",
   MAX_TOKENS: "the answer reached its length limit",
   REFUSAL: "the model refused to answer",
-  ITERATION_LIMIT: "it took as many steps as it may",
-  BUDGET: "its budget is used up",
+  ITERATION_LIMIT: "it reached the step limit",
+  BUDGET: "its budget ran out",
   NO_PROGRESS: "it made no progress",
   ERROR: "something failed",
   CANCELLED: "it was cancelled",
   BLOCKED: "a hook blocked it",
-  DEPENDENCY: "something that it needs is gone",
+  DEPENDENCY: "something it depends on is gone",
 };
 
 /** Why a turn ended, as part of a sentence. */

@@ -7,15 +7,16 @@ import { UsagePanel } from "./UsagePanel";
 interface DetailsPanelProps {
   sessionId: string;
   state: SessionState;
+  forked: boolean;
 }
 
-export function DetailsPanel({ sessionId, state }: DetailsPanelProps) {
+export function DetailsPanel({ sessionId, state, forked }: DetailsPanelProps) {
   return (
     <div className="divide-y divide-line">
       <TodosPanel sessionId={sessionId} version={state.todosVersion} />
       <FilesPanel sessionId={sessionId} version={state.filesVersion} />
       <BudgetPanel sessionId={sessionId} version={state.budgetVersion} />
-      <UsagePanel state={state} />
+      <UsagePanel state={state} forked={forked} />
     </div>
   );
 }

@@ -48,7 +48,7 @@ export function FileDialog({ sessionId, path, version, onClose }: FileDialogProp
               </Button>
             </div>
             {file.encoding === "base64" ? (
-              <p className="text-sm text-ink-2">This file is not text. Download it to see it.</p>
+              <p className="text-sm text-ink-2">This file isn't text. Download it to view it.</p>
             ) : (
               <Pre className="overflow-x-auto rounded-lg border border-line bg-sunken p-3 font-mono text-xs leading-5">
                 {file.content}

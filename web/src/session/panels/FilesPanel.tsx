@@ -53,7 +53,7 @@ function Directory({ sessionId, version, path, onOpen }: DirectoryProps) {
   if (!files) return fetching ? <Spinner /> : null;
   if (files.length === 0) {
     return (
-      <p className="text-sm text-ink-3">{path === ROOT ? "No files yet." : "Empty directory."}</p>
+      <p className="text-sm text-ink-3">{path === ROOT ? "No files yet." : "Empty folder."}</p>
     );
   }
   const sorted = [...files].sort(

@@ -39,9 +39,7 @@ export function TodosPanel({ sessionId, version }: TodosPanelProps) {
       }
     >
       {error && <ErrorNote>{describeError(error)}</ErrorNote>}
-      {!error && todos.length === 0 && (
-        <p className="text-sm text-ink-3">The agent writes its plan here when it makes one.</p>
-      )}
+      {!error && todos.length === 0 && <p className="text-sm text-ink-3">No plan yet.</p>}
       <ol className="space-y-1.5 text-sm">
         {todos.map(({ content, status }, index) => {
           const Icon = ICONS[status];

@@ -3,7 +3,7 @@ import type { SessionState } from "../feed/state";
 import { Panel } from "./Panel";
 
 /** Read once and then counted on from the events, so it moves with every answer of a model. */
-export function UsagePanel({ state }: { state: SessionState }) {
+export function UsagePanel({ state, forked }: { state: SessionState; forked: boolean }) {
   const { usage, turnCount } = state;
   const lines: [string, string][] = [
     ["Turns", formatCount(turnCount)],
@@ -29,6 +29,7 @@ export function UsagePanel({ state }: { state: SessionState }) {
           </dd>
         </div>
       </dl>
+      {forked && <p className="mt-2 text-xs text-ink-3">Since the fork, without its history.</p>}
     </Panel>
   );
 }

@@ -93,8 +93,8 @@ function addStep(builder: TimelineBuilder, event: SessionEvent, at: number): voi
         at,
         words:
           event.policy === "FINALIZE"
-            ? "The server restarted: the text so far was kept"
-            : "The server restarted: the model was called again",
+            ? "The server stopped: the text so far was kept"
+            : "The server stopped: the model was called again",
       });
       return;
     case "GenerationRecorded":
