@@ -269,7 +269,7 @@ test("at the hard limit a turn is stopped, says why, and is continued after a to
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Amount in tokens").fill("1000000");
   await dialog.getByRole("button", { name: "Top up" }).click();
-  await expect(sealed).toContainText("The budget has money again.");
+  await expect(sealed).toContainText("The budget has room again.");
   await sealed.getByRole("button", { name: "Continue" }).click();
   await expect(agentMessages(page).last()).toContainText("Continue.");
 

@@ -67,3 +67,24 @@ test("a stream whose access token is gone renews it and goes on", async ({
   await send(page, "still here");
   await expect(agentMessages(page).last()).toContainText("still here");
 });
+
+test("a session that was opened while the server was away comes by itself, and sends what waits", async ({
+  page,
+  ostler,
+}) => {
+  await signIn(page);
+  await openNewSession(page, await createAgent(page, "sim-echo"), "Healed");
+  const { pathname } = new URL(page.url());
+  await expect(page.getByText("Start the conversation")).toBeVisible();
+  await ostler.kill();
+  await expect(page.getByText(/Reconnecting/)).toBeVisible();
+  await send(page, "held back");
+  await expect(page.getByText(/Not sent yet/)).toBeVisible();
+  await page.getByRole("link", { name: "Home" }).click();
+  await page.goBack();
+  await expect(page).toHaveURL(new RegExp(`${pathname}$`));
+
+  await ostler.run();
+  await expect(agentMessages(page).last()).toContainText("held back", { timeout: 30_000 });
+  await expect(userMessages(page)).toHaveCount(1);
+});

@@ -45,6 +45,12 @@ test("a session is forked from the end of a turn, and says where its history is 
 
   const divider = page.locator('[data-role="fork"]');
   await expect(divider).toContainText("History from Original");
+  await expect(page.locator("header").getByText("Fork of Original")).toBeVisible();
+  const details = page.getByRole("complementary", { name: "Session details" });
+  await expect(details).toContainText("Turns1");
+  await expect(details).toContainText(
+    "Tokens and cost are those since the fork; turns include its history.",
+  );
   await expect(userMessages(page)).toHaveCount(1);
   await send(page, "another way");
   await expect(agentMessages(page).last()).toContainText("another way");

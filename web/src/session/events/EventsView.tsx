@@ -2,7 +2,6 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Search, X } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Button } from "@/ui/Button";
-import type { SessionEvent } from "../feed/event";
 import type { Feed } from "../feed/useSessionFeed";
 import { EarlierLine } from "../tail/EarlierLine";
 import { JumpToLatest } from "../tail/JumpToLatest";
@@ -34,7 +33,7 @@ export default function EventsView({ feed }: { feed: Feed }) {
 
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <EventFilters log={log} shown={shown.length} complete={feed.earlier === null} />
+      <EventFilters feed={feed} shown={shown.length} />
       <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto">
         <div className="relative" style={{ height: list.getTotalSize() }}>
           <EarlierLine feed={feed} />
@@ -71,13 +70,12 @@ export default function EventsView({ feed }: { feed: Feed }) {
 }
 
 interface EventFiltersProps {
-  log: readonly SessionEvent[];
+  feed: Feed;
   shown: number;
-  /** The log goes back to the beginning. */
-  complete: boolean;
 }
 
-function EventFilters({ log, shown, complete }: EventFiltersProps) {
+function EventFilters({ feed, shown }: EventFiltersProps) {
+  const { log, earlier, loadEarlier } = feed;
   const { kind, q, turn } = useSearch({ from: "/app/sessions/$sessionId" });
   const navigate = useNavigate({ from: "/sessions/$sessionId" });
   const kinds = useMemo(() => kindsOf(log), [log]);
@@ -108,6 +106,8 @@ function EventFilters({ log, shown, complete }: EventFiltersProps) {
         aria-label="Kind"
         className="control w-48"
         value={kind ?? ""}
+        // Which kinds there are, only the whole log knows.
+        onFocus={() => void loadEarlier(true)}
         onChange={(event) => filter({ kind: event.target.value || undefined })}
       >
         <option value="">All kinds</option>
@@ -122,7 +122,7 @@ function EventFilters({ log, shown, complete }: EventFiltersProps) {
         </Button>
       )}
       <span className="ml-auto text-xs text-ink-3 tabular-nums">
-        {complete ? "" : "latest "}
+        {earlier === null ? "" : "latest "}
         {shown === log.length ? `${log.length} events` : `${shown} of ${log.length}`}
       </span>
     </div>

@@ -138,11 +138,11 @@ describe("the past", () => {
   });
 });
 
-it("counts the turns of a fork from its own beginning", () => {
+it("counts what a fork uses from its own beginning, and the turns of its history", () => {
   const forked = [
     ...log,
     event("SessionStarted", 21, { turnId: null, forkedFromId: "sess_0" }),
     event("SessionIdled", 22, { usage: { ...usage, inputTokens: 0 } }),
   ];
-  expect(fold(forked)).toMatchObject({ turnCount: 0, usage: { inputTokens: 0 } });
+  expect(fold(forked)).toMatchObject({ turnCount: 1, usage: { inputTokens: 0 } });
 });

@@ -19,8 +19,9 @@ export interface SessionState {
   readonly decidedWaits: readonly string[];
   /** What the chat shows, top to bottom. */
   readonly items: readonly ChatItem[];
-  /** What the session itself has used: the history of a fork is not part of it, and neither are its turns. */
+  /** What the session itself has used: the history of a fork is not part of it. */
   readonly usage: UsageTotals;
+  /** Its turns, those of its history included. */
   readonly turnCount: number;
   /** Grows with each change of the session's files, so that views of them know when to look again. */
   readonly filesVersion: number;

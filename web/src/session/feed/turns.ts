@@ -93,7 +93,6 @@ export function beginFork(state: SessionState, fromSessionId: string): SessionSt
       activeTurnId: null,
       queuedTurnIds: [],
       usage: initialState.usage,
-      turnCount: 0,
       waitsVersion: state.waitsVersion + 1,
     },
     state.undelivered,

@@ -29,7 +29,11 @@ export function UsagePanel({ state, forked }: { state: SessionState; forked: boo
           </dd>
         </div>
       </dl>
-      {forked && <p className="mt-2 text-xs text-ink-3">Since the fork, without its history.</p>}
+      {forked && (
+        <p className="mt-2 text-xs text-ink-3">
+          Tokens and cost are those since the fork; turns include its history.
+        </p>
+      )}
     </Panel>
   );
 }
