@@ -129,7 +129,7 @@ func (r *Resolver) answerQuestion(ctx context.Context, waitID, answer string) (*
 }
 
 func (r *Resolver) resolveWait(ctx context.Context, token string, out sessions.Outcome) (*model.ResolveWaitPayload, error) {
-	resolved, err := r.Sessions.ResolveWait(ctx, token, out)
+	resolved, err := r.Sessions.ResolveWait(ctx, token, func(models.OrgID) (sessions.Outcome, error) { return out, nil })
 	if err != nil {
 		return nil, err
 	}

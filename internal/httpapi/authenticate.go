@@ -29,6 +29,9 @@ func (s *Server) authenticate(ctx context.Context, token, transport string) (*au
 	if errors.Is(err, auth.ErrUnauthenticated) {
 		return nil, nil
 	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil, ctx.Err() // the client has gone: nobody is to blame
+	}
 	if err != nil {
 		s.log.ErrorContext(ctx, "authentication failed", "request_id", auth.RequestFrom(ctx).ID, "error", err)
 		return nil, err

@@ -36,6 +36,9 @@ type Config struct {
 	ReadHeaderTimeout time.Duration
 	// BodyTimeout is how long a client may take for its body. Defaults to 10 s.
 	BodyTimeout time.Duration
+	// StallTimeout is how long an upload, a callback, a download or an export may stand still. Who sends or reads 16 KiB per second, or
+	// more, never uses it up. Defaults to 10 s.
+	StallTimeout time.Duration
 	// AnswerTimeout is how long a request may take from its headers to the last byte of its answer, so that nobody holds a connection
 	// by not reading. Event streams may take as long for each event as SocketLimits.WriteTimeout says instead. Defaults to 2 min.
 	AnswerTimeout time.Duration
@@ -47,7 +50,7 @@ type Config struct {
 
 // Limits bound one operation, on every transport alike.
 type Limits struct {
-	// BodyBytes bounds a request's body and a socket's message. Defaults to 1 MiB.
+	// BodyBytes bounds a request's body and a socket's message. Defaults to 1 MiB. Without a credential that is good it is 64 KiB at most.
 	BodyBytes int64
 	// ImageBytes bounds an uploaded image. Defaults to 20 MiB.
 	ImageBytes int64
@@ -126,6 +129,7 @@ func (c Config) withDefaults() Config {
 	}
 	orDefault(&c.ReadHeaderTimeout, 5*time.Second)
 	orDefault(&c.BodyTimeout, 10*time.Second)
+	orDefault(&c.StallTimeout, 10*time.Second)
 	orDefault(&c.AnswerTimeout, 2*time.Minute)
 	orDefault(&c.IdleTimeout, 2*time.Minute)
 	orDefault(&c.MaxHeaderBytes, 64<<10)

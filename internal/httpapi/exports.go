@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/auth"
@@ -20,8 +19,6 @@ import (
 
 const (
 	usagePath = "/v1/usage.csv"
-	// exportTimeout is how long a piece of an export may take to leave: a reader that has stopped reading holds a place.
-	exportTimeout = time.Minute
 	// maxExports and maxOrgExports bound how many exports are written at once, on this node: each adds up or reads a lot.
 	maxExports    = 8
 	maxOrgExports = 2
@@ -31,36 +28,6 @@ const (
 type Exports interface {
 	// WriteCSV writes an export. Before it has written anything it may fail with a *fault.Error.
 	WriteCSV(ctx context.Context, by *auth.Principal, in spending.Export, to io.Writer) error
-}
-
-// exportTraffic counts the exports that are being written.
-type exportTraffic struct {
-	mu   sync.Mutex
-	all  int
-	orgs map[models.OrgID]int
-}
-
-func (t *exportTraffic) begin(org models.OrgID) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.all >= maxExports || t.orgs[org] >= maxOrgExports {
-		return false
-	}
-	if t.orgs == nil {
-		t.orgs = map[models.OrgID]int{}
-	}
-	t.all++
-	t.orgs[org]++
-	return true
-}
-
-func (t *exportTraffic) end(org models.OrgID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.all--
-	if t.orgs[org]--; t.orgs[org] == 0 {
-		delete(t.orgs, org)
-	}
 }
 
 // exportUsage writes what was used as CSV, while it is read.
@@ -73,7 +40,7 @@ func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request) {
 	if refused == nil && in.Kind == spending.ExportLedger && !p.Can(auth.BudgetsRead) {
 		refused = lacks(auth.BudgetsRead)
 	}
-	if refused == nil && !s.exports.begin(p.OrgID) {
+	if refused == nil && !s.exports.Try(p.OrgID, 1) {
 		refused = &imageError{
 			Code: codeRateLimited, RetryAfterSeconds: 1, status: http.StatusTooManyRequests,
 			Message: "Too many exports are being written at once; try again when one has ended.",
@@ -83,8 +50,8 @@ func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request) {
 		s.refuseImage(w, r, refused)
 		return
 	}
-	defer s.exports.end(p.OrgID)
-	out := &exportWriter{w: w, control: http.NewResponseController(w), name: string(in.Kind) + ".csv"}
+	defer s.exports.Leave(p.OrgID, 1)
+	out := &exportWriter{w: s.paced(w), name: string(in.Kind) + ".csv"}
 	err := s.deps.Exports.WriteCSV(ctx, p, in, out)
 	switch {
 	case err == nil:
@@ -118,19 +85,17 @@ func (s *Server) exportFailure(ctx context.Context, err error) *imageError {
 	return s.imageFailure(ctx, err)
 }
 
-// exportWriter begins the answer with the first piece of the export, and lets each piece take its time.
+// exportWriter begins the answer with the first piece of the export.
 type exportWriter struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	name    string
-	begun   bool
+	w     *pacedWriter
+	name  string
+	begun bool
 	// err is why the reader can't be reached any more.
 	err error
 }
 
 // Write implements io.Writer.
 func (e *exportWriter) Write(b []byte) (int, error) {
-	_ = e.control.SetWriteDeadline(time.Now().Add(exportTimeout)) // a recorder in a test has none
 	if !e.begun {
 		e.begun = true
 		h := e.w.Header()

@@ -44,21 +44,46 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if req := s.readRequest(w, r, accepts.media); req != nil {
-		s.answer(w, r, accepts, req)
+	if !isJSONBody(r.Header) {
+		s.writeErrors(w, accepts.media, http.StatusUnsupportedMediaType,
+			coded(codeBadUserInput, "The body must be JSON: send it with Content-Type: application/json, in UTF-8 and not compressed."))
+		return
+	}
+	// Before the body: who is asking decides how large it may be.
+	ctx, ok := s.enter(w, r, accepts.media)
+	if !ok {
+		return
+	}
+	if req := s.readRequest(ctx, w, r, accepts.media); req != nil {
+		s.answer(ctx, w, r, accepts, req)
 	}
 }
 
+// enter finds out who is asking and counts the request, or refuses.
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, media string) (context.Context, bool) {
+	ctx, refused := s.withCaller(w, r)
+	if refused != nil {
+		s.writeErrors(w, media, http.StatusServiceUnavailable, refused)
+		return nil, false
+	}
+	if refused := s.admit(ctx, auth.FromContext(ctx)); refused != nil {
+		s.refuseRate(w, media, refused)
+		return nil, false
+	}
+	return ctx, true
+}
+
 // readRequest reads the request in a body, or refuses. The body's memory is free again then: streams live long.
-func (s *Server) readRequest(w http.ResponseWriter, r *http.Request, media string) *request {
-	if !isJSONBody(r.Header) {
-		s.writeErrors(w, media, http.StatusUnsupportedMediaType,
-			coded(codeBadUserInput, "The body must be JSON: send it with Content-Type: application/json, in UTF-8 and not compressed."))
+func (s *Server) readRequest(ctx context.Context, w http.ResponseWriter, r *http.Request, media string) *request {
+	most, release, err := s.holdBody(ctx, r.ContentLength)
+	if err != nil {
+		s.refuseRate(w, media, tooMany("Too many requests arrive at once; try again in a moment.", 1))
 		return nil
 	}
+	defer release()
 	body := s.buffers.get()
 	defer s.buffers.put(body)
-	if err := s.readBody(w, r, body); err != nil {
+	if err := s.readBody(w, r, body, most); err != nil {
 		s.refuseBody(w, r, media, err)
 		return nil
 	}
@@ -74,14 +99,14 @@ func (s *Server) readRequest(w http.ResponseWriter, r *http.Request, media strin
 	return req
 }
 
-// readBody reads at most BodyBytes, within BodyTimeout.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request, into *bytes.Buffer) error {
+// readBody reads at most so many bytes, within BodyTimeout.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, into *bytes.Buffer, most int64) error {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(s.cfg.BodyTimeout)) // a recorder in a test has none
-	if r.ContentLength > s.cfg.Limits.BodyBytes {
-		return &http.MaxBytesError{Limit: s.cfg.Limits.BodyBytes}
+	if r.ContentLength > most {
+		return &http.MaxBytesError{Limit: most}
 	}
-	_, err := into.ReadFrom(http.MaxBytesReader(w, r.Body, s.cfg.Limits.BodyBytes))
+	_, err := into.ReadFrom(http.MaxBytesReader(w, r.Body, most))
 	if err == nil {
 		// Left in place, it would end the request while its operation runs.
 		_ = control.SetReadDeadline(time.Time{})
@@ -116,7 +141,9 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) {
 		s.writeErrors(w, media, http.StatusBadRequest, malformed("The address is not a GraphQL request", err))
 		return
 	}
-	s.answer(w, r, accepts, req)
+	if ctx, ok := s.enter(w, r, media); ok {
+		s.answer(ctx, w, r, accepts, req)
+	}
 }
 
 func requestOf(rawQuery string) (*request, error) {
@@ -172,7 +199,7 @@ func (s *Server) accepts(w http.ResponseWriter, r *http.Request) (acceptance, bo
 }
 
 // answer runs a request whose form is right.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, accepts acceptance, req *request) {
+func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, accepts acceptance, req *request) {
 	media := accepts.media
 	if !req.hasDocument() {
 		s.writeErrors(w, media, http.StatusBadRequest, coded(codeBadUserInput, "The request holds no document: `query` is missing or empty."))
@@ -183,15 +210,6 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, accepts acceptan
 	}
 	req.cookies = hasTokenCookie(r)
 	req.wantsCost = r.Header.Get(costHeader) == "1"
-	ctx, refused := s.withCaller(w, r)
-	if refused != nil {
-		s.writeErrors(w, media, http.StatusServiceUnavailable, refused)
-		return
-	}
-	if refused := s.admit(ctx, auth.FromContext(ctx)); refused != nil {
-		s.refuseRate(w, media, refused)
-		return
-	}
 	op, errs := s.engine.prepare(ctx, req)
 	if len(errs) != 0 {
 		if accepts.eventsFirst {

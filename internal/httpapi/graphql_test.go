@@ -53,7 +53,7 @@ func TestPost(t *testing.T) {
 		{"a lone surrogate", `{"query":"{__typename}","variables":{"a":"\ud800"}}`, nil, 200, "", mediaJSON},
 		{"NUL in a variable", `{"query":"{__typename}","variables":{"a":["\u0000"]}}`, nil, 400, codeBadUserInput, mediaJSON},
 		{"NUL in the document", `{"query":"{node(id:\"\\u0000\"){id}}"}`, nil, 200, codeBadUserInput, mediaJSON},
-		{"deep JSON", `{"query":"{__typename}","variables":{"a":` + strings.Repeat("[", 100_000) + `}}`, nil, 400, codeBadUserInput, mediaJSON},
+		{"deep JSON", `{"query":"{__typename}","variables":{"a":` + strings.Repeat("[", 100_000) + `}}`, signedIn, 400, codeBadUserInput, mediaJSON},
 		{"query is a number", `{"query":0}`, nil, 400, codeBadUserInput, mediaJSON},
 		{"variables are a list", `{"query":"{__typename}","variables":[]}`, nil, 400, codeBadUserInput, mediaJSON},
 		{"extensions are text", `{"query":"{__typename}","extensions":"x"}`, nil, 400, codeBadUserInput, mediaJSON},

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/auth"
@@ -21,9 +20,7 @@ import (
 )
 
 const (
-	// imageTimeout is how long an image may take to arrive, and how long to leave.
-	imageTimeout = time.Minute
-	// maxUploads and maxOrgUploads bound how many images arrive at once, on this node: each is held in memory.
+	// maxUploads and maxOrgUploads bound how many images are stored at once, on this node; more wait. They have arrived before.
 	maxUploads    = 8
 	maxOrgUploads = 4
 	// maxDownloads and maxOrgDownloads bound how many leave at once; more wait. Readers may take their time, so those of one
@@ -35,35 +32,11 @@ const (
 // Images keeps images. Failures of the caller are a *fault.Error.
 type Images interface {
 	// Create stores what content holds. LIMIT_REACHED means that it is too large.
-	Create(ctx context.Context, by *auth.Principal, name string, content io.Reader) (*models.Image, error)
+	Create(ctx context.Context, by *auth.Principal, name string, content []byte) (*models.Image, error)
 	// Get finds an image of the organization; NOT_FOUND when it has none with this id.
 	Get(ctx context.Context, org models.OrgID, id models.ImageID) (*models.Image, error)
 	// Content reads what an image that Get gave holds.
 	Content(ctx context.Context, image *models.Image) ([]byte, error)
-}
-
-// imageTraffic counts the images that are on their way.
-type imageTraffic struct {
-	downloads chan struct{}
-
-	mu sync.Mutex
-	// all is the sum of uploads.
-	all     int
-	uploads map[models.OrgID]int
-	queues  map[models.OrgID]*downloadQueue
-}
-
-// downloadQueue lets few images of an organization leave at once.
-type downloadQueue struct {
-	places chan struct{}
-	// users counts the requests that are in it.
-	users int
-}
-
-func newImageTraffic() *imageTraffic {
-	return &imageTraffic{
-		downloads: make(chan struct{}, maxDownloads), uploads: map[models.OrgID]int{}, queues: map[models.OrgID]*downloadQueue{},
-	}
 }
 
 // imageError is what callers of /v1/images and /v1/usage.csv are told. Codes are those of the API's top-level errors.
@@ -157,32 +130,39 @@ func uploadable(r *http.Request) *imageError {
 	return nil
 }
 
-// receiveImage reads and stores the body, as one of few at a time.
+// receiveImage reads the body, and then stores it as one of few at a time.
 func (s *Server) receiveImage(ctx context.Context, w http.ResponseWriter, r *http.Request, p *auth.Principal) (*models.Image, *imageError) {
-	if !s.images.begin(p.OrgID) {
-		return nil, &imageError{
+	body, release, err := s.readWhole(w, r, p.OrgID, s.cfg.Limits.ImageBytes)
+	if err != nil {
+		return nil, s.bodyFailure(err, s.imageTooLarge())
+	}
+	defer release()
+	if err := s.uploads.Wait(ctx, p.OrgID); err != nil {
+		return nil, s.imageFailure(ctx, err)
+	}
+	defer s.uploads.Leave(p.OrgID, 1)
+	image, err := s.deps.Images.Create(ctx, p, r.URL.Query().Get("name"), body)
+	switch {
+	case fault.Is(err, fault.LimitReached):
+		return nil, s.imageTooLarge()
+	case err != nil:
+		return nil, s.imageFailure(ctx, err)
+	}
+	return image, nil
+}
+
+// bodyFailure says why readWhole has failed.
+func (s *Server) bodyFailure(err error, tooLarge *imageError) *imageError {
+	if errors.Is(err, errBodiesFull) {
+		return &imageError{
 			Code: codeRateLimited, RetryAfterSeconds: 1, status: http.StatusTooManyRequests,
-			Message: "Too many images are being uploaded at once; try again in a moment.",
+			Message: "Your organization sends too much at once; try again in a moment.",
 		}
 	}
-	defer s.images.end(p.OrgID)
-	body := &imageBody{control: http.NewResponseController(w)}
-	_ = body.control.SetReadDeadline(time.Now().Add(imageTimeout)) // a recorder in a test has none
-	if r.ContentLength > s.cfg.Limits.ImageBytes {
-		return nil, s.imageTooLarge()
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge
 	}
-	body.from = http.MaxBytesReader(w, r.Body, s.cfg.Limits.ImageBytes)
-	image, err := s.deps.Images.Create(ctx, p, r.URL.Query().Get("name"), body)
-	if err == nil {
-		return image, nil
-	}
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge || fault.Is(err, fault.LimitReached) {
-		return nil, s.imageTooLarge()
-	}
-	if body.broken {
-		return nil, &imageError{Code: codeBadUserInput, Message: "The body did not arrive in full and in time.", status: http.StatusBadRequest}
-	}
-	return nil, s.imageFailure(ctx, err)
+	return &imageError{Code: codeBadUserInput, Message: "The body did not arrive in full and in time.", status: http.StatusBadRequest}
 }
 
 func (s *Server) imageTooLarge() *imageError {
@@ -214,27 +194,6 @@ func (s *Server) imageFailure(ctx context.Context, err error) *imageError {
 		Code: codeInternal, RequestID: id, status: http.StatusInternalServerError,
 		Message: "Something went wrong on the server. Its operator finds the cause in the log under the request id.",
 	}
-}
-
-// imageBody is the body of an upload.
-type imageBody struct {
-	from    io.Reader
-	control *http.ResponseController
-	// broken tells that it ended before its end.
-	broken bool
-}
-
-// Read implements io.Reader.
-func (b *imageBody) Read(p []byte) (int, error) {
-	n, err := b.from.Read(p)
-	switch {
-	case errors.Is(err, io.EOF):
-		// Left in place, it would end the request while the image is stored.
-		_ = b.control.SetReadDeadline(time.Time{})
-	case err != nil:
-		b.broken = true
-	}
-	return n, err //nolint:wrapcheck // a reader must give io.EOF as it is
 }
 
 // refuseImage answers a request that failed. The rest of an upload is read, up to a bound, because closing a connection that still
@@ -277,16 +236,14 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 	fresh := slices.Contains(r.Header.Values("If-None-Match"), etag)
 	var content []byte
 	if !fresh {
-		done := s.images.leave(ctx, p.OrgID)
-		if done == nil {
+		if s.downloads.Wait(ctx, p.OrgID) != nil {
 			return // the client has gone
 		}
-		defer done()
+		defer s.downloads.Leave(p.OrgID, 1)
 		if content, err = s.deps.Images.Content(ctx, image); err != nil {
 			s.refuseImage(w, r, s.imageFailure(ctx, err))
 			return
 		}
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(imageTimeout)) // a recorder in a test has none
 	}
 	h := w.Header()
 	h.Set("ETag", etag)
@@ -300,7 +257,7 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Content-Type", image.MediaType)
 	h.Set("Content-Disposition", disposition(image.Name))
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	http.ServeContent(s.paced(w), r, "", time.Time{}, bytes.NewReader(content))
 }
 
 func (s *Server) findImage(ctx context.Context, org models.OrgID, id string) (*models.Image, error) {
@@ -316,69 +273,4 @@ func disposition(name string) string {
 		return "inline"
 	}
 	return mime.FormatMediaType("inline", map[string]string{"filename": name})
-}
-
-// begin lets an upload begin when there is room for it.
-func (t *imageTraffic) begin(org models.OrgID) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.all >= maxUploads || t.uploads[org] >= maxOrgUploads {
-		return false
-	}
-	t.all++
-	t.uploads[org]++
-	return true
-}
-
-func (t *imageTraffic) end(org models.OrgID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.all--
-	if t.uploads[org]--; t.uploads[org] == 0 {
-		delete(t.uploads, org)
-	}
-}
-
-// leave waits until a download may begin; nil when ctx has ended before. done must be called when it has ended.
-func (t *imageTraffic) leave(ctx context.Context, org models.OrgID) (done func()) {
-	t.mu.Lock()
-	q := t.queues[org]
-	if q == nil {
-		q = &downloadQueue{places: make(chan struct{}, maxOrgDownloads)}
-		t.queues[org] = q
-	}
-	q.users++
-	t.mu.Unlock()
-	// The organization's own place comes first, so that those who wait for it stand in nobody else's way.
-	if !enter(ctx, q.places) {
-		t.left(org, q)
-		return nil
-	}
-	if !enter(ctx, t.downloads) {
-		<-q.places
-		t.left(org, q)
-		return nil
-	}
-	return func() {
-		<-t.downloads
-		<-q.places
-		t.left(org, q)
-	}
-}
-
-func (t *imageTraffic) left(org models.OrgID, q *downloadQueue) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if q.users--; q.users == 0 {
-		delete(t.queues, org)
-	}
-}
-
-func enter(ctx context.Context, places chan struct{}) bool {
-	select {
-	case places <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -30,7 +30,7 @@ func TestAttacks(t *testing.T) {
 	b := setup(t)
 	for _, c := range attacks.All() {
 		t.Run(c.Name, func(t *testing.T) {
-			a := b.query(c.Document, nil)
+			a := b.query(c.Document, nil, signedIn)
 			if got := outcome(a); got != c.Want {
 				t.Errorf("got %q, want %q: %.300s", got, c.Want, a.body)
 			}

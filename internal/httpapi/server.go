@@ -2,7 +2,7 @@
 // the middleware, the probes and the dashboard. It knows the schema but none of its resolvers.
 //
 // The path of a request: observe (id, log, panics) → secure (headers) → cross-origin protection → one of
-// graphQL.post, get or upgrade → withCaller (who is asking) → admit (how often) → engine.prepare (parse, limits, validate, variables,
+// graphQL.post, get or upgrade → enter (who is asking, and how often) → readRequest → engine.prepare (parse, limits, validate, variables,
 // cost) → engine.run or subscribe (authorizer.field around every field) → the answer. Subscriptions go on over a socket or,
 // after follow, as an event stream; connections knows both.
 package httpapi
@@ -24,6 +24,8 @@ import (
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/limits"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/shares"
 )
 
 // Dependencies are what a Server works with. Logger, Schema, Authenticator and Dashboard are required.
@@ -70,10 +72,12 @@ type Server struct {
 	buffers buffers
 	ready   *readiness
 
-	images  *imageTraffic
-	exports exportTraffic
-	// callbacks bounds what is sent to /v1/waits.
-	callbacks callbacks
+	// uploads, downloads and exports are who stores, reads and exports how much at once.
+	uploads, downloads, exports shares.Shares[models.OrgID]
+	// bodies is the memory that bodies of organizations take while they arrive, strangerBodies how many arrive from networks of callers
+	// without a credential.
+	bodies         *shares.Shares[models.OrgID]
+	strangerBodies shares.Shares[string]
 	// strangers counts what nobody has signed in for.
 	strangers auth.Strangers
 	open      *connections
@@ -116,7 +120,11 @@ func New(cfg Config, deps Dependencies) (*Server, error) {
 	engine.forOperation = deps.ForOperation
 	s := &Server{
 		cfg: cfg, deps: deps, log: deps.Logger, engine: engine, public: public,
-		cookies: tokenCookies{secure: public.secure}, images: newImageTraffic(),
+		cookies:   tokenCookies{secure: public.secure},
+		uploads:   shares.Shares[models.OrgID]{Places: maxUploads, Each: maxOrgUploads},
+		downloads: shares.Shares[models.OrgID]{Places: maxDownloads, Each: maxOrgDownloads},
+		exports:   shares.Shares[models.OrgID]{Places: maxExports, Each: maxOrgExports},
+		bodies:    newBodies(cfg.Limits.ImageBytes), strangerBodies: shares.Shares[string]{Places: strangerBodies, Each: networkBodies},
 		ready: newReadiness(deps.Clock, deps.Logger, deps.Ready),
 	}
 	s.requests, s.endRequests = context.WithCancel(context.Background())

@@ -150,7 +150,7 @@ func newSocket(s *Server, conn *websocket.Conn, raw net.Conn, r *http.Request) *
 	socket.given, socket.givenTransport = credential(r)
 	socket.cookies = hasTokenCookie(r)
 	socket.ctx, socket.cancel = context.WithCancel(context.Background())
-	conn.SetReadLimit(s.cfg.Limits.BodyBytes)
+	conn.SetReadLimit(min(s.cfg.Limits.BodyBytes, bodyPlace)) // until it is known who is there
 	return socket
 }
 

@@ -126,6 +126,7 @@ func (s *socket) initialize(m message) bool {
 	s.mu.Lock()
 	s.principal, s.checkedAt, s.pingedAt = principal, now, now
 	s.mu.Unlock()
+	s.conn.SetReadLimit(s.server.cfg.Limits.BodyBytes)
 	s.sendText(`{"type":"connection_ack"}`)
 	return true
 }

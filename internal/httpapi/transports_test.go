@@ -153,7 +153,7 @@ func TestBodiesAndMessagesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	large := `{"query":"` + strings.Repeat(" ", 1<<20) + `"}`
-	for _, change := range [][]func(*http.Request){nil, {asEvents}} {
+	for _, change := range [][]func(*http.Request){{signedIn}, {signedIn, asEvents}} {
 		if a := b.do(http.MethodPost, "/graphql", large, change...); a.status != 413 || outcome(a) != "BODY" || a.errors[0].Extensions["maximum"] != float64(1<<20) {
 			t.Errorf("got %d %.300s", a.status, a.body)
 		}

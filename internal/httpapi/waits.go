@@ -4,13 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -22,46 +19,13 @@ const (
 	waitsPath = "/v1/waits/"
 	// waitBody bounds the body of a callback: the largest value, and what stands around it.
 	waitBody = sessions.MaxResultBytes + 8<<10
-	// maxCallbacks and maxAddressCallbacks bound how many callbacks are read at once, on this node: nobody has signed in for them.
-	maxCallbacks        = 64
-	maxAddressCallbacks = 16
 )
 
 // Waits resolves what turns wait for from outside.
 type Waits interface {
-	// ResolveWait resolves a wait by its bearer token. Failures of the caller are a *fault.Error.
-	ResolveWait(ctx context.Context, token string, out sessions.Outcome) (sessions.Resolved, error)
-}
-
-// callbacks counts the callbacks that are being read.
-type callbacks struct {
-	mu        sync.Mutex
-	all       int
-	addresses map[string]int
-}
-
-// begin lets a callback begin when there is room for it.
-func (c *callbacks) begin(address string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.all >= maxCallbacks || c.addresses[address] >= maxAddressCallbacks {
-		return false
-	}
-	if c.addresses == nil {
-		c.addresses = map[string]int{}
-	}
-	c.all++
-	c.addresses[address]++
-	return true
-}
-
-func (c *callbacks) end(address string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.all--
-	if c.addresses[address]--; c.addresses[address] == 0 {
-		delete(c.addresses, address)
-	}
+	// ResolveWait resolves a wait by its bearer token. Only when the token is good does it ask for the outcome, on behalf of the
+	// organization of the wait. Failures of the caller are a *fault.Error.
+	ResolveWait(ctx context.Context, token string, outcome func(models.OrgID) (sessions.Outcome, error)) (sessions.Resolved, error)
 }
 
 // resolution is the answer to a callback.
@@ -98,39 +62,33 @@ func (s *Server) takeCallback(w http.ResponseWriter, r *http.Request) (sessions.
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != mediaJSON {
 		return "", &imageError{Code: codeBadUserInput, Message: "The body must be of the type " + mediaJSON + ".", status: http.StatusUnsupportedMediaType}
 	}
-	address := auth.Network(clientAddress(r, s.cfg.TrustedProxies))
-	if !s.callbacks.begin(address) {
-		return "", &imageError{
-			Code: codeRateLimited, RetryAfterSeconds: 1, status: http.StatusTooManyRequests,
-			Message: "Too many callbacks arrive at once; try again in a moment.",
-		}
-	}
-	defer s.callbacks.end(address)
-	out, refused := s.readOutcome(w, r)
-	if refused != nil {
-		return "", refused
-	}
 	ctx := auth.WithRequest(r.Context(), s.requestInfo(r))
-	resolved, err := s.deps.Waits.ResolveWait(ctx, r.PathValue("token"), out)
-	if err != nil {
+	var refused *imageError
+	resolved, err := s.deps.Waits.ResolveWait(ctx, r.PathValue("token"), func(org models.OrgID) (out sessions.Outcome, err error) {
+		if out, refused = s.readOutcome(w, r, org); refused != nil {
+			err = errOutcome
+		}
+		return out, err
+	})
+	switch {
+	case refused != nil:
+		return "", refused
+	case err != nil:
 		return "", s.callbackFailure(ctx, err)
 	}
 	return resolved, nil
 }
 
+// errOutcome ends a callback whose body was refused.
+var errOutcome = errors.New("the outcome was refused")
+
 // readOutcome reads the body: an object with value, or with errorCode and errorMessage.
-func (s *Server) readOutcome(w http.ResponseWriter, r *http.Request) (out sessions.Outcome, refused *imageError) {
-	if r.ContentLength > waitBody {
-		return out, callbackTooLarge()
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, waitBody))
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return out, callbackTooLarge()
-	}
+func (s *Server) readOutcome(w http.ResponseWriter, r *http.Request, org models.OrgID) (out sessions.Outcome, refused *imageError) {
+	body, release, err := s.readWhole(w, r, org, waitBody)
 	if err != nil {
-		return out, &imageError{Code: codeBadUserInput, Message: "The body did not arrive in full and in time.", status: http.StatusBadRequest}
+		return out, s.bodyFailure(err, callbackTooLarge())
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // left in place, it would end the request
+	defer release()
 	err = decodeObject(body, func(name string, value json.RawMessage) error {
 		switch name {
 		case "value":

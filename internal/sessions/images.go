@@ -55,13 +55,8 @@ func formats() map[string]func(io.Reader) (image.Config, error) {
 }
 
 // Create stores an image: PNG, JPEG, GIF or WebP, told by its content. The name is for people; only its last element is kept.
-// LIMIT_REACHED tells of too many bytes, INVALID of what is no image. An error of the reader is passed on.
-func (s *Images) Create(ctx context.Context, by *auth.Principal, name string, content io.Reader) (*models.Image, error) {
-	// One byte more shows that there is too much.
-	data, err := io.ReadAll(io.LimitReader(content, MaxImageBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("read an image: %w", err)
-	}
+// LIMIT_REACHED tells of too many bytes, INVALID of what is no image.
+func (s *Images) Create(ctx context.Context, by *auth.Principal, name string, data []byte) (*models.Image, error) {
 	if len(data) > MaxImageBytes {
 		return nil, fault.New(fault.LimitReached, "The image has more than %d bytes; make it smaller.", MaxImageBytes)
 	}
@@ -71,6 +66,7 @@ func (s *Images) Create(ctx context.Context, by *auth.Principal, name string, co
 		OrgID: by.OrgID, ID: models.NewID[models.ImageEntity](), Size: int64(len(data)), Hash: sum[:],
 		CreatedByKind: kind, CreatedByID: actor.Ptr(), CreatedAt: clock.Millis(s.clock),
 	}
+	var err error
 	if row.Name, err = imageName(name); err != nil {
 		return nil, err
 	}

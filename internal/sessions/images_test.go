@@ -10,11 +10,9 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
-	"io"
 	"io/fs"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -57,7 +55,7 @@ func bomb(width, height uint32) []byte {
 
 func (e *env) image(content []byte) *models.Image {
 	e.t.Helper()
-	m, err := e.svc.Images().Create(e.t.Context(), e.by, "picture", bytes.NewReader(content))
+	m, err := e.svc.Images().Create(e.t.Context(), e.by, "picture", content)
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -69,7 +67,7 @@ func TestImagesAreKeptAsTheyCame(t *testing.T) {
 		images := e.svc.Images()
 		for _, format := range []string{"image/png", "image/jpeg", "image/gif", "image/webp"} {
 			content := picture(t, format, 30, 20)
-			made, err := images.Create(t.Context(), e.by, ` C:\photos/../cat.png `, bytes.NewReader(content))
+			made, err := images.Create(t.Context(), e.by, ` C:\photos/../cat.png `, content)
 			if err != nil {
 				t.Fatalf("%s: %v", format, err)
 			}
@@ -87,7 +85,7 @@ func TestImagesAreKeptAsTheyCame(t *testing.T) {
 			}
 		}
 		for _, name := range []string{".", "..", "/", `..\..`, "a/..", "//"} { // these name no file
-			made, err := images.Create(t.Context(), e.by, name, bytes.NewReader(picture(t, "image/png", 30, 20)))
+			made, err := images.Create(t.Context(), e.by, name, picture(t, "image/png", 30, 20))
 			if err != nil || made.Name != "" {
 				t.Errorf("%q became %q, %v", name, made.Name, err)
 			}
@@ -112,7 +110,7 @@ func TestImagesOfOthersAreUnknown(t *testing.T) {
 			}
 		}
 		// Not even one who knows the hash, by having the same content, gets at the row.
-		theirs, err := images.Create(t.Context(), e.theirs, "", bytes.NewReader(picture(t, "image/png", 1, 1)))
+		theirs, err := images.Create(t.Context(), e.theirs, "", picture(t, "image/png", 1, 1))
 		if err != nil || theirs.ID == mine.ID {
 			t.Fatal(theirs, err)
 		}
@@ -125,36 +123,32 @@ func TestImagesOfOthersAreUnknown(t *testing.T) {
 func TestWhatIsNoImageIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		small := picture(t, "image/png", 1, 1)
-		cut := errors.New("the client is gone")
 		for name, c := range map[string]struct {
 			name    string
-			content io.Reader
+			content []byte
 			code    fault.Code
 			path    string
 		}{
-			"nothing":        {"", strings.NewReader(""), fault.Invalid, ""},
-			"text":           {"a.png", strings.NewReader("hello"), fault.Invalid, ""},
-			"SVG":            {"a.svg", strings.NewReader(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`), fault.Invalid, ""},
-			"HTML":           {"a.png", strings.NewReader("<!doctype html><script>alert(1)</script>"), fault.Invalid, ""},
-			"a head alone":   {"", bytes.NewReader(small[:12]), fault.Invalid, ""},
-			"a cut JPEG":     {"", bytes.NewReader(picture(t, "image/jpeg", 9, 9)[:40]), fault.Invalid, ""},
-			"a cut WebP":     {"", bytes.NewReader(picture(t, "image/webp", 9, 9)[:20]), fault.Invalid, ""},
-			"too wide":       {"", bytes.NewReader(bomb(maxImageSide+1, 1)), fault.Invalid, ""},
-			"too high":       {"", bytes.NewReader(bomb(1, maxImageSide+1)), fault.Invalid, ""},
-			"a bomb":         {"", bytes.NewReader(bomb(16_000, 16_000)), fault.Invalid, ""},
-			"a huge bomb":    {"", bytes.NewReader(bomb(1<<31-1, 1<<31-1)), fault.Invalid, ""},
-			"too large":      {"", io.MultiReader(bytes.NewReader(small), bytes.NewReader(make([]byte, MaxImageBytes))), fault.LimitReached, ""},
-			"a long name":    {strings.Repeat("é", maxImageName+1), bytes.NewReader(small), fault.Invalid, "name"},
-			"a NUL in it":    {"a\x00b", bytes.NewReader(small), fault.Invalid, "name"},
-			"no UTF-8 in it": {"a\xff", bytes.NewReader(small), fault.Invalid, "name"},
+			"nothing":        {"", []byte(""), fault.Invalid, ""},
+			"text":           {"a.png", []byte("hello"), fault.Invalid, ""},
+			"SVG":            {"a.svg", []byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`), fault.Invalid, ""},
+			"HTML":           {"a.png", []byte("<!doctype html><script>alert(1)</script>"), fault.Invalid, ""},
+			"a head alone":   {"", small[:12], fault.Invalid, ""},
+			"a cut JPEG":     {"", picture(t, "image/jpeg", 9, 9)[:40], fault.Invalid, ""},
+			"a cut WebP":     {"", picture(t, "image/webp", 9, 9)[:20], fault.Invalid, ""},
+			"too wide":       {"", bomb(maxImageSide+1, 1), fault.Invalid, ""},
+			"too high":       {"", bomb(1, maxImageSide+1), fault.Invalid, ""},
+			"a bomb":         {"", bomb(16_000, 16_000), fault.Invalid, ""},
+			"a huge bomb":    {"", bomb(1<<31-1, 1<<31-1), fault.Invalid, ""},
+			"too large":      {"", append(bytes.Clone(small), make([]byte, MaxImageBytes)...), fault.LimitReached, ""},
+			"a long name":    {strings.Repeat("é", maxImageName+1), small, fault.Invalid, "name"},
+			"a NUL in it":    {"a\x00b", small, fault.Invalid, "name"},
+			"no UTF-8 in it": {"a\xff", small, fault.Invalid, "name"},
 		} {
 			_, err := e.svc.Images().Create(t.Context(), e.by, c.name, c.content)
 			if f := fault.As(err); f == nil || f.Code != c.code || strings.Join(f.Path, ".") != c.path || f.Message == "" {
 				t.Errorf("%s: %v", name, err)
 			}
-		}
-		if _, err := e.svc.Images().Create(t.Context(), e.by, "", io.MultiReader(bytes.NewReader(small), iotest.ErrReader(cut))); !errors.Is(err, cut) {
-			t.Errorf("a body that broke: %v", err)
 		}
 		for _, table := range []any{&models.Image{}, &models.Blob{}} {
 			var n int64
@@ -199,7 +193,7 @@ func TestImagesThatAMessageCannotShow(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		s := e.create().ID
 		mine := e.image(picture(t, "image/png", 2, 2))
-		foreign, err := e.svc.Images().Create(t.Context(), e.theirs, "", bytes.NewReader(picture(t, "image/png", 2, 2)))
+		foreign, err := e.svc.Images().Create(t.Context(), e.theirs, "", picture(t, "image/png", 2, 2))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -233,7 +233,7 @@ func TestTokensOfNobodyAreLimitedByAddress(t *testing.T) {
 		e.clock.Advance(time.Minute - time.Duration(e.clock.Now().UnixMilli()%60_000)*time.Millisecond + 10*time.Second)
 		from := func(address string) error {
 			ctx := auth.WithRequest(t.Context(), &auth.RequestInfo{Address: address})
-			_, err := e.svc.ResolveWait(ctx, TokenPrefix+"nothing", Outcome{})
+			_, err := e.svc.ResolveWait(ctx, TokenPrefix+"nothing", says(Outcome{}))
 			return err
 		}
 		for i := range maxStrange {

@@ -97,13 +97,10 @@ func sign(secret, ids []byte) []byte {
 const maxStrange = 60
 
 // ResolveWait resolves a wait with its bearer token. Who holds a token that is good for nothing can't tell why: whether it is
-// malformed or forged, or there is no such wait, the same is done and answered, and an address that brings many such tokens is RATE_LIMITED for a while. An outcome that can't be used is INVALID, whatever
-// the token.
-func (s *Service) ResolveWait(ctx context.Context, token string, out Outcome) (Resolved, error) {
-	state, resolution, err := out.check()
-	if err != nil {
-		return "", err
-	}
+// malformed or forged, or there is no such wait, the same is done and answered, and an address that brings many such tokens is
+// RATE_LIMITED for a while. The outcome is asked for when the token is good, for the organization of the wait: strangers send nothing
+// that has to be read. One that can't be used is INVALID.
+func (s *Service) ResolveWait(ctx context.Context, token string, outcome func(models.OrgID) (Outcome, error)) (Resolved, error) {
 	address, now := auth.RequestFrom(ctx).Address, s.cfg.Clock.Now()
 	if wait := s.strangers.MustWait(address, maxStrange, now); wait > 0 {
 		return "", tooFast(wait, "Too many tokens from your address were good for nothing.")
@@ -118,6 +115,14 @@ func (s *Service) ResolveWait(ctx context.Context, token string, out Outcome) (R
 	}
 	if wait, ok := s.cfg.Limits.Request(ctx, w.OrgID); !ok {
 		return "", tooFast(wait, "The organization of the wait has used up its requests of this minute.")
+	}
+	out, err := outcome(w.OrgID)
+	if err != nil {
+		return "", err
+	}
+	state, resolution, err := out.check()
+	if err != nil {
+		return "", err
 	}
 	c := &resolveWait{org: w.OrgID, session: w.SessionID, wait: w.ID, state: state, resolution: resolution}
 	err = s.cfg.Committer.Submit(ctx, c)
