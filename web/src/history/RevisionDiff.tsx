@@ -16,7 +16,11 @@ interface RevisionDiffProps {
 
 export function RevisionDiff({ revisions, before, after, names, onCompare }: RevisionDiffProps) {
   const diffs = useMemo(
-    () => (before && after ? diffSnapshots(before.snapshot, after.snapshot, names) : null),
+    () =>
+      before && after
+        ? // The first revision has none before it: all of it is new.
+          diffSnapshots(before === after ? null : before.snapshot, after.snapshot, names)
+        : null,
     [before, after, names],
   );
   const choice = (label: string, chosen: number | undefined, onChoose: (n: number) => void) => (
@@ -52,12 +56,11 @@ export function RevisionDiff({ revisions, before, after, names, onCompare }: Rev
           A revision of this comparison is not in the list. Load more, or choose another one.
         </p>
       )}
+      {before !== undefined && before === after && (
+        <p className="text-sm text-ink-3">All that revision {after.number} says.</p>
+      )}
       {diffs?.length === 0 && (
-        <p className="text-sm text-ink-3">
-          {before === after
-            ? "This is the first revision that was kept. There is nothing to compare it with."
-            : "Nothing differs between these two."}
-        </p>
+        <p className="text-sm text-ink-3">Nothing differs between these two.</p>
       )}
       {diffs?.map((diff) => (
         <div key={diff.field} data-field={diff.field} className="card overflow-hidden">
