@@ -79,3 +79,36 @@ async function optionWith(page: import("@playwright/test").Page, text: string): 
     .first();
   return (await option.getAttribute("value")) ?? "";
 }
+
+test("a display name suggests the name, and a name that is none is said at once", async ({
+  page,
+}) => {
+  await signIn(page);
+  await page.goto("/agents/new");
+  await page.getByLabel("Display name").fill("My Agent!");
+  const name = page.getByLabel("Name", { exact: true });
+  await expect(name).toHaveValue("my-agent");
+  await name.fill("My Agent!");
+  await expect(name).toHaveAttribute("aria-invalid", "true");
+  await expect(page.getByRole("button", { name: "Create agent" })).toBeDisabled();
+  await page.getByRole("button", { name: "Clear" }).click();
+});
+
+test("a client tool is not wrong before anything was typed, and the preview goes on", async ({
+  page,
+}) => {
+  await signIn(page);
+  await page.goto("/agents/new");
+  await page.getByRole("button", { name: "Add a client tool" }).click();
+  const tool = page.getByLabel("Tool name");
+  await expect(tool).toHaveAttribute("aria-invalid", "false");
+  await expect(page.getByText(/Something is wrong/)).toHaveCount(0);
+  const preview = page.getByRole("complementary", { name: "Effective config" });
+  await expect(preview).toContainText("not complete yet");
+  await page.getByLabel("System prompt").fill("Typed after the tool.");
+  await expect(preview).toContainText("Typed after the tool.");
+  await tool.fill("look up");
+  await tool.blur();
+  await expect(tool).toHaveAttribute("aria-invalid", "true");
+  await page.getByRole("button", { name: "Clear" }).click();
+});

@@ -1,10 +1,7 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { useQuery } from "urql";
-import { describeError } from "@/api/errors";
+import { DefinitionMissing } from "@/definitions/DefinitionPage";
 import { AgentDocument } from "@/gql/graphql";
-import { NotFound } from "@/shell/Fallbacks";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { Spinner } from "@/ui/Loading";
 import { ExistingAgent } from "./ExistingAgent";
 
 export function AgentPage() {
@@ -17,17 +14,11 @@ export function AgentPage() {
   const agent = data?.agent;
   if (agent) return <ExistingAgent key={agent.id} agent={agent} />;
   return (
-    <div className="p-6">
-      {fetching && <Spinner />}
-      {error && (
-        <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
-          {describeError(error)}
-        </ErrorNote>
-      )}
-      {!fetching && !error && <NotFound />}
+    <>
+      <DefinitionMissing fetching={fetching} error={error} reload={reload} />
       <Link to="/agents" className="sr-only">
         All agents
       </Link>
-    </div>
+    </>
   );
 }

@@ -6,22 +6,21 @@ import { type EffectiveConfigFieldsFragment, PreviewEffectiveConfigDocument } fr
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 import { useDebounced } from "@/ui/useDebounced";
-import { type AgentDraft, createInput, draftProblems } from "./draft";
+import { type AgentDraft, createInput, emptyDraft, previewOf } from "./draft";
 
 const SETTLE_MS = 350;
 
 /** What the agent would really run with, while it is being edited. */
 export function AgentPreview({ draft }: { draft: AgentDraft }) {
   const settled = useDebounced(draft, SETTLE_MS);
-  const input = createInput(settled);
+  const { input, missing } = previewOf(settled);
   const [{ data, error, fetching }] = useQuery({
     query: PreviewEffectiveConfigDocument,
     variables: {
-      harnessId: input.harnessId ?? null,
-      // The API wants a name; it has no part in the result.
-      agent: { ...input, name: input.name === "" ? "draft" : input.name },
+      harnessId: settled.harnessId || null,
+      agent: input ?? createInput(emptyDraft),
     },
-    pause: Object.keys(draftProblems(settled)).length > 0,
+    pause: input === null,
   });
   const current = data?.previewEffectiveConfig ?? null;
   const shown = useLatest(current);
@@ -32,6 +31,7 @@ export function AgentPreview({ draft }: { draft: AgentDraft }) {
         <h2 className="text-sm font-medium">Effective config</h2>
         {(fetching || settled !== draft) && <Spinner label="Updating" />}
       </div>
+      {missing && <p className="mb-1.5 text-xs text-warn">{missing}</p>}
       {error && <ErrorNote>{describeError(error)}</ErrorNote>}
       {!fetching && !error && data && !current && (
         <ErrorNote>There is no preview: the harness is archived or does not exist.</ErrorNote>

@@ -1,19 +1,14 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Bot, Plus, Search } from "lucide-react";
-import { describeError } from "@/api/errors";
 import { usePages } from "@/api/usePages";
-import { CatalogFilters } from "@/catalog/CatalogFilters";
+import { CatalogPage, ROW_CLASSES, RowContent } from "@/definitions/CatalogPage";
 import { AgentsDocument } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
+import { Badge } from "@/ui/Badge";
 import { buttonClasses } from "@/ui/Button";
 import { EmptyState } from "@/ui/EmptyState";
-import { ErrorNote } from "@/ui/ErrorNote";
 import { curlRequest } from "@/ui/graphqlRequest";
-import { SkeletonRows } from "@/ui/Loading";
-import { LoadMore } from "@/ui/LoadMore";
-import { PageHeader } from "@/ui/PageHeader";
 import { useDebounced } from "@/ui/useDebounced";
-import { AgentListRow } from "./AgentListRow";
 
 const PAGE_SIZE = 50;
 
@@ -29,40 +24,40 @@ export function AgentsPage() {
   );
 
   return (
-    <>
-      <PageHeader title="Agents">
-        {mayWrite && (
+    <CatalogPage
+      title="Agents"
+      create={
+        mayWrite && (
           <Link to="/agents/new" className={buttonClasses("primary")}>
             <Plus size={15} aria-hidden />
             New agent
           </Link>
-        )}
-      </PageHeader>
-      <CatalogFilters
-        what="agents"
-        search={{ q, archived }}
-        onChange={(change) =>
-          void navigate({ search: (old) => ({ ...old, ...change }), replace: true })
-        }
-      />
-      <div className="min-h-0 flex-1 overflow-y-auto">
-        {agents.error && (
-          <div className="p-4">
-            <ErrorNote onRetry={agents.reload}>{describeError(agents.error)}</ErrorNote>
-          </div>
-        )}
-        {agents.loading && <SkeletonRows />}
-        {!agents.loading && !agents.error && agents.nodes.length === 0 && (
-          <NoAgents searched={q !== undefined} mayWrite={mayWrite} />
-        )}
-        <ul>
-          {agents.nodes.map((agent) => (
-            <AgentListRow key={agent.id} agent={agent} />
-          ))}
-        </ul>
-        <LoadMore hasMore={agents.hasMore} loading={agents.loadingMore} onLoad={agents.loadMore} />
-      </div>
-    </>
+        )
+      }
+      search={{ q, archived }}
+      onSearch={(change) =>
+        void navigate({ search: (old) => ({ ...old, ...change }), replace: true })
+      }
+      pages={agents}
+      empty={<NoAgents searched={q !== undefined} mayWrite={mayWrite} />}
+      row={(agent) => (
+        <li key={agent.id} className="border-b border-line">
+          <Link to="/agents/$agentId" params={{ agentId: agent.id }} className={ROW_CLASSES}>
+            <RowContent
+              of={agent}
+              basis={agent.harness?.displayName ?? "Default harness"}
+              badges={
+                <span className="hidden items-center gap-1 sm:flex">
+                  {agent.tags.slice(0, 3).map((tag) => (
+                    <Badge key={tag}>{tag}</Badge>
+                  ))}
+                </span>
+              }
+            />
+          </Link>
+        </li>
+      )}
+    />
   );
 }
 

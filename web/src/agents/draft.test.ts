@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { newClientTool } from "@/catalog/clientTools";
 import { moved } from "@/catalog/fallbacks";
 import { rebaseDraft } from "@/catalog/rebase";
-import { createInput, draftProblems, emptyDraft, updateInput } from "./draft";
+import { createInput, draftProblems, emptyDraft, previewOf, updateInput } from "./draft";
 
 describe("createInput", () => {
   it("trims, splits tags and leaves out what is empty", () => {
@@ -87,5 +88,24 @@ describe("moved", () => {
     expect(moved(["a", "b", "c"], 1, 1)).toEqual(["a", "c", "b"]);
     expect(moved(["a", "b"], 0, -1)).toEqual(["a", "b"]);
     expect(moved(["a", "b"], 1, 1)).toEqual(["a", "b"]);
+  });
+});
+
+describe("previewOf", () => {
+  const tool = { ...newClientTool, name: "look_up", description: "Looks it up." };
+
+  it("follows the form while a client tool is being typed, and says what is missing", () => {
+    const draft = { ...emptyDraft, systemPrompt: "New.", clientTools: [tool, newClientTool] };
+    const { input, missing } = previewOf(draft);
+    expect(input).toMatchObject({ systemPrompt: "New.", name: "draft" });
+    expect(input?.clientTools?.map(({ name }) => name)).toEqual(["look_up"]);
+    expect(missing).toMatch(/client tool/);
+    expect(previewOf({ ...draft, clientTools: [tool] }).missing).toBeNull();
+  });
+
+  it("says why it does not follow what can't be sent", () => {
+    const { input, missing } = previewOf({ ...emptyDraft, maxIterations: "many" });
+    expect(input).toBeNull();
+    expect(missing).toMatch(/whole number/);
   });
 });

@@ -1,91 +1,55 @@
 import {
-  capabilityInputs,
-  capabilityProblem,
-  type DraftCapability,
-  draftCapabilities,
-} from "@/catalog/capabilities";
-import {
   clientToolInputs,
+  clientToolProblems,
   clientToolsProblem,
   type DraftClientTool,
   draftClientTools,
 } from "@/catalog/clientTools";
-import { iterationsOf, iterationsProblem } from "@/catalog/iterations";
-import { same } from "@/catalog/rebase";
+import {
+  type DefinitionDraft,
+  definitionDraft,
+  definitionInput,
+  definitionProblems,
+  emptyDefinition,
+  FIELD_LABELS as SHARED_LABELS,
+} from "@/definitions/draft";
 import type { AgentDetailFragment, CreateAgentInput, UpdateAgentInput } from "@/gql/graphql";
 
-/** An agent as the form holds it: every field as text that a control can show, valid or not. */
-export interface AgentDraft {
-  name: string;
-  displayName: string;
-  description: string;
+/** An agent as the form holds it. */
+export interface AgentDraft extends DefinitionDraft {
   harnessId: string;
-  modelId: string;
-  /** Ids of models, in the order in which they are asked. */
-  fallbackModelIds: string[];
-  systemPrompt: string;
-  /** In the order in which they were picked; it decides the order of their prompts. */
-  capabilities: DraftCapability[];
   clientTools: DraftClientTool[];
   /** Separated by commas. */
   tags: string;
-  maxIterations: string;
 }
 
 export const emptyDraft: AgentDraft = {
-  name: "",
-  displayName: "",
-  description: "",
+  ...emptyDefinition,
   harnessId: "",
-  modelId: "",
-  fallbackModelIds: [],
-  systemPrompt: "",
-  capabilities: [],
   clientTools: [],
   tags: "",
-  maxIterations: "",
 };
 
 export function draftOf(agent: AgentDetailFragment): AgentDraft {
   return {
-    name: agent.name,
-    displayName: agent.displayName,
-    description: agent.description ?? "",
+    ...definitionDraft(agent),
     harnessId: agent.harness?.id ?? "",
-    modelId: agent.defaultModel?.id ?? "",
-    fallbackModelIds: agent.fallbackModels.map(({ id }) => id),
-    systemPrompt: agent.systemPrompt,
-    capabilities: draftCapabilities(agent.capabilities),
     clientTools: draftClientTools(agent.clientTools),
     tags: agent.tags.join(", "),
-    maxIterations: agent.maxIterations === null ? "" : String(agent.maxIterations),
   };
 }
 
 /** What is wrong with a draft before it is even sent, by field. */
 export function draftProblems(draft: AgentDraft): Partial<Record<keyof AgentDraft, string>> {
-  const iterations = iterationsProblem(draft.maxIterations);
-  const capabilities = capabilityProblem(draft.capabilities);
   const clientTools = clientToolsProblem(draft.clientTools);
-  return {
-    ...(iterations ? { maxIterations: iterations } : {}),
-    ...(capabilities ? { capabilities } : {}),
-    ...(clientTools ? { clientTools } : {}),
-  };
+  return { ...definitionProblems(draft), ...(clientTools ? { clientTools } : {}) };
 }
 
 export function createInput(draft: AgentDraft): CreateAgentInput {
   return {
-    name: draft.name.trim(),
-    displayName: draft.displayName.trim() || null,
-    description: draft.description.trim() || null,
+    ...definitionInput(draft),
     harnessId: draft.harnessId || null,
-    systemPrompt: draft.systemPrompt,
-    capabilities: capabilityInputs(draft.capabilities),
     clientTools: clientToolInputs(draft.clientTools),
-    defaultModelId: draft.modelId || null,
-    fallbackModelIds: draft.fallbackModelIds,
-    maxIterations: iterationsOf(draft.maxIterations),
     tags: tagsOf(draft),
   };
 }
@@ -100,11 +64,40 @@ export function updateInput(
   return { ...input, revision, reason };
 }
 
+/**
+ * What a preview of a draft shows: the draft without client tools that aren't complete yet. `missing` says what isn't
+ * in it; `input` is null when nothing can be shown.
+ */
+export function previewOf(draft: AgentDraft): {
+  input: CreateAgentInput | null;
+  missing: string | null;
+} {
+  const complete = draft.clientTools.filter(
+    (tool) => Object.keys(clientToolProblems(tool)).length === 0,
+  );
+  const problem = Object.values(draftProblems({ ...draft, clientTools: complete }))[0];
+  if (problem !== undefined) {
+    return { input: null, missing: `This is how it was before the last change. ${problem}` };
+  }
+  const left = draft.clientTools.length - complete.length;
+  return {
+    // The API wants a name; it has no part in the result.
+    input: { ...createInput({ ...draft, clientTools: complete }), name: "draft" },
+    missing:
+      left === 0
+        ? null
+        : `Without ${left === 1 ? "a client tool that is" : `${left} client tools that are`} not complete yet.`,
+  };
+}
+
 function tagsOf(draft: AgentDraft): string[] {
   const tags = draft.tags.split(",").map((tag) => tag.trim());
   return [...new Set(tags.filter((tag) => tag !== ""))];
 }
 
-export function sameDraft(left: AgentDraft, right: AgentDraft): boolean {
-  return same(left, right);
-}
+export const FIELD_LABELS: Record<keyof AgentDraft, string> = {
+  ...SHARED_LABELS,
+  harnessId: "Harness",
+  clientTools: "Client tools",
+  tags: "Tags",
+};

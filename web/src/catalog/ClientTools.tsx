@@ -3,7 +3,12 @@ import { useState } from "react";
 import { Button, IconButton } from "@/ui/Button";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Field } from "@/ui/Field";
-import { clientToolProblems, type DraftClientTool, newClientTool } from "./clientTools";
+import {
+  clientToolProblems,
+  type DraftClientTool,
+  nameGivenTwice,
+  newClientTool,
+} from "./clientTools";
 
 interface ClientToolsProps {
   tools: readonly DraftClientTool[];
@@ -14,6 +19,8 @@ interface ClientToolsProps {
 /** Tools that the caller's own program runs. */
 export function ClientTools({ tools, onChange, errors }: ClientToolsProps) {
   const [opened, setOpened] = useState<number | null>(null);
+  const twice = nameGivenTwice(tools);
+  const shown = twice === null ? errors : [`Two client tools have the name ${twice}.`, ...errors];
   const add = () => {
     setOpened(tools.length);
     onChange([...tools, newClientTool]);
@@ -29,9 +36,9 @@ export function ClientTools({ tools, onChange, errors }: ClientToolsProps) {
       <p className="mb-2 text-xs text-ink-3">
         Run by your own program: the turn waits until it brings the result by submitToolResults.
       </p>
-      {errors.length > 0 && (
+      {shown.length > 0 && (
         <div className="mb-2">
-          <ErrorNote>{errors.join(" ")}</ErrorNote>
+          <ErrorNote>{shown.join(" ")}</ErrorNote>
         </div>
       )}
       {tools.length > 0 && (
@@ -67,14 +74,18 @@ interface ClientToolRowProps {
 }
 
 function ClientToolRow({ tool, openAtFirst, onChange, onRemove }: ClientToolRowProps) {
+  // A tool that was just added has nothing wrong with it until a field was left.
+  const [left, setLeft] = useState<readonly (keyof DraftClientTool)[]>([]);
   const problems = clientToolProblems(tool);
+  const shown = openAtFirst ? left : (Object.keys(problems) as (keyof DraftClientTool)[]);
   const title = tool.name || "A new tool";
   const field = (key: keyof DraftClientTool) => ({
-    errors: problems[key] === undefined ? [] : [problems[key]],
+    errors: problems[key] === undefined || !shown.includes(key) ? [] : [problems[key]],
   });
   const control = (key: keyof DraftClientTool) => ({
     className: "control",
     value: tool[key],
+    onBlur: () => setLeft((fields) => (fields.includes(key) ? fields : [...fields, key])),
     onChange: (event: { target: { value: string } }) =>
       onChange({ ...tool, [key]: event.target.value }),
   });
@@ -89,7 +100,7 @@ function ClientToolRow({ tool, openAtFirst, onChange, onRemove }: ClientToolRowP
           />
           <span className="truncate font-mono text-xs">{title}</span>
           <span className="min-w-0 flex-1 truncate text-xs text-ink-3">
-            {Object.values(problems)[0] ?? tool.description}
+            {shown.map((key) => problems[key]).find((each) => each) ?? tool.description}
           </span>
         </summary>
         <div className="grid gap-x-4 gap-y-4 py-3 sm:grid-cols-2">

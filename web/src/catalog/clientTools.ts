@@ -54,11 +54,16 @@ export function clientToolProblems(
   return problems;
 }
 
+/** The first name that two tools have; null when each has its own. */
+export function nameGivenTwice(tools: readonly DraftClientTool[]): string | null {
+  const names = tools.map(({ name }) => name);
+  return names.find((name, index) => name !== "" && names.indexOf(name) !== index) ?? null;
+}
+
 /** Says which tools have something wrong with them; null when none has. */
 export function clientToolsProblem(tools: readonly DraftClientTool[]): string | null {
-  const names = tools.map(({ name }) => name);
-  const twice = names.find((name, index) => name !== "" && names.indexOf(name) !== index);
-  if (twice !== undefined) return `Two client tools have the name ${twice}.`;
+  const twice = nameGivenTwice(tools);
+  if (twice !== null) return `Two client tools have the name ${twice}.`;
   const broken = tools.flatMap((tool, index) =>
     Object.keys(clientToolProblems(tool)).length > 0 ? [tool.name || `number ${index + 1}`] : [],
   );

@@ -1,94 +1,83 @@
 import { Link } from "@tanstack/react-router";
-import type { FormEvent } from "react";
-import { useQuery } from "urql";
-import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
-import { CapabilityPicker } from "@/catalog/CapabilityPicker";
-import { AgentFormOptionsDocument } from "@/gql/graphql";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { Spinner } from "@/ui/Loading";
-import { draftProblems, type HarnessDraft, INPUT_NAMES } from "./draft";
-import { HarnessFields } from "./HarnessFields";
+import { DefinitionEditor, type EditorProps } from "@/definitions/DefinitionEditor";
+import { Field } from "@/ui/Field";
+import { FIELD_LABELS, type HarnessDraft } from "./draft";
 import { HarnessPreview } from "./HarnessPreview";
 
-export interface HarnessEditorProps {
-  draft: HarnessDraft;
-  onChange: (draft: HarnessDraft) => void;
-  onSubmit: () => void;
-  refusals: readonly UserError[];
-  /** Why the request itself failed. */
-  failure: string | null;
-  mode: "create" | "edit" | "read";
+interface HarnessEditorProps extends EditorProps<HarnessDraft> {
   /** The harness that is shown; null for one that does not exist yet. */
   saved: { id: string; builtIn: boolean; revision: number } | null;
 }
 
-export function HarnessEditor(props: HarnessEditorProps) {
-  const { draft, onChange, onSubmit, refusals, failure, mode, saved } = props;
-  const [{ data: options, error, fetching }, reload] = useQuery({
-    query: AgentFormOptionsDocument,
-  });
-  const problems = draftProblems(draft);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    onSubmit();
-  };
-
+export function HarnessEditor({ saved, ...props }: HarnessEditorProps) {
+  const { parentId } = props.draft;
   return (
-    <div className="min-h-0 flex-1 overflow-y-auto">
-      <div className="mx-auto grid max-w-7xl gap-x-10 gap-y-8 p-4 sm:p-6 xl:grid-cols-[minmax(0,1fr)_26rem]">
-        <form id="harness" onSubmit={submit} className="min-w-0">
-          {saved?.builtIn && (
-            <p className="mb-5 rounded-md border border-line bg-sunken px-3 py-2 text-sm text-ink-2">
-              This harness ships with the server and can't be changed.{" "}
-              <Link
-                to="/harnesses/new"
-                search={{ parent: saved.id }}
-                className="font-medium underline underline-offset-2"
-              >
-                Create a harness from it
-              </Link>{" "}
-              to add to it.
-            </p>
-          )}
-          <fieldset
-            disabled={mode === "read"}
-            className="min-w-0 space-y-6 [&:disabled_button]:hidden"
+    <DefinitionEditor
+      {...props}
+      kind="harness"
+      harnessId={parentId}
+      promptHint="Added after the prompt of the parent."
+      modelHint="Agents may choose another one."
+      notice={
+        saved?.builtIn && (
+          <p className="mb-5 rounded-md border border-line bg-sunken px-3 py-2 text-sm text-ink-2">
+            This harness ships with the server and can't be changed.{" "}
+            <Link
+              to="/harnesses/new"
+              search={{ parent: saved.id }}
+              className="font-medium underline underline-offset-2"
+            >
+              Create a harness from it
+            </Link>{" "}
+            to add to it.
+          </p>
+        )
+      }
+      basis={({ errorsOf, control, options, isNew }) => {
+        const parents = options?.harnesses.nodes ?? [];
+        return (
+          <Field
+            label={FIELD_LABELS.parentId}
+            errors={errorsOf("parentId")}
+            optional={isNew}
+            hint={
+              isNew
+                ? "What it inherits from: prompt, tools, model and limits. It can't be changed later."
+                : "Fixed once a harness exists."
+            }
           >
-            <legend className="sr-only">Harness</legend>
-            {failure && <ErrorNote>{failure}</ErrorNote>}
-            {otherErrors(refusals, Object.values(INPUT_NAMES)).map((refusal) => (
-              <ErrorNote key={refusal.code + refusal.message}>{refusal.message}</ErrorNote>
-            ))}
-            {error && (
-              <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
-                Harnesses, models and capabilities could not be loaded. {describeError(error)}
-              </ErrorNote>
+            {(at) => (
+              <select {...at} {...control("parentId")} disabled={!isNew}>
+                <option value="">None</option>
+                {parentId !== "" && !parents.some(({ id }) => id === parentId) && (
+                  <option value={parentId}>A harness that is not in the list</option>
+                )}
+                {parents.map(({ id, name, displayName }) => (
+                  <option key={id} value={id}>
+                    {displayName} ({name})
+                  </option>
+                ))}
+              </select>
             )}
-            <HarnessFields
-              draft={draft}
-              onChange={onChange}
-              errorsOf={(field) => [
-                ...(problems[field] ? [problems[field]] : []),
-                ...fieldErrors(refusals, INPUT_NAMES[field]),
-              ]}
-              isNew={mode === "create"}
-              options={options}
-            />
-            {fetching && !options && <Spinner />}
-            {options && (
-              <CapabilityPicker
-                capabilities={options.capabilities}
-                harnessId={draft.parentId}
-                picked={draft.capabilities}
-                onChange={(capabilities) => onChange({ ...draft, capabilities })}
-                refusals={refusals}
-                problem={problems.capabilities}
-              />
-            )}
-          </fieldset>
-        </form>
-        <HarnessPreview saved={saved} parentId={draft.parentId} />
-      </div>
-    </div>
+          </Field>
+        );
+      }}
+      own={({ errorsOf, control }) => (
+        <Field
+          label={FIELD_LABELS.streamRecovery}
+          errors={errorsOf("streamRecovery")}
+          hint="What becomes of an answer whose runner dies in the middle of it."
+        >
+          {(at) => (
+            <select {...at} {...control("streamRecovery")}>
+              <option value="">Inherited, else asked again</option>
+              <option value="RESTART">The model is asked again</option>
+              <option value="FINALIZE">What had been said is kept</option>
+            </select>
+          )}
+        </Field>
+      )}
+      preview={<HarnessPreview saved={saved} parentId={parentId} />}
+    />
   );
 }

@@ -1,10 +1,7 @@
 import { useParams } from "@tanstack/react-router";
 import { useQuery } from "urql";
-import { describeError } from "@/api/errors";
+import { DefinitionMissing } from "@/definitions/DefinitionPage";
 import { HarnessDocument } from "@/gql/graphql";
-import { NotFound } from "@/shell/Fallbacks";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { Spinner } from "@/ui/Loading";
 import { ExistingHarness } from "./ExistingHarness";
 
 export function HarnessPage() {
@@ -16,15 +13,5 @@ export function HarnessPage() {
   });
   const harness = data?.harness;
   if (harness) return <ExistingHarness key={harness.id} harness={harness} />;
-  return (
-    <div className="p-6">
-      {fetching && <Spinner />}
-      {error && (
-        <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
-          {describeError(error)}
-        </ErrorNote>
-      )}
-      {!fetching && !error && <NotFound />}
-    </div>
-  );
+  return <DefinitionMissing fetching={fetching} error={error} reload={reload} />;
 }

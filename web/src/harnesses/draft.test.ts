@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createInput, draftProblems, emptyHarness, updateInput } from "./draft";
+import { createInput, emptyHarness, updateInput } from "./draft";
 
 it("inherits what is left empty", () => {
   expect(createInput({ ...emptyHarness, name: " child ", parentId: "harness_1" })).toEqual({
@@ -26,15 +26,4 @@ it("changes neither the name nor the parent, and names the revision that it chan
   expect(input).toMatchObject({ revision: 4, reason: "Why not" });
   expect(input).not.toHaveProperty("name");
   expect(input).not.toHaveProperty("parentId");
-});
-
-it("finds bad numbers and bad JSON", () => {
-  expect(draftProblems(emptyHarness)).toEqual({});
-  expect(
-    draftProblems({
-      ...emptyHarness,
-      maxIterations: "many",
-      capabilities: [{ id: "files", config: "{" }],
-    }),
-  ).toMatchObject({ maxIterations: expect.any(String), capabilities: expect.any(String) });
 });

@@ -1,61 +1,39 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useMutation, useQuery } from "urql";
-import { describeError } from "@/api/errors";
 import { usePages } from "@/api/usePages";
+import { DefinitionMissing } from "@/definitions/DefinitionPage";
 import { AgentDocument, AgentHistoryDocument, RestoreAgentDocument } from "@/gql/graphql";
-import { NotFound } from "@/shell/Fallbacks";
 import { useMay } from "@/shell/viewer";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { Spinner } from "@/ui/Loading";
 import { HistoryView } from "./HistoryView";
+import { restoreAnswer } from "./restore";
 import { NO_REVISIONS } from "./search";
 
 export function AgentHistoryPage() {
-  const { agentId } = useParams({ from: "/app/agents/$agentId/history" });
+  const { agentId: id } = useParams({ from: "/app/agents/$agentId/history" });
   const search = useSearch({ from: "/app/agents/$agentId/history" });
   const navigate = useNavigate({ from: "/agents/$agentId/history" });
   const mayWrite = useMay("CATALOG_WRITE");
   const [, restore] = useMutation(RestoreAgentDocument);
   const [{ data, error, fetching }, reload] = useQuery({
     query: AgentDocument,
-    variables: { id: agentId },
+    variables: { id },
     requestPolicy: "cache-and-network",
   });
   const revisions = usePages(
     AgentHistoryDocument,
-    { id: agentId, first: 50 },
+    { id, first: 50 },
     ({ agent }) => agent?.history ?? NO_REVISIONS,
   );
   const agent = data?.agent;
-
-  if (!agent) {
-    return (
-      <div className="p-6">
-        {fetching && <Spinner />}
-        {error && <ErrorNote onRetry={reload}>{describeError(error)}</ErrorNote>}
-        {!fetching && !error && <NotFound />}
-      </div>
-    );
-  }
+  if (!agent) return <DefinitionMissing fetching={fetching} error={error} reload={reload} />;
   const restorable = mayWrite && agent.lifecycle === "ACTIVE";
   return (
     <HistoryView
-      trail={
-        <>
-          <Link to="/agents" className="font-normal text-ink-3 hover:text-ink">
-            Agents
-          </Link>
-          <span className="text-ink-3" aria-hidden>
-            /
-          </span>
-          <Link
-            to="/agents/$agentId"
-            params={{ agentId }}
-            className="truncate font-normal text-ink-3 hover:text-ink"
-          >
-            {agent.displayName}
-          </Link>
-        </>
+      list={<Link to="/agents">Agents</Link>}
+      page={
+        <Link to="/agents/$agentId" params={{ agentId: id }}>
+          {agent.displayName}
+        </Link>
       }
       current={agent.revision}
       revisions={revisions}
@@ -64,13 +42,9 @@ export function AgentHistoryPage() {
       restore={
         restorable
           ? async (revision, reason) => {
-              const answer = await restore({ id: agentId, revision, reason });
+              const answer = await restore({ id, revision, reason });
               const payload = answer.data?.restoreAgent;
-              return {
-                revision: payload?.agent?.revision ?? null,
-                refusals: payload?.userErrors ?? [],
-                error: answer.error,
-              };
+              return restoreAnswer(payload, payload?.agent, answer.error);
             }
           : null
       }

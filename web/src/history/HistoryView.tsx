@@ -1,7 +1,7 @@
 import { History } from "lucide-react";
 import { type ReactNode, useMemo } from "react";
 import { type CombinedError, useQuery } from "urql";
-import { describeError, type UserError } from "@/api/errors";
+import { describeError } from "@/api/errors";
 import { AgentFormOptionsDocument, type RevisionFieldsFragment } from "@/gql/graphql";
 import { Badge } from "@/ui/Badge";
 import { EmptyState } from "@/ui/EmptyState";
@@ -13,18 +13,13 @@ import { comparedNumbers } from "./fieldDiff";
 import { RestoreButton } from "./RestoreButton";
 import { RevisionDiff } from "./RevisionDiff";
 import { RevisionList } from "./RevisionList";
+import type { RestoreAnswer } from "./restore";
 import type { HistorySearch } from "./search";
 
-export interface RestoreAnswer {
-  /** The revision that came of it; null when it was refused. */
-  revision: number | null;
-  refusals: readonly UserError[];
-  error: CombinedError | undefined;
-}
-
 interface HistoryViewProps {
-  /** The way back, ending in the name of what this is the history of. */
-  trail: ReactNode;
+  /** The way back: links to the list, and to what this is the history of. */
+  list: ReactNode;
+  page: ReactNode;
   current: number;
   revisions: {
     nodes: readonly RevisionFieldsFragment[];
@@ -43,7 +38,7 @@ interface HistoryViewProps {
 
 /** All revisions of an agent or a harness, and what differs between two of them. */
 export function HistoryView(props: HistoryViewProps) {
-  const { trail, current, revisions, search, onCompare, restore } = props;
+  const { current, revisions, search, onCompare, restore } = props;
   const { nodes } = revisions;
   const names = useNames();
   const { from, to } = comparedNumbers(search, nodes[0]?.number ?? current);
@@ -57,10 +52,12 @@ export function HistoryView(props: HistoryViewProps) {
         subject="History"
         title={
           <span className="flex flex-wrap items-center gap-2">
-            {trail}
-            <span className="text-ink-3" aria-hidden>
-              /
+            <span className="contents [&>a]:truncate [&>a]:font-normal [&>a]:text-ink-3 [&>a]:hover:text-ink">
+              {props.list}
+              <Slash />
+              {props.page}
             </span>
+            <Slash />
             <span>History</span>
             <Badge title="Grows by one with every change">rev {current}</Badge>
           </span>
@@ -118,6 +115,14 @@ export function HistoryView(props: HistoryViewProps) {
         )}
       </div>
     </>
+  );
+}
+
+function Slash() {
+  return (
+    <span className="text-ink-3" aria-hidden>
+      /
+    </span>
   );
 }
 

@@ -6,7 +6,7 @@ import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Field } from "@/ui/Field";
-import type { RestoreAnswer } from "./HistoryView";
+import type { RestoreAnswer } from "./restore";
 
 interface RestoreButtonProps {
   revision: RevisionFieldsFragment;

@@ -1,0 +1,103 @@
+import type { ReactNode } from "react";
+import type { CombinedError } from "urql";
+import { describeError } from "@/api/errors";
+import { CatalogFilters } from "@/catalog/CatalogFilters";
+import type { CatalogListSearch } from "@/catalog/search";
+import type { Lifecycle } from "@/gql/graphql";
+import { Badge } from "@/ui/Badge";
+import { classes } from "@/ui/classes";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { SkeletonRows } from "@/ui/Loading";
+import { LoadMore } from "@/ui/LoadMore";
+import { PageHeader } from "@/ui/PageHeader";
+import { RelativeTime } from "@/ui/Time";
+
+interface CatalogPageProps<Node> {
+  title: "Agents" | "Harnesses";
+  /** The link to make a new one. */
+  create: ReactNode;
+  search: { q?: string | undefined; archived?: true | undefined };
+  onSearch: (
+    change: { [Key in keyof CatalogListSearch]: CatalogListSearch[Key] | undefined },
+  ) => void;
+  pages: {
+    nodes: readonly Node[];
+    loading: boolean;
+    loadingMore: boolean;
+    hasMore: boolean;
+    error: CombinedError | undefined;
+    loadMore: () => void;
+    reload: () => void;
+  };
+  empty: ReactNode;
+  row: (node: Node) => ReactNode;
+}
+
+/** A list of agents or harnesses. */
+export function CatalogPage<Node>(props: CatalogPageProps<Node>) {
+  const { pages } = props;
+  return (
+    <>
+      <PageHeader title={props.title}>{props.create}</PageHeader>
+      <CatalogFilters
+        what={props.title.toLowerCase()}
+        search={props.search}
+        onChange={props.onSearch}
+      />
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        {pages.error && (
+          <div className="p-4">
+            <ErrorNote onRetry={pages.reload}>{describeError(pages.error)}</ErrorNote>
+          </div>
+        )}
+        {pages.loading && <SkeletonRows />}
+        {!pages.loading && !pages.error && pages.nodes.length === 0 && props.empty}
+        <ul>{pages.nodes.map(props.row)}</ul>
+        <LoadMore hasMore={pages.hasMore} loading={pages.loadingMore} onLoad={pages.loadMore} />
+      </div>
+    </>
+  );
+}
+
+/** The classes of the link that a row is. */
+export const ROW_CLASSES =
+  "grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-6 gap-y-0.5 px-4 py-2.5 transition-colors hover:bg-hover focus-visible:-outline-offset-2 sm:px-6 lg:grid-cols-[minmax(0,1fr)_10rem_10rem_6rem]";
+
+interface RowContentProps {
+  of: {
+    name: string;
+    displayName: string;
+    description: string | null;
+    lifecycle: Lifecycle;
+    updatedAt: string;
+    defaultModel: { displayName: string } | null;
+  };
+  badges?: ReactNode;
+  /** What it is based on. */
+  basis: string;
+}
+
+/** What a row of a list of agents or harnesses says. */
+export function RowContent({ of, badges, basis }: RowContentProps) {
+  const archived = of.lifecycle !== "ACTIVE";
+  return (
+    <>
+      <div className={classes("min-w-0", archived && "opacity-70")}>
+        <div className="flex min-w-0 items-center gap-2">
+          <span className="truncate text-sm font-medium">{of.displayName}</span>
+          <span className="truncate font-mono text-2xs text-ink-3">{of.name}</span>
+          {archived && <Badge>{of.lifecycle.toLowerCase()}</Badge>}
+          {badges}
+        </div>
+        <p className="truncate text-xs text-ink-3">{of.description || "No description"}</p>
+      </div>
+      <span className="hidden truncate text-xs text-ink-2 lg:block">{basis}</span>
+      <span className="hidden truncate text-xs text-ink-2 lg:block">
+        {of.defaultModel?.displayName ?? "Inherited model"}
+      </span>
+      <span className="text-right text-xs text-ink-3">
+        <RelativeTime time={of.updatedAt} />
+      </span>
+    </>
+  );
+}

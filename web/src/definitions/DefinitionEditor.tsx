@@ -1,0 +1,121 @@
+import type { FormEvent, ReactNode } from "react";
+import { useQuery } from "urql";
+import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { CapabilityPicker } from "@/catalog/CapabilityPicker";
+import { AgentFormOptionsDocument, type AgentFormOptionsQuery } from "@/gql/graphql";
+import { ErrorNote } from "@/ui/ErrorNote";
+import { Spinner } from "@/ui/Loading";
+import { DefinitionFields } from "./DefinitionFields";
+import { type DefinitionDraft, inputName } from "./draft";
+
+/** What an editor of an agent or a harness is given. */
+export interface EditorProps<Draft> {
+  draft: Draft;
+  onChange: (draft: Draft) => void;
+  onSubmit: () => void;
+  refusals: readonly UserError[];
+  problems: Partial<Record<keyof Draft, string>>;
+  /** Why the request itself failed. */
+  failure: string | null;
+  mode: "create" | "edit" | "read";
+}
+
+/** Ties a control of the form to a field of the draft. */
+export interface Binding<Draft> {
+  errorsOf: (field: keyof Draft & string) => string[];
+  control: (field: keyof Draft & string) => {
+    className: string;
+    value: string;
+    onChange: (event: { target: { value: string } }) => void;
+  };
+  options: AgentFormOptionsQuery | undefined;
+  isNew: boolean;
+}
+
+interface DefinitionEditorProps<Draft> extends EditorProps<Draft> {
+  kind: "agent" | "harness";
+  /** The harness that it is based on; empty for none. */
+  harnessId: string;
+  /** What stands above the form. */
+  notice?: ReactNode;
+  /** The choice of the harness that it is based on. */
+  basis: (binding: Binding<Draft>) => ReactNode;
+  /** The short field beside the limit of iterations. */
+  own: (binding: Binding<Draft>) => ReactNode;
+  promptHint: string;
+  modelHint: string;
+  /** What comes after the capabilities. */
+  more?: ReactNode;
+  preview: ReactNode;
+}
+
+/** The form of an agent or a harness, beside what it leads to. */
+export function DefinitionEditor<Draft extends DefinitionDraft>(
+  props: DefinitionEditorProps<Draft>,
+) {
+  const { kind, draft, onChange, onSubmit, refusals, problems, failure, mode } = props;
+  const [{ data: options, error, fetching }, reload] = useQuery({
+    query: AgentFormOptionsDocument,
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onSubmit();
+  };
+  const binding: Binding<Draft> = {
+    options,
+    isNew: mode === "create",
+    errorsOf: (field) => [
+      ...(problems[field] ? [problems[field]] : []),
+      ...fieldErrors(refusals, inputName(field)),
+    ],
+    control: (field) => ({
+      className: "control",
+      value: String(draft[field]),
+      onChange: (event) => onChange({ ...draft, [field]: event.target.value }),
+    }),
+  };
+
+  return (
+    <div className="min-h-0 flex-1 overflow-y-auto">
+      <div className="mx-auto grid max-w-7xl gap-x-10 gap-y-8 p-4 sm:p-6 xl:grid-cols-[minmax(0,1fr)_26rem]">
+        <form id={kind} onSubmit={submit} className="min-w-0">
+          {props.notice}
+          <fieldset
+            disabled={mode === "read"}
+            className="min-w-0 space-y-6 [&:disabled_button]:hidden"
+          >
+            <legend className="sr-only">{kind === "agent" ? "Agent" : "Harness"}</legend>
+            {failure && <ErrorNote>{failure}</ErrorNote>}
+            {otherErrors(refusals, Object.keys(draft).map(inputName)).map((refusal) => (
+              <ErrorNote key={refusal.code + refusal.message}>{refusal.message}</ErrorNote>
+            ))}
+            {error && (
+              <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
+                Harnesses, models and capabilities could not be loaded. {describeError(error)}
+              </ErrorNote>
+            )}
+            <DefinitionFields
+              {...props}
+              {...binding}
+              basis={props.basis(binding)}
+              own={props.own(binding)}
+            />
+            {fetching && !options && <Spinner />}
+            {options && (
+              <CapabilityPicker
+                capabilities={options.capabilities}
+                harnessId={props.harnessId}
+                picked={draft.capabilities}
+                onChange={(capabilities) => onChange({ ...draft, capabilities })}
+                refusals={refusals}
+                problem={problems.capabilities}
+              />
+            )}
+            {props.more}
+          </fieldset>
+        </form>
+        {props.preview}
+      </div>
+    </div>
+  );
+}

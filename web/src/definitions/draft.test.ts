@@ -1,0 +1,38 @@
+import { expect, it } from "vitest";
+import {
+  definitionProblems,
+  emptyDefinition,
+  nameProblem,
+  suggestedName,
+  withDisplayName,
+} from "./draft";
+
+it("finds bad numbers and bad JSON", () => {
+  expect(definitionProblems(emptyDefinition)).toEqual({});
+  expect(
+    definitionProblems({
+      ...emptyDefinition,
+      maxIterations: "many",
+      capabilities: [{ id: "files", config: "{" }],
+    }),
+  ).toMatchObject({ maxIterations: expect.any(String), capabilities: expect.any(String) });
+});
+
+it("takes only identifiers as names", () => {
+  for (const name of ["a", " support-agent ", "v1.2_b", "Writer", ""]) {
+    expect(nameProblem(name)).toEqual({});
+  }
+  for (const name of ["My Agent!", "-a", "ärmel", "a/b"]) {
+    expect(nameProblem(name)).toHaveProperty("name");
+  }
+});
+
+it("suggests a name from the display name until one is typed", () => {
+  expect(suggestedName("My Agent!")).toBe("my-agent");
+  expect(suggestedName("  Größe & Ärger ")).toBe("gro-e-arger");
+  let draft = withDisplayName(emptyDefinition, "My A");
+  draft = withDisplayName(draft, "My Agent!");
+  expect(draft.name).toBe("my-agent");
+  draft = withDisplayName({ ...draft, name: "helper" }, "Another");
+  expect(draft).toMatchObject({ name: "helper", displayName: "Another" });
+});
