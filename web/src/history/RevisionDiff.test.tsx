@@ -8,7 +8,7 @@ const first: RevisionFieldsFragment = {
   reason: null,
   snapshot: { name: "helper", systemPrompt: "Be kind.", tags: [] },
   createdAt: "2026-01-01T00:00:00Z",
-  actor: null,
+  actor: { kind: "USER", name: "Ada" },
   changes: [],
 };
 
