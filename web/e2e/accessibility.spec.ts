@@ -46,7 +46,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await expect(page.getByRole("button", { name: "Sign in" })).toBeVisible();
       await check(page, "sign-in");
       await page.goto("/forgot");
-      await expect(page.getByRole("button", { name: "Send the link" })).toBeVisible();
+      await expect(page.getByRole("button", { name: "Send link" })).toBeVisible();
       await check(page, "forgotten password");
       await page.goto("/reset?token=x");
       await expect(page.getByRole("button", { name: "Set the password" })).toBeVisible();
@@ -65,8 +65,8 @@ for (const colorScheme of ["light", "dark"] as const) {
       const pages: [path: string, sign: string | RegExp][] = [
         [`${session}?view=timeline`, "Step 1: model"],
         [`${session}?view=events`, /\d+ events/],
-        [`${session}?view=config`, "Max iterations"],
-        ["/", "Failures to look at"],
+        [`${session}?view=config`, "Model calls per turn"],
+        ["/", "Failed sessions"],
         ["/sessions", "A tour of the tools"],
         ["/sessions?new=", "Start session"],
         ["/agents", "Helper"],
@@ -78,7 +78,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         ["/harnesses/new", "Effective config"],
         ["/models", "Simulated"],
         [`/models/${providerId}`, "Settings"],
-        ["/nowhere", "There is nothing at this address"],
+        ["/nowhere", "Page not found"],
       ];
       for (const [path, sign] of pages) {
         await page.goto(path);

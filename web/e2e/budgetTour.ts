@@ -11,7 +11,7 @@ export async function tourOfBudgets(
 ): Promise<void> {
   await signIn(page);
   await page.goto("/budgets?subject=CUSTOMER&subjectId=nobody");
-  await expect(page.getByText("No budget matches")).toBeVisible();
+  await expect(page.getByText("No budgets match")).toBeVisible();
   await look("budgets-empty");
   await page.goto("/budgets?new=true");
   const dialog = page.getByRole("dialog");

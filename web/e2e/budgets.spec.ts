@@ -51,7 +51,7 @@ test("a budget is created, found, changed, topped up and disabled", async ({ pag
   const dialog = page.getByRole("dialog");
   await expect(page).toHaveURL(/new=true/);
   await dialog.getByLabel("For").selectOption("AGENT");
-  await dialog.getByLabel("Search by name, or give an id").fill(agentId);
+  await dialog.getByLabel("Search by name or enter an ID").fill(agentId);
   await dialog.getByRole("radio", { name: new RegExp(`${name}|${agentId}`) }).check();
   await dialog.getByLabel("Currency").fill("tokens");
   await dialog.getByLabel("Limit", { exact: true }).fill("1.5");
@@ -60,9 +60,9 @@ test("a budget is created, found, changed, topped up and disabled", async ({ pag
   await expect(dialog.getByLabel("Limit", { exact: true })).toHaveAccessibleDescription(/whole/);
   await dialog.getByLabel("Limit", { exact: true }).fill("5000");
   await dialog.getByLabel("Soft limit").fill("4000");
-  await dialog.getByLabel("Begins anew").selectOption("CALENDAR");
+  await dialog.getByLabel("Resets").selectOption("CALENDAR");
   await dialog.getByLabel("Every").selectOption("DAY");
-  await dialog.getByLabel("In the time zone").fill("Europe/Oslo");
+  await dialog.getByLabel("Time zone").fill("Europe/Oslo");
   await dialog.getByRole("button", { name: "Create budget" }).click();
   await expect(dialog).toHaveCount(0);
 
@@ -71,7 +71,7 @@ test("a budget is created, found, changed, topped up and disabled", async ({ pag
   await expect(row).toContainText("soft 4,000");
   await expect(row).toContainText("Every day (Europe/Oslo)");
   await expect(row).toContainText("5,000 tokens left");
-  await expect(row).toContainText("In force");
+  await expect(row).toContainText("Active");
   await page.getByLabel("For", { exact: true }).selectOption("CUSTOMER");
   await expect(page).toHaveURL(/subject=CUSTOMER/);
   await expect(row).toHaveCount(0);
@@ -323,6 +323,6 @@ test("usage adds up to what the server says", async ({ page }) => {
   await by.getByRole("button", { name: "Tool" }).click();
   await expect(page.locator('[data-line="write_file"]')).toBeVisible();
   const download = page.waitForEvent("download");
-  await page.getByRole("link", { name: "Download as CSV" }).click();
+  await page.getByRole("link", { name: "Download CSV" }).click();
   expect((await download).suggestedFilename()).toMatch(/\.csv$/);
 });

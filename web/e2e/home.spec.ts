@@ -27,7 +27,7 @@ test.describe("the home page", () => {
     const working = page.getByRole("region", { name: /^Working now/ });
     await expect(working).toContainText("Long work");
     await expect(agentMessages(other).last()).toContainText("finished", { timeout: 20_000 });
-    await expect(working).toContainText("No turn is under way.");
+    await expect(working).toContainText("No active turns.");
 
     await ostler.stop();
     await expect(page.getByText(/Reconnecting – data as of/)).toBeVisible();
@@ -36,7 +36,7 @@ test.describe("the home page", () => {
 
     await openNewSession(other, await createAgent(page, "sim-script"), "Broken");
     await send(other, scriptedError({ status: 401 }));
-    const failures = page.getByRole("region", { name: /^Failures to look at/ });
+    const failures = page.getByRole("region", { name: /^Failed sessions/ });
     await expect(failures).toContainText("provider_misconfigured", { timeout: 20_000 });
     await failures.getByRole("link", { name: /Broken/ }).click();
     await expect(page.getByRole("link", { name: "Provider settings" }).first()).toBeVisible();

@@ -45,7 +45,7 @@ test("an operator changes limits, and puts the default back; others see them", a
   await acceptAsNewcomer(viewer, await invite(page, newEmail("lena"), "ADMIN"), "Lena");
   await openOrgPage(viewer, "Limits");
   await expect(viewer.getByText("Operators of this server can change these.")).toBeVisible();
-  await expect(viewer.getByText("any number").first()).toBeVisible();
+  await expect(viewer.getByText("unlimited").first()).toBeVisible();
   await expect(viewer.getByRole("textbox")).toHaveCount(0);
   // An administrator may not create organizations, and isn't offered it.
   await viewer.getByRole("button", { name: /^Organization .*, switch$/ }).click();

@@ -24,9 +24,9 @@ test("a member is invited in one browser, accepts in another, and is offered wha
   const email = newEmail("vera");
   await openOrgPage(page, "Members");
   await page.getByRole("link", { name: "Invite a member" }).click();
-  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Email").fill(email);
   await page.getByRole("dialog").getByLabel("Role").selectOption("VIEWER");
-  await page.getByRole("button", { name: "Make the link" }).click();
+  await page.getByRole("button", { name: "Create link" }).click();
   const link = (await page.getByRole("dialog").locator("pre").textContent()) ?? "";
   expect(link).toContain("/invite?token=");
   await page.getByRole("button", { name: "Done" }).click();
@@ -44,7 +44,7 @@ test("a member is invited in one browser, accepts in another, and is offered wha
   await expect(viewer.getByRole("link", { name: /Helper/ }).first()).toBeVisible();
   await expect(viewer.getByRole("link", { name: "New agent" })).toHaveCount(0);
   await viewer.goto("/agents/new");
-  await expect(viewer.getByText("Your role does not allow this")).toBeVisible();
+  await expect(viewer.getByText("You don't have access")).toBeVisible();
   await expect(viewer.getByLabel("System prompt")).toHaveCount(0);
   await viewer.goto(`/agents/${agentId}`);
   await expect(viewer.getByLabel("System prompt")).toBeDisabled();
@@ -58,7 +58,7 @@ test("a member is invited in one browser, accepts in another, and is offered wha
   await expect(viewer.getByRole("link", { name: /simulated/i }).first()).toBeVisible();
   await expect(viewer.getByRole("button", { name: "Add provider" })).toHaveCount(0);
   await viewer.goto("/sessions?new=");
-  await expect(viewer.getByRole("dialog")).toContainText("Your role does not allow this");
+  await expect(viewer.getByRole("dialog")).toContainText("You don't have access");
 
   await viewer.goto(session);
   await expect(viewer.getByText("No messages yet")).toBeVisible();
@@ -79,7 +79,7 @@ test("a member is invited in one browser, accepts in another, and is offered wha
   await expect(viewer.getByLabel("Name", { exact: true })).toHaveCount(0);
   for (const path of ["members", "invitations", "api-keys", "webhooks", "audit"]) {
     await viewer.goto(`/organization/${path}`);
-    await expect(viewer.getByText("Your role does not allow this")).toBeVisible();
+    await expect(viewer.getByText("You don't have access")).toBeVisible();
     await expect(viewer.getByText(/As viewer of .* you may not/)).toBeVisible();
   }
   await viewer.context().close();
@@ -115,7 +115,7 @@ test("a change of role and a removal take effect in the open page", async ({
   ).toHaveCount(0);
 
   await member.goto("/organization/members");
-  await expect(member.getByText("Your role does not allow this")).toBeVisible();
+  await expect(member.getByText("You don't have access")).toBeVisible();
   await row.getByLabel("Role of Max").selectOption("MEMBER");
   await expect(row.getByLabel("Role of Max")).toBeEnabled();
   await member.getByRole("button", { name: "Check again" }).click();
@@ -163,7 +163,7 @@ test("nobody is offered more than their own role, and the last owner stays", asy
 
   // Whoever leaves is out at once.
   await openOrgPage(admin, "Members");
-  await admin.getByRole("button", { name: "Leave the organization" }).click();
+  await admin.getByRole("button", { name: "Leave organization" }).click();
   await admin.getByRole("dialog").getByRole("button", { name: "Leave" }).click();
   await expect(admin).toHaveURL(/\/sign-in/);
 
@@ -171,7 +171,7 @@ test("nobody is offered more than their own role, and the last owner stays", asy
   const link = await invite(page, email, "VIEWER");
   await admin.goto(link);
   await admin.getByText("I have an account").click();
-  await admin.getByLabel("E-mail").fill(email);
+  await admin.getByLabel("Email").fill(email);
   await admin.getByLabel("Password").fill(PASSWORD);
   await admin.getByRole("button", { name: "Sign in and join" }).click();
   await expect(admin.getByRole("heading", { name: "Home", exact: true })).toBeVisible();
@@ -190,7 +190,7 @@ test("an invitation that can't be accepted says why", async ({
   // The wrong person: it is for somebody who has no account yet.
   await page.goto(link);
   await expect(page.getByText("You are signed in as admin@example.com")).toBeVisible();
-  await page.getByRole("button", { name: "Accept the invitation" }).click();
+  await page.getByRole("button", { name: "Accept invitation" }).click();
   await expect(page.getByRole("alert")).toContainText("for another person");
 
   const eve = await anotherBrowser(browser, baseURL, complaints);
@@ -199,32 +199,32 @@ test("an invitation that can't be accepted says why", async ({
   await eve.goto("/invite?token=made-up");
   await eve.getByLabel("Your name").fill("Eve");
   await eve.getByLabel("Password").fill(PASSWORD);
-  await eve.getByRole("button", { name: "Create the account and join" }).click();
+  await eve.getByRole("button", { name: "Create account and join" }).click();
   await expect(eve.getByRole("alert")).toContainText("not valid");
 
   await openOrgPage(page, "Invitations");
-  await page.getByRole("button", { name: `Revoke the invitation of ${email}` }).click();
+  await page.getByRole("button", { name: `Revoke invitation of ${email}` }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
   await expect(page.locator(`[data-invitation="${email}"]`)).toContainText("revoked");
   await eve.goto(link);
   await eve.getByLabel("Your name").fill("Eve");
   await eve.getByLabel("Password").fill("short");
-  await eve.getByRole("button", { name: "Create the account and join" }).click();
+  await eve.getByRole("button", { name: "Create account and join" }).click();
   await expect(eve.getByRole("alert")).toContainText("not valid");
 
   const second = await invite(page, email, "MEMBER");
   await eve.goto(second);
   await eve.getByLabel("Your name").fill("Eve");
   await eve.getByLabel("Password").fill("short");
-  await eve.getByRole("button", { name: "Create the account and join" }).click();
+  await eve.getByRole("button", { name: "Create account and join" }).click();
   await expect(eve.getByLabel("Password")).toHaveAttribute("aria-invalid", "true");
   await eve.getByLabel("Password").fill(PASSWORD);
-  await eve.getByRole("button", { name: "Create the account and join" }).click();
+  await eve.getByRole("button", { name: "Create account and join" }).click();
   await expect(eve.getByRole("heading", { name: "Home", exact: true })).toBeVisible();
 
   // It was good for one use.
   await eve.goto(second);
-  await eve.getByRole("button", { name: "Accept the invitation" }).click();
+  await eve.getByRole("button", { name: "Accept invitation" }).click();
   await expect(eve.getByRole("alert")).toContainText("not valid");
   await eve.context().close();
 });

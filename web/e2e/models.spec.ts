@@ -48,9 +48,9 @@ test("a provider is added, its key is tested and replaced, and its models are ch
     expect(await page.content()).not.toContain(KEY);
 
     await page.getByRole("button", { name: "Discover models" }).click();
-    const offered = page.getByRole("region", { name: "The provider lists these" });
+    const offered = page.getByRole("region", { name: "Models listed by the provider" });
     await offered.getByLabel(/house-small/).check();
-    await offered.getByText("Change limits and price").click();
+    await offered.getByText("Edit limits and price").click();
     await offered.getByLabel("Input", { exact: true }).fill("0.5");
     await expect(offered.getByRole("button", { name: "Add 1 model" })).toBeDisabled();
     await offered.getByLabel("Output", { exact: true }).fill("1.25");

@@ -60,7 +60,7 @@ export async function tourOfOrg(page: Page, look: (name: string) => Promise<void
   };
   await open("/invite", "incomplete");
   await look("invite-incomplete");
-  await open("/invite?token=x", "I am new here");
+  await open("/invite?token=x", "I'm new here");
   await look("invite");
   await page.getByText("I have an account").click();
   await look("invite-known");
@@ -76,10 +76,10 @@ export async function tourOfOrg(page: Page, look: (name: string) => Promise<void
   await look("org-remove-member");
   await open("/organization/invitations", "revoked");
   await look("org-invitations");
-  await open("/organization/invitations?invite=true", "Make the link");
+  await open("/organization/invitations?invite=true", "Create link");
   await look("org-invite");
-  await page.getByLabel("E-mail").fill(newEmail("joan"));
-  await page.getByRole("button", { name: "Make the link" }).click();
+  await page.getByLabel("Email").fill(newEmail("joan"));
+  await page.getByRole("button", { name: "Create link" }).click();
   await expect(page.getByText("Pass this link on")).toBeVisible();
   await look("org-invited");
   await open("/organization/api-keys", "Support desk");
@@ -90,7 +90,7 @@ export async function tourOfOrg(page: Page, look: (name: string) => Promise<void
   await page.getByRole("button", { name: "Create key" }).click();
   await expect(page.getByText("the only time")).toBeVisible();
   await look("org-key-created");
-  await open("/organization/limits", "Turns at work");
+  await open("/organization/limits", "Concurrent turns");
   await expect(page.getByText(/There are \d+ now/).first()).toBeVisible();
   await look("org-limits");
   await page.getByLabel("API keys").fill("many");
@@ -100,12 +100,12 @@ export async function tourOfOrg(page: Page, look: (name: string) => Promise<void
   await look("org-audit");
   await page.locator('[data-action="apiKey.created"] summary').first().click();
   await look("org-audit-entry");
-  await page.getByRole("button", { name: "Verify chain" }).click();
-  await expect(page.getByText("The chain is intact.")).toBeVisible();
+  await page.getByRole("button", { name: "Verify log" }).click();
+  await expect(page.getByText("The log is intact.")).toBeVisible();
   await look("org-audit-check");
-  await open("/organization/audit?action=none", "No entry matches");
+  await open("/organization/audit?action=none", "No entries match");
   await look("org-audit-empty");
-  await open("/organization/profile", "Where you are signed in");
+  await open("/organization/profile", "Signed-in devices");
   await look("org-profile");
   await page.getByRole("button", { name: /^Organization .*, switch$/ }).click();
   await expect(page.getByRole("menuitem", { name: "New organization…" })).toBeVisible();
@@ -175,8 +175,8 @@ export async function tourAsViewer(
     ["viewer-agents", "/agents", "Agents"],
     ["viewer-org", "/organization", "Owners of the organization"],
     ["viewer-limits", "/organization/limits", "Operators of this server"],
-    ["viewer-not-allowed", "/organization/members", "Your role does not allow this"],
-    ["viewer-no-new-session", "/sessions?new=", "Your role does not allow this"],
+    ["viewer-not-allowed", "/organization/members", "You don't have access"],
+    ["viewer-no-new-session", "/sessions?new=", "You don't have access"],
   ] as const) {
     await viewer.goto(path);
     await expect(viewer.getByText(sign).first()).toBeVisible();

@@ -76,14 +76,14 @@ test("an API key is created, used, and revoked; the audit log tells of it and is
   await page.reload();
   await expect(entries.locator("> li")).toHaveCount(2);
   await page.getByLabel("To", { exact: true }).fill("2020-01-01T00:00");
-  await expect(page.getByText("No entry matches")).toBeVisible();
-  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await expect(page.getByText("No entries match")).toBeVisible();
+  await page.getByRole("button", { name: "Clear filters" }).click();
   await page.getByLabel("Actor").selectOption({ label: "Administrator (admin@example.com)" });
   await expect(page).toHaveURL(/actor=user_/);
   await expect(entries.locator('[data-action="signin.succeeded"]').first()).toBeVisible();
 
-  await page.getByRole("button", { name: "Verify chain" }).click();
-  await expect(page.getByRole("dialog")).toContainText("The chain is intact.");
+  await page.getByRole("button", { name: "Verify log" }).click();
+  await expect(page.getByRole("dialog")).toContainText("The log is intact.");
 });
 
 test("the organization's name and defaults are changed", async ({ page }) => {
@@ -115,7 +115,7 @@ test("a person changes their name, and ends a sign-in of theirs", async ({
   await acceptAsNewcomer(pia, await invite(page, email, "VIEWER"), "Pia");
   const elsewhere = await anotherBrowser(browser, baseURL, complaints);
   await elsewhere.goto("/sign-in");
-  await elsewhere.getByLabel("E-mail").fill(email);
+  await elsewhere.getByLabel("Email").fill(email);
   await elsewhere.getByLabel("Password").fill(PASSWORD);
   await elsewhere.getByRole("button", { name: "Sign in" }).click();
   await expect(elsewhere.getByRole("heading", { name: "Home", exact: true })).toBeVisible();
@@ -125,7 +125,7 @@ test("a person changes their name, and ends a sign-in of theirs", async ({
   await pia.getByLabel("Name", { exact: true }).fill("Pia Pi");
   await pia.getByRole("button", { name: "Save" }).click();
   await expect(pia.getByRole("button", { name: /^Account of/ })).toContainText("Pia Pi");
-  const signIns = pia.getByRole("list", { name: "Where you are signed in" });
+  const signIns = pia.getByRole("list", { name: "Signed-in devices" });
   await expect(signIns.getByRole("listitem")).toHaveCount(2);
   await expect(signIns.locator("[data-current]")).toContainText("this one");
   await signIns.getByRole("button", { name: /^End the sign-in/ }).click();
@@ -162,7 +162,7 @@ test("another organization is made and switched to; nothing of the first stays, 
   await tab.getByRole("button", { name: "Create organization" }).click();
   await expect(tab.getByRole("button", { name: `Organization ${name}, switch` })).toBeVisible();
   await expect(tab).toHaveURL(/\/$/);
-  await expect(tab.getByText("Nothing has run here yet")).toBeVisible();
+  await expect(tab.getByText("No sessions yet")).toBeVisible();
   await tab.getByRole("link", { name: "Agents" }).first().click();
   await expect(tab.getByText("No agents yet")).toBeVisible();
   await expect(tab.getByText("Secret of the first")).toHaveCount(0);
@@ -172,7 +172,7 @@ test("another organization is made and switched to; nothing of the first stays, 
   await expect(second.getByText("Secret of the first")).toHaveCount(0);
   await expect(second.getByRole("navigation", { name: "Main" })).toHaveCount(0);
   await second.getByRole("button", { name: `Go on in ${name}` }).click();
-  await expect(second.getByText("Nothing has run here yet")).toBeVisible();
+  await expect(second.getByText("No sessions yet")).toBeVisible();
   await second.goto("/agents/new");
   await expect(second.getByLabel("System prompt")).toHaveValue("");
 
@@ -189,7 +189,7 @@ test("another organization is made and switched to; nothing of the first stays, 
   await tab.context().close();
 });
 
-test("a tab that was signed in as somebody else shows nothing of them", async ({
+test("a tab that was signed in as someone else shows nothing of them", async ({
   page,
   browser,
   baseURL,
@@ -206,7 +206,7 @@ test("a tab that was signed in as somebody else shows nothing of them", async ({
   await tab.getByRole("button", { name: "Use another account" }).click();
   await tab.getByLabel("Your name").fill("Uma");
   await tab.getByLabel("Password").fill(PASSWORD);
-  await tab.getByRole("button", { name: "Create the account and join" }).click();
+  await tab.getByRole("button", { name: "Create account and join" }).click();
   await expect(tab.getByRole("heading", { name: "Home", exact: true })).toBeVisible();
   await expect(second.getByText("You are signed in as Uma now")).toBeVisible();
   await expect(second.getByRole("button", { name: "New key" })).toHaveCount(0);

@@ -3,7 +3,7 @@ import { createAgent, openNewSession, request, send, signIn, turnSummary } from 
 
 export const SECRET = "0123456789abcdef0123456789abcdef";
 
-/** Makes a payment policy through the API, for tests that are not about making policies. */
+/** Makes per payment policy through the API, for tests that are not about making policies. */
 export async function createPolicy(page: Page, more: Record<string, unknown>): Promise<string> {
   const { createPaymentPolicy } = await request<{
     createPaymentPolicy: { policy: { id: string } };
@@ -109,14 +109,14 @@ export async function tourOfPayments(
 ): Promise<void> {
   await signIn(page);
   await page.goto("/payments?status=PAID");
-  await expect(page.getByText("No payment matches")).toBeVisible();
+  await expect(page.getByText("No payments match")).toBeVisible();
   await look("payments-empty");
   const policyId = await createPolicy(page, { name: "Books", approvalAbove: "10" });
   await plantPayments(page, onePaymentEach({ ...(await anyTurn(page)), policyId }));
   await page.goto("/payments");
   await expect(page.locator("[data-payment]")).toHaveCount(3);
   await look("payments");
-  await page.getByRole("button", { name: /^Settle the payment/ }).click();
+  await page.getByRole("button", { name: /^Settle payment/ }).click();
   await page.getByRole("radio", { name: /^It was paid/ }).check();
   await look("payment-settle");
   await page.goto("/payments?view=policies");

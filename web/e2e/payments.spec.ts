@@ -2,7 +2,7 @@ import { anyTurn, createPolicy, onePaymentEach, plantPayments, SECRET } from "./
 import { acceptAsNewcomer, anotherBrowser, invite, newEmail, request, signIn } from "./steps";
 import { expect, test } from "./test";
 
-test("a payment policy is created, changed, disabled and deleted", async ({ page }) => {
+test("per payment policy is created, changed, disabled and deleted", async ({ page }) => {
   await signIn(page);
   const name = `Books ${Date.now().toString(36)}`;
   await page.getByRole("link", { name: "Payments", exact: true }).click();
@@ -13,29 +13,29 @@ test("a payment policy is created, changed, disabled and deleted", async ({ page
   const create = dialog.getByRole("button", { name: "Create policy" });
   await dialog.getByLabel("Name", { exact: true }).fill(name);
   await dialog.getByRole("checkbox", { name: /ask_user/ }).check();
-  await dialog.getByLabel("Hosts that may be paid").fill("books.example.com/cart");
-  await dialog.getByLabel("At most for a payment").fill("20");
-  await dialog.getByLabel("At most for a turn").fill("50");
-  await dialog.getByLabel("At most for a day").fill("500");
+  await dialog.getByLabel("Allowed payees (hosts)").fill("books.example.com/cart");
+  await dialog.getByLabel("Limit per payment").fill("20");
+  await dialog.getByLabel("Limit per turn").fill("50");
+  await dialog.getByLabel("Limit per day").fill("500");
   await dialog.getByLabel("Approval above").fill("10");
-  await dialog.getByLabel("URL of the rail").fill("http://127.0.0.1:9/pay");
+  await dialog.getByLabel("Payment server URL").fill("http://127.0.0.1:9/pay");
   await dialog.getByLabel("Secret").fill("too short");
   await expect(dialog.getByLabel("Secret")).toHaveAccessibleDescription(/at least 32/);
   await expect(create).toBeDisabled();
   await dialog.getByLabel("Secret").fill(SECRET);
   await create.click();
   // What the server refuses stands at its field, and nothing that was typed is lost.
-  await expect(dialog.getByLabel("Hosts that may be paid")).toHaveAccessibleDescription(/no host/);
-  await dialog.getByLabel("Hosts that may be paid").fill("books.example.com\n*.shop.example.com");
+  await expect(dialog.getByLabel("Allowed payees (hosts)")).toHaveAccessibleDescription(/no host/);
+  await dialog.getByLabel("Allowed payees (hosts)").fill("books.example.com\n*.shop.example.com");
   await create.click();
   await expect(dialog).toHaveCount(0);
 
   const row = page.locator("tr[data-policy]").filter({ hasText: name });
   await expect(row).toContainText("Tools of ask_user");
   await expect(row).toContainText("books.example.com");
-  await expect(row).toContainText("$20.00 a payment");
+  await expect(row).toContainText("$20.00 per payment");
   await expect(row).toContainText("approval above $10.00");
-  await expect(row).toContainText("In force");
+  await expect(row).toContainText("Active");
   expect(await page.content()).not.toContain(SECRET);
 
   const act = async (what: string) => {
@@ -45,10 +45,10 @@ test("a payment policy is created, changed, disabled and deleted", async ({ page
   await act("Edit…");
   await expect(dialog.getByLabel("New secret")).toHaveValue("");
   await expect(dialog.getByRole("button", { name: "Save" })).toBeDisabled();
-  await dialog.getByLabel("At most for a payment").fill("25.5");
+  await dialog.getByLabel("Limit per payment").fill("25.5");
   await dialog.getByLabel("Approval above").fill("");
   await dialog.getByRole("button", { name: "Save" }).click();
-  await expect(row).toContainText("$25.50 a payment");
+  await expect(row).toContainText("$25.50 per payment");
   await expect(row).not.toContainText("approval above");
 
   await act("Disable…");
@@ -69,7 +69,7 @@ test("a payment policy is created, changed, disabled and deleted", async ({ page
   });
   await act("Enable…");
   await dialog.getByRole("button", { name: "Enable" }).click();
-  await expect(row).toContainText("In force");
+  await expect(row).toContainText("Active");
   await act("Delete…");
   await dialog.getByRole("button", { name: "Delete" }).click();
   await expect(dialog).toHaveCount(0);
@@ -95,7 +95,7 @@ test("payments are found by status and policy, lead to their turn, and are settl
   await expect(rows.nth(1)).toContainText("paid $10.25");
   await expect(rows.nth(1)).toContainText("order-2211");
   await expect(rows.nth(2)).toContainText("The shop has closed.");
-  await expect(rows.nth(3)).toContainText("A policy that was deleted");
+  await expect(rows.nth(3)).toContainText("Deleted policy");
 
   await page.getByLabel("Status", { exact: true }).selectOption("PAID");
   await expect(rows).toHaveCount(2);
@@ -104,11 +104,11 @@ test("payments are found by status and policy, lead to their turn, and are settl
   await page.reload();
   await expect(rows).toHaveCount(1);
   await page.getByLabel("Status", { exact: true }).selectOption("ASKED");
-  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await page.getByRole("button", { name: "Clear filters" }).click();
   await expect(rows).toHaveCount(4);
 
   await expect(page.getByRole("button", { name: /^Settle/ })).toHaveCount(1);
-  await page.getByRole("button", { name: "Settle the payment to books.example.com" }).click();
+  await page.getByRole("button", { name: "Settle payment to books.example.com" }).click();
   const dialog = page.getByRole("dialog");
   const settle = dialog.getByRole("button", { name: "Settle" });
   await expect(settle).toBeDisabled();

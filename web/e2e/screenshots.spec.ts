@@ -59,8 +59,8 @@ for (const colorScheme of ["light", "dark"] as const) {
       const pages: [name: string, path: string, sign: string | RegExp][] = [
         ["session-timeline", `${session}?view=timeline`, "Step 1: model"],
         ["session-events", `${session}?view=events`, /\d+ events/],
-        ["session-config", `${session}?view=config`, "Max iterations"],
-        ["home", "/", "Failures to look at"],
+        ["session-config", `${session}?view=config`, "Model calls per turn"],
+        ["home", "/", "Failed sessions"],
         ["sessions", "/sessions", "A tour of the tools"],
         ["new-session", "/sessions?new=", "Start session"],
         ["agents", "/agents", "Helper"],
@@ -73,7 +73,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         ["new-harness", "/harnesses/new", "Effective config"],
         ["models", "/models", "Simulated"],
         ["provider", `/models/${providerId}`, "Settings"],
-        ["not-found", "/nowhere", "There is nothing at this address"],
+        ["not-found", "/nowhere", "Page not found"],
       ];
       for (const [name, path, sign] of pages) {
         await page.goto(path);

@@ -4,7 +4,7 @@ import { expect, test } from "./test";
 
 test("a wrong password is refused where it was typed", async ({ page }) => {
   await page.goto("/sign-in");
-  await page.getByLabel("E-mail").fill(ADMIN.email);
+  await page.getByLabel("Email").fill(ADMIN.email);
   await page.getByLabel("Password").fill("not the password");
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByRole("alert")).toBeVisible();
@@ -16,7 +16,7 @@ test("signing in leads back to the page that was asked for, and signing out away
 }, async ({ page }) => {
   await page.goto("/agents?archived=true");
   await expect(page).toHaveURL(/\/sign-in\?next=/);
-  await page.getByLabel("E-mail").fill(ADMIN.email);
+  await page.getByLabel("Email").fill(ADMIN.email);
   await page.getByLabel("Password").fill(ADMIN.password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page).toHaveURL(/\/agents\?archived=true/);
@@ -33,7 +33,7 @@ test("the issuer is offered, and the page says why nobody came of it", async ({ 
   await page.getByRole("link", { name: "Sign in with Example" }).click();
   await expect(page.getByRole("alert")).toContainText("Example can't be reached");
   await expect(page).toHaveURL(/\/sign-in\?error=oidc_unavailable&next=%2Fagents$/);
-  await page.getByLabel("E-mail").fill(ADMIN.email);
+  await page.getByLabel("Email").fill(ADMIN.email);
   await page.getByLabel("Password").fill(ADMIN.password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page).toHaveURL(/\/agents$/);
@@ -42,7 +42,7 @@ test("the issuer is offered, and the page says why nobody came of it", async ({ 
 test("who has a password is sent to the issuer after it", async ({ page }) => {
   await page.goto("/sign-in?error=oidc_confirm&next=/agents");
   await expect(page.getByRole("alert")).toContainText("Sign in with it once");
-  await page.getByLabel("E-mail").fill(ADMIN.email);
+  await page.getByLabel("Email").fill(ADMIN.email);
   await page.getByLabel("Password").fill(ADMIN.password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByRole("alert")).toContainText("Example can't be reached");
@@ -85,7 +85,7 @@ test("an invitation goes on to the issuer after the password that it asks for on
   await expect(page.getByRole("alert")).toContainText("Example can't be reached");
   // As if the issuer were up. What another site puts into the address is not what was opened here.
   await page.goto("/sign-in?error=oidc_confirm&invitation=foisted");
-  await page.getByLabel("E-mail").fill(ADMIN.email);
+  await page.getByLabel("Email").fill(ADMIN.email);
   await page.getByLabel("Password").fill(ADMIN.password);
   const started = page.waitForRequest(/\/auth\/oidc\/start/);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
@@ -105,9 +105,9 @@ test("the page repeats nothing of its address", async ({ page }) => {
 
 test("a forgotten password is replaced by a link that works once", async ({ page, ostler }) => {
   await page.goto("/sign-in");
-  await page.getByRole("link", { name: "Forgot the password?" }).click();
-  await page.getByLabel("E-mail").fill("nobody@example.com");
-  await page.getByRole("button", { name: "Send the link" }).click();
+  await page.getByRole("link", { name: "Forgot password?" }).click();
+  await page.getByLabel("Email").fill("nobody@example.com");
+  await page.getByRole("button", { name: "Send link" }).click();
   await expect(page.getByRole("status")).toContainText("If there is an account");
 
   const link = /http\S+\/reset\?token=\S+/.exec(

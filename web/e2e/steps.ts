@@ -5,7 +5,7 @@ import { watchComplaints } from "./test";
 
 export async function signIn(page: Page): Promise<void> {
   await page.goto("/sign-in");
-  await page.getByLabel("E-mail").fill(ADMIN.email);
+  await page.getByLabel("Email").fill(ADMIN.email);
   await page.getByLabel("Password").fill(ADMIN.password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByRole("heading", { name: "Home", exact: true })).toBeVisible();
@@ -255,7 +255,7 @@ export async function acceptAsNewcomer(page: Page, link: string, name: string): 
   await page.goto(link);
   await page.getByLabel("Your name").fill(name);
   await page.getByLabel("Password").fill(PASSWORD);
-  await page.getByRole("button", { name: "Create the account and join" }).click();
+  await page.getByRole("button", { name: "Create account and join" }).click();
   await expect(page.getByRole("heading", { name: "Home", exact: true })).toBeVisible();
 }
 

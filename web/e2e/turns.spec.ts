@@ -117,7 +117,7 @@ test("the turns of several sessions are cancelled at once", async ({ page }) => 
   }
   await page.goto(`/sessions?agent=${agent}&status=ACTIVE`);
   await page.getByLabel("Select Busy one").check();
-  await page.getByRole("button", { name: "Select all at work" }).click();
+  await page.getByRole("button", { name: "Select all active" }).click();
   await expect(page.getByText("2 selected")).toBeVisible();
   await page.getByRole("button", { name: "Cancel active turns" }).click();
   await expect(page.getByText("2 turns are being cancelled.")).toBeVisible();
@@ -138,7 +138,7 @@ test("client tools of an agent are edited, and shown in what it would run with",
   await page.getByLabel("Timeout in seconds").fill("30");
   const preview = page.getByRole("complementary", { name: "Effective config" });
   await expect(preview).toContainText("get_weather");
-  await expect(preview).toContainText("your program");
+  await expect(preview).toContainText("client tool");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText("rev 2")).toBeVisible();
   await page.reload();

@@ -40,7 +40,7 @@ test("a webhook is created, hears of a turn, is repeated, rotated, disabled and 
 
     await row.getByRole("button", { name: "Deliveries" }).click();
     await expect(page).toHaveURL(/\?webhook=hook_/);
-    await expect(row.getByText("Nothing was sent in the last 30 days.")).toBeVisible();
+    await expect(row.getByText("No deliveries in the last 30 days.")).toBeVisible();
     const address = page.url();
     await openNewSession(page, await createAgent(page, "sim-default"), "Told of");
     await send(page, "Hello");
@@ -72,8 +72,8 @@ test("a webhook is created, hears of a turn, is repeated, rotated, disabled and 
     ]);
 
     await row.getByRole("button", { name: "Rotate secret" }).click();
-    await dialog.getByRole("button", { name: "Make a new secret" }).click();
-    await expect(dialog.getByText("For 24 hours the earlier secret signs, too.")).toBeVisible();
+    await dialog.getByRole("button", { name: "Create new secret" }).click();
+    await expect(dialog.getByText("The previous secret keeps signing for 24 hours.")).toBeVisible();
     const rotated = (await dialog.locator("pre").textContent()) ?? "";
     expect(rotated).not.toBe(secret);
     await dialog.getByRole("button", { name: "Done" }).click();
@@ -133,7 +133,7 @@ test("who may not manage webhooks is not led to them", async ({
   await expect(tabs.getByRole("link", { name: "Limits" })).toBeVisible();
   await expect(tabs.getByRole("link", { name: "Webhooks" })).toHaveCount(0);
   await member.goto("/organization/webhooks");
-  await expect(member.getByText("Your role does not allow this")).toBeVisible();
+  await expect(member.getByText("You don't have access")).toBeVisible();
   await expect(member.getByRole("button", { name: "New webhook" })).toHaveCount(0);
   await member.context().close();
 });

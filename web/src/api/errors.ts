@@ -21,7 +21,7 @@ export function hasCode(error: CombinedError | undefined, code: string): boolean
 export function describeError(error: CombinedError): string {
   if (error.networkError) return "The server can't be reached. Check the connection and try again.";
   const first = error.graphQLErrors[0];
-  if (!first) return "The server gave an answer that the dashboard can't read.";
+  if (!first) return "The server sent an unexpected response.";
   const requestId = first.extensions?.requestId;
   return typeof requestId === "string" ? `${first.message} (request ${requestId})` : first.message;
 }

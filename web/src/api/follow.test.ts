@@ -115,7 +115,7 @@ describe("follow", () => {
     const over = await follow([() => ({ kind: "refused" })], {
       renewSignIn: async () => "signed-out",
     });
-    expect(over.onEnded).toHaveBeenCalledWith("Your sign-in has ended.");
+    expect(over.onEnded).toHaveBeenCalledWith("You were signed out.");
     const fatal = await follow([() => ({ kind: "fatal", message: "Not found." })]);
     expect(fatal.onEnded).toHaveBeenCalledWith("Not found.");
     expect(fatal.resumedAfter).toEqual([0]);

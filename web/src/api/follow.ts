@@ -67,7 +67,7 @@ export async function follow<Event, Position>(
     if (end.kind === "refused") {
       const outcome = await options.renewSignIn();
       if (outcome === "signed-out") {
-        options.onEnded("Your sign-in has ended.");
+        options.onEnded("You were signed out.");
         return;
       }
       // A server that takes the renewal and still refuses must not be asked in a tight loop.

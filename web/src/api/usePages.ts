@@ -68,3 +68,21 @@ export function usePages<Data, Vars extends Variables, Node>(
     reload: () => reload({ requestPolicy: "network-only" }),
   };
 }
+
+/** A list that the API returns whole. */
+export function useWholeList<Data, Node>(
+  query: TypedDocumentNode<Data, Record<string, never>>,
+  listOf: (data: Data) => readonly Node[],
+) {
+  const [{ data, error, fetching }, reload] = useQuery({
+    query,
+    variables: {},
+    requestPolicy: "cache-and-network",
+  });
+  return {
+    nodes: data ? listOf(data) : [],
+    loading: fetching && !data,
+    error,
+    reload: () => reload({ requestPolicy: "network-only" }),
+  };
+}

@@ -145,22 +145,22 @@ function KindFilter() {
 function NothingWaits({ filtered }: { filtered: boolean }) {
   if (filtered) {
     return (
-      <EmptyState icon={<ShieldCheck size={20} />} title="Nothing of this kind waits">
-        Choose another kind to see more.
+      <EmptyState icon={<ShieldCheck size={20} />} title="Nothing of this kind is waiting">
+        Choose another kind.
       </EmptyState>
     );
   }
   return (
     <EmptyState
       icon={<ShieldCheck size={20} />}
-      title="Nothing waits for anybody"
+      title="You're all caught up"
       request={curlRequest(
         "{ waits(first: 20) { nodes { id kind toolName arguments question deadline } } }",
         {},
       )}
     >
-      Give an agent the capability Approvals, and say which calls people have to allow. They are
-      decided here, or in their session.
+      Attach the Approvals capability to an agent to decide which tool calls need approval. Requests
+      appear here and in their session.
     </EmptyState>
   );
 }

@@ -48,8 +48,8 @@ export function AcceptAsViewer({ viewer, acceptance, onAnother }: AcceptAsViewer
     <EntryForm onSubmit={acceptance.asViewer}>
       {stranger ? (
         <ErrorNote>
-          This invitation is for another person than {viewer.user?.email}. Accept it with the
-          account of the e-mail that was invited.
+          This invitation is not for {viewer.user?.email}. Sign in with the invited email to accept
+          it.
         </ErrorNote>
       ) : (
         <Refusals acceptance={acceptance} fields={[]} />
@@ -63,7 +63,7 @@ export function AcceptAsViewer({ viewer, acceptance, onAnother }: AcceptAsViewer
           Go to your organizations
         </a>
       ) : (
-        !stranger && <Submit busy={acceptance.busy}>Accept the invitation</Submit>
+        !stranger && <Submit busy={acceptance.busy}>Accept invitation</Submit>
       )}
       <Button look="ghost" className="w-full" onClick={onAnother}>
         Use another account
@@ -85,7 +85,7 @@ export function AcceptAsNewcomer({ acceptance, onKnown }: AcceptAsNewcomerProps)
     <EntryForm onSubmit={() => acceptance.asNewcomer(name.trim(), password)}>
       {known ? (
         <ErrorNote>
-          The invited person has an account already.{" "}
+          This email already has an account.{" "}
           <button type="button" className="rounded font-medium underline" onClick={onKnown}>
             Use it
           </button>
@@ -107,7 +107,7 @@ export function AcceptAsNewcomer({ acceptance, onKnown }: AcceptAsNewcomerProps)
       </Field>
       <Field
         label="Password"
-        hint="You sign in with it and with the e-mail that was invited."
+        hint="You sign in with this password and the invited email."
         errors={fieldErrors(acceptance.refusals, "password")}
       >
         {(control) => (
@@ -122,7 +122,7 @@ export function AcceptAsNewcomer({ acceptance, onKnown }: AcceptAsNewcomerProps)
           />
         )}
       </Field>
-      <Submit busy={acceptance.busy}>Create the account and join</Submit>
+      <Submit busy={acceptance.busy}>Create account and join</Submit>
     </EntryForm>
   );
 }
@@ -133,7 +133,7 @@ export function AcceptAsMember({ acceptance }: FormProps) {
   return (
     <EntryForm onSubmit={() => acceptance.asMember(email, password)}>
       <Refusals acceptance={acceptance} fields={[]} />
-      <Field label="E-mail" hint="The one that was invited.">
+      <Field label="Email" hint="The email that was invited.">
         {(control) => (
           <input
             {...control}
@@ -162,7 +162,7 @@ export function AcceptAsMember({ acceptance }: FormProps) {
       <Submit busy={acceptance.busy}>Sign in and join</Submit>
       <p className="text-center text-sm">
         <Link to="/forgot" className="rounded text-ink-2 underline underline-offset-2">
-          Forgot the password?
+          Forgot password?
         </Link>
       </p>
     </EntryForm>

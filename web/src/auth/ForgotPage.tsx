@@ -21,13 +21,13 @@ export function ForgotPage() {
   };
 
   return (
-    <EntryPage title="Set a new password">
+    <EntryPage title="Reset your password">
       {asked ? (
         <div className="card space-y-4 p-5 text-sm">
           <p role="status">
-            If there is an account with this e-mail, a link to set a new password is on its way. It
-            works once, within an hour. Where this server sends no mail, its operator finds the link
-            in the log.
+            If this email has an account, we sent it a link to reset the password. The link works
+            once and expires in an hour. If this server doesn't send email, its operator can find
+            the link in the log.
           </p>
           <Link to="/sign-in" className="rounded text-ink-2 underline underline-offset-2">
             Back to sign-in
@@ -39,7 +39,7 @@ export function ForgotPage() {
           {otherErrors(refusals, ["email"]).map((refusal) => (
             <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
           ))}
-          <Field label="E-mail" errors={fieldErrors(refusals, "email")}>
+          <Field label="Email" errors={fieldErrors(refusals, "email")}>
             {(control) => (
               <input
                 {...control}
@@ -53,7 +53,7 @@ export function ForgotPage() {
             )}
           </Field>
           <Button look="primary" type="submit" className="h-9 w-full" disabled={fetching}>
-            Send the link
+            Send link
           </Button>
           <p className="text-center text-sm">
             <Link to="/sign-in" className="rounded text-ink-2 underline underline-offset-2">

@@ -32,10 +32,7 @@ export function InvitePage() {
     <EntryPage title="Join an organization">
       {token === "" || dead !== null ? (
         <div className="card space-y-4 p-5 text-sm">
-          <ErrorNote>
-            {dead ??
-              "The link is incomplete: it lacks the token of the invitation. Open it as it was given to you."}
-          </ErrorNote>
+          <ErrorNote>{dead ?? "This link is incomplete. Open the full invitation link."}</ErrorNote>
           <Link to="/" className={buttonClasses("secondary", "w-full")}>
             Go to the start page
           </Link>
@@ -100,7 +97,7 @@ function Choice({ known, onChange }: ChoiceProps) {
     <fieldset className="mb-4 grid grid-cols-2 gap-0.5 rounded-lg border border-line bg-sunken p-0.5 text-sm">
       <legend className="sr-only">Do you have an account?</legend>
       {[
-        { value: false, label: "I am new here" },
+        { value: false, label: "I'm new here" },
         { value: true, label: "I have an account" },
       ].map(({ value, label }) => (
         <label

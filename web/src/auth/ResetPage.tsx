@@ -25,7 +25,7 @@ export function ResetPage() {
     <EntryPage title="Choose a new password">
       {done ? (
         <div className="card space-y-4 p-5 text-sm">
-          <p role="status">Your password is set. All of your sign-ins have ended.</p>
+          <p role="status">Password changed. You were signed out everywhere.</p>
           <Link to="/sign-in" className="rounded text-ink-2 underline underline-offset-2">
             Sign in
           </Link>
@@ -54,7 +54,7 @@ export function ResetPage() {
           </Button>
           <p className="text-center text-sm">
             <Link to="/forgot" className="rounded text-ink-2 underline underline-offset-2">
-              Ask for another link
+              Request a new link
             </Link>
           </p>
         </EntryForm>

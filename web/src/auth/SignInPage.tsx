@@ -44,8 +44,8 @@ export function SignInPage() {
             role="status"
             className="rounded-md border border-warn/25 bg-warn-soft px-3 py-2 text-sm text-warn"
           >
-            Your sign-in has ended, or you are no longer a member of the organization. Sign in again
-            to go on.
+            You were signed out, or are no longer a member of the organization. Sign in again to
+            continue.
           </p>
         )}
         {refusal && <ErrorNote>{refusal}</ErrorNote>}
@@ -74,7 +74,7 @@ export function SignInPage() {
         {refusals.map((refusal) => (
           <ErrorNote key={refusal.code}>{refusal.message}</ErrorNote>
         ))}
-        <Field label="E-mail">
+        <Field label="Email">
           {(control) => (
             <input
               {...control}
@@ -107,7 +107,7 @@ export function SignInPage() {
         </Button>
         <p className="text-center text-sm">
           <Link to="/forgot" className="rounded text-ink-2 underline underline-offset-2">
-            Forgot the password?
+            Forgot password?
           </Link>
         </p>
       </EntryForm>

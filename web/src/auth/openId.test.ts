@@ -35,6 +35,6 @@ it.each([
 it.each(["oidc_error", "<b>hello</b>", "constructor", "__proto__"])(
   "never repeats what the address says: %s",
   (code) => {
-    expect(openIdRefusal(code, "Example")).toBe("Signing in with Example did not work. Try again.");
+    expect(openIdRefusal(code, "Example")).toBe("Signing in with Example failed. Try again.");
   },
 );

@@ -1,4 +1,4 @@
-import { formatAmount } from "@/money/amounts";
+import { formatAmount, roundedAmount } from "@/money/amounts";
 import { addDecimals, isNegative, percentOf, subtractDecimals } from "@/money/decimal";
 import type { Tone } from "@/ui/Badge";
 import { classes } from "@/ui/classes";
@@ -70,4 +70,17 @@ export function leftWords(balance: string, currency: string): string {
   return isNegative(balance)
     ? `${formatAmount(subtractDecimals("0", balance), currency)} over`
     : `${formatAmount(balance, currency)} left`;
+}
+
+/** What is left of a budget, with all digits on hover. */
+export function Left({
+  budget: { balance, currency },
+}: {
+  budget: Pick<Budget, "balance" | "currency">;
+}) {
+  return (
+    <span title={leftWords(balance, currency)}>
+      {leftWords(roundedAmount(balance, currency), currency)}
+    </span>
+  );
 }

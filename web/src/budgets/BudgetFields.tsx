@@ -34,7 +34,7 @@ export function BudgetFields({ draft, onChange, refusals }: BudgetFieldsProps) {
       <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
         <Field
           label="Limit"
-          hint="Turns end before they would pass it."
+          hint="Turns stop before exceeding it."
           errors={problems(limit, fieldErrors(refusals, "limit"))}
         >
           {(control) => (
@@ -52,7 +52,7 @@ export function BudgetFields({ draft, onChange, refusals }: BudgetFieldsProps) {
         <Field
           label="Soft limit"
           optional
-          hint="Past it turns wait until somebody lets them go on."
+          hint="Above it, turns pause until someone resumes them."
           errors={problems(softLimit, fieldErrors(refusals, "softLimit"))}
         >
           {(control) => (
@@ -90,10 +90,10 @@ function PeriodFields({ period, onChange, errors }: PeriodFieldsProps) {
   return (
     <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
       <Field
-        label="Begins anew"
+        label="Resets"
         className="sm:col-span-2"
         errors={errors}
-        {...(period.kind === "" && { hint: "What is spent stays spent, until it is topped up." })}
+        {...(period.kind === "" && { hint: "Spending never resets. Top up to add more." })}
       >
         {(control) => (
           <select
@@ -133,7 +133,7 @@ function PeriodFields({ period, onChange, errors }: PeriodFieldsProps) {
               </select>
             )}
           </Field>
-          <Field label="In the time zone">
+          <Field label="Time zone">
             {(control) => (
               <>
                 <input

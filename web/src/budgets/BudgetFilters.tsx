@@ -24,7 +24,7 @@ export function BudgetFilters({ names }: { names: Names | null }) {
           })
         }
       >
-        <option value="">For anybody</option>
+        <option value="">All subjects</option>
         {SUBJECTS.map((each) => (
           <option key={each} value={each}>
             {SUBJECT_LABELS[each]}
@@ -77,7 +77,7 @@ function OnlyFor({ onClear, ...subject }: OnlyForProps) {
   const name = useName(subject);
   return (
     <span className="flex min-w-0 items-center gap-1 text-sm text-ink-2">
-      <span className="truncate">only {name}</span>
+      <span className="truncate">Only {name}</span>
       <Button look="ghost" onClick={onClear}>
         Clear
       </Button>

@@ -86,7 +86,7 @@ function CurrencyField({ value, onChange, errors }: CurrencyFieldProps) {
   return (
     <Field
       label="Currency"
-      hint="usd, tokens, credits, tool_calls, or a unit of your own that your tools report."
+      hint="usd, tokens, credits, tool_calls, or a custom unit that your tools report."
       errors={errors}
     >
       {(control) => (
@@ -130,7 +130,7 @@ export function EditBudgetDialog({ budget, onClose }: EditBudgetProps) {
   const input = updateBudgetInput(draft, stored);
   return (
     <FormDialog
-      title={`Edit the budget in ${stored.currency}`}
+      title={`Edit ${stored.currency} budget`}
       action="Save"
       failure={update.failure}
       refusals={update.refusals}
@@ -144,7 +144,7 @@ export function EditBudgetDialog({ budget, onClose }: EditBudgetProps) {
       <BudgetFields draft={draft} onChange={setDraft} refusals={update.refusals} />
       {input?.period !== undefined && (
         <p role="status" className="text-sm text-warn">
-          With another period the budget begins anew: nothing is spent, and top-ups are gone.
+          Changing the period resets the budget: spending and top-ups start at zero.
         </p>
       )}
     </FormDialog>

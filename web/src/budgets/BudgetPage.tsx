@@ -1,10 +1,10 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { Ban, Coins, Pencil, RotateCw } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { useQuery } from "urql";
 import { describeError } from "@/api/errors";
 import { BudgetDocument } from "@/gql/graphql";
-import { formatAmount } from "@/money/amounts";
+import { Amount } from "@/money/Amount";
 import { isZero } from "@/money/decimal";
 import { NotFound } from "@/shell/Fallbacks";
 import { useMay } from "@/shell/viewer";
@@ -14,7 +14,7 @@ import { formatDateTime } from "@/ui/format";
 import { Spinner } from "@/ui/Loading";
 import { PageHeader } from "@/ui/PageHeader";
 import { DisableDialog, TopUpDialog } from "./BudgetActs";
-import { BudgetBar, leftWords, usedPercent } from "./BudgetBar";
+import { BudgetBar, Left, usedPercent } from "./BudgetBar";
 import { EditBudgetDialog } from "./BudgetForms";
 import type { BudgetAct } from "./BudgetTable";
 import { ForecastLine } from "./ForecastLine";
@@ -67,7 +67,7 @@ function BudgetView({ budget, onReload }: BudgetViewProps) {
   // The ledger is read with the budget, so that the two agree.
   const [version, setVersion] = useState(0);
   const names = useSubjectNames();
-  const { status, currency } = budget;
+  const { status } = budget;
   const ActDialog = act && DIALOGS[act];
   const reload = () => {
     onReload();
@@ -120,7 +120,7 @@ function BudgetView({ budget, onReload }: BudgetViewProps) {
           <section aria-label="Balance" className="card space-y-4 p-4">
             <div className="flex flex-wrap items-baseline justify-between gap-x-4 gap-y-1">
               <p className="text-xl font-semibold tabular-nums" data-balance={budget.balance}>
-                {leftWords(budget.balance, currency)}
+                <Left budget={budget} />
               </p>
               <p className="text-sm text-ink-2">
                 {usedPercent(budget)}% used · {SUBJECT_LABELS[budget.subject]} ·{" "}
@@ -144,8 +144,8 @@ function BudgetView({ budget, onReload }: BudgetViewProps) {
 
 function Figures({ budget }: { budget: Budget }) {
   const { currency, limit, softLimit, spent, credits, reserved } = budget;
-  const amount = (decimal: string) => formatAmount(decimal, currency);
-  const figures: [label: string, value: string][] = [
+  const amount = (of: string) => <Amount of={of} currency={currency} />;
+  const figures: [label: string, value: ReactNode][] = [
     ["Limit", amount(limit)],
     ["Soft limit", softLimit === null ? "–" : amount(softLimit)],
     ["Spent", amount(spent)],

@@ -1,16 +1,13 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus, RotateCw, Wallet } from "lucide-react";
 import { useState } from "react";
-import { describeError } from "@/api/errors";
 import { usePages } from "@/api/usePages";
 import { BudgetsDocument } from "@/gql/graphql";
 import { useMay, useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { EmptyState } from "@/ui/EmptyState";
-import { ErrorNote } from "@/ui/ErrorNote";
 import { curlRequest } from "@/ui/graphqlRequest";
-import { SkeletonRows } from "@/ui/Loading";
-import { LoadMore } from "@/ui/LoadMore";
+import { ListBody } from "@/ui/ListBody";
 import { PageHeader } from "@/ui/PageHeader";
 import { DisableDialog, TopUpDialog } from "./BudgetActs";
 import { BudgetFilters } from "./BudgetFilters";
@@ -37,7 +34,7 @@ export function BudgetsPage() {
     { first: PAGE_SIZE, subject: subject ?? null, subjectId: subjectId ?? null },
     (data) => data.budgets,
   );
-  const { nodes, loading, error, hasMore } = budgets;
+  const { nodes, hasMore } = budgets;
   // Only the first page is read again.
   useLookAgain(budgets.reload, act !== null || creating === true || nodes.length > PAGE_SIZE);
   // The API does not choose by status: a budget's status changes with the time of day.
@@ -63,32 +60,25 @@ export function BudgetsPage() {
       </PageHeader>
       <BudgetFilters names={names} />
       <div className="min-h-0 flex-1 overflow-y-auto">
-        {error && (
-          <div className="p-4 sm:px-6">
-            <ErrorNote onRetry={budgets.reload}>{describeError(error)}</ErrorNote>
-          </div>
-        )}
-        {loading && <SkeletonRows />}
-        {!loading && !error && shown.length === 0 && (
-          <NoBudgets
-            filtered={filtered}
-            more={hasMore ? nodes.length : null}
-            {...(mayManage && { onCreate: openNew })}
-            onClear={() => void navigate({ search: {}, replace: true })}
-          />
-        )}
-        {shown.length > 0 && (
+        <ListBody
+          list={{ ...budgets, nodes: shown }}
+          empty={
+            <NoBudgets
+              filtered={filtered}
+              more={hasMore ? nodes.length : null}
+              {...(mayManage && { onCreate: openNew })}
+              onClear={() => void navigate({ search: {}, replace: true })}
+            />
+          }
+        >
           <BudgetTable
             budgets={shown}
             names={names}
             {...(mayManage && { onAct: (what, on) => setAct({ what, on }) })}
           />
-        )}
-        <LoadMore hasMore={hasMore} loading={budgets.loadingMore} onLoad={budgets.loadMore} />
+        </ListBody>
         {!mayManage && shown.length > 0 && (
-          <p className="px-4 py-3 text-xs text-ink-3 sm:px-6">
-            Owners and admins set, change and top up budgets.
-          </p>
+          <p className="px-4 py-3 text-xs text-ink-3 sm:px-6">Owners and admins manage budgets.</p>
         )}
       </div>
       {creating && mayManage && (
@@ -116,10 +106,10 @@ function NoBudgets({ filtered, more, onCreate, onClear }: NoBudgetsProps) {
     return (
       <EmptyState
         icon={<Wallet size={20} />}
-        title={more === null ? "No budget matches" : `None of the newest ${more} budgets matches`}
-        action={<Button onClick={onClear}>Clear the filters</Button>}
+        title={more === null ? "No budgets match" : `None of the newest ${more} budgets match`}
+        action={<Button onClick={onClear}>Clear filters</Button>}
       >
-        {more === null ? "Others may be there without the filters." : "Load more to look further."}
+        {more === null ? "Try fewer filters." : "Load more to look further."}
       </EmptyState>
     );
   }
@@ -147,11 +137,11 @@ function NoBudgets({ filtered, more, onCreate, onClear }: NoBudgetsProps) {
         },
       )}
     >
-      A budget caps what the organization, an agent, a member, a customer or a session may spend. It
-      can't be passed: what a call costs at worst is reserved before it is made.{" "}
-      {!onCreate && "Owners and admins set budgets. "}
+      A budget caps the spending of the organization, an agent, a member, a customer or a session.
+      It can't be exceeded: the maximum cost of each call is reserved first.{" "}
+      {!onCreate && "Owners and admins manage budgets. "}
       <Link to="/usage" className="underline underline-offset-2">
-        See what was used so far
+        See usage
       </Link>
       .
     </EmptyState>

@@ -88,12 +88,10 @@ export default function BurnDown({ budget, version }: BurnDownProps) {
   );
   return (
     <section aria-label="Burn-down" className="card p-4">
-      <h2 className="mb-2 text-sm font-medium">What was left in this period</h2>
+      <h2 className="mb-2 text-sm font-medium">Balance over this period</h2>
       {problem && <ErrorNote>{problem}</ErrorNote>}
-      {!postings && !problem && <Spinner label="Reading the ledger" />}
-      {drawn === "empty" && (
-        <p className="text-sm text-ink-3">Nothing was posted in this period yet.</p>
-      )}
+      {!postings && !problem && <Spinner label="Loading the ledger" />}
+      {drawn === "empty" && <p className="text-sm text-ink-3">No activity in this period yet.</p>}
       {drawn !== null && drawn !== "empty" && (
         <>
           <Plot label={drawn.label} height={220} data={drawn.data} options={drawn.options} />
@@ -148,8 +146,8 @@ function drawing(budget: Budget, postings: Postings, began: Date, now: Date): Dr
       postings.complete
         ? `Since ${formatDateTime(since.toISOString())}, in ${currency}.`
         : `The newest ${postings.newestFirst.length} postings, since ${formatDateTime(since.toISOString())}, in ${currency}.`,
-      ...(tail === null ? [] : ["Dashed: at this pace."]),
-      ...(soft === null ? [] : ["Below the dotted line turns wait."]),
+      ...(tail === null ? [] : ["Dashed: at the current rate."]),
+      ...(soft === null ? [] : ["Below the dotted line turns pause."]),
     ].join(" "),
   };
 }

@@ -1,22 +1,19 @@
 import { Link } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
-import { describeError } from "@/api/errors";
 import { usePages } from "@/api/usePages";
 import {
   BudgetLedgerDocument,
   type BudgetLedgerQuery,
   type LedgerRowFragment,
 } from "@/gql/graphql";
-import { formatAmount } from "@/money/amounts";
+import { Amount } from "@/money/Amount";
 import { CsvLink } from "@/money/CsvLink";
 import { isNegative, isZero, subtractDecimals } from "@/money/decimal";
 import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
-import { classes } from "@/ui/classes";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { type Column, DataTable } from "@/ui/DataTable";
 import { formatDateTime } from "@/ui/format";
-import { SkeletonRows } from "@/ui/Loading";
-import { LoadMore } from "@/ui/LoadMore";
+import { ListBody } from "@/ui/ListBody";
 import { type Budget, sourceWords } from "./words";
 
 interface LedgerProps {
@@ -29,13 +26,11 @@ const NONE = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
 
 const connectionOf = (data: BudgetLedgerQuery) => data.budget?.ledger ?? NONE;
 
-const HEAD = "px-3 py-2 text-2xs font-medium text-ink-3";
-
 /** All that was posted to a budget, newest first. */
 export function Ledger({ budget, version }: LedgerProps) {
   const mayExport = useMay("USAGE_READ");
   const ledger = usePages(BudgetLedgerDocument, { id: budget.id, first: 50 }, connectionOf);
-  const { nodes, loading, error, reload } = ledger;
+  const { nodes, reload } = ledger;
   const latest = useRef(reload);
   latest.current = reload;
   // What others post shows in the budget first.
@@ -51,94 +46,76 @@ export function Ledger({ budget, version }: LedgerProps) {
       <div className="flex flex-wrap items-center justify-between gap-2 border-b border-line px-3.5 py-2">
         <h2 className="text-sm font-medium">Ledger</h2>
         {mayExport && nodes.length > 0 && (
-          <CsvLink parameters={{ kind: "ledger", budgetId: budget.id }}>Download as CSV</CsvLink>
+          <CsvLink parameters={{ kind: "ledger", budgetId: budget.id }}>Download CSV</CsvLink>
         )}
       </div>
-      {error && (
-        <div className="p-3">
-          <ErrorNote onRetry={reload}>{describeError(error)}</ErrorNote>
-        </div>
-      )}
-      {loading && <SkeletonRows rows={3} />}
-      {!loading && !error && nodes.length === 0 && (
-        <p className="px-3.5 py-4 text-sm text-ink-3">
-          Nothing was posted yet. What calls cost and what is topped up comes here, by the call.
-        </p>
-      )}
-      {nodes.length > 0 && (
-        <table className="w-full text-sm" aria-label="Postings">
-          <thead className="border-b border-line">
-            <tr>
-              <th scope="col" className={classes(HEAD, "text-left")}>
-                When
-              </th>
-              <th scope="col" className={classes(HEAD, "text-left")}>
-                What
-              </th>
-              <th scope="col" className={classes(HEAD, "text-left max-sm:hidden")}>
-                Where
-              </th>
-              <th scope="col" className={classes(HEAD, "text-right")}>
-                Amount
-              </th>
-            </tr>
-          </thead>
-          <tbody className="divide-y divide-line">
-            {nodes.map((each) => (
-              <Posting key={each.id} posting={each} />
-            ))}
-          </tbody>
-        </table>
-      )}
-      <LoadMore hasMore={ledger.hasMore} loading={ledger.loadingMore} onLoad={ledger.loadMore} />
+      <ListBody
+        list={ledger}
+        skeletons={3}
+        empty={
+          <p className="px-3.5 py-4 text-sm text-ink-3">
+            No entries yet. Each call and top-up is recorded here.
+          </p>
+        }
+      >
+        <DataTable
+          label="Ledger entries"
+          rows={nodes}
+          rowKey={({ id }) => id}
+          rowData={({ id, source }) => ({ "data-posting": id, "data-source": source })}
+          columns={COLUMNS}
+        />
+      </ListBody>
     </section>
   );
 }
 
-const CELL = "px-3 py-2 align-top";
-
-function Posting({ posting }: { posting: LedgerRowFragment }) {
-  const { id, amount, currency, source, overrun, description, createdAt } = posting;
-  // A debit is positive there; here credits stand out, as what was added.
-  const credit = isNegative(amount);
-  return (
-    <tr data-posting={id} data-source={source}>
-      <td className={classes(CELL, "whitespace-nowrap text-xs text-ink-2 tabular-nums")}>
-        <time dateTime={createdAt}>{formatDateTime(createdAt)}</time>
-      </td>
-      <td className={CELL}>
-        {sourceWords(source)}
-        {!isZero(overrun) && (
+const COLUMNS: Column<LedgerRowFragment>[] = [
+  {
+    head: "Time",
+    className: "whitespace-nowrap text-xs text-ink-2 tabular-nums",
+    cell: ({ createdAt }) => <time dateTime={createdAt}>{formatDateTime(createdAt)}</time>,
+  },
+  {
+    head: "Entry",
+    cell: (posting) => (
+      <>
+        {sourceWords(posting.source)}
+        {!isZero(posting.overrun) && (
           <span className="ml-2">
             <Badge
               tone="warn"
-              title="The provider reported more than the request allowed. It is posted in full."
+              title="The provider reported more than the request allowed. It is charged in full."
             >
-              {formatAmount(overrun, currency)} beyond what was reserved
+              <Amount of={posting.overrun} currency={posting.currency} /> over the reservation
             </Badge>
           </span>
         )}
-        {description !== null && (
-          <span className="block text-xs wrap-anywhere text-ink-3">{description}</span>
+        {posting.description !== null && (
+          <span className="block text-xs wrap-anywhere text-ink-3">{posting.description}</span>
         )}
         <span className="block sm:hidden">
           <Where posting={posting} />
         </span>
-      </td>
-      <td className={classes(CELL, "max-sm:hidden")}>
-        <Where posting={posting} />
-      </td>
-      <td
-        data-amount={amount}
-        className={classes(CELL, "text-right tabular-nums wrap-anywhere", credit && "text-ok")}
-      >
-        {credit
-          ? `+${formatAmount(subtractDecimals("0", amount), currency)}`
-          : formatAmount(amount, currency)}
-      </td>
-    </tr>
-  );
-}
+      </>
+    ),
+  },
+  { head: "Session", from: "sm", cell: (posting) => <Where posting={posting} /> },
+  {
+    head: "Amount",
+    align: "right",
+    data: ({ amount }) => ({ "data-amount": amount }),
+    // A debit is positive there; here credits stand out, as what was added.
+    cell: ({ amount, currency }) =>
+      isNegative(amount) ? (
+        <span className="text-ok">
+          +<Amount of={subtractDecimals("0", amount)} currency={currency} />
+        </span>
+      ) : (
+        <Amount of={amount} currency={currency} />
+      ),
+  },
+];
 
 const LINK = "rounded underline underline-offset-2";
 

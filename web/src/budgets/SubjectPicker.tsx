@@ -23,8 +23,8 @@ interface SubjectPickerProps {
 const ABOUT: Record<BudgetSubject, string> = {
   ORG: "All sessions of the organization.",
   AGENT: "All sessions of one agent.",
-  USER: "All sessions that a member has started.",
-  CUSTOMER: "All sessions with one customerKey.",
+  USER: "All sessions started by one member.",
+  CUSTOMER: "All sessions of one customer.",
   SESSION: "One session, with its subagents and forks.",
 };
 
@@ -63,7 +63,7 @@ export function SubjectPicker({ subject, value, onChange, errors }: SubjectPicke
       {subject === "CUSTOMER" && (
         <Field
           label="Customer key"
-          hint="As your program gives it to its sessions."
+          hint="The key that your program sets on its sessions."
           errors={errors}
         >
           {(control) => (
@@ -198,8 +198,8 @@ function Choices(props: ChoicesProps) {
       <legend className="mb-1.5 text-sm font-medium">{legend}</legend>
       <input
         type="search"
-        aria-label={`Search by name, or give an id`}
-        placeholder="Search by name, or give an id"
+        aria-label={`Search by name or enter an ID`}
+        placeholder="Search by name or enter an ID"
         autoComplete="off"
         spellCheck={false}
         className="control mb-2"
@@ -227,7 +227,7 @@ function Choices(props: ChoicesProps) {
             <span className="truncate text-xs text-ink-3">{note}</span>
           </label>
         ))}
-        {all.length === 0 && <p className="px-3 py-2 text-xs text-ink-3">Nothing of that name.</p>}
+        {all.length === 0 && <p className="px-3 py-2 text-xs text-ink-3">No results.</p>}
       </div>
       {errors.length > 0 && (
         <p role="alert" className="mt-1.5 text-xs text-bad">

@@ -66,7 +66,7 @@ const COUNT = /^[1-9]\d{0,8}$/;
 /** What is wrong with a period before it is even sent; null when nothing is. */
 export function periodProblem({ kind, count }: PeriodDraft): string | null {
   if (kind !== "ROLLING" && kind !== "FIXED") return null;
-  return COUNT.test(count.trim()) ? null : "Give a whole number above 0.";
+  return COUNT.test(count.trim()) ? null : "Enter a whole number above 0.";
 }
 
 export function periodInput(draft: PeriodDraft): BudgetPeriodInput | null {
@@ -94,7 +94,7 @@ function samePeriod(input: BudgetPeriodInput | null, stored: Period | null): boo
 /** What is wrong with an amount before it is even sent; the server says whether it is a good one. */
 export function amountProblem(typed: string): string | null {
   const text = typed.trim();
-  return text === "" || isDecimal(text) ? null : "Give a number such as 25 or 0.50.";
+  return text === "" || isDecimal(text) ? null : "Enter a number such as 25 or 0.50.";
 }
 
 function finished({ limit, softLimit, period }: LimitsDraft): boolean {

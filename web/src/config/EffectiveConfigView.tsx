@@ -14,7 +14,7 @@ export function EffectiveConfigView({ config }: { config: EffectiveConfigFieldsF
             <span className="text-xs text-ink-3">{config.model.provider.name}</span>
           </span>
         ) : (
-          <span className="text-bad">None: a turn would fail. Choose a model.</span>
+          <span className="text-bad">None. Turns will fail until you choose a model.</span>
         )}
       </Row>
       {config.fallbackModels.length > 0 && (
@@ -22,13 +22,11 @@ export function EffectiveConfigView({ config }: { config: EffectiveConfigFieldsF
           {config.fallbackModels.map(({ displayName }) => displayName).join(", then ")}
         </Row>
       )}
-      <Row label="Max iterations">
+      <Row label="Model calls per turn">
         <span className="tabular-nums">{config.maxIterations}</span>
       </Row>
-      <Row label="Interrupted answers">
-        {config.streamRecovery === "FINALIZE"
-          ? "What had been said is kept"
-          : "The model is asked again"}
+      <Row label="After a crash">
+        {config.streamRecovery === "FINALIZE" ? "keep the partial answer" : "retry the call"}
       </Row>
       <Row label="Capabilities">
         <span className="flex flex-wrap justify-end gap-1">
@@ -76,9 +74,9 @@ function Tool({ tool }: { tool: EffectiveConfigFieldsFragment["tools"][number] }
       <details className="group">
         <summary className="flex items-center gap-1.5 rounded px-1 py-0.5 hover:bg-hover">
           <span className="min-w-0 flex-1 truncate font-mono text-xs">{tool.name}</span>
-          {hints.client && <Badge tone="accent">your program</Badge>}
+          {hints.client && <Badge tone="accent">client tool</Badge>}
           {hints.readonly && <Badge>read-only</Badge>}
-          {hints.openWorld && <Badge tone="warn">reaches outside</Badge>}
+          {hints.openWorld && <Badge tone="warn">external access</Badge>}
           {hints.destructive && <Badge tone="bad">destructive</Badge>}
         </summary>
         <p className="px-1 pt-0.5 pb-1.5 text-xs text-ink-2">{tool.description}</p>

@@ -7,22 +7,22 @@ interface FailureFacts {
 const UNKNOWN: FailureFacts = { title: "The turn failed", remedy: null };
 
 const FAILURES: Record<string, FailureFacts> = {
-  provider_rate_limited: { title: "The provider limits how often it is asked", remedy: null },
-  provider_unavailable: { title: "The provider could not be reached", remedy: null },
-  provider_misconfigured: { title: "The provider is not set up right", remedy: "providers" },
-  provider_quota_exhausted: { title: "The provider's quota is used up", remedy: "providers" },
+  provider_rate_limited: { title: "Rate limited by the provider", remedy: null },
+  provider_unavailable: { title: "Provider unavailable", remedy: null },
+  provider_misconfigured: { title: "Provider misconfigured", remedy: "providers" },
+  provider_quota_exhausted: { title: "Provider quota exceeded", remedy: "providers" },
   context_window_exceeded: {
-    title: "The conversation is too long for the model",
+    title: "Conversation too long for the model",
     remedy: "new-session",
   },
-  invalid_tool_schema: { title: "The provider refused a tool", remedy: null },
-  dependency_unavailable: { title: "Something that the turn needs is gone", remedy: null },
-  blocked_by_hook: { title: "A hook stopped the turn", remedy: null },
-  budget_exhausted: { title: "The budget is used up", remedy: "budgets" },
-  iteration_limit: { title: "The turn took too many steps", remedy: null },
-  replay_mismatch: { title: "The journal contradicts what was to run", remedy: null },
-  wait_timeout: { title: "What the turn waited for did not come in time", remedy: null },
-  no_progress: { title: "The turn made no progress", remedy: null },
+  invalid_tool_schema: { title: "The provider rejected a tool", remedy: null },
+  dependency_unavailable: { title: "A dependency is missing", remedy: null },
+  blocked_by_hook: { title: "Stopped by a hook", remedy: null },
+  budget_exhausted: { title: "Budget limit reached", remedy: "budgets" },
+  iteration_limit: { title: "Too many model calls", remedy: null },
+  replay_mismatch: { title: "Recovery failed", remedy: null },
+  wait_timeout: { title: "Timed out waiting", remedy: null },
+  no_progress: { title: "No progress", remedy: null },
 };
 
 /** What the code of a failure means to a person. The list is closed, but a newer server may know more. */

@@ -2,14 +2,15 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import { useQuery } from "urql";
 import { describeError } from "@/api/errors";
-import { BudgetBar, leftWords } from "@/budgets/BudgetBar";
+import { BudgetBar, Left } from "@/budgets/BudgetBar";
 import { periodWords } from "@/budgets/words";
 import { BudgetsDocument } from "@/gql/graphql";
-import { formatAmount } from "@/money/amounts";
+import { Amount } from "@/money/Amount";
 import { useMay, useViewer } from "@/shell/viewer";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { formatCount } from "@/ui/format";
-import { costWords, totalOf } from "@/usage/figures";
+import { Cost } from "@/usage/Cost";
+import { totalOf } from "@/usage/figures";
 import { daysOf } from "@/usage/range";
 import { useUsage } from "@/usage/useUsage";
 import { Nothing, Section } from "./Section";
@@ -69,8 +70,8 @@ function Today({ version }: { version: number }) {
     <p className="flex min-h-10 flex-wrap items-baseline gap-x-3 px-3.5 py-2.5">
       {totals && (
         <>
-          <span data-spent={totals.costUsd} className="text-base font-semibold tabular-nums">
-            {costWords(totals)}
+          <span className="text-base font-semibold tabular-nums">
+            <Cost totals={totals} />
           </span>
           <span className="text-xs text-ink-3 tabular-nums">
             {formatCount(totals.inputTokens + totals.outputTokens)} tokens ·{" "}
@@ -105,7 +106,7 @@ function OrgBudgets({ version }: { version: number }) {
     return (
       <div className="border-t border-line">
         <Nothing>
-          Nothing caps what the organization spends.{" "}
+          No budget limits the organization.{" "}
           {mayManage && (
             <Link
               to="/budgets"
@@ -129,10 +130,10 @@ function OrgBudgets({ version }: { version: number }) {
               params={{ budgetId: budget.id }}
               className="rounded underline-offset-2 hover:underline"
             >
-              {periodWords(budget.period)}: {formatAmount(budget.limit, budget.currency)}
+              {periodWords(budget.period)}: <Amount of={budget.limit} currency={budget.currency} />
             </Link>
             <span className="text-xs wrap-anywhere text-ink-2 tabular-nums">
-              {leftWords(budget.balance, budget.currency)}
+              <Left budget={budget} />
             </span>
           </span>
           <span className="block py-1.5">

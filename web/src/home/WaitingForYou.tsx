@@ -35,7 +35,7 @@ export function WaitingForYou() {
       count={own.length}
       aside={
         <Link to="/approvals" className="rounded text-xs text-ink-2 hover:underline">
-          All that waits
+          View all
         </Link>
       }
     >

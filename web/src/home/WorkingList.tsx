@@ -14,7 +14,7 @@ interface WorkingListProps {
 export function WorkingList({ sessions, total }: WorkingListProps) {
   return (
     <Section title="Working now" count={total}>
-      {sessions.length === 0 && <Nothing>No turn is under way.</Nothing>}
+      {sessions.length === 0 && <Nothing>No active turns.</Nothing>}
       <ul className="divide-y divide-line">
         {sessions.map((session) => (
           <li key={session.id}>
@@ -33,7 +33,7 @@ export function WorkingList({ sessions, total }: WorkingListProps) {
                 <StatusMark status={session.status} />
                 {session.turn && (
                   <span>
-                    began <RelativeTime time={session.turn.since} />
+                    started <RelativeTime time={session.turn.since} />
                   </span>
                 )}
               </span>

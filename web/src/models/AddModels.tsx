@@ -80,8 +80,8 @@ export function AddModels({ provider, added }: AddModelsProps) {
           providerId={provider.id}
           title={
             offer.from === "provider"
-              ? "The provider lists these"
-              : "Well-known models of this kind, from the table of this server"
+              ? "Models listed by the provider"
+              : "Well-known models of this kind"
           }
           offered={offer.models}
           added={added}

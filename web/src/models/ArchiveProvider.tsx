@@ -26,8 +26,8 @@ export function ArchiveProvider({ provider }: { provider: ProviderRowFragment })
         <div className="space-y-4 p-4 text-sm">
           {problem && <ErrorNote>{problem}</ErrorNote>}
           <p className="text-ink-2">
-            It is hidden from lists and its models can't be chosen any more. Turns that would use
-            one of them ask their fallback models, or fail. This can't be undone.
+            The provider is hidden and its models can't be chosen. Turns that need them use their
+            fallback models or fail. This can't be undone.
           </p>
           <div className="flex justify-end gap-2">
             <Button onClick={() => setAsking(false)}>Cancel</Button>

@@ -7,7 +7,7 @@ export function KeyState({ provider }: { provider: ProviderRowFragment }) {
   if (!PROVIDER_KINDS[provider.kind].takesKey) return <Badge>needs no key</Badge>;
   if (provider.hasCredentials === null) return null;
   return provider.hasCredentials ? (
-    <Badge tone="ok" title="Stored here, or set in the server's environment">
+    <Badge tone="ok" title="Stored here or set in the server's environment">
       has key
     </Badge>
   ) : (

@@ -46,9 +46,9 @@ export function KeyTest({ input, disabled }: KeyTestProps) {
           >
             <CircleCheck size={16} aria-hidden />
             <span>
-              The provider accepted it
+              The key works
               {result.models !== null &&
-                ` and lists ${result.models} ${result.models === 1 ? "model" : "models"}`}
+                ` and the provider lists ${result.models} ${result.models === 1 ? "model" : "models"}`}
               , in {formatDuration(result.durationMs)}.
             </span>
           </p>
@@ -58,7 +58,7 @@ export function KeyTest({ input, disabled }: KeyTestProps) {
             {result.error ? (
               <FailureText failure={result.error} />
             ) : (
-              "The provider did not accept it, and gave no reason."
+              "The provider rejected the key without a reason."
             )}
           </ErrorNote>
         )}

@@ -10,7 +10,7 @@ interface ModelFieldsProps {
 
 const LIMITS = [
   { key: "contextWindowTokens", label: "Context window" },
-  { key: "maxOutputTokens", label: "Most output" },
+  { key: "maxOutputTokens", label: "Maximum output" },
 ] as const;
 
 const PRICES = [
@@ -52,7 +52,7 @@ export function ModelFields({ draft, onChange, refusals }: ModelFieldsProps) {
       <fieldset>
         <legend className="text-sm font-medium">Price</legend>
         <p className="mb-3 text-xs text-ink-3">
-          US dollars per million tokens. Without a price, costs are shown as unknown.
+          US dollars per 1M tokens. Without a price, costs are shown as unknown.
         </p>
         {priceErrors.length > 0 && <p className="mb-3 text-xs text-bad">{priceErrors.join(" ")}</p>}
         <div className="grid grid-cols-2 gap-4">

@@ -1,17 +1,14 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Cpu, Plus } from "lucide-react";
 import { useState } from "react";
-import { describeError } from "@/api/errors";
 import { usePages } from "@/api/usePages";
 import { type ProviderRowFragment, ProvidersDocument } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
 import { EmptyState } from "@/ui/EmptyState";
-import { ErrorNote } from "@/ui/ErrorNote";
 import { curlRequest } from "@/ui/graphqlRequest";
-import { SkeletonRows } from "@/ui/Loading";
-import { LoadMore } from "@/ui/LoadMore";
+import { ListBody } from "@/ui/ListBody";
 import { PageHeader } from "@/ui/PageHeader";
 import { RelativeTime } from "@/ui/Time";
 import { KeyState } from "./KeyState";
@@ -23,7 +20,6 @@ export function ModelsPage() {
   const mayManage = useMay("PROVIDERS_MANAGE");
   const [adding, setAdding] = useState(false);
   const providers = usePages(ProvidersDocument, { first: 50 }, (data) => data.providers);
-  const empty = !providers.loading && !providers.error && providers.nodes.length === 0;
 
   return (
     <>
@@ -36,28 +32,19 @@ export function ModelsPage() {
         )}
       </PageHeader>
       <div className="min-h-0 flex-1 overflow-y-auto">
-        {providers.error && (
-          <div className="p-4">
-            <ErrorNote onRetry={providers.reload}>{describeError(providers.error)}</ErrorNote>
-          </div>
-        )}
-        {providers.loading && <SkeletonRows />}
-        {empty && <NoProviders onAdd={mayManage ? () => setAdding(true) : undefined} />}
-        <ul>
-          {providers.nodes.map((provider) => (
-            <ProviderListRow key={provider.id} provider={provider} />
-          ))}
-        </ul>
-        <LoadMore
-          hasMore={providers.hasMore}
-          loading={providers.loadingMore}
-          onLoad={providers.loadMore}
-        />
-        {!empty && !providers.loading && (
+        <ListBody
+          list={providers}
+          empty={<NoProviders onAdd={mayManage ? () => setAdding(true) : undefined} />}
+        >
+          <ul>
+            {providers.nodes.map((provider) => (
+              <ProviderListRow key={provider.id} provider={provider} />
+            ))}
+          </ul>
           <p className="px-4 py-3 text-xs text-ink-3 sm:px-6">
-            A provider runs models. Open one to test its key and to choose its models.
+            A provider runs models. Open one to test its key and choose its models.
           </p>
-        )}
+        </ListBody>
       </div>
       {adding && (
         <NewProviderDialog

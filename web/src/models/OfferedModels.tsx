@@ -100,7 +100,7 @@ export function OfferedModels({ providerId, title, offered, added, onClose }: Of
       </ul>
       {shown.length === 0 && (
         <p className="px-3 py-4 text-sm text-ink-3">
-          {fresh.length === 0 ? "There is nothing more to add." : "No model has a name like that."}
+          {fresh.length === 0 ? "All models are added." : "No models match."}
         </p>
       )}
       {fresh.length > 0 && (
@@ -156,7 +156,7 @@ function OfferedRow({ model, draft, problem, onChange }: OfferedRowProps) {
       {draft && (
         <details className="mt-1 ml-6.5">
           <summary className="inline text-xs text-ink-2 hover:text-ink">
-            Change limits and price
+            Edit limits and price
           </summary>
           <div className="max-w-md space-y-4 py-3">
             <ModelFields draft={draft} onChange={onChange} refusals={[]} />

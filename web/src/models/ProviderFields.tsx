@@ -41,7 +41,7 @@ export function ProviderFields({ draft, onChange, refusals, stored, strict }: Pr
           )}
         </Field>
       )}
-      <Field label="Name" errors={errors("name")} hint="How it is called in lists of models.">
+      <Field label="Name" errors={errors("name")} hint="Shown in model lists.">
         {(control) => (
           <input
             {...control}
@@ -59,8 +59,8 @@ export function ProviderFields({ draft, onChange, refusals, stored, strict }: Pr
           errors={errors("baseUrl")}
           hint={
             facts.baseUrl === "optional"
-              ? "Only for a gateway or a proxy. With one of its own, a provider needs its own key."
-              : "Where the server is, with the path before /chat/completions."
+              ? "Only for a gateway or proxy. A custom base URL needs its own API key."
+              : "The server's URL, up to /chat/completions."
           }
         >
           {(control) => (
@@ -84,8 +84,8 @@ export function ProviderFields({ draft, onChange, refusals, stored, strict }: Pr
           errors={errors("apiKey")}
           hint={
             stored?.hasCredentials
-              ? "Leave it empty to keep the key there is. Keys are never shown again."
-              : "Kept encrypted and never shown again. Without one, the key in the server's environment is used, if there is one."
+              ? "Leave empty to keep the current key."
+              : "Stored encrypted and never shown again. If empty, the key in the server's environment is used."
           }
         >
           {(control) => (

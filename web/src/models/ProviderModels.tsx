@@ -13,8 +13,7 @@ import { Button } from "@/ui/Button";
 import { classes } from "@/ui/classes";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { formatCount } from "@/ui/format";
-import { SkeletonRows } from "@/ui/Loading";
-import { LoadMore } from "@/ui/LoadMore";
+import { ListBody } from "@/ui/ListBody";
 import { AddModels } from "./AddModels";
 import { ModelDialog } from "./ModelDialog";
 import { priceLine } from "./modelDraft";
@@ -47,32 +46,34 @@ export function ProviderModels({ provider, editable }: ProviderModelsProps) {
           {models.hasMore && "+"} added
         </span>
       </div>
-      {models.error && <ErrorNote onRetry={models.reload}>{describeError(models.error)}</ErrorNote>}
       {(toggleError || refused) && (
         <ErrorNote>{toggleError ? describeError(toggleError) : refused}</ErrorNote>
       )}
       <div className="card overflow-hidden">
-        {models.loading && <SkeletonRows rows={3} />}
-        {!models.loading && !models.error && models.nodes.length === 0 && (
-          <p className="flex items-center gap-2 px-3 py-6 text-sm text-ink-3">
-            <Boxes size={16} aria-hidden />
-            No models were added yet. Agents can choose those that are.
-          </p>
-        )}
-        <ul className="divide-y divide-line">
-          {models.nodes.map((model) => (
-            <ModelListRow
-              key={model.id}
-              model={model}
-              editable={editable}
-              onPrices={() => setPriced(model)}
-              onEdit={() => setEdited(model)}
-              onToggle={(enabled) => void update({ id: model.id, input: { enabled } })}
-            />
-          ))}
-        </ul>
+        <ListBody
+          list={models}
+          skeletons={3}
+          empty={
+            <p className="flex items-center gap-2 px-3 py-6 text-sm text-ink-3">
+              <Boxes size={16} aria-hidden />
+              No models yet. Agents can use the models you add here.
+            </p>
+          }
+        >
+          <ul className="divide-y divide-line">
+            {models.nodes.map((model) => (
+              <ModelListRow
+                key={model.id}
+                model={model}
+                editable={editable}
+                onPrices={() => setPriced(model)}
+                onEdit={() => setEdited(model)}
+                onToggle={(enabled) => void update({ id: model.id, input: { enabled } })}
+              />
+            ))}
+          </ul>
+        </ListBody>
       </div>
-      <LoadMore hasMore={models.hasMore} loading={models.loadingMore} onLoad={models.loadMore} />
       {editable && <AddModels provider={provider} added={models.nodes} />}
       {edited && <ModelDialog model={edited} onClose={() => setEdited(null)} />}
       {priced && <PriceHistory model={priced} onClose={() => setPriced(null)} />}

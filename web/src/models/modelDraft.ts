@@ -51,15 +51,15 @@ type Problems = Partial<Record<keyof ModelDraft, string>>;
 /** What is wrong with a draft before it is even sent, by field. */
 export function modelProblems(draft: ModelDraft): Problems {
   const problems: Problems = {};
-  if (draft.name.trim() === "") problems.name = "Give the name that the provider knows.";
+  if (draft.name.trim() === "") problems.name = "Enter the provider's name for the model.";
   for (const key of ["contextWindowTokens", "maxOutputTokens"] as const) {
     if (draft[key].trim() !== "" && wholeNumber(draft[key]) === null) {
-      problems[key] = "Give a whole number of tokens, or leave it empty.";
+      problems[key] = "Enter a whole number of tokens, or leave empty.";
     }
   }
   for (const key of PRICES) {
     if (draft[key].trim() !== "" && !isDecimal(draft[key])) {
-      problems[key] = "Give dollars per million tokens, such as 2.50.";
+      problems[key] = "Enter dollars per 1M tokens, such as 2.50.";
     }
   }
   const priced = PRICES.some((key) => draft[key].trim() !== "");

@@ -14,7 +14,7 @@ export const PRICE_KINDS = [
   ["cacheWrite", "Cache write"],
 ] as const satisfies readonly [keyof PriceFieldsFragment, string][];
 
-interface PriceRow {
+export interface PriceRow {
   from: string;
   /** When the next one began; null for the one that is in force. */
   until: string | null;

@@ -77,12 +77,14 @@ export function providerProblems(
   const { baseUrl } = PROVIDER_KINDS[draft.kind];
   const url = urlOf(draft);
   return {
-    ...(draft.name.trim() === "" ? { name: "Give it a name." } : {}),
-    ...(baseUrl === "required" && url === null ? { baseUrl: "Say where this server is." } : {}),
+    ...(draft.name.trim() === "" ? { name: "Enter a name." } : {}),
+    ...(baseUrl === "required" && url === null ? { baseUrl: "Enter a base URL." } : {}),
     ...(url !== null && !isHttp(url)
-      ? { baseUrl: "A base URL begins with https:// or http://." }
+      ? { baseUrl: "A base URL starts with https:// or http://." }
       : {}),
-    ...(/\s/.test(draft.apiKey.trim()) ? { apiKey: "A key holds no spaces or line breaks." } : {}),
+    ...(/\s/.test(draft.apiKey.trim())
+      ? { apiKey: "A key can't contain spaces or line breaks." }
+      : {}),
   };
 }
 

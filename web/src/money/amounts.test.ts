@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { formatAmount, formatNumber } from "./amounts";
+import { formatAmount, formatNumber, roundedAmount } from "./amounts";
 import {
   compareDecimals,
   isDecimal,
@@ -42,4 +42,16 @@ it("gives shares for bars, within their ends", () => {
 it("knows what the API takes as a decimal", () => {
   for (const good of ["0", "-1", " 12.50 "]) expect(isDecimal(good)).toBe(true);
   for (const bad of ["", ".5", "1.", "1e3", "1,5", "NaN"]) expect(isDecimal(bad)).toBe(false);
+});
+
+it("rounds for the eye, and never something to nothing", () => {
+  const rounded = (decimal: string) => formatAmount(roundedAmount(decimal, "usd"), "usd");
+  expect(rounded("0.9576453")).toBe("$0.96");
+  expect(rounded("0.0018742")).toBe("$0.0019");
+  expect(rounded("0.05")).toBe("$0.05");
+  expect(rounded("0.0999")).toBe("$0.10");
+  expect(rounded("-0.000000001")).toBe("−$0.000000001");
+  expect(rounded("1234.567")).toBe("$1,234.57");
+  expect(rounded("0")).toBe("$0.00");
+  expect(roundedAmount("12345.67891", "pages")).toBe("12345.679");
 });

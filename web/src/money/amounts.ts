@@ -23,6 +23,15 @@ export function formatAmount(decimal: string, currency: string): string {
   return `${sign}${grouped(decimal, 0)} ${decimal.replace("-", "") === "1" ? one : many}`;
 }
 
+/** Dollars to the cent, below ten cents to two significant digits; other currencies to three decimals. Only for the eye. */
+export function roundedAmount(decimal: string, currency: string): string {
+  const amount = Number(decimal);
+  const size = Math.abs(amount);
+  if (currency !== "usd") return String(Math.round(amount * 1000) / 1000);
+  if (size === 0 || size >= 0.0995) return amount.toFixed(2);
+  return amount.toFixed(Math.min(20, 1 - Math.floor(Math.log10(size)))).replace(/0+$/, "");
+}
+
 /** The same without the unit, where a label names it. */
 export function formatNumber(decimal: string, currency: string): string {
   const sign = decimal.startsWith("-") ? "−" : "";

@@ -2,15 +2,12 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Receipt } from "lucide-react";
 import { useState } from "react";
 import { useQuery } from "urql";
-import { describeError } from "@/api/errors";
 import { usePages } from "@/api/usePages";
 import { PaymentPoliciesDocument, type PaymentStatus, PaymentsDocument } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { Button, buttonClasses } from "@/ui/Button";
 import { EmptyState } from "@/ui/EmptyState";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { SkeletonRows } from "@/ui/Loading";
-import { LoadMore } from "@/ui/LoadMore";
+import { ListBody } from "@/ui/ListBody";
 import { PaymentTable } from "./PaymentTable";
 import { SettleDialog } from "./SettleDialog";
 import { choose, PAYMENT_STATUSES, type Payment, STATUS_LABELS } from "./words";
@@ -25,7 +22,7 @@ export function PaymentList() {
   const [settling, setSettling] = useState<Payment | null>(null);
   const policies = usePolicyNames();
   const payments = usePages(PaymentsDocument, { first: PAGE_SIZE }, (data) => data.payments);
-  const { nodes, loading, error, hasMore } = payments;
+  const { nodes, hasMore } = payments;
   const filtered = search.status !== undefined || search.policy !== undefined;
   const shown = choose(nodes, search);
   return (
@@ -67,9 +64,9 @@ export function PaymentList() {
               })
             }
           >
-            <option value="">Under any policy</option>
+            <option value="">All policies</option>
             {search.policy !== undefined && !policies.has(search.policy) && (
-              <option value={search.policy}>A policy that was deleted</option>
+              <option value={search.policy}>Deleted policy</option>
             )}
             {[...policies].map(([id, name]) => (
               <option key={id} value={id}>
@@ -83,32 +80,27 @@ export function PaymentList() {
         </Button>
         {filtered && hasMore && shown.length > 0 && (
           <span role="status" className="text-xs text-ink-3">
-            Chosen from the newest {nodes.length}.
+            Filtered from the newest {nodes.length}.
           </span>
         )}
       </search>
       <div className="min-h-0 flex-1 overflow-y-auto">
-        {error && (
-          <div className="p-4 sm:px-6">
-            <ErrorNote onRetry={payments.reload}>{describeError(error)}</ErrorNote>
-          </div>
-        )}
-        {loading && <SkeletonRows />}
-        {!loading && !error && shown.length === 0 && (
-          <NoPayments
-            filtered={filtered}
-            more={hasMore ? nodes.length : null}
-            onClear={() => void navigate({ search: {}, replace: true })}
-          />
-        )}
-        {shown.length > 0 && (
+        <ListBody
+          list={{ ...payments, nodes: shown }}
+          empty={
+            <NoPayments
+              filtered={filtered}
+              more={hasMore ? nodes.length : null}
+              onClear={() => void navigate({ search: {}, replace: true })}
+            />
+          }
+        >
           <PaymentTable
             payments={shown}
             policies={policies}
             {...(mayManage && { onSettle: setSettling })}
           />
-        )}
-        <LoadMore hasMore={hasMore} loading={payments.loadingMore} onLoad={payments.loadMore} />
+        </ListBody>
       </div>
       {settling && <SettleDialog payment={settling} onClose={() => setSettling(null)} />}
     </>
@@ -139,27 +131,27 @@ function NoPayments({ filtered, more, onClear }: NoPaymentsProps) {
     return (
       <EmptyState
         icon={<Receipt size={20} />}
-        title={more === null ? "No payment matches" : `None of the newest ${more} payments matches`}
-        action={<Button onClick={onClear}>Clear the filters</Button>}
+        title={more === null ? "No payments match" : `None of the newest ${more} payments match`}
+        action={<Button onClick={onClear}>Clear filters</Button>}
       >
-        {more === null ? "Others may be there without the filters." : "Load more to look further."}
+        {more === null ? "Try fewer filters." : "Load more to look further."}
       </EmptyState>
     );
   }
   return (
     <EmptyState
       icon={<Receipt size={20} />}
-      title="Nothing was paid yet"
+      title="No payments yet"
       {...(mayManage && {
         action: (
           <Link to="/payments" search={{ view: "policies" }} className={buttonClasses()}>
-            See what may be paid
+            View policies
           </Link>
         ),
       })}
     >
-      What tools ask to pay under a policy comes here, with what became of it.{" "}
-      {!mayManage && "Owners and admins say what tools may pay."}
+      Payments requested by tools appear here with their outcome.{" "}
+      {!mayManage && "Owners and admins manage payment policies."}
     </EmptyState>
   );
 }

@@ -3,7 +3,7 @@ import { formatAmount } from "@/money/amounts";
 import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
-import { classes } from "@/ui/classes";
+import { type Column, DataTable } from "@/ui/DataTable";
 import { formatDateTime } from "@/ui/format";
 import { type Payment, paidOtherwise, STATUS_LABELS, STATUS_TONES } from "./words";
 
@@ -15,86 +15,68 @@ interface PaymentTableProps {
   onSettle?: (payment: Payment) => void;
 }
 
-const HEAD = "px-3 py-2 text-2xs font-medium text-ink-3";
-const CELL = "px-3 py-2.5 align-top";
-
 export function PaymentTable({ payments, policies, onSettle }: PaymentTableProps) {
-  return (
-    <table className="w-full text-sm" aria-label="Payments">
-      <thead className="border-b border-line">
-        <tr>
-          <th scope="col" className={classes(HEAD, "text-left pl-4 sm:pl-6")}>
-            Payment
-          </th>
-          <th scope="col" className={classes(HEAD, "text-left max-lg:hidden")}>
-            Tool
-          </th>
-          <th scope="col" className={classes(HEAD, "text-left max-md:hidden")}>
-            When and where
-          </th>
-          <th scope="col" className={classes(HEAD, "text-right")}>
-            Amount
-          </th>
-          <th scope="col" className={classes(HEAD, "text-left max-sm:hidden sm:w-1/4 sm:pr-6")}>
-            Status
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {payments.map((each) => (
-          <PaymentRow
-            key={each.id}
-            payment={each}
-            policies={policies}
-            {...(onSettle && { onSettle: () => onSettle(each) })}
-          />
-        ))}
-      </tbody>
-    </table>
+  const policyOf = ({ policyId }: Payment) =>
+    policies && (policies.get(policyId) ?? "Deleted policy");
+  const state = (payment: Payment) => (
+    <State payment={payment} {...(onSettle && { onSettle: () => onSettle(payment) })} />
   );
-}
-
-interface PaymentRowProps {
-  payment: Payment;
-  policies: ReadonlyMap<string, string> | null;
-  onSettle?: () => void;
-}
-
-function PaymentRow({ payment, policies, onSettle }: PaymentRowProps) {
-  const { id, host, purpose, tool, policyId, amount, currency, status } = payment;
-  const other = paidOtherwise(payment);
-  const policy = policies && (policies.get(policyId) ?? "A policy that was deleted");
-  const state = <State payment={payment} {...(onSettle && { onSettle })} />;
+  const columns: Column<Payment>[] = [
+    {
+      head: "Payment",
+      cell: (payment) => (
+        <>
+          <span className="font-medium wrap-anywhere">{payment.host}</span>
+          <span className="block text-xs wrap-anywhere text-ink-2">{payment.purpose}</span>
+          <span className="mt-1 block text-xs wrap-anywhere text-ink-3 lg:hidden">
+            {[payment.tool, policyOf(payment)].filter(Boolean).join(" · ")}
+          </span>
+          <span className="block md:hidden">
+            <WhenAndWhere payment={payment} />
+          </span>
+          <span className="mt-1 block sm:hidden">{state(payment)}</span>
+        </>
+      ),
+    },
+    {
+      head: "Tool",
+      from: "lg",
+      cell: (payment) => (
+        <>
+          <span className="wrap-anywhere">{payment.tool}</span>
+          <span className="block text-xs wrap-anywhere text-ink-3">{policyOf(payment)}</span>
+        </>
+      ),
+    },
+    { head: "Date", from: "md", cell: (payment) => <WhenAndWhere payment={payment} /> },
+    {
+      head: "Amount",
+      align: "right",
+      cell: (payment) => {
+        const other = paidOtherwise(payment);
+        return (
+          <>
+            {formatAmount(payment.amount, payment.currency)}
+            {other !== null && (
+              <span className="block text-xs text-warn">
+                paid {formatAmount(other, payment.currency)}
+              </span>
+            )}
+          </>
+        );
+      },
+    },
+    { head: "Status", from: "sm", className: "sm:w-1/4", cell: state },
+  ];
   return (
-    <tr data-payment={id} data-status={status} className="border-b border-line hover:bg-hover">
-      <th scope="row" className={classes(CELL, "pl-4 text-left font-normal sm:pl-6")}>
-        <span className="font-medium wrap-anywhere">{host}</span>
-        <span className="block text-xs wrap-anywhere text-ink-2">{purpose}</span>
-        <span className="mt-1 block text-xs wrap-anywhere text-ink-3 lg:hidden">
-          {policy === null ? tool : `${tool} · ${policy}`}
-        </span>
-        <span className="block md:hidden">
-          <WhenAndWhere payment={payment} />
-        </span>
-        <span className="mt-1 block sm:hidden">{state}</span>
-      </th>
-      <td className={classes(CELL, "max-lg:hidden")}>
-        <span className="wrap-anywhere">{tool}</span>
-        {policy !== null && (
-          <span className="block text-xs wrap-anywhere text-ink-3">{policy}</span>
-        )}
-      </td>
-      <td className={classes(CELL, "max-md:hidden")}>
-        <WhenAndWhere payment={payment} />
-      </td>
-      <td className={classes(CELL, "text-right tabular-nums")}>
-        {formatAmount(amount, currency)}
-        {other !== null && (
-          <span className="block text-xs text-warn">paid {formatAmount(other, currency)}</span>
-        )}
-      </td>
-      <td className={classes(CELL, "max-sm:hidden sm:pr-6")}>{state}</td>
-    </tr>
+    <DataTable
+      page
+      label="Payments"
+      rows={payments}
+      rowKey={({ id }) => id}
+      rowData={({ id, status }) => ({ "data-payment": id, "data-status": status })}
+      columns={columns}
+    />
   );
 }
 
@@ -142,7 +124,7 @@ function State({ payment, onSettle }: StateProps) {
       {error !== null && <span className="block text-xs wrap-anywhere text-ink-2">{error}</span>}
       {status === "PENDING" && (
         <span className="block text-xs text-ink-3">
-          The rail was asked {attempts === 1 ? "once" : `${attempts} times`}.
+          {attempts === 1 ? "1 attempt" : `${attempts} attempts`} so far.
         </span>
       )}
       {settledAt !== null && (

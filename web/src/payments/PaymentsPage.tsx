@@ -21,7 +21,7 @@ export function PaymentsPage() {
         {mayManage && (
           <>
             <nav aria-label="Views of payments" className="flex gap-1">
-              <ViewLink open={!policies}>What was paid</ViewLink>
+              <ViewLink open={!policies}>Payments</ViewLink>
               <ViewLink open={policies} view="policies">
                 Policies
               </ViewLink>

@@ -87,7 +87,7 @@ export function SwitchPolicyDialog({ policy, onClose }: PolicyProps) {
   );
   return (
     <ConfirmDialog
-      title={enabled ? "Disable the policy" : "Enable the policy"}
+      title={enabled ? "Disable policy" : "Enable policy"}
       action={enabled ? "Disable" : "Enable"}
       busy={update.busy}
       failure={update.failure}
@@ -98,8 +98,8 @@ export function SwitchPolicyDialog({ policy, onClose }: PolicyProps) {
       onClose={onClose}
     >
       {enabled
-        ? `Nothing more is paid under ${name}, until it is enabled again. Payments under way go on.`
-        : `Tools may pay under ${name} again, at once.`}
+        ? `No new payments are made under ${name} until you enable it again. Payments in progress continue.`
+        : `Tools can pay under ${name} again immediately.`}
     </ConfirmDialog>
   );
 }
@@ -111,7 +111,7 @@ export function DeletePolicyDialog({ policy: { id, name }, onClose }: PolicyProp
   );
   return (
     <ConfirmDialog
-      title="Delete the policy"
+      title="Delete policy"
       action="Delete"
       busy={remove.busy}
       failure={remove.failure}
@@ -121,8 +121,8 @@ export function DeletePolicyDialog({ policy: { id, name }, onClose }: PolicyProp
       }}
       onClose={onClose}
     >
-      Nothing more is paid under {name}, and its secret is forgotten. What was paid stays in the
-      list. This can't be undone.
+      No more payments are made under {name}, and its secret is deleted. Past payments stay listed.
+      This can't be undone.
     </ConfirmDialog>
   );
 }

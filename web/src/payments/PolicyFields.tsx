@@ -17,9 +17,9 @@ interface PolicyFieldsProps {
 }
 
 const AMOUNTS = [
-  ["maxPerRequest", "At most for a payment"],
-  ["maxPerTurn", "At most for a turn"],
-  ["maxPerDay", "At most for a day"],
+  ["maxPerRequest", "Limit per payment"],
+  ["maxPerTurn", "Limit per turn"],
+  ["maxPerDay", "Limit per day"],
 ] as const;
 
 /** What a policy allows: for a new one, and to change one. */
@@ -50,8 +50,8 @@ export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFie
         errors={refused("capabilities")}
       />
       <Field
-        label="Hosts that may be paid"
-        hint="One a line: api.example.com, or *.example.com for all hosts below it."
+        label="Allowed payees (hosts)"
+        hint="One per line, e.g. api.example.com or *.example.com."
         errors={refused("hosts")}
       >
         {(control) => (
@@ -73,7 +73,7 @@ export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFie
             key={key}
             label={label}
             errors={amountErrors(key, draft[key])}
-            hint={key === "maxPerDay" ? "In usd, by days of UTC." : "In usd."}
+            hint={key === "maxPerDay" ? "In USD. Days are in UTC." : "In USD."}
           >
             {(control) => (
               <input
@@ -91,7 +91,7 @@ export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFie
         <Field
           label="Approval above"
           optional
-          hint="Payments of more usd wait until a person has approved them."
+          hint="Payments above this amount (USD) need approval."
           errors={amountErrors("approvalAbove", draft.approvalAbove)}
         >
           {(control) => (
@@ -107,8 +107,8 @@ export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFie
         </Field>
       </div>
       <Field
-        label="URL of the rail"
-        hint="The server of yours that moves the money. It is asked by signed requests."
+        label="Payment server URL"
+        hint="Your server that moves the money. It receives signed requests."
         errors={refused("url")}
       >
         {(control) => (
@@ -129,8 +129,8 @@ export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFie
         optional={hasSecret}
         hint={
           hasSecret
-            ? "Leave it empty to keep the one there is. With a new one both sign for 24 hours."
-            : "Signs what the rail is asked. Make one with openssl rand -hex 32; it is never shown again."
+            ? "Leave empty to keep the current one. Both secrets sign for 24 hours after a change."
+            : "Signs requests to your payment server. Generate one with openssl rand -hex 32. It is never shown again."
         }
         errors={badSecret === null ? refused("secret") : [badSecret]}
       >
@@ -168,16 +168,16 @@ function CapabilityChoice({ chosen, onChange, errors }: CapabilityChoiceProps) {
   const offered = data?.capabilities ?? [];
   const gone = before
     .filter((id) => data !== undefined && !offered.some((each) => each.id === id))
-    .map((id) => ({ id, name: id, description: "This server has no such capability any more." }));
+    .map((id) => ({ id, name: id, description: "No longer available on this server." }));
   return (
     <fieldset>
-      <legend className="mb-1.5 text-sm font-medium">Capabilities whose tools may pay</legend>
+      <legend className="mb-1.5 text-sm font-medium">Capabilities that can pay</legend>
       {error && (
         <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
           {describeError(error)}
         </ErrorNote>
       )}
-      {!data && fetching && <Spinner label="Loading the capabilities" />}
+      {!data && fetching && <Spinner label="Loading capabilities" />}
       {data && (
         <div className="grid max-h-44 gap-y-1.5 overflow-y-auto rounded-md border border-line-strong px-3 py-2">
           {[...offered, ...gone].map(({ id, name, description }) => (

@@ -20,7 +20,7 @@ export function SettleDialog({ payment, onClose }: SettleDialogProps) {
   const settle = useAction(SettlePaymentDocument, (data) => data.settlePayment.userErrors);
   return (
     <FormDialog
-      title="Settle the payment"
+      title="Settle payment"
       action="Settle"
       failure={settle.failure}
       refusals={settle.refusals}
@@ -34,16 +34,16 @@ export function SettleDialog({ payment, onClose }: SettleDialogProps) {
       onClose={onClose}
     >
       <p className="text-sm text-ink-2">
-        Look at the rail first: {formatAmount(amount, currency)} for{" "}
-        <span className="wrap-anywhere">{host}</span>. What you say here is final, and stands in the
+        Check your payment server first: {formatAmount(amount, currency)} for{" "}
+        <span className="wrap-anywhere">{host}</span>. Your answer is final and recorded in the
         audit log.
       </p>
       <fieldset>
-        <legend className="mb-1.5 text-sm font-medium">What has become of it</legend>
+        <legend className="mb-1.5 text-sm font-medium">Outcome</legend>
         {(
           [
-            [true, "It was paid. The amount is posted to the budgets."],
-            [false, "It was not paid, and will not be. The budgets get the amount back."],
+            [true, "Paid. The amount is charged to the budgets."],
+            [false, "Not paid. The reserved amount is released."],
           ] as const
         ).map(([value, words]) => (
           <label key={words} className="flex items-start gap-2 py-0.5 text-sm">
@@ -62,7 +62,7 @@ export function SettleDialog({ payment, onClose }: SettleDialogProps) {
         <Field
           label="Reference"
           optional
-          hint="What the rail calls it."
+          hint="The payment server's reference."
           errors={fieldErrors(settle.refusals, "reference")}
         >
           {(control) => (

@@ -74,7 +74,7 @@ export function secretProblem(typed: string): string | null {
   const bytes = new TextEncoder().encode(typed).length;
   return bytes === 0 || bytes >= MIN_SECRET
     ? null
-    : `It has at least ${MIN_SECRET} bytes; these are ${bytes}.`;
+    : `Use at least ${MIN_SECRET} bytes; this has ${bytes}.`;
 }
 
 function finished(draft: PolicyDraft): boolean {

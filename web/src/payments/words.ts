@@ -6,8 +6,8 @@ export type Policy = PaymentPolicyRowFragment;
 export type Payment = PaymentRowFragment;
 
 export const STATUS_LABELS: Record<PaymentStatus, string> = {
-  ASKED: "Asked for",
-  PENDING: "Not known yet",
+  ASKED: "Requested",
+  PENDING: "Pending",
   PAID: "Paid",
   REFUSED: "Refused",
 };

@@ -41,7 +41,7 @@ export function AgentChoice({ value, onChange, errors }: AgentChoiceProps) {
       )}
       <div className="max-h-60 overflow-y-auto rounded-md border border-line">
         <Choice name={name} value="" chosen={value} onChoose={onChange} title="No agent">
-          The harness alone
+          Harness only
         </Choice>
         {agents.map((agent) => (
           <Choice
@@ -56,7 +56,7 @@ export function AgentChoice({ value, onChange, errors }: AgentChoiceProps) {
           </Choice>
         ))}
         {search !== "" && agents.length === 0 && (
-          <p className="px-3 py-2 text-xs text-ink-3">No agent has a name like that.</p>
+          <p className="px-3 py-2 text-xs text-ink-3">No agents match.</p>
         )}
       </div>
       {errors.length > 0 && <p className="mt-1.5 text-xs text-bad">{errors.join(" ")}</p>}

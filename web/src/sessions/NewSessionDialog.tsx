@@ -83,7 +83,11 @@ export function NewSessionDialog({ agentId: initialAgent, onClose }: NewSessionD
         label="Harness"
         optional
         errors={fieldErrors(refusals, "harnessId")}
-        hint={agentId ? "Empty for the one of the agent." : "Empty for the organization's default."}
+        hint={
+          agentId
+            ? "Leave empty to use the agent's harness."
+            : "Leave empty to use the organization's default."
+        }
       >
         {(control) => (
           <select

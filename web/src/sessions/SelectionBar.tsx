@@ -43,7 +43,7 @@ export function SelectionBar({ sessions, selected, onChange }: SelectionBarProps
             disabled={busy || atWork.length === 0}
             onClick={() => onChange(new Set(atWork.map(({ id }) => id)))}
           >
-            Select all at work
+            Select all active
           </Button>
           <Button look="danger" disabled={busy} onClick={() => void cancel()}>
             <Ban size={14} aria-hidden />

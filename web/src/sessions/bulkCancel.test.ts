@@ -14,8 +14,8 @@ it("cancels each once, and goes on after a failure", async () => {
 });
 
 it("tells what came of it", () => {
-  expect(bulkWords({ cancelled: 1, atRest: 0, problems: [] })).toBe("1 turn is being cancelled.");
+  expect(bulkWords({ cancelled: 1, atRest: 0, problems: [] })).toBe("Cancelling 1 turn.");
   expect(bulkWords({ cancelled: 2, atRest: 1, problems: ["No.", "No."] })).toBe(
-    "2 turns are being cancelled; 1 session was at rest; 2 failed: No.",
+    "Cancelling 2 turns; 1 session was idle; 2 failed: No.",
   );
 });

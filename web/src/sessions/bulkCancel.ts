@@ -33,8 +33,8 @@ export async function bulkCancel(
 
 export function bulkWords({ cancelled, atRest, problems }: BulkResult): string {
   const parts = [
-    cancelled === 1 ? "1 turn is being cancelled" : `${cancelled} turns are being cancelled`,
-    atRest === 0 ? "" : `${atRest} ${atRest === 1 ? "session was" : "sessions were"} at rest`,
+    cancelled === 1 ? "Cancelling 1 turn" : `Cancelling ${cancelled} turns`,
+    atRest === 0 ? "" : `${atRest} ${atRest === 1 ? "session was" : "sessions were"} idle`,
     problems.length === 0 ? "" : `${problems.length} failed: ${[...new Set(problems)].join(" ")}`,
   ];
   const words = parts.filter((part) => part !== "").join("; ");

@@ -16,7 +16,7 @@ import { useSwitchOrg } from "./useSwitchOrg";
 import { useViewer } from "./viewer";
 
 const THEMES: { choice: ThemeChoice; label: string; icon: typeof Sun }[] = [
-  { choice: "system", label: "As the system", icon: Monitor },
+  { choice: "system", label: "System", icon: Monitor },
   { choice: "light", label: "Light", icon: Sun },
   { choice: "dark", label: "Dark", icon: Moon },
 ];

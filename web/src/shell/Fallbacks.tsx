@@ -7,14 +7,14 @@ export function NotFound() {
   return (
     <EmptyState
       icon={<Compass size={20} />}
-      title="There is nothing at this address"
+      title="Page not found"
       action={
         <Link to="/sessions" className={buttonClasses("primary")}>
           Go to sessions
         </Link>
       }
     >
-      It may have been removed, or it belongs to another organization than the one you are in.
+      It may have been deleted, or it belongs to another organization.
     </EmptyState>
   );
 }
@@ -24,10 +24,10 @@ export function PageCrash({ error }: ErrorComponentProps) {
   return (
     <EmptyState
       icon={<TriangleAlert size={20} />}
-      title="This page could not be shown"
-      action={<Button onClick={() => location.reload()}>Load it again</Button>}
+      title="Something went wrong"
+      action={<Button onClick={() => location.reload()}>Reload</Button>}
     >
-      {error instanceof Error ? error.message : "Something unexpected went wrong."}
+      {error instanceof Error ? error.message : "This page could not be displayed."}
     </EmptyState>
   );
 }

@@ -24,12 +24,12 @@ export default function IdentityChanged({ began, now }: IdentityChangedProps) {
           title={
             samePerson
               ? `You are in ${now.org.name} now`
-              : `You are signed in as ${now.user?.name ?? "somebody else"} now`
+              : `You are signed in as ${now.user?.name ?? "someone else"} now`
           }
           action={
             <div className="flex flex-wrap justify-center gap-2">
               <Button look="primary" onClick={() => location.assign("/")}>
-                Go on in {now.org.name}
+                Continue in {now.org.name}
               </Button>
               {mayGoBack && (
                 <Button onClick={() => change(began.org.id, "here")}>
@@ -40,8 +40,8 @@ export default function IdentityChanged({ began, now }: IdentityChangedProps) {
           }
         >
           {samePerson
-            ? `Another tab changed the organization. This one showed ${began.org.name}.`
-            : "Somebody has signed in in another tab."}{" "}
+            ? `You switched organizations in another tab. This tab showed ${began.org.name}.`
+            : "Someone signed in from another tab."}{" "}
           All tabs of a browser share one sign-in.
         </EmptyState>
         {problem && (

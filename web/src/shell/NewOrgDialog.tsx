@@ -38,8 +38,8 @@ export default function NewOrgDialog({ onClose }: { onClose: () => void }) {
       onClose={onClose}
     >
       <p className="text-sm text-ink-2">
-        It has its own agents, sessions, providers, keys and members, and shares nothing with other
-        organizations. You become its owner.
+        An organization has its own agents, sessions, providers, keys and members, separate from all
+        others. You become its owner.
       </p>
       <Field label="Name" errors={fieldErrors(refusals, "name")}>
         {(control) => (
@@ -57,7 +57,7 @@ export default function NewOrgDialog({ onClose }: { onClose: () => void }) {
       <Field
         label="Slug"
         optional
-        hint="Its unique short name. Empty for one that is made of the name."
+        hint="A unique short name. Leave empty to generate one from the name."
         errors={fieldErrors(refusals, "slug")}
       >
         {(control) => (

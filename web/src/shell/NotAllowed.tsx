@@ -14,7 +14,7 @@ export function NotAllowed({ needs }: { needs: Permission }) {
   return (
     <EmptyState
       icon={<Lock size={20} />}
-      title="Your role does not allow this"
+      title="You don't have access"
       action={
         <div className="flex flex-wrap justify-center gap-2">
           <Link to="/" className={buttonClasses("primary")}>
@@ -24,8 +24,8 @@ export function NotAllowed({ needs }: { needs: Permission }) {
         </div>
       }
     >
-      {role ? `As ${role.toLowerCase()} of` : "In"} {org.name} you may not {PERMISSION_WORDS[needs]}
-      . Ask {who} of the organization for another role.
+      {role ? `Your role (${role.toLowerCase()})` : "Your role"} in {org.name} can't{" "}
+      {PERMISSION_WORDS[needs]}. Ask {who} for access.
     </EmptyState>
   );
 }

@@ -1,3 +1,5 @@
+import { formatAmount, roundedAmount } from "@/money/amounts";
+
 // All dates are shown in the viewer's own zone and words.
 
 const MINUTE = 60_000;
@@ -57,11 +59,7 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** Money for the eye: to the cent, or to two significant digits below one. The exact decimal stays in the data. */
+/** Money for the eye. The exact decimal stays in the data. */
 export function formatCost(usd: string | null): string {
-  if (usd === null) return "no price";
-  const amount = Number(usd);
-  if (amount === 0) return "$0.00";
-  if (amount >= 0.01) return `$${amount.toFixed(2)}`;
-  return amount < 0.000001 ? "<$0.000001" : `$${amount.toPrecision(2)}`;
+  return usd === null ? "no price" : formatAmount(roundedAmount(usd, "usd"), "usd");
 }

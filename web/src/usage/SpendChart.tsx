@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import uPlot from "uplot";
 import { describeError } from "@/api/errors";
 import { axis, type Colors, Plot } from "@/charts/Plot";
+import { Amount } from "@/money/Amount";
 import { formatAmount } from "@/money/amounts";
 import { addDecimals, sumDecimals } from "@/money/decimal";
 import { ErrorNote } from "@/ui/ErrorNote";
@@ -75,13 +76,13 @@ export default function SpendChart({ days, search, version }: SpendChartProps) {
         </div>
       </div>
       {error && <ErrorNote>{describeError(error)}</ErrorNote>}
-      {loading && <Spinner label="Reading the days" />}
+      {loading && <Spinner label="Loading usage" />}
       {usage && !usage.complete && (
-        <p className="text-xs text-warn">Not all fits in here. Choose fewer days.</p>
+        <p className="text-xs text-warn">There is too much to show. Choose fewer days.</p>
       )}
       {usage && series.length === 0 && (
         <p className="text-sm text-ink-3">
-          {measure === "cost" ? "Nothing of it had a cost." : "No model was asked."}
+          {measure === "cost" ? "No cost in this period." : "No model calls in this period."}
         </p>
       )}
       {drawn && (
@@ -101,7 +102,9 @@ export default function SpendChart({ days, search, version }: SpendChartProps) {
                   style={{ backgroundColor: PALETTE[index] }}
                 />
                 <span className="wrap-anywhere">{name}</span>
-                <span className="text-ink-3 tabular-nums">{formatAmount(total, currency)}</span>
+                <span className="text-ink-3 tabular-nums">
+                  <Amount of={total} currency={currency} />
+                </span>
               </li>
             ))}
           </ul>

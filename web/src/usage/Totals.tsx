@@ -1,4 +1,5 @@
-import { costWords, type Totals as Figures } from "./figures";
+import { Cost } from "./Cost";
+import type { Totals as Figures } from "./figures";
 
 const numbers = new Intl.NumberFormat();
 
@@ -20,17 +21,17 @@ export function Totals({ totals, complete }: TotalsProps) {
     ...(cached > 0 ? [["Cached tokens", numbers.format(cached)] as [string, string]] : []),
   ];
   return (
-    <section aria-label="In all" className="card p-4">
+    <section aria-label="Total" className="card p-4">
       <p data-total={totals.costUsd} className="text-xl font-semibold tabular-nums">
-        {costWords(totals)}
+        <Cost totals={totals} />
       </p>
       {totals.unpriced && (
         <p className="text-xs text-warn">
-          Some calls had no price: what was used in the same hours as they is not all in it.
+          Some calls had no price. The total leaves out hours with such calls.
         </p>
       )}
       {!complete && (
-        <p className="text-xs text-warn">This is too much to add up here. Choose fewer days.</p>
+        <p className="text-xs text-warn">There is too much to add up. Choose fewer days.</p>
       )}
       <dl className="mt-3 grid grid-cols-2 gap-x-6 gap-y-3 text-sm sm:grid-cols-3 lg:grid-cols-6">
         {figures.map(([label, value]) => (

@@ -54,7 +54,7 @@ export function UsagePage() {
           <CsvLink
             parameters={{ groupBy: `day,${by.toLowerCase()}`, from: span.from, to: span.to }}
           >
-            Download as CSV
+            Download CSV
           </CsvLink>
         )}
       </PageHeader>
@@ -75,17 +75,17 @@ export function UsagePage() {
               {describeError(byDay.error)}
             </ErrorNote>
           )}
-          {byDay.loading && <Spinner label="Adding up" />}
+          {byDay.loading && <Spinner label="Loading usage" />}
           {empty && span && (
             <EmptyState
               icon={<ChartColumn size={20} />}
-              title="Nothing was used in these days"
+              title="No usage in this period"
               request={curlRequest(
                 "query ($from: Time!, $to: Time!) { usage(groupBy: [DAY, MODEL], from: $from, to: $to) { edges { node { day model { name } modelCalls usage { costUsd } } } } }",
                 { from: span.from, to: span.to },
               )}
             >
-              As soon as a turn asks a model or calls a tool, it is counted here by the hour.
+              Model and tool calls are counted here by the hour.
             </EmptyState>
           )}
           {byDay.usage && !empty && span && (
@@ -96,8 +96,8 @@ export function UsagePage() {
               </Suspense>
               <UsageTable days={span} by={by} version={version} />
               <p className="text-xs text-ink-3">
-                Days are those of UTC. Costs are those of the prices when the calls were made: a new
-                price changes nothing of the past.
+                Days are in UTC. Costs use the prices at the time of each call; a new price doesn't
+                change past costs.
               </p>
             </>
           )}

@@ -1,9 +1,11 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { describeError } from "@/api/errors";
 import { classes } from "@/ui/classes";
+import { type Column, DataTable } from "@/ui/DataTable";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { SkeletonRows } from "@/ui/Loading";
-import { costWords, type Line, linesOf, type Totals, totalOf } from "./figures";
+import { Cost } from "./Cost";
+import { type Line, linesOf, type Totals, totalOf } from "./figures";
 import type { Days } from "./range";
 import { USAGE_BY, type UsageBy } from "./search";
 import { useUsage } from "./useUsage";
@@ -22,9 +24,6 @@ interface UsageTableProps {
   by: UsageBy;
   version: number;
 }
-
-const HEAD = "px-3 py-2 text-2xs font-medium text-ink-3";
-const CELL = "px-3 py-2 text-right tabular-nums";
 
 /** The same usage by what the reader chooses. */
 export function UsageTable({ days, by, version }: UsageTableProps) {
@@ -62,58 +61,17 @@ export function UsageTable({ days, by, version }: UsageTableProps) {
       {loading && <SkeletonRows rows={3} height="h-10" />}
       {usage && !usage.complete && (
         <p className="border-b border-line px-3.5 py-2 text-xs text-warn">
-          These are the first {usage.rows.length}: there are more than can be shown. The CSV file
-          has them all.
+          Only the first {usage.rows.length} are shown. Download the CSV file for all.
         </p>
       )}
       {usage && (
-        <table className="w-full text-sm" aria-label={`Usage by ${LABELS[by].toLowerCase()}`}>
-          <thead className="border-b border-line">
-            <tr>
-              <th scope="col" className={classes(HEAD, "text-left")}>
-                {LABELS[by]}
-              </th>
-              <th scope="col" className={classes(HEAD, "text-right max-md:hidden")}>
-                Turns
-              </th>
-              <th scope="col" className={classes(HEAD, "text-right max-md:hidden")}>
-                Model calls
-              </th>
-              <th scope="col" className={classes(HEAD, "text-right max-md:hidden")}>
-                Tool calls
-              </th>
-              <th scope="col" className={classes(HEAD, "text-right max-sm:hidden")}>
-                Input tokens
-              </th>
-              <th scope="col" className={classes(HEAD, "text-right max-sm:hidden")}>
-                Output tokens
-              </th>
-              <th scope="col" className={classes(HEAD, "text-right")}>
-                Cost
-              </th>
-            </tr>
-          </thead>
-          <tbody className="divide-y divide-line">
-            {lines.map((line) => (
-              <tr key={line.key} data-line={line.key}>
-                <th scope="row" className="px-3 py-2 text-left font-normal wrap-anywhere text-ink">
-                  <LineName line={line} by={by} />
-                </th>
-                <Cells totals={line.totals} />
-              </tr>
-            ))}
-          </tbody>
-          {usage.complete && (
-            <tfoot className="border-t border-line font-medium">
-              <tr data-line="total">
-                <th scope="row" className="px-3 py-2 text-left font-medium">
-                  In all
-                </th>
-                <Cells totals={totalOf(usage.rows)} />
-              </tr>
-            </tfoot>
-          )}
-        </table>
+        <DataTable
+          label={`Usage by ${LABELS[by].toLowerCase()}`}
+          rows={lines}
+          rowKey={({ key }) => key}
+          rowData={({ key }) => ({ "data-line": key })}
+          columns={columnsOf(by, usage.complete ? totalOf(usage.rows) : null)}
+        />
       )}
     </section>
   );
@@ -121,19 +79,40 @@ export function UsageTable({ days, by, version }: UsageTableProps) {
 
 const numbers = new Intl.NumberFormat();
 
-function Cells({ totals }: { totals: Totals }) {
-  return (
-    <>
-      <td className={classes(CELL, "max-md:hidden")}>{numbers.format(totals.turns)}</td>
-      <td className={classes(CELL, "max-md:hidden")}>{numbers.format(totals.modelCalls)}</td>
-      <td className={classes(CELL, "max-md:hidden")}>{numbers.format(totals.toolCalls)}</td>
-      <td className={classes(CELL, "max-sm:hidden")}>{numbers.format(totals.inputTokens)}</td>
-      <td className={classes(CELL, "max-sm:hidden")}>{numbers.format(totals.outputTokens)}</td>
-      <td className={CELL} data-cost={totals.costUsd}>
-        {costWords(totals)}
-      </td>
-    </>
-  );
+const COUNTS = [
+  ["Turns", "turns", "md"],
+  ["Model calls", "modelCalls", "md"],
+  ["Tool calls", "toolCalls", "md"],
+  ["Input tokens", "inputTokens", "sm"],
+  ["Output tokens", "outputTokens", "sm"],
+] as const;
+
+/** The columns; `total` is null where not all rows are here. */
+function columnsOf(by: UsageBy, total: Totals | null): Column<Line>[] {
+  return [
+    {
+      head: LABELS[by],
+      className: "wrap-anywhere",
+      cell: (line) => <LineName line={line} by={by} />,
+      ...(total && { total: "Total" }),
+    },
+    ...COUNTS.map(
+      ([head, field, from]): Column<Line> => ({
+        head,
+        align: "right",
+        from,
+        cell: ({ totals }) => numbers.format(totals[field]),
+        ...(total && { total: numbers.format(total[field]) }),
+      }),
+    ),
+    {
+      head: "Cost",
+      align: "right",
+      data: ({ totals }) => ({ "data-cost": totals.costUsd }),
+      cell: ({ totals }) => <Cost totals={totals} />,
+      ...(total && { total: <Cost totals={total} /> }),
+    },
+  ];
 }
 
 function LineName({ line: { key, name }, by }: { line: Line; by: UsageBy }) {

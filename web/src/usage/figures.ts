@@ -1,5 +1,5 @@
 import type { UsageRowFieldsFragment } from "@/gql/graphql";
-import { formatAmount } from "@/money/amounts";
+import { formatAmount, roundedAmount } from "@/money/amounts";
 import { addDecimals, compareDecimals, isZero } from "@/money/decimal";
 import type { UsageBy } from "./search";
 
@@ -50,18 +50,19 @@ export function totalOf(rows: readonly UsageRow[]): Totals {
 }
 
 const WITHOUT: Record<UsageBy, string> = {
-  MODEL: "Without a model, or deleted",
-  AGENT: "Without an agent, or deleted",
-  CUSTOMER: "Without a customer key",
-  USER: "Without a member, or deleted",
+  MODEL: "No model or deleted",
+  AGENT: "No agent or deleted",
+  CUSTOMER: "No customer key",
+  USER: "No member or deleted",
   TOOL: "Model calls",
   SESSION: "Deleted sessions",
 };
 
-/** What it cost. Of a row with a call that had no price, the server tells no cost at all. */
-export function costWords({ costUsd, unpriced }: Totals): string {
-  if (!unpriced) return formatAmount(costUsd, "usd");
-  return isZero(costUsd) ? "no price" : `at least ${formatAmount(costUsd, "usd")}`;
+/** What it cost, maybe rounded. Of a row with a call that had no price, the server tells no cost at all. */
+export function costWords({ costUsd, unpriced }: Totals, rounded = false): string {
+  const cost = formatAmount(rounded ? roundedAmount(costUsd, "usd") : costUsd, "usd");
+  if (!unpriced) return cost;
+  return isZero(costUsd) ? "no price" : `at least ${cost}`;
 }
 
 /** What a row is about, and its name. Rows whose thing is gone have no id: they are one. */

@@ -38,11 +38,11 @@ export function daysOf(search: UsageSearch, now: Date): Days | string {
   const range = search.range ?? "30d";
   if (range !== "custom") return daysBetween(today - (LENGTHS[range] - 1) * DAY_MS, today);
   if (search.from === undefined || search.to === undefined) {
-    return "Choose the first and the last day.";
+    return "Choose a start and an end date.";
   }
   const first = startOf(search.from);
   const last = startOf(search.to);
-  if (last < first) return "The last day is before the first one.";
+  if (last < first) return "The end date is before the start date.";
   if ((last - first) / DAY_MS >= MOST_DAYS) return `Choose at most ${MOST_DAYS} days.`;
   return daysBetween(first, last);
 }

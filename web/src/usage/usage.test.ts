@@ -51,8 +51,8 @@ it("takes both ends of a custom range, and says what is wrong with one", () => {
     to: "2026-03-02T00:00:00.000Z",
     days: ["2026-02-27", "2026-02-28", "2026-03-01"],
   });
-  expect(custom("2026-03-02", "2026-03-01")).toMatch(/before the first/);
-  expect(custom("2026-03-02")).toMatch(/first and the last/);
+  expect(custom("2026-03-02", "2026-03-01")).toMatch(/before the start/);
+  expect(custom("2026-03-02")).toMatch(/start and an end/);
   expect(custom("2025-01-01", "2026-02-04")).toMatchObject({ to: "2026-02-05T00:00:00.000Z" });
   expect(custom("2025-01-01", "2026-02-05")).toMatch(/at most 400/);
 });
@@ -85,7 +85,7 @@ it("puts the dearest first, and what is gone together", () => {
   expect(lines.map(({ name, totals }) => [name, totals.costUsd])).toEqual([
     ["a", "10"],
     ["b", "1"],
-    ["Without a model, or deleted", "0.75"],
+    ["No model or deleted", "0.75"],
   ]);
   expect(subjectOf(row(), "TOOL").name).toBe("Model calls");
   expect(subjectOf(row({ session: { id: "sess_1", title: null } }), "SESSION").name).toBe(

@@ -2,6 +2,7 @@ import { ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 import type { AuditRowFragment } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
+import { DataTable } from "@/ui/DataTable";
 import { formatDateTime } from "@/ui/format";
 import { actionWords, detailsOf, detailText } from "./details";
 import type { AuditSearch } from "./search";
@@ -85,8 +86,6 @@ function Fact({ label, children }: { label: string; children: ReactNode }) {
   );
 }
 
-const CELL = "px-2.5 py-1.5 text-left align-top font-normal wrap-anywhere";
-
 function Details({ details }: { details: unknown }) {
   const rows = detailsOf(details);
   if (rows.length === 0) return null;
@@ -95,26 +94,26 @@ function Details({ details }: { details: unknown }) {
   return (
     <>
       {changes.length > 0 && (
-        <table className="w-full max-w-3xl table-fixed border-collapse rounded-md border border-line bg-surface text-xs">
-          <thead>
-            <tr className="border-b border-line text-ink-3">
-              <th className={CELL}>Field</th>
-              <th className={CELL}>Before</th>
-              <th className={CELL}>After</th>
-            </tr>
-          </thead>
-          <tbody className="divide-y divide-line">
-            {changes.map(({ name, before, after }) => (
-              <tr key={name}>
-                <th scope="row" className={CELL}>
-                  {name}
-                </th>
-                <td className={`${CELL} text-ink-2`}>{detailText(name, before)}</td>
-                <td className={CELL}>{detailText(name, after)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <div className="max-w-3xl overflow-hidden rounded-md border border-line bg-surface">
+          <DataTable
+            label="Changes"
+            rows={changes}
+            rowKey={({ name }) => name}
+            columns={[
+              { head: "Field", className: "wrap-anywhere", cell: ({ name }) => name },
+              {
+                head: "Before",
+                className: "wrap-anywhere text-ink-2",
+                cell: ({ name, before }) => detailText(name, before),
+              },
+              {
+                head: "After",
+                className: "wrap-anywhere",
+                cell: ({ name, after }) => detailText(name, after),
+              },
+            ]}
+          />
+        </div>
       )}
       {others.length > 0 && (
         <dl className="grid max-w-3xl grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 text-xs">

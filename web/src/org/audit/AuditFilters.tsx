@@ -32,7 +32,7 @@ export function AuditFilters({ search, onChange }: AuditFiltersProps) {
       <ActorChoice value={search.actor} onChange={(actor) => onChange({ actor })} />
       <FilterText
         label="Target"
-        placeholder="The id of what it was done to"
+        placeholder="ID of the affected object"
         value={search.target}
         onChange={(target) => onChange({ target })}
       />

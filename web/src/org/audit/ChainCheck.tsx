@@ -29,9 +29,9 @@ export function ChainCheck() {
     <>
       <Button onClick={() => void run()}>
         <ShieldCheck size={15} aria-hidden />
-        Verify chain
+        Verify log
       </Button>
-      <Dialog open={open} onClose={() => setOpen(false)} title="The chain of entries">
+      <Dialog open={open} onClose={() => setOpen(false)} title="Audit log verification">
         <div className="space-y-4 p-4 text-sm">
           {!check && !problem && <Spinner label="Checking" />}
           {problem && <ErrorNote onRetry={() => void run()}>{problem}</ErrorNote>}
@@ -47,7 +47,7 @@ export function ChainCheck() {
 
 function Result({ check }: { check: VerifyAuditQuery["verifyAudit"] }) {
   const { ok, entries, checkedFrom, brokenAt, problem } = check;
-  const looked = `${entries} ${entries === 1 ? "entry was" : "entries were"} found to be right, from position ${checkedFrom} on.`;
+  const looked = `${entries} ${entries === 1 ? "entry" : "entries"} verified, starting at position ${checkedFrom}.`;
   if (!ok) {
     return (
       <div
@@ -56,9 +56,9 @@ function Result({ check }: { check: VerifyAuditQuery["verifyAudit"] }) {
       >
         <ShieldAlert size={16} className="mt-0.5 shrink-0" aria-hidden />
         <div className="min-w-0 wrap-anywhere">
-          <p className="font-medium">The chain is broken at position {brokenAt ?? "unknown"}.</p>
+          <p className="font-medium">The log is broken at position {brokenAt ?? "unknown"}.</p>
           <p>
-            {problem} {looked} Somebody may have changed the database: run{" "}
+            {problem} {looked} The database may have been modified. Run{" "}
             <code className="font-mono text-xs">ostler admin verify-audit</code> and compare with a
             backup.
           </p>
@@ -73,11 +73,11 @@ function Result({ check }: { check: VerifyAuditQuery["verifyAudit"] }) {
     >
       <ShieldCheck size={16} className="mt-0.5 shrink-0" aria-hidden />
       <div className="min-w-0">
-        <p className="font-medium">The chain is intact.</p>
+        <p className="font-medium">The log is intact.</p>
         <p>
           {looked}
           {checkedFrom > 1 &&
-            " Earlier ones were removed by retention, or are checked by ostler admin verify-audit."}
+            " Earlier entries were removed by retention or need ostler admin verify-audit."}
         </p>
       </div>
     </div>

@@ -59,7 +59,7 @@ export function GeneralForm({ org }: { org: OrgSettingsFragment }) {
       </Field>
       <Field
         label="Default harness"
-        hint="How sessions run that name none, and agents that leave it to the organization."
+        hint="Used when a session or agent doesn't choose one."
         errors={fieldErrors(refusals, "defaultHarnessId")}
       >
         {(props) => (
@@ -80,7 +80,7 @@ export function GeneralForm({ org }: { org: OrgSettingsFragment }) {
       </Field>
       <Field
         label="Default model"
-        hint="What turns run with for which neither agent nor harness names a model."
+        hint="Used when neither agent nor harness sets a model."
         errors={fieldErrors(refusals, "defaultModelId")}
       >
         {(props) => (
@@ -95,13 +95,13 @@ export function GeneralForm({ org }: { org: OrgSettingsFragment }) {
       </Field>
       <Field
         label="Models without a price"
-        hint="Whether they may run where a budget in dollars can't count them."
+        hint="Whether they may run where a dollar budget can't count their cost."
         errors={fieldErrors(refusals, "allowUnpricedModels")}
       >
         {(props) => (
           <select {...props} {...control("allowUnpricedModels")}>
-            <option value="no">Refused under a budget in dollars</option>
-            <option value="yes">Run, and count nothing there</option>
+            <option value="no">Reject under dollar budgets</option>
+            <option value="yes">Allow, and count nothing</option>
           </select>
         )}
       </Field>

@@ -41,10 +41,10 @@ export function GeneralPage() {
               <Fact label="Created">{formatDateTime(org.createdAt)}</Fact>
             </dl>
             <div>
-              <p className="mb-1.5 text-xs text-ink-3">Id, for programs</p>
-              <CopyBlock text={org.id} label="Copy id" />
+              <p className="mb-1.5 text-xs text-ink-3">ID (for the API)</p>
+              <CopyBlock text={org.id} label="Copy ID" />
             </div>
-            <p className="text-xs text-ink-3">The slug and the id stay as they are.</p>
+            <p className="text-xs text-ink-3">The slug and ID can't be changed.</p>
           </aside>
         )}
       </div>
@@ -61,11 +61,11 @@ function Facts({ org }: { org: OrgSettingsFragment }) {
         <Fact label="Default model">{org.defaultModel?.displayName ?? "None"}</Fact>
         <Fact label="Models without a price">
           {org.allowUnpricedModels
-            ? "Run under budgets in dollars, uncounted"
-            : "Refused under budgets in dollars"}
+            ? "Allowed under dollar budgets, not counted"
+            : "Rejected under dollar budgets"}
         </Fact>
       </dl>
-      <p className="text-xs text-ink-3">Owners of the organization can change these.</p>
+      <p className="text-xs text-ink-3">Owners can change these.</p>
     </>
   );
 }

@@ -1,14 +1,10 @@
 import { KeyRound, Plus } from "lucide-react";
 import { useState } from "react";
-import { describeError } from "@/api/errors";
 import { usePages } from "@/api/usePages";
 import { type ApiKeyRowFragment, ApiKeysDocument, RevokeApiKeyDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
 import { EmptyState } from "@/ui/EmptyState";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { curlRequest } from "@/ui/graphqlRequest";
-import { SkeletonRows } from "@/ui/Loading";
-import { LoadMore } from "@/ui/LoadMore";
+import { ListBody } from "@/ui/ListBody";
 import { useAction } from "@/waits/useAction";
 import { ConfirmDialog } from "../ConfirmDialog";
 import { OrgPage } from "../OrgPage";
@@ -19,12 +15,11 @@ export function ApiKeysPage() {
   const [creating, setCreating] = useState(false);
   const [revoked, setRevoked] = useState<ApiKeyRowFragment | null>(null);
   const keys = usePages(ApiKeysDocument, { first: 50 }, (data) => data.apiKeys);
-  const empty = !keys.loading && !keys.error && keys.nodes.length === 0;
 
   return (
     <OrgPage
       title="API keys"
-      about="For programs. A key belongs to the organization, not to who created it."
+      about="Keys for programs. They belong to the organization, not to the person who created them."
       actions={
         <Button look="primary" onClick={() => setCreating(true)}>
           <Plus size={15} aria-hidden />
@@ -32,40 +27,29 @@ export function ApiKeysPage() {
         </Button>
       }
     >
-      {keys.error && (
-        <div className="p-4 sm:px-6">
-          <ErrorNote onRetry={keys.reload}>{describeError(keys.error)}</ErrorNote>
-        </div>
-      )}
-      {keys.loading && <SkeletonRows />}
-      {empty && (
-        <EmptyState
-          icon={<KeyRound size={20} />}
-          title="No API keys yet"
-          action={
-            <Button look="primary" onClick={() => setCreating(true)}>
-              Create a key
-            </Button>
-          }
-          request={curlRequest(
-            "mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { key userErrors { path message } } }",
-            {
-              input: { name: "CI", permissions: ["ORG_READ", "SESSIONS_READ", "SESSIONS_WRITE"] },
-            },
-          )}
-        >
-          With a key a program starts sessions, reads what came of them, or does whatever else you
-          allow it.
-        </EmptyState>
-      )}
-      {keys.nodes.length > 0 && (
+      <ListBody
+        list={keys}
+        empty={
+          <EmptyState
+            icon={<KeyRound size={20} />}
+            title="No API keys yet"
+            action={
+              <Button look="primary" onClick={() => setCreating(true)}>
+                Create a key
+              </Button>
+            }
+          >
+            Programs use an API key to start sessions and read their results. A key can do only what
+            you allow.
+          </EmptyState>
+        }
+      >
         <ul aria-label="API keys" className="border-t border-line">
           {keys.nodes.map((each) => (
             <KeyListRow key={each.id} apiKey={each} onRevoke={() => setRevoked(each)} />
           ))}
         </ul>
-      )}
-      <LoadMore hasMore={keys.hasMore} loading={keys.loadingMore} onLoad={keys.loadMore} />
+      </ListBody>
       {creating && <NewKeyDialog onCreated={keys.reload} onClose={() => setCreating(false)} />}
       {revoked && <RevokeKey apiKey={revoked} onClose={() => setRevoked(null)} />}
     </OrgPage>
@@ -86,8 +70,8 @@ function RevokeKey({ apiKey, onClose }: { apiKey: ApiKeyRowFragment; onClose: ()
       }}
       onClose={onClose}
     >
-      Requests with it are refused from now on, and its open streams end within seconds. This can't
-      be undone.
+      Requests with this key are rejected immediately and its open streams close within seconds.
+      This can't be undone.
     </ConfirmDialog>
   );
 }

@@ -46,9 +46,9 @@ export function KeyListRow({ apiKey, onRevoke }: KeyListRowProps) {
             </>
           )}
           {revokedAt === null &&
-            (expiresAt === null ? " · no end" : ` · good until ${formatDateTime(expiresAt)}`)}
+            (expiresAt === null ? " · never expires" : ` · expires ${formatDateTime(expiresAt)}`)}
         </p>
-        <ul className="mt-1 flex flex-wrap gap-1" aria-label={`What ${name} may do`}>
+        <ul className="mt-1 flex flex-wrap gap-1" aria-label={`Permissions of ${name}`}>
           {permissions.map((each) => (
             <li key={each}>
               <Badge title={PERMISSION_WORDS[each]}>{each}</Badge>

@@ -15,8 +15,8 @@ const LIFETIMES: { value: KeyLifetime; label: string }[] = [
   { value: "30", label: "30 days" },
   { value: "90", label: "90 days" },
   { value: "365", label: "1 year" },
-  { value: "date", label: "Until a day…" },
-  { value: "never", label: "Until it is revoked" },
+  { value: "date", label: "On a date…" },
+  { value: "never", label: "Never" },
 ];
 
 interface NewKeyDialogProps {
@@ -46,15 +46,17 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
 
   if (key !== null) {
     return (
-      <Dialog open sticky onClose={onClose} title="Copy the key now">
+      <Dialog open sticky onClose={onClose} title="Copy the key">
         <div className="space-y-4 p-4 text-sm">
           <p role="status">
-            This is the only time that it is shown. Whoever has it can do what it may do, so keep it
-            where your program keeps its secrets.
+            It is shown only once. Anyone who has it can use its permissions, so store it with your
+            other secrets.
           </p>
           <CopyBlock wrap text={key} label="Copy key" />
           <div>
-            <p className="mb-1.5 text-xs text-ink-3">A request with it</p>
+            <p className="mb-1.5 text-xs text-ink-3">
+              Example request, with the key in $OSTLER_API_KEY
+            </p>
             <CopyBlock text={exampleRequest()} label="Copy request" />
           </div>
           <div className="flex justify-end">
@@ -79,7 +81,7 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
     >
       <Field
         label="Name"
-        hint="What uses it. The audit log tells of what it did under this name."
+        hint="What uses the key. Its actions appear in the audit log under this name."
         errors={fieldErrors(refusals, "name")}
       >
         {(control) => (
@@ -94,7 +96,7 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
         )}
       </Field>
       <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
-        <Field label="Good for" errors={fieldErrors(refusals, "expiresAt")}>
+        <Field label="Expires" errors={fieldErrors(refusals, "expiresAt")}>
           {(control) => (
             <select
               {...control}
@@ -113,7 +115,7 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
           )}
         </Field>
         {draft.lifetime === "date" && (
-          <Field label="Last day">
+          <Field label="Expiry date">
             {(control) => (
               <input
                 {...control}

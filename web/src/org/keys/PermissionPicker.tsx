@@ -21,7 +21,7 @@ export function PermissionPicker({ held, picked, onChange, errors }: PermissionP
     );
   return (
     <fieldset>
-      <legend className="mb-1.5 text-sm font-medium">It may</legend>
+      <legend className="mb-1.5 text-sm font-medium">Permissions</legend>
       <div className="divide-y divide-line rounded-md border border-line">
         {grantableGroups(held).map(({ label, permissions }) => (
           <fieldset key={label} className="px-3 py-2">

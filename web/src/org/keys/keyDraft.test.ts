@@ -59,8 +59,8 @@ describe("a draft", () => {
 
   it("must say what it may do, and until when", () => {
     expect(keyProblem(draft)).toBeNull();
-    expect(keyProblem({ ...draft, permissions: [] })).toContain("may do");
-    expect(keyProblem({ ...draft, lifetime: "date", date: "" })).toContain("last day");
+    expect(keyProblem({ ...draft, permissions: [] })).toContain("permission");
+    expect(keyProblem({ ...draft, lifetime: "date", date: "" })).toContain("expiry date");
   });
 });
 

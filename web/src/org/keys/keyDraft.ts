@@ -76,8 +76,8 @@ export function expiryOf({ lifetime, date }: KeyDraft, now: number): string | nu
 
 /** What is wrong before it is even sent; null when nothing is. */
 export function keyProblem(draft: KeyDraft): string | null {
-  if (draft.permissions.length === 0) return "Choose what the key may do.";
-  if (draft.lifetime === "date" && draft.date === "") return "Choose the last day of the key.";
+  if (draft.permissions.length === 0) return "Choose at least one permission.";
+  if (draft.lifetime === "date" && draft.date === "") return "Choose an expiry date.";
   return null;
 }
 

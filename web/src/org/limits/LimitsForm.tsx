@@ -6,6 +6,7 @@ import { Button } from "@/ui/Button";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Field } from "@/ui/Field";
 import {
+  type Counts,
   countText,
   ENVIRONMENT_KEYS,
   LIMITS,
@@ -13,7 +14,6 @@ import {
   limitProblem,
   limitsInput,
 } from "./draft";
-import type { Counts } from "./LimitsPage";
 
 const FIELDS = LIMITS.map(({ name }) => name);
 
@@ -47,8 +47,8 @@ export function LimitsForm({ org, counts }: LimitsFormProps) {
   return (
     <form onSubmit={(event) => void submit(event)} className="card space-y-5 p-4">
       <p className="text-sm text-ink-2">
-        You can change these as an operator of this server. 0 is any number, and an empty field puts
-        back what the server is configured with. What there is beyond a new limit stays.
+        As an operator of this server you can change these. 0 = unlimited; leave empty for the
+        server default. Existing items above a lower limit are kept.
       </p>
       {error && <ErrorNote>{describeError(error)}</ErrorNote>}
       {otherErrors(refusals, FIELDS).map((refusal) => (
@@ -63,7 +63,7 @@ export function LimitsForm({ org, counts }: LimitsFormProps) {
             <Field
               key={name}
               label={label}
-              hint={count === null ? about : `${about} There are ${count}.`}
+              hint={count === null ? about : `${about} ${count}.`}
               errors={problem === null ? fieldErrors(refusals, name) : [problem]}
             >
               {(control) => (
@@ -72,7 +72,7 @@ export function LimitsForm({ org, counts }: LimitsFormProps) {
                   inputMode="numeric"
                   autoComplete="off"
                   className="control tabular-nums"
-                  placeholder="The server's default"
+                  placeholder="Server default"
                   value={text}
                   onChange={(event) => {
                     setDraft({ ...draft, [name]: event.target.value });

@@ -9,11 +9,9 @@ import { useMay } from "@/shell/viewer";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 import { OrgPage } from "../OrgPage";
-import { countText, ENVIRONMENT_KEYS, LIMITS, type LimitName, limitText } from "./draft";
+import { type Counts, countText, ENVIRONMENT_KEYS, LIMITS, limitText } from "./draft";
 import { LimitsForm } from "./LimitsForm";
 import { OtherOrgKeys } from "./OtherOrgKeys";
-
-export type Counts = Readonly<Partial<Record<LimitName, number | null>>>;
 
 /** What the organization may have and do; operators of the server can change it. */
 export function LimitsPage() {
@@ -25,7 +23,7 @@ export function LimitsPage() {
   const counts = useCounts();
   const org = data?.org;
   return (
-    <OrgPage title="Limits" about="What the organization may have and do.">
+    <OrgPage title="Limits" about="Limits on what the organization can use.">
       <div className="max-w-3xl space-y-4 px-4 pt-1 pb-6 sm:px-6">
         {error && (
           <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>

@@ -52,7 +52,7 @@ it("leaves it to the server what is a good number", () => {
 });
 
 it("says how much may be and is", () => {
-  expect(limitText(0)).toBe("any number");
+  expect(limitText(0)).toBe("unlimited");
   expect(limitText(2000)).toBe(new Intl.NumberFormat().format(2000));
   expect(countText(undefined)).toBeNull();
   expect(countText(null)).toContain("more than");

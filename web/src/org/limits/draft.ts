@@ -14,40 +14,42 @@ export const LIMITS: readonly LimitWords[] = [
   {
     name: "requestsPerMinute",
     label: "Requests per minute",
-    about: "Operations, images and callbacks. More are refused, and told how long to wait.",
+    about: "API operations, images and callbacks. Further requests are rejected with a retry time.",
   },
-  { name: "activeTurns", label: "Turns at work", about: "At the same time. More wait." },
+  { name: "activeTurns", label: "Concurrent turns", about: "Further turns wait in the queue." },
   {
     name: "queuedTurns",
-    label: "Turns that wait",
-    about: "Those that have not begun. A message that would make one more is refused.",
+    label: "Queued turns",
+    about: "Turns that have not started. Further messages are rejected.",
   },
-  { name: "sessions", label: "Sessions", about: "Beyond that none is started." },
-  { name: "agents", label: "Agents", about: "Archived ones count. Beyond that none is created." },
+  { name: "sessions", label: "Sessions", about: "No more can be created above this." },
+  { name: "agents", label: "Agents", about: "Includes archived agents." },
   {
     name: "subscriptions",
     label: "Subscriptions",
-    about: "Open at the same time. One more is refused.",
+    about: "Open at once. New subscriptions are rejected.",
   },
-  { name: "sockets", label: "WebSockets", about: "Open at the same time. One more is closed." },
-  { name: "apiKeys", label: "API keys", about: "Without those that were revoked." },
+  { name: "sockets", label: "WebSockets", about: "Open at once. New connections are closed." },
+  { name: "apiKeys", label: "API keys", about: "Excludes revoked keys." },
   {
     name: "pendingInvitations",
     label: "Pending invitations",
-    about: "Without those that have expired.",
+    about: "Excludes expired invitations.",
   },
   {
     name: "toolCallsPerMinute",
     label: "Outbound tool calls per minute",
-    about: "Of tools that reach out of the server. The agent is told how long to wait.",
+    about: "Calls to external services. The agent is told how long to wait.",
   },
 ];
 
 export const ENVIRONMENT_KEYS = {
   label: "Use the server's provider keys",
-  about:
-    "For model providers without a key of their own. The operator of the server pays for them.",
+  about: "For model providers without their own key. The operator of this server pays for them.",
 };
+
+/** How much there is now, by limit; null for more than is counted. */
+export type Counts = Readonly<Partial<Record<LimitName, number | null>>>;
 
 /** What was typed, by limit; empty is what the server is configured with. What isn't in it is as it was. */
 export type LimitsDraft = Readonly<
@@ -63,7 +65,7 @@ export function limitProblem(text: string): string | null {
   if (typed === "") return null;
   return /^-?\d+$/.test(typed) && Math.abs(Number(typed)) <= LARGEST
     ? null
-    : "Give a whole number: 0 for any number, or nothing for the server's default.";
+    : "Enter a whole number, 0 for unlimited, or leave empty for the server default.";
 }
 
 /** Only what differs from what is stored; null when nothing does, or when something can't be sent. */
@@ -87,7 +89,7 @@ export function limitsInput(
 const numbers = new Intl.NumberFormat();
 
 export function limitText(value: number): string {
-  return value === 0 ? "any number" : numbers.format(value);
+  return value === 0 ? "unlimited" : numbers.format(value);
 }
 
 /** How much of it there is; counting ends at 10 000. Undefined where the viewer may not read it. */

@@ -1,7 +1,6 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Mail, UserPlus } from "lucide-react";
 import { useState } from "react";
-import { describeError } from "@/api/errors";
 import { usePages } from "@/api/usePages";
 import { isAtLeast, ROLE_LABELS } from "@/auth/roles";
 import {
@@ -13,11 +12,9 @@ import { useMay, useViewer } from "@/shell/viewer";
 import { Badge, type Tone } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
 import { EmptyState } from "@/ui/EmptyState";
-import { ErrorNote } from "@/ui/ErrorNote";
 import { formatDateTime } from "@/ui/format";
 import { curlRequest } from "@/ui/graphqlRequest";
-import { SkeletonRows } from "@/ui/Loading";
-import { LoadMore } from "@/ui/LoadMore";
+import { ListBody } from "@/ui/ListBody";
 import { RelativeTime } from "@/ui/Time";
 import { useAction } from "@/waits/useAction";
 import { ConfirmDialog } from "../ConfirmDialog";
@@ -31,13 +28,13 @@ export function InvitationsPage() {
   const mayManage = useMay("MEMBERS_MANAGE");
   const [revoked, setRevoked] = useState<InvitationRowFragment | null>(null);
   const invitations = usePages(InvitationsDocument, { first: 50 }, (data) => data.invitations);
-  const { nodes, loading, error } = invitations;
+  const { nodes } = invitations;
   const open = () => void navigate({ search: { invite: true } });
 
   return (
     <OrgPage
       title="Invitations"
-      about="A link for one person, good for one use within 7 days."
+      about="A link for one person. It works once and expires after 7 days."
       actions={
         mayManage && (
           <Button look="primary" onClick={open}>
@@ -47,27 +44,13 @@ export function InvitationsPage() {
         )
       }
     >
-      {error && (
-        <div className="p-4 sm:px-6">
-          <ErrorNote onRetry={invitations.reload}>{describeError(error)}</ErrorNote>
-        </div>
-      )}
-      {loading && <SkeletonRows />}
-      {!loading && !error && nodes.length === 0 && (
-        <NoInvitations onInvite={mayManage ? open : null} />
-      )}
-      {nodes.length > 0 && (
+      <ListBody list={invitations} empty={<NoInvitations onInvite={mayManage ? open : null} />}>
         <ul aria-label="Invitations" className="border-t border-line">
           {nodes.map((each) => (
             <InvitationListRow key={each.id} invitation={each} onRevoke={() => setRevoked(each)} />
           ))}
         </ul>
-      )}
-      <LoadMore
-        hasMore={invitations.hasMore}
-        loading={invitations.loadingMore}
-        onLoad={invitations.loadMore}
-      />
+      </ListBody>
       {invite && mayManage && (
         <InviteDialog
           onInvited={invitations.reload}
@@ -108,7 +91,7 @@ function InvitationListRow({ invitation, onRevoke }: InvitationListRowProps) {
         </div>
         <p className="text-xs text-ink-3">
           as {ROLE_LABELS[role].toLowerCase()} · invited <RelativeTime time={createdAt} />
-          {state === "pending" && ` · good until ${formatDateTime(expiresAt)}`}
+          {state === "pending" && ` · expires ${formatDateTime(expiresAt)}`}
           {acceptedAt !== null && (
             <>
               {" "}
@@ -118,7 +101,7 @@ function InvitationListRow({ invitation, onRevoke }: InvitationListRowProps) {
         </p>
       </div>
       {state === "pending" && mayManage && isAtLeast(ownRole, role) && (
-        <Button look="ghost" onClick={onRevoke} aria-label={`Revoke the invitation of ${email}`}>
+        <Button look="ghost" onClick={onRevoke} aria-label={`Revoke the invitation for ${email}`}>
           Revoke
         </Button>
       )}
@@ -135,7 +118,7 @@ function RevokeInvitation({ invitation, onClose }: RevokeInvitationProps) {
   const revoke = useAction(RevokeInvitationDocument, (data) => data.revokeInvitation.userErrors);
   return (
     <ConfirmDialog
-      title="Revoke the invitation"
+      title="Revoke invitation"
       action="Revoke"
       busy={revoke.busy}
       failure={revoke.failure}
@@ -145,7 +128,7 @@ function RevokeInvitation({ invitation, onClose }: RevokeInvitationProps) {
       }}
       onClose={onClose}
     >
-      The link that was made for {invitation.email} stops working. You can invite them again.
+      The link for {invitation.email} stops working. You can invite them again.
     </ConfirmDialog>
   );
 }
@@ -153,15 +136,15 @@ function RevokeInvitation({ invitation, onClose }: RevokeInvitationProps) {
 function NoInvitations({ onInvite }: { onInvite: (() => void) | null }) {
   if (!onInvite) {
     return (
-      <EmptyState icon={<Mail size={20} />} title="Nobody was invited yet">
-        Owners and admins invite people by e-mail.
+      <EmptyState icon={<Mail size={20} />} title="No invitations yet">
+        Owners and admins can invite people.
       </EmptyState>
     );
   }
   return (
     <EmptyState
       icon={<Mail size={20} />}
-      title="Nobody was invited yet"
+      title="No invitations yet"
       action={
         <Button look="primary" onClick={onInvite}>
           Invite a member
@@ -172,7 +155,7 @@ function NoInvitations({ onInvite }: { onInvite: (() => void) | null }) {
         { input: { email: "ada@example.com", role: "MEMBER" } },
       )}
     >
-      Make a link for somebody and pass it on to them. Whoever opens it becomes a member.
+      Create a link and share it. Whoever opens it joins as a member.
     </EmptyState>
   );
 }

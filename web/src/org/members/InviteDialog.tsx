@@ -13,10 +13,10 @@ import { formatDateTime } from "@/ui/format";
 import { invitationLink } from "./memberRules";
 
 const ROLE_ABOUT: Record<Role, string> = {
-  OWNER: "Everything, the settings of the organization included.",
-  ADMIN: "Everything but the settings of the organization: members, keys, providers, audit log.",
-  MEMBER: "Agents, harnesses, sessions and approvals.",
-  VIEWER: "Reads agents, sessions and what they cost, and changes nothing.",
+  OWNER: "Full access, including organization settings.",
+  ADMIN: "Everything except organization settings: members, keys, providers, audit log.",
+  MEMBER: "Works with agents, harnesses, sessions and approvals.",
+  VIEWER: "Read-only access to agents, sessions and costs.",
 };
 
 interface InviteDialogProps {
@@ -54,11 +54,11 @@ export function InviteDialog({ onInvited, onClose }: InviteDialogProps) {
 
   if (invited) {
     return (
-      <Dialog open sticky onClose={onClose} title={`${invited.email} is invited`}>
+      <Dialog open sticky onClose={onClose} title={`Invitation for ${invited.email}`}>
         <div className="space-y-4 p-4 text-sm">
           <p role="status">
-            Pass this link on to {invited.email}. It is shown here and never again, works once, and
-            until {formatDateTime(invited.expiresAt)}.
+            Share this link with {invited.email}. It is shown only once, works once, and expires{" "}
+            {formatDateTime(invited.expiresAt)}.
           </p>
           <CopyBlock wrap text={invited.link} label="Copy link" />
           <div className="flex justify-end">
@@ -82,8 +82,8 @@ export function InviteDialog({ onInvited, onClose }: InviteDialogProps) {
       onClose={onClose}
     >
       <Field
-        label="E-mail"
-        hint="Nothing is sent: you get a link to pass on."
+        label="Email"
+        hint="No email is sent. You get a link to share."
         errors={fieldErrors(refusals, "email")}
       >
         {(control) => (

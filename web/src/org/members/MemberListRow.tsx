@@ -25,7 +25,7 @@ export function MemberListRow({ member, own, rights, onRemove }: MemberListRowPr
     // Whoever changes their own role is somebody else from now on.
     if (done && own) doubtViewer();
   };
-  const remove = own ? "Leave the organization" : `Remove ${user.name}`;
+  const remove = own ? "Leave organization" : `Remove ${user.name}`;
   return (
     <li data-member={user.email} className="border-b border-line px-4 py-2.5 sm:px-6">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">

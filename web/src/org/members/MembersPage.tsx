@@ -1,14 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import { UserPlus } from "lucide-react";
 import { useState } from "react";
-import { describeError } from "@/api/errors";
 import { usePages } from "@/api/usePages";
 import { type MemberRowFragment, MembersDocument } from "@/gql/graphql";
 import { useMay, useViewer } from "@/shell/viewer";
 import { buttonClasses } from "@/ui/Button";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { SkeletonRows } from "@/ui/Loading";
-import { LoadMore } from "@/ui/LoadMore";
+import { ListBody } from "@/ui/ListBody";
 import { OrgPage } from "../OrgPage";
 import { MemberListRow } from "./MemberListRow";
 import { memberRights } from "./memberRules";
@@ -30,7 +27,7 @@ export function MembersPage() {
   return (
     <OrgPage
       title="Members"
-      about="Who belongs to the organization, and what their role allows them."
+      about="Members of the organization and their roles."
       actions={
         mayManage && (
           <Link
@@ -44,30 +41,25 @@ export function MembersPage() {
         )
       }
     >
-      {members.error && (
-        <div className="p-4 sm:px-6">
-          <ErrorNote onRetry={members.reload}>{describeError(members.error)}</ErrorNote>
-        </div>
-      )}
-      {members.loading && <SkeletonRows />}
-      <ul aria-label="Members" className="border-t border-line">
-        {members.nodes.map((member) => (
-          <MemberListRow
-            key={member.id}
-            member={member}
-            own={member.user.id === viewer.user?.id}
-            rights={memberRights(member, members.nodes, complete, {
-              role: viewer.role,
-              mayManage,
-            })}
-            onRemove={() => setLeaving(member)}
-          />
-        ))}
-      </ul>
-      <LoadMore hasMore={members.hasMore} loading={members.loadingMore} onLoad={members.loadMore} />
+      <ListBody list={members} empty={null}>
+        <ul aria-label="Members" className="border-t border-line">
+          {members.nodes.map((member) => (
+            <MemberListRow
+              key={member.id}
+              member={member}
+              own={member.user.id === viewer.user?.id}
+              rights={memberRights(member, members.nodes, complete, {
+                role: viewer.role,
+                mayManage,
+              })}
+              onRemove={() => setLeaving(member)}
+            />
+          ))}
+        </ul>
+      </ListBody>
       {!mayManage && !members.loading && (
         <p className="px-4 py-3 text-xs text-ink-3 sm:px-6">
-          Owners and admins invite, change and remove members. To leave, ask one of them.
+          Owners and admins manage members. To leave, ask one of them.
         </p>
       )}
       {leaving && (

@@ -34,7 +34,7 @@ export function RemoveMember({ member, own, onRemoved, onClose }: RemoveMemberPr
       onClose={onClose}
     >
       {own
-        ? "You lose access to everything in it at once, and sign in again to go on in another organization of yours. Only a new invitation brings you back."
+        ? "You lose access immediately and sign in again to use another organization. You need a new invitation to return."
         : `${user.email} loses access to ${org.name} within seconds, in open pages too. What they made stays, and so do API keys that they created.`}
     </ConfirmDialog>
   );

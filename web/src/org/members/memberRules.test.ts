@@ -24,7 +24,7 @@ describe("memberRights", () => {
   it("leaves those above oneself alone", () => {
     const rights = memberRights(owner, all, true, { role: "ADMIN", mayManage: true });
     expect(rights).toMatchObject({ roles: [], removable: false });
-    expect(rights.reason).toContain("above your own");
+    expect(rights.reason).toContain("above yours");
   });
 
   it("keeps the last owner, but only where it is known to be the last", () => {

@@ -23,12 +23,12 @@ export function memberRights(
 ): MemberRights {
   const none = { roles: [], removable: false };
   if (!mayManage) return { ...none, reason: null };
-  if (!isAtLeast(role, member.role)) return { ...none, reason: "This role is above your own." };
+  if (!isAtLeast(role, member.role)) return { ...none, reason: "This role is above yours." };
   const owners = members.filter((each) => each.role === "OWNER");
   if (complete && member.role === "OWNER" && owners.length < 2) {
     return {
       ...none,
-      reason: "The only owner. Make somebody else an owner first.",
+      reason: "The only owner. Make someone else an owner first.",
     };
   }
   return { roles: rolesUpTo(role), removable: true, reason: null };

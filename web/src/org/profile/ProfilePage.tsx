@@ -25,12 +25,12 @@ export function ProfilePage() {
           </h2>
           <NameForm />
           <div className="card flex flex-wrap items-center justify-between gap-3 p-4 text-sm">
-            <span className="min-w-0 text-ink-2">A change ends all of your other sign-ins.</span>
+            <span className="min-w-0 text-ink-2">Changing it signs you out everywhere else.</span>
             <Button onClick={() => setChangingPassword(true)}>Change password…</Button>
           </div>
           {role && (
             <p className="text-xs text-ink-3">
-              In {org.name} you are {ROLE_LABELS[role].toLowerCase()}.
+              Your role in {org.name}: {ROLE_LABELS[role].toLowerCase()}.
             </p>
           )}
         </section>
@@ -74,7 +74,7 @@ function NameForm() {
       ))}
       <Field
         label="Name"
-        hint="Shown to the members of all organizations that you belong to."
+        hint="Visible to members of all your organizations."
         errors={fieldErrors(refusals, "name")}
       >
         {(control) => (
@@ -91,7 +91,7 @@ function NameForm() {
           />
         )}
       </Field>
-      <Field label="E-mail" hint="You sign in with it. It can't be changed here.">
+      <Field label="Email" hint="Used to sign in. It can't be changed.">
         {(control) => (
           <input
             {...control}

@@ -30,7 +30,7 @@ export function SignInList({ version }: { version: number }) {
   return (
     <section aria-labelledby="profile-sign-ins" className="min-w-0 space-y-3">
       <h2 id="profile-sign-ins" className="text-sm font-semibold">
-        Where you are signed in
+        Signed-in devices
       </h2>
       {error && (
         <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
@@ -52,8 +52,7 @@ export function SignInList({ version }: { version: number }) {
         ))}
       </ul>
       <p className="text-xs text-ink-3">
-        End what you don't know, and change your password then. This browser is left with “Sign
-        out”.
+        If you don't recognize a device, sign it out and change your password.
       </p>
     </section>
   );
@@ -73,10 +72,11 @@ function SignInRow({ signIn, onRevoked }: { signIn: SignIn; onRevoked: () => voi
           <span className="truncate" title={userAgent}>
             {name}
           </span>
-          {current && <Badge tone="accent">this one</Badge>}
+          {current && <Badge tone="accent">this device</Badge>}
         </div>
         <p className="text-xs text-ink-3">
-          {address} · used <RelativeTime time={lastUsedAt} /> · since {formatDateTime(createdAt)}
+          {address} · last used <RelativeTime time={lastUsedAt} /> · since{" "}
+          {formatDateTime(createdAt)}
         </p>
         <Problems failure={revoke.failure} refusals={revoke.refusals} />
       </div>
@@ -84,12 +84,12 @@ function SignInRow({ signIn, onRevoked }: { signIn: SignIn; onRevoked: () => voi
         <Button
           look="ghost"
           disabled={revoke.busy}
-          aria-label={`End the sign-in of ${name}`}
+          aria-label={`Sign out ${name}`}
           onClick={async () => {
             if (await revoke.run({ id })) onRevoked();
           }}
         >
-          End
+          Sign out
         </Button>
       )}
     </li>

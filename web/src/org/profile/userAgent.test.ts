@@ -16,7 +16,7 @@ it.each([
   ],
   ["Mozilla/5.0 (Macintosh; Intel Mac OS X 14.5; rv:140.0) Firefox/140.0", "Firefox on macOS"],
   ["Go-http-client/1.1", "Go-http-client/1.1"],
-  ["", "Unknown program"],
+  ["", "Unknown device"],
 ])("reads %s", (userAgent, name) => {
   expect(programName(userAgent)).toBe(name);
 });

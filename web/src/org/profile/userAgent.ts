@@ -21,5 +21,5 @@ export function programName(userAgent: string): string {
   const program = PROGRAMS.find(([pattern]) => pattern.test(userAgent))?.[1];
   const system = SYSTEMS.find(([pattern]) => pattern.test(userAgent))?.[1];
   if (program) return system ? `${program} on ${system}` : program;
-  return userAgent.trim() === "" ? "Unknown program" : userAgent;
+  return userAgent.trim() === "" ? "Unknown device" : userAgent;
 }

@@ -45,8 +45,7 @@ export function Deliveries({ webhookId, enabled }: DeliveriesProps) {
       {loading && <SkeletonRows rows={3} />}
       {!loading && !error && nodes.length === 0 && (
         <p className="text-sm text-ink-2">
-          Nothing was sent in the last 30 days.{" "}
-          {enabled && "The next event of the kinds above comes here."}
+          No deliveries in the last 30 days. {enabled && "The next matching event appears here."}
         </p>
       )}
       {nodes.length > 0 && (
@@ -96,7 +95,7 @@ function DeliveryItem({ delivery, enabled, onReplayed }: DeliveryItemProps) {
           {nextAttemptAt !== null &&
             (enabled
               ? ` · next attempt ${formatDateTime(nextAttemptAt)}`
-              : " · waits until the webhook is enabled")}
+              : " · waiting for the webhook to be enabled")}
         </p>
         <Problems failure={replay.failure} refusals={replay.refusals} />
       </div>

@@ -21,9 +21,9 @@ export function DisabledNote({ id }: { id: string }) {
           Disabled <RelativeTime time={why.at} /> {why.words}.{" "}
         </>
       ) : (
-        "It is sent nothing. "
+        "Disabled. "
       )}
-      Once it is enabled it is told of what happens from then on, and of what was pending.
+      After you enable it, it receives new events and pending deliveries.
     </p>
   );
 }

@@ -14,7 +14,7 @@ interface KindPickerProps {
 export function KindPicker({ known, picked, onChange, errors }: KindPickerProps) {
   return (
     <fieldset>
-      <legend className="mb-1.5 text-sm font-medium">It is told when</legend>
+      <legend className="mb-1.5 text-sm font-medium">Events</legend>
       <div className="divide-y divide-line rounded-md border border-line">
         {kindGroups(known).map(({ label, kinds }) => (
           <fieldset key={label} className="px-3 py-2">

@@ -76,14 +76,14 @@ export function RotateSecretDialog({ webhook, onClose }: ChangesProps) {
   if (secret !== null) {
     return (
       <SecretDialog secret={secret} onClose={onClose}>
-        For 24 hours the earlier secret signs, too.
+        The previous secret keeps signing for 24 hours.
       </SecretDialog>
     );
   }
   return (
     <ConfirmDialog
-      title="Rotate the secret"
-      action="Make a new secret"
+      title="Rotate secret"
+      action="Create new secret"
       busy={fetching}
       failure={error ? describeError(error) : null}
       refusals={data?.updateWebhook.userErrors ?? []}
@@ -93,8 +93,8 @@ export function RotateSecretDialog({ webhook, onClose }: ChangesProps) {
       }}
       onClose={onClose}
     >
-      Deliveries are signed with a new secret, and for 24 hours with the present one, too. A secret
-      that was rotated before that is good for nothing any more.
+      Deliveries are signed with the new secret, and with the current one for another 24 hours.
+      Secrets rotated before that stop working now.
     </ConfirmDialog>
   );
 }
@@ -103,7 +103,7 @@ export function DeleteWebhookDialog({ webhook, onClose }: ChangesProps) {
   const remove = useAction(DeleteWebhookDocument, (data) => data.deleteWebhook.userErrors);
   return (
     <ConfirmDialog
-      title="Delete the webhook"
+      title="Delete webhook"
       action="Delete"
       busy={remove.busy}
       failure={remove.failure}
@@ -113,8 +113,8 @@ export function DeleteWebhookDialog({ webhook, onClose }: ChangesProps) {
       }}
       onClose={onClose}
     >
-      <span className="wrap-anywhere">{webhook.url}</span> is sent nothing more, and its deliveries
-      are forgotten. This can't be undone.
+      <span className="wrap-anywhere">{webhook.url}</span> receives nothing more, and its delivery
+      history is deleted. This can't be undone.
     </ConfirmDialog>
   );
 }
@@ -128,11 +128,10 @@ interface SecretDialogProps {
 
 function SecretDialog({ secret, onClose, children }: SecretDialogProps) {
   return (
-    <Dialog open sticky onClose={onClose} title="Copy the secret now">
+    <Dialog open sticky onClose={onClose} title="Copy the secret">
       <div className="space-y-4 p-4 text-sm">
         <p role="status">
-          This is the only time that it is shown. Your program checks with it that requests come
-          from here. {children}
+          It is shown only once. Use it to verify that requests come from this server. {children}
         </p>
         <CopyBlock wrap text={secret} label="Copy secret" />
         <div className="flex justify-end">

@@ -38,7 +38,7 @@ export function WebhookForm(props: WebhookFormProps) {
     >
       <Field
         label="URL"
-        hint="Where your program listens for POST requests, e.g. https://example.com/ostler."
+        hint="The endpoint that receives POST requests, e.g. https://example.com/ostler."
         errors={fieldErrors(refusals, "url")}
       >
         {(control) => (

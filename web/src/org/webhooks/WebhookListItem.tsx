@@ -39,7 +39,7 @@ export function WebhookListItem({ webhook, open, onOpen, onAct }: WebhookListIte
           <p className="text-xs text-ink-3">
             created <RelativeTime time={createdAt} />
           </p>
-          <ul className="mt-1 flex flex-wrap gap-1" aria-label={`What ${url} is told of`}>
+          <ul className="mt-1 flex flex-wrap gap-1" aria-label={`Events of ${url}`}>
             {kinds.map((each) => (
               <li key={each}>
                 <Badge title={kindWords(each)}>{each}</Badge>

@@ -15,15 +15,15 @@ interface DeliveryState {
 export function deliveryState(delivery: DeliveryFacts): DeliveryState {
   const { attempts, error, nextAttemptAt, deliveredAt } = delivery;
   if (deliveredAt !== null) {
-    if (nextAttemptAt !== null) return { words: "to be sent again", tone: "accent" };
+    if (nextAttemptAt !== null) return { words: "resend scheduled", tone: "accent" };
     return error === null
       ? { words: "delivered", tone: "ok" }
       : { words: "delivered, then failed", tone: "warn" };
   }
-  if (nextAttemptAt === null) return { words: "given up", tone: "bad" };
+  if (nextAttemptAt === null) return { words: "failed", tone: "bad" };
   return attempts === 0
-    ? { words: "to be sent", tone: "accent" }
-    : { words: "will be tried again", tone: "warn" };
+    ? { words: "pending", tone: "accent" }
+    : { words: "retrying", tone: "warn" };
 }
 
 /** An attempt that is due about now is worth waiting for. */
@@ -45,7 +45,7 @@ export function whyDisabled(newestFirst: readonly HistoryEntry[]): WhyDisabled |
   for (const { action, actor, details, createdAt } of newestFirst) {
     if (action === "webhook.disabled") {
       const reason = fieldOf(details, "reason");
-      if (typeof reason === "string") return { words: `by itself: ${reason}`, at: createdAt };
+      if (typeof reason === "string") return { words: `automatically: ${reason}`, at: createdAt };
     }
     const before = fieldOf(fieldOf(details, "before"), "enabled");
     const after = fieldOf(fieldOf(details, "after"), "enabled");

@@ -5,7 +5,7 @@ interface KindGroup {
   kinds: readonly EventKind[];
 }
 
-/** What webhooks can be told of: the kinds of the organization's feed, in docs/events.md. */
+/** The events that webhooks can receive: the kinds of the organization's feed, in docs/events.md. */
 export const KIND_GROUPS: readonly KindGroup[] = [
   {
     label: "Turns",
@@ -21,7 +21,7 @@ export const KIND_GROUPS: readonly KindGroup[] = [
     ],
   },
   {
-    label: "What people and programs are asked for",
+    label: "Approvals and client tools",
     kinds: ["APPROVAL_REQUESTED", "APPROVAL_DECIDED", "TOOL_CALLS_REQUESTED"],
   },
   {
@@ -44,29 +44,29 @@ export const KIND_GROUPS: readonly KindGroup[] = [
 ];
 
 const WORDS: Readonly<Partial<Record<EventKind, string>>> = {
-  TURN_QUEUED: "a turn waits for the one before it",
-  TURN_STARTED: "a turn begins",
-  TURN_WAITING: "a turn waits for somebody",
-  TURN_RESUMED: "a turn goes on",
-  TURN_COMPLETED: "a turn has its answer",
-  TURN_FAILED: "a turn has failed",
-  TURN_CANCELLED: "a turn was cancelled",
-  TURN_SEALED: "a turn was stopped on purpose, e.g. at its limit",
-  APPROVAL_REQUESTED: "an approval is asked for",
-  APPROVAL_DECIDED: "an approval is decided",
-  TOOL_CALLS_REQUESTED: "client tools are called",
-  SESSION_STARTED: "a session is created",
-  SESSION_ACTIVATED: "a session begins to work",
-  SESSION_IDLED: "a session is at rest",
-  SESSION_WAITING: "a session waits for somebody",
-  SESSION_PAUSED: "a session waits, past the soft limit of a budget",
-  SESSION_RESUMED: "a session waits no more",
-  SESSION_TITLE_CHANGED: "a session has a new title",
-  SESSION_MODEL_CHANGED: "a session has another model",
-  BUDGET_WARNED: "a fifth of a budget is left",
-  BUDGET_PAUSED: "a turn waits, past the soft limit of a budget",
-  BUDGET_EXHAUSTED: "a turn is stopped, as a budget is used up",
-  BUDGET_RESUMED: "a turn that waited for a budget goes on",
+  TURN_QUEUED: "Turn queued",
+  TURN_STARTED: "Turn started",
+  TURN_WAITING: "Turn waiting for someone",
+  TURN_RESUMED: "Turn resumed",
+  TURN_COMPLETED: "Turn completed",
+  TURN_FAILED: "Turn failed",
+  TURN_CANCELLED: "Turn cancelled",
+  TURN_SEALED: "Turn stopped, for example at a limit",
+  APPROVAL_REQUESTED: "Approval requested",
+  APPROVAL_DECIDED: "Approval decided",
+  TOOL_CALLS_REQUESTED: "Client tool called",
+  SESSION_STARTED: "Session created",
+  SESSION_ACTIVATED: "Session started working",
+  SESSION_IDLED: "Session idle",
+  SESSION_WAITING: "Session waiting for someone",
+  SESSION_PAUSED: "Session paused by a soft limit",
+  SESSION_RESUMED: "Session resumed",
+  SESSION_TITLE_CHANGED: "Session title changed",
+  SESSION_MODEL_CHANGED: "Session model changed",
+  BUDGET_WARNED: "20% of a budget left",
+  BUDGET_PAUSED: "Turn paused by a soft limit",
+  BUDGET_EXHAUSTED: "Turn stopped by a budget",
+  BUDGET_RESUMED: "Turn resumed after waiting for a budget",
 };
 
 export function kindWords(kind: EventKind): string {

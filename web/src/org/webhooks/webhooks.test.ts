@@ -63,11 +63,11 @@ describe("a draft", () => {
 const TIME = "2026-11-22T12:00:00.000Z";
 
 it.each([
-  ["to be sent", { attempts: 0, error: null, nextAttemptAt: TIME, deliveredAt: null }],
-  ["will be tried again", { attempts: 1, error: "no", nextAttemptAt: TIME, deliveredAt: null }],
-  ["given up", { attempts: 8, error: "no", nextAttemptAt: null, deliveredAt: null }],
+  ["pending", { attempts: 0, error: null, nextAttemptAt: TIME, deliveredAt: null }],
+  ["retrying", { attempts: 1, error: "no", nextAttemptAt: TIME, deliveredAt: null }],
+  ["failed", { attempts: 8, error: "no", nextAttemptAt: null, deliveredAt: null }],
   ["delivered", { attempts: 1, error: null, nextAttemptAt: null, deliveredAt: TIME }],
-  ["to be sent again", { attempts: 1, error: null, nextAttemptAt: TIME, deliveredAt: TIME }],
+  ["resend scheduled", { attempts: 1, error: null, nextAttemptAt: TIME, deliveredAt: TIME }],
   ["delivered, then failed", { attempts: 2, error: "no", nextAttemptAt: null, deliveredAt: TIME }],
 ])("tells of a delivery that it is %s", (words, delivery) => {
   expect(deliveryState(delivery).words).toBe(words);
@@ -96,7 +96,7 @@ describe("why a webhook is disabled", () => {
   const bySelf = entry("webhook.disabled", { reason: "the receiver is gone" });
 
   it("is in the newest entry that has disabled it", () => {
-    expect(whyDisabled([bySelf, again, byAda])?.words).toBe("by itself: the receiver is gone");
+    expect(whyDisabled([bySelf, again, byAda])?.words).toBe("automatically: the receiver is gone");
     expect(whyDisabled([byAda, again, bySelf])).toEqual({ words: "by Ada", at: TIME });
   });
 

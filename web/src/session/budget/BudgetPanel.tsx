@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { describeError } from "@/api/errors";
-import { BudgetBar, leftWords, usedPercent } from "@/budgets/BudgetBar";
+import { BudgetBar, Left, usedPercent } from "@/budgets/BudgetBar";
 import { CHECK_TONES, checkLabel, SUBJECT_LABELS } from "@/budgets/words";
 import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
@@ -54,7 +54,7 @@ export function BudgetPanel({ sessionId, version }: BudgetPanelProps) {
                   />
                 </span>
                 <span className="text-xs wrap-anywhere text-ink-2 tabular-nums">
-                  {leftWords(budget.balance, budget.currency)}
+                  <Left budget={budget} />
                 </span>
               </li>
             ))}

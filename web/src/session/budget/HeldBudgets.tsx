@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useQuery } from "urql";
 import { TopUpDialog } from "@/budgets/BudgetActs";
-import { BudgetBar, leftWords } from "@/budgets/BudgetBar";
+import { BudgetBar, Left } from "@/budgets/BudgetBar";
 import { type Budget, SUBJECT_LABELS } from "@/budgets/words";
 import { BudgetSubjectsDocument } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
@@ -35,7 +35,7 @@ export function HeldBudgets({ budgets, onToppedUp, needed }: HeldBudgetsProps) {
                   {SUBJECT_LABELS[budget.subject]}, {budget.currency}
                 </Link>
                 <span className="text-xs wrap-anywhere tabular-nums">
-                  {leftWords(budget.balance, budget.currency)}
+                  <Left budget={budget} />
                 </span>
               </span>
               <span className="block py-1">
