@@ -3,7 +3,7 @@ import { createAgent, openNewSession, request, send, signIn, turnSummary } from 
 
 export const SECRET = "0123456789abcdef0123456789abcdef";
 
-/** Makes per payment policy through the API, for tests that are not about making policies. */
+/** Makes a payment policy through the API, for tests that are not about making policies. */
 export async function createPolicy(page: Page, more: Record<string, unknown>): Promise<string> {
   const { createPaymentPolicy } = await request<{
     createPaymentPolicy: { policy: { id: string } };

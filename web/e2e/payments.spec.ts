@@ -2,7 +2,7 @@ import { anyTurn, createPolicy, onePaymentEach, plantPayments, SECRET } from "./
 import { acceptAsNewcomer, anotherBrowser, invite, newEmail, request, signIn } from "./steps";
 import { expect, test } from "./test";
 
-test("per payment policy is created, changed, disabled and deleted", async ({ page }) => {
+test("a payment policy is created, changed, disabled and deleted", async ({ page }) => {
   await signIn(page);
   const name = `Books ${Date.now().toString(36)}`;
   await page.getByRole("link", { name: "Payments", exact: true }).click();
@@ -35,7 +35,7 @@ test("per payment policy is created, changed, disabled and deleted", async ({ pa
   await expect(row).toContainText("books.example.com");
   await expect(row).toContainText("$20.00 per payment");
   await expect(row).toContainText("approval above $10.00");
-  await expect(row).toContainText("Active");
+  await expect(row).toContainText("Enabled");
   expect(await page.content()).not.toContain(SECRET);
 
   const act = async (what: string) => {
@@ -69,7 +69,7 @@ test("per payment policy is created, changed, disabled and deleted", async ({ pa
   });
   await act("Enable…");
   await dialog.getByRole("button", { name: "Enable" }).click();
-  await expect(row).toContainText("Active");
+  await expect(row).toContainText("Enabled");
   await act("Delete…");
   await dialog.getByRole("button", { name: "Delete" }).click();
   await expect(dialog).toHaveCount(0);

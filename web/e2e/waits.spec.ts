@@ -151,7 +151,7 @@ test("the result of a client tool is brought by hand", async ({ page }) => {
   await openNewSession(page, await createAgent(page, "sim-script", WEATHER), "Weather");
   await send(page, scriptedCall("get_weather", { city: "Oslo" }, "It is cold."));
   const card = waitCard(page, "CLIENT_TOOL");
-  await expect(card).toContainText("Waiting for client tool: get_weather");
+  await expect(card).toContainText("Waiting for your client: get_weather");
   await expect(card).toContainText("Oslo");
   await expect(card).toContainText(/minutes left/);
   await card.getByText("Submit a result by hand").click();

@@ -1,0 +1,81 @@
+import { createAgent, openNewSession, request, scriptedError, send, signIn } from "./steps";
+import { expect, test } from "./test";
+
+test("the first steps are links by their whole rows", async ({ page }) => {
+  await signIn(page);
+  const step = page.getByRole("link", { name: "Create an agent" });
+  // A fresh server shows them; the others of this file add sessions.
+  if (!(await step.isVisible())) test.skip();
+  const box = await step.boundingBox();
+  if (!box) throw new Error("there is no row");
+  await page.mouse.click(box.x + 6, box.y + 6);
+  await expect(page).toHaveURL(/\/agents\/new$/);
+  await expect(page).toHaveTitle("New agent · Agents · Ostler");
+});
+
+test("an old session is found by its words and by its id, in the list and in the palette", async ({
+  page,
+}) => {
+  await signIn(page);
+  const agent = await createAgent(page, "sim-default");
+  await openNewSession(page, agent, "Refund for order #1000");
+  await expect(page).toHaveTitle("Refund for order #1000 · Sessions · Ostler");
+  const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+  for (let each = 0; each < 60; each++) {
+    await request(
+      page,
+      "mutation ($input: CreateSessionInput!) { createSession(input: $input) { session { id } } }",
+      { input: { agentId: agent, title: `Newer ${each}` } },
+    );
+  }
+  await page.goto("/sessions");
+  const found = page.getByRole("link", { name: /Refund for order #1000/ });
+  await expect(page.getByRole("link", { name: /Newer 59/ })).toBeVisible();
+  await page.getByRole("searchbox", { name: "Search sessions" }).fill("ref 1000");
+  await expect(found).toBeVisible();
+  await expect(page.getByRole("link", { name: /Newer/ })).toHaveCount(0);
+  await expect(page).toHaveURL(/q=ref/);
+
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill(id);
+  await page.getByRole("option", { name: /Refund for order #1000/ }).click();
+  await expect(page).toHaveURL(new RegExp(`/sessions/${id}`));
+});
+
+test("a failed turn is marked in the list, and found by a filter", async ({ page }) => {
+  await signIn(page);
+  await openNewSession(page, await createAgent(page, "sim-script"), "It broke");
+  await send(page, scriptedError({ status: 401 }));
+  await expect(page.getByRole("alert")).toBeVisible();
+  await openNewSession(page, await createAgent(page, "sim-default"), "It went well");
+  await page.goto("/sessions");
+  await expect(page.getByRole("link", { name: /It broke/ })).toContainText("Failed");
+  await page.getByRole("button", { name: "Failed" }).click();
+  await expect(page.getByRole("link", { name: /It broke/ })).toBeVisible();
+  await expect(page.getByRole("link", { name: /It went well/ })).toHaveCount(0);
+  await page.goto("/");
+  await page.getByRole("link", { name: "View all" }).click();
+  await expect(page).toHaveURL(/failed=true/);
+});
+
+test("an error in a long dialog comes into sight with its field", async ({ page }) => {
+  await signIn(page);
+  await page.setViewportSize({ width: 1280, height: 500 });
+  await page.goto("/organization/webhooks");
+  await page.getByRole("button", { name: "New webhook" }).click();
+  const url = page.getByLabel("URL");
+  await url.fill("http://127.0.0.1:9999/hook");
+  const create = page.getByRole("button", { name: "Create webhook" });
+  // It stays in sight, however long the form is.
+  await expect(create).toBeInViewport();
+  await page
+    .getByRole("dialog")
+    .locator("[data-dialog-body]")
+    .evaluate((body) => {
+      body.scrollTop = body.scrollHeight;
+    });
+  await create.click();
+  await expect(url).toHaveAttribute("aria-invalid", "true");
+  await expect(url).toBeFocused();
+  await expect(url).toBeInViewport();
+});
