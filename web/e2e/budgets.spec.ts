@@ -88,7 +88,7 @@ test("a budget is created, found, changed, topped up and disabled", async ({ pag
 
   await act(page, name, "Top up…");
   await dialog.getByLabel("Amount in tokens").fill("250");
-  await expect(dialog).toContainText("Leaves 6,250 tokens");
+  await expect(dialog).toContainText("6,250 tokens will be available");
   await dialog.getByLabel("Description").fill("For the fair");
   await dialog.getByRole("button", { name: "Top up" }).click();
   await expect(row).toContainText("6,250 tokens left");

@@ -89,7 +89,7 @@ test("payments are found by status and policy, lead to their turn, and are settl
   await page.getByRole("link", { name: "Payments", exact: true }).click();
   const rows = page.locator("[data-payment]");
   await expect(rows).toHaveCount(4);
-  await expect(rows.nth(0)).toContainText("The rail was asked 3 times.");
+  await expect(rows.nth(0)).toContainText("3 attempts so far.");
   await expect(rows.nth(0)).toContainText("status 503");
   await expect(rows.nth(1)).toContainText("$9.99");
   await expect(rows.nth(1)).toContainText("paid $10.25");
