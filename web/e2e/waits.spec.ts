@@ -36,7 +36,7 @@ test("an approval is given in a second browser, and is gone in the first at once
   await expect(waits).toContainText("Careful");
   await waits.getByLabel("Note").fill("Looks right");
   await waits.getByRole("button", { name: "Approve", exact: true }).click();
-  await expect(second.getByText("You're all caught up")).toBeVisible();
+  await expect(second.getByText("Nothing waits for anybody")).toBeVisible();
 
   await expect(card).toBeHidden();
   await expect(toolCard(page, "write_file")).toHaveAttribute("data-state", "succeeded");
@@ -151,7 +151,7 @@ test("the result of a client tool is brought by hand", async ({ page }) => {
   await openNewSession(page, await createAgent(page, "sim-script", WEATHER), "Weather");
   await send(page, scriptedCall("get_weather", { city: "Oslo" }, "It is cold."));
   const card = waitCard(page, "CLIENT_TOOL");
-  await expect(card).toContainText("Waiting for your client: get_weather");
+  await expect(card).toContainText("Waiting for your program: get_weather");
   await expect(card).toContainText("Oslo");
   await expect(card).toContainText(/minutes left/);
   await card.getByText("Submit a result by hand").click();

@@ -105,7 +105,9 @@ test("a webhook is created, hears of a turn, is repeated, rotated, disabled and 
     await delivery.getByRole("button", { name: /^Send again/ }).click();
     await expect(delivery).toContainText("HTTP 410");
     await expect(row.getByText("disabled", { exact: true })).toBeVisible();
-    await expect(row.getByText(/automatically: the receiver answered that it is gone/)).toBeVisible();
+    await expect(
+      row.getByText(/automatically: the receiver answered that it is gone/),
+    ).toBeVisible();
 
     await row.getByRole("button", { name: "Delete" }).click();
     await expect(dialog).toContainText(url);

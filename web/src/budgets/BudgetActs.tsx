@@ -57,8 +57,8 @@ export function TopUpDialog({ budget, needed, onClose, onDone }: TopUpProps) {
         label={`Amount in ${currency}`}
         hint={
           isDecimal(amount)
-            ? `${formatAmount(addDecimals(balance, amount), currency)} will be available until the budget resets.`
-            : `${leftWords(balance, currency)}. A top-up applies to the current period only.`
+            ? `${formatAmount(addDecimals(balance, amount), currency)} will be available${budget.period === null ? "" : " until the budget resets"}.`
+            : `${leftWords(balance, currency)}.${budget.period === null ? "" : " A top-up applies to the current period only."}`
         }
         errors={problem === null ? fieldErrors(topUp.refusals, "amount") : [problem]}
       >

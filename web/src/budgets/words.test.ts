@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { usedPercent } from "./BudgetBar";
-import { checkLabel, shortfall, standing } from "./words";
+import { checkStanding, shortfall, standing } from "./words";
 
 const stuck = { status: "EXHAUSTED", balance: "0.001" } as const;
 const spent = { status: "EXHAUSTED", balance: "0" } as const;
@@ -9,7 +9,7 @@ it("tells a budget with too little for the next call from one that is used up", 
   expect(standing(stuck)).toEqual({ label: "Too little left", tone: "warn" });
   expect(standing(spent)).toEqual({ label: "Used up", tone: "bad" });
   const label = (...budgets: (typeof stuck | typeof spent)[]) =>
-    checkLabel({ status: "EXHAUSTED", budgets: budgets.map((budget) => ({ budget })) });
+    checkStanding({ status: "EXHAUSTED", budgets: budgets.map((budget) => ({ budget })) }).label;
   expect(label(stuck)).toBe("Too little left");
   expect(label(stuck, spent)).toBe("Used up");
 });

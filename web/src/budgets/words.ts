@@ -44,15 +44,24 @@ const STATUS_TONES: Record<BudgetStatus, Tone> = {
   DISABLED: "neutral",
 };
 
-const TOO_LITTLE = "Too little left";
+interface Standing {
+  label: string;
+  tone: Tone;
+}
+
+/** How a session stands with its budgets, as the API says. */
+export interface Check {
+  status: BudgetCheckStatus;
+  budgets: readonly { budget: Pick<Budget, "status" | "balance"> }[];
+}
+
+const TOO_LITTLE: Standing = { label: "Too little left", tone: "warn" };
 
 /** How a budget stands: the server calls one exhausted that still has something, and too little for the next call. */
-export function standing({ status, balance }: Pick<Budget, "status" | "balance">) {
-  const some = status === "EXHAUSTED" && compareDecimals(balance, "0") > 0;
-  const look: { label: string; tone: Tone } = some
-    ? { label: TOO_LITTLE, tone: "warn" }
+export function standing({ status, balance }: Pick<Budget, "status" | "balance">): Standing {
+  return status === "EXHAUSTED" && compareDecimals(balance, "0") > 0
+    ? TOO_LITTLE
     : { label: STATUS_LABELS[status], tone: STATUS_TONES[status] };
-  return look;
 }
 
 const CHECK_LABELS: Record<BudgetCheckStatus, string> = {
@@ -64,13 +73,12 @@ const CHECK_LABELS: Record<BudgetCheckStatus, string> = {
 };
 
 /** How a session stands with all of its budgets. */
-export function checkLabel(check: {
-  status: BudgetCheckStatus;
-  budgets: readonly { budget: Pick<Budget, "status" | "balance"> }[];
-}): string {
-  const stuck = check.budgets.filter(({ budget }) => budget.status === "EXHAUSTED");
+export function checkStanding({ status, budgets }: Check): Standing {
+  const stuck = budgets.filter(({ budget }) => budget.status === "EXHAUSTED");
   const some = stuck.length > 0 && stuck.every(({ budget }) => standing(budget).tone === "warn");
-  return check.status === "EXHAUSTED" && some ? TOO_LITTLE : CHECK_LABELS[check.status];
+  return status === "EXHAUSTED" && some
+    ? TOO_LITTLE
+    : { label: CHECK_LABELS[status], tone: CHECK_TONES[status] };
 }
 
 /** What a top-up has to add at least, so that the budget holds `needed`; empty when it does. */
@@ -79,7 +87,7 @@ export function shortfall({ balance }: Pick<Budget, "balance">, needed = "0"): s
   return compareDecimals(missing, "0") > 0 ? missing : "";
 }
 
-export const CHECK_TONES: Record<BudgetCheckStatus, Tone> = {
+const CHECK_TONES: Record<BudgetCheckStatus, Tone> = {
   NO_BUDGETS: "neutral",
   ACTIVE: "ok",
   WARNING: "warn",

@@ -51,7 +51,7 @@ export function FormDialog(props: FormDialogProps) {
     <Dialog open onClose={onClose} title={title}>
       <form ref={form} onSubmit={submit} autoComplete="off">
         <div className="space-y-5 p-4">{props.children}</div>
-        <div className="sticky bottom-0 space-y-2 border-t border-line bg-raised px-4 py-3">
+        <div className="sticky bottom-0 space-y-2 rounded-b-xl border-t border-line bg-raised px-4 py-3">
           {failure && <ErrorNote>{failure}</ErrorNote>}
           {otherErrors(refusals, fields).map(({ code, message }) => (
             <ErrorNote key={code + message}>{message}</ErrorNote>

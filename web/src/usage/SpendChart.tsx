@@ -193,7 +193,11 @@ function barOptions(
         values: (_plot, splits) =>
           splits.map((at) => (Number.isInteger(at) ? (days[at]?.slice(5) ?? "") : "")),
       }),
-      axis(colors, { size: 64 }),
+      axis(colors, {
+        size: 64,
+        // As many digits as the amounts need.
+        values: (_plot, splits) => splits.map((at) => String(Number(at.toPrecision(3)))),
+      }),
     ],
     series: [
       {},

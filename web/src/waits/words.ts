@@ -22,7 +22,7 @@ export function waitingFor(wait: { kind: WaitKind; toolName: string | null }): s
     case "QUESTION":
       return "an answer";
     case "CLIENT_TOOL":
-      return `your client to run ${tool}`;
+      return `your program to run ${tool}`;
     case "COMPLETION":
       return "a callback";
     case "SIGNAL":

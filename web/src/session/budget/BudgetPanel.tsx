@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import { describeError } from "@/api/errors";
 import { BudgetBar, Left, usedPercent } from "@/budgets/BudgetBar";
-import { CHECK_TONES, checkLabel, SUBJECT_LABELS } from "@/budgets/words";
+import { CheckBadge } from "@/budgets/StandingBadge";
+import { SUBJECT_LABELS } from "@/budgets/words";
 import { useMay } from "@/shell/viewer";
-import { Badge } from "@/ui/Badge";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Panel } from "../panels/Panel";
 import { useSessionBudget } from "./useSessionBudget";
@@ -22,12 +22,7 @@ export function BudgetPanel({ sessionId, version }: BudgetPanelProps) {
   return (
     <Panel
       title="Budget"
-      aside={
-        check &&
-        check.status !== "NO_BUDGETS" && (
-          <Badge tone={CHECK_TONES[check.status]}>{checkLabel(check)}</Badge>
-        )
-      }
+      aside={check && check.status !== "NO_BUDGETS" && <CheckBadge check={check} />}
     >
       {error && <ErrorNote>{describeError(error)}</ErrorNote>}
       {check && (
