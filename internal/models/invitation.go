@@ -19,9 +19,12 @@ type Invitation struct {
 	EmailKey string
 	Role     Role
 	// TokenHash is the SHA-256 of the token, which is stored nowhere.
-	TokenHash  []byte
-	CreatedAt  Millis `gorm:"autoCreateTime:false"`
-	ExpiresAt  Millis
-	AcceptedAt *Millis
-	RevokedAt  *Millis
+	TokenHash []byte
+	// InvitedByKind and InvitedBy are who invited; nil of invitations that are older than these columns.
+	InvitedByKind *ActorKind
+	InvitedBy     *ActorID
+	CreatedAt     Millis `gorm:"autoCreateTime:false"`
+	ExpiresAt     Millis
+	AcceptedAt    *Millis
+	RevokedAt     *Millis
 }

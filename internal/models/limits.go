@@ -22,6 +22,8 @@ type OrgLoad struct {
 	PendingInvitations *int64
 	// EnvironmentKeys is 1 where the provider keys of the server's environment may be used.
 	EnvironmentKeys *int64
+	// StorageBytes is how many bytes of files and images may be stored.
+	StorageBytes *int64
 	// LimitsChangedAt is when one of the limits was set last; 0 for never.
 	LimitsChangedAt Millis
 }
@@ -50,3 +52,12 @@ type OrgLease struct {
 	Sockets       int64
 	Subscriptions int64
 }
+
+// OrgStorage is how many bytes of content an organization has stored, each content once. The database counts them.
+type OrgStorage struct {
+	OrgID OrgID `gorm:"primaryKey"`
+	Bytes int64
+}
+
+// TableName implements gorm's Tabler.
+func (OrgStorage) TableName() string { return "org_storage" }

@@ -171,6 +171,9 @@ func (s *Service) join(ctx context.Context, tx *gorm.DB, inv models.Invitation, 
 	if err := acceptable(inv, now); err != nil {
 		return family{}, err
 	}
+	if err := inviterStillMay(tx, inv, now); err != nil {
+		return family{}, err
+	}
 	err = store.OneRow(store.Of(tx.Model(&models.Invitation{}), inv.OrgID).Where("id = ?", inv.ID).Update("accepted_at", now))
 	if err != nil {
 		return family{}, fmt.Errorf("accept an invitation: %w", err)
@@ -207,6 +210,32 @@ func acceptable(inv models.Invitation, now models.Millis) error {
 		return noSuchInvitation()
 	}
 	return nil
+}
+
+// inviterStillMay refuses an invitation whose inviter could not make it any more: they were removed or given a lower role, or the key was
+// revoked or has expired. It is the same answer as for a revoked one. The row of the organization is locked.
+func inviterStillMay(tx *gorm.DB, inv models.Invitation, now models.Millis) error {
+	if inv.InvitedBy == nil {
+		return nil
+	}
+	p := &auth.Principal{OrgID: inv.OrgID}
+	if *inv.InvitedByKind == models.ActorAPIKey {
+		k, err := one[models.APIKey](tx, inv.OrgID, models.APIKeyID(*inv.InvitedBy), "API key")
+		if err != nil {
+			return err
+		}
+		if k.RevokedAt != nil || k.ExpiresAt != nil && *k.ExpiresAt <= now {
+			return noSuchInvitation()
+		}
+		p.KeyID, p.Permissions = k.ID, heldPermissions(k.Permissions)
+	} else {
+		p.UserID = models.UserID(*inv.InvitedBy)
+	}
+	own, err := authority(tx, p)
+	if fault.Is(err, fault.Forbidden) || err == nil && rank(inv.Role) > rank(own) {
+		return noSuchInvitation()
+	}
+	return err
 }
 
 // noSuchInvitation is the one answer for a token that was used, revoked or never given.

@@ -74,9 +74,10 @@ func (s *Service) Invite(ctx context.Context, p *auth.Principal, email string, r
 		if err := roomForInvitation(tx, p.OrgID, most, now); err != nil {
 			return err
 		}
+		kind, by := p.Actor()
 		inv = models.Invitation{
 			OrgID: p.OrgID, ID: models.NewID[models.InvitationEntity](), Email: email, EmailKey: key, Role: role,
-			TokenHash: hashInvitationToken(token), CreatedAt: now, ExpiresAt: models.MillisOf(now.Time().Add(InvitationLifetime)),
+			TokenHash: hashInvitationToken(token), InvitedByKind: &kind, InvitedBy: &by, CreatedAt: now, ExpiresAt: models.MillisOf(now.Time().Add(InvitationLifetime)),
 		}
 		if err := tx.Create(&inv).Error; err != nil {
 			return fmt.Errorf("create an invitation: %w", err)

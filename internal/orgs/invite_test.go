@@ -342,3 +342,45 @@ func TestAnAcceptanceIsWholeOrNothing(t *testing.T) {
 		}
 	})
 }
+
+// An invitation is worth what its inviter may still do: it ends when they are removed, get a lower role than it gives, or their key is revoked.
+func TestAnInvitationEndsWithTheRightOfItsInviter(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner := w.owner()
+		org := owner.Org.ID
+		member, admin := w.someone("olga", org, models.RoleAdmin)
+		_, asAdmin := w.invite(admin, "one@example.com", models.RoleAdmin)
+		_, asViewer := w.invite(admin, "two@example.com", models.RoleViewer)
+		refused := func(what, token string) {
+			t.Helper()
+			_, err := w.accept(token)
+			wantFault(t, what, err, fault.InvalidCredentials, "input", "token")
+		}
+		w.setRole(member, models.RoleMember)
+		refused("an administrator's, who is a member now", asAdmin)
+		refused("a member may invite nobody", asViewer)
+		w.setRole(member, models.RoleAdmin)
+		if _, err := w.accept(asViewer); err != nil {
+			t.Errorf("from an administrator: %v", err)
+		}
+		if _, err := w.RemoveMember(w.ctx(), owner.Principal, member.ID); err != nil {
+			t.Fatal(err)
+		}
+		refused("from somebody who was removed", asAdmin)
+
+		row, key := w.key(owner.Principal, orgs.NewAPIKey{Permissions: auth.RolePermissions(models.RoleAdmin, false).Names()})
+		p, err := w.Authenticate(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, byKey := w.invite(p, "three@example.com", models.RoleMember)
+		_, byRevoked := w.invite(p, "four@example.com", models.RoleMember)
+		if _, err := w.accept(byKey); err != nil {
+			t.Errorf("from a key: %v", err)
+		}
+		if _, err := w.RevokeAPIKey(w.ctx(), owner.Principal, row.ID); err != nil {
+			t.Fatal(err)
+		}
+		refused("from a key that was revoked", byRevoked)
+	})
+}

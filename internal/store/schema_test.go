@@ -33,7 +33,7 @@ func TestTheSchemaIsThatOfTheModels(t *testing.T) {
 		&models.Org{}, &models.User{}, &models.Membership{}, &models.Invitation{}, &models.SignIn{}, &models.RefreshToken{}, &models.SigningKey{}, &models.MasterKey{}, &models.OrgSecret{},
 		&models.Provider{}, &models.Model{}, &models.Harness{}, &models.Agent{},
 		&models.Session{}, &models.Turn{}, &models.Message{}, &models.Event{}, &models.Effect{}, &models.Checkpoint{}, &models.SessionFile{},
-		&models.HarnessRevision{}, &models.AgentRevision{}, &models.Image{}, &models.OrgFeed{}, &models.AuditEntry{}, &models.AuditHead{}, &models.APIKey{}, &models.AuditAnchor{}, &models.Blob{}, &models.SessionTodos{}, &models.IdempotencyKey{}, &models.Runner{}, &models.OrgLoad{},
+		&models.HarnessRevision{}, &models.AgentRevision{}, &models.Image{}, &models.OrgFeed{}, &models.AuditEntry{}, &models.AuditHead{}, &models.APIKey{}, &models.AuditAnchor{}, &models.Blob{}, &models.SessionTodos{}, &models.IdempotencyKey{}, &models.Runner{}, &models.OrgLoad{}, &models.OrgStorage{},
 		&models.Lineage{}, &models.Wait{}, &models.ClientToolset{}, &models.ApprovalDecision{}, &models.HookJob{},
 		&models.PasswordReset{}, &models.Identity{}, &models.SpentState{}, &models.Webhook{}, &models.WebhookDelivery{},
 		&models.Budget{}, &models.JournalEntry{}, &models.LedgerEntry{}, &models.UsageHour{}, &models.SessionUsageHour{}, &models.ModelPrice{},
