@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 
+	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/httpapi"
 	"github.com/ostler-dev/ostler/internal/metrics"
-	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/queue"
 	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/spending"
@@ -21,11 +21,13 @@ var (
 	_ spending.CheckMeter = (*metrics.Metrics)(nil)
 )
 
-// publisher counts what was committed before the hub tells of it.
-func publisher(m *metrics.Metrics, next func(models.OrgID, models.SessionID, []models.Event)) func(models.OrgID, models.SessionID, []models.Event) {
-	return func(org models.OrgID, session models.SessionID, list []models.Event) {
-		m.Published(list)
-		next(org, session, list)
+// publisher counts what was committed, and then has the hub tell of it.
+func publisher(m *metrics.Metrics, hub *events.Hub) func(*commit.Committed) {
+	return func(c *commit.Committed) {
+		for _, s := range c.Sessions {
+			m.Published(s.Events)
+			hub.Publish(s.Org, s.Session, s.Events)
+		}
 	}
 }
 

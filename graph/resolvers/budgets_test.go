@@ -30,7 +30,7 @@ const (
 func withBudgets(t *testing.T, a *api) *clock.Manual {
 	t.Helper()
 	at := clock.NewManual(time.UnixMilli(1_700_000_000_000))
-	c := commit.New(commit.Config{DB: a.db, Clock: at, Ready: func() {}, Publish: func(models.OrgID, models.SessionID, []models.Event) {}})
+	c := commit.New(commit.Config{DB: a.db, Clock: at})
 	t.Cleanup(c.Stop)
 	var err error
 	if a.resolver.Spending, err = spending.New(spending.Config{DB: a.db, Committer: c, Clock: at}); err != nil {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/background"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -87,35 +87,12 @@ type RetentionConfig struct {
 	Ticks <-chan time.Time
 }
 
-// Retention removes audit entries past their time, in the background.
-type Retention struct {
-	cfg  RetentionConfig
-	once sync.Once
-	stop context.CancelFunc
-	done chan struct{}
-}
-
-// StartRetention looks for audit entries to remove now and then, until Stop.
-func StartRetention(cfg RetentionConfig) *Retention {
-	ctx, stop := context.WithCancel(context.Background()) //nolint:gosec // G118: Stop calls it
-	r := &Retention{cfg: cfg, stop: stop, done: make(chan struct{})}
-	go r.run(ctx)
-	return r
-}
-
-// Stop ends it, in the middle of a chain if need be: what is left is removed the next time. It may be called more than once.
-func (r *Retention) Stop() {
-	r.once.Do(r.stop)
-	<-r.done
-}
-
-func (r *Retention) run(ctx context.Context) {
-	defer close(r.done)
-	clock.Every(ctx, sweepInterval, r.cfg.Ticks, func() {
-		if _, err := Sweep(ctx, r.cfg); err != nil && ctx.Err() == nil {
-			r.cfg.Logger.Warn("old audit entries could not be removed; trying again later", "error", err)
-		}
-	})
+// NewRetention returns the job that removes audit entries past their time. Stopped in the middle of a chain, it removes the rest the next time.
+func NewRetention(cfg RetentionConfig) *background.Job {
+	return background.Every(cfg.Logger, "remove old audit entries", sweepInterval, func(ctx context.Context) error {
+		_, err := Sweep(ctx, cfg)
+		return err
+	}, background.Ticks(cfg.Ticks))
 }
 
 // Sweep removes the audit entries that are past their time from all chains, and gives how many. Several processes may do so at

@@ -201,13 +201,15 @@ func TestRetentionRunsUntilItIsStopped(t *testing.T) {
 	w.record(org, 2, 25*time.Hour)
 	ticks := make(chan time.Time)
 	w.Ticks = ticks
-	r := audit.StartRetention(w.RetentionConfig)
+	r := audit.NewRetention(w.RetentionConfig)
+	if err := r.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	// The second one is taken only after what the first one began.
 	ticks <- time.Time{}
 	ticks <- time.Time{}
 	if got := w.verify(org); got != "0 from 3: true" {
 		t.Errorf("got %s", got)
 	}
-	r.Stop()
 	r.Stop()
 }

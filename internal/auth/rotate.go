@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"gorm.io/gorm"
 
-	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/background"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
@@ -134,36 +133,13 @@ func newestKey(tx *gorm.DB) (*models.SigningKey, time.Time, error) {
 	return newest, signsAt.Time(), nil
 }
 
-// Rotator rotates the keys when that is due, in the background.
-type Rotator struct {
-	once sync.Once
-	stop context.CancelFunc
-	done chan struct{}
-}
-
-// StartRotator looks now, and now and then, whether a rotation is due, until Stop.
-func StartRotator(keys *Keys, record KeyRecorder, log *slog.Logger) *Rotator {
-	ctx, stop := context.WithCancel(context.Background()) //nolint:gosec // G118: Stop calls it
-	r := &Rotator{stop: stop, done: make(chan struct{})}
-	look := func() {
+// NewRotator returns the job that rotates the keys when that is due: it looks when it starts, and every ten minutes.
+func NewRotator(keys *Keys, record KeyRecorder, log *slog.Logger) *background.Job {
+	return background.Every(log, "rotate the signing keys", keysCheck, func(ctx context.Context) error {
 		made, err := keys.RotateDue(ctx, record)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			log.Warn("the signing keys could not be rotated; trying again later", "error", err)
-		case made.Made:
+		if err == nil && made.Made {
 			log.Info("a new signing key was made", "key", made.KeyID, "signs_at", made.SignsAt)
 		}
-	}
-	go func() {
-		defer close(r.done)
-		look()
-		clock.Every(ctx, keysCheck, nil, look)
-	}()
-	return r
-}
-
-// Stop ends the rotator. It may be called more than once.
-func (r *Rotator) Stop() {
-	r.once.Do(r.stop)
-	<-r.done
+		return err
+	}, background.AtStart())
 }

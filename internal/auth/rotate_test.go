@@ -266,12 +266,14 @@ func TestTheRotatorLooksWhenItStarts(t *testing.T) {
 		_, keys := node(t, db, clk)
 		clk.Advance(auth.KeyLifetime)
 		made := make(chan string, 1)
-		r := auth.StartRotator(keys, func(_ context.Context, _ *gorm.DB, _ models.Millis, id string) error {
+		r := auth.NewRotator(keys, func(_ context.Context, _ *gorm.DB, _ models.Millis, id string) error {
 			made <- id
 			return nil
 		}, slog.New(slog.DiscardHandler))
+		if err := r.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		<-made
-		r.Stop()
 		r.Stop()
 	})
 }

@@ -360,26 +360,3 @@ func (f *flusher) applyOne(p *pending, tx *Tx) (err error) {
 	}
 	return err
 }
-
-// publish tells of a batch that was committed.
-func (f *flusher) publish(o outcome) {
-	ready, jobs := false, false
-	for _, s := range o.changed {
-		if len(s.w.events) > 0 && f.cfg.Publish != nil {
-			f.cfg.Publish(s.tx.org, s.tx.sessionID, s.w.events)
-		}
-		ready, jobs = ready || s.w.ready, jobs || len(s.w.newJobs) > 0
-		if t := s.tx.Turn; s.w.attention && f.cfg.Attention != nil && t != nil && t.RunnerID != nil {
-			f.cfg.Attention(*t.RunnerID, t.ID)
-		}
-	}
-	if f.cfg.Freed != nil {
-		o.budgets.freed(f.cfg.Freed)
-	}
-	if ready && f.cfg.Ready != nil {
-		f.cfg.Ready()
-	}
-	if jobs && f.cfg.Jobs != nil {
-		f.cfg.Jobs()
-	}
-}

@@ -44,17 +44,18 @@ func (r *budgetRows) keep(org models.OrgID, changed map[models.BudgetID]models.B
 	}
 }
 
-// freed tells of those that have changed and that turns may wait for.
-func (r *budgetRows) freed(tell func(models.OrgID, []models.BudgetID)) {
-	orgs := map[models.OrgID][]models.BudgetID{}
+// freed returns those that have changed and that turns may wait for, by their organizations.
+func (r *budgetRows) freed() map[models.OrgID][]models.BudgetID {
+	var orgs map[models.OrgID][]models.BudgetID
 	for id := range r.changed {
 		if b := r.rows[id]; b.Contended {
+			if orgs == nil {
+				orgs = map[models.OrgID][]models.BudgetID{}
+			}
 			orgs[b.OrgID] = append(orgs[b.OrgID], id)
 		}
 	}
-	for org, ids := range orgs {
-		tell(org, ids)
-	}
+	return orgs
 }
 
 // Budgets gives the budgets that bind the session, oldest first: its root session's, its agent's, its customer's, its owner's and its

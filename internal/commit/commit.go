@@ -107,18 +107,6 @@ type Config struct {
 	DB     *store.DB
 	Clock  clock.Clock
 	Logger *slog.Logger
-	// Publish hears of the durable events of a session after they were committed, in order, and before the command that
-	// made them is answered. It must not block.
-	Publish func(models.OrgID, models.SessionID, []models.Event)
-	// Ready hears that turns can be claimed. It must not block.
-	Ready func()
-	// Attention hears that a turn which a runner holds was cancelled, or that something that it waited for was resolved. It must
-	// not block.
-	Attention func(models.RunnerID, models.TurnID)
-	// Jobs hears that hooks are to run. It must not block.
-	Jobs func()
-	// Freed hears of budgets that turns may wait for, and that have changed. It must not block.
-	Freed func(models.OrgID, []models.BudgetID)
 	// Flushers is how many transactions run at once. Defaults to 2 on PostgreSQL; SQLite always has 1.
 	Flushers int
 	// StopGrace is how long Stop goes on when the database fails, or others hold a session that a command needs. Defaults

@@ -82,7 +82,13 @@ func TestReadersOfAFeedWhileManyCommit(t *testing.T) {
 			t.Cleanup(h.Stop)
 			hubs = append(hubs, h)
 			if w.db.Pool != nil || len(nodes) == 0 { // a file has one process that writes
-				nodes = append(nodes, w.committer(func(c *Config) { c.Publish = h.Publish }))
+				c := w.committer(nil)
+				c.Observe(func(c *Committed) {
+					for _, s := range c.Sessions {
+						h.Publish(s.Org, s.Session, s.Events)
+					}
+				})
+				nodes = append(nodes, c)
 			}
 		}
 		w.faults.set(func(point string) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -43,6 +44,9 @@ type flusher struct {
 	cancel context.CancelFunc
 	// failures counts the transactions that have failed in a row. Only run uses it.
 	failures int
+	// observers are called after each commit. committed is what they are told; only run uses it.
+	observers atomic.Pointer[[]func(*Committed)]
+	committed Committed
 }
 
 // pending is a command that was submitted.

@@ -103,11 +103,7 @@ func newWorld(t testing.TB, db *store.DB) *world {
 // committer makes another one on the same database, as another process would.
 func (w *world) committer(change func(*Config)) *Committer {
 	w.t.Helper()
-	cfg := Config{DB: w.db, Clock: w.clock, Faults: w.faults, Publish: w.publish, Ready: func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.ready++
-	}}
+	cfg := Config{DB: w.db, Clock: w.clock, Faults: w.faults}
 	if change != nil {
 		change(&cfg)
 	}
@@ -117,14 +113,20 @@ func (w *world) committer(change func(*Config)) *Committer {
 	} else {
 		c = New(cfg)
 	}
+	c.Observe(w.committed)
 	w.t.Cleanup(c.Stop)
 	return c
 }
 
-func (w *world) publish(_ models.OrgID, s models.SessionID, list []models.Event) {
+func (w *world) committed(c *Committed) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.published[s] = append(w.published[s], list...)
+	for _, s := range c.Sessions {
+		w.published[s.Session] = append(w.published[s.Session], s.Events...)
+	}
+	if c.Ready {
+		w.ready++
+	}
 }
 
 func seedOrg(t testing.TB, db *store.DB) (models.OrgID, models.HarnessID) {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/background"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -67,6 +68,7 @@ type Limits struct {
 	// requests and toolCalls are what was let in of each in the present minute.
 	requests, toolCalls rates
 	streams             streams
+	beats               *background.Job
 }
 
 // New makes Limits.
@@ -75,6 +77,7 @@ func New(cfg Config) *Limits {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	l := &Limits{cfg: cfg, streams: newStreams()}
+	l.beats = background.Every(cfg.Logger, "write down sockets and subscriptions", nodeBeat, l.Beat, background.OnWake(l.streams.kick))
 	l.requests.take, l.toolCalls.take = takeRequests, takeToolCalls
 	l.own.Store(&map[models.OrgID]Values{})
 	l.readAt.Store(-1)

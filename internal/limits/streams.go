@@ -46,11 +46,6 @@ type streams struct {
 
 	mu   sync.Mutex
 	orgs map[models.OrgID]*gauge
-
-	starting sync.Once
-	stopping sync.Once
-	stop     chan struct{}
-	done     chan struct{}
 }
 
 // gauge is what an organization has open in this process.
@@ -67,7 +62,6 @@ type gauge struct {
 func newStreams() streams {
 	return streams{
 		node: models.NewID[models.APINodeEntity](), kick: make(chan struct{}, 1), orgs: map[models.OrgID]*gauge{},
-		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 
@@ -168,28 +162,11 @@ func (l *Limits) lease(ctx context.Context, org models.OrgID, now time.Time, dec
 }
 
 // Start keeps what this process has taken alive, in the background, until Stop.
-func (l *Limits) Start() {
+func (l *Limits) Start(ctx context.Context) error {
 	if l == nil || l.alone() {
-		return
+		return nil
 	}
-	l.streams.starting.Do(func() {
-		go func() {
-			defer close(l.streams.done)
-			beat := time.NewTicker(nodeBeat)
-			defer beat.Stop()
-			for {
-				select {
-				case <-beat.C:
-				case <-l.streams.kick:
-				case <-l.streams.stop:
-					return
-				}
-				if err := l.Beat(context.Background()); err != nil {
-					l.cfg.Logger.Warn("what this process has taken of sockets and subscriptions can't be told", "error", err)
-				}
-			}
-		}()
-	})
+	return l.beats.Start(ctx)
 }
 
 // Stop gives back what this process has taken, and what it has open then counts no more.
@@ -197,19 +174,12 @@ func (l *Limits) Stop() {
 	if l == nil || l.alone() {
 		return
 	}
-	l.streams.stopping.Do(func() {
-		started := true
-		l.streams.starting.Do(func() { started = false })
-		close(l.streams.stop)
-		if started {
-			<-l.streams.done
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		if err := dropNode(ctx, l.cfg.DB, l.streams.node); err != nil {
-			l.cfg.Logger.Warn("the sockets and subscriptions of this process count until it is seen to be gone", "error", err)
-		}
-	})
+	l.beats.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := dropNode(ctx, l.cfg.DB, l.streams.node); err != nil {
+		l.cfg.Logger.Warn("the sockets and subscriptions of this process count until it is seen to be gone", "error", err)
+	}
 }
 
 // Beat tells that this process lives, gives back what it has taken and does not use, and takes what is open of organizations that got

@@ -12,7 +12,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/background"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
@@ -93,34 +93,7 @@ func (s *Service) StoreKeyUses(ctx context.Context) error {
 	return nil
 }
 
-// KeyUseRecorder stores the uses of keys in the background.
-type KeyUseRecorder struct {
-	once sync.Once
-	stop context.CancelFunc
-	done chan struct{}
-}
-
-// RecordKeyUses stores uses of keys every few seconds until Stop, which stores the last ones.
-func (s *Service) RecordKeyUses(log *slog.Logger) *KeyUseRecorder {
-	ctx, stop := context.WithCancel(context.Background()) //nolint:gosec // G118: Stop calls it
-	r := &KeyUseRecorder{stop: stop, done: make(chan struct{})}
-	flush := func(ctx context.Context) {
-		if err := s.StoreKeyUses(ctx); err != nil {
-			log.Warn("when API keys were used last could not be stored", "error", err)
-		}
-	}
-	go func() {
-		defer close(r.done)
-		clock.Every(ctx, keyUseFlush, nil, func() { flush(context.WithoutCancel(ctx)) })
-		last, cancel := context.WithTimeout(context.Background(), keyUseLast)
-		defer cancel()
-		flush(last)
-	}()
-	return r
-}
-
-// Stop ends the recorder. It may be called more than once.
-func (r *KeyUseRecorder) Stop() {
-	r.once.Do(r.stop)
-	<-r.done
+// KeyUseRecorder returns the job that stores uses of keys every few seconds, and the last ones when it is stopped.
+func (s *Service) KeyUseRecorder(log *slog.Logger) *background.Job {
+	return background.Every(log, "store when API keys were used", keyUseFlush, s.StoreKeyUses, background.AtStop(keyUseLast))
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/background"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -30,35 +30,10 @@ func Sweep(ctx context.Context, db *store.DB, now models.Millis) (int64, error) 
 	return keys + tokens, nil
 }
 
-// Sweeper sweeps in the background.
-type Sweeper struct {
-	db    *store.DB
-	clock clock.Clock
-	log   *slog.Logger
-	once  sync.Once
-	stop  context.CancelFunc
-	done  chan struct{}
-}
-
-// StartSweeper sweeps now and then, until Stop.
-func StartSweeper(db *store.DB, clk clock.Clock, log *slog.Logger) *Sweeper {
-	ctx, stop := context.WithCancel(context.Background()) //nolint:gosec // G118: Stop calls it
-	s := &Sweeper{db: db, clock: clk, log: log, stop: stop, done: make(chan struct{})}
-	go s.run(ctx)
-	return s
-}
-
-// Stop ends the sweeper. It may be called more than once.
-func (s *Sweeper) Stop() {
-	s.once.Do(s.stop)
-	<-s.done
-}
-
-func (s *Sweeper) run(ctx context.Context) {
-	defer close(s.done)
-	clock.Every(ctx, sweepInterval, nil, func() {
-		if _, err := Sweep(ctx, s.db, clock.Millis(s.clock)); err != nil && ctx.Err() == nil {
-			s.log.Warn("expired rows could not be removed; trying again later", "error", err)
-		}
+// NewSweeper returns the job that sweeps every ten minutes.
+func NewSweeper(db *store.DB, clk clock.Clock, log *slog.Logger) *background.Job {
+	return background.Every(log, "delete expired rows", sweepInterval, func(ctx context.Context) error {
+		_, err := Sweep(ctx, db, clock.Millis(clk))
+		return err
 	})
 }

@@ -1,12 +1,10 @@
 package orgs_test
 
 import (
-	"log/slog"
 	"testing"
 
 	"gorm.io/gorm"
 
-	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -42,10 +40,4 @@ func TestSweepRemovesOnlyWhatIsPastItsTime(t *testing.T) {
 			t.Fatalf("swept %d rows again, %v; want none", n, err)
 		}
 	})
-}
-
-func TestTheSweeperStopsMoreThanOnce(t *testing.T) {
-	s := orgs.StartSweeper(storetest.SQLite(t), clock.System{}, slog.New(slog.DiscardHandler))
-	s.Stop()
-	s.Stop()
 }

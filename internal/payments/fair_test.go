@@ -41,7 +41,10 @@ func TestARailThatHangsDelaysNobodyElse(t *testing.T) {
 		lost(other, "a")
 		w.clock.Advance(2 * time.Minute)
 		ticks := make(chan time.Time)
-		s := w.StartSweeper(ticks)
+		s := w.NewSweeper(ticks)
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		t.Cleanup(s.Stop)
 		ticks <- time.Time{}
 		for begun := time.Now(); rows[models.Payment](other)[0].Status != models.PaymentPaid; runtime.Gosched() {

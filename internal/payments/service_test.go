@@ -287,12 +287,14 @@ func TestTheSweeperLooksByItself(t *testing.T) {
 		}
 		w.clock.Advance(2 * time.Minute)
 		ticks := make(chan time.Time)
-		s := w.StartSweeper(ticks)
+		s := w.NewSweeper(ticks)
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		ticks <- time.Time{}
 		for begun := time.Now(); rows[models.Payment](n)[0].Status == models.PaymentPending && time.Since(begun) < 20*time.Second; {
 			runtime.Gosched()
 		}
-		s.Stop()
 		s.Stop()
 		if p := n.sound(); p[0].Status != models.PaymentPaid {
 			t.Errorf("it is %+v", p[0])

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/background"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/shares"
@@ -91,30 +92,14 @@ func (s *Service) lookAfter(ctx context.Context, p models.Payment) error {
 	return nil
 }
 
-// Sweeper looks after payments until it is stopped.
-type Sweeper struct {
-	stop context.CancelFunc
-	done chan struct{}
-}
-
-// StartSweeper looks after payments every other second, or at ticks when there are some, until Stop.
-func (s *Service) StartSweeper(ticks <-chan time.Time) *Sweeper {
-	ctx, stop := context.WithCancel(context.Background())
-	w := &Sweeper{stop: stop, done: make(chan struct{})}
-	go func() {
-		defer close(w.done)
+// NewSweeper returns the service that looks after payments every other second, or at ticks when there are some.
+func (s *Service) NewSweeper(ticks <-chan time.Time) background.Service {
+	return background.Loop(func(ctx context.Context) {
 		if ticks == nil {
 			t := time.NewTicker(sweepInterval)
 			defer t.Stop()
 			ticks = t.C
 		}
 		s.newWork().Run(ctx, ticks)
-	}()
-	return w
-}
-
-// Stop ends it and waits until nothing of it runs. It may be called more than once.
-func (w *Sweeper) Stop() {
-	w.stop()
-	<-w.done
+	})
 }

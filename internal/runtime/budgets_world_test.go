@@ -67,10 +67,12 @@ func (n *node) looksAfterParked() *sessions.Parked { return n.looksAfterParkedAt
 
 // looksAfterParkedAt is looksAfterParked that looks at all when it is told to.
 func (n *node) looksAfterParkedAt(ticks <-chan time.Time) *sessions.Parked {
-	p := sessions.NewParked()
-	p.Start(sessions.ParkedConfig{
+	p := sessions.NewParked(sessions.ParkedConfig{
 		DB: n.w.db, Committer: n.committer, Clock: n.w.clock, Logger: n.engine.cfg.Logger, Ticks: ticks,
 	})
+	if err := p.Start(n.w.t.Context()); err != nil {
+		n.w.t.Fatal(err)
+	}
 	n.parked.Store(p)
 	n.w.t.Cleanup(p.Stop)
 	return p

@@ -29,6 +29,27 @@ type node struct {
 	commits atomic.Int64
 }
 
+// committed tells a node of what it has committed, as the server does.
+func (n *node) committed(c *commit.Committed) {
+	for _, s := range c.Sessions {
+		n.hub.Publish(s.Org, s.Session, s.Events)
+		n.w.news.spread()
+	}
+	for _, h := range c.Attention {
+		n.engine.Attend(h.Runner, h.Turn)
+	}
+	if p := n.parked.Load(); p != nil {
+		p.Committed(c)
+	}
+	if c.Ready {
+		_ = n.w.bus.Publish(events.WakeSubject, nil)
+		n.engine.Wake()
+	}
+	if c.Jobs {
+		n.engine.WakeJobs()
+	}
+}
+
 type nodeOption func(*Config)
 
 // newNode makes a node whose engine does not run yet.
@@ -42,24 +63,8 @@ func (w *world) newNode(options ...nodeOption) *node {
 	}
 	n.hub = events.NewHub(events.Config{Log: w.log, Bus: w.bus, Logger: logger})
 	n.hub.Start()
-	n.committer = commit.New(commit.Config{
-		DB: w.db, Clock: w.clock, Logger: logger, Faults: n.faults,
-		Publish: func(org models.OrgID, session models.SessionID, list []models.Event) {
-			n.hub.Publish(org, session, list)
-			w.news.spread()
-		},
-		Ready: func() {
-			_ = w.bus.Publish(events.WakeSubject, nil)
-			n.engine.Wake()
-		},
-		Jobs: func() { n.engine.WakeJobs() },
-		Freed: func(org models.OrgID, budgets []models.BudgetID) {
-			if p := n.parked.Load(); p != nil {
-				p.Wake(org, budgets...)
-			}
-		},
-		Attention: func(runner models.RunnerID, turn models.TurnID) { n.engine.Attend(runner, turn) },
-	})
+	n.committer = commit.New(commit.Config{DB: w.db, Clock: w.clock, Logger: logger, Faults: n.faults})
+	n.committer.Observe(n.committed)
 	cfg := Config{
 		DB: w.db, Committer: n.committer, Queue: w.queue, Hub: n.hub, Bus: w.bus, Catalog: w.catalog, Registry: w.tools,
 		Drivers: map[models.ProviderKind]llm.Driver{models.ProviderSimulated: n.puppet},

@@ -45,7 +45,7 @@ func (w *simulation) submitted(n *simNode, cmd commit.Command, s *commit.Submitt
 }
 
 // published hears of what was committed, once each, in order.
-func (w *simulation) published(_ models.OrgID, session models.SessionID, list []models.Event) {
+func (w *simulation) published(session models.SessionID, list []models.Event) {
 	if w.planted.lostNews && len(list) > 1 {
 		list = list[1:]
 	}

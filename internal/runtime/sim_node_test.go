@@ -43,14 +43,18 @@ func (w *simulation) newNode() *simNode {
 	n := &simNode{w: w, number: w.born, watch: newWatch()}
 	w.born++
 	w.nodes = append(w.nodes, n)
-	n.commits = w.memory.Simulate(commit.Config{
-		Clock: w.clock, Faults: n, Publish: w.published, Ready: w.wakeSomebody, Logger: w.logger,
-		Attention: func(runner models.RunnerID, turn models.TurnID) {
+	n.commits = w.memory.Simulate(commit.Config{Clock: w.clock, Faults: n, Logger: w.logger},
+		func(models.OrgID, models.SessionID) bool { return w.chance(w.trouble.held) })
+	n.commits.Observe(func(c *commit.Committed) {
+		for _, s := range c.Sessions {
+			w.published(s.Session, s.Events)
+		}
+		for _, h := range c.Attention {
 			if !n.dead {
-				n.engine.Attend(runner, turn)
+				n.engine.Attend(h.Runner, h.Turn)
 			}
-		},
-	}, func(models.OrgID, models.SessionID) bool { return w.chance(w.trouble.held) })
+		}
+	})
 	e := New(Config{
 		Committer: n, Queue: simAccess{n, w.queue}, Hub: w.hub, Bus: simBus{w}, Catalog: w, Registry: w.toolbox.registry,
 		Drivers: map[models.ProviderKind]llm.Driver{models.ProviderSimulated: n}, Workspace: sessions.NewWorkspace(nil, w.clock),

@@ -147,8 +147,6 @@ func (w *simulation) failf(format string, args ...any) {
 	}
 }
 
-func (w *simulation) wakeSomebody() {}
-
 // run plays a whole history and tells what was wrong with it.
 func (w *simulation) run() []string {
 	defer w.killAll(nil)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/background"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -21,7 +22,7 @@ const (
 	deadlineWorkers = 16
 )
 
-// DeadlinesConfig is what Deadlines needs. All fields but Ticks are required.
+// DeadlinesConfig is what NewDeadlines needs. All fields but Ticks are required.
 type DeadlinesConfig struct {
 	DB        *store.DB
 	Committer *commit.Committer
@@ -31,40 +32,18 @@ type DeadlinesConfig struct {
 	Ticks <-chan time.Time
 }
 
-// Deadlines ends waits whose time is over, whether or not a runner lives that knows of them. Several may be at work at once, in any
-// process: each wait is looked at again under the lock of its session.
-type Deadlines struct {
-	cfg  DeadlinesConfig
-	once sync.Once
-	stop context.CancelFunc
-	done chan struct{}
-}
+// deadlines ends waits whose time is over.
+type deadlines struct{ cfg DeadlinesConfig }
 
-// StartDeadlines enforces deadlines until Stop.
-func StartDeadlines(cfg DeadlinesConfig) *Deadlines {
-	ctx, stop := context.WithCancel(context.Background())
-	d := &Deadlines{cfg: cfg, stop: stop, done: make(chan struct{})}
-	go d.run(ctx)
-	return d
-}
-
-// Stop ends it and waits until nothing of it runs. It may be called more than once.
-func (d *Deadlines) Stop() {
-	d.once.Do(d.stop)
-	<-d.done
-}
-
-func (d *Deadlines) run(ctx context.Context) {
-	defer close(d.done)
-	clock.Every(ctx, deadlineInterval, d.cfg.Ticks, func() {
-		if err := d.sweep(ctx); err != nil && ctx.Err() == nil {
-			d.cfg.Logger.Warn("overdue waits can't be looked for; trying again", "error", err)
-		}
-	})
+// NewDeadlines returns the job that ends waits whose time is over, whether or not a runner lives that knows of them. Several may be at work
+// at once, in any process: each wait is looked at again under the lock of its session.
+func NewDeadlines(cfg DeadlinesConfig) *background.Job {
+	d := &deadlines{cfg}
+	return background.Every(cfg.Logger, "end overdue waits", deadlineInterval, d.sweep, background.Ticks(cfg.Ticks))
 }
 
 // sweep ends all waits that are overdue now. One that can't be ended doesn't keep those behind it waiting.
-func (d *Deadlines) sweep(ctx context.Context) error {
+func (d *deadlines) sweep(ctx context.Context) error {
 	now := clock.Millis(d.cfg.Clock)
 	var last models.Wait
 	for {
@@ -80,7 +59,7 @@ func (d *Deadlines) sweep(ctx context.Context) error {
 	}
 }
 
-func (d *Deadlines) expire(ctx context.Context, list []models.Wait) {
+func (d *deadlines) expire(ctx context.Context, list []models.Wait) {
 	var wg sync.WaitGroup
 	places := make(chan struct{}, deadlineWorkers)
 	for _, w := range list {

@@ -12,8 +12,8 @@ import (
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
-func (e *env) deadlines() *Deadlines {
-	return &Deadlines{cfg: DeadlinesConfig{DB: e.db, Committer: e.commit, Clock: e.clock, Logger: slog.New(slog.DiscardHandler)}}
+func (e *env) deadlines() *deadlines {
+	return &deadlines{cfg: DeadlinesConfig{DB: e.db, Committer: e.commit, Clock: e.clock, Logger: slog.New(slog.DiscardHandler)}}
 }
 
 // Rules: Q2, Q17, W3.
@@ -99,10 +99,12 @@ func TestDeadlinesAreLookedForUntilStop(t *testing.T) {
 		ticks := make(chan time.Time)
 		cfg := e.deadlines().cfg
 		cfg.Ticks = ticks
-		d := StartDeadlines(cfg)
+		d := NewDeadlines(cfg)
+		if err := d.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		ticks <- time.Time{}
 		ticks <- time.Time{} // taken only after the first sweep
-		d.Stop()
 		d.Stop()
 		for _, id := range turn {
 			if got := e.turn(e.by, id); got.Status != models.TurnRunning || got.PendingCalls != 0 {

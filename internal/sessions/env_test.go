@@ -86,7 +86,7 @@ func newEnv(t *testing.T, db *store.DB) *env {
 		t.Fatal(err)
 	}
 	e.commit = commit.New(commit.Config{
-		DB: db, Clock: e.clock, Ready: func() {}, Publish: func(models.OrgID, models.SessionID, []models.Event) {},
+		DB: db, Clock: e.clock,
 	})
 	t.Cleanup(e.commit.Stop)
 	e.svc = New(Config{DB: db, Committer: e.commit, Catalog: e.catalog, Clock: e.clock})

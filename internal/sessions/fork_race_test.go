@@ -22,7 +22,7 @@ import (
 func (e *env) another(faults commit.Faults) *env {
 	e.t.Helper()
 	other := *e
-	other.commit = commit.New(commit.Config{DB: e.db, Clock: e.clock, Ready: func() {}, Faults: faults})
+	other.commit = commit.New(commit.Config{DB: e.db, Clock: e.clock, Faults: faults})
 	e.t.Cleanup(other.commit.Stop)
 	other.svc = New(Config{DB: e.db, Committer: other.commit, Catalog: e.catalog, Clock: e.clock})
 	return &other

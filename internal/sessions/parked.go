@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"github.com/ostler-dev/ostler/internal/background"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -47,10 +48,9 @@ type ParkedConfig struct {
 // process makes, and every few seconds for what other processes have made, or died of. Several may be at work at once, in any process: each
 // turn is looked at again under the locks of its session and its budgets.
 type Parked struct {
-	cfg  ParkedConfig
-	stop context.CancelFunc
-	done chan struct{}
-	once sync.Once
+	cfg   ParkedConfig
+	loops background.Loops
+	job   *background.Job // looks for what nobody has told of
 
 	mu sync.Mutex
 	// freed are the budgets to look at, by their organizations; the zero one stands for all.
@@ -62,29 +62,31 @@ type Parked struct {
 }
 
 // NewParked makes a Parked that remembers what it is told until Start.
-func NewParked() *Parked {
-	return &Parked{
-		freed: map[models.OrgID]map[models.BudgetID]bool{}, wake: make(chan struct{}, 1), done: make(chan struct{}), again: map[models.OrgID]models.WaitID{},
-	}
+func NewParked(cfg ParkedConfig) *Parked {
+	p := &Parked{cfg: cfg, freed: map[models.OrgID]map[models.BudgetID]bool{}, wake: make(chan struct{}, 1), again: map[models.OrgID]models.WaitID{}}
+	p.job = background.Every(cfg.Logger, "look for turns that wait for budgets", parkedInterval, p.sweep, background.Ticks(cfg.Ticks))
+	return p
 }
 
 // Start looks after parked turns until Stop.
-func (p *Parked) Start(cfg ParkedConfig) {
-	ctx, stop := context.WithCancel(context.Background())
-	p.cfg, p.stop = cfg, stop
-	var loops sync.WaitGroup
-	loops.Go(func() { p.run(ctx) })
-	loops.Go(func() { clock.Every(ctx, parkedInterval, cfg.Ticks, func() { p.sweep(ctx) }) })
-	go func() {
-		loops.Wait()
-		close(p.done)
-	}()
+func (p *Parked) Start(ctx context.Context) error {
+	if err := p.loops.Start(ctx, p.run); err != nil {
+		return err
+	}
+	return p.job.Start(ctx)
 }
 
 // Stop ends it and waits until nothing of it runs. It may be called more than once.
 func (p *Parked) Stop() {
-	p.once.Do(p.stop)
-	<-p.done
+	p.job.Stop()
+	p.loops.Stop()
+}
+
+// Committed hears of what was committed: budgets that may have room for turns.
+func (p *Parked) Committed(c *commit.Committed) {
+	for org, budgets := range c.Freed {
+		p.Wake(org, budgets...)
+	}
 }
 
 // Wake tells of budgets that may have room for turns; of any, when none is named. It doesn't block.
@@ -131,21 +133,18 @@ func (p *Parked) run(ctx context.Context) {
 }
 
 // sweep tells of all organizations that have parked turns.
-func (p *Parked) sweep(ctx context.Context) {
+func (p *Parked) sweep(ctx context.Context) error {
 	var last models.OrgID
 	for {
 		orgs, err := orgsWithParked(ctx, p.cfg.DB, last, parkedOrgs)
 		if err != nil {
-			if ctx.Err() == nil {
-				p.cfg.Logger.Warn("turns that wait for budgets can't be looked for; trying again", "error", err)
-			}
-			return
+			return err
 		}
 		for _, org := range orgs {
 			p.Wake(org)
 		}
 		if len(orgs) < parkedOrgs {
-			return
+			return nil
 		}
 		last = orgs[len(orgs)-1]
 	}

@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/audit"
+	"github.com/ostler-dev/ostler/internal/background"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -53,43 +53,19 @@ type SelfCheck struct {
 	wrong map[BudgetKey]int
 	// known are the sums of old postings, which are not read again at each pass.
 	known summed
-
-	once sync.Once
-	stop context.CancelFunc
-	done chan struct{}
 }
 
 // selfCheckSlack is how much earlier than its commit a budget may be dated: its transaction may have waited for long.
 const selfCheckSlack = models.Millis(10 * time.Minute / time.Millisecond)
 
-// NewSelfCheck gives a self-check that has checked nothing yet and does nothing by itself.
+// NewSelfCheck returns a self-check that has checked nothing yet.
 func NewSelfCheck(cfg SelfCheckConfig) *SelfCheck {
-	s := &SelfCheck{cfg: cfg, wrong: map[BudgetKey]int{}, known: summed{}, stop: func() {}, done: make(chan struct{})}
-	close(s.done) // nothing runs
-	return s
+	return &SelfCheck{cfg: cfg, wrong: map[BudgetKey]int{}, known: summed{}}
 }
 
-// StartSelfCheck checks now and then, until Stop.
-func StartSelfCheck(cfg SelfCheckConfig) *SelfCheck {
-	ctx, stop := context.WithCancel(context.Background()) //nolint:gosec // G118: Stop calls it
-	s := &SelfCheck{cfg: cfg, wrong: map[BudgetKey]int{}, known: summed{}, stop: stop, done: make(chan struct{})}
-	go s.run(ctx)
-	return s
-}
-
-// Stop ends it. It may be called more than once.
-func (s *SelfCheck) Stop() {
-	s.once.Do(s.stop)
-	<-s.done
-}
-
-func (s *SelfCheck) run(ctx context.Context) {
-	defer close(s.done)
-	clock.Every(ctx, s.cfg.Interval, s.cfg.Ticks, func() {
-		if err := s.Pass(ctx); err != nil && ctx.Err() == nil {
-			s.cfg.Logger.Warn("budgets could not be checked; trying again later", "error", err)
-		}
-	})
+// Job returns the job that checks.
+func (s *SelfCheck) Job() *background.Job {
+	return background.Every(s.cfg.Logger, "check budgets", s.cfg.Interval, s.Pass, background.Ticks(s.cfg.Ticks))
 }
 
 // Pass checks the budgets that have changed since the pass before that came to its end, and those that were wrong. An organization whose

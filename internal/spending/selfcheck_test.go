@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -155,15 +154,14 @@ func TestSelfCheckRunsUntilItIsStopped(t *testing.T) {
 	n := w.node()
 	ticks := make(chan time.Time)
 	n.cfg.Ticks = ticks
-	check := spending.StartSelfCheck(n.cfg)
+	check := spending.NewSelfCheck(n.cfg).Job()
+	if err := check.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	// The second one is taken only after what the first one began.
 	ticks <- time.Time{}
 	ticks <- time.Time{}
-	var stops sync.WaitGroup
-	for range 2 {
-		stops.Go(check.Stop)
-	}
-	stops.Wait()
+	check.Stop()
 	if n.meter.differences != 1 {
 		t.Errorf("%d differences", n.meter.differences)
 	}

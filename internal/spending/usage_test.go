@@ -49,7 +49,7 @@ func newUsageWorld(t *testing.T, db *store.DB, seed uint64) *usageWorld {
 		models: []models.ModelID{models.NewID[models.ModelEntity](), models.NewID[models.ModelEntity](), models.NewID[models.ModelEntity]()},
 		begun:  map[models.JournalID]bool{},
 	}
-	w.committer = commit.New(commit.Config{DB: db, Clock: w.clock, Ready: func() {}, Publish: func(models.OrgID, models.SessionID, []models.Event) {}})
+	w.committer = commit.New(commit.Config{DB: db, Clock: w.clock})
 	t.Cleanup(w.committer.Stop)
 	h := models.Harness{
 		OrgID: w.org, ID: models.NewID[models.HarnessEntity](), Name: "h", NameKey: "h", Lifecycle: models.LifecycleActive, Capabilities: []models.CapabilityRef{},

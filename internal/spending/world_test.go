@@ -70,7 +70,7 @@ func newWorld(t *testing.T, db *store.DB) *world {
 	t.Helper()
 	w := &world{t: t, db: db, clock: clock.NewManual(start)}
 	w.commit = commit.New(commit.Config{
-		DB: db, Clock: w.clock, Ready: func() {}, Publish: func(models.OrgID, models.SessionID, []models.Event) {},
+		DB: db, Clock: w.clock,
 	})
 	t.Cleanup(w.commit.Stop)
 	var err error

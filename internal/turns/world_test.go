@@ -53,7 +53,7 @@ func newWorld(t testing.TB, db *store.DB) *world {
 	}
 	w := &world{t: t, db: db, clock: clock.NewManual(time.UnixMilli(1_800_000_000_000)), org: org.ID, harness: h.ID}
 	w.c = commit.New(commit.Config{
-		DB: db, Clock: w.clock, Ready: func() {}, Publish: func(models.OrgID, models.SessionID, []models.Event) {},
+		DB: db, Clock: w.clock,
 	})
 	t.Cleanup(w.c.Stop)
 	return w

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/egress"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -356,8 +357,7 @@ func TestAStopInTheMiddle(t *testing.T) {
 		n.happens(titled("a"))
 		ticks := make(chan time.Time)
 		d := w.dispatcher(func(c *webhooks.DispatcherConfig) { c.Ticks = ticks })
-		d.Start()
-		d.Start()
+		begin(t, d)
 		ticks <- time.Time{}
 		within(t, "the attempt", arrived)
 		d.Stop()
@@ -457,7 +457,7 @@ func TestAStuckReceiver(t *testing.T) {
 			// Five are stuck: there is one more place for their organization, and one for others.
 			c.OrgAtOnce, c.AtOnce, c.Timeout, c.Ticks = 6, 7, time.Hour, ticks
 		})
-		d.Start()
+		begin(t, d)
 		ticks <- time.Time{}
 		within(t, "the delivery to another organization", theirs)
 		within(t, "the delivery to another webhook", mine)
@@ -487,7 +487,7 @@ func TestAnOrganizationOfStuckReceivers(t *testing.T) {
 		d := w.dispatcher(func(c *webhooks.DispatcherConfig) {
 			c.OrgAtOnce, c.AtOnce, c.Timeout, c.Ticks = 3, 4, time.Hour, ticks
 		})
-		d.Start()
+		begin(t, d)
 		ticks <- time.Time{}
 		within(t, "the delivery to another organization", told)
 	})
@@ -500,10 +500,10 @@ func TestCommitsWakeTheDispatcher(t *testing.T) {
 		r := newReceiver(t, func(http.ResponseWriter, *http.Request, int) { told <- struct{}{} })
 		ticks := make(chan time.Time)
 		d := w.dispatcher(func(c *webhooks.DispatcherConfig) { c.Ticks = ticks })
-		w.publish = d.Notice
+		w.committed = d.Committed
 		n, other := w.tenant(), w.tenant()
 		n.webhook(r.URL)
-		d.Start()
+		begin(t, d)
 		ticks <- time.Time{} // it learns who has webhooks
 		ticks <- time.Time{}
 		other.happens(titled("nobody"))
@@ -552,9 +552,13 @@ func TestTheBusWakesTheDispatcher(t *testing.T) {
 		d := w.dispatcher(func(c *webhooks.DispatcherConfig) { c.Ticks, c.Bus = ticks, connect(t) })
 		hub := events.NewHub(events.Config{Log: events.NewLog(w.db), Bus: connect(t), Clock: w.clock})
 		n := w.tenant()
-		w.publish = func(org models.OrgID, list []models.Event) { hub.Publish(org, n.session, list) }
+		w.committed = func(c *commit.Committed) {
+			for _, s := range c.Sessions {
+				hub.Publish(s.Org, s.Session, s.Events)
+			}
+		}
 		n.webhook(r.URL)
-		d.Start()
+		begin(t, d)
 		ticks <- time.Time{} // it learns who has webhooks
 		ticks <- time.Time{}
 		n.happens(titled("a"))

@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/background"
 	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/secrets"
@@ -60,11 +62,9 @@ type DispatcherConfig struct {
 type Dispatcher struct {
 	cfg DispatcherConfig
 
-	life struct {
-		sync.Mutex
-		stop context.CancelFunc
-		work sync.WaitGroup
-	}
+	loops background.Loops
+	job   *background.Job // deletes old deliveries
+
 	feed chan struct{} // wakes the loop that makes deliveries
 	send *shares.Work[models.OrgID, claimed]
 
@@ -98,39 +98,26 @@ func NewDispatcher(cfg DispatcherConfig) (*Dispatcher, error) {
 		known: map[models.OrgID]func(){}, soiled: map[models.OrgID]struct{}{},
 	}
 	d.send = d.newWork()
+	d.job = background.Every(cfg.Logger, "delete old webhook deliveries", sweepInterval, func(ctx context.Context) error {
+		_, err := d.Sweep(ctx)
+		return err
+	})
 	return d, nil
 }
 
 // Start works in the background until Stop.
-func (d *Dispatcher) Start() {
-	d.life.Lock()
-	defer d.life.Unlock()
-	if d.life.stop != nil {
-		return
+func (d *Dispatcher) Start(ctx context.Context) error {
+	if err := d.loops.Start(ctx, d.feedLoop, func(ctx context.Context) { d.send.Run(ctx, nil) }); err != nil {
+		return err
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	d.life.stop = stop
-	d.life.work.Go(func() { d.feedLoop(ctx) })
-	d.life.work.Go(func() { d.send.Run(ctx, nil) })
-	d.life.work.Go(func() {
-		clock.Every(ctx, sweepInterval, nil, func() {
-			if _, err := d.Sweep(ctx); err != nil && ctx.Err() == nil {
-				d.cfg.Logger.Warn("old deliveries of webhooks could not be removed; trying again later", "error", err)
-			}
-		})
-	})
+	return d.job.Start(ctx)
 }
 
 // Stop ends the work and waits until nothing of it runs. Attempts that are under way are given up: somebody makes them again. It may be
 // called more than once.
 func (d *Dispatcher) Stop() {
-	d.life.Lock()
-	defer d.life.Unlock()
-	if d.life.stop == nil {
-		return
-	}
-	d.life.stop()
-	d.life.work.Wait()
+	d.job.Stop()
+	d.loops.Stop()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for org := range d.known {
@@ -143,10 +130,12 @@ func (d *Dispatcher) Sweep(ctx context.Context) (int64, error) {
 	return deleteOld(ctx, d.cfg.DB, millis(clock.Millis(d.cfg.Clock), -keepDays*24*time.Hour))
 }
 
-// Notice tells of events that this process has committed. It never waits, and asks no database.
-func (d *Dispatcher) Notice(org models.OrgID, list []models.Event) {
-	if slices.ContainsFunc(list, func(e models.Event) bool { return e.FeedPosition != nil }) {
-		d.heard(org)
+// Committed hears of what this process has committed. It never waits, and asks no database.
+func (d *Dispatcher) Committed(c *commit.Committed) {
+	for _, s := range c.Sessions {
+		if slices.ContainsFunc(s.Events, func(e models.Event) bool { return e.FeedPosition != nil }) {
+			d.heard(s.Org)
+		}
 	}
 }
 

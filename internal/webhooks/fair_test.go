@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
@@ -51,7 +52,7 @@ func TestALongBacklogHoldsNobodyUp(t *testing.T) {
 		if err := d.Feed(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		d.Start()
+		begin(t, d)
 		d.WakeSender()
 		within(t, "the last delivery", all)
 		mu.Lock()
@@ -94,10 +95,12 @@ func TestAFeedThatNeverRestsHoldsNobodyUp(t *testing.T) {
 	}
 	other.webhook(newReceiver(t, func(http.ResponseWriter, *http.Request, int) { close(told) }).URL)
 	other.happens(titled("a"))
-	note := func() { d.Notice(busy.by.OrgID, []models.Event{{FeedPosition: new(int64(1))}}) }
+	note := func() {
+		d.Committed(&commit.Committed{Sessions: []commit.SessionEvents{{Org: busy.by.OrgID, Events: []models.Event{{FeedPosition: new(int64(1))}}}}})
+	}
 	noise.note.Store(&note)
 	note()
-	d.Start()
+	begin(t, d)
 	statements := noise.n.Load()
 	for noise.n.Load() < statements+10 { // it is at work on that feed now
 		runtime.Gosched()
@@ -127,7 +130,7 @@ func TestReceiversThatHangLeaveRoomForOthers(t *testing.T) {
 		if err := d.Feed(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		d.Start()
+		begin(t, d)
 		d.WakeSender()
 		for range 7 { // three times two, and one of the last quarter
 			within(t, "a request to a receiver that hangs", asked)

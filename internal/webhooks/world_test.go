@@ -43,8 +43,8 @@ type world struct {
 	keeper    *secrets.Keeper
 	client    *egress.Client
 	committer *commit.Committer
-	// publish hears what was committed.
-	publish func(models.OrgID, []models.Event)
+	// committed hears what was committed.
+	committed func(*commit.Committed)
 }
 
 func each(t *testing.T, test func(t *testing.T, w *world)) {
@@ -54,7 +54,7 @@ func each(t *testing.T, test func(t *testing.T, w *world)) {
 
 func newWorld(t *testing.T, db *store.DB) *world {
 	t.Helper()
-	w := &world{t: t, db: db, clock: clock.NewManual(start), publish: func(models.OrgID, []models.Event) {}}
+	w := &world{t: t, db: db, clock: clock.NewManual(start), committed: func(*commit.Committed) {}}
 	var err error
 	if w.keeper, err = secrets.NewKeeper(bytes.Repeat([]byte{7}, 32)); err != nil {
 		t.Fatal(err)
@@ -67,10 +67,18 @@ func newWorld(t *testing.T, db *store.DB) *world {
 	}
 	w.committer = commit.New(commit.Config{
 		DB: db, Clock: w.clock, Logger: slog.New(slog.DiscardHandler),
-		Publish: func(org models.OrgID, _ models.SessionID, list []models.Event) { w.publish(org, list) },
 	})
+	w.committer.Observe(func(c *commit.Committed) { w.committed(c) })
 	t.Cleanup(w.committer.Stop)
 	return w
+}
+
+// begin starts a dispatcher.
+func begin(t *testing.T, d *webhooks.Dispatcher) {
+	t.Helper()
+	if err := d.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // dispatcher makes one, as in a process of its own.

@@ -1,0 +1,91 @@
+package background
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"time"
+)
+
+// Job runs a function periodically. A run that fails or panics is logged, and the function runs again at its next time.
+type Job struct {
+	Loops
+
+	log      *slog.Logger
+	name     string
+	interval time.Duration
+	run      func(ctx context.Context) error
+
+	atStart bool
+	last    time.Duration
+	wake    <-chan struct{}
+	ticks   <-chan time.Time
+}
+
+// Option changes when a Job runs.
+type Option func(*Job)
+
+// AtStart has a Job also run as soon as it is started.
+func AtStart() Option { return func(j *Job) { j.atStart = true } }
+
+// AtStop has a Job run once more when it is stopped, for d at most. A run that is under way then goes on to its end.
+func AtStop(d time.Duration) Option { return func(j *Job) { j.last = d } }
+
+// OnWake has a Job also run after each signal.
+func OnWake(c <-chan struct{}) Option { return func(j *Job) { j.wake = c } }
+
+// Ticks has a Job run at these ticks and not by the interval; nil changes nothing. It is for tests.
+func Ticks(c <-chan time.Time) Option { return func(j *Job) { j.ticks = c } }
+
+// Every returns a Job that calls run once per interval, one call at a time: a call that takes longer delays the next one. Logs call it name.
+func Every(log *slog.Logger, name string, interval time.Duration, run func(ctx context.Context) error, options ...Option) *Job {
+	j := &Job{log: log, name: name, interval: interval, run: run}
+	for _, o := range options {
+		o(j)
+	}
+	return j
+}
+
+// Start begins the Job. The context bounds nothing: see Service.
+func (j *Job) Start(ctx context.Context) error { return j.Loops.Start(ctx, j.loop) }
+
+func (j *Job) loop(ctx context.Context) {
+	work := ctx
+	if j.last > 0 {
+		work = context.WithoutCancel(ctx)
+		defer func() {
+			last, cancel := context.WithTimeout(work, j.last)
+			defer cancel()
+			j.once(last)
+		}()
+	}
+	if j.atStart {
+		j.once(work)
+	}
+	ticks := j.ticks
+	if ticks == nil {
+		t := time.NewTicker(j.interval)
+		defer t.Stop()
+		ticks = t.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks:
+		case <-j.wake:
+		}
+		j.once(work)
+	}
+}
+
+func (j *Job) once(ctx context.Context) {
+	defer func() {
+		if r := recover(); r != nil {
+			j.log.Error("a background job panicked; it runs again at its next time", "job", j.name, "panic", r, "stack", string(debug.Stack()))
+		}
+	}()
+	if err := j.run(ctx); err != nil && ctx.Err() == nil {
+		j.log.Warn("a background job failed; it runs again at its next time", "job", j.name, "error", err)
+	}
+}
