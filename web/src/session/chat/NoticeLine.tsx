@@ -5,7 +5,7 @@ import { FailureText } from "@/failures/FailureText";
 import { Button } from "@/ui/Button";
 import { formatCost, formatCount, formatDuration } from "@/ui/format";
 import { DoerName } from "../DoerName";
-import type { NoticeItem } from "../feed/state";
+import type { NoticeItem, UsageTotals } from "../feed/state";
 import { useChatActions } from "./actions";
 import { FailureNote } from "./FailureNote";
 import { ForkDivider } from "./ForkDivider";
@@ -38,6 +38,7 @@ export function NoticeLine({ item }: { item: NoticeItem }) {
         <Line icon={<Ban size={12} aria-hidden />} turnId={turnId}>
           Cancelled by <DoerName by={notice.by} />
           {notice.reason && `: ${notice.reason}`}
+          {notice.usage && notice.usage.inputTokens > 0 && ` · ${usageWords(notice.usage)}`}
         </Line>
       );
     case "recovered":
@@ -133,16 +134,18 @@ function CompletedLine({
   turnId: string | null;
 }) {
   const { stopReason, durationMs, timeToFirstTokenMs, iterations, usage } = notice;
-  const tokens = usage.inputTokens + usage.outputTokens;
   const parts = [
     stopReason === "END_TURN" ? null : `Ended: ${stopWords(stopReason)}`,
     formatDuration(durationMs),
     timeToFirstTokenMs === null ? null : `first token ${formatDuration(timeToFirstTokenMs)}`,
     iterations > 1 ? `${iterations} steps` : null,
-    `${formatCount(tokens)} tokens`,
-    formatCost(usage.costUsd),
+    usageWords(usage),
   ];
   return <Line turnId={turnId}>{parts.filter((part) => part !== null).join(" · ")}</Line>;
+}
+
+function usageWords({ inputTokens, outputTokens, costUsd }: UsageTotals): string {
+  return `${formatCount(inputTokens + outputTokens)} tokens · ${formatCost(costUsd)}`;
 }
 
 const OUTCOMES: Record<string, string> = {

@@ -1,6 +1,6 @@
 import { doerOf, type EventOf } from "./event";
 import { appendNotice, closeItemsOfTurn } from "./items";
-import type { NoticeItem, SessionState } from "./state";
+import type { NoticeItem, SessionState, UsageTotals } from "./state";
 import { dropQueuedTurn, endTurn } from "./turns";
 
 type End =
@@ -64,8 +64,18 @@ function noticeOf(state: SessionState, event: End): NoticeItem["notice"] {
         told: wasTold(state, event.turnId, event.error.code),
       };
     case "TurnCancelled":
-      return { type: "cancelled", reason: event.cancelReason || null, by: doerOf(event) };
+      return {
+        type: "cancelled",
+        reason: event.cancelReason || null,
+        by: doerOf(event),
+        usage: usageOf(state, event.turnId),
+      };
   }
+}
+
+function usageOf(state: SessionState, turnId: string | null): UsageTotals | null {
+  const turn = turnId === null ? undefined : state.turns[turnId];
+  return turn?.startedAt ? turn.usage : null;
 }
 
 /** Whether the agent's last message of the turn carries its failure. */

@@ -5,8 +5,8 @@ import { finishTurn } from "./ends";
 import { dataText, doerOf, type EventOf, isEphemeral, position, type SessionEvent } from "./event";
 import { appendNotice, changeAgentItem, changeToolItem, moveInputToEnd } from "./items";
 import { deliver, editMessage, imagesOf, receiveMessage, textOf } from "./messages";
-import type { Retry, SessionState, UsageTotals } from "./state";
-import { beginFork, holdTurn, queueTurn, reorderTurns, startTurn } from "./turns";
+import { noUsage, type Retry, type SessionState, type UsageTotals } from "./state";
+import { beginFork, changeTurn, holdTurn, queueTurn, reorderTurns, startTurn } from "./turns";
 
 /**
  * The session after one more event. It is pure: the same events give the same page, whether they came live, in
@@ -104,7 +104,7 @@ function apply(state: SessionState, event: SessionEvent): SessionState {
     case "OutputCompleted":
       return completeOutput(state, event);
     case "GenerationRecorded":
-      return { ...state, usage: addUsage(state.usage, event.usage) };
+      return recordCall(state, event);
     case "ToolStarted":
       return changeToolItem(state, event.toolCallId, event.toolName, position(event), (item) => ({
         ...item,
@@ -227,6 +227,13 @@ function completeTool(state: SessionState, event: EventOf<"ToolCompleted">): Ses
   const waitsVersion = others ? state.waitsVersion + 1 : state.waitsVersion;
   const todosVersion = event.toolName === "write_todos" ? 1 : 0;
   return { ...changed, waitsVersion, todosVersion: state.todosVersion + todosVersion };
+}
+
+function recordCall(state: SessionState, event: EventOf<"GenerationRecorded">): SessionState {
+  const counted = { ...state, usage: addUsage(state.usage, event.usage) };
+  if (event.turnId === null) return counted;
+  const own = state.turns[event.turnId]?.usage ?? noUsage;
+  return changeTurn(counted, event.turnId, { usage: addUsage(own, event.usage) });
 }
 
 function addUsage(total: UsageTotals, usage: UsageFieldsFragment): UsageTotals {

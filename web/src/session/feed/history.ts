@@ -3,6 +3,7 @@ import type { SessionEvent } from "./event";
 import { foldEvent } from "./fold";
 import { userItem } from "./messages";
 import { type ChatItem, initialState, type SessionState, type TurnState } from "./state";
+import { newTurn } from "./turns";
 
 export type SessionNow = NonNullable<SessionNowQuery["session"]>;
 
@@ -41,10 +42,6 @@ export function openSession(now: SessionNow): SessionState {
     ],
   };
   return nodes.slice(known.length).reduce(foldEvent, opened);
-}
-
-function newTurn(id: string, status: TurnState["status"]): TurnState {
-  return { id, status, startedAt: null, finishedAt: null, sessionId: null };
 }
 
 /**

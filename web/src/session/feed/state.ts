@@ -59,6 +59,8 @@ export interface TurnState {
   readonly status: TurnStatus;
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
+  /** Of its calls that have been read. */
+  readonly usage: UsageTotals;
   /** The session that it ran in, for turns of the history that a fork began with; null for this one. */
   readonly sessionId: string | null;
 }
@@ -163,7 +165,13 @@ export interface NoticeItem extends ItemBase {
         /** The agent's last message says the same. */
         readonly told: boolean;
       }
-    | { readonly type: "cancelled"; readonly reason: string | null; readonly by: Doer }
+    | {
+        readonly type: "cancelled";
+        readonly reason: string | null;
+        readonly by: Doer;
+        /** What it took until then; null where its beginning has not been read. */
+        readonly usage: UsageTotals | null;
+      }
     | { readonly type: "recovered"; readonly recoveries: number; readonly policy: string }
     | {
         readonly type: "decided";
@@ -181,7 +189,7 @@ export interface NoticeItem extends ItemBase {
 
 export type ChatItem = UserItem | AgentItem | ToolItem | NoticeItem;
 
-const noUsage: UsageTotals = {
+export const noUsage: UsageTotals = {
   inputTokens: 0,
   outputTokens: 0,
   cacheReadTokens: 0,

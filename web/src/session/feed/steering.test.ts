@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { SessionEvent } from "./event";
 import { foldEvent } from "./fold";
 import { initialState, type NoticeItem, type SessionState } from "./state";
-import { event, textMessage, turnWithTool } from "./testEvents";
+import { event, textMessage, turnWithTool, usage } from "./testEvents";
 import { waitIsOver } from "./waits";
 
 const fold = (events: readonly SessionEvent[], from: SessionState = initialState) =>
@@ -68,6 +68,8 @@ describe("a turn that is cancelled", () => {
         event("OutputCompleted", next(), {
           message: { ...textMessage("msg_1", "AGENT", "Half an"), interrupted: true },
         }),
+        // The provider was paid for half an answer, too.
+        event("GenerationRecorded", next(), { messageId: "msg_1", model: "m", usage }),
         event("TurnCancelled", next(), {
           cancelReason: "Wrong file",
           data: { byKind: "USER", byId: "user_1" },
@@ -83,6 +85,7 @@ describe("a turn that is cancelled", () => {
       type: "cancelled",
       reason: "Wrong file",
       by: { kind: "USER", id: "user_1" },
+      usage,
     });
     expect(state.turns.turn_1?.status).toBe("cancelled");
     expect(state.activeTurnId).toBeNull();

@@ -1,13 +1,15 @@
-import { initialState, type SessionState, type TurnState, type TurnStatus } from "./state";
+import { initialState, noUsage, type SessionState, type TurnState, type TurnStatus } from "./state";
 
-function changeTurn(state: SessionState, id: string, change: Partial<TurnState>): SessionState {
-  const turn = state.turns[id] ?? {
-    id,
-    status: "running",
-    startedAt: null,
-    finishedAt: null,
-    sessionId: null,
-  };
+export function newTurn(id: string, status: TurnStatus): TurnState {
+  return { id, status, startedAt: null, finishedAt: null, usage: noUsage, sessionId: null };
+}
+
+export function changeTurn(
+  state: SessionState,
+  id: string,
+  change: Partial<TurnState>,
+): SessionState {
+  const turn = state.turns[id] ?? newTurn(id, "running");
   return { ...state, turns: { ...state.turns, [id]: { ...turn, ...change } } };
 }
 

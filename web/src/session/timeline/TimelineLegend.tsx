@@ -21,7 +21,10 @@ export function TimelineLegend() {
           {words}
         </li>
       ))}
-      <li>⫽ long wait, drawn shorter</li>
+      <li className="flex items-center gap-1.5">
+        <span aria-hidden>{"//"}</span>
+        Long wait, drawn shorter
+      </li>
     </ul>
   );
 }

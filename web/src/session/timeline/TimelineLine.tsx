@@ -107,9 +107,7 @@ export function TimelineLine(props: TimelineLineProps) {
         {span === null && <Axis scale={scale} />}
         <Bar row={row} scale={scale} now={now} />
         {scale.breaks
-          .filter(
-            ({ start: broken }) => span === null || (span.kind === "wait" && span.start === broken),
-          )
+          .filter(({ start: from, ms }) => start <= from && from + ms <= (end ?? now))
           .map(({ at, ms }) => (
             <span
               key={at}
@@ -118,7 +116,7 @@ export function TimelineLine(props: TimelineLineProps) {
               className="absolute inset-y-0 flex w-3 -translate-x-1/2 items-center justify-center bg-surface text-2xs text-ink-2"
               style={{ left: percent(at) }}
             >
-              ⫽
+              {"//"}
             </span>
           ))}
         {marks.map((mark) => (
@@ -144,7 +142,7 @@ function Axis({ scale }: { scale: Scale }) {
       className="absolute inset-y-0 hidden border-l border-line-strong pl-0.5 text-2xs leading-3 font-normal whitespace-nowrap text-ink-3 sm:block"
       style={{ left: percent(at) }}
     >
-      {ms === 0 ? "0" : formatDuration(ms)}
+      {ms === 0 ? "0" : formatDuration(ms).replace(".0 ", " ")}
     </span>
   ));
 }

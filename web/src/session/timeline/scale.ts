@@ -61,7 +61,8 @@ export function scalesOf(turns: readonly TimelineTurn[], now: number): Map<strin
         for (let ms = from; turn.start + ms < (edges[i + 1] ?? 0); ms += step) {
           const place = at(turn.start + ms);
           const last = ticks.at(-1);
-          if (!last || place - last.at >= CLOSEST_TICKS) ticks.push({ ms, at: place });
+          const room = place <= 1 - CLOSEST_TICKS && (!last || place - last.at >= CLOSEST_TICKS);
+          if (room) ticks.push({ ms, at: place });
         }
       }
       return [turn.id, { at, ticks, breaks }];
