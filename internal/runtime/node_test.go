@@ -58,7 +58,7 @@ func (w *world) newNode(options ...nodeOption) *node {
 	n := &node{w: w, puppet: newPuppet()}
 	n.faults = newFaults(&n.commits)
 	logger := slog.New(slog.DiscardHandler)
-	if testing.Verbose() {
+	if testing.Verbose() && !w.quiet {
 		logger = slog.New(slog.NewTextHandler(w.t.Output(), nil))
 	}
 	n.hub = events.NewHub(events.Config{Log: w.log, Bus: w.bus, Logger: logger})

@@ -59,6 +59,8 @@ type world struct {
 	echo    models.ModelID
 	// unposted tells that budgets were made with something spent that was never posted.
 	unposted bool
+	// quiet nodes log nothing, not even with -v.
+	quiet bool
 
 	news *news
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -26,6 +27,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 	if sync != "FULL" && sync != "NORMAL" {
 		return nil, fmt.Errorf("open SQLite: synchronous is %q, want FULL or NORMAL", sync)
 	}
+	driver := cmp.Or(cfg.SQLiteDriver, "sqlite")
 	pragmas := url.Values{"_pragma": {
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(" + sync + ")", "foreign_keys(1)", "temp_store(2)",
 	}}
@@ -35,7 +37,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 	file := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
 	// Checkpoints are made beside the commits, unless those write faster than that: see checkpoints.
 	writing := url.Values{"_pragma": append(slices.Clone(pragmas["_pragma"]), "cache_size(-16384)", "wal_autocheckpoint(16000)")}
-	writer, err := sql.Open("sqlite", file+"?_txlock=immediate&"+writing.Encode())
+	writer, err := sql.Open(driver, file+"?_txlock=immediate&"+writing.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("open SQLite at %s: %w", path, err)
 	}
@@ -47,7 +49,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 		return nil, fmt.Errorf("open SQLite at %s: %w", path, err)
 	}
 	reading := url.Values{"_pragma": append(slices.Clone(pragmas["_pragma"]), "query_only(1)")}
-	reader, err := sql.Open("sqlite", file+"?"+reading.Encode())
+	reader, err := sql.Open(driver, file+"?"+reading.Encode())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open SQLite at %s: %w", path, err), writer.Close())
 	}
@@ -57,7 +59,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 	}
 	reader.SetMaxOpenConns(readers)
 	reader.SetMaxIdleConns(readers)
-	aside, err := sql.Open("sqlite", file+"?"+url.Values{"_pragma": append(slices.Clone(pragmas["_pragma"]), "wal_autocheckpoint(0)")}.Encode())
+	aside, err := sql.Open(driver, file+"?"+url.Values{"_pragma": append(slices.Clone(pragmas["_pragma"]), "wal_autocheckpoint(0)")}.Encode())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open SQLite at %s: %w", path, err), reader.Close(), writer.Close())
 	}

@@ -43,6 +43,8 @@ type Config struct {
 	RowSecurity bool
 	// Tracer hears of the statements that go to PostgreSQL; nil for nobody.
 	Tracer pgx.QueryTracer
+	// SQLiteDriver is the driver's name in database/sql, for one that counts; empty for SQLite's own.
+	SQLiteDriver string
 }
 
 // DB is an open database. Hot paths use the pools directly; everything else goes through Read and Write.

@@ -35,6 +35,12 @@ func EachOwner(t *testing.T, test func(t *testing.T, db *store.DB)) {
 // SQLite returns a fresh, migrated SQLite database.
 func SQLite(t testing.TB) *store.DB {
 	t.Helper()
+	return sqliteBy(t, "")
+}
+
+// sqliteBy is SQLite through a driver.
+func sqliteBy(t testing.TB, driver string) *store.DB {
+	t.Helper()
 	file, err := migratedFile()
 	if err != nil {
 		t.Fatalf("prepare the template database: %v", err)
@@ -43,7 +49,7 @@ func SQLite(t testing.TB) *store.DB {
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatalf("copy the template database: %v", err)
 	}
-	return open(t, store.Config{URL: "sqlite:" + path})
+	return open(t, store.Config{URL: "sqlite:" + path, SQLiteDriver: driver})
 }
 
 // Postgres returns a fresh database on the test server, with row-level security. The server's absence fails the test, as `make test`
