@@ -84,7 +84,7 @@ func TestBrowserSignIn(t *testing.T) {
 			t.Errorf("the answer holds tokens: %s", r.Data)
 		}
 		cookies := r.header.Values("Set-Cookie")
-		if len(cookies) != 2 {
+		if len(cookies) != 3 { // two tokens, and that the browser is known
 			t.Fatalf("%d cookies were set", len(cookies))
 		}
 		for _, c := range cookies {
@@ -112,8 +112,8 @@ func TestBrowserSignIn(t *testing.T) {
 		b.must(t, `{ viewer { user { email } } }`, nil)
 
 		r = b.must(t, `mutation { signOut { ok userErrors { code } } }`, nil)
-		if b.cookie(t, "ostler_access") != "" || b.cookie(t, "ostler_refresh") != "" {
-			t.Errorf("cookies are left after signing out: %v", r.header.Values("Set-Cookie"))
+		if b.cookie(t, "ostler_access") != "" || b.cookie(t, "ostler_refresh") != "" || b.cookie(t, "ostler_browser") == "" {
+			t.Errorf("cookies are left after signing out, or the browser is forgotten: %v", r.header.Values("Set-Cookie"))
 		}
 		// Neither token is good for anything now.
 		for _, token := range []string{access} {

@@ -60,7 +60,7 @@ func authPayload(ctx context.Context, done *orgs.SignedIn, err error) (*model.Au
 		set := auth.RequestFrom(ctx).SetCookies
 		if set == nil || !set(auth.TokenCookies{
 			Access: done.Access, AccessExpires: done.AccessExpires,
-			Refresh: done.Refresh, RefreshExpires: done.RefreshExpires,
+			Refresh: done.Refresh, RefreshExpires: done.RefreshExpires, Browser: done.Browser,
 		}) {
 			return nil, errors.New("the cookies of a sign-in could not be set")
 		}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/shares"
 )
 
 // What a password hash costs: 19 MiB of memory and two passes over it.
@@ -43,13 +44,14 @@ var errBadHash = errors.New("the stored password hash is not one of Argon2id")
 // Passwords hashes and verifies passwords. A process has one: it lets two computations run at once, so that many
 // sign-ins at a time take neither all of its memory nor all of its processors.
 type Passwords struct {
-	slots chan struct{}
+	// slots are shared by network, so that a flood from one makes nobody else wait.
+	slots shares.Shares[string]
 	// releasing tells that memory will be given back soon.
 	releasing atomic.Bool
 }
 
 // NewPasswords makes a Passwords.
-func NewPasswords() *Passwords { return &Passwords{slots: make(chan struct{}, argonAtOnce)} }
+func NewPasswords() *Passwords { return &Passwords{slots: shares.Shares[string]{Places: argonAtOnce}} }
 
 // CheckPassword tells, as a *fault.Error without a path, what is wrong with a password that somebody chose.
 func CheckPassword(password string) error {
@@ -108,12 +110,15 @@ type argonParams struct {
 }
 
 func (p *Passwords) compute(ctx context.Context, password string, a argonParams) ([]byte, error) {
-	select {
-	case p.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait to check a password: %w", context.Cause(ctx))
+	request := RequestFrom(ctx)
+	network, wait := Network(request.Address), p.slots.Wait
+	if request.Known {
+		wait = p.slots.WaitFirst
 	}
-	defer func() { <-p.slots }()
+	if err := wait(ctx, network); err != nil {
+		return nil, fmt.Errorf("wait to check a password: %w", err)
+	}
+	defer p.slots.Leave(network, 1)
 	// The same letters typed on two systems may come as different code points.
 	text := norm.NFC.String(password)
 	hash := argon2.IDKey([]byte(text), a.salt, a.time, a.memoryKiB, a.threads, a.length)

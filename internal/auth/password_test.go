@@ -3,8 +3,10 @@ package auth
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/ostler-dev/ostler/internal/fault"
 )
@@ -32,6 +34,37 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
+// A flood from one network makes nobody else wait for more than one of its passwords, and who is known for none.
+func TestAFloodOfPasswordsDelaysNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPasswords()
+		p.slots.Places = 1
+		if !p.slots.Try("busy", 1) {
+			t.Fatal("there is no place")
+		}
+		var order []string
+		arrive := func(name string, info RequestInfo) {
+			go func() {
+				if err := p.VerifyNothing(WithRequest(t.Context(), &info), "anything"); err != nil {
+					t.Error(err)
+				}
+				order = append(order, name)
+			}()
+			synctest.Wait()
+		}
+		for range 5 {
+			arrive("flood", RequestInfo{Address: "192.0.2.1"})
+		}
+		arrive("other", RequestInfo{Address: "198.51.100.1"})
+		arrive("known", RequestInfo{Address: "192.0.2.1", Known: true})
+		p.slots.Leave("busy", 1)
+		synctest.Wait()
+		if want := []string{"known", "flood", "other", "flood", "flood", "flood", "flood"}; !slices.Equal(order, want) {
+			t.Errorf("the order was %q, want %q", order, want)
+		}
+	})
+}
+
 func TestHashesOfOtherKindsAreRefused(t *testing.T) {
 	for _, phc := range []string{
 		"", "x", "$argon2id$", "$argon2i$v=19$m=19456,t=2,p=1$AAAA$AAAA", "$argon2id$v=18$m=19456,t=2,p=1$AAAA$" + strings.Repeat("A", 43),
@@ -46,8 +79,8 @@ func TestHashesOfOtherKindsAreRefused(t *testing.T) {
 
 func TestWaitingForASlotEndsWithTheRequest(t *testing.T) {
 	p := NewPasswords()
-	for range argonAtOnce {
-		p.slots <- struct{}{}
+	if !p.slots.Try("", argonAtOnce) {
+		t.Fatal("there is no place")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -57,7 +90,7 @@ func TestWaitingForASlotEndsWithTheRequest(t *testing.T) {
 	if err := p.VerifyNothing(ctx, "password"); !errors.Is(err, context.Canceled) {
 		t.Errorf("verify: got %v", err)
 	}
-	<-p.slots
+	p.slots.Leave("", 1)
 	if _, err := p.Hash(t.Context(), "password"); err != nil {
 		t.Errorf("a free slot: got %v", err)
 	}

@@ -23,6 +23,10 @@ type RequestInfo struct {
 	Socket bool
 	// RefreshToken is the one in the browser's cookie; empty when there is none.
 	RefreshToken string
+	// Browser is what the browser keeps of an account that it has signed in to; empty when there is nothing. Known tells that the browser
+	// or its network has signed in to the account in question before.
+	Browser string
+	Known   bool
 	// SetCookies puts the tokens into the browser's cookies; the zero value removes them. It reports false when
 	// cookies can't be set here. It must be called before the resolver returns.
 	SetCookies func(TokenCookies) bool
@@ -35,6 +39,8 @@ type TokenCookies struct {
 	// Refresh is kept from every path but the API's.
 	Refresh        string
 	RefreshExpires time.Time
+	// Browser stays when the person signs out.
+	Browser string
 }
 
 type requestKey struct{}

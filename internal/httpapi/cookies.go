@@ -11,6 +11,9 @@ import (
 const (
 	accessCookie  = "ostler_access"
 	refreshCookie = "ostler_refresh"
+	// browserCookie proves that the browser has signed in to an account before. It is no credential, and outlives the sign-in.
+	browserCookie = "ostler_browser"
+	browserKnown  = 365 * 24 * time.Hour
 )
 
 // tokenCookies sets and removes them.
@@ -20,6 +23,9 @@ type tokenCookies struct{ secure bool }
 func (c tokenCookies) set(w http.ResponseWriter, t auth.TokenCookies) {
 	http.SetCookie(w, c.cookie(accessCookie, "/", t.Access, t.AccessExpires))
 	http.SetCookie(w, c.cookie(refreshCookie, "/graphql", t.Refresh, t.RefreshExpires))
+	if t.Browser != "" {
+		http.SetCookie(w, c.cookie(browserCookie, "/graphql", t.Browser, t.AccessExpires.Add(browserKnown)))
+	}
 }
 
 func (c tokenCookies) cookie(name, path, value string, expires time.Time) *http.Cookie {

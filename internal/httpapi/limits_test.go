@@ -30,7 +30,11 @@ func TestAttacks(t *testing.T) {
 	b := setup(t)
 	for _, c := range attacks.All() {
 		t.Run(c.Name, func(t *testing.T) {
-			a := b.query(c.Document, nil, signedIn)
+			who := func(*http.Request) {}
+			if len(c.Document) > bodyPlace-1000 { // strangers may not even send that
+				who = signedIn
+			}
+			a := b.query(c.Document, nil, who)
 			if got := outcome(a); got != c.Want {
 				t.Errorf("got %q, want %q: %.300s", got, c.Want, a.body)
 			}

@@ -142,6 +142,9 @@ func (s *Server) requestInfo(r *http.Request) *auth.RequestInfo {
 	if c, err := r.Cookie(refreshCookie); err == nil {
 		info.RefreshToken = c.Value
 	}
+	if c, err := r.Cookie(browserCookie); err == nil {
+		info.Browser = c.Value
+	}
 	return info
 }
 

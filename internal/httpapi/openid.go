@@ -118,7 +118,7 @@ func (s *Server) finishOpenID(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.cookies.set(w, auth.TokenCookies{
-		Access: back.Access, AccessExpires: back.AccessExpires, Refresh: back.Refresh, RefreshExpires: back.RefreshExpires,
+		Access: back.Access, AccessExpires: back.AccessExpires, Refresh: back.Refresh, RefreshExpires: back.RefreshExpires, Browser: back.Browser,
 	})
 	s.seeOther(w, ownPath(back.ReturnTo))
 }

@@ -34,7 +34,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, p *auth.Principal, in Ac
 	}
 	hash := hashInvitationToken(in.Token)
 	// No e-mail is known yet; what looks like the account of nobody stands for the token.
-	attempt, err := s.throttle.begin(s.clock.Now(), "invitation "+string(hash), request.Address)
+	attempt, _, err := s.throttle.begin(s.clock.Now(), "invitation "+string(hash), source{address: request.Address})
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *Service) accept(ctx context.Context, p *auth.Principal, in Acceptance, 
 	}
 	known := user != nil
 	if known {
-		err = s.provePerson(ctx, p, *user, in.Password, request)
+		err = s.provePerson(ctx, p, *user, in.Password)
 	} else {
 		user, err = s.newcomer(ctx, *inv, in)
 	}
@@ -101,14 +101,14 @@ func (s *Service) accept(ctx context.Context, p *auth.Principal, in Acceptance, 
 
 // provePerson checks that the caller is a person who is known. Somebody who belongs to no organization can't sign in anywhere: their
 // password proves the same, and counts as an attempt to sign in.
-func (s *Service) provePerson(ctx context.Context, p *auth.Principal, user models.User, password *string, request *auth.RequestInfo) error {
+func (s *Service) provePerson(ctx context.Context, p *auth.Principal, user models.User, password *string) error {
 	if p != nil && p.UserID == user.ID {
 		return nil
 	}
 	if password == nil {
 		return mustBeSignedIn()
 	}
-	attempt, err := s.throttle.begin(s.clock.Now(), user.EmailKey, request.Address)
+	ctx, attempt, err := s.begin(ctx, user.EmailKey)
 	if err != nil {
 		return err
 	}

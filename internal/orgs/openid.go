@@ -61,7 +61,7 @@ func (s *Service) FinishOpenID(ctx context.Context, p *auth.Principal, cookie st
 	}
 	back := Returned{ReturnTo: begun.ReturnTo}
 	// No account is known yet; what looks like the account of nobody stands for the state. It is the address that is slowed down.
-	attempt, err := s.throttle.begin(s.clock.Now(), "state "+string(begun.State), auth.RequestFrom(ctx).Address)
+	attempt, _, err := s.throttle.begin(s.clock.Now(), "state "+string(begun.State), source{address: auth.RequestFrom(ctx).Address})
 	if err != nil {
 		return back, err
 	}

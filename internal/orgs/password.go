@@ -26,7 +26,7 @@ func (s *Service) ChangePassword(ctx context.Context, p *auth.Principal, current
 	if err != nil {
 		return err
 	}
-	attempt, err := s.throttle.begin(s.clock.Now(), user.EmailKey, auth.RequestFrom(ctx).Address)
+	ctx, attempt, err := s.begin(ctx, user.EmailKey)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func newResets(cfg Resets) (*resets, error) {
 	}
 	// Each attempt ends the link of the one before, and sends a mail: nobody's mailbox, and nobody's link, may be at the mercy of
 	// somebody who knows the address.
-	throttle.maxWaitPerAccount = maxWaitPerAddress
+	throttle.freePerAccount, throttle.maxWaitPerAccount = freePerPair, maxWaitPerNetwork
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -79,7 +79,7 @@ func (s *Service) RequestPasswordReset(ctx context.Context, email string) error 
 	if err != nil {
 		return at(err, "email")
 	}
-	attempt, err := s.resets.throttle.begin(s.clock.Now(), key, auth.RequestFrom(ctx).Address)
+	attempt, _, err := s.resets.throttle.begin(s.clock.Now(), key, source{address: auth.RequestFrom(ctx).Address})
 	if err != nil {
 		return err
 	}

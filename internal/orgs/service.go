@@ -65,6 +65,7 @@ type Service struct {
 	admin     credentials
 
 	successors [][]byte // secrets that refresh tokens are derived with, the current one first
+	browsers   [][]byte // secrets that browsers are known by, the current one first
 	throttle   *throttle
 	resets     *resets
 	issuer     *oidc.Client // nil for none
@@ -86,6 +87,10 @@ func New(cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("derive the secret of refresh tokens: %w", err)
 	}
+	browsers, err := cfg.Secrets.Secrets("known browsers")
+	if err != nil {
+		return nil, fmt.Errorf("derive the secret that browsers are known by: %w", err)
+	}
 	throttle, err := newThrottle()
 	if err != nil {
 		return nil, err
@@ -101,7 +106,7 @@ func New(cfg Config) (*Service, error) {
 	return &Service{
 		db: cfg.DB, clock: cfg.Clock, passwords: cfg.Passwords, tokens: cfg.Tokens, seeder: cfg.Seeder,
 		admin:      credentials{cfg.AdminEmail, cfg.AdminPassword},
-		successors: successors, throttle: throttle, resets: resets, limits: cfg.Limits, creators: cfg.Creators, personOrgs: cfg.PersonOrgs, issuer: cfg.Issuer, access: access,
+		successors: successors, browsers: browsers, throttle: throttle, resets: resets, limits: cfg.Limits, creators: cfg.Creators, personOrgs: cfg.PersonOrgs, issuer: cfg.Issuer, access: access,
 	}, nil
 }
 

@@ -35,7 +35,7 @@ func (s *Service) SignIn(ctx context.Context, in Credentials) (*SignedIn, error)
 	if err := canCarry(request, in.Transport); err != nil {
 		return nil, at(err, "input", "transport")
 	}
-	attempt, err := s.throttle.begin(s.clock.Now(), key, request.Address)
+	ctx, attempt, err := s.begin(ctx, key)
 	if err != nil {
 		return nil, err
 	}

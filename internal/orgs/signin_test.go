@@ -1,6 +1,7 @@
 package orgs_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +134,53 @@ func TestSignInIsThrottledPerAccount(t *testing.T) {
 			t.Errorf("after the wait: %v", err)
 		}
 		wantFault(t, "after a success", try("wrong-password"), fault.InvalidCredentials)
+	})
+}
+
+// Guesses keep the owner out of nothing but the network that they come from.
+func TestGuessesKeepNobodyElseOut(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		try := func(address, browser, password string) (*orgs.SignedIn, error) {
+			ctx := auth.WithRequest(w.ctx(), &auth.RequestInfo{Address: address, Browser: browser})
+			return w.SignIn(ctx, orgs.Credentials{Email: ownerEmail, Password: password, Transport: auth.TransportBody})
+		}
+		first, err := try("192.0.2.1", "", ownerPassword)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 13 {
+			_, _ = try("198.51.100.1", "", "wrong-password")
+		}
+		if _, err := try("203.0.113.1", "", ownerPassword); err != nil {
+			t.Errorf("from a network that nobody guessed from: %v", err)
+		}
+		// Many networks together make the account wait, but neither those that are known nor a browser that is.
+		for i := range 40 {
+			_, _ = try("198.51.100."+strconv.Itoa(i), "", "wrong-password")
+		}
+		_, err = try("203.0.113.200", "", ownerPassword)
+		wantFault(t, "from a network that is not known", err, fault.RateLimited)
+		_, err = try("203.0.113.200", "forged", ownerPassword)
+		wantFault(t, "with a forged proof", err, fault.RateLimited)
+		_, err = try("192.0.2.1", "", "wrong-password")
+		wantFault(t, "a wrong password from a known network", err, fault.InvalidCredentials)
+		for range 2 {
+			if _, err := try("198.51.100.1", first.Browser, ownerPassword); err != nil {
+				t.Errorf("with a browser that is known, where the guesses come from: %v", err)
+			}
+			for i := range 40 {
+				_, _ = try("198.51.100."+strconv.Itoa(100+i), "", "wrong-password")
+			}
+		}
+		if _, err := try("192.0.2.1", "", ownerPassword); err != nil {
+			t.Errorf("from a network that is known: %v", err)
+		}
+		for range 5 {
+			_, err = try("192.0.2.99", first.Browser, "wrong-password")
+			wantFault(t, "a guess with the proof", err, fault.InvalidCredentials)
+		}
+		_, err = try("192.0.2.99", first.Browser, "wrong-password")
+		wantFault(t, "one guess too many with the proof", err, fault.RateLimited)
 	})
 }
 

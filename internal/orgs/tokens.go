@@ -34,6 +34,8 @@ type SignedIn struct {
 	Transport string
 	Org       models.Org
 	User      models.User
+	// Browser is what a browser proves later that it has signed in to the account before.
+	Browser string
 	// Principal is who is signed in now.
 	Principal *auth.Principal
 }
@@ -56,7 +58,7 @@ func (s *Service) signedIn(ctx context.Context, f family, refresh string, refres
 	}
 	return &SignedIn{
 		Access: access, AccessExpires: expires, Refresh: refresh, RefreshExpires: refreshExpires.Time(),
-		Transport: f.signIn.Transport, Org: f.org, User: f.user,
+		Transport: f.signIn.Transport, Org: f.org, User: f.user, Browser: s.browserProof(f.user.EmailKey),
 		Principal: &auth.Principal{
 			UserID: f.user.ID, OrgID: f.org.ID, SignInID: f.signIn.ID, Role: f.role, Operator: f.user.Operator,
 			Permissions: auth.RolePermissions(f.role, f.user.Operator), Transport: f.signIn.Transport, ExpiresAt: expires,
