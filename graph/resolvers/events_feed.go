@@ -3,6 +3,7 @@ package resolvers
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
@@ -67,6 +68,15 @@ func feedError(err error) error {
 			Message: "Events came faster than they were read. Subscribe again after extensions.lastCursor.",
 			Extensions: map[string]any{
 				"code": "SUBSCRIPTION_LAGGED", "lastCursor": eventCursor(&models.Event{FeedPosition: &lagged.LastSequence}),
+			},
+		}
+	}
+	if past, ok := errors.AsType[*events.PastEndError](err); ok {
+		return &gqlerror.Error{
+			Message: fmt.Sprintf("The feed of this organization ends before the given cursor, at %d. The database was restored from a backup, or the cursor is "+
+				"of another organization. Drop what you have read of it, and subscribe again with after: %q.", past.LastSequence, feedStart),
+			Extensions: map[string]any{
+				"code": "BAD_USER_INPUT", "lastSequence": past.LastSequence, "lastCursor": eventCursor(&models.Event{FeedPosition: &past.LastSequence}),
 			},
 		}
 	}

@@ -145,6 +145,20 @@ func TestTheEventsOfASession(t *testing.T) {
 	})
 }
 
+func TestAStreamPastTheEndOfTheLogSaysWhereThatIs(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		a := newAPI(t, db)
+		session := withEvents(t, a, 3)
+		next, end, err := a.stream(t.Context(), fmt.Sprintf(`subscription { sessionEvents(sessionId: %q, after: 41) { sequence } }`, session))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := next(); !strings.Contains(got, "ends at 3") || !strings.Contains(got, "after: 0") {
+			t.Errorf("got %s, %v", got, end.Err())
+		}
+	})
+}
+
 func TestAStreamOfASlowReaderEndsWithItsPlace(t *testing.T) {
 	a := newAPI(t, storetest.SQLite(t))
 	session := withEvents(t, a, 1)

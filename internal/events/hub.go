@@ -253,13 +253,16 @@ func (h *Hub) begin(ctx context.Context, s *stream, sub *Subscription, first boo
 		s.mu.Lock()
 		sub.goal = s.last
 		s.mu.Unlock()
-		return nil
+	} else {
+		last, err := s.freshLast(ctx)
+		if err != nil {
+			return h.explain(err, s.key)
+		}
+		sub.goal = last
 	}
-	last, err := s.freshLast(ctx)
-	if err != nil {
-		return h.explain(err, s.key)
+	if *opts.After > sub.goal {
+		return &PastEndError{LastSequence: sub.goal}
 	}
-	sub.goal = last
 	return nil
 }
 

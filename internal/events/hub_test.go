@@ -149,10 +149,20 @@ func TestResumeIsExact(t *testing.T) {
 		for _, r := range []*reader{all, some, none} {
 			r.expect(s.T, "5", "6")
 		}
-		ahead := read(s.T, s.a, s.m.key, new(int64(8)))
-		ahead.expect(s.T, "caught up@8")
+	})
+}
+
+// Whoever has seen more than there is must hear it: what comes next would not be what follows on that.
+func TestAStreamDoesNotBeginPastTheEnd(t *testing.T) {
+	play(t, nil, func(s *scene) {
 		s.publish(s.titles(3)...)
-		ahead.expect(s.T, "9")
+		for _, hub := range []*events.Hub{s.a, s.b, s.b} { // nobody, and somebody, follows the session already
+			_, err := hub.Subscribe(s.Context(), s.m.key.Org, s.m.key.Session, events.Options{After: new(int64(5))})
+			if past, ok := errors.AsType[*events.PastEndError](err); !ok || past.LastSequence != 4 {
+				s.Errorf("got %v", err)
+			}
+			read(s.T, s.b, s.m.key, new(int64(4))).expect(s.T, "caught up@4")
+		}
 	})
 }
 

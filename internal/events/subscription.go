@@ -21,6 +21,15 @@ func (e *LaggedError) Error() string {
 	return fmt.Sprintf("the subscriber fell too far behind; subscribe again after %d", e.LastSequence)
 }
 
+// PastEndError refuses a stream that is to begin past the end of the log: whoever asks has seen events that are not there any more,
+// because the database was restored from a backup, or were of another log.
+type PastEndError struct {
+	// LastSequence is that of the newest durable event; in a feed, its position.
+	LastSequence int64
+}
+
+func (e *PastEndError) Error() string { return fmt.Sprintf("the log ends at %d", e.LastSequence) }
+
 // ErrStopped ends the streams of a hub that was stopped, and refuses new ones.
 var ErrStopped = errors.New("the process is shutting down")
 
@@ -64,9 +73,7 @@ type Subscription struct {
 	live bool
 	// sequence is that of the last durable event that was delivered; in a feed, its position.
 	sequence int64
-	// floor is what live events must be past: a reader may ask for events past the log's end.
-	floor int64
-	at    outputPosition
+	at       outputPosition
 	// marked is the output whose text has an entry in the queue.
 	marked *output
 	// late is an output whose text there was no room to announce.
@@ -203,9 +210,6 @@ func (s *Subscription) push(items []*Item, limit int) bool {
 	if s.err != nil || !s.live {
 		return s.err == nil
 	}
-	for len(items) > 0 && s.stream.place(items[0]) <= s.floor {
-		items = items[1:]
-	}
 	if len(items) == 0 {
 		return true
 	}
@@ -306,7 +310,7 @@ func (s *Subscription) enliven() error {
 	if s.err != nil {
 		return s.err
 	}
-	s.live, s.floor = true, s.sequence
+	s.live = true
 	return nil
 }
 
