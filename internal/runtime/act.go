@@ -145,7 +145,7 @@ func (a *actRun) reload() (fresh bool, err error) {
 // take puts a claimed call where it waits for its turn.
 func (a *actRun) take(o turns.Call) {
 	a.known[o.Record.CallID] = true
-	if o.Record.Frozen.Hints.Client {
+	if o.Record.Frozen.Hints.Client && o.Record.Brought == nil {
 		a.outside = true
 		a.clients = append(a.clients, o)
 		return
@@ -159,7 +159,7 @@ func (a *actRun) admit(open []turns.Call) error {
 	for i, o := range open {
 		var err error
 		decisions[i], err = DecideClaim(&o.Effect, ClaimRequest{
-			InputHash: o.Record.Frozen.InputHash(), Epoch: a.r.turn.LeaseEpoch, Repeatable: o.Record.Frozen.Hints.Repeatable(),
+			InputHash: o.Record.Frozen.InputHash(), Epoch: a.r.turn.LeaseEpoch, Repeatable: o.Record.Brought != nil || o.Record.Frozen.Hints.Repeatable(),
 		})
 		if err != nil {
 			return err
@@ -243,8 +243,7 @@ func (a *actRun) park(f finished) (*writer, error) {
 	}
 	if c.again {
 		// What it waits for has come meanwhile.
-		f.Effect.State = models.EffectClaimed
-		a.take(f.Call)
+		a.take(c.next)
 	}
 	a.launchAll(c.begun)
 	return w, nil

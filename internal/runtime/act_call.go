@@ -46,12 +46,30 @@ func (a *actRun) execution(o turns.Call, goesOn bool) {
 
 // execute runs one attempt of a call. Hooks see the result before it is committed, by the event review; nil when there are none.
 func (a *actRun) execute(f *finished, call *tools.Call, d *durable, review *hooks.Event) {
-	e := a.r.e
 	if f.Effect.State == models.EffectClaimed {
 		if a.awaitAttempt(f, d); f.cut || f.err != nil {
 			return
 		}
 	}
+	if b := f.Record.Brought; b != nil {
+		f.result, f.durationMs = b.Result(), b.DurationMs
+	} else if done := a.attempt(f, call, d); !done {
+		return
+	}
+	if review == nil {
+		return
+	}
+	if err := a.r.guarded(func() error { return a.r.review(a.ctx, f, *review) }); err != nil {
+		f.cut = a.ctx.Err() != nil
+		f.result = tools.Result{
+			ToolError: "internal_error: The result could not be shown to the hooks that must see it.", Internal: err, Measures: f.result.Measures,
+		}
+	}
+}
+
+// attempt has the tool run once. It reports whether there is a result: hooks see what comes of the call, and the next attempt may change it.
+func (a *actRun) attempt(f *finished, call *tools.Call, d *durable) (done bool) {
+	e := a.r.e
 	ctx := e.traceTool(a.ctx, &f.Call)
 	defer e.endToolTrace(ctx, f)
 	started := e.cfg.Clock.Now()
@@ -64,18 +82,10 @@ func (a *actRun) execute(f *finished, call *tools.Call, d *durable, review *hook
 	f.cut = d.failed() || (f.waits.IsZero() && f.result.Failed() && a.ctx.Err() != nil)
 	f.durationMs = max(e.cfg.Clock.Now().Sub(started).Milliseconds(), 0)
 	if f.cut || !f.waits.IsZero() {
-		return
+		return false
 	}
-	// Hooks see what comes of the call: the next attempt may change it.
-	if f.decide(call.IdempotencyKey, e.cfg.Random()); f.again || review == nil {
-		return
-	}
-	if err := a.r.guarded(func() error { return a.r.review(a.ctx, f, *review) }); err != nil {
-		f.cut = a.ctx.Err() != nil
-		f.result = tools.Result{
-			ToolError: "internal_error: The result could not be shown to the hooks that must see it.", Internal: err, Measures: f.result.Measures,
-		}
-	}
+	f.decide(call.IdempotencyKey, e.cfg.Random())
+	return !f.again
 }
 
 // ready takes the waiting calls that may run now. Nothing is begun when the step was cut short.

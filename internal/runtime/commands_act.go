@@ -158,10 +158,9 @@ type parkCall struct {
 	failTurn bool
 	// begin and begun are as in settleCalls.
 	begin, begun []turns.Call
-	// settled is the result, when the wait was resolved before the call came to wait.
-	settled *tools.Result
-	// again tells that the tool is to run again, because what it waited for is there.
+	// again tells that what it waited for is there: the call goes on, as next.
 	again bool
+	next  turns.Call
 }
 
 func (c *parkCall) Needs() commit.Needs {
@@ -171,7 +170,7 @@ func (c *parkCall) Needs() commit.Needs {
 }
 
 func (c *parkCall) Apply(tx *commit.Tx) error {
-	c.settled, c.again = nil, false
+	c.again = false
 	call := c.call
 	if err := c.hold(tx, &call); err != nil {
 		return err
@@ -200,10 +199,14 @@ func (c *parkCall) hold(tx *commit.Tx, call *turns.Call) error {
 	case turns.RunsAgain(w):
 		c.again = true
 		call.Effect.State = models.EffectClaimed
+		c.next = *call
+	case call.Record.Reviewed && (w.State == models.WaitOK || w.State == models.WaitError):
+		c.again = true
+		call.Bring(tx, turns.ResultOf(w, turns.ReadResolution(w)))
+		c.next = *call
+		return nil
 	default:
-		r := turns.ResultOf(w, turns.ReadResolution(w))
-		c.settled = &r
-		call.Settle(tx, r, 0)
+		call.Settle(tx, turns.ResultOf(w, turns.ReadResolution(w)), 0)
 		tx.Turn.PendingCalls--
 		return nil
 	}

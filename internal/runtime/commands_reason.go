@@ -25,6 +25,8 @@ type call struct {
 	ungated bool
 	// repaired tells that its arguments were malformed, and could be put right.
 	repaired bool
+	// reviewed tells that hooks have to see the result.
+	reviewed bool
 	// timeout is how long a client tool has for its result, in seconds; nil for ever.
 	timeout *int
 	// started and ended are the lines for people.
@@ -156,7 +158,7 @@ func (c *finishReason) startAct(tx *commit.Tx) error {
 			},
 			Record: turns.Record{
 				CallID: call.id, Iteration: t.Iteration, Position: c.actedAt, Frozen: call.frozen, Started: call.started, Ended: call.ended,
-				Ungated: call.ungated, TimeoutSeconds: call.timeout,
+				Ungated: call.ungated, Reviewed: call.reviewed, TimeoutSeconds: call.timeout,
 			},
 		}
 		if c.waits != nil && !call.ungated {

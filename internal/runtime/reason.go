@@ -194,8 +194,10 @@ func (r *turnRun) prepare(ctx context.Context, output models.MessageID, parts []
 				return nil, err
 			}
 		}
-		c.started, c.ended = r.narrate(c.frozen)
-		c.ungated = ungated && c.refused == nil
+		if c.refused == nil {
+			c.started, c.ended = r.narrate(c.frozen)
+		}
+		c.ungated, c.reviewed = ungated && c.refused == nil, r.hasHooks(tools.HookPostToolUse)
 		calls = append(calls, c)
 	}
 	return calls, nil

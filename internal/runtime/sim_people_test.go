@@ -80,7 +80,7 @@ func (w *simulation) ask(what string, cmd commit.Command, allowed ...error) erro
 	err := n.Submit(context.Background(), cmd)
 	late := slices.ContainsFunc(append(allowed, errNodeDied), func(a error) bool { return errors.Is(err, a) })
 	w.notef("%s: died %v, too late %v", what, errors.Is(err, errNodeDied), err != nil && late)
-	if err != nil && !late && !isConflict(err) {
+	if err != nil && !late && !isRefusal(err) {
 		w.failf("%s: %v", what, err)
 	}
 	if err == nil {
@@ -89,9 +89,10 @@ func (w *simulation) ask(what string, cmd commit.Command, allowed ...error) erro
 	return err
 }
 
-func isConflict(err error) bool {
+// isRefusal reports whether people may be told that: it is too late, or, of a decision, they are authors of the turn.
+func isRefusal(err error) bool {
 	f := fault.As(err)
-	return f != nil && (f.Code == fault.Conflict || f.Code == fault.NotFound)
+	return f != nil && (f.Code == fault.Conflict || f.Code == fault.NotFound || f.Code == fault.Forbidden)
 }
 
 func (w *simulation) cancel() {

@@ -253,12 +253,15 @@ func toldAsRun(t *testing.T, log []models.Event) {
 		if err := json.Unmarshal(began.Arguments, &a); err != nil {
 			t.Fatal(err)
 		}
-		if began.Narration != "does "+a.Tag {
+		if began.Narration != "does "+a.Tag && began.Narration != "" { // a call that is refused before it begins has none
 			t.Errorf("people read %q about the call of %s with %s", began.Narration, began.ToolName, began.Arguments)
 		}
 		want[began.ToolCallID] = "did " + a.Tag
 	}
 	for _, done := range payloads[events.ToolCompleted](t, log) {
+		if !done.Success { // people read why, and not that it was done
+			want[done.ToolCallID] = tools.FailureLine(done.Error)
+		}
 		if done.Narration != want[done.ToolCallID] {
 			t.Errorf("people read %q about the end of a call, not %q", done.Narration, want[done.ToolCallID])
 		}
@@ -622,6 +625,48 @@ func TestHooksOfATurn(t *testing.T) {
 		out := payloads[events.OutputCompleted](t, log)
 		if last := out[len(out)-1].Message; last.Content[0].Text != "Not that." {
 			t.Errorf("the user was told %+v", last)
+		}
+	})
+}
+
+// Hooks see what comes from outside before the model does, as they see what tools bring: a policy that takes secrets out of results must
+// not be passed by with a client tool, a question or a callback.
+func TestHooksSeeWhatComesFromOutside(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		config := `{"hooks":[{"event":"post_tool_use","cel":{"expression":"{'decision':'mutate','patch':{'result':'withheld'}}"}}]}`
+		n := w.start()
+		s := w.newSessionOn(n, w.harnessWith("hooked", ref("user_hooks", config), ref("ask_user", "{}")))
+		w.probe.on("calls back", func(ctx context.Context, c *tools.Call) tools.Result {
+			if _, err := c.DurableCompletionKey(ctx); err != nil {
+				t.Error(err)
+			}
+			return tools.Result{Pending: &tools.Pending{}}
+		})
+		turn := n.send(s, script(t,
+			says(callTool("theirs", "x"), callWith("ask_user", part{"question": "Which key?"}), callTool("once", "calls back")), says(text("done"))))
+		for range 3 {
+			n.answer(w.parked(s)[0], `"a secret"`)
+		}
+		log := w.idle(s)
+		results := payloads[events.ToolCompleted](t, log)
+		if len(results) != 3 || w.turn(turn).Status != models.TurnCompleted {
+			t.Fatalf("there are %d results; the turn is %+v", len(results), w.turn(turn))
+		}
+		for _, done := range results {
+			if !done.Success || string(done.Result) != `"withheld"` {
+				t.Errorf("%s brought %s %s", done.ToolName, done.Result, done.Error)
+			}
+		}
+		for _, e := range log {
+			if strings.Contains(string(e.Data), "a secret") {
+				t.Errorf("%s tells %s", e.Kind, e.Data)
+			}
+		}
+		if got := count(log, models.EventHookRan); got != 3 {
+			t.Errorf("hooks ran %d times", got)
+		}
+		if err := events.CheckLog(log); err != nil {
+			t.Error(err)
 		}
 	})
 }

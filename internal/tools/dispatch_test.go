@@ -305,6 +305,19 @@ func TestLargeResults(t *testing.T) {
 	})
 }
 
+func TestTheLineOfAFailureIsItsMessage(t *testing.T) {
+	for failure, want := range map[string]string{
+		"not_found: There is no file /a.": "There is no file /a.",
+		"denied: No.\nThe reason: later":  "No.",
+		"Something: went wrong":           "Something: went wrong",
+		"":                                "",
+	} {
+		if got := tools.FailureLine(failure); got != want {
+			t.Errorf("%q is told as %q, want %q", failure, got, want)
+		}
+	}
+}
+
 func TestNarration(t *testing.T) {
 	line := ""
 	narrated := tools.Define(tools.Spec[args]{

@@ -189,7 +189,19 @@ func (r *Registry) CapabilityOf(toolID string) (string, bool) {
 	return reg.capability, true
 }
 
-// Narration gives the line that people read about a call; done tells that it has ended. It is empty when the tool
+// FailureLine returns the line that people read about a call that has failed: the first one of its error, without the code before it.
+func FailureLine(failure string) string {
+	failure, _, _ = strings.Cut(failure, "\n")
+	if code, message, ok := strings.Cut(failure, ": "); ok && strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") == "" {
+		failure = message
+	}
+	return oneLine(failure, maxNarration)
+}
+
+// maxNarration bounds a line for people, in characters.
+const maxNarration = 200
+
+// Narration returns the line that people read about a call; done tells that it has succeeded. It is empty when the tool
 // has none or is gone.
 func (r *Registry) Narration(f Frozen, done bool, locale string) (line string) {
 	reg := r.tools[f.ToolID]
@@ -206,5 +218,5 @@ func (r *Registry) Narration(f Frozen, done bool, locale string) (line string) {
 			line = ""
 		}
 	}()
-	return oneLine(narrator.Narrate(f.Arguments, done, locale), 200)
+	return oneLine(narrator.Narrate(f.Arguments, done, locale), maxNarration)
 }

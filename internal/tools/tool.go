@@ -62,7 +62,7 @@ type Preparer interface {
 
 // Narrator is a Tool that has a line for people about a call.
 type Narrator interface {
-	// Narrate gives the line; done tells that the call has ended. An empty line means none.
+	// Narrate gives the line; done tells that the call has succeeded. An empty line means none.
 	Narrate(arguments json.RawMessage, done bool, locale string) string
 }
 

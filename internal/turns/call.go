@@ -31,6 +31,10 @@ type Record struct {
 	// Decided is what policies have decided about the call, where that couldn't follow at once as the call had to wait for a budget first: then it
 	// is ungated, too. nil when they have not.
 	Decided *Decided `json:"decided,omitempty"`
+	// Reviewed tells that hooks have to see the result before the model does, whoever brings it.
+	Reviewed bool `json:"reviewed,omitempty"`
+	// Brought is what a call that waited was answered from outside, until hooks have seen it; nil for all others.
+	Brought *Brought `json:"brought,omitempty"`
 	// TimeoutSeconds is how long a client tool has for its result; nil for ever.
 	TimeoutSeconds *int `json:"timeoutSeconds,omitempty"`
 }
@@ -38,6 +42,26 @@ type Record struct {
 // Decided lets a call run: at once, or when people have approved it.
 type Decided struct {
 	Approval *Approval `json:"approval,omitempty"`
+}
+
+// Brought is a result that came from outside.
+type Brought struct {
+	JSON  models.JSON `json:"json,omitempty"`
+	Error string      `json:"error,omitempty"`
+	// DurationMs is how long it was waited for.
+	DurationMs int64 `json:"durationMs,omitempty"`
+}
+
+// Result returns it as a tool would have brought it.
+func (b Brought) Result() tools.Result {
+	return tools.Result{JSON: json.RawMessage(b.JSON), ToolError: b.Error}
+}
+
+// Bring keeps the result of a call that waited until its runner has shown it to hooks.
+func (c *Call) Bring(tx *commit.Tx, r tools.Result) {
+	c.Record.Brought = &Brought{JSON: models.JSON(r.JSON), Error: r.ToolError, DurationMs: c.waited(tx.Now)}
+	c.Effect.State, c.Effect.Request = models.EffectClaimed, encode(c.Record)
+	tx.AmendEffect(c.Effect)
 }
 
 // Outcome is what came of a call, as the journal keeps it.
@@ -109,9 +133,13 @@ func (c Call) Settle(tx *commit.Tx, r tools.Result, durationMs int64) {
 // End emits what a call brought and adds its message to the conversation.
 func (c *Call) End(tx *commit.Tx, r tools.Result, durationMs int64) {
 	out := Outcome{Success: !r.Failed(), Result: models.JSON(r.JSON), Error: r.ToolError, ConnectionRequired: r.ConnectionRequired}
+	narration := c.Record.Ended
+	if !out.Success {
+		narration = tools.FailureLine(r.ToolError)
+	}
 	seq := tx.Emit(&c.Effect.ScopeID, events.ToolCompleted{
 		ToolCallID: c.Record.CallID, ToolName: c.Record.Frozen.Name, Success: out.Success, Result: out.Result, Error: out.Error,
-		DurationMs: durationMs, Narration: c.Record.Ended, ConnectionRequired: out.ConnectionRequired,
+		DurationMs: durationMs, Narration: narration, ConnectionRequired: out.ConnectionRequired,
 	})
 	tx.AddMessage(models.Message{
 		ID: models.NewID[models.MessageEntity](), TurnID: c.Effect.ScopeID, Role: models.MessageTool, Content: c.Parts(r),

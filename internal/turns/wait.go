@@ -221,6 +221,9 @@ func (c *Call) unpark(tx *commit.Tx, w models.Wait, r models.WaitResolution) err
 		return nil
 	case w.Kind == models.WaitApproval && w.State == models.WaitOK:
 		return c.approved(tx, r)
+	case c.Record.Reviewed && w.Kind != models.WaitApproval && (w.State == models.WaitOK || w.State == models.WaitError):
+		c.Bring(tx, ResultOf(w, r))
+		return nil
 	}
 	tx.Turn.PendingCalls--
 	c.Settle(tx, ResultOf(w, r), c.waited(tx.Now))
