@@ -1103,6 +1103,7 @@ type ComplexityRoot struct {
 	ServerInfo struct {
 		Name          func(childComplexity int) int
 		OidcName      func(childComplexity int) int
+		Payments      func(childComplexity int) int
 		SignInMethods func(childComplexity int) int
 		Version       func(childComplexity int) int
 	}
@@ -6648,6 +6649,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ServerInfo.OidcName(childComplexity), true
+	case "ServerInfo.payments":
+		if e.ComplexityRoot.ServerInfo.Payments == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ServerInfo.Payments(childComplexity), true
 	case "ServerInfo.signInMethods":
 		if e.ComplexityRoot.ServerInfo.SignInMethods == nil {
 			break
@@ -10724,6 +10731,10 @@ enum PaymentRail { WEBHOOK }
 "How far a payment has come. ASKED and PENDING may yet be paid, and count against the limits of their policy; of PENDING the rail may have been asked, and it is asked until it answers."
 enum PaymentStatus { ASKED PENDING PAID REFUSED }
 
+extend type ServerInfo {
+  "Whether a capability of this server has tools that can pay. Without one, payment policies have no effect."
+  payments: Boolean!
+}
 "Which tools may pay whom, and how much. Of several that fit the oldest one decides; without one nothing is paid. Amounts are in usd. See docs/payments.md."
 type PaymentPolicy @auth(requires: BUDGETS_MANAGE) {
   id: ID!
@@ -12483,6 +12494,8 @@ func (ec *executionContext) childFields_ServerInfo(ctx context.Context, field gr
 		return ec.fieldContext_ServerInfo_signInMethods(ctx, field)
 	case "oidcName":
 		return ec.fieldContext_ServerInfo_oidcName(ctx, field)
+	case "payments":
+		return ec.fieldContext_ServerInfo_payments(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ServerInfo", field.Name)
 }

@@ -731,6 +731,8 @@ type ServerInfo struct {
 	SignInMethods []string `json:"signInMethods"`
 	// What people call the issuer of OpenID Connect: what is behind "Sign in with". Null when there is none.
 	OidcName *string `json:"oidcName,omitempty"`
+	// Whether a capability of this server has tools that can pay. Without one, payment policies have no effect.
+	Payments bool `json:"payments"`
 }
 
 type SessionEdge struct {

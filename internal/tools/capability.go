@@ -18,6 +18,8 @@ type Capability struct {
 	// AlwaysOn capabilities belong to every agent.
 	AlwaysOn  bool
 	DependsOn []string
+	// Pays tells that its tools may ask for payments.
+	Pays bool
 	// Prompt is a section of the system prompt; empty for none.
 	Prompt string
 	// ConfigSchema is the JSON Schema of the settings; nil when there are none.

@@ -145,8 +145,8 @@ test("on a phone the menu works by keyboard alone", async ({ page }) => {
   await expect(menu(page)).toBeFocused();
   await page.keyboard.press("Enter");
   await page.keyboard.press("Tab");
-  await expect(drawer(page).getByRole("link", { name: "Payments" })).toBeFocused();
+  await expect(drawer(page).getByRole("link", { name: "Usage" })).toBeFocused();
   await page.keyboard.press("Enter");
-  await expect(page).toHaveURL(/\/payments/);
-  await expect(menu(page)).toContainText("Payments");
+  await expect(page).toHaveURL(/\/usage/);
+  await expect(menu(page)).toContainText("Usage");
 });

@@ -116,7 +116,7 @@ export const documentIds: Readonly<Record<string, string>> = {
   UpdateWebhook: "581675be7a9caf35e35f7f43dfd06ec70cb6bc58bd185dce7991b1d5e241f28b",
   Usage: "79f27803055ab705aedd57161efd3f6e7adbecee9864d7828af65ad10066bf99",
   VerifyAudit: "56284f780065a274a83830efcf89c4fd4b040ae360d9afa02c6391b7d9eb6f34",
-  Viewer: "ae855806300d9d3c4c285f5dfbf83b8d474349553dede1fa4f76fdd1aa63537f",
+  Viewer: "0248fbc2689f2cba6d95bf19143163e87a2c302a5bb4f0350642c6db18488bcb",
   WaitCount: "643ed2df3f46d81403e7926f27be96a36693c2a3c483be499adeeeb5e21a40cc",
   Waits: "aeb74e1d8fda49e658639eab49541e754478073a9fb451189f5896ba6ee4571d",
   WebhookDeliveries: "1156307ef8e043ace27cd7e50c097407737d870702b0b96b03edf7b8807cb95a",

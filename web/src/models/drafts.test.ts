@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { ModelRowFragment, ProviderRowFragment } from "@/gql/graphql";
+import { PROVIDER_KINDS } from "./kinds";
 import {
   createModelInput,
   draftOfModel,
   emptyModel,
   modelProblems,
+  priceLine,
   splitOffered,
   updateModelInput,
 } from "./modelDraft";
@@ -85,6 +87,14 @@ describe("a provider's form", () => {
     };
     expect(createProviderInput(draft)).toMatchObject({ apiKey: null, baseUrl: null });
   });
+});
+
+it("tells what simulated models cost, and the unit of prices", () => {
+  expect(PROVIDER_KINDS.SIMULATED.about).not.toContain("costs nothing");
+  const price = { input: "0.1", output: "0.4", cacheRead: null, cacheWrite: null };
+  expect(priceLine({ __typename: "ModelPrice", ...price } as never)).toBe(
+    "$0.1 in · $0.4 out per 1M tokens",
+  );
 });
 
 describe("a model's form", () => {

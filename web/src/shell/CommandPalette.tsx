@@ -7,8 +7,8 @@ import { offeredTabs } from "@/org/tabs";
 import { classes } from "@/ui/classes";
 import { Dialog } from "@/ui/Dialog";
 import { useDebounced } from "@/ui/useDebounced";
-import { offeredPages } from "./pages";
 import { setTheme } from "./theme";
+import { useOfferedPages } from "./useOfferedPages";
 import { useMay, useViewer } from "./viewer";
 
 interface Command {
@@ -102,6 +102,7 @@ function useCommands(text: string): Command[] {
   const wanted = text.trim().toLowerCase();
   const matches = (label: string) => label.toLowerCase().includes(wanted);
   const { permissions } = useViewer();
+  const offered = useOfferedPages();
   const mayRun = useMay("SESSIONS_WRITE");
   const mayCreateAgents = useMay("CATALOG_WRITE");
   const pages: Command[] = [
@@ -125,7 +126,7 @@ function useCommands(text: string): Command[] {
           },
         ]
       : []),
-    ...offeredPages(permissions).map(({ to, label, icon: Icon }) => ({
+    ...offered.map(({ to, label, icon: Icon }) => ({
       id: label.toLowerCase(),
       label,
       icon: <Icon size={16} />,

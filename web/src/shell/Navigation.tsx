@@ -7,7 +7,8 @@ import { Dialog } from "@/ui/Dialog";
 import { AccountMenu } from "./AccountMenu";
 import { commandKey } from "./commandKey";
 import { OrgMenu } from "./OrgMenu";
-import { offeredPages, pageAt } from "./pages";
+import { pageAt } from "./pages";
+import { useOfferedPages } from "./useOfferedPages";
 import { useViewer } from "./viewer";
 import { WaitCount } from "./WaitCount";
 import { useWaits } from "./waits";
@@ -42,8 +43,8 @@ export function Sidebar({ onSearch }: NavigationProps) {
 
 /** What the sidebar becomes on a narrow screen: where one is, and a menu of all pages. */
 export function TopBar({ onSearch }: NavigationProps) {
-  const { org, permissions } = useViewer();
-  const pages = offeredPages(permissions);
+  const { org } = useViewer();
+  const pages = useOfferedPages();
   const here = pageAt(pages, useLocation().pathname);
   const [open, setOpen] = useState(false);
   const close = () => setOpen(false);
@@ -98,7 +99,7 @@ interface PageLinksProps {
 }
 
 function PageLinks({ roomy = false, onFollow }: PageLinksProps) {
-  const pages = offeredPages(useViewer().permissions);
+  const pages = useOfferedPages();
   return (
     <div className="flex flex-col gap-0.5">
       {pages.map(({ to, label, icon: Icon }) => (

@@ -14,11 +14,13 @@ const MEMBER: Permission[] = [...VIEWER, "SESSIONS_WRITE", "APPROVALS_DECIDE", "
 const labels = (list: readonly { label: string }[]) => list.map(({ label }) => label);
 
 it("leads nobody to what they may do nothing with", () => {
-  expect(labels(offeredPages(VIEWER))).not.toContain("Approvals");
-  expect(labels(offeredPages(MEMBER))).toContain("Approvals");
-  expect(labels(offeredPages([]))).toEqual([]);
-  expect(labels(offeredPages(VIEWER))).toEqual(expect.arrayContaining(["Budgets", "Usage"]));
-  expect(labels(offeredPages(["BUDGETS_READ"]))).toEqual(["Budgets", "Payments"]);
+  expect(labels(offeredPages(VIEWER, true))).not.toContain("Approvals");
+  expect(labels(offeredPages(MEMBER, true))).toContain("Approvals");
+  expect(labels(offeredPages([], true))).toEqual([]);
+  expect(labels(offeredPages(VIEWER, true))).toEqual(expect.arrayContaining(["Budgets", "Usage"]));
+  expect(labels(offeredPages(["BUDGETS_READ"], true))).toEqual(["Budgets", "Payments"]);
+  // No capability of the server can pay.
+  expect(labels(offeredPages(["BUDGETS_READ"], false))).toEqual(["Budgets"]);
 });
 
 it("offers the pages of the organization by permission", () => {

@@ -44,9 +44,12 @@ export const PROFILE = {
   icon: UserRound,
 } as const;
 
-/** Those pages that a viewer with these permissions is led to. */
-export function offeredPages(permissions: readonly Permission[]) {
-  return PAGES.filter(({ offer }) => offer.some((each) => permissions.includes(each)));
+/** Those pages that a viewer with these permissions is led to. Payments are for servers with a capability that can pay. */
+export function offeredPages(permissions: readonly Permission[], payments: boolean) {
+  return PAGES.filter(
+    ({ to, offer }) =>
+      offer.some((each) => permissions.includes(each)) && (payments || to !== "/payments"),
+  );
 }
 
 /** Which of these pages an address belongs to; undefined for one of none. */
