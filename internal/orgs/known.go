@@ -15,17 +15,18 @@ import (
 const maxKnown = 100
 
 // begin counts an attempt with the password of an account. A browser or a network that has signed in to it before doesn't wait for the
-// guesses of others, and the password of such a browser is checked first. The context knows that.
+// guesses of others, and their passwords are checked first. The context knows that.
 func (s *Service) begin(ctx context.Context, emailKey string) (context.Context, *attempt, error) {
 	request := *auth.RequestFrom(ctx)
 	from := source{address: request.Address, browser: s.knowsBrowser(emailKey, request.Browser)}
 	a, byAccount, err := s.throttle.begin(s.clock.Now(), emailKey, from)
-	if byAccount {
+	if byAccount || err == nil && !from.browser {
 		known, failed := s.knowsNetwork(ctx, emailKey, request.Address)
 		if failed != nil {
+			a.undo()
 			return ctx, nil, failed
 		}
-		if from.network = known; known {
+		if from.network = known; known && byAccount {
 			a, _, err = s.throttle.begin(s.clock.Now(), emailKey, from)
 		}
 	}

@@ -124,8 +124,11 @@ func (a *attempt) succeeded() {
 	a.throttle.pairs.Remove(a.pair)
 }
 
-// undo takes the attempt back, as when the server failed and not the caller.
+// undo takes the attempt back, as when the server failed and not the caller. There is nothing to take back of one that was refused, nil.
 func (a *attempt) undo() {
+	if a == nil {
+		return
+	}
 	a.throttle.mu.Lock()
 	defer a.throttle.mu.Unlock()
 	for _, c := range a.parts {
