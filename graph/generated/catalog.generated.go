@@ -4196,6 +4196,29 @@ func (ec *executionContext) fieldContext_ToolInfo_hints(_ context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _ToolInfo_approval(ctx context.Context, field graphql.CollectedField, obj *model.ToolInfo) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolInfo_approval(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Approval, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ToolApproval) graphql.Marshaler {
+			return ec.marshalOToolApproval2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐToolApproval(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolInfo_approval(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolInfo", field, false, false, errors.New("field of type ToolApproval does not have child fields"))
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -7400,6 +7423,11 @@ func (ec *executionContext) _ToolInfo(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "approval":
+			out.Values[i] = ec._ToolInfo_approval(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -8184,6 +8212,22 @@ func (ec *executionContext) unmarshalOStreamRecovery2ᚖgithubᚗcomᚋostlerᚑ
 }
 
 func (ec *executionContext) marshalOStreamRecovery2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐStreamRecovery(ctx context.Context, sel ast.SelectionSet, v *model.StreamRecovery) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalOToolApproval2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐToolApproval(ctx context.Context, v any) (*model.ToolApproval, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.ToolApproval)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOToolApproval2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐToolApproval(ctx context.Context, sel ast.SelectionSet, v *model.ToolApproval) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

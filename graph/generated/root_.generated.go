@@ -1404,6 +1404,7 @@ type ComplexityRoot struct {
 	}
 
 	ToolInfo struct {
+		Approval    func(childComplexity int) int
 		Description func(childComplexity int) int
 		DisplayName func(childComplexity int) int
 		Hints       func(childComplexity int) int
@@ -7980,6 +7981,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ToolHints.Readonly(childComplexity), true
 
+	case "ToolInfo.approval":
+		if e.ComplexityRoot.ToolInfo.Approval == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolInfo.Approval(childComplexity), true
 	case "ToolInfo.description":
 		if e.ComplexityRoot.ToolInfo.Description == nil {
 			break
@@ -9959,7 +9966,11 @@ type ToolInfo {
   id: ID! name: String! displayName: String! description: String!
   "The JSON Schema of the tool's arguments."
   inputSchema: JSON! hints: ToolHints!
+  "Whether people are asked before it runs; null where no configuration says so, as in lists of capabilities."
+  approval: ToolApproval
 }
+"Whether people are asked before a tool runs. SOMETIMES means that it depends on the call."
+enum ToolApproval { NEVER SOMETIMES ALWAYS }
 "What is known of a tool's effects."
 type ToolHints { readonly: Boolean! destructive: Boolean! idempotent: Boolean! openWorld: Boolean! longRunning: Boolean! background: Boolean!
   "The caller's own program runs it."
@@ -11090,7 +11101,7 @@ type Wait implements Node @auth(requires: SESSIONS_READ) {
   quorum: Int!
   "The least role of those who may decide (APPROVAL); null for all with the permission APPROVALS_DECIDE."
   requiredRole: Role
-  "Whether the caller may decide this approval, or answer: by role, and because nobody decides about a turn of their own unless the policy allows it."
+  "Whether the caller may approve this, or answer: by role, and because nobody approves calls of a turn of their own unless the policy allows it. Whoever may cancel the turn may deny the call all the same."
   viewerMayResolve: Boolean! @goField(forceResolver: true)
   decisions: [ApprovalDecision!]! @goField(forceResolver: true)
   "The bearer token that resolves it from outside, once, at POST /v1/waits/{token} or by resolveWait (COMPLETION); null for other kinds, and for those who may not write sessions."
@@ -12736,6 +12747,8 @@ func (ec *executionContext) childFields_ToolInfo(ctx context.Context, field grap
 		return ec.fieldContext_ToolInfo_inputSchema(ctx, field)
 	case "hints":
 		return ec.fieldContext_ToolInfo_hints(ctx, field)
+	case "approval":
+		return ec.fieldContext_ToolInfo_approval(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ToolInfo", field.Name)
 }

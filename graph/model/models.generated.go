@@ -893,6 +893,8 @@ type ToolInfo struct {
 	// The JSON Schema of the tool's arguments.
 	InputSchema models.JSON `json:"inputSchema"`
 	Hints       *ToolHints  `json:"hints"`
+	// Whether people are asked before it runs; null where no configuration says so, as in lists of capabilities.
+	Approval *ToolApproval `json:"approval,omitempty"`
 }
 
 // The result of one call: `result`, or `error` in words for the model.
@@ -2648,6 +2650,64 @@ func (e *TokenTransport) UnmarshalJSON(b []byte) error {
 }
 
 func (e TokenTransport) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Whether people are asked before a tool runs. SOMETIMES means that it depends on the call.
+type ToolApproval string
+
+const (
+	ToolApprovalNever     ToolApproval = "NEVER"
+	ToolApprovalSometimes ToolApproval = "SOMETIMES"
+	ToolApprovalAlways    ToolApproval = "ALWAYS"
+)
+
+var AllToolApproval = []ToolApproval{
+	ToolApprovalNever,
+	ToolApprovalSometimes,
+	ToolApprovalAlways,
+}
+
+func (e ToolApproval) IsValid() bool {
+	switch e {
+	case ToolApprovalNever, ToolApprovalSometimes, ToolApprovalAlways:
+		return true
+	}
+	return false
+}
+
+func (e ToolApproval) String() string {
+	return string(e)
+}
+
+func (e *ToolApproval) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ToolApproval(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ToolApproval", str)
+	}
+	return nil
+}
+
+func (e ToolApproval) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ToolApproval) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ToolApproval) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

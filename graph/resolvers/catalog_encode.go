@@ -74,6 +74,9 @@ func encodeEffective(e *catalog.Effective) *model.EffectiveConfig {
 		SystemPrompt: e.SystemPrompt, Tools: encodeTools(e.Toolset.Manifests()), Capabilities: encodeRefs(e.Toolset.Refs()),
 		MaxIterations: e.MaxIterations, StreamRecovery: model.StreamRecovery(e.StreamRecovery), FallbackModels: make([]*model.Model, len(e.Fallbacks)),
 	}
+	for i, m := range e.Toolset.Manifests() {
+		out.Tools[i].Approval = new(approvals[e.Toolset.Asks(m)])
+	}
 	for i, m := range e.Fallbacks {
 		out.FallbackModels[i] = encodeModel(&m.Model)
 	}
@@ -81,6 +84,10 @@ func encodeEffective(e *catalog.Effective) *model.EffectiveConfig {
 		out.Model = encodeModel(&e.Model.Model)
 	}
 	return out
+}
+
+var approvals = map[tools.Asks]model.ToolApproval{
+	tools.AsksNever: model.ToolApprovalNever, tools.AsksSometimes: model.ToolApprovalSometimes, tools.AsksAlways: model.ToolApprovalAlways,
 }
 
 func encodeTools(manifests []tools.Manifest) []*model.ToolInfo {

@@ -17,7 +17,20 @@ type Gate struct {
 	// Decide gives the verdict about a call. It has no effects, since it may be asked several times. An error counts as a
 	// refusal.
 	Decide func(ctx context.Context, call GateCall) (Verdict, error)
+	// Asks returns whether people are asked before a tool runs, as far as its name and hints tell; nil where that can't be told.
+	Asks func(toolName string, hints Hints) Asks
 }
+
+// Asks says whether people are asked before a tool runs.
+type Asks int
+
+// What can be said, from the weakest to the strongest.
+const (
+	AsksNever Asks = iota
+	// AsksSometimes means that it depends on the call.
+	AsksSometimes
+	AsksAlways
+)
 
 // GateCall is a call as gates see it. Its arguments have been validated and prepared.
 type GateCall struct {

@@ -85,6 +85,20 @@ func (t Toolset) Gates() []Gate {
 	return slices.Clone(t.set.gates)
 }
 
+// Asks returns whether people are asked before a tool of the set runs: what the strictest of its gates says.
+func (t Toolset) Asks(m Manifest) Asks {
+	asks := AsksNever
+	if t.set == nil {
+		return asks
+	}
+	for _, g := range t.set.gates {
+		if g.Asks != nil {
+			asks = max(asks, g.Asks(m.Name, m.Hints))
+		}
+	}
+	return asks
+}
+
 // ClientTools gives the tools that the client runs: those of capabilities, then those that ResolveWith was given. Their
 // schemas must not be changed.
 func (t Toolset) ClientTools() []models.ClientTool {

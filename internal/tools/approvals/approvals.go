@@ -39,7 +39,7 @@ func Capability(expressions *expr.Compiler) tools.Capability {
 			if err != nil {
 				return nil, err
 			}
-			return []tools.Gate{{Name: "policy", Decide: p.decide}}, nil
+			return []tools.Gate{{Name: "policy", Decide: p.decide, Asks: p.asks}}, nil
 		},
 	}
 }
@@ -211,6 +211,30 @@ func (p *policy) decide(ctx context.Context, call tools.GateCall) (tools.Verdict
 		return p.verdict("The approval policy asks for it, because the tool is destructive."), nil
 	}
 	return p.fallback.verdict("The approval policy asks for it by default."), nil
+}
+
+// asks goes through the rules as decide does, without a call. A condition may come out either way.
+func (p *policy) asks(tool string, hints tools.Hints) tools.Asks {
+	last := p.fallback.must || p.fallback.destructive && hints.Destructive
+	always, sometimes := true, false
+	for _, r := range p.rules {
+		if !r.globs.Match(tool) {
+			continue
+		}
+		if r.when == nil {
+			last = r.must
+			break
+		}
+		sometimes = true
+		always = always && r.must
+	}
+	switch {
+	case last && always:
+		return tools.AsksAlways
+	case last || sometimes:
+		return tools.AsksSometimes
+	}
+	return tools.AsksNever
 }
 
 func (c compiled) verdict(reason string) tools.Verdict {

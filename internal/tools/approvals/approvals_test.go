@@ -207,3 +207,25 @@ func TestWithoutSettingsDestructiveToolsAsk(t *testing.T) {
 		}
 	}
 }
+
+func TestWhetherAToolAsksIsKnownBefore(t *testing.T) {
+	for config, want := range map[string]tools.Asks{
+		`{}`:                   tools.AsksAlways,
+		`{"default":"never"}`:  tools.AsksNever,
+		`{"default":"always"}`: tools.AsksAlways,
+		`{"rules":[{"tools":["other"],"approve":"always"}]}`:                                                         tools.AsksNever,
+		`{"rules":[{"tools":["delete_*"],"approve":"never"}],"default":"always"}`:                                    tools.AsksNever,
+		`{"rules":[{"tools":["*"],"when":"arguments.n > 1","approve":"always"}]}`:                                    tools.AsksSometimes,
+		`{"rules":[{"tools":["*"],"when":"arguments.n > 1","approve":"never"}],"default":"always"}`:                  tools.AsksSometimes,
+		`{"rules":[{"tools":["*"],"when":"arguments.n > 1","approve":"always"},{"tools":["*"],"approve":"always"}]}`: tools.AsksAlways,
+	} {
+		set, err := resolve(t, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := tools.Manifest{Name: "delete_file", Hints: tools.Hints{Destructive: true}}
+		if got := set.Asks(m); got != want {
+			t.Errorf("%s: got %d, want %d", config, got, want)
+		}
+	}
+}
