@@ -32,7 +32,8 @@ type Decision struct {
 	Note      *string
 }
 
-// DecideApproval approves or denies a call. Who lacks the role that the policy asks for, or is an author of the turn, is FORBIDDEN to.
+// DecideApproval approves or denies a call. Who lacks the role that the policy asks for, or is an author of the turn, is FORBIDDEN to approve it;
+// whoever may cancel the turn may deny it.
 // Repeating one's decision changes nothing; another one by the same person, or one that comes too late, is a CONFLICT.
 func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Decision) (*models.Wait, *models.Turn, error) {
 	if err := optText(in.Note, maxNote, "input", "note"); err != nil {
@@ -45,7 +46,7 @@ func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Dec
 	if err != nil {
 		return nil, nil, err
 	}
-	if f := ruleOf(w).refuse(by, t); f != nil {
+	if f := ruleOf(w).refuse(by, t, in.Approve); f != nil {
 		return nil, nil, f.At("input", "waitId")
 	}
 	if len(in.Arguments) > 0 && turns.ReadRequest(*w).Payment != nil {
@@ -92,20 +93,24 @@ func ruleOf(w *models.Wait) Rule {
 	return Rule{Kind: w.Kind, Open: w.State == models.WaitOpen, Role: r.Role, AllowSelf: r.AllowSelf}
 }
 
-// MayResolve reports whether somebody may decide an approval, answer a question, or bring what a turn waits for. The turn is looked at
+// MayResolve reports whether somebody may approve a call, answer a question, or bring what a turn waits for. The turn is looked at
 // for approvals that are open, and may be nil for others.
 func MayResolve(by *auth.Principal, r Rule, t *models.Turn) bool {
 	switch {
 	case !r.Open:
 		return false
 	case r.Kind == models.WaitApproval:
-		return by.Can(auth.ApprovalsDecide) && r.refuse(by, t) == nil
+		return by.Can(auth.ApprovalsDecide) && r.refuse(by, t, true) == nil
 	}
 	return by.Can(auth.SessionsWrite)
 }
 
-// refuse tells why somebody may not decide about a call; nil when they may. That they may decide at all was checked before.
-func (r Rule) refuse(by *auth.Principal, t *models.Turn) *fault.Error {
+// refuse returns why somebody may not approve a call, or deny it; nil when they may. That they may decide at all was checked before.
+// Whoever may cancel the turn may deny its calls, whatever the policy says: it protects from what runs.
+func (r Rule) refuse(by *auth.Principal, t *models.Turn, approve bool) *fault.Error {
+	if !approve && by.Can(auth.SessionsWrite) {
+		return nil
+	}
 	if r.Role != "" && by.IsKey() {
 		return fault.New(fault.Forbidden, "The policy of this tool asks for the role %s or a higher one. An API key has no role, so a person has to decide.", r.Role)
 	}
@@ -114,7 +119,7 @@ func (r Rule) refuse(by *auth.Principal, t *models.Turn) *fault.Error {
 	}
 	kind, id := by.Actor()
 	if !r.AllowSelf && t.AuthoredBy(kind, id) {
-		return fault.New(fault.Forbidden, "You wrote or edited a message of this turn, so somebody else has to decide about its calls.")
+		return fault.New(fault.Forbidden, "You wrote or edited a message of this turn, so somebody else has to approve its calls. You can deny them.")
 	}
 	return nil
 }
@@ -260,7 +265,7 @@ func (c *decide) Apply(tx *commit.Tx) error {
 	c.found = w
 	// Somebody may have become an author since the turn was read.
 	if tx.Turn != nil && tx.Turn.ID == w.TurnID {
-		if f := ruleOf(&w).refuse(c.by, tx.Turn); f != nil {
+		if f := ruleOf(&w).refuse(c.by, tx.Turn, c.decision.Approve); f != nil {
 			return f.At("input", "waitId")
 		}
 	}

@@ -47,6 +47,26 @@ func TestWhoWroteToATurnDoesNotDecideAboutIt(t *testing.T) {
 	})
 }
 
+// A lone owner whose policy wants somebody else is not locked out: what they may cancel, they may deny.
+func TestWhoMayCancelMayDeny(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		e.by = e.person(models.RoleOwner)
+		for _, a := range []turns.Approval{{Quorum: 1}, {Quorum: 2, Role: models.RoleOwner}} {
+			_, waits := e.parked(e.by, approval(a))
+			if w, _, err := e.decide(e.by, Decision{WaitID: waits[0].ID}); err != nil || w.State != models.WaitError {
+				t.Fatalf("%+v, %v", w, err)
+			}
+		}
+		_, waits := e.parked(e.by, approval(turns.Approval{Quorum: 1, Role: models.RoleAdmin}))
+		reader := e.person(models.RoleViewer)
+		_, _, err := e.decide(reader, Decision{WaitID: waits[0].ID})
+		wantFault(t, err, fault.Forbidden, "input.waitId")
+		if w, _, err := e.decide(e.person(models.RoleMember), Decision{WaitID: waits[0].ID}); err != nil || w.State != models.WaitError {
+			t.Fatalf("%+v, %v", w, err)
+		}
+	})
+}
+
 func TestAuthorsDecideWhereThePolicyAllowsIt(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		e.by = e.person(models.RoleMember)

@@ -94,7 +94,7 @@ test("more than one person has to approve, and nobody their own turn unless they
   await expect(card).toContainText("1 of 2 approvals");
   await expect(card).toContainText("You approved this");
   await expect(card.getByRole("button", { name: "Approve", exact: true })).toBeHidden();
-  await page.getByRole("button", { name: "Stop", exact: true }).click();
+  await card.getByRole("button", { name: "Deny", exact: true }).click();
   await expect(card).toBeHidden();
 
   const others = await createAgent(page, "sim-default", approvals({ allowSelf: false }));
@@ -102,7 +102,7 @@ test("more than one person has to approve, and nobody their own turn unless they
   await send(page, WRITE_NOTES);
   await expect(card).toContainText("You wrote a message of this turn");
   await expect(card.getByRole("button", { name: "Approve", exact: true })).toBeHidden();
-  await page.getByRole("button", { name: "Stop", exact: true }).click();
+  await card.getByRole("button", { name: "Deny", exact: true }).click();
   await expect(card).toBeHidden();
 });
 

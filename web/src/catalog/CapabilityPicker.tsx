@@ -2,11 +2,12 @@ import { ChevronRight, TriangleAlert } from "lucide-react";
 import { useQuery } from "urql";
 import { fieldErrors, type UserError } from "@/api/errors";
 import { type AgentFormOptionsQuery, HarnessCapabilitiesDocument, type Risk } from "@/gql/graphql";
+import { useAlone } from "@/org/useAlone";
 import { Badge, type Tone } from "@/ui/Badge";
 import { classes } from "@/ui/classes";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Pre } from "@/ui/Pre";
-import type { DraftCapability } from "./capabilities";
+import { type DraftCapability, wantsOthers } from "./capabilities";
 
 type Capability = AgentFormOptionsQuery["capabilities"][number];
 
@@ -41,6 +42,8 @@ export function CapabilityPicker({
     else if (exists) onChange(picked.map((each) => (each.id === id ? { id, config } : each)));
     else onChange([...picked, { id, config }]);
   };
+  const othersDecide = picked.some(wantsOthers);
+  const alone = useAlone(othersDecide);
   const errors = [...(problem ? [problem] : []), ...fieldErrors(refusals, "capabilities")];
 
   return (
@@ -55,6 +58,12 @@ export function CapabilityPicker({
         <div className="mb-2">
           <ErrorNote>{errors.join(" ")}</ErrorNote>
         </div>
+      )}
+      {alone && (
+        <p role="note" className="mb-2 text-xs text-warn">
+          You are the only member of this organization, so nobody could approve the calls of your
+          own turns. Invite somebody, or set {'{"allowSelf": true}'} in the settings of approvals.
+        </p>
       )}
       <ul className="card divide-y divide-line">
         {capabilities.map((capability) => (

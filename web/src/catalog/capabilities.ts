@@ -30,6 +30,14 @@ export function capabilityInputs(capabilities: readonly DraftCapability[]): Capa
   });
 }
 
+/** Whether it has calls approved by somebody else than whoever started the turn. */
+export function wantsOthers({ id, config }: DraftCapability): boolean {
+  if (id !== "approvals") return false;
+  const settings = parseConfig(config);
+  if (typeof settings !== "object" || settings === null) return settings === null;
+  return (settings as { allowSelf?: unknown }).allowSelf !== true;
+}
+
 const BROKEN = Symbol("broken");
 
 function parseConfig(config: string): unknown {

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { wantsOthers } from "@/catalog/capabilities";
 import {
   definitionProblems,
   emptyDefinition,
@@ -35,4 +36,12 @@ it("suggests a name from the display name until one is typed", () => {
   expect(draft.name).toBe("my-agent");
   draft = withDisplayName({ ...draft, name: "helper" }, "Another");
   expect(draft).toMatchObject({ name: "helper", displayName: "Another" });
+});
+
+it("knows whether approvals need somebody else", () => {
+  expect(wantsOthers({ id: "approvals", config: "" })).toBe(true);
+  expect(wantsOthers({ id: "approvals", config: '{"default": "always"}' })).toBe(true);
+  expect(wantsOthers({ id: "approvals", config: '{"allowSelf": true}' })).toBe(false);
+  expect(wantsOthers({ id: "approvals", config: "{" })).toBe(false);
+  expect(wantsOthers({ id: "files", config: "" })).toBe(false);
 });

@@ -25,6 +25,13 @@ export function Approval({ wait, onResolved }: WaitProps) {
     ({ actor }) => actor.id !== null && actor.id === viewer.user?.id,
   );
 
+  // Whoever may cancel the turn may deny its calls, whatever the policy says.
+  const mayDeny =
+    wait.viewerMayResolve ||
+    (["SESSIONS_WRITE", "APPROVALS_DECIDE"] as const).every((each) =>
+      viewer.permissions.includes(each),
+    );
+
   const send = async (approve: boolean, own?: unknown) => {
     const input = {
       waitId: wait.id,
@@ -78,17 +85,19 @@ export function Approval({ wait, onResolved }: WaitProps) {
           onCancel={() => setEditing(false)}
         />
       )}
-      {wait.viewerMayResolve && !mine && !editing && (
+      {mayDeny && !mine && !editing && (
         <div className="flex flex-wrap items-center gap-2">
-          <Button look="primary" disabled={decide.busy} onClick={() => void send(true, proposed)}>
-            <Check size={14} aria-hidden />
-            Approve
-          </Button>
+          {wait.viewerMayResolve && (
+            <Button look="primary" disabled={decide.busy} onClick={() => void send(true, proposed)}>
+              <Check size={14} aria-hidden />
+              Approve
+            </Button>
+          )}
           <Button look="danger" disabled={decide.busy} onClick={() => void send(false)}>
             <X size={14} aria-hidden />
             Deny
           </Button>
-          {!wait.payment && (
+          {wait.viewerMayResolve && !wait.payment && (
             <Button look="ghost" disabled={decide.busy} onClick={() => setEditing(true)}>
               <Pencil size={14} aria-hidden />
               Edit arguments

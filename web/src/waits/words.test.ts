@@ -41,6 +41,9 @@ describe("whyNot", () => {
         { role: "OWNER", permissions: ["APPROVALS_DECIDE"] },
       ),
     ).toContain("You wrote a message of this turn");
+    const owner = { role: "OWNER" as const, permissions: ["APPROVALS_DECIDE" as const] };
+    expect(whyNot(approval, owner)).toContain("All other members with the role admin or above");
+    expect(whyNot(approval, owner, true)).toMatch(/only member.*invite.*allowSelf.*deny/);
     expect(
       whyNot({ kind: "QUESTION", requiredRole: null }, { role: "VIEWER", permissions: [] }),
     ).toContain("not answer");

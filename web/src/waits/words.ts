@@ -64,12 +64,18 @@ export interface Judge {
 export function whyNot(
   wait: Pick<WaitFieldsFragment, "kind" | "requiredRole">,
   { role, permissions }: Judge,
+  alone = false,
 ): string {
   if (wait.kind !== "APPROVAL") return "Your role may read this session and not answer in it.";
   if (!permissions.includes("APPROVALS_DECIDE")) return "Your role may not decide about approvals.";
   const { requiredRole } = wait;
   if (requiredRole && !isAtLeast(role ?? "VIEWER", requiredRole)) {
-    return `Only people with the role ${requiredRole.toLowerCase()} or above may decide.`;
+    return `Only people with the role ${requiredRole.toLowerCase()} or above may approve. You can deny the call.`;
   }
-  return "You wrote a message of this turn, and its policy wants somebody else to decide.";
+  const yours = "You wrote a message of this turn, and its policy wants somebody else to approve.";
+  if (alone) {
+    return `${yours} You are the only member of this organization: invite somebody, or set allowSelf in the settings of the agent's approvals. You can deny the call.`;
+  }
+  const who = requiredRole ? `with the role ${requiredRole.toLowerCase()} or above` : "but viewers";
+  return `${yours} All other members ${who} can. You can deny the call.`;
 }
