@@ -37,7 +37,25 @@ func (r *mutationResolver) RevokeAPIKey(ctx context.Context, id string) (*model.
 
 // APIKeys is the resolver for the apiKeys field.
 func (r *queryResolver) APIKeys(ctx context.Context, first *int, after *string) (*model.APIKeyConnection, error) {
-	return r.apiKeyPage(ctx, first, after)
+	w, err := idWindow[models.APIKeyEntity](first, after, 20)
+	if err != nil {
+		return nil, err
+	}
+	org := auth.FromContext(ctx).OrgID
+	rows, err := r.Orgs.ListAPIKeys(ctx, org, w.After, w.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, info := trim(rows, w, func(k models.APIKey) string { return idCursor(k.ID) })
+	page := &model.APIKeyConnection{
+		Edges: make([]*model.APIKeyEdge, len(rows)), Nodes: make([]*model.APIKey, len(rows)), PageInfo: info,
+		Count: func() (*int, error) { return counted(r.Orgs.CountAPIKeys(ctx, org)) },
+	}
+	for i := range rows {
+		page.Nodes[i] = encodeAPIKey(&rows[i])
+		page.Edges[i] = &model.APIKeyEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
+	}
+	return page, nil
 }
 
 // ApiKeyConnection returns generated.ApiKeyConnectionResolver implementation.

@@ -1,10 +1,7 @@
 package resolvers
 
 import (
-	"context"
-
 	"github.com/ostler-dev/ostler/graph/model"
-	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
 )
@@ -45,26 +42,4 @@ func apiKeyPayload(row *models.APIKey, key string, err error) (*model.APIKeyPayl
 		return &model.APIKeyPayload{UserErrors: list}, nil
 	}
 	return &model.APIKeyPayload{APIKey: encodeAPIKey(row), Key: nonEmpty(key), UserErrors: list}, nil
-}
-
-func (r *Resolver) apiKeyPage(ctx context.Context, first *int, after *string) (*model.APIKeyConnection, error) {
-	w, err := idWindow[models.APIKeyEntity](first, after, 20)
-	if err != nil {
-		return nil, err
-	}
-	org := auth.FromContext(ctx).OrgID
-	rows, err := r.Orgs.ListAPIKeys(ctx, org, w.After, w.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	rows, info := trim(rows, w, func(k models.APIKey) string { return idCursor(k.ID) })
-	page := &model.APIKeyConnection{
-		Edges: make([]*model.APIKeyEdge, len(rows)), Nodes: make([]*model.APIKey, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Orgs.CountAPIKeys(ctx, org)) },
-	}
-	for i := range rows {
-		page.Nodes[i] = encodeAPIKey(&rows[i])
-		page.Edges[i] = &model.APIKeyEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
 }

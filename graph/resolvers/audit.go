@@ -40,45 +40,9 @@ func decodeAuditCursor(cursor string) (int64, *fault.Error) {
 	return position, nil
 }
 
-func (r *Resolver) auditPage(ctx context.Context, first *int, after *string, filter *model.AuditFilter) (*model.AuditConnection, error) {
-	w, err := newWindow(pageArgs{First: first, After: after}, 50, decodeAuditCursor)
-	if err != nil {
-		return nil, err
-	}
-	f, err := decodeAuditFilter(filter)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := r.Audit.List(ctx, auth.FromContext(ctx).OrgID, f, w.After, w.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	rows, info := trim(rows, w, func(e models.AuditEntry) string { return auditCursor(e.Position) })
-	page := &model.AuditConnection{
-		Edges: make([]*model.AuditEdge, len(rows)), Nodes: make([]*model.AuditEntry, len(rows)), PageInfo: info,
-	}
-	loaders := r.loadersOf(ctx)
-	for i := range rows {
-		loaders.expectActor(rows[i].ActorKind, rows[i].ActorID)
-		page.Nodes[i] = encodeAuditEntry(&rows[i])
-		page.Edges[i] = &model.AuditEdge{Cursor: auditCursor(rows[i].Position), Node: page.Nodes[i]}
-	}
-	return page, nil
-}
-
 func (r *Resolver) auditEntryByID(ctx context.Context, id models.AuditEntryID) (*model.AuditEntry, error) {
 	e, err := r.Audit.Entry(ctx, auth.FromContext(ctx).OrgID, id)
 	return encoded(e, err, encodeAuditEntry)
-}
-
-func (r *Resolver) checkAudit(ctx context.Context) (*model.AuditCheck, error) {
-	c, err := r.Audit.Verify(ctx, auth.FromContext(ctx).OrgID, auditCheckLimit)
-	if err != nil {
-		return nil, err
-	}
-	return &model.AuditCheck{
-		Ok: c.OK(), CheckedFrom: c.From, Entries: int(c.Entries), BrokenAt: c.BrokenAt, Problem: nonEmpty(c.Problem),
-	}, nil
 }
 
 // decodeAuditFilter takes over a filter. An empty text is looked for like any other, and is the action of no entry; only null doesn't matter.

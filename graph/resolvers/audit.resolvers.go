@@ -10,6 +10,8 @@ import (
 
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/models"
 )
 
 // Actor is the resolver for the actor field.
@@ -19,12 +21,40 @@ func (r *auditEntryResolver) Actor(ctx context.Context, obj *model.AuditEntry) (
 
 // AuditEntries is the resolver for the auditEntries field.
 func (r *queryResolver) AuditEntries(ctx context.Context, first *int, after *string, filter *model.AuditFilter) (*model.AuditConnection, error) {
-	return r.auditPage(ctx, first, after, filter)
+	w, err := newWindow(pageArgs{First: first, After: after}, 50, decodeAuditCursor)
+	if err != nil {
+		return nil, err
+	}
+	f, err := decodeAuditFilter(filter)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.Audit.List(ctx, auth.FromContext(ctx).OrgID, f, w.After, w.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, info := trim(rows, w, func(e models.AuditEntry) string { return auditCursor(e.Position) })
+	page := &model.AuditConnection{
+		Edges: make([]*model.AuditEdge, len(rows)), Nodes: make([]*model.AuditEntry, len(rows)), PageInfo: info,
+	}
+	loaders := r.loadersOf(ctx)
+	for i := range rows {
+		loaders.expectActor(rows[i].ActorKind, rows[i].ActorID)
+		page.Nodes[i] = encodeAuditEntry(&rows[i])
+		page.Edges[i] = &model.AuditEdge{Cursor: auditCursor(rows[i].Position), Node: page.Nodes[i]}
+	}
+	return page, nil
 }
 
 // VerifyAudit is the resolver for the verifyAudit field.
 func (r *queryResolver) VerifyAudit(ctx context.Context) (*model.AuditCheck, error) {
-	return r.checkAudit(ctx)
+	c, err := r.Audit.Verify(ctx, auth.FromContext(ctx).OrgID, auditCheckLimit)
+	if err != nil {
+		return nil, err
+	}
+	return &model.AuditCheck{
+		Ok: c.OK(), CheckedFrom: c.From, Entries: int(c.Entries), BrokenAt: c.BrokenAt, Problem: nonEmpty(c.Problem),
+	}, nil
 }
 
 // AuditEntry returns generated.AuditEntryResolver implementation.

@@ -7,6 +7,8 @@ package resolvers
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
@@ -45,9 +47,16 @@ func (r *agentConnectionResolver) TotalCount(ctx context.Context, obj *model.Age
 	return totalCount(obj.Count)
 }
 
-// Model is the resolver for the model field.
+// Model resolves the edge from a model that a provider offers to the one that was added; null when none was.
 func (r *discoveredModelResolver) Model(ctx context.Context, obj *model.DiscoveredModel) (*model.Model, error) {
-	return r.addedModel(ctx, obj)
+	if obj.ProviderID.IsZero() {
+		return nil, nil
+	}
+	m, ok, err := r.loadersOf(ctx).byName.load(ctx, catalog.ModelName{ProviderID: obj.ProviderID, Name: obj.Name})
+	if err != nil || !ok {
+		return nil, err
+	}
+	return encodeModel(m), nil
 }
 
 // Parent is the resolver for the parent field.
@@ -55,9 +64,22 @@ func (r *harnessResolver) Parent(ctx context.Context, obj *model.Harness) (*mode
 	return r.harnessEdge(ctx, obj.ParentID)
 }
 
-// Chain is the resolver for the chain field.
+// Chain gives a harness and those that it inherits from, root first.
 func (r *harnessResolver) Chain(ctx context.Context, obj *model.Harness) ([]*model.Harness, error) {
-	return r.harnessChain(ctx, obj)
+	chain := []*model.Harness{obj}
+	for parent := obj.ParentID; parent != nil && len(chain) < maxChain; {
+		next, err := r.harnessEdge(ctx, parent)
+		if err != nil {
+			return nil, err
+		}
+		if next == nil {
+			break
+		}
+		chain = append(chain, next)
+		parent = next.ParentID
+	}
+	slices.Reverse(chain)
+	return chain, nil
 }
 
 // DefaultModel is the resolver for the defaultModel field.
@@ -80,9 +102,16 @@ func (r *harnessConnectionResolver) TotalCount(ctx context.Context, obj *model.H
 	return totalCount(obj.Count)
 }
 
-// Provider is the resolver for the provider field.
+// Provider resolves the edge from a model to its provider, which the database keeps from being missing.
 func (r *modelResolver) Provider(ctx context.Context, obj *model.Model) (*model.Provider, error) {
-	return r.providerEdge(ctx, obj.ProviderID)
+	p, ok, err := r.loadersOf(ctx).providers.load(ctx, obj.ProviderID)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, errors.New("a model's provider is missing")
+	}
+	return r.encodeProvider(ctx, p), nil
 }
 
 // TotalCount is the resolver for the totalCount field.
@@ -122,12 +151,40 @@ func (r *mutationResolver) ArchiveProvider(ctx context.Context, id string) (*mod
 
 // TestProvider is the resolver for the testProvider field.
 func (r *mutationResolver) TestProvider(ctx context.Context, input model.TestProviderInput) (*model.TestProviderPayload, error) {
-	return r.testProvider(ctx, input)
+	probe, err := r.probeProvider(ctx, input)
+	list, err := userErrors(err)
+	if err != nil {
+		return nil, err
+	}
+	out := &model.TestProviderPayload{DurationMs: int(probe.Took.Milliseconds()), UserErrors: list}
+	switch {
+	case len(list) > 0:
+	case probe.Failure != nil:
+		out.Error = &model.TurnError{Code: string(probe.Failure.Code), Message: probe.Failure.Message}
+	default:
+		n := len(probe.Models)
+		out.Ok, out.Models = true, &n
+	}
+	return out, nil
 }
 
 // DiscoverModels is the resolver for the discoverModels field.
 func (r *mutationResolver) DiscoverModels(ctx context.Context, providerID string) (*model.DiscoverModelsPayload, error) {
-	return r.discoverModels(ctx, providerID)
+	id, err := decodeID[models.ProviderEntity](providerID, "providerId")
+	var found []catalog.Known
+	if err == nil {
+		found, err = r.Catalog.Discover(ctx, auth.FromContext(ctx), id)
+	}
+	list, err := userErrors(err)
+	if err != nil {
+		return nil, err
+	}
+	out := &model.DiscoverModelsPayload{Models: encodeKnown(found, &id), UserErrors: list}
+	l := r.loadersOf(ctx)
+	for i := range found {
+		l.byName.expect(&catalog.ModelName{ProviderID: id, Name: found[i].Name})
+	}
+	return out, nil
 }
 
 // CreateModel is the resolver for the createModel field.
@@ -279,12 +336,56 @@ func (r *queryResolver) Capabilities(ctx context.Context) ([]*model.CapabilityIn
 
 // Providers is the resolver for the providers field.
 func (r *queryResolver) Providers(ctx context.Context, first *int, after *string) (*model.ProviderConnection, error) {
-	return r.providerPage(ctx, first, after)
+	w, err := idWindow[models.ProviderEntity](first, after, 50)
+	if err != nil {
+		return nil, err
+	}
+	org := auth.FromContext(ctx).OrgID
+	rows, err := r.Catalog.ListProviders(ctx, org, w.After, w.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, info := trim(rows, w, func(p models.Provider) string { return idCursor(p.ID) })
+	page := &model.ProviderConnection{
+		Edges: make([]*model.ProviderEdge, len(rows)), Nodes: make([]*model.Provider, len(rows)), PageInfo: info,
+		Count: func() (*int, error) { return counted(r.Catalog.CountProviders(ctx, org)) },
+	}
+	for i := range rows {
+		page.Nodes[i] = r.encodeProvider(ctx, &rows[i])
+		page.Edges[i] = &model.ProviderEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
+	}
+	return page, nil
 }
 
 // Models is the resolver for the models field.
 func (r *queryResolver) Models(ctx context.Context, first *int, after *string, providerID *string) (*model.ModelConnection, error) {
-	return r.modelPage(ctx, first, after, providerID)
+	w, err := idWindow[models.ModelEntity](first, after, 50)
+	if err != nil {
+		return nil, err
+	}
+	var of *models.ProviderID
+	if providerID != nil {
+		// What is no id names no provider, and the zero id has no models.
+		id, _ := models.ParseID[models.ProviderEntity](*providerID)
+		of = &id
+	}
+	org := auth.FromContext(ctx).OrgID
+	rows, err := r.Catalog.ListModels(ctx, org, of, w.After, w.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, info := trim(rows, w, func(m models.Model) string { return idCursor(m.ID) })
+	page := &model.ModelConnection{
+		Edges: make([]*model.ModelEdge, len(rows)), Nodes: make([]*model.Model, len(rows)), PageInfo: info,
+		Count: func() (*int, error) { return counted(r.Catalog.CountModels(ctx, org, of)) },
+	}
+	expected := r.loadersOf(ctx)
+	for i := range rows {
+		expected.expectModel(&rows[i])
+		page.Nodes[i] = encodeModel(&rows[i])
+		page.Edges[i] = &model.ModelEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
+	}
+	return page, nil
 }
 
 // KnownModels is the resolver for the knownModels field.

@@ -2,8 +2,6 @@ package resolvers
 
 import (
 	"context"
-	"errors"
-	"slices"
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
@@ -70,36 +68,6 @@ func (r *Resolver) modelEdges(ctx context.Context, ids []models.ModelID) ([]*mod
 		}
 	}
 	return list, nil
-}
-
-// providerEdge resolves the edge from a model to its provider, which the database keeps from being missing.
-func (r *Resolver) providerEdge(ctx context.Context, id models.ProviderID) (*model.Provider, error) {
-	p, ok, err := r.loadersOf(ctx).providers.load(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, errors.New("a model's provider is missing")
-	}
-	return r.encodeProvider(ctx, p), nil
-}
-
-// harnessChain gives a harness and those that it inherits from, root first.
-func (r *Resolver) harnessChain(ctx context.Context, h *model.Harness) ([]*model.Harness, error) {
-	chain := []*model.Harness{h}
-	for parent := h.ParentID; parent != nil && len(chain) < maxChain; {
-		next, err := r.harnessEdge(ctx, parent)
-		if err != nil {
-			return nil, err
-		}
-		if next == nil {
-			break
-		}
-		chain = append(chain, next)
-		parent = next.ParentID
-	}
-	slices.Reverse(chain)
-	return chain, nil
 }
 
 // preview resolves previewEffectiveConfig; null when the harness or the session is unknown.

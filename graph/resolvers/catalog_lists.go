@@ -9,58 +9,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-func (r *Resolver) providerPage(ctx context.Context, first *int, after *string) (*model.ProviderConnection, error) {
-	w, err := idWindow[models.ProviderEntity](first, after, 50)
-	if err != nil {
-		return nil, err
-	}
-	org := auth.FromContext(ctx).OrgID
-	rows, err := r.Catalog.ListProviders(ctx, org, w.After, w.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	rows, info := trim(rows, w, func(p models.Provider) string { return idCursor(p.ID) })
-	page := &model.ProviderConnection{
-		Edges: make([]*model.ProviderEdge, len(rows)), Nodes: make([]*model.Provider, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Catalog.CountProviders(ctx, org)) },
-	}
-	for i := range rows {
-		page.Nodes[i] = r.encodeProvider(ctx, &rows[i])
-		page.Edges[i] = &model.ProviderEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
-}
-
-func (r *Resolver) modelPage(ctx context.Context, first *int, after *string, providerID *string) (*model.ModelConnection, error) {
-	w, err := idWindow[models.ModelEntity](first, after, 50)
-	if err != nil {
-		return nil, err
-	}
-	var of *models.ProviderID
-	if providerID != nil {
-		// What is no id names no provider, and the zero id has no models.
-		id, _ := models.ParseID[models.ProviderEntity](*providerID)
-		of = &id
-	}
-	org := auth.FromContext(ctx).OrgID
-	rows, err := r.Catalog.ListModels(ctx, org, of, w.After, w.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	rows, info := trim(rows, w, func(m models.Model) string { return idCursor(m.ID) })
-	page := &model.ModelConnection{
-		Edges: make([]*model.ModelEdge, len(rows)), Nodes: make([]*model.Model, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Catalog.CountModels(ctx, org, of)) },
-	}
-	expected := r.loadersOf(ctx)
-	for i := range rows {
-		expected.expectModel(&rows[i])
-		page.Nodes[i] = encodeModel(&rows[i])
-		page.Edges[i] = &model.ModelEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
-}
-
 // newFilter takes over the arguments of a list of harnesses or agents.
 func newFilter(search *string, includeArchived *bool) catalog.Filter {
 	var f catalog.Filter

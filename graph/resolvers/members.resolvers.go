@@ -7,6 +7,7 @@ package resolvers
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
@@ -19,9 +20,13 @@ func (r *invitationConnectionResolver) TotalCount(ctx context.Context, obj *mode
 	return totalCount(obj.Count)
 }
 
-// User is the resolver for the user field.
+// User gives the person of a membership; a person is never deleted.
 func (r *membershipResolver) User(ctx context.Context, obj *model.Membership) (*model.User, error) {
-	return r.memberUser(ctx, obj)
+	u, err := edge(ctx, r.loadersOf(ctx).users, &obj.UserID, encodeUser)
+	if err == nil && u == nil {
+		err = fmt.Errorf("the user %s of the member %s is gone", obj.UserID, obj.ID)
+	}
+	return u, err
 }
 
 // TotalCount is the resolver for the totalCount field.
@@ -97,7 +102,25 @@ func (r *orgResolver) Members(ctx context.Context, obj *model.Org, first *int, a
 
 // Invitations is the resolver for the invitations field.
 func (r *queryResolver) Invitations(ctx context.Context, first *int, after *string) (*model.InvitationConnection, error) {
-	return r.invitationPage(ctx, first, after)
+	w, err := idWindow[models.InvitationEntity](first, after, 20)
+	if err != nil {
+		return nil, err
+	}
+	org := auth.FromContext(ctx).OrgID
+	rows, err := r.Orgs.ListInvitations(ctx, org, w.After, w.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, info := trim(rows, w, func(inv models.Invitation) string { return idCursor(inv.ID) })
+	page := &model.InvitationConnection{
+		Edges: make([]*model.InvitationEdge, len(rows)), Nodes: make([]*model.Invitation, len(rows)), PageInfo: info,
+		Count: func() (*int, error) { return counted(r.Orgs.CountInvitations(ctx, org)) },
+	}
+	for i := range rows {
+		page.Nodes[i] = encodeInvitation(&rows[i])
+		page.Edges[i] = &model.InvitationEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
+	}
+	return page, nil
 }
 
 // InvitationConnection returns generated.InvitationConnectionResolver implementation.

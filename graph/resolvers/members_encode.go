@@ -2,7 +2,6 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
@@ -26,15 +25,6 @@ func (r *Resolver) membershipByID(ctx context.Context, id models.MembershipID) (
 	return encoded(m, err, encodeMembership)
 }
 
-// memberUser gives the person of a membership; a person is never deleted.
-func (r *Resolver) memberUser(ctx context.Context, m *model.Membership) (*model.User, error) {
-	u, err := edge(ctx, r.loadersOf(ctx).users, &m.UserID, encodeUser)
-	if err == nil && u == nil {
-		err = fmt.Errorf("the user %s of the member %s is gone", m.UserID, m.ID)
-	}
-	return u, err
-}
-
 func (r *Resolver) memberPage(ctx context.Context, first *int, after *string) (*model.MembershipConnection, error) {
 	w, err := idWindow[models.MembershipEntity](first, after, 50)
 	if err != nil {
@@ -55,28 +45,6 @@ func (r *Resolver) memberPage(ctx context.Context, first *int, after *string) (*
 		expected.users.expect(&rows[i].UserID)
 		page.Nodes[i] = encodeMembership(&rows[i])
 		page.Edges[i] = &model.MembershipEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
-}
-
-func (r *Resolver) invitationPage(ctx context.Context, first *int, after *string) (*model.InvitationConnection, error) {
-	w, err := idWindow[models.InvitationEntity](first, after, 20)
-	if err != nil {
-		return nil, err
-	}
-	org := auth.FromContext(ctx).OrgID
-	rows, err := r.Orgs.ListInvitations(ctx, org, w.After, w.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	rows, info := trim(rows, w, func(inv models.Invitation) string { return idCursor(inv.ID) })
-	page := &model.InvitationConnection{
-		Edges: make([]*model.InvitationEdge, len(rows)), Nodes: make([]*model.Invitation, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Orgs.CountInvitations(ctx, org)) },
-	}
-	for i := range rows {
-		page.Nodes[i] = encodeInvitation(&rows[i])
-		page.Edges[i] = &model.InvitationEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
 	}
 	return page, nil
 }
