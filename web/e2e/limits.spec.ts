@@ -29,7 +29,7 @@ test("an operator changes limits, and puts the default back; others see them", a
   await page.getByLabel("WebSockets").fill("7");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(keys).toHaveAccessibleDescription(/The limit apiKeys is -1/);
-  await expect(page.getByLabel("WebSockets")).toHaveAccessibleDescription(/^Open at the same time/);
+  await expect(page.getByLabel("WebSockets")).toHaveAccessibleDescription(/^Open at once/);
   await keys.fill("many");
   await expect(keys).toHaveAccessibleDescription(/whole number/);
   await expect(page.getByRole("button", { name: "Save" })).toBeDisabled();

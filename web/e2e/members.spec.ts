@@ -80,7 +80,7 @@ test("a member is invited in one browser, accepts in another, and is offered wha
   for (const path of ["members", "invitations", "api-keys", "webhooks", "audit"]) {
     await viewer.goto(`/organization/${path}`);
     await expect(viewer.getByText("You don't have access")).toBeVisible();
-    await expect(viewer.getByText(/As viewer of .* you may not/)).toBeVisible();
+    await expect(viewer.getByText(/Your role \(viewer\) in .* can't/)).toBeVisible();
   }
   await viewer.context().close();
 
@@ -129,7 +129,7 @@ test("a change of role and a removal take effect in the open page", async ({
   await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
   await expect(row).toHaveCount(0);
   await expect(member).toHaveURL(/\/sign-in\?/, { timeout: 15_000 });
-  await expect(member.getByText("you are no longer a member")).toBeVisible();
+  await expect(member.getByText("are no longer a member")).toBeVisible();
   await member.context().close();
 });
 
@@ -145,7 +145,7 @@ test("nobody is offered more than their own role, and the last owner stays", asy
   await acceptAsNewcomer(admin, await invite(page, email, "ADMIN"), "Ada");
   await openOrgPage(admin, "Members");
   const owner = admin.locator('[data-member="admin@example.com"]');
-  await expect(owner).toContainText("above your own");
+  await expect(owner).toContainText("above yours");
   await expect(owner.getByRole("combobox")).toHaveCount(0);
   await expect(owner.getByRole("button")).toHaveCount(0);
   const own = admin.locator(`[data-member="${email}"]`).getByRole("combobox");
@@ -191,7 +191,7 @@ test("an invitation that can't be accepted says why", async ({
   await page.goto(link);
   await expect(page.getByText("You are signed in as admin@example.com")).toBeVisible();
   await page.getByRole("button", { name: "Accept invitation" }).click();
-  await expect(page.getByRole("alert")).toContainText("for another person");
+  await expect(page.getByRole("alert")).toContainText("This invitation is not for");
 
   const eve = await anotherBrowser(browser, baseURL, complaints);
   await eve.goto("/invite");

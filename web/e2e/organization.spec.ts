@@ -127,8 +127,8 @@ test("a person changes their name, and ends a sign-in of theirs", async ({
   await expect(pia.getByRole("button", { name: /^Account of/ })).toContainText("Pia Pi");
   const signIns = pia.getByRole("list", { name: "Signed-in devices" });
   await expect(signIns.getByRole("listitem")).toHaveCount(2);
-  await expect(signIns.locator("[data-current]")).toContainText("this one");
-  await signIns.getByRole("button", { name: /^End the sign-in/ }).click();
+  await expect(signIns.locator("[data-current]")).toContainText("this device");
+  await signIns.getByRole("button", { name: /^Sign out / }).click();
   await expect(signIns.getByRole("listitem")).toHaveCount(1);
   await expect(elsewhere).toHaveURL(/\/sign-in\?.*ended/, { timeout: 15_000 });
   await pia.context().close();

@@ -108,7 +108,7 @@ test("payments are found by status and policy, lead to their turn, and are settl
   await expect(rows).toHaveCount(4);
 
   await expect(page.getByRole("button", { name: /^Settle/ })).toHaveCount(1);
-  await page.getByRole("button", { name: "Settle payment to books.example.com" }).click();
+  await page.getByRole("button", { name: "Settle the payment to books.example.com" }).click();
   const dialog = page.getByRole("dialog");
   const settle = dialog.getByRole("button", { name: "Settle" });
   await expect(settle).toBeDisabled();

@@ -121,7 +121,7 @@ test("a forgotten password is replaced by a link that works once", async ({ page
   // The same as before, for the tests that come after.
   await page.getByLabel("New password").fill(ADMIN.password);
   await page.getByRole("button", { name: "Set the password" }).click();
-  await expect(page.getByRole("status")).toContainText("Your password is set");
+  await expect(page.getByRole("status")).toContainText("Password changed.");
 
   await page.goto(link ?? "");
   await page.getByLabel("New password").fill("another long password");
