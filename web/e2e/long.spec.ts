@@ -148,6 +148,22 @@ test("events of the past are found, though the page has not read them", async ({
   await expect(page.getByText(/^1 of \d+$/)).toBeVisible();
 });
 
+test("a session whose events are very long is read in smaller pages", async ({ page }) => {
+  await openLongSession(page, "Heavy");
+  const sizes: number[] = [];
+  await page.route("**/graphql", async (route) => {
+    const last = Number(/"last":(\d+)/.exec(route.request().postData() ?? "")?.[1] ?? 0);
+    if (last > 0) sizes.push(last);
+    if (last <= 20) return route.continue();
+    const errors = [{ message: "Too long.", extensions: { code: "QUERY_TOO_COMPLEX" } }];
+    return route.fulfill({ json: { data: null, errors } });
+  });
+  await page.reload();
+  await expect(agentMessages(page).last()).toContainText("All of it is done.");
+  await expect.poll(() => distance(page, "log")).toBeLessThan(2);
+  expect(sizes.slice(0, 2)).toEqual([100, 20]);
+});
+
 test("a message stands once, however long its answer takes", async ({ page }) => {
   await signIn(page);
   await openNewSession(page, await createAgent(page, SLOW_ECHO), "Once");

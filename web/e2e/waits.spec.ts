@@ -119,6 +119,8 @@ test("a question of the agent is answered with an option, or in one's own words"
   await card.getByRole("button", { name: "Green" }).click();
   await expect(card).toBeHidden();
   await expect(agentMessages(page).last()).toContainText("Thank you.");
+  // Without opening it.
+  await expect(toolCard(page, "ask_user").locator("[data-answer]")).toContainText("Green");
   await toolCard(page, "ask_user").locator("summary").click();
   await expect(toolCard(page, "ask_user")).toContainText("Green");
 

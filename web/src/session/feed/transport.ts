@@ -1,5 +1,6 @@
+import type { OperationResult, TypedDocumentNode } from "urql";
 import { uncached } from "@/api/client";
-import { codeOf } from "@/api/errors";
+import { codeOf, hasCode } from "@/api/errors";
 import { type SubscribeOnce, streamEnd } from "@/api/follow";
 import { subscribeOverSocket } from "@/api/socket";
 import { SessionBeforeDocument, SessionEventsDocument, SessionNowDocument } from "@/gql/graphql";
@@ -13,7 +14,7 @@ export function sessionSubscription(
 ): SubscribeOnce<SessionEvent, number> {
   return async (_after, onEvent, signal) => {
     if (!feed.getSnapshot().session.caughtUp) {
-      const { data, error } = await uncached.query(SessionNowDocument, { id: sessionId });
+      const { data, error } = await readPage(SessionNowDocument, { id: sessionId });
       if (signal.aborted) return { kind: "aborted" };
       if (!data?.session) {
         const [refusal] = error?.graphQLErrors ?? [];
@@ -37,7 +38,20 @@ export function sessionSubscription(
 
 export function pagesBefore(sessionId: string): ReadBefore {
   return async (before) => {
-    const { data } = await uncached.query(SessionBeforeDocument, { id: sessionId, before });
+    const { data } = await readPage(SessionBeforeDocument, { id: sessionId, before });
     return data?.session?.events ?? null;
   };
+}
+
+const PAGE_SIZE = 100;
+
+/** Reads a page of events. An answer has its bounds in bytes, so of very long events it asks for fewer. */
+async function readPage<Data, Variables extends object>(
+  document: TypedDocumentNode<Data, Variables & { last: number }>,
+  variables: Variables,
+  last = PAGE_SIZE,
+): Promise<OperationResult<Data>> {
+  const answer = await uncached.query(document, { ...variables, last });
+  if (last === 1 || !hasCode(answer.error, "QUERY_TOO_COMPLEX")) return answer;
+  return readPage(document, variables, Math.max(1, Math.floor(last / 5)));
 }
