@@ -28,7 +28,7 @@ type options struct {
 	postgres   string // URL of a superuser
 	workers    int
 	kills      int
-	rounds     int // of R3, in cuts and freezes; of R9, in kills of all nodes; of R10, in restarts of all; 0 for what quality.md asks for
+	rounds     int // of R3, in cuts and freezes; of R9, in kills of all nodes; of R10, in restarts of all; 0 for what docs/reliability.md tells of
 	turns      int // of R4
 	cuts       int // of connections, in R6
 	readers    int // that stop reading, in R6

@@ -9770,7 +9770,7 @@ extend type Query {
   verifyAudit: AuditCheck! @auth(requires: AUDIT_READ)
 }
 `, BuiltIn: false},
-	{Name: "../schema/budgets.graphqls", Input: `"What a budget binds: all sessions of an organization, of a member, of an agent or of a customer, or one session with its subagents and forks."
+	{Name: "../schema/budgets.graphqls", Input: `"What a budget binds: all sessions of an organization, of a member, of an agent or of a customer, or one session with its forks."
 enum BudgetSubject { ORG USER AGENT SESSION CUSTOMER }
 "How a budget stands. PAUSED is past the soft limit; EXHAUSTED has no room for another call. A top-up, a higher limit or a new period makes it ACTIVE again by itself."
 enum BudgetStatus { ACTIVE PAUSED EXHAUSTED DISABLED }
@@ -9976,7 +9976,7 @@ type ToolHints { readonly: Boolean! destructive: Boolean! idempotent: Boolean! o
   "The caller's own program runs it."
   client: Boolean! }
 
-"A capability that is attached to a harness, an agent or a session, with its settings."
+"A capability that is attached to a harness or an agent, with its settings."
 type CapabilityRef { id: ID! config: JSON }
 input CapabilityRefInput { id: ID! config: JSON }
 

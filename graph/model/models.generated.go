@@ -180,7 +180,7 @@ type CapabilityInfo struct {
 	ConfigSchema models.JSON      `json:"configSchema,omitempty"`
 }
 
-// A capability that is attached to a harness, an agent or a session, with its settings.
+// A capability that is attached to a harness or an agent, with its settings.
 type CapabilityRef struct {
 	ID     string      `json:"id"`
 	Config models.JSON `json:"config,omitempty"`
@@ -1333,7 +1333,7 @@ func (e BudgetStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What a budget binds: all sessions of an organization, of a member, of an agent or of a customer, or one session with its subagents and forks.
+// What a budget binds: all sessions of an organization, of a member, of an agent or of a customer, or one session with its forks.
 type BudgetSubject string
 
 const (

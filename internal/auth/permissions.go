@@ -97,7 +97,7 @@ func (s Permissions) Names() []string {
 	return names
 }
 
-// The permissions of the roles; the table of domain.md, "Who may what".
+// The permissions of the roles.
 var (
 	viewerPermissions = PermissionsOf(OrgRead, CatalogRead, SessionsRead, BudgetsRead, UsageRead)
 	memberPermissions = viewerPermissions | PermissionsOf(SessionsWrite, CatalogWrite, ApprovalsDecide, SessionsDelete,

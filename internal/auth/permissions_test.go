@@ -9,7 +9,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// whoMayWhat is the table of domain.md, "Who may what", written out once more on purpose: it is the oracle.
+// whoMayWhat is the permissions of the roles, written out once more on purpose: it is the oracle.
 //
 //nolint:dupword // it is a table
 const whoMayWhat = `

@@ -16,7 +16,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// The model of a session: what a reader of the law in turns.md would write down, without batches, locks and columns.
+// The model of a session: what a reader of docs/turn-rules.md would write down, without batches, locks and columns.
 type (
 	modelSession struct {
 		id     models.SessionID

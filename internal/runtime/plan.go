@@ -2,7 +2,7 @@ package runtime
 
 import "github.com/ostler-dev/ostler/internal/models"
 
-// The planner decides what a turn does next. It is pure: no clock, no I/O, no randomness (turns.md, law 4). Commands ask
+// The planner decides what a turn does next. It is pure: no clock, no I/O, no randomness (docs/architecture.md, "What must stay true"). Commands ask
 // it inside of their Apply, with facts that hold under the session's lock.
 
 // State is where a turn stands.
@@ -96,7 +96,7 @@ func (s State) next(o Outcome, f Facts) Plan {
 	case Begun:
 		return Reason{Iteration: 1}
 	case Reasoned:
-		// Calls that were cut off never run (turns.md, Failure of the model).
+		// Calls that were cut off never run (docs/architecture.md, "When a model fails").
 		if o.Calls > 0 && !o.CutOff {
 			return Act{}
 		}

@@ -162,7 +162,7 @@ func (k *soak) resting() bool {
 	return err == nil && active == 0
 }
 
-// oracles are those of quality.md: O1, O2, O3 and O5; idle has looked at the log of each session.
+// oracles are those of docs/reliability.md: O1, O2, O3 and O5; idle has looked at the log of each session.
 func (k *soak) oracles(list []models.SessionID) {
 	sent := 0
 	for _, s := range list {

@@ -18,7 +18,7 @@ import (
 const defaultSQLiteReaders = 4
 
 // openSQLite opens one connection that writes and a pool that reads: with one pool for both, writers that meet wait for
-// each other in steps of SQLite's busy timeout, up to 700 ms (prior-art-graphql.md, E1).
+// each other in steps of SQLite's busy timeout, up to .
 func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 	sync := cfg.SQLiteSynchronous
 	if sync == "" {

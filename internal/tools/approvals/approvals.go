@@ -25,8 +25,8 @@ const (
 	MaxQuorum = 10
 )
 
-// Capability gives the capability approvals. It is of high risk, because settings of a session replace those of the harness:
-// whoever may only start sessions must not be able to loosen the policy.
+// Capability gives the capability approvals. It is of high risk, because settings of an agent replace those of the harness:
+// whoever may only change agents must not be able to loosen the policy.
 func Capability(expressions *expr.Compiler) tools.Capability {
 	return tools.Capability{
 		ID:           ID,

@@ -25,7 +25,7 @@ const ABOUT: Record<BudgetSubject, string> = {
   AGENT: "All sessions of one agent.",
   USER: "All sessions started by one member.",
   CUSTOMER: "All sessions of one customer.",
-  SESSION: "One session, with its subagents and forks.",
+  SESSION: "One session, with its forks.",
 };
 
 /** Whom a budget is for. */

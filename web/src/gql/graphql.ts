@@ -57,7 +57,7 @@ export type BudgetStatus =
   | 'EXHAUSTED'
   | 'PAUSED';
 
-/** What a budget binds: all sessions of an organization, of a member, of an agent or of a customer, or one session with its subagents and forks. */
+/** What a budget binds: all sessions of an organization, of a member, of an agent or of a customer, or one session with its forks. */
 export type BudgetSubject =
   | 'AGENT'
   | 'CUSTOMER'
