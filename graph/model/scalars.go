@@ -2,7 +2,6 @@
 package model
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -97,11 +97,9 @@ func MarshalJSON(j models.JSON) graphql.Marshaler {
 
 // UnmarshalJSON reads any JSON value.
 func UnmarshalJSON(v any) (models.JSON, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	doc, err := jsonx.Encode(v)
+	if err != nil {
 		return nil, fmt.Errorf("not a JSON value: %w", err)
 	}
-	return models.JSON(bytes.TrimSpace(b.Bytes())), nil
+	return models.JSON(doc), nil
 }

@@ -5,13 +5,13 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 const (
@@ -51,12 +51,12 @@ func decodeAuditFilter(in *model.AuditFilter) (audit.Filter, error) {
 	if in == nil {
 		return f, nil
 	}
-	for _, text := range []struct {
+	for _, one := range []struct {
 		value *string
 		name  string
 	}{{in.Action, "action"}, {in.TargetID, "targetId"}} {
-		if text.value != nil && (!utf8.ValidString(*text.value) || strings.ContainsRune(*text.value, 0)) {
-			return f, fault.New(fault.Invalid, "%s contains a NUL character or is not valid UTF-8.", text.name).At("filter", text.name)
+		if one.value != nil && !text.Storable(*one.value) {
+			return f, fault.New(fault.Invalid, "%s contains a NUL character or is not valid UTF-8.", one.name).At("filter", one.name)
 		}
 	}
 	f.Action, f.Target, f.From, f.To = in.Action, in.TargetID, in.From, in.To

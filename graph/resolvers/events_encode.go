@@ -1,12 +1,11 @@
 package resolvers
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -100,13 +99,11 @@ func withoutMetadata(m *events.Message) bool {
 }
 
 func marshal(v any) (models.JSON, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	doc, err := jsonx.Encode(v)
+	if err != nil {
 		return nil, fmt.Errorf("encode the data of an event: %w", err)
 	}
-	return models.JSON(bytes.TrimSpace(b.Bytes())), nil
+	return models.JSON(doc), nil
 }
 
 // encodeSessionEvent encodes what is said of the session itself.

@@ -3,15 +3,14 @@ package resolvers
 import (
 	"context"
 	"encoding/binary"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/spending"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 const (
@@ -26,7 +25,7 @@ const (
 // usageCursor gives the cursor of a group: which groups usage is divided by, and where this one stands among them.
 func usageCursor(groups []spending.UsageGroup, k *spending.UsageKey) string {
 	var key []byte
-	text := func(s string) {
+	write := func(s string) {
 		key = binary.AppendUvarint(key, uint64(len(s)))
 		key = append(key, s...)
 	}
@@ -43,9 +42,9 @@ func usageCursor(groups []spending.UsageGroup, k *spending.UsageKey) string {
 		case spending.BySession:
 			key = append(key, k.SessionID[:]...)
 		case spending.ByCustomer:
-			text(k.CustomerKey)
+			write(k.CustomerKey)
 		case spending.ByTool:
-			text(k.Tool)
+			write(k.Tool)
 		}
 	}
 	return encodeCursor(usageCursorKind(groups), key)
@@ -72,7 +71,7 @@ func decodeUsageCursor(groups []spending.UsageGroup, cursor string) (spending.Us
 		key = key[copy(part, key):]
 		return part
 	}
-	text := func() string {
+	read := func() string {
 		n, width := binary.Uvarint(key)
 		if width <= 0 || n > uint64(len(key)) {
 			return ""
@@ -93,14 +92,13 @@ func decodeUsageCursor(groups []spending.UsageGroup, cursor string) (spending.Us
 		case spending.BySession:
 			k.SessionID = models.SessionID(take(16))
 		case spending.ByCustomer:
-			k.CustomerKey = text()
+			k.CustomerKey = read()
 		case spending.ByTool:
-			k.Tool = text()
+			k.Tool = read()
 		}
 	}
 	// The database takes neither: no group is called so.
-	unclean := func(s string) bool { return !utf8.ValidString(s) || strings.ContainsRune(s, 0) }
-	if usageCursor(groups, &k) != cursor || max(k.Day, -k.Day) > maxUsageDay || unclean(k.CustomerKey) || unclean(k.Tool) {
+	if usageCursor(groups, &k) != cursor || max(k.Day, -k.Day) > maxUsageDay || !text.Storable(k.CustomerKey) || !text.Storable(k.Tool) {
 		return spending.UsageKey{}, errForeignCursor()
 	}
 	return k, nil

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/shares"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 // What a password hash costs: 19 MiB of memory and two passes over it.
@@ -56,7 +57,7 @@ func NewPasswords() *Passwords { return &Passwords{slots: shares.Shares[string]{
 // CheckPassword tells, as a *fault.Error without a path, what is wrong with a password that somebody chose.
 func CheckPassword(password string) error {
 	switch n := utf8.RuneCountInString(password); {
-	case !utf8.ValidString(password) || strings.ContainsRune(password, 0):
+	case !text.Storable(password):
 		return fault.New(fault.Invalid, "The password holds characters that are not text.")
 	case n < MinPasswordLength:
 		return fault.New(fault.Invalid, "The password is too short: it needs at least %d characters.", MinPasswordLength)

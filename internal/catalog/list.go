@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 // MaxCount is how far lists are counted. A longer one counts as one more.
@@ -98,7 +98,7 @@ func (f Filter) apply(q *gorm.DB) (*gorm.DB, error) {
 	if f.Search == "" {
 		return q, nil
 	}
-	if !utf8.ValidString(f.Search) || strings.ContainsRune(f.Search, 0) {
+	if !text.Storable(f.Search) {
 		return nil, fault.New(fault.Invalid, "search contains a NUL character or is not valid UTF-8.").At("search")
 	}
 	return store.Prefixed(q, "name_key", strings.ToLower(f.Search)), nil

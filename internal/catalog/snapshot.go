@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -35,13 +36,11 @@ func (d *definition[T, E]) snapshot(row *T) (models.JSON, error) {
 		DefaultModelID: *f.defaultModel, FallbackModelIDs: orEmpty([]models.ModelID(*f.fallbacks)), MaxIterations: *f.maxIterations, Lifecycle: *f.lifecycle,
 	}
 	d.snapshotOwn(row, &state)
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(state); err != nil {
+	doc, err := jsonx.Encode(state)
+	if err != nil {
 		return nil, fmt.Errorf("make a snapshot: %w", err)
 	}
-	return models.JSON(bytes.TrimSpace(b.Bytes())), nil
+	return models.JSON(doc), nil
 }
 
 func (d *definition[T, E]) snapshots(a, b *T) (was, is models.JSON, err error) {

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"encoding/json"
 	"net/url"
 	"regexp"
 	"slices"
@@ -10,8 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 // The caps of what a client may store. Prompts, keys and configurations are counted in bytes, the others in characters.
@@ -37,16 +37,7 @@ func invalid(field, format string, args ...any) *fault.Error {
 
 // checkText refuses what the databases can't both store, and what is too long.
 func checkText(field, s string, limit int) error {
-	if !utf8.ValidString(s) {
-		return invalid(field, "%s is not valid UTF-8.", field)
-	}
-	if strings.ContainsRune(s, 0) {
-		return invalid(field, "%s contains a NUL character.", field)
-	}
-	if utf8.RuneCountInString(s) > limit {
-		return invalid(field, "%s has %d characters; at most %d are allowed.", field, utf8.RuneCountInString(s), limit)
-	}
-	return nil
+	return text.Check(s, limit, "input", field)
 }
 
 // checkLine is checkText for what is shown in one line; the text must be trimmed.
@@ -171,11 +162,11 @@ func cleanRefs(refs []models.CapabilityRef) ([]models.CapabilityRef, error) {
 		}
 		c := models.CapabilityRef{ID: r.ID}
 		if len(r.Config) > 0 && string(r.Config) != "null" {
-			canonical, err := tools.Canonical(r.Config)
+			canonical, err := jsonx.Canonical(r.Config)
 			if err != nil {
 				return nil, invalid("capabilities", "The settings of the capability %s are not usable JSON: %v.", r.ID, err)
 			}
-			if hasNUL(canonical) {
+			if jsonx.HasNUL(canonical) {
 				return nil, invalid("capabilities", "The settings of the capability %s contain a NUL character.", r.ID)
 			}
 			c.Config = models.JSON(canonical)
@@ -183,21 +174,6 @@ func cleanRefs(refs []models.CapabilityRef) ([]models.CapabilityRef, error) {
 		clean = append(clean, c)
 	}
 	return clean, nil
-}
-
-// hasNUL looks for a NUL character in the strings and names of a valid JSON document, where it is written as an escape.
-func hasNUL(doc []byte) bool {
-	dec := json.NewDecoder(strings.NewReader(string(doc)))
-	dec.UseNumber()
-	for {
-		t, err := dec.Token()
-		if err != nil {
-			return false
-		}
-		if s, ok := t.(string); ok && strings.ContainsRune(s, 0) {
-			return true
-		}
-	}
 }
 
 // cleanBaseURL trims and checks the address of a provider; an empty one is none.

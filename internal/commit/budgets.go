@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -392,7 +393,7 @@ func (tx *sqliteTx) loadBudgets(ctx context.Context, need batchNeed) error {
 	if len(q.rows) == 0 {
 		return nil
 	}
-	return tx.each(ctx, tx.locked.add, sqliteBudgets, string(encode(q.rows)))
+	return tx.each(ctx, tx.locked.add, sqliteBudgets, string(jsonx.MustEncode(q.rows)))
 }
 
 func (tx *memoryTx) loadBudgets(k key, l loaded) error {

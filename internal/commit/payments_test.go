@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
@@ -69,7 +70,7 @@ func (w *world) payment(s models.SessionID, policy models.PaymentPolicyID, held 
 	id := models.NewID[models.PaymentEntity]()
 	p := models.Payment{
 		OrgID: w.org, ID: id, PolicyID: policy, SessionID: s, TurnID: models.NewID[models.TurnEntity](), IdempotencyKey: id.String(),
-		Capability: "c", Tool: "t", Host: "h", Purpose: "p", Amount: 7, Status: models.PaymentPending, Day: 5, Lines: encode(held),
+		Capability: "c", Tool: "t", Host: "h", Purpose: "p", Amount: 7, Status: models.PaymentPending, Day: 5, Lines: jsonx.MustEncode(held),
 		Attempts: 1, DueAt: models.Millis(9).Ptr(), CreatedAt: 3,
 	}
 	put(w, &p)
@@ -111,7 +112,7 @@ func TestPaymentsAreReadAndWrittenUnderTheirSession(t *testing.T) {
 				}
 				seen = got
 				paid, text := models.Amount(8), "text"
-				got.Paid, got.Status, got.Lines, got.Reference, got.Error = &paid, models.PaymentPaid, encode([]models.Held{}), &text, &text
+				got.Paid, got.Status, got.Lines, got.Reference, got.Error = &paid, models.PaymentPaid, jsonx.MustEncode([]models.Held{}), &text, &text
 				got.Attempts++
 				got.DueAt, got.SettledAt = nil, tx.Now.Ptr()
 				tx.SavePayment(got)
@@ -126,7 +127,7 @@ func TestPaymentsAreReadAndWrittenUnderTheirSession(t *testing.T) {
 		}
 		paid, text := models.Amount(8), "text"
 		want := p
-		want.Paid, want.Status, want.Lines, want.Reference, want.Error, want.Attempts, want.DueAt = &paid, models.PaymentPaid, encode([]models.Held{}), &text, &text, 3, nil
+		want.Paid, want.Status, want.Lines, want.Reference, want.Error, want.Attempts, want.DueAt = &paid, models.PaymentPaid, jsonx.MustEncode([]models.Held{}), &text, &text, 3, nil
 		want.SettledAt = models.MillisOf(w.clock.Now()).Ptr()
 		if list := rows[models.Payment](w, s, "id"); len(list) != 1 || !reflect.DeepEqual(list[0], want) {
 			t.Errorf("got\n%s, want\n%s", dump(list), dump(want))

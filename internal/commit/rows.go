@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -87,7 +88,7 @@ func doc(j models.JSON) any {
 	return string(j)
 }
 
-func document(v any) any { return string(encode(v)) }
+func document(v any) any { return string(jsonx.MustEncode(v)) }
 
 func optDocument[T any](v *T) any {
 	if v == nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -280,7 +281,7 @@ func (tx *Tx) EndTurn(status models.TurnStatus, reason models.StopReason, end ev
 	if t.EndHooks {
 		tx.AddHookJob(models.HookJob{
 			ID: models.NewID[models.HookJobEntity](), TurnID: &t.ID, Event: "turn_end", DueAt: tx.Now,
-			Payload: encode(map[string]any{"success": status == models.TurnCompleted, "stopReason": reason}),
+			Payload: jsonx.MustEncode(map[string]any{"success": status == models.TurnCompleted, "stopReason": reason}),
 		})
 	}
 

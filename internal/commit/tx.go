@@ -1,14 +1,12 @@
 package commit
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -137,7 +135,7 @@ type move struct {
 
 // Emit adds an event and gives its sequence, the next one of the session.
 func (tx *Tx) Emit(turn *models.TurnID, p events.Payload) int64 {
-	return tx.EmitData(turn, p.Kind(), encode(p))
+	return tx.EmitData(turn, p.Kind(), jsonx.MustEncode(p))
 }
 
 // EmitData is Emit for a payload that is encoded already.
@@ -148,17 +146,6 @@ func (tx *Tx) EmitData(turn *models.TurnID, kind models.EventKind, data models.J
 		Kind: kind, TurnID: turn, Data: data, OccurredAt: tx.Now, AgentID: tx.Session.AgentID,
 	})
 	return tx.Session.LastSequence
-}
-
-func encode(v any) models.JSON {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		// Payloads are plain structs; only embedded raw JSON could fail, and it was checked where it came in.
-		panic(fmt.Sprintf("encode %T: %v", v, err))
-	}
-	return models.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
 // CreateSession makes the session that the command needs.
@@ -276,7 +263,7 @@ func (tx *Tx) Remember(k IdempotencyKey, inputHash []byte, result any, until mod
 		tx.w.staleKeys = append(tx.w.staleKeys, *tx.Known)
 	}
 	row := models.IdempotencyKey{
-		OrgID: tx.org, Operation: k.Operation, Key: k.Key, InputHash: inputHash, Result: encode(result), ExpiresAt: until,
+		OrgID: tx.org, Operation: k.Operation, Key: k.Key, InputHash: inputHash, Result: jsonx.MustEncode(result), ExpiresAt: until,
 	}
 	tx.w.keys = append(tx.w.keys, row)
 }

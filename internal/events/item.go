@@ -1,12 +1,11 @@
 package events
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -79,13 +78,11 @@ func (i *Item) Data() (models.JSON, error) {
 	if !i.Ephemeral {
 		return i.Event.Data, nil
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(i.payload); err != nil {
+	doc, err := jsonx.Encode(i.payload)
+	if err != nil {
 		return nil, fmt.Errorf("encode the data of %s: %w", i.Event.Kind, err)
 	}
-	return models.JSON(bytes.TrimSpace(b.Bytes())), nil
+	return models.JSON(doc), nil
 }
 
 // Rendered gives what render made of the item. It is called once, however many subscribers ask.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -210,5 +211,5 @@ func (s *state) patchResult(members map[string]any) *failure {
 
 // clean makes text of a hook fit to be stored and shown.
 func clean(s string, limit int) string {
-	return tools.Shorten(strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD"), limit)
+	return tools.Shorten(text.Clean(s), limit)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -81,8 +82,8 @@ func Rule(ctx context.Context, gates []tools.Gate, call tools.GateCall, recheck 
 // doesn't take them.
 func recheckWith(ctx context.Context, recheck Recheck, before, after json.RawMessage) (json.RawMessage, string) {
 	same := func(a, b json.RawMessage) bool {
-		x, errX := tools.Canonical(a)
-		y, errY := tools.Canonical(b)
+		x, errX := jsonx.Canonical(a)
+		y, errY := jsonx.Canonical(b)
 		return errX == nil && errY == nil && string(x) == string(y)
 	}
 	if same(before, after) {

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 )
 
 // object decodes a JSON object, with numbers as they were written.
@@ -79,7 +79,7 @@ func merge(doc json.RawMessage, patch any, limit int) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := tools.Canonical(b)
+	out, err := jsonx.Canonical(b)
 	if err != nil {
 		return nil, err
 	}

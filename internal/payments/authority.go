@@ -11,6 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -43,11 +44,11 @@ func (s *Service) Pay(ctx context.Context, o tools.PaymentOrder) (tools.PaymentR
 func receipt(p *models.Payment) (tools.PaymentReceipt, error) {
 	switch p.Status {
 	case models.PaymentPaid:
-		return tools.PaymentReceipt{ID: p.ID, Reference: text(p.Reference), Amount: *p.Paid}, nil
+		return tools.PaymentReceipt{ID: p.ID, Reference: given(p.Reference), Amount: *p.Paid}, nil
 	case models.PaymentRefused:
-		code, message, ok := strings.Cut(text(p.Error), ": ")
+		code, message, ok := strings.Cut(given(p.Error), ": ")
 		if !ok || !strings.HasPrefix(code, "payment_") {
-			code, message = tools.PaymentRefused, text(p.Error)
+			code, message = tools.PaymentRefused, given(p.Error)
 		}
 		return tools.PaymentReceipt{}, &tools.PaymentError{Code: code, Message: message}
 	case models.PaymentAsked, models.PaymentPending:
@@ -56,7 +57,7 @@ func receipt(p *models.Payment) (tools.PaymentReceipt, error) {
 		"Don't pay again, and tell the user.", usd(p.Amount), p.Host, p.ID)
 }
 
-func text(s *string) string {
+func given(s *string) string {
 	if s == nil {
 		return ""
 	}
@@ -86,7 +87,7 @@ func checkOrder(o *tools.PaymentOrder) error {
 		return refusal(tools.PaymentInvalid, "%.100q is no host that can be paid: give one like api.example.com.", o.Host)
 	case o.Amount <= 0 || o.Amount > budget.MaxAmount:
 		return refusal(tools.PaymentInvalid, "%s usd can't be paid: the amount must be above 0.", usd(o.Amount))
-	case strings.TrimSpace(o.Purpose) == "" || utf8.RuneCountInString(o.Purpose) > maxPurpose || !utf8.ValidString(o.Purpose) || strings.Contains(o.Purpose, "\x00"):
+	case strings.TrimSpace(o.Purpose) == "" || utf8.RuneCountInString(o.Purpose) > maxPurpose || !text.Storable(o.Purpose):
 		return refusal(tools.PaymentInvalid, "Say what is paid for, in up to %d characters.", maxPurpose)
 	}
 	o.Host = host

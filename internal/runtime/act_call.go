@@ -8,6 +8,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	texts "github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
@@ -138,7 +139,7 @@ func (r *turnRun) toolCall(id, tool string, j *turns.Record) *tools.Call {
 	if j != nil {
 		c.Progress = func(message string) {
 			r.e.cfg.Hub.PublishProgress(org, session, turn, events.ToolProgress{
-				ToolCallID: id, ToolName: j.Frozen.Name, DisplayName: j.Frozen.DisplayName, Message: cleanText(message),
+				ToolCallID: id, ToolName: j.Frozen.Name, DisplayName: j.Frozen.DisplayName, Message: texts.Clean(message),
 			})
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	texts "github.com/ostler-dev/ostler/internal/text"
 )
 
 // asking is the model calls of one reason step, one after the other, until one brings an answer or there is nobody left to ask. The
@@ -116,7 +117,7 @@ func (a *asking) announce(failure *llm.Error, next *catalog.RunModel, delay time
 	r.e.cfg.Logger.Warn("a model call failed and is made again", "org", r.turn.OrgID, "turn", r.turn.ID, "provider", a.model.Provider.ID,
 		"model", a.model.Model.Name, "next", next.Model.Name, "delay", delay, "error", failure)
 	r.e.cfg.Hub.PublishRetrying(r.turn.OrgID, r.turn.SessionID, r.turn.ID, events.GenerationRetrying{
-		MessageID: a.output, Model: a.model.Model.Name, Code: string(failure.Code), Message: cleanText(failure.Message),
+		MessageID: a.output, Model: a.model.Model.Name, Code: string(failure.Code), Message: texts.Clean(failure.Message),
 		NextModel: next.Model.Name, Attempt: a.failed, DelayMs: delay.Milliseconds(),
 	})
 	if !a.refused {
@@ -331,7 +332,7 @@ func (a *asking) failure(err error) models.Failure {
 	}
 	fields := failureFields{Provider: a.model.Provider.Name, Model: a.model.Model.Name, Attempts: a.made}
 	if e, ok := errors.AsType[*llm.Error](err); ok {
-		f.Code, f.Message, fields.Status = string(e.Code), cleanText(e.Message), e.Status
+		f.Code, f.Message, fields.Status = string(e.Code), texts.Clean(e.Message), e.Status
 		if e.Transient && e.RetryAfter > 0 {
 			f.Message += fmt.Sprintf(" It asks to wait %s.", max(e.RetryAfter.Round(time.Second), time.Second))
 		}

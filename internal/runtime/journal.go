@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/ostler-dev/ostler/internal/models"
+	texts "github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -61,7 +62,7 @@ type mismatchFields struct {
 
 // failure is how the turn fails.
 func (e *MismatchError) failure() Failed {
-	have, got, key := hex.EncodeToString(e.Have), hex.EncodeToString(e.Got), tools.Shorten(cleanText(e.Key), maxNamedKey)
+	have, got, key := hex.EncodeToString(e.Have), hex.EncodeToString(e.Got), tools.Shorten(texts.Clean(e.Key), maxNamedKey)
 	return Failed{Stop: models.StopError, Failure: models.Failure{
 		Code: codeMismatch,
 		Message: fmt.Sprintf("The journal has %s with another input than it has now: the hash was %s and is %s. So it can't be told what was done "+

@@ -10,6 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
+	texts "github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -41,7 +42,7 @@ func (r *turnRun) submitPrompts(ctx context.Context) error {
 		case hooks.Block:
 			return r.blockPrompt(ctx, out, c.runs)
 		case hooks.Mutate:
-			m.Parts = rewritten(m.Parts, cleanText(out.Message))
+			m.Parts = rewritten(m.Parts, texts.Clean(out.Message))
 			c.rewritten = append(c.rewritten, m)
 		case hooks.Allow:
 		}
@@ -64,7 +65,7 @@ func rewritten(parts []models.Part, text string) []models.Part {
 
 // blockPrompt ends the turn: the model is not asked, and the user is told why.
 func (r *turnRun) blockPrompt(ctx context.Context, out hooks.Outcome, runs []hooks.Ran) error {
-	text := strings.TrimSpace(cleanText(out.Shown()))
+	text := strings.TrimSpace(texts.Clean(out.Shown()))
 	if text == "" {
 		text = "The message was blocked."
 	}

@@ -12,8 +12,10 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	texts "github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
@@ -122,7 +124,7 @@ func sanitize(resp llm.Response, origin string) llm.Response {
 		if p.Type == models.PartToolCall && cutOff(resp.FinishReason) {
 			continue
 		}
-		p.Text = cleanText(p.Text)
+		p.Text = texts.Clean(p.Text)
 		p.Origin = ""
 		switch {
 		case len(p.Metadata) == 0:
@@ -135,28 +137,6 @@ func sanitize(resp llm.Response, origin string) llm.Response {
 	}
 	resp.Parts = parts
 	return resp
-}
-
-// cleanText replaces what no database holds, and no JSON.
-func cleanText(s string) string {
-	clean := true
-	for _, c := range s {
-		if c == 0 || c == utf8.RuneError {
-			clean = false
-			break
-		}
-	}
-	if clean {
-		return s
-	}
-	out := make([]rune, 0, len(s))
-	for _, c := range s {
-		if c == 0 {
-			c = utf8.RuneError
-		}
-		out = append(out, c)
-	}
-	return string(out)
 }
 
 // prepare gives every call of a response an id of its own in the session and takes it as far as it can be frozen. The parts
@@ -177,7 +157,7 @@ func (r *turnRun) prepare(ctx context.Context, output models.MessageID, parts []
 				json.RawMessage(p.Arguments))
 		} else {
 			refusal := tools.Fail(fmt.Sprintf("too_many_calls: At most %d calls of one response are run. Ask for this one again.", maxCalls))
-			c.frozen, c.refused = tools.Frozen{Name: tools.CutText(cleanText(p.ToolName), 64)}, &refusal
+			c.frozen, c.refused = tools.Frozen{Name: tools.CutText(texts.Clean(p.ToolName), 64)}, &refusal
 		}
 		p.Arguments = shownArguments(p.Arguments, c.frozen)
 		if len(c.frozen.Arguments) == 0 {
@@ -224,7 +204,7 @@ func (r *turnRun) clientTimeout(f tools.Frozen) *int {
 // shownArguments gives the arguments of a call as the conversation keeps them: as the model wrote them, where that is an object
 // that databases and providers can take; else what the call was frozen with.
 func shownArguments(written models.JSON, frozen tools.Frozen) models.JSON {
-	canonical, err := tools.Canonical(written)
+	canonical, err := jsonx.Canonical(written)
 	if err == nil && len(written) <= tools.MaxArgumentsBytes && bytes.HasPrefix(canonical, []byte("{")) {
 		return written
 	}

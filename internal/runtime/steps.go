@@ -11,10 +11,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
+	texts "github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
@@ -159,7 +160,7 @@ func (d *durable) step(ctx context.Context, id string, input any, fn func(contex
 // keyPart gives what stands in a key of the database for what a tool calls something: that, or its hash where no database would take it.
 func keyPart(name string) string {
 	const longest, hashed = 256, "sha256:"
-	if len(name) <= longest && utf8.ValidString(name) && !strings.Contains(name, "\x00") && !strings.HasPrefix(name, hashed) {
+	if len(name) <= longest && texts.Storable(name) && !strings.HasPrefix(name, hashed) {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
@@ -176,7 +177,7 @@ func canonicalJSON(v any) (models.JSON, error) {
 		}
 		raw = b
 	}
-	canonical, err := tools.Canonical(raw)
+	canonical, err := jsonx.Canonical(raw)
 	return models.JSON(canonical), err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	texts "github.com/ostler-dev/ostler/internal/text"
 )
 
 const (
@@ -91,7 +92,7 @@ func (s *stream) emit(d llm.Delta) {
 	if d.Thinking != "" {
 		text, kind = d.Thinking, 1
 	}
-	text = cleanText(text)
+	text = texts.Clean(text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

@@ -15,7 +15,9 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/hooks"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
@@ -36,7 +38,7 @@ type Decision struct {
 // whoever may cancel the turn may deny it.
 // Repeating one's decision changes nothing; another one by the same person, or one that comes too late, is a CONFLICT.
 func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Decision) (*models.Wait, *models.Turn, error) {
-	if err := optText(in.Note, maxNote, "input", "note"); err != nil {
+	if err := text.CheckOptional(in.Note, maxNote, "input", "note"); err != nil {
 		return nil, nil, err
 	}
 	if len(in.Arguments) > 0 && !in.Approve {
@@ -128,14 +130,14 @@ func (r Rule) refuse(by *auth.Principal, t *models.Turn, approve bool) *fault.Er
 // form; nil when they are its own.
 func (s *Service) editedArguments(ctx context.Context, by models.ActorID, w *models.Wait, arguments models.JSON) (models.JSON, error) {
 	at := []string{"input", "arguments"}
-	canonical, err := tools.Canonical(arguments)
+	canonical, err := jsonx.Canonical(arguments)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "The arguments are not usable JSON: %s.", err).At(at...)
 	}
 	if len(canonical) == 0 || canonical[0] != '{' {
 		return nil, fault.New(fault.Invalid, "The arguments must be a JSON object.").At(at...)
 	}
-	if sameJSON(models.JSON(canonical), turns.ReadRequest(*w).Arguments) {
+	if jsonx.Same(models.JSON(canonical), turns.ReadRequest(*w).Arguments) {
 		return nil, nil
 	}
 	before, err := s.Decisions(ctx, w.OrgID, []models.WaitID{w.ID})
@@ -143,7 +145,7 @@ func (s *Service) editedArguments(ctx context.Context, by models.ActorID, w *mod
 		return nil, err
 	}
 	for _, d := range before[w.ID] {
-		if d.ActorID == by && d.Approve && sameJSON(d.Arguments, models.JSON(canonical)) {
+		if d.ActorID == by && d.Approve && jsonx.Same(d.Arguments, models.JSON(canonical)) {
 			return d.Arguments, nil // whatever would be said about them now
 		}
 	}
@@ -173,7 +175,7 @@ func (s *Service) editedArguments(ctx context.Context, by models.ActorID, w *mod
 		return nil, fault.New(fault.Invalid, "%s", strings.TrimSuffix(
 			strings.TrimPrefix(refused.ToolError, "invalid_arguments: "), " Correct them and call again.")).At(at...)
 	}
-	if sameJSON(models.JSON(frozen.Arguments), turns.ReadRequest(*w).Arguments) {
+	if jsonx.Same(models.JSON(frozen.Arguments), turns.ReadRequest(*w).Arguments) {
 		return nil, nil
 	}
 	recheck := func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
@@ -190,7 +192,7 @@ func (s *Service) editedArguments(ctx context.Context, by models.ActorID, w *mod
 	if f := fault.As(err); f != nil {
 		return nil, f.At(at...)
 	}
-	if err != nil || sameJSON(arguments, turns.ReadRequest(*w).Arguments) {
+	if err != nil || jsonx.Same(arguments, turns.ReadRequest(*w).Arguments) {
 		return nil, err
 	}
 	return arguments, nil
@@ -273,7 +275,7 @@ func (c *decide) Apply(tx *commit.Tx) error {
 		if d.ActorID != c.decision.ActorID {
 			continue
 		}
-		if d.Approve == c.decision.Approve && sameJSON(d.Arguments, c.decision.Arguments) {
+		if d.Approve == c.decision.Approve && jsonx.Same(d.Arguments, c.decision.Arguments) {
 			return nil
 		}
 		return fault.New(fault.Conflict, "You have decided otherwise about this call before; decisions can't be changed.").At("input", "waitId")

@@ -10,6 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/tools/approvals"
@@ -280,7 +281,7 @@ func TestAPolicyThatDoesNotDecideLeavesTheApproval(t *testing.T) {
 			return tools.Verdict{Arguments: json.RawMessage(`{"content":"z","path":"/workspace/a"}`)}, nil
 		}
 		if w, _, err := e.decide(by, edit); err != nil || w.State != models.WaitOK ||
-			!sameJSON(turns.ReadResolution(*w).Arguments, models.JSON(`{"content":"z","path":"/workspace/a"}`)) {
+			!jsonx.Same(turns.ReadResolution(*w).Arguments, models.JSON(`{"content":"z","path":"/workspace/a"}`)) {
 			t.Fatalf("%+v, %v", w, err)
 		}
 		if _, _, err := e.decide(by, edit); err != nil {

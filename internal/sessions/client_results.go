@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strconv"
@@ -9,8 +8,9 @@ import (
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
@@ -109,7 +109,7 @@ func (c *submitResults) read(by *auth.Principal, results []ToolResult) error {
 	for i, r := range results {
 		at := []string{"input", "results", strconv.Itoa(i)}
 		// The database would not even look for such ids.
-		if err := text(r.ToolCallID, maxCallID, append(at, "toolCallId")...); err != nil {
+		if err := text.Check(r.ToolCallID, maxCallID, append(at, "toolCallId")...); err != nil {
 			return err
 		}
 		if seen[r.ToolCallID] {
@@ -134,7 +134,7 @@ func (c *submitResults) read(by *auth.Principal, results []ToolResult) error {
 			if len(*r.Error) > MaxResultBytes {
 				return tooLarge(len(*r.Error), append(at, "error")...)
 			}
-			if err := text(*r.Error, MaxResultBytes, append(at, "error")...); err != nil {
+			if err := text.Check(*r.Error, MaxResultBytes, append(at, "error")...); err != nil {
 				return err
 			}
 			out.state, out.resolution.ErrorCode, out.resolution.ErrorMessage = models.WaitError, clientFailed, *r.Error
@@ -175,18 +175,5 @@ func (c *submitResults) Apply(tx *commit.Tx) error {
 // sameOutcome reports whether a wait was resolved with the same before, by whomever.
 func sameOutcome(w models.Wait, state models.WaitState, r models.WaitResolution) bool {
 	stored := turns.ReadResolution(w)
-	return w.State == state && stored.ErrorCode == r.ErrorCode && stored.ErrorMessage == r.ErrorMessage && sameJSON(stored.Value, r.Value)
-}
-
-// sameJSON reports whether two documents mean the same.
-func sameJSON(a, b models.JSON) bool {
-	if len(a) == 0 || len(b) == 0 {
-		return len(a) == len(b)
-	}
-	x, err := tools.Canonical(a)
-	if err != nil {
-		return bytes.Equal(a, b)
-	}
-	y, err := tools.Canonical(b)
-	return err == nil && bytes.Equal(x, y)
+	return w.State == state && stored.ErrorCode == r.ErrorCode && stored.ErrorMessage == r.ErrorMessage && jsonx.Same(stored.Value, r.Value)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 const (
@@ -45,7 +46,7 @@ func checkContent(content []NewPart, at ...string) error {
 		if *p.Text == "" {
 			return fault.New(fault.Invalid, "The text is empty.").At(path...)
 		}
-		if err := text(*p.Text, MaxMessageBytes, path...); err != nil {
+		if err := text.Check(*p.Text, MaxMessageBytes, path...); err != nil {
 			return err
 		}
 		size += len(*p.Text)

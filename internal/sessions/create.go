@@ -18,6 +18,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 // idempotencyFor is how long a request may be repeated.
@@ -65,13 +66,13 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewSession)
 }
 
 func (in *NewSession) check() error {
-	if err := optText(in.Title, maxTitle, "input", "title"); err != nil {
+	if err := text.CheckOptional(in.Title, maxTitle, "input", "title"); err != nil {
 		return err
 	}
 	if err := checkTags(in.Tags, "input", "tags"); err != nil {
 		return err
 	}
-	if err := optText(in.CustomerKey, MaxCustomerKey, "input", "customerKey"); err != nil {
+	if err := text.CheckOptional(in.CustomerKey, MaxCustomerKey, "input", "customerKey"); err != nil {
 		return err
 	}
 	if in.Locale != nil {
@@ -93,7 +94,7 @@ func checkKey(key *string) error {
 	if key != nil && *key == "" {
 		return fault.New(fault.Invalid, "The idempotency key must not be empty; leave it out instead.").At("input", "idempotencyKey")
 	}
-	return optText(key, maxKey, "input", "idempotencyKey")
+	return text.CheckOptional(key, maxKey, "input", "idempotencyKey")
 }
 
 // inputHash tells inputs apart that come under the same idempotency key.
@@ -179,7 +180,7 @@ type Change struct {
 
 // Update changes a session. A turn that is at work follows at its next step.
 func (s *Service) Update(ctx context.Context, by *auth.Principal, id models.SessionID, ch Change) (*models.Session, error) {
-	if err := optText(ch.Title.Value, maxTitle, "input", "title"); err != nil {
+	if err := text.CheckOptional(ch.Title.Value, maxTitle, "input", "title"); err != nil {
 		return nil, err
 	}
 	if err := checkTags(ch.Tags.Value, "input", "tags"); err != nil {

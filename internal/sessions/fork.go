@@ -11,6 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 // NewFork is a session to make from the history of another one: through the end of a turn, or all of it. Without a title it gets
@@ -29,7 +30,7 @@ var errLookAgain = errors.New("the session was changed meanwhile")
 // copied but the entries of the files, which the database copies, and both go on independently. The agent's plan is taken over
 // if no later turn can have changed it. The same idempotency key with the same input gives the same session again.
 func (s *Service) Fork(ctx context.Context, by *auth.Principal, in NewFork) (*models.Session, error) {
-	if err := optText(in.Title, maxTitle, "input", "title"); err != nil {
+	if err := text.CheckOptional(in.Title, maxTitle, "input", "title"); err != nil {
 		return nil, err
 	}
 	if err := checkKey(in.IdempotencyKey); err != nil {

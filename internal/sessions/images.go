@@ -26,6 +26,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 // Limits of images.
@@ -110,7 +111,7 @@ func imageName(s string) (string, error) {
 	if s = path.Base(strings.ReplaceAll(s, `\`, "/")); s == "." || s == ".." || s == "/" {
 		s = ""
 	}
-	return s, text(s, maxImageName, "name")
+	return s, text.Check(s, maxImageName, "name")
 }
 
 // Get gives an image without its content; NOT_FOUND when the organization has none with this id.

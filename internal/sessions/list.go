@@ -10,6 +10,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 // maxCount is how far lists are counted.
@@ -120,7 +121,7 @@ func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) (*go
 	if f.Search == nil {
 		return q, order, nil
 	}
-	if err := text(*f.Search, maxSearch, "filter", "search"); err != nil {
+	if err := text.Check(*f.Search, maxSearch, "filter", "search"); err != nil {
 		return nil, "", err
 	}
 	if id, err := models.ParseID[models.SessionEntity](strings.TrimSpace(*f.Search)); err == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
@@ -26,7 +27,7 @@ func (s *Service) AnswerQuestion(ctx context.Context, by *auth.Principal, id mod
 	if len(answer) > MaxAnswerBytes {
 		return nil, nil, fault.New(fault.LimitReached, "The answer has %d bytes; at most %d are allowed.", len(answer), MaxAnswerBytes).At("answer")
 	}
-	if err := text(answer, MaxAnswerBytes, "answer"); err != nil {
+	if err := text.Check(answer, MaxAnswerBytes, "answer"); err != nil {
 		return nil, nil, err
 	}
 	w, _, err := s.waitOf(ctx, by.OrgID, id, models.WaitQuestion, "waitId")

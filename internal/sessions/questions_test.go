@@ -6,6 +6,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -32,7 +33,7 @@ func TestAQuestionIsAnsweredOnce(t *testing.T) {
 			t.Fatalf("the same again: %v", err)
 		}
 		wantFault(t, answer(e.by, id, "another one"), fault.Conflict, "waitId")
-		if results := e.results(turn.SessionID); len(results) != 1 || !sameJSON(results[0].Result, models.JSON(`{"answer":"a <third> one"}`)) {
+		if results := e.results(turn.SessionID); len(results) != 1 || !jsonx.Same(results[0].Result, models.JSON(`{"answer":"a <third> one"}`)) {
 			t.Fatalf("the results are %+v", results)
 		}
 	})

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"gorm.io/gorm"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 // Config is what a Service needs. All fields are required but Secrets, Limits and Dispatch.
@@ -95,26 +95,6 @@ const (
 	MaxQueuedTurns = 1000
 )
 
-// text checks what a user wrote: its length in characters, and that the database can hold it.
-func text(s string, limit int, path ...string) error {
-	switch {
-	case !utf8.ValidString(s):
-		return fault.New(fault.Invalid, "The text is not valid UTF-8.").At(path...)
-	case strings.ContainsRune(s, 0):
-		return fault.New(fault.Invalid, "The text holds a NUL character; remove it.").At(path...)
-	case utf8.RuneCountInString(s) > limit:
-		return fault.New(fault.Invalid, "The text has %d characters; at most %d are allowed.", utf8.RuneCountInString(s), limit).At(path...)
-	}
-	return nil
-}
-
-func optText(s *string, limit int, path ...string) error {
-	if s == nil {
-		return nil
-	}
-	return text(*s, limit, path...)
-}
-
 func checkTags(tags []string, path ...string) error {
 	if len(tags) > maxTags {
 		return fault.New(fault.Invalid, "There are %d tags; at most %d are allowed.", len(tags), maxTags).At(path...)
@@ -124,7 +104,7 @@ func checkTags(tags []string, path ...string) error {
 		if strings.TrimSpace(t) == "" {
 			return fault.New(fault.Invalid, "A tag must not be empty.").At(at...)
 		}
-		if err := text(t, maxTag, at...); err != nil {
+		if err := text.Check(t, maxTag, at...); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
@@ -191,10 +192,10 @@ func (o *Outcome) check() (models.WaitState, models.WaitResolution, error) {
 	if o.ErrorCode == nil || strings.TrimSpace(*o.ErrorCode) == "" {
 		return "", r, fault.New(fault.Invalid, "An error needs a code.").At("errorCode")
 	}
-	if err := text(*o.ErrorCode, maxErrorCode, "errorCode"); err != nil {
+	if err := text.Check(*o.ErrorCode, maxErrorCode, "errorCode"); err != nil {
 		return "", r, err
 	}
-	if err := optText(o.ErrorMessage, maxErrorMessage, "errorMessage"); err != nil {
+	if err := text.CheckOptional(o.ErrorMessage, maxErrorMessage, "errorMessage"); err != nil {
 		return "", r, err
 	}
 	r.ErrorCode = *o.ErrorCode

@@ -9,6 +9,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
@@ -18,7 +19,7 @@ const maxReason = 500
 // CancelTurn ends a turn: at once when it is queued, waits, or no runner holds it, else its runner ends it within seconds. It gives the
 // turn as it stands then. A turn that has ended is a CONFLICT; repeating a cancel changes nothing.
 func (s *Service) CancelTurn(ctx context.Context, by *auth.Principal, id models.TurnID, reason *string) (*models.Turn, error) {
-	if err := optText(reason, maxReason, "reason"); err != nil {
+	if err := text.CheckOptional(reason, maxReason, "reason"); err != nil {
 		return nil, err
 	}
 	t, err := s.Turn(ctx, by.OrgID, id)

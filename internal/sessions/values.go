@@ -1,11 +1,9 @@
 package sessions
 
 import (
-	"encoding/json"
-
 	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/tools"
 )
 
 // MaxResultBytes bounds what a wait is resolved with from outside.
@@ -17,7 +15,7 @@ func resultValue(v models.JSON, path ...string) (models.JSON, error) {
 	if len(v) > MaxResultBytes {
 		return nil, tooLarge(len(v), path...)
 	}
-	canonical, err := tools.Canonical(v)
+	canonical, err := jsonx.Canonical(v)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "The value is not usable JSON: %s.", err).At(path...)
 	}
@@ -25,7 +23,7 @@ func resultValue(v models.JSON, path ...string) (models.JSON, error) {
 	if len(canonical) > MaxResultBytes {
 		return nil, tooLarge(len(canonical), path...)
 	}
-	if hasNUL(canonical) {
+	if jsonx.HasNUL(canonical) {
 		return nil, fault.New(fault.Invalid, "The value holds a NUL character, which can't be stored; remove it.").At(path...)
 	}
 	return models.JSON(canonical), nil
@@ -34,18 +32,4 @@ func resultValue(v models.JSON, path ...string) (models.JSON, error) {
 func tooLarge(n int, path ...string) error {
 	return fault.New(fault.LimitReached, "The value has %d bytes; at most %d are allowed. Store it elsewhere, and send where it is.",
 		n, MaxResultBytes).At(path...)
-}
-
-// hasNUL looks for the escape of NUL in canonical JSON, which holds no such character in any other form.
-func hasNUL(doc json.RawMessage) bool {
-	for i := 0; i < len(doc); i++ {
-		if doc[i] != '\\' {
-			continue
-		}
-		if i+6 <= len(doc) && string(doc[i:i+6]) == `\u0000` {
-			return true
-		}
-		i++
-	}
-	return false
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 // maxCount is how far lists are counted.
@@ -83,7 +84,7 @@ func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) (*go
 	}
 	if err == nil {
 		// Nobody has such a key, and PostgreSQL could not even compare it.
-		if err := text(subject.key, len(*f.SubjectID)); err != nil {
+		if err := text.CheckOptional(subject.key, len(*f.SubjectID)); err != nil {
 			return nil, nil //nolint:nilerr // see above
 		}
 	}

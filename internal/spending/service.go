@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -119,21 +118,6 @@ func record(ctx context.Context, tx *gorm.DB, by *auth.Principal, now models.Mil
 	return audit.Record(ctx, tx, now, audit.Entry{
 		Org: by.OrgID, ActorKind: kind, Actor: actor, Action: action, Target: b.ID.String(), Details: details,
 	})
-}
-
-// text checks what a user wrote: its length in characters, and that the databases can hold it. nil is nothing.
-func text(s *string, limit int, path ...string) error {
-	switch {
-	case s == nil:
-		return nil
-	case !utf8.ValidString(*s):
-		return fault.New(fault.Invalid, "The text is not valid UTF-8.").At(path...)
-	case strings.ContainsRune(*s, 0):
-		return fault.New(fault.Invalid, "The text holds a NUL character; remove it.").At(path...)
-	case utf8.RuneCountInString(*s) > limit:
-		return fault.New(fault.Invalid, "The text has %d characters; at most %d are allowed.", utf8.RuneCountInString(*s), limit).At(path...)
-	}
-	return nil
 }
 
 // sentence makes a sentence of an error's text.

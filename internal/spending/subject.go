@@ -11,6 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 // subject is what a budget binds: an id, or the key of a customer.
@@ -97,7 +98,7 @@ func (s *subject) check(tx *gorm.DB, org models.OrgID) error {
 		if strings.TrimSpace(*s.key) == "" {
 			return fault.New(fault.Invalid, "The subjectId of a CUSTOMER is the customerKey of sessions; it must not be empty.")
 		}
-		return text(s.key, sessions.MaxCustomerKey)
+		return text.CheckOptional(s.key, sessions.MaxCustomerKey)
 	case models.SubjectSession:
 		return s.checkSession(tx, org)
 	case models.SubjectOrg:

@@ -17,6 +17,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 const (
@@ -36,13 +37,13 @@ type TopUp struct {
 }
 
 func (in *TopUp) check() error {
-	if err := text(in.Description, maxDescription, "input", "description"); err != nil {
+	if err := text.CheckOptional(in.Description, maxDescription, "input", "description"); err != nil {
 		return err
 	}
 	if in.IdempotencyKey != nil && *in.IdempotencyKey == "" {
 		return fault.New(fault.Invalid, "The idempotency key must not be empty; leave it out instead.").At("input", "idempotencyKey")
 	}
-	if err := text(in.IdempotencyKey, maxKey, "input", "idempotencyKey"); err != nil {
+	if err := text.CheckOptional(in.IdempotencyKey, maxKey, "input", "idempotencyKey"); err != nil {
 		return err
 	}
 	if in.Amount.Sign() <= 0 {

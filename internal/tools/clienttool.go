@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 // The limits of clients' tools.
@@ -78,11 +78,11 @@ func (r *Registry) clientTool(t models.ClientTool, source string) (*registered, 
 	case !toolName.MatchString(t.Name):
 		return invalid("name", "The name %q can't be used: providers take 1 to 64 letters, digits, _ and -.",
 			Shorten(strings.ToValidUTF8(t.Name, "\uFFFD"), 64))
-	case !isText(display) || len(display) > maxDisplayNameBytes:
+	case !text.Storable(display) || len(display) > maxDisplayNameBytes:
 		return invalid("displayName", "The display name must be text of at most %d bytes.", maxDisplayNameBytes)
 	case strings.TrimSpace(t.Description) == "":
 		return invalid("description", "The tool %s needs a description: it is all that the model knows of it.", t.Name)
-	case !isText(t.Description) || len(t.Description) > MaxClientDescriptionBytes:
+	case !text.Storable(t.Description) || len(t.Description) > MaxClientDescriptionBytes:
 		return invalid("description", "The description of %s must be text of at most %d bytes.", t.Name, MaxClientDescriptionBytes)
 	case len(t.InputSchema) > MaxClientSchemaBytes:
 		return invalid("inputSchema", "The schema of %s has %d bytes; at most %d are taken.", t.Name, len(t.InputSchema), MaxClientSchemaBytes)
@@ -99,9 +99,6 @@ func (r *Registry) clientTool(t models.ClientTool, source string) (*registered, 
 	}
 	return &registered{tool: clientTool{manifest}, manifest: manifest, schema: s, capability: source}, nil
 }
-
-// isText reports whether text can be stored and shown.
-func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
 // clientTool stands for a tool that the client runs.
 type clientTool struct{ manifest Manifest }

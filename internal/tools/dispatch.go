@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ostler-dev/ostler/internal/jsonx"
 )
 
 // MaxArgumentsBytes bounds the arguments of a call. They go into the journal and into every later prompt.
@@ -41,14 +43,14 @@ type Frozen struct {
 // InputHash gives the SHA-256 of the canonical JSON of tool id and arguments. It doesn't depend on how a store has
 // rewritten the arguments.
 func (f Frozen) InputHash() []byte {
-	arguments, err := Canonical(f.Arguments)
+	arguments, err := jsonx.Canonical(f.Arguments)
 	if err != nil {
 		// Not made by Prepare. A hash of the bytes as they are still tells calls apart.
-		arguments = appendString(nil, string(f.Arguments))
+		arguments = jsonx.AppendString(nil, string(f.Arguments))
 	}
 	doc := append([]byte(`{"arguments":`), arguments...)
 	doc = append(doc, `,"toolId":`...)
-	doc = append(appendString(doc, f.ToolID), '}')
+	doc = append(jsonx.AppendString(doc, f.ToolID), '}')
 	sum := sha256.Sum256(doc)
 	return sum[:]
 }
@@ -89,7 +91,7 @@ func Prepare(
 		return frozen, ended(Fail(fmt.Sprintf(
 			"invalid_arguments: The arguments of %s are not valid: %s. Correct them and call again.", name, refusal)))
 	}
-	frozen.Arguments = appendCanonical(nil, value)
+	frozen.Arguments = jsonx.AppendCanonical(nil, value)
 	preparer, ok := reg.tool.(Preparer)
 	if !ok {
 		return frozen, nil
@@ -108,7 +110,7 @@ func Prepare(
 		return frozen, ended(Result{Internal: fmt.Errorf("tool %s prepared arguments that are not valid: %s",
 			reg.manifest.ID, refusal)})
 	}
-	frozen.Arguments = appendCanonical(nil, value)
+	frozen.Arguments = jsonx.AppendCanonical(nil, value)
 	return frozen, nil
 }
 
@@ -127,7 +129,7 @@ func decodeArguments(raw json.RawMessage) (value any, refusal string) {
 		return nil, fmt.Sprintf("they have %d bytes, at most %d are taken; split the work into several calls",
 			len(raw), MaxArgumentsBytes)
 	}
-	v, err := decodeNormalized(raw)
+	v, err := jsonx.Normalized(raw)
 	if err != nil {
 		return nil, "they are not a JSON object: " + oneLine(err.Error(), 200)
 	}

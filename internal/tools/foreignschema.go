@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/ostler-dev/ostler/internal/jsonx"
 )
 
 // maxForeignNodes is how many subschemas a tenant's schema may have when all its references are written out. Checking a
@@ -16,7 +18,7 @@ const maxForeignNodes = 2000
 // checkForeignSchema refuses a tenant's schema that would cost too much to check values against, before it is compiled.
 // References lead within the document and in no circle.
 func checkForeignSchema(source json.RawMessage) error {
-	doc, err := decodeNormalized(source)
+	doc, err := jsonx.Normalized(source)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ostler-dev/ostler/internal/jsonx"
 )
 
 // maxUnwraps bounds how many wrappings Salvage takes off: a fence around a string, and the like.
@@ -40,7 +42,7 @@ func Salvage(raw json.RawMessage) (repaired json.RawMessage, ok bool) {
 
 // isObject reports whether a document is one JSON object that decodeArguments takes.
 func isObject(doc []byte) bool {
-	v, err := decodeNormalized(doc)
+	v, err := jsonx.Normalized(doc)
 	if err != nil {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -96,7 +97,7 @@ func FuzzSalvage(f *testing.F) {
 			}
 		}
 		// What is cut off is never completed.
-		if canonical, err := tools.Canonical(raw); err == nil && len(canonical) < 512 && canonical[0] == '{' {
+		if canonical, err := jsonx.Canonical(raw); err == nil && len(canonical) < 512 && canonical[0] == '{' {
 			quoted, _ := json.Marshal(string(canonical))
 			for _, whole := range [][]byte{canonical, quoted, append([]byte("```json\n"), append(bytes.Clone(canonical), "\n```"...)...)} {
 				for n := range whole {

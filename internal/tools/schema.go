@@ -58,7 +58,7 @@ func compileSchema(name string, source json.RawMessage) (*schema, error) {
 	return &schema{compiled: compiled}, nil
 }
 
-// check gives the broken rules, sorted by path. The value comes from decodeNormalized.
+// check gives the broken rules, sorted by path. The value comes from jsonx.Normalized.
 func (s *schema) check(v any) []problem {
 	err := s.compiled.Validate(v)
 	if err == nil {

@@ -3,12 +3,12 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -198,16 +198,13 @@ func NeedsConnection(provider string) Result {
 	}
 }
 
-// Success makes a result from a value that marshals to JSON. The characters <, > and & stay as they are: models read
-// source code better so, and it takes less room.
+// Success makes a result from a value that marshals to JSON.
 func Success(v any) Result {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	doc, err := jsonx.Encode(v)
+	if err != nil {
 		return Result{Internal: fmt.Errorf("encode the result of a tool: %w", err)}
 	}
-	return Result{JSON: bytes.TrimSuffix(b.Bytes(), []byte("\n"))}
+	return Result{JSON: doc}
 }
 
 // Fail makes a result that tells the model what went wrong.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -221,7 +222,7 @@ func (c *capability) validate(config models.JSON) *fault.Error {
 	if len(config) == 0 || string(config) == "null" {
 		config = models.JSON("{}")
 	}
-	v, err := decodeNormalized(config)
+	v, err := jsonx.Normalized(config)
 	if err != nil {
 		return invalid(nil, "config is not usable JSON: "+err.Error())
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 // MaxResultBytes is how much of a result the model is shown.
@@ -109,7 +111,7 @@ func cleanJSON(doc json.RawMessage) json.RawMessage {
 }
 
 func cleanText(s string, limit int) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+	s = text.Clean(s)
 	if len(s) <= limit {
 		return s
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
@@ -34,7 +35,7 @@ func (c *Call) ask(tx *commit.Tx, id models.WaitID, identity string, a Approval,
 	deadline := Deadline(tx.Now, a.ExpiresIn)
 	w := c.Park(tx, models.Wait{
 		ID: id, Kind: models.WaitApproval, Identity: identity, Deadline: deadline,
-		Request: encode(models.WaitRequest{
+		Request: jsonx.MustEncode(models.WaitRequest{
 			DisplayName: c.Record.Frozen.DisplayName, Arguments: models.JSON(c.Record.Frozen.Arguments), Quorum: a.Quorum, Role: a.Role,
 			AllowSelf: a.AllowSelf, FailTurn: a.FailTurn, Parked: true, Payment: payment,
 		}),
@@ -117,7 +118,7 @@ func decided(w models.Wait, outcome string, d models.ApprovalDecision, arguments
 // approved lets a call run, with the arguments that it was approved with. A client's call is its client's then.
 func (c *Call) approved(tx *commit.Tx, r models.WaitResolution) error {
 	if len(r.Arguments) > 0 {
-		canonical, err := tools.Canonical(r.Arguments)
+		canonical, err := jsonx.Canonical(r.Arguments)
 		if err != nil {
 			return err
 		}
@@ -126,7 +127,7 @@ func (c *Call) approved(tx *commit.Tx, r models.WaitResolution) error {
 		// They were about other arguments.
 		c.Record.Started, c.Record.Ended = "", ""
 	}
-	c.Effect.State, c.Effect.Request = models.EffectClaimed, encode(c.Record)
+	c.Effect.State, c.Effect.Request = models.EffectClaimed, jsonx.MustEncode(c.Record)
 	tx.AmendEffect(c.Effect)
 	switch {
 	case c.Record.Frozen.Hints.Client:

@@ -7,12 +7,12 @@
 package turns
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
@@ -60,7 +60,7 @@ func (b Brought) Result() tools.Result {
 // Bring keeps the result of a call that waited until its runner has shown it to hooks.
 func (c *Call) Bring(tx *commit.Tx, r tools.Result) {
 	c.Record.Brought = &Brought{JSON: models.JSON(r.JSON), Error: r.ToolError, DurationMs: c.waited(tx.Now)}
-	c.Effect.State, c.Effect.Request = models.EffectClaimed, encode(c.Record)
+	c.Effect.State, c.Effect.Request = models.EffectClaimed, jsonx.MustEncode(c.Record)
 	tx.AmendEffect(c.Effect)
 }
 
@@ -145,7 +145,7 @@ func (c *Call) End(tx *commit.Tx, r tools.Result, durationMs int64) {
 		ID: models.NewID[models.MessageEntity](), TurnID: c.Effect.ScopeID, Role: models.MessageTool, Content: c.Parts(r),
 		Sequence: seq, Position: &c.Record.Position, Ordinal: c.Effect.Ordinal, CreatedAt: tx.Now,
 	})
-	c.Effect.State, c.Effect.Outcome, c.Effect.SettledAt = models.EffectSettled, encode(out), tx.Now.Ptr()
+	c.Effect.State, c.Effect.Outcome, c.Effect.SettledAt = models.EffectSettled, jsonx.MustEncode(out), tx.Now.Ptr()
 }
 
 // Parts gives the result as the model is shown it.
@@ -171,15 +171,4 @@ func (c *Call) waited(now models.Millis) int64 {
 		return 0
 	}
 	return max(int64(now-*c.Effect.StartedAt), 0)
-}
-
-func encode(v any) models.JSON {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		// Only values of this package are encoded, and the JSON in them was checked.
-		panic(fmt.Sprintf("encode %T: %v", v, err))
-	}
-	return models.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
@@ -92,7 +93,7 @@ func keepPartial(tx *commit.Tx, partial []models.Part) {
 func CloseWaits(tx *commit.Tx, why string) {
 	for _, w := range tx.OpenWaits() {
 		w.State, w.ResolvedAt = models.WaitCancelled, tx.Now.Ptr()
-		w.Resolution = encode(models.WaitResolution{ErrorMessage: why})
+		w.Resolution = jsonx.MustEncode(models.WaitResolution{ErrorMessage: why})
 		tx.SaveWait(w)
 		unkeep(tx, w)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
@@ -111,5 +112,5 @@ func measures(took map[string]models.Amount) models.JSON {
 	for currency, amount := range took {
 		list[currency] = budget.Decimal(currency, amount).String()
 	}
-	return encode(list)
+	return jsonx.MustEncode(list)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
@@ -290,7 +291,7 @@ func TestDecide(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			canonical, err := tools.Canonical([]byte(c.arguments))
+			canonical, err := jsonx.Canonical([]byte(c.arguments))
 			if err != nil {
 				t.Fatal(err)
 			}

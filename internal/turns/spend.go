@@ -8,6 +8,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -162,7 +163,7 @@ func ParkForBudget(tx *commit.Tx, v budget.Verdict, waited models.WaitID) error 
 		return commit.ErrMore
 	}
 	b, paused := *v.Budget, v.Kind == budget.Paused
-	w := models.Wait{ID: models.NewID[models.WaitEntity](), Kind: models.WaitBudget, Request: encode(models.WaitRequest{
+	w := models.Wait{ID: models.NewID[models.WaitEntity](), Kind: models.WaitBudget, Request: jsonx.MustEncode(models.WaitRequest{
 		Parked: true, Budget: &models.BudgetWait{Budget: b.ID, Paused: paused, Calls: tx.Turn.PendingCalls > 0, Need: v.Need, Needs: v.Needs},
 	})}
 	if !waited.IsZero() {
@@ -210,7 +211,7 @@ func Exhaust(tx *commit.Tx, v budget.Verdict) models.Failure {
 	if b.PeriodEndsAt != nil {
 		f.Message += fmt.Sprintf(" It resets at %s.", b.PeriodEndsAt.Time().Format("2006-01-02 15:04 UTC"))
 	}
-	f.Fields = encode(map[string]any{
+	f.Fields = jsonx.MustEncode(map[string]any{
 		"budget": b.ID.String(), "subject": b.Subject, "currency": b.Currency, "limit": e.Limit, "spent": e.Spent, "balance": e.Balance,
 		"needed": e.Needed, "nextPeriodAt": b.PeriodEndsAt,
 	})
@@ -266,7 +267,7 @@ func waitOn(tx *commit.Tx, w models.Wait, b models.Budget, need *models.BudgetWa
 		tx.SaveBudget(b)
 	}
 	w.Deadline = budget.LookAgain(&b, tx.Now)
-	w.Request = encode(models.WaitRequest{Parked: true, Budget: need})
+	w.Request = jsonx.MustEncode(models.WaitRequest{Parked: true, Budget: need})
 	tx.SaveWait(w)
 }
 

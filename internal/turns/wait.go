@@ -10,6 +10,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
@@ -51,7 +52,7 @@ func (c *Call) Announce(tx *commit.Tx, id models.WaitID, kind models.WaitKind, i
 	tx.Turn.Announced = true
 	tx.AddWait(models.Wait{
 		ID: id, Kind: kind, Identity: identity, ToolCallID: &c.Record.CallID, ToolName: &c.Record.Frozen.Name,
-		Request: encode(models.WaitRequest{DisplayName: c.Record.Frozen.DisplayName, Arguments: models.JSON(c.Record.Frozen.Arguments)}),
+		Request: jsonx.MustEncode(models.WaitRequest{DisplayName: c.Record.Frozen.DisplayName, Arguments: models.JSON(c.Record.Frozen.Arguments)}),
 	})
 }
 
@@ -60,7 +61,7 @@ func Forget(tx *commit.Tx, announced []models.WaitID) {
 	for _, id := range announced {
 		if w, ok := tx.Wait(id); ok && w.State == models.WaitOpen {
 			w.State, w.ResolvedAt = models.WaitCancelled, tx.Now.Ptr()
-			w.Resolution = encode(models.WaitResolution{ErrorMessage: "The call has ended without it."})
+			w.Resolution = jsonx.MustEncode(models.WaitResolution{ErrorMessage: "The call has ended without it."})
 			tx.SaveWait(w)
 		}
 	}
@@ -69,7 +70,7 @@ func Forget(tx *commit.Tx, announced []models.WaitID) {
 // Hold makes a call wait for something that was announced before it.
 func (c *Call) Hold(tx *commit.Tx, w models.Wait, r models.WaitRequest) {
 	r.Parked = true
-	w.Request = encode(r)
+	w.Request = jsonx.MustEncode(r)
 	tx.SaveWait(w)
 	c.hold(tx)
 }
@@ -92,7 +93,7 @@ func Request(tx *commit.Tx, calls []Call) {
 		c.Start(tx)
 		w := c.Park(tx, models.Wait{
 			Kind: models.WaitClientTool, Identity: CallKey(c.Record.CallID), Deadline: after(tx.Now, c.Record.TimeoutSeconds),
-			Request: encode(models.WaitRequest{DisplayName: c.Record.Frozen.DisplayName, Arguments: models.JSON(c.Record.Frozen.Arguments), Parked: true}),
+			Request: jsonx.MustEncode(models.WaitRequest{DisplayName: c.Record.Frozen.DisplayName, Arguments: models.JSON(c.Record.Frozen.Arguments), Parked: true}),
 		})
 		tx.SaveEffect(c.Effect)
 		out.ToolCalls = append(out.ToolCalls, events.RequestedCall{
@@ -121,7 +122,7 @@ func (c *Call) AskUser(tx *commit.Tx) {
 	c.Start(tx)
 	c.Park(tx, models.Wait{
 		Kind: models.WaitQuestion, Identity: CallKey(c.Record.CallID),
-		Request: encode(models.WaitRequest{DisplayName: c.Record.Frozen.DisplayName, Question: q.Question, Options: q.Options, Parked: true}),
+		Request: jsonx.MustEncode(models.WaitRequest{DisplayName: c.Record.Frozen.DisplayName, Question: q.Question, Options: q.Options, Parked: true}),
 	})
 }
 
@@ -192,7 +193,7 @@ func conclude(tx *commit.Tx, w models.Wait, state models.WaitState, r models.Wai
 	if w.State != models.WaitOpen {
 		return ErrResolved
 	}
-	w.State, w.Resolution, w.ResolvedAt = state, encode(r), tx.Now.Ptr()
+	w.State, w.Resolution, w.ResolvedAt = state, jsonx.MustEncode(r), tx.Now.Ptr()
 	tx.SaveWait(w)
 	if tx.Turn == nil || tx.Turn.ID != w.TurnID || w.ToolCallID == nil {
 		return nil

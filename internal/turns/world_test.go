@@ -14,6 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
@@ -229,7 +230,7 @@ func (s *scene) act(list ...made) []models.WaitID {
 			c := Call{Record: Record{CallID: callID(i), Iteration: 1, Position: position, Frozen: f}}
 			c.Effect = models.Effect{
 				ScopeID: t.ID, ReplayKey: CallKey(c.Record.CallID), Kind: models.EffectTool, State: models.EffectClaimed,
-				InputHash: f.InputHash(), Request: encode(c.Record), Epoch: t.LeaseEpoch, Attempt: 1, Ordinal: i,
+				InputHash: f.InputHash(), Request: jsonx.MustEncode(c.Record), Epoch: t.LeaseEpoch, Attempt: 1, Ordinal: i,
 			}
 			tx.AddEffect(c.Effect)
 		}
@@ -266,7 +267,7 @@ func (s *scene) act(list ...made) []models.WaitID {
 				c.Start(tx)
 				c.Park(tx, models.Wait{
 					Kind: m.kind, Identity: "x/" + c.Record.CallID, Deadline: m.deadline,
-					Request: encode(models.WaitRequest{Parked: true, FailTurn: m.failTurn}),
+					Request: jsonx.MustEncode(models.WaitRequest{Parked: true, FailTurn: m.failTurn}),
 				})
 			}
 			tx.SaveEffect(c.Effect)

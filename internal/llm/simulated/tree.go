@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/ostler-dev/ostler/internal/jsonx"
 )
 
 const (
@@ -246,12 +248,5 @@ func (n *node) json(b *strings.Builder) {
 
 // marshal gives v as JSON without the escapes that are only for HTML: people read it as it streams.
 func marshal(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		// Only texts, and structs of them, are ever given.
-		panic("marshal of " + fmt.Sprintf("%T", v) + ": " + err.Error())
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(jsonx.MustEncode(v)) // only texts, and structs of them, are ever given
 }

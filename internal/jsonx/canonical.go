@@ -1,4 +1,4 @@
-package tools
+package jsonx
 
 import (
 	"bytes"
@@ -30,15 +30,15 @@ const (
 // Numbers beyond the range of a double, documents nested deeper than 128 and invalid UTF-8 are refused; an unpaired
 // surrogate escape becomes U+FFFD.
 func Canonical(doc []byte) (json.RawMessage, error) {
-	v, err := decodeNormalized(doc)
+	v, err := Normalized(doc)
 	if err != nil {
 		return nil, err
 	}
-	return appendCanonical(make([]byte, 0, len(doc)), v), nil
+	return AppendCanonical(make([]byte, 0, len(doc)), v), nil
 }
 
-// decodeNormalized decodes a document; its numbers are json.Number in canonical form.
-func decodeNormalized(doc []byte) (any, error) {
+// Normalized decodes a document within the limits of Canonical; its numbers are json.Number in canonical form.
+func Normalized(doc []byte) (any, error) {
 	if !utf8.Valid(doc) {
 		return nil, errors.New("it is not valid UTF-8")
 	}
@@ -88,7 +88,10 @@ func normalizeNumber(n json.Number) (json.Number, error) {
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsInf(f, 0) {
-		return "", fmt.Errorf("the number %s is out of range", Shorten(s, 40))
+		if len(s) > 40 {
+			s = s[:40] + "…"
+		}
+		return "", fmt.Errorf("the number %s is out of range", s)
 	}
 	if f == 0 {
 		return "0", nil
@@ -110,7 +113,8 @@ func formatDouble(f float64) string {
 	return mantissa + "e" + exponent[:1] + strings.TrimLeft(exponent[1:], "0")
 }
 
-func appendCanonical(b []byte, v any) []byte {
+// AppendCanonical appends the canonical form of a value that comes from Normalized.
+func AppendCanonical(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
 		return append(b, "null"...)
@@ -119,14 +123,14 @@ func appendCanonical(b []byte, v any) []byte {
 	case json.Number:
 		return append(b, v...)
 	case string:
-		return appendString(b, v)
+		return AppendString(b, v)
 	case []any:
 		b = append(b, '[')
 		for i, e := range v {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = appendCanonical(b, e)
+			b = AppendCanonical(b, e)
 		}
 		return append(b, ']')
 	case map[string]any:
@@ -148,9 +152,9 @@ func appendObject(b []byte, v map[string]any) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, name)
+		b = AppendString(b, name)
 		b = append(b, ':')
-		b = appendCanonical(b, v[name])
+		b = AppendCanonical(b, v[name])
 	}
 	return append(b, '}')
 }
@@ -179,8 +183,8 @@ func firstUnit(r rune) rune {
 
 const hexDigits = "0123456789abcdef"
 
-// appendString writes a JSON string with the escapes of RFC 8785: only what must be escaped.
-func appendString(b []byte, s string) []byte {
+// AppendString appends a JSON string with the escapes of RFC 8785: only what must be escaped.
+func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i := range len(s) {
 		switch c := s[i]; c {

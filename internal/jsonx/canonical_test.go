@@ -1,4 +1,4 @@
-package tools_test
+package jsonx_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 )
 
 func TestCanonical(t *testing.T) {
@@ -46,7 +46,7 @@ func TestCanonical(t *testing.T) {
 		{strings.Repeat("[", 1_000_000), ``},
 	}
 	for _, c := range cases {
-		got, err := tools.Canonical([]byte(c.in))
+		got, err := jsonx.Canonical([]byte(c.in))
 		if string(got) != c.want || (err != nil) != (c.want == "") {
 			t.Errorf("Canonical(%.60s) = %s, %v; want %s", c.in, got, err, c.want)
 		}
@@ -138,59 +138,22 @@ func TestCanonicalDependsOnMeaningOnly(t *testing.T) {
 		var one, two bytes.Buffer
 		scramble(&one, v, r)
 		scramble(&two, v, r)
-		a, err := tools.Canonical(one.Bytes())
+		a, err := jsonx.Canonical(one.Bytes())
 		if err != nil {
 			t.Fatalf("%s: %v", one.Bytes(), err)
 		}
-		b, err := tools.Canonical(two.Bytes())
+		b, err := jsonx.Canonical(two.Bytes())
 		if err != nil {
 			t.Fatalf("%s: %v", two.Bytes(), err)
 		}
 		if !bytes.Equal(a, b) {
 			t.Fatalf("one document, two forms:\n%s\n%s", a, b)
 		}
-		again, err := tools.Canonical(a)
+		again, err := jsonx.Canonical(a)
 		if err != nil || !bytes.Equal(again, a) {
 			t.Fatalf("the form of %s is %s, %v", a, again, err)
 		}
 	})
-}
-
-func TestInputHash(t *testing.T) {
-	f := tools.Frozen{ToolID: "a.b", Arguments: json.RawMessage(`{"x":"<&>","y":[1,2]}`)}
-	hash := f.InputHash()
-	if len(hash) != 32 {
-		t.Fatalf("the hash has %d bytes", len(hash))
-	}
-	// The journal keeps JSON; encoding/json escapes what canonical JSON doesn't.
-	doc, err := json.Marshal(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stored tools.Frozen
-	if err := json.Unmarshal(doc, &stored); err != nil {
-		t.Fatal(err)
-	}
-	if bytes.Equal(stored.Arguments, f.Arguments) {
-		t.Fatal("the test wants arguments that a store rewrites")
-	}
-	if !bytes.Equal(stored.InputHash(), hash) {
-		t.Fatal("the hash changed in the journal")
-	}
-	for name, other := range map[string]tools.Frozen{
-		"other tool":      {ToolID: "a.c", Arguments: f.Arguments},
-		"other arguments": {ToolID: "a.b", Arguments: json.RawMessage(`{"x":"<&>","y":[2,1]}`)},
-		"broken":          {ToolID: "a.b", Arguments: json.RawMessage(`{`)},
-		"none":            {ToolID: "a.b"},
-	} {
-		if bytes.Equal(other.InputHash(), hash) {
-			t.Errorf("%s: same hash", name)
-		}
-	}
-	same := tools.Frozen{ToolID: "a.b", Name: "renamed", Arguments: json.RawMessage(` {"y":[1.0,2],"x":"\u003c&>"}`)}
-	if !bytes.Equal(same.InputHash(), hash) {
-		t.Error("the hash depends on the tool's name or on how arguments are written")
-	}
 }
 
 func FuzzCanonical(f *testing.F) {
@@ -198,14 +161,14 @@ func FuzzCanonical(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		got, err := tools.Canonical(in)
+		got, err := jsonx.Canonical(in)
 		if err != nil {
 			return
 		}
 		if !json.Valid(got) {
 			t.Fatalf("Canonical(%q) = %q, which is not JSON", in, got)
 		}
-		if again, err := tools.Canonical(got); err != nil || !bytes.Equal(again, got) {
+		if again, err := jsonx.Canonical(got); err != nil || !bytes.Equal(again, got) {
 			t.Fatalf("Canonical(%q) = %q, whose own form is %q, %v", in, got, again, err)
 		}
 	})
