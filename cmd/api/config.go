@@ -160,6 +160,7 @@ func generalSettings() []setting {
 		orgLimit("OSTLER_ORG_TOOL_CALLS", "1000", "How many calls of tools that reach out of the server one organization may make in a minute, in all processes; 0 is any number.", func(v *limits.Values) *int { return &v.ToolCallsPerMinute }),
 		orgLimit("OSTLER_ORG_SUBSCRIPTIONS", "20000", "How many subscriptions of one organization may be open, in all processes; 0 is any number.", func(v *limits.Values) *int { return &v.Subscriptions }),
 		orgLimit("OSTLER_ORG_SOCKETS", "20000", "How many WebSockets of one organization may be open, in all processes; 0 is any number.", func(v *limits.Values) *int { return &v.Sockets }),
+		{"OSTLER_ORG_STORAGE_BYTES", "0", "How many bytes of files and images one organization may store, each content once; 0 is any number.", false, number(func(c *config) *int { return &c.limits.StorageBytes }, 0, limits.MostBytes)},
 		{"OSTLER_LEASE", "6s", "How long a runner may be silent before others take its turns over.", false, duration(func(c *config) *time.Duration { return &c.lease })},
 		{"OSTLER_HEARTBEAT", "2s", "How often a runner says that it is alive; at most a third of the lease.", false, duration(func(c *config) *time.Duration { return &c.heartbeat })},
 		{"OSTLER_SHUTDOWN_GRACE", "20s", "How long steps may go on after SIGTERM.", false, duration(func(c *config) *time.Duration { return &c.shutdown })},

@@ -50,7 +50,7 @@ type node struct {
 // openNode makes the parts of a node, and has those told of commits that want to hear of them. None of them works before it is started, but
 // for the hub and the committer.
 func openNode(b base, undo *closers) (*node, error) {
-	n := &node{base: b, meter: metrics.New(version), eventLog: events.NewLog(b.db), queue: queue.New(b.db), images: sessions.NewImages(b.db, b.clk)}
+	n := &node{base: b, meter: metrics.New(version), eventLog: events.NewLog(b.db), queue: queue.New(b.db), images: sessions.NewImages(b.db, b.clk, b.most)}
 	n.hub = events.NewHub(events.Config{Log: n.eventLog, Bus: b.bus, Clock: b.clk, Meter: n.meter})
 	n.hub.Start()
 	undo.add(n.hub.Stop)
@@ -111,7 +111,7 @@ func (n *node) openRunner() (err error) {
 	}
 	n.engine = runtime.New(runtime.Config{
 		DB: n.db, Committer: n.committer, Queue: n.queue, Hub: n.hub, Bus: n.bus, Catalog: n.cat, Registry: n.registry,
-		Drivers: n.providers.drivers, Images: n.images, Workspace: sessions.NewWorkspace(n.db, n.clk),
+		Drivers: n.providers.drivers, Images: n.images, Workspace: sessions.NewWorkspace(n.db, n.clk, n.most),
 		Hooks: hooks.NewRunner(hooks.Config{
 			Client: n.providers.egress.HTTP(), Secrets: n.orgSecrets, Expressions: n.expressions, Clock: n.clk,
 		}),

@@ -277,6 +277,29 @@ func (ec *executionContext) fieldContext_OrgLimits_environmentKeys(_ context.Con
 	return graphql.NewScalarFieldContext("OrgLimits", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _OrgLimits_storageBytes(ctx context.Context, field graphql.CollectedField, obj *model.OrgLimits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OrgLimits_storageBytes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StorageBytes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OrgLimits_storageBytes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OrgLimits", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -292,7 +315,7 @@ func (ec *executionContext) unmarshalInputOrgLimitsInput(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"activeTurns", "queuedTurns", "sessions", "agents", "requestsPerMinute", "toolCallsPerMinute", "subscriptions", "sockets", "apiKeys", "pendingInvitations", "environmentKeys"}
+	fieldsInOrder := [...]string{"activeTurns", "queuedTurns", "sessions", "agents", "requestsPerMinute", "toolCallsPerMinute", "subscriptions", "sockets", "apiKeys", "pendingInvitations", "environmentKeys", "storageBytes"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -376,6 +399,13 @@ func (ec *executionContext) unmarshalInputOrgLimitsInput(ctx context.Context, ob
 				return it, err
 			}
 			it.EnvironmentKeys = graphql.OmittableOf(data)
+		case "storageBytes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("storageBytes"))
+			data, err := ec.unmarshalOInt642ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StorageBytes = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -453,6 +483,11 @@ func (ec *executionContext) _OrgLimits(ctx context.Context, sel ast.SelectionSet
 			}
 		case "environmentKeys":
 			out.Values[i] = ec._OrgLimits_environmentKeys(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "storageBytes":
+			out.Values[i] = ec._OrgLimits_storageBytes(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

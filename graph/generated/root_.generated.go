@@ -814,6 +814,7 @@ type ComplexityRoot struct {
 		Members             func(childComplexity int, first *int, after *string) int
 		Name                func(childComplexity int) int
 		Slug                func(childComplexity int) int
+		StoredBytes         func(childComplexity int) int
 	}
 
 	OrgLimits struct {
@@ -826,6 +827,7 @@ type ComplexityRoot struct {
 		RequestsPerMinute  func(childComplexity int) int
 		Sessions           func(childComplexity int) int
 		Sockets            func(childComplexity int) int
+		StorageBytes       func(childComplexity int) int
 		Subscriptions      func(childComplexity int) int
 		ToolCallsPerMinute func(childComplexity int) int
 	}
@@ -5303,6 +5305,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Org.Slug(childComplexity), true
+	case "Org.storedBytes":
+		if e.ComplexityRoot.Org.StoredBytes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Org.StoredBytes(childComplexity), true
 
 	case "OrgLimits.apiKeys":
 		if e.ComplexityRoot.OrgLimits.APIKeys == nil {
@@ -5358,6 +5366,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OrgLimits.Sockets(childComplexity), true
+	case "OrgLimits.storageBytes":
+		if e.ComplexityRoot.OrgLimits.StorageBytes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OrgLimits.StorageBytes(childComplexity), true
 	case "OrgLimits.subscriptions":
 		if e.ComplexityRoot.OrgLimits.Subscriptions == nil {
 			break
@@ -10608,6 +10622,8 @@ type OrgPayload { org: Org userErrors: [UserError!]! }
 	{Name: "../schema/limits.graphqls", Input: `extend type Org {
   "What the organization may have and do: what is configured on this server, or limits of its own."
   limits: OrgLimits! @goField(forceResolver: true)
+  "How many bytes of files and images are stored, each content once."
+  storedBytes: Int64! @goField(forceResolver: true)
 }
 
 "What an organization may have and do, in all processes of the server together; 0 is any number."
@@ -10634,6 +10650,8 @@ type OrgLimits {
   pendingInvitations: Int!
   "Whether model providers without a key of their own use the keys that the server's environment has."
   environmentKeys: Boolean!
+  "How many bytes of files and images may be stored, each content once. A file or image that would pass it is refused with LIMIT_REACHED."
+  storageBytes: Int64!
 }
 
 extend type Mutation {
@@ -10654,6 +10672,7 @@ input OrgLimitsInput {
   apiKeys: Int @goField(omittable: true)
   pendingInvitations: Int @goField(omittable: true)
   environmentKeys: Boolean @goField(omittable: true)
+  storageBytes: Int64 @goField(omittable: true)
 }
 `, BuiltIn: false},
 	{Name: "../schema/members.graphqls", Input: `extend type Org {
@@ -12169,6 +12188,8 @@ func (ec *executionContext) childFields_Org(ctx context.Context, field graphql.C
 		return ec.fieldContext_Org_allowUnpricedModels(ctx, field)
 	case "limits":
 		return ec.fieldContext_Org_limits(ctx, field)
+	case "storedBytes":
+		return ec.fieldContext_Org_storedBytes(ctx, field)
 	case "members":
 		return ec.fieldContext_Org_members(ctx, field)
 	}
@@ -12199,6 +12220,8 @@ func (ec *executionContext) childFields_OrgLimits(ctx context.Context, field gra
 		return ec.fieldContext_OrgLimits_pendingInvitations(ctx, field)
 	case "environmentKeys":
 		return ec.fieldContext_OrgLimits_environmentKeys(ctx, field)
+	case "storageBytes":
+		return ec.fieldContext_OrgLimits_storageBytes(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type OrgLimits", field.Name)
 }

@@ -545,21 +545,24 @@ type OrgLimits struct {
 	PendingInvitations int `json:"pendingInvitations"`
 	// Whether model providers without a key of their own use the keys that the server's environment has.
 	EnvironmentKeys bool `json:"environmentKeys"`
+	// How many bytes of files and images may be stored, each content once. A file or image that would pass it is refused with LIMIT_REACHED.
+	StorageBytes int64 `json:"storageBytes"`
 }
 
 // New limits of an organization: 0 is any number. What is left out stays, and null puts back what is configured on the server: environmentKeys is then false.
 type OrgLimitsInput struct {
-	ActiveTurns        graphql.Omittable[*int]  `json:"activeTurns,omitempty"`
-	QueuedTurns        graphql.Omittable[*int]  `json:"queuedTurns,omitempty"`
-	Sessions           graphql.Omittable[*int]  `json:"sessions,omitempty"`
-	Agents             graphql.Omittable[*int]  `json:"agents,omitempty"`
-	RequestsPerMinute  graphql.Omittable[*int]  `json:"requestsPerMinute,omitempty"`
-	ToolCallsPerMinute graphql.Omittable[*int]  `json:"toolCallsPerMinute,omitempty"`
-	Subscriptions      graphql.Omittable[*int]  `json:"subscriptions,omitempty"`
-	Sockets            graphql.Omittable[*int]  `json:"sockets,omitempty"`
-	APIKeys            graphql.Omittable[*int]  `json:"apiKeys,omitempty"`
-	PendingInvitations graphql.Omittable[*int]  `json:"pendingInvitations,omitempty"`
-	EnvironmentKeys    graphql.Omittable[*bool] `json:"environmentKeys,omitempty"`
+	ActiveTurns        graphql.Omittable[*int]   `json:"activeTurns,omitempty"`
+	QueuedTurns        graphql.Omittable[*int]   `json:"queuedTurns,omitempty"`
+	Sessions           graphql.Omittable[*int]   `json:"sessions,omitempty"`
+	Agents             graphql.Omittable[*int]   `json:"agents,omitempty"`
+	RequestsPerMinute  graphql.Omittable[*int]   `json:"requestsPerMinute,omitempty"`
+	ToolCallsPerMinute graphql.Omittable[*int]   `json:"toolCallsPerMinute,omitempty"`
+	Subscriptions      graphql.Omittable[*int]   `json:"subscriptions,omitempty"`
+	Sockets            graphql.Omittable[*int]   `json:"sockets,omitempty"`
+	APIKeys            graphql.Omittable[*int]   `json:"apiKeys,omitempty"`
+	PendingInvitations graphql.Omittable[*int]   `json:"pendingInvitations,omitempty"`
+	EnvironmentKeys    graphql.Omittable[*bool]  `json:"environmentKeys,omitempty"`
+	StorageBytes       graphql.Omittable[*int64] `json:"storageBytes,omitempty"`
 }
 
 // The answer of mutations of an organization.

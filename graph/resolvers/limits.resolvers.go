@@ -20,3 +20,8 @@ func (r *mutationResolver) UpdateOrgLimits(ctx context.Context, orgID string, in
 func (r *orgResolver) Limits(ctx context.Context, obj *model.Org) (*model.OrgLimits, error) {
 	return r.orgLimits(ctx, obj)
 }
+
+// StoredBytes is the resolver for the storedBytes field.
+func (r *orgResolver) StoredBytes(ctx context.Context, obj *model.Org) (int64, error) {
+	return r.storedBytes(ctx, obj)
+}

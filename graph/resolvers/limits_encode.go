@@ -19,8 +19,16 @@ func (r *Resolver) orgLimits(ctx context.Context, org *model.Org) (*model.OrgLim
 	return &model.OrgLimits{
 		ActiveTurns: v.ActiveTurns, QueuedTurns: v.QueuedTurns, Sessions: v.Sessions, Agents: v.Agents,
 		RequestsPerMinute: v.RequestsPerMinute, ToolCallsPerMinute: v.ToolCallsPerMinute, Subscriptions: v.Subscriptions, Sockets: v.Sockets,
-		APIKeys: v.APIKeys, PendingInvitations: v.PendingInvitations, EnvironmentKeys: v.EnvironmentKeys != 0,
+		APIKeys: v.APIKeys, PendingInvitations: v.PendingInvitations, EnvironmentKeys: v.EnvironmentKeys != 0, StorageBytes: int64(v.StorageBytes),
 	}, nil
+}
+
+func (r *Resolver) storedBytes(ctx context.Context, org *model.Org) (int64, error) {
+	id, err := models.ParseID[models.OrgEntity](org.ID)
+	if err != nil {
+		return 0, err //nolint:wrapcheck // an id that this server has written
+	}
+	return r.Sessions.StoredBytes(ctx, id)
 }
 
 func (r *Resolver) updateOrgLimits(ctx context.Context, orgID string, in model.OrgLimitsInput) (*model.OrgPayload, error) {
@@ -33,6 +41,7 @@ func (r *Resolver) updateOrgLimits(ctx context.Context, orgID string, in model.O
 		"agents": decodeOpt(in.Agents), "requestsPerMinute": decodeOpt(in.RequestsPerMinute), "toolCallsPerMinute": decodeOpt(in.ToolCallsPerMinute),
 		"subscriptions": decodeOpt(in.Subscriptions), "sockets": decodeOpt(in.Sockets),
 		"apiKeys": decodeOpt(in.APIKeys), "pendingInvitations": decodeOpt(in.PendingInvitations),
+		"storageBytes":    bytesLimit(decodeOpt(in.StorageBytes)),
 		"environmentKeys": permission(decodeOpt(in.EnvironmentKeys)),
 	})
 	return r.orgPayload(ctx, org, err)
@@ -46,6 +55,14 @@ func permission(in catalog.Opt[*bool]) catalog.Opt[*int] {
 		if *in.Value {
 			*out.Value = 1
 		}
+	}
+	return out
+}
+
+func bytesLimit(in catalog.Opt[*int64]) catalog.Opt[*int] {
+	out := catalog.Opt[*int]{Given: in.Given}
+	if in.Value != nil {
+		out.Value = new(int(*in.Value))
 	}
 	return out
 }

@@ -50,7 +50,7 @@ func gallery(t *testing.T, db *store.DB, wrap ...func(Images) Images) *bench {
 			b.people.set("nothing", &nobody)
 		}
 	}
-	var images Images = sessions.NewImages(db, b.clock)
+	var images Images = sessions.NewImages(db, b.clock, nil)
 	for _, w := range wrap {
 		images = w(images)
 	}

@@ -31,10 +31,15 @@ type Values struct {
 	Subscriptions, Sockets int
 	// EnvironmentKeys is 1 where providers without a key of their own use the server's; 0 is no.
 	EnvironmentKeys int
+	// StorageBytes of files and images may be stored, each content once.
+	StorageBytes int
 }
 
-// Most is the largest limit that can be set.
-const Most = 1_000_000_000
+// Most is the largest limit of a number that can be set, and MostBytes of bytes.
+const (
+	Most      = 1_000_000_000
+	MostBytes = 1 << 50
+)
 
 const (
 	// believed is how long what was read of limits is believed: others follow a change within this time.

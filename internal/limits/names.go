@@ -30,6 +30,7 @@ func Names() []Name {
 		{"sockets", "sockets", Most, func(v *Values) *int { return &v.Sockets }, func(r *models.OrgLoad) **int64 { return &r.Sockets }},
 		{"apiKeys", "api_keys", Most, func(v *Values) *int { return &v.APIKeys }, func(r *models.OrgLoad) **int64 { return &r.APIKeys }},
 		{"pendingInvitations", "pending_invitations", Most, func(v *Values) *int { return &v.PendingInvitations }, func(r *models.OrgLoad) **int64 { return &r.PendingInvitations }},
+		{"storageBytes", "storage_bytes", MostBytes, func(v *Values) *int { return &v.StorageBytes }, func(r *models.OrgLoad) **int64 { return &r.StorageBytes }},
 		{"environmentKeys", "environment_keys", 1, func(v *Values) *int { return &v.EnvironmentKeys }, func(r *models.OrgLoad) **int64 { return &r.EnvironmentKeys }},
 	}
 }

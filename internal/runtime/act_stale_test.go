@@ -25,7 +25,7 @@ func TestCallsOfASuccessorAreLeftAlone(t *testing.T) {
 		for _, o := range []*turns.Call{&mine, &theirs} {
 			o.Effect.InputHash = o.Record.Frozen.InputHash()
 		}
-		e := &Engine{cfg: Config{Workspace: sessions.NewWorkspace(nil, clock.System{}), Clock: clock.System{}}, scheduling: scheduling{spawn: func(func()) { t.Errorf("a call runs that a successor has %s", state) }}}
+		e := &Engine{cfg: Config{Workspace: sessions.NewWorkspace(nil, clock.System{}, nil), Clock: clock.System{}}, scheduling: scheduling{spawn: func(func()) { t.Errorf("a call runs that a successor has %s", state) }}}
 		a := &actRun{r: &turnRun{e: e, turn: models.Turn{LeaseEpoch: 2}, session: &sessionInfo{}}, running: map[string]int{}, known: map[string]bool{}, done: make(chan finished, 2)}
 		if err := a.admit([]turns.Call{mine, theirs}); !errors.Is(err, commit.ErrLeaseLost) {
 			t.Errorf("%s by a successor: %v", state, err)

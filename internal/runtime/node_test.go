@@ -69,7 +69,7 @@ func (w *world) newNode(options ...nodeOption) *node {
 		DB: w.db, Committer: n.committer, Queue: w.queue, Hub: n.hub, Bus: w.bus, Catalog: w.catalog, Registry: w.tools,
 		Drivers: map[models.ProviderKind]llm.Driver{models.ProviderSimulated: n.puppet},
 		Hooks:   w.hooks, Tokens: plainTokens{},
-		Workspace: sessions.NewWorkspace(w.db, w.clock), Clock: w.clock, Logger: logger,
+		Workspace: sessions.NewWorkspace(w.db, w.clock, nil), Clock: w.clock, Logger: logger,
 		// Tests say themselves who is dead.
 		Lease: time.Hour, Heartbeat: time.Hour,
 		// Waits take no time, but are seen to.

@@ -57,7 +57,7 @@ func (w *simulation) newNode() *simNode {
 	})
 	e := New(Config{
 		Committer: n, Queue: simAccess{n, w.queue}, Hub: w.hub, Bus: simBus{w}, Catalog: w, Registry: w.toolbox.registry,
-		Drivers: map[models.ProviderKind]llm.Driver{models.ProviderSimulated: n}, Workspace: sessions.NewWorkspace(nil, w.clock),
+		Drivers: map[models.ProviderKind]llm.Driver{models.ProviderSimulated: n}, Workspace: sessions.NewWorkspace(nil, w.clock, nil),
 		Clock: w.clock, Logger: w.logger, Slots: 3, Timers: noTimers{}, Sleep: n.sleep, Random: w.random.Float64, Tokens: simTokens{},
 	})
 	// Whoever is seen twice with the same counter is dead: the schedule decides who is slow.

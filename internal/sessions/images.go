@@ -23,6 +23,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -41,12 +42,13 @@ const (
 
 // Images keeps the images that messages show. They are never changed; their content is shared by hash within an organization.
 type Images struct {
-	db    *store.DB
-	clock clock.Clock
+	db     *store.DB
+	clock  clock.Clock
+	limits *limits.Limits
 }
 
-// NewImages makes an Images.
-func NewImages(db *store.DB, c clock.Clock) *Images { return &Images{db, c} }
+// NewImages makes an Images. Without limits organizations store any number of bytes.
+func NewImages(db *store.DB, c clock.Clock, of *limits.Limits) *Images { return &Images{db, c, of} }
 
 // formats are the media types that are taken, with how to read the head of each. The pixels are never unpacked here.
 func formats() map[string]func(io.Reader) (image.Config, error) {
@@ -56,7 +58,7 @@ func formats() map[string]func(io.Reader) (image.Config, error) {
 }
 
 // Create stores an image: PNG, JPEG, GIF or WebP, told by its content. The name is for people; only its last element is kept.
-// LIMIT_REACHED tells of too many bytes, INVALID of what is no image.
+// LIMIT_REACHED tells of too many bytes, of the image or of all that the organization has stored, INVALID of what is no image.
 func (s *Images) Create(ctx context.Context, by *auth.Principal, name string, data []byte) (*models.Image, error) {
 	if len(data) > MaxImageBytes {
 		return nil, fault.New(fault.LimitReached, "The image has more than %d bytes; make it smaller.", MaxImageBytes)
@@ -72,6 +74,9 @@ func (s *Images) Create(ctx context.Context, by *auth.Principal, name string, da
 		return nil, err
 	}
 	if err := inspect(&row, data); err != nil {
+		return nil, err
+	}
+	if err := hasRoomFor(ctx, s.db, s.limits, row.OrgID, len(data)); err != nil {
 		return nil, err
 	}
 	err = s.db.Write(ctx, row.OrgID, func(tx *gorm.DB) error {

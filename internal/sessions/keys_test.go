@@ -60,7 +60,7 @@ func TestWhatKeysDoIsRecordedAsTheirs(t *testing.T) {
 		if !strings.Contains(e.kinds(turn.SessionID), "TURN_CANCELLED") {
 			t.Error("the turn was not cancelled")
 		}
-		image, err := NewImages(e.db, e.clock).Create(t.Context(), p, "a.png", picture(t, "image/png", 3, 2))
+		image, err := NewImages(e.db, e.clock, nil).Create(t.Context(), p, "a.png", picture(t, "image/png", 3, 2))
 		if err != nil || !byKey(p, image.CreatedByKind, image.CreatedByID) {
 			t.Errorf("the image is %+v, %v", image, err)
 		}

@@ -14,6 +14,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/tools"
@@ -21,12 +23,15 @@ import (
 
 // Workspace gives tools, requests and models the files of sessions.
 type Workspace struct {
-	db    *store.DB
-	clock clock.Clock
+	db     *store.DB
+	clock  clock.Clock
+	limits *limits.Limits
 }
 
-// NewWorkspace makes a Workspace. The clock dates what is written until it is committed.
-func NewWorkspace(db *store.DB, c clock.Clock) *Workspace { return &Workspace{db, c} }
+// NewWorkspace makes a Workspace. The clock dates what is written until it is committed. Without limits organizations store any number of bytes.
+func NewWorkspace(db *store.DB, c clock.Clock, of *limits.Limits) *Workspace {
+	return &Workspace{db, c, of}
+}
 
 // Open gives the stored files, for reading: what is written through it is thrown away.
 func (w *Workspace) Open(org models.OrgID, session models.SessionID) *Overlay {
@@ -231,6 +236,13 @@ func (o *Overlay) Write(ctx context.Context, path string, content []byte, expect
 	}
 	if have != nil && have.Directory {
 		return tools.File{}, pathError("is_directory", path, "%s is a directory.", path)
+	}
+	err = hasRoomFor(ctx, o.w.db, o.w.limits, o.org, o.changes.bytes+len(content))
+	if f := fault.As(err); f != nil {
+		return tools.File{}, pathError("quota_exceeded", path, "%s", f.Message)
+	}
+	if err != nil {
+		return tools.File{}, err
 	}
 	sum := sha256.Sum256(content)
 	f := models.SessionFile{

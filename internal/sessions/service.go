@@ -73,7 +73,7 @@ type Service struct {
 // New makes a Service.
 func New(cfg Config) *Service {
 	return &Service{
-		cfg: cfg, workspace: NewWorkspace(cfg.DB, cfg.Clock), images: NewImages(cfg.DB, cfg.Clock), log: events.NewLog(cfg.DB),
+		cfg: cfg, workspace: NewWorkspace(cfg.DB, cfg.Clock, cfg.Limits), images: NewImages(cfg.DB, cfg.Clock, cfg.Limits), log: events.NewLog(cfg.DB),
 		lineages: events.NewLineages(cfg.DB), nobody: nobodysSecret(),
 	}
 }

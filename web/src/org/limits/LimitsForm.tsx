@@ -57,7 +57,7 @@ export function LimitsForm({ org, counts }: LimitsFormProps) {
       <div className="grid gap-x-6 gap-y-5 sm:grid-cols-2">
         {LIMITS.map(({ name, label, about }) => {
           const text = draft[name] ?? String(org.limits[name]);
-          const problem = limitProblem(text);
+          const problem = limitProblem(text, name);
           const count = countText(counts[name]);
           return (
             <Field

@@ -9,7 +9,14 @@ import { useMay } from "@/shell/viewer";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 import { OrgPage } from "../OrgPage";
-import { type Counts, countText, ENVIRONMENT_KEYS, LIMITS, limitText } from "./draft";
+import {
+  type Counts,
+  countText,
+  ENVIRONMENT_KEYS,
+  LIMITS,
+  limitText,
+  storageWarning,
+} from "./draft";
 import { LimitsForm } from "./LimitsForm";
 import { OtherOrgKeys } from "./OtherOrgKeys";
 
@@ -20,8 +27,9 @@ export function LimitsPage() {
     query: OrgLimitsDocument,
     requestPolicy: "cache-and-network",
   });
-  const counts = useCounts();
   const org = data?.org;
+  const counts = { ...useCounts(), ...(org && { storageBytes: org.storedBytes }) };
+  const warning = org ? storageWarning(org.storedBytes, org.limits.storageBytes) : null;
   return (
     <OrgPage title="Limits" about="Limits on what the organization can use.">
       <div className="max-w-3xl space-y-4 px-4 pt-1 pb-6 sm:px-6">
@@ -30,6 +38,7 @@ export function LimitsPage() {
             {describeError(error)}
           </ErrorNote>
         )}
+        {warning && <ErrorNote>{warning}</ErrorNote>}
         {!org && fetching && <Spinner />}
         {org && operator && <LimitsForm org={org} counts={counts} />}
         {operator && <OtherOrgKeys />}

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { OrgLimitValuesFragment } from "@/gql/graphql";
-import { countText, LIMITS, limitProblem, limitsInput, limitText } from "./draft";
+import { countText, LIMITS, limitProblem, limitsInput, limitText, storageWarning } from "./draft";
 
 const STORED: OrgLimitValuesFragment = {
   activeTurns: 0,
@@ -15,12 +15,13 @@ const STORED: OrgLimitValuesFragment = {
   pendingInvitations: 500,
   toolCallsPerMinute: 1000,
   environmentKeys: false,
+  storageBytes: 0,
 };
 
 it("shows each limit that there is", () => {
   const schema = readFileSync("../graph/schema/limits.graphqls", "utf8");
   const input = schema.slice(schema.indexOf("input OrgLimitsInput"));
-  const names = [...input.matchAll(/^ {2}(\w+): Int/gm)].map((match) => match[1]);
+  const names = [...input.matchAll(/^ {2}(\w+): Int(?:64)? /gm)].map((match) => match[1]);
   expect(LIMITS.map(({ name }) => name).sort()).toEqual(names.sort());
 });
 
@@ -49,6 +50,16 @@ it.each(["1.5", "many", "1e3", "2147483648"])("can't send %s", (text) => {
 it("leaves it to the server what is a good number", () => {
   expect(limitProblem("-1")).toBeNull();
   expect(limitsInput({ agents: "-1" }, STORED)).toEqual({ agents: -1 });
+});
+
+it("warns before the storage is full, and when it is", () => {
+  expect(storageWarning(10 ** 12, 0)).toBeNull();
+  expect(storageWarning(799, 1000)).toBeNull();
+  expect(storageWarning(800, 1000)).toContain("nearly full");
+  expect(storageWarning(1000, 1000)).toContain("is full");
+  expect(limitsInput({ storageBytes: "5000000000" }, STORED)).toEqual({
+    storageBytes: 5_000_000_000,
+  });
 });
 
 it("says how much may be and is", () => {

@@ -1,4 +1,5 @@
 import type { OrgLimitsInput, OrgLimitValuesFragment } from "@/gql/graphql";
+import { formatBytes } from "@/ui/format";
 
 /** The limits that are numbers. */
 export type LimitName = Exclude<keyof OrgLimitsInput, "environmentKeys">;
@@ -41,6 +42,11 @@ export const LIMITS: readonly LimitWords[] = [
     label: "Outbound tool calls per minute",
     about: "Calls to external services. The agent is told how long to wait.",
   },
+  {
+    name: "storageBytes",
+    label: "Stored bytes",
+    about: "Of files and images, each content once. Beyond that none is stored.",
+  },
 ];
 
 export const ENVIRONMENT_KEYS = {
@@ -58,12 +64,26 @@ export type LimitsDraft = Readonly<
 
 /** The numbers that the API can take at all; whether they are good, the server says. */
 const LARGEST = 2 ** 31 - 1;
+const LARGEST_BYTES = 2 ** 50;
+
+/** From which share of the limit on storage a warning is shown. */
+const NEARLY_FULL = 0.8;
+
+/** What to warn of when the organization's storage is nearly full, or full; null when there is room. */
+export function storageWarning(stored: number, limit: number): string | null {
+  if (limit === 0 || stored < NEARLY_FULL * limit) return null;
+  const used = `${formatBytes(stored)} of ${formatBytes(limit)} are stored.`;
+  return stored >= limit
+    ? `The storage is full: ${used} No file or image can be stored any more.`
+    : `The storage is nearly full: ${used} When it is full, files and images are refused.`;
+}
 
 /** What is wrong with what was typed for one limit before it is even sent; null when nothing is. */
-export function limitProblem(text: string): string | null {
+export function limitProblem(text: string, name?: LimitName): string | null {
   const typed = text.trim();
   if (typed === "") return null;
-  return /^-?\d+$/.test(typed) && Math.abs(Number(typed)) <= LARGEST
+  return /^-?\d+$/.test(typed) &&
+    Math.abs(Number(typed)) <= (name === "storageBytes" ? LARGEST_BYTES : LARGEST)
     ? null
     : "Enter a whole number, 0 for unlimited, or leave empty for the server default.";
 }
@@ -77,7 +97,7 @@ export function limitsInput(
   for (const { name } of LIMITS) {
     const typed = draft[name]?.trim();
     if (typed === undefined) continue;
-    if (limitProblem(typed) !== null) return null;
+    if (limitProblem(typed, name) !== null) return null;
     if (typed === "") input[name] = null;
     else if (Number(typed) !== stored[name]) input[name] = Number(typed);
   }

@@ -1,0 +1,45 @@
+package sessions
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/limits"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+// StoredBytes returns how many bytes of files and images an organization has stored, each content once.
+func (s *Service) StoredBytes(ctx context.Context, org models.OrgID) (int64, error) {
+	return storedBytes(ctx, s.cfg.DB, org)
+}
+
+func storedBytes(ctx context.Context, db *store.DB, org models.OrgID) (int64, error) {
+	var rows []models.OrgStorage
+	if err := store.Of(db.Read(ctx, org), org).Find(&rows).Error; err != nil {
+		return 0, fmt.Errorf("read how much %s has stored: %w", org, err)
+	}
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	return rows[0].Bytes, nil
+}
+
+// hasRoomFor returns fault.LimitReached when an organization would store more than it may. Without a limit it reads nothing.
+func hasRoomFor(ctx context.Context, db *store.DB, of *limits.Limits, org models.OrgID, bytes int) error {
+	most := of.Of(ctx, org).StorageBytes
+	if most <= 0 || bytes == 0 {
+		return nil
+	}
+	have, err := storedBytes(ctx, db, org)
+	if err != nil {
+		return err
+	}
+	if have+int64(bytes) > int64(most) {
+		return fault.New(fault.LimitReached,
+			"The organization has stored %d of the %d bytes of files and images that it may store, which leaves no room for %d more. Ask the operator of this server for more.",
+			have, most, bytes)
+	}
+	return nil
+}
