@@ -173,7 +173,7 @@ func TestPriceHistoryThroughTheAPI(t *testing.T) {
 		}
 		const newest = `{"validFrom":"2023-11-14T22:13:20.002Z","price":null}`
 		const all = `{"node":{"priceHistory":[` + newest + `,{"validFrom":"2023-11-14T22:13:20.001Z","price":{"input":"0.000000001","output":"9000000000","cacheRead":"0.3","cacheWrite":null}},` +
-			`{"validFrom":"2023-11-14T22:13:20.000Z","price":null}]}}`
+			`{"validFrom":"2023-11-14T22:13:20.000Z","price":{"input":"0.1","output":"0.4","cacheRead":"0.01","cacheWrite":"0.125"}}]}}`
 		if got := versions(""); got != all {
 			t.Errorf("got  %s\nwant %s", got, all)
 		}
