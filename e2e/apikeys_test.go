@@ -30,8 +30,8 @@ func (c *client) tryKey(permissions []string, expiresAt *time.Time) (*client, ap
 	}
 	err := c.try(`mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { key apiKey { id prefix permissions lastUsedAt } userErrors { code message path } } }`,
 		map[string]any{"input": map[string]any{"name": "CI", "permissions": permissions, "expiresAt": expiresAt}}, &out)
-	other := newClient(c.url)
-	other.token, other.org = out.CreateAPIKey.Key, c.org
+	other := newClient(c.URL)
+	other.Token, other.Org = out.CreateAPIKey.Key, c.Org
 	return other, out.CreateAPIKey.APIKey, err
 }
 
@@ -85,7 +85,7 @@ func TestWhatKeysMay(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for over, body := range map[string]string{"HTTP": string(r.body), "a socket": string(key.overSocket(t, deed, nil).body)} {
+				for over, body := range map[string]string{"HTTP": string(r.Body), "a socket": string(key.overSocket(t, deed, nil).Body)} {
 					if refused := strings.Contains(body, `"code":"FORBIDDEN"`); refused == may || strings.Contains(body, "UNAUTHENTICATED") {
 						t.Errorf("a key with %q does what needs %s over %s: %s", given, needed, over, body)
 					}
@@ -161,12 +161,12 @@ func TestAProgramWithAKey(t *testing.T) {
 			t.Errorf("the event stream ended with %s", text)
 		}
 		r, err := key.send(document(`{ agents { nodes { id } } }`, nil))
-		if err != nil || len(r.Errors) == 0 || r.Errors[0].code() != "UNAUTHENTICATED" {
-			t.Errorf("a revoked key: %v %s", err, r.body)
+		if err != nil || len(r.Errors) == 0 || r.Errors[0].Code() != "UNAUTHENTICATED" {
+			t.Errorf("a revoked key: %v %s", err, r.Body)
 		}
 		refusedSocket(t, key, "a revoked key")
 		forged := *key
-		forged.token = "ost_" + strings.Repeat("A", 40)
+		forged.Token = "ost_" + strings.Repeat("A", 40)
 		refusedSocket(t, &forged, "a forged key")
 		if got := shown(); got != want {
 			t.Errorf("after the key was revoked the session is %s", got)
@@ -180,7 +180,7 @@ func TestAProgramWithAKey(t *testing.T) {
 		if code := short.subscribe(t, session, 0).ended(t); code != 4403 {
 			t.Errorf("the socket of a key whose time is over was closed with %d, want 4403", code)
 		}
-		if text := p.out.String(); strings.Contains(text, key.token) || strings.Contains(text, short.token) {
+		if text := p.out.String(); strings.Contains(text, key.Token) || strings.Contains(text, short.Token) {
 			t.Error("the log of the server holds a key")
 		}
 	})
@@ -191,11 +191,11 @@ func refusedSocket(t *testing.T, c *client, what string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	defer cancel()
-	conn, err := c.connect(ctx)
+	conn, err := c.Connect(ctx)
 	if websocket.CloseStatus(err) != 4403 {
 		t.Errorf("%s opens a socket: %v", what, err)
 	}
 	if conn != nil {
-		_ = conn.CloseNow()
+		_ = conn.Conn.CloseNow()
 	}
 }

@@ -89,9 +89,9 @@ func TestAuditLog(t *testing.T) {
 		verify(1, "--all", "usage: ostler")
 
 		p.kill()
-		edit(t, pl, c.org)
+		edit(t, pl, c.Org)
 		verify(1, "", "BROKEN at position 3: The entry was edited", "the audit logs of 1 of 3 chains are broken")
-		verify(1, "--org="+c.org, "default "+c.org+": 2 entries", "the audit log is broken")
+		verify(1, "--org="+c.Org, "default "+c.Org+": 2 entries", "the audit log is broken")
 		verify(0, "--org=other", ": OK")
 	})
 }

@@ -32,8 +32,8 @@ type tenant struct {
 
 func newTenant(t *testing.T, c *client) *tenant {
 	t.Helper()
-	tt := &tenant{c, map[string]string{"org": c.org}}
-	hook := c.webhook(t, "https://hooks.invalid/"+c.org, "TURN_COMPLETED")
+	tt := &tenant{c, map[string]string{"org": c.Org}}
+	hook := c.webhook(t, "https://hooks.invalid/"+c.Org, "TURN_COMPLETED")
 	agent := c.agent(t, "echo", "sim-echo", "core", "files")
 	session := c.session(t, agent)
 	s := c.subscribe(t, session, 0)
@@ -62,7 +62,7 @@ func newTenant(t *testing.T, c *client) *tenant {
 	tt.ids["img"] = c.upload(t, onePixel(t))
 	_, key := c.apiKey(t, "ORG_READ")
 	tt.ids["key"] = key.ID
-	somebody, _ := c.newMember(t, c.org+"@example.com", "VIEWER")
+	somebody, _ := c.newMember(t, c.Org+"@example.com", "VIEWER")
 	var devices struct{ SignIns []struct{ ID string } }
 	somebody.do(t, `{ signIns { id } }`, nil, &devices)
 	tt.ids["signin"] = devices.SignIns[0].ID
@@ -76,7 +76,7 @@ func newTenant(t *testing.T, c *client) *tenant {
 
 	tt.budget(t, map[string]any{"subject": "CUSTOMER", "subjectId": "somebody", "currency": "tokens", "limit": "1000000"}, "a gift")
 
-	tt.policy(t, "https://pay.invalid/"+c.org)
+	tt.policy(t, "https://pay.invalid/"+c.Org)
 
 	// A session whose turn waits for an answer, with another turn in line.
 	asking := c.session(t, c.agentOf(t, "asks", map[string]any{"capabilities": []any{map[string]any{"id": "ask_user"}}}))
@@ -401,7 +401,7 @@ var anyRequestID = regexp.MustCompile(`"requestId":"[^"]*"`)
 func answerText(r *reply, id string) string {
 	errs := ""
 	for _, e := range r.Errors {
-		errs += fmt.Sprintf(" %s %s %v", e.code(), e.Message, e.Path)
+		errs += fmt.Sprintf(" %s %s %v", e.Code(), e.Message, e.Path)
 	}
 	text := string(r.Data) + errs
 	if id != "" {
@@ -424,21 +424,21 @@ func (c *client) overSocket(t *testing.T, query string, variables map[string]any
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	conn, err := c.connect(ctx)
+	conn, err := c.Connect(ctx)
 	if err != nil {
 		t.Fatalf("connect: %v", err)
 	}
-	defer func() { _ = conn.CloseNow() }()
-	if err := writeFrame(ctx, conn, frame{ID: "1", Type: "subscribe", Payload: document(query, variables)}); err != nil {
+	defer func() { _ = conn.Conn.CloseNow() }()
+	if err := conn.Subscribe(ctx, "1", query, variables); err != nil {
 		t.Fatal(err)
 	}
 	r := &reply{}
 	for {
-		f, err := readFrame(ctx, conn)
+		f, err := conn.Read(ctx)
 		if err != nil {
 			t.Fatalf("%.100s over a socket: %v", query, err)
 		}
-		r.body = f.Payload
+		r.Body = f.Payload
 		switch f.Type {
 		case "ping":
 			continue
@@ -577,7 +577,7 @@ func TestBadInput(t *testing.T) {
 			}
 			for _, r := range answers {
 				if got := outcome(r); got != test.want {
-					t.Errorf("%s: got %q, want %q: %.300s", test.name, got, test.want, r.body)
+					t.Errorf("%s: got %q, want %q: %.300s", test.name, got, test.want, r.Body)
 				}
 				for _, e := range r.Errors {
 					if e.Message == "" || len(e.Message) > 400 {
@@ -616,7 +616,7 @@ func (c *client) cursor(t *testing.T, list string) string {
 // outcome gives the code of an answer.
 func outcome(r *reply) string {
 	if len(r.Errors) > 0 {
-		code := r.Errors[0].code()
+		code := r.Errors[0].Code()
 		if limit, ok := r.Errors[0].Extensions["limit"].(string); ok {
 			code += " " + limit
 		}
@@ -672,8 +672,8 @@ func TestBadBodies(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if test.want != "" && (r.status != test.status || outcome(r) != test.want) {
-			t.Errorf("%s: got %d %s, want %d %s: %.200s", name, r.status, outcome(r), test.status, test.want, r.body)
+		if test.want != "" && (r.Status != test.status || outcome(r) != test.want) {
+			t.Errorf("%s: got %d %s, want %d %s: %.200s", name, r.Status, outcome(r), test.status, test.want, r.Body)
 		}
 		if test.close == 0 {
 			continue
@@ -695,14 +695,14 @@ func (c *client) closedBy(t *testing.T, message string) websocket.StatusCode {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	conn, err := c.connect(ctx)
+	conn, err := c.Connect(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.CloseNow() }()
-	_ = conn.Write(ctx, websocket.MessageText, []byte(message)) // it may be closed while it is written
+	defer func() { _ = conn.Conn.CloseNow() }()
+	_ = conn.Conn.Write(ctx, websocket.MessageText, []byte(message)) // it may be closed while it is written
 	for {
-		if _, _, err := conn.Read(ctx); err != nil {
+		if _, err := conn.Next(ctx); err != nil {
 			return websocket.CloseStatus(err)
 		}
 	}
@@ -771,9 +771,9 @@ func TestBadTokens(t *testing.T) {
 		p := start(t, place.env)
 		c := newTenant(t, signIn(t, p))
 		before := c.state(t)
-		parts := strings.Split(c.token, ".")
+		parts := strings.Split(c.Token, ".")
 		encode := func(v any) string { return base64.RawURLEncoding.EncodeToString(encode(v)) }
-		claims := claimsOf(t, c.token)
+		claims := claimsOf(t, c.Token)
 		claims["role"] = "OPERATOR"
 		unsigned := encode(map[string]any{"alg": "none", "typ": "JWT"}) + "." + parts[1] + "."
 		expired, elsewhere := issuedEarlier(t, place, p.url, claims)
@@ -785,7 +785,7 @@ func TestBadTokens(t *testing.T) {
 			"alg None":             encode(map[string]any{"alg": "None"}) + "." + parts[1] + ".",
 			"HS256 by the id":      encode(map[string]any{"alg": "HS256", "kid": "x"}) + "." + parts[1] + "." + parts[2],
 			"changed claims":       parts[0] + "." + encode(claims) + "." + parts[2],
-			"a cut signature":      c.token[:len(c.token)-4],
+			"a cut signature":      c.Token[:len(c.Token)-4],
 			"no signature":         parts[0] + "." + parts[1] + ".",
 			"an expired token":     expired,
 			"another audience":     elsewhere,
@@ -793,14 +793,14 @@ func TestBadTokens(t *testing.T) {
 			"ten thousand letters": strings.Repeat("a", 10_000),
 		} {
 			bad := newClient(p.url)
-			bad.token = token
+			bad.Token = token
 			for _, query := range []string{`{ viewer { operator } }`, `mutation { createOrg(input: {name: "never"}) { org { id } userErrors { code } } }`} {
 				r, err := bad.send(document(query, nil))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if outcome(r) != "UNAUTHENTICATED" || r.status != http.StatusOK || strings.Contains(string(r.Data), "operator") {
-					t.Errorf("%s over POST: %d %s", name, r.status, r.body)
+				if outcome(r) != "UNAUTHENTICATED" || r.Status != http.StatusOK || strings.Contains(string(r.Data), "operator") {
+					t.Errorf("%s over POST: %d %s", name, r.Status, r.Body)
 				}
 			}
 			if code := bad.initCode(t); code != 4403 {
@@ -809,27 +809,27 @@ func TestBadTokens(t *testing.T) {
 		}
 		// A bad token is no obstacle to signing in.
 		bad := newClient(p.url)
-		bad.token = "nonsense"
+		bad.Token = "nonsense"
 		bad.do(t, `{ serverInfo { name } }`, nil, nil)
 
 		// Who has not said who they are may not subscribe.
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		conn, _, err := dial(ctx, p.url, nil)
+		conn, _, err := newClient(p.url).Dial(ctx, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = conn.CloseNow() }()
-		if err := writeFrame(ctx, conn, frame{ID: "1", Type: "subscribe", Payload: document(sessionEvents, map[string]any{"id": c.ids["sess"]})}); err != nil {
+		defer func() { _ = conn.Conn.CloseNow() }()
+		if err := conn.Subscribe(ctx, "1", sessionEvents, map[string]any{"id": c.ids["sess"]}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readFrame(ctx, conn); websocket.CloseStatus(err) != 4401 {
+		if _, err := conn.Read(ctx); websocket.CloseStatus(err) != 4401 {
 			t.Errorf("a subscription before connection_init: %v, want close code 4401", err)
 		}
 		// A subscription over POST is told where to go.
 		r := c.overPost(t, sessionEvents, map[string]any{"id": c.ids["sess"]})
-		if outcome(r) != "BAD_USER_INPUT" || r.status != http.StatusBadRequest {
-			t.Errorf("a subscription over POST: %d %s", r.status, r.body)
+		if outcome(r) != "BAD_USER_INPUT" || r.Status != http.StatusBadRequest {
+			t.Errorf("a subscription over POST: %d %s", r.Status, r.Body)
 		}
 		for name, in := range map[string]map[string]any{
 			"a wrong password":          {"email": ownerEmail, "password": "wrong"},
@@ -838,7 +838,7 @@ func TestBadTokens(t *testing.T) {
 		} {
 			r := newClient(p.url).overPost(t, `mutation($input: SignInInput!) { signIn(input: $input) { tokens { accessToken } userErrors { code message path } } }`, map[string]any{"input": in})
 			if outcome(r) != "userError INVALID_CREDENTIALS" {
-				t.Errorf("%s: %s", name, r.body)
+				t.Errorf("%s: %s", name, r.Body)
 			}
 		}
 		if after := c.state(t); after != before {
@@ -852,15 +852,15 @@ func (c *client) initCode(t *testing.T) websocket.StatusCode {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	conn, _, err := dial(ctx, c.url, nil)
+	conn, _, err := c.Dial(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.CloseNow() }()
-	if err := writeFrame(ctx, conn, frame{Type: "connection_init", Payload: c.credential()}); err != nil {
+	defer func() { _ = conn.Conn.CloseNow() }()
+	if err := conn.Init(ctx, c.Token); err != nil {
 		t.Fatal(err)
 	}
-	_, err = readFrame(ctx, conn)
+	_, err = conn.Read(ctx)
 	return websocket.CloseStatus(err)
 }
 
@@ -893,7 +893,7 @@ func claimsOf(t *testing.T, token string) map[string]any {
 func issuedEarlier(t *testing.T, place *place, issuer string, claims map[string]any) (expired, elsewhere string) {
 	t.Helper()
 	good := newClient(issuer)
-	if good.token = issue(t, place, issuer, claims, time.Now(), "ostler"); good.try(`{ viewer { operator } }`, nil, nil) != nil {
+	if good.Token = issue(t, place, issuer, claims, time.Now(), "ostler"); good.try(`{ viewer { operator } }`, nil, nil) != nil {
 		t.Fatal("a token that is made this way must be good, or this test shows nothing")
 	}
 	return issue(t, place, issuer, claims, time.Now().Add(-time.Hour), "ostler"), issue(t, place, issuer, claims, time.Now(), "elsewhere")

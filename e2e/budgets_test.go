@@ -32,7 +32,7 @@ func TestBudgetsByRole(t *testing.T) {
 					given[name] = value
 				}
 			}
-			return string(c.overPost(t, query, given).body)
+			return string(c.overPost(t, query, given).Body)
 		}
 		// The administrator comes last: what is done then changes what is read.
 		for _, role := range []string{"VIEWER", "MEMBER", "ADMIN"} {

@@ -1,100 +1,39 @@
 package e2e
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/ostler-dev/ostler/internal/apiclient"
 )
 
 // client is a signed-in caller, bound to one organization.
-type client struct {
-	url   string
-	token string
-	org   string
-	http  *http.Client
-}
+type client struct{ *apiclient.Client }
 
-func newClient(url string) *client {
-	return &client{url: url, http: &http.Client{
-		Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 4},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
-}
+func newClient(url string) *client { return &client{apiclient.New(url)} }
 
 // at gives the same caller at another node.
-func (c *client) at(p *process) *client {
-	other := newClient(p.url)
-	other.token, other.org = c.token, c.org
-	return other
-}
+func (c *client) at(p *process) *client { return &client{c.At(p.url)} }
 
-// gqlError is an error of an answer, at its top level.
-type gqlError struct {
-	Message    string         `json:"message"`
-	Path       []any          `json:"path"`
-	Extensions map[string]any `json:"extensions"`
-}
-
-func (e gqlError) code() string {
-	code, _ := e.Extensions["code"].(string)
-	return code
-}
-
-type userError struct {
-	Code    string   `json:"code"`
-	Message string   `json:"message"`
-	Path    []string `json:"path"`
-}
+type (
+	reply     = apiclient.Reply
+	gqlError  = apiclient.Error
+	userError = apiclient.UserError
+	tokens    = apiclient.Tokens
+)
 
 // payload is what all payloads of mutations have.
 type payload struct {
 	UserErrors []userError `json:"userErrors"`
 }
 
-// reply is an answer over HTTP.
-type reply struct {
-	status int
-	header http.Header
-	body   []byte
-
-	Data   json.RawMessage `json:"data"`
-	Errors []gqlError      `json:"errors"`
-}
-
 // send makes a request with exactly this body.
 func (c *client) send(body []byte, change ...func(*http.Request)) (*reply, error) {
-	req, err := http.NewRequest(http.MethodPost, c.url+"/graphql", bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
-	}
-	for _, fn := range change {
-		fn(req)
-	}
-	res, err := c.http.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = res.Body.Close() }()
-	r := &reply{status: res.StatusCode, header: res.Header}
-	if r.body, err = io.ReadAll(res.Body); err != nil {
-		return nil, err
-	}
-	if strings.HasPrefix(res.Header.Get("Content-Type"), "application/") {
-		if err := json.Unmarshal(r.body, r); err != nil {
-			return nil, fmt.Errorf("the answer is not JSON: %w: %.300s", err, r.body)
-		}
-	}
-	return r, nil
+	return c.Send(context.Background(), body, change...)
 }
 
 func document(query string, variables map[string]any) []byte {
@@ -112,27 +51,18 @@ func encode(v any) []byte {
 
 // try runs an operation. Any error of the answer, userErrors included, is an error.
 func (c *client) try(query string, variables map[string]any, out any) error {
-	r, err := c.send(document(query, variables))
-	if err != nil {
-		return err
-	}
-	if len(r.Errors) > 0 {
-		return fmt.Errorf("%s: %s", r.Errors[0].code(), r.Errors[0].Message)
-	}
-	payloads := map[string]json.RawMessage{}
-	if err := json.Unmarshal(r.Data, &payloads); err != nil {
-		return fmt.Errorf("status %d: %w: %.300s", r.status, err, r.body)
-	}
-	for name, p := range payloads {
-		var r payload
-		if json.Unmarshal(p, &r) == nil && len(r.UserErrors) > 0 {
-			return fmt.Errorf("%s: %+v", name, r.UserErrors)
+	return c.Do(context.Background(), query, variables, out)
+}
+
+// must returns what a call of apiclient has returned.
+func must[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
 		}
+		return v
 	}
-	if out == nil {
-		return nil
-	}
-	return json.Unmarshal(r.Data, out)
 }
 
 // do is try for what must work.
@@ -143,67 +73,41 @@ func (c *client) do(t *testing.T, query string, variables map[string]any, out an
 	}
 }
 
-type tokens struct {
-	AccessToken  string
-	RefreshToken string
-	Org          struct{ ID string }
-}
-
 // signIn signs the first owner in.
 func signIn(t *testing.T, p *process) *client {
 	t.Helper()
-	c := newClient(p.url)
-	var out struct{ SignIn struct{ Tokens tokens } }
-	c.do(t, `mutation($input: SignInInput!) { signIn(input: $input) { tokens { accessToken refreshToken org { id } } userErrors { code message } } }`,
-		map[string]any{"input": map[string]any{"email": ownerEmail, "password": ownerPassword}}, &out)
-	c.token, c.org = out.SignIn.Tokens.AccessToken, out.SignIn.Tokens.Org.ID
-	return c
+	return signInAs(t, p.url, ownerEmail, ownerPassword)
+}
+
+func signInAs(t *testing.T, url, email, password string) *client {
+	t.Helper()
+	c := apiclient.New(url)
+	return &client{c.With(must(c.SignIn(t.Context(), email, password))(t))}
+}
+
+// switchOrg gives the same person in another organization.
+func (c *client) switchOrg(t *testing.T, org string) *client {
+	t.Helper()
+	return &client{c.With(must(c.SwitchOrg(t.Context(), org))(t))}
+}
+
+// createOrg makes another organization of the same person and gives its id.
+func (c *client) createOrg(t *testing.T, name string) string {
+	t.Helper()
+	return must(c.CreateOrg(t.Context(), name))(t)
 }
 
 // secondOrg makes another organization of the same person, and gives a caller that is bound to it. The first caller
 // stays where it is: it signs in anew, because a sign-in is in one organization at a time.
 func (c *client) secondOrg(t *testing.T, p *process, name string) *client {
 	t.Helper()
-	var made struct {
-		CreateOrg struct{ Org struct{ ID string } }
-	}
-	c.do(t, `mutation($name: String!) { createOrg(input: {name: $name}) { org { id } userErrors { code message } } }`,
-		map[string]any{"name": name}, &made)
-	other := signIn(t, p)
-	var out struct{ SwitchOrg struct{ Tokens tokens } }
-	other.do(t, `mutation($id: ID!) { switchOrg(orgId: $id) { tokens { accessToken org { id } } userErrors { code message } } }`,
-		map[string]any{"id": made.CreateOrg.Org.ID}, &out)
-	other.token, other.org = out.SwitchOrg.Tokens.AccessToken, out.SwitchOrg.Tokens.Org.ID
-	return other
+	return signIn(t, p).switchOrg(t, c.createOrg(t, name))
 }
 
 // model gives the id of a model, made when there is none of that name.
 func (c *client) model(t *testing.T, name string) string {
 	t.Helper()
-	var have struct {
-		Models struct {
-			Nodes []struct {
-				ID, Name string
-				Provider struct{ ID, Kind string }
-			}
-		}
-	}
-	c.do(t, `{ models(first: 100) { nodes { id name provider { id kind } } } }`, nil, &have)
-	provider := ""
-	for _, m := range have.Models.Nodes {
-		if m.Name == name {
-			return m.ID
-		}
-		if m.Provider.Kind == "SIMULATED" {
-			provider = m.Provider.ID
-		}
-	}
-	var made struct {
-		CreateModel struct{ Model struct{ ID string } }
-	}
-	c.do(t, `mutation($input: CreateModelInput!) { createModel(input: $input) { model { id } userErrors { code message } } }`,
-		map[string]any{"input": map[string]any{"providerId": provider, "name": name}}, &made)
-	return made.CreateModel.Model.ID
+	return must(c.Model(t.Context(), name, nil))(t)
 }
 
 // agent makes an agent that answers with this model and has the tools of these capabilities.
@@ -213,24 +117,14 @@ func (c *client) agent(t *testing.T, name, model string, capabilities ...string)
 	for _, id := range capabilities {
 		refs = append(refs, map[string]any{"id": id})
 	}
-	var made struct {
-		CreateAgent struct{ Agent struct{ ID string } }
-	}
-	c.do(t, `mutation($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } userErrors { code message path } } }`,
-		map[string]any{"input": map[string]any{
-			"name": name, "systemPrompt": "Be brief.", "capabilities": refs, "defaultModelId": c.model(t, model),
-		}}, &made)
-	return made.CreateAgent.Agent.ID
+	return must(c.CreateAgent(t.Context(), map[string]any{
+		"name": name, "systemPrompt": "Be brief.", "capabilities": refs, "defaultModelId": c.model(t, model),
+	}))(t)
 }
 
 func (c *client) session(t *testing.T, agent string) string {
 	t.Helper()
-	var made struct {
-		CreateSession struct{ Session struct{ ID string } }
-	}
-	c.do(t, `mutation($id: ID!) { createSession(input: {agentId: $id}) { session { id } userErrors { code message path } } }`,
-		map[string]any{"id": agent}, &made)
-	return made.CreateSession.Session.ID
+	return must(c.CreateSession(t.Context(), agent))(t)
 }
 
 // message sends a text and gives the turn that carries it.
@@ -247,7 +141,7 @@ func (c *client) tryMessage(session, text string) (turn string, err error) {
 	var sent struct {
 		SendMessage struct{ Turn struct{ ID string } }
 	}
-	err = c.try(`mutation($input: SendMessageInput!) { sendMessage(input: $input) { turn { id } userErrors { code message path } } }`,
+	err = c.try(apiclient.SendMessage,
 		map[string]any{"input": map[string]any{"sessionId": session, "content": []any{map[string]any{"text": text}}}}, &sent)
 	return sent.SendMessage.Turn.ID, err
 }

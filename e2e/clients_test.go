@@ -42,7 +42,7 @@ func run(t *testing.T, program string, argument any) []byte {
 func TestAudits(t *testing.T) {
 	t.Parallel()
 	p := start(t, newPlace(t, "sqlite").env)
-	out := run(t, "audit.mjs", map[string]string{"url": p.url + "/graphql", "token": signIn(t, p).token})
+	out := run(t, "audit.mjs", map[string]string{"url": p.url + "/graphql", "token": signIn(t, p).Token})
 	passed := 0
 	for line := range bytes.Lines(out) {
 		var audit struct {
@@ -72,7 +72,7 @@ func TestRealClients(t *testing.T) {
 	p := start(t, newPlace(t, "sqlite").env)
 	c := signIn(t, p)
 	session := c.session(t, c.agent(t, "echo", "sim-echo"))
-	run(t, "use.mjs", map[string]string{"url": p.url + "/graphql", "token": c.token, "session": session})
+	run(t, "use.mjs", map[string]string{"url": p.url + "/graphql", "token": c.Token, "session": session})
 }
 
 // TestRelayCompiler compiles documents against the schema that the server gives.
@@ -80,7 +80,7 @@ func TestRelayCompiler(t *testing.T) {
 	t.Parallel()
 	p := start(t, newPlace(t, "sqlite").env)
 	dir := t.TempDir()
-	run(t, "relay.mjs", map[string]string{"url": p.url + "/graphql", "token": signIn(t, p).token, "dir": dir})
+	run(t, "relay.mjs", map[string]string{"url": p.url + "/graphql", "token": signIn(t, p).Token, "dir": dir})
 	for _, name := range []string{"SessionsQuery", "SessionsPaginationQuery", "SessionsSendMutation", "SessionsEventsSubscription"} {
 		if _, err := os.Stat(filepath.Join(dir, "artifacts", name+".graphql.js")); err != nil {
 			t.Errorf("relay-compiler made no %s: %v", name, err)
@@ -228,7 +228,7 @@ func TestClientsFollowThroughDisconnects(t *testing.T) {
 		cutters[name] = newCutter(t, p.addr, plan.Seed+uint64(i), most)
 		urls[name] = cutters[name].url
 	}
-	all := followers(t, c.token, session, urls)
+	all := followers(t, c.Token, session, urls)
 	for _, name := range names {
 		all[name].untilSequence(t, 1)
 	}

@@ -296,7 +296,7 @@ func TestRunnerServesNoAPI(t *testing.T) {
 	cluster := newCluster(t)
 	runner := cluster.runner(t)
 	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/graphql": 404, "/": 404} {
-		res, err := newClient(runner.url).http.Get(runner.url + path)
+		res, err := newClient(runner.url).HTTP.Get(runner.url + path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func newBrowser(t *testing.T, p *process) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.http.Jar = jar
+	c.HTTP.Jar = jar
 	return &browser{c, p.url}
 }
 
@@ -45,8 +45,8 @@ func (b *browser) must(t *testing.T, query string, variables map[string]any) *re
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Errors) > 0 || r.status != http.StatusOK {
-		t.Fatalf("%.80s: %d %s", query, r.status, r.body)
+	if len(r.Errors) > 0 || r.Status != http.StatusOK {
+		t.Fatalf("%.80s: %d %s", query, r.Status, r.Body)
 	}
 	return r
 }
@@ -54,11 +54,11 @@ func (b *browser) must(t *testing.T, query string, variables map[string]any) *re
 // cookie gives a cookie as the jar holds it for a path.
 func (b *browser) cookie(t *testing.T, name string) string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+"/graphql", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.URL+"/graphql", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range b.http.Jar.Cookies(req.URL) {
+	for _, c := range b.HTTP.Jar.Cookies(req.URL) {
 		if c.Name == name {
 			return c.Value
 		}
@@ -83,7 +83,7 @@ func TestBrowserSignIn(t *testing.T) {
 		if !strings.Contains(string(r.Data), `"accessToken":null`) || !strings.Contains(string(r.Data), `"refreshToken":null`) {
 			t.Errorf("the answer holds tokens: %s", r.Data)
 		}
-		cookies := r.header.Values("Set-Cookie")
+		cookies := r.Header.Values("Set-Cookie")
 		if len(cookies) != 3 { // two tokens, and that the browser is known
 			t.Fatalf("%d cookies were set", len(cookies))
 		}
@@ -107,18 +107,18 @@ func TestBrowserSignIn(t *testing.T) {
 			r.AddCookie(&http.Cookie{Name: "ostler_refresh", Value: refresh})
 		})
 		if err != nil || tab.cookie(t, "ostler_refresh") != next {
-			t.Errorf("the second tab got %v %s", err, r.body)
+			t.Errorf("the second tab got %v %s", err, r.Body)
 		}
 		b.must(t, `{ viewer { user { email } } }`, nil)
 
 		r = b.must(t, `mutation { signOut { ok userErrors { code } } }`, nil)
 		if b.cookie(t, "ostler_access") != "" || b.cookie(t, "ostler_refresh") != "" || b.cookie(t, "ostler_browser") == "" {
-			t.Errorf("cookies are left after signing out, or the browser is forgotten: %v", r.header.Values("Set-Cookie"))
+			t.Errorf("cookies are left after signing out, or the browser is forgotten: %v", r.Header.Values("Set-Cookie"))
 		}
 		// Neither token is good for anything now.
 		for _, token := range []string{access} {
 			c := newClient(p.url)
-			c.token = token
+			c.Token = token
 			if err := c.try(`{ viewer { user { email } } }`, nil, nil); err == nil || !strings.HasPrefix(err.Error(), "UNAUTHENTICATED") {
 				t.Errorf("an access token after signing out: %v", err)
 			}
@@ -126,7 +126,7 @@ func TestBrowserSignIn(t *testing.T) {
 		for _, token := range []string{refresh, next} {
 			r, err := newClient(p.url).send(document(`mutation($t: String!) { refreshTokens(refreshToken: $t) { tokens { expiresAt } userErrors { code } } }`, map[string]any{"t": token}))
 			if err != nil || !strings.Contains(string(r.Data), "INVALID_CREDENTIALS") {
-				t.Errorf("a refresh token after signing out: %v %s", err, r.body)
+				t.Errorf("a refresh token after signing out: %v %s", err, r.Body)
 			}
 		}
 	})
@@ -150,8 +150,8 @@ func TestOtherOrigins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.status != http.StatusForbidden || len(r.Errors) != 1 || r.Errors[0].code() != "FORBIDDEN" {
-			t.Errorf("a mutation from %s: %d %s", name, r.status, r.body)
+		if r.Status != http.StatusForbidden || len(r.Errors) != 1 || r.Errors[0].Code() != "FORBIDDEN" {
+			t.Errorf("a mutation from %s: %d %s", name, r.Status, r.Body)
 		}
 	}
 	for name, change := range map[string]func(*http.Request){
@@ -163,12 +163,12 @@ func TestOtherOrigins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.status != http.StatusUnsupportedMediaType || len(r.Errors) != 1 || r.Errors[0].code() != "BAD_USER_INPUT" {
-			t.Errorf("a mutation as %s: %d %s", name, r.status, r.body)
+		if r.Status != http.StatusUnsupportedMediaType || len(r.Errors) != 1 || r.Errors[0].Code() != "BAD_USER_INPUT" {
+			t.Errorf("a mutation as %s: %d %s", name, r.Status, r.Body)
 		}
 	}
 	// A link can't change anything either.
-	res, err := b.http.Get(p.url + "/graphql?query=" + "mutation%7BsignOut%7Bok%7D%7D")
+	res, err := b.HTTP.Get(p.url + "/graphql?query=" + "mutation%7BsignOut%7Bok%7D%7D")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,29 +185,29 @@ func TestOtherOrigins(t *testing.T) {
 		return h
 	}
 	for name, origin := range map[string]string{"none": "", "another": "https://evil.example", "null": "null", "another port": "http://127.0.0.1:1"} {
-		_, res, err := dial(t.Context(), p.url, header(origin))
+		_, res, err := newClient(p.url).Dial(t.Context(), header(origin))
 		if err == nil || res == nil || res.StatusCode != http.StatusForbidden {
 			t.Errorf("a socket with a cookie and origin %s: %v, want 403", name, err)
 		}
 	}
-	conn, _, err := dial(t.Context(), p.url, header(p.url))
+	conn, _, err := newClient(p.url).Dial(t.Context(), header(p.url))
 	if err != nil {
 		t.Fatalf("a socket with a cookie from the own origin: %v", err)
 	}
-	defer func() { _ = conn.CloseNow() }()
+	defer func() { _ = conn.Conn.CloseNow() }()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := writeFrame(ctx, conn, frame{Type: "connection_init"}); err != nil {
+	if err := conn.Init(ctx, ""); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := readFrame(ctx, conn); err != nil || f.Type != "connection_ack" {
+	if f, err := conn.Read(ctx); err != nil || f.Type != "connection_ack" {
 		t.Errorf("the cookie does not sign the socket in: %v %v", f, err)
 	}
 
 	// Signing out ends the socket, within the seconds that the contract gives.
 	b.must(t, `mutation { signOut { ok userErrors { code } } }`, nil)
 	for {
-		f, err := readFrame(ctx, conn)
+		f, err := conn.Read(ctx)
 		if err == nil && f.Type == "ping" {
 			continue
 		}

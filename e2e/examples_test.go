@@ -79,7 +79,7 @@ func TestExamplesOfTheGuides(t *testing.T) {
 					r = me.overPost(t, text, vars)
 				}
 				if got := outcome(r); got != "no error" {
-					t.Errorf("%s of %s: %s: %s", op.Name, file, got, r.body)
+					t.Errorf("%s of %s: %s: %s", op.Name, file, got, r.Body)
 				}
 				if op.Name == "RequestPasswordReset" {
 					line := p.waitLine(t, func(line string) bool { return strings.Contains(line, "password reset for "+guest) })

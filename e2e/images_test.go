@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"image"
 	"image/png"
-	"io"
 	"maps"
 	"net/http"
 	"strings"
@@ -24,21 +23,12 @@ func onePixel(t *testing.T) []byte {
 // fetch makes a request beside GraphQL.
 func (c *client) fetch(t *testing.T, method, path string, body []byte) *reply {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, c.url+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), method, c.URL+path, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
-	res, err := c.http.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	r := &reply{status: res.StatusCode, header: res.Header}
-	if r.body, err = io.ReadAll(res.Body); err != nil {
-		t.Fatal(err)
-	}
-	return r
+	req.Header.Set("Authorization", "Bearer "+c.Token)
+	return must(c.Fetch(req))(t)
 }
 
 // upload gives the id of a stored image.
@@ -48,8 +38,8 @@ func (c *client) upload(t *testing.T, content []byte) string {
 	var made struct {
 		ID string `json:"id"`
 	}
-	if err := json.Unmarshal(r.body, &made); err != nil || r.status != http.StatusCreated {
-		t.Fatalf("%d %s: %v", r.status, r.body, err)
+	if err := json.Unmarshal(r.Body, &made); err != nil || r.Status != http.StatusCreated {
+		t.Fatalf("%d %s: %v", r.Status, r.Body, err)
 	}
 	return made.ID
 }
@@ -87,12 +77,12 @@ func TestImages(t *testing.T) {
 			t.Fatalf("the conversation is %+v", list)
 		}
 		url := list[0].Content[1].URL
-		if r := c.fetch(t, http.MethodGet, url, nil); r.status != http.StatusOK || !bytes.Equal(r.body, content) || r.header.Get("Content-Type") != "image/png" {
-			t.Errorf("%s: %d, %d bytes", url, r.status, len(r.body))
+		if r := c.fetch(t, http.MethodGet, url, nil); r.Status != http.StatusOK || !bytes.Equal(r.Body, content) || r.Header.Get("Content-Type") != "image/png" {
+			t.Errorf("%s: %d, %d bytes", url, r.Status, len(r.Body))
 		}
 		foreign, unknown := other.fetch(t, http.MethodGet, url, nil), other.fetch(t, http.MethodGet, "/v1/images/img_"+strings.Repeat("0", 32), nil)
-		if foreign.status != http.StatusNotFound || string(foreign.body) != string(unknown.body) || unknown.status != http.StatusNotFound {
-			t.Errorf("foreign: %d %s; unknown: %d %s", foreign.status, foreign.body, unknown.status, unknown.body)
+		if foreign.Status != http.StatusNotFound || string(foreign.Body) != string(unknown.Body) || unknown.Status != http.StatusNotFound {
+			t.Errorf("foreign: %d %s; unknown: %d %s", foreign.Status, foreign.Body, unknown.Status, unknown.Body)
 		}
 	})
 }

@@ -23,12 +23,12 @@ func TestLimitsOfTwoNodes(t *testing.T) {
 	// Who is no operator may not, whatever the organization.
 	key, _ := here.apiKey(t, "ORG_READ", "ORG_MANAGE")
 	const set = `mutation($id: ID!, $in: OrgLimitsInput!) { updateOrgLimits(orgId: $id, input: $in) { org { limits { sessions } } userErrors { code message path } } }`
-	for _, id := range []string{here.org, operator.org} {
+	for _, id := range []string{here.Org, operator.Org} {
 		if err := key.try(set, map[string]any{"id": id, "in": map[string]any{"sessions": 0}}, nil); err == nil || !strings.HasPrefix(err.Error(), "FORBIDDEN") {
 			t.Fatalf("a key: %v", err)
 		}
 	}
-	operator.do(t, set, map[string]any{"id": here.org, "in": map[string]any{"sessions": 1, "sockets": 1}}, nil)
+	operator.do(t, set, map[string]any{"id": here.Org, "in": map[string]any{"sessions": 1, "sockets": 1}}, nil)
 	eventually(t, "the other node knows the new limits", func() error {
 		var out struct {
 			Org struct {
@@ -54,12 +54,12 @@ func TestLimitsOfTwoNodes(t *testing.T) {
 	// Sockets: the one at the first node counts at the second, until the first has stopped.
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	one, err := here.connect(ctx)
+	one, err := here.Connect(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = one.CloseNow() }()
-	if _, err := there.connect(ctx); websocket.CloseStatus(err) != 4429 {
+	defer func() { _ = one.Conn.CloseNow() }()
+	if _, err := there.Connect(ctx); websocket.CloseStatus(err) != 4429 {
 		t.Errorf("a second socket: %v", err)
 	}
 
@@ -69,9 +69,9 @@ func TestLimitsOfTwoNodes(t *testing.T) {
 	says(t, refused(t, cluster.env, "admin", "limits", "nobody", "sessions=1"), "nobody")
 	first.terminate(t)
 	eventually(t, "the socket of the node that has stopped counts no more", func() error {
-		conn, err := there.connect(ctx)
+		conn, err := there.Connect(ctx)
 		if err == nil {
-			_ = conn.CloseNow()
+			_ = conn.Conn.CloseNow()
 		}
 		return err
 	})
@@ -81,14 +81,14 @@ func TestLimitsOfTwoNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.status == http.StatusOK {
+		if r.Status == http.StatusOK {
 			let++
 			continue
 		}
-		wait, err := strconv.Atoi(r.header.Get("Retry-After"))
-		if r.status != http.StatusTooManyRequests || err != nil || wait < 1 || wait > 60 || r.Errors[0].code() != "RATE_LIMITED" ||
+		wait, err := strconv.Atoi(r.Header.Get("Retry-After"))
+		if r.Status != http.StatusTooManyRequests || err != nil || wait < 1 || wait > 60 || r.Errors[0].Code() != "RATE_LIMITED" ||
 			r.Errors[0].Extensions["retryAfterSeconds"] != float64(wait) {
-			t.Fatalf("%d %v: %s", r.status, r.header, r.body)
+			t.Fatalf("%d %v: %s", r.Status, r.Header, r.Body)
 		}
 	}
 	if let > 40 { // a minute may have ended meanwhile

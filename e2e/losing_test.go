@@ -20,13 +20,13 @@ import (
 func (c *client) eventStream(t *testing.T, session string) (began <-chan struct{}, ended <-chan []string, failure func() error) {
 	t.Helper()
 	body := document(sessionEvents, map[string]any{"id": session, "after": 0})
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.url+"/graphql", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.URL+"/graphql", bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream")
-	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set("Authorization", "Bearer "+c.Token)
 	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestStreamsOfThoseWhoLose(t *testing.T) {
 				c.do(t, `mutation { signOut { ok userErrors { code message } } }`, nil, nil)
 			},
 			"membership removed": func(t *testing.T, c *client) {
-				claims := claimsOf(t, c.token)
+				claims := claimsOf(t, c.Token)
 				var org models.OrgID
 				var user models.UserID
 				if err := errors.Join(parse(&org, claims["org"]), parse(&user, claims["sub"])); err != nil {
@@ -86,7 +86,7 @@ func TestStreamsOfThoseWhoLose(t *testing.T) {
 				session := c.session(t, c.agent(t, "echo", "sim-echo"))
 				if lose == nil {
 					const left = 10 * time.Second // for all that comes before, on a busy machine
-					c.token = issue(t, place, p.url, claimsOf(t, c.token), time.Now().Add(left-auth.AccessTokenLifetime), "ostler")
+					c.Token = issue(t, place, p.url, claimsOf(t, c.Token), time.Now().Add(left-auth.AccessTokenLifetime), "ostler")
 				}
 				socket := c.subscribe(t, session, 0)
 				began, ended, failure := c.eventStream(t, session)

@@ -88,12 +88,12 @@ func everybody(t *testing.T, place *place, p *process, issuer *oidctest.Issuer, 
 	}
 
 	with := func(name, token string) {
-		c := newClient(owner.url)
-		c.token = token
+		c := newClient(owner.URL)
+		c.Token = token
 		unknown = append(unknown, &somebody{name: name, client: c})
 	}
-	parts, claims := strings.Split(owner.token, "."), claimsOf(t, owner.token)
-	expired, elsewhere := issuedEarlier(t, place, owner.url, claims)
+	parts, claims := strings.Split(owner.Token, "."), claimsOf(t, owner.Token)
+	expired, elsewhere := issuedEarlier(t, place, owner.URL, claims)
 	with("no token", "")
 	with("an expired token", expired)
 	with("a token for another audience", elsewhere)
@@ -127,7 +127,7 @@ func vouchedFor(t *testing.T, p *process, issuer *oidctest.Issuer, owner *client
 	b := newBrowser(t, p)
 	b.get(t, b.atIssuer(t, "?invitation="+invitationFor(t, owner, "ada@example.com")))
 	c := newClient(p.url)
-	c.token, c.org = b.cookie(t, "ostler_access"), owner.org
+	c.Token, c.Org = b.cookie(t, "ostler_access"), owner.Org
 	c.do(t, whoAmI, nil, nil)
 	return c
 }
@@ -136,7 +136,7 @@ func vouchedFor(t *testing.T, p *process, issuer *oidctest.Issuer, owner *client
 // signed, and one that the server's public key has signed as if it were a secret.
 func signedElsewhere(t *testing.T, owner *client) map[string]string {
 	t.Helper()
-	head, _, _ := strings.Cut(owner.token, ".")
+	head, _, _ := strings.Cut(owner.Token, ".")
 	header := map[string]any{}
 	var keys struct {
 		Keys []struct {
@@ -144,7 +144,7 @@ func signedElsewhere(t *testing.T, owner *client) map[string]string {
 			X   string `json:"x"`
 		} `json:"keys"`
 	}
-	res, err := owner.http.Get(owner.url + "/.well-known/jwks.json")
+	res, err := owner.HTTP.Get(owner.URL + "/.well-known/jwks.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func signedElsewhere(t *testing.T, owner *client) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claims := claimsOf(t, owner.token)
+	claims := claimsOf(t, owner.Token)
 	claims["exp"] = time.Now().Add(time.Minute).Unix()
 	token := func(alg string, sign func([]byte) []byte) string {
 		header["alg"] = alg

@@ -48,8 +48,8 @@ func TestTheMatrixSeesFaults(t *testing.T) {
 		}
 		faults := 0
 		m := &matrix{T: t, surface: s, reached: map[string]bool{}, found: func(string) { faults++ }}
-		r := &reply{status: 200, body: []byte(c.answer)}
-		if err := json.Unmarshal(r.body, r); err != nil {
+		r := &reply{Status: 200, Body: []byte(c.answer)}
+		if err := json.Unmarshal(r.Body, r); err != nil {
 			t.Fatal(err)
 		}
 		if m.judge(c.who, o, r); (faults > 0) != c.fault {
@@ -59,12 +59,12 @@ func TestTheMatrixSeesFaults(t *testing.T) {
 
 	faults := 0
 	m := &matrix{T: t, surface: s, secret: []string{"their name"}, found: func(string) { faults++ }}
-	m.keepsSecret(byPath["query agents"], &reply{body: []byte(`{"data": "our name"}`)}, "")
+	m.keepsSecret(byPath["query agents"], &reply{Body: []byte(`{"data": "our name"}`)}, "")
 	m.unchanged("rows", map[string][]string{"a": {"1"}}, map[string][]string{"a": {"1"}})
 	if faults != 0 {
 		t.Errorf("%d faults where there was none", faults)
 	}
-	m.keepsSecret(byPath["query agents"], &reply{body: []byte(`{"data": "their name"}`)}, "")
+	m.keepsSecret(byPath["query agents"], &reply{Body: []byte(`{"data": "their name"}`)}, "")
 	m.unchanged("rows", map[string][]string{"a": {"1"}}, map[string][]string{"a": {"2"}})
 	m.unchanged("rows", map[string][]string{"a": {"1"}}, map[string][]string{})
 	if faults != 4 {

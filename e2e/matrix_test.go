@@ -102,7 +102,7 @@ func (m *matrix) ask(who *client, o operation, id string) *reply {
 // keepsSecret looks for what is another organization's in an answer; what was asked with may come back.
 func (m *matrix) keepsSecret(o operation, r *reply, id string) {
 	m.Helper()
-	text := string(r.body)
+	text := string(r.Body)
 	if id != "" {
 		text = strings.ReplaceAll(text, id, "")
 	}
@@ -118,9 +118,9 @@ func (m *matrix) judge(who *somebody, o operation, r *reply) {
 	m.Helper()
 	wrong := func(format string, args ...any) {
 		m.Helper()
-		m.Errorf("%s, %s: %s\n%s\n%.600s", who.name, o.path(), fmt.Sprintf(format, args...), o, r.body)
+		m.Errorf("%s, %s: %s\n%s\n%.600s", who.name, o.path(), fmt.Sprintf(format, args...), o, r.Body)
 	}
-	if hasCode(r, "INTERNAL", "BAD_USER_INPUT", "QUERY_TOO_COMPLEX", "GRAPHQL_VALIDATION_FAILED", "GRAPHQL_PARSE_FAILED") || r.status >= 500 {
+	if hasCode(r, "INTERNAL", "BAD_USER_INPUT", "QUERY_TOO_COMPLEX", "GRAPHQL_VALIDATION_FAILED", "GRAPHQL_PARSE_FAILED") || r.Status >= 500 {
 		wrong("this is an error of the server's, or of this test")
 	}
 	if o.root().field.Directives.ForName("public") != nil {
@@ -153,7 +153,7 @@ func (m *matrix) judge(who *somebody, o operation, r *reply) {
 		return
 	}
 	if who.key && slices.Contains(personal, o.root().coordinate()) {
-		if !strings.Contains(string(r.body), "FORBIDDEN") {
+		if !strings.Contains(string(r.Body), "FORBIDDEN") {
 			wrong("is for people alone")
 		}
 		return
@@ -193,13 +193,13 @@ func TestEveryFieldAsEverybody(t *testing.T) {
 			t.Errorf("no operation reaches %v", list)
 		}
 		m.explore(owner, walk)
-		before, beforeB := place.rowsOf(t, a.org, a.ids["user"]), place.rowsOf(t, b.org, people...)
+		before, beforeB := place.rowsOf(t, a.Org, a.ids["user"]), place.rowsOf(t, b.Org, people...)
 		m.refusals(known, unknown, guarded, walk)
 		refused := m.cases
-		m.unchanged("after what was refused, the own organization", before, place.rowsOf(t, a.org, a.ids["user"]))
+		m.unchanged("after what was refused, the own organization", before, place.rowsOf(t, a.Org, a.ids["user"]))
 		holes := m.foreign(known[0], known[1], b)
 		m.permitted(known, guarded)
-		m.unchanged("the other organization", beforeB, place.rowsOf(t, b.org, people...))
+		m.unchanged("the other organization", beforeB, place.rowsOf(t, b.Org, people...))
 		if out := p.out.String(); strings.Contains(out, "panic") || strings.Contains(out, "level=ERROR") {
 			t.Error("the server logged an error")
 		}
@@ -227,14 +227,7 @@ const theirMark = "theirs-7c1e"
 func otherOrganization(t *testing.T, p *process, owner *client) (b *tenant, people []string) {
 	t.Helper()
 	founder, _ := owner.newMember(t, "founder@example.com", "VIEWER")
-	var made struct {
-		CreateOrg struct{ Org struct{ ID string } }
-	}
-	founder.do(t, `mutation { createOrg(input: {name: "`+theirMark+` org"}) { org { id } userErrors { code message } } }`, nil, &made)
-	var in struct{ SwitchOrg struct{ Tokens tokens } }
-	founder.do(t, `mutation($id: ID!) { switchOrg(orgId: $id) { tokens { accessToken org { id } } userErrors { code message } } }`,
-		map[string]any{"id": made.CreateOrg.Org.ID}, &in)
-	founder.token, founder.org = in.SwitchOrg.Tokens.AccessToken, in.SwitchOrg.Tokens.Org.ID
+	founder = founder.switchOrg(t, founder.createOrg(t, theirMark+" org"))
 	theirs, _ := founder.newMember(t, theirMark+"@example.com", "OWNER")
 	theirs.do(t, `mutation($id: ID!) { removeMember(membershipId: $id) { userErrors { code message } } }`,
 		map[string]any{"id": theirs.membership(t, "founder@example.com")}, nil)
@@ -250,7 +243,7 @@ func (m *matrix) explore(owner *client, walk []operation) {
 	for _, o := range walk {
 		r := m.ask(owner, o, "")
 		if len(r.Errors) > 0 {
-			m.Errorf("%s as the owner: %.400s\n%s", o.path(), r.body, o)
+			m.Errorf("%s as the owner: %.400s\n%s", o.path(), r.Body, o)
 		}
 		last := o.steps[len(o.steps)-1]
 		if len(m.values(r, o.steps)) > 0 {

@@ -189,7 +189,7 @@ func flat(v any) (all []any) {
 }
 
 func hasCode(r *reply, codes ...string) bool {
-	return slices.ContainsFunc(r.Errors, func(e gqlError) bool { return slices.Contains(codes, e.code()) })
+	return slices.ContainsFunc(r.Errors, func(e gqlError) bool { return slices.Contains(codes, e.Code()) })
 }
 
 // moved are columns that change when somebody only asks, and counting are tables that count who asks and who is connected.

@@ -28,12 +28,12 @@ func (c *client) invite(t *testing.T, email, role string) (token string) {
 // newMember has somebody new invited, who accepts.
 func (c *client) newMember(t *testing.T, email, role string) (member *client, refresh string) {
 	t.Helper()
-	member = newClient(c.url)
+	member = newClient(c.URL)
 	var out joining
 	member.do(t, acceptInvitation, map[string]any{"input": map[string]any{
 		"token": c.invite(t, email, role), "name": email, "password": "a long password",
 	}}, &out)
-	member.token, member.org = out.AcceptInvitation.Tokens.AccessToken, out.AcceptInvitation.Tokens.Org.ID
+	member.Token, member.Org = out.AcceptInvitation.Tokens.AccessToken, out.AcceptInvitation.Tokens.Org.ID
 	return member, out.AcceptInvitation.Tokens.RefreshToken
 }
 
@@ -80,8 +80,8 @@ func TestWhoMayManageMembers(t *testing.T) {
 		who := map[string]*client{"OWNER": owner, "nobody": newClient(p.url)}
 		for _, role := range []string{"ADMIN", "MEMBER", "VIEWER"} {
 			who[role], _ = owner.newMember(t, strings.ToLower(role)+"@example.com", role)
-			if who[role].org != owner.org {
-				t.Fatalf("the %s joined %s", role, who[role].org)
+			if who[role].Org != owner.Org {
+				t.Fatalf("the %s joined %s", role, who[role].Org)
 			}
 		}
 		stranger := owner.secondOrg(t, p, "Theirs")
@@ -124,7 +124,7 @@ func TestWhoMayManageMembers(t *testing.T) {
 				}
 				got := string(r.Data)
 				if len(r.Errors) > 0 {
-					got = r.Errors[0].code()
+					got = r.Errors[0].Code()
 				}
 				if got != want {
 					t.Errorf("%s as %s: got %s, want %s", op.query, role, got, want)
@@ -192,7 +192,7 @@ func TestARemovedMemberIsOut(t *testing.T) {
 		if err := accept("not the password", &out); err == nil || !strings.Contains(err.Error(), "FORBIDDEN") {
 			t.Errorf("a wrong password: got %v", err)
 		}
-		if err := accept("a long password", &out); err != nil || out.AcceptInvitation.Tokens.Org.ID != owner.org {
+		if err := accept("a long password", &out); err != nil || out.AcceptInvitation.Tokens.Org.ID != owner.Org {
 			t.Errorf("got %+v, %v", out, err)
 		}
 		if err := accept("a long password", &out); err == nil || !strings.Contains(err.Error(), "INVALID_CREDENTIALS") {
@@ -215,12 +215,12 @@ func TestABrowserAccepts(t *testing.T) {
 				input["name"], input["password"] = "Ada", "a long password"
 			}
 			r := b.must(t, acceptInvitation, map[string]any{"input": input})
-			want := `{"acceptInvitation":{"tokens":{"accessToken":null,"refreshToken":null,"org":{"id":"` + by.org + `"}},"userErrors":[]}}`
+			want := `{"acceptInvitation":{"tokens":{"accessToken":null,"refreshToken":null,"org":{"id":"` + by.Org + `"}},"userErrors":[]}}`
 			if string(r.Data) != want {
 				t.Fatalf("got %s, want %s", r.Data, want)
 			}
 			r = b.must(t, `{ viewer { role org { id } user { name } } }`, nil)
-			if want := `{"viewer":{"role":"MEMBER","org":{"id":"` + by.org + `"},"user":{"name":"Ada"}}}`; string(r.Data) != want {
+			if want := `{"viewer":{"role":"MEMBER","org":{"id":"` + by.Org + `"},"user":{"name":"Ada"}}}`; string(r.Data) != want {
 				t.Errorf("got %s, want %s", r.Data, want)
 			}
 		}

@@ -190,7 +190,7 @@ func TestWhoReadsMetrics(t *testing.T) {
 		}{{"remove", 401}, {"add", 200}} { // the first owner is one
 			done(t, at.env, "admin", "operator", change.command, "--email="+ownerEmail)
 			eventually(t, "the answer follows the right", func() error {
-				if got, _ := getMetrics(t, p, bearer(c.token)); got != change.status {
+				if got, _ := getMetrics(t, p, bearer(c.Token)); got != change.status {
 					return fmt.Errorf("%s: got %d", change.command, got)
 				}
 				return nil

@@ -37,7 +37,7 @@ func (b *browser) get(t *testing.T, address string, change ...func(*http.Request
 	for _, fn := range change {
 		fn(req)
 	}
-	res, err := b.http.Do(req)
+	res, err := b.HTTP.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,11 +52,11 @@ func (b *browser) get(t *testing.T, address string, change ...func(*http.Request
 // atIssuer begins a sign-in, and gives the address that the issuer sends the browser back to.
 func (b *browser) atIssuer(t *testing.T, query string) string {
 	t.Helper()
-	to := b.get(t, b.url+"/auth/oidc/start"+query)
+	to := b.get(t, b.URL+"/auth/oidc/start"+query)
 	if to.status != http.StatusFound {
 		t.Fatalf("the start answers %d %s %s", to.status, to.address, to.body)
 	}
-	return b.url + "/auth/oidc/callback?" + oidctest.Visit(t, to.address).Encode()
+	return b.URL + "/auth/oidc/callback?" + oidctest.Visit(t, to.address).Encode()
 }
 
 func (f follow) leadsTo(t *testing.T, what, address string) {
@@ -221,7 +221,7 @@ func TestAnIssuerThatIsNotThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := b.http.Do(req)
+		res, err := b.HTTP.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}

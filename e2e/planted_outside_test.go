@@ -30,7 +30,7 @@ func (r *planting) byIssuer(owner *client, issuer *oidctest.Issuer) {
 	token := r.given("an invitation that the issuer's person accepts", invited.InviteMember.Token, "inviteMember")
 	for name, query := range map[string]string{"who is invited": "?invitation=" + token, "who is declined": "?invitation=" + r.plant("invitation in an address")} {
 		b := newBrowser(r.T, r.p)
-		b.http.Transport = r
+		b.HTTP.Transport = r
 		to := b.get(r.T, r.p.url+"/auth/oidc/start"+query)
 		at, err := url.Parse(to.address)
 		if err != nil || to.status != http.StatusFound {
@@ -61,11 +61,11 @@ func (r *planting) byIssuer(owner *client, issuer *oidctest.Issuer) {
 
 // cookieAt gives a cookie as the jar holds it for a path.
 func (b *browser) cookieAt(t *testing.T, name, path string) string {
-	at, err := url.Parse(b.url + path)
+	at, err := url.Parse(b.URL + path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range b.http.Jar.Cookies(at) {
+	for _, c := range b.HTTP.Jar.Cookies(at) {
 		if c.Name == name {
 			return c.Value
 		}

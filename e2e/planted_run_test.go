@@ -59,7 +59,7 @@ func (r *planting) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (r *planting) as(token string) *client {
 	c := newClient(r.p.url)
-	c.http.Transport, c.token = r, token
+	c.HTTP.Transport, c.Token = r, token
 	return c
 }
 
@@ -82,12 +82,10 @@ func (r *planting) given(name, value, field string) string {
 // signIn signs in and notes the tokens.
 func (r *planting) signIn(name, email, password string) (*client, tokens) {
 	r.Helper()
-	var out struct{ SignIn struct{ Tokens tokens } }
-	r.as("").do(r.T, `mutation($e: String!, $p: String!) { signIn(input: {email: $e, password: $p}) { tokens { accessToken refreshToken org { id } } userErrors { code } } }`,
-		map[string]any{"e": email, "p": password}, &out)
-	r.given(name+"'s access token", out.SignIn.Tokens.AccessToken, "signIn")
-	r.given(name+"'s refresh token", out.SignIn.Tokens.RefreshToken, "signIn")
-	return r.as(out.SignIn.Tokens.AccessToken), out.SignIn.Tokens
+	got := must(r.as("").SignIn(r.Context(), email, password))(r.T)
+	r.given(name+"'s access token", got.AccessToken, "signIn")
+	r.given(name+"'s refresh token", got.RefreshToken, "signIn")
+	return r.as(got.AccessToken), got
 }
 
 const openText = "a text that anybody of the organization may read"

@@ -92,7 +92,7 @@ func (r *planting) wrong(owner *client) {
 		body("a wrong credential", nobody, string(document(`{ viewer { operator } }`, nil)), func(q *http.Request) { q.Header.Set(name, value) })
 	}
 	for _, path := range []string{"/v1/waits/" + r.plant("wait in a path"), "/reset?token=" + r.plant("link in a path"), "/graphql?query=" + r.plant("query in a path"), "/healthz"} {
-		res, err := nobody.http.Post(r.p.url+path, "application/json", strings.NewReader(`{"value": 1}`))
+		res, err := nobody.HTTP.Post(r.p.url+path, "application/json", strings.NewReader(`{"value": 1}`))
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -104,13 +104,13 @@ func (r *planting) wrong(owner *client) {
 		`{"type": "connection_init", "payload": {"Authorization": "Bearer ` + r.plant("bearer of a socket") + `"}}`,
 		`{"type": "connection_init", "payload": "` + r.plant("payload of a socket") + `"}`, `{"type": "` + r.plant("type of a message"),
 	} {
-		conn, _, err := dial(ctx, r.p.url, nil)
+		conn, _, err := newClient(r.p.url).Dial(ctx, nil)
 		if err != nil {
 			r.Fatal(err)
 		}
-		_ = conn.Write(ctx, websocket.MessageText, []byte(message))
-		_, _, err = conn.Read(ctx)
+		_ = conn.Conn.Write(ctx, websocket.MessageText, []byte(message))
+		_, err = conn.Read(ctx)
 		r.exchanges = append(r.exchanges, exchange{"a socket", fmt.Sprint(err)})
-		_ = conn.CloseNow()
+		_ = conn.Conn.CloseNow()
 	}
 }

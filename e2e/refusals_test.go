@@ -62,7 +62,7 @@ func TestWithoutItsBus(t *testing.T) {
 	addr := freeAddr(t)
 	p := start(t, newPlace(t, "postgres").with(map[string]string{"OSTLER_NATS_URL": "nats://" + addr}))
 	probe := func(path string) (int, string) {
-		res, err := newClient(p.url).http.Get(p.url + path)
+		res, err := newClient(p.url).HTTP.Get(p.url + path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func TestNoSecretsAtRest(t *testing.T) {
 		s.untilKind(t, "SESSION_IDLED", 1)
 		p.terminate(t)
 		p.exit(t)
-		secrets := []string{apiKey, ownerPassword, c.token}
+		secrets := []string{apiKey, ownerPassword, c.Token}
 		for _, secret := range append(secrets, "a message that no log should hold") {
 			if strings.Contains(p.out.String(), secret) {
 				t.Errorf("the log holds %q", secret)

@@ -27,7 +27,7 @@ func (c *client) answer(t *testing.T, query string, variables map[string]any) (d
 		t.Fatal(err)
 	}
 	if len(r.Errors) > 0 {
-		return string(r.Data), r.Errors[0].code()
+		return string(r.Data), r.Errors[0].Code()
 	}
 	return string(r.Data), ""
 }
@@ -46,15 +46,15 @@ func (c *client) password(t *testing.T, password string) *client {
 	if err := c.try(query, map[string]any{"p": password}, &out); err != nil {
 		t.Fatal(err)
 	}
-	in := newClient(c.url)
-	in.token = out.SignIn.Tokens.AccessToken
+	in := newClient(c.URL)
+	in.Token = out.SignIn.Tokens.AccessToken
 	return in
 }
 
 // keySet gives the published keys by their ids.
 func (c *client) keySet(t *testing.T) []string {
 	t.Helper()
-	res, err := c.http.Get(c.url + "/.well-known/jwks.json")
+	res, err := c.HTTP.Get(c.URL + "/.well-known/jwks.json")
 	if err != nil {
 		t.Fatal(err)
 	}

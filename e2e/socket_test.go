@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"reflect"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/ostler-dev/ostler/internal/apiclient"
 )
 
 // event is an event of a session, as clients see it.
@@ -36,64 +36,10 @@ func (e event) durable() bool {
 
 func (e event) String() string { return fmt.Sprintf("%d %s", e.Sequence, e.Kind) }
 
-// frame is a message of graphql-transport-ws.
-type frame struct {
-	ID      string          `json:"id,omitempty"`
-	Type    string          `json:"type"`
-	Payload json.RawMessage `json:"payload,omitempty"`
-}
-
-// dial opens a socket; nothing has been said on it yet.
-func dial(ctx context.Context, url string, header http.Header) (*websocket.Conn, *http.Response, error) {
-	conn, res, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(url, "http")+"/graphql", &websocket.DialOptions{
-		Subprotocols: []string{"graphql-transport-ws"}, HTTPHeader: header,
-	})
-	if err == nil {
-		conn.SetReadLimit(8 << 20)
-	}
-	return conn, res, err
-}
-
-func writeFrame(ctx context.Context, conn *websocket.Conn, f frame) error {
-	b, err := json.Marshal(f)
-	if err != nil {
-		return err
-	}
-	return conn.Write(ctx, websocket.MessageText, b)
-}
-
-func readFrame(ctx context.Context, conn *websocket.Conn) (frame, error) {
-	var f frame
-	_, b, err := conn.Read(ctx)
-	if err == nil {
-		err = json.Unmarshal(b, &f)
-	}
-	return f, err
-}
-
-// credential is the payload of connection_init.
-func (c *client) credential() json.RawMessage {
-	if c.token == "" {
-		return nil
-	}
-	return encode(map[string]string{"Authorization": "Bearer " + c.token})
-}
-
-// connect opens a socket and signs it in.
-func (c *client) connect(ctx context.Context) (*websocket.Conn, error) {
-	conn, _, err := dial(ctx, c.url, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := writeFrame(ctx, conn, frame{Type: "connection_init", Payload: c.credential()}); err != nil {
-		return nil, err
-	}
-	f, err := readFrame(ctx, conn)
-	if err == nil && f.Type != "connection_ack" {
-		err = fmt.Errorf("got %s instead of connection_ack", f.Type)
-	}
-	return conn, err
-}
+type (
+	frame  = apiclient.Frame
+	socket = apiclient.Socket
+)
 
 const sessionEvents = `subscription($id: ID!, $after: Int) { sessionEvents(sessionId: $id, after: $after) { kind sequence turnId data } }`
 
@@ -104,7 +50,7 @@ type subscription struct {
 	err    error
 	more   chan struct{}
 	done   chan struct{}
-	conn   *websocket.Conn
+	socket *socket
 }
 
 // subscribe begins at a sequence; every event from then on is kept.
@@ -118,18 +64,14 @@ func (c *client) subscribeTo(t *testing.T, query string, variables map[string]an
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	defer cancel()
-	conn, err := c.connect(ctx)
-	if err != nil {
-		t.Fatalf("connect to %s: %v", c.url, err)
-	}
-	payload := document(query, variables)
-	if err := writeFrame(ctx, conn, frame{ID: "1", Type: "subscribe", Payload: payload}); err != nil {
+	socket := must(c.Connect(ctx))(t)
+	if err := socket.Subscribe(ctx, "1", query, variables); err != nil {
 		t.Fatalf("subscribe: %v", err)
 	}
-	s := &subscription{more: make(chan struct{}), done: make(chan struct{}), conn: conn}
+	s := &subscription{more: make(chan struct{}), done: make(chan struct{}), socket: socket}
 	go s.read()
 	t.Cleanup(func() {
-		_ = conn.CloseNow()
+		_ = socket.Conn.CloseNow()
 		<-s.done
 	})
 	return s
@@ -138,7 +80,7 @@ func (c *client) subscribeTo(t *testing.T, query string, variables map[string]an
 func (s *subscription) read() {
 	defer close(s.done)
 	for {
-		f, err := readFrame(context.Background(), s.conn)
+		f, err := s.socket.Read(context.Background())
 		var e *event
 		if err == nil {
 			e, err = s.receive(f)
@@ -160,7 +102,7 @@ func (s *subscription) read() {
 func (s *subscription) receive(f frame) (*event, error) {
 	switch f.Type {
 	case "ping":
-		return nil, writeFrame(context.Background(), s.conn, frame{Type: "pong"})
+		return nil, s.socket.Write(context.Background(), frame{Type: "pong"})
 	case "next":
 		var p struct {
 			Data struct {

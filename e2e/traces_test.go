@@ -112,7 +112,7 @@ func TestTraces(t *testing.T) {
 			}
 		}
 		text := c.String()
-		for _, secret := range []string{planted, ownerPassword, ownerEmail, user.token, at.env["OSTLER_MASTER_KEY"]} {
+		for _, secret := range []string{planted, ownerPassword, ownerEmail, user.Token, at.env["OSTLER_MASTER_KEY"]} {
 			if strings.Contains(text, secret) {
 				t.Errorf("the traces hold %q", secret)
 			}

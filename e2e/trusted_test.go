@@ -53,10 +53,10 @@ func TestTrustedDocuments(t *testing.T) {
 		}
 		code := ""
 		if len(r.Errors) > 0 {
-			code = r.Errors[0].code()
+			code = r.Errors[0].Code()
 		}
-		if r.status != http.StatusOK || code != c.want {
-			t.Errorf("%s: %d %s", name, r.status, r.body)
+		if r.Status != http.StatusOK || code != c.want {
+			t.Errorf("%s: %d %s", name, r.Status, r.Body)
 		}
 	}
 	signIn(t, p).do(t, `{ viewer { user { email } } }`, nil, nil)

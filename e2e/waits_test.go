@@ -128,7 +128,7 @@ func index(list []event, kind string) int {
 // colleague makes another member of the organization of c, and gives a caller that is signed in as them.
 func (c *client) colleague(t *testing.T, place *place, p *process) *client {
 	t.Helper()
-	claims := claimsOf(t, c.token)
+	claims := claimsOf(t, c.Token)
 	var org models.OrgID
 	if err := parse(&org, claims["org"]); err != nil {
 		t.Fatal(err)
@@ -152,12 +152,7 @@ func (c *client) colleague(t *testing.T, place *place, p *process) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := newClient(p.url)
-	var out struct{ SignIn struct{ Tokens tokens } }
-	other.do(t, `mutation($input: SignInInput!) { signIn(input: $input) { tokens { accessToken org { id } } userErrors { code message } } }`,
-		map[string]any{"input": map[string]any{"email": "colleague@example.com", "password": ownerPassword}}, &out)
-	other.token, other.org = out.SignIn.Tokens.AccessToken, out.SignIn.Tokens.Org.ID
-	return other
+	return signInAs(t, p.url, "colleague@example.com", ownerPassword)
 }
 
 // callBack resolves a wait over HTTP and gives the status with what became of it.

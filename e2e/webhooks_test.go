@@ -72,7 +72,7 @@ func TestWebhooks(t *testing.T) {
 		if err := json.Unmarshal([]byte(first.body), &body); err != nil {
 			t.Fatal(err)
 		}
-		if body.Kind != "TURN_COMPLETED" || body.OrgID != c.org || body.SessionID != session || body.TurnID != turn || body.Position == 0 ||
+		if body.Kind != "TURN_COMPLETED" || body.OrgID != c.Org || body.SessionID != session || body.TurnID != turn || body.Position == 0 ||
 			body.Data.StopReason != "END_TURN" || body.ID != first.header.Get("Ostler-Delivery") || first.header.Get("Ostler-Event") != body.Kind {
 			t.Errorf("told was %s with %v", first.body, first.header)
 		}
@@ -104,8 +104,8 @@ func TestWebhooks(t *testing.T) {
 			fmt.Sprintf(`mutation { replayDelivery(id: %q) { userErrors { code } } }`, body.ID): `"code":"FORBIDDEN"`,
 		} {
 			r, err := key.send(document(query, nil))
-			if err != nil || !strings.Contains(string(r.body), want) {
-				t.Errorf("a key without WEBHOOKS_MANAGE asks %s and gets %s, %v", query, r.body, err)
+			if err != nil || !strings.Contains(string(r.Body), want) {
+				t.Errorf("a key without WEBHOOKS_MANAGE asks %s and gets %s, %v", query, r.Body, err)
 			}
 		}
 		c.do(t, `mutation($id: ID!) { deleteWebhook(id: $id) { deletedId userErrors { code message } } }`, map[string]any{"id": made.CreateWebhook.Webhook.ID}, nil)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/ostler-dev/ostler/internal/apiclient"
 )
 
 // turnsPerSession is after how many turns a worker goes on with a fresh session.
@@ -173,7 +175,7 @@ func (a *arena) send(ctx context.Context, c *conversation, m *message, text stri
 	if m.queue {
 		delivery = "QUEUE"
 	}
-	n, broken, err := a.ask(ctx, c.org, `mutation($input: SendMessageInput!) { sendMessage(input: $input) { turn { id }`+errorsWanted+` } }`,
+	n, broken, err := a.ask(ctx, c.org, apiclient.SendMessage,
 		map[string]any{"input": map[string]any{
 			"sessionId": c.id, "idempotencyKey": m.key, "delivery": delivery, "content": []any{map[string]any{"text": strings.ReplaceAll(text, sessionHere, c.id)}},
 		}}, &out)

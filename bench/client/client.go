@@ -1,13 +1,8 @@
-// Package client speaks to the two programs that are measured: to the product over GraphQL and graphql-transport-ws,
-// to the floor over plain HTTP and server-sent events. It decodes no more than is needed to check what came.
+// Package client puts load on the two programs that are measured: on the product by apiclient, on the floor over plain HTTP and server-sent
+// events. It decodes no more than is needed to check what came.
 package client
 
-import (
-	"context"
-	"net"
-	"net/http"
-	"time"
-)
+import "context"
 
 // Event is what a subscriber gets. Data is valid only during the call that hands it over.
 type Event struct {
@@ -39,22 +34,6 @@ type Session interface {
 	// Send sends a message that brings such a turn, and returns when it is accepted.
 	Send(ctx context.Context, kind TurnKind) error
 	Close()
-}
-
-// idleConnections is more than the sessions that send at once.
-const idleConnections = 1024
-
-// requestTimeout bounds one request; an answer that late is an error.
-const requestTimeout = 30 * time.Second
-
-func newHTTPClient() *http.Client {
-	dialer := &net.Dialer{Timeout: requestTimeout}
-	return &http.Client{Transport: &http.Transport{
-		DialContext:         dialer.DialContext,
-		MaxIdleConns:        idleConnections,
-		MaxIdleConnsPerHost: idleConnections,
-		DisableCompression:  true,
-	}}
 }
 
 // kinds saves an allocation per event.

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/ostler-dev/ostler/internal/apiclient"
 )
 
 // Floor is the floor program.
@@ -22,7 +24,9 @@ type Floor struct {
 }
 
 // NewFloor makes a client of the floor.
-func NewFloor(url, model string) *Floor { return &Floor{URL: url, Model: model, HTTP: newHTTPClient()} }
+func NewFloor(url, model string) *Floor {
+	return &Floor{URL: url, Model: model, HTTP: apiclient.New(url).HTTP}
+}
 
 // Open makes a session per listener, each with a live subscriber.
 func (f *Floor) Open(ctx context.Context, listeners []Listener) ([]Session, error) {

@@ -8,11 +8,16 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/ostler-dev/ostler/internal/apiclient"
 )
+
+// Price is that of the simulated models.
+var Price = map[string]any{"input": "1", "output": "5"}
 
 // Product is a signed-in caller with organizations of its own, each with an agent that answers without delay.
 type Product struct {
-	api   *API // as the owner, bound to the first organization
+	api   *apiclient.Client // as the owner, bound to the first organization
 	setup Setup
 
 	mu     sync.Mutex
@@ -35,40 +40,20 @@ type Setup struct {
 
 type org struct {
 	id, agent string
-	api       *API
+	api       *apiclient.Client
 }
 
 // tokenLife is when tokens are renewed: well before their 15 minutes are over.
 const tokenLife = 8 * time.Minute
 
-// SignIn exchanges e-mail and password for a token.
-func SignIn(ctx context.Context, api *API, email, password string) (token, orgID string, err error) {
-	var out struct {
-		SignIn auth `json:"signIn"`
-	}
-	err = api.Do(ctx, `mutation($input: SignInInput!) { signIn(input: $input) { tokens { accessToken org { id } } userErrors { code message path } } }`,
-		map[string]any{"input": map[string]any{"email": email, "password": password}}, &out)
-	if err != nil {
-		return "", "", fmt.Errorf("sign in: %w", err)
-	}
-	return out.SignIn.Tokens.AccessToken, out.SignIn.Tokens.Org.ID, nil
-}
-
-type auth struct {
-	Tokens struct {
-		AccessToken string
-		Org         struct{ ID string }
-	}
-}
-
 // Prepare signs in and makes the organizations and their agents.
 func Prepare(ctx context.Context, url string, setup Setup) (*Product, error) {
-	api := NewAPI(url)
-	token, _, err := SignIn(ctx, api, setup.Email, setup.Password)
+	api := apiclient.New(url)
+	tokens, err := api.SignIn(ctx, setup.Email, setup.Password)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("sign in: %w", err)
 	}
-	p := &Product{api: api.As(token), setup: setup, tokens: time.Now()}
+	p := &Product{api: api.With(tokens), setup: setup, tokens: time.Now()}
 	for i := range setup.Orgs {
 		o, err := p.createOrg(ctx, i)
 		if err != nil {
@@ -79,20 +64,15 @@ func Prepare(ctx context.Context, url string, setup Setup) (*Product, error) {
 	return p, nil
 }
 
-func (p *Product) createOrg(ctx context.Context, i int) (*org, error) {
-	var created struct {
-		CreateOrg struct{ Org struct{ ID string } }
-	}
-	err := p.api.Do(ctx, `mutation($input: CreateOrgInput!) { createOrg(input: $input) { org { id } userErrors { code message path } } }`,
-		map[string]any{"input": map[string]any{"name": fmt.Sprintf("Bench %d", i)}}, &created)
-	if err != nil {
+func (p *Product) createOrg(ctx context.Context, i int) (o *org, err error) {
+	o = &org{}
+	if o.id, err = p.api.CreateOrg(ctx, fmt.Sprintf("Bench %d", i)); err != nil {
 		return nil, err
 	}
-	o := &org{id: created.CreateOrg.Org.ID}
-	if err := p.switchTo(ctx, o); err != nil {
+	if err = p.switchTo(ctx, o); err != nil {
 		return nil, err
 	}
-	model, err := o.findModel(ctx, p.setup.Model)
+	model, err := o.api.Model(ctx, p.setup.Model, Price)
 	if err == nil && p.setup.ContextWindow != 0 {
 		err = o.api.Do(ctx, `mutation($id: ID!, $input: UpdateModelInput!) { updateModel(id: $id, input: $input) { model { id } userErrors { code message path } } }`,
 			map[string]any{"id": model, "input": map[string]any{"contextWindowTokens": p.setup.ContextWindow}}, nil)
@@ -104,67 +84,18 @@ func (p *Product) createOrg(ctx context.Context, i int) (*org, error) {
 		"name": "bench", "systemPrompt": "Answer.", "defaultModelId": model, "capabilities": []any{map[string]any{"id": "core"}},
 	}
 	maps.Copy(input, p.setup.Agent)
-	var agent struct {
-		CreateAgent struct{ Agent struct{ ID string } }
-	}
-	err = o.api.Do(ctx, `mutation($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } userErrors { code message path } } }`,
-		map[string]any{"input": input}, &agent)
-	if err != nil {
-		return nil, err
-	}
-	o.agent = agent.CreateAgent.Agent.ID
-	return o, nil
+	o.agent, err = o.api.CreateAgent(ctx, input)
+	return o, err
 }
 
-// switchTo gives the organization a token of its own.
+// switchTo gets tokens of the organization.
 func (p *Product) switchTo(ctx context.Context, o *org) error {
-	var out struct {
-		SwitchOrg auth `json:"switchOrg"`
+	tokens, err := p.api.SwitchOrg(ctx, o.id)
+	if err == nil && tokens.Org.ID != o.id {
+		err = fmt.Errorf("switchOrg to %s returned a token for %s", o.id, tokens.Org.ID)
 	}
-	err := p.api.Do(ctx, `mutation($id: ID!) { switchOrg(orgId: $id) { tokens { accessToken org { id } } userErrors { code message path } } }`,
-		map[string]any{"id": o.id}, &out)
-	if err != nil {
-		return err
-	}
-	if out.SwitchOrg.Tokens.Org.ID != o.id {
-		return fmt.Errorf("switchOrg to %s gave a token for %s", o.id, out.SwitchOrg.Tokens.Org.ID)
-	}
-	o.api = p.api.As(out.SwitchOrg.Tokens.AccessToken)
-	return nil
-}
-
-// findModel gives the id of a simulated model, and makes it when the organization has none of that name.
-func (o *org) findModel(ctx context.Context, name string) (string, error) {
-	var found struct {
-		Models struct {
-			Nodes []struct{ ID, Name string }
-		}
-		Providers struct {
-			Nodes []struct{ ID, Kind string }
-		}
-	}
-	if err := o.api.Do(ctx, `{ models(first: 100) { nodes { id name } } providers(first: 100) { nodes { id kind } } }`, nil, &found); err != nil {
-		return "", err
-	}
-	for _, m := range found.Models.Nodes {
-		if m.Name == name {
-			return m.ID, nil
-		}
-	}
-	for _, provider := range found.Providers.Nodes {
-		if provider.Kind != "SIMULATED" {
-			continue
-		}
-		var created struct {
-			CreateModel struct{ Model struct{ ID string } }
-		}
-		err := o.api.Do(ctx, `mutation($input: CreateModelInput!) { createModel(input: $input) { model { id } userErrors { code message path } } }`,
-			map[string]any{"input": map[string]any{
-				"providerId": provider.ID, "name": name, "price": map[string]any{"input": "1", "output": "5"},
-			}}, &created)
-		return created.CreateModel.Model.ID, err
-	}
-	return "", errors.New("no simulated provider")
+	o.api = p.api.With(tokens)
+	return err
 }
 
 // renew replaces tokens that are about to expire.
@@ -174,11 +105,11 @@ func (p *Product) renew(ctx context.Context) error {
 	if time.Since(p.tokens) < tokenLife {
 		return nil
 	}
-	token, _, err := SignIn(ctx, NewAPI(p.api.URL), p.setup.Email, p.setup.Password)
+	tokens, err := p.api.As("").SignIn(ctx, p.setup.Email, p.setup.Password)
 	if err != nil {
-		return err
+		return fmt.Errorf("sign in: %w", err)
 	}
-	p.api = p.api.As(token)
+	p.api = p.api.With(tokens)
 	for _, o := range p.orgs {
 		if err := p.switchTo(ctx, o); err != nil {
 			return err
@@ -225,15 +156,11 @@ func (p Part) CreateSessions(ctx context.Context, count int) ([]*ProductSession,
 		if p.url != "" {
 			api = api.At(p.url)
 		}
-		var out struct {
-			CreateSession struct{ Session struct{ ID string } }
-		}
-		err := api.Do(ctx, `mutation($input: CreateSessionInput!) { createSession(input: $input) { session { id } userErrors { code message path } } }`,
-			map[string]any{"input": map[string]any{"agentId": o.agent}}, &out)
+		id, err := api.CreateSession(ctx, o.agent)
 		if err != nil {
 			return nil, fmt.Errorf("create a session: %w", err)
 		}
-		sessions[i] = &ProductSession{ID: out.CreateSession.Session.ID, API: api}
+		sessions[i] = &ProductSession{ID: id, API: api}
 		if sessions[i].toolBody, err = sendBody(sessions[i].ID, p.product.setup.ToolMessage, Steer); err != nil {
 			return nil, err
 		}
@@ -264,7 +191,7 @@ func (p Part) Open(ctx context.Context, listeners []Listener) ([]Session, error)
 }
 
 // PageOfAgents fetches the first page of agents, as a dashboard does when it opens.
-func PageOfAgents(ctx context.Context, api *API) error {
+func PageOfAgents(ctx context.Context, api *apiclient.Client) error {
 	var out struct {
 		Agents *struct{ Nodes []struct{ ID string } }
 	}

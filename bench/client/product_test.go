@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
+
+	"github.com/ostler-dev/ostler/internal/apiclient"
 )
 
 // stub answers as the product does, as far as this package asks. Each message brings one turn of two events.
@@ -63,9 +65,11 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			stream <- `{"kind":"MESSAGE_RECEIVED","sequence":2,"data":{}}`
 			stream <- `{"kind":"TURN_COMPLETED","sequence":3,"data":{"a":"}}}}"}}`
 		}
+		w.Header().Set("Content-Type", "application/json")
 		_, _ = fmt.Fprintf(w, `{"data":%s}`, a.answer)
 		return
 	}
+	w.Header().Set("Content-Type", "application/json")
 	_, _ = fmt.Fprint(w, `{"errors":[{"message":"no such field"}]}`)
 }
 
@@ -161,10 +165,10 @@ func TestTheProductIsDrivenFromSignInToTheEndOfATurn(t *testing.T) {
 	if got := strings.Join(c.events, " | "); got != want {
 		t.Errorf("events:\n%s\nexpected:\n%s", got, want)
 	}
-	if err := PageOfAgents(ctx, NewAPI(server.URL).As("token")); err != nil {
+	if err := PageOfAgents(ctx, apiclient.New(server.URL).As("token")); err != nil {
 		t.Error(err)
 	}
-	if err := NewAPI(server.URL).As("token").Do(ctx, `{ nonsense }`, nil, nil); err == nil {
+	if err := apiclient.New(server.URL).As("token").Do(ctx, `{ nonsense }`, nil, nil); err == nil {
 		t.Error("errors in an answer are no error")
 	}
 }

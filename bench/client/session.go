@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/ostler-dev/ostler/internal/apiclient"
 )
 
 // ProductSession is a session of the product.
 type ProductSession struct {
 	ID  string
-	API *API
+	API *apiclient.Client
 
 	socket             *Socket
 	toolBody, textBody []byte // requests
@@ -78,10 +80,7 @@ func sendBody(sessionID, text string, delivery Delivery) ([]byte, error) {
 	if delivery != Steer { // it is the default
 		input["delivery"] = delivery
 	}
-	return json.Marshal(map[string]any{
-		"query":     `mutation($input: SendMessageInput!) { sendMessage(input: $input) { turn { id } userErrors { code message path } } }`,
-		"variables": map[string]any{"input": input},
-	})
+	return apiclient.Document(apiclient.SendMessage, map[string]any{"input": input})
 }
 
 // Send implements Session.
@@ -104,7 +103,7 @@ func (s *ProductSession) Say(ctx context.Context, text string, delivery Delivery
 }
 
 func (s *ProductSession) send(ctx context.Context, body []byte) (turnID string, err error) {
-	answer, err := s.API.post(ctx, body)
+	answer, err := s.API.Post(ctx, body)
 	if err != nil {
 		return "", fmt.Errorf("send a message: %w", err)
 	}
@@ -112,12 +111,12 @@ func (s *ProductSession) send(ctx context.Context, body []byte) (turnID string, 
 		Data struct {
 			SendMessage struct {
 				Turn       *struct{ ID string }
-				UserErrors []UserError
+				UserErrors []apiclient.UserError
 			}
 		}
 	}
-	if err := json.Unmarshal(answer, &out); err != nil || out.Data.SendMessage.Turn == nil || len(out.Data.SendMessage.UserErrors) > 0 {
-		return "", fmt.Errorf("send a message: %s (%w)", answer, err)
+	if err := json.Unmarshal(answer.Body, &out); err != nil || out.Data.SendMessage.Turn == nil || len(out.Data.SendMessage.UserErrors) > 0 {
+		return "", fmt.Errorf("send a message: %d %.300s (%w)", answer.Status, answer.Body, err)
 	}
 	return out.Data.SendMessage.Turn.ID, nil
 }

@@ -4,85 +4,31 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
-	"strings"
 	"sync/atomic"
 
-	"github.com/coder/websocket"
+	"github.com/ostler-dev/ostler/internal/apiclient"
 )
 
 // SessionEvents is the subscription that figures are taken with. Kind and sequence come first, so that they are found
 // without decoding the rest.
 const SessionEvents = `subscription($id: ID!, $after: Int) { sessionEvents(sessionId: $id, after: $after) { kind sequence data } }`
 
-// maxFrame bounds a frame that is read.
-const maxFrame = 4 << 20
-
-// Socket is a graphql-transport-ws connection. One goroutine may read, another write.
+// Socket is a connection whose SessionEvents subscriptions are read with little work. One goroutine may listen, another subscribe.
 type Socket struct {
-	conn   *websocket.Conn
+	*apiclient.Socket
+
 	closed atomic.Bool
-	buffer bytes.Buffer
 }
 
 // Dial connects and waits for the acknowledgement.
-func Dial(ctx context.Context, api *API) (*Socket, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	conn, res, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(api.URL, "http")+"/graphql", &websocket.DialOptions{ //nolint:bodyclose // it is no body but the socket
-		Subprotocols: []string{"graphql-transport-ws"},
-	})
-	if err != nil {
-		if res != nil {
-			err = fmt.Errorf("%w (%s)", err, res.Status)
-		}
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	conn.SetReadLimit(maxFrame)
-	s := &Socket{conn: conn}
-	payload := map[string]any{"type": "connection_init", "payload": map[string]string{"Authorization": "Bearer " + api.Token}}
-	if err = s.write(ctx, payload); err == nil {
-		var frame []byte
-		if frame, err = s.read(ctx); err == nil && !bytes.Contains(frame, []byte(`"connection_ack"`)) {
-			err = fmt.Errorf("expected connection_ack, got %s", frame)
-		}
-	}
-	if err != nil {
-		s.Close()
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	return s, nil
-}
-
-// Subscribe starts a subscription.
-func (s *Socket) Subscribe(ctx context.Context, id, query string, variables map[string]any) error {
-	return s.write(ctx, map[string]any{
-		"id": id, "type": "subscribe", "payload": map[string]any{"query": query, "variables": variables},
-	})
-}
-
-func (s *Socket) write(ctx context.Context, message any) error {
-	data, err := json.Marshal(message)
-	if err != nil {
-		return err
-	}
-	return s.conn.Write(ctx, websocket.MessageText, data)
-}
-
-// read gives the next frame; it is valid until the next call.
-func (s *Socket) read(ctx context.Context) ([]byte, error) {
-	_, reader, err := s.conn.Reader(ctx)
+func Dial(ctx context.Context, api *apiclient.Client) (*Socket, error) {
+	s, err := api.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.buffer.Reset()
-	if _, err := s.buffer.ReadFrom(reader); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return s.buffer.Bytes(), nil
+	return &Socket{Socket: s}, nil
 }
 
 // Listen reads the socket's SessionEvents subscriptions until the socket ends, and hands each event to the listener of
@@ -100,7 +46,7 @@ func (s *Socket) Listen(listeners map[string]Listener) {
 func (s *Socket) listen(listeners map[string]Listener) error {
 	ctx := context.Background() // Close ends it
 	for {
-		frame, err := s.read(ctx)
+		frame, err := s.Next(ctx)
 		if err != nil {
 			return fmt.Errorf("the socket ended: %w", err)
 		}
@@ -118,7 +64,7 @@ func (s *Socket) listen(listeners map[string]Listener) error {
 			}
 			listener.Event(event)
 		case bytes.Contains(frame, []byte(`"ping"`)):
-			if err := s.write(ctx, map[string]string{"type": "pong"}); err != nil {
+			if err := s.Write(ctx, apiclient.Frame{Type: "pong"}); err != nil {
 				return err
 			}
 		}
@@ -128,7 +74,7 @@ func (s *Socket) listen(listeners map[string]Listener) error {
 // Close ends the connection without ceremony.
 func (s *Socket) Close() {
 	s.closed.Store(true)
-	_ = s.conn.CloseNow()
+	_ = s.Conn.CloseNow()
 }
 
 // parseNext reads a frame as servers usually write it, without decoding it:
@@ -177,11 +123,7 @@ func Frame(id string, e Event) string {
 
 // decodeFrame reads any frame. found tells that it was an event.
 func decodeFrame(frame []byte) (id []byte, e Event, found bool, err error) {
-	var message struct {
-		ID      string          `json:"id"`
-		Type    string          `json:"type"`
-		Payload json.RawMessage `json:"payload"`
-	}
+	var message apiclient.Frame
 	if err := json.Unmarshal(frame, &message); err != nil {
 		return nil, e, false, fmt.Errorf("a frame is not JSON: %w", err)
 	}

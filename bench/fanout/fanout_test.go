@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ostler-dev/ostler/bench/client"
+	"github.com/ostler-dev/ostler/internal/apiclient"
 )
 
 // seen passes on the events that it gets.
@@ -29,7 +30,7 @@ func TestEachSocketGetsEachFrameInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := strings.TrimSpace(strings.TrimPrefix(line, "ready "))
-	api := client.NewAPI(url)
+	api := apiclient.New(url)
 	listeners := make([]seen, 5)
 	sockets := make([]*client.Socket, len(listeners))
 	for i := range listeners {

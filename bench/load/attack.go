@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/ostler-dev/ostler/bench/attacks"
-	"github.com/ostler-dev/ostler/bench/client"
 	"github.com/ostler-dev/ostler/bench/report"
+	"github.com/ostler-dev/ostler/internal/apiclient"
 )
 
 // attackRepeats is how often each document is sent.
@@ -73,16 +72,20 @@ func (s *system) takeAttacks(ctx context.Context) error {
 }
 
 // attack sends a document, and checks that it is refused as it must be, or answered.
-func attack(ctx context.Context, api *client.API, a attacks.Attack) (took, size float64, err error) {
+func attack(ctx context.Context, api *apiclient.Client, a attacks.Attack) (took, size float64, err error) {
 	body, err := json.Marshal(map[string]any{"query": a.Document})
 	if err != nil {
 		return 0, 0, err
 	}
 	begun := time.Now()
-	status, answer, err := api.Raw(ctx, body)
+	r, err := api.Post(ctx, body)
 	took = millis(time.Since(begun))
-	if err != nil || status >= 500 {
-		return 0, 0, errors.Join(err, fmt.Errorf("the answer is %d: %.300s", status, answer))
+	if err != nil {
+		return 0, 0, err
+	}
+	status, answer := r.Status, r.Body
+	if status >= 500 {
+		return 0, 0, fmt.Errorf("the answer is %d: %.300s", status, answer)
 	}
 	refused := strings.Contains(string(answer), `"errors"`)
 	wanted := a.Want != "" && a.Want != attacks.Unauthenticated

@@ -15,6 +15,7 @@ import (
 	"github.com/ostler-dev/ostler/bench/client"
 	"github.com/ostler-dev/ostler/bench/procs"
 	"github.com/ostler-dev/ostler/bench/report"
+	"github.com/ostler-dev/ostler/internal/apiclient"
 )
 
 // fanSockets is how many subscribers one session has.
@@ -128,7 +129,7 @@ func (s *system) fanProduct(ctx context.Context) (fanned, error) {
 func (s *system) fanBare(ctx context.Context, bare string, body []byte) (fanned, error) {
 	open := newFan(s.fanSockets(), false)
 	defer func() { _ = open.close() }()
-	api := client.NewAPI(bare)
+	api := apiclient.New(bare)
 	for i := range open.listeners {
 		if err := open.add(ctx, api, i, nil); err != nil {
 			return fanned{}, err
@@ -229,7 +230,7 @@ func (s *system) openFan(ctx context.Context, count int) (*fan, error) {
 	return f, nil
 }
 
-func (f *fan) add(ctx context.Context, api *client.API, i int, variables map[string]any) error {
+func (f *fan) add(ctx context.Context, api *apiclient.Client, i int, variables map[string]any) error {
 	socket, err := client.Dial(ctx, api)
 	if err != nil {
 		return err

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -13,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/ostler-dev/ostler/bench/client"
 	"github.com/ostler-dev/ostler/bench/report"
+	"github.com/ostler-dev/ostler/internal/apiclient"
 )
 
 // foreignThings is how many things of each kind the other organization has: one alone would stay in every cache.
@@ -87,7 +85,7 @@ func (s *system) takeForeignIDs(ctx context.Context) error {
 
 // tellApart asks with foreign and unknown ids in turn. Which of the two is first changes, so that neither always finds what the other one has
 // warmed up.
-func (s *system) tellApart(ctx context.Context, api *client.API, o asked, foreign []string, requests int) error {
+func (s *system) tellApart(ctx context.Context, api *apiclient.Client, o asked, foreign []string, requests int) error {
 	var all [2][]float64 // foreign, unknown
 	var pairs []float64
 	for pair := range s.pairs + 1 { // the first one only warms up
@@ -102,18 +100,21 @@ func (s *system) tellApart(ctx context.Context, api *client.API, o asked, foreig
 			var answers [2][]byte
 			for turn := range 2 {
 				which := (i + turn) % 2
-				body, err := json.Marshal(map[string]any{"query": o.query, "variables": map[string]any{"id": ids[which]}})
+				body, err := apiclient.Document(o.query, map[string]any{"id": ids[which]})
 				if err != nil {
 					return err
 				}
 				begun := time.Now()
-				status, answer, err := api.Raw(ctx, body)
+				r, err := api.Post(ctx, body)
 				elapsed := time.Since(begun)
-				if err != nil || status != 200 {
-					return errors.Join(err, fmt.Errorf("the answer is %d: %s", status, answer))
+				if err != nil {
+					return err
+				}
+				if r.Status != 200 {
+					return fmt.Errorf("the answer is %d: %s", r.Status, r.Body)
 				}
 				took[which] = append(took[which], millis(elapsed))
-				answers[which] = bytes.ReplaceAll(answer, []byte(ids[which]), nil)
+				answers[which] = bytes.ReplaceAll(r.Body, []byte(ids[which]), nil)
 			}
 			// An answer that tells the two apart, or is none, needs no clock.
 			if !denied(answers[0]) || !bytes.Equal(answers[0], answers[1]) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ostler-dev/ostler/bench/client"
 	"github.com/ostler-dev/ostler/bench/report"
+	"github.com/ostler-dev/ostler/internal/apiclient"
 )
 
 const (
@@ -60,7 +61,7 @@ func lists() []listed {
 type listing struct {
 	*system
 
-	api    *client.API
+	api    *apiclient.Client
 	events int64
 	// session and middle are a session in the middle of the list, and its cursor; agent is that of all of them.
 	session, middle, agent string

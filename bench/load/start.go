@@ -8,6 +8,7 @@ import (
 
 	"github.com/ostler-dev/ostler/bench/client"
 	"github.com/ostler-dev/ostler/bench/report"
+	"github.com/ostler-dev/ostler/internal/apiclient"
 )
 
 const (
@@ -51,15 +52,15 @@ func (b *bench) firstStart(ctx context.Context, at *place) (total, signIn time.D
 	if err != nil {
 		return 0, 0, "", err
 	}
-	api := client.NewAPI(p.URL)
+	api := apiclient.New(p.URL)
 	before := time.Now()
-	token, _, err = client.SignIn(ctx, api, ownerEmail, ownerPassword)
+	tokens, err := api.SignIn(ctx, ownerEmail, ownerPassword)
 	signIn = time.Since(before)
 	if err == nil {
-		err = client.PageOfAgents(ctx, api.As(token))
+		err = client.PageOfAgents(ctx, api.With(tokens))
 		total = time.Since(p.Started) - signIn
 	}
-	return total, signIn, token, errors.Join(err, p.Stop())
+	return total, signIn, tokens.AccessToken, errors.Join(err, p.Stop())
 }
 
 func (b *bench) laterStarts(ctx context.Context, at *place, token string) ([]float64, error) {
@@ -69,7 +70,7 @@ func (b *bench) laterStarts(ctx context.Context, at *place, token string) ([]flo
 		if err != nil {
 			return nil, err
 		}
-		err = client.PageOfAgents(ctx, client.NewAPI(p.URL).As(token))
+		err = client.PageOfAgents(ctx, apiclient.New(p.URL).As(token))
 		times = append(times, millis(time.Since(p.Started)))
 		if err = errors.Join(err, p.Stop()); err != nil {
 			return nil, err

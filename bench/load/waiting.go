@@ -9,6 +9,7 @@ import (
 
 	"github.com/ostler-dev/ostler/bench/client"
 	"github.com/ostler-dev/ostler/bench/report"
+	"github.com/ostler-dev/ostler/internal/apiclient"
 )
 
 // waitTurns is how many turns of each kind P14 parks and resumes.
@@ -130,7 +131,7 @@ func (s *system) takeResumed(ctx context.Context, kind waitKind) error {
 type parked struct {
 	*conversation
 
-	api    *client.API
+	api    *apiclient.Client
 	id     string          // of the session
 	turnID string          // of the present turn
 	events chan parkedWhen // what tells how the present turn stands

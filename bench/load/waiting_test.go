@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ostler-dev/ostler/bench/client"
+	"github.com/ostler-dev/ostler/internal/apiclient"
 )
 
 // waitingServer is a session whose turns wait, with as much of the API as ends that.
@@ -57,6 +58,7 @@ func (s *waitingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 		s.t.Error(err)
 	}
+	w.Header().Set("Content-Type", "application/json")
 	switch {
 	case strings.Contains(request.Query, "waits {"):
 		_, _ = fmt.Fprintf(w, `{"data":{"session":{"waits":[{"id":"wait_of_%s","kind":"APPROVAL","toolCallId":"c"}]}}}`, request.Variables.ID)
@@ -80,7 +82,7 @@ func waitOnce(t *testing.T, kind waitKind, s *waitingServer) (resumeTimes, *conv
 	c := &conversation{ended: make(chan error, 1), closed: make(chan struct{})}
 	s.t, s.listener, c.session = t, c, s
 	p := park(c)
-	p.api, p.id = client.NewAPI(server.URL), "sess_1"
+	p.api, p.id = apiclient.New(server.URL), "sess_1"
 	times, err := p.turn(context.Background(), kind)
 	if closed := closeConversations([]*conversation{c}); err == nil {
 		err = closed
