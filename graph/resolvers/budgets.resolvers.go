@@ -10,11 +10,42 @@ import (
 
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/spending"
 )
 
-// Ledger is the resolver for the ledger field.
+// Ledger gives a page of a budget's postings. First pages are read together for all budgets of a list.
 func (r *budgetResolver) Ledger(ctx context.Context, obj *model.Budget, first *int, after *string) (*model.LedgerConnection, error) {
-	return r.ledgerPage(ctx, obj, first, after)
+	w, err := newWindow(pageArgs{First: first, After: after}, 50, decodePlaceCursor[models.LedgerEntity])
+	if err != nil {
+		return nil, err
+	}
+	ledgers := r.loadersOf(ctx).ledgers
+	var rows []models.LedgerEntry
+	if w.After != nil {
+		rows, err = r.Spending.Ledger(ctx, auth.FromContext(ctx).OrgID, obj.BudgetID, w.After, w.Limit+1)
+	} else {
+		rows, _, err = ledgers.page(w.Limit+1, func(*models.LedgerEntry) {}).load(ctx, obj.BudgetID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	cursor := func(p models.LedgerEntry) string { return placeCursor(p.CreatedAt, p.ID) }
+	rows, info := trim(rows, w, cursor)
+	page := &model.LedgerConnection{
+		Edges: make([]*model.LedgerEdge, len(rows)), Nodes: make([]*model.LedgerEntry, len(rows)), PageInfo: info,
+		Count: func() (*int, error) {
+			n, _, err := ledgers.counts.load(ctx, obj.BudgetID)
+			return counted(n, err)
+		},
+	}
+	for i := range rows {
+		page.Nodes[i] = encodePosting(&rows[i], obj.Currency)
+		page.Edges[i] = &model.LedgerEdge{Cursor: cursor(rows[i]), Node: page.Nodes[i]}
+	}
+	return page, nil
 }
 
 // TotalCount is the resolver for the totalCount field.
@@ -29,42 +60,115 @@ func (r *ledgerConnectionResolver) TotalCount(ctx context.Context, obj *model.Le
 
 // CreateBudget is the resolver for the createBudget field.
 func (r *mutationResolver) CreateBudget(ctx context.Context, input model.CreateBudgetInput) (*model.BudgetPayload, error) {
-	return r.createBudget(ctx, input)
+	b, err := r.Spending.Create(ctx, auth.FromContext(ctx), spending.NewBudget{
+		Subject: models.BudgetSubject(input.Subject), SubjectID: input.SubjectID, Currency: input.Currency, Limit: input.Limit, SoftLimit: input.SoftLimit,
+		Period: decodePeriod(input.Period),
+	})
+	return r.budgetPayload(ctx, b, err)
 }
 
 // UpdateBudget is the resolver for the updateBudget field.
 func (r *mutationResolver) UpdateBudget(ctx context.Context, id string, input model.UpdateBudgetInput) (*model.BudgetPayload, error) {
-	return r.updateBudget(ctx, id, input)
+	key, err := decodeID[models.BudgetEntity](id, "id")
+	if err != nil {
+		return r.budgetPayload(ctx, nil, err)
+	}
+	b, err := r.Spending.Update(ctx, auth.FromContext(ctx), key, spending.Change{
+		Limit: input.Limit, SoftLimit: decodeOpt(input.SoftLimit),
+		Period: catalog.Opt[*spending.Period]{Given: input.Period.IsSet(), Value: decodePeriod(input.Period.Value())},
+	})
+	return r.budgetPayload(ctx, b, err)
 }
 
 // DisableBudget is the resolver for the disableBudget field.
 func (r *mutationResolver) DisableBudget(ctx context.Context, id string) (*model.BudgetPayload, error) {
-	return r.disableBudget(ctx, id)
+	key, err := decodeID[models.BudgetEntity](id, "id")
+	if err != nil {
+		return r.budgetPayload(ctx, nil, err)
+	}
+	b, err := r.Spending.Disable(ctx, auth.FromContext(ctx), key)
+	return r.budgetPayload(ctx, b, err)
 }
 
 // TopUpBudget is the resolver for the topUpBudget field.
 func (r *mutationResolver) TopUpBudget(ctx context.Context, input model.TopUpBudgetInput) (*model.BudgetPayload, error) {
-	return r.topUpBudget(ctx, input)
+	key, err := decodeID[models.BudgetEntity](input.BudgetID, "input", "budgetId")
+	if err != nil {
+		return r.budgetPayload(ctx, nil, err)
+	}
+	b, err := r.Spending.TopUp(ctx, auth.FromContext(ctx), spending.TopUp{
+		BudgetID: key, Amount: input.Amount, Description: input.Description, IdempotencyKey: input.IdempotencyKey,
+	})
+	return r.budgetPayload(ctx, b, err)
 }
 
 // ResumeSession is the resolver for the resumeSession field.
 func (r *mutationResolver) ResumeSession(ctx context.Context, sessionID string) (*model.SessionPayload, error) {
-	return r.resumeSession(ctx, sessionID)
+	id, err := decodeID[models.SessionEntity](sessionID, "sessionId")
+	by := auth.FromContext(ctx)
+	if err == nil {
+		err = r.Spending.ResumeSession(ctx, by, id)
+	}
+	if err != nil {
+		return r.sessionPayload(ctx, nil, err)
+	}
+	s, err := r.Sessions.Get(ctx, by.OrgID, id)
+	return r.sessionPayload(ctx, s, err)
 }
 
 // Budget is the resolver for the budget field.
 func (r *queryResolver) Budget(ctx context.Context, id string) (*model.Budget, error) {
-	return r.budgetByID(ctx, id)
+	key, err := decodeID[models.BudgetEntity](id, "id")
+	if err != nil {
+		return orNull[model.Budget](nil, err)
+	}
+	return orNull(r.nodeOfBudget(ctx, key))
 }
 
 // Budgets is the resolver for the budgets field.
 func (r *queryResolver) Budgets(ctx context.Context, first *int, after *string, subject *model.BudgetSubject, subjectID *string) (*model.BudgetConnection, error) {
-	return r.budgetPage(ctx, first, after, subject, subjectID)
+	w, err := newWindow(pageArgs{First: first, After: after}, 20, decodePlaceCursor[models.BudgetEntity])
+	if err != nil {
+		return nil, err
+	}
+	org, f := auth.FromContext(ctx).OrgID, spending.Filter{Subject: (*models.BudgetSubject)(subject), SubjectID: subjectID}
+	rows, err := r.Spending.List(ctx, org, f, w.After, w.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	cursor := func(b models.Budget) string { return placeCursor(b.CreatedAt, b.ID) }
+	rows, info := trim(rows, w, cursor)
+	page := &model.BudgetConnection{
+		Edges: make([]*model.BudgetEdge, len(rows)), Nodes: make([]*model.Budget, len(rows)), PageInfo: info,
+		Count: func() (*int, error) { return counted(r.Spending.Count(ctx, org, f)) },
+	}
+	encode := r.encodeBudget(ctx)
+	for i := range rows {
+		page.Nodes[i] = encode(&rows[i])
+		page.Edges[i] = &model.BudgetEdge{Cursor: cursor(rows[i]), Node: page.Nodes[i]}
+	}
+	return page, nil
 }
 
 // BudgetCheck is the resolver for the budgetCheck field.
 func (r *queryResolver) BudgetCheck(ctx context.Context, sessionID string) (*model.BudgetCheck, error) {
-	return r.budgetCheck(ctx, sessionID)
+	id, err := decodeID[models.SessionEntity](sessionID, "sessionId")
+	if err != nil {
+		return nil, err
+	}
+	report, err := r.Spending.Check(ctx, auth.FromContext(ctx).OrgID, id)
+	if err != nil {
+		return nil, err
+	}
+	out := &model.BudgetCheck{
+		Status: model.BudgetCheckStatus(report.Status), Budgets: make([]*model.BudgetCheckLine, len(report.Lines)), Hint: report.Hint,
+	}
+	encode := r.encodeBudget(ctx)
+	for i := range report.Lines {
+		l := &report.Lines[i]
+		out.Budgets[i] = &model.BudgetCheckLine{Budget: encode(&l.Budget), PercentRemaining: l.PercentRemaining}
+	}
+	return out, nil
 }
 
 // Budget returns generated.BudgetResolver implementation.

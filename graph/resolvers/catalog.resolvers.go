@@ -32,9 +32,10 @@ func (r *agentResolver) FallbackModels(ctx context.Context, obj *model.Agent) ([
 	return r.modelEdges(ctx, obj.FallbackIDs)
 }
 
-// History is the resolver for the history field.
+// History gives a page of an agent's history. First pages are read together for all agents of a list; those that
+// follow are one agent's own.
 func (r *agentResolver) History(ctx context.Context, obj *model.Agent, first *int, after *string) (*model.RevisionConnection, error) {
-	return r.historyOfAgent(ctx, obj.AgentID, first, after)
+	return historyOf(ctx, r.Resolver, obj.AgentID, first, after, r.loadersOf(ctx).agentHistory, r.Catalog.AgentRevisions)
 }
 
 // Sessions is the resolver for the sessions field.
@@ -92,9 +93,9 @@ func (r *harnessResolver) FallbackModels(ctx context.Context, obj *model.Harness
 	return r.modelEdges(ctx, obj.FallbackIDs)
 }
 
-// History is the resolver for the history field.
+// History is historyOfAgent for a harness.
 func (r *harnessResolver) History(ctx context.Context, obj *model.Harness, first *int, after *string) (*model.RevisionConnection, error) {
-	return r.historyOfHarness(ctx, obj.HarnessID, first, after)
+	return historyOf(ctx, r.Resolver, obj.HarnessID, first, after, r.loadersOf(ctx).harnessHistory, r.Catalog.HarnessRevisions)
 }
 
 // TotalCount is the resolver for the totalCount field.

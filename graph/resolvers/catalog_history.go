@@ -34,17 +34,6 @@ func decodeRevisionCursor(cursor string) (int, *fault.Error) {
 	return int(number), nil
 }
 
-// historyOfAgent gives a page of an agent's history. First pages are read together for all agents of a list; those that
-// follow are one agent's own.
-func (r *Resolver) historyOfAgent(ctx context.Context, id models.AgentID, first *int, after *string) (*model.RevisionConnection, error) {
-	return historyOf(ctx, r, id, first, after, r.loadersOf(ctx).agentHistory, r.Catalog.AgentRevisions)
-}
-
-// historyOfHarness is historyOfAgent for a harness.
-func (r *Resolver) historyOfHarness(ctx context.Context, id models.HarnessID, first *int, after *string) (*model.RevisionConnection, error) {
-	return historyOf(ctx, r, id, first, after, r.loadersOf(ctx).harnessHistory, r.Catalog.HarnessRevisions)
-}
-
 // historyOf reads a page and one revision more: it tells whether there are others, and what the last one of the page changed.
 func historyOf[K comparable](
 	ctx context.Context, r *Resolver, id K, first *int, after *string, firsts *firstPages[K, catalog.Revision],

@@ -7,16 +7,58 @@ package resolvers
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// SessionEvents is the resolver for the sessionEvents field.
+// SessionEvents starts a stream of a session's events. It ends with ctx.
 func (r *subscriptionResolver) SessionEvents(ctx context.Context, sessionID string, after *int, kinds []model.EventKind) (<-chan model.Event, error) {
-	return r.sessionEvents(ctx, sessionID, after, kinds)
+	session, err := decodeID[models.SessionEntity](sessionID, "sessionId")
+	if err != nil {
+		return nil, err
+	}
+	opts := optionsFor(ctx)
+	if after != nil {
+		opts.After = new(int64(*after))
+	}
+	sub, err := r.Events.Subscribe(ctx, auth.FromContext(ctx).OrgID, session, opts)
+	if err != nil {
+		return nil, streamError(err)
+	}
+	return serve(ctx, &eventSource{Subscription: sub, kinds: distinct[model.EventKind](kinds), failure: streamError, position: func(item *events.Item) string {
+		return strconv.FormatInt(item.Event.Sequence, 10)
+	}})
 }
 
-// OrgEvents is the resolver for the orgEvents field.
+// OrgEvents starts a stream of the feed of the caller's organization. It ends with ctx.
 func (r *subscriptionResolver) OrgEvents(ctx context.Context, after *string, kinds []model.EventKind, agentID *string) (<-chan model.Event, error) {
-	return r.orgEvents(ctx, after, kinds, agentID)
+	org := auth.FromContext(ctx).OrgID
+	opts := optionsFor(ctx)
+	if after != nil {
+		position, err := decodeFeedCursor(*after)
+		if err != nil {
+			return nil, err
+		}
+		opts.After = &position
+	}
+	source := &eventSource{kinds: distinct[model.EventKind](kinds), failure: feedError, position: func(item *events.Item) string { return eventCursor(&item.Event) }}
+	if agentID != nil {
+		id, err := decodeID[models.AgentEntity](*agentID, "agentId")
+		if err != nil {
+			return nil, err
+		}
+		if _, err := r.Catalog.Agent(ctx, org, id); err != nil {
+			return nil, err
+		}
+		source.agent = &id
+	}
+	var err error
+	if source.Subscription, err = r.Events.SubscribeOrg(ctx, org, opts); err != nil {
+		return nil, feedError(err)
+	}
+	return serve(ctx, source)
 }

@@ -1,14 +1,11 @@
 package resolvers
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"github.com/ostler-dev/ostler/graph/model"
-	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -16,35 +13,6 @@ import (
 
 // feedStart is the cursor before every event of a feed.
 const feedStart = "start"
-
-// orgEvents starts a stream of the feed of the caller's organization. It ends with ctx.
-func (r *Resolver) orgEvents(ctx context.Context, after *string, kinds []model.EventKind, agentID *string) (<-chan model.Event, error) {
-	org := auth.FromContext(ctx).OrgID
-	opts := optionsFor(ctx)
-	if after != nil {
-		position, err := decodeFeedCursor(*after)
-		if err != nil {
-			return nil, err
-		}
-		opts.After = &position
-	}
-	source := &eventSource{kinds: distinct[model.EventKind](kinds), failure: feedError, position: func(item *events.Item) string { return eventCursor(&item.Event) }}
-	if agentID != nil {
-		id, err := decodeID[models.AgentEntity](*agentID, "agentId")
-		if err != nil {
-			return nil, err
-		}
-		if _, err := r.Catalog.Agent(ctx, org, id); err != nil {
-			return nil, err
-		}
-		source.agent = &id
-	}
-	var err error
-	if source.Subscription, err = r.Events.SubscribeOrg(ctx, org, opts); err != nil {
-		return nil, feedError(err)
-	}
-	return serve(ctx, source)
-}
 
 // decodeFeedCursor gives the position that a stream of a feed is to begin after.
 func decodeFeedCursor(cursor string) (int64, error) {

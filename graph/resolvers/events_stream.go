@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strconv"
 
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
@@ -15,25 +14,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 )
-
-// sessionEvents starts a stream of a session's events. It ends with ctx.
-func (r *Resolver) sessionEvents(ctx context.Context, sessionID string, after *int, kinds []model.EventKind) (<-chan model.Event, error) {
-	session, err := decodeID[models.SessionEntity](sessionID, "sessionId")
-	if err != nil {
-		return nil, err
-	}
-	opts := optionsFor(ctx)
-	if after != nil {
-		opts.After = new(int64(*after))
-	}
-	sub, err := r.Events.Subscribe(ctx, auth.FromContext(ctx).OrgID, session, opts)
-	if err != nil {
-		return nil, streamError(err)
-	}
-	return serve(ctx, &eventSource{Subscription: sub, kinds: distinct[model.EventKind](kinds), failure: streamError, position: func(item *events.Item) string {
-		return strconv.FormatInt(item.Event.Sequence, 10)
-	}})
-}
 
 // optionsFor gives the options of a subscription that the transport, or else serve, reads.
 func optionsFor(ctx context.Context) (opts events.Options) {

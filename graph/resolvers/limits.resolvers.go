@@ -9,19 +9,47 @@ import (
 	"context"
 
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/orgs"
 )
 
 // UpdateOrgLimits is the resolver for the updateOrgLimits field.
 func (r *mutationResolver) UpdateOrgLimits(ctx context.Context, orgID string, input model.OrgLimitsInput) (*model.OrgPayload, error) {
-	return r.updateOrgLimits(ctx, orgID, input)
+	id, err := decodeID[models.OrgEntity](orgID, "orgId")
+	if err != nil {
+		return r.orgPayload(ctx, models.Org{}, err)
+	}
+	org, err := r.Orgs.SetLimits(ctx, auth.FromContext(ctx), id, orgs.LimitsChange{
+		"activeTurns": decodeOpt(input.ActiveTurns), "queuedTurns": decodeOpt(input.QueuedTurns), "sessions": decodeOpt(input.Sessions),
+		"agents": decodeOpt(input.Agents), "requestsPerMinute": decodeOpt(input.RequestsPerMinute), "toolCallsPerMinute": decodeOpt(input.ToolCallsPerMinute),
+		"subscriptions": decodeOpt(input.Subscriptions), "sockets": decodeOpt(input.Sockets),
+		"apiKeys": decodeOpt(input.APIKeys), "pendingInvitations": decodeOpt(input.PendingInvitations),
+		"storageBytes":    bytesLimit(decodeOpt(input.StorageBytes)),
+		"environmentKeys": permission(decodeOpt(input.EnvironmentKeys)),
+	})
+	return r.orgPayload(ctx, org, err)
 }
 
 // Limits is the resolver for the limits field.
 func (r *orgResolver) Limits(ctx context.Context, obj *model.Org) (*model.OrgLimits, error) {
-	return r.orgLimits(ctx, obj)
+	id, err := models.ParseID[models.OrgEntity](obj.ID)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // an id that this server has written
+	}
+	v := r.Orgs.Limits(ctx, id)
+	return &model.OrgLimits{
+		ActiveTurns: v.ActiveTurns, QueuedTurns: v.QueuedTurns, Sessions: v.Sessions, Agents: v.Agents,
+		RequestsPerMinute: v.RequestsPerMinute, ToolCallsPerMinute: v.ToolCallsPerMinute, Subscriptions: v.Subscriptions, Sockets: v.Sockets,
+		APIKeys: v.APIKeys, PendingInvitations: v.PendingInvitations, EnvironmentKeys: v.EnvironmentKeys != 0, StorageBytes: int64(v.StorageBytes),
+	}, nil
 }
 
 // StoredBytes is the resolver for the storedBytes field.
 func (r *orgResolver) StoredBytes(ctx context.Context, obj *model.Org) (int64, error) {
-	return r.storedBytes(ctx, obj)
+	id, err := models.ParseID[models.OrgEntity](obj.ID)
+	if err != nil {
+		return 0, err //nolint:wrapcheck // an id that this server has written
+	}
+	return r.Sessions.StoredBytes(ctx, id)
 }

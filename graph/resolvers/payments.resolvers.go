@@ -10,26 +10,72 @@ import (
 
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/payments"
 )
 
 // CreatePaymentPolicy is the resolver for the createPaymentPolicy field.
 func (r *mutationResolver) CreatePaymentPolicy(ctx context.Context, input model.CreatePaymentPolicyInput) (*model.PaymentPolicyPayload, error) {
-	return r.createPaymentPolicy(ctx, input)
+	policy, err := decodeNewPolicy(&input)
+	if err != nil {
+		return r.paymentPolicyPayload(ctx, nil, err)
+	}
+	row, err := r.Resolver.Payments.Create(ctx, auth.FromContext(ctx), policy)
+	return r.paymentPolicyPayload(ctx, row, err)
 }
 
 // UpdatePaymentPolicy is the resolver for the updatePaymentPolicy field.
 func (r *mutationResolver) UpdatePaymentPolicy(ctx context.Context, id string, input model.UpdatePaymentPolicyInput) (*model.PaymentPolicyPayload, error) {
-	return r.updatePaymentPolicy(ctx, id, input)
+	policy, err := decodeID[models.PaymentPolicyEntity](id, "id")
+	if err != nil {
+		return r.paymentPolicyPayload(ctx, nil, err)
+	}
+	change, err := decodePolicyChange(&input)
+	if err != nil {
+		return r.paymentPolicyPayload(ctx, nil, err)
+	}
+	row, err := r.Resolver.Payments.Update(ctx, auth.FromContext(ctx), policy, change)
+	return r.paymentPolicyPayload(ctx, row, err)
 }
 
 // DeletePaymentPolicy is the resolver for the deletePaymentPolicy field.
 func (r *mutationResolver) DeletePaymentPolicy(ctx context.Context, id string) (*model.DeletePayload, error) {
-	return r.deletePaymentPolicy(ctx, id)
+	policy, err := decodeID[models.PaymentPolicyEntity](id, "id")
+	if err == nil {
+		err = r.Resolver.Payments.Delete(ctx, auth.FromContext(ctx), policy)
+	}
+	list, err := r.changed(ctx, err)
+	if err != nil {
+		return nil, err
+	}
+	out := &model.DeletePayload{UserErrors: list}
+	if len(list) == 0 {
+		out.DeletedID = &id
+	}
+	return out, nil
 }
 
 // SettlePayment is the resolver for the settlePayment field.
 func (r *mutationResolver) SettlePayment(ctx context.Context, id string, input model.SettlePaymentInput) (*model.PaymentPayload, error) {
-	return r.settlePayment(ctx, id, input)
+	var row *models.Payment
+	payment, err := decodeID[models.PaymentEntity](id, "id")
+	if err == nil {
+		said := payments.Settlement{Paid: input.Paid}
+		if input.Reference != nil {
+			said.Reference = *input.Reference
+		}
+		row, err = r.Resolver.Payments.Settle(ctx, auth.FromContext(ctx), payment, said)
+	}
+	list, err := r.changed(ctx, err)
+	if err != nil {
+		return nil, err
+	}
+	out := &model.PaymentPayload{UserErrors: list}
+	if len(list) == 0 {
+		out.Payment = encodePayment(row)
+	}
+	return out, nil
 }
 
 // TotalCount is the resolver for the totalCount field.
@@ -39,12 +85,38 @@ func (r *paymentConnectionResolver) TotalCount(ctx context.Context, obj *model.P
 
 // PaymentPolicies is the resolver for the paymentPolicies field.
 func (r *queryResolver) PaymentPolicies(ctx context.Context) ([]*model.PaymentPolicy, error) {
-	return r.paymentPolicies(ctx)
+	rows, err := r.Resolver.Payments.Policies(ctx, auth.FromContext(ctx).OrgID)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*model.PaymentPolicy, len(rows))
+	for i := range rows {
+		list[i] = encodePaymentPolicy(&rows[i])
+	}
+	return list, nil
 }
 
 // Payments is the resolver for the payments field.
 func (r *queryResolver) Payments(ctx context.Context, first *int, after *string) (*model.PaymentConnection, error) {
-	return r.paymentPage(ctx, first, after)
+	w, err := idWindow[models.PaymentEntity](first, after, 20)
+	if err != nil {
+		return nil, err
+	}
+	org := auth.FromContext(ctx).OrgID
+	rows, err := r.Resolver.Payments.List(ctx, org, w.After, w.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, info := trim(rows, w, func(p models.Payment) string { return idCursor(p.ID) })
+	page := &model.PaymentConnection{
+		Edges: make([]*model.PaymentEdge, len(rows)), Nodes: make([]*model.Payment, len(rows)), PageInfo: info,
+		Count: func() (*int, error) { return counted(r.Resolver.Payments.Count(ctx, org)) },
+	}
+	for i := range rows {
+		page.Nodes[i] = encodePayment(&rows[i])
+		page.Edges[i] = &model.PaymentEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
+	}
+	return page, nil
 }
 
 // PaymentConnection returns generated.PaymentConnectionResolver implementation.

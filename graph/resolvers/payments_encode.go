@@ -6,7 +6,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/ostler-dev/ostler/graph/model"
-	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -83,49 +82,6 @@ func decodePolicyChange(in *model.UpdatePaymentPolicyInput) (payments.Change, er
 	return change, d.err
 }
 
-func (r *Resolver) createPaymentPolicy(ctx context.Context, in model.CreatePaymentPolicyInput) (*model.PaymentPolicyPayload, error) {
-	policy, err := decodeNewPolicy(&in)
-	if err != nil {
-		return r.paymentPolicyPayload(ctx, nil, err)
-	}
-	row, err := r.Payments.Create(ctx, auth.FromContext(ctx), policy)
-	return r.paymentPolicyPayload(ctx, row, err)
-}
-
-func (r *Resolver) paymentPolicies(ctx context.Context) ([]*model.PaymentPolicy, error) {
-	rows, err := r.Payments.Policies(ctx, auth.FromContext(ctx).OrgID)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]*model.PaymentPolicy, len(rows))
-	for i := range rows {
-		list[i] = encodePaymentPolicy(&rows[i])
-	}
-	return list, nil
-}
-
-func (r *Resolver) paymentPage(ctx context.Context, first *int, after *string) (*model.PaymentConnection, error) {
-	w, err := idWindow[models.PaymentEntity](first, after, 20)
-	if err != nil {
-		return nil, err
-	}
-	org := auth.FromContext(ctx).OrgID
-	rows, err := r.Payments.List(ctx, org, w.After, w.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	rows, info := trim(rows, w, func(p models.Payment) string { return idCursor(p.ID) })
-	page := &model.PaymentConnection{
-		Edges: make([]*model.PaymentEdge, len(rows)), Nodes: make([]*model.Payment, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Payments.Count(ctx, org)) },
-	}
-	for i := range rows {
-		page.Nodes[i] = encodePayment(&rows[i])
-		page.Edges[i] = &model.PaymentEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
-}
-
 func (r *Resolver) paymentPolicyPayload(ctx context.Context, row *models.PaymentPolicy, err error) (*model.PaymentPolicyPayload, error) {
 	list, err := r.changed(ctx, err)
 	if err != nil {
@@ -134,56 +90,6 @@ func (r *Resolver) paymentPolicyPayload(ctx context.Context, row *models.Payment
 	out := &model.PaymentPolicyPayload{UserErrors: list}
 	if len(list) == 0 {
 		out.Policy = encodePaymentPolicy(row)
-	}
-	return out, nil
-}
-
-func (r *Resolver) updatePaymentPolicy(ctx context.Context, id string, in model.UpdatePaymentPolicyInput) (*model.PaymentPolicyPayload, error) {
-	policy, err := decodeID[models.PaymentPolicyEntity](id, "id")
-	if err != nil {
-		return r.paymentPolicyPayload(ctx, nil, err)
-	}
-	change, err := decodePolicyChange(&in)
-	if err != nil {
-		return r.paymentPolicyPayload(ctx, nil, err)
-	}
-	row, err := r.Payments.Update(ctx, auth.FromContext(ctx), policy, change)
-	return r.paymentPolicyPayload(ctx, row, err)
-}
-
-func (r *Resolver) deletePaymentPolicy(ctx context.Context, id string) (*model.DeletePayload, error) {
-	policy, err := decodeID[models.PaymentPolicyEntity](id, "id")
-	if err == nil {
-		err = r.Payments.Delete(ctx, auth.FromContext(ctx), policy)
-	}
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.DeletePayload{UserErrors: list}
-	if len(list) == 0 {
-		out.DeletedID = &id
-	}
-	return out, nil
-}
-
-func (r *Resolver) settlePayment(ctx context.Context, id string, in model.SettlePaymentInput) (*model.PaymentPayload, error) {
-	var row *models.Payment
-	payment, err := decodeID[models.PaymentEntity](id, "id")
-	if err == nil {
-		said := payments.Settlement{Paid: in.Paid}
-		if in.Reference != nil {
-			said.Reference = *in.Reference
-		}
-		row, err = r.Payments.Settle(ctx, auth.FromContext(ctx), payment, said)
-	}
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.PaymentPayload{UserErrors: list}
-	if len(list) == 0 {
-		out.Payment = encodePayment(row)
 	}
 	return out, nil
 }

@@ -10,7 +10,11 @@ import (
 
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/sessions"
 )
 
 // Turn is the resolver for the turn field.
@@ -25,22 +29,71 @@ func (r *messageConnectionResolver) TotalCount(ctx context.Context, obj *model.M
 
 // CreateSession is the resolver for the createSession field.
 func (r *mutationResolver) CreateSession(ctx context.Context, input model.CreateSessionInput) (*model.SessionPayload, error) {
-	return r.createSession(ctx, input)
+	in, err := decodeNewSession(input)
+	if err != nil {
+		return r.sessionPayload(ctx, nil, err)
+	}
+	s, err := r.Sessions.Create(ctx, auth.FromContext(ctx), in)
+	return r.sessionPayload(ctx, s, err)
 }
 
 // UpdateSession is the resolver for the updateSession field.
 func (r *mutationResolver) UpdateSession(ctx context.Context, id string, input model.UpdateSessionInput) (*model.SessionPayload, error) {
-	return r.updateSession(ctx, id, input)
+	sid, err := decodeID[models.SessionEntity](id, "id")
+	if err != nil {
+		return r.sessionPayload(ctx, nil, err)
+	}
+	ch := sessions.Change{Title: decodeOpt(input.Title), Tags: decodeOpt(input.Tags)}
+	ch.ClientTools.Given, ch.ClientTools.Value = input.ClientTools.IsSet(), decodeClientTools(input.ClientTools.Value())
+	if ch.ModelID, err = decodeOptID[models.ModelEntity](input.ModelID, "input", "modelId"); err != nil {
+		return r.sessionPayload(ctx, nil, err)
+	}
+	if ch.AgentID, err = decodeOptID[models.AgentEntity](input.AgentID, "input", "agentId"); err != nil {
+		return r.sessionPayload(ctx, nil, err)
+	}
+	s, err := r.Sessions.Update(ctx, auth.FromContext(ctx), sid, ch)
+	return r.sessionPayload(ctx, s, err)
 }
 
 // SendMessage is the resolver for the sendMessage field.
 func (r *mutationResolver) SendMessage(ctx context.Context, input model.SendMessageInput) (*model.SendMessagePayload, error) {
-	return r.sendMessage(ctx, input)
+	in, err := decodeNewMessage(input)
+	var m *models.Message
+	var t *models.Turn
+	if err == nil {
+		m, t, err = r.Sessions.Send(ctx, auth.FromContext(ctx), in)
+	}
+	list, err := userErrors(err)
+	if err != nil {
+		return nil, err
+	}
+	p := &model.SendMessagePayload{UserErrors: list}
+	if len(list) == 0 {
+		p.Message, p.Turn = encodeMessage(*m), encodeTurn(t)
+	}
+	return p, nil
 }
 
 // WriteSessionFile is the resolver for the writeSessionFile field.
 func (r *mutationResolver) WriteSessionFile(ctx context.Context, sessionID string, path string, content string, encoding *string, expectedHash *string) (*model.SessionFilePayload, error) {
-	return r.writeSessionFile(ctx, sessionID, path, content, encoding, expectedHash)
+	id, err := decodeID[models.SessionEntity](sessionID, "sessionId")
+	in := sessions.NewFile{SessionID: id, Path: path, Content: content, Encoding: "text", ExpectedHash: expectedHash}
+	if encoding != nil {
+		in.Encoding = *encoding
+	}
+	p := &model.SessionFilePayload{}
+	if err == nil {
+		f, stored, werr := r.Sessions.WriteFile(ctx, auth.FromContext(ctx), in)
+		if werr == nil {
+			p.File = encodeFile(f, stored)
+		}
+		err = werr
+	}
+	p.UserErrors, err = userErrors(err)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // Session is the resolver for the session field.
@@ -54,7 +107,7 @@ func (r *queryResolver) Session(ctx context.Context, id string) (*model.Session,
 
 // Sessions is the resolver for the sessions field.
 func (r *queryResolver) Sessions(ctx context.Context, first *int, after *string, filter *model.SessionFilter) (*model.SessionConnection, error) {
-	return r.sessionPage(ctx, first, after, filter)
+	return r.sessionsBy(ctx, first, after, decodeFilter(filter))
 }
 
 // Turn is the resolver for the turn field.
@@ -99,12 +152,19 @@ func (r *sessionResolver) Root(ctx context.Context, obj *model.Session) (*model.
 
 // ForkedFrom is the resolver for the forkedFrom field.
 func (r *sessionResolver) ForkedFrom(ctx context.Context, obj *model.Session) (*model.Session, error) {
-	return r.forkedFrom(ctx, obj)
+	return edge(ctx, r.loadersOf(ctx).sessions, obj.ForkedFromID, encodeSession)
 }
 
-// ClientTools is the resolver for the clientTools field.
+// ClientTools gives the client tools that a session brings itself.
 func (r *sessionResolver) ClientTools(ctx context.Context, obj *model.Session) ([]*model.ClientTool, error) {
-	return r.sessionClientTools(ctx, obj)
+	if len(obj.ClientToolset) == 0 {
+		return []*model.ClientTool{}, nil
+	}
+	list, _, err := r.loadersOf(ctx).toolsets.load(ctx, string(obj.ClientToolset))
+	if err != nil {
+		return nil, err
+	}
+	return encodeClientTools(list), nil
 }
 
 // CreatedBy is the resolver for the createdBy field.
@@ -124,12 +184,52 @@ func (r *sessionResolver) ActiveTurn(ctx context.Context, obj *model.Session) (*
 
 // Turns is the resolver for the turns field.
 func (r *sessionResolver) Turns(ctx context.Context, obj *model.Session, first *int, after *string, orderBy *model.SortOrder) (*model.TurnConnection, error) {
-	return r.turnPage(ctx, obj, first, after, orderBy)
+	w, err := idWindow[models.TurnEntity](first, after, 20)
+	if err != nil {
+		return nil, err
+	}
+	org, id, base := auth.FromContext(ctx).OrgID, obj.SessionID, int64(obj.ForkedThrough)
+	expected := r.loadersOf(ctx)
+	ascending := orderBy != nil && *orderBy == model.SortOrderAsc
+	var rows []models.Turn
+	if base == 0 && !ascending && w.After == nil { // first pages are read together for all sessions of a list
+		rows, _, err = expected.newestTurns.page(w.Limit+1, expected.expectTurn).load(ctx, id)
+	} else {
+		rows, err = r.Sessions.Turns(ctx, org, id, base, ascending, w.After, w.Limit+1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, info := trim(rows, w, func(t models.Turn) string { return idCursor(t.ID) })
+	page := &model.TurnConnection{
+		Edges: make([]*model.TurnEdge, len(rows)), Nodes: make([]*model.Turn, len(rows)), PageInfo: info,
+		Count: func() (*int, error) {
+			if base > 0 {
+				return counted(r.Sessions.CountTurns(ctx, org, id, base))
+			}
+			n, _, err := expected.newestTurns.counts.load(ctx, id)
+			return counted(n, err)
+		},
+	}
+	for i := range rows {
+		expected.expectTurn(&rows[i])
+		page.Nodes[i] = encodeTurn(&rows[i])
+		page.Edges[i] = &model.TurnEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
+	}
+	return page, nil
 }
 
 // QueuedTurns is the resolver for the queuedTurns field.
 func (r *sessionResolver) QueuedTurns(ctx context.Context, obj *model.Session) ([]*model.Turn, error) {
-	return r.queuedTurns(ctx, obj.SessionID)
+	rows, _, err := r.loadersOf(ctx).queued.load(ctx, obj.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*model.Turn, len(rows))
+	for i := range rows {
+		list[i] = encodeTurn(&rows[i])
+	}
+	return list, nil
 }
 
 // Waits is the resolver for the waits field.
@@ -139,17 +239,44 @@ func (r *sessionResolver) Waits(ctx context.Context, obj *model.Session) ([]*mod
 
 // Todos is the resolver for the todos field.
 func (r *sessionResolver) Todos(ctx context.Context, obj *model.Session) ([]*model.Todo, error) {
-	return r.todos(ctx, obj.SessionID)
+	rows, _, err := r.loadersOf(ctx).todos.load(ctx, obj.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*model.Todo, len(rows))
+	for i, t := range rows {
+		list[i] = &model.Todo{Content: t.Content, Status: model.TodoStatus(t.Status)}
+	}
+	return list, nil
 }
 
 // Files is the resolver for the files field.
 func (r *sessionResolver) Files(ctx context.Context, obj *model.Session, path *string) ([]*model.SessionFile, error) {
-	return r.files(ctx, obj.SessionID, path)
+	dir := "/workspace"
+	if path != nil {
+		dir = *path
+	}
+	rows, err := r.Sessions.Files(ctx, auth.FromContext(ctx).OrgID, obj.SessionID, dir)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return nil, err
+	}
+	list := make([]*model.SessionFile, len(rows))
+	for i, f := range rows {
+		list[i] = encodeFile(f, nil)
+	}
+	return list, nil
 }
 
 // File is the resolver for the file field.
 func (r *sessionResolver) File(ctx context.Context, obj *model.Session, path string) (*model.SessionFile, error) {
-	return r.file(ctx, obj.SessionID, path)
+	f, content, err := r.Sessions.File(ctx, auth.FromContext(ctx).OrgID, obj.SessionID, path)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return encodeFile(f, content), nil
 }
 
 // Messages is the resolver for the messages field.
@@ -164,7 +291,13 @@ func (r *sessionResolver) Events(ctx context.Context, obj *model.Session, first 
 
 // EffectiveConfig is the resolver for the effectiveConfig field.
 func (r *sessionResolver) EffectiveConfig(ctx context.Context, obj *model.Session) (*model.EffectiveConfig, error) {
-	return r.sessionConfig(ctx, obj)
+	eff, err := r.Catalog.PreviewRun(ctx, auth.FromContext(ctx).OrgID, catalog.Run{
+		HarnessID: obj.HarnessID, AgentID: obj.AgentID, SessionModelID: obj.ModelID, ClientTools: obj.ClientToolset,
+	})
+	if err != nil || eff == nil {
+		return nil, err
+	}
+	return encodeEffective(eff), nil
 }
 
 // TotalCount is the resolver for the totalCount field.

@@ -5,8 +5,6 @@ import (
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
-	"github.com/ostler-dev/ostler/internal/catalog"
-	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -106,10 +104,6 @@ func (r *Resolver) sessionEdge(ctx context.Context, id models.SessionID) (*model
 	return edge(ctx, r.loadersOf(ctx).sessions, &id, encodeSession)
 }
 
-func (r *Resolver) forkedFrom(ctx context.Context, s *model.Session) (*model.Session, error) {
-	return edge(ctx, r.loadersOf(ctx).sessions, s.ForkedFromID, encodeSession)
-}
-
 func (r *Resolver) turnEdge(ctx context.Context, id *models.TurnID) (*model.Turn, error) {
 	return edge(ctx, r.loadersOf(ctx).turns, id, encodeTurn)
 }
@@ -120,65 +114,4 @@ func (r *Resolver) messageEdge(ctx context.Context, id *models.MessageID) (*mode
 
 func (r *Resolver) userEdge(ctx context.Context, id *models.UserID) (*model.User, error) {
 	return edge(ctx, r.loadersOf(ctx).users, id, encodeUser)
-}
-
-func (r *Resolver) sessionConfig(ctx context.Context, s *model.Session) (*model.EffectiveConfig, error) {
-	eff, err := r.Catalog.PreviewRun(ctx, auth.FromContext(ctx).OrgID, catalog.Run{
-		HarnessID: s.HarnessID, AgentID: s.AgentID, SessionModelID: s.ModelID, ClientTools: s.ClientToolset,
-	})
-	if err != nil || eff == nil {
-		return nil, err
-	}
-	return encodeEffective(eff), nil
-}
-
-func (r *Resolver) queuedTurns(ctx context.Context, id models.SessionID) ([]*model.Turn, error) {
-	rows, _, err := r.loadersOf(ctx).queued.load(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]*model.Turn, len(rows))
-	for i := range rows {
-		list[i] = encodeTurn(&rows[i])
-	}
-	return list, nil
-}
-
-func (r *Resolver) todos(ctx context.Context, id models.SessionID) ([]*model.Todo, error) {
-	rows, _, err := r.loadersOf(ctx).todos.load(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]*model.Todo, len(rows))
-	for i, t := range rows {
-		list[i] = &model.Todo{Content: t.Content, Status: model.TodoStatus(t.Status)}
-	}
-	return list, nil
-}
-
-func (r *Resolver) files(ctx context.Context, id models.SessionID, path *string) ([]*model.SessionFile, error) {
-	dir := "/workspace"
-	if path != nil {
-		dir = *path
-	}
-	rows, err := r.Sessions.Files(ctx, auth.FromContext(ctx).OrgID, id, dir)
-	if err != nil && !fault.Is(err, fault.NotFound) {
-		return nil, err
-	}
-	list := make([]*model.SessionFile, len(rows))
-	for i, f := range rows {
-		list[i] = encodeFile(f, nil)
-	}
-	return list, nil
-}
-
-func (r *Resolver) file(ctx context.Context, id models.SessionID, path string) (*model.SessionFile, error) {
-	f, content, err := r.Sessions.File(ctx, auth.FromContext(ctx).OrgID, id, path)
-	if fault.Is(err, fault.NotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return encodeFile(f, content), nil
 }

@@ -29,10 +29,6 @@ func decodeFilter(in *model.SessionFilter) sessions.Filter {
 	return f
 }
 
-func (r *Resolver) sessionPage(ctx context.Context, first *int, after *string, filter *model.SessionFilter) (*model.SessionConnection, error) {
-	return r.sessionsBy(ctx, first, after, decodeFilter(filter))
-}
-
 func (r *Resolver) sessionsBy(ctx context.Context, first *int, after *string, f sessions.Filter) (*model.SessionConnection, error) {
 	w, err := idWindow[models.SessionEntity](first, after, 20)
 	if err != nil {
@@ -61,44 +57,6 @@ func (r *Resolver) sessionConnection(
 		page.Edges[i] = &model.SessionEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
 	}
 	return page
-}
-
-func (r *Resolver) turnPage(
-	ctx context.Context, session *model.Session, first *int, after *string, order *model.SortOrder,
-) (*model.TurnConnection, error) {
-	w, err := idWindow[models.TurnEntity](first, after, 20)
-	if err != nil {
-		return nil, err
-	}
-	org, id, base := auth.FromContext(ctx).OrgID, session.SessionID, int64(session.ForkedThrough)
-	expected := r.loadersOf(ctx)
-	ascending := order != nil && *order == model.SortOrderAsc
-	var rows []models.Turn
-	if base == 0 && !ascending && w.After == nil { // first pages are read together for all sessions of a list
-		rows, _, err = expected.newestTurns.page(w.Limit+1, expected.expectTurn).load(ctx, id)
-	} else {
-		rows, err = r.Sessions.Turns(ctx, org, id, base, ascending, w.After, w.Limit+1)
-	}
-	if err != nil {
-		return nil, err
-	}
-	rows, info := trim(rows, w, func(t models.Turn) string { return idCursor(t.ID) })
-	page := &model.TurnConnection{
-		Edges: make([]*model.TurnEdge, len(rows)), Nodes: make([]*model.Turn, len(rows)), PageInfo: info,
-		Count: func() (*int, error) {
-			if base > 0 {
-				return counted(r.Sessions.CountTurns(ctx, org, id, base))
-			}
-			n, _, err := expected.newestTurns.counts.load(ctx, id)
-			return counted(n, err)
-		},
-	}
-	for i := range rows {
-		expected.expectTurn(&rows[i])
-		page.Nodes[i] = encodeTurn(&rows[i])
-		page.Edges[i] = &model.TurnEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
 }
 
 func (r *Resolver) messagePage(ctx context.Context, session *model.Session, args pageArgs) (*model.MessageConnection, error) {

@@ -7,9 +7,11 @@ package resolvers
 
 import (
 	"context"
+	"encoding/base64"
 
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
 )
@@ -21,32 +23,76 @@ func (r *approvalDecisionResolver) Actor(ctx context.Context, obj *model.Approva
 
 // CancelTurn is the resolver for the cancelTurn field.
 func (r *mutationResolver) CancelTurn(ctx context.Context, turnID string, reason *string) (*model.TurnPayload, error) {
-	return r.cancelTurn(ctx, turnID, reason)
+	id, err := decodeID[models.TurnEntity](turnID, "turnId")
+	if err != nil {
+		return r.turnPayload(ctx, nil, err)
+	}
+	t, err := r.Sessions.CancelTurn(ctx, auth.FromContext(ctx), id, reason)
+	return r.turnPayload(ctx, t, err)
 }
 
 // EditQueuedTurn is the resolver for the editQueuedTurn field.
 func (r *mutationResolver) EditQueuedTurn(ctx context.Context, turnID string, content []*model.ContentPartInput) (*model.TurnPayload, error) {
-	return r.editQueuedTurn(ctx, turnID, content)
+	id, err := decodeID[models.TurnEntity](turnID, "turnId")
+	if err != nil {
+		return r.turnPayload(ctx, nil, err)
+	}
+	parts, err := decodeContent(content, "content")
+	if err != nil {
+		return r.turnPayload(ctx, nil, err)
+	}
+	t, err := r.Sessions.EditQueuedTurn(ctx, auth.FromContext(ctx), id, parts)
+	return r.turnPayload(ctx, t, err)
 }
 
 // MoveQueuedTurn is the resolver for the moveQueuedTurn field.
 func (r *mutationResolver) MoveQueuedTurn(ctx context.Context, turnID string, before *string) (*model.SessionPayload, error) {
-	return r.moveQueuedTurn(ctx, turnID, before)
+	id, err := decodeID[models.TurnEntity](turnID, "turnId")
+	if err != nil {
+		return r.sessionPayload(ctx, nil, err)
+	}
+	other, err := decodeIDPtr[models.TurnEntity](before, "before")
+	if err != nil {
+		return r.sessionPayload(ctx, nil, err)
+	}
+	s, err := r.Sessions.MoveQueuedTurn(ctx, auth.FromContext(ctx), id, other)
+	return r.sessionPayload(ctx, s, err)
 }
 
 // SubmitToolResults is the resolver for the submitToolResults field.
 func (r *mutationResolver) SubmitToolResults(ctx context.Context, input model.SubmitToolResultsInput) (*model.TurnPayload, error) {
-	return r.submitToolResults(ctx, input)
+	id, err := decodeID[models.TurnEntity](input.TurnID, "input", "turnId")
+	if err != nil {
+		return r.turnPayload(ctx, nil, err)
+	}
+	results := make([]sessions.ToolResult, len(input.Results))
+	for i, in := range input.Results {
+		results[i] = sessions.ToolResult{ToolCallID: in.ToolCallID, Result: in.Result, Error: in.Error}
+	}
+	t, err := r.Sessions.SubmitToolResults(ctx, auth.FromContext(ctx), id, results)
+	return r.turnPayload(ctx, t, err)
 }
 
 // DecideApproval is the resolver for the decideApproval field.
 func (r *mutationResolver) DecideApproval(ctx context.Context, input model.DecideApprovalInput) (*model.WaitPayload, error) {
-	return r.decideApproval(ctx, input)
+	id, err := decodeID[models.WaitEntity](input.WaitID, "input", "waitId")
+	if err != nil {
+		return r.waitPayload(ctx, nil, nil, err)
+	}
+	w, t, err := r.Sessions.DecideApproval(ctx, auth.FromContext(ctx), sessions.Decision{
+		WaitID: id, Approve: input.Approve, Arguments: input.Arguments, Note: input.Note,
+	})
+	return r.waitPayload(ctx, w, t, err)
 }
 
 // AnswerQuestion is the resolver for the answerQuestion field.
 func (r *mutationResolver) AnswerQuestion(ctx context.Context, waitID string, answer string) (*model.WaitPayload, error) {
-	return r.answerQuestion(ctx, waitID, answer)
+	id, err := decodeID[models.WaitEntity](waitID, "waitId")
+	if err != nil {
+		return r.waitPayload(ctx, nil, nil, err)
+	}
+	w, t, err := r.Sessions.AnswerQuestion(ctx, auth.FromContext(ctx), id, answer)
+	return r.waitPayload(ctx, w, t, err)
 }
 
 // ResolveWait is the resolver for the resolveWait field.
@@ -56,17 +102,60 @@ func (r *mutationResolver) ResolveWait(ctx context.Context, token string, value 
 
 // ForkSession is the resolver for the forkSession field.
 func (r *mutationResolver) ForkSession(ctx context.Context, input model.ForkSessionInput) (*model.SessionPayload, error) {
-	return r.forkSession(ctx, input)
+	in := sessions.NewFork{Title: input.Title, IdempotencyKey: input.IdempotencyKey}
+	var err error
+	if in.SessionID, err = decodeID[models.SessionEntity](input.SessionID, "input", "sessionId"); err != nil {
+		return r.sessionPayload(ctx, nil, err)
+	}
+	if in.ThroughTurnID, err = decodeIDPtr[models.TurnEntity](input.ThroughTurnID, "input", "throughTurnId"); err != nil {
+		return r.sessionPayload(ctx, nil, err)
+	}
+	s, err := r.Sessions.Fork(ctx, auth.FromContext(ctx), in)
+	return r.sessionPayload(ctx, s, err)
 }
 
-// RotateHookSecret is the resolver for the rotateHookSecret field.
+// RotateHookSecret replaces the secret that signs calls of webhooks.
 func (r *mutationResolver) RotateHookSecret(ctx context.Context) (*model.HookSecretPayload, error) {
-	return r.rotateHookSecret(ctx)
+	secret, err := r.Secrets.Rotate(ctx, auth.FromContext(ctx).OrgID, hooksSecret)
+	if err != nil {
+		return nil, err
+	}
+	return &model.HookSecretPayload{Secret: new(base64.StdEncoding.EncodeToString(secret)), UserErrors: []*model.UserError{}}, nil
 }
 
-// Waits is the resolver for the waits field.
+// Waits gives a page of the open waits of the caller's organization.
 func (r *queryResolver) Waits(ctx context.Context, first *int, after *string, kinds []model.WaitKind) (*model.WaitConnection, error) {
-	return r.waitPage(ctx, first, after, kinds)
+	w, err := idWindow[models.WaitEntity](first, after, 20)
+	if err != nil {
+		return nil, err
+	}
+	org := auth.FromContext(ctx).OrgID
+	only := distinct[models.WaitKind](kinds)
+	var rows []models.Wait
+	none := kinds != nil && len(kinds) == 0
+	// No kinds at all is not the same as no filter.
+	if !none {
+		if rows, err = r.Resolver.Sessions.Waits(ctx, org, only, w.After, w.Limit+1); err != nil {
+			return nil, err
+		}
+	}
+	rows, info := trim(rows, w, func(w models.Wait) string { return idCursor(w.ID) })
+	page := &model.WaitConnection{
+		Edges: make([]*model.WaitEdge, len(rows)), Nodes: make([]*model.Wait, len(rows)), PageInfo: info,
+		Count: func() (*int, error) {
+			if none {
+				return new(0), nil
+			}
+			return counted(r.Resolver.Sessions.CountWaits(ctx, org, only))
+		},
+	}
+	expected := r.loadersOf(ctx)
+	for i := range rows {
+		expected.expectWait(&rows[i])
+		page.Nodes[i] = encodeWait(&rows[i])
+		page.Edges[i] = &model.WaitEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
+	}
+	return page, nil
 }
 
 // Session is the resolver for the session field.
@@ -79,19 +168,52 @@ func (r *waitResolver) Turn(ctx context.Context, obj *model.Wait) (*model.Turn, 
 	return r.turnEdge(ctx, &obj.TurnID)
 }
 
-// ViewerMayResolve is the resolver for the viewerMayResolve field.
+// ViewerMayResolve tells whether the caller may resolve a wait by a mutation.
 func (r *waitResolver) ViewerMayResolve(ctx context.Context, obj *model.Wait) (bool, error) {
-	return r.viewerMayResolve(ctx, obj)
+	rule := sessions.Rule{Kind: models.WaitKind(obj.Kind), Open: obj.State == model.WaitStateOpen, AllowSelf: obj.AllowSelf}
+	if obj.RequiredRole != nil {
+		rule.Role = models.Role(*obj.RequiredRole)
+	}
+	var turn *models.Turn
+	if rule.Open && rule.Kind == models.WaitApproval {
+		t, ok, err := r.loadersOf(ctx).turns.load(ctx, obj.TurnID)
+		if err != nil || !ok {
+			return false, err
+		}
+		turn = t
+	}
+	return sessions.MayResolve(auth.FromContext(ctx), rule, turn), nil
 }
 
 // Decisions is the resolver for the decisions field.
 func (r *waitResolver) Decisions(ctx context.Context, obj *model.Wait) ([]*model.ApprovalDecision, error) {
-	return r.decisions(ctx, obj)
+	list := []*model.ApprovalDecision{}
+	if obj.Kind != model.WaitKindApproval {
+		return list, nil
+	}
+	rows, _, err := r.loadersOf(ctx).decisions.load(ctx, obj.WaitID)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range rows {
+		list = append(list, &model.ApprovalDecision{
+			Approve: d.Approve, Arguments: d.Arguments, Note: d.Note, CreatedAt: d.CreatedAt, ActorKind: d.ActorKind, ActorID: d.ActorID.Ptr(),
+		})
+	}
+	return list, nil
 }
 
-// Token is the resolver for the token field.
+// Token gives the bearer token of a wait to those who may write sessions; null for kinds that have none.
 func (r *waitResolver) Token(ctx context.Context, obj *model.Wait) (*string, error) {
-	return r.waitToken(ctx, obj)
+	p := auth.FromContext(ctx)
+	if !p.Can(auth.SessionsWrite) {
+		return nil, nil
+	}
+	token, err := r.Sessions.TokenOf(ctx, p.OrgID, obj.WaitID, models.WaitKind(obj.Kind))
+	if err != nil {
+		return nil, err
+	}
+	return nonEmpty(token), nil
 }
 
 // TotalCount is the resolver for the totalCount field.

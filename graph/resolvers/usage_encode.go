@@ -1,12 +1,10 @@
 package resolvers
 
 import (
-	"context"
 	"encoding/binary"
 	"time"
 
 	"github.com/ostler-dev/ostler/graph/model"
-	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/spending"
@@ -102,39 +100,6 @@ func decodeUsageCursor(groups []spending.UsageGroup, cursor string) (spending.Us
 		return spending.UsageKey{}, errForeignCursor()
 	}
 	return k, nil
-}
-
-func (r *Resolver) usagePage(
-	ctx context.Context, groupBy []model.UsageGroup, from, to models.Millis, first *int, after *string,
-) (*model.UsageConnection, error) {
-	q := spending.UsageQuery{From: from, To: to}
-	for _, g := range groupBy {
-		q.GroupBy = append(q.GroupBy, spending.UsageGroup(g))
-	}
-	if err := q.Check(); err != nil {
-		return nil, err
-	}
-	w, err := newWindow(pageArgs{First: first, After: after}, maxPage, func(c string) (spending.UsageKey, *fault.Error) { return decodeUsageCursor(q.GroupBy, c) })
-	if err != nil {
-		return nil, err
-	}
-	rows, err := r.Usage.Groups(ctx, auth.FromContext(ctx).OrgID, q, w.After, w.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	rows, info := trim(rows, w, func(row spending.UsageRow) string { return usageCursor(q.GroupBy, &row.UsageKey) })
-	page := &model.UsageConnection{Edges: make([]*model.UsageEdge, len(rows)), Nodes: make([]*model.UsageRow, len(rows)), PageInfo: info}
-	l := r.loadersOf(ctx)
-	for i := range rows {
-		node := encodeUsageRow(q.GroupBy, &rows[i])
-		l.models.expect(node.ModelID)
-		l.agents.expect(node.AgentID)
-		l.users.expect(node.UserID)
-		l.sessions.expect(node.SessionID)
-		page.Nodes[i] = node
-		page.Edges[i] = &model.UsageEdge{Cursor: usageCursor(q.GroupBy, &rows[i].UsageKey), Node: node}
-	}
-	return page, nil
 }
 
 func encodeUsageRow(groups []spending.UsageGroup, row *spending.UsageRow) *model.UsageRow {

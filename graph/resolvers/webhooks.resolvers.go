@@ -32,7 +32,19 @@ func (r *mutationResolver) UpdateWebhook(ctx context.Context, id string, input m
 
 // DeleteWebhook is the resolver for the deleteWebhook field.
 func (r *mutationResolver) DeleteWebhook(ctx context.Context, id string) (*model.DeletePayload, error) {
-	return r.deleteWebhook(ctx, id)
+	webhook, err := decodeID[models.WebhookEntity](id, "id")
+	if err == nil {
+		err = r.Hooks.Delete(ctx, auth.FromContext(ctx), webhook)
+	}
+	list, err := r.changed(ctx, err)
+	if err != nil {
+		return nil, err
+	}
+	out := &model.DeletePayload{UserErrors: list}
+	if len(list) == 0 {
+		out.DeletedID = &id
+	}
+	return out, nil
 }
 
 // ReplayDelivery is the resolver for the replayDelivery field.
@@ -47,12 +59,39 @@ func (r *mutationResolver) ReplayDelivery(ctx context.Context, id string) (*mode
 
 // Webhooks is the resolver for the webhooks field.
 func (r *queryResolver) Webhooks(ctx context.Context) ([]*model.Webhook, error) {
-	return r.webhooks(ctx)
+	rows, err := r.Hooks.List(ctx, auth.FromContext(ctx).OrgID)
+	if err != nil {
+		return nil, err
+	}
+	list, encode := make([]*model.Webhook, len(rows)), r.encodeWebhook(ctx)
+	for i := range rows {
+		list[i] = encode(&rows[i])
+	}
+	return list, nil
 }
 
-// Deliveries is the resolver for the deliveries field.
+// Deliveries gives a page of a webhook's deliveries. First pages are read together for all webhooks of a list.
 func (r *webhookResolver) Deliveries(ctx context.Context, obj *model.Webhook, first *int, after *string) (*model.DeliveryConnection, error) {
-	return r.deliveryPage(ctx, obj, first, after)
+	w, err := idWindow[models.DeliveryEntity](first, after, 20)
+	if err != nil {
+		return nil, err
+	}
+	var rows []models.WebhookDelivery
+	if w.After != nil {
+		rows, err = r.Hooks.Deliveries(ctx, auth.FromContext(ctx).OrgID, obj.WebhookID, w.After, w.Limit+1)
+	} else {
+		rows, _, err = r.loadersOf(ctx).deliveries.page(w.Limit+1, func(*models.WebhookDelivery) {}).load(ctx, obj.WebhookID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, info := trim(rows, w, func(d models.WebhookDelivery) string { return idCursor(d.ID) })
+	page := &model.DeliveryConnection{Edges: make([]*model.DeliveryEdge, len(rows)), Nodes: make([]*model.WebhookDelivery, len(rows)), PageInfo: info}
+	for i := range rows {
+		page.Nodes[i] = encodeDelivery(&rows[i])
+		page.Edges[i] = &model.DeliveryEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
+	}
+	return page, nil
 }
 
 // Webhook returns generated.WebhookResolver implementation.

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 
 	"github.com/ostler-dev/ostler/graph/model"
-	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/webhooks"
 )
@@ -47,58 +46,6 @@ func (r *Resolver) webhookPayload(ctx context.Context, row *models.Webhook, secr
 		out.Secret = nonEmpty(base64.StdEncoding.EncodeToString(secret))
 	}
 	return out, nil
-}
-
-func (r *Resolver) deleteWebhook(ctx context.Context, id string) (*model.DeletePayload, error) {
-	webhook, err := decodeID[models.WebhookEntity](id, "id")
-	if err == nil {
-		err = r.Hooks.Delete(ctx, auth.FromContext(ctx), webhook)
-	}
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.DeletePayload{UserErrors: list}
-	if len(list) == 0 {
-		out.DeletedID = &id
-	}
-	return out, nil
-}
-
-func (r *Resolver) webhooks(ctx context.Context) ([]*model.Webhook, error) {
-	rows, err := r.Hooks.List(ctx, auth.FromContext(ctx).OrgID)
-	if err != nil {
-		return nil, err
-	}
-	list, encode := make([]*model.Webhook, len(rows)), r.encodeWebhook(ctx)
-	for i := range rows {
-		list[i] = encode(&rows[i])
-	}
-	return list, nil
-}
-
-// deliveryPage gives a page of a webhook's deliveries. First pages are read together for all webhooks of a list.
-func (r *Resolver) deliveryPage(ctx context.Context, of *model.Webhook, first *int, after *string) (*model.DeliveryConnection, error) {
-	w, err := idWindow[models.DeliveryEntity](first, after, 20)
-	if err != nil {
-		return nil, err
-	}
-	var rows []models.WebhookDelivery
-	if w.After != nil {
-		rows, err = r.Hooks.Deliveries(ctx, auth.FromContext(ctx).OrgID, of.WebhookID, w.After, w.Limit+1)
-	} else {
-		rows, _, err = r.loadersOf(ctx).deliveries.page(w.Limit+1, func(*models.WebhookDelivery) {}).load(ctx, of.WebhookID)
-	}
-	if err != nil {
-		return nil, err
-	}
-	rows, info := trim(rows, w, func(d models.WebhookDelivery) string { return idCursor(d.ID) })
-	page := &model.DeliveryConnection{Edges: make([]*model.DeliveryEdge, len(rows)), Nodes: make([]*model.WebhookDelivery, len(rows)), PageInfo: info}
-	for i := range rows {
-		page.Nodes[i] = encodeDelivery(&rows[i])
-		page.Edges[i] = &model.DeliveryEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
 }
 
 func encodeDelivery(d *models.WebhookDelivery) *model.WebhookDelivery {

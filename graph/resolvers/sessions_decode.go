@@ -1,0 +1,54 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/sessions"
+)
+
+func (r *Resolver) sessionPayload(ctx context.Context, s *models.Session, err error) (*model.SessionPayload, error) {
+	list, err := userErrors(err)
+	if err != nil {
+		return nil, err
+	}
+	p := &model.SessionPayload{UserErrors: list}
+	if s != nil && len(list) == 0 {
+		l := r.loadersOf(ctx)
+		l.forgetAll()
+		l.expectSession(s)
+		p.Session = encodeSession(s)
+	}
+	return p, nil
+}
+
+func decodeNewSession(input model.CreateSessionInput) (in sessions.NewSession, err error) {
+	in = sessions.NewSession{
+		Title: input.Title, Tags: input.Tags, Locale: input.Locale, CustomerKey: input.CustomerKey, IdempotencyKey: input.IdempotencyKey,
+		ClientTools: decodeClientTools(input.ClientTools),
+	}
+	if in.AgentID, err = decodeIDPtr[models.AgentEntity](input.AgentID, "input", "agentId"); err != nil {
+		return in, err
+	}
+	if in.HarnessID, err = decodeIDPtr[models.HarnessEntity](input.HarnessID, "input", "harnessId"); err != nil {
+		return in, err
+	}
+	in.ModelID, err = decodeIDPtr[models.ModelEntity](input.ModelID, "input", "modelId")
+	return in, err
+}
+
+func decodeNewMessage(input model.SendMessageInput) (in sessions.NewMessage, err error) {
+	in = sessions.NewMessage{Delivery: sessions.Steer, MaxTokens: input.MaxTokens, IdempotencyKey: input.IdempotencyKey}
+	if input.Delivery != nil {
+		in.Delivery = sessions.Delivery(*input.Delivery)
+	}
+	if in.SessionID, err = decodeID[models.SessionEntity](input.SessionID, "input", "sessionId"); err != nil {
+		return in, err
+	}
+	if in.ModelID, err = decodeIDPtr[models.ModelEntity](input.ModelID, "input", "modelId"); err != nil {
+		return in, err
+	}
+	in.Content, err = decodeContent(input.Content, "input", "content")
+	return in, err
+}
