@@ -102,6 +102,7 @@ release-contract: web/node_modules/.package-lock.json ## Keep what a release pro
 lint: bin/golangci-lint ## Run golangci-lint
 	bin/golangci-lint run ./...
 	bin/golangci-lint run --build-tags chaos ./cmd/api
+	cd bench && ../bin/golangci-lint run ./...
 
 bin/golangci-lint: tools/go.mod tools/go.sum
 	go build -C tools -trimpath -ldflags "-s -w" -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
@@ -115,8 +116,10 @@ BASE ?= $(shell git merge-base HEAD main 2>/dev/null || echo HEAD)
 .PHONY: lint-changed
 lint-changed: bin/golangci-lint
 	@packages=$$({ git diff --name-only --diff-filter=d $(BASE); git ls-files --others --exclude-standard; } | \
-	  grep '\.go$$' | grep -v '^tools/' | xargs -r dirname | sort -u | sed 's#^#./#' || true); \
-	if [[ -n $$packages ]]; then bin/golangci-lint run $$packages; fi
+	  grep '\.go$$' | grep -v '^tools/' | xargs -r dirname | sort -u || true); \
+	product=$$(sed -n '\#^bench/#!s#^.#./&#p' <<<"$$packages"); bench=$$(sed -n 's#^bench/#./#p' <<<"$$packages"); \
+	if [[ -n $$product ]]; then bin/golangci-lint run $$product; fi; \
+	if [[ -n $$bench ]]; then cd bench && ../bin/golangci-lint run $$bench; fi
 
 # The clients that the Go tests in e2e run.
 e2e/clients/node_modules/.package-lock.json: e2e/clients/package-lock.json e2e/clients/package.json
@@ -183,7 +186,8 @@ e2e-smoke: bin/ostler ## The tests of it that are marked @smoke
 .PHONY: bench
 bench: bin/ostler ## Take the figures of docs/benchmarks.md on both databases; BENCH="-quick" for a first look
 	mkdir -p bin/bench
-	go build -o bin/bench/ ./bench/load ./bench/floor ./bench/fakemodel ./bench/fanout ./cmd/natsd
+	go build -o bin/bench/ ./cmd/natsd
+	go build -C bench -o ../bin/bench/ ./load ./floor ./fakemodel ./fanout
 	scripts/with-postgres --durable bin/bench/load $(BENCH)
 
 # What the fault programs do, e.g. `make chaos CHAOS="-programs R1 -databases sqlite"`.
@@ -193,5 +197,5 @@ CHAOS ?=
 chaos: ## Break the product while it works and check what comes of it: docs/reliability.md; CHAOS="-short" for a first look
 	mkdir -p bin/chaos
 	go build -tags chaos -ldflags "-X main.version=$(VERSION)" -o bin/chaos/ostler ./cmd/api
-	go build -o bin/chaos/ ./bench/chaos
+	go build -C bench -o ../bin/chaos/ ./chaos
 	scripts/with-postgres --durable bin/chaos/chaos $(CHAOS)

@@ -29,7 +29,7 @@ func build(run func() int) (int, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	builtProgram = filepath.Join(dir, "ostler")
-	cmd := exec.Command("go", "build", "-tags", "chaos", "-o", builtProgram, "../../cmd/api")
+	cmd := exec.Command("go", "build", "-C", "../..", "-tags", "chaos", "-o", builtProgram, "./cmd/api")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("build the program: %w\n%s", err, out)
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ostler-dev/ostler/bench/attacks"
 	"github.com/ostler-dev/ostler/bench/report"
 	"github.com/ostler-dev/ostler/internal/apiclient"
+	"github.com/ostler-dev/ostler/internal/apiclient/attacks"
 )
 
 // attackRepeats is how often each document is sent.

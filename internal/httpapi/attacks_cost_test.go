@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ostler-dev/ostler/bench/attacks"
 	"github.com/ostler-dev/ostler/graph/generated"
+	"github.com/ostler-dev/ostler/internal/apiclient/attacks"
 )
 
 // attackMemory is how much may be allocated for an attack before it is refused, in bytes: a document of 4000 tokens takes 1.3 MB to parse, and

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"testing"
 
-	"github.com/ostler-dev/ostler/bench/attacks"
 	"github.com/ostler-dev/ostler/graph/generated"
+	"github.com/ostler-dev/ostler/internal/apiclient/attacks"
 )
 
 // FuzzRequest gives bodies to all that happens before an operation runs.

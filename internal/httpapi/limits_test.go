@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ostler-dev/ostler/bench/attacks"
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/apiclient/attacks"
 )
 
 func outcome(a answer) string {

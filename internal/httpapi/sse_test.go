@@ -9,8 +9,8 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
-	"github.com/ostler-dev/ostler/bench/attacks"
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/apiclient/attacks"
 )
 
 var asEvents = with("Accept", "text/event-stream")

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ostler-dev/ostler/bench/attacks"
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/apiclient/attacks"
 )
 
 // transport sends a request in one of the ways that there are, and gives its one answer.
