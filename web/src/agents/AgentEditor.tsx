@@ -1,7 +1,8 @@
 import { fieldErrors } from "@/api/errors";
 import { ClientTools } from "@/catalog/ClientTools";
+import { namedOption } from "@/catalog/ModelOptions";
 import { DefinitionEditor, type EditorProps } from "@/definitions/DefinitionEditor";
-import { Field } from "@/ui/Field";
+import { SelectField, TextField } from "@/ui/Field";
 import { AgentPreview } from "./AgentPreview";
 import { type AgentDraft, FIELD_LABELS } from "./draft";
 
@@ -11,37 +12,19 @@ export function AgentEditor(props: EditorProps<AgentDraft>) {
     <DefinitionEditor
       {...props}
       kind="agent"
+      labels={FIELD_LABELS}
       harnessId={draft.harnessId}
       promptHint="Added after the prompt of the harness. The preview shows the whole."
       modelHint="Leave it to the harness, or choose one."
-      basis={({ errorsOf, control, options }) => (
-        <Field
-          label={FIELD_LABELS.harnessId}
-          errors={errorsOf("harnessId")}
+      basis={({ field, options }) => (
+        <SelectField
+          {...field("harnessId")}
           hint="How the agent runs: its base prompt, tools and limits."
-        >
-          {(at) => (
-            <select {...at} {...control("harnessId")}>
-              <option value="">Default of the organization</option>
-              {options?.harnesses.nodes.map(({ id, name, displayName }) => (
-                <option key={id} value={id}>
-                  {displayName} ({name})
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+          none="Default of the organization"
+          options={options?.harnesses.nodes.map(namedOption)}
+        />
       )}
-      own={({ errorsOf, control }) => (
-        <Field
-          label={FIELD_LABELS.tags}
-          errors={errorsOf("tags")}
-          optional
-          hint="Separated by commas."
-        >
-          {(at) => <input {...at} {...control("tags")} autoComplete="off" />}
-        </Field>
-      )}
+      own={({ field }) => <TextField {...field("tags")} optional hint="Separated by commas." />}
       more={
         <ClientTools
           tools={draft.clientTools}

@@ -1,16 +1,12 @@
 import { Link, useParams } from "@tanstack/react-router";
-import { useQuery } from "urql";
+import { useFresh } from "@/api/useFresh";
 import { DefinitionMissing } from "@/definitions/DefinitionPage";
 import { AgentDocument } from "@/gql/graphql";
 import { ExistingAgent } from "./ExistingAgent";
 
 export function AgentPage() {
   const { agentId } = useParams({ from: "/app/agents/$agentId" });
-  const [{ data, error, fetching }, reload] = useQuery({
-    query: AgentDocument,
-    variables: { id: agentId },
-    requestPolicy: "cache-and-network",
-  });
+  const { data, error, fetching, reload } = useFresh(AgentDocument, { id: agentId });
   const agent = data?.agent;
   if (agent) return <ExistingAgent key={agent.id} agent={agent} />;
   return (

@@ -1,9 +1,8 @@
 import { useEffect, useState } from "react";
 import { useQuery } from "urql";
-import { describeError } from "@/api/errors";
 import { EffectiveConfigView } from "@/config/EffectiveConfigView";
 import { type EffectiveConfigFieldsFragment, PreviewEffectiveConfigDocument } from "@/gql/graphql";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { ErrorNote, RequestError } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 import { useDebounced } from "@/ui/useDebounced";
 import { type AgentDraft, createInput, emptyDraft, previewOf } from "./draft";
@@ -32,7 +31,7 @@ export function AgentPreview({ draft }: { draft: AgentDraft }) {
         {(fetching || settled !== draft) && <Spinner label="Updating" />}
       </div>
       {missing && <p className="mb-1.5 text-xs text-warn">{missing}</p>}
-      {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+      <RequestError error={error} />
       {!fetching && !error && data && !current && (
         <ErrorNote>There is no preview: the harness is archived or does not exist.</ErrorNote>
       )}

@@ -1,5 +1,6 @@
 import { useState } from "react";
-import { type CombinedError, type TypedDocumentNode, useClient, useQuery } from "urql";
+import { type CombinedError, type TypedDocumentNode, useClient } from "urql";
+import { useFresh } from "@/api/useFresh";
 
 interface Connection<Node> {
   nodes: readonly Node[];
@@ -29,7 +30,7 @@ export function usePages<Data, Vars extends Variables, Node>(
   connectionOf: (data: Data) => Connection<Node>,
 ): Pages<Node> {
   const client = useClient();
-  const [result, reload] = useQuery({ query, variables, requestPolicy: "cache-and-network" });
+  const { reload, ...result } = useFresh(query, variables);
   const first = result.data ? connectionOf(result.data) : null;
 
   const key = JSON.stringify([variables, first?.pageInfo.endCursor]);
@@ -65,7 +66,7 @@ export function usePages<Data, Vars extends Variables, Node>(
     hasMore: last?.pageInfo.hasNextPage ?? false,
     error: result.error ?? laterError,
     loadMore: () => void loadMore(),
-    reload: () => reload({ requestPolicy: "network-only" }),
+    reload,
   };
 }
 
@@ -74,15 +75,11 @@ export function useWholeList<Data, Node>(
   query: TypedDocumentNode<Data, Record<string, never>>,
   listOf: (data: Data) => readonly Node[],
 ) {
-  const [{ data, error, fetching }, reload] = useQuery({
-    query,
-    variables: {},
-    requestPolicy: "cache-and-network",
-  });
+  const { data, error, fetching, reload } = useFresh(query, {});
   return {
     nodes: data ? listOf(data) : [],
     loading: fetching && !data,
     error,
-    reload: () => reload({ requestPolicy: "network-only" }),
+    reload,
   };
 }

@@ -4,7 +4,7 @@ import { fieldErrors, otherErrors } from "@/api/errors";
 import type { ViewerQuery } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
 import { ErrorNote } from "@/ui/ErrorNote";
-import { Field } from "@/ui/Field";
+import { TextField } from "@/ui/Field";
 import { EntryForm } from "./EntryPage";
 import type { Acceptance } from "./useAcceptance";
 
@@ -93,35 +93,24 @@ export function AcceptAsNewcomer({ acceptance, onKnown }: AcceptAsNewcomerProps)
       ) : (
         <Refusals acceptance={acceptance} fields={["name", "password"]} />
       )}
-      <Field label="Your name" errors={fieldErrors(acceptance.refusals, "name")}>
-        {(control) => (
-          <input
-            {...control}
-            required
-            autoComplete="name"
-            className="control"
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field
+      <TextField
+        label="Your name"
+        errors={fieldErrors(acceptance.refusals, "name")}
+        required
+        autoComplete="name"
+        value={name}
+        onChange={setName}
+      />
+      <TextField
         label="Password"
         hint="You sign in with this password and the invited email."
         errors={fieldErrors(acceptance.refusals, "password")}
-      >
-        {(control) => (
-          <input
-            {...control}
-            type="password"
-            required
-            autoComplete="new-password"
-            className="control"
-            value={password}
-            onChange={(event) => setPassword(event.target.value)}
-          />
-        )}
-      </Field>
+        type="password"
+        required
+        autoComplete="new-password"
+        value={password}
+        onChange={setPassword}
+      />
       <Submit busy={acceptance.busy}>Create account and join</Submit>
     </EntryForm>
   );
@@ -133,32 +122,23 @@ export function AcceptAsMember({ acceptance }: FormProps) {
   return (
     <EntryForm onSubmit={() => acceptance.asMember(email, password)}>
       <Refusals acceptance={acceptance} fields={[]} />
-      <Field label="Email" hint="The email that was invited.">
-        {(control) => (
-          <input
-            {...control}
-            type="email"
-            required
-            autoComplete="username"
-            className="control"
-            value={email}
-            onChange={(event) => setEmail(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field label="Password">
-        {(control) => (
-          <input
-            {...control}
-            type="password"
-            required
-            autoComplete="current-password"
-            className="control"
-            value={password}
-            onChange={(event) => setPassword(event.target.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Email"
+        hint="The email that was invited."
+        type="email"
+        required
+        autoComplete="username"
+        value={email}
+        onChange={setEmail}
+      />
+      <TextField
+        label="Password"
+        type="password"
+        required
+        autoComplete="current-password"
+        value={password}
+        onChange={setPassword}
+      />
       <Submit busy={acceptance.busy}>Sign in and join</Submit>
       <p className="text-center text-sm">
         <Link to="/forgot" className="rounded text-ink-2 underline underline-offset-2">

@@ -4,7 +4,7 @@ import { describeError, fieldErrors, type UserError } from "@/api/errors";
 import { ChangePasswordDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
-import { Field } from "@/ui/Field";
+import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 
 export function ChangePasswordDialog({ onClose }: { onClose: () => void }) {
@@ -43,32 +43,24 @@ export function ChangePasswordDialog({ onClose }: { onClose: () => void }) {
       onSubmit={() => void submit()}
       onClose={onClose}
     >
-      <Field label="Current password" errors={fieldErrors(refusals, "current")}>
-        {(control) => (
-          <input
-            {...control}
-            type="password"
-            autoComplete="current-password"
-            required
-            className="control"
-            value={current}
-            onChange={(event) => setCurrent(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field label="New password" errors={fieldErrors(refusals, "new")}>
-        {(control) => (
-          <input
-            {...control}
-            type="password"
-            autoComplete="new-password"
-            required
-            className="control"
-            value={next}
-            onChange={(event) => setNext(event.target.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Current password"
+        errors={fieldErrors(refusals, "current")}
+        type="password"
+        autoComplete="current-password"
+        required
+        value={current}
+        onChange={setCurrent}
+      />
+      <TextField
+        label="New password"
+        errors={fieldErrors(refusals, "new")}
+        type="password"
+        autoComplete="new-password"
+        required
+        value={next}
+        onChange={setNext}
+      />
     </FormDialog>
   );
 }

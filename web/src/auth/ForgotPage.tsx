@@ -1,11 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMutation } from "urql";
-import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { fieldErrors, otherErrors, type UserError } from "@/api/errors";
 import { RequestPasswordResetDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { Field } from "@/ui/Field";
+import { ErrorNote, RequestError } from "@/ui/ErrorNote";
+import { TextField } from "@/ui/Field";
 import { EntryForm, EntryPage } from "./EntryPage";
 
 export function ForgotPage() {
@@ -35,23 +35,19 @@ export function ForgotPage() {
         </div>
       ) : (
         <EntryForm onSubmit={submit}>
-          {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+          <RequestError error={error} />
           {otherErrors(refusals, ["email"]).map((refusal) => (
             <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
           ))}
-          <Field label="Email" errors={fieldErrors(refusals, "email")}>
-            {(control) => (
-              <input
-                {...control}
-                type="email"
-                autoComplete="username"
-                required
-                className="control"
-                value={email}
-                onChange={(event) => setEmail(event.target.value)}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Email"
+            errors={fieldErrors(refusals, "email")}
+            type="email"
+            autoComplete="username"
+            required
+            value={email}
+            onChange={setEmail}
+          />
           <Button look="primary" type="submit" className="h-9 w-full" disabled={fetching}>
             Send link
           </Button>

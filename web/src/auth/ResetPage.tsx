@@ -1,11 +1,11 @@
 import { Link, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMutation } from "urql";
-import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { fieldErrors, otherErrors, type UserError } from "@/api/errors";
 import { ResetPasswordDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { Field } from "@/ui/Field";
+import { ErrorNote, RequestError } from "@/ui/ErrorNote";
+import { TextField } from "@/ui/Field";
 import { EntryForm, EntryPage } from "./EntryPage";
 
 export function ResetPage() {
@@ -32,23 +32,19 @@ export function ResetPage() {
         </div>
       ) : (
         <EntryForm onSubmit={submit}>
-          {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+          <RequestError error={error} />
           {otherErrors(refusals, ["password"]).map((refusal) => (
             <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
           ))}
-          <Field label="New password" errors={fieldErrors(refusals, "password")}>
-            {(control) => (
-              <input
-                {...control}
-                type="password"
-                autoComplete="new-password"
-                required
-                className="control"
-                value={password}
-                onChange={(event) => setPassword(event.target.value)}
-              />
-            )}
-          </Field>
+          <TextField
+            label="New password"
+            errors={fieldErrors(refusals, "password")}
+            type="password"
+            autoComplete="new-password"
+            required
+            value={password}
+            onChange={setPassword}
+          />
           <Button look="primary" type="submit" className="h-9 w-full" disabled={fetching}>
             Set the password
           </Button>

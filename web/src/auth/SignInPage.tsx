@@ -1,11 +1,11 @@
 import { Link, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMutation, useQuery } from "urql";
-import { describeError, type UserError } from "@/api/errors";
+import type { UserError } from "@/api/errors";
 import { SignInDocument, SignInMethodsDocument } from "@/gql/graphql";
 import { Button, buttonClasses } from "@/ui/Button";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { Field } from "@/ui/Field";
+import { ErrorNote, RequestError } from "@/ui/ErrorNote";
+import { TextField } from "@/ui/Field";
 import { EntryForm, EntryPage } from "./EntryPage";
 import { announceIdentity } from "./identity";
 import { CONFIRM, openIdRefusal, openIdStart } from "./openId";
@@ -70,38 +70,28 @@ export function SignInPage() {
             <p className="text-center text-ink-2 text-xs">or with a password</p>
           </>
         )}
-        {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+        <RequestError error={error} />
         {refusals.map((refusal) => (
           <ErrorNote key={refusal.code}>{refusal.message}</ErrorNote>
         ))}
-        <Field label="Email">
-          {(control) => (
-            <input
-              {...control}
-              type="email"
-              autoComplete="username"
-              required
-              // biome-ignore lint/a11y/noAutofocus: signing in is all that this page is for.
-              autoFocus
-              className="control"
-              value={email}
-              onChange={(event) => setEmail(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field label="Password">
-          {(control) => (
-            <input
-              {...control}
-              type="password"
-              autoComplete="current-password"
-              required
-              className="control"
-              value={password}
-              onChange={(event) => setPassword(event.target.value)}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Email"
+          type="email"
+          autoComplete="username"
+          required
+          // Signing in is all that this page is for.
+          autoFocus
+          value={email}
+          onChange={setEmail}
+        />
+        <TextField
+          label="Password"
+          type="password"
+          autoComplete="current-password"
+          required
+          value={password}
+          onChange={setPassword}
+        />
         <Button look="primary" type="submit" className="h-9 w-full" disabled={fetching || leaving}>
           {fetching || leaving ? "Signing in…" : "Sign in"}
         </Button>

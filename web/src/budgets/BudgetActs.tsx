@@ -5,7 +5,7 @@ import { DisableBudgetDocument, TopUpBudgetDocument } from "@/gql/graphql";
 import { formatAmount } from "@/money/amounts";
 import { addDecimals, isDecimal } from "@/money/decimal";
 import { ConfirmDialog } from "@/org/ConfirmDialog";
-import { Field } from "@/ui/Field";
+import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 import { useAction } from "@/waits/useAction";
 import { leftWords } from "./BudgetBar";
@@ -53,7 +53,7 @@ export function TopUpDialog({ budget, needed, onClose, onDone }: TopUpProps) {
       }}
       onClose={onClose}
     >
-      <Field
+      <TextField
         label={`Amount in ${currency}`}
         hint={
           isDecimal(amount)
@@ -61,35 +61,19 @@ export function TopUpDialog({ budget, needed, onClose, onDone }: TopUpProps) {
             : `${leftWords(balance, currency)}.${budget.period === null ? "" : " A top-up applies to the current period only."}`
         }
         errors={problem === null ? fieldErrors(topUp.refusals, "amount") : [problem]}
-      >
-        {(control) => (
-          <input
-            {...control}
-            required
-            inputMode="decimal"
-            autoComplete="off"
-            className="control tabular-nums"
-            value={amount}
-            onChange={(event) => setAmount(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field
+        required
+        inputMode="decimal"
+        value={amount}
+        onChange={setAmount}
+      />
+      <TextField
         label="Description"
         optional
         hint="Shown in the ledger and the audit log."
         errors={fieldErrors(topUp.refusals, "description")}
-      >
-        {(control) => (
-          <input
-            {...control}
-            autoComplete="off"
-            className="control"
-            value={description}
-            onChange={(event) => setDescription(event.target.value)}
-          />
-        )}
-      </Field>
+        value={description}
+        onChange={setDescription}
+      />
     </FormDialog>
   );
 }

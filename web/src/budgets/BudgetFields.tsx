@@ -1,7 +1,7 @@
 import { useId, useMemo } from "react";
 import { fieldErrors, type UserError } from "@/api/errors";
-import type { CalendarUnit, PeriodKind } from "@/gql/graphql";
-import { Field } from "@/ui/Field";
+import type { PeriodKind } from "@/gql/graphql";
+import { Field, SelectField, TextField } from "@/ui/Field";
 import {
   amountProblem,
   LENGTH_UNITS,
@@ -21,6 +21,8 @@ interface BudgetFieldsProps {
   refusals: readonly UserError[];
 }
 
+const PERIOD_KINDS: readonly PeriodKind[] = ["CALENDAR", "ROLLING", "FIXED"];
+
 const problems = (typed: string, refused: string[]) => {
   const problem = amountProblem(typed);
   return problem === null ? refused : [problem];
@@ -32,40 +34,24 @@ export function BudgetFields({ draft, onChange, refusals }: BudgetFieldsProps) {
   return (
     <>
       <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
-        <Field
+        <TextField
           label="Limit"
           hint="Turns stop before exceeding it."
           errors={problems(limit, fieldErrors(refusals, "limit"))}
-        >
-          {(control) => (
-            <input
-              {...control}
-              required
-              inputMode="decimal"
-              autoComplete="off"
-              className="control tabular-nums"
-              value={limit}
-              onChange={(event) => onChange({ ...draft, limit: event.target.value })}
-            />
-          )}
-        </Field>
-        <Field
+          required
+          inputMode="decimal"
+          value={limit}
+          onChange={(next) => onChange({ ...draft, limit: next })}
+        />
+        <TextField
           label="Soft limit"
           optional
           hint="Above it, turns pause until someone resumes them."
           errors={problems(softLimit, fieldErrors(refusals, "softLimit"))}
-        >
-          {(control) => (
-            <input
-              {...control}
-              inputMode="decimal"
-              autoComplete="off"
-              className="control tabular-nums"
-              value={softLimit}
-              onChange={(event) => onChange({ ...draft, softLimit: event.target.value })}
-            />
-          )}
-        </Field>
+          inputMode="decimal"
+          value={softLimit}
+          onChange={(next) => onChange({ ...draft, softLimit: next })}
+        />
       </div>
       <PeriodFields
         period={period}
@@ -89,50 +75,24 @@ function PeriodFields({ period, onChange, errors }: PeriodFieldsProps) {
   const problem = periodProblem(period);
   return (
     <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
-      <Field
+      <SelectField
         label="Resets"
         className="sm:col-span-2"
         errors={errors}
         {...(period.kind === "" && { hint: "Spending never resets. Top up to add more." })}
-      >
-        {(control) => (
-          <select
-            {...control}
-            className="control"
-            value={period.kind}
-            onChange={(event) =>
-              onChange({ ...period, kind: event.target.value as PeriodKind | "" })
-            }
-          >
-            <option value="">Never</option>
-            {(["CALENDAR", "ROLLING", "FIXED"] as const).map((each) => (
-              <option key={each} value={each}>
-                {KIND_LABELS[each]}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+        none="Never"
+        value={period.kind}
+        options={PERIOD_KINDS.map((each) => [each, KIND_LABELS[each]])}
+        onChange={(kind) => onChange({ ...period, kind })}
+      />
       {period.kind === "CALENDAR" && (
         <>
-          <Field label="Every">
-            {(control) => (
-              <select
-                {...control}
-                className="control"
-                value={period.unit}
-                onChange={(event) =>
-                  onChange({ ...period, unit: event.target.value as CalendarUnit })
-                }
-              >
-                {UNITS.map((each) => (
-                  <option key={each} value={each}>
-                    {each.toLowerCase()}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
+          <SelectField
+            label="Every"
+            value={period.unit}
+            options={UNITS.map((each) => [each, each.toLowerCase()])}
+            onChange={(unit) => onChange({ ...period, unit })}
+          />
           <Field label="Time zone">
             {(control) => (
               <>
@@ -158,39 +118,23 @@ function PeriodFields({ period, onChange, errors }: PeriodFieldsProps) {
       )}
       {lasting && (
         <>
-          <Field
+          <TextField
             label={period.kind === "FIXED" ? "Length" : "Window"}
             errors={problem === null ? [] : [problem]}
-          >
-            {(control) => (
-              <input
-                {...control}
-                required
-                inputMode="numeric"
-                autoComplete="off"
-                className="control tabular-nums"
-                value={period.count}
-                onChange={(event) => onChange({ ...period, count: event.target.value })}
-              />
-            )}
-          </Field>
-          <Field label="Unit">
-            {(control) => (
-              <select
-                {...control}
-                className="control"
-                value={period.length}
-                onChange={(event) => onChange({ ...period, length: Number(event.target.value) })}
-              >
-                {period.length === 1 && <option value={1}>seconds</option>}
-                {LENGTH_UNITS.map(([seconds, label]) => (
-                  <option key={seconds} value={seconds}>
-                    {label}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
+            required
+            inputMode="numeric"
+            value={period.count}
+            onChange={(next) => onChange({ ...period, count: next })}
+          />
+          <SelectField
+            label="Unit"
+            value={String(period.length)}
+            options={[
+              ...(period.length === 1 ? [["1", "seconds"] as const] : []),
+              ...LENGTH_UNITS.map(([seconds, label]) => [String(seconds), label] as const),
+            ]}
+            onChange={(length) => onChange({ ...period, length: Number(length) })}
+          />
         </>
       )}
     </div>

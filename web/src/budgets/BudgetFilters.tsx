@@ -1,6 +1,9 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import type { BudgetStatus, BudgetSubject } from "@/gql/graphql";
+import type { BudgetSubject } from "@/gql/graphql";
+import { type Change, changed } from "@/shell/search";
 import { Button } from "@/ui/Button";
+import { Filter } from "@/ui/Field";
+import type { BudgetsSearch } from "./search";
 import { type Names, useName } from "./subjects";
 import { BUDGET_STATUSES, STATUS_LABELS, SUBJECT_LABELS, SUBJECTS } from "./words";
 
@@ -8,58 +11,30 @@ import { BUDGET_STATUSES, STATUS_LABELS, SUBJECT_LABELS, SUBJECTS } from "./word
 export function BudgetFilters({ names }: { names: Names | null }) {
   const { subject, subjectId, status } = useSearch({ from: "/app/budgets" });
   const navigate = useNavigate({ from: "/budgets" });
+  const change = (next: Change<BudgetsSearch>) =>
+    void navigate({ search: (old) => changed(old, next), replace: true });
   return (
     <search className="flex shrink-0 flex-wrap items-center gap-2 border-b border-line px-4 py-2 sm:px-6">
-      <select
-        aria-label="For"
-        className="control w-44"
-        value={subject ?? ""}
-        onChange={(event) =>
-          void navigate({
-            search: ({ subject: _, subjectId: __, ...old }) => ({
-              ...old,
-              ...(event.target.value && { subject: event.target.value as BudgetSubject }),
-            }),
-            replace: true,
-          })
-        }
-      >
-        <option value="">All subjects</option>
-        {SUBJECTS.map((each) => (
-          <option key={each} value={each}>
-            {SUBJECT_LABELS[each]}
-          </option>
-        ))}
-      </select>
-      <select
-        aria-label="Status"
-        className="control w-44"
-        value={status ?? ""}
-        onChange={(event) =>
-          void navigate({
-            search: ({ status: _, ...old }) => ({
-              ...old,
-              ...(event.target.value && { status: event.target.value as BudgetStatus }),
-            }),
-            replace: true,
-          })
-        }
-      >
-        <option value="">Any status</option>
-        {BUDGET_STATUSES.map((each) => (
-          <option key={each} value={each}>
-            {STATUS_LABELS[each]}
-          </option>
-        ))}
-      </select>
+      <Filter
+        label="For"
+        value={subject}
+        none="All subjects"
+        options={SUBJECTS.map((each) => [each, SUBJECT_LABELS[each]])}
+        onChange={(next) => change({ subject: next, subjectId: undefined })}
+      />
+      <Filter
+        label="Status"
+        value={status}
+        none="Any status"
+        options={BUDGET_STATUSES.map((each) => [each, STATUS_LABELS[each]])}
+        onChange={(next) => change({ status: next })}
+      />
       {subject !== undefined && subjectId !== undefined && (
         <OnlyFor
           subject={subject}
           subjectId={subjectId}
           names={names}
-          onClear={() =>
-            void navigate({ search: ({ subjectId: _, ...old }) => old, replace: true })
-          }
+          onClear={() => change({ subjectId: undefined })}
         />
       )}
     </search>

@@ -1,8 +1,8 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { Ban, Coins, Pencil, RotateCw } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useState } from "react";
-import { useQuery } from "urql";
 import { describeError } from "@/api/errors";
+import { useFresh } from "@/api/useFresh";
 import { BudgetDocument } from "@/gql/graphql";
 import { Amount } from "@/money/Amount";
 import { isZero } from "@/money/decimal";
@@ -31,12 +31,8 @@ const DIALOGS = { edit: EditBudgetDialog, topUp: TopUpDialog, disable: DisableDi
 /** One budget: what is left of it, how fast it goes, and all that was posted. */
 export function BudgetPage() {
   const { budgetId } = useParams({ from: "/app/budgets/$budgetId" });
-  const [{ data, error, fetching }, refetch] = useQuery({
-    query: BudgetDocument,
-    variables: { id: budgetId },
-    requestPolicy: "cache-and-network",
-  });
-  const reload = () => refetch({ requestPolicy: "network-only" });
+  const { data, error, fetching, reload: refetch } = useFresh(BudgetDocument, { id: budgetId });
+  const reload = () => refetch();
   const budget = data?.budget;
   if (budget) return <BudgetView key={budget.id} budget={budget} onReload={reload} />;
   if (fetching) {

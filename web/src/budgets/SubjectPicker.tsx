@@ -1,5 +1,6 @@
 import { useId, useState } from "react";
 import { useQuery } from "urql";
+import { useFresh } from "@/api/useFresh";
 import {
   type BudgetSubject,
   BudgetSubjectsDocument,
@@ -8,7 +9,7 @@ import {
 } from "@/gql/graphql";
 import { useMay, useViewer } from "@/shell/viewer";
 import { classes } from "@/ui/classes";
-import { Field } from "@/ui/Field";
+import { SelectField, TextField } from "@/ui/Field";
 import { useDebounced } from "@/ui/useDebounced";
 import { SUBJECT_LABELS, SUBJECTS } from "./words";
 
@@ -34,50 +35,27 @@ export function SubjectPicker({ subject, value, onChange, errors }: SubjectPicke
   const choose = (id: string) => onChange(subject, id);
   return (
     <div className="space-y-4">
-      <Field
+      <SelectField
         label="For"
         hint={ABOUT[subject]}
-        {...(subject === "ORG" && errors.length > 0 && { errors })}
-      >
-        {(control) => (
-          <select
-            {...control}
-            className="control"
-            value={subject}
-            onChange={(event) => {
-              const next = event.target.value as BudgetSubject;
-              onChange(next, next === "ORG" ? org.id : "");
-            }}
-          >
-            {SUBJECTS.map((each) => (
-              <option key={each} value={each}>
-                {SUBJECT_LABELS[each]}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+        errors={subject === "ORG" ? errors : []}
+        value={subject}
+        options={SUBJECTS.map((each) => [each, SUBJECT_LABELS[each]])}
+        onChange={(next) => onChange(next, next === "ORG" ? org.id : "")}
+      />
       {subject === "AGENT" && <AgentList value={value} onChange={choose} errors={errors} />}
       {subject === "USER" && <MemberList value={value} onChange={choose} errors={errors} />}
       {subject === "SESSION" && <SessionList value={value} onChange={choose} errors={errors} />}
       {subject === "CUSTOMER" && (
-        <Field
+        <TextField
           label="Customer key"
           hint="The key that your program sets on its sessions."
           errors={errors}
-        >
-          {(control) => (
-            <input
-              {...control}
-              required
-              autoComplete="off"
-              spellCheck={false}
-              className="control"
-              value={value}
-              onChange={(event) => choose(event.target.value)}
-            />
-          )}
-        </Field>
+          required
+          spellCheck={false}
+          value={value}
+          onChange={choose}
+        />
       )}
     </div>
   );
@@ -92,11 +70,7 @@ interface ListProps {
 function AgentList(props: ListProps) {
   const [text, setText] = useState("");
   const search = useDebounced(text.trim(), 200);
-  const [{ data }] = useQuery({
-    query: SessionFormOptionsDocument,
-    variables: { search: search || null },
-    requestPolicy: "cache-and-network",
-  });
+  const { data } = useFresh(SessionFormOptionsDocument, { search: search || null });
   const options = (data?.agents.nodes ?? []).map(({ id, name, displayName }) => ({
     id,
     title: displayName,
@@ -140,11 +114,7 @@ function MemberList(props: ListProps) {
 
 function SessionList(props: ListProps) {
   const [text, setText] = useState("");
-  const [{ data }] = useQuery({
-    query: SessionsDocument,
-    variables: { first: 50, filter: null },
-    requestPolicy: "cache-and-network",
-  });
+  const { data } = useFresh(SessionsDocument, { first: 50, filter: null });
   const options = (data?.sessions.nodes ?? []).map(({ id, title, agent, harness }) => ({
     id,
     title: title ?? "Untitled session",

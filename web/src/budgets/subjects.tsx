@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useQuery } from "urql";
+import { useFresh } from "@/api/useFresh";
 import { type BudgetSubject, BudgetSubjectsDocument, SubjectNameDocument } from "@/gql/graphql";
 import { useMay, useViewer } from "@/shell/viewer";
 
@@ -11,11 +12,7 @@ export type Names = ReadonlyMap<string, string>;
 export function useSubjectNames(): Names | null {
   const agents = useMay("CATALOG_READ");
   const members = useMay("MEMBERS_READ");
-  const [{ data, error }] = useQuery({
-    query: BudgetSubjectsDocument,
-    variables: { agents, members },
-    requestPolicy: "cache-and-network",
-  });
+  const { data, error } = useFresh(BudgetSubjectsDocument, { agents, members });
   return useMemo(() => {
     if (!data) return error ? new Map() : null;
     return new Map([

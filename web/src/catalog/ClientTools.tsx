@@ -2,7 +2,7 @@ import { ChevronRight, Plus, X } from "lucide-react";
 import { useState } from "react";
 import { Button, IconButton } from "@/ui/Button";
 import { ErrorNote } from "@/ui/ErrorNote";
-import { Field } from "@/ui/Field";
+import { Field, TextField } from "@/ui/Field";
 import {
   clientToolProblems,
   type DraftClientTool,
@@ -81,14 +81,11 @@ function ClientToolRow({ tool, openAtFirst, onChange, onRemove }: ClientToolRowP
   const title = tool.name || "A new tool";
   const field = (key: keyof DraftClientTool) => ({
     errors: problems[key] === undefined || !shown.includes(key) ? [] : [problems[key]],
-  });
-  const control = (key: keyof DraftClientTool) => ({
-    className: "control",
     value: tool[key],
     onBlur: () => setLeft((fields) => (fields.includes(key) ? fields : [...fields, key])),
-    onChange: (event: { target: { value: string } }) =>
-      onChange({ ...tool, [key]: event.target.value }),
+    onChange: (value: string) => onChange({ ...tool, [key]: value }),
   });
+  const { errors, onChange: setSchema, ...schema } = field("inputSchema");
   return (
     <li className="flex items-start gap-1 py-1 pr-1 pl-3">
       <details className="group min-w-0 flex-1" open={openAtFirst}>
@@ -104,60 +101,45 @@ function ClientToolRow({ tool, openAtFirst, onChange, onRemove }: ClientToolRowP
           </span>
         </summary>
         <div className="grid gap-x-4 gap-y-4 py-3 sm:grid-cols-2">
-          <Field label="Tool name" {...field("name")} hint="As the model calls it.">
-            {(props) => (
-              <input
-                {...props}
-                {...control("name")}
-                autoComplete="off"
-                spellCheck={false}
-                className="control font-mono"
-              />
-            )}
-          </Field>
-          <Field label="Tool display name" optional {...field("displayName")}>
-            {(props) => <input {...props} {...control("displayName")} autoComplete="off" />}
-          </Field>
-          <Field
+          <TextField
+            label="Tool name"
+            {...field("name")}
+            hint="As the model calls it."
+            spellCheck={false}
+            mono
+          />
+          <TextField label="Tool display name" optional {...field("displayName")} />
+          <TextField
             label="Tool description"
             className="sm:col-span-2"
             {...field("description")}
             hint="The model decides by this when to call it."
-          >
-            {(props) => <input {...props} {...control("description")} autoComplete="off" />}
-          </Field>
+          />
           <Field
             label="Schema of its arguments"
             className="sm:col-span-2"
-            {...field("inputSchema")}
+            errors={errors}
             hint="A JSON Schema. Its root is an object."
           >
-            {(props) => (
+            {(control) => (
               <textarea
-                {...props}
-                {...control("inputSchema")}
+                {...control}
+                {...schema}
                 rows={7}
                 spellCheck={false}
                 className="control field-sizing-content max-h-96 min-h-32 font-mono text-xs leading-5"
+                onChange={(event) => setSchema(event.target.value)}
               />
             )}
           </Field>
-          <Field
+          <TextField
             label="Timeout in seconds"
             optional
             {...field("timeoutSeconds")}
             hint="Then the model is told that there is no result."
-          >
-            {(props) => (
-              <input
-                {...props}
-                {...control("timeoutSeconds")}
-                inputMode="numeric"
-                autoComplete="off"
-                placeholder="No limit"
-              />
-            )}
-          </Field>
+            inputMode="numeric"
+            placeholder="No limit"
+          />
         </div>
       </details>
       <IconButton label={`Remove ${title}`} onClick={onRemove}>

@@ -1,6 +1,7 @@
 import { ArrowDown, ArrowUp, X } from "lucide-react";
 import { useId } from "react";
 import { IconButton } from "@/ui/Button";
+import { Select } from "@/ui/Field";
 import { moved } from "./fallbacks";
 import { type ModelOption, ModelOptions, modelLabel } from "./ModelOptions";
 
@@ -56,15 +57,14 @@ export function FallbackModels({ models, picked, onChange, errors }: FallbackMod
           ))}
         </ol>
       )}
-      <select
+      <Select
         aria-label="Add a fallback"
-        className="control"
         value=""
-        onChange={(event) => onChange([...picked, event.target.value])}
+        none={picked.length === 0 ? "Inherited" : "Add another…"}
+        onChange={(id) => onChange([...picked, id])}
       >
-        <option value="">{picked.length === 0 ? "Inherited" : "Add another…"}</option>
         <ModelOptions models={left} chosen="" />
-      </select>
+      </Select>
       <p id={noteId} className={`mt-1.5 text-xs ${errors.length > 0 ? "text-bad" : "text-ink-3"}`}>
         {errors.length > 0
           ? errors.join(" ")

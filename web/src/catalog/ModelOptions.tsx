@@ -1,8 +1,5 @@
 /** A model as the forms of agents and harnesses offer it. */
-export interface ModelOption {
-  id: string;
-  name: string;
-  displayName: string;
+export interface ModelOption extends Named {
   enabled: boolean;
   provider: { name: string };
 }
@@ -28,6 +25,17 @@ export function ModelOptions({
   ));
 }
 
-export function modelLabel({ name, displayName }: ModelOption): string {
+interface Named {
+  id: string;
+  name: string;
+  displayName: string;
+}
+
+/** What has a name for programs and one for people, as an option of a `Select`. */
+export function namedOption({ id, name, displayName }: Named): readonly [string, string] {
+  return [id, `${displayName} (${name})`];
+}
+
+export function modelLabel({ name, displayName }: Named): string {
   return displayName === name ? name : `${displayName} (${name})`;
 }

@@ -20,13 +20,14 @@ export interface EditorProps<Draft> {
   mode: "create" | "edit" | "read";
 }
 
-/** Ties a control of the form to a field of the draft. */
+/** What the fields of the form are made of. */
 export interface Binding<Draft> {
-  errorsOf: (field: keyof Draft & string) => string[];
-  control: (field: keyof Draft & string) => {
-    className: string;
+  /** Ties a control to a field of the draft. */
+  field: (key: keyof Draft & string) => {
+    label: string;
+    errors: string[];
     value: string;
-    onChange: (event: { target: { value: string } }) => void;
+    onChange: (value: string) => void;
   };
   options: AgentFormOptionsQuery | undefined;
   isNew: boolean;
@@ -34,6 +35,7 @@ export interface Binding<Draft> {
 
 interface DefinitionEditorProps<Draft> extends EditorProps<Draft> {
   kind: "agent" | "harness";
+  labels: Record<keyof Draft, string>;
   /** The harness that it is based on; empty for none. */
   harnessId: string;
   /** What stands above the form. */
@@ -64,14 +66,11 @@ export function DefinitionEditor<Draft extends DefinitionDraft>(
   const binding: Binding<Draft> = {
     options,
     isNew: mode === "create",
-    errorsOf: (field) => [
-      ...(problems[field] ? [problems[field]] : []),
-      ...fieldErrors(refusals, inputName(field)),
-    ],
-    control: (field) => ({
-      className: "control",
-      value: String(draft[field]),
-      onChange: (event) => onChange({ ...draft, [field]: event.target.value }),
+    field: (key) => ({
+      label: props.labels[key],
+      errors: [...(problems[key] ? [problems[key]] : []), ...fieldErrors(refusals, inputName(key))],
+      value: String(draft[key]),
+      onChange: (value) => onChange({ ...draft, [key]: value }),
     }),
   };
 

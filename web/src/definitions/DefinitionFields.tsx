@@ -1,22 +1,14 @@
 import type { ReactNode } from "react";
 import { FallbackModels } from "@/catalog/FallbackModels";
 import { ModelOptions } from "@/catalog/ModelOptions";
-import type { AgentFormOptionsQuery } from "@/gql/graphql";
-import { Field } from "@/ui/Field";
-import { type DefinitionDraft, FIELD_LABELS, withDisplayName } from "./draft";
+import { Field, SelectField, TextField } from "@/ui/Field";
+import type { Binding } from "./DefinitionEditor";
+import { type DefinitionDraft, withDisplayName } from "./draft";
 
-interface DefinitionFieldsProps<Draft> {
+interface DefinitionFieldsProps<Draft> extends Binding<DefinitionDraft> {
   kind: "agent" | "harness";
   draft: Draft;
   onChange: (draft: Draft) => void;
-  errorsOf: (field: keyof DefinitionDraft) => string[];
-  control: (field: keyof DefinitionDraft) => {
-    className: string;
-    value: string;
-    onChange: (event: { target: { value: string } }) => void;
-  };
-  options: AgentFormOptionsQuery | undefined;
-  isNew: boolean;
   basis: ReactNode;
   own: ReactNode;
   promptHint: string;
@@ -27,94 +19,67 @@ interface DefinitionFieldsProps<Draft> {
 export function DefinitionFields<Draft extends DefinitionDraft>(
   props: DefinitionFieldsProps<Draft>,
 ) {
-  const { kind, draft, onChange, errorsOf, control, options, isNew } = props;
-  const field = (key: keyof DefinitionDraft) => ({
-    label: FIELD_LABELS[key],
-    errors: errorsOf(key),
-  });
+  const { kind, draft, onChange, field, options, isNew } = props;
   const models = options?.models.nodes ?? [];
+  const prompt = field("systemPrompt");
   return (
     <>
       <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
-        <Field
+        <TextField
           {...field("name")}
           hint={
             isNew
               ? "Unique in the organization. It can't be changed later."
               : `Fixed once ${kind === "agent" ? "an agent" : "a harness"} exists.`
           }
-        >
-          {(at) => (
-            <input
-              {...at}
-              {...control("name")}
-              required
-              readOnly={!isNew}
-              autoComplete="off"
-              spellCheck={false}
-              className="control font-mono read-only:bg-sunken read-only:text-ink-3"
-            />
-          )}
-        </Field>
-        <Field {...field("displayName")} optional={isNew}>
-          {(at) => (
-            <input
-              {...at}
-              {...control("displayName")}
-              onChange={({ target: { value } }) =>
-                onChange(isNew ? withDisplayName(draft, value) : { ...draft, displayName: value })
-              }
-              autoComplete="off"
-            />
-          )}
-        </Field>
-        <Field {...field("description")} optional className="sm:col-span-2">
-          {(at) => <input {...at} {...control("description")} autoComplete="off" />}
-        </Field>
+          required
+          readOnly={!isNew}
+          spellCheck={false}
+          mono
+        />
+        <TextField
+          {...field("displayName")}
+          optional={isNew}
+          {...(isNew && { onChange: (name) => onChange(withDisplayName(draft, name)) })}
+        />
+        <TextField {...field("description")} optional className="sm:col-span-2" />
         {props.basis}
-        <Field {...field("modelId")} hint={props.modelHint}>
-          {(at) => (
-            <select {...at} {...control("modelId")}>
-              <option value="">Inherited</option>
-              <ModelOptions models={models} chosen={draft.modelId} />
-            </select>
-          )}
-        </Field>
+        <SelectField {...field("modelId")} hint={props.modelHint} none="Inherited">
+          <ModelOptions models={models} chosen={draft.modelId} />
+        </SelectField>
         <div className="sm:col-span-2">
           <FallbackModels
             models={models}
             picked={draft.fallbackModelIds}
             onChange={(fallbackModelIds) => onChange({ ...draft, fallbackModelIds })}
-            errors={errorsOf("fallbackModelIds")}
+            errors={field("fallbackModelIds").errors}
           />
         </div>
       </div>
-      <Field {...field("systemPrompt")} optional={kind === "harness"} hint={props.promptHint}>
-        {(at) => (
+      <Field
+        label={prompt.label}
+        errors={prompt.errors}
+        optional={kind === "harness"}
+        hint={props.promptHint}
+      >
+        {(control) => (
           <textarea
-            {...at}
-            {...control("systemPrompt")}
+            {...control}
             rows={9}
             className="control field-sizing-content min-h-44 resize-y leading-5"
+            value={prompt.value}
+            onChange={(event) => prompt.onChange(event.target.value)}
           />
         )}
       </Field>
       <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
-        <Field
+        <TextField
           {...field("maxIterations")}
           optional
           hint="How often the model may be asked in one turn."
-        >
-          {(at) => (
-            <input
-              {...at}
-              {...control("maxIterations")}
-              inputMode="numeric"
-              autoComplete="off"
-              placeholder="Inherited"
-            />
-          )}
-        </Field>
+          inputMode="numeric"
+          placeholder="Inherited"
+        />
         {props.own}
       </div>
     </>

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
+import { namedOption } from "@/catalog/ModelOptions";
 import { DefinitionEditor, type EditorProps } from "@/definitions/DefinitionEditor";
-import { Field } from "@/ui/Field";
+import { SelectField } from "@/ui/Field";
 import { FIELD_LABELS, type HarnessDraft } from "./draft";
 import { HarnessPreview } from "./HarnessPreview";
 
@@ -15,6 +16,7 @@ export function HarnessEditor({ saved, ...props }: HarnessEditorProps) {
     <DefinitionEditor
       {...props}
       kind="harness"
+      labels={FIELD_LABELS}
       harnessId={parentId}
       promptHint="Added after the prompt of the parent."
       modelHint="Agents may choose another one."
@@ -33,49 +35,37 @@ export function HarnessEditor({ saved, ...props }: HarnessEditorProps) {
           </p>
         )
       }
-      basis={({ errorsOf, control, options, isNew }) => {
+      basis={({ field, options, isNew }) => {
         const parents = options?.harnesses.nodes ?? [];
         return (
-          <Field
-            label={FIELD_LABELS.parentId}
-            errors={errorsOf("parentId")}
+          <SelectField
+            {...field("parentId")}
             optional={isNew}
+            disabled={!isNew}
             hint={
               isNew
                 ? "What it inherits from: prompt, tools, model and limits. It can't be changed later."
                 : "Fixed once a harness exists."
             }
+            none="None"
+            options={parents.map(namedOption)}
           >
-            {(at) => (
-              <select {...at} {...control("parentId")} disabled={!isNew}>
-                <option value="">None</option>
-                {parentId !== "" && !parents.some(({ id }) => id === parentId) && (
-                  <option value={parentId}>A harness that is not in the list</option>
-                )}
-                {parents.map(({ id, name, displayName }) => (
-                  <option key={id} value={id}>
-                    {displayName} ({name})
-                  </option>
-                ))}
-              </select>
+            {parentId !== "" && !parents.some(({ id }) => id === parentId) && (
+              <option value={parentId}>A harness that is not in the list</option>
             )}
-          </Field>
+          </SelectField>
         );
       }}
-      own={({ errorsOf, control }) => (
-        <Field
-          label={FIELD_LABELS.streamRecovery}
-          errors={errorsOf("streamRecovery")}
+      own={({ field }) => (
+        <SelectField
+          {...field("streamRecovery")}
           hint="What becomes of an answer whose runner dies in the middle of it."
-        >
-          {(at) => (
-            <select {...at} {...control("streamRecovery")}>
-              <option value="">Inherited, else asked again</option>
-              <option value="RESTART">The model is asked again</option>
-              <option value="FINALIZE">What had been said is kept</option>
-            </select>
-          )}
-        </Field>
+          none="Inherited, else asked again"
+          options={[
+            ["RESTART", "The model is asked again"],
+            ["FINALIZE", "What had been said is kept"],
+          ]}
+        />
       )}
       preview={<HarnessPreview saved={saved} parentId={parentId} />}
     />

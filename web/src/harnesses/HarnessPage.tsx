@@ -1,16 +1,12 @@
 import { useParams } from "@tanstack/react-router";
-import { useQuery } from "urql";
+import { useFresh } from "@/api/useFresh";
 import { DefinitionMissing } from "@/definitions/DefinitionPage";
 import { HarnessDocument } from "@/gql/graphql";
 import { ExistingHarness } from "./ExistingHarness";
 
 export function HarnessPage() {
   const { harnessId } = useParams({ from: "/app/harnesses/$harnessId" });
-  const [{ data, error, fetching }, reload] = useQuery({
-    query: HarnessDocument,
-    variables: { id: harnessId },
-    requestPolicy: "cache-and-network",
-  });
+  const { data, error, fetching, reload } = useFresh(HarnessDocument, { id: harnessId });
   const harness = data?.harness;
   if (harness) return <ExistingHarness key={harness.id} harness={harness} />;
   return <DefinitionMissing fetching={fetching} error={error} reload={reload} />;

@@ -1,9 +1,7 @@
-import { useEffect, useRef } from "react";
-import { useQuery } from "urql";
-import { describeError } from "@/api/errors";
+import { useFresh, useReloadOn } from "@/api/useFresh";
 import { EffectiveConfigView } from "@/config/EffectiveConfigView";
 import { HarnessEffectiveConfigDocument } from "@/gql/graphql";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { ErrorNote, RequestError } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 
 interface HarnessPreviewProps {
@@ -15,19 +13,13 @@ interface HarnessPreviewProps {
 /** What a session on this harness alone would run with, as it is saved. */
 export function HarnessPreview({ saved, parentId }: HarnessPreviewProps) {
   const harnessId = saved?.id ?? parentId;
-  const [{ data, error, fetching }, reload] = useQuery({
-    query: HarnessEffectiveConfigDocument,
-    variables: { harnessId },
-    requestPolicy: "cache-and-network",
-    pause: harnessId === "",
-  });
+  const { data, error, fetching, reload } = useFresh(
+    HarnessEffectiveConfigDocument,
+    { harnessId },
+    harnessId === "",
+  );
   const revision = saved?.revision;
-  const seen = useRef(revision);
-  useEffect(() => {
-    if (seen.current === revision) return;
-    seen.current = revision;
-    reload({ requestPolicy: "network-only" });
-  }, [revision, reload]);
+  useReloadOn(revision, reload);
 
   const config = data?.previewEffectiveConfig;
   return (
@@ -38,7 +30,7 @@ export function HarnessPreview({ saved, parentId }: HarnessPreviewProps) {
           ? "What a session on this harness runs with, as it is saved now."
           : "What the parent brings, before anything is added."}
       </p>
-      {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+      <RequestError error={error} />
       {fetching && !config && <Spinner />}
       {harnessId === "" && <p className="text-sm text-ink-3">Nothing: it has no parent.</p>}
       {!fetching && !error && data && !config && (

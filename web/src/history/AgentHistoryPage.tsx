@@ -1,5 +1,6 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { useMutation, useQuery } from "urql";
+import { useMutation } from "urql";
+import { useFresh } from "@/api/useFresh";
 import { usePages } from "@/api/usePages";
 import { DefinitionMissing } from "@/definitions/DefinitionPage";
 import { AgentDocument, AgentHistoryDocument, RestoreAgentDocument } from "@/gql/graphql";
@@ -14,11 +15,7 @@ export function AgentHistoryPage() {
   const navigate = useNavigate({ from: "/agents/$agentId/history" });
   const mayWrite = useMay("CATALOG_WRITE");
   const [, restore] = useMutation(RestoreAgentDocument);
-  const [{ data, error, fetching }, reload] = useQuery({
-    query: AgentDocument,
-    variables: { id },
-    requestPolicy: "cache-and-network",
-  });
+  const { data, error, fetching, reload } = useFresh(AgentDocument, { id });
   const revisions = usePages(
     AgentHistoryDocument,
     { id, first: 50 },

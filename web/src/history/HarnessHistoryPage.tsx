@@ -1,5 +1,6 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { useMutation, useQuery } from "urql";
+import { useMutation } from "urql";
+import { useFresh } from "@/api/useFresh";
 import { usePages } from "@/api/usePages";
 import { DefinitionMissing } from "@/definitions/DefinitionPage";
 import { HarnessDocument, HarnessHistoryDocument, RestoreHarnessDocument } from "@/gql/graphql";
@@ -14,11 +15,7 @@ export function HarnessHistoryPage() {
   const navigate = useNavigate({ from: "/harnesses/$harnessId/history" });
   const mayWrite = useMay("CATALOG_WRITE");
   const [, restore] = useMutation(RestoreHarnessDocument);
-  const [{ data, error, fetching }, reload] = useQuery({
-    query: HarnessDocument,
-    variables: { id },
-    requestPolicy: "cache-and-network",
-  });
+  const { data, error, fetching, reload } = useFresh(HarnessDocument, { id });
   const revisions = usePages(
     HarnessHistoryDocument,
     { id, first: 50 },

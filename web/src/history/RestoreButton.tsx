@@ -5,7 +5,7 @@ import type { RevisionFieldsFragment } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 import { ErrorNote } from "@/ui/ErrorNote";
-import { Field } from "@/ui/Field";
+import { TextField } from "@/ui/Field";
 import type { RestoreAnswer } from "./restore";
 
 interface RestoreButtonProps {
@@ -58,18 +58,13 @@ export function RestoreButton(props: RestoreButtonProps) {
             Its state becomes the current one, as revision {current + 1}. Nothing is lost: revision{" "}
             {current} stays in the history. What runs follows within a second.
           </p>
-          <Field label="Reason" optional>
-            {(control) => (
-              <input
-                {...control}
-                className="control"
-                autoComplete="off"
-                maxLength={MOST_CHARACTERS}
-                value={reason}
-                onChange={(event) => setReason(event.target.value)}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Reason"
+            optional
+            maxLength={MOST_CHARACTERS}
+            value={reason}
+            onChange={setReason}
+          />
           <div className="flex justify-end gap-2">
             <Button onClick={() => setOpen(false)}>Cancel</Button>
             <Button look="primary" type="submit" disabled={busy}>

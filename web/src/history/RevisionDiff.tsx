@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 import type { RevisionFieldsFragment } from "@/gql/graphql";
 import { classes } from "@/ui/classes";
+import { Select } from "@/ui/Field";
 import { diffSnapshots, type FieldDiff, fieldLabel } from "./fieldDiff";
 import { type DiffLine, hunksOf } from "./lineDiff";
 import type { HistorySearch } from "./search";
@@ -24,19 +25,14 @@ export function RevisionDiff({ revisions, before, after, names, onCompare }: Rev
     [before, after, names],
   );
   const choice = (label: string, chosen: number | undefined, onChoose: (n: number) => void) => (
-    <select
+    <Select
       aria-label={label}
-      className="control w-auto"
-      value={chosen ?? ""}
-      onChange={(event) => onChoose(Number(event.target.value))}
-    >
-      {chosen === undefined && <option value="">not loaded</option>}
-      {revisions.map(({ number }) => (
-        <option key={number} value={number}>
-          Revision {number}
-        </option>
-      ))}
-    </select>
+      className="w-auto"
+      value={String(chosen ?? "")}
+      {...(chosen === undefined && { none: "not loaded" })}
+      options={revisions.map(({ number }) => [String(number), `Revision ${number}`])}
+      onChange={(number) => onChoose(Number(number))}
+    />
   );
 
   return (

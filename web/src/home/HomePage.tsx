@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import { MessageSquarePlus } from "lucide-react";
 import { useEffect } from "react";
-import { useQuery } from "urql";
 import { describeError } from "@/api/errors";
+import { useFresh } from "@/api/useFresh";
 import { HomeDocument } from "@/gql/graphql";
 import { failedSessions, recentSessions, workingSessions } from "@/live/orgState";
 import { useOrgFeed } from "@/live/useOrgFeed";
@@ -28,17 +28,14 @@ const MOST_WORKING = 20;
 export function HomePage() {
   const { feed, snapshot } = useOrgFeed();
   const mayRun = useMay("SESSIONS_WRITE");
-  const [{ data, error, stale }, reload] = useQuery({
-    query: HomeDocument,
-    requestPolicy: "cache-and-network",
-  });
+  const { data, error, stale, reload } = useFresh(HomeDocument, {});
 
   useEffect(() => {
     // What the cache held may be older than what the feed has said; it is merged by sequence all the same.
     if (data) feed.merge([...data.recent.nodes, ...data.working.nodes, ...data.failed.nodes]);
   }, [feed, data]);
   useEffect(() => {
-    if (snapshot.beginnings > 0) reload({ requestPolicy: "network-only" });
+    if (snapshot.beginnings > 0) reload();
   }, [snapshot.beginnings, reload]);
 
   const working = workingSessions(snapshot.org);
@@ -61,9 +58,7 @@ export function HomePage() {
       <div className="min-h-0 flex-1 overflow-y-auto">
         {error && (
           <div className="p-4 sm:px-6">
-            <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
-              {describeError(error)}
-            </ErrorNote>
+            <ErrorNote onRetry={reload}>{describeError(error)}</ErrorNote>
           </div>
         )}
         {!data && !error && recent.length === 0 && <SkeletonRows />}

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
-import { useQuery } from "urql";
 import { describeError } from "@/api/errors";
+import { useFresh } from "@/api/useFresh";
 import { BudgetBar, Left } from "@/budgets/BudgetBar";
 import { periodWords } from "@/budgets/words";
 import { BudgetsDocument } from "@/gql/graphql";
@@ -86,13 +86,13 @@ function Today({ version }: { version: number }) {
 function OrgBudgets({ version }: { version: number }) {
   const { org } = useViewer();
   const mayManage = useMay("BUDGETS_MANAGE");
-  const [{ data, error }, reload] = useQuery({
-    query: BudgetsDocument,
-    variables: { first: MOST_BUDGETS, subject: "ORG", subjectId: org.id },
-    requestPolicy: "cache-and-network",
+  const { data, error, reload } = useFresh(BudgetsDocument, {
+    first: MOST_BUDGETS,
+    subject: "ORG",
+    subjectId: org.id,
   });
   useEffect(() => {
-    if (version > 0) reload({ requestPolicy: "network-only" });
+    if (version > 0) reload();
   }, [version, reload]);
   const budgets = (data?.budgets.nodes ?? []).filter(({ status }) => status !== "DISABLED");
   if (error) {

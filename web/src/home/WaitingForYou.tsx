@@ -1,6 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { useEffect, useRef } from "react";
-import { useQuery } from "urql";
+import { useFresh, useReloadOn } from "@/api/useFresh";
 import { WaitsDocument } from "@/gql/graphql";
 import { useWaits } from "@/shell/waits";
 import { RelativeTime } from "@/ui/Time";
@@ -13,17 +12,11 @@ const MOST = 20;
 /** What the viewer may decide or answer; nothing at all when there is none. */
 export function WaitingForYou() {
   const { version } = useWaits();
-  const [{ data }, reload] = useQuery({
-    query: WaitsDocument,
-    variables: { first: MOST, kinds: ["APPROVAL", "QUESTION"] },
-    requestPolicy: "cache-and-network",
+  const { data, reload } = useFresh(WaitsDocument, {
+    first: MOST,
+    kinds: ["APPROVAL", "QUESTION"],
   });
-  const seen = useRef(version);
-  useEffect(() => {
-    if (seen.current === version) return;
-    seen.current = version;
-    reload({ requestPolicy: "network-only" });
-  }, [version, reload]);
+  useReloadOn(version, reload);
 
   const own = (data?.waits.nodes ?? []).filter(
     ({ state, viewerMayResolve }) => state === "OPEN" && viewerMayResolve,

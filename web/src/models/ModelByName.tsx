@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useMutation } from "urql";
 import { describeError, fieldErrors } from "@/api/errors";
 import { CreateModelDocument } from "@/gql/graphql";
-import { Field } from "@/ui/Field";
+import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 import { MODEL_FIELDS } from "./ModelDialog";
 import { ModelFields } from "./ModelFields";
@@ -35,22 +35,15 @@ export function ModelByName({ providerId, onClose }: ModelByNameProps) {
       onSubmit={() => void submit()}
       onClose={onClose}
     >
-      <Field
+      <TextField
         label="Name"
         errors={fieldErrors(refusals, "name")}
         hint="The provider's name for it. Fields you leave empty are filled in for well-known models."
-      >
-        {(control) => (
-          <input
-            {...control}
-            className="control font-mono"
-            autoComplete="off"
-            spellCheck={false}
-            value={draft.name}
-            onChange={(event) => setDraft({ ...draft, name: event.target.value })}
-          />
-        )}
-      </Field>
+        mono
+        spellCheck={false}
+        value={draft.name}
+        onChange={(next) => setDraft({ ...draft, name: next })}
+      />
       <ModelFields draft={draft} onChange={setDraft} refusals={refusals} />
     </FormDialog>
   );

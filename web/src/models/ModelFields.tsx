@@ -1,5 +1,5 @@
 import { fieldErrors, type UserError } from "@/api/errors";
-import { Field } from "@/ui/Field";
+import { TextField } from "@/ui/Field";
 import { type ModelDraft, modelProblems } from "./modelDraft";
 
 interface ModelFieldsProps {
@@ -23,30 +23,18 @@ const PRICES = [
 /** What is known of a model beside its name. */
 export function ModelFields({ draft, onChange, refusals }: ModelFieldsProps) {
   const problems = modelProblems(draft);
-  const control = (key: keyof ModelDraft) => ({
-    className: "control",
-    autoComplete: "off",
+  const field = (key: keyof ModelDraft) => ({
+    errors: [...(problems[key] ? [problems[key]] : []), ...fieldErrors(refusals, key)],
     value: draft[key],
-    onChange: (event: { target: { value: string } }) =>
-      onChange({ ...draft, [key]: event.target.value }),
+    onChange: (value: string) => onChange({ ...draft, [key]: value }),
   });
-  const errors = (key: keyof ModelDraft) => (problems[key] ? [problems[key]] : []);
   const priceErrors = fieldErrors(refusals, "price");
   return (
     <>
-      <Field label="Display name" optional errors={fieldErrors(refusals, "displayName")}>
-        {(props) => <input {...props} {...control("displayName")} />}
-      </Field>
+      <TextField label="Display name" optional {...field("displayName")} />
       <div className="grid grid-cols-2 gap-4">
         {LIMITS.map(({ key, label }) => (
-          <Field
-            key={key}
-            label={label}
-            hint="Tokens"
-            errors={[...errors(key), ...fieldErrors(refusals, key)]}
-          >
-            {(props) => <input {...props} {...control(key)} inputMode="numeric" />}
-          </Field>
+          <TextField key={key} label={label} hint="Tokens" {...field(key)} inputMode="numeric" />
         ))}
       </div>
       <fieldset>
@@ -57,9 +45,7 @@ export function ModelFields({ draft, onChange, refusals }: ModelFieldsProps) {
         {priceErrors.length > 0 && <p className="mb-3 text-xs text-bad">{priceErrors.join(" ")}</p>}
         <div className="grid grid-cols-2 gap-4">
           {PRICES.map(({ key, label }) => (
-            <Field key={key} label={label} errors={errors(key)}>
-              {(props) => <input {...props} {...control(key)} inputMode="decimal" />}
-            </Field>
+            <TextField key={key} label={label} {...field(key)} inputMode="decimal" />
           ))}
         </div>
       </fieldset>

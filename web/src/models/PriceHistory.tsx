@@ -1,10 +1,9 @@
-import { useQuery } from "urql";
-import { describeError } from "@/api/errors";
+import { useFresh } from "@/api/useFresh";
 import { ModelPricesDocument, type ModelRowFragment } from "@/gql/graphql";
 import { classes } from "@/ui/classes";
 import { type Column, DataTable } from "@/ui/DataTable";
 import { Dialog } from "@/ui/Dialog";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { RequestError } from "@/ui/ErrorNote";
 import { formatDateTime } from "@/ui/format";
 import { SkeletonRows } from "@/ui/Loading";
 import { PRICE_KINDS, type PriceRow, priceRows } from "./priceHistory";
@@ -43,20 +42,15 @@ const COLUMNS: Column<PriceRow>[] = [
 
 /** What a model has cost, newest first. */
 export function PriceHistory({ model, onClose }: PriceHistoryProps) {
-  const [{ data, error, fetching }, reload] = useQuery({
-    query: ModelPricesDocument,
-    variables: { id: model.id, first: MOST },
-    requestPolicy: "cache-and-network",
+  const { data, error, fetching, reload } = useFresh(ModelPricesDocument, {
+    id: model.id,
+    first: MOST,
   });
   const versions = data?.node?.__typename === "Model" ? data.node.priceHistory : null;
   return (
     <Dialog open onClose={onClose} title={`Prices of ${model.displayName}`}>
       <div className="space-y-3 p-4 text-sm">
-        {error && (
-          <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
-            {describeError(error)}
-          </ErrorNote>
-        )}
+        <RequestError error={error} onRetry={reload} />
         {!versions && fetching && <SkeletonRows rows={2} />}
         {versions?.length === 0 && <p className="text-ink-2">No known prices.</p>}
         {versions && versions.length > 0 && (

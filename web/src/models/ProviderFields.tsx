@@ -1,6 +1,6 @@
 import { fieldErrors, type UserError } from "@/api/errors";
-import type { ProviderKind, ProviderRowFragment } from "@/gql/graphql";
-import { Field } from "@/ui/Field";
+import type { ProviderRowFragment } from "@/gql/graphql";
+import { SelectField, TextField } from "@/ui/Field";
 import { KINDS, PROVIDER_KINDS } from "./kinds";
 import { type ProviderDraft, providerProblems } from "./providerDraft";
 
@@ -24,36 +24,24 @@ export function ProviderFields({ draft, onChange, refusals, stored, strict }: Pr
   return (
     <>
       {!stored && (
-        <Field label="Kind" hint={facts.about} errors={fieldErrors(refusals, "kind")}>
-          {(control) => (
-            <select
-              {...control}
-              className="control"
-              value={draft.kind}
-              onChange={(event) => onChange({ ...draft, kind: event.target.value as ProviderKind })}
-            >
-              {KINDS.map((kind) => (
-                <option key={kind} value={kind}>
-                  {PROVIDER_KINDS[kind].label}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label="Kind"
+          hint={facts.about}
+          errors={fieldErrors(refusals, "kind")}
+          value={draft.kind}
+          options={KINDS.map((kind) => [kind, PROVIDER_KINDS[kind].label])}
+          onChange={(kind) => onChange({ ...draft, kind })}
+        />
       )}
-      <Field label="Name" errors={errors("name")} hint="Shown in model lists.">
-        {(control) => (
-          <input
-            {...control}
-            className="control"
-            autoComplete="off"
-            value={draft.name}
-            onChange={(event) => onChange({ ...draft, name: event.target.value })}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Name"
+        errors={errors("name")}
+        hint="Shown in model lists."
+        value={draft.name}
+        onChange={(next) => onChange({ ...draft, name: next })}
+      />
       {facts.baseUrl !== "none" && (
-        <Field
+        <TextField
           label="Base URL"
           optional={facts.baseUrl === "optional"}
           errors={errors("baseUrl")}
@@ -62,23 +50,16 @@ export function ProviderFields({ draft, onChange, refusals, stored, strict }: Pr
               ? "Only for a gateway or proxy. A custom base URL needs its own API key."
               : "The server's URL, up to /chat/completions."
           }
-        >
-          {(control) => (
-            <input
-              {...control}
-              className="control font-mono"
-              inputMode="url"
-              autoComplete="off"
-              spellCheck={false}
-              placeholder={facts.placeholder}
-              value={draft.baseUrl}
-              onChange={(event) => onChange({ ...draft, baseUrl: event.target.value })}
-            />
-          )}
-        </Field>
+          mono
+          inputMode="url"
+          spellCheck={false}
+          placeholder={facts.placeholder}
+          value={draft.baseUrl}
+          onChange={(next) => onChange({ ...draft, baseUrl: next })}
+        />
       )}
       {facts.takesKey && (
-        <Field
+        <TextField
           label={stored?.hasCredentials ? "New API key" : "API key"}
           optional
           errors={errors("apiKey")}
@@ -87,22 +68,16 @@ export function ProviderFields({ draft, onChange, refusals, stored, strict }: Pr
               ? "Leave empty to keep the current key."
               : "Stored encrypted and never shown again. If empty, the key in the server's environment is used."
           }
-        >
-          {(control) => (
-            <input
-              {...control}
-              className="control font-mono"
-              type="password"
-              // Browsers offer to keep what looks like a password; this value tells them not to.
-              autoComplete="new-password"
-              data-1p-ignore
-              data-lpignore="true"
-              spellCheck={false}
-              value={draft.apiKey}
-              onChange={(event) => onChange({ ...draft, apiKey: event.target.value })}
-            />
-          )}
-        </Field>
+          mono
+          type="password"
+          // Browsers offer to keep what looks like a password; this value tells them not to.
+          autoComplete="new-password"
+          data-1p-ignore
+          data-lpignore="true"
+          spellCheck={false}
+          value={draft.apiKey}
+          onChange={(next) => onChange({ ...draft, apiKey: next })}
+        />
       )}
       {stored?.hasCredentials && facts.takesKey && draft.apiKey.trim() === "" && (
         <label className="flex items-center gap-2 text-sm text-ink-2">

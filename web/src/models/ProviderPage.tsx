@@ -1,11 +1,10 @@
 import { Link, useParams } from "@tanstack/react-router";
-import { useQuery } from "urql";
-import { describeError } from "@/api/errors";
+import { useFresh } from "@/api/useFresh";
 import { ProviderPageDocument, type ProviderRowFragment } from "@/gql/graphql";
 import { NotFound } from "@/shell/Fallbacks";
 import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { RequestError } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 import { PageHeader } from "@/ui/PageHeader";
 import { ArchiveProvider } from "./ArchiveProvider";
@@ -16,21 +15,13 @@ import { ProviderSettings } from "./ProviderSettings";
 
 export function ProviderPage() {
   const { providerId } = useParams({ from: "/app/models/$providerId" });
-  const [{ data, error, fetching }, reload] = useQuery({
-    query: ProviderPageDocument,
-    variables: { id: providerId },
-    requestPolicy: "cache-and-network",
-  });
+  const { data, error, fetching, reload } = useFresh(ProviderPageDocument, { id: providerId });
   const provider = data?.node?.__typename === "Provider" ? data.node : null;
   if (provider) return <Provider key={provider.id} provider={provider} />;
   return (
     <div className="p-6">
       {fetching && <Spinner />}
-      {error && (
-        <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
-          {describeError(error)}
-        </ErrorNote>
-      )}
+      <RequestError error={error} onRetry={reload} />
       {!fetching && !error && <NotFound />}
     </div>
   );

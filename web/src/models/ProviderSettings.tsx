@@ -1,9 +1,9 @@
 import { type FormEvent, type ReactNode, useState } from "react";
 import { useMutation } from "urql";
-import { describeError, otherErrors, type UserError } from "@/api/errors";
+import { otherErrors, type UserError } from "@/api/errors";
 import { type ProviderRowFragment, UpdateProviderDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { ErrorNote, RequestError } from "@/ui/ErrorNote";
 import { formatDateTime } from "@/ui/format";
 import { KeyTest } from "./KeyTest";
 import { PROVIDER_KINDS } from "./kinds";
@@ -60,7 +60,7 @@ function SettingsForm({ provider }: { provider: ProviderRowFragment }) {
       autoComplete="off"
       className="card space-y-5 p-4"
     >
-      {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+      <RequestError error={error} />
       {otherErrors(refusals, PROVIDER_FIELDS).map((refusal) => (
         <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
       ))}

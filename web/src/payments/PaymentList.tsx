@@ -1,15 +1,18 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Receipt } from "lucide-react";
 import { useState } from "react";
-import { useQuery } from "urql";
+import { useFresh } from "@/api/useFresh";
 import { usePages } from "@/api/usePages";
-import { PaymentPoliciesDocument, type PaymentStatus, PaymentsDocument } from "@/gql/graphql";
+import { PaymentPoliciesDocument, PaymentsDocument } from "@/gql/graphql";
+import { type Change, changed } from "@/shell/search";
 import { useMay } from "@/shell/viewer";
 import { Button, buttonClasses } from "@/ui/Button";
 import { EmptyState } from "@/ui/EmptyState";
+import { Filter } from "@/ui/Field";
 import { ListBody } from "@/ui/ListBody";
 import { PaymentTable } from "./PaymentTable";
 import { SettleDialog } from "./SettleDialog";
+import type { PaymentsSearch } from "./search";
 import { choose, PAYMENT_STATUSES, type Payment, STATUS_LABELS } from "./words";
 
 const PAGE_SIZE = 50;
@@ -18,6 +21,8 @@ const PAGE_SIZE = 50;
 export function PaymentList() {
   const search = useSearch({ from: "/app/payments" });
   const navigate = useNavigate({ from: "/payments" });
+  const change = (next: Change<PaymentsSearch>) =>
+    void navigate({ search: (old) => changed(old, next), replace: true });
   const mayManage = useMay("BUDGETS_MANAGE");
   const [settling, setSettling] = useState<Payment | null>(null);
   const policies = usePolicyNames();
@@ -28,52 +33,22 @@ export function PaymentList() {
   return (
     <>
       <search className="flex shrink-0 flex-wrap items-center gap-2 border-b border-line px-4 py-2 sm:px-6">
-        <select
-          aria-label="Status"
-          className="control w-44"
-          value={search.status ?? ""}
-          onChange={(event) =>
-            void navigate({
-              search: ({ status: _, ...old }) => ({
-                ...old,
-                ...(event.target.value && { status: event.target.value as PaymentStatus }),
-              }),
-              replace: true,
-            })
-          }
-        >
-          <option value="">Any status</option>
-          {PAYMENT_STATUSES.map((each) => (
-            <option key={each} value={each}>
-              {STATUS_LABELS[each]}
-            </option>
-          ))}
-        </select>
+        <Filter
+          label="Status"
+          value={search.status}
+          none="Any status"
+          options={PAYMENT_STATUSES.map((each) => [each, STATUS_LABELS[each]])}
+          onChange={(status) => change({ status })}
+        />
         {policies && (
-          <select
-            aria-label="Policy"
-            className="control w-44"
-            value={search.policy ?? ""}
-            onChange={(event) =>
-              void navigate({
-                search: ({ policy: _, ...old }) => ({
-                  ...old,
-                  ...(event.target.value && { policy: event.target.value }),
-                }),
-                replace: true,
-              })
-            }
-          >
-            <option value="">All policies</option>
-            {search.policy !== undefined && !policies.has(search.policy) && (
-              <option value={search.policy}>Deleted policy</option>
-            )}
-            {[...policies].map(([id, name]) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </select>
+          <Filter
+            label="Policy"
+            value={search.policy}
+            none="All policies"
+            unknown="Deleted policy"
+            options={[...policies]}
+            onChange={(policy) => change({ policy })}
+          />
         )}
         <Button look="ghost" onClick={payments.reload}>
           Reload
@@ -110,11 +85,7 @@ export function PaymentList() {
 /** What policies are called; null for those who may not see them, and until it is known. */
 function usePolicyNames(): ReadonlyMap<string, string> | null {
   const mayManage = useMay("BUDGETS_MANAGE");
-  const [{ data }] = useQuery({
-    query: PaymentPoliciesDocument,
-    requestPolicy: "cache-and-network",
-    pause: !mayManage,
-  });
+  const { data } = useFresh(PaymentPoliciesDocument, {}, !mayManage);
   return data ? new Map(data.paymentPolicies.map(({ id, name }) => [id, name])) : null;
 }
 

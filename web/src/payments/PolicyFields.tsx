@@ -4,7 +4,7 @@ import { describeError, fieldErrors, type UserError } from "@/api/errors";
 import { amountProblem } from "@/budgets/draft";
 import { PayingCapabilitiesDocument } from "@/gql/graphql";
 import { ErrorNote } from "@/ui/ErrorNote";
-import { Field } from "@/ui/Field";
+import { Field, TextField } from "@/ui/Field";
 import { Spinner } from "@/ui/Loading";
 import { type PolicyDraft, secretProblem, toggled } from "./draft";
 
@@ -32,18 +32,13 @@ export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFie
   const badSecret = secretProblem(draft.secret);
   return (
     <>
-      <Field label="Name" errors={refused("name")}>
-        {(control) => (
-          <input
-            {...control}
-            required
-            autoComplete="off"
-            className="control"
-            value={draft.name}
-            onChange={(event) => onChange({ ...draft, name: event.target.value })}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Name"
+        errors={refused("name")}
+        required
+        value={draft.name}
+        onChange={(next) => onChange({ ...draft, name: next })}
+      />
       <CapabilityChoice
         chosen={draft.capabilities}
         onChange={(capabilities) => onChange({ ...draft, capabilities })}
@@ -69,62 +64,39 @@ export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFie
       </Field>
       <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
         {AMOUNTS.map(([key, label]) => (
-          <Field
+          <TextField
             key={key}
             label={label}
             errors={amountErrors(key, draft[key])}
             hint={key === "maxPerDay" ? "In USD. Days are in UTC." : "In USD."}
-          >
-            {(control) => (
-              <input
-                {...control}
-                required
-                inputMode="decimal"
-                autoComplete="off"
-                className="control tabular-nums"
-                value={draft[key]}
-                onChange={(event) => onChange({ ...draft, [key]: event.target.value })}
-              />
-            )}
-          </Field>
+            required
+            inputMode="decimal"
+            value={draft[key]}
+            onChange={(next) => onChange({ ...draft, [key]: next })}
+          />
         ))}
-        <Field
+        <TextField
           label="Approval above"
           optional
           hint="Payments above this amount (USD) need approval."
           errors={amountErrors("approvalAbove", draft.approvalAbove)}
-        >
-          {(control) => (
-            <input
-              {...control}
-              inputMode="decimal"
-              autoComplete="off"
-              className="control tabular-nums"
-              value={draft.approvalAbove}
-              onChange={(event) => onChange({ ...draft, approvalAbove: event.target.value })}
-            />
-          )}
-        </Field>
+          inputMode="decimal"
+          value={draft.approvalAbove}
+          onChange={(next) => onChange({ ...draft, approvalAbove: next })}
+        />
       </div>
-      <Field
+      <TextField
         label="Payment server URL"
         hint="Your server that moves the money. It receives signed requests."
         errors={refused("url")}
-      >
-        {(control) => (
-          <input
-            {...control}
-            type="url"
-            required
-            autoComplete="off"
-            spellCheck={false}
-            className="control font-mono"
-            value={draft.url}
-            onChange={(event) => onChange({ ...draft, url: event.target.value })}
-          />
-        )}
-      </Field>
-      <Field
+        type="url"
+        required
+        spellCheck={false}
+        mono
+        value={draft.url}
+        onChange={(next) => onChange({ ...draft, url: next })}
+      />
+      <TextField
         label={hasSecret ? "New secret" : "Secret"}
         optional={hasSecret}
         hint={
@@ -133,23 +105,17 @@ export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFie
             : "Signs requests to your payment server. Generate one with openssl rand -hex 32. It is never shown again."
         }
         errors={badSecret === null ? refused("secret") : [badSecret]}
-      >
-        {(control) => (
-          <input
-            {...control}
-            className="control font-mono"
-            type="password"
-            // Browsers offer to keep what looks like a password; this value tells them not to.
-            autoComplete="new-password"
-            data-1p-ignore
-            data-lpignore="true"
-            spellCheck={false}
-            required={!hasSecret}
-            value={draft.secret}
-            onChange={(event) => onChange({ ...draft, secret: event.target.value })}
-          />
-        )}
-      </Field>
+        mono
+        type="password"
+        // Browsers offer to keep what looks like a password; this value tells them not to.
+        autoComplete="new-password"
+        data-1p-ignore
+        data-lpignore="true"
+        spellCheck={false}
+        required={!hasSecret}
+        value={draft.secret}
+        onChange={(next) => onChange({ ...draft, secret: next })}
+      />
     </>
   );
 }

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { fieldErrors } from "@/api/errors";
 import { SettlePaymentDocument } from "@/gql/graphql";
 import { formatAmount } from "@/money/amounts";
-import { Field } from "@/ui/Field";
+import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 import { useAction } from "@/waits/useAction";
 import type { Payment } from "./words";
@@ -59,22 +59,14 @@ export function SettleDialog({ payment, onClose }: SettleDialogProps) {
         ))}
       </fieldset>
       {paid && (
-        <Field
+        <TextField
           label="Reference"
           optional
           hint="The payment server's reference."
           errors={fieldErrors(settle.refusals, "reference")}
-        >
-          {(control) => (
-            <input
-              {...control}
-              autoComplete="off"
-              className="control"
-              value={reference}
-              onChange={(event) => setReference(event.target.value)}
-            />
-          )}
-        </Field>
+          value={reference}
+          onChange={setReference}
+        />
       )}
     </FormDialog>
   );

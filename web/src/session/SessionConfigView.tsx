@@ -1,9 +1,7 @@
-import { useEffect, useRef } from "react";
-import { useQuery } from "urql";
-import { describeError } from "@/api/errors";
+import { useFresh, useReloadOn } from "@/api/useFresh";
 import { EffectiveConfigView } from "@/config/EffectiveConfigView";
 import { SessionEffectiveConfigDocument } from "@/gql/graphql";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { ErrorNote, RequestError } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 
 interface SessionConfigViewProps {
@@ -13,17 +11,10 @@ interface SessionConfigViewProps {
 }
 
 export default function SessionConfigView({ sessionId, configVersion }: SessionConfigViewProps) {
-  const [{ data, error, fetching }, reload] = useQuery({
-    query: SessionEffectiveConfigDocument,
-    variables: { id: sessionId },
-    requestPolicy: "cache-and-network",
+  const { data, error, fetching, reload } = useFresh(SessionEffectiveConfigDocument, {
+    id: sessionId,
   });
-  const seen = useRef(configVersion);
-  useEffect(() => {
-    if (seen.current === configVersion) return;
-    seen.current = configVersion;
-    reload({ requestPolicy: "network-only" });
-  }, [configVersion, reload]);
+  useReloadOn(configVersion, reload);
 
   const config = data?.session?.effectiveConfig;
   return (
@@ -33,7 +24,7 @@ export default function SessionConfigView({ sessionId, configVersion }: SessionC
           What a turn started now would run with: settings of the harness, then the agent, then this
           session.
         </p>
-        {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+        <RequestError error={error} />
         {fetching && !config && <Spinner />}
         {data?.session && !config && (
           <ErrorNote>

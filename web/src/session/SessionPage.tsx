@@ -1,7 +1,7 @@
 import { useParams, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect } from "react";
-import { useQuery } from "urql";
 import { describeError } from "@/api/errors";
+import { useFresh } from "@/api/useFresh";
 import { SessionDocument } from "@/gql/graphql";
 import { ConnectionBanner } from "@/shell/ConnectionBanner";
 import { NotFound } from "@/shell/Fallbacks";
@@ -25,11 +25,7 @@ export function SessionPage() {
 
 function SessionWorkbench({ sessionId }: { sessionId: string }) {
   const { view = "chat" } = useSearch({ from: "/app/sessions/$sessionId" });
-  const [{ data, error, fetching }, reload] = useQuery({
-    query: SessionDocument,
-    variables: { id: sessionId },
-    requestPolicy: "cache-and-network",
-  });
+  const { data, error, fetching, reload } = useFresh(SessionDocument, { id: sessionId });
   const feed = useSessionFeed(sessionId);
   // Here and not in the chat: messages go out even while the rest of the page can't be shown.
   const outbox = useOutbox(sessionId, feed);
@@ -37,7 +33,7 @@ function SessionWorkbench({ sessionId }: { sessionId: string }) {
   const live = feed.connection.status === "live";
   const failed = error !== undefined;
   useEffect(() => {
-    if (live && failed) reload({ requestPolicy: "network-only" });
+    if (live && failed) reload();
   }, [live, failed, reload]);
 
   if (!session) {
@@ -45,9 +41,7 @@ function SessionWorkbench({ sessionId }: { sessionId: string }) {
     if (error) {
       return (
         <div className="p-6">
-          <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
-            {describeError(error)}
-          </ErrorNote>
+          <ErrorNote onRetry={reload}>{describeError(error)}</ErrorNote>
         </div>
       );
     }

@@ -1,12 +1,11 @@
 import { Pencil } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { useMutation } from "urql";
-import { describeError } from "@/api/errors";
 import { UpdateSessionTitleDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { Field } from "@/ui/Field";
+import { RequestError } from "@/ui/ErrorNote";
+import { TextField } from "@/ui/Field";
 
 interface SessionTitleProps {
   sessionId: string;
@@ -57,22 +56,14 @@ function TitleDialog({ sessionId, title, onClose }: TitleDialogProps) {
   return (
     <Dialog open onClose={onClose} title="Change the title">
       <form onSubmit={(event) => void submit(event)} className="space-y-4 p-4">
-        {error && <ErrorNote>{describeError(error)}</ErrorNote>}
-        <Field
+        <RequestError error={error} />
+        <TextField
           label="Title"
           errors={data?.updateSession.userErrors.map(({ message }) => message)}
           hint="Empty removes it."
-        >
-          {(control) => (
-            <input
-              {...control}
-              className="control"
-              autoComplete="off"
-              value={text}
-              onChange={(event) => setText(event.target.value)}
-            />
-          )}
-        </Field>
+          value={text}
+          onChange={setText}
+        />
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" type="submit" disabled={fetching}>

@@ -1,5 +1,5 @@
 import { useId, useState } from "react";
-import { useQuery } from "urql";
+import { useFresh } from "@/api/useFresh";
 import { SessionFormOptionsDocument } from "@/gql/graphql";
 import { classes } from "@/ui/classes";
 import { useDebounced } from "@/ui/useDebounced";
@@ -18,11 +18,7 @@ export function AgentChoice({ value, onChange, errors }: AgentChoiceProps) {
   const [text, setText] = useState("");
   const search = useDebounced(text.trim(), 200);
   const name = useId();
-  const [{ data }] = useQuery({
-    query: SessionFormOptionsDocument,
-    variables: { search: search || null },
-    requestPolicy: "cache-and-network",
-  });
+  const { data } = useFresh(SessionFormOptionsDocument, { search: search || null });
   const agents = data?.agents.nodes ?? [];
   const searchable = search !== "" || text !== "" || agents.length >= SEARCH_FROM;
 

@@ -1,12 +1,14 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useRef, useState } from "react";
-import { useMutation, useQuery } from "urql";
+import { useMutation } from "urql";
 import { describeError, fieldErrors, type UserError } from "@/api/errors";
 import { newIdempotencyKey } from "@/api/idempotency";
+import { useFresh } from "@/api/useFresh";
+import { namedOption } from "@/catalog/ModelOptions";
 import { CreateSessionDocument, SessionFormOptionsDocument } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { Field } from "@/ui/Field";
+import { RequestError } from "@/ui/ErrorNote";
+import { SelectField, TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 import { AgentChoice } from "./AgentChoice";
 
@@ -27,10 +29,8 @@ export function NewSessionDialog({ agentId: initialAgent, onClose }: NewSessionD
   const [refusals, setRefusals] = useState<readonly UserError[]>([]);
   const attempt = useRef({ input: "", key: "" });
   const [{ fetching, error }, create] = useMutation(CreateSessionDocument);
-  const [{ data: options, error: optionsError }] = useQuery({
-    query: SessionFormOptionsDocument,
-    variables: { search: null },
-    requestPolicy: "cache-and-network",
+  const { data: options, error: optionsError } = useFresh(SessionFormOptionsDocument, {
+    search: null,
   });
 
   const submit = async () => {
@@ -73,13 +73,13 @@ export function NewSessionDialog({ agentId: initialAgent, onClose }: NewSessionD
         )
       }
     >
-      {optionsError && <ErrorNote>{describeError(optionsError)}</ErrorNote>}
+      <RequestError error={optionsError} />
       <AgentChoice
         value={agentId}
         onChange={setAgentId}
         errors={fieldErrors(refusals, "agentId")}
       />
-      <Field
+      <SelectField
         label="Harness"
         optional
         errors={fieldErrors(refusals, "harnessId")}
@@ -88,34 +88,18 @@ export function NewSessionDialog({ agentId: initialAgent, onClose }: NewSessionD
             ? "Leave empty to use the agent's harness."
             : "Leave empty to use the organization's default."
         }
-      >
-        {(control) => (
-          <select
-            {...control}
-            className="control"
-            value={harnessId}
-            onChange={(event) => setHarnessId(event.target.value)}
-          >
-            <option value="">{agentId ? "The agent's harness" : "Default harness"}</option>
-            {options?.harnesses.nodes.map(({ id, name, displayName }) => (
-              <option key={id} value={id}>
-                {displayName} ({name})
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      <Field label="Title" optional errors={fieldErrors(refusals, "title")}>
-        {(control) => (
-          <input
-            {...control}
-            className="control"
-            autoComplete="off"
-            value={title}
-            onChange={(event) => setTitle(event.target.value)}
-          />
-        )}
-      </Field>
+        none={agentId ? "The agent's harness" : "Default harness"}
+        value={harnessId}
+        options={options?.harnesses.nodes.map(namedOption)}
+        onChange={setHarnessId}
+      />
+      <TextField
+        label="Title"
+        optional
+        errors={fieldErrors(refusals, "title")}
+        value={title}
+        onChange={setTitle}
+      />
     </FormDialog>
   );
 }

@@ -4,6 +4,7 @@ import { type InputHTMLAttributes, useEffect, useState } from "react";
 import { useQuery } from "urql";
 import { SessionFormOptionsDocument } from "@/gql/graphql";
 import { classes } from "@/ui/classes";
+import { Filter } from "@/ui/Field";
 import { useDebounced } from "@/ui/useDebounced";
 import { SESSION_STATUSES, type SessionListSearch } from "./search";
 import { STATUS_LABELS } from "./status";
@@ -74,23 +75,26 @@ export function SessionFilters() {
           {agent || days || narrowed ? "Filters" : "More filters"}
         </summary>
         <div className="mt-2 flex flex-wrap gap-2">
-          <Choice
+          <Filter
+            className="w-full sm:w-44"
             label="Agent"
-            all="All agents"
+            none="All agents"
             value={agent}
             options={data?.agents.nodes.map(({ id, displayName }) => [id, displayName]) ?? []}
             onChange={(id) => change({ agent: id })}
           />
-          <Choice
+          <Filter
+            className="w-full sm:w-44"
             label="Harness"
-            all="All harnesses"
+            none="All harnesses"
             value={harness}
             options={data?.harnesses.nodes.map(({ id, displayName }) => [id, displayName]) ?? []}
             onChange={(id) => change({ harness: id })}
           />
-          <Choice
+          <Filter
+            className="w-full sm:w-44"
             label="Created"
-            all="Any time"
+            none="Any time"
             value={days === undefined ? undefined : String(days)}
             options={PERIODS.map(([count, label]) => [String(count), label])}
             onChange={(count) => change({ days: count === undefined ? undefined : Number(count) })}
@@ -112,35 +116,6 @@ export function SessionFilters() {
         </div>
       </details>
     </search>
-  );
-}
-
-interface ChoiceProps {
-  label: string;
-  all: string;
-  value: string | undefined;
-  options: readonly (readonly [value: string, label: string])[];
-  onChange: (value: string | undefined) => void;
-}
-
-function Choice({ label, all, value, options, onChange }: ChoiceProps) {
-  return (
-    <select
-      aria-label={label}
-      className="control w-full sm:w-44"
-      value={value ?? ""}
-      onChange={(event) => onChange(event.target.value || undefined)}
-    >
-      <option value="">{all}</option>
-      {value !== undefined && !options.some(([each]) => each === value) && (
-        <option value={value}>{value}</option>
-      )}
-      {options.map(([each, name]) => (
-        <option key={each} value={each}>
-          {name}
-        </option>
-      ))}
-    </select>
   );
 }
 

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useMutation } from "urql";
 import { describeError, fieldErrors, type UserError } from "@/api/errors";
 import { CreateOrgDocument } from "@/gql/graphql";
-import { Field } from "@/ui/Field";
+import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 import { useSwitchOrg } from "./useSwitchOrg";
 
@@ -41,37 +41,25 @@ export default function NewOrgDialog({ onClose }: { onClose: () => void }) {
         An organization has its own agents, sessions, providers, keys and members, separate from all
         others. You become its owner.
       </p>
-      <Field label="Name" errors={fieldErrors(refusals, "name")}>
-        {(control) => (
-          <input
-            {...control}
-            required
-            autoComplete="off"
-            className="control"
-            disabled={made !== null}
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field
+      <TextField
+        label="Name"
+        errors={fieldErrors(refusals, "name")}
+        required
+        disabled={made !== null}
+        value={name}
+        onChange={setName}
+      />
+      <TextField
         label="Slug"
         optional
         hint="A unique short name. Leave empty to generate one from the name."
         errors={fieldErrors(refusals, "slug")}
-      >
-        {(control) => (
-          <input
-            {...control}
-            autoComplete="off"
-            spellCheck={false}
-            className="control font-mono"
-            disabled={made !== null}
-            value={slug}
-            onChange={(event) => setSlug(event.target.value)}
-          />
-        )}
-      </Field>
+        spellCheck={false}
+        mono
+        disabled={made !== null}
+        value={slug}
+        onChange={setSlug}
+      />
     </FormDialog>
   );
 }

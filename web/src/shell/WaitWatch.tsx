@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import { useQuery } from "urql";
+import { useFresh } from "@/api/useFresh";
 import { WaitCountDocument } from "@/gql/graphql";
 import { useOrgFeed } from "@/live/useOrgFeed";
 import { WAIT_KINDS } from "@/live/waitKinds";
@@ -12,10 +12,7 @@ const SETTLE_MS = 250;
 export default function WaitWatch({ onChange }: { onChange: (waits: Waits) => void }) {
   const { snapshot } = useOrgFeed(WAIT_KINDS);
   const version = snapshot.org.waitsVersion + snapshot.beginnings;
-  const [{ data }, reload] = useQuery({
-    query: WaitCountDocument,
-    requestPolicy: "cache-and-network",
-  });
+  const { data, reload } = useFresh(WaitCountDocument, {});
   const count = data?.waits.totalCount ?? null;
 
   const seen = useRef(version);
@@ -23,7 +20,7 @@ export default function WaitWatch({ onChange }: { onChange: (waits: Waits) => vo
     if (seen.current === version) return;
     const timer = setTimeout(() => {
       seen.current = version;
-      reload({ requestPolicy: "network-only" });
+      reload();
     }, SETTLE_MS);
     return () => clearTimeout(timer);
   }, [version, reload]);

@@ -1,5 +1,7 @@
 import { CircleAlert } from "lucide-react";
 import type { ReactNode } from "react";
+import type { CombinedError } from "urql";
+import { describeError } from "@/api/errors";
 import { Button } from "./Button";
 
 interface ErrorNoteProps {
@@ -23,4 +25,14 @@ export function ErrorNote({ children, onRetry }: ErrorNoteProps) {
       )}
     </div>
   );
+}
+
+interface RequestErrorProps {
+  error: CombinedError | null | undefined;
+  onRetry?: () => void;
+}
+
+/** Why a request failed; nothing when it did not. */
+export function RequestError({ error, onRetry }: RequestErrorProps) {
+  return error && <ErrorNote {...(onRetry && { onRetry })}>{describeError(error)}</ErrorNote>;
 }

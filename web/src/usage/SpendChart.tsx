@@ -1,12 +1,13 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import uPlot from "uplot";
-import { describeError } from "@/api/errors";
 import { axis, type Colors, Plot } from "@/charts/Plot";
 import { Amount } from "@/money/Amount";
 import { formatAmount } from "@/money/amounts";
 import { addDecimals, sumDecimals } from "@/money/decimal";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { type Change, changed } from "@/shell/search";
+import { RequestError } from "@/ui/ErrorNote";
+import { Select } from "@/ui/Field";
 import { Spinner } from "@/ui/Loading";
 import { type Measure, type Series, seriesOf } from "./figures";
 import type { Days } from "./range";
@@ -25,6 +26,8 @@ const PALETTE = ["#4f6bd8", "#d9764a", "#2f9e77", "#b8902a", "#a05ac8", "#808a96
 /** What was spent on each day, stacked by model or agent. */
 export default function SpendChart({ days, search, version }: SpendChartProps) {
   const navigate = useNavigate({ from: "/usage" });
+  const change = (next: Change<UsageSearch>) =>
+    void navigate({ search: (old) => changed(old, next), replace: true });
   const by = search.stack ?? "MODEL";
   const measure: Measure = search.measure ?? "cost";
   const { usage, error, loading } = useUsage(["DAY", by], days, version);
@@ -39,43 +42,29 @@ export default function SpendChart({ days, search, version }: SpendChartProps) {
       <div className="mb-3 flex flex-wrap items-center justify-between gap-2">
         <h2 className="text-sm font-medium">By day</h2>
         <div className="flex flex-wrap gap-2">
-          <select
+          <Select
             aria-label="Measure"
-            className="control w-28"
+            className="w-28"
             value={measure}
-            onChange={({ target }) =>
-              void navigate({
-                search: ({ measure: _, ...old }) => ({
-                  ...old,
-                  ...(target.value === "tokens" && { measure: "tokens" }),
-                }),
-                replace: true,
-              })
-            }
-          >
-            <option value="cost">Cost</option>
-            <option value="tokens">Tokens</option>
-          </select>
-          <select
+            options={[
+              ["cost", "Cost"],
+              ["tokens", "Tokens"],
+            ]}
+            onChange={(next) => change({ measure: next === "tokens" ? next : undefined })}
+          />
+          <Select
             aria-label="Stacked by"
-            className="control w-36"
+            className="w-36"
             value={by}
-            onChange={({ target }) =>
-              void navigate({
-                search: ({ stack: _, ...old }) => ({
-                  ...old,
-                  ...(target.value === "AGENT" && { stack: "AGENT" }),
-                }),
-                replace: true,
-              })
-            }
-          >
-            <option value="MODEL">By model</option>
-            <option value="AGENT">By agent</option>
-          </select>
+            options={[
+              ["MODEL", "By model"],
+              ["AGENT", "By agent"],
+            ]}
+            onChange={(next) => change({ stack: next === "AGENT" ? next : undefined })}
+          />
         </div>
       </div>
-      {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+      <RequestError error={error} />
       {loading && <Spinner label="Loading usage" />}
       {usage && !usage.complete && (
         <p className="text-xs text-warn">There is too much to show. Choose fewer days.</p>

@@ -3,6 +3,7 @@ import { useQuery } from "urql";
 import { AuditActorsDocument, AuditKeysDocument } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
+import { Filter } from "@/ui/Field";
 import { KNOWN_ACTIONS } from "./details";
 import { type AuditSearch, fromLocalField, toLocalField } from "./search";
 
@@ -130,27 +131,20 @@ function ActorChoice({ value, onChange }: Omit<FilterProps, "label">) {
   const [{ data: keys }] = useQuery({ query: AuditKeysDocument, pause: !maySeeKeys });
   const members = people?.org.members?.nodes ?? [];
   const known = [
-    ...members.map(({ user }) => ({ id: user.id, name: `${user.name} (${user.email})` })),
-    ...(keys?.apiKeys.nodes ?? []).map(({ id, name }) => ({ id, name: `${name} (API key)` })),
+    ...members.map(({ user }) => [user.id, `${user.name} (${user.email})`] as const),
+    ...(keys?.apiKeys.nodes ?? []).map(({ id, name }) => [id, `${name} (API key)`] as const),
   ];
   return (
-    <label className="min-w-36 flex-1 text-xs text-ink-2 sm:max-w-56">
-      Actor
-      <select
-        className="control mt-1"
-        value={value ?? ""}
-        onChange={(event) => onChange(event.target.value || undefined)}
-      >
-        <option value="">Anyone</option>
-        {value !== undefined && !known.some(({ id }) => id === value) && (
-          <option value={value}>{value}</option>
-        )}
-        {known.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
+    <div className="min-w-36 flex-1 text-xs text-ink-2 sm:max-w-56">
+      <span aria-hidden>Actor</span>
+      <Filter
+        label="Actor"
+        className="mt-1"
+        value={value}
+        none="Anyone"
+        options={known}
+        onChange={onChange}
+      />
+    </div>
   );
 }

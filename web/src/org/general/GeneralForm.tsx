@@ -1,11 +1,12 @@
 import { type FormEvent, useState } from "react";
-import { useMutation, useQuery } from "urql";
-import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
-import { ModelOptions } from "@/catalog/ModelOptions";
+import { useMutation } from "urql";
+import { fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { useFresh } from "@/api/useFresh";
+import { ModelOptions, namedOption } from "@/catalog/ModelOptions";
 import { OrgFormOptionsDocument, type OrgSettingsFragment, UpdateOrgDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { Field } from "@/ui/Field";
+import { ErrorNote, RequestError } from "@/ui/ErrorNote";
+import { SelectField, TextField } from "@/ui/Field";
 import { draftOfOrg, type OrgDraft, updateOrgInput } from "./draft";
 
 const FIELDS: (keyof OrgDraft)[] = [
@@ -20,10 +21,7 @@ export function GeneralForm({ org }: { org: OrgSettingsFragment }) {
   const [saved, setSaved] = useState(false);
   const [refusals, setRefusals] = useState<readonly UserError[]>([]);
   const [{ fetching, error }, update] = useMutation(UpdateOrgDocument);
-  const [{ data: options, error: optionsError }] = useQuery({
-    query: OrgFormOptionsDocument,
-    requestPolicy: "cache-and-network",
-  });
+  const { data: options, error: optionsError } = useFresh(OrgFormOptionsDocument, {});
   const draft = { ...draftOfOrg(org), ...edited };
   const input = updateOrgInput(draft, org);
 
@@ -36,75 +34,50 @@ export function GeneralForm({ org }: { org: OrgSettingsFragment }) {
     setEdited({});
     setSaved(true);
   };
-  const control = (key: keyof OrgDraft) => ({
-    className: "control",
+  const field = (key: keyof OrgDraft) => ({
+    errors: fieldErrors(refusals, key),
     value: draft[key],
-    onChange: (event: { target: { value: string } }) => {
-      setEdited({ ...edited, [key]: event.target.value });
+    onChange: (value: string) => {
+      setEdited({ ...edited, [key]: value });
       setSaved(false);
     },
   });
-  const harnesses = options?.harnesses.nodes ?? [];
-  const { defaultHarness } = org;
 
   return (
     <form onSubmit={(event) => void submit(event)} className="card space-y-5 p-4">
-      {error && <ErrorNote>{describeError(error)}</ErrorNote>}
-      {optionsError && <ErrorNote>{describeError(optionsError)}</ErrorNote>}
+      <RequestError error={error} />
+      <RequestError error={optionsError} />
       {otherErrors(refusals, FIELDS).map((refusal) => (
         <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
       ))}
-      <Field label="Name" errors={fieldErrors(refusals, "name")}>
-        {(props) => <input {...props} {...control("name")} required autoComplete="off" />}
-      </Field>
-      <Field
+      <TextField label="Name" {...field("name")} required />
+      <SelectField
         label="Default harness"
         hint="Used when a session or agent doesn't choose one."
-        errors={fieldErrors(refusals, "defaultHarnessId")}
-      >
-        {(props) => (
-          <select {...props} {...control("defaultHarnessId")}>
-            <option value="">None</option>
-            {defaultHarness && !harnesses.some(({ id }) => id === defaultHarness.id) && (
-              <option value={defaultHarness.id}>
-                {defaultHarness.displayName} ({defaultHarness.name})
-              </option>
-            )}
-            {harnesses.map(({ id, name, displayName }) => (
-              <option key={id} value={id}>
-                {displayName} ({name})
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      <Field
+        {...field("defaultHarnessId")}
+        none="None"
+        options={withChosen(options?.harnesses.nodes, org.defaultHarness).map(namedOption)}
+      />
+      <SelectField
         label="Default model"
         hint="Used when neither agent nor harness sets a model."
-        errors={fieldErrors(refusals, "defaultModelId")}
+        {...field("defaultModelId")}
+        none="None"
       >
-        {(props) => (
-          <select {...props} {...control("defaultModelId")}>
-            <option value="">None</option>
-            <ModelOptions
-              models={modelsOf(options?.models.nodes, org)}
-              chosen={draft.defaultModelId}
-            />
-          </select>
-        )}
-      </Field>
-      <Field
+        <ModelOptions
+          models={withChosen(options?.models.nodes, org.defaultModel)}
+          chosen={draft.defaultModelId}
+        />
+      </SelectField>
+      <SelectField
         label="Models without a price"
         hint="Whether they may run where a dollar budget can't count their cost."
-        errors={fieldErrors(refusals, "allowUnpricedModels")}
-      >
-        {(props) => (
-          <select {...props} {...control("allowUnpricedModels")}>
-            <option value="no">Reject under dollar budgets</option>
-            <option value="yes">Allow, and count nothing</option>
-          </select>
-        )}
-      </Field>
+        {...field("allowUnpricedModels")}
+        options={[
+          ["no", "Reject under dollar budgets"],
+          ["yes", "Allow, and count nothing"],
+        ]}
+      />
       <div className="flex items-center justify-end gap-3">
         {saved && !input && (
           <span role="status" className="text-sm text-ok">
@@ -128,12 +101,10 @@ export function GeneralForm({ org }: { org: OrgSettingsFragment }) {
   );
 }
 
-/** The models to choose from, with the one that is chosen even where it is past the first hundred. */
-function modelsOf<Model extends { id: string }>(
-  offered: readonly Model[] = [],
-  org: { defaultModel: Model | null },
-): readonly Model[] {
-  const { defaultModel } = org;
-  if (!defaultModel || offered.some(({ id }) => id === defaultModel.id)) return offered;
-  return [defaultModel, ...offered];
+/** What there is to choose from, with what is chosen even where it is past the first hundred. */
+function withChosen<Option extends { id: string }>(
+  offered: readonly Option[] = [],
+  chosen: Option | null,
+): readonly Option[] {
+  return !chosen || offered.some(({ id }) => id === chosen.id) ? offered : [chosen, ...offered];
 }

@@ -1,10 +1,9 @@
 import type { ReactNode } from "react";
-import { useQuery } from "urql";
-import { describeError } from "@/api/errors";
+import { useFresh } from "@/api/useFresh";
 import { OrgSettingsDocument, type OrgSettingsFragment } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { CopyBlock } from "@/ui/CopyBlock";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { RequestError } from "@/ui/ErrorNote";
 import { formatDateTime } from "@/ui/format";
 import { Spinner } from "@/ui/Loading";
 import { OrgPage } from "../OrgPage";
@@ -12,21 +11,14 @@ import { GeneralForm } from "./GeneralForm";
 
 export function GeneralPage() {
   const mayManage = useMay("ORG_MANAGE");
-  const [{ data, error, fetching }, reload] = useQuery({
-    query: OrgSettingsDocument,
-    requestPolicy: "cache-and-network",
-  });
+  const { data, error, fetching, reload } = useFresh(OrgSettingsDocument, {});
   const org = data?.org;
   return (
     <OrgPage title="General">
       <div className="mx-auto grid max-w-5xl gap-x-10 gap-y-8 p-4 sm:p-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <div className="min-w-0 space-y-4">
           <h2 className="text-sm font-semibold">General</h2>
-          {error && (
-            <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
-              {describeError(error)}
-            </ErrorNote>
-          )}
+          <RequestError error={error} onRetry={reload} />
           {!org && fetching && <Spinner />}
           {org && !mayManage && <Facts org={org} />}
           {org && mayManage && <GeneralForm org={org} />}

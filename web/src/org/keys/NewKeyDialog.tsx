@@ -6,17 +6,17 @@ import { useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { CopyBlock } from "@/ui/CopyBlock";
 import { Dialog } from "@/ui/Dialog";
-import { Field } from "@/ui/Field";
+import { SelectField, TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 import { createKeyInput, type KeyLifetime, keyProblem, newKeyDraft } from "./keyDraft";
 import { PermissionPicker } from "./PermissionPicker";
 
-const LIFETIMES: { value: KeyLifetime; label: string }[] = [
-  { value: "30", label: "30 days" },
-  { value: "90", label: "90 days" },
-  { value: "365", label: "1 year" },
-  { value: "date", label: "On a date…" },
-  { value: "never", label: "Never" },
+const LIFETIMES: readonly (readonly [KeyLifetime, string])[] = [
+  ["30", "30 days"],
+  ["90", "90 days"],
+  ["365", "1 year"],
+  ["date", "On a date…"],
+  ["never", "Never"],
 ];
 
 interface NewKeyDialogProps {
@@ -79,54 +79,30 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
       onSubmit={() => void submit()}
       onClose={onClose}
     >
-      <Field
+      <TextField
         label="Name"
         hint="What uses the key. Its actions appear in the audit log under this name."
         errors={fieldErrors(refusals, "name")}
-      >
-        {(control) => (
-          <input
-            {...control}
-            required
-            autoComplete="off"
-            className="control"
-            value={draft.name}
-            onChange={(event) => setDraft({ ...draft, name: event.target.value })}
-          />
-        )}
-      </Field>
+        required
+        value={draft.name}
+        onChange={(next) => setDraft({ ...draft, name: next })}
+      />
       <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
-        <Field label="Expires" errors={fieldErrors(refusals, "expiresAt")}>
-          {(control) => (
-            <select
-              {...control}
-              className="control"
-              value={draft.lifetime}
-              onChange={(event) =>
-                setDraft({ ...draft, lifetime: event.target.value as KeyLifetime })
-              }
-            >
-              {LIFETIMES.map(({ value, label }) => (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label="Expires"
+          errors={fieldErrors(refusals, "expiresAt")}
+          value={draft.lifetime}
+          options={LIFETIMES}
+          onChange={(lifetime) => setDraft({ ...draft, lifetime })}
+        />
         {draft.lifetime === "date" && (
-          <Field label="Expiry date">
-            {(control) => (
-              <input
-                {...control}
-                type="date"
-                required
-                className="control"
-                value={draft.date}
-                onChange={(event) => setDraft({ ...draft, date: event.target.value })}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Expiry date"
+            type="date"
+            required
+            value={draft.date}
+            onChange={(next) => setDraft({ ...draft, date: next })}
+          />
         )}
       </div>
       <PermissionPicker

@@ -1,10 +1,10 @@
 import { type FormEvent, useState } from "react";
 import { useMutation } from "urql";
-import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { fieldErrors, otherErrors, type UserError } from "@/api/errors";
 import { type OrgLimitsQuery, UpdateOrgLimitsDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { Field } from "@/ui/Field";
+import { ErrorNote, RequestError } from "@/ui/ErrorNote";
+import { TextField } from "@/ui/Field";
 import {
   type Counts,
   countText,
@@ -50,7 +50,7 @@ export function LimitsForm({ org, counts }: LimitsFormProps) {
         As an operator of this server you can change these. 0 = unlimited; leave empty for the
         server default. Existing items above a lower limit are kept.
       </p>
-      {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+      <RequestError error={error} />
       {otherErrors(refusals, FIELDS).map((refusal) => (
         <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
       ))}
@@ -60,27 +60,19 @@ export function LimitsForm({ org, counts }: LimitsFormProps) {
           const problem = limitProblem(text, name);
           const count = countText(counts[name]);
           return (
-            <Field
+            <TextField
               key={name}
               label={label}
               hint={count === null ? about : `${about} ${count}.`}
               errors={problem === null ? fieldErrors(refusals, name) : [problem]}
-            >
-              {(control) => (
-                <input
-                  {...control}
-                  inputMode="numeric"
-                  autoComplete="off"
-                  className="control tabular-nums"
-                  placeholder="Server default"
-                  value={text}
-                  onChange={(event) => {
-                    setDraft({ ...draft, [name]: event.target.value });
-                    setSaved(false);
-                  }}
-                />
-              )}
-            </Field>
+              inputMode="numeric"
+              placeholder="Server default"
+              value={text}
+              onChange={(next) => {
+                setDraft({ ...draft, [name]: next });
+                setSaved(false);
+              }}
+            />
           );
         })}
       </div>

@@ -1,12 +1,12 @@
 import { useQuery } from "urql";
-import { describeError } from "@/api/errors";
+import { useFresh } from "@/api/useFresh";
 import {
   OrgLimitCountsDocument,
   OrgLimitsDocument,
   type OrgLimitValuesFragment,
 } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { ErrorNote, RequestError } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 import { OrgPage } from "../OrgPage";
 import {
@@ -23,21 +23,14 @@ import { OtherOrgKeys } from "./OtherOrgKeys";
 /** What the organization may have and do; operators of the server can change it. */
 export function LimitsPage() {
   const operator = useMay("PLATFORM_MANAGE");
-  const [{ data, error, fetching }, reload] = useQuery({
-    query: OrgLimitsDocument,
-    requestPolicy: "cache-and-network",
-  });
+  const { data, error, fetching, reload } = useFresh(OrgLimitsDocument, {});
   const org = data?.org;
   const counts = { ...useCounts(), ...(org && { storageBytes: org.storedBytes }) };
   const warning = org ? storageWarning(org.storedBytes, org.limits.storageBytes) : null;
   return (
     <OrgPage title="Limits" about="Limits on what the organization can use.">
       <div className="max-w-3xl space-y-4 px-4 pt-1 pb-6 sm:px-6">
-        {error && (
-          <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
-            {describeError(error)}
-          </ErrorNote>
-        )}
+        <RequestError error={error} onRetry={reload} />
         {warning && <ErrorNote>{warning}</ErrorNote>}
         {!org && fetching && <Spinner />}
         {org && operator && <LimitsForm org={org} counts={counts} />}

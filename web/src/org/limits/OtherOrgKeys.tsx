@@ -1,10 +1,10 @@
 import { type FormEvent, useState } from "react";
 import { useMutation } from "urql";
-import { describeError, type UserError } from "@/api/errors";
+import type { UserError } from "@/api/errors";
 import { UpdateOrgLimitsDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { Field } from "@/ui/Field";
+import { RequestError } from "@/ui/ErrorNote";
+import { TextField } from "@/ui/Field";
 
 /** Lets any organization use the server's provider keys, or takes them away: also one that the operator is no member of. */
 export function OtherOrgKeys() {
@@ -28,24 +28,17 @@ export function OtherOrgKeys() {
   return (
     <form onSubmit={submit} className="card space-y-4 p-4">
       <h2 className="text-sm font-semibold">The server's provider keys for another organization</h2>
-      {error && <ErrorNote>{describeError(error)}</ErrorNote>}
-      <Field
+      <RequestError error={error} />
+      <TextField
         label="Organization"
         hint="Its id, which its owners find under Organization → General."
         errors={refusals.map(({ message }) => message)}
-      >
-        {(control) => (
-          <input
-            {...control}
-            autoComplete="off"
-            spellCheck={false}
-            className="control font-mono"
-            placeholder="org_…"
-            value={orgId}
-            onChange={(event) => setOrgId(event.target.value)}
-          />
-        )}
-      </Field>
+        spellCheck={false}
+        mono
+        placeholder="org_…"
+        value={orgId}
+        onChange={setOrgId}
+      />
       <div className="flex items-center justify-end gap-3">
         {done && (
           <span role="status" className="text-sm text-ok">

@@ -7,7 +7,7 @@ import { useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { CopyBlock } from "@/ui/CopyBlock";
 import { Dialog } from "@/ui/Dialog";
-import { Field } from "@/ui/Field";
+import { SelectField, TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 import { formatDateTime } from "@/ui/format";
 import { invitationLink } from "./memberRules";
@@ -81,39 +81,23 @@ export function InviteDialog({ onInvited, onClose }: InviteDialogProps) {
       onSubmit={() => void submit()}
       onClose={onClose}
     >
-      <Field
+      <TextField
         label="Email"
         hint="No email is sent. You get a link to share."
         errors={fieldErrors(refusals, "email")}
-      >
-        {(control) => (
-          <input
-            {...control}
-            type="email"
-            required
-            autoComplete="off"
-            className="control"
-            value={email}
-            onChange={(event) => setEmail(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field label="Role" hint={ROLE_ABOUT[role]} errors={fieldErrors(refusals, "role")}>
-        {(control) => (
-          <select
-            {...control}
-            className="control"
-            value={role}
-            onChange={(event) => setRole(event.target.value as Role)}
-          >
-            {rolesUpTo(own).map((each) => (
-              <option key={each} value={each}>
-                {ROLE_LABELS[each]}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+        type="email"
+        required
+        value={email}
+        onChange={setEmail}
+      />
+      <SelectField
+        label="Role"
+        hint={ROLE_ABOUT[role]}
+        errors={fieldErrors(refusals, "role")}
+        value={role}
+        options={rolesUpTo(own).map((each) => [each, ROLE_LABELS[each]])}
+        onChange={setRole}
+      />
     </FormDialog>
   );
 }

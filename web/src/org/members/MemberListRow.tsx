@@ -4,6 +4,7 @@ import { ROLE_LABELS } from "@/auth/roles";
 import { type MemberRowFragment, type Role, SetMemberRoleDocument } from "@/gql/graphql";
 import { Badge } from "@/ui/Badge";
 import { IconButton } from "@/ui/Button";
+import { Select } from "@/ui/Field";
 import { RelativeTime } from "@/ui/Time";
 import { Problems } from "@/waits/Problems";
 import { useAction } from "@/waits/useAction";
@@ -39,19 +40,14 @@ export function MemberListRow({ member, own, rights, onRemove }: MemberListRowPr
           </p>
         </div>
         {rights.roles.length > 0 ? (
-          <select
+          <Select
             aria-label={`Role of ${user.name}`}
-            className="control w-32"
+            className="w-32"
             disabled={change.busy}
             value={role}
-            onChange={(event) => void set(event.target.value as Role)}
-          >
-            {rights.roles.map((each) => (
-              <option key={each} value={each}>
-                {ROLE_LABELS[each]}
-              </option>
-            ))}
-          </select>
+            options={rights.roles.map((each) => [each, ROLE_LABELS[each]])}
+            onChange={(next) => void set(next)}
+          />
         ) : (
           <span className="text-sm text-ink-2">{ROLE_LABELS[role]}</span>
         )}

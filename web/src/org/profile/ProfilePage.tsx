@@ -1,13 +1,13 @@
 import { type FormEvent, useState } from "react";
 import { useMutation } from "urql";
-import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { fieldErrors, otherErrors, type UserError } from "@/api/errors";
 import { ChangePasswordDialog } from "@/auth/ChangePasswordDialog";
 import { ROLE_LABELS } from "@/auth/roles";
 import { UpdateViewerDocument } from "@/gql/graphql";
 import { useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { Field } from "@/ui/Field";
+import { ErrorNote, RequestError } from "@/ui/ErrorNote";
+import { Field, TextField } from "@/ui/Field";
 import { OrgPage } from "../OrgPage";
 import { SignInList } from "./SignInList";
 
@@ -68,29 +68,22 @@ function NameForm() {
   };
   return (
     <form onSubmit={(event) => void submit(event)} className="card space-y-5 p-4">
-      {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+      <RequestError error={error} />
       {otherErrors(refusals, ["name"]).map((refusal) => (
         <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
       ))}
-      <Field
+      <TextField
         label="Name"
         hint="Visible to members of all your organizations."
         errors={fieldErrors(refusals, "name")}
-      >
-        {(control) => (
-          <input
-            {...control}
-            required
-            autoComplete="name"
-            className="control"
-            value={name}
-            onChange={(event) => {
-              setName(event.target.value);
-              setSaved(false);
-            }}
-          />
-        )}
-      </Field>
+        required
+        autoComplete="name"
+        value={name}
+        onChange={(next) => {
+          setName(next);
+          setSaved(false);
+        }}
+      />
       <Field label="Email" hint="Used to sign in. It can't be changed.">
         {(control) => (
           <input

@@ -1,10 +1,8 @@
-import { useEffect, useRef } from "react";
-import { useQuery } from "urql";
-import { describeError } from "@/api/errors";
+import { useFresh, useReloadOn } from "@/api/useFresh";
 import { RevokeSignInDocument, SignInsDocument, type SignInsQuery } from "@/gql/graphql";
 import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { RequestError } from "@/ui/ErrorNote";
 import { formatDateTime } from "@/ui/format";
 import { SkeletonRows } from "@/ui/Loading";
 import { RelativeTime } from "@/ui/Time";
@@ -16,27 +14,15 @@ type SignIn = SignInsQuery["signIns"][number];
 
 /** Where the person is signed in. The list is read anew with each `version`. */
 export function SignInList({ version }: { version: number }) {
-  const [{ data, error, fetching }, reload] = useQuery({
-    query: SignInsDocument,
-    requestPolicy: "cache-and-network",
-  });
-  const seen = useRef(version);
-  useEffect(() => {
-    if (seen.current === version) return;
-    seen.current = version;
-    reload({ requestPolicy: "network-only" });
-  }, [version, reload]);
+  const { data, error, fetching, reload } = useFresh(SignInsDocument, {});
+  useReloadOn(version, reload);
 
   return (
     <section aria-labelledby="profile-sign-ins" className="min-w-0 space-y-3">
       <h2 id="profile-sign-ins" className="text-sm font-semibold">
         Signed-in devices
       </h2>
-      {error && (
-        <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
-          {describeError(error)}
-        </ErrorNote>
-      )}
+      <RequestError error={error} onRetry={reload} />
       <ul aria-labelledby="profile-sign-ins" className="card divide-y divide-line">
         {!data && fetching && (
           <li>
@@ -44,11 +30,7 @@ export function SignInList({ version }: { version: number }) {
           </li>
         )}
         {data?.signIns.map((each) => (
-          <SignInRow
-            key={each.id}
-            signIn={each}
-            onRevoked={() => reload({ requestPolicy: "network-only" })}
-          />
+          <SignInRow key={each.id} signIn={each} onRevoked={reload} />
         ))}
       </ul>
       <p className="text-xs text-ink-3">

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { fieldErrors, type UserError } from "@/api/errors";
 import type { EventKind } from "@/gql/graphql";
-import { Field } from "@/ui/Field";
+import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 import type { WebhookDraft } from "./draft";
 import { KindPicker } from "./KindPicker";
@@ -36,24 +36,16 @@ export function WebhookForm(props: WebhookFormProps) {
       onSubmit={() => onSubmit(draft)}
       onClose={onClose}
     >
-      <Field
+      <TextField
         label="URL"
         hint="The endpoint that receives POST requests, e.g. https://example.com/ostler."
         errors={fieldErrors(refusals, "url")}
-      >
-        {(control) => (
-          <input
-            {...control}
-            type="url"
-            required
-            autoComplete="off"
-            spellCheck={false}
-            className="control"
-            value={draft.url}
-            onChange={(event) => setDraft({ ...draft, url: event.target.value })}
-          />
-        )}
-      </Field>
+        type="url"
+        required
+        spellCheck={false}
+        value={draft.url}
+        onChange={(next) => setDraft({ ...draft, url: next })}
+      />
       <KindPicker
         known={known}
         picked={draft.kinds}

@@ -1,10 +1,9 @@
 import { Link } from "@tanstack/react-router";
-import { describeError } from "@/api/errors";
 import { BudgetBar, Left, usedPercent } from "@/budgets/BudgetBar";
 import { CheckBadge } from "@/budgets/StandingBadge";
 import { SUBJECT_LABELS } from "@/budgets/words";
 import { useMay } from "@/shell/viewer";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { RequestError } from "@/ui/ErrorNote";
 import { Panel } from "../panels/Panel";
 import { useSessionBudget } from "./useSessionBudget";
 
@@ -24,7 +23,7 @@ export function BudgetPanel({ sessionId, version }: BudgetPanelProps) {
       title="Budget"
       aside={check && check.status !== "NO_BUDGETS" && <CheckBadge check={check} />}
     >
-      {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+      <RequestError error={error} />
       {check && (
         <div data-budget-check={check.status} className="space-y-3 text-sm">
           <ul className="space-y-2.5 empty:hidden">

@@ -1,11 +1,9 @@
-import { useQuery } from "urql";
-import { describeError } from "@/api/errors";
+import { useFresh, useReloadOn } from "@/api/useFresh";
 import { SessionWaitsDocument } from "@/gql/graphql";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { RequestError } from "@/ui/ErrorNote";
 import { WaitCard } from "@/waits/WaitCard";
 import type { FeedSnapshot } from "../feed/feed";
 import { waitIsOver } from "../feed/waits";
-import { useReloadOn } from "../panels/useReloadOn";
 
 interface ChatWaitsProps {
   sessionId: string;
@@ -18,11 +16,7 @@ interface ChatWaitsProps {
  */
 export default function ChatWaits({ sessionId, feed }: ChatWaitsProps) {
   const { session } = feed;
-  const [{ data, error }, reload] = useQuery({
-    query: SessionWaitsDocument,
-    variables: { id: sessionId },
-    requestPolicy: "cache-and-network",
-  });
+  const { data, error, reload } = useFresh(SessionWaitsDocument, { id: sessionId });
   useReloadOn(session.waitsVersion, reload);
   const open = (data?.session?.waits ?? []).filter(
     (wait) =>
@@ -33,12 +27,12 @@ export default function ChatWaits({ sessionId, feed }: ChatWaitsProps) {
   );
   return (
     <>
-      {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+      <RequestError error={error} />
       {open.length > 0 && (
         <ul aria-label="Waits" className="mt-4 space-y-3">
           {open.map((wait) => (
             <li key={wait.id}>
-              <WaitCard wait={wait} onResolved={() => reload({ requestPolicy: "network-only" })} />
+              <WaitCard wait={wait} onResolved={reload} />
             </li>
           ))}
         </ul>

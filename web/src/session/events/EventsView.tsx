@@ -2,6 +2,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Search, X } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Button } from "@/ui/Button";
+import { Filter } from "@/ui/Field";
 import type { Feed } from "../feed/useSessionFeed";
 import { EarlierLine } from "../tail/EarlierLine";
 import { JumpToLatest } from "../tail/JumpToLatest";
@@ -102,19 +103,16 @@ function EventFilters({ feed, shown }: EventFiltersProps) {
           }}
         />
       </div>
-      <select
-        aria-label="Kind"
-        className="control w-48"
-        value={kind ?? ""}
+      <Filter
+        label="Kind"
+        className="w-48"
+        value={kind}
+        none="All kinds"
         // Which kinds there are, only the whole log knows.
         onFocus={() => void loadEarlier(true)}
-        onChange={(event) => filter({ kind: event.target.value || undefined })}
-      >
-        <option value="">All kinds</option>
-        {kinds.map((each) => (
-          <option key={each}>{each}</option>
-        ))}
-      </select>
+        options={kinds.map((each) => [each, each])}
+        onChange={(next) => filter({ kind: next })}
+      />
       {turn !== undefined && (
         <Button look="ghost" onClick={() => filter({ turn: undefined })}>
           One turn only

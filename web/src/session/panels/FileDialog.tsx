@@ -1,15 +1,13 @@
 import { Download } from "lucide-react";
-import { useQuery } from "urql";
-import { describeError } from "@/api/errors";
+import { useFresh, useReloadOn } from "@/api/useFresh";
 import { SessionFileDocument, type SessionFileQuery } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { RequestError } from "@/ui/ErrorNote";
 import { formatBytes } from "@/ui/format";
 import { Spinner } from "@/ui/Loading";
 import { Pre } from "@/ui/Pre";
 import { RelativeTime } from "@/ui/Time";
-import { useReloadOn } from "./useReloadOn";
 
 type SessionFile = NonNullable<NonNullable<SessionFileQuery["session"]>["file"]>;
 
@@ -21,17 +19,13 @@ interface FileDialogProps {
 }
 
 export function FileDialog({ sessionId, path, version, onClose }: FileDialogProps) {
-  const [{ data, error, fetching }, reload] = useQuery({
-    query: SessionFileDocument,
-    variables: { id: sessionId, path },
-    requestPolicy: "cache-and-network",
-  });
+  const { data, error, fetching, reload } = useFresh(SessionFileDocument, { id: sessionId, path });
   useReloadOn(version, reload);
   const file = data?.session?.file;
   return (
     <Dialog open onClose={onClose} title={path}>
       <div className="space-y-3 p-4">
-        {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+        <RequestError error={error} />
         {!file && fetching && <Spinner />}
         {!file && !fetching && !error && (
           <p className="text-sm text-ink-3">This file was deleted.</p>

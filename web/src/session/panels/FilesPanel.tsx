@@ -1,7 +1,7 @@
 import { ChevronRight, File, Folder } from "lucide-react";
 import { useState } from "react";
-import { useQuery } from "urql";
 import { describeError } from "@/api/errors";
+import { useFresh, useReloadOn } from "@/api/useFresh";
 import { SessionFilesDocument, type SessionFilesQuery } from "@/gql/graphql";
 import { classes } from "@/ui/classes";
 import { ErrorNote } from "@/ui/ErrorNote";
@@ -9,7 +9,6 @@ import { formatBytes } from "@/ui/format";
 import { Spinner } from "@/ui/Loading";
 import { FileDialog } from "./FileDialog";
 import { Panel } from "./Panel";
-import { useReloadOn } from "./useReloadOn";
 
 const ROOT = "/workspace";
 
@@ -42,11 +41,7 @@ interface DirectoryProps extends FilesPanelProps {
 
 /** One level of the tree; what is below is read when it is unfolded. */
 function Directory({ sessionId, version, path, onOpen }: DirectoryProps) {
-  const [{ data, error, fetching }, reload] = useQuery({
-    query: SessionFilesDocument,
-    variables: { id: sessionId, path },
-    requestPolicy: "cache-and-network",
-  });
+  const { data, error, fetching, reload } = useFresh(SessionFilesDocument, { id: sessionId, path });
   useReloadOn(version, reload);
   const files = data?.session?.files;
   if (error) return <ErrorNote>{describeError(error)}</ErrorNote>;

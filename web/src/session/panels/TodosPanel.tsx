@@ -1,11 +1,9 @@
 import { Circle, CircleCheck, CircleDot } from "lucide-react";
-import { useQuery } from "urql";
-import { describeError } from "@/api/errors";
+import { useFresh, useReloadOn } from "@/api/useFresh";
 import { SessionTodosDocument, type TodoStatus } from "@/gql/graphql";
 import { classes } from "@/ui/classes";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { RequestError } from "@/ui/ErrorNote";
 import { Panel } from "./Panel";
-import { useReloadOn } from "./useReloadOn";
 
 const ICONS: Record<TodoStatus, typeof Circle> = {
   PENDING: Circle,
@@ -19,11 +17,7 @@ interface TodosPanelProps {
 }
 
 export function TodosPanel({ sessionId, version }: TodosPanelProps) {
-  const [{ data, error }, reload] = useQuery({
-    query: SessionTodosDocument,
-    variables: { id: sessionId },
-    requestPolicy: "cache-and-network",
-  });
+  const { data, error, reload } = useFresh(SessionTodosDocument, { id: sessionId });
   useReloadOn(version, reload);
   const todos = data?.session?.todos ?? [];
   const done = todos.filter(({ status }) => status === "COMPLETED").length;
@@ -38,7 +32,7 @@ export function TodosPanel({ sessionId, version }: TodosPanelProps) {
         )
       }
     >
-      {error && <ErrorNote>{describeError(error)}</ErrorNote>}
+      <RequestError error={error} />
       {!error && todos.length === 0 && <p className="text-sm text-ink-3">No plan yet.</p>}
       <ol className="space-y-1.5 text-sm">
         {todos.map(({ content, status }, index) => {

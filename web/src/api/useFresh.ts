@@ -1,0 +1,34 @@
+import { useCallback, useEffect, useRef } from "react";
+import { type AnyVariables, type TypedDocumentNode, useQuery } from "urql";
+
+/**
+ * A query that shows what the cache holds and asks the server all the same. `reload` asks it again. While `pause` is
+ * true, nothing is asked.
+ */
+export function useFresh<Data, Variables extends AnyVariables>(
+  query: TypedDocumentNode<Data, Variables>,
+  variables: Variables,
+  pause = false,
+) {
+  const [result, execute] = useQuery<Data, AnyVariables>({
+    query,
+    variables,
+    requestPolicy: "cache-and-network",
+    pause,
+  });
+  const reload = useCallback(() => execute({ requestPolicy: "network-only" }), [execute]);
+  return { ...result, reload };
+}
+
+/** Reads again whenever the version is another one than when this was mounted; bursts of changes cost one reading. */
+export function useReloadOn(version: unknown, reload: () => void): void {
+  const seen = useRef(version);
+  useEffect(() => {
+    if (seen.current === version) return;
+    const timer = setTimeout(() => {
+      seen.current = version;
+      reload();
+    }, 150);
+    return () => clearTimeout(timer);
+  }, [version, reload]);
+}
