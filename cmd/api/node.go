@@ -137,12 +137,13 @@ func (n *node) server() (*httpapi.Server, error) {
 		Limits:  httpapi.Limits{ImageBytes: sessions.MaxImageBytes, Strangers: n.cfg.strangers},
 		Trusted: trusted, TrustedOnly: n.cfg.trustedOnly,
 		Addr: n.cfg.addr, PublicURL: n.cfg.publicURL, TrustedProxies: n.cfg.trustedProxies, MetricsToken: n.cfg.metricsToken,
-		ProbesOnly: n.cfg.role == roleRunner, Introspection: !n.cfg.production, Suggestions: !n.cfg.production,
+		Writable: n.db.Writable, ProbesOnly: n.cfg.role == roleRunner, Introspection: !n.cfg.production, Suggestions: !n.cfg.production,
 	}, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
 		Authenticator: n.people, JWKS: jwks(n.id.tokens), ForOperation: root.OperationContext, Images: n.images, Exports: n.usage, Waits: n.work,
 		Limits: n.most, OpenID: n.people, Clock: n.clk, Logger: n.log, Dashboard: web.Dist(), Metrics: n.meter.Handler(n.log), Meter: n.meter, Tracer: n.tracer,
-		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: n.db.Ping}, {Name: "migrations", Check: n.db.Migrated}, {Name: "bus", Check: connected(n.bus)}},
+		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: n.db.Ping}, {Name: "migrations", Check: n.db.Migrated},
+			{Name: "disk", Check: func(context.Context) error { return n.db.Writable() }}, {Name: "bus", Check: connected(n.bus)}},
 	})
 	if err != nil {
 		return nil, err

@@ -30,8 +30,11 @@ type Config struct {
 	Trusted map[string]string
 	// TrustedOnly refuses all other documents to callers whom cookies bring.
 	TrustedOnly bool
-	Limits      Limits
-	Sockets     SocketLimits
+	// Writable returns an error while the database takes no writes. Then mutations, uploads and callbacks are refused at once. Defaults to nil
+	// for always.
+	Writable func() error
+	Limits   Limits
+	Sockets  SocketLimits
 	// ReadHeaderTimeout is how long a client may take for its headers. Defaults to 5 s.
 	ReadHeaderTimeout time.Duration
 	// BodyTimeout is how long a client may take for its body. Defaults to 10 s.

@@ -21,6 +21,7 @@ type engine struct {
 	executable graphql.ExecutableSchema
 	types      *ast.Schema
 	limits     Limits
+	mayWrite   func() error
 	validator  *documentValidator
 	documents  *documents
 	authorizer *authorizer
@@ -45,6 +46,7 @@ func newEngine(cfg Config, executable graphql.ExecutableSchema, log *slog.Logger
 		executable: executable,
 		types:      types,
 		limits:     cfg.Limits,
+		mayWrite:   cfg.Writable,
 		validator:  newDocumentValidator(types, cfg.Limits.ValidationErrors, cfg.Suggestions),
 		documents:  newDocuments(cfg.Limits, cfg.Trusted, cfg.TrustedOnly),
 		authorizer: authorizer,
@@ -110,6 +112,11 @@ func (e *engine) prepare(ctx context.Context, req *request) (op *operation, errs
 	if err != nil {
 		return nil, gqlerror.List{err}
 	}
+	if definition.Operation == ast.Mutation {
+		if err := e.writable(); err != nil {
+			return nil, gqlerror.List{err}
+		}
+	}
 	price, known := doc.costs[definition]
 	if !known {
 		if price, err, _ = priceOf(e.limits, e.types, definition, variables); err != nil {
@@ -123,6 +130,14 @@ func (e *engine) prepare(ctx context.Context, req *request) (op *operation, errs
 		priced:  req.wantsCost || req.extensions["cost"] == true,
 		context: e.execution(text, doc.query, definition, variables, req.extensions),
 	}, nil
+}
+
+// writable refuses what would write while the database can't: it would wait until its deadline.
+func (e *engine) writable() *gqlerror.Error {
+	if e.mayWrite == nil || e.mayWrite() == nil {
+		return nil
+	}
+	return coded(codeUnavailable, "The server's disk is full, so nothing can be changed until its operator makes room. Reading works. Try again later.")
 }
 
 // execution is what gqlgen wants to know of an operation.

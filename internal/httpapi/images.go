@@ -66,6 +66,9 @@ func (s *Server) uploadImage(w http.ResponseWriter, r *http.Request) {
 	if refused == nil {
 		refused = uploadable(r)
 	}
+	if refused == nil {
+		refused = s.writable()
+	}
 	var image *models.Image
 	if refused == nil {
 		image, refused = s.receiveImage(ctx, w, r, p)
@@ -79,6 +82,14 @@ func (s *Server) uploadImage(w http.ResponseWriter, r *http.Request) {
 	writeImageJSON(w, http.StatusCreated, uploaded{
 		ID: image.ID.String(), Name: image.Name, MediaType: image.MediaType, Width: image.Width, Height: image.Height, Size: image.Size, URL: url,
 	})
+}
+
+// writable is engine.writable for uploads and callbacks.
+func (s *Server) writable() *imageError {
+	if e := s.engine.writable(); e != nil {
+		return &imageError{Code: codeUnavailable, Message: e.Message, status: http.StatusServiceUnavailable}
+	}
+	return nil
 }
 
 // imageCaller finds out who is asking, and refuses whoever may not.

@@ -65,7 +65,10 @@ func (s *Server) takeCallback(w http.ResponseWriter, r *http.Request) (sessions.
 	ctx := auth.WithRequest(r.Context(), s.requestInfo(r))
 	var refused *imageError
 	resolved, err := s.deps.Waits.ResolveWait(ctx, r.PathValue("token"), func(org models.OrgID) (out sessions.Outcome, err error) {
-		if out, refused = s.readOutcome(w, r, org); refused != nil {
+		if refused = s.writable(); refused == nil {
+			out, refused = s.readOutcome(w, r, org)
+		}
+		if refused != nil {
 			err = errOutcome
 		}
 		return out, err

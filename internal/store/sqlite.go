@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 
 	libtnb "github.com/libtnb/sqlite"
@@ -18,7 +19,7 @@ import (
 const defaultSQLiteReaders = 4
 
 // openSQLite opens one connection that writes and a pool that reads: with one pool for both, writers that meet wait for
-// each other in steps of SQLite's busy timeout, up to .
+// each other in steps of SQLite's busy timeout, up to 700 ms.
 func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 	sync := cfg.SQLiteSynchronous
 	if sync == "" {
@@ -76,7 +77,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 	}
 	return &DB{
 		Dialect: SQLite, Writer: writer, Reader: reader, read: read, write: write, across: read, writeAcross: write,
-		known: newStatements(), release: closeAll,
+		known: newStatements(), release: closeAll, dir: filepath.Dir(path),
 	}, nil
 }
 

@@ -62,6 +62,8 @@ type DB struct {
 	tenants *pgxpool.Pool
 	secured bool
 	known   statements
+	// dir is where SQLite's file is; empty with PostgreSQL.
+	dir     string
 	release func() error
 }
 
