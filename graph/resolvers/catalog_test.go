@@ -212,9 +212,9 @@ func TestStatementsDoNotGrowWithThePage(t *testing.T) {
 		for i := range long {
 			m := a.get(`mutation($in: CreateModelInput!) { createModel(input: $in) { model { id } userErrors { message } } }`,
 				map[string]any{"in": map[string]any{"providerId": provider, "name": fmt.Sprint("sim-lorem:", 1000+i)}}, "createModel", "model", "id")
-			root := a.harness(map[string]any{"name": fmt.Sprint("root ", i), "defaultModelId": m})
-			leaf := a.harness(map[string]any{"name": fmt.Sprint("leaf ", i), "parentId": root})
-			agent := a.agent(map[string]any{"name": fmt.Sprint("agent ", i), "systemPrompt": "", "harnessId": leaf, "defaultModelId": m})
+			root := a.harness(map[string]any{"name": fmt.Sprint("root-", i), "defaultModelId": m})
+			leaf := a.harness(map[string]any{"name": fmt.Sprint("leaf-", i), "parentId": root})
+			agent := a.agent(map[string]any{"name": fmt.Sprint("agent-", i), "systemPrompt": "", "harnessId": leaf, "defaultModelId": m})
 			a.session(agent)
 		}
 		n := a.statements()

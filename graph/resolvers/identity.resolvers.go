@@ -121,6 +121,7 @@ func (r *viewerResolver) Orgs(ctx context.Context, obj *model.Viewer) ([]*model.
 	}
 	encoded := make([]*model.Org, 0, len(list))
 	for i := range list {
+		r.loadersOf(ctx).stored.expect(&list[i].ID)
 		encoded = append(encoded, encodeOrg(&list[i]))
 	}
 	return encoded, nil

@@ -51,5 +51,6 @@ func (r *orgResolver) StoredBytes(ctx context.Context, obj *model.Org) (int64, e
 	if err != nil {
 		return 0, err //nolint:wrapcheck // an id that this server has written
 	}
-	return r.Sessions.StoredBytes(ctx, id)
+	bytes, _, err := r.loadersOf(ctx).stored.load(ctx, id)
+	return bytes, err
 }

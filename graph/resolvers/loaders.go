@@ -128,6 +128,7 @@ type loaders struct {
 	turns     *loader[models.TurnID, *models.Turn]
 	messages  *loader[models.MessageID, *models.Message]
 	users     *loader[models.UserID, *models.User]
+	stored    *loader[models.OrgID, int64]
 	keys      *loader[models.APIKeyID, *models.APIKey]
 	// waits are the open ones of turns.
 	waits     *loader[models.TurnID, []models.Wait]
@@ -182,6 +183,7 @@ func (r *Resolver) newLoaders() *loaders {
 		turns:     newLoader(batch(r.Sessions.TurnsByID, func(t *models.Turn) models.TurnID { return t.ID })),
 		messages:  newLoader(batch(r.Sessions.MessagesByID, func(m *models.Message) models.MessageID { return m.ID })),
 		users:     newLoader(r.usersByID),
+		stored:    newLoader(r.Orgs.StoredBytes),
 		keys:      newLoader(batch(r.Orgs.APIKeysByID, func(k *models.APIKey) models.APIKeyID { return k.ID })),
 		waits:     newLoader(ofPrincipal(r.Sessions.WaitsOfTurns)),
 		decisions: newLoader(ofPrincipal(r.Sessions.Decisions)),

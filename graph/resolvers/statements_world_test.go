@@ -144,7 +144,7 @@ func (c *catalogLine) agents(w *world, i int, fallbacks []string) {
 	w.t.Helper()
 	capabilities := []any{map[string]any{"id": "files"}}
 	in := func(name string, more map[string]any) map[string]any {
-		m := map[string]any{"name": fmt.Sprint(name, " ", i), "defaultModelId": c.model.String(), "fallbackModelIds": fallbacks, "capabilities": capabilities}
+		m := map[string]any{"name": fmt.Sprint(name, "-", i), "defaultModelId": c.model.String(), "fallbackModelIds": fallbacks, "capabilities": capabilities}
 		for k, v := range more {
 			m[k] = v
 		}

@@ -66,6 +66,9 @@ func (w *world) furnish() (belongings, *Lease) {
 		tx.PutFile(models.SessionFile{Path: "/f", Size: 1, Hash: b.hash, Encoding: "utf-8"}, &models.Blob{Hash: b.hash, Size: 1, Content: []byte("a")})
 		tx.SaveTodos([]models.Todo{})
 		tx.TagSession([]string{"theirs"})
+		title := "theirs"
+		tx.Session.Title = &title
+		tx.SaveDetails()
 		tx.Remember(IdempotencyKey{"test", "theirs"}, b.hash, "answer", tx.Now+1000)
 		tx.Record(models.AuditEntry{ID: models.NewID[models.AuditEntryEntity](), ActorKind: models.ActorSystem, Action: "furnished", Details: "{}"})
 		return nil

@@ -38,7 +38,7 @@ func (plainTokens) WaitToken(_ context.Context, _ models.OrgID, w models.WaitID)
 func (w *world) harnessWith(name string, refs ...models.CapabilityRef) models.HarnessID {
 	w.t.Helper()
 	h, err := w.catalog.CreateHarness(w.t.Context(), w.by, catalog.NewHarness{
-		Name: name, DisplayName: &name, DefaultModelID: &w.script, Capabilities: append([]models.CapabilityRef{{ID: "probe"}}, refs...),
+		Name: notInNames.ReplaceAllString(name, "-"), DisplayName: &name, DefaultModelID: &w.script, Capabilities: append([]models.CapabilityRef{{ID: "probe"}}, refs...),
 	})
 	if err != nil {
 		w.t.Fatal(err)

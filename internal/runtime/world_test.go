@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -168,11 +169,14 @@ func (w *world) settle(slug string) {
 	w.harness = w.newHarness("probing", parent, nil)
 }
 
+// notInNames is what a harness is not named by.
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+
 // newHarness makes a harness with the probes, on sim-script.
 func (w *world) newHarness(name string, parent models.HarnessID, iterations *int) models.HarnessID {
 	w.t.Helper()
 	h, err := w.catalog.CreateHarness(w.t.Context(), w.by, catalog.NewHarness{
-		Name: name, DisplayName: &name, ParentID: &parent, DefaultModelID: &w.script, MaxIterations: iterations,
+		Name: notInNames.ReplaceAllString(name, "-"), DisplayName: &name, ParentID: &parent, DefaultModelID: &w.script, MaxIterations: iterations,
 		Capabilities: []models.CapabilityRef{{ID: "probe"}},
 	})
 	if err != nil {

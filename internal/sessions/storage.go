@@ -10,11 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// StoredBytes returns how many bytes of files and images an organization has stored, each content once.
-func (s *Service) StoredBytes(ctx context.Context, org models.OrgID) (int64, error) {
-	return storedBytes(ctx, s.cfg.DB, org)
-}
-
+// storedBytes returns how many bytes of files and images an organization has stored, each content once.
 func storedBytes(ctx context.Context, db *store.DB, org models.OrgID) (int64, error) {
 	var rows []models.OrgStorage
 	if err := store.Of(db.Read(ctx, org), org).Find(&rows).Error; err != nil {

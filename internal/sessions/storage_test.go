@@ -19,7 +19,7 @@ func TestTheLimitOfStoredBytes(t *testing.T) {
 		s, ctx := e.create().ID, t.Context()
 		stored := func(want int64) {
 			t.Helper()
-			if got, err := e.svc.StoredBytes(ctx, e.by.OrgID); err != nil || got != want {
+			if got, err := storedBytes(ctx, e.db, e.by.OrgID); err != nil || got != want {
 				t.Errorf("%d bytes are stored, %v; want %d", got, err, want)
 			}
 		}
@@ -60,7 +60,7 @@ func TestTheLimitOfStoredBytes(t *testing.T) {
 			t.Errorf("a tool that writes too much: %v", err)
 		}
 		// Another organization has its own.
-		if got, err := e.svc.StoredBytes(ctx, models.NewID[models.OrgEntity]()); err != nil || got != 0 {
+		if got, err := storedBytes(ctx, e.db, models.NewID[models.OrgEntity]()); err != nil || got != 0 {
 			t.Errorf("%d, %v", got, err)
 		}
 		if _, err := NewImages(e.db, e.clock, nil).Create(ctx, e.by, "a.png", picture); err != nil {
