@@ -178,7 +178,9 @@ func TestEveryFieldAsEverybody(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, place *place) {
 		issuer := oidctest.Start(t)
-		p := start(t, place.withIssuer(issuer.URL))
+		env := place.withIssuer(issuer.URL)
+		env["OSTLER_ORG_CREATION"] = "everybody" // or it would be refused to some for a reason that is not in the table of permissions
+		p := start(t, env)
 		owner := signIn(t, p)
 		b, people := otherOrganization(t, p, owner)
 		a := newTenant(t, owner)
