@@ -1,28 +1,16 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { fieldErrors, otherErrors } from "@/api/errors";
+import { fieldErrors } from "@/api/errors";
 import type { ViewerQuery } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { TextField } from "@/ui/Field";
+import { Problems } from "@/ui/Problems";
 import { EntryForm } from "./EntryPage";
 import type { Acceptance } from "./useAcceptance";
 
 interface FormProps {
   acceptance: Acceptance;
-}
-
-/** What was refused that belongs to no field of the form. */
-function Refusals({ acceptance, fields }: FormProps & { fields: readonly string[] }) {
-  const { failure, refusals } = acceptance;
-  return (
-    <>
-      {failure && <ErrorNote>{failure}</ErrorNote>}
-      {otherErrors(refusals, fields).map(({ code, message }) => (
-        <ErrorNote key={code + message}>{message}</ErrorNote>
-      ))}
-    </>
-  );
 }
 
 function Submit({ busy, children }: { busy: boolean; children: string }) {
@@ -52,7 +40,7 @@ export function AcceptAsViewer({ viewer, acceptance, onAnother }: AcceptAsViewer
           it.
         </ErrorNote>
       ) : (
-        <Refusals acceptance={acceptance} fields={[]} />
+        <Problems of={acceptance} />
       )}
       <p className="text-sm text-ink-2">
         You are signed in as <span className="font-medium text-ink">{viewer.user?.email}</span>. You
@@ -91,7 +79,7 @@ export function AcceptAsNewcomer({ acceptance, onKnown }: AcceptAsNewcomerProps)
           </button>
         </ErrorNote>
       ) : (
-        <Refusals acceptance={acceptance} fields={["name", "password"]} />
+        <Problems of={acceptance} fields={["name", "password"]} />
       )}
       <TextField
         label="Your name"
@@ -121,7 +109,7 @@ export function AcceptAsMember({ acceptance }: FormProps) {
   const [password, setPassword] = useState("");
   return (
     <EntryForm onSubmit={() => acceptance.asMember(email, password)}>
-      <Refusals acceptance={acceptance} fields={[]} />
+      <Problems of={acceptance} />
       <TextField
         label="Email"
         hint="The email that was invited."

@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { useMutation } from "urql";
-import { describeError, fieldErrors, type UserError } from "@/api/errors";
+import { fieldErrors } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { ChangePasswordDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
@@ -8,17 +8,10 @@ import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 
 export function ChangePasswordDialog({ onClose }: { onClose: () => void }) {
-  const [{ fetching, error }, changePassword] = useMutation(ChangePasswordDocument);
+  const change = useAction(ChangePasswordDocument);
   const [current, setCurrent] = useState("");
   const [next, setNext] = useState("");
-  const [refusals, setRefusals] = useState<readonly UserError[]>([]);
   const [done, setDone] = useState(false);
-
-  const submit = async () => {
-    const { data } = await changePassword({ current, new: next });
-    setRefusals(data?.changePassword.userErrors ?? []);
-    setDone(data?.changePassword.ok ?? false);
-  };
 
   if (done) {
     return (
@@ -36,16 +29,14 @@ export function ChangePasswordDialog({ onClose }: { onClose: () => void }) {
     <FormDialog
       title="Change password"
       action="Change password"
-      failure={error ? describeError(error) : null}
-      refusals={refusals}
+      state={change}
       fields={["current", "new"]}
-      disabled={fetching}
-      onSubmit={() => void submit()}
+      onSubmit={async () => setDone((await change.run({ current, new: next }))?.ok ?? false)}
       onClose={onClose}
     >
       <TextField
         label="Current password"
-        errors={fieldErrors(refusals, "current")}
+        errors={fieldErrors(change.refusals, "current")}
         type="password"
         autoComplete="current-password"
         required
@@ -54,7 +45,7 @@ export function ChangePasswordDialog({ onClose }: { onClose: () => void }) {
       />
       <TextField
         label="New password"
-        errors={fieldErrors(refusals, "new")}
+        errors={fieldErrors(change.refusals, "new")}
         type="password"
         autoComplete="new-password"
         required

@@ -1,24 +1,19 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { useMutation } from "urql";
-import { fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { fieldErrors } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { RequestPasswordResetDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
-import { ErrorNote, RequestError } from "@/ui/ErrorNote";
 import { TextField } from "@/ui/Field";
+import { Problems } from "@/ui/Problems";
 import { EntryForm, EntryPage } from "./EntryPage";
 
 export function ForgotPage() {
-  const [{ error, fetching }, request] = useMutation(RequestPasswordResetDocument);
+  const request = useAction(RequestPasswordResetDocument);
   const [email, setEmail] = useState("");
-  const [refusals, setRefusals] = useState<readonly UserError[]>([]);
   const [asked, setAsked] = useState(false);
 
-  const submit = async () => {
-    const { data } = await request({ email });
-    setRefusals(data?.requestPasswordReset.userErrors ?? []);
-    setAsked(data?.requestPasswordReset.ok ?? false);
-  };
+  const submit = async () => setAsked((await request.run({ email }))?.ok ?? false);
 
   return (
     <EntryPage title="Reset your password">
@@ -35,20 +30,17 @@ export function ForgotPage() {
         </div>
       ) : (
         <EntryForm onSubmit={submit}>
-          <RequestError error={error} />
-          {otherErrors(refusals, ["email"]).map((refusal) => (
-            <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
-          ))}
+          <Problems of={request} fields={["email"]} />
           <TextField
             label="Email"
-            errors={fieldErrors(refusals, "email")}
+            errors={fieldErrors(request.refusals, "email")}
             type="email"
             autoComplete="username"
             required
             value={email}
             onChange={setEmail}
           />
-          <Button look="primary" type="submit" className="h-9 w-full" disabled={fetching}>
+          <Button look="primary" type="submit" className="h-9 w-full" disabled={request.busy}>
             Send link
           </Button>
           <p className="text-center text-sm">

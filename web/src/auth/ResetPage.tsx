@@ -1,25 +1,20 @@
 import { Link, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { useMutation } from "urql";
-import { fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { fieldErrors } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { ResetPasswordDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
-import { ErrorNote, RequestError } from "@/ui/ErrorNote";
 import { TextField } from "@/ui/Field";
+import { Problems } from "@/ui/Problems";
 import { EntryForm, EntryPage } from "./EntryPage";
 
 export function ResetPage() {
   const { token } = useSearch({ from: "/reset" });
-  const [{ error, fetching }, reset] = useMutation(ResetPasswordDocument);
+  const reset = useAction(ResetPasswordDocument);
   const [password, setPassword] = useState("");
-  const [refusals, setRefusals] = useState<readonly UserError[]>([]);
   const [done, setDone] = useState(false);
 
-  const submit = async () => {
-    const { data } = await reset({ token, password });
-    setRefusals(data?.resetPassword.userErrors ?? []);
-    setDone(data?.resetPassword.ok ?? false);
-  };
+  const submit = async () => setDone((await reset.run({ token, password }))?.ok ?? false);
 
   return (
     <EntryPage title="Choose a new password">
@@ -32,20 +27,17 @@ export function ResetPage() {
         </div>
       ) : (
         <EntryForm onSubmit={submit}>
-          <RequestError error={error} />
-          {otherErrors(refusals, ["password"]).map((refusal) => (
-            <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
-          ))}
+          <Problems of={reset} fields={["password"]} />
           <TextField
             label="New password"
-            errors={fieldErrors(refusals, "password")}
+            errors={fieldErrors(reset.refusals, "password")}
             type="password"
             autoComplete="new-password"
             required
             value={password}
             onChange={setPassword}
           />
-          <Button look="primary" type="submit" className="h-9 w-full" disabled={fetching}>
+          <Button look="primary" type="submit" className="h-9 w-full" disabled={reset.busy}>
             Set the password
           </Button>
           <p className="text-center text-sm">

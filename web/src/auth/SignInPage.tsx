@@ -1,11 +1,12 @@
 import { Link, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { useMutation, useQuery } from "urql";
-import type { UserError } from "@/api/errors";
+import { useQuery } from "urql";
+import { useAction } from "@/api/useAction";
 import { SignInDocument, SignInMethodsDocument } from "@/gql/graphql";
 import { Button, buttonClasses } from "@/ui/Button";
-import { ErrorNote, RequestError } from "@/ui/ErrorNote";
+import { ErrorNote } from "@/ui/ErrorNote";
 import { TextField } from "@/ui/Field";
+import { Problems } from "@/ui/Problems";
 import { EntryForm, EntryPage } from "./EntryPage";
 import { announceIdentity } from "./identity";
 import { CONFIRM, openIdRefusal, openIdStart } from "./openId";
@@ -19,17 +20,14 @@ export function SignInPage() {
   const [{ data: server }] = useQuery({ query: SignInMethodsDocument });
   const issuer = server?.serverInfo.oidcName;
   const refusal = openIdRefusal(refused, issuer ?? "OpenID Connect");
-  const [{ error, fetching }, signIn] = useMutation(SignInDocument);
+  const signIn = useAction(SignInDocument);
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
-  const [refusals, setRefusals] = useState<readonly UserError[]>([]);
   const [leaving, setLeaving] = useState(false);
 
   const submit = async () => {
-    const { data } = await signIn({ input: { email, password, transport: "COOKIE" } });
-    if (!data) return;
-    setRefusals(data.signIn.userErrors);
-    if (!data.signIn.tokens) return;
+    const answer = await signIn.run({ input: { email, password, transport: "COOKIE" } });
+    if (!answer?.tokens) return;
     setLeaving(true);
     announceIdentity();
     // A full load, so that nothing of the person before stays in memory.
@@ -39,7 +37,7 @@ export function SignInPage() {
   return (
     <EntryPage title="Sign in to Ostler">
       <EntryForm onSubmit={submit}>
-        {ended && refusals.length === 0 && (
+        {ended && signIn.refusals.length === 0 && (
           <p
             role="status"
             className="rounded-md border border-warn/25 bg-warn-soft px-3 py-2 text-sm text-warn"
@@ -70,10 +68,7 @@ export function SignInPage() {
             <p className="text-center text-ink-2 text-xs">or with a password</p>
           </>
         )}
-        <RequestError error={error} />
-        {refusals.map((refusal) => (
-          <ErrorNote key={refusal.code}>{refusal.message}</ErrorNote>
-        ))}
+        <Problems of={signIn} />
         <TextField
           label="Email"
           type="email"
@@ -92,8 +87,13 @@ export function SignInPage() {
           value={password}
           onChange={setPassword}
         />
-        <Button look="primary" type="submit" className="h-9 w-full" disabled={fetching || leaving}>
-          {fetching || leaving ? "Signing in…" : "Sign in"}
+        <Button
+          look="primary"
+          type="submit"
+          className="h-9 w-full"
+          disabled={signIn.busy || leaving}
+        >
+          {signIn.busy || leaving ? "Signing in…" : "Sign in"}
         </Button>
         <p className="text-center text-sm">
           <Link to="/forgot" className="rounded text-ink-2 underline underline-offset-2">

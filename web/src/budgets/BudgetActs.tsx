@@ -1,13 +1,13 @@
 import { useState } from "react";
 import { fieldErrors } from "@/api/errors";
 import { newIdempotencyKey } from "@/api/idempotency";
+import { useAction } from "@/api/useAction";
 import { DisableBudgetDocument, TopUpBudgetDocument } from "@/gql/graphql";
 import { formatAmount } from "@/money/amounts";
 import { addDecimals, isDecimal } from "@/money/decimal";
-import { ConfirmDialog } from "@/org/ConfirmDialog";
+import { ConfirmDialog } from "@/ui/ConfirmDialog";
 import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
-import { useAction } from "@/waits/useAction";
 import { leftWords } from "./BudgetBar";
 import { amountProblem } from "./draft";
 import { type Budget, shortfall } from "./words";
@@ -30,16 +30,15 @@ export function TopUpDialog({ budget, needed, onClose, onDone }: TopUpProps) {
   const [description, setDescription] = useState("");
   // A second try after a lost answer counts once.
   const [idempotencyKey] = useState(newIdempotencyKey);
-  const topUp = useAction(TopUpBudgetDocument, (data) => data.topUpBudget.userErrors);
+  const topUp = useAction(TopUpBudgetDocument);
   const problem = amountProblem(amount);
   return (
     <FormDialog
       title="Top up"
       action={topUp.busy ? "Topping up…" : "Top up"}
-      failure={topUp.failure}
-      refusals={topUp.refusals}
+      state={topUp}
       fields={["amount", "description"]}
-      disabled={topUp.busy || !isDecimal(amount)}
+      disabled={!isDecimal(amount)}
       onSubmit={async () => {
         const input = {
           budgetId: id,
@@ -81,14 +80,12 @@ export function TopUpDialog({ budget, needed, onClose, onDone }: TopUpProps) {
 /** Takes a budget out of force, once that is confirmed. */
 export function DisableDialog({ budget, onClose, onDone }: ActProps) {
   const { id, limit, currency } = budget;
-  const disable = useAction(DisableBudgetDocument, (data) => data.disableBudget.userErrors);
+  const disable = useAction(DisableBudgetDocument);
   return (
     <ConfirmDialog
       title="Disable budget"
       action="Disable"
-      busy={disable.busy}
-      failure={disable.failure}
-      refusals={disable.refusals}
+      state={disable}
       onConfirm={async () => {
         if (!(await disable.run({ id }))) return;
         onDone?.();

@@ -1,11 +1,11 @@
 import { useId, useState } from "react";
 import { fieldErrors } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { CreateBudgetDocument, UpdateBudgetDocument } from "@/gql/graphql";
 import { currencyName, OWN_CURRENCIES } from "@/money/amounts";
 import { useViewer } from "@/shell/viewer";
 import { Field } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
-import { useAction } from "@/waits/useAction";
 import { BudgetFields, LIMIT_FIELDS } from "./BudgetFields";
 import {
   createBudgetInput,
@@ -37,16 +37,15 @@ export function NewBudgetDialog({ forWhom, onClose }: NewBudgetProps) {
     softLimit: "",
     period: { ...NO_PERIOD, kind: "CALENDAR", timezone: viewerZone() },
   });
-  const create = useAction(CreateBudgetDocument, (data) => data.createBudget.userErrors);
+  const create = useAction(CreateBudgetDocument);
   const input = createBudgetInput(draft);
   return (
     <FormDialog
       title="New budget"
       action="Create budget"
-      failure={create.failure}
-      refusals={create.refusals}
+      state={create}
       fields={["subject", "subjectId", "currency", ...LIMIT_FIELDS]}
-      disabled={create.busy || input === null}
+      disabled={input === null}
       onSubmit={async () => {
         if (input && (await create.run({ input }))) onClose();
       }}
@@ -126,16 +125,15 @@ export function EditBudgetDialog({ budget, onClose }: EditBudgetProps) {
     softLimit: stored.softLimit ?? "",
     period: periodDraft(stored.period, viewerZone()),
   });
-  const update = useAction(UpdateBudgetDocument, (data) => data.updateBudget.userErrors);
+  const update = useAction(UpdateBudgetDocument);
   const input = updateBudgetInput(draft, stored);
   return (
     <FormDialog
       title={`Edit ${stored.currency} budget`}
       action="Save"
-      failure={update.failure}
-      refusals={update.refusals}
+      state={update}
       fields={LIMIT_FIELDS}
-      disabled={update.busy || input === null}
+      disabled={input === null}
       onSubmit={async () => {
         if (input && (await update.run({ id: stored.id, input }))) onClose();
       }}

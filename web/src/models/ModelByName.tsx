@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { useMutation } from "urql";
-import { describeError, fieldErrors } from "@/api/errors";
+import { fieldErrors } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { CreateModelDocument } from "@/gql/graphql";
 import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
@@ -15,36 +15,31 @@ interface ModelByNameProps {
 
 export function ModelByName({ providerId, onClose }: ModelByNameProps) {
   const [draft, setDraft] = useState(emptyModel);
-  const [{ fetching, error, data }, create] = useMutation(CreateModelDocument);
-  const refusals = data?.createModel.userErrors ?? [];
+  const create = useAction(CreateModelDocument);
   const valid = Object.keys(modelProblems(draft)).length === 0;
-
-  const submit = async () => {
-    const answer = await create({ input: createModelInput(draft, providerId) });
-    if (answer.data?.createModel.model) onClose();
-  };
 
   return (
     <FormDialog
       title="Add a model by name"
       action="Add model"
-      failure={error ? describeError(error) : null}
-      refusals={refusals}
+      state={create}
       fields={MODEL_FIELDS}
-      disabled={fetching || !valid}
-      onSubmit={() => void submit()}
+      disabled={!valid}
+      onSubmit={async () => {
+        if (await create.run({ input: createModelInput(draft, providerId) })) onClose();
+      }}
       onClose={onClose}
     >
       <TextField
         label="Name"
-        errors={fieldErrors(refusals, "name")}
+        errors={fieldErrors(create.refusals, "name")}
         hint="The provider's name for it. Fields you leave empty are filled in for well-known models."
         mono
         spellCheck={false}
         value={draft.name}
         onChange={(next) => setDraft({ ...draft, name: next })}
       />
-      <ModelFields draft={draft} onChange={setDraft} refusals={refusals} />
+      <ModelFields draft={draft} onChange={setDraft} refusals={create.refusals} />
     </FormDialog>
   );
 }

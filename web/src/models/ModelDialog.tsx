@@ -1,6 +1,5 @@
 import { useState } from "react";
-import { useMutation } from "urql";
-import { describeError } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { type ModelRowFragment, UpdateModelDocument } from "@/gql/graphql";
 import { FormDialog } from "@/ui/FormDialog";
 import { ModelFields } from "./ModelFields";
@@ -21,29 +20,23 @@ interface ModelDialogProps {
 
 export function ModelDialog({ model, onClose }: ModelDialogProps) {
   const [draft, setDraft] = useState(() => draftOfModel(model));
-  const [{ fetching, error, data }, update] = useMutation(UpdateModelDocument);
-  const refusals = data?.updateModel.userErrors ?? [];
+  const update = useAction(UpdateModelDocument);
   const input = updateModelInput(draft, model);
   const valid = Object.keys(modelProblems(draft)).length === 0;
-
-  const submit = async () => {
-    if (!input) return;
-    const answer = await update({ id: model.id, input });
-    if (answer.data?.updateModel.model) onClose();
-  };
 
   return (
     <FormDialog
       title={model.name}
       action="Save"
-      failure={error ? describeError(error) : null}
-      refusals={refusals}
+      state={update}
       fields={MODEL_FIELDS}
-      disabled={fetching || !input || !valid}
-      onSubmit={() => void submit()}
+      disabled={!input || !valid}
+      onSubmit={async () => {
+        if (input && (await update.run({ id: model.id, input }))) onClose();
+      }}
       onClose={onClose}
     >
-      <ModelFields draft={draft} onChange={setDraft} refusals={refusals} />
+      <ModelFields draft={draft} onChange={setDraft} refusals={update.refusals} />
     </FormDialog>
   );
 }

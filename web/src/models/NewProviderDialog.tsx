@@ -1,6 +1,5 @@
 import { useState } from "react";
-import { useMutation } from "urql";
-import { describeError, type UserError } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { CreateProviderDocument } from "@/gql/graphql";
 import { FormDialog } from "@/ui/FormDialog";
 import { KeyTest } from "./KeyTest";
@@ -24,33 +23,29 @@ interface NewProviderProps {
 export function NewProviderDialog({ onCreated, onClose }: NewProviderProps) {
   const [draft, setDraft] = useState(emptyProvider);
   const [strict, setStrict] = useState(false);
-  const [refusals, setRefusals] = useState<readonly UserError[]>([]);
-  const [{ fetching, error }, create] = useMutation(CreateProviderDocument);
+  const create = useAction(CreateProviderDocument);
   const { name: _, ...untestable } = providerProblems(draft);
 
   const submit = async () => {
     setStrict(true);
     if (Object.keys(providerProblems(draft)).length > 0) return;
-    const { data } = await create({ input: createProviderInput(draft) });
-    setRefusals(data?.createProvider.userErrors ?? []);
-    if (data?.createProvider.provider) onCreated(data.createProvider.provider.id);
+    const answer = await create.run({ input: createProviderInput(draft) });
+    if (answer?.provider) onCreated(answer.provider.id);
   };
 
   return (
     <FormDialog
       title="Add provider"
-      action={fetching ? "Adding…" : "Add provider"}
-      failure={error ? describeError(error) : null}
-      refusals={refusals}
+      action={create.busy ? "Adding…" : "Add provider"}
+      state={create}
       fields={PROVIDER_FIELDS}
-      disabled={fetching}
       onSubmit={() => void submit()}
       onClose={onClose}
     >
       <ProviderFields
         draft={draft}
         onChange={setDraft}
-        refusals={refusals}
+        refusals={create.refusals}
         stored={null}
         strict={strict}
       />

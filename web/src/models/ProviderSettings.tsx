@@ -1,10 +1,9 @@
-import { type FormEvent, type ReactNode, useState } from "react";
-import { useMutation } from "urql";
-import { otherErrors, type UserError } from "@/api/errors";
+import { useState } from "react";
+import { useAction } from "@/api/useAction";
 import { type ProviderRowFragment, UpdateProviderDocument } from "@/gql/graphql";
-import { Button } from "@/ui/Button";
-import { ErrorNote, RequestError } from "@/ui/ErrorNote";
+import { Fact } from "@/ui/Fact";
 import { formatDateTime } from "@/ui/format";
+import { SaveForm } from "@/ui/SaveForm";
 import { KeyTest } from "./KeyTest";
 import { PROVIDER_KINDS } from "./kinds";
 import { PROVIDER_FIELDS } from "./NewProviderDialog";
@@ -35,42 +34,27 @@ export function ProviderSettings({ provider, editable }: ProviderSettingsProps) 
 function SettingsForm({ provider }: { provider: ProviderRowFragment }) {
   const [draft, setDraft] = useState(() => draftOfProvider(provider));
   const [strict, setStrict] = useState(false);
-  const [saved, setSaved] = useState(false);
-  const [refusals, setRefusals] = useState<readonly UserError[]>([]);
-  const [{ fetching, error }, update] = useMutation(UpdateProviderDocument);
+  const update = useAction(UpdateProviderDocument);
   const input = updateProviderInput(draft, provider);
   const { name: _, ...untestable } = providerProblems(draft);
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const save = async () => {
     setStrict(true);
-    if (!input || Object.keys(providerProblems(draft)).length > 0) return;
-    const { data } = await update({ id: provider.id, input });
-    setRefusals(data?.updateProvider.userErrors ?? []);
-    if (!data?.updateProvider.provider) return;
+    if (!input || Object.keys(providerProblems(draft)).length > 0) return false;
+    const answer = await update.run({ id: provider.id, input });
+    if (!answer?.provider) return false;
     // The key that was typed is on the server now, and has no business here any more.
-    setDraft(draftOfProvider(data.updateProvider.provider));
+    setDraft(draftOfProvider(answer.provider));
     setStrict(false);
-    setSaved(true);
+    return true;
   };
 
   return (
-    <form
-      onSubmit={(event) => void submit(event)}
-      autoComplete="off"
-      className="card space-y-5 p-4"
-    >
-      <RequestError error={error} />
-      {otherErrors(refusals, PROVIDER_FIELDS).map((refusal) => (
-        <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
-      ))}
+    <SaveForm state={update} fields={PROVIDER_FIELDS} changed={input !== null} onSubmit={save}>
       <ProviderFields
         draft={draft}
-        onChange={(next) => {
-          setDraft(next);
-          setSaved(false);
-        }}
-        refusals={refusals}
+        onChange={setDraft}
+        refusals={update.refusals}
         stored={provider}
         strict={strict}
       />
@@ -80,17 +64,7 @@ function SettingsForm({ provider }: { provider: ProviderRowFragment }) {
           disabled={Object.keys(untestable).length > 0}
         />
       )}
-      <div className="flex items-center justify-end gap-3">
-        {saved && !input && (
-          <span role="status" className="text-sm text-ok">
-            Saved
-          </span>
-        )}
-        <Button look="primary" type="submit" disabled={fetching || !input}>
-          {fetching ? "Saving…" : "Save"}
-        </Button>
-      </div>
-    </form>
+    </SaveForm>
   );
 }
 
@@ -105,14 +79,5 @@ function SettingsFacts({ provider }: { provider: ProviderRowFragment }) {
       )}
       <Fact label="Added">{formatDateTime(provider.createdAt)}</Fact>
     </dl>
-  );
-}
-
-function Fact({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <div className="flex items-start justify-between gap-4 px-3 py-2">
-      <dt className="shrink-0 text-ink-3">{label}</dt>
-      <dd className="min-w-0 text-right">{children}</dd>
-    </div>
   );
 }

@@ -1,12 +1,12 @@
 import { useState } from "react";
+import { useAction } from "@/api/useAction";
 import {
   CreatePaymentPolicyDocument,
   DeletePaymentPolicyDocument,
   UpdatePaymentPolicyDocument,
 } from "@/gql/graphql";
-import { ConfirmDialog } from "@/org/ConfirmDialog";
+import { ConfirmDialog } from "@/ui/ConfirmDialog";
 import { FormDialog } from "@/ui/FormDialog";
-import { useAction } from "@/waits/useAction";
 import {
   createPolicyInput,
   draftOfPolicy,
@@ -19,19 +19,15 @@ import type { Policy } from "./words";
 
 export function NewPolicyDialog({ onClose }: { onClose: () => void }) {
   const [draft, setDraft] = useState(NEW_POLICY);
-  const create = useAction(
-    CreatePaymentPolicyDocument,
-    (data) => data.createPaymentPolicy.userErrors,
-  );
+  const create = useAction(CreatePaymentPolicyDocument);
   const input = createPolicyInput(draft);
   return (
     <FormDialog
       title="New payment policy"
       action="Create policy"
-      failure={create.failure}
-      refusals={create.refusals}
+      state={create}
       fields={POLICY_FIELDS}
-      disabled={create.busy || input === null}
+      disabled={input === null}
       onSubmit={async () => {
         if (input && (await create.run({ input }))) onClose();
       }}
@@ -55,19 +51,15 @@ interface PolicyProps {
 export function EditPolicyDialog({ policy, onClose }: PolicyProps) {
   const [stored] = useState(policy);
   const [draft, setDraft] = useState(() => draftOfPolicy(stored));
-  const update = useAction(
-    UpdatePaymentPolicyDocument,
-    (data) => data.updatePaymentPolicy.userErrors,
-  );
+  const update = useAction(UpdatePaymentPolicyDocument);
   const input = updatePolicyInput(draft, stored);
   return (
     <FormDialog
       title={`Edit ${stored.name}`}
       action="Save"
-      failure={update.failure}
-      refusals={update.refusals}
+      state={update}
       fields={POLICY_FIELDS}
-      disabled={update.busy || input === null}
+      disabled={input === null}
       onSubmit={async () => {
         if (input && (await update.run({ id: stored.id, input }))) onClose();
       }}
@@ -81,17 +73,12 @@ export function EditPolicyDialog({ policy, onClose }: PolicyProps) {
 /** Takes a policy out of force, or puts it back. */
 export function SwitchPolicyDialog({ policy, onClose }: PolicyProps) {
   const [{ id, name, enabled }] = useState(policy);
-  const update = useAction(
-    UpdatePaymentPolicyDocument,
-    (data) => data.updatePaymentPolicy.userErrors,
-  );
+  const update = useAction(UpdatePaymentPolicyDocument);
   return (
     <ConfirmDialog
       title={enabled ? "Disable policy" : "Enable policy"}
       action={enabled ? "Disable" : "Enable"}
-      busy={update.busy}
-      failure={update.failure}
-      refusals={update.refusals}
+      state={update}
       onConfirm={async () => {
         if (await update.run({ id, input: { enabled: !enabled } })) onClose();
       }}
@@ -105,17 +92,12 @@ export function SwitchPolicyDialog({ policy, onClose }: PolicyProps) {
 }
 
 export function DeletePolicyDialog({ policy: { id, name }, onClose }: PolicyProps) {
-  const remove = useAction(
-    DeletePaymentPolicyDocument,
-    (data) => data.deletePaymentPolicy.userErrors,
-  );
+  const remove = useAction(DeletePaymentPolicyDocument);
   return (
     <ConfirmDialog
       title="Delete policy"
       action="Delete"
-      busy={remove.busy}
-      failure={remove.failure}
-      refusals={remove.refusals}
+      state={remove}
       onConfirm={async () => {
         if (await remove.run({ id })) onClose();
       }}

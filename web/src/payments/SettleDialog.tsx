@@ -1,10 +1,10 @@
 import { useState } from "react";
 import { fieldErrors } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { SettlePaymentDocument } from "@/gql/graphql";
 import { formatAmount } from "@/money/amounts";
 import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
-import { useAction } from "@/waits/useAction";
 import type { Payment } from "./words";
 
 interface SettleDialogProps {
@@ -17,15 +17,14 @@ export function SettleDialog({ payment, onClose }: SettleDialogProps) {
   const { id, amount, currency, host } = payment;
   const [paid, setPaid] = useState<boolean | null>(null);
   const [reference, setReference] = useState("");
-  const settle = useAction(SettlePaymentDocument, (data) => data.settlePayment.userErrors);
+  const settle = useAction(SettlePaymentDocument);
   return (
     <FormDialog
       title="Settle payment"
       action="Settle"
-      failure={settle.failure}
-      refusals={settle.refusals}
+      state={settle}
       fields={["reference"]}
-      disabled={settle.busy || paid === null}
+      disabled={paid === null}
       onSubmit={async () => {
         if (paid === null) return;
         const input = { paid, reference: (paid && reference.trim()) || null };

@@ -1,11 +1,10 @@
 import { Pencil } from "lucide-react";
-import { type FormEvent, useState } from "react";
-import { useMutation } from "urql";
+import { useState } from "react";
+import { fieldErrors } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { UpdateSessionTitleDocument } from "@/gql/graphql";
-import { Button } from "@/ui/Button";
-import { Dialog } from "@/ui/Dialog";
-import { RequestError } from "@/ui/ErrorNote";
 import { TextField } from "@/ui/Field";
+import { FormDialog } from "@/ui/FormDialog";
 
 interface SessionTitleProps {
   sessionId: string;
@@ -47,30 +46,25 @@ interface TitleDialogProps {
 
 function TitleDialog({ sessionId, title, onClose }: TitleDialogProps) {
   const [text, setText] = useState(title);
-  const [{ fetching, error, data }, update] = useMutation(UpdateSessionTitleDocument);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    const answer = await update({ id: sessionId, title: text.trim() || null });
-    if (answer.data?.updateSession.session) onClose();
-  };
+  const update = useAction(UpdateSessionTitleDocument);
   return (
-    <Dialog open onClose={onClose} title="Change the title">
-      <form onSubmit={(event) => void submit(event)} className="space-y-4 p-4">
-        <RequestError error={error} />
-        <TextField
-          label="Title"
-          errors={data?.updateSession.userErrors.map(({ message }) => message)}
-          hint="Empty removes it."
-          value={text}
-          onChange={setText}
-        />
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" disabled={fetching}>
-            Save
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Change the title"
+      action="Save"
+      state={update}
+      fields={["title"]}
+      onSubmit={async () => {
+        if (await update.run({ id: sessionId, title: text.trim() || null })) onClose();
+      }}
+      onClose={onClose}
+    >
+      <TextField
+        label="Title"
+        errors={fieldErrors(update.refusals, "title")}
+        hint="Empty removes it."
+        value={text}
+        onChange={setText}
+      />
+    </FormDialog>
   );
 }

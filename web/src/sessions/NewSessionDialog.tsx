@@ -1,8 +1,8 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useRef, useState } from "react";
-import { useMutation } from "urql";
-import { describeError, fieldErrors, type UserError } from "@/api/errors";
+import { fieldErrors } from "@/api/errors";
 import { newIdempotencyKey } from "@/api/idempotency";
+import { useAction } from "@/api/useAction";
 import { useFresh } from "@/api/useFresh";
 import { namedOption } from "@/catalog/ModelOptions";
 import { CreateSessionDocument, SessionFormOptionsDocument } from "@/gql/graphql";
@@ -26,9 +26,8 @@ export function NewSessionDialog({ agentId: initialAgent, onClose }: NewSessionD
   const [agentId, setAgentId] = useState(initialAgent);
   const [harnessId, setHarnessId] = useState("");
   const [title, setTitle] = useState("");
-  const [refusals, setRefusals] = useState<readonly UserError[]>([]);
   const attempt = useRef({ input: "", key: "" });
-  const [{ fetching, error }, create] = useMutation(CreateSessionDocument);
+  const create = useAction(CreateSessionDocument);
   const { data: options, error: optionsError } = useFresh(SessionFormOptionsDocument, {
     search: null,
   });
@@ -44,9 +43,8 @@ export function NewSessionDialog({ agentId: initialAgent, onClose }: NewSessionD
     if (attempt.current.input !== fingerprint) {
       attempt.current = { input: fingerprint, key: newIdempotencyKey() };
     }
-    const { data } = await create({ input: { ...input, idempotencyKey: attempt.current.key } });
-    setRefusals(data?.createSession.userErrors ?? []);
-    const session = data?.createSession.session;
+    const answer = await create.run({ input: { ...input, idempotencyKey: attempt.current.key } });
+    const session = answer?.session;
     if (session) {
       void navigate({ to: "/sessions/$sessionId", params: { sessionId: session.id } });
     }
@@ -55,11 +53,9 @@ export function NewSessionDialog({ agentId: initialAgent, onClose }: NewSessionD
   return (
     <FormDialog
       title="New session"
-      action={fetching ? "Starting…" : "Start session"}
-      failure={error ? describeError(error) : null}
-      refusals={refusals}
+      action={create.busy ? "Starting…" : "Start session"}
+      state={create}
       fields={FIELDS}
-      disabled={fetching}
       onSubmit={() => void submit()}
       onClose={onClose}
       aside={
@@ -77,12 +73,12 @@ export function NewSessionDialog({ agentId: initialAgent, onClose }: NewSessionD
       <AgentChoice
         value={agentId}
         onChange={setAgentId}
-        errors={fieldErrors(refusals, "agentId")}
+        errors={fieldErrors(create.refusals, "agentId")}
       />
       <SelectField
         label="Harness"
         optional
-        errors={fieldErrors(refusals, "harnessId")}
+        errors={fieldErrors(create.refusals, "harnessId")}
         hint={
           agentId
             ? "Leave empty to use the agent's harness."
@@ -96,7 +92,7 @@ export function NewSessionDialog({ agentId: initialAgent, onClose }: NewSessionD
       <TextField
         label="Title"
         optional
-        errors={fieldErrors(refusals, "title")}
+        errors={fieldErrors(create.refusals, "title")}
         value={title}
         onChange={setTitle}
       />

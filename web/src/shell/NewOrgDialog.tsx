@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { useMutation } from "urql";
-import { describeError, fieldErrors, type UserError } from "@/api/errors";
+import { fieldErrors } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { CreateOrgDocument } from "@/gql/graphql";
 import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
@@ -8,19 +8,17 @@ import { useSwitchOrg } from "./useSwitchOrg";
 
 /** Makes an organization, with the person as its owner, and goes there. */
 export default function NewOrgDialog({ onClose }: { onClose: () => void }) {
-  const [{ fetching, error }, create] = useMutation(CreateOrgDocument);
+  const create = useAction(CreateOrgDocument);
   const [name, setName] = useState("");
   const [slug, setSlug] = useState("");
-  const [refusals, setRefusals] = useState<readonly UserError[]>([]);
   // It stays when going there fails, so that a second click doesn't make a second one.
   const [made, setMade] = useState<string | null>(null);
   const { change, busy, problem } = useSwitchOrg();
 
   const submit = async () => {
     if (made !== null) return change(made);
-    const { data } = await create({ input: { name: name.trim(), slug: slug.trim() || null } });
-    setRefusals(data?.createOrg.userErrors ?? []);
-    const org = data?.createOrg.org;
+    const answer = await create.run({ input: { name: name.trim(), slug: slug.trim() || null } });
+    const org = answer?.org;
     if (!org) return;
     setMade(org.id);
     change(org.id);
@@ -30,10 +28,9 @@ export default function NewOrgDialog({ onClose }: { onClose: () => void }) {
     <FormDialog
       title="New organization"
       action={made === null ? "Create organization" : "Open it"}
-      failure={problem ? `It was created. ${problem}` : error ? describeError(error) : null}
-      refusals={refusals}
+      state={{ ...create, ...(problem && { failure: `It was created. ${problem}` }) }}
       fields={["name", "slug"]}
-      disabled={fetching || busy || name.trim() === ""}
+      disabled={busy || name.trim() === ""}
       onSubmit={() => void submit()}
       onClose={onClose}
     >
@@ -43,7 +40,7 @@ export default function NewOrgDialog({ onClose }: { onClose: () => void }) {
       </p>
       <TextField
         label="Name"
-        errors={fieldErrors(refusals, "name")}
+        errors={fieldErrors(create.refusals, "name")}
         required
         disabled={made !== null}
         value={name}
@@ -53,7 +50,7 @@ export default function NewOrgDialog({ onClose }: { onClose: () => void }) {
         label="Slug"
         optional
         hint="A unique short name. Leave empty to generate one from the name."
-        errors={fieldErrors(refusals, "slug")}
+        errors={fieldErrors(create.refusals, "slug")}
         spellCheck={false}
         mono
         disabled={made !== null}

@@ -17,10 +17,8 @@ async function submitted(refusals: readonly UserError[]): Promise<HTMLElement> {
       <FormDialog
         title="New webhook"
         action="Create"
-        failure={null}
-        refusals={got}
+        state={{ busy: false, failure: null, refusals: got }}
         fields={["url"]}
-        disabled={false}
         onSubmit={() => setGot(refusals)}
         onClose={() => {}}
       >

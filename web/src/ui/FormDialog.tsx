@@ -1,19 +1,18 @@
 import { type FormEvent, type ReactNode, useEffect, useRef } from "react";
-import { otherErrors, type UserError } from "@/api/errors";
+import type { Attempt } from "@/api/useAction";
 import { Button } from "./Button";
 import { Dialog } from "./Dialog";
-import { ErrorNote } from "./ErrorNote";
+import { Problems } from "./Problems";
 
 interface FormDialogProps {
   title: string;
   /** The label of the button that submits. */
   action: string;
-  /** Why the request failed as a whole. */
-  failure: string | null;
-  refusals: readonly UserError[];
+  state: Attempt;
   /** The inputs that show their own refusals; all others are shown beside the buttons. */
   fields?: readonly string[];
-  disabled: boolean;
+  /** What is typed can't be sent. */
+  disabled?: boolean;
   onSubmit: () => void;
   onClose: () => void;
   /** Replaces the cancel button. */
@@ -21,23 +20,14 @@ interface FormDialogProps {
   children: ReactNode;
 }
 
-const NO_FIELDS: readonly string[] = [];
-
 /**
  * A form in a dialog. Its buttons and what went wrong as a whole stay in sight however long the form is, and a refused
  * field is scrolled into view and focused.
  */
 export function FormDialog(props: FormDialogProps) {
-  const {
-    title,
-    action,
-    failure,
-    refusals,
-    fields = NO_FIELDS,
-    disabled,
-    onSubmit,
-    onClose,
-  } = props;
+  const { title, action, state, fields, onSubmit, onClose } = props;
+  const { refusals, failure } = state;
+  const disabled = state.busy || props.disabled;
   const form = useRef<HTMLFormElement>(null);
   const problem = refusals.length > 0 ? refusals : failure;
   useEffect(() => {
@@ -52,10 +42,7 @@ export function FormDialog(props: FormDialogProps) {
       <form ref={form} onSubmit={submit} autoComplete="off">
         <div className="space-y-5 p-4">{props.children}</div>
         <div className="sticky bottom-0 space-y-2 rounded-b-xl border-t border-line bg-raised px-4 py-3">
-          {failure && <ErrorNote>{failure}</ErrorNote>}
-          {otherErrors(refusals, fields).map(({ code, message }) => (
-            <ErrorNote key={code + message}>{message}</ErrorNote>
-          ))}
+          <Problems of={state} fields={fields} />
           <div className="flex items-center justify-end gap-2">
             {props.aside ?? <Button onClick={onClose}>Cancel</Button>}
             <Button look="primary" type="submit" disabled={disabled}>

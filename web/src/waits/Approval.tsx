@@ -1,16 +1,16 @@
 import { Check, Pencil, X } from "lucide-react";
 import { useState } from "react";
+import { useAction } from "@/api/useAction";
 import { DecideApprovalDocument } from "@/gql/graphql";
 import { useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { JsonBlock } from "@/ui/JsonBlock";
+import { Problems } from "@/ui/Problems";
 import { useStoredState } from "@/ui/useStoredState";
 import { ArgumentsForm } from "./ArgumentsForm";
 import { DecisionList } from "./DecisionList";
 import { tallyOf } from "./decisions";
 import { PaymentToApprove } from "./PaymentToApprove";
-import { Problems } from "./Problems";
-import { useAction } from "./useAction";
 import { WhyNot } from "./WhyNot";
 import type { WaitProps } from "./wait";
 
@@ -19,7 +19,7 @@ export function Approval({ wait, onResolved }: WaitProps) {
   const viewer = useViewer();
   const [editing, setEditing] = useState(false);
   const [note, setNote] = useStoredState(sessionStorage, `ostler.note.${wait.id}`, "");
-  const decide = useAction(DecideApprovalDocument, (data) => data.decideApproval.userErrors);
+  const decide = useAction(DecideApprovalDocument);
   const { approvals, proposed } = tallyOf(wait.decisions);
   const mine = wait.decisions.find(
     ({ actor }) => actor.id !== null && actor.id === viewer.user?.id,
@@ -69,7 +69,7 @@ export function Approval({ wait, onResolved }: WaitProps) {
       )}
       <DecisionList decisions={wait.decisions} />
       <WhyNot wait={wait} />
-      <Problems failure={decide.failure} refusals={editing ? others : decide.refusals} />
+      <Problems of={editing ? { ...decide, refusals: others } : decide} />
       {wait.viewerMayResolve && mine && (
         <p className="text-xs text-ink-2">
           You {mine.approve ? "approved" : "denied"} this. Someone else has to decide, too.

@@ -39,9 +39,11 @@ export function Callback({ wait, onResolved }: WaitProps) {
           {refusal && <ErrorNote>{refusal}</ErrorNote>}
           <ResultForm
             storageKey={`ostler.result.${wait.id}`}
-            busy={fetching}
-            failure={error ? describeError(error) : null}
-            refusals={[]}
+            state={{
+              busy: fetching,
+              failure: error ? describeError(error) : null,
+              refusals: [],
+            }}
             onSubmit={async (outcome) => {
               const { data } = await resolve(
                 "error" in outcome

@@ -1,13 +1,13 @@
+import { useAction } from "@/api/useAction";
 import { SubmitToolResultsDocument } from "@/gql/graphql";
 import { JsonBlock } from "@/ui/JsonBlock";
 import { ResultForm } from "./ResultForm";
-import { useAction } from "./useAction";
 import { WhyNot } from "./WhyNot";
 import type { WaitProps } from "./wait";
 
 /** A call that the caller's own program runs; a person can bring its result as well. */
 export function ClientCall({ wait, onResolved }: WaitProps) {
-  const submit = useAction(SubmitToolResultsDocument, (data) => data.submitToolResults.userErrors);
+  const submit = useAction(SubmitToolResultsDocument);
   const { turn, toolCallId } = wait;
   return (
     <>
@@ -19,14 +19,12 @@ export function ClientCall({ wait, onResolved }: WaitProps) {
       {wait.viewerMayResolve && turn && toolCallId !== null && (
         <ResultForm
           storageKey={`ostler.result.${wait.id}`}
-          busy={submit.busy}
-          failure={submit.failure}
-          refusals={submit.refusals}
+          state={submit}
           onSubmit={async (outcome) => {
             const results = [{ toolCallId, ...outcome }];
             const done = await submit.run({ input: { turnId: turn.id, results } });
             if (done) onResolved();
-            return done;
+            return done !== null;
           }}
         />
       )}

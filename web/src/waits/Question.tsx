@@ -1,16 +1,16 @@
 import type { FormEvent } from "react";
+import { useAction } from "@/api/useAction";
 import { AnswerQuestionDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
+import { Problems } from "@/ui/Problems";
 import { useStoredState } from "@/ui/useStoredState";
-import { Problems } from "./Problems";
-import { useAction } from "./useAction";
 import { WhyNot } from "./WhyNot";
 import type { WaitProps } from "./wait";
 
 /** A question of the agent, with the answers that it suggests and room for any other one. */
 export function Question({ wait, onResolved }: WaitProps) {
   const [text, setText] = useStoredState(sessionStorage, `ostler.answer.${wait.id}`, "");
-  const answer = useAction(AnswerQuestionDocument, (data) => data.answerQuestion.userErrors);
+  const answer = useAction(AnswerQuestionDocument);
   const send = async (chosen: string) => {
     if (chosen === "" || !(await answer.run({ waitId: wait.id, answer: chosen }))) return;
     setText("");
@@ -24,7 +24,7 @@ export function Question({ wait, onResolved }: WaitProps) {
     <>
       <p className="text-base whitespace-pre-wrap wrap-anywhere">{wait.question}</p>
       <WhyNot wait={wait} />
-      <Problems failure={answer.failure} refusals={answer.refusals} />
+      <Problems of={answer} />
       {wait.viewerMayResolve && (
         <form onSubmit={submit} className="space-y-2">
           {wait.options.length > 0 && (

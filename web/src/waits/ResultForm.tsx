@@ -1,26 +1,24 @@
 import { ChevronRight } from "lucide-react";
 import { type FormEvent, useState } from "react";
-import type { UserError } from "@/api/errors";
+import type { Attempt } from "@/api/useAction";
 import { Button } from "@/ui/Button";
 import { classes } from "@/ui/classes";
 import { Field } from "@/ui/Field";
+import { Problems } from "@/ui/Problems";
 import { useStoredState } from "@/ui/useStoredState";
 import { readJson } from "./json";
-import { Problems } from "./Problems";
 
 export type Outcome = { result: unknown } | { error: string };
 
 interface ResultFormProps {
   storageKey: string;
-  busy: boolean;
-  failure: string | null;
-  refusals: readonly UserError[];
+  state: Attempt;
   /** Tells whether it was accepted. */
   onSubmit: (outcome: Outcome) => Promise<boolean>;
 }
 
 /** Brings the result of a call by hand. */
-export function ResultForm({ storageKey, busy, failure, refusals, onSubmit }: ResultFormProps) {
+export function ResultForm({ storageKey, state, onSubmit }: ResultFormProps) {
   const [text, setText] = useStoredState(sessionStorage, storageKey, "");
   const [failed, setFailed] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
@@ -43,7 +41,7 @@ export function ResultForm({ storageKey, busy, failure, refusals, onSubmit }: Re
         Submit a result by hand
       </summary>
       <form onSubmit={(event) => void submit(event)} className="mt-2 space-y-2">
-        <Problems failure={failure} refusals={refusals} />
+        <Problems of={state} />
         <fieldset className="inline-flex rounded-md bg-hover p-0.5">
           <legend className="sr-only">Outcome</legend>
           {[false, true].map((each) => (
@@ -87,7 +85,7 @@ export function ResultForm({ storageKey, busy, failure, refusals, onSubmit }: Re
             />
           )}
         </Field>
-        <Button look="primary" type="submit" disabled={busy || text.trim() === ""}>
+        <Button look="primary" type="submit" disabled={state.busy || text.trim() === ""}>
           Submit result
         </Button>
       </form>

@@ -1,12 +1,12 @@
-import { type FormEvent, useState } from "react";
-import { useMutation } from "urql";
-import { fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { useState } from "react";
+import { fieldErrors } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { useFresh } from "@/api/useFresh";
 import { ModelOptions, namedOption } from "@/catalog/ModelOptions";
 import { OrgFormOptionsDocument, type OrgSettingsFragment, UpdateOrgDocument } from "@/gql/graphql";
-import { Button } from "@/ui/Button";
-import { ErrorNote, RequestError } from "@/ui/ErrorNote";
+import { RequestError } from "@/ui/ErrorNote";
 import { SelectField, TextField } from "@/ui/Field";
+import { SaveForm } from "@/ui/SaveForm";
 import { draftOfOrg, type OrgDraft, updateOrgInput } from "./draft";
 
 const FIELDS: (keyof OrgDraft)[] = [
@@ -18,38 +18,31 @@ const FIELDS: (keyof OrgDraft)[] = [
 
 export function GeneralForm({ org }: { org: OrgSettingsFragment }) {
   const [edited, setEdited] = useState<Partial<OrgDraft>>({});
-  const [saved, setSaved] = useState(false);
-  const [refusals, setRefusals] = useState<readonly UserError[]>([]);
-  const [{ fetching, error }, update] = useMutation(UpdateOrgDocument);
+  const update = useAction(UpdateOrgDocument);
   const { data: options, error: optionsError } = useFresh(OrgFormOptionsDocument, {});
   const draft = { ...draftOfOrg(org), ...edited };
   const input = updateOrgInput(draft, org);
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    if (!input) return;
-    const { data } = await update({ input });
-    setRefusals(data?.updateOrg.userErrors ?? []);
-    if (!data?.updateOrg.org) return;
-    setEdited({});
-    setSaved(true);
-  };
   const field = (key: keyof OrgDraft) => ({
-    errors: fieldErrors(refusals, key),
+    errors: fieldErrors(update.refusals, key),
     value: draft[key],
-    onChange: (value: string) => {
-      setEdited({ ...edited, [key]: value });
-      setSaved(false);
-    },
+    onChange: (value: string) => setEdited({ ...edited, [key]: value }),
   });
 
   return (
-    <form onSubmit={(event) => void submit(event)} className="card space-y-5 p-4">
-      <RequestError error={error} />
+    <SaveForm
+      state={update}
+      fields={FIELDS}
+      changed={input !== null}
+      invalid={draft.name.trim() === ""}
+      onDiscard={() => setEdited({})}
+      onSubmit={async () => {
+        const saved = input && (await update.run({ input }));
+        if (saved) setEdited({});
+        return Boolean(saved);
+      }}
+    >
       <RequestError error={optionsError} />
-      {otherErrors(refusals, FIELDS).map((refusal) => (
-        <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
-      ))}
       <TextField label="Name" {...field("name")} required />
       <SelectField
         label="Default harness"
@@ -78,26 +71,7 @@ export function GeneralForm({ org }: { org: OrgSettingsFragment }) {
           ["yes", "Allow, and count nothing"],
         ]}
       />
-      <div className="flex items-center justify-end gap-3">
-        {saved && !input && (
-          <span role="status" className="text-sm text-ok">
-            Saved
-          </span>
-        )}
-        {input && (
-          <Button look="ghost" onClick={() => setEdited({})}>
-            Discard changes
-          </Button>
-        )}
-        <Button
-          look="primary"
-          type="submit"
-          disabled={fetching || !input || draft.name.trim() === ""}
-        >
-          {fetching ? "Saving…" : "Save"}
-        </Button>
-      </div>
-    </form>
+    </SaveForm>
   );
 }
 

@@ -1,9 +1,9 @@
-import type { ReactNode } from "react";
 import { useFresh } from "@/api/useFresh";
 import { OrgSettingsDocument, type OrgSettingsFragment } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { CopyBlock } from "@/ui/CopyBlock";
 import { RequestError } from "@/ui/ErrorNote";
+import { Fact } from "@/ui/Fact";
 import { formatDateTime } from "@/ui/format";
 import { Spinner } from "@/ui/Loading";
 import { OrgPage } from "../OrgPage";
@@ -59,14 +59,5 @@ function Facts({ org }: { org: OrgSettingsFragment }) {
       </dl>
       <p className="text-xs text-ink-3">Owners can change these.</p>
     </>
-  );
-}
-
-function Fact({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <div className="flex items-start justify-between gap-4 px-3 py-2">
-      <dt className="shrink-0 text-ink-3">{label}</dt>
-      <dd className="min-w-0 text-right wrap-anywhere">{children}</dd>
-    </div>
   );
 }

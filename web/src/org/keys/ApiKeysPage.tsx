@@ -1,12 +1,12 @@
 import { KeyRound, Plus } from "lucide-react";
 import { useState } from "react";
+import { useAction } from "@/api/useAction";
 import { usePages } from "@/api/usePages";
 import { type ApiKeyRowFragment, ApiKeysDocument, RevokeApiKeyDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
+import { ConfirmDialog } from "@/ui/ConfirmDialog";
 import { EmptyState } from "@/ui/EmptyState";
 import { ListBody } from "@/ui/ListBody";
-import { useAction } from "@/waits/useAction";
-import { ConfirmDialog } from "../ConfirmDialog";
 import { OrgPage } from "../OrgPage";
 import { KeyListRow } from "./KeyListRow";
 import { NewKeyDialog } from "./NewKeyDialog";
@@ -57,14 +57,12 @@ export function ApiKeysPage() {
 }
 
 function RevokeKey({ apiKey, onClose }: { apiKey: ApiKeyRowFragment; onClose: () => void }) {
-  const revoke = useAction(RevokeApiKeyDocument, (data) => data.revokeApiKey.userErrors);
+  const revoke = useAction(RevokeApiKeyDocument);
   return (
     <ConfirmDialog
       title={`Revoke ${apiKey.name}`}
       action="Revoke"
-      busy={revoke.busy}
-      failure={revoke.failure}
-      refusals={revoke.refusals}
+      state={revoke}
       onConfirm={async () => {
         if (await revoke.run({ id: apiKey.id })) onClose();
       }}

@@ -1,11 +1,10 @@
 import { useState } from "react";
-import { useMutation } from "urql";
-import { describeError, fieldErrors, type UserError } from "@/api/errors";
+import { fieldErrors } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { CreateApiKeyDocument } from "@/gql/graphql";
 import { useViewer } from "@/shell/viewer";
-import { Button } from "@/ui/Button";
 import { CopyBlock } from "@/ui/CopyBlock";
-import { Dialog } from "@/ui/Dialog";
+import { CopyOnceDialog } from "@/ui/CopyOnceDialog";
 import { SelectField, TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 import { createKeyInput, type KeyLifetime, keyProblem, newKeyDraft } from "./keyDraft";
@@ -26,9 +25,8 @@ interface NewKeyDialogProps {
 
 export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
   const { permissions: held } = useViewer();
-  const [{ fetching, error }, create] = useMutation(CreateApiKeyDocument);
+  const create = useAction(CreateApiKeyDocument);
   const [draft, setDraft] = useState(() => newKeyDraft(held));
-  const [refusals, setRefusals] = useState<readonly UserError[]>([]);
   const [strict, setStrict] = useState(false);
   // The key is in one answer alone, and kept nowhere else than here.
   const [key, setKey] = useState<string | null>(null);
@@ -37,52 +35,46 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
   const submit = async () => {
     setStrict(true);
     if (problem !== null) return;
-    const { data } = await create({ input: createKeyInput(draft, Date.now()) });
-    setRefusals(data?.createApiKey.userErrors ?? []);
-    if (!data?.createApiKey.key) return;
-    setKey(data.createApiKey.key);
+    const answer = await create.run({ input: createKeyInput(draft, Date.now()) });
+    if (!answer) return;
+    setKey(answer.key);
     onCreated();
   };
 
   if (key !== null) {
     return (
-      <Dialog open sticky onClose={onClose} title="Copy the key">
-        <div className="space-y-4 p-4 text-sm">
-          <p role="status">
-            It is shown only once. Anyone who has it can use its permissions, so store it with your
-            other secrets.
-          </p>
-          <CopyBlock wrap text={key} label="Copy key" />
+      <CopyOnceDialog
+        title="Copy the key"
+        text={key}
+        label="Copy key"
+        onClose={onClose}
+        more={
           <div>
             <p className="mb-1.5 text-xs text-ink-3">
               Example request, with the key in $OSTLER_API_KEY
             </p>
             <CopyBlock text={exampleRequest()} label="Copy request" />
           </div>
-          <div className="flex justify-end">
-            <Button look="primary" onClick={onClose}>
-              Done
-            </Button>
-          </div>
-        </div>
-      </Dialog>
+        }
+      >
+        It is shown only once. Anyone who has it can use its permissions, so store it with your
+        other secrets.
+      </CopyOnceDialog>
     );
   }
   return (
     <FormDialog
       title="New API key"
-      action={fetching ? "Creating…" : "Create key"}
-      failure={error ? describeError(error) : null}
-      refusals={refusals}
+      action={create.busy ? "Creating…" : "Create key"}
+      state={create}
       fields={["name", "permissions", "expiresAt"]}
-      disabled={fetching}
       onSubmit={() => void submit()}
       onClose={onClose}
     >
       <TextField
         label="Name"
         hint="What uses the key. Its actions appear in the audit log under this name."
-        errors={fieldErrors(refusals, "name")}
+        errors={fieldErrors(create.refusals, "name")}
         required
         value={draft.name}
         onChange={(next) => setDraft({ ...draft, name: next })}
@@ -90,7 +82,7 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
       <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
         <SelectField
           label="Expires"
-          errors={fieldErrors(refusals, "expiresAt")}
+          errors={fieldErrors(create.refusals, "expiresAt")}
           value={draft.lifetime}
           options={LIFETIMES}
           onChange={(lifetime) => setDraft({ ...draft, lifetime })}
@@ -111,7 +103,7 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
         onChange={(permissions) => setDraft({ ...draft, permissions })}
         errors={[
           ...(strict && problem !== null ? [problem] : []),
-          ...fieldErrors(refusals, "permissions"),
+          ...fieldErrors(create.refusals, "permissions"),
         ]}
       />
     </FormDialog>

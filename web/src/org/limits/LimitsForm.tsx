@@ -1,10 +1,9 @@
-import { type FormEvent, useState } from "react";
-import { useMutation } from "urql";
-import { fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { useState } from "react";
+import { fieldErrors } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { type OrgLimitsQuery, UpdateOrgLimitsDocument } from "@/gql/graphql";
-import { Button } from "@/ui/Button";
-import { ErrorNote, RequestError } from "@/ui/ErrorNote";
 import { TextField } from "@/ui/Field";
+import { SaveForm } from "@/ui/SaveForm";
 import {
   type Counts,
   countText,
@@ -24,36 +23,27 @@ interface LimitsFormProps {
 
 export function LimitsForm({ org, counts }: LimitsFormProps) {
   const [draft, setDraft] = useState<LimitsDraft>({});
-  const [saved, setSaved] = useState(false);
-  const [refusals, setRefusals] = useState<readonly UserError[]>([]);
-  const [{ fetching, error }, update] = useMutation(UpdateOrgLimitsDocument);
+  const update = useAction(UpdateOrgLimitsDocument);
   const input = limitsInput(draft, org.limits);
   const touched = Object.keys(draft).length > 0;
 
-  const reset = () => {
-    setDraft({});
-    setRefusals([]);
-  };
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    if (!input) return;
-    const { data } = await update({ orgId: org.id, input });
-    setRefusals(data?.updateOrgLimits.userErrors ?? []);
-    if (!data?.updateOrgLimits.org) return;
-    setDraft({});
-    setSaved(true);
-  };
-
   return (
-    <form onSubmit={(event) => void submit(event)} className="card space-y-5 p-4">
+    <SaveForm
+      state={update}
+      fields={FIELDS}
+      changed={touched}
+      invalid={!input}
+      onDiscard={() => setDraft({})}
+      onSubmit={async () => {
+        const saved = input && (await update.run({ orgId: org.id, input }));
+        if (saved) setDraft({});
+        return Boolean(saved);
+      }}
+    >
       <p className="text-sm text-ink-2">
         As an operator of this server you can change these. 0 = unlimited; leave empty for the
         server default. Existing items above a lower limit are kept.
       </p>
-      <RequestError error={error} />
-      {otherErrors(refusals, FIELDS).map((refusal) => (
-        <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
-      ))}
       <div className="grid gap-x-6 gap-y-5 sm:grid-cols-2">
         {LIMITS.map(({ name, label, about }) => {
           const text = draft[name] ?? String(org.limits[name]);
@@ -64,14 +54,11 @@ export function LimitsForm({ org, counts }: LimitsFormProps) {
               key={name}
               label={label}
               hint={count === null ? about : `${about} ${count}.`}
-              errors={problem === null ? fieldErrors(refusals, name) : [problem]}
+              errors={problem === null ? fieldErrors(update.refusals, name) : [problem]}
               inputMode="numeric"
               placeholder="Server default"
               value={text}
-              onChange={(next) => {
-                setDraft({ ...draft, [name]: next });
-                setSaved(false);
-              }}
+              onChange={(next) => setDraft({ ...draft, [name]: next })}
             />
           );
         })}
@@ -81,31 +68,13 @@ export function LimitsForm({ org, counts }: LimitsFormProps) {
           type="checkbox"
           className="mt-0.75 size-3.5 accent-(--accent)"
           checked={draft.environmentKeys ?? org.limits.environmentKeys}
-          onChange={(event) => {
-            setDraft({ ...draft, environmentKeys: event.target.checked });
-            setSaved(false);
-          }}
+          onChange={(event) => setDraft({ ...draft, environmentKeys: event.target.checked })}
         />
         <span>
           {ENVIRONMENT_KEYS.label}
           <span className="block text-xs text-ink-3">{ENVIRONMENT_KEYS.about}</span>
         </span>
       </label>
-      <div className="flex items-center justify-end gap-3">
-        {saved && !touched && (
-          <span role="status" className="text-sm text-ok">
-            Saved
-          </span>
-        )}
-        {touched && (
-          <Button look="ghost" onClick={reset}>
-            Discard changes
-          </Button>
-        )}
-        <Button look="primary" type="submit" disabled={fetching || !input}>
-          {fetching ? "Saving…" : "Save"}
-        </Button>
-      </div>
-    </form>
+    </SaveForm>
   );
 }

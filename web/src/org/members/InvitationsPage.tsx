@@ -1,6 +1,7 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Mail, UserPlus } from "lucide-react";
 import { useState } from "react";
+import { useAction } from "@/api/useAction";
 import { usePages } from "@/api/usePages";
 import { isAtLeast, ROLE_LABELS } from "@/auth/roles";
 import {
@@ -11,13 +12,12 @@ import {
 import { useMay, useViewer } from "@/shell/viewer";
 import { Badge, type Tone } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
+import { ConfirmDialog } from "@/ui/ConfirmDialog";
 import { EmptyState } from "@/ui/EmptyState";
 import { formatDateTime } from "@/ui/format";
 import { curlRequest } from "@/ui/graphqlRequest";
 import { ListBody } from "@/ui/ListBody";
 import { RelativeTime } from "@/ui/Time";
-import { useAction } from "@/waits/useAction";
-import { ConfirmDialog } from "../ConfirmDialog";
 import { OrgPage } from "../OrgPage";
 import { InviteDialog } from "./InviteDialog";
 import { type InvitationState, invitationState } from "./memberRules";
@@ -115,14 +115,12 @@ interface RevokeInvitationProps {
 }
 
 function RevokeInvitation({ invitation, onClose }: RevokeInvitationProps) {
-  const revoke = useAction(RevokeInvitationDocument, (data) => data.revokeInvitation.userErrors);
+  const revoke = useAction(RevokeInvitationDocument);
   return (
     <ConfirmDialog
       title="Revoke invitation"
       action="Revoke"
-      busy={revoke.busy}
-      failure={revoke.failure}
-      refusals={revoke.refusals}
+      state={revoke}
       onConfirm={async () => {
         if (await revoke.run({ id: invitation.id })) onClose();
       }}

@@ -1,12 +1,10 @@
 import { useState } from "react";
-import { useMutation } from "urql";
-import { describeError, fieldErrors, type UserError } from "@/api/errors";
+import { fieldErrors } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { ROLE_LABELS, rolesUpTo } from "@/auth/roles";
 import { InviteMemberDocument, type Role } from "@/gql/graphql";
 import { useViewer } from "@/shell/viewer";
-import { Button } from "@/ui/Button";
-import { CopyBlock } from "@/ui/CopyBlock";
-import { Dialog } from "@/ui/Dialog";
+import { CopyOnceDialog } from "@/ui/CopyOnceDialog";
 import { SelectField, TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 import { formatDateTime } from "@/ui/format";
@@ -32,17 +30,15 @@ interface Invited {
 
 export function InviteDialog({ onInvited, onClose }: InviteDialogProps) {
   const { role: own } = useViewer();
-  const [{ fetching, error }, invite] = useMutation(InviteMemberDocument);
+  const invite = useAction(InviteMemberDocument);
   const [email, setEmail] = useState("");
   const [role, setRole] = useState<Role>("MEMBER");
-  const [refusals, setRefusals] = useState<readonly UserError[]>([]);
   // The token is in one answer alone, and kept nowhere else than here.
   const [invited, setInvited] = useState<Invited | null>(null);
 
   const submit = async () => {
-    const { data } = await invite({ input: { email: email.trim(), role } });
-    setRefusals(data?.inviteMember.userErrors ?? []);
-    const { token, invitation } = data?.inviteMember ?? {};
+    const { token, invitation } =
+      (await invite.run({ input: { email: email.trim(), role } })) ?? {};
     if (!token || !invitation) return;
     setInvited({
       email: invitation.email,
@@ -54,37 +50,31 @@ export function InviteDialog({ onInvited, onClose }: InviteDialogProps) {
 
   if (invited) {
     return (
-      <Dialog open sticky onClose={onClose} title={`Invitation for ${invited.email}`}>
-        <div className="space-y-4 p-4 text-sm">
-          <p role="status">
-            Share this link with {invited.email}. It is shown only once, works once, and expires{" "}
-            {formatDateTime(invited.expiresAt)}.
-          </p>
-          <CopyBlock wrap text={invited.link} label="Copy link" />
-          <div className="flex justify-end">
-            <Button look="primary" onClick={onClose}>
-              Done
-            </Button>
-          </div>
-        </div>
-      </Dialog>
+      <CopyOnceDialog
+        title={`Invitation for ${invited.email}`}
+        text={invited.link}
+        label="Copy link"
+        onClose={onClose}
+      >
+        Share this link with {invited.email}. It is shown only once, works once, and expires{" "}
+        {formatDateTime(invited.expiresAt)}.
+      </CopyOnceDialog>
     );
   }
   return (
     <FormDialog
       title="Invite a member"
-      action={fetching ? "Inviting…" : "Create link"}
-      failure={error ? describeError(error) : null}
-      refusals={refusals}
+      action={invite.busy ? "Inviting…" : "Create link"}
+      state={invite}
       fields={["email", "role"]}
-      disabled={fetching || email.trim() === ""}
+      disabled={email.trim() === ""}
       onSubmit={() => void submit()}
       onClose={onClose}
     >
       <TextField
         label="Email"
         hint="No email is sent. You get a link to share."
-        errors={fieldErrors(refusals, "email")}
+        errors={fieldErrors(invite.refusals, "email")}
         type="email"
         required
         value={email}
@@ -93,7 +83,7 @@ export function InviteDialog({ onInvited, onClose }: InviteDialogProps) {
       <SelectField
         label="Role"
         hint={ROLE_ABOUT[role]}
-        errors={fieldErrors(refusals, "role")}
+        errors={fieldErrors(invite.refusals, "role")}
         value={role}
         options={rolesUpTo(own).map((each) => [each, ROLE_LABELS[each]])}
         onChange={setRole}

@@ -1,13 +1,13 @@
 import { LogOut, UserMinus } from "lucide-react";
 import { doubtViewer } from "@/api/doubt";
+import { useAction } from "@/api/useAction";
 import { ROLE_LABELS } from "@/auth/roles";
 import { type MemberRowFragment, type Role, SetMemberRoleDocument } from "@/gql/graphql";
 import { Badge } from "@/ui/Badge";
 import { IconButton } from "@/ui/Button";
 import { Select } from "@/ui/Field";
+import { Problems } from "@/ui/Problems";
 import { RelativeTime } from "@/ui/Time";
-import { Problems } from "@/waits/Problems";
-import { useAction } from "@/waits/useAction";
 import type { MemberRights } from "./memberRules";
 
 interface MemberListRowProps {
@@ -20,7 +20,7 @@ interface MemberListRowProps {
 
 export function MemberListRow({ member, own, rights, onRemove }: MemberListRowProps) {
   const { user, role } = member;
-  const change = useAction(SetMemberRoleDocument, (data) => data.setMemberRole.userErrors);
+  const change = useAction(SetMemberRoleDocument);
   const set = async (next: Role) => {
     const done = await change.run({ membershipId: member.id, role: next });
     // Whoever changes their own role is somebody else from now on.
@@ -60,7 +60,7 @@ export function MemberListRow({ member, own, rights, onRemove }: MemberListRowPr
       {rights.reason && <p className="mt-1 text-xs text-ink-3">{rights.reason}</p>}
       {(change.failure || change.refusals.length > 0) && (
         <div className="mt-2">
-          <Problems failure={change.failure} refusals={change.refusals} />
+          <Problems of={change} />
         </div>
       )}
     </li>

@@ -1,8 +1,8 @@
+import { useAction } from "@/api/useAction";
 import { announceIdentity } from "@/auth/identity";
 import { type MemberRowFragment, RemoveMemberDocument } from "@/gql/graphql";
 import { useViewer } from "@/shell/viewer";
-import { useAction } from "@/waits/useAction";
-import { ConfirmDialog } from "../ConfirmDialog";
+import { ConfirmDialog } from "@/ui/ConfirmDialog";
 
 interface RemoveMemberProps {
   member: MemberRowFragment;
@@ -14,7 +14,7 @@ interface RemoveMemberProps {
 
 export function RemoveMember({ member, own, onRemoved, onClose }: RemoveMemberProps) {
   const { org } = useViewer();
-  const remove = useAction(RemoveMemberDocument, (data) => data.removeMember.userErrors);
+  const remove = useAction(RemoveMemberDocument);
   const run = async () => {
     if (!(await remove.run({ membershipId: member.id }))) return;
     if (!own) return onRemoved();
@@ -27,9 +27,7 @@ export function RemoveMember({ member, own, onRemoved, onClose }: RemoveMemberPr
     <ConfirmDialog
       title={own ? `Leave ${org.name}` : `Remove ${user.name}`}
       action={own ? "Leave" : "Remove"}
-      busy={remove.busy}
-      failure={remove.failure}
-      refusals={remove.refusals}
+      state={remove}
       onConfirm={() => void run()}
       onClose={onClose}
     >

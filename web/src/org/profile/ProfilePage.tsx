@@ -1,13 +1,13 @@
-import { type FormEvent, useState } from "react";
-import { useMutation } from "urql";
-import { fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { useState } from "react";
+import { fieldErrors } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { ChangePasswordDialog } from "@/auth/ChangePasswordDialog";
 import { ROLE_LABELS } from "@/auth/roles";
 import { UpdateViewerDocument } from "@/gql/graphql";
 import { useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
-import { ErrorNote, RequestError } from "@/ui/ErrorNote";
-import { Field, TextField } from "@/ui/Field";
+import { TextField } from "@/ui/Field";
+import { SaveForm } from "@/ui/SaveForm";
 import { OrgPage } from "../OrgPage";
 import { SignInList } from "./SignInList";
 
@@ -51,59 +51,36 @@ export function ProfilePage() {
 function NameForm() {
   const { user } = useViewer();
   const [name, setName] = useState(user?.name ?? "");
-  const [refusals, setRefusals] = useState<readonly UserError[]>([]);
-  const [saved, setSaved] = useState(false);
-  const [{ fetching, error }, update] = useMutation(UpdateViewerDocument);
+  const update = useAction(UpdateViewerDocument);
   if (!user) return null;
-  const unchanged = name.trim() === user.name;
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    const { data } = await update({ name: name.trim() });
-    setRefusals(data?.updateViewer.userErrors ?? []);
-    const now = data?.updateViewer.user;
-    if (!now) return;
-    setName(now.name);
-    setSaved(true);
-  };
   return (
-    <form onSubmit={(event) => void submit(event)} className="card space-y-5 p-4">
-      <RequestError error={error} />
-      {otherErrors(refusals, ["name"]).map((refusal) => (
-        <ErrorNote key={refusal.message}>{refusal.message}</ErrorNote>
-      ))}
+    <SaveForm
+      state={update}
+      fields={["name"]}
+      changed={name.trim() !== user.name}
+      invalid={name.trim() === ""}
+      onSubmit={async () => {
+        const now = (await update.run({ name: name.trim() }))?.user;
+        if (now) setName(now.name);
+        return Boolean(now);
+      }}
+    >
       <TextField
         label="Name"
         hint="Visible to members of all your organizations."
-        errors={fieldErrors(refusals, "name")}
+        errors={fieldErrors(update.refusals, "name")}
         required
         autoComplete="name"
         value={name}
-        onChange={(next) => {
-          setName(next);
-          setSaved(false);
-        }}
+        onChange={setName}
       />
-      <Field label="Email" hint="Used to sign in. It can't be changed.">
-        {(control) => (
-          <input
-            {...control}
-            readOnly
-            className="control read-only:bg-sunken read-only:text-ink-2"
-            value={user.email}
-          />
-        )}
-      </Field>
-      <div className="flex items-center justify-end gap-3">
-        {saved && unchanged && (
-          <span role="status" className="text-sm text-ok">
-            Saved
-          </span>
-        )}
-        <Button look="primary" type="submit" disabled={fetching || unchanged || name.trim() === ""}>
-          {fetching ? "Saving…" : "Save"}
-        </Button>
-      </div>
-    </form>
+      <TextField
+        label="Email"
+        hint="Used to sign in. It can't be changed."
+        readOnly
+        value={user.email}
+      />
+    </SaveForm>
   );
 }

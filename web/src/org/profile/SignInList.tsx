@@ -1,3 +1,4 @@
+import { useAction } from "@/api/useAction";
 import { useFresh, useReloadOn } from "@/api/useFresh";
 import { RevokeSignInDocument, SignInsDocument, type SignInsQuery } from "@/gql/graphql";
 import { Badge } from "@/ui/Badge";
@@ -5,9 +6,8 @@ import { Button } from "@/ui/Button";
 import { RequestError } from "@/ui/ErrorNote";
 import { formatDateTime } from "@/ui/format";
 import { SkeletonRows } from "@/ui/Loading";
+import { Problems } from "@/ui/Problems";
 import { RelativeTime } from "@/ui/Time";
-import { Problems } from "@/waits/Problems";
-import { useAction } from "@/waits/useAction";
 import { programName } from "./userAgent";
 
 type SignIn = SignInsQuery["signIns"][number];
@@ -42,7 +42,7 @@ export function SignInList({ version }: { version: number }) {
 
 function SignInRow({ signIn, onRevoked }: { signIn: SignIn; onRevoked: () => void }) {
   const { id, userAgent, address, createdAt, lastUsedAt, current } = signIn;
-  const revoke = useAction(RevokeSignInDocument, (data) => data.revokeSignIn.userErrors);
+  const revoke = useAction(RevokeSignInDocument);
   const name = programName(userAgent);
   return (
     <li
@@ -60,7 +60,7 @@ function SignInRow({ signIn, onRevoked }: { signIn: SignIn; onRevoked: () => voi
           {address} · last used <RelativeTime time={lastUsedAt} /> · since{" "}
           {formatDateTime(createdAt)}
         </p>
-        <Problems failure={revoke.failure} refusals={revoke.refusals} />
+        <Problems of={revoke} />
       </div>
       {!current && (
         <Button

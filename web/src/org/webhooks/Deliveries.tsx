@@ -1,5 +1,6 @@
 import { useEffect } from "react";
 import { describeError } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { usePages } from "@/api/usePages";
 import {
   type DeliveryRowFragment,
@@ -13,9 +14,8 @@ import { ErrorNote } from "@/ui/ErrorNote";
 import { formatDateTime } from "@/ui/format";
 import { SkeletonRows } from "@/ui/Loading";
 import { LoadMore } from "@/ui/LoadMore";
+import { Problems } from "@/ui/Problems";
 import { RelativeTime } from "@/ui/Time";
-import { Problems } from "@/waits/Problems";
-import { useAction } from "@/waits/useAction";
 import { deliveryState, isDueSoon } from "./delivery";
 
 interface DeliveriesProps {
@@ -73,7 +73,7 @@ interface DeliveryItemProps {
 
 function DeliveryItem({ delivery, enabled, onReplayed }: DeliveryItemProps) {
   const { id, eventId, attempts, status, error, nextAttemptAt, deliveredAt } = delivery;
-  const replay = useAction(ReplayDeliveryDocument, (data) => data.replayDelivery.userErrors);
+  const replay = useAction(ReplayDeliveryDocument);
   const { words, tone } = deliveryState(delivery);
   return (
     <li data-delivery={id} className="flex flex-wrap items-start gap-x-4 gap-y-1 px-3 py-2">
@@ -97,7 +97,7 @@ function DeliveryItem({ delivery, enabled, onReplayed }: DeliveryItemProps) {
               ? ` · next attempt ${formatDateTime(nextAttemptAt)}`
               : " · waiting for the webhook to be enabled")}
         </p>
-        <Problems failure={replay.failure} refusals={replay.refusals} />
+        <Problems of={replay} />
       </div>
       {enabled && (
         <Button

@@ -1,17 +1,13 @@
 import { useState } from "react";
-import { useMutation } from "urql";
-import { describeError } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import {
   CreateWebhookDocument,
   DeleteWebhookDocument,
   UpdateWebhookDocument,
   type WebhookRowFragment,
 } from "@/gql/graphql";
-import { Button } from "@/ui/Button";
-import { CopyBlock } from "@/ui/CopyBlock";
-import { Dialog } from "@/ui/Dialog";
-import { useAction } from "@/waits/useAction";
-import { ConfirmDialog } from "../ConfirmDialog";
+import { ConfirmDialog } from "@/ui/ConfirmDialog";
+import { CopyOnceDialog } from "@/ui/CopyOnceDialog";
 import { createWebhookInput, NEW_WEBHOOK, updateWebhookInput } from "./draft";
 import { WebhookForm } from "./WebhookForm";
 
@@ -21,7 +17,7 @@ interface CreatesProps {
 }
 
 export function NewWebhookDialog({ onCreated, onClose }: CreatesProps) {
-  const [{ fetching, error, data }, create] = useMutation(CreateWebhookDocument);
+  const create = useAction(CreateWebhookDocument);
   // The secret is in one answer alone, and kept nowhere else than here.
   const [secret, setSecret] = useState<string | null>(null);
   if (secret !== null) return <SecretDialog secret={secret} onClose={onClose} />;
@@ -30,14 +26,12 @@ export function NewWebhookDialog({ onCreated, onClose }: CreatesProps) {
       title="New webhook"
       initial={NEW_WEBHOOK}
       action="Create webhook"
-      busy={fetching}
-      failure={error ? describeError(error) : null}
-      refusals={data?.createWebhook.userErrors ?? []}
+      state={create}
       isChange={() => true}
       onSubmit={async (draft) => {
-        const answer = await create({ input: createWebhookInput(draft) });
-        if (!answer.data?.createWebhook.secret) return;
-        setSecret(answer.data.createWebhook.secret);
+        const answer = await create.run({ input: createWebhookInput(draft) });
+        if (!answer) return;
+        setSecret(answer.secret);
         onCreated();
       }}
       onClose={onClose}
@@ -51,15 +45,13 @@ interface ChangesProps {
 }
 
 export function EditWebhookDialog({ webhook, onClose }: ChangesProps) {
-  const update = useAction(UpdateWebhookDocument, (data) => data.updateWebhook.userErrors);
+  const update = useAction(UpdateWebhookDocument);
   return (
     <WebhookForm
       title="Edit webhook"
       initial={webhook}
       action="Save"
-      busy={update.busy}
-      failure={update.failure}
-      refusals={update.refusals}
+      state={update}
       isChange={(draft) => updateWebhookInput(draft, webhook) !== null}
       onSubmit={async (draft) => {
         const input = updateWebhookInput(draft, webhook);
@@ -71,7 +63,7 @@ export function EditWebhookDialog({ webhook, onClose }: ChangesProps) {
 }
 
 export function RotateSecretDialog({ webhook, onClose }: ChangesProps) {
-  const [{ fetching, error, data }, rotate] = useMutation(UpdateWebhookDocument);
+  const rotate = useAction(UpdateWebhookDocument);
   const [secret, setSecret] = useState<string | null>(null);
   if (secret !== null) {
     return (
@@ -84,12 +76,10 @@ export function RotateSecretDialog({ webhook, onClose }: ChangesProps) {
     <ConfirmDialog
       title="Rotate secret"
       action="Create new secret"
-      busy={fetching}
-      failure={error ? describeError(error) : null}
-      refusals={data?.updateWebhook.userErrors ?? []}
+      state={rotate}
       onConfirm={async () => {
-        const answer = await rotate({ id: webhook.id, input: { rotateSecret: true } });
-        setSecret(answer.data?.updateWebhook.secret ?? null);
+        const answer = await rotate.run({ id: webhook.id, input: { rotateSecret: true } });
+        setSecret(answer?.secret ?? null);
       }}
       onClose={onClose}
     >
@@ -100,14 +90,12 @@ export function RotateSecretDialog({ webhook, onClose }: ChangesProps) {
 }
 
 export function DeleteWebhookDialog({ webhook, onClose }: ChangesProps) {
-  const remove = useAction(DeleteWebhookDocument, (data) => data.deleteWebhook.userErrors);
+  const remove = useAction(DeleteWebhookDocument);
   return (
     <ConfirmDialog
       title="Delete webhook"
       action="Delete"
-      busy={remove.busy}
-      failure={remove.failure}
-      refusals={remove.refusals}
+      state={remove}
       onConfirm={async () => {
         if (await remove.run({ id: webhook.id })) onClose();
       }}
@@ -128,18 +116,8 @@ interface SecretDialogProps {
 
 function SecretDialog({ secret, onClose, children }: SecretDialogProps) {
   return (
-    <Dialog open sticky onClose={onClose} title="Copy the secret">
-      <div className="space-y-4 p-4 text-sm">
-        <p role="status">
-          It is shown only once. Use it to verify that requests come from this server. {children}
-        </p>
-        <CopyBlock wrap text={secret} label="Copy secret" />
-        <div className="flex justify-end">
-          <Button look="primary" onClick={onClose}>
-            Done
-          </Button>
-        </div>
-      </div>
-    </Dialog>
+    <CopyOnceDialog title="Copy the secret" text={secret} label="Copy secret" onClose={onClose}>
+      It is shown only once. Use it to verify that requests come from this server. {children}
+    </CopyOnceDialog>
   );
 }

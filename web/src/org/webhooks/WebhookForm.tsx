@@ -1,5 +1,6 @@
 import { useState } from "react";
-import { fieldErrors, type UserError } from "@/api/errors";
+import { fieldErrors } from "@/api/errors";
+import type { Attempt } from "@/api/useAction";
 import type { EventKind } from "@/gql/graphql";
 import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
@@ -11,9 +12,7 @@ interface WebhookFormProps {
   initial: WebhookDraft;
   /** The words of the button that sends it. */
   action: string;
-  busy: boolean;
-  failure: string | null;
-  refusals: readonly UserError[];
+  state: Attempt;
   /** Whether there is anything to send. */
   isChange: (draft: WebhookDraft) => boolean;
   onSubmit: (draft: WebhookDraft) => void;
@@ -22,24 +21,23 @@ interface WebhookFormProps {
 
 /** Where a webhook leads and what it is told of: for a new one, and to change one. */
 export function WebhookForm(props: WebhookFormProps) {
-  const { title, initial, action, busy, failure, refusals, isChange, onSubmit, onClose } = props;
+  const { title, initial, action, state, isChange, onSubmit, onClose } = props;
   const [draft, setDraft] = useState(initial);
   const [known] = useState<readonly EventKind[]>(initial.kinds);
   return (
     <FormDialog
       title={title}
       action={action}
-      failure={failure}
-      refusals={refusals}
+      state={state}
       fields={["url", "kinds"]}
-      disabled={busy || !isChange(draft)}
+      disabled={!isChange(draft)}
       onSubmit={() => onSubmit(draft)}
       onClose={onClose}
     >
       <TextField
         label="URL"
         hint="The endpoint that receives POST requests, e.g. https://example.com/ostler."
-        errors={fieldErrors(refusals, "url")}
+        errors={fieldErrors(state.refusals, "url")}
         type="url"
         required
         spellCheck={false}
@@ -50,7 +48,7 @@ export function WebhookForm(props: WebhookFormProps) {
         known={known}
         picked={draft.kinds}
         onChange={(kinds) => setDraft({ ...draft, kinds })}
-        errors={fieldErrors(refusals, "kinds")}
+        errors={fieldErrors(state.refusals, "kinds")}
       />
     </FormDialog>
   );

@@ -1,12 +1,12 @@
 import { ChevronRight } from "lucide-react";
 import { useId } from "react";
+import { useAction } from "@/api/useAction";
 import { UpdateWebhookDocument, type WebhookRowFragment } from "@/gql/graphql";
 import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
 import { classes } from "@/ui/classes";
+import { Problems } from "@/ui/Problems";
 import { RelativeTime } from "@/ui/Time";
-import { Problems } from "@/waits/Problems";
-import { useAction } from "@/waits/useAction";
 import { Deliveries } from "./Deliveries";
 import { DisabledNote } from "./DisabledNote";
 import { kindWords } from "./kinds";
@@ -24,7 +24,7 @@ interface WebhookListItemProps {
 
 export function WebhookListItem({ webhook, open, onOpen, onAct }: WebhookListItemProps) {
   const { id, url, kinds, enabled, createdAt } = webhook;
-  const update = useAction(UpdateWebhookDocument, (data) => data.updateWebhook.userErrors);
+  const update = useAction(UpdateWebhookDocument);
   const region = useId();
   return (
     <li data-webhook={url} className="border-b border-line px-4 py-3 text-sm sm:px-6">
@@ -68,7 +68,7 @@ export function WebhookListItem({ webhook, open, onOpen, onAct }: WebhookListIte
       </div>
       {(update.failure !== null || update.refusals.length > 0) && (
         <div className="mt-2 space-y-2">
-          <Problems failure={update.failure} refusals={update.refusals} />
+          <Problems of={update} />
         </div>
       )}
       {!enabled && <DisabledNote id={id} />}

@@ -1,9 +1,9 @@
 import { CirclePause, Play } from "lucide-react";
+import { useAction } from "@/api/useAction";
 import { ResumeSessionDocument } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
-import { Problems } from "@/waits/Problems";
-import { useAction } from "@/waits/useAction";
+import { Problems } from "@/ui/Problems";
 import { HeldBudgets } from "./HeldBudgets";
 import { useSessionBudget } from "./useSessionBudget";
 
@@ -16,7 +16,7 @@ interface PauseNoteProps {
 export default function PauseNote({ sessionId, version }: PauseNoteProps) {
   const mayManage = useMay("BUDGETS_MANAGE");
   const { check, reload } = useSessionBudget(sessionId, version);
-  const resume = useAction(ResumeSessionDocument, (data) => data.resumeSession.userErrors);
+  const resume = useAction(ResumeSessionDocument);
   const held = (check?.budgets ?? [])
     .map(({ budget }) => budget)
     .filter(({ status }) => status === "PAUSED" || status === "EXHAUSTED");
@@ -33,7 +33,7 @@ export default function PauseNote({ sessionId, version }: PauseNoteProps) {
           {check?.hint ?? "It is past its soft limit. The turn waits, and nothing is lost."}
         </p>
         <HeldBudgets budgets={held} onToppedUp={reload} />
-        <Problems failure={resume.failure} refusals={resume.refusals} />
+        <Problems of={resume} />
         {mayManage && (
           <div className="flex flex-wrap items-center gap-2">
             <Button

@@ -1,9 +1,9 @@
 import { ArrowDown, ArrowUp, X } from "lucide-react";
 import type { KeyboardEvent } from "react";
+import { useAction } from "@/api/useAction";
 import { CancelTurnDocument, EditQueuedTurnDocument, MoveQueuedTurnDocument } from "@/gql/graphql";
 import { IconButton } from "@/ui/Button";
-import { Problems } from "@/waits/Problems";
-import { useAction } from "@/waits/useAction";
+import { Problems } from "@/ui/Problems";
 import type { UserItem } from "../feed/state";
 import { QueuedEdit } from "./QueuedEdit";
 import { turnAfterMove } from "./queueMoves";
@@ -22,9 +22,9 @@ interface QueuedTurnProps {
 
 export function QueuedTurn(props: QueuedTurnProps) {
   const { turnId, order, index, input, mayWrite, draft, onDraft, onMove } = props;
-  const edit = useAction(EditQueuedTurnDocument, (data) => data.editQueuedTurn.userErrors);
-  const move = useAction(MoveQueuedTurnDocument, (data) => data.moveQueuedTurn.userErrors);
-  const cancel = useAction(CancelTurnDocument, (data) => data.cancelTurn.userErrors);
+  const edit = useAction(EditQueuedTurnDocument);
+  const move = useAction(MoveQueuedTurnDocument);
+  const cancel = useAction(CancelTurnDocument);
   const preview = previewOf(input);
 
   const moveBy = (by: -1 | 1) => {
@@ -108,7 +108,7 @@ export function QueuedTurn(props: QueuedTurnProps) {
       </div>
       {[edit, move, cancel].map((each, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: they are always the same three.
-        <Problems key={at} failure={each.failure} refusals={each.refusals} />
+        <Problems key={at} of={each} />
       ))}
     </li>
   );
