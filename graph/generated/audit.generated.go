@@ -144,7 +144,7 @@ func (ec *executionContext) fieldContext_AuditCheck_problem(_ context.Context, f
 	return graphql.NewScalarFieldContext("AuditCheck", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _AuditConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.AuditConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _AuditConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.AuditEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -156,8 +156,8 @@ func (ec *executionContext) _AuditConnection_edges(ctx context.Context, field gr
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.AuditEdge) graphql.Marshaler {
-			return ec.marshalNAuditEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐAuditEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Edge[model.AuditEntry]) graphql.Marshaler {
+			return ec.marshalNAuditEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -176,7 +176,7 @@ func (ec *executionContext) fieldContext_AuditConnection_edges(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _AuditConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.AuditConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _AuditConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.AuditEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -208,7 +208,7 @@ func (ec *executionContext) fieldContext_AuditConnection_nodes(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _AuditConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.AuditConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _AuditConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.AuditEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -240,7 +240,7 @@ func (ec *executionContext) fieldContext_AuditConnection_pageInfo(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _AuditEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.AuditEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _AuditEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.AuditEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -263,7 +263,7 @@ func (ec *executionContext) fieldContext_AuditEdge_cursor(_ context.Context, fie
 	return graphql.NewScalarFieldContext("AuditEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _AuditEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.AuditEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _AuditEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.AuditEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -664,7 +664,7 @@ func (ec *executionContext) _AuditCheck(ctx context.Context, sel ast.SelectionSe
 
 var auditConnectionImplementors = []string{"AuditConnection"}
 
-func (ec *executionContext) _AuditConnection(ctx context.Context, sel ast.SelectionSet, obj *model.AuditConnection) graphql.Marshaler {
+func (ec *executionContext) _AuditConnection(ctx context.Context, sel ast.SelectionSet, obj *model.Connection[model.AuditEntry]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, auditConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -712,7 +712,7 @@ func (ec *executionContext) _AuditConnection(ctx context.Context, sel ast.Select
 
 var auditEdgeImplementors = []string{"AuditEdge"}
 
-func (ec *executionContext) _AuditEdge(ctx context.Context, sel ast.SelectionSet, obj *model.AuditEdge) graphql.Marshaler {
+func (ec *executionContext) _AuditEdge(ctx context.Context, sel ast.SelectionSet, obj *model.Edge[model.AuditEntry]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, auditEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -883,7 +883,7 @@ func (ec *executionContext) marshalNAuditCheck2ᚖgithubᚗcomᚋostlerᚑdevᚋ
 	return ec._AuditCheck(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNAuditConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐAuditConnection(ctx context.Context, sel ast.SelectionSet, v *model.AuditConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNAuditConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx context.Context, sel ast.SelectionSet, v *model.Connection[model.AuditEntry]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -893,11 +893,11 @@ func (ec *executionContext) marshalNAuditConnection2ᚖgithubᚗcomᚋostlerᚑd
 	return ec._AuditConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNAuditEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐAuditEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AuditEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNAuditEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[model.AuditEntry]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNAuditEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐAuditEdge(ctx, sel, v[i])
+		return ec.marshalNAuditEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -909,7 +909,7 @@ func (ec *executionContext) marshalNAuditEdge2ᚕᚖgithubᚗcomᚋostlerᚑdev�
 	return ret
 }
 
-func (ec *executionContext) marshalNAuditEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐAuditEdge(ctx context.Context, sel ast.SelectionSet, v *model.AuditEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNAuditEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx context.Context, sel ast.SelectionSet, v *model.Edge[model.AuditEntry]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

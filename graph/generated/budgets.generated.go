@@ -19,13 +19,7 @@ import (
 // region    ************************** generated!.gotpl **************************
 
 type BudgetResolver interface {
-	Ledger(ctx context.Context, obj *model.Budget, first *int, after *string) (*model.LedgerConnection, error)
-}
-type BudgetConnectionResolver interface {
-	TotalCount(ctx context.Context, obj *model.BudgetConnection) (*int, error)
-}
-type LedgerConnectionResolver interface {
-	TotalCount(ctx context.Context, obj *model.LedgerConnection) (*int, error)
+	Ledger(ctx context.Context, obj *model.Budget, first *int, after *string) (*model.Connection[model.LedgerEntry], error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -448,8 +442,8 @@ func (ec *executionContext) _Budget_ledger(ctx context.Context, field graphql.Co
 			return ec.Resolvers.Budget().Ledger(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.LedgerConnection) graphql.Marshaler {
-			return ec.marshalNLedgerConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐLedgerConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.LedgerEntry]) graphql.Marshaler {
+			return ec.marshalNLedgerConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -612,7 +606,7 @@ func (ec *executionContext) fieldContext_BudgetCheckLine_percentRemaining(_ cont
 	return graphql.NewScalarFieldContext("BudgetCheckLine", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
-func (ec *executionContext) _BudgetConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.BudgetConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _BudgetConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Budget]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -624,8 +618,8 @@ func (ec *executionContext) _BudgetConnection_edges(ctx context.Context, field g
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.BudgetEdge) graphql.Marshaler {
-			return ec.marshalNBudgetEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐBudgetEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Edge[model.Budget]) graphql.Marshaler {
+			return ec.marshalNBudgetEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -644,7 +638,7 @@ func (ec *executionContext) fieldContext_BudgetConnection_edges(_ context.Contex
 	return fc, nil
 }
 
-func (ec *executionContext) _BudgetConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.BudgetConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _BudgetConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Budget]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -676,7 +670,7 @@ func (ec *executionContext) fieldContext_BudgetConnection_nodes(_ context.Contex
 	return fc, nil
 }
 
-func (ec *executionContext) _BudgetConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.BudgetConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _BudgetConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Budget]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -708,7 +702,7 @@ func (ec *executionContext) fieldContext_BudgetConnection_pageInfo(_ context.Con
 	return fc, nil
 }
 
-func (ec *executionContext) _BudgetConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.BudgetConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _BudgetConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Budget]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -717,7 +711,7 @@ func (ec *executionContext) _BudgetConnection_totalCount(ctx context.Context, fi
 			return ec.fieldContext_BudgetConnection_totalCount(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.BudgetConnection().TotalCount(ctx, obj)
+			return obj.TotalCount(ctx)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
@@ -728,10 +722,10 @@ func (ec *executionContext) _BudgetConnection_totalCount(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_BudgetConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("BudgetConnection", field, true, true, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("BudgetConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _BudgetEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.BudgetEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _BudgetEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Budget]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -754,7 +748,7 @@ func (ec *executionContext) fieldContext_BudgetEdge_cursor(_ context.Context, fi
 	return graphql.NewScalarFieldContext("BudgetEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _BudgetEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.BudgetEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _BudgetEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Budget]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -942,7 +936,7 @@ func (ec *executionContext) fieldContext_BudgetPeriod_timezone(_ context.Context
 	return graphql.NewScalarFieldContext("BudgetPeriod", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _LedgerConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.LedgerConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _LedgerConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.LedgerEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -954,8 +948,8 @@ func (ec *executionContext) _LedgerConnection_edges(ctx context.Context, field g
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.LedgerEdge) graphql.Marshaler {
-			return ec.marshalNLedgerEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐLedgerEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Edge[model.LedgerEntry]) graphql.Marshaler {
+			return ec.marshalNLedgerEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -974,7 +968,7 @@ func (ec *executionContext) fieldContext_LedgerConnection_edges(_ context.Contex
 	return fc, nil
 }
 
-func (ec *executionContext) _LedgerConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.LedgerConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _LedgerConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.LedgerEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1006,7 +1000,7 @@ func (ec *executionContext) fieldContext_LedgerConnection_nodes(_ context.Contex
 	return fc, nil
 }
 
-func (ec *executionContext) _LedgerConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.LedgerConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _LedgerConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.LedgerEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1038,7 +1032,7 @@ func (ec *executionContext) fieldContext_LedgerConnection_pageInfo(_ context.Con
 	return fc, nil
 }
 
-func (ec *executionContext) _LedgerConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.LedgerConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _LedgerConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.LedgerEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1047,7 +1041,7 @@ func (ec *executionContext) _LedgerConnection_totalCount(ctx context.Context, fi
 			return ec.fieldContext_LedgerConnection_totalCount(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.LedgerConnection().TotalCount(ctx, obj)
+			return obj.TotalCount(ctx)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
@@ -1058,10 +1052,10 @@ func (ec *executionContext) _LedgerConnection_totalCount(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_LedgerConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LedgerConnection", field, true, true, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("LedgerConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _LedgerEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.LedgerEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _LedgerEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.LedgerEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1084,7 +1078,7 @@ func (ec *executionContext) fieldContext_LedgerEdge_cursor(_ context.Context, fi
 	return graphql.NewScalarFieldContext("LedgerEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _LedgerEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.LedgerEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _LedgerEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.LedgerEntry]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1794,7 +1788,7 @@ func (ec *executionContext) _BudgetCheckLine(ctx context.Context, sel ast.Select
 
 var budgetConnectionImplementors = []string{"BudgetConnection"}
 
-func (ec *executionContext) _BudgetConnection(ctx context.Context, sel ast.SelectionSet, obj *model.BudgetConnection) graphql.Marshaler {
+func (ec *executionContext) _BudgetConnection(ctx context.Context, sel ast.SelectionSet, obj *model.Connection[model.Budget]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, budgetConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1880,7 +1874,7 @@ func (ec *executionContext) _BudgetConnection(ctx context.Context, sel ast.Selec
 
 var budgetEdgeImplementors = []string{"BudgetEdge"}
 
-func (ec *executionContext) _BudgetEdge(ctx context.Context, sel ast.SelectionSet, obj *model.BudgetEdge) graphql.Marshaler {
+func (ec *executionContext) _BudgetEdge(ctx context.Context, sel ast.SelectionSet, obj *model.Edge[model.Budget]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, budgetEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2019,7 +2013,7 @@ func (ec *executionContext) _BudgetPeriod(ctx context.Context, sel ast.Selection
 
 var ledgerConnectionImplementors = []string{"LedgerConnection"}
 
-func (ec *executionContext) _LedgerConnection(ctx context.Context, sel ast.SelectionSet, obj *model.LedgerConnection) graphql.Marshaler {
+func (ec *executionContext) _LedgerConnection(ctx context.Context, sel ast.SelectionSet, obj *model.Connection[model.LedgerEntry]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, ledgerConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2105,7 +2099,7 @@ func (ec *executionContext) _LedgerConnection(ctx context.Context, sel ast.Selec
 
 var ledgerEdgeImplementors = []string{"LedgerEdge"}
 
-func (ec *executionContext) _LedgerEdge(ctx context.Context, sel ast.SelectionSet, obj *model.LedgerEdge) graphql.Marshaler {
+func (ec *executionContext) _LedgerEdge(ctx context.Context, sel ast.SelectionSet, obj *model.Edge[model.LedgerEntry]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, ledgerEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2300,7 +2294,7 @@ func (ec *executionContext) marshalNBudgetCheckStatus2githubᚗcomᚋostlerᚑde
 	return v
 }
 
-func (ec *executionContext) marshalNBudgetConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐBudgetConnection(ctx context.Context, sel ast.SelectionSet, v *model.BudgetConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNBudgetConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx context.Context, sel ast.SelectionSet, v *model.Connection[model.Budget]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -2310,11 +2304,11 @@ func (ec *executionContext) marshalNBudgetConnection2ᚖgithubᚗcomᚋostlerᚑ
 	return ec._BudgetConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNBudgetEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐBudgetEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.BudgetEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNBudgetEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[model.Budget]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNBudgetEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐBudgetEdge(ctx, sel, v[i])
+		return ec.marshalNBudgetEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -2326,7 +2320,7 @@ func (ec *executionContext) marshalNBudgetEdge2ᚕᚖgithubᚗcomᚋostlerᚑdev
 	return ret
 }
 
-func (ec *executionContext) marshalNBudgetEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐBudgetEdge(ctx context.Context, sel ast.SelectionSet, v *model.BudgetEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNBudgetEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx context.Context, sel ast.SelectionSet, v *model.Edge[model.Budget]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -2371,7 +2365,7 @@ func (ec *executionContext) unmarshalNCreateBudgetInput2githubᚗcomᚋostlerᚑ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNLedgerConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐLedgerConnection(ctx context.Context, sel ast.SelectionSet, v *model.LedgerConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNLedgerConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx context.Context, sel ast.SelectionSet, v *model.Connection[model.LedgerEntry]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -2381,11 +2375,11 @@ func (ec *executionContext) marshalNLedgerConnection2ᚖgithubᚗcomᚋostlerᚑ
 	return ec._LedgerConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNLedgerEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐLedgerEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.LedgerEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNLedgerEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[model.LedgerEntry]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNLedgerEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐLedgerEdge(ctx, sel, v[i])
+		return ec.marshalNLedgerEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -2397,7 +2391,7 @@ func (ec *executionContext) marshalNLedgerEdge2ᚕᚖgithubᚗcomᚋostlerᚑdev
 	return ret
 }
 
-func (ec *executionContext) marshalNLedgerEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐLedgerEdge(ctx context.Context, sel ast.SelectionSet, v *model.LedgerEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNLedgerEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx context.Context, sel ast.SelectionSet, v *model.Edge[model.LedgerEntry]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

@@ -24,11 +24,8 @@ type AgentResolver interface {
 	DefaultModel(ctx context.Context, obj *model.Agent) (*model.Model, error)
 	FallbackModels(ctx context.Context, obj *model.Agent) ([]*model.Model, error)
 
-	History(ctx context.Context, obj *model.Agent, first *int, after *string) (*model.RevisionConnection, error)
-	Sessions(ctx context.Context, obj *model.Agent, first *int, after *string) (*model.SessionConnection, error)
-}
-type AgentConnectionResolver interface {
-	TotalCount(ctx context.Context, obj *model.AgentConnection) (*int, error)
+	History(ctx context.Context, obj *model.Agent, first *int, after *string) (*model.Connection[model.Revision], error)
+	Sessions(ctx context.Context, obj *model.Agent, first *int, after *string) (*model.Connection[model.Session], error)
 }
 type DiscoveredModelResolver interface {
 	Model(ctx context.Context, obj *model.DiscoveredModel) (*model.Model, error)
@@ -40,29 +37,17 @@ type HarnessResolver interface {
 	DefaultModel(ctx context.Context, obj *model.Harness) (*model.Model, error)
 	FallbackModels(ctx context.Context, obj *model.Harness) ([]*model.Model, error)
 
-	History(ctx context.Context, obj *model.Harness, first *int, after *string) (*model.RevisionConnection, error)
-}
-type HarnessConnectionResolver interface {
-	TotalCount(ctx context.Context, obj *model.HarnessConnection) (*int, error)
+	History(ctx context.Context, obj *model.Harness, first *int, after *string) (*model.Connection[model.Revision], error)
 }
 type ModelResolver interface {
 	Provider(ctx context.Context, obj *model.Model) (*model.Provider, error)
 
 	PriceHistory(ctx context.Context, obj *model.Model, first *int) ([]*model.ModelPriceVersion, error)
 }
-type ModelConnectionResolver interface {
-	TotalCount(ctx context.Context, obj *model.ModelConnection) (*int, error)
-}
-type ProviderConnectionResolver interface {
-	TotalCount(ctx context.Context, obj *model.ProviderConnection) (*int, error)
-}
 type RevisionResolver interface {
 	Actor(ctx context.Context, obj *model.Revision) (*model.Actor, error)
 
 	Changes(ctx context.Context, obj *model.Revision) ([]*model.FieldChange, error)
-}
-type RevisionConnectionResolver interface {
-	TotalCount(ctx context.Context, obj *model.RevisionConnection) (*int, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -579,8 +564,8 @@ func (ec *executionContext) _Agent_history(ctx context.Context, field graphql.Co
 			return ec.Resolvers.Agent().History(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.RevisionConnection) graphql.Marshaler {
-			return ec.marshalNRevisionConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐRevisionConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Revision]) graphql.Marshaler {
+			return ec.marshalNRevisionConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -623,8 +608,8 @@ func (ec *executionContext) _Agent_sessions(ctx context.Context, field graphql.C
 			return ec.Resolvers.Agent().Sessions(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.SessionConnection) graphql.Marshaler {
-			return ec.marshalOSessionConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐSessionConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Session]) graphql.Marshaler {
+			return ec.marshalOSessionConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		false,
@@ -654,7 +639,7 @@ func (ec *executionContext) fieldContext_Agent_sessions(ctx context.Context, fie
 	return fc, nil
 }
 
-func (ec *executionContext) _AgentConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.AgentConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _AgentConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Agent]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -666,8 +651,8 @@ func (ec *executionContext) _AgentConnection_edges(ctx context.Context, field gr
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentEdge) graphql.Marshaler {
-			return ec.marshalNAgentEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐAgentEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Edge[model.Agent]) graphql.Marshaler {
+			return ec.marshalNAgentEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -686,7 +671,7 @@ func (ec *executionContext) fieldContext_AgentConnection_edges(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _AgentConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.AgentConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _AgentConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Agent]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -718,7 +703,7 @@ func (ec *executionContext) fieldContext_AgentConnection_nodes(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _AgentConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.AgentConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _AgentConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Agent]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -750,7 +735,7 @@ func (ec *executionContext) fieldContext_AgentConnection_pageInfo(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _AgentConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.AgentConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _AgentConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Agent]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -759,7 +744,7 @@ func (ec *executionContext) _AgentConnection_totalCount(ctx context.Context, fie
 			return ec.fieldContext_AgentConnection_totalCount(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.AgentConnection().TotalCount(ctx, obj)
+			return obj.TotalCount(ctx)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
@@ -770,10 +755,10 @@ func (ec *executionContext) _AgentConnection_totalCount(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_AgentConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("AgentConnection", field, true, true, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("AgentConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _AgentEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.AgentEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _AgentEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Agent]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -796,7 +781,7 @@ func (ec *executionContext) fieldContext_AgentEdge_cursor(_ context.Context, fie
 	return graphql.NewScalarFieldContext("AgentEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _AgentEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.AgentEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _AgentEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Agent]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2181,8 +2166,8 @@ func (ec *executionContext) _Harness_history(ctx context.Context, field graphql.
 			return ec.Resolvers.Harness().History(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.RevisionConnection) graphql.Marshaler {
-			return ec.marshalNRevisionConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐRevisionConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Revision]) graphql.Marshaler {
+			return ec.marshalNRevisionConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2212,7 +2197,7 @@ func (ec *executionContext) fieldContext_Harness_history(ctx context.Context, fi
 	return fc, nil
 }
 
-func (ec *executionContext) _HarnessConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.HarnessConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _HarnessConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Harness]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2224,8 +2209,8 @@ func (ec *executionContext) _HarnessConnection_edges(ctx context.Context, field 
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.HarnessEdge) graphql.Marshaler {
-			return ec.marshalNHarnessEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐHarnessEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Edge[model.Harness]) graphql.Marshaler {
+			return ec.marshalNHarnessEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2244,7 +2229,7 @@ func (ec *executionContext) fieldContext_HarnessConnection_edges(_ context.Conte
 	return fc, nil
 }
 
-func (ec *executionContext) _HarnessConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.HarnessConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _HarnessConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Harness]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2276,7 +2261,7 @@ func (ec *executionContext) fieldContext_HarnessConnection_nodes(_ context.Conte
 	return fc, nil
 }
 
-func (ec *executionContext) _HarnessConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.HarnessConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _HarnessConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Harness]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2308,7 +2293,7 @@ func (ec *executionContext) fieldContext_HarnessConnection_pageInfo(_ context.Co
 	return fc, nil
 }
 
-func (ec *executionContext) _HarnessConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.HarnessConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _HarnessConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Harness]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2317,7 +2302,7 @@ func (ec *executionContext) _HarnessConnection_totalCount(ctx context.Context, f
 			return ec.fieldContext_HarnessConnection_totalCount(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.HarnessConnection().TotalCount(ctx, obj)
+			return obj.TotalCount(ctx)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
@@ -2328,10 +2313,10 @@ func (ec *executionContext) _HarnessConnection_totalCount(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_HarnessConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("HarnessConnection", field, true, true, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("HarnessConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _HarnessEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.HarnessEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _HarnessEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Harness]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2354,7 +2339,7 @@ func (ec *executionContext) fieldContext_HarnessEdge_cursor(_ context.Context, f
 	return graphql.NewScalarFieldContext("HarnessEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _HarnessEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.HarnessEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _HarnessEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Harness]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2696,7 +2681,7 @@ func (ec *executionContext) fieldContext_Model_priceHistory(ctx context.Context,
 	return fc, nil
 }
 
-func (ec *executionContext) _ModelConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.ModelConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ModelConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Model]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2708,8 +2693,8 @@ func (ec *executionContext) _ModelConnection_edges(ctx context.Context, field gr
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.ModelEdge) graphql.Marshaler {
-			return ec.marshalNModelEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐModelEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Edge[model.Model]) graphql.Marshaler {
+			return ec.marshalNModelEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2728,7 +2713,7 @@ func (ec *executionContext) fieldContext_ModelConnection_edges(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _ModelConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.ModelConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ModelConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Model]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2760,7 +2745,7 @@ func (ec *executionContext) fieldContext_ModelConnection_nodes(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _ModelConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.ModelConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ModelConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Model]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2792,7 +2777,7 @@ func (ec *executionContext) fieldContext_ModelConnection_pageInfo(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _ModelConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.ModelConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ModelConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Model]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2801,7 +2786,7 @@ func (ec *executionContext) _ModelConnection_totalCount(ctx context.Context, fie
 			return ec.fieldContext_ModelConnection_totalCount(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.ModelConnection().TotalCount(ctx, obj)
+			return obj.TotalCount(ctx)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
@@ -2812,10 +2797,10 @@ func (ec *executionContext) _ModelConnection_totalCount(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_ModelConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ModelConnection", field, true, true, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ModelConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _ModelEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.ModelEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _ModelEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Model]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2838,7 +2823,7 @@ func (ec *executionContext) fieldContext_ModelEdge_cursor(_ context.Context, fie
 	return graphql.NewScalarFieldContext("ModelEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _ModelEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.ModelEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _ModelEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Model]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3187,7 +3172,7 @@ func (ec *executionContext) fieldContext_Provider_createdAt(_ context.Context, f
 	return graphql.NewScalarFieldContext("Provider", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _ProviderConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.ProviderConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ProviderConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Provider]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3199,8 +3184,8 @@ func (ec *executionContext) _ProviderConnection_edges(ctx context.Context, field
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.ProviderEdge) graphql.Marshaler {
-			return ec.marshalNProviderEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐProviderEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Edge[model.Provider]) graphql.Marshaler {
+			return ec.marshalNProviderEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3219,7 +3204,7 @@ func (ec *executionContext) fieldContext_ProviderConnection_edges(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _ProviderConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.ProviderConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ProviderConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Provider]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3251,7 +3236,7 @@ func (ec *executionContext) fieldContext_ProviderConnection_nodes(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _ProviderConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.ProviderConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ProviderConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Provider]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3283,7 +3268,7 @@ func (ec *executionContext) fieldContext_ProviderConnection_pageInfo(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _ProviderConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.ProviderConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ProviderConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Provider]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3292,7 +3277,7 @@ func (ec *executionContext) _ProviderConnection_totalCount(ctx context.Context, 
 			return ec.fieldContext_ProviderConnection_totalCount(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.ProviderConnection().TotalCount(ctx, obj)
+			return obj.TotalCount(ctx)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
@@ -3303,10 +3288,10 @@ func (ec *executionContext) _ProviderConnection_totalCount(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_ProviderConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ProviderConnection", field, true, true, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ProviderConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _ProviderEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.ProviderEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _ProviderEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Provider]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3329,7 +3314,7 @@ func (ec *executionContext) fieldContext_ProviderEdge_cursor(_ context.Context, 
 	return graphql.NewScalarFieldContext("ProviderEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _ProviderEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.ProviderEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _ProviderEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Provider]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3581,7 +3566,7 @@ func (ec *executionContext) fieldContext_Revision_createdAt(_ context.Context, f
 	return graphql.NewScalarFieldContext("Revision", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _RevisionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.RevisionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _RevisionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Revision]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3593,8 +3578,8 @@ func (ec *executionContext) _RevisionConnection_edges(ctx context.Context, field
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.RevisionEdge) graphql.Marshaler {
-			return ec.marshalNRevisionEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐRevisionEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Edge[model.Revision]) graphql.Marshaler {
+			return ec.marshalNRevisionEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3613,7 +3598,7 @@ func (ec *executionContext) fieldContext_RevisionConnection_edges(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _RevisionConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.RevisionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _RevisionConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Revision]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3645,7 +3630,7 @@ func (ec *executionContext) fieldContext_RevisionConnection_nodes(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _RevisionConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.RevisionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _RevisionConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Revision]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3677,7 +3662,7 @@ func (ec *executionContext) fieldContext_RevisionConnection_pageInfo(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _RevisionConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.RevisionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _RevisionConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Revision]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3686,7 +3671,7 @@ func (ec *executionContext) _RevisionConnection_totalCount(ctx context.Context, 
 			return ec.fieldContext_RevisionConnection_totalCount(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.RevisionConnection().TotalCount(ctx, obj)
+			return obj.TotalCount(ctx)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
@@ -3697,10 +3682,10 @@ func (ec *executionContext) _RevisionConnection_totalCount(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_RevisionConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RevisionConnection", field, true, true, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("RevisionConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _RevisionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.RevisionEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _RevisionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Revision]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3723,7 +3708,7 @@ func (ec *executionContext) fieldContext_RevisionEdge_cursor(_ context.Context, 
 	return graphql.NewScalarFieldContext("RevisionEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _RevisionEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.RevisionEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _RevisionEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Revision]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5329,7 +5314,7 @@ func (ec *executionContext) _Agent(ctx context.Context, sel ast.SelectionSet, ob
 
 var agentConnectionImplementors = []string{"AgentConnection"}
 
-func (ec *executionContext) _AgentConnection(ctx context.Context, sel ast.SelectionSet, obj *model.AgentConnection) graphql.Marshaler {
+func (ec *executionContext) _AgentConnection(ctx context.Context, sel ast.SelectionSet, obj *model.Connection[model.Agent]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, agentConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -5415,7 +5400,7 @@ func (ec *executionContext) _AgentConnection(ctx context.Context, sel ast.Select
 
 var agentEdgeImplementors = []string{"AgentEdge"}
 
-func (ec *executionContext) _AgentEdge(ctx context.Context, sel ast.SelectionSet, obj *model.AgentEdge) graphql.Marshaler {
+func (ec *executionContext) _AgentEdge(ctx context.Context, sel ast.SelectionSet, obj *model.Edge[model.Agent]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, agentEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -6218,7 +6203,7 @@ func (ec *executionContext) _Harness(ctx context.Context, sel ast.SelectionSet, 
 
 var harnessConnectionImplementors = []string{"HarnessConnection"}
 
-func (ec *executionContext) _HarnessConnection(ctx context.Context, sel ast.SelectionSet, obj *model.HarnessConnection) graphql.Marshaler {
+func (ec *executionContext) _HarnessConnection(ctx context.Context, sel ast.SelectionSet, obj *model.Connection[model.Harness]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, harnessConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -6304,7 +6289,7 @@ func (ec *executionContext) _HarnessConnection(ctx context.Context, sel ast.Sele
 
 var harnessEdgeImplementors = []string{"HarnessEdge"}
 
-func (ec *executionContext) _HarnessEdge(ctx context.Context, sel ast.SelectionSet, obj *model.HarnessEdge) graphql.Marshaler {
+func (ec *executionContext) _HarnessEdge(ctx context.Context, sel ast.SelectionSet, obj *model.Edge[model.Harness]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, harnessEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -6534,7 +6519,7 @@ func (ec *executionContext) _Model(ctx context.Context, sel ast.SelectionSet, ob
 
 var modelConnectionImplementors = []string{"ModelConnection"}
 
-func (ec *executionContext) _ModelConnection(ctx context.Context, sel ast.SelectionSet, obj *model.ModelConnection) graphql.Marshaler {
+func (ec *executionContext) _ModelConnection(ctx context.Context, sel ast.SelectionSet, obj *model.Connection[model.Model]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, modelConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -6620,7 +6605,7 @@ func (ec *executionContext) _ModelConnection(ctx context.Context, sel ast.Select
 
 var modelEdgeImplementors = []string{"ModelEdge"}
 
-func (ec *executionContext) _ModelEdge(ctx context.Context, sel ast.SelectionSet, obj *model.ModelEdge) graphql.Marshaler {
+func (ec *executionContext) _ModelEdge(ctx context.Context, sel ast.SelectionSet, obj *model.Edge[model.Model]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, modelEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -6827,7 +6812,7 @@ func (ec *executionContext) _Provider(ctx context.Context, sel ast.SelectionSet,
 
 var providerConnectionImplementors = []string{"ProviderConnection"}
 
-func (ec *executionContext) _ProviderConnection(ctx context.Context, sel ast.SelectionSet, obj *model.ProviderConnection) graphql.Marshaler {
+func (ec *executionContext) _ProviderConnection(ctx context.Context, sel ast.SelectionSet, obj *model.Connection[model.Provider]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, providerConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -6913,7 +6898,7 @@ func (ec *executionContext) _ProviderConnection(ctx context.Context, sel ast.Sel
 
 var providerEdgeImplementors = []string{"ProviderEdge"}
 
-func (ec *executionContext) _ProviderEdge(ctx context.Context, sel ast.SelectionSet, obj *model.ProviderEdge) graphql.Marshaler {
+func (ec *executionContext) _ProviderEdge(ctx context.Context, sel ast.SelectionSet, obj *model.Edge[model.Provider]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, providerEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -7128,7 +7113,7 @@ func (ec *executionContext) _Revision(ctx context.Context, sel ast.SelectionSet,
 
 var revisionConnectionImplementors = []string{"RevisionConnection"}
 
-func (ec *executionContext) _RevisionConnection(ctx context.Context, sel ast.SelectionSet, obj *model.RevisionConnection) graphql.Marshaler {
+func (ec *executionContext) _RevisionConnection(ctx context.Context, sel ast.SelectionSet, obj *model.Connection[model.Revision]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, revisionConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -7214,7 +7199,7 @@ func (ec *executionContext) _RevisionConnection(ctx context.Context, sel ast.Sel
 
 var revisionEdgeImplementors = []string{"RevisionEdge"}
 
-func (ec *executionContext) _RevisionEdge(ctx context.Context, sel ast.SelectionSet, obj *model.RevisionEdge) graphql.Marshaler {
+func (ec *executionContext) _RevisionEdge(ctx context.Context, sel ast.SelectionSet, obj *model.Edge[model.Revision]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, revisionEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -7479,7 +7464,7 @@ func (ec *executionContext) marshalNAgent2ᚖgithubᚗcomᚋostlerᚑdevᚋostle
 	return ec._Agent(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNAgentConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐAgentConnection(ctx context.Context, sel ast.SelectionSet, v *model.AgentConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx context.Context, sel ast.SelectionSet, v *model.Connection[model.Agent]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7489,11 +7474,11 @@ func (ec *executionContext) marshalNAgentConnection2ᚖgithubᚗcomᚋostlerᚑd
 	return ec._AgentConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNAgentEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐAgentEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AgentEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[model.Agent]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNAgentEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐAgentEdge(ctx, sel, v[i])
+		return ec.marshalNAgentEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -7505,7 +7490,7 @@ func (ec *executionContext) marshalNAgentEdge2ᚕᚖgithubᚗcomᚋostlerᚑdev�
 	return ret
 }
 
-func (ec *executionContext) marshalNAgentEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐAgentEdge(ctx context.Context, sel ast.SelectionSet, v *model.AgentEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNAgentEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx context.Context, sel ast.SelectionSet, v *model.Edge[model.Agent]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7731,7 +7716,7 @@ func (ec *executionContext) marshalNHarness2ᚖgithubᚗcomᚋostlerᚑdevᚋost
 	return ec._Harness(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNHarnessConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐHarnessConnection(ctx context.Context, sel ast.SelectionSet, v *model.HarnessConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNHarnessConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx context.Context, sel ast.SelectionSet, v *model.Connection[model.Harness]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7741,11 +7726,11 @@ func (ec *executionContext) marshalNHarnessConnection2ᚖgithubᚗcomᚋostler�
 	return ec._HarnessConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNHarnessEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐHarnessEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.HarnessEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNHarnessEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[model.Harness]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNHarnessEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐHarnessEdge(ctx, sel, v[i])
+		return ec.marshalNHarnessEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -7757,7 +7742,7 @@ func (ec *executionContext) marshalNHarnessEdge2ᚕᚖgithubᚗcomᚋostlerᚑde
 	return ret
 }
 
-func (ec *executionContext) marshalNHarnessEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐHarnessEdge(ctx context.Context, sel ast.SelectionSet, v *model.HarnessEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNHarnessEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx context.Context, sel ast.SelectionSet, v *model.Edge[model.Harness]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7813,7 +7798,7 @@ func (ec *executionContext) marshalNModel2ᚖgithubᚗcomᚋostlerᚑdevᚋostle
 	return ec._Model(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNModelConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐModelConnection(ctx context.Context, sel ast.SelectionSet, v *model.ModelConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNModelConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx context.Context, sel ast.SelectionSet, v *model.Connection[model.Model]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7823,11 +7808,11 @@ func (ec *executionContext) marshalNModelConnection2ᚖgithubᚗcomᚋostlerᚑd
 	return ec._ModelConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNModelEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐModelEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ModelEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNModelEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[model.Model]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNModelEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐModelEdge(ctx, sel, v[i])
+		return ec.marshalNModelEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -7839,7 +7824,7 @@ func (ec *executionContext) marshalNModelEdge2ᚕᚖgithubᚗcomᚋostlerᚑdev�
 	return ret
 }
 
-func (ec *executionContext) marshalNModelEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐModelEdge(ctx context.Context, sel ast.SelectionSet, v *model.ModelEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNModelEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx context.Context, sel ast.SelectionSet, v *model.Edge[model.Model]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7885,7 +7870,7 @@ func (ec *executionContext) marshalNProvider2ᚖgithubᚗcomᚋostlerᚑdevᚋos
 	return ec._Provider(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNProviderConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐProviderConnection(ctx context.Context, sel ast.SelectionSet, v *model.ProviderConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNProviderConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx context.Context, sel ast.SelectionSet, v *model.Connection[model.Provider]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7895,11 +7880,11 @@ func (ec *executionContext) marshalNProviderConnection2ᚖgithubᚗcomᚋostler�
 	return ec._ProviderConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNProviderEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐProviderEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ProviderEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNProviderEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[model.Provider]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNProviderEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐProviderEdge(ctx, sel, v[i])
+		return ec.marshalNProviderEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -7911,7 +7896,7 @@ func (ec *executionContext) marshalNProviderEdge2ᚕᚖgithubᚗcomᚋostlerᚑd
 	return ret
 }
 
-func (ec *executionContext) marshalNProviderEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐProviderEdge(ctx context.Context, sel ast.SelectionSet, v *model.ProviderEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNProviderEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx context.Context, sel ast.SelectionSet, v *model.Edge[model.Provider]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7967,7 +7952,7 @@ func (ec *executionContext) marshalNRevision2ᚖgithubᚗcomᚋostlerᚑdevᚋos
 	return ec._Revision(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNRevisionConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐRevisionConnection(ctx context.Context, sel ast.SelectionSet, v *model.RevisionConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNRevisionConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx context.Context, sel ast.SelectionSet, v *model.Connection[model.Revision]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7977,11 +7962,11 @@ func (ec *executionContext) marshalNRevisionConnection2ᚖgithubᚗcomᚋostler�
 	return ec._RevisionConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNRevisionEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐRevisionEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.RevisionEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNRevisionEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[model.Revision]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNRevisionEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐRevisionEdge(ctx, sel, v[i])
+		return ec.marshalNRevisionEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -7993,7 +7978,7 @@ func (ec *executionContext) marshalNRevisionEdge2ᚕᚖgithubᚗcomᚋostlerᚑd
 	return ret
 }
 
-func (ec *executionContext) marshalNRevisionEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐRevisionEdge(ctx context.Context, sel ast.SelectionSet, v *model.RevisionEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNRevisionEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx context.Context, sel ast.SelectionSet, v *model.Edge[model.Revision]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

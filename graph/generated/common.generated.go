@@ -87,32 +87,32 @@ type MutationResolver interface {
 type QueryResolver interface {
 	ServerInfo(ctx context.Context) (*model.ServerInfo, error)
 	Node(ctx context.Context, id string) (model.Node, error)
-	APIKeys(ctx context.Context, first *int, after *string) (*model.APIKeyConnection, error)
-	AuditEntries(ctx context.Context, first *int, after *string, filter *model.AuditFilter) (*model.AuditConnection, error)
+	APIKeys(ctx context.Context, first *int, after *string) (*model.Connection[model.APIKey], error)
+	AuditEntries(ctx context.Context, first *int, after *string, filter *model.AuditFilter) (*model.Connection[model.AuditEntry], error)
 	VerifyAudit(ctx context.Context) (*model.AuditCheck, error)
 	Budget(ctx context.Context, id string) (*model.Budget, error)
-	Budgets(ctx context.Context, first *int, after *string, subject *model.BudgetSubject, subjectID *string) (*model.BudgetConnection, error)
+	Budgets(ctx context.Context, first *int, after *string, subject *model.BudgetSubject, subjectID *string) (*model.Connection[model.Budget], error)
 	BudgetCheck(ctx context.Context, sessionID string) (*model.BudgetCheck, error)
 	Capabilities(ctx context.Context) ([]*model.CapabilityInfo, error)
-	Providers(ctx context.Context, first *int, after *string) (*model.ProviderConnection, error)
-	Models(ctx context.Context, first *int, after *string, providerID *string) (*model.ModelConnection, error)
+	Providers(ctx context.Context, first *int, after *string) (*model.Connection[model.Provider], error)
+	Models(ctx context.Context, first *int, after *string, providerID *string) (*model.Connection[model.Model], error)
 	KnownModels(ctx context.Context, kind model.ProviderKind) ([]*model.DiscoveredModel, error)
 	PreviewEffectiveConfig(ctx context.Context, harnessID *string, agent *model.CreateAgentInput, sessionID *string) (*model.EffectiveConfig, error)
 	Harness(ctx context.Context, id string) (*model.Harness, error)
-	Harnesses(ctx context.Context, first *int, after *string, search *string, includeArchived *bool) (*model.HarnessConnection, error)
+	Harnesses(ctx context.Context, first *int, after *string, search *string, includeArchived *bool) (*model.Connection[model.Harness], error)
 	Agent(ctx context.Context, id string) (*model.Agent, error)
-	Agents(ctx context.Context, first *int, after *string, search *string, includeArchived *bool) (*model.AgentConnection, error)
+	Agents(ctx context.Context, first *int, after *string, search *string, includeArchived *bool) (*model.Connection[model.Agent], error)
 	Viewer(ctx context.Context) (*model.Viewer, error)
 	Org(ctx context.Context) (*model.Org, error)
-	Invitations(ctx context.Context, first *int, after *string) (*model.InvitationConnection, error)
+	Invitations(ctx context.Context, first *int, after *string) (*model.Connection[model.Invitation], error)
 	PaymentPolicies(ctx context.Context) ([]*model.PaymentPolicy, error)
-	Payments(ctx context.Context, first *int, after *string) (*model.PaymentConnection, error)
+	Payments(ctx context.Context, first *int, after *string) (*model.Connection[model.Payment], error)
 	Session(ctx context.Context, id string) (*model.Session, error)
-	Sessions(ctx context.Context, first *int, after *string, filter *model.SessionFilter) (*model.SessionConnection, error)
+	Sessions(ctx context.Context, first *int, after *string, filter *model.SessionFilter) (*model.Connection[model.Session], error)
 	Turn(ctx context.Context, id string) (*model.Turn, error)
 	SignIns(ctx context.Context) ([]*model.SignIn, error)
-	Waits(ctx context.Context, first *int, after *string, kinds []model.WaitKind) (*model.WaitConnection, error)
-	Usage(ctx context.Context, groupBy []model.UsageGroup, from models.Millis, to models.Millis, first *int, after *string) (*model.UsageConnection, error)
+	Waits(ctx context.Context, first *int, after *string, kinds []model.WaitKind) (*model.Connection[model.Wait], error)
+	Usage(ctx context.Context, groupBy []model.UsageGroup, from models.Millis, to models.Millis, first *int, after *string) (*model.Connection[model.UsageRow], error)
 	Webhooks(ctx context.Context) ([]*model.Webhook, error)
 }
 type SubscriptionResolver interface {
@@ -4661,8 +4661,8 @@ func (ec *executionContext) _Query_apiKeys(ctx context.Context, field graphql.Co
 			return ec.Resolvers.Query().APIKeys(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.APIKeyConnection) graphql.Marshaler {
-			return ec.marshalNApiKeyConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐAPIKeyConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.APIKey]) graphql.Marshaler {
+			return ec.marshalNApiKeyConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4705,8 +4705,8 @@ func (ec *executionContext) _Query_auditEntries(ctx context.Context, field graph
 			return ec.Resolvers.Query().AuditEntries(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*model.AuditFilter))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.AuditConnection) graphql.Marshaler {
-			return ec.marshalNAuditConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐAuditConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.AuditEntry]) graphql.Marshaler {
+			return ec.marshalNAuditConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4825,8 +4825,8 @@ func (ec *executionContext) _Query_budgets(ctx context.Context, field graphql.Co
 			return ec.Resolvers.Query().Budgets(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["subject"].(*model.BudgetSubject), fc.Args["subjectId"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.BudgetConnection) graphql.Marshaler {
-			return ec.marshalNBudgetConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐBudgetConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Budget]) graphql.Marshaler {
+			return ec.marshalNBudgetConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4945,8 +4945,8 @@ func (ec *executionContext) _Query_providers(ctx context.Context, field graphql.
 			return ec.Resolvers.Query().Providers(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.ProviderConnection) graphql.Marshaler {
-			return ec.marshalNProviderConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐProviderConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Provider]) graphql.Marshaler {
+			return ec.marshalNProviderConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4989,8 +4989,8 @@ func (ec *executionContext) _Query_models(ctx context.Context, field graphql.Col
 			return ec.Resolvers.Query().Models(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["providerId"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.ModelConnection) graphql.Marshaler {
-			return ec.marshalNModelConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐModelConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Model]) graphql.Marshaler {
+			return ec.marshalNModelConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5165,8 +5165,8 @@ func (ec *executionContext) _Query_harnesses(ctx context.Context, field graphql.
 			return ec.Resolvers.Query().Harnesses(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["search"].(*string), fc.Args["includeArchived"].(*bool))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.HarnessConnection) graphql.Marshaler {
-			return ec.marshalNHarnessConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐHarnessConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Harness]) graphql.Marshaler {
+			return ec.marshalNHarnessConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5253,8 +5253,8 @@ func (ec *executionContext) _Query_agents(ctx context.Context, field graphql.Col
 			return ec.Resolvers.Query().Agents(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["search"].(*string), fc.Args["includeArchived"].(*bool))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.AgentConnection) graphql.Marshaler {
-			return ec.marshalNAgentConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐAgentConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Agent]) graphql.Marshaler {
+			return ec.marshalNAgentConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5361,8 +5361,8 @@ func (ec *executionContext) _Query_invitations(ctx context.Context, field graphq
 			return ec.Resolvers.Query().Invitations(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.InvitationConnection) graphql.Marshaler {
-			return ec.marshalNInvitationConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐInvitationConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Invitation]) graphql.Marshaler {
+			return ec.marshalNInvitationConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5437,8 +5437,8 @@ func (ec *executionContext) _Query_payments(ctx context.Context, field graphql.C
 			return ec.Resolvers.Query().Payments(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.PaymentConnection) graphql.Marshaler {
-			return ec.marshalNPaymentConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐPaymentConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Payment]) graphql.Marshaler {
+			return ec.marshalNPaymentConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5525,8 +5525,8 @@ func (ec *executionContext) _Query_sessions(ctx context.Context, field graphql.C
 			return ec.Resolvers.Query().Sessions(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*model.SessionFilter))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.SessionConnection) graphql.Marshaler {
-			return ec.marshalNSessionConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐSessionConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Session]) graphql.Marshaler {
+			return ec.marshalNSessionConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5645,8 +5645,8 @@ func (ec *executionContext) _Query_waits(ctx context.Context, field graphql.Coll
 			return ec.Resolvers.Query().Waits(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["kinds"].([]model.WaitKind))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.WaitConnection) graphql.Marshaler {
-			return ec.marshalNWaitConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐWaitConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Wait]) graphql.Marshaler {
+			return ec.marshalNWaitConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5689,8 +5689,8 @@ func (ec *executionContext) _Query_usage(ctx context.Context, field graphql.Coll
 			return ec.Resolvers.Query().Usage(ctx, fc.Args["groupBy"].([]model.UsageGroup), fc.Args["from"].(models.Millis), fc.Args["to"].(models.Millis), fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.UsageConnection) graphql.Marshaler {
-			return ec.marshalNUsageConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐUsageConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.UsageRow]) graphql.Marshaler {
+			return ec.marshalNUsageConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,

@@ -23,7 +23,7 @@ type OrgResolver interface {
 
 	Limits(ctx context.Context, obj *model.Org) (*model.OrgLimits, error)
 	StoredBytes(ctx context.Context, obj *model.Org) (int64, error)
-	Members(ctx context.Context, obj *model.Org, first *int, after *string) (*model.MembershipConnection, error)
+	Members(ctx context.Context, obj *model.Org, first *int, after *string) (*model.Connection[model.Membership], error)
 }
 type ViewerResolver interface {
 	Orgs(ctx context.Context, obj *model.Viewer) ([]*model.Org, error)
@@ -440,8 +440,8 @@ func (ec *executionContext) _Org_members(ctx context.Context, field graphql.Coll
 			return ec.Resolvers.Org().Members(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.MembershipConnection) graphql.Marshaler {
-			return ec.marshalOMembershipConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐMembershipConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Membership]) graphql.Marshaler {
+			return ec.marshalOMembershipConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		false,

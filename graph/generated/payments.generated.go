@@ -18,10 +18,6 @@ import (
 
 // region    ************************** generated!.gotpl **************************
 
-type PaymentConnectionResolver interface {
-	TotalCount(ctx context.Context, obj *model.PaymentConnection) (*int, error)
-}
-
 // endregion ************************** generated!.gotpl **************************
 
 // region    ***************************** args.gotpl *****************************
@@ -444,7 +440,7 @@ func (ec *executionContext) fieldContext_Payment_settledAt(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Payment", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _PaymentConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.PaymentConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _PaymentConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Payment]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -456,8 +452,8 @@ func (ec *executionContext) _PaymentConnection_edges(ctx context.Context, field 
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.PaymentEdge) graphql.Marshaler {
-			return ec.marshalNPaymentEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐPaymentEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Edge[model.Payment]) graphql.Marshaler {
+			return ec.marshalNPaymentEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -476,7 +472,7 @@ func (ec *executionContext) fieldContext_PaymentConnection_edges(_ context.Conte
 	return fc, nil
 }
 
-func (ec *executionContext) _PaymentConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.PaymentConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _PaymentConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Payment]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -508,7 +504,7 @@ func (ec *executionContext) fieldContext_PaymentConnection_nodes(_ context.Conte
 	return fc, nil
 }
 
-func (ec *executionContext) _PaymentConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.PaymentConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _PaymentConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Payment]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -540,7 +536,7 @@ func (ec *executionContext) fieldContext_PaymentConnection_pageInfo(_ context.Co
 	return fc, nil
 }
 
-func (ec *executionContext) _PaymentConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.PaymentConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _PaymentConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Payment]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -549,7 +545,7 @@ func (ec *executionContext) _PaymentConnection_totalCount(ctx context.Context, f
 			return ec.fieldContext_PaymentConnection_totalCount(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.PaymentConnection().TotalCount(ctx, obj)
+			return obj.TotalCount(ctx)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
@@ -560,10 +556,10 @@ func (ec *executionContext) _PaymentConnection_totalCount(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_PaymentConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PaymentConnection", field, true, true, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("PaymentConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _PaymentEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.PaymentEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _PaymentEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Payment]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -586,7 +582,7 @@ func (ec *executionContext) fieldContext_PaymentEdge_cursor(_ context.Context, f
 	return graphql.NewScalarFieldContext("PaymentEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _PaymentEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.PaymentEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _PaymentEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Payment]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1432,7 +1428,7 @@ func (ec *executionContext) _Payment(ctx context.Context, sel ast.SelectionSet, 
 
 var paymentConnectionImplementors = []string{"PaymentConnection"}
 
-func (ec *executionContext) _PaymentConnection(ctx context.Context, sel ast.SelectionSet, obj *model.PaymentConnection) graphql.Marshaler {
+func (ec *executionContext) _PaymentConnection(ctx context.Context, sel ast.SelectionSet, obj *model.Connection[model.Payment]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, paymentConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1518,7 +1514,7 @@ func (ec *executionContext) _PaymentConnection(ctx context.Context, sel ast.Sele
 
 var paymentEdgeImplementors = []string{"PaymentEdge"}
 
-func (ec *executionContext) _PaymentEdge(ctx context.Context, sel ast.SelectionSet, obj *model.PaymentEdge) graphql.Marshaler {
+func (ec *executionContext) _PaymentEdge(ctx context.Context, sel ast.SelectionSet, obj *model.Edge[model.Payment]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, paymentEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1783,7 +1779,7 @@ func (ec *executionContext) marshalNPayment2ᚖgithubᚗcomᚋostlerᚑdevᚋost
 	return ec._Payment(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPaymentConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐPaymentConnection(ctx context.Context, sel ast.SelectionSet, v *model.PaymentConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNPaymentConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx context.Context, sel ast.SelectionSet, v *model.Connection[model.Payment]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1793,11 +1789,11 @@ func (ec *executionContext) marshalNPaymentConnection2ᚖgithubᚗcomᚋostler�
 	return ec._PaymentConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPaymentEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐPaymentEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.PaymentEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNPaymentEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[model.Payment]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNPaymentEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐPaymentEdge(ctx, sel, v[i])
+		return ec.marshalNPaymentEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -1809,7 +1805,7 @@ func (ec *executionContext) marshalNPaymentEdge2ᚕᚖgithubᚗcomᚋostlerᚑde
 	return ret
 }
 
-func (ec *executionContext) marshalNPaymentEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐPaymentEdge(ctx context.Context, sel ast.SelectionSet, v *model.PaymentEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNPaymentEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx context.Context, sel ast.SelectionSet, v *model.Edge[model.Payment]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

@@ -24,39 +24,24 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
 	Agent() AgentResolver
-	AgentConnection() AgentConnectionResolver
-	ApiKeyConnection() ApiKeyConnectionResolver
 	ApprovalDecision() ApprovalDecisionResolver
 	AuditEntry() AuditEntryResolver
 	Budget() BudgetResolver
-	BudgetConnection() BudgetConnectionResolver
 	DiscoveredModel() DiscoveredModelResolver
 	Harness() HarnessResolver
-	HarnessConnection() HarnessConnectionResolver
-	InvitationConnection() InvitationConnectionResolver
-	LedgerConnection() LedgerConnectionResolver
 	Membership() MembershipResolver
-	MembershipConnection() MembershipConnectionResolver
 	Message() MessageResolver
-	MessageConnection() MessageConnectionResolver
 	Model() ModelResolver
-	ModelConnection() ModelConnectionResolver
 	Mutation() MutationResolver
 	Org() OrgResolver
-	PaymentConnection() PaymentConnectionResolver
-	ProviderConnection() ProviderConnectionResolver
 	Query() QueryResolver
 	Revision() RevisionResolver
-	RevisionConnection() RevisionConnectionResolver
 	Session() SessionResolver
-	SessionConnection() SessionConnectionResolver
 	Subscription() SubscriptionResolver
 	Turn() TurnResolver
-	TurnConnection() TurnConnectionResolver
 	UsageRow() UsageRowResolver
 	Viewer() ViewerResolver
 	Wait() WaitResolver
-	WaitConnection() WaitConnectionResolver
 	Webhook() WebhookResolver
 }
 
@@ -9684,7 +9669,7 @@ var sources = []*ast.Source{
 }
 
 "A page of a list of API keys."
-type ApiKeyConnection { edges: [ApiKeyEdge!]! nodes: [ApiKey!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type ApiKeyConnection { edges: [ApiKeyEdge!]! nodes: [ApiKey!]! pageInfo: PageInfo! totalCount: Int }
 "An API key in a list."
 type ApiKeyEdge { cursor: Cursor! node: ApiKey! }
 "Lets a program act for the organization, within the key's permissions. It belongs to the organization, not to who created it."
@@ -9843,11 +9828,11 @@ type LedgerEntry implements Node @auth(requires: BUDGETS_READ) {
   createdAt: Time!
 }
 "A page of postings."
-type LedgerConnection { edges: [LedgerEdge!]! nodes: [LedgerEntry!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type LedgerConnection { edges: [LedgerEdge!]! nodes: [LedgerEntry!]! pageInfo: PageInfo! totalCount: Int }
 "A posting in a list."
 type LedgerEdge { cursor: Cursor! node: LedgerEntry! }
 "A page of budgets."
-type BudgetConnection { edges: [BudgetEdge!]! nodes: [Budget!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type BudgetConnection { edges: [BudgetEdge!]! nodes: [Budget!]! pageInfo: PageInfo! totalCount: Int }
 "A budget in a list."
 type BudgetEdge { cursor: Cursor! node: Budget! }
 
@@ -9925,7 +9910,7 @@ enum ProviderKind {
   SIMULATED
 }
 
-type ProviderConnection { edges: [ProviderEdge!]! nodes: [Provider!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type ProviderConnection { edges: [ProviderEdge!]! nodes: [Provider!]! pageInfo: PageInfo! totalCount: Int }
 type ProviderEdge { cursor: Cursor! node: Provider! }
 "A service that runs models."
 type Provider implements Node @auth(requires: CATALOG_READ) {
@@ -9937,7 +9922,7 @@ type Provider implements Node @auth(requires: CATALOG_READ) {
   createdAt: Time!
 }
 
-type ModelConnection { edges: [ModelEdge!]! nodes: [Model!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type ModelConnection { edges: [ModelEdge!]! nodes: [Model!]! pageInfo: PageInfo! totalCount: Int }
 type ModelEdge { cursor: Cursor! node: Model! }
 "A model of a provider."
 type Model implements Node @auth(requires: CATALOG_READ) {
@@ -10017,7 +10002,7 @@ type Harness implements Node @auth(requires: CATALOG_READ) {
   "All revisions, newest first."
   history(first: Int = 20, after: Cursor): RevisionConnection! @goField(forceResolver: true)
 }
-type HarnessConnection { edges: [HarnessEdge!]! nodes: [Harness!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type HarnessConnection { edges: [HarnessEdge!]! nodes: [Harness!]! pageInfo: PageInfo! totalCount: Int }
 type HarnessEdge { cursor: Cursor! node: Harness! }
 
 "What an agent is for: its prompt and capabilities, run by a harness."
@@ -10041,7 +10026,7 @@ type Agent implements Node @auth(requires: CATALOG_READ) {
   history(first: Int = 20, after: Cursor): RevisionConnection! @goField(forceResolver: true)
   sessions(first: Int = 20, after: Cursor): SessionConnection @auth(requires: SESSIONS_READ) @goField(forceResolver: true)
 }
-type AgentConnection { edges: [AgentEdge!]! nodes: [Agent!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type AgentConnection { edges: [AgentEdge!]! nodes: [Agent!]! pageInfo: PageInfo! totalCount: Int }
 type AgentEdge { cursor: Cursor! node: Agent! }
 
 "A past state of a harness or agent, without secrets."
@@ -10058,7 +10043,7 @@ type Revision {
 }
 "A field that a change gave another value."
 type FieldChange { field: String! before: JSON after: JSON }
-type RevisionConnection { edges: [RevisionEdge!]! nodes: [Revision!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type RevisionConnection { edges: [RevisionEdge!]! nodes: [Revision!]! pageInfo: PageInfo! totalCount: Int }
 type RevisionEdge { cursor: Cursor! node: Revision! }
 
 "What a turn would really run with: the fold of the harness chain, the agent and the session."
@@ -10687,10 +10672,10 @@ type Membership implements Node @auth(requires: MEMBERS_READ) {
   role: Role!
   createdAt: Time!
 }
-type MembershipConnection { edges: [MembershipEdge!]! nodes: [Membership!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type MembershipConnection { edges: [MembershipEdge!]! nodes: [Membership!]! pageInfo: PageInfo! totalCount: Int }
 type MembershipEdge { cursor: Cursor! node: Membership! }
 
-type InvitationConnection { edges: [InvitationEdge!]! nodes: [Invitation!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type InvitationConnection { edges: [InvitationEdge!]! nodes: [Invitation!]! pageInfo: PageInfo! totalCount: Int }
 type InvitationEdge { cursor: Cursor! node: Invitation! }
 "Lets whoever has the token become a member, once. It is pending until it is accepted, revoked or expired."
 type Invitation implements Node @auth(requires: MEMBERS_READ) {
@@ -10821,7 +10806,7 @@ type Payment @auth(requires: BUDGETS_READ) {
   settledAt: Time
 }
 "A page of payments."
-type PaymentConnection { edges: [PaymentEdge!]! nodes: [Payment!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type PaymentConnection { edges: [PaymentEdge!]! nodes: [Payment!]! pageInfo: PageInfo! totalCount: Int }
 "A payment in a list."
 type PaymentEdge { cursor: Cursor! node: Payment! }
 
@@ -10946,7 +10931,7 @@ type Todo { content: String! status: TodoStatus! }
 enum TodoStatus { PENDING IN_PROGRESS COMPLETED }
 "A file or directory of a session. content is null for directories and in lists; encoding is \"text\" or \"base64\"."
 type SessionFile { path: String! directory: Boolean! readonly: Boolean! size: Int64! hash: String encoding: String content: String updatedAt: Time! }
-type SessionConnection { edges: [SessionEdge!]! nodes: [Session!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type SessionConnection { edges: [SessionEdge!]! nodes: [Session!]! pageInfo: PageInfo! totalCount: Int }
 type SessionEdge { cursor: Cursor! node: Session! }
 "Which sessions to list; all conditions must hold."
 input SessionFilter {
@@ -10983,7 +10968,7 @@ type Turn implements Node @auth(requires: SESSIONS_READ) {
 }
 "Why a turn failed or was sealed. ` + "`" + `code` + "`" + ` is one of a closed list; ` + "`" + `message` + "`" + ` says what to do."
 type TurnError { code: String! message: String! fields: JSON }
-type TurnConnection { edges: [TurnEdge!]! nodes: [Turn!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type TurnConnection { edges: [TurnEdge!]! nodes: [Turn!]! pageInfo: PageInfo! totalCount: Int }
 type TurnEdge { cursor: Cursor! node: Turn! }
 
 "A message of a session, projected from its events."
@@ -10997,7 +10982,7 @@ type Message implements Node @auth(requires: SESSIONS_READ) {
   "The agent was stopped in the middle of it: what it had said until then."
   interrupted: Boolean!
 }
-type MessageConnection { edges: [MessageEdge!]! nodes: [Message!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type MessageConnection { edges: [MessageEdge!]! nodes: [Message!]! pageInfo: PageInfo! totalCount: Int }
 type MessageEdge { cursor: Cursor! node: Message! }
 
 "A piece of a message."
@@ -11141,7 +11126,7 @@ type ApprovalDecision {
   arguments: JSON
   note: String createdAt: Time!
 }
-type WaitConnection { edges: [WaitEdge!]! nodes: [Wait!]! pageInfo: PageInfo! totalCount: Int @goField(forceResolver: true) }
+type WaitConnection { edges: [WaitEdge!]! nodes: [Wait!]! pageInfo: PageInfo! totalCount: Int }
 type WaitEdge { cursor: Cursor! node: Wait! }
 
 extend type Query {

@@ -22,9 +22,6 @@ import (
 type MessageResolver interface {
 	Turn(ctx context.Context, obj *model.Message) (*model.Turn, error)
 }
-type MessageConnectionResolver interface {
-	TotalCount(ctx context.Context, obj *model.MessageConnection) (*int, error)
-}
 type SessionResolver interface {
 	Harness(ctx context.Context, obj *model.Session) (*model.Harness, error)
 	Agent(ctx context.Context, obj *model.Session) (*model.Agent, error)
@@ -40,18 +37,15 @@ type SessionResolver interface {
 	Owner(ctx context.Context, obj *model.Session) (*model.User, error)
 
 	ActiveTurn(ctx context.Context, obj *model.Session) (*model.Turn, error)
-	Turns(ctx context.Context, obj *model.Session, first *int, after *string, orderBy *model.SortOrder) (*model.TurnConnection, error)
+	Turns(ctx context.Context, obj *model.Session, first *int, after *string, orderBy *model.SortOrder) (*model.Connection[model.Turn], error)
 	QueuedTurns(ctx context.Context, obj *model.Session) ([]*model.Turn, error)
 	Waits(ctx context.Context, obj *model.Session) ([]*model.Wait, error)
 	Todos(ctx context.Context, obj *model.Session) ([]*model.Todo, error)
 	Files(ctx context.Context, obj *model.Session, path *string) ([]*model.SessionFile, error)
 	File(ctx context.Context, obj *model.Session, path string) (*model.SessionFile, error)
-	Messages(ctx context.Context, obj *model.Session, first *int, after *string, last *int, before *string) (*model.MessageConnection, error)
+	Messages(ctx context.Context, obj *model.Session, first *int, after *string, last *int, before *string) (*model.Connection[model.Message], error)
 	Events(ctx context.Context, obj *model.Session, first *int, after *string, last *int, before *string, kinds []model.EventKind) (*model.EventConnection, error)
 	EffectiveConfig(ctx context.Context, obj *model.Session) (*model.EffectiveConfig, error)
-}
-type SessionConnectionResolver interface {
-	TotalCount(ctx context.Context, obj *model.SessionConnection) (*int, error)
 }
 type TurnResolver interface {
 	Session(ctx context.Context, obj *model.Turn) (*model.Session, error)
@@ -62,9 +56,6 @@ type TurnResolver interface {
 	StartedBy(ctx context.Context, obj *model.Turn) (*model.Actor, error)
 
 	Waits(ctx context.Context, obj *model.Turn) ([]*model.Wait, error)
-}
-type TurnConnectionResolver interface {
-	TotalCount(ctx context.Context, obj *model.TurnConnection) (*int, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -488,7 +479,7 @@ func (ec *executionContext) fieldContext_Message_interrupted(_ context.Context, 
 	return graphql.NewScalarFieldContext("Message", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _MessageConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.MessageConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _MessageConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Message]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -500,8 +491,8 @@ func (ec *executionContext) _MessageConnection_edges(ctx context.Context, field 
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.MessageEdge) graphql.Marshaler {
-			return ec.marshalNMessageEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐMessageEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Edge[model.Message]) graphql.Marshaler {
+			return ec.marshalNMessageEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -520,7 +511,7 @@ func (ec *executionContext) fieldContext_MessageConnection_edges(_ context.Conte
 	return fc, nil
 }
 
-func (ec *executionContext) _MessageConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.MessageConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _MessageConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Message]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -552,7 +543,7 @@ func (ec *executionContext) fieldContext_MessageConnection_nodes(_ context.Conte
 	return fc, nil
 }
 
-func (ec *executionContext) _MessageConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.MessageConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _MessageConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Message]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -584,7 +575,7 @@ func (ec *executionContext) fieldContext_MessageConnection_pageInfo(_ context.Co
 	return fc, nil
 }
 
-func (ec *executionContext) _MessageConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.MessageConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _MessageConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Message]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -593,7 +584,7 @@ func (ec *executionContext) _MessageConnection_totalCount(ctx context.Context, f
 			return ec.fieldContext_MessageConnection_totalCount(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.MessageConnection().TotalCount(ctx, obj)
+			return obj.TotalCount(ctx)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
@@ -604,10 +595,10 @@ func (ec *executionContext) _MessageConnection_totalCount(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_MessageConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MessageConnection", field, true, true, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("MessageConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _MessageEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.MessageEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _MessageEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Message]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -630,7 +621,7 @@ func (ec *executionContext) fieldContext_MessageEdge_cursor(_ context.Context, f
 	return graphql.NewScalarFieldContext("MessageEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _MessageEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.MessageEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _MessageEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Message]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1307,8 +1298,8 @@ func (ec *executionContext) _Session_turns(ctx context.Context, field graphql.Co
 			return ec.Resolvers.Session().Turns(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["orderBy"].(*model.SortOrder))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.TurnConnection) graphql.Marshaler {
-			return ec.marshalNTurnConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐTurnConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Turn]) graphql.Marshaler {
+			return ec.marshalNTurnConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1535,8 +1526,8 @@ func (ec *executionContext) _Session_messages(ctx context.Context, field graphql
 			return ec.Resolvers.Session().Messages(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["last"].(*int), fc.Args["before"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.MessageConnection) graphql.Marshaler {
-			return ec.marshalNMessageConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐMessageConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Message]) graphql.Marshaler {
+			return ec.marshalNMessageConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1688,7 +1679,7 @@ func (ec *executionContext) fieldContext_Session_updatedAt(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Session", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _SessionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.SessionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _SessionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Session]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1700,8 +1691,8 @@ func (ec *executionContext) _SessionConnection_edges(ctx context.Context, field 
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.SessionEdge) graphql.Marshaler {
-			return ec.marshalNSessionEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐSessionEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Edge[model.Session]) graphql.Marshaler {
+			return ec.marshalNSessionEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1720,7 +1711,7 @@ func (ec *executionContext) fieldContext_SessionConnection_edges(_ context.Conte
 	return fc, nil
 }
 
-func (ec *executionContext) _SessionConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.SessionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _SessionConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Session]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1752,7 +1743,7 @@ func (ec *executionContext) fieldContext_SessionConnection_nodes(_ context.Conte
 	return fc, nil
 }
 
-func (ec *executionContext) _SessionConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.SessionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _SessionConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Session]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1784,7 +1775,7 @@ func (ec *executionContext) fieldContext_SessionConnection_pageInfo(_ context.Co
 	return fc, nil
 }
 
-func (ec *executionContext) _SessionConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.SessionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _SessionConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Session]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1793,7 +1784,7 @@ func (ec *executionContext) _SessionConnection_totalCount(ctx context.Context, f
 			return ec.fieldContext_SessionConnection_totalCount(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.SessionConnection().TotalCount(ctx, obj)
+			return obj.TotalCount(ctx)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
@@ -1804,10 +1795,10 @@ func (ec *executionContext) _SessionConnection_totalCount(ctx context.Context, f
 	)
 }
 func (ec *executionContext) fieldContext_SessionConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SessionConnection", field, true, true, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("SessionConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _SessionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.SessionEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _SessionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Session]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1830,7 +1821,7 @@ func (ec *executionContext) fieldContext_SessionEdge_cursor(_ context.Context, f
 	return graphql.NewScalarFieldContext("SessionEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _SessionEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.SessionEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _SessionEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Session]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2996,7 +2987,7 @@ func (ec *executionContext) fieldContext_Turn_finishedAt(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Turn", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _TurnConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.TurnConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _TurnConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Turn]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3008,8 +2999,8 @@ func (ec *executionContext) _TurnConnection_edges(ctx context.Context, field gra
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.TurnEdge) graphql.Marshaler {
-			return ec.marshalNTurnEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐTurnEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Edge[model.Turn]) graphql.Marshaler {
+			return ec.marshalNTurnEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3028,7 +3019,7 @@ func (ec *executionContext) fieldContext_TurnConnection_edges(_ context.Context,
 	return fc, nil
 }
 
-func (ec *executionContext) _TurnConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.TurnConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _TurnConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Turn]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3060,7 +3051,7 @@ func (ec *executionContext) fieldContext_TurnConnection_nodes(_ context.Context,
 	return fc, nil
 }
 
-func (ec *executionContext) _TurnConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.TurnConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _TurnConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Turn]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3092,7 +3083,7 @@ func (ec *executionContext) fieldContext_TurnConnection_pageInfo(_ context.Conte
 	return fc, nil
 }
 
-func (ec *executionContext) _TurnConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.TurnConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _TurnConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Turn]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3101,7 +3092,7 @@ func (ec *executionContext) _TurnConnection_totalCount(ctx context.Context, fiel
 			return ec.fieldContext_TurnConnection_totalCount(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.TurnConnection().TotalCount(ctx, obj)
+			return obj.TotalCount(ctx)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
@@ -3112,10 +3103,10 @@ func (ec *executionContext) _TurnConnection_totalCount(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_TurnConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TurnConnection", field, true, true, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("TurnConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _TurnEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.TurnEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _TurnEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Turn]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3138,7 +3129,7 @@ func (ec *executionContext) fieldContext_TurnEdge_cursor(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("TurnEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _TurnEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.TurnEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _TurnEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Turn]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3922,7 +3913,7 @@ func (ec *executionContext) _Message(ctx context.Context, sel ast.SelectionSet, 
 
 var messageConnectionImplementors = []string{"MessageConnection"}
 
-func (ec *executionContext) _MessageConnection(ctx context.Context, sel ast.SelectionSet, obj *model.MessageConnection) graphql.Marshaler {
+func (ec *executionContext) _MessageConnection(ctx context.Context, sel ast.SelectionSet, obj *model.Connection[model.Message]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, messageConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -4008,7 +3999,7 @@ func (ec *executionContext) _MessageConnection(ctx context.Context, sel ast.Sele
 
 var messageEdgeImplementors = []string{"MessageEdge"}
 
-func (ec *executionContext) _MessageEdge(ctx context.Context, sel ast.SelectionSet, obj *model.MessageEdge) graphql.Marshaler {
+func (ec *executionContext) _MessageEdge(ctx context.Context, sel ast.SelectionSet, obj *model.Edge[model.Message]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, messageEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -4909,7 +4900,7 @@ func (ec *executionContext) _Session(ctx context.Context, sel ast.SelectionSet, 
 
 var sessionConnectionImplementors = []string{"SessionConnection"}
 
-func (ec *executionContext) _SessionConnection(ctx context.Context, sel ast.SelectionSet, obj *model.SessionConnection) graphql.Marshaler {
+func (ec *executionContext) _SessionConnection(ctx context.Context, sel ast.SelectionSet, obj *model.Connection[model.Session]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, sessionConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -4995,7 +4986,7 @@ func (ec *executionContext) _SessionConnection(ctx context.Context, sel ast.Sele
 
 var sessionEdgeImplementors = []string{"SessionEdge"}
 
-func (ec *executionContext) _SessionEdge(ctx context.Context, sel ast.SelectionSet, obj *model.SessionEdge) graphql.Marshaler {
+func (ec *executionContext) _SessionEdge(ctx context.Context, sel ast.SelectionSet, obj *model.Edge[model.Session]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, sessionEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -5725,7 +5716,7 @@ func (ec *executionContext) _Turn(ctx context.Context, sel ast.SelectionSet, obj
 
 var turnConnectionImplementors = []string{"TurnConnection"}
 
-func (ec *executionContext) _TurnConnection(ctx context.Context, sel ast.SelectionSet, obj *model.TurnConnection) graphql.Marshaler {
+func (ec *executionContext) _TurnConnection(ctx context.Context, sel ast.SelectionSet, obj *model.Connection[model.Turn]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, turnConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -5811,7 +5802,7 @@ func (ec *executionContext) _TurnConnection(ctx context.Context, sel ast.Selecti
 
 var turnEdgeImplementors = []string{"TurnEdge"}
 
-func (ec *executionContext) _TurnEdge(ctx context.Context, sel ast.SelectionSet, obj *model.TurnEdge) graphql.Marshaler {
+func (ec *executionContext) _TurnEdge(ctx context.Context, sel ast.SelectionSet, obj *model.Edge[model.Turn]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, turnEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -6043,7 +6034,7 @@ func (ec *executionContext) marshalNMessage2ᚖgithubᚗcomᚋostlerᚑdevᚋost
 	return ec._Message(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNMessageConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐMessageConnection(ctx context.Context, sel ast.SelectionSet, v *model.MessageConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNMessageConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx context.Context, sel ast.SelectionSet, v *model.Connection[model.Message]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -6053,11 +6044,11 @@ func (ec *executionContext) marshalNMessageConnection2ᚖgithubᚗcomᚋostler�
 	return ec._MessageConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNMessageEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐMessageEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.MessageEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNMessageEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[model.Message]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNMessageEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐMessageEdge(ctx, sel, v[i])
+		return ec.marshalNMessageEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -6069,7 +6060,7 @@ func (ec *executionContext) marshalNMessageEdge2ᚕᚖgithubᚗcomᚋostlerᚑde
 	return ret
 }
 
-func (ec *executionContext) marshalNMessageEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐMessageEdge(ctx context.Context, sel ast.SelectionSet, v *model.MessageEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNMessageEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx context.Context, sel ast.SelectionSet, v *model.Edge[model.Message]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -6130,7 +6121,7 @@ func (ec *executionContext) marshalNSession2ᚖgithubᚗcomᚋostlerᚑdevᚋost
 	return ec._Session(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNSessionConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐSessionConnection(ctx context.Context, sel ast.SelectionSet, v *model.SessionConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNSessionConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx context.Context, sel ast.SelectionSet, v *model.Connection[model.Session]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -6140,11 +6131,11 @@ func (ec *executionContext) marshalNSessionConnection2ᚖgithubᚗcomᚋostler�
 	return ec._SessionConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNSessionEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐSessionEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SessionEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNSessionEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[model.Session]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNSessionEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐSessionEdge(ctx, sel, v[i])
+		return ec.marshalNSessionEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -6156,7 +6147,7 @@ func (ec *executionContext) marshalNSessionEdge2ᚕᚖgithubᚗcomᚋostlerᚑde
 	return ret
 }
 
-func (ec *executionContext) marshalNSessionEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐSessionEdge(ctx context.Context, sel ast.SelectionSet, v *model.SessionEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNSessionEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx context.Context, sel ast.SelectionSet, v *model.Edge[model.Session]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -6294,7 +6285,7 @@ func (ec *executionContext) marshalNTurn2ᚖgithubᚗcomᚋostlerᚑdevᚋostler
 	return ec._Turn(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNTurnConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐTurnConnection(ctx context.Context, sel ast.SelectionSet, v *model.TurnConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNTurnConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx context.Context, sel ast.SelectionSet, v *model.Connection[model.Turn]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -6304,11 +6295,11 @@ func (ec *executionContext) marshalNTurnConnection2ᚖgithubᚗcomᚋostlerᚑde
 	return ec._TurnConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNTurnEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐTurnEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.TurnEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNTurnEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[model.Turn]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNTurnEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐTurnEdge(ctx, sel, v[i])
+		return ec.marshalNTurnEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -6320,7 +6311,7 @@ func (ec *executionContext) marshalNTurnEdge2ᚕᚖgithubᚗcomᚋostlerᚑdev�
 	return ret
 }
 
-func (ec *executionContext) marshalNTurnEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐTurnEdge(ctx context.Context, sel ast.SelectionSet, v *model.TurnEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNTurnEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx context.Context, sel ast.SelectionSet, v *model.Edge[model.Turn]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -6395,7 +6386,7 @@ func (ec *executionContext) marshalOSession2ᚖgithubᚗcomᚋostlerᚑdevᚋost
 	return ec._Session(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOSessionConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐSessionConnection(ctx context.Context, sel ast.SelectionSet, v *model.SessionConnection) graphql.Marshaler {
+func (ec *executionContext) marshalOSessionConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx context.Context, sel ast.SelectionSet, v *model.Connection[model.Session]) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

@@ -29,9 +29,6 @@ type WaitResolver interface {
 	Decisions(ctx context.Context, obj *model.Wait) ([]*model.ApprovalDecision, error)
 	Token(ctx context.Context, obj *model.Wait) (*string, error)
 }
-type WaitConnectionResolver interface {
-	TotalCount(ctx context.Context, obj *model.WaitConnection) (*int, error)
-}
 
 // endregion ************************** generated!.gotpl **************************
 
@@ -872,7 +869,7 @@ func (ec *executionContext) fieldContext_Wait_resolvedAt(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Wait", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _WaitConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.WaitConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _WaitConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Wait]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -884,8 +881,8 @@ func (ec *executionContext) _WaitConnection_edges(ctx context.Context, field gra
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.WaitEdge) graphql.Marshaler {
-			return ec.marshalNWaitEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐWaitEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Edge[model.Wait]) graphql.Marshaler {
+			return ec.marshalNWaitEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -904,7 +901,7 @@ func (ec *executionContext) fieldContext_WaitConnection_edges(_ context.Context,
 	return fc, nil
 }
 
-func (ec *executionContext) _WaitConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.WaitConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _WaitConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Wait]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -936,7 +933,7 @@ func (ec *executionContext) fieldContext_WaitConnection_nodes(_ context.Context,
 	return fc, nil
 }
 
-func (ec *executionContext) _WaitConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.WaitConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _WaitConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Wait]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -968,7 +965,7 @@ func (ec *executionContext) fieldContext_WaitConnection_pageInfo(_ context.Conte
 	return fc, nil
 }
 
-func (ec *executionContext) _WaitConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.WaitConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _WaitConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.Wait]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -977,7 +974,7 @@ func (ec *executionContext) _WaitConnection_totalCount(ctx context.Context, fiel
 			return ec.fieldContext_WaitConnection_totalCount(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.WaitConnection().TotalCount(ctx, obj)
+			return obj.TotalCount(ctx)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
@@ -988,10 +985,10 @@ func (ec *executionContext) _WaitConnection_totalCount(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_WaitConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WaitConnection", field, true, true, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("WaitConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _WaitEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.WaitEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _WaitEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Wait]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1014,7 +1011,7 @@ func (ec *executionContext) fieldContext_WaitEdge_cursor(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("WaitEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _WaitEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.WaitEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _WaitEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.Wait]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1900,7 +1897,7 @@ func (ec *executionContext) _Wait(ctx context.Context, sel ast.SelectionSet, obj
 
 var waitConnectionImplementors = []string{"WaitConnection"}
 
-func (ec *executionContext) _WaitConnection(ctx context.Context, sel ast.SelectionSet, obj *model.WaitConnection) graphql.Marshaler {
+func (ec *executionContext) _WaitConnection(ctx context.Context, sel ast.SelectionSet, obj *model.Connection[model.Wait]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, waitConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1986,7 +1983,7 @@ func (ec *executionContext) _WaitConnection(ctx context.Context, sel ast.Selecti
 
 var waitEdgeImplementors = []string{"WaitEdge"}
 
-func (ec *executionContext) _WaitEdge(ctx context.Context, sel ast.SelectionSet, obj *model.WaitEdge) graphql.Marshaler {
+func (ec *executionContext) _WaitEdge(ctx context.Context, sel ast.SelectionSet, obj *model.Edge[model.Wait]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, waitEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -2195,7 +2192,7 @@ func (ec *executionContext) marshalNWait2ᚖgithubᚗcomᚋostlerᚑdevᚋostler
 	return ec._Wait(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNWaitConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐWaitConnection(ctx context.Context, sel ast.SelectionSet, v *model.WaitConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNWaitConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx context.Context, sel ast.SelectionSet, v *model.Connection[model.Wait]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -2205,11 +2202,11 @@ func (ec *executionContext) marshalNWaitConnection2ᚖgithubᚗcomᚋostlerᚑde
 	return ec._WaitConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNWaitEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐWaitEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.WaitEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNWaitEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[model.Wait]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNWaitEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐWaitEdge(ctx, sel, v[i])
+		return ec.marshalNWaitEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -2221,7 +2218,7 @@ func (ec *executionContext) marshalNWaitEdge2ᚕᚖgithubᚗcomᚋostlerᚑdev�
 	return ret
 }
 
-func (ec *executionContext) marshalNWaitEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐWaitEdge(ctx context.Context, sel ast.SelectionSet, v *model.WaitEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNWaitEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx context.Context, sel ast.SelectionSet, v *model.Edge[model.Wait]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

@@ -31,7 +31,7 @@ type UsageRowResolver interface {
 
 // region    **************************** field.gotpl *****************************
 
-func (ec *executionContext) _UsageConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.UsageConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _UsageConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.UsageRow]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -43,8 +43,8 @@ func (ec *executionContext) _UsageConnection_edges(ctx context.Context, field gr
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.UsageEdge) graphql.Marshaler {
-			return ec.marshalNUsageEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐUsageEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Edge[model.UsageRow]) graphql.Marshaler {
+			return ec.marshalNUsageEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -63,7 +63,7 @@ func (ec *executionContext) fieldContext_UsageConnection_edges(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _UsageConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.UsageConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _UsageConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.UsageRow]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -95,7 +95,7 @@ func (ec *executionContext) fieldContext_UsageConnection_nodes(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _UsageConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.UsageConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _UsageConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.UsageRow]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -127,7 +127,7 @@ func (ec *executionContext) fieldContext_UsageConnection_pageInfo(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _UsageEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.UsageEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _UsageEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.UsageRow]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -150,7 +150,7 @@ func (ec *executionContext) fieldContext_UsageEdge_cursor(_ context.Context, fie
 	return graphql.NewScalarFieldContext("UsageEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _UsageEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.UsageEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _UsageEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.UsageRow]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -494,7 +494,7 @@ func (ec *executionContext) fieldContext_UsageRow_toolCalls(_ context.Context, f
 
 var usageConnectionImplementors = []string{"UsageConnection"}
 
-func (ec *executionContext) _UsageConnection(ctx context.Context, sel ast.SelectionSet, obj *model.UsageConnection) graphql.Marshaler {
+func (ec *executionContext) _UsageConnection(ctx context.Context, sel ast.SelectionSet, obj *model.Connection[model.UsageRow]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, usageConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -542,7 +542,7 @@ func (ec *executionContext) _UsageConnection(ctx context.Context, sel ast.Select
 
 var usageEdgeImplementors = []string{"UsageEdge"}
 
-func (ec *executionContext) _UsageEdge(ctx context.Context, sel ast.SelectionSet, obj *model.UsageEdge) graphql.Marshaler {
+func (ec *executionContext) _UsageEdge(ctx context.Context, sel ast.SelectionSet, obj *model.Edge[model.UsageRow]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, usageEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -807,7 +807,7 @@ func (ec *executionContext) _UsageRow(ctx context.Context, sel ast.SelectionSet,
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNUsageConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐUsageConnection(ctx context.Context, sel ast.SelectionSet, v *model.UsageConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNUsageConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx context.Context, sel ast.SelectionSet, v *model.Connection[model.UsageRow]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -817,11 +817,11 @@ func (ec *executionContext) marshalNUsageConnection2ᚖgithubᚗcomᚋostlerᚑd
 	return ec._UsageConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNUsageEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐUsageEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.UsageEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNUsageEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[model.UsageRow]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNUsageEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐUsageEdge(ctx, sel, v[i])
+		return ec.marshalNUsageEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -833,7 +833,7 @@ func (ec *executionContext) marshalNUsageEdge2ᚕᚖgithubᚗcomᚋostlerᚑdev�
 	return ret
 }
 
-func (ec *executionContext) marshalNUsageEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐUsageEdge(ctx context.Context, sel ast.SelectionSet, v *model.UsageEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNUsageEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx context.Context, sel ast.SelectionSet, v *model.Edge[model.UsageRow]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

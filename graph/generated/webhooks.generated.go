@@ -18,7 +18,7 @@ import (
 // region    ************************** generated!.gotpl **************************
 
 type WebhookResolver interface {
-	Deliveries(ctx context.Context, obj *model.Webhook, first *int, after *string) (*model.DeliveryConnection, error)
+	Deliveries(ctx context.Context, obj *model.Webhook, first *int, after *string) (*model.Connection[model.WebhookDelivery], error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -106,7 +106,7 @@ func (ec *executionContext) fieldContext_DeletePayload_userErrors(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _DeliveryConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.DeliveryConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeliveryConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.WebhookDelivery]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -118,8 +118,8 @@ func (ec *executionContext) _DeliveryConnection_edges(ctx context.Context, field
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.DeliveryEdge) graphql.Marshaler {
-			return ec.marshalNDeliveryEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐDeliveryEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Edge[model.WebhookDelivery]) graphql.Marshaler {
+			return ec.marshalNDeliveryEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -138,7 +138,7 @@ func (ec *executionContext) fieldContext_DeliveryConnection_edges(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _DeliveryConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.DeliveryConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeliveryConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.WebhookDelivery]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -170,7 +170,7 @@ func (ec *executionContext) fieldContext_DeliveryConnection_nodes(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _DeliveryConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.DeliveryConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeliveryConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.Connection[model.WebhookDelivery]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -202,7 +202,7 @@ func (ec *executionContext) fieldContext_DeliveryConnection_pageInfo(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _DeliveryEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.DeliveryEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeliveryEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.WebhookDelivery]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -225,7 +225,7 @@ func (ec *executionContext) fieldContext_DeliveryEdge_cursor(_ context.Context, 
 	return graphql.NewScalarFieldContext("DeliveryEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _DeliveryEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.DeliveryEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _DeliveryEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.Edge[model.WebhookDelivery]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -385,8 +385,8 @@ func (ec *executionContext) _Webhook_deliveries(ctx context.Context, field graph
 			return ec.Resolvers.Webhook().Deliveries(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.DeliveryConnection) graphql.Marshaler {
-			return ec.marshalNDeliveryConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐDeliveryConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.WebhookDelivery]) graphql.Marshaler {
+			return ec.marshalNDeliveryConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -809,7 +809,7 @@ func (ec *executionContext) _DeletePayload(ctx context.Context, sel ast.Selectio
 
 var deliveryConnectionImplementors = []string{"DeliveryConnection"}
 
-func (ec *executionContext) _DeliveryConnection(ctx context.Context, sel ast.SelectionSet, obj *model.DeliveryConnection) graphql.Marshaler {
+func (ec *executionContext) _DeliveryConnection(ctx context.Context, sel ast.SelectionSet, obj *model.Connection[model.WebhookDelivery]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, deliveryConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -857,7 +857,7 @@ func (ec *executionContext) _DeliveryConnection(ctx context.Context, sel ast.Sel
 
 var deliveryEdgeImplementors = []string{"DeliveryEdge"}
 
-func (ec *executionContext) _DeliveryEdge(ctx context.Context, sel ast.SelectionSet, obj *model.DeliveryEdge) graphql.Marshaler {
+func (ec *executionContext) _DeliveryEdge(ctx context.Context, sel ast.SelectionSet, obj *model.Edge[model.WebhookDelivery]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, deliveryEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1129,7 +1129,7 @@ func (ec *executionContext) marshalNDeletePayload2ᚖgithubᚗcomᚋostlerᚑdev
 	return ec._DeletePayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDeliveryConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐDeliveryConnection(ctx context.Context, sel ast.SelectionSet, v *model.DeliveryConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNDeliveryConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx context.Context, sel ast.SelectionSet, v *model.Connection[model.WebhookDelivery]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1139,11 +1139,11 @@ func (ec *executionContext) marshalNDeliveryConnection2ᚖgithubᚗcomᚋostler�
 	return ec._DeliveryConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDeliveryEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐDeliveryEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.DeliveryEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNDeliveryEdge2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Edge[model.WebhookDelivery]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNDeliveryEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐDeliveryEdge(ctx, sel, v[i])
+		return ec.marshalNDeliveryEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -1155,7 +1155,7 @@ func (ec *executionContext) marshalNDeliveryEdge2ᚕᚖgithubᚗcomᚋostlerᚑd
 	return ret
 }
 
-func (ec *executionContext) marshalNDeliveryEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐDeliveryEdge(ctx context.Context, sel ast.SelectionSet, v *model.DeliveryEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNDeliveryEdge2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEdge(ctx context.Context, sel ast.SelectionSet, v *model.Edge[model.WebhookDelivery]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

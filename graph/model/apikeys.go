@@ -14,14 +14,6 @@ type APIKey struct {
 	RevokedAt   *models.Millis
 }
 
-// APIKeyConnection is a page of a list of API keys.
-type APIKeyConnection struct {
-	Edges    []*APIKeyEdge
-	Nodes    []*APIKey
-	PageInfo *PageInfo
-	Count    Count
-}
-
 // IsNode marks the type as a Node.
 func (APIKey) IsNode() {}
 

@@ -33,19 +33,3 @@ func (Budget) IsNode() {}
 
 // GetID implements Node.
 func (b Budget) GetID() string { return b.ID }
-
-// BudgetConnection is a page of a list of budgets.
-type BudgetConnection struct {
-	Edges    []*BudgetEdge
-	Nodes    []*Budget
-	PageInfo *PageInfo
-	Count    Count
-}
-
-// LedgerConnection is a page of what was posted to a budget.
-type LedgerConnection struct {
-	Edges    []*LedgerEdge
-	Nodes    []*LedgerEntry
-	PageInfo *PageInfo
-	Count    Count
-}

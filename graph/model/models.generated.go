@@ -55,20 +55,9 @@ type Actor struct {
 	Name string    `json:"name"`
 }
 
-type AgentEdge struct {
-	Cursor string `json:"cursor"`
-	Node   *Agent `json:"node"`
-}
-
 type AgentPayload struct {
 	Agent      *Agent       `json:"agent,omitempty"`
 	UserErrors []*UserError `json:"userErrors"`
-}
-
-// An API key in a list.
-type APIKeyEdge struct {
-	Cursor string  `json:"cursor"`
-	Node   *APIKey `json:"node"`
 }
 
 // The answer of mutations of API keys. `key` is the key itself, given once, at creation.
@@ -90,19 +79,6 @@ type AuditCheck struct {
 	BrokenAt *int64 `json:"brokenAt,omitempty"`
 	// What is wrong there; null when all is well.
 	Problem *string `json:"problem,omitempty"`
-}
-
-// A page of a list of audit entries.
-type AuditConnection struct {
-	Edges    []*AuditEdge  `json:"edges"`
-	Nodes    []*AuditEntry `json:"nodes"`
-	PageInfo *PageInfo     `json:"pageInfo"`
-}
-
-// An audit entry in a list.
-type AuditEdge struct {
-	Cursor string      `json:"cursor"`
-	Node   *AuditEntry `json:"node"`
 }
 
 // Which audit entries to list. All that is given must hold; what is left out or null does not matter.
@@ -138,12 +114,6 @@ type BudgetCheck struct {
 type BudgetCheckLine struct {
 	Budget           *Budget `json:"budget"`
 	PercentRemaining float64 `json:"percentRemaining"`
-}
-
-// A budget in a list.
-type BudgetEdge struct {
-	Cursor string  `json:"cursor"`
-	Node   *Budget `json:"node"`
 }
 
 // The answer of mutations of a budget.
@@ -332,19 +302,6 @@ type DeletePayload struct {
 	UserErrors []*UserError `json:"userErrors"`
 }
 
-// A page of a list of deliveries.
-type DeliveryConnection struct {
-	Edges    []*DeliveryEdge    `json:"edges"`
-	Nodes    []*WebhookDelivery `json:"nodes"`
-	PageInfo *PageInfo          `json:"pageInfo"`
-}
-
-// A delivery in a list.
-type DeliveryEdge struct {
-	Cursor string           `json:"cursor"`
-	Node   *WebhookDelivery `json:"node"`
-}
-
 type DiscoverModelsPayload struct {
 	Models     []*DiscoveredModel `json:"models"`
 	UserErrors []*UserError       `json:"userErrors"`
@@ -388,11 +345,6 @@ type ForkSessionInput struct {
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 }
 
-type HarnessEdge struct {
-	Cursor string   `json:"cursor"`
-	Node   *Harness `json:"node"`
-}
-
 type HarnessPayload struct {
 	Harness    *Harness     `json:"harness,omitempty"`
 	UserErrors []*UserError `json:"userErrors"`
@@ -428,11 +380,6 @@ type Invitation struct {
 func (Invitation) IsNode()            {}
 func (this Invitation) GetID() string { return this.ID }
 
-type InvitationEdge struct {
-	Cursor string      `json:"cursor"`
-	Node   *Invitation `json:"node"`
-}
-
 // Whom to invite, and the role that they get.
 type InviteMemberInput struct {
 	Email string `json:"email"`
@@ -444,12 +391,6 @@ type InvitePayload struct {
 	Invitation *Invitation  `json:"invitation,omitempty"`
 	Token      *string      `json:"token,omitempty"`
 	UserErrors []*UserError `json:"userErrors"`
-}
-
-// A posting in a list.
-type LedgerEdge struct {
-	Cursor string       `json:"cursor"`
-	Node   *LedgerEntry `json:"node"`
 }
 
 // A posting. They are append-only: a debit is positive, a credit negative.
@@ -470,25 +411,10 @@ type LedgerEntry struct {
 func (LedgerEntry) IsNode()            {}
 func (this LedgerEntry) GetID() string { return this.ID }
 
-type MembershipEdge struct {
-	Cursor string      `json:"cursor"`
-	Node   *Membership `json:"node"`
-}
-
 // The answer of mutations of a member.
 type MembershipPayload struct {
 	Membership *Membership  `json:"membership,omitempty"`
 	UserErrors []*UserError `json:"userErrors"`
-}
-
-type MessageEdge struct {
-	Cursor string   `json:"cursor"`
-	Node   *Message `json:"node"`
-}
-
-type ModelEdge struct {
-	Cursor string `json:"cursor"`
-	Node   *Model `json:"node"`
 }
 
 type ModelPayload struct {
@@ -610,12 +536,6 @@ type Payment struct {
 	SettledAt *models.Millis `json:"settledAt,omitempty"`
 }
 
-// A payment in a list.
-type PaymentEdge struct {
-	Cursor string   `json:"cursor"`
-	Node   *Payment `json:"node"`
-}
-
 // The answer of mutations of a payment.
 type PaymentPayload struct {
 	Payment    *Payment     `json:"payment,omitempty"`
@@ -677,11 +597,6 @@ type Provider struct {
 func (Provider) IsNode()            {}
 func (this Provider) GetID() string { return this.ID }
 
-type ProviderEdge struct {
-	Cursor string    `json:"cursor"`
-	Node   *Provider `json:"node"`
-}
-
 type ProviderPayload struct {
 	Provider   *Provider    `json:"provider,omitempty"`
 	UserErrors []*UserError `json:"userErrors"`
@@ -702,11 +617,6 @@ type RequestedToolCall struct {
 
 type ResolveWaitPayload struct {
 	Resolution WaitResolution `json:"resolution"`
-}
-
-type RevisionEdge struct {
-	Cursor string    `json:"cursor"`
-	Node   *Revision `json:"node"`
 }
 
 // A message to send. The same idempotencyKey with the same input within 24 hours gives the same answer again.
@@ -736,11 +646,6 @@ type ServerInfo struct {
 	OidcName *string `json:"oidcName,omitempty"`
 	// Whether a capability of this server has tools that can pay. Without one, payment policies have no effect.
 	Payments bool `json:"payments"`
-}
-
-type SessionEdge struct {
-	Cursor string   `json:"cursor"`
-	Node   *Session `json:"node"`
 }
 
 // A file or directory of a session. content is null for directories and in lists; encoding is "text" or "base64".
@@ -928,11 +833,6 @@ type TopUpBudgetInput struct {
 	IdempotencyKey *string         `json:"idempotencyKey,omitempty"`
 }
 
-type TurnEdge struct {
-	Cursor string `json:"cursor"`
-	Node   *Turn  `json:"node"`
-}
-
 // Why a turn failed or was sealed. `code` is one of a closed list; `message` says what to do.
 type TurnError struct {
 	Code    string      `json:"code"`
@@ -1050,19 +950,6 @@ type Usage struct {
 	CostUsd          *decimal.Decimal `json:"costUsd,omitempty"`
 }
 
-// A page of usage.
-type UsageConnection struct {
-	Edges    []*UsageEdge `json:"edges"`
-	Nodes    []*UsageRow  `json:"nodes"`
-	PageInfo *PageInfo    `json:"pageInfo"`
-}
-
-// Usage in a list.
-type UsageEdge struct {
-	Cursor string    `json:"cursor"`
-	Node   *UsageRow `json:"node"`
-}
-
 // A person. One person may be a member of many organizations.
 type User struct {
 	ID        string        `json:"id"`
@@ -1108,11 +995,6 @@ type Viewer struct {
 	CanCreateOrg bool `json:"canCreateOrg"`
 	// The key that is asking; null for a person.
 	APIKey *APIKey `json:"apiKey,omitempty"`
-}
-
-type WaitEdge struct {
-	Cursor string `json:"cursor"`
-	Node   *Wait  `json:"node"`
 }
 
 type WaitPayload struct {

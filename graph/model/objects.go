@@ -178,27 +178,6 @@ type Message struct {
 	TurnID models.TurnID
 }
 
-// Connections carry, beside their page, what their totalCount is counted by.
-
-// Count counts a list as far as 10 000; nil when it is longer. It is called only when a client selects totalCount.
-type Count func() (*int, error)
-
-// ProviderConnection is a page of a list of Provider objects.
-type ProviderConnection struct {
-	Edges    []*ProviderEdge
-	Nodes    []*Provider
-	PageInfo *PageInfo
-	Count    Count
-}
-
-// ModelConnection is a page of a list of Model objects.
-type ModelConnection struct {
-	Edges    []*ModelEdge
-	Nodes    []*Model
-	PageInfo *PageInfo
-	Count    Count
-}
-
 // Revision is a past state of a harness or agent.
 type Revision struct {
 	Number    int
@@ -222,62 +201,6 @@ type DiscoveredModel struct {
 
 	// ProviderID is zero where there is none, so that no model of it was added.
 	ProviderID models.ProviderID
-}
-
-// HarnessConnection is a page of a list of Harness objects.
-type HarnessConnection struct {
-	Edges    []*HarnessEdge
-	Nodes    []*Harness
-	PageInfo *PageInfo
-	Count    Count
-}
-
-// AgentConnection is a page of a list of Agent objects.
-type AgentConnection struct {
-	Edges    []*AgentEdge
-	Nodes    []*Agent
-	PageInfo *PageInfo
-	Count    Count
-}
-
-// RevisionConnection is a page of a list of Revision objects.
-type RevisionConnection struct {
-	Edges    []*RevisionEdge
-	Nodes    []*Revision
-	PageInfo *PageInfo
-	Count    Count
-}
-
-// SessionConnection is a page of a list of Session objects.
-type SessionConnection struct {
-	Edges    []*SessionEdge
-	Nodes    []*Session
-	PageInfo *PageInfo
-	Count    Count
-}
-
-// TurnConnection is a page of a list of Turn objects.
-type TurnConnection struct {
-	Edges    []*TurnEdge
-	Nodes    []*Turn
-	PageInfo *PageInfo
-	Count    Count
-}
-
-// MessageConnection is a page of a list of Message objects.
-type MessageConnection struct {
-	Edges    []*MessageEdge
-	Nodes    []*Message
-	PageInfo *PageInfo
-	Count    Count
-}
-
-// WaitConnection is a page of a list of Wait objects.
-type WaitConnection struct {
-	Edges    []*WaitEdge
-	Nodes    []*Wait
-	PageInfo *PageInfo
-	Count    Count
 }
 
 // IsNode marks the type as a Node.

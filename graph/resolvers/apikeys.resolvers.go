@@ -8,16 +8,10 @@ package resolvers
 import (
 	"context"
 
-	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/models"
 )
-
-// TotalCount is the resolver for the totalCount field.
-func (r *apiKeyConnectionResolver) TotalCount(ctx context.Context, obj *model.APIKeyConnection) (*int, error) {
-	return totalCount(obj.Count)
-}
 
 // CreateAPIKey is the resolver for the createApiKey field.
 func (r *mutationResolver) CreateAPIKey(ctx context.Context, input model.CreateAPIKeyInput) (*model.APIKeyPayload, error) {
@@ -36,7 +30,7 @@ func (r *mutationResolver) RevokeAPIKey(ctx context.Context, id string) (*model.
 }
 
 // APIKeys is the resolver for the apiKeys field.
-func (r *queryResolver) APIKeys(ctx context.Context, first *int, after *string) (*model.APIKeyConnection, error) {
+func (r *queryResolver) APIKeys(ctx context.Context, first *int, after *string) (*model.Connection[model.APIKey], error) {
 	w, err := idWindow[models.APIKeyEntity](first, after, 20)
 	if err != nil {
 		return nil, err
@@ -46,21 +40,5 @@ func (r *queryResolver) APIKeys(ctx context.Context, first *int, after *string) 
 	if err != nil {
 		return nil, err
 	}
-	rows, info := trim(rows, w, func(k models.APIKey) string { return idCursor(k.ID) })
-	page := &model.APIKeyConnection{
-		Edges: make([]*model.APIKeyEdge, len(rows)), Nodes: make([]*model.APIKey, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Orgs.CountAPIKeys(ctx, org)) },
-	}
-	for i := range rows {
-		page.Nodes[i] = encodeAPIKey(&rows[i])
-		page.Edges[i] = &model.APIKeyEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
+	return connection(rows, w, func(k *models.APIKey) string { return idCursor(k.ID) }, encodeAPIKey, func() (int, error) { return r.Orgs.CountAPIKeys(ctx, org) }), nil
 }
-
-// ApiKeyConnection returns generated.ApiKeyConnectionResolver implementation.
-func (r *Resolver) ApiKeyConnection() generated.ApiKeyConnectionResolver {
-	return &apiKeyConnectionResolver{r}
-}
-
-type apiKeyConnectionResolver struct{ *Resolver }

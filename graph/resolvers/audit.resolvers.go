@@ -20,7 +20,7 @@ func (r *auditEntryResolver) Actor(ctx context.Context, obj *model.AuditEntry) (
 }
 
 // AuditEntries is the resolver for the auditEntries field.
-func (r *queryResolver) AuditEntries(ctx context.Context, first *int, after *string, filter *model.AuditFilter) (*model.AuditConnection, error) {
+func (r *queryResolver) AuditEntries(ctx context.Context, first *int, after *string, filter *model.AuditFilter) (*model.Connection[model.AuditEntry], error) {
 	w, err := newWindow(pageArgs{First: first, After: after}, 50, decodeAuditCursor)
 	if err != nil {
 		return nil, err
@@ -33,17 +33,11 @@ func (r *queryResolver) AuditEntries(ctx context.Context, first *int, after *str
 	if err != nil {
 		return nil, err
 	}
-	rows, info := trim(rows, w, func(e models.AuditEntry) string { return auditCursor(e.Position) })
-	page := &model.AuditConnection{
-		Edges: make([]*model.AuditEdge, len(rows)), Nodes: make([]*model.AuditEntry, len(rows)), PageInfo: info,
-	}
 	loaders := r.loadersOf(ctx)
-	for i := range rows {
-		loaders.expectActor(rows[i].ActorKind, rows[i].ActorID)
-		page.Nodes[i] = encodeAuditEntry(&rows[i])
-		page.Edges[i] = &model.AuditEdge{Cursor: auditCursor(rows[i].Position), Node: page.Nodes[i]}
-	}
-	return page, nil
+	return connection(rows, w, func(e *models.AuditEntry) string { return auditCursor(e.Position) }, func(row *models.AuditEntry) *model.AuditEntry {
+		loaders.expectActor(row.ActorKind, row.ActorID)
+		return encodeAuditEntry(row)
+	}, nil), nil
 }
 
 // VerifyAudit is the resolver for the verifyAudit field.

@@ -17,7 +17,7 @@ import (
 )
 
 // Ledger gives a page of a budget's postings. First pages are read together for all budgets of a list.
-func (r *budgetResolver) Ledger(ctx context.Context, obj *model.Budget, first *int, after *string) (*model.LedgerConnection, error) {
+func (r *budgetResolver) Ledger(ctx context.Context, obj *model.Budget, first *int, after *string) (*model.Connection[model.LedgerEntry], error) {
 	w, err := newWindow(pageArgs{First: first, After: after}, 50, decodePlaceCursor[models.LedgerEntity])
 	if err != nil {
 		return nil, err
@@ -32,30 +32,10 @@ func (r *budgetResolver) Ledger(ctx context.Context, obj *model.Budget, first *i
 	if err != nil {
 		return nil, err
 	}
-	cursor := func(p models.LedgerEntry) string { return placeCursor(p.CreatedAt, p.ID) }
-	rows, info := trim(rows, w, cursor)
-	page := &model.LedgerConnection{
-		Edges: make([]*model.LedgerEdge, len(rows)), Nodes: make([]*model.LedgerEntry, len(rows)), PageInfo: info,
-		Count: func() (*int, error) {
-			n, _, err := ledgers.counts.load(ctx, obj.BudgetID)
-			return counted(n, err)
-		},
-	}
-	for i := range rows {
-		page.Nodes[i] = encodePosting(&rows[i], obj.Currency)
-		page.Edges[i] = &model.LedgerEdge{Cursor: cursor(rows[i]), Node: page.Nodes[i]}
-	}
-	return page, nil
-}
-
-// TotalCount is the resolver for the totalCount field.
-func (r *budgetConnectionResolver) TotalCount(ctx context.Context, obj *model.BudgetConnection) (*int, error) {
-	return totalCount(obj.Count)
-}
-
-// TotalCount is the resolver for the totalCount field.
-func (r *ledgerConnectionResolver) TotalCount(ctx context.Context, obj *model.LedgerConnection) (*int, error) {
-	return totalCount(obj.Count)
+	cursor := func(p *models.LedgerEntry) string { return placeCursor(p.CreatedAt, p.ID) }
+	return connection(rows, w, cursor, func(row *models.LedgerEntry) *model.LedgerEntry {
+		return encodePosting(row, obj.Currency)
+	}, func() (int, error) { return ledgers.count(ctx, obj.BudgetID) }), nil
 }
 
 // CreateBudget is the resolver for the createBudget field.
@@ -126,7 +106,7 @@ func (r *queryResolver) Budget(ctx context.Context, id string) (*model.Budget, e
 }
 
 // Budgets is the resolver for the budgets field.
-func (r *queryResolver) Budgets(ctx context.Context, first *int, after *string, subject *model.BudgetSubject, subjectID *string) (*model.BudgetConnection, error) {
+func (r *queryResolver) Budgets(ctx context.Context, first *int, after *string, subject *model.BudgetSubject, subjectID *string) (*model.Connection[model.Budget], error) {
 	w, err := newWindow(pageArgs{First: first, After: after}, 20, decodePlaceCursor[models.BudgetEntity])
 	if err != nil {
 		return nil, err
@@ -136,18 +116,8 @@ func (r *queryResolver) Budgets(ctx context.Context, first *int, after *string, 
 	if err != nil {
 		return nil, err
 	}
-	cursor := func(b models.Budget) string { return placeCursor(b.CreatedAt, b.ID) }
-	rows, info := trim(rows, w, cursor)
-	page := &model.BudgetConnection{
-		Edges: make([]*model.BudgetEdge, len(rows)), Nodes: make([]*model.Budget, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Spending.Count(ctx, org, f)) },
-	}
-	encode := r.encodeBudget(ctx)
-	for i := range rows {
-		page.Nodes[i] = encode(&rows[i])
-		page.Edges[i] = &model.BudgetEdge{Cursor: cursor(rows[i]), Node: page.Nodes[i]}
-	}
-	return page, nil
+	cursor := func(b *models.Budget) string { return placeCursor(b.CreatedAt, b.ID) }
+	return connection(rows, w, cursor, r.encodeBudget(ctx), func() (int, error) { return r.Spending.Count(ctx, org, f) }), nil
 }
 
 // BudgetCheck is the resolver for the budgetCheck field.
@@ -174,18 +144,4 @@ func (r *queryResolver) BudgetCheck(ctx context.Context, sessionID string) (*mod
 // Budget returns generated.BudgetResolver implementation.
 func (r *Resolver) Budget() generated.BudgetResolver { return &budgetResolver{r} }
 
-// BudgetConnection returns generated.BudgetConnectionResolver implementation.
-func (r *Resolver) BudgetConnection() generated.BudgetConnectionResolver {
-	return &budgetConnectionResolver{r}
-}
-
-// LedgerConnection returns generated.LedgerConnectionResolver implementation.
-func (r *Resolver) LedgerConnection() generated.LedgerConnectionResolver {
-	return &ledgerConnectionResolver{r}
-}
-
-type (
-	budgetResolver           struct{ *Resolver }
-	budgetConnectionResolver struct{ *Resolver }
-	ledgerConnectionResolver struct{ *Resolver }
-)
+type budgetResolver struct{ *Resolver }

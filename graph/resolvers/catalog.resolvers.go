@@ -34,18 +34,13 @@ func (r *agentResolver) FallbackModels(ctx context.Context, obj *model.Agent) ([
 
 // History gives a page of an agent's history. First pages are read together for all agents of a list; those that
 // follow are one agent's own.
-func (r *agentResolver) History(ctx context.Context, obj *model.Agent, first *int, after *string) (*model.RevisionConnection, error) {
+func (r *agentResolver) History(ctx context.Context, obj *model.Agent, first *int, after *string) (*model.Connection[model.Revision], error) {
 	return historyOf(ctx, r.Resolver, obj.AgentID, first, after, r.loadersOf(ctx).agentHistory, r.Catalog.AgentRevisions)
 }
 
 // Sessions is the resolver for the sessions field.
-func (r *agentResolver) Sessions(ctx context.Context, obj *model.Agent, first *int, after *string) (*model.SessionConnection, error) {
+func (r *agentResolver) Sessions(ctx context.Context, obj *model.Agent, first *int, after *string) (*model.Connection[model.Session], error) {
 	return r.sessionsOfAgent(ctx, obj.AgentID, first, after)
-}
-
-// TotalCount is the resolver for the totalCount field.
-func (r *agentConnectionResolver) TotalCount(ctx context.Context, obj *model.AgentConnection) (*int, error) {
-	return totalCount(obj.Count)
 }
 
 // Model resolves the edge from a model that a provider offers to the one that was added; null when none was.
@@ -94,13 +89,8 @@ func (r *harnessResolver) FallbackModels(ctx context.Context, obj *model.Harness
 }
 
 // History is historyOfAgent for a harness.
-func (r *harnessResolver) History(ctx context.Context, obj *model.Harness, first *int, after *string) (*model.RevisionConnection, error) {
+func (r *harnessResolver) History(ctx context.Context, obj *model.Harness, first *int, after *string) (*model.Connection[model.Revision], error) {
 	return historyOf(ctx, r.Resolver, obj.HarnessID, first, after, r.loadersOf(ctx).harnessHistory, r.Catalog.HarnessRevisions)
-}
-
-// TotalCount is the resolver for the totalCount field.
-func (r *harnessConnectionResolver) TotalCount(ctx context.Context, obj *model.HarnessConnection) (*int, error) {
-	return totalCount(obj.Count)
 }
 
 // Provider resolves the edge from a model to its provider, which the database keeps from being missing.
@@ -113,11 +103,6 @@ func (r *modelResolver) Provider(ctx context.Context, obj *model.Model) (*model.
 		return nil, errors.New("a model's provider is missing")
 	}
 	return r.encodeProvider(ctx, p), nil
-}
-
-// TotalCount is the resolver for the totalCount field.
-func (r *modelConnectionResolver) TotalCount(ctx context.Context, obj *model.ModelConnection) (*int, error) {
-	return totalCount(obj.Count)
 }
 
 // CreateProvider is the resolver for the createProvider field.
@@ -320,11 +305,6 @@ func (r *mutationResolver) RestoreAgent(ctx context.Context, id string, revision
 	return r.agentPayload(ctx, row, err)
 }
 
-// TotalCount is the resolver for the totalCount field.
-func (r *providerConnectionResolver) TotalCount(ctx context.Context, obj *model.ProviderConnection) (*int, error) {
-	return totalCount(obj.Count)
-}
-
 // Capabilities is the resolver for the capabilities field.
 func (r *queryResolver) Capabilities(ctx context.Context) ([]*model.CapabilityInfo, error) {
 	all := r.Catalog.Capabilities()
@@ -336,7 +316,7 @@ func (r *queryResolver) Capabilities(ctx context.Context) ([]*model.CapabilityIn
 }
 
 // Providers is the resolver for the providers field.
-func (r *queryResolver) Providers(ctx context.Context, first *int, after *string) (*model.ProviderConnection, error) {
+func (r *queryResolver) Providers(ctx context.Context, first *int, after *string) (*model.Connection[model.Provider], error) {
 	w, err := idWindow[models.ProviderEntity](first, after, 50)
 	if err != nil {
 		return nil, err
@@ -346,20 +326,11 @@ func (r *queryResolver) Providers(ctx context.Context, first *int, after *string
 	if err != nil {
 		return nil, err
 	}
-	rows, info := trim(rows, w, func(p models.Provider) string { return idCursor(p.ID) })
-	page := &model.ProviderConnection{
-		Edges: make([]*model.ProviderEdge, len(rows)), Nodes: make([]*model.Provider, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Catalog.CountProviders(ctx, org)) },
-	}
-	for i := range rows {
-		page.Nodes[i] = r.encodeProvider(ctx, &rows[i])
-		page.Edges[i] = &model.ProviderEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
+	return connection(rows, w, func(p *models.Provider) string { return idCursor(p.ID) }, func(row *models.Provider) *model.Provider { return r.encodeProvider(ctx, row) }, func() (int, error) { return r.Catalog.CountProviders(ctx, org) }), nil
 }
 
 // Models is the resolver for the models field.
-func (r *queryResolver) Models(ctx context.Context, first *int, after *string, providerID *string) (*model.ModelConnection, error) {
+func (r *queryResolver) Models(ctx context.Context, first *int, after *string, providerID *string) (*model.Connection[model.Model], error) {
 	w, err := idWindow[models.ModelEntity](first, after, 50)
 	if err != nil {
 		return nil, err
@@ -375,18 +346,11 @@ func (r *queryResolver) Models(ctx context.Context, first *int, after *string, p
 	if err != nil {
 		return nil, err
 	}
-	rows, info := trim(rows, w, func(m models.Model) string { return idCursor(m.ID) })
-	page := &model.ModelConnection{
-		Edges: make([]*model.ModelEdge, len(rows)), Nodes: make([]*model.Model, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Catalog.CountModels(ctx, org, of)) },
-	}
 	expected := r.loadersOf(ctx)
-	for i := range rows {
-		expected.expectModel(&rows[i])
-		page.Nodes[i] = encodeModel(&rows[i])
-		page.Edges[i] = &model.ModelEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
+	return connection(rows, w, func(m *models.Model) string { return idCursor(m.ID) }, func(row *models.Model) *model.Model {
+		expected.expectModel(row)
+		return encodeModel(row)
+	}, func() (int, error) { return r.Catalog.CountModels(ctx, org, of) }), nil
 }
 
 // KnownModels is the resolver for the knownModels field.
@@ -414,7 +378,7 @@ func (r *queryResolver) Harness(ctx context.Context, id string) (*model.Harness,
 }
 
 // Harnesses is the resolver for the harnesses field.
-func (r *queryResolver) Harnesses(ctx context.Context, first *int, after *string, search *string, includeArchived *bool) (*model.HarnessConnection, error) {
+func (r *queryResolver) Harnesses(ctx context.Context, first *int, after *string, search *string, includeArchived *bool) (*model.Connection[model.Harness], error) {
 	return r.harnessPage(ctx, first, after, newFilter(search, includeArchived))
 }
 
@@ -432,7 +396,7 @@ func (r *queryResolver) Agent(ctx context.Context, id string) (*model.Agent, err
 }
 
 // Agents is the resolver for the agents field.
-func (r *queryResolver) Agents(ctx context.Context, first *int, after *string, search *string, includeArchived *bool) (*model.AgentConnection, error) {
+func (r *queryResolver) Agents(ctx context.Context, first *int, after *string, search *string, includeArchived *bool) (*model.Connection[model.Agent], error) {
 	return r.agentPage(ctx, first, after, newFilter(search, includeArchived))
 }
 
@@ -446,18 +410,8 @@ func (r *revisionResolver) Changes(ctx context.Context, obj *model.Revision) ([]
 	return encodeChanges(obj)
 }
 
-// TotalCount is the resolver for the totalCount field.
-func (r *revisionConnectionResolver) TotalCount(ctx context.Context, obj *model.RevisionConnection) (*int, error) {
-	return totalCount(obj.Count)
-}
-
 // Agent returns generated.AgentResolver implementation.
 func (r *Resolver) Agent() generated.AgentResolver { return &agentResolver{r} }
-
-// AgentConnection returns generated.AgentConnectionResolver implementation.
-func (r *Resolver) AgentConnection() generated.AgentConnectionResolver {
-	return &agentConnectionResolver{r}
-}
 
 // DiscoveredModel returns generated.DiscoveredModelResolver implementation.
 func (r *Resolver) DiscoveredModel() generated.DiscoveredModelResolver {
@@ -467,41 +421,16 @@ func (r *Resolver) DiscoveredModel() generated.DiscoveredModelResolver {
 // Harness returns generated.HarnessResolver implementation.
 func (r *Resolver) Harness() generated.HarnessResolver { return &harnessResolver{r} }
 
-// HarnessConnection returns generated.HarnessConnectionResolver implementation.
-func (r *Resolver) HarnessConnection() generated.HarnessConnectionResolver {
-	return &harnessConnectionResolver{r}
-}
-
 // Model returns generated.ModelResolver implementation.
 func (r *Resolver) Model() generated.ModelResolver { return &modelResolver{r} }
-
-// ModelConnection returns generated.ModelConnectionResolver implementation.
-func (r *Resolver) ModelConnection() generated.ModelConnectionResolver {
-	return &modelConnectionResolver{r}
-}
-
-// ProviderConnection returns generated.ProviderConnectionResolver implementation.
-func (r *Resolver) ProviderConnection() generated.ProviderConnectionResolver {
-	return &providerConnectionResolver{r}
-}
 
 // Revision returns generated.RevisionResolver implementation.
 func (r *Resolver) Revision() generated.RevisionResolver { return &revisionResolver{r} }
 
-// RevisionConnection returns generated.RevisionConnectionResolver implementation.
-func (r *Resolver) RevisionConnection() generated.RevisionConnectionResolver {
-	return &revisionConnectionResolver{r}
-}
-
 type (
-	agentResolver              struct{ *Resolver }
-	agentConnectionResolver    struct{ *Resolver }
-	discoveredModelResolver    struct{ *Resolver }
-	harnessResolver            struct{ *Resolver }
-	harnessConnectionResolver  struct{ *Resolver }
-	modelResolver              struct{ *Resolver }
-	modelConnectionResolver    struct{ *Resolver }
-	providerConnectionResolver struct{ *Resolver }
-	revisionResolver           struct{ *Resolver }
-	revisionConnectionResolver struct{ *Resolver }
+	agentResolver           struct{ *Resolver }
+	discoveredModelResolver struct{ *Resolver }
+	harnessResolver         struct{ *Resolver }
+	modelResolver           struct{ *Resolver }
+	revisionResolver        struct{ *Resolver }
 )

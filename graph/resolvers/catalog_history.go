@@ -56,21 +56,12 @@ func historyOf[K comparable](
 	if err != nil {
 		return nil, err
 	}
-	all := rows
-	rows, info := trim(rows, w, func(rev catalog.Revision) string { return revisionCursor(rev.Number) })
-	page := &model.RevisionConnection{
-		Edges: make([]*model.RevisionEdge, len(rows)), Nodes: make([]*model.Revision, len(rows)), PageInfo: info,
-		Count: func() (*int, error) {
-			n, _, err := firsts.counts.load(ctx, id)
-			return counted(n, err)
-		},
-	}
-	for i := range rows {
-		page.Nodes[i] = encodeRevision(&rows[i])
-		if i+1 < len(all) {
-			page.Nodes[i].Before = all[i+1].Snapshot
+	cursor := func(rev *catalog.Revision) string { return revisionCursor(rev.Number) }
+	page := connection(rows, w, cursor, encodeRevision, func() (int, error) { return firsts.count(ctx, id) })
+	for i := range page.Nodes {
+		if i+1 < len(rows) {
+			page.Nodes[i].Before = rows[i+1].Snapshot
 		}
-		page.Edges[i] = &model.RevisionEdge{Cursor: revisionCursor(rows[i].Number), Node: page.Nodes[i]}
 	}
 	return page, nil
 }

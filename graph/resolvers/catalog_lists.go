@@ -31,21 +31,14 @@ func (r *Resolver) harnessPage(ctx context.Context, first *int, after *string, f
 	if err != nil {
 		return nil, err
 	}
-	rows, info := trim(rows, w, func(h models.Harness) string { return idCursor(h.ID) })
-	page := &model.HarnessConnection{
-		Edges: make([]*model.HarnessEdge, len(rows)), Nodes: make([]*model.Harness, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Catalog.CountHarnesses(ctx, org, f)) },
-	}
 	expected := r.loadersOf(ctx)
 	for i := range rows {
 		expected.harnesses.put(rows[i].ID, &rows[i])
 	}
-	for i := range rows {
-		expected.expectHarness(&rows[i])
-		page.Nodes[i] = encodeHarness(&rows[i])
-		page.Edges[i] = &model.HarnessEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
+	return connection(rows, w, func(h *models.Harness) string { return idCursor(h.ID) }, func(row *models.Harness) *model.Harness {
+		expected.expectHarness(row)
+		return encodeHarness(row)
+	}, func() (int, error) { return r.Catalog.CountHarnesses(ctx, org, f) }), nil
 }
 
 func (r *Resolver) agentPage(ctx context.Context, first *int, after *string, f catalog.Filter) (*model.AgentConnection, error) {
@@ -58,17 +51,10 @@ func (r *Resolver) agentPage(ctx context.Context, first *int, after *string, f c
 	if err != nil {
 		return nil, err
 	}
-	rows, info := trim(rows, w, func(a models.Agent) string { return idCursor(a.ID) })
-	page := &model.AgentConnection{
-		Edges: make([]*model.AgentEdge, len(rows)), Nodes: make([]*model.Agent, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Catalog.CountAgents(ctx, org, f)) },
-	}
 	expected := r.loadersOf(ctx)
-	for i := range rows {
-		expected.agents.put(rows[i].ID, &rows[i])
-		expected.expectAgent(&rows[i])
-		page.Nodes[i] = encodeAgent(&rows[i])
-		page.Edges[i] = &model.AgentEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
+	return connection(rows, w, func(a *models.Agent) string { return idCursor(a.ID) }, func(row *models.Agent) *model.Agent {
+		expected.agents.put(row.ID, row)
+		expected.expectAgent(row)
+		return encodeAgent(row)
+	}, func() (int, error) { return r.Catalog.CountAgents(ctx, org, f) }), nil
 }

@@ -23,8 +23,5 @@ func (r *Resolver) sessionsOfAgent(ctx context.Context, agent models.AgentID, fi
 	if err != nil {
 		return nil, err
 	}
-	return r.sessionConnection(ctx, rows, w, func() (*int, error) {
-		n, _, err := l.agentSessions.counts.load(ctx, agent)
-		return counted(n, err)
-	}), nil
+	return r.sessionConnection(ctx, rows, w, func() (int, error) { return l.agentSessions.count(ctx, agent) }), nil
 }

@@ -25,7 +25,7 @@ func (r *Resolver) sessionLog(ctx context.Context, session *model.Session, args 
 			return nil, err
 		}
 	}
-	rows, info := trim(rows, w, func(e models.Event) string { return eventCursor(&e) })
+	rows, info := trim(rows, w, eventCursor)
 	page := &model.EventConnection{Edges: make([]*model.EventEdge, 0, len(rows)), Nodes: make([]model.Event, 0, len(rows)), PageInfo: info}
 	for _, row := range rows {
 		ev, err := encodeEvent(events.NewItem(row))

@@ -47,6 +47,12 @@ func (p *firstPages[K, V]) forget() {
 	clear(p.pages)
 }
 
+// count returns how long an owner's list is. The lists of all owners are counted together.
+func (p *firstPages[K, V]) count(ctx context.Context, owner K) (int, error) {
+	n, _, err := p.counts.load(ctx, owner)
+	return n, err
+}
+
 // page gives the loader for the first limit rows of each owner; then is told of all that it reads.
 func (p *firstPages[K, V]) page(limit int, then func(*V)) *loader[K, []V] {
 	p.mu.Lock()

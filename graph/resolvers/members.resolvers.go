@@ -15,11 +15,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// TotalCount is the resolver for the totalCount field.
-func (r *invitationConnectionResolver) TotalCount(ctx context.Context, obj *model.InvitationConnection) (*int, error) {
-	return totalCount(obj.Count)
-}
-
 // User gives the person of a membership; a person is never deleted.
 func (r *membershipResolver) User(ctx context.Context, obj *model.Membership) (*model.User, error) {
 	u, err := edge(ctx, r.loadersOf(ctx).users, &obj.UserID, encodeUser)
@@ -27,11 +22,6 @@ func (r *membershipResolver) User(ctx context.Context, obj *model.Membership) (*
 		err = fmt.Errorf("the user %s of the member %s is gone", obj.UserID, obj.ID)
 	}
 	return u, err
-}
-
-// TotalCount is the resolver for the totalCount field.
-func (r *membershipConnectionResolver) TotalCount(ctx context.Context, obj *model.MembershipConnection) (*int, error) {
-	return totalCount(obj.Count)
 }
 
 // AcceptInvitation is the resolver for the acceptInvitation field.
@@ -93,7 +83,7 @@ func (r *mutationResolver) RemoveMember(ctx context.Context, membershipID string
 }
 
 // Members is the resolver for the members field.
-func (r *orgResolver) Members(ctx context.Context, obj *model.Org, first *int, after *string) (*model.MembershipConnection, error) {
+func (r *orgResolver) Members(ctx context.Context, obj *model.Org, first *int, after *string) (*model.Connection[model.Membership], error) {
 	if !ownOrg(ctx, obj) {
 		return nil, nil
 	}
@@ -101,7 +91,7 @@ func (r *orgResolver) Members(ctx context.Context, obj *model.Org, first *int, a
 }
 
 // Invitations is the resolver for the invitations field.
-func (r *queryResolver) Invitations(ctx context.Context, first *int, after *string) (*model.InvitationConnection, error) {
+func (r *queryResolver) Invitations(ctx context.Context, first *int, after *string) (*model.Connection[model.Invitation], error) {
 	w, err := idWindow[models.InvitationEntity](first, after, 20)
 	if err != nil {
 		return nil, err
@@ -111,33 +101,10 @@ func (r *queryResolver) Invitations(ctx context.Context, first *int, after *stri
 	if err != nil {
 		return nil, err
 	}
-	rows, info := trim(rows, w, func(inv models.Invitation) string { return idCursor(inv.ID) })
-	page := &model.InvitationConnection{
-		Edges: make([]*model.InvitationEdge, len(rows)), Nodes: make([]*model.Invitation, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Orgs.CountInvitations(ctx, org)) },
-	}
-	for i := range rows {
-		page.Nodes[i] = encodeInvitation(&rows[i])
-		page.Edges[i] = &model.InvitationEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
-}
-
-// InvitationConnection returns generated.InvitationConnectionResolver implementation.
-func (r *Resolver) InvitationConnection() generated.InvitationConnectionResolver {
-	return &invitationConnectionResolver{r}
+	return connection(rows, w, func(inv *models.Invitation) string { return idCursor(inv.ID) }, encodeInvitation, func() (int, error) { return r.Orgs.CountInvitations(ctx, org) }), nil
 }
 
 // Membership returns generated.MembershipResolver implementation.
 func (r *Resolver) Membership() generated.MembershipResolver { return &membershipResolver{r} }
 
-// MembershipConnection returns generated.MembershipConnectionResolver implementation.
-func (r *Resolver) MembershipConnection() generated.MembershipConnectionResolver {
-	return &membershipConnectionResolver{r}
-}
-
-type (
-	invitationConnectionResolver struct{ *Resolver }
-	membershipResolver           struct{ *Resolver }
-	membershipConnectionResolver struct{ *Resolver }
-)
+type membershipResolver struct{ *Resolver }

@@ -35,18 +35,11 @@ func (r *Resolver) memberPage(ctx context.Context, first *int, after *string) (*
 	if err != nil {
 		return nil, err
 	}
-	rows, info := trim(rows, w, func(m models.Membership) string { return idCursor(m.ID) })
-	page := &model.MembershipConnection{
-		Edges: make([]*model.MembershipEdge, len(rows)), Nodes: make([]*model.Membership, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Orgs.CountMembers(ctx, org)) },
-	}
 	expected := r.loadersOf(ctx)
-	for i := range rows {
-		expected.users.expect(&rows[i].UserID)
-		page.Nodes[i] = encodeMembership(&rows[i])
-		page.Edges[i] = &model.MembershipEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
+	return connection(rows, w, func(m *models.Membership) string { return idCursor(m.ID) }, func(row *models.Membership) *model.Membership {
+		expected.users.expect(&row.UserID)
+		return encodeMembership(row)
+	}, func() (int, error) { return r.Orgs.CountMembers(ctx, org) }), nil
 }
 
 func decodeAcceptance(in model.AcceptInvitationInput) orgs.Acceptance {

@@ -20,8 +20,6 @@ const (
 	sequenceKind    = "seq"
 	eventKind       = "event"
 	maxCursorLength = 128
-	// maxCount is how far totalCount counts.
-	maxCount = 10_000
 )
 
 // encodeCursor makes a cursor: version, the kind of the list and a zero byte, then the key.
@@ -197,7 +195,7 @@ func idWindow[E models.Entity](first *int, after *string, byDefault int) (window
 
 // trim takes the rows that the database gave for w, of which there may be one more than Limit, and gives the page in
 // the list's order with its PageInfo. Rows of a backward window come in reverse.
-func trim[R, P any](rows []R, w window[P], cursor func(R) string) ([]R, *model.PageInfo) {
+func trim[R, P any](rows []R, w window[P], cursor func(*R) string) ([]R, *model.PageInfo) {
 	more := len(rows) > w.Limit
 	if more {
 		rows = rows[:w.Limit]
@@ -208,26 +206,24 @@ func trim[R, P any](rows []R, w window[P], cursor func(R) string) ([]R, *model.P
 		info.HasNextPage, info.HasPreviousPage = w.Before != nil, more
 	}
 	if len(rows) > 0 {
-		start, end := cursor(rows[0]), cursor(rows[len(rows)-1])
+		start, end := cursor(&rows[0]), cursor(&rows[len(rows)-1])
 		info.StartCursor, info.EndCursor = &start, &end
 	}
 	return rows, info
 }
 
-// counted turns a count that stopped at one more than maxCount into a totalCount: nil when the list is longer.
-func counted(n int, err error) (*int, error) {
-	if err != nil || n > maxCount {
-		return nil, err
+// connection encodes the rows that the database returned for w, as trim takes them. The total is counted only when a client selects it; a
+// list with no count has none.
+func connection[R, P, N any](
+	rows []R, w window[P], cursor func(*R) string, encode func(*R) *N, count func() (int, error),
+) *model.Connection[N] {
+	rows, info := trim(rows, w, cursor)
+	page := &model.Connection[N]{Edges: make([]*model.Edge[N], len(rows)), Nodes: make([]*N, len(rows)), PageInfo: info, Count: count}
+	for i := range rows {
+		page.Nodes[i] = encode(&rows[i])
+		page.Edges[i] = &model.Edge[N]{Cursor: cursor(&rows[i]), Node: page.Nodes[i]}
 	}
-	return &n, nil
-}
-
-// totalCount resolves a connection's totalCount.
-func totalCount(count model.Count) (*int, error) {
-	if count == nil {
-		return nil, nil
-	}
-	return count()
+	return page
 }
 
 // distinct gives the words of a filter, each once: a caller may repeat them more often than a statement takes parameters, and each of them

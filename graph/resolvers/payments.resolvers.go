@@ -8,7 +8,6 @@ package resolvers
 import (
 	"context"
 
-	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -78,11 +77,6 @@ func (r *mutationResolver) SettlePayment(ctx context.Context, id string, input m
 	return out, nil
 }
 
-// TotalCount is the resolver for the totalCount field.
-func (r *paymentConnectionResolver) TotalCount(ctx context.Context, obj *model.PaymentConnection) (*int, error) {
-	return totalCount(obj.Count)
-}
-
 // PaymentPolicies is the resolver for the paymentPolicies field.
 func (r *queryResolver) PaymentPolicies(ctx context.Context) ([]*model.PaymentPolicy, error) {
 	rows, err := r.Resolver.Payments.Policies(ctx, auth.FromContext(ctx).OrgID)
@@ -97,7 +91,7 @@ func (r *queryResolver) PaymentPolicies(ctx context.Context) ([]*model.PaymentPo
 }
 
 // Payments is the resolver for the payments field.
-func (r *queryResolver) Payments(ctx context.Context, first *int, after *string) (*model.PaymentConnection, error) {
+func (r *queryResolver) Payments(ctx context.Context, first *int, after *string) (*model.Connection[model.Payment], error) {
 	w, err := idWindow[models.PaymentEntity](first, after, 20)
 	if err != nil {
 		return nil, err
@@ -107,21 +101,5 @@ func (r *queryResolver) Payments(ctx context.Context, first *int, after *string)
 	if err != nil {
 		return nil, err
 	}
-	rows, info := trim(rows, w, func(p models.Payment) string { return idCursor(p.ID) })
-	page := &model.PaymentConnection{
-		Edges: make([]*model.PaymentEdge, len(rows)), Nodes: make([]*model.Payment, len(rows)), PageInfo: info,
-		Count: func() (*int, error) { return counted(r.Resolver.Payments.Count(ctx, org)) },
-	}
-	for i := range rows {
-		page.Nodes[i] = encodePayment(&rows[i])
-		page.Edges[i] = &model.PaymentEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
+	return connection(rows, w, func(p *models.Payment) string { return idCursor(p.ID) }, encodePayment, func() (int, error) { return r.Resolver.Payments.Count(ctx, org) }), nil
 }
-
-// PaymentConnection returns generated.PaymentConnectionResolver implementation.
-func (r *Resolver) PaymentConnection() generated.PaymentConnectionResolver {
-	return &paymentConnectionResolver{r}
-}
-
-type paymentConnectionResolver struct{ *Resolver }

@@ -22,11 +22,6 @@ func (r *messageResolver) Turn(ctx context.Context, obj *model.Message) (*model.
 	return r.turnEdge(ctx, &obj.TurnID)
 }
 
-// TotalCount is the resolver for the totalCount field.
-func (r *messageConnectionResolver) TotalCount(ctx context.Context, obj *model.MessageConnection) (*int, error) {
-	return totalCount(obj.Count)
-}
-
 // CreateSession is the resolver for the createSession field.
 func (r *mutationResolver) CreateSession(ctx context.Context, input model.CreateSessionInput) (*model.SessionPayload, error) {
 	in, err := decodeNewSession(input)
@@ -106,7 +101,7 @@ func (r *queryResolver) Session(ctx context.Context, id string) (*model.Session,
 }
 
 // Sessions is the resolver for the sessions field.
-func (r *queryResolver) Sessions(ctx context.Context, first *int, after *string, filter *model.SessionFilter) (*model.SessionConnection, error) {
+func (r *queryResolver) Sessions(ctx context.Context, first *int, after *string, filter *model.SessionFilter) (*model.Connection[model.Session], error) {
 	return r.sessionsBy(ctx, first, after, decodeFilter(filter))
 }
 
@@ -183,7 +178,7 @@ func (r *sessionResolver) ActiveTurn(ctx context.Context, obj *model.Session) (*
 }
 
 // Turns is the resolver for the turns field.
-func (r *sessionResolver) Turns(ctx context.Context, obj *model.Session, first *int, after *string, orderBy *model.SortOrder) (*model.TurnConnection, error) {
+func (r *sessionResolver) Turns(ctx context.Context, obj *model.Session, first *int, after *string, orderBy *model.SortOrder) (*model.Connection[model.Turn], error) {
 	w, err := idWindow[models.TurnEntity](first, after, 20)
 	if err != nil {
 		return nil, err
@@ -200,23 +195,15 @@ func (r *sessionResolver) Turns(ctx context.Context, obj *model.Session, first *
 	if err != nil {
 		return nil, err
 	}
-	rows, info := trim(rows, w, func(t models.Turn) string { return idCursor(t.ID) })
-	page := &model.TurnConnection{
-		Edges: make([]*model.TurnEdge, len(rows)), Nodes: make([]*model.Turn, len(rows)), PageInfo: info,
-		Count: func() (*int, error) {
-			if base > 0 {
-				return counted(r.Sessions.CountTurns(ctx, org, id, base))
-			}
-			n, _, err := expected.newestTurns.counts.load(ctx, id)
-			return counted(n, err)
-		},
-	}
-	for i := range rows {
-		expected.expectTurn(&rows[i])
-		page.Nodes[i] = encodeTurn(&rows[i])
-		page.Edges[i] = &model.TurnEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
+	return connection(rows, w, func(t *models.Turn) string { return idCursor(t.ID) }, func(row *models.Turn) *model.Turn {
+		expected.expectTurn(row)
+		return encodeTurn(row)
+	}, func() (int, error) {
+		if base > 0 {
+			return r.Sessions.CountTurns(ctx, org, id, base)
+		}
+		return expected.newestTurns.count(ctx, id)
+	}), nil
 }
 
 // QueuedTurns is the resolver for the queuedTurns field.
@@ -280,7 +267,7 @@ func (r *sessionResolver) File(ctx context.Context, obj *model.Session, path str
 }
 
 // Messages is the resolver for the messages field.
-func (r *sessionResolver) Messages(ctx context.Context, obj *model.Session, first *int, after *string, last *int, before *string) (*model.MessageConnection, error) {
+func (r *sessionResolver) Messages(ctx context.Context, obj *model.Session, first *int, after *string, last *int, before *string) (*model.Connection[model.Message], error) {
 	return r.messagePage(ctx, obj, pageArgs{First: first, After: after, Last: last, Before: before})
 }
 
@@ -298,11 +285,6 @@ func (r *sessionResolver) EffectiveConfig(ctx context.Context, obj *model.Sessio
 		return nil, err
 	}
 	return encodeEffective(eff), nil
-}
-
-// TotalCount is the resolver for the totalCount field.
-func (r *sessionConnectionResolver) TotalCount(ctx context.Context, obj *model.SessionConnection) (*int, error) {
-	return totalCount(obj.Count)
 }
 
 // Session is the resolver for the session field.
@@ -333,40 +315,17 @@ func (r *turnResolver) Waits(ctx context.Context, obj *model.Turn) ([]*model.Wai
 	return r.turnWaits(ctx, &obj.TurnID)
 }
 
-// TotalCount is the resolver for the totalCount field.
-func (r *turnConnectionResolver) TotalCount(ctx context.Context, obj *model.TurnConnection) (*int, error) {
-	return totalCount(obj.Count)
-}
-
 // Message returns generated.MessageResolver implementation.
 func (r *Resolver) Message() generated.MessageResolver { return &messageResolver{r} }
-
-// MessageConnection returns generated.MessageConnectionResolver implementation.
-func (r *Resolver) MessageConnection() generated.MessageConnectionResolver {
-	return &messageConnectionResolver{r}
-}
 
 // Session returns generated.SessionResolver implementation.
 func (r *Resolver) Session() generated.SessionResolver { return &sessionResolver{r} }
 
-// SessionConnection returns generated.SessionConnectionResolver implementation.
-func (r *Resolver) SessionConnection() generated.SessionConnectionResolver {
-	return &sessionConnectionResolver{r}
-}
-
 // Turn returns generated.TurnResolver implementation.
 func (r *Resolver) Turn() generated.TurnResolver { return &turnResolver{r} }
 
-// TurnConnection returns generated.TurnConnectionResolver implementation.
-func (r *Resolver) TurnConnection() generated.TurnConnectionResolver {
-	return &turnConnectionResolver{r}
-}
-
 type (
-	messageResolver           struct{ *Resolver }
-	messageConnectionResolver struct{ *Resolver }
-	sessionResolver           struct{ *Resolver }
-	sessionConnectionResolver struct{ *Resolver }
-	turnResolver              struct{ *Resolver }
-	turnConnectionResolver    struct{ *Resolver }
+	messageResolver struct{ *Resolver }
+	sessionResolver struct{ *Resolver }
+	turnResolver    struct{ *Resolver }
 )

@@ -39,24 +39,18 @@ func (r *Resolver) sessionsBy(ctx context.Context, first *int, after *string, f 
 	if err != nil {
 		return nil, err
 	}
-	return r.sessionConnection(ctx, rows, w, func() (*int, error) { return counted(r.Sessions.Count(ctx, org, f)) }), nil
+	return r.sessionConnection(ctx, rows, w, func() (int, error) { return r.Sessions.Count(ctx, org, f) }), nil
 }
 
 // sessionConnection makes a page of the sessions that were read for a window.
 func (r *Resolver) sessionConnection(
-	ctx context.Context, rows []models.Session, w window[models.SessionID], count model.Count,
+	ctx context.Context, rows []models.Session, w window[models.SessionID], count func() (int, error),
 ) *model.SessionConnection {
-	rows, info := trim(rows, w, func(s models.Session) string { return idCursor(s.ID) })
-	page := &model.SessionConnection{
-		Edges: make([]*model.SessionEdge, len(rows)), Nodes: make([]*model.Session, len(rows)), PageInfo: info, Count: count,
-	}
 	expected := r.loadersOf(ctx)
-	for i := range rows {
-		expected.expectSession(&rows[i])
-		page.Nodes[i] = encodeSession(&rows[i])
-		page.Edges[i] = &model.SessionEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page
+	return connection(rows, w, func(s *models.Session) string { return idCursor(s.ID) }, func(row *models.Session) *model.Session {
+		expected.expectSession(row)
+		return encodeSession(row)
+	}, count)
 }
 
 func (r *Resolver) messagePage(ctx context.Context, session *model.Session, args pageArgs) (*model.MessageConnection, error) {
@@ -78,22 +72,14 @@ func (r *Resolver) messagePage(ctx context.Context, session *model.Session, args
 	if err != nil {
 		return nil, err
 	}
-	rows = slices.Clone(rows) // trim turns them around, and others may have the same page
-	rows, info := trim(rows, w, func(m models.Message) string { return sequenceCursor(m.Sequence) })
-	page := &model.MessageConnection{
-		Edges: make([]*model.MessageEdge, len(rows)), Nodes: make([]*model.Message, len(rows)), PageInfo: info,
-		Count: func() (*int, error) {
-			if base > 0 {
-				return counted(r.Sessions.CountMessages(ctx, org, id, base))
-			}
-			n, _, err := expected.firstMessages.counts.load(ctx, id)
-			return counted(n, err)
-		},
-	}
-	for i := range rows {
-		expected.expectMessage(&rows[i])
-		page.Nodes[i] = encodeMessage(rows[i])
-		page.Edges[i] = &model.MessageEdge{Cursor: sequenceCursor(rows[i].Sequence), Node: page.Nodes[i]}
-	}
-	return page, nil
+	rows = slices.Clone(rows) // connection turns them around, and others may have the same page
+	return connection(rows, w, func(m *models.Message) string { return sequenceCursor(m.Sequence) }, func(row *models.Message) *model.Message {
+		expected.expectMessage(row)
+		return encodeMessage(*row)
+	}, func() (int, error) {
+		if base > 0 {
+			return r.Sessions.CountMessages(ctx, org, id, base)
+		}
+		return expected.firstMessages.count(ctx, id)
+	}), nil
 }

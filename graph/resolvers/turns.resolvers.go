@@ -124,7 +124,7 @@ func (r *mutationResolver) RotateHookSecret(ctx context.Context) (*model.HookSec
 }
 
 // Waits gives a page of the open waits of the caller's organization.
-func (r *queryResolver) Waits(ctx context.Context, first *int, after *string, kinds []model.WaitKind) (*model.WaitConnection, error) {
+func (r *queryResolver) Waits(ctx context.Context, first *int, after *string, kinds []model.WaitKind) (*model.Connection[model.Wait], error) {
 	w, err := idWindow[models.WaitEntity](first, after, 20)
 	if err != nil {
 		return nil, err
@@ -139,23 +139,16 @@ func (r *queryResolver) Waits(ctx context.Context, first *int, after *string, ki
 			return nil, err
 		}
 	}
-	rows, info := trim(rows, w, func(w models.Wait) string { return idCursor(w.ID) })
-	page := &model.WaitConnection{
-		Edges: make([]*model.WaitEdge, len(rows)), Nodes: make([]*model.Wait, len(rows)), PageInfo: info,
-		Count: func() (*int, error) {
-			if none {
-				return new(0), nil
-			}
-			return counted(r.Resolver.Sessions.CountWaits(ctx, org, only))
-		},
-	}
 	expected := r.loadersOf(ctx)
-	for i := range rows {
-		expected.expectWait(&rows[i])
-		page.Nodes[i] = encodeWait(&rows[i])
-		page.Edges[i] = &model.WaitEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
+	return connection(rows, w, func(w *models.Wait) string { return idCursor(w.ID) }, func(row *models.Wait) *model.Wait {
+		expected.expectWait(row)
+		return encodeWait(row)
+	}, func() (int, error) {
+		if none {
+			return 0, nil
+		}
+		return r.Resolver.Sessions.CountWaits(ctx, org, only)
+	}), nil
 }
 
 // Session is the resolver for the session field.
@@ -216,11 +209,6 @@ func (r *waitResolver) Token(ctx context.Context, obj *model.Wait) (*string, err
 	return nonEmpty(token), nil
 }
 
-// TotalCount is the resolver for the totalCount field.
-func (r *waitConnectionResolver) TotalCount(ctx context.Context, obj *model.WaitConnection) (*int, error) {
-	return totalCount(obj.Count)
-}
-
 // ApprovalDecision returns generated.ApprovalDecisionResolver implementation.
 func (r *Resolver) ApprovalDecision() generated.ApprovalDecisionResolver {
 	return &approvalDecisionResolver{r}
@@ -229,13 +217,7 @@ func (r *Resolver) ApprovalDecision() generated.ApprovalDecisionResolver {
 // Wait returns generated.WaitResolver implementation.
 func (r *Resolver) Wait() generated.WaitResolver { return &waitResolver{r} }
 
-// WaitConnection returns generated.WaitConnectionResolver implementation.
-func (r *Resolver) WaitConnection() generated.WaitConnectionResolver {
-	return &waitConnectionResolver{r}
-}
-
 type (
 	approvalDecisionResolver struct{ *Resolver }
 	waitResolver             struct{ *Resolver }
-	waitConnectionResolver   struct{ *Resolver }
 )

@@ -17,7 +17,7 @@ import (
 )
 
 // Usage is the resolver for the usage field.
-func (r *queryResolver) Usage(ctx context.Context, groupBy []model.UsageGroup, from models.Millis, to models.Millis, first *int, after *string) (*model.UsageConnection, error) {
+func (r *queryResolver) Usage(ctx context.Context, groupBy []model.UsageGroup, from models.Millis, to models.Millis, first *int, after *string) (*model.Connection[model.UsageRow], error) {
 	q := spending.UsageQuery{From: from, To: to}
 	for _, g := range groupBy {
 		q.GroupBy = append(q.GroupBy, spending.UsageGroup(g))
@@ -33,19 +33,15 @@ func (r *queryResolver) Usage(ctx context.Context, groupBy []model.UsageGroup, f
 	if err != nil {
 		return nil, err
 	}
-	rows, info := trim(rows, w, func(row spending.UsageRow) string { return usageCursor(q.GroupBy, &row.UsageKey) })
-	page := &model.UsageConnection{Edges: make([]*model.UsageEdge, len(rows)), Nodes: make([]*model.UsageRow, len(rows)), PageInfo: info}
 	l := r.loadersOf(ctx)
-	for i := range rows {
-		node := encodeUsageRow(q.GroupBy, &rows[i])
+	return connection(rows, w, func(row *spending.UsageRow) string { return usageCursor(q.GroupBy, &row.UsageKey) }, func(row *spending.UsageRow) *model.UsageRow {
+		node := encodeUsageRow(q.GroupBy, row)
 		l.models.expect(node.ModelID)
 		l.agents.expect(node.AgentID)
 		l.users.expect(node.UserID)
 		l.sessions.expect(node.SessionID)
-		page.Nodes[i] = node
-		page.Edges[i] = &model.UsageEdge{Cursor: usageCursor(q.GroupBy, &rows[i].UsageKey), Node: node}
-	}
-	return page, nil
+		return node
+	}, nil), nil
 }
 
 // Model is the resolver for the model field.

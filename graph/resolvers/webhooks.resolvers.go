@@ -71,7 +71,7 @@ func (r *queryResolver) Webhooks(ctx context.Context) ([]*model.Webhook, error) 
 }
 
 // Deliveries gives a page of a webhook's deliveries. First pages are read together for all webhooks of a list.
-func (r *webhookResolver) Deliveries(ctx context.Context, obj *model.Webhook, first *int, after *string) (*model.DeliveryConnection, error) {
+func (r *webhookResolver) Deliveries(ctx context.Context, obj *model.Webhook, first *int, after *string) (*model.Connection[model.WebhookDelivery], error) {
 	w, err := idWindow[models.DeliveryEntity](first, after, 20)
 	if err != nil {
 		return nil, err
@@ -85,13 +85,7 @@ func (r *webhookResolver) Deliveries(ctx context.Context, obj *model.Webhook, fi
 	if err != nil {
 		return nil, err
 	}
-	rows, info := trim(rows, w, func(d models.WebhookDelivery) string { return idCursor(d.ID) })
-	page := &model.DeliveryConnection{Edges: make([]*model.DeliveryEdge, len(rows)), Nodes: make([]*model.WebhookDelivery, len(rows)), PageInfo: info}
-	for i := range rows {
-		page.Nodes[i] = encodeDelivery(&rows[i])
-		page.Edges[i] = &model.DeliveryEdge{Cursor: idCursor(rows[i].ID), Node: page.Nodes[i]}
-	}
-	return page, nil
+	return connection(rows, w, func(d *models.WebhookDelivery) string { return idCursor(d.ID) }, encodeDelivery, nil), nil
 }
 
 // Webhook returns generated.WebhookResolver implementation.
