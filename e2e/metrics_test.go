@@ -197,10 +197,10 @@ func TestWhoReadsMetrics(t *testing.T) {
 			})
 		}
 
-		session := c.session(t, c.agent(t, "an agent of a name", "sim-echo"))
+		session := c.session(t, c.agent(t, "an-agent-of-a-name", "sim-echo"))
 		c.message(t, session, "hello")
 		_, body := getMetrics(t, p, nil)
-		for _, chosen := range []string{ownerEmail, "an agent of a name", session, "org_", "user_"} {
+		for _, chosen := range []string{ownerEmail, "an-agent-of-a-name", session, "org_", "user_"} {
 			if strings.Contains(body, chosen) {
 				t.Errorf("the metrics name %q", chosen)
 			}
