@@ -1,7 +1,7 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { useFresh } from "@/api/useFresh";
-import { DefinitionMissing } from "@/definitions/DefinitionPage";
 import { AgentDocument } from "@/gql/graphql";
+import { Missing } from "@/shell/Fallbacks";
 import { ExistingAgent } from "./ExistingAgent";
 
 export function AgentPage() {
@@ -11,7 +11,7 @@ export function AgentPage() {
   if (agent) return <ExistingAgent key={agent.id} agent={agent} />;
   return (
     <>
-      <DefinitionMissing fetching={fetching} error={error} reload={reload} />
+      <Missing fetching={fetching} error={error} reload={reload} />
       <Link to="/agents" className="sr-only">
         All agents
       </Link>

@@ -7,7 +7,7 @@ interface Connection<Node> {
   pageInfo: { hasNextPage: boolean; endCursor: string | null };
 }
 
-interface Pages<Node> {
+export interface Pages<Node> {
   nodes: readonly Node[];
   /** True while there is nothing to show yet. */
   loading: boolean;

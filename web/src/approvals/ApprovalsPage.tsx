@@ -1,16 +1,13 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ShieldCheck } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { describeError } from "@/api/errors";
 import { usePages } from "@/api/usePages";
 import { WaitsDocument, type WaitsQuery } from "@/gql/graphql";
 import { useWaits } from "@/shell/waits";
 import { classes } from "@/ui/classes";
 import { EmptyState } from "@/ui/EmptyState";
-import { ErrorNote } from "@/ui/ErrorNote";
 import { curlRequest } from "@/ui/graphqlRequest";
-import { SkeletonRows } from "@/ui/Loading";
-import { LoadMore } from "@/ui/LoadMore";
+import { ListBody } from "@/ui/ListBody";
 import { PageHeader } from "@/ui/PageHeader";
 import { RelativeTime } from "@/ui/Time";
 import { WaitCard } from "@/waits/WaitCard";
@@ -39,16 +36,10 @@ export function ApprovalsPage() {
       <PageHeader title="Approvals" />
       <KindFilter />
       <div className="min-h-0 flex-1 overflow-y-auto">
-        {waits.error && (
-          <div className="p-4 sm:px-6">
-            <ErrorNote onRetry={waits.reload}>{describeError(waits.error)}</ErrorNote>
-          </div>
-        )}
-        {waits.loading && <SkeletonRows />}
-        {!waits.loading && !waits.error && open.length === 0 && (
-          <NothingWaits filtered={kind !== undefined} />
-        )}
-        {open.length > 0 && (
+        <ListBody
+          list={{ ...waits, nodes: open }}
+          empty={<NothingWaits filtered={kind !== undefined} />}
+        >
           <ul aria-label="Open waits" className="mx-auto max-w-3xl space-y-4 p-4 sm:p-6">
             {open.map((wait) => (
               <li key={wait.id}>
@@ -65,8 +56,7 @@ export function ApprovalsPage() {
               </li>
             ))}
           </ul>
-        )}
-        <LoadMore hasMore={waits.hasMore} loading={waits.loadingMore} onLoad={waits.loadMore} />
+        </ListBody>
       </div>
     </>
   );

@@ -1,18 +1,16 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { Ban, Coins, Pencil, RotateCw } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useState } from "react";
-import { describeError } from "@/api/errors";
 import { useFresh } from "@/api/useFresh";
 import { BudgetDocument } from "@/gql/graphql";
 import { Amount } from "@/money/Amount";
 import { isZero } from "@/money/decimal";
-import { NotFound } from "@/shell/Fallbacks";
+import { Missing } from "@/shell/Fallbacks";
 import { useMay } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
-import { ErrorNote } from "@/ui/ErrorNote";
 import { formatDateTime } from "@/ui/format";
 import { Spinner } from "@/ui/Loading";
-import { PageHeader } from "@/ui/PageHeader";
+import { PageHeader, Trail } from "@/ui/PageHeader";
 import { DisableDialog, TopUpDialog } from "./BudgetActs";
 import { BudgetBar, Left, usedPercent } from "./BudgetBar";
 import { EditBudgetDialog } from "./BudgetForms";
@@ -31,25 +29,10 @@ const DIALOGS = { edit: EditBudgetDialog, topUp: TopUpDialog, disable: DisableDi
 /** One budget: what is left of it, how fast it goes, and all that was posted. */
 export function BudgetPage() {
   const { budgetId } = useParams({ from: "/app/budgets/$budgetId" });
-  const { data, error, fetching, reload: refetch } = useFresh(BudgetDocument, { id: budgetId });
-  const reload = () => refetch();
+  const { data, error, fetching, reload } = useFresh(BudgetDocument, { id: budgetId });
   const budget = data?.budget;
   if (budget) return <BudgetView key={budget.id} budget={budget} onReload={reload} />;
-  if (fetching) {
-    return (
-      <div className="p-6">
-        <Spinner />
-      </div>
-    );
-  }
-  if (error) {
-    return (
-      <div className="p-6">
-        <ErrorNote onRetry={reload}>{describeError(error)}</ErrorNote>
-      </div>
-    );
-  }
-  return <NotFound />;
+  return <Missing fetching={fetching} error={error} reload={reload} />;
 }
 
 interface BudgetViewProps {
@@ -76,18 +59,16 @@ function BudgetView({ budget, onReload }: BudgetViewProps) {
       <PageHeader
         subject={useName({ ...budget, names })}
         title={
-          <span className="flex flex-wrap items-center gap-x-2">
-            <Link to="/budgets" className="rounded text-ink-2 hover:underline">
-              Budgets
-            </Link>
-            <span aria-hidden className="text-ink-3">
-              /
-            </span>
-            <span className="wrap-anywhere">
-              <SubjectName {...budget} names={names} />
-            </span>
+          <Trail
+            list={
+              <Link to="/budgets" className="font-normal text-ink-3 hover:text-ink">
+                Budgets
+              </Link>
+            }
+            name={<SubjectName {...budget} names={names} />}
+          >
             <StandingBadge budget={budget} />
-          </span>
+          </Trail>
         }
       >
         <Button look="ghost" onClick={reload}>

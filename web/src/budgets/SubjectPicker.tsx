@@ -1,4 +1,4 @@
-import { useId, useState } from "react";
+import { useState } from "react";
 import { useQuery } from "urql";
 import { useFresh } from "@/api/useFresh";
 import {
@@ -8,8 +8,8 @@ import {
   SessionsDocument,
 } from "@/gql/graphql";
 import { useMay, useViewer } from "@/shell/viewer";
-import { classes } from "@/ui/classes";
 import { SelectField, TextField } from "@/ui/Field";
+import { RadioList } from "@/ui/RadioList";
 import { useDebounced } from "@/ui/useDebounced";
 import { SUBJECT_LABELS, SUBJECTS } from "./words";
 
@@ -156,7 +156,6 @@ interface ChoicesProps extends ListProps {
 
 function Choices(props: ChoicesProps) {
   const { legend, idPattern, options, text, onText, value, onChange, errors } = props;
-  const name = useId();
   const typed = text.trim();
   const extra = [typed, value].filter(
     (id, index, all) =>
@@ -164,46 +163,14 @@ function Choices(props: ChoicesProps) {
   );
   const all = [...extra.map((id) => ({ id, title: id, note: "by its id" })), ...options];
   return (
-    <fieldset>
-      <legend className="mb-1.5 text-sm font-medium">{legend}</legend>
-      <input
-        type="search"
-        aria-label={`Search by name or enter an ID`}
-        placeholder="Search by name or enter an ID"
-        autoComplete="off"
-        spellCheck={false}
-        className="control mb-2"
-        value={text}
-        onChange={(event) => onText(event.target.value)}
-      />
-      <div className="max-h-44 overflow-y-auto rounded-md border border-line">
-        {all.map(({ id, title, note }) => (
-          <label
-            key={id}
-            className={classes(
-              "flex items-center gap-2.5 border-b border-line px-3 py-2 text-sm last:border-b-0 hover:bg-hover",
-              value === id && "bg-accent-soft",
-            )}
-          >
-            <input
-              type="radio"
-              name={name}
-              value={id}
-              checked={value === id}
-              onChange={() => onChange(id)}
-              className="size-3.5 accent-(--accent)"
-            />
-            <span className="min-w-0 flex-1 truncate">{title}</span>
-            <span className="truncate text-xs text-ink-3">{note}</span>
-          </label>
-        ))}
-        {all.length === 0 && <p className="px-3 py-2 text-xs text-ink-3">No results.</p>}
-      </div>
-      {errors.length > 0 && (
-        <p role="alert" className="mt-1.5 text-xs text-bad">
-          {errors.join(" ")}
-        </p>
-      )}
-    </fieldset>
+    <RadioList
+      legend={legend}
+      search={{ label: "Search by name or enter an ID", text, onText }}
+      options={all}
+      none="No results."
+      value={value}
+      onChange={onChange}
+      errors={errors}
+    />
   );
 }

@@ -3,8 +3,7 @@ import { useState } from "react";
 import type { Lifecycle } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
-import { Dialog } from "@/ui/Dialog";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { ConfirmDialog } from "@/ui/ConfirmDialog";
 
 interface ArchiveButtonProps {
   thing: { displayName: string; lifecycle: Lifecycle };
@@ -38,27 +37,17 @@ export function ArchiveButton({ thing, consequences, archive, unarchive }: Archi
         {archived ? <ArchiveRestore size={15} /> : <Archive size={15} />}
         {archived ? "Unarchive" : "Archive"}
       </Button>
-      <Dialog
-        open={asking}
-        onClose={() => finish(undefined)}
-        title={`${archived ? "Unarchive" : "Archive"} ${thing.displayName}`}
-      >
-        <div className="space-y-4 p-4 text-sm">
-          {problem && <ErrorNote>{problem}</ErrorNote>}
-          {!archived && (
-            <p className="text-ink-2">{consequences} You can unarchive it at any time.</p>
-          )}
-          <div className="flex justify-end gap-2">
-            <Button onClick={() => finish(undefined)}>Cancel</Button>
-            <Button
-              look={archived ? "primary" : "danger"}
-              onClick={() => void (archived ? runUnarchive() : runArchive())}
-            >
-              {archived ? "Unarchive" : "Archive"}
-            </Button>
-          </div>
-        </div>
-      </Dialog>
+      {asking && (
+        <ConfirmDialog
+          title={`${archived ? "Unarchive" : "Archive"} ${thing.displayName}`}
+          action={archived ? "Unarchive" : "Archive"}
+          state={{ busy: false, failure: problem, refusals: [] }}
+          onConfirm={() => void (archived ? runUnarchive() : runArchive())}
+          onClose={() => finish(undefined)}
+        >
+          {!archived && `${consequences} You can unarchive it at any time.`}
+        </ConfirmDialog>
+      )}
     </>
   );
 }

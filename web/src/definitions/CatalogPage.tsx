@@ -1,14 +1,11 @@
 import type { ReactNode } from "react";
-import type { CombinedError } from "urql";
-import { describeError } from "@/api/errors";
+import type { Pages } from "@/api/usePages";
 import { CatalogFilters } from "@/catalog/CatalogFilters";
 import type { CatalogListSearch } from "@/catalog/search";
 import type { Lifecycle } from "@/gql/graphql";
 import { Badge } from "@/ui/Badge";
 import { classes } from "@/ui/classes";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { SkeletonRows } from "@/ui/Loading";
-import { LoadMore } from "@/ui/LoadMore";
+import { ListBody } from "@/ui/ListBody";
 import { PageHeader } from "@/ui/PageHeader";
 import { RelativeTime } from "@/ui/Time";
 
@@ -20,15 +17,7 @@ interface CatalogPageProps<Node> {
   onSearch: (
     change: { [Key in keyof CatalogListSearch]: CatalogListSearch[Key] | undefined },
   ) => void;
-  pages: {
-    nodes: readonly Node[];
-    loading: boolean;
-    loadingMore: boolean;
-    hasMore: boolean;
-    error: CombinedError | undefined;
-    loadMore: () => void;
-    reload: () => void;
-  };
+  pages: Pages<Node>;
   empty: ReactNode;
   row: (node: Node) => ReactNode;
 }
@@ -45,15 +34,9 @@ export function CatalogPage<Node>(props: CatalogPageProps<Node>) {
         onChange={props.onSearch}
       />
       <div className="min-h-0 flex-1 overflow-y-auto">
-        {pages.error && (
-          <div className="p-4">
-            <ErrorNote onRetry={pages.reload}>{describeError(pages.error)}</ErrorNote>
-          </div>
-        )}
-        {pages.loading && <SkeletonRows />}
-        {!pages.loading && !pages.error && pages.nodes.length === 0 && props.empty}
-        <ul>{pages.nodes.map(props.row)}</ul>
-        <LoadMore hasMore={pages.hasMore} loading={pages.loadingMore} onLoad={pages.loadMore} />
+        <ListBody list={pages} empty={props.empty}>
+          <ul>{pages.nodes.map(props.row)}</ul>
+        </ListBody>
       </div>
     </>
   );

@@ -1,18 +1,13 @@
 import { History } from "lucide-react";
 import type { ReactNode } from "react";
-import type { CombinedError } from "urql";
-import { describeError } from "@/api/errors";
 import { EditingNotices } from "@/catalog/EditingNotices";
 import { ReasonBar } from "@/catalog/ReasonBar";
 import type { useDraftEditing } from "@/catalog/useDraftEditing";
 import type { Lifecycle } from "@/gql/graphql";
-import { NotFound } from "@/shell/Fallbacks";
 import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { Spinner } from "@/ui/Loading";
-import { PageHeader } from "@/ui/PageHeader";
+import { PageHeader, Trail } from "@/ui/PageHeader";
 import type { EditorProps } from "./DefinitionEditor";
 
 interface DefinitionPageProps<Draft extends object> {
@@ -39,16 +34,11 @@ export function DefinitionPage<Draft extends object>(props: DefinitionPageProps<
       <PageHeader
         subject={saved.displayName}
         title={
-          <span className="flex flex-wrap items-center gap-2">
-            {props.list}
-            <span className="text-ink-3" aria-hidden>
-              /
-            </span>
-            <span className="truncate">{saved.displayName}</span>
+          <Trail list={props.list} name={saved.displayName}>
             <Badge title="Grows by one with every change">rev {saved.revision}</Badge>
             {saved.builtIn && <Badge>built in</Badge>}
             {archived && <Badge tone="warn">{saved.lifecycle.toLowerCase()}</Badge>}
-          </span>
+          </Trail>
         }
       >
         {editing.dirty && (
@@ -96,26 +86,5 @@ export function HistoryLabel() {
       <History size={15} aria-hidden />
       History
     </>
-  );
-}
-
-interface MissingProps {
-  fetching: boolean;
-  error: CombinedError | undefined;
-  reload: (options?: { requestPolicy: "network-only" }) => void;
-}
-
-/** What is shown while an agent or a harness is being read, and when it can't be. */
-export function DefinitionMissing({ fetching, error, reload }: MissingProps) {
-  return (
-    <div className="p-6">
-      {fetching && <Spinner />}
-      {error && (
-        <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
-          {describeError(error)}
-        </ErrorNote>
-      )}
-      {!fetching && !error && <NotFound />}
-    </div>
   );
 }

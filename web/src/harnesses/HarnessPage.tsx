@@ -1,7 +1,7 @@
 import { useParams } from "@tanstack/react-router";
 import { useFresh } from "@/api/useFresh";
-import { DefinitionMissing } from "@/definitions/DefinitionPage";
 import { HarnessDocument } from "@/gql/graphql";
+import { Missing } from "@/shell/Fallbacks";
 import { ExistingHarness } from "./ExistingHarness";
 
 export function HarnessPage() {
@@ -9,5 +9,5 @@ export function HarnessPage() {
   const { data, error, fetching, reload } = useFresh(HarnessDocument, { id: harnessId });
   const harness = data?.harness;
   if (harness) return <ExistingHarness key={harness.id} harness={harness} />;
-  return <DefinitionMissing fetching={fetching} error={error} reload={reload} />;
+  return <Missing fetching={fetching} error={error} reload={reload} />;
 }

@@ -2,8 +2,8 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { useMutation } from "urql";
 import { useFresh } from "@/api/useFresh";
 import { usePages } from "@/api/usePages";
-import { DefinitionMissing } from "@/definitions/DefinitionPage";
 import { AgentDocument, AgentHistoryDocument, RestoreAgentDocument } from "@/gql/graphql";
+import { Missing } from "@/shell/Fallbacks";
 import { useMay } from "@/shell/viewer";
 import { HistoryView } from "./HistoryView";
 import { restoreAnswer } from "./restore";
@@ -22,7 +22,7 @@ export function AgentHistoryPage() {
     ({ agent }) => agent?.history ?? NO_REVISIONS,
   );
   const agent = data?.agent;
-  if (!agent) return <DefinitionMissing fetching={fetching} error={error} reload={reload} />;
+  if (!agent) return <Missing fetching={fetching} error={error} reload={reload} />;
   const restorable = mayWrite && agent.lifecycle === "ACTIVE";
   return (
     <HistoryView

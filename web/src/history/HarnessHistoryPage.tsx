@@ -2,8 +2,8 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { useMutation } from "urql";
 import { useFresh } from "@/api/useFresh";
 import { usePages } from "@/api/usePages";
-import { DefinitionMissing } from "@/definitions/DefinitionPage";
 import { HarnessDocument, HarnessHistoryDocument, RestoreHarnessDocument } from "@/gql/graphql";
+import { Missing } from "@/shell/Fallbacks";
 import { useMay } from "@/shell/viewer";
 import { HistoryView } from "./HistoryView";
 import { restoreAnswer } from "./restore";
@@ -22,7 +22,7 @@ export function HarnessHistoryPage() {
     ({ harness }) => harness?.history ?? NO_REVISIONS,
   );
   const harness = data?.harness;
-  if (!harness) return <DefinitionMissing fetching={fetching} error={error} reload={reload} />;
+  if (!harness) return <Missing fetching={fetching} error={error} reload={reload} />;
   const restorable = mayWrite && harness.lifecycle === "ACTIVE" && !harness.builtIn;
   return (
     <HistoryView

@@ -1,14 +1,12 @@
 import { History } from "lucide-react";
 import { type ReactNode, useMemo } from "react";
-import { type CombinedError, useQuery } from "urql";
-import { describeError } from "@/api/errors";
+import { useQuery } from "urql";
+import type { Pages } from "@/api/usePages";
 import { AgentFormOptionsDocument, type RevisionFieldsFragment } from "@/gql/graphql";
 import { Badge } from "@/ui/Badge";
 import { EmptyState } from "@/ui/EmptyState";
-import { ErrorNote } from "@/ui/ErrorNote";
-import { SkeletonRows } from "@/ui/Loading";
-import { LoadMore } from "@/ui/LoadMore";
-import { PageHeader } from "@/ui/PageHeader";
+import { ListBody } from "@/ui/ListBody";
+import { PageHeader, Slash } from "@/ui/PageHeader";
 import { comparedNumbers } from "./fieldDiff";
 import { RestoreButton } from "./RestoreButton";
 import { RevisionDiff } from "./RevisionDiff";
@@ -21,15 +19,7 @@ interface HistoryViewProps {
   list: ReactNode;
   page: ReactNode;
   current: number;
-  revisions: {
-    nodes: readonly RevisionFieldsFragment[];
-    loading: boolean;
-    loadingMore: boolean;
-    hasMore: boolean;
-    error: CombinedError | undefined;
-    loadMore: () => void;
-    reload: () => void;
-  };
+  revisions: Pages<RevisionFieldsFragment>;
   search: HistorySearch;
   onCompare: (search: HistorySearch) => void;
   /** Null for those who may not change it, or where it can't be changed. */
@@ -44,7 +34,6 @@ export function HistoryView(props: HistoryViewProps) {
   const { from, to } = comparedNumbers(search, nodes[0]?.number ?? current);
   const before = nodes.find(({ number }) => number === from);
   const after = nodes.find(({ number }) => number === to);
-  const empty = !revisions.loading && !revisions.error && nodes.length === 0;
 
   return (
     <>
@@ -78,18 +67,14 @@ export function HistoryView(props: HistoryViewProps) {
         )}
       </PageHeader>
       <div className="min-h-0 flex-1 overflow-y-auto">
-        {revisions.error && (
-          <div className="p-4">
-            <ErrorNote onRetry={revisions.reload}>{describeError(revisions.error)}</ErrorNote>
-          </div>
-        )}
-        {revisions.loading && <SkeletonRows />}
-        {empty && (
-          <EmptyState icon={<History size={20} />} title="No revision was kept yet">
-            From the next change on, every state is kept here and can be brought back.
-          </EmptyState>
-        )}
-        {nodes.length > 0 && (
+        <ListBody
+          list={revisions}
+          empty={
+            <EmptyState icon={<History size={20} />} title="No revision was kept yet">
+              From the next change on, every state is kept here and can be brought back.
+            </EmptyState>
+          }
+        >
           <div className="mx-auto grid max-w-7xl items-start gap-6 p-4 sm:p-6 lg:grid-cols-[20rem_minmax(0,1fr)]">
             <div className="min-w-0">
               <RevisionList
@@ -97,11 +82,6 @@ export function HistoryView(props: HistoryViewProps) {
                 current={current}
                 shown={to}
                 onShow={(number) => onCompare({ to: number })}
-              />
-              <LoadMore
-                hasMore={revisions.hasMore}
-                loading={revisions.loadingMore}
-                onLoad={revisions.loadMore}
               />
             </div>
             <RevisionDiff
@@ -112,17 +92,9 @@ export function HistoryView(props: HistoryViewProps) {
               onCompare={onCompare}
             />
           </div>
-        )}
+        </ListBody>
       </div>
     </>
-  );
-}
-
-function Slash() {
-  return (
-    <span className="text-ink-3" aria-hidden>
-      /
-    </span>
   );
 }
 

@@ -1,11 +1,10 @@
 import { RotateCcw } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { describeError } from "@/api/errors";
 import type { RevisionFieldsFragment } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
-import { Dialog } from "@/ui/Dialog";
-import { ErrorNote } from "@/ui/ErrorNote";
 import { TextField } from "@/ui/Field";
+import { FormDialog } from "@/ui/FormDialog";
 import type { RestoreAnswer } from "./restore";
 
 interface RestoreButtonProps {
@@ -27,8 +26,7 @@ export function RestoreButton(props: RestoreButtonProps) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const submit = async () => {
     setBusy(true);
     const answer = await restore(revision.number, reason.trim() || null);
     setBusy(false);
@@ -47,14 +45,15 @@ export function RestoreButton(props: RestoreButtonProps) {
         <RotateCcw size={15} aria-hidden />
         Restore revision {revision.number}
       </Button>
-      <Dialog
-        open={open}
-        onClose={() => setOpen(false)}
-        title={`Restore revision ${revision.number}`}
-      >
-        <form onSubmit={(event) => void submit(event)} className="space-y-4 p-4 text-sm">
-          {problem && <ErrorNote>{problem}</ErrorNote>}
-          <p className="text-ink-2">
+      {open && (
+        <FormDialog
+          title={`Restore revision ${revision.number}`}
+          action={busy ? "Restoring…" : "Restore"}
+          state={{ busy, failure: problem, refusals: [] }}
+          onSubmit={() => void submit()}
+          onClose={() => setOpen(false)}
+        >
+          <p className="text-sm text-ink-2">
             Its state becomes the current one, as revision {current + 1}. Nothing is lost: revision{" "}
             {current} stays in the history. What runs follows within a second.
           </p>
@@ -65,14 +64,8 @@ export function RestoreButton(props: RestoreButtonProps) {
             value={reason}
             onChange={setReason}
           />
-          <div className="flex justify-end gap-2">
-            <Button onClick={() => setOpen(false)}>Cancel</Button>
-            <Button look="primary" type="submit" disabled={busy}>
-              {busy ? "Restoring…" : "Restore"}
-            </Button>
-          </div>
-        </form>
-      </Dialog>
+        </FormDialog>
+      )}
     </>
   );
 }

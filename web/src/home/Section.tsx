@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { type ReactNode, useId } from "react";
 
 interface SectionProps {
@@ -27,4 +28,19 @@ export function Section({ title, count, aside, children }: SectionProps) {
 
 export function Nothing({ children }: { children: ReactNode }) {
   return <p className="px-3.5 py-4 text-sm text-ink-3">{children}</p>;
+}
+
+/** A row that leads to a session. */
+export function SessionRow({ id, children }: { id: string; children: ReactNode }) {
+  return (
+    <li>
+      <Link
+        to="/sessions/$sessionId"
+        params={{ sessionId: id }}
+        className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 px-3.5 py-2 text-sm transition-colors hover:bg-hover focus-visible:-outline-offset-2"
+      >
+        {children}
+      </Link>
+    </li>
+  );
 }

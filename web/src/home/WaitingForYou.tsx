@@ -5,7 +5,7 @@ import { useWaits } from "@/shell/waits";
 import { RelativeTime } from "@/ui/Time";
 import { Deadline } from "@/waits/Deadline";
 import { KIND_LABELS } from "@/waits/words";
-import { Section } from "./Section";
+import { Section, SessionRow } from "./Section";
 
 const MOST = 20;
 
@@ -34,26 +34,20 @@ export function WaitingForYou() {
     >
       <ul className="divide-y divide-line">
         {own.map((wait) => (
-          <li key={wait.id}>
-            <Link
-              to="/sessions/$sessionId"
-              params={{ sessionId: wait.session.id }}
-              className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 px-3.5 py-2 text-sm transition-colors hover:bg-hover focus-visible:-outline-offset-2"
-            >
-              <span className="min-w-0">
-                <span className="block truncate font-medium">
-                  {wait.kind === "QUESTION" ? wait.question : `Approve ${wait.toolName}?`}
-                </span>
-                <span className="block truncate text-xs text-ink-3">
-                  {KIND_LABELS[wait.kind]} · {wait.session.title ?? "Untitled session"}
-                </span>
+          <SessionRow key={wait.id} id={wait.session.id}>
+            <span className="min-w-0">
+              <span className="block truncate font-medium">
+                {wait.kind === "QUESTION" ? wait.question : `Approve ${wait.toolName}?`}
               </span>
-              <span className="flex flex-col items-end gap-0.5 text-xs text-ink-3">
-                <RelativeTime time={wait.createdAt} />
-                <Deadline deadline={wait.deadline} />
+              <span className="block truncate text-xs text-ink-3">
+                {KIND_LABELS[wait.kind]} · {wait.session.title ?? "Untitled session"}
               </span>
-            </Link>
-          </li>
+            </span>
+            <span className="flex flex-col items-end gap-0.5 text-xs text-ink-3">
+              <RelativeTime time={wait.createdAt} />
+              <Deadline deadline={wait.deadline} />
+            </span>
+          </SessionRow>
         ))}
       </ul>
     </Section>

@@ -1,12 +1,10 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { useFresh } from "@/api/useFresh";
 import { ProviderPageDocument, type ProviderRowFragment } from "@/gql/graphql";
-import { NotFound } from "@/shell/Fallbacks";
+import { Missing } from "@/shell/Fallbacks";
 import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
-import { RequestError } from "@/ui/ErrorNote";
-import { Spinner } from "@/ui/Loading";
-import { PageHeader } from "@/ui/PageHeader";
+import { PageHeader, Trail } from "@/ui/PageHeader";
 import { ArchiveProvider } from "./ArchiveProvider";
 import { KeyState } from "./KeyState";
 import { PROVIDER_KINDS } from "./kinds";
@@ -18,13 +16,7 @@ export function ProviderPage() {
   const { data, error, fetching, reload } = useFresh(ProviderPageDocument, { id: providerId });
   const provider = data?.node?.__typename === "Provider" ? data.node : null;
   if (provider) return <Provider key={provider.id} provider={provider} />;
-  return (
-    <div className="p-6">
-      {fetching && <Spinner />}
-      <RequestError error={error} onRetry={reload} />
-      {!fetching && !error && <NotFound />}
-    </div>
-  );
+  return <Missing fetching={fetching} error={error} reload={reload} />;
 }
 
 function Provider({ provider }: { provider: ProviderRowFragment }) {
@@ -36,18 +28,18 @@ function Provider({ provider }: { provider: ProviderRowFragment }) {
       <PageHeader
         subject={provider.name}
         title={
-          <span className="flex min-w-0 flex-wrap items-center gap-2">
-            <Link to="/models" className="font-normal text-ink-3 hover:text-ink">
-              Models and providers
-            </Link>
-            <span className="text-ink-3" aria-hidden>
-              /
-            </span>
-            <span className="truncate">{provider.name}</span>
+          <Trail
+            list={
+              <Link to="/models" className="font-normal text-ink-3 hover:text-ink">
+                Models and providers
+              </Link>
+            }
+            name={provider.name}
+          >
             <Badge>{PROVIDER_KINDS[kind].label}</Badge>
             <KeyState provider={provider} />
             {lifecycle !== "ACTIVE" && <Badge tone="warn">{lifecycle.toLowerCase()}</Badge>}
-          </span>
+          </Trail>
         }
       >
         {editable && <ArchiveProvider provider={provider} />}

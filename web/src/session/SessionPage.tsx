@@ -1,11 +1,9 @@
 import { useParams, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect } from "react";
-import { describeError } from "@/api/errors";
 import { useFresh } from "@/api/useFresh";
 import { SessionDocument } from "@/gql/graphql";
 import { ConnectionBanner } from "@/shell/ConnectionBanner";
-import { NotFound } from "@/shell/Fallbacks";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { Missing } from "@/shell/Fallbacks";
 import { Spinner } from "@/ui/Loading";
 import { ChatView } from "./chat/ChatView";
 import { useOutbox } from "./chat/useOutbox";
@@ -37,15 +35,7 @@ function SessionWorkbench({ sessionId }: { sessionId: string }) {
   }, [live, failed, reload]);
 
   if (!session) {
-    if (fetching) return <Loading />;
-    if (error) {
-      return (
-        <div className="p-6">
-          <ErrorNote onRetry={reload}>{describeError(error)}</ErrorNote>
-        </div>
-      );
-    }
-    return <NotFound />;
+    return <Missing fetching={fetching} error={error} reload={reload} />;
   }
 
   return (

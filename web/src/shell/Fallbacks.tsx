@@ -1,7 +1,26 @@
 import { type ErrorComponentProps, Link } from "@tanstack/react-router";
 import { Compass, TriangleAlert } from "lucide-react";
+import type { CombinedError } from "urql";
 import { Button, buttonClasses } from "@/ui/Button";
 import { EmptyState } from "@/ui/EmptyState";
+import { RequestError } from "@/ui/ErrorNote";
+import { Spinner } from "@/ui/Loading";
+
+interface MissingProps {
+  fetching: boolean;
+  error: CombinedError | undefined;
+  reload: () => void;
+}
+
+/** What a page shows while what it is about is being read, and when it can't be. */
+export function Missing({ fetching, error, reload }: MissingProps) {
+  if (!fetching && !error) return <NotFound />;
+  return (
+    <div className="p-6">
+      {fetching ? <Spinner /> : <RequestError error={error} onRetry={reload} />}
+    </div>
+  );
+}
 
 export function NotFound() {
   return (

@@ -18,3 +18,31 @@ export function PageHeader({ title, subject, children }: PageHeaderProps) {
     </header>
   );
 }
+
+interface TrailProps {
+  /** The link to the list that it is in. */
+  list: ReactNode;
+  name: ReactNode;
+  /** Badges behind the name. */
+  children?: ReactNode;
+}
+
+/** The title of a page about one thing of a list. */
+export function Trail({ list, name, children }: TrailProps) {
+  return (
+    <span className="flex min-w-0 flex-wrap items-center gap-2">
+      {list}
+      <Slash />
+      <span className="truncate">{name}</span>
+      {children}
+    </span>
+  );
+}
+
+export function Slash() {
+  return (
+    <span className="text-ink-3" aria-hidden>
+      /
+    </span>
+  );
+}
