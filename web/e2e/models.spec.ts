@@ -82,8 +82,8 @@ test("a provider is added, its key is tested and replaced, and its models are ch
     await row.getByRole("button", { name: /^Prices of/ }).click();
     const prices = form.locator("[data-price-from]");
     await expect(prices).toHaveCount(3);
-    await expect(prices.nth(0)).toContainText("in force");
-    await expect(prices.nth(0)).toContainText("no price known");
+    await expect(prices.nth(0)).toContainText("current");
+    await expect(prices.nth(0)).toContainText("unknown");
     await expect(prices.nth(1)).toContainText("$0.75");
     await expect(prices.nth(1)).toContainText("until");
     await expect(prices.nth(2).getByRole("cell")).toHaveText([

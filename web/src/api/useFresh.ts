@@ -20,6 +20,15 @@ export function useFresh<Data, Variables extends AnyVariables>(
   return { ...result, reload };
 }
 
+/** Reads again whenever the reader comes back to the window. */
+export function useReloadOnFocus(reload: () => void, pause = false): void {
+  useEffect(() => {
+    if (pause) return;
+    window.addEventListener("focus", reload);
+    return () => window.removeEventListener("focus", reload);
+  }, [reload, pause]);
+}
+
 /** Reads again whenever the version is another one than when this was mounted; bursts of changes cost one reading. */
 export function useReloadOn(version: unknown, reload: () => void): void {
   const seen = useRef(version);

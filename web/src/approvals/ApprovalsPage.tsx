@@ -1,6 +1,7 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ShieldCheck } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
+import { useReloadOn, useReloadOnFocus } from "@/api/useFresh";
 import { usePages } from "@/api/usePages";
 import { WaitsDocument, type WaitsQuery } from "@/gql/graphql";
 import { useWaits } from "@/shell/waits";
@@ -26,7 +27,10 @@ export function ApprovalsPage() {
     { first: PAGE_SIZE, kinds: kind ? [kind] : null },
     (data) => data.waits,
   );
-  const reload = useFreshList(waits.reload);
+  const { reload } = waits;
+  useReloadOn(useWaits().version, reload);
+  // Not every wait ends with an event of the organization: one of several client calls may have its result.
+  useReloadOnFocus(reload);
   // What was resolved here is gone at once; the list says so a moment later.
   const [resolved, setResolved] = useState<ReadonlySet<string>>(new Set());
   const open = waits.nodes.filter(({ id, state }) => state === "OPEN" && !resolved.has(id));
@@ -60,26 +64,6 @@ export function ApprovalsPage() {
       </div>
     </>
   );
-}
-
-/** Reads the list anew when events say that it has changed, and when the reader comes back to it. */
-function useFreshList(reload: () => void): () => void {
-  const { version } = useWaits();
-  const latest = useRef(reload);
-  latest.current = reload;
-  const seen = useRef(version);
-  useEffect(() => {
-    if (seen.current === version) return;
-    seen.current = version;
-    latest.current();
-  }, [version]);
-  useEffect(() => {
-    // Not every wait ends with an event of the organization: one of several client calls may have its result.
-    const onFocus = () => latest.current();
-    window.addEventListener("focus", onFocus);
-    return () => window.removeEventListener("focus", onFocus);
-  }, []);
-  return () => latest.current();
 }
 
 function Origin({ wait }: { wait: OpenWait }) {

@@ -5,6 +5,8 @@ import { describeError, hasCode } from "@/api/errors";
 import { noteSignedIn } from "@/auth/goToSignIn";
 import { sameIdentity } from "@/auth/identity";
 import { ViewerDocument } from "@/gql/graphql";
+import type { Outbox } from "@/session/chat/outbox";
+import { OutboxesContext } from "@/session/chat/outboxes";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 import { type Subject, SubjectContext, windowTitle } from "@/ui/title";
@@ -75,6 +77,7 @@ function Blank({ children }: { children?: React.ReactNode }) {
 function Frame({ viewer }: { viewer: Viewer }) {
   const [paletteOpen, setPaletteOpen] = useState(false);
   const [waits, setWaits] = useState<Waits>({ version: 0, count: null });
+  const [outboxes] = useState(() => new Map<string, Outbox>());
   usePaletteKey(() => setPaletteOpen((open) => !open));
   const lacking = useLacking(viewer);
   const [subject, setSubject] = useState<Subject | null>(null);
@@ -83,47 +86,49 @@ function Frame({ viewer }: { viewer: Viewer }) {
     document.title = windowTitle(section, subject, waits.count);
   }, [section, subject, waits.count]);
   return (
-    <WaitsContext value={waits}>
-      <a
-        href="#main"
-        className="sr-only z-50 rounded-md bg-primary px-3 py-1.5 text-on-primary focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
-      >
-        Skip to content
-      </a>
-      <NavigationProgress />
-      <div className="flex h-dvh flex-col md:flex-row">
-        <Sidebar onSearch={() => setPaletteOpen(true)} />
-        <TopBar onSearch={() => setPaletteOpen(true)} />
-        <main
-          id="main"
-          tabIndex={-1}
-          // With another role all that a page has read is read anew: it may hold what the viewer may do.
-          key={viewer.permissions.join()}
-          className="flex min-h-0 min-w-0 flex-1 flex-col outline-none"
+    <OutboxesContext value={outboxes}>
+      <WaitsContext value={waits}>
+        <a
+          href="#main"
+          className="sr-only z-50 rounded-md bg-primary px-3 py-1.5 text-on-primary focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
         >
-          <Suspense
-            fallback={
-              <div className="p-6">
-                <Spinner />
-              </div>
-            }
+          Skip to content
+        </a>
+        <NavigationProgress />
+        <div className="flex h-dvh flex-col md:flex-row">
+          <Sidebar onSearch={() => setPaletteOpen(true)} />
+          <TopBar onSearch={() => setPaletteOpen(true)} />
+          <main
+            id="main"
+            tabIndex={-1}
+            // With another role all that a page has read is read anew: it may hold what the viewer may do.
+            key={viewer.permissions.join()}
+            className="flex min-h-0 min-w-0 flex-1 flex-col outline-none"
           >
-            <SubjectContext value={setSubject}>
-              {lacking ? <NotAllowed needs={lacking} /> : <Outlet />}
-            </SubjectContext>
+            <Suspense
+              fallback={
+                <div className="p-6">
+                  <Spinner />
+                </div>
+              }
+            >
+              <SubjectContext value={setSubject}>
+                {lacking ? <NotAllowed needs={lacking} /> : <Outlet />}
+              </SubjectContext>
+            </Suspense>
+          </main>
+        </div>
+        {paletteOpen && (
+          <Suspense>
+            <Palette onClose={() => setPaletteOpen(false)} />
           </Suspense>
-        </main>
-      </div>
-      {paletteOpen && (
-        <Suspense>
-          <Palette onClose={() => setPaletteOpen(false)} />
-        </Suspense>
-      )}
-      {viewer.permissions.includes("SESSIONS_READ") && (
-        <Suspense>
-          <WaitWatch onChange={setWaits} />
-        </Suspense>
-      )}
-    </WaitsContext>
+        )}
+        {viewer.permissions.includes("SESSIONS_READ") && (
+          <Suspense>
+            <WaitWatch onChange={setWaits} />
+          </Suspense>
+        )}
+      </WaitsContext>
+    </OutboxesContext>
   );
 }

@@ -1,5 +1,4 @@
-import { useEffect } from "react";
-import { useFresh, useReloadOn } from "@/api/useFresh";
+import { useFresh, useReloadOn, useReloadOnFocus } from "@/api/useFresh";
 import { SessionBudgetDocument, type SessionBudgetQuery } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 
@@ -10,12 +9,8 @@ export function useSessionBudget(sessionId: string, version: number) {
   const may = useMay("BUDGETS_READ");
   const { data, error, reload } = useFresh(SessionBudgetDocument, { sessionId }, !may);
   useReloadOn(version, reload);
-  useEffect(() => {
-    if (!may) return;
-    // Other sessions spend, too, and budgets are topped up in other tabs: no event of this session tells.
-    window.addEventListener("focus", reload);
-    return () => window.removeEventListener("focus", reload);
-  }, [may, reload]);
+  // Other sessions spend, too, and budgets are topped up in other tabs: no event of this session tells.
+  useReloadOnFocus(reload, !may);
   return {
     check: may ? (data?.budgetCheck ?? null) : null,
     error: may ? error : undefined,

@@ -1,23 +1,27 @@
-import { useCallback, useEffect, useMemo, useSyncExternalStore } from "react";
+import { useCallback, useContext, useEffect, useMemo, useSyncExternalStore } from "react";
 import { type Client, useClient } from "urql";
 import { describeError } from "@/api/errors";
 import { type Delivery, SendMessageDocument } from "@/gql/graphql";
 import type { FeedSnapshot } from "../feed/feed";
 import type { MessageImage } from "../feed/state";
 import { Outbox, type OutboxEntry, type SendOutcome, unseenEntries } from "./outbox";
+import { OutboxesContext } from "./outboxes";
 
 export type SessionOutbox = ReturnType<typeof useOutbox>;
 
-/** The messages that are on their way into a session, sent again whenever its connection comes back. */
+/** The messages that are on their way into a session, sent again whenever its connection comes back, and by `useOutboxRetry` on other pages. */
 export function useOutbox(sessionId: string, feed: FeedSnapshot) {
   const client = useClient();
-  const outbox = useMemo(
-    () =>
-      new Outbox(localStorage, `ostler.outbox.${sessionId}`, (entry) =>
-        sendMessage(client, sessionId, entry),
-      ),
-    [client, sessionId],
-  );
+  const outboxes = useContext(OutboxesContext);
+  const outbox = useMemo(() => {
+    const known = outboxes.get(sessionId);
+    if (known) return known;
+    const made = new Outbox(localStorage, `ostler.outbox.${sessionId}`, (entry) =>
+      sendMessage(client, sessionId, entry),
+    );
+    outboxes.set(sessionId, made);
+    return made;
+  }, [outboxes, client, sessionId]);
   const entries = useSyncExternalStore(outbox.subscribe, outbox.getSnapshot);
 
   const { items } = feed.session;
