@@ -203,7 +203,7 @@ test("an invitation that can't be accepted says why", async ({
   await expect(eve.getByRole("alert")).toContainText("not valid");
 
   await openOrgPage(page, "Invitations");
-  await page.getByRole("button", { name: `Revoke invitation of ${email}` }).click();
+  await page.getByRole("button", { name: `Revoke the invitation for ${email}` }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
   await expect(page.locator(`[data-invitation="${email}"]`)).toContainText("revoked");
   await eve.goto(link);

@@ -112,7 +112,7 @@ test("payments are found by status and policy, lead to their turn, and are settl
   const dialog = page.getByRole("dialog");
   const settle = dialog.getByRole("button", { name: "Settle" });
   await expect(settle).toBeDisabled();
-  await dialog.getByRole("radio", { name: /^It was paid/ }).check();
+  await dialog.getByRole("radio", { name: /^Paid/ }).check();
   await dialog.getByLabel("Reference").fill("order-2212");
   await settle.click();
   // The server itself has no such payment; what it says stands where it was asked.

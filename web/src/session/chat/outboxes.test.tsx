@@ -23,7 +23,7 @@ it("sends a message when the connection is back, though its session's page was l
           (operation: Operation) =>
             fromPromise(
               (async () => {
-                keys.push(operation.variables.input?.idempotencyKey);
+                keys.push(operation.variables?.input?.idempotencyKey);
                 const data = { sendMessage: { message: { id: "msg_1" }, userErrors: [] } };
                 return { operation, data: reachable ? data : null, stale: false, hasNext: false };
               })(),
