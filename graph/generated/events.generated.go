@@ -449,7 +449,7 @@ func (ec *executionContext) _ActStarted_toolCallIds(ctx context.Context, field g
 			return ec.fieldContext_ActStarted_toolCallIds(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.ToolCallIDs, nil
+			return obj.ToolCallIds, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
@@ -5461,7 +5461,7 @@ func (ec *executionContext) _QueueReordered_turnIds(ctx context.Context, field g
 			return ec.fieldContext_QueueReordered_turnIds(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.TurnIDs, nil
+			return obj.TurnIds, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {

@@ -70,7 +70,7 @@ type ComplexityRoot struct {
 		OccurredAt  func(childComplexity int) int
 		Sequence    func(childComplexity int) int
 		SessionID   func(childComplexity int) int
-		ToolCallIDs func(childComplexity int) int
+		ToolCallIds func(childComplexity int) int
 		TurnID      func(childComplexity int) int
 	}
 
@@ -1005,7 +1005,7 @@ type ComplexityRoot struct {
 		Sequence   func(childComplexity int) int
 		SessionID  func(childComplexity int) int
 		TurnID     func(childComplexity int) int
-		TurnIDs    func(childComplexity int) int
+		TurnIds    func(childComplexity int) int
 	}
 
 	ReasonCompleted struct {
@@ -1862,11 +1862,11 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ActStarted.SessionID(childComplexity), true
 	case "ActStarted.toolCallIds":
-		if e.ComplexityRoot.ActStarted.ToolCallIDs == nil {
+		if e.ComplexityRoot.ActStarted.ToolCallIds == nil {
 			break
 		}
 
-		return e.ComplexityRoot.ActStarted.ToolCallIDs(childComplexity), true
+		return e.ComplexityRoot.ActStarted.ToolCallIds(childComplexity), true
 	case "ActStarted.turnId":
 		if e.ComplexityRoot.ActStarted.TurnID == nil {
 			break
@@ -6310,11 +6310,11 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.QueueReordered.TurnID(childComplexity), true
 	case "QueueReordered.turnIds":
-		if e.ComplexityRoot.QueueReordered.TurnIDs == nil {
+		if e.ComplexityRoot.QueueReordered.TurnIds == nil {
 			break
 		}
 
-		return e.ComplexityRoot.QueueReordered.TurnIDs(childComplexity), true
+		return e.ComplexityRoot.QueueReordered.TurnIds(childComplexity), true
 
 	case "ReasonCompleted.cursor":
 		if e.ComplexityRoot.ReasonCompleted.Cursor == nil {

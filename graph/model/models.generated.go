@@ -21,22 +21,11 @@ type ContentPart interface {
 // Something that happened in a session.
 type Event interface {
 	IsEvent()
-	GetID() string
-	GetKind() EventKind
-	// Null on events that belong to no session. On ephemeral events, the sequence of the last durable event delivered before.
-	GetSequence() *int
-	GetCursor() string
-	GetOccurredAt() models.Millis
-	GetSessionID() *string
-	GetTurnID() *string
-	// The whole payload, for logs and for kinds that this client does not know.
-	GetData() models.JSON
 }
 
 // An object that can be fetched by its id alone.
 type Node interface {
 	IsNode()
-	GetID() string
 }
 
 // For a known e-mail the caller must be signed in as it, and nothing of the user changes; otherwise `name` and `password` are required.
@@ -47,6 +36,37 @@ type AcceptInvitationInput struct {
 	Password  *string         `json:"password,omitempty"`
 	Transport *TokenTransport `json:"transport,omitempty"`
 }
+
+// All tools of a step have answered.
+type ActCompleted struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	Iteration  int           `json:"iteration"`
+}
+
+func (ActCompleted) IsEvent() {}
+
+// The tools of a step begin.
+type ActStarted struct {
+	ID          string        `json:"id"`
+	Kind        EventKind     `json:"kind"`
+	Sequence    *int          `json:"sequence,omitempty"`
+	Cursor      string        `json:"cursor"`
+	OccurredAt  models.Millis `json:"occurredAt"`
+	SessionID   *string       `json:"sessionId,omitempty"`
+	TurnID      *string       `json:"turnId,omitempty"`
+	Data        models.JSON   `json:"data"`
+	Iteration   int           `json:"iteration"`
+	ToolCallIds []string      `json:"toolCallIds"`
+}
+
+func (ActStarted) IsEvent() {}
 
 // Who did something: a person, an API key, an agent, or the system.
 type Actor struct {
@@ -66,6 +86,49 @@ type APIKeyPayload struct {
 	Key        *string      `json:"key,omitempty"`
 	UserErrors []*UserError `json:"userErrors"`
 }
+
+// Somebody has decided about a tool call, or its time was over. outcome is APPROVED, DENIED, EXPIRED, or PENDING when more decisions are needed.
+type ApprovalDecided struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	WaitID     string        `json:"waitId"`
+	ToolCallID string        `json:"toolCallId"`
+	ToolName   string        `json:"toolName"`
+	Outcome    string        `json:"outcome"`
+	Approve    bool          `json:"approve"`
+	Note       *string       `json:"note,omitempty"`
+	Arguments  models.JSON   `json:"arguments,omitempty"`
+}
+
+func (ApprovalDecided) IsEvent() {}
+
+// A tool call waits until people have approved it, or the payment that it asks for.
+type ApprovalRequested struct {
+	ID          string         `json:"id"`
+	Kind        EventKind      `json:"kind"`
+	Sequence    *int           `json:"sequence,omitempty"`
+	Cursor      string         `json:"cursor"`
+	OccurredAt  models.Millis  `json:"occurredAt"`
+	SessionID   *string        `json:"sessionId,omitempty"`
+	TurnID      *string        `json:"turnId,omitempty"`
+	Data        models.JSON    `json:"data"`
+	WaitID      string         `json:"waitId"`
+	ToolCallID  string         `json:"toolCallId"`
+	ToolName    string         `json:"toolName"`
+	DisplayName string         `json:"displayName"`
+	Arguments   models.JSON    `json:"arguments"`
+	Quorum      int            `json:"quorum"`
+	Deadline    *models.Millis `json:"deadline,omitempty"`
+	Payment     *PaymentTerms  `json:"payment,omitempty"`
+}
+
+func (ApprovalRequested) IsEvent() {}
 
 // What a check of the organization's chain of audit entries found.
 type AuditCheck struct {
@@ -116,6 +179,49 @@ type BudgetCheckLine struct {
 	PercentRemaining float64 `json:"percentRemaining"`
 }
 
+// A step did not begin, because what is left of a budget can't hold it. The turn is sealed.
+type BudgetExhausted struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	BudgetID   string        `json:"budgetId"`
+	Subject    BudgetSubject `json:"subject"`
+	Currency   string        `json:"currency"`
+	Limit      string        `json:"limit"`
+	Spent      string        `json:"spent"`
+	Balance    string        `json:"balance"`
+	// The least that the step would have taken.
+	Needed string `json:"needed"`
+}
+
+func (BudgetExhausted) IsEvent() {}
+
+// A step did not begin, because a budget is over its soft limit. Nothing is lost: the turn waits.
+type BudgetPaused struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	BudgetID   string        `json:"budgetId"`
+	Subject    BudgetSubject `json:"subject"`
+	Currency   string        `json:"currency"`
+	Limit      string        `json:"limit"`
+	SoftLimit  string        `json:"softLimit"`
+	Spent      string        `json:"spent"`
+	Balance    string        `json:"balance"`
+}
+
+func (BudgetPaused) IsEvent() {}
+
 // The answer of mutations of a budget.
 type BudgetPayload struct {
 	Budget     *Budget      `json:"budget,omitempty"`
@@ -137,6 +243,41 @@ type BudgetPeriodInput struct {
 	Seconds  *int64        `json:"seconds,omitempty"`
 	Timezone *string       `json:"timezone,omitempty"`
 }
+
+// A turn that was parked by a budget goes on.
+type BudgetResumed struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	BudgetID   string        `json:"budgetId"`
+}
+
+func (BudgetResumed) IsEvent() {}
+
+// Four fifths of a budget's limit are spent. It is told once for each period, in the session whose step did it.
+type BudgetWarned struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	BudgetID   string        `json:"budgetId"`
+	Subject    BudgetSubject `json:"subject"`
+	Currency   string        `json:"currency"`
+	Limit      string        `json:"limit"`
+	Spent      string        `json:"spent"`
+	Balance    string        `json:"balance"`
+}
+
+func (BudgetWarned) IsEvent() {}
 
 // A unit of what an agent can do: tools, a prompt section and their settings.
 type CapabilityInfo struct {
@@ -160,6 +301,20 @@ type CapabilityRefInput struct {
 	ID     string      `json:"id"`
 	Config models.JSON `json:"config,omitempty"`
 }
+
+// The replay that `after` asked for is complete; what follows is live.
+type CaughtUp struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+}
+
+func (CaughtUp) IsEvent() {}
 
 // A tool that the caller's own program runs. The model sees it as any other; a call of it parks the turn until submitToolResults brings the result.
 type ClientTool struct {
@@ -337,6 +492,24 @@ type FieldChange struct {
 	After  models.JSON `json:"after,omitempty"`
 }
 
+// A file of the session was written or deleted.
+type FileWritten struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	Path       string        `json:"path"`
+	Hash       *string       `json:"hash,omitempty"`
+	Size       int64         `json:"size"`
+	Deleted    bool          `json:"deleted"`
+}
+
+func (FileWritten) IsEvent() {}
+
 // The fork holds the history through the end of this turn; without it, all of it: then no turn may be active.
 type ForkSessionInput struct {
 	SessionID      string  `json:"sessionId"`
@@ -345,10 +518,76 @@ type ForkSessionInput struct {
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 }
 
+// What one model call used and cost.
+type GenerationRecorded struct {
+	ID                 string        `json:"id"`
+	Kind               EventKind     `json:"kind"`
+	Sequence           *int          `json:"sequence,omitempty"`
+	Cursor             string        `json:"cursor"`
+	OccurredAt         models.Millis `json:"occurredAt"`
+	SessionID          *string       `json:"sessionId,omitempty"`
+	TurnID             *string       `json:"turnId,omitempty"`
+	Data               models.JSON   `json:"data"`
+	MessageID          string        `json:"messageId"`
+	Model              string        `json:"model"`
+	Usage              *Usage        `json:"usage"`
+	DurationMs         int64         `json:"durationMs"`
+	TimeToFirstTokenMs *int64        `json:"timeToFirstTokenMs,omitempty"`
+	FinishReason       string        `json:"finishReason"`
+	// How many calls failed before this one succeeded.
+	Retries int `json:"retries"`
+	// The runner died during the call, and the provider had not said what it took: the usage is an estimate.
+	Estimated bool `json:"estimated"`
+}
+
+func (GenerationRecorded) IsEvent() {}
+
+// A model call failed and is made again, live only: after a while, or with the next fallback model.
+type GenerationRetrying struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	MessageID  string        `json:"messageId"`
+	Model      string        `json:"model"`
+	Code       string        `json:"code"`
+	Message    string        `json:"message"`
+	NextModel  string        `json:"nextModel"`
+	Attempt    int           `json:"attempt"`
+	DelayMs    int64         `json:"delayMs"`
+}
+
+func (GenerationRetrying) IsEvent() {}
+
 type HarnessPayload struct {
 	Harness    *Harness     `json:"harness,omitempty"`
 	UserErrors []*UserError `json:"userErrors"`
 }
+
+// A hook ran.
+type HookRan struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	HookID     string        `json:"hookId"`
+	Event      string        `json:"event"`
+	Decision   string        `json:"decision"`
+	Reason     *string       `json:"reason,omitempty"`
+	ToolCallID *string       `json:"toolCallId,omitempty"`
+	DurationMs int64         `json:"durationMs"`
+	Error      *string       `json:"error,omitempty"`
+}
+
+func (HookRan) IsEvent() {}
 
 type HookSecretPayload struct {
 	Secret     *string      `json:"secret,omitempty"`
@@ -377,8 +616,7 @@ type Invitation struct {
 	RevokedAt *models.Millis `json:"revokedAt,omitempty"`
 }
 
-func (Invitation) IsNode()            {}
-func (this Invitation) GetID() string { return this.ID }
+func (Invitation) IsNode() {}
 
 // Whom to invite, and the role that they get.
 type InviteMemberInput struct {
@@ -408,14 +646,43 @@ type LedgerEntry struct {
 	CreatedAt   models.Millis   `json:"createdAt"`
 }
 
-func (LedgerEntry) IsNode()            {}
-func (this LedgerEntry) GetID() string { return this.ID }
+func (LedgerEntry) IsNode() {}
 
 // The answer of mutations of a member.
 type MembershipPayload struct {
 	Membership *Membership  `json:"membership,omitempty"`
 	UserErrors []*UserError `json:"userErrors"`
 }
+
+// A message of a queued turn was replaced.
+type MessageEdited struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	Message    *Message      `json:"message"`
+}
+
+func (MessageEdited) IsEvent() {}
+
+// A message was accepted.
+type MessageReceived struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	Message    *Message      `json:"message"`
+}
+
+func (MessageReceived) IsEvent() {}
 
 type ModelPayload struct {
 	Model      *Model       `json:"model,omitempty"`
@@ -496,6 +763,56 @@ type OrgPayload struct {
 	Org        *Org         `json:"org,omitempty"`
 	UserErrors []*UserError `json:"userErrors"`
 }
+
+// The model's message is complete.
+type OutputCompleted struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	Message    *Message      `json:"message"`
+	Usage      *Usage        `json:"usage,omitempty"`
+}
+
+func (OutputCompleted) IsEvent() {}
+
+// A piece of the message, live only. Replace everything from offset on: text = text[0:offset] + delta; offsets count UTF-16 code units, and a delta never splits a pair. A subscriber who joins late gets one with offset 0 and all text so far.
+type OutputDelta struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	MessageID  string        `json:"messageId"`
+	Offset     int           `json:"offset"`
+	Delta      string        `json:"delta"`
+}
+
+func (OutputDelta) IsEvent() {}
+
+// The model begins a message. Its id is fixed from here on.
+type OutputStarted struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	MessageID  string        `json:"messageId"`
+	Model      string        `json:"model"`
+	Iteration  int           `json:"iteration"`
+}
+
+func (OutputStarted) IsEvent() {}
 
 // Where a page stands in its list. `totalCount` on connections is computed only when it is selected, and is null beyond 10 000. `first` and `last` are 1–100.
 type PageInfo struct {
@@ -594,8 +911,7 @@ type Provider struct {
 	CreatedAt      models.Millis `json:"createdAt"`
 }
 
-func (Provider) IsNode()            {}
-func (this Provider) GetID() string { return this.ID }
+func (Provider) IsNode() {}
 
 type ProviderPayload struct {
 	Provider   *Provider    `json:"provider,omitempty"`
@@ -604,6 +920,69 @@ type ProviderPayload struct {
 
 type Query struct {
 }
+
+// The queued turns have another order.
+type QueueReordered struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	TurnIds    []string      `json:"turnIds"`
+}
+
+func (QueueReordered) IsEvent() {}
+
+// A step of reasoning ended.
+type ReasonCompleted struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	Iteration  int           `json:"iteration"`
+	Success    bool          `json:"success"`
+}
+
+func (ReasonCompleted) IsEvent() {}
+
+// A runner took the step over from one that had died. The model is asked again under the same message id.
+type ReasonRecovered struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	Iteration  int           `json:"iteration"`
+	Policy     string        `json:"policy"`
+	Recoveries int           `json:"recoveries"`
+}
+
+func (ReasonRecovered) IsEvent() {}
+
+// A step of reasoning began.
+type ReasonStarted struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	Iteration  int           `json:"iteration"`
+}
+
+func (ReasonStarted) IsEvent() {}
 
 // A call of a client tool.
 type RequestedToolCall struct {
@@ -648,6 +1027,20 @@ type ServerInfo struct {
 	Payments bool `json:"payments"`
 }
 
+// The session left rest and works on a turn.
+type SessionActivated struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+}
+
+func (SessionActivated) IsEvent() {}
+
 // A file or directory of a session. content is null for directories and in lists; encoding is "text" or "base64".
 type SessionFile struct {
 	Path      string        `json:"path"`
@@ -679,10 +1072,114 @@ type SessionFilter struct {
 	Failed *bool `json:"failed,omitempty"`
 }
 
+// The session is at rest: no turn is active or queued.
+type SessionIdled struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	Usage      *Usage        `json:"usage"`
+}
+
+func (SessionIdled) IsEvent() {}
+
+// The session asks for another model from its next step on.
+type SessionModelChanged struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	ModelID    *string       `json:"modelId,omitempty"`
+}
+
+func (SessionModelChanged) IsEvent() {}
+
+// A budget is over its soft limit: the active turn is parked until somebody lets the session go on, the budget is topped up, or its next period begins.
+type SessionPaused struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	BudgetID   string        `json:"budgetId"`
+}
+
+func (SessionPaused) IsEvent() {}
+
 type SessionPayload struct {
 	Session    *Session     `json:"session,omitempty"`
 	UserErrors []*UserError `json:"userErrors"`
 }
+
+// The session waits no more.
+type SessionResumed struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+}
+
+func (SessionResumed) IsEvent() {}
+
+// The session was created: sequence 1 of its log, or the first one after the history that it was forked with.
+type SessionStarted struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	// The session whose history comes before this event; null when there is none.
+	ForkedFromID *string `json:"forkedFromId,omitempty"`
+}
+
+func (SessionStarted) IsEvent() {}
+
+// The session has a new title.
+type SessionTitleChanged struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	Title      *string       `json:"title,omitempty"`
+}
+
+func (SessionTitleChanged) IsEvent() {}
+
+// All that is left of the active turn waits: for results of client tools, decisions, answers or others.
+type SessionWaiting struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+}
+
+func (SessionWaiting) IsEvent() {}
 
 // What became of a payment: whether the rail has paid it, and what it calls it.
 type SettlePaymentInput struct {
@@ -750,6 +1247,39 @@ type TextPart struct {
 
 func (TextPart) IsContentPart() {}
 
+// The model's thinking for a message is complete.
+type ThinkingCompleted struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	MessageID  string        `json:"messageId"`
+	Text       string        `json:"text"`
+}
+
+func (ThinkingCompleted) IsEvent() {}
+
+// A piece of the model's thinking, live only, with the rules of OutputDelta.
+type ThinkingDelta struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	MessageID  string        `json:"messageId"`
+	Offset     int           `json:"offset"`
+	Delta      string        `json:"delta"`
+}
+
+func (ThinkingDelta) IsEvent() {}
+
 type ThinkingPart struct {
 	Text string `json:"text"`
 }
@@ -780,6 +1310,61 @@ type ToolCallPart struct {
 
 func (ToolCallPart) IsContentPart() {}
 
+// Malformed arguments of a call were put right before it ran.
+type ToolCallRepaired struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	ToolCallID string        `json:"toolCallId"`
+	ToolName   string        `json:"toolName"`
+	Outcome    string        `json:"outcome"`
+}
+
+func (ToolCallRepaired) IsEvent() {}
+
+// Calls of client tools: the caller's own program runs them and brings the results by submitToolResults.
+type ToolCallsRequested struct {
+	ID         string               `json:"id"`
+	Kind       EventKind            `json:"kind"`
+	Sequence   *int                 `json:"sequence,omitempty"`
+	Cursor     string               `json:"cursor"`
+	OccurredAt models.Millis        `json:"occurredAt"`
+	SessionID  *string              `json:"sessionId,omitempty"`
+	TurnID     *string              `json:"turnId,omitempty"`
+	Data       models.JSON          `json:"data"`
+	ToolCalls  []*RequestedToolCall `json:"toolCalls"`
+}
+
+func (ToolCallsRequested) IsEvent() {}
+
+// A tool call ended.
+type ToolCompleted struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	ToolCallID string        `json:"toolCallId"`
+	ToolName   string        `json:"toolName"`
+	Success    bool          `json:"success"`
+	Result     models.JSON   `json:"result,omitempty"`
+	Error      *string       `json:"error,omitempty"`
+	DurationMs int64         `json:"durationMs"`
+	Narration  *string       `json:"narration,omitempty"`
+	// The outside provider that the user must connect first.
+	ConnectionRequired *string `json:"connectionRequired,omitempty"`
+}
+
+func (ToolCompleted) IsEvent() {}
+
 // What is known of a tool's effects.
 type ToolHints struct {
 	Readonly    bool `json:"readonly"`
@@ -805,6 +1390,24 @@ type ToolInfo struct {
 	Approval *ToolApproval `json:"approval,omitempty"`
 }
 
+// A tool reports how far it is, live only.
+type ToolProgress struct {
+	ID          string        `json:"id"`
+	Kind        EventKind     `json:"kind"`
+	Sequence    *int          `json:"sequence,omitempty"`
+	Cursor      string        `json:"cursor"`
+	OccurredAt  models.Millis `json:"occurredAt"`
+	SessionID   *string       `json:"sessionId,omitempty"`
+	TurnID      *string       `json:"turnId,omitempty"`
+	Data        models.JSON   `json:"data"`
+	ToolCallID  string        `json:"toolCallId"`
+	ToolName    string        `json:"toolName"`
+	DisplayName string        `json:"displayName"`
+	Message     string        `json:"message"`
+}
+
+func (ToolProgress) IsEvent() {}
+
 // The result of one call: `result`, or `error` in words for the model.
 type ToolResultInput struct {
 	ToolCallID string      `json:"toolCallId"`
@@ -825,6 +1428,25 @@ type ToolResultPart struct {
 
 func (ToolResultPart) IsContentPart() {}
 
+// A tool call began.
+type ToolStarted struct {
+	ID          string        `json:"id"`
+	Kind        EventKind     `json:"kind"`
+	Sequence    *int          `json:"sequence,omitempty"`
+	Cursor      string        `json:"cursor"`
+	OccurredAt  models.Millis `json:"occurredAt"`
+	SessionID   *string       `json:"sessionId,omitempty"`
+	TurnID      *string       `json:"turnId,omitempty"`
+	Data        models.JSON   `json:"data"`
+	ToolCallID  string        `json:"toolCallId"`
+	ToolName    string        `json:"toolName"`
+	DisplayName string        `json:"displayName"`
+	Arguments   models.JSON   `json:"arguments"`
+	Narration   *string       `json:"narration,omitempty"`
+}
+
+func (ToolStarted) IsEvent() {}
+
 // Repeated with the same idempotencyKey within 24 hours, a top-up counts once.
 type TopUpBudgetInput struct {
 	BudgetID       string          `json:"budgetId"`
@@ -833,6 +1455,62 @@ type TopUpBudgetInput struct {
 	IdempotencyKey *string         `json:"idempotencyKey,omitempty"`
 }
 
+// A tool call in the history had no result; it was given its stored one (replay), or one that says that the outcome is unknown (synthesize).
+type TranscriptRepaired struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	ToolCallID string        `json:"toolCallId"`
+	ToolName   string        `json:"toolName"`
+	Action     string        `json:"action"`
+}
+
+func (TranscriptRepaired) IsEvent() {}
+
+// A turn was cancelled: while it was queued, waited or ran.
+type TurnCancelled struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	Reason     *string       `json:"reason,omitempty"`
+	StopReason StopReason    `json:"stopReason"`
+}
+
+func (TurnCancelled) IsEvent() {}
+
+// A turn ended with an answer.
+type TurnCompleted struct {
+	ID                 string        `json:"id"`
+	Kind               EventKind     `json:"kind"`
+	Sequence           *int          `json:"sequence,omitempty"`
+	Cursor             string        `json:"cursor"`
+	OccurredAt         models.Millis `json:"occurredAt"`
+	SessionID          *string       `json:"sessionId,omitempty"`
+	TurnID             *string       `json:"turnId,omitempty"`
+	Data               models.JSON   `json:"data"`
+	StopReason         StopReason    `json:"stopReason"`
+	Iterations         int           `json:"iterations"`
+	ToolCalls          int           `json:"toolCalls"`
+	FinalMessageID     *string       `json:"finalMessageId,omitempty"`
+	AnswerPreview      *string       `json:"answerPreview,omitempty"`
+	Usage              *Usage        `json:"usage"`
+	ModelCalls         int           `json:"modelCalls"`
+	DurationMs         int64         `json:"durationMs"`
+	TimeToFirstTokenMs *int64        `json:"timeToFirstTokenMs,omitempty"`
+}
+
+func (TurnCompleted) IsEvent() {}
+
 // Why a turn failed or was sealed. `code` is one of a closed list; `message` says what to do.
 type TurnError struct {
 	Code    string      `json:"code"`
@@ -840,10 +1518,100 @@ type TurnError struct {
 	Fields  models.JSON `json:"fields,omitempty"`
 }
 
+// A turn ended with an error.
+type TurnFailed struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	Error      *TurnError    `json:"error"`
+}
+
+func (TurnFailed) IsEvent() {}
+
 type TurnPayload struct {
 	Turn       *Turn        `json:"turn,omitempty"`
 	UserErrors []*UserError `json:"userErrors"`
 }
+
+// A turn waits for the active one to end.
+type TurnQueued struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+}
+
+func (TurnQueued) IsEvent() {}
+
+// Something that the turn waited for was resolved; a runner goes on with it.
+type TurnResumed struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+}
+
+func (TurnResumed) IsEvent() {}
+
+// A turn was stopped on purpose: at its iteration limit, or because it made no progress.
+type TurnSealed struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	StopReason StopReason    `json:"stopReason"`
+	Error      *TurnError    `json:"error"`
+}
+
+func (TurnSealed) IsEvent() {}
+
+// A turn began.
+type TurnStarted struct {
+	ID             string        `json:"id"`
+	Kind           EventKind     `json:"kind"`
+	Sequence       *int          `json:"sequence,omitempty"`
+	Cursor         string        `json:"cursor"`
+	OccurredAt     models.Millis `json:"occurredAt"`
+	SessionID      *string       `json:"sessionId,omitempty"`
+	TurnID         *string       `json:"turnId,omitempty"`
+	Data           models.JSON   `json:"data"`
+	InputMessageID string        `json:"inputMessageId"`
+	InputPreview   *string       `json:"inputPreview,omitempty"`
+}
+
+func (TurnStarted) IsEvent() {}
+
+// All that is left of the turn waits. It holds no runner until something is resolved.
+type TurnWaiting struct {
+	ID         string         `json:"id"`
+	Kind       EventKind      `json:"kind"`
+	Sequence   *int           `json:"sequence,omitempty"`
+	Cursor     string         `json:"cursor"`
+	OccurredAt models.Millis  `json:"occurredAt"`
+	SessionID  *string        `json:"sessionId,omitempty"`
+	TurnID     *string        `json:"turnId,omitempty"`
+	Data       models.JSON    `json:"data"`
+	Waits      []*WaitSummary `json:"waits"`
+}
+
+func (TurnWaiting) IsEvent() {}
 
 // Fields that are left out stay as they are; null clears one.
 type UpdateAgentInput struct {
@@ -958,8 +1726,7 @@ type User struct {
 	CreatedAt models.Millis `json:"createdAt"`
 }
 
-func (User) IsNode()            {}
-func (this User) GetID() string { return this.ID }
+func (User) IsNode() {}
 
 // A failure that the caller can act on. Mutations return these and throw only top-level errors of the closed list of codes.
 type UserError struct {

@@ -36,7 +36,7 @@ func (r *Resolver) sessionLog(ctx context.Context, session *model.Session, args 
 			return nil, err
 		}
 		page.Nodes = append(page.Nodes, ev)
-		page.Edges = append(page.Edges, &model.EventEdge{Cursor: ev.GetCursor(), Node: ev})
+		page.Edges = append(page.Edges, &model.EventEdge{Cursor: eventCursor(&row), Node: ev})
 	}
 	return page, nil
 }

@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/events"
@@ -35,33 +36,11 @@ func renderEvent(item *events.Item) (model.Event, error) {
 	if data, err = shownData(payload, data); err != nil {
 		return nil, err
 	}
-	return eventOf(item.Event, payload, data)
-}
-
-func eventOf(e models.Event, payload events.Payload, data models.JSON) (model.Event, error) {
-	base := model.EventBase{
-		ID: e.ID.String(), Kind: model.EventKind(e.Kind), Cursor: eventCursor(&e),
-		OccurredAt: e.OccurredAt, SessionID: idOrNull(&e.SessionID), TurnID: idOrNull(e.TurnID), Data: data,
+	encode := eventEncoders[reflect.TypeOf(payload)]
+	if encode == nil {
+		return nil, fmt.Errorf("encode event %d of %s: no type for %s", item.Event.Sequence, item.Event.SessionID, item.Event.Kind)
 	}
-	if base.SessionID != nil { // CAUGHT_UP in a feed is about no session
-		base.Sequence = new(int(e.Sequence))
-	}
-	if ev := encodeStep(base, payload); ev != nil {
-		return ev, nil
-	}
-	if ev := encodeTurnEvent(base, payload); ev != nil {
-		return ev, nil
-	}
-	if ev := encodeSessionEvent(base, payload, e); ev != nil {
-		return ev, nil
-	}
-	if ev := encodeBudgetEvent(base, payload); ev != nil {
-		return ev, nil
-	}
-	if ev := encodeWaitEvent(base, payload); ev != nil {
-		return ev, nil
-	}
-	return nil, fmt.Errorf("encode event %d of %s: no type for %s", e.Sequence, e.SessionID, e.Kind)
+	return encode(&item.Event, payload, data), nil
 }
 
 // shownData gives the payload without what only the provider may see again.
@@ -104,80 +83,6 @@ func marshal(v any) (models.JSON, error) {
 		return nil, fmt.Errorf("encode the data of an event: %w", err)
 	}
 	return models.JSON(doc), nil
-}
-
-// encodeSessionEvent encodes what is said of the session itself.
-func encodeSessionEvent(base model.EventBase, payload events.Payload, e models.Event) model.Event {
-	switch p := payload.(type) {
-	case events.MessageReceived:
-		return &model.MessageReceived{EventBase: base, Message: encodeEventMessage(p.Message, e)}
-	case events.SessionStarted:
-		return &model.SessionStarted{EventBase: base, ForkedFromID: idOrNull(p.ForkedFromID)}
-	case events.MessageEdited:
-		return &model.MessageEdited{EventBase: base, Message: encodeEventMessage(p.Message, e)}
-	case events.SessionWaiting:
-		return &model.SessionWaiting{EventBase: base}
-	case events.SessionResumed:
-		return &model.SessionResumed{EventBase: base}
-	case events.QueueReordered:
-		ids := make([]string, len(p.TurnIDs))
-		for i, id := range p.TurnIDs {
-			ids[i] = id.String()
-		}
-		return &model.QueueReordered{EventBase: base, TurnIDs: ids}
-	case events.SessionActivated:
-		return &model.SessionActivated{EventBase: base}
-	case events.SessionIdled:
-		return &model.SessionIdled{EventBase: base, Usage: encodeUsage(p.Usage)}
-	case events.SessionTitleChanged:
-		return &model.SessionTitleChanged{EventBase: base, Title: p.Title}
-	case events.SessionModelChanged:
-		return &model.SessionModelChanged{EventBase: base, ModelID: idOrNull(p.ModelID)}
-	case events.OutputCompleted:
-		out := &model.OutputCompleted{EventBase: base, Message: encodeEventMessage(p.Message, e)}
-		if p.Usage != nil {
-			out.Usage = encodeUsage(*p.Usage)
-		}
-		return out
-	case events.FileWritten:
-		return &model.FileWritten{EventBase: base, Path: p.Path, Hash: nonEmpty(p.Hash), Size: p.Size, Deleted: p.Deleted}
-	case events.CaughtUp:
-		return &model.CaughtUp{EventBase: base}
-	}
-	return nil
-}
-
-// encodeTurnEvent encodes what is said of a turn as a whole.
-func encodeTurnEvent(base model.EventBase, payload events.Payload) model.Event {
-	switch p := payload.(type) {
-	case events.TurnQueued:
-		return &model.TurnQueued{EventBase: base}
-	case events.TurnStarted:
-		return &model.TurnStarted{EventBase: base, InputMessageID: p.InputMessageID.String(), InputPreview: nonEmpty(p.InputPreview)}
-	case events.TurnCompleted:
-		return &model.TurnCompleted{
-			EventBase: base, StopReason: model.StopReason(p.StopReason), Iterations: p.Iterations, ToolCalls: p.ToolCalls,
-			FinalMessageID: idOrNull(p.FinalMessageID), AnswerPreview: nonEmpty(p.AnswerPreview), Usage: encodeUsage(p.Usage),
-			ModelCalls: p.ModelCalls, DurationMs: p.DurationMs, TimeToFirstTokenMs: p.TimeToFirstTokenMs,
-		}
-	case events.TurnCancelled:
-		return &model.TurnCancelled{EventBase: base, StopReason: model.StopReason(p.StopReason), Reason: nonEmpty(p.Reason)}
-	case events.TurnFailed:
-		return &model.TurnFailed{EventBase: base, Error: encodeFailure(&p.Error)}
-	case events.TurnSealed:
-		return &model.TurnSealed{EventBase: base, StopReason: model.StopReason(p.StopReason), Error: encodeFailure(&p.Error)}
-	case events.GenerationRetrying:
-		return &model.GenerationRetrying{
-			EventBase: base, MessageID: p.MessageID.String(), Model: p.Model, Code: p.Code, Message: p.Message,
-			NextModel: p.NextModel, Attempt: p.Attempt, DelayMs: p.DelayMs,
-		}
-	case events.GenerationRecorded:
-		return &model.GenerationRecorded{
-			EventBase: base, MessageID: p.MessageID.String(), Model: p.Model, Usage: encodeUsage(p.Usage), DurationMs: p.DurationMs,
-			TimeToFirstTokenMs: p.TimeToFirstTokenMs, FinishReason: p.FinishReason, Retries: p.Retries, Estimated: p.Estimated,
-		}
-	}
-	return nil
 }
 
 func idOrNull[E models.Entity](id *models.ID[E]) *string {

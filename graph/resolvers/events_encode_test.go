@@ -24,6 +24,25 @@ func itemOf(t *testing.T, p events.Payload) *events.Item {
 	})
 }
 
+// eventBase is what all events have.
+type eventBase struct {
+	ID, Cursor        string
+	Kind              model.EventKind
+	Sequence          *int
+	OccurredAt        models.Millis
+	SessionID, TurnID *string
+	Data              models.JSON
+}
+
+// baseOf returns what all events have of one.
+func baseOf(ev model.Event) (base eventBase) {
+	to, from := reflect.ValueOf(&base).Elem(), reflect.ValueOf(ev).Elem()
+	for i := range to.NumField() {
+		to.Field(i).Set(from.FieldByName(to.Type().Field(i).Name))
+	}
+	return base
+}
+
 func TestEveryKindHasItsOwnType(t *testing.T) {
 	for _, row := range events.Table() {
 		item := itemOf(t, row.Payload)
@@ -33,12 +52,12 @@ func TestEveryKindHasItsOwnType(t *testing.T) {
 			continue
 		}
 		name := strings.ToUpper(reflect.TypeOf(ev).Elem().Name())
-		if name != strings.ReplaceAll(string(row.Kind()), "_", "") || string(ev.GetKind()) != string(row.Kind()) {
-			t.Errorf("%s became %s of kind %s", row.Kind(), name, ev.GetKind())
+		if base := baseOf(ev); name != strings.ReplaceAll(string(row.Kind()), "_", "") || string(base.Kind) != string(row.Kind()) {
+			t.Errorf("%s became %s of kind %s", row.Kind(), name, base.Kind)
 		}
-		e := item.Event
-		if ev.GetID() != e.ID.String() || *ev.GetSequence() != 7 || ev.GetOccurredAt() != 3 || *ev.GetSessionID() != e.SessionID.String() ||
-			*ev.GetTurnID() != e.TurnID.String() || ev.GetCursor() != sequenceCursor(7) || string(ev.GetData()) != string(e.Data) {
+		e, base := item.Event, baseOf(ev)
+		if base.ID != e.ID.String() || *base.Sequence != 7 || base.OccurredAt != 3 || *base.SessionID != e.SessionID.String() ||
+			*base.TurnID != e.TurnID.String() || base.Cursor != sequenceCursor(7) || string(base.Data) != string(e.Data) {
 			t.Errorf("%s: got %+v", row.Kind(), ev)
 		}
 		if again, err := encodeEvent(item); err != nil || again != ev {
@@ -61,7 +80,7 @@ func TestWhatOnlyTheProviderMaySeeIsNotShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if data := string(ev.GetData()); strings.Contains(data, "secret") || !strings.Contains(data, `"<b>"`) {
+		if data := string(baseOf(ev).Data); strings.Contains(data, "secret") || !strings.Contains(data, `"<b>"`) {
 			t.Errorf("%s shows %s", p.Kind(), data)
 		}
 		if !strings.Contains(string(item.Event.Data), "secret") {
@@ -94,5 +113,58 @@ func TestKindsOfALaterVersion(t *testing.T) {
 	item := events.NewItem(models.Event{Kind: "KIND_OF_TOMORROW", Data: models.JSON(`{}`)})
 	if _, err := encodeEvent(item); !errors.Is(err, events.ErrUnknownKind) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// moonRose is the payload of a kind of event that only this test declares.
+type moonRose struct {
+	CallID models.TurnID  `json:"callId"`
+	ByID   *models.TurnID `json:"byId,omitempty"`
+	Phase  string         `json:"phase,omitempty"`
+	Usage  models.Usage   `json:"usage"`
+	Hidden int            `json:"hidden"`
+}
+
+func (moonRose) Kind() models.EventKind { return "MOON_ROSE" }
+
+// moonRoseEvent is what gqlgen makes of `type MoonRose implements Event { … callId: ID! byId: ID phase: String usage: Usage! }`.
+type moonRoseEvent struct {
+	ID         string          `json:"id"`
+	Kind       model.EventKind `json:"kind"`
+	Sequence   *int            `json:"sequence,omitempty"`
+	Cursor     string          `json:"cursor"`
+	OccurredAt models.Millis   `json:"occurredAt"`
+	SessionID  *string         `json:"sessionId,omitempty"`
+	TurnID     *string         `json:"turnId,omitempty"`
+	Data       models.JSON     `json:"data"`
+	CallID     string          `json:"callId"`
+	ByID       *string         `json:"byId,omitempty"`
+	Phase      *string         `json:"phase,omitempty"`
+	Usage      *model.Usage    `json:"usage"`
+}
+
+func (moonRoseEvent) IsEvent() {}
+
+func TestAKindNeedsNoEncoderOfItsOwn(t *testing.T) {
+	encode, err := newEventEncoder(reflect.TypeFor[moonRose](), reflect.TypeFor[moonRoseEvent]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := moonRose{CallID: models.NewID[models.TurnEntity](), Phase: "full", Usage: models.Usage{InputTokens: 3}, Hidden: 1}
+	e := models.Event{ID: models.NewID[models.EventEntity](), SessionID: models.NewID[models.SessionEntity](), Kind: p.Kind(), Sequence: 7, OccurredAt: 3}
+	want := &moonRoseEvent{
+		ID: e.ID.String(), Kind: "MOON_ROSE", Sequence: new(7), Cursor: eventCursor(&e), OccurredAt: 3, SessionID: new(e.SessionID.String()),
+		Data: models.JSON(`{}`), CallID: p.CallID.String(), Phase: new("full"), Usage: encodeUsage(p.Usage),
+	}
+	if got := encode(&e, p, models.JSON(`{}`)); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
+func TestAFieldThatNoPayloadHasIsRefused(t *testing.T) {
+	for _, payload := range []any{events.TurnResumed{}, events.HookRan{}} {
+		if _, err := newEventEncoder(reflect.TypeOf(payload), reflect.TypeFor[moonRoseEvent]()); err == nil {
+			t.Errorf("%T can be shown as another kind", payload)
+		}
 	}
 }

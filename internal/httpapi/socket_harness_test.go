@@ -158,7 +158,7 @@ func (b *bench) feed() (events chan model.Event, done <-chan struct{}) {
 	return events, ended
 }
 
-func event(id string) model.Event { return &model.CaughtUp{EventBase: model.EventBase{ID: id}} }
+func event(id string) model.Event { return &model.CaughtUp{ID: id} }
 
 const subscribeFrame = `{"id":"1","type":"subscribe","payload":{"query":"subscription{sessionEvents(sessionId:1){id}}"}}`
 
