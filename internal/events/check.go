@@ -10,7 +10,7 @@ import (
 // CheckLog checks the whole log of a session that is at rest: everything that CheckPrefix checks, and that nothing is
 // left open. Tests and fault programs call it on every log that they have made.
 func CheckLog(log []models.Event) error {
-	c := checkAll(log)
+	c := checkAll(log, kinds)
 	c.event = models.Event{}
 	for thing := range c.open {
 		c.failf("%s %s was begun and never ended", thing.kind, thing.id)
@@ -24,15 +24,12 @@ func CheckLog(log []models.Event) error {
 // CheckPrefix checks a log from its first event on: sequences are 1 to n without gaps, ids are unique, data is what its
 // kind says, each thing is begun once and ended at most once, and in the right order; positions in the feed rise with the
 // sequence.
-func CheckPrefix(log []models.Event) error { return errors.Join(checkAll(log).errs...) }
+func CheckPrefix(log []models.Event) error { return errors.Join(checkAll(log, kinds).errs...) }
 
-func checkAll(log []models.Event) *checker {
+func checkAll(log []models.Event, rows kindTable) *checker {
 	c := &checker{
 		open: map[thing]bool{}, done: map[thing]bool{}, ids: map[models.EventID]bool{},
-		received: map[models.MessageID]bool{}, queued: map[models.TurnID]bool{}, rows: map[models.EventKind]Row{},
-	}
-	for _, r := range Table() {
-		c.rows[r.Kind()] = r
+		received: map[models.MessageID]bool{}, queued: map[models.TurnID]bool{}, rows: rows,
 	}
 	for i, e := range log {
 		c.at, c.event = i, e
@@ -58,7 +55,7 @@ type checker struct {
 	at    int
 	event models.Event
 
-	rows     map[models.EventKind]Row
+	rows     kindTable
 	ids      map[models.EventID]bool
 	received map[models.MessageID]bool
 	queued   map[models.TurnID]bool
@@ -100,7 +97,7 @@ func (c *checker) check(log []models.Event) {
 		c.failf("there are no durable events of this kind")
 		return
 	}
-	p, err := Decode(e.Kind, e.Data)
+	p, err := c.rows.decode(e.Kind, e.Data)
 	if err != nil {
 		c.failf("%v", err)
 		return

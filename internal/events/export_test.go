@@ -1,5 +1,11 @@
 package events
 
+import (
+	"errors"
+
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
 // HeldBytes is how much of the log the readers of a connection may hold that they were not asked for, and LiveBytes how much
 // of what is live.
 const (
@@ -30,4 +36,17 @@ func (s *Subscription) Held() (count, bytes int) {
 		}
 	}
 	return count, bytes
+}
+
+// DocumentOf, DecodeBy and CheckBy are Document, Decode and CheckLog for other kinds of events.
+func DocumentOf(rows []Row) string { return document(rows) }
+
+// DecodeBy see DocumentOf.
+func DecodeBy(rows []Row, kind models.EventKind, data models.JSON) (Payload, error) {
+	return newKindTable(rows).decode(kind, data)
+}
+
+// CheckBy see DocumentOf.
+func CheckBy(rows []Row, log []models.Event) error {
+	return errors.Join(checkAll(log, newKindTable(rows)).errs...)
 }

@@ -108,10 +108,12 @@ func (r Row) Fields() []string {
 }
 
 // Document gives docs/events.md.
-func Document() string {
+func Document() string { return document(Table()) }
+
+func document(rows []Row) string {
 	var b strings.Builder
 	b.WriteString(documentHead)
-	for _, r := range Table() {
+	for _, r := range rows {
 		lives, pairs, feed := "ephemeral", "", ""
 		if r.Durable {
 			lives = "durable"
