@@ -79,7 +79,7 @@ describe("sequences", () => {
   });
 
   it("moves on past kinds that it does not know", () => {
-    const unknown = { ...event("ActStarted", 1, {}), __typename: "BudgetWarned" } as never;
+    const unknown = { ...event("ActStarted", 1, {}), __typename: "MoonRose" } as never;
     expect(fold([unknown])).toEqual({ ...initialState, lastSequence: 1 });
   });
 });

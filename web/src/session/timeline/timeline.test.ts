@@ -73,6 +73,11 @@ describe("a turn", () => {
   });
 });
 
+it("leaves out kinds that the dashboard does not know", () => {
+  const unknown = { ...event("ActStarted", 7, at(1030)), __typename: "MoonRose" } as never;
+  expect(timelineOf([...acting, unknown])).toEqual(timelineOf(acting));
+});
+
 describe("what goes wrong", () => {
   it("marks a takeover, and the usage of the lost call as an estimate", () => {
     const turn = only([
