@@ -47,6 +47,7 @@ export class Ostler {
         OSTLER_OIDC_NAME: "Example",
         // The dashboard must get by with its own documents.
         OSTLER_TRUSTED_DOCUMENTS: "cookies",
+        OSTLER_ORG_CREATION: "everybody",
         OSTLER_ADMIN_EMAIL: ADMIN.email,
         OSTLER_ADMIN_PASSWORD: ADMIN.password,
       },

@@ -13,7 +13,7 @@ interface Payload {
   userErrors: readonly UserError[];
 }
 
-interface Action<Variables, Answer> extends Attempt {
+export interface Action<Variables, Answer> extends Attempt {
   /** Returns the answer; null when the request failed or was refused. */
   run: (variables: Variables) => Promise<Answer | null>;
 }

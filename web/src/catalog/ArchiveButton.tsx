@@ -1,39 +1,34 @@
 import { Archive, ArchiveRestore } from "lucide-react";
 import { useState } from "react";
+import type { Action } from "@/api/useAction";
 import type { Lifecycle } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { ConfirmDialog } from "@/ui/ConfirmDialog";
 
 interface ArchiveButtonProps {
-  thing: { displayName: string; lifecycle: Lifecycle };
+  thing: { id: string; displayName: string; lifecycle: Lifecycle };
   /** What archiving does to this kind of thing. */
   consequences: string;
-  /** Both give what was refused or went wrong; undefined when it worked. */
-  archive: () => Promise<string | undefined>;
-  unarchive: () => Promise<string | undefined>;
+  archive: Action<{ id: string }, object>;
+  unarchive: Action<{ id: string }, object>;
 }
 
 /** Archiving stops running sessions at their next step, so it asks first. */
 export function ArchiveButton({ thing, consequences, archive, unarchive }: ArchiveButtonProps) {
   const [asking, setAsking] = useState(false);
-  const [problem, setProblem] = useState<string | null>(null);
   const mayArchive = useMay("CATALOG_DELETE");
   const mayWrite = useMay("CATALOG_WRITE");
 
-  const finish = (refusal: string | undefined) => {
-    setProblem(refusal ?? null);
-    setAsking(refusal !== undefined);
-  };
-  const runArchive = async () => finish(await archive());
-  const runUnarchive = async () => finish(await unarchive());
-
   const archived = thing.lifecycle === "ARCHIVED";
+  const act = archived ? unarchive : archive;
+  // What was refused is said in the dialog.
+  const run = async () => setAsking((await act.run({ id: thing.id })) === null);
   if (archived ? !mayWrite : !mayArchive || thing.lifecycle !== "ACTIVE") return null;
 
   return (
     <>
-      <Button look="ghost" onClick={() => (archived ? void runUnarchive() : setAsking(true))}>
+      <Button look="ghost" onClick={() => (archived ? void run() : setAsking(true))}>
         {archived ? <ArchiveRestore size={15} /> : <Archive size={15} />}
         {archived ? "Unarchive" : "Archive"}
       </Button>
@@ -41,9 +36,9 @@ export function ArchiveButton({ thing, consequences, archive, unarchive }: Archi
         <ConfirmDialog
           title={`${archived ? "Unarchive" : "Archive"} ${thing.displayName}`}
           action={archived ? "Unarchive" : "Archive"}
-          state={{ busy: false, failure: problem, refusals: [] }}
-          onConfirm={() => void (archived ? runUnarchive() : runArchive())}
-          onClose={() => finish(undefined)}
+          state={act}
+          onConfirm={() => void run()}
+          onClose={() => setAsking(false)}
         >
           {!archived && `${consequences} You can unarchive it at any time.`}
         </ConfirmDialog>

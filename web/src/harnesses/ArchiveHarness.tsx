@@ -1,5 +1,4 @@
-import { useMutation } from "urql";
-import { describeError } from "@/api/errors";
+import { useAction } from "@/api/useAction";
 import { ArchiveButton } from "@/catalog/ArchiveButton";
 import {
   ArchiveHarnessDocument,
@@ -8,21 +7,12 @@ import {
 } from "@/gql/graphql";
 
 export function ArchiveHarness({ harness }: { harness: HarnessDetailFragment }) {
-  const [, archive] = useMutation(ArchiveHarnessDocument);
-  const [, unarchive] = useMutation(UnarchiveHarnessDocument);
-  const { id } = harness;
   return (
     <ArchiveButton
       thing={harness}
       consequences="It becomes read-only and is hidden from lists. Agents and sessions that run on it, or on a harness below it, stop at their next step."
-      archive={async () => {
-        const { data, error } = await archive({ id });
-        return error ? describeError(error) : data?.archiveHarness.userErrors[0]?.message;
-      }}
-      unarchive={async () => {
-        const { data, error } = await unarchive({ id });
-        return error ? describeError(error) : data?.unarchiveHarness.userErrors[0]?.message;
-      }}
+      archive={useAction(ArchiveHarnessDocument)}
+      unarchive={useAction(UnarchiveHarnessDocument)}
     />
   );
 }
