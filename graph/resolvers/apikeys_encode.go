@@ -34,12 +34,8 @@ func decodeNewAPIKey(in model.CreateAPIKeyInput) orgs.NewAPIKey {
 
 // apiKeyPayload answers a mutation of a key; key is the key itself, empty where it isn't shown.
 func apiKeyPayload(row *models.APIKey, key string, err error) (*model.APIKeyPayload, error) {
-	list, err := userErrors(err)
-	if err != nil {
-		return nil, err
-	}
-	if len(list) > 0 {
-		return &model.APIKeyPayload{UserErrors: list}, nil
-	}
-	return &model.APIKeyPayload{APIKey: encodeAPIKey(row), Key: nonEmpty(key), UserErrors: list}, nil
+	out := &model.APIKeyPayload{}
+	return answered(out, &out.UserErrors, err, func() {
+		out.APIKey, out.Key = encodeAPIKey(row), nonEmpty(key)
+	})
 }

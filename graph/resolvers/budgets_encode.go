@@ -82,15 +82,10 @@ func decodePeriod(in *model.BudgetPeriodInput) *spending.Period {
 
 // budgetPayload answers a mutation of a budget.
 func (r *Resolver) budgetPayload(ctx context.Context, b *models.Budget, err error) (*model.BudgetPayload, error) {
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.BudgetPayload{UserErrors: list}
-	if len(list) == 0 {
+	out := &model.BudgetPayload{}
+	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {
 		out.Budget = r.encodeBudget(ctx)(b)
-	}
-	return out, nil
+	})
 }
 
 // nodeOfBudget finds a budget for node.

@@ -10,56 +10,36 @@ import (
 
 var errSessionAlone = fault.New(fault.Invalid, "Give sessionId alone, or harnessId and agent.").At("sessionId")
 
-// changed ends a mutation of the catalog: what edges of later fields read before may have changed.
-func (r *Resolver) changed(ctx context.Context, err error) ([]*model.UserError, error) {
+// changed ends a mutation: what edges of later fields read before may have changed. It returns err.
+func (r *Resolver) changed(ctx context.Context, err error) error {
 	r.loadersOf(ctx).forgetAll()
-	return userErrors(err)
+	return err
 }
 
 func (r *Resolver) providerPayload(ctx context.Context, row *models.Provider, err error) (*model.ProviderPayload, error) {
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.ProviderPayload{UserErrors: list}
-	if len(list) == 0 {
+	out := &model.ProviderPayload{}
+	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {
 		out.Provider = r.encodeProvider(ctx, row)
-	}
-	return out, nil
+	})
 }
 
 func (r *Resolver) modelPayload(ctx context.Context, row *models.Model, err error) (*model.ModelPayload, error) {
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.ModelPayload{UserErrors: list}
-	if len(list) == 0 {
+	out := &model.ModelPayload{}
+	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {
 		out.Model = encodeModel(row)
-	}
-	return out, nil
+	})
 }
 
 func (r *Resolver) harnessPayload(ctx context.Context, row *models.Harness, err error) (*model.HarnessPayload, error) {
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.HarnessPayload{UserErrors: list}
-	if len(list) == 0 {
+	out := &model.HarnessPayload{}
+	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {
 		out.Harness = encodeHarness(row)
-	}
-	return out, nil
+	})
 }
 
 func (r *Resolver) agentPayload(ctx context.Context, row *models.Agent, err error) (*model.AgentPayload, error) {
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.AgentPayload{UserErrors: list}
-	if len(list) == 0 {
+	out := &model.AgentPayload{}
+	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {
 		out.Agent = encodeAgent(row)
-	}
-	return out, nil
+	})
 }

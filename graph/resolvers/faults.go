@@ -25,3 +25,16 @@ func userErrors(err error) ([]*model.UserError, error) {
 	}
 	return []*model.UserError{e}, nil
 }
+
+// answered completes the payload of a mutation, whose userErrors are list: by done when err is nil, else by the error. Errors that
+// userErrors returns are returned.
+func answered[P any](payload *P, list *[]*model.UserError, err error, done func()) (*P, error) {
+	var own error
+	if *list, own = userErrors(err); own != nil {
+		return nil, own
+	}
+	if err == nil {
+		done()
+	}
+	return payload, nil
+}

@@ -64,14 +64,10 @@ func (r *mutationResolver) SwitchOrg(ctx context.Context, orgID string) (*model.
 // CreateOrg is the resolver for the createOrg field.
 func (r *mutationResolver) CreateOrg(ctx context.Context, input model.CreateOrgInput) (*model.OrgPayload, error) {
 	org, err := r.Orgs.CreateOrg(ctx, auth.FromContext(ctx), orgs.NewOrg{Name: input.Name, Slug: input.Slug})
-	list, err := userErrors(err)
-	if err != nil {
-		return nil, err
-	}
-	if len(list) > 0 {
-		return &model.OrgPayload{UserErrors: list}, nil
-	}
-	return &model.OrgPayload{Org: encodeOrg(&org), UserErrors: list}, nil
+	out := &model.OrgPayload{}
+	return answered(out, &out.UserErrors, err, func() {
+		out.Org = encodeOrg(&org)
+	})
 }
 
 // DefaultHarness is the resolver for the defaultHarness field.

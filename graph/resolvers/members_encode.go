@@ -60,53 +60,33 @@ func decodeOrgChange(in model.UpdateOrgInput) (out orgs.OrgChange, err error) {
 }
 
 func (r *Resolver) orgPayload(ctx context.Context, org models.Org, err error) (*model.OrgPayload, error) {
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.OrgPayload{UserErrors: list}
-	if len(list) == 0 {
+	out := &model.OrgPayload{}
+	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {
 		out.Org = encodeOrg(&org)
-	}
-	return out, nil
+	})
 }
 
 func (r *Resolver) userPayload(ctx context.Context, user models.User, err error) (*model.UserPayload, error) {
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.UserPayload{UserErrors: list}
-	if len(list) == 0 {
+	out := &model.UserPayload{}
+	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {
 		out.User = encodeUser(&user)
-	}
-	return out, nil
+	})
 }
 
 func (r *Resolver) membershipPayload(ctx context.Context, m *models.Membership, err error) (*model.MembershipPayload, error) {
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.MembershipPayload{UserErrors: list}
-	if len(list) == 0 {
+	out := &model.MembershipPayload{}
+	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {
 		out.Membership = encodeMembership(m)
-	}
-	return out, nil
+	})
 }
 
 // invitePayload holds no token when it is empty.
 func (r *Resolver) invitePayload(ctx context.Context, inv *models.Invitation, token string, err error) (*model.InvitePayload, error) {
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.InvitePayload{UserErrors: list}
-	if len(list) == 0 {
+	out := &model.InvitePayload{}
+	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {
 		out.Invitation = encodeInvitation(inv)
 		if token != "" {
 			out.Token = &token
 		}
-	}
-	return out, nil
+	})
 }

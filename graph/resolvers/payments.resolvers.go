@@ -44,15 +44,10 @@ func (r *mutationResolver) DeletePaymentPolicy(ctx context.Context, id string) (
 	if err == nil {
 		err = r.Resolver.Payments.Delete(ctx, auth.FromContext(ctx), policy)
 	}
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.DeletePayload{UserErrors: list}
-	if len(list) == 0 {
+	out := &model.DeletePayload{}
+	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {
 		out.DeletedID = &id
-	}
-	return out, nil
+	})
 }
 
 // SettlePayment is the resolver for the settlePayment field.
@@ -66,15 +61,10 @@ func (r *mutationResolver) SettlePayment(ctx context.Context, id string, input m
 		}
 		row, err = r.Resolver.Payments.Settle(ctx, auth.FromContext(ctx), payment, said)
 	}
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.PaymentPayload{UserErrors: list}
-	if len(list) == 0 {
+	out := &model.PaymentPayload{}
+	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {
 		out.Payment = encodePayment(row)
-	}
-	return out, nil
+	})
 }
 
 // PaymentPolicies is the resolver for the paymentPolicies field.

@@ -83,13 +83,8 @@ func decodePolicyChange(in *model.UpdatePaymentPolicyInput) (payments.Change, er
 }
 
 func (r *Resolver) paymentPolicyPayload(ctx context.Context, row *models.PaymentPolicy, err error) (*model.PaymentPolicyPayload, error) {
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.PaymentPolicyPayload{UserErrors: list}
-	if len(list) == 0 {
+	out := &model.PaymentPolicyPayload{}
+	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {
 		out.Policy = encodePaymentPolicy(row)
-	}
-	return out, nil
+	})
 }

@@ -58,15 +58,10 @@ func (r *mutationResolver) SendMessage(ctx context.Context, input model.SendMess
 	if err == nil {
 		m, t, err = r.Sessions.Send(ctx, auth.FromContext(ctx), in)
 	}
-	list, err := userErrors(err)
-	if err != nil {
-		return nil, err
-	}
-	p := &model.SendMessagePayload{UserErrors: list}
-	if len(list) == 0 {
+	p := &model.SendMessagePayload{}
+	return answered(p, &p.UserErrors, err, func() {
 		p.Message, p.Turn = encodeMessage(*m), encodeTurn(t)
-	}
-	return p, nil
+	})
 }
 
 // WriteSessionFile is the resolver for the writeSessionFile field.

@@ -9,18 +9,16 @@ import (
 )
 
 func (r *Resolver) sessionPayload(ctx context.Context, s *models.Session, err error) (*model.SessionPayload, error) {
-	list, err := userErrors(err)
-	if err != nil {
-		return nil, err
-	}
-	p := &model.SessionPayload{UserErrors: list}
-	if s != nil && len(list) == 0 {
+	p := &model.SessionPayload{}
+	return answered(p, &p.UserErrors, err, func() {
+		if s == nil {
+			return
+		}
 		l := r.loadersOf(ctx)
 		l.forgetAll()
 		l.expectSession(s)
 		p.Session = encodeSession(s)
-	}
-	return p, nil
+	})
 }
 
 func decodeNewSession(input model.CreateSessionInput) (in sessions.NewSession, err error) {

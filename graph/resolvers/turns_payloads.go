@@ -13,29 +13,19 @@ import (
 const hooksSecret = "hooks"
 
 func (r *Resolver) turnPayload(ctx context.Context, t *models.Turn, err error) (*model.TurnPayload, error) {
-	list, err := userErrors(err)
-	if err != nil {
-		return nil, err
-	}
-	p := &model.TurnPayload{UserErrors: list}
-	if len(list) == 0 {
+	p := &model.TurnPayload{}
+	return answered(p, &p.UserErrors, err, func() {
 		p.Turn = r.changedTurn(ctx, t)
-	}
-	return p, nil
+	})
 }
 
 func (r *Resolver) waitPayload(ctx context.Context, w *models.Wait, t *models.Turn, err error) (*model.WaitPayload, error) {
-	list, err := userErrors(err)
-	if err != nil {
-		return nil, err
-	}
-	p := &model.WaitPayload{UserErrors: list}
-	if len(list) == 0 {
+	p := &model.WaitPayload{}
+	return answered(p, &p.UserErrors, err, func() {
 		p.Turn = r.changedTurn(ctx, t)
 		r.loadersOf(ctx).expectWait(w)
 		p.Wait = encodeWait(w)
-	}
-	return p, nil
+	})
 }
 
 // changedTurn gives a turn that was changed just now, and forgets what was known before.

@@ -36,15 +36,10 @@ func (r *mutationResolver) DeleteWebhook(ctx context.Context, id string) (*model
 	if err == nil {
 		err = r.Hooks.Delete(ctx, auth.FromContext(ctx), webhook)
 	}
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.DeletePayload{UserErrors: list}
-	if len(list) == 0 {
+	out := &model.DeletePayload{}
+	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {
 		out.DeletedID = &id
-	}
-	return out, nil
+	})
 }
 
 // ReplayDelivery is the resolver for the replayDelivery field.

@@ -36,16 +36,11 @@ func decodeWebhookChange(in model.UpdateWebhookInput) webhooks.Change {
 
 // webhookPayload answers a mutation of a webhook; the secret is nil where it isn't shown.
 func (r *Resolver) webhookPayload(ctx context.Context, row *models.Webhook, secret []byte, err error) (*model.WebhookPayload, error) {
-	list, err := r.changed(ctx, err)
-	if err != nil {
-		return nil, err
-	}
-	out := &model.WebhookPayload{UserErrors: list}
-	if len(list) == 0 {
+	out := &model.WebhookPayload{}
+	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {
 		out.Webhook = r.encodeWebhook(ctx)(row)
 		out.Secret = nonEmpty(base64.StdEncoding.EncodeToString(secret))
-	}
-	return out, nil
+	})
 }
 
 func encodeDelivery(d *models.WebhookDelivery) *model.WebhookDelivery {
