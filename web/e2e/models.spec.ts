@@ -89,8 +89,8 @@ test("a provider is added, its key is tested and replaced, and its models are ch
     await expect(prices.nth(2).getByRole("cell")).toHaveText([
       "$0.50",
       "$1.25",
-      "not known",
-      "not known",
+      "unknown",
+      "unknown",
     ]);
   } finally {
     server.closeAllConnections();

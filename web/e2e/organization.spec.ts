@@ -171,7 +171,7 @@ test("another organization is made and switched to; nothing of the first stays, 
   await expect(second.getByText(`You are in ${name} now`)).toBeVisible();
   await expect(second.getByText("Secret of the first")).toHaveCount(0);
   await expect(second.getByRole("navigation", { name: "Main" })).toHaveCount(0);
-  await second.getByRole("button", { name: `Go on in ${name}` }).click();
+  await second.getByRole("button", { name: `Continue in ${name}` }).click();
   await expect(second.getByText("No sessions yet")).toBeVisible();
   await second.goto("/agents/new");
   await expect(second.getByLabel("System prompt")).toHaveValue("");
