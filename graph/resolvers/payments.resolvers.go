@@ -20,7 +20,7 @@ func (r *mutationResolver) CreatePaymentPolicy(ctx context.Context, input model.
 	if err != nil {
 		return r.paymentPolicyPayload(ctx, nil, err)
 	}
-	row, err := r.Resolver.Payments.Create(ctx, auth.FromContext(ctx), policy)
+	row, err := r.Payments.Create(ctx, auth.FromContext(ctx), policy)
 	return r.paymentPolicyPayload(ctx, row, err)
 }
 
@@ -34,7 +34,7 @@ func (r *mutationResolver) UpdatePaymentPolicy(ctx context.Context, id string, i
 	if err != nil {
 		return r.paymentPolicyPayload(ctx, nil, err)
 	}
-	row, err := r.Resolver.Payments.Update(ctx, auth.FromContext(ctx), policy, change)
+	row, err := r.Payments.Update(ctx, auth.FromContext(ctx), policy, change)
 	return r.paymentPolicyPayload(ctx, row, err)
 }
 
@@ -42,7 +42,7 @@ func (r *mutationResolver) UpdatePaymentPolicy(ctx context.Context, id string, i
 func (r *mutationResolver) DeletePaymentPolicy(ctx context.Context, id string) (*model.DeletePayload, error) {
 	policy, err := decodeID[models.PaymentPolicyEntity](id, "id")
 	if err == nil {
-		err = r.Resolver.Payments.Delete(ctx, auth.FromContext(ctx), policy)
+		err = r.Payments.Delete(ctx, auth.FromContext(ctx), policy)
 	}
 	out := &model.DeletePayload{}
 	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {
@@ -59,7 +59,7 @@ func (r *mutationResolver) SettlePayment(ctx context.Context, id string, input m
 		if input.Reference != nil {
 			said.Reference = *input.Reference
 		}
-		row, err = r.Resolver.Payments.Settle(ctx, auth.FromContext(ctx), payment, said)
+		row, err = r.Payments.Settle(ctx, auth.FromContext(ctx), payment, said)
 	}
 	out := &model.PaymentPayload{}
 	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {

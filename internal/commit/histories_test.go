@@ -237,7 +237,7 @@ var endModel = porcupine.Model{
 	DescribeOperation: historytest.Describe,
 }
 
-// ends ends a turn as its runner would, or as others would.
+// ends lets a turn end as its runner would end it, or as others would.
 func (h *historian) ends(client int, s models.SessionID, turn models.TurnID, how models.TurnStatus) {
 	in := endInput{turn, how}
 	h.operation("end", client, in, func(submit submitter) any {

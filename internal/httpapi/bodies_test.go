@@ -79,7 +79,7 @@ func (g gone) Authenticate(ctx context.Context, _ string) (*auth.Principal, erro
 	return nil, errors.Join(errors.New("read what a token stands for"), ctx.Err())
 }
 
-// Clients that go away while it is found out who they are are no failures of the server.
+// A client that goes away while it is authenticated is no failure of the server.
 func TestWhoGoesAwayIsNoError(t *testing.T) {
 	b := setup(t)
 	ctx, leave := context.WithCancel(t.Context())

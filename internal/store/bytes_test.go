@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"gorm.io/gorm" //nolint:depguard // the test puts rows below the services
+	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -38,7 +38,7 @@ func TestReadingEndsWithItsBytes(t *testing.T) {
 				return store.Of(db.Read(ctx, org), org).Find(list).Error
 			},
 			"a statement": func(ctx context.Context, list *[]models.Blob) error {
-				return store.Rows(db.Read(ctx, org).Raw("SELECT * FROM blobs WHERE org_id = ?", org), list)
+				return store.Rows(db.Read(ctx, org).Raw("SELECT org_id, hash, size, content FROM blobs WHERE org_id = ?", org), list)
 			},
 		} {
 			var all, some []models.Blob

@@ -57,7 +57,7 @@ func TestARestartWaitsForTheOneBefore(t *testing.T) {
 // database that they could read is closed to them.
 func TestSQLiteFilesAreForTheirOwnerOnly(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // G302: what is to be harmless
+	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "ostler.db")
@@ -81,7 +81,7 @@ func TestSQLiteFilesAreForTheirOwnerOnly(t *testing.T) {
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chmod(path, 0o644); err != nil { //nolint:gosec // G302: as an earlier version left it
+		if err := os.Chmod(path, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -27,7 +27,7 @@ func Clean(s string) string {
 
 // Check returns a fault.Invalid error at path when s can't be stored or has more than limit characters.
 func Check(s string, limit int, path ...string) error {
-	problem := ""
+	var problem string
 	switch {
 	case !utf8.ValidString(s):
 		problem = "The text is not valid UTF-8."

@@ -98,7 +98,7 @@ func size(v reflect.Value) (n int64) {
 		}
 	case reflect.Map, reflect.Func, reflect.Chan, reflect.UnsafePointer, reflect.Invalid:
 	default:
-		return int64(v.Type().Size())
+		return int64(v.Type().Size()) //nolint:gosec // G115: a type is small
 	}
 	return n
 }
