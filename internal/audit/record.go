@@ -59,6 +59,12 @@ func Record(ctx context.Context, tx *gorm.DB, at models.Millis, e Entry) error {
 	return nil
 }
 
+// RecordBy is Record for what a principal did in its organization.
+func RecordBy(ctx context.Context, tx *gorm.DB, at models.Millis, by *auth.Principal, action, target string, details map[string]any) error {
+	kind, actor := by.Actor()
+	return Record(ctx, tx, at, Entry{Org: by.OrgID, ActorKind: kind, Actor: actor, Action: action, Target: target, Details: details})
+}
+
 // Draft gives the row of an entry, without its time and its place in the chain. from is the request that asked for the deed; nil for none.
 func Draft(from *auth.RequestInfo, e Entry) (models.AuditEntry, error) {
 	details := []byte("{}")

@@ -59,7 +59,6 @@ func (s *Service) CreateAPIKey(ctx context.Context, by *auth.Principal, in NewAP
 		OrgID: by.OrgID, ID: models.NewID[models.APIKeyEntity](), Name: name, Prefix: key[:apiKeyPrefix], Hash: hashAPIKey(key),
 		Permissions: wanted.Names(), CreatedAt: now, ExpiresAt: in.ExpiresAt,
 	}
-	kind, actor := by.Actor()
 	most := s.limits.Of(ctx, by.OrgID).APIKeys
 	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		if err := roomForKey(tx, by.OrgID, most); err != nil {
@@ -76,10 +75,7 @@ func (s *Service) CreateAPIKey(ctx context.Context, by *auth.Principal, in NewAP
 		if err := tx.Create(&row).Error; err != nil {
 			return fmt.Errorf("store an API key: %w", err)
 		}
-		return audit.Record(ctx, tx, now, audit.Entry{
-			Org: by.OrgID, ActorKind: kind, Actor: actor, Action: "apiKey.created", Target: row.ID.String(),
-			Details: map[string]any{"after": describeKey(&row)},
-		})
+		return audit.RecordBy(ctx, tx, now, by, "apiKey.created", row.ID.String(), map[string]any{"after": describeKey(&row)})
 	})
 	if err != nil {
 		return nil, "", err
@@ -90,7 +86,6 @@ func (s *Service) CreateAPIKey(ctx context.Context, by *auth.Principal, in NewAP
 // RevokeAPIKey ends a key for good: requests with it are refused, and open streams end within seconds. Repeating it changes nothing.
 func (s *Service) RevokeAPIKey(ctx context.Context, by *auth.Principal, id models.APIKeyID) (*models.APIKey, error) {
 	var row models.APIKey
-	kind, actor := by.Actor()
 	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
 		var err error
 		if row, err = one[models.APIKey](tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), by.OrgID, id, "API key"); err != nil {
@@ -106,10 +101,7 @@ func (s *Service) RevokeAPIKey(ctx context.Context, by *auth.Principal, id model
 		if err != nil {
 			return fmt.Errorf("revoke %s: %w", id, err)
 		}
-		return audit.Record(ctx, tx, now, audit.Entry{
-			Org: by.OrgID, ActorKind: kind, Actor: actor, Action: "apiKey.revoked", Target: id.String(),
-			Details: map[string]any{"before": before},
-		})
+		return audit.RecordBy(ctx, tx, now, by, "apiKey.revoked", id.String(), map[string]any{"before": before})
 	})
 	if err != nil {
 		return nil, err

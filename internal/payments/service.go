@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
@@ -107,7 +106,7 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewPolicy) 
 	}
 	err = s.cfg.DB.Write(ctx, by.OrgID, func(tx *gorm.DB) error {
 		// Of those who create one at once, each sees what those before it have made.
-		if err := lockOrg(tx, by.OrgID); err != nil {
+		if err := store.LockOrg(tx, by.OrgID); err != nil {
 			return err
 		}
 		var n int64
@@ -120,7 +119,7 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewPolicy) 
 		if err := tx.Create(&row).Error; err != nil {
 			return fmt.Errorf("store a payment policy: %w", err)
 		}
-		return s.record(ctx, tx, by, now, "payment_policy.created", row.ID.String(), map[string]any{"after": describe(&row)})
+		return audit.RecordBy(ctx, tx, now, by, "payment_policy.created", row.ID.String(), map[string]any{"after": describe(&row)})
 	})
 	if err != nil {
 		return nil, err
@@ -199,7 +198,7 @@ func (s *Service) Update(ctx context.Context, by *auth.Principal, id models.Paym
 		if in.Secret != nil {
 			details["secretChanged"] = true
 		}
-		return s.record(ctx, tx, by, now, "payment_policy.updated", id.String(), details)
+		return audit.RecordBy(ctx, tx, now, by, "payment_policy.updated", id.String(), details)
 	})
 	if err != nil {
 		return nil, err
@@ -255,7 +254,7 @@ func (s *Service) Delete(ctx context.Context, by *auth.Principal, id models.Paym
 		if err != nil {
 			return fmt.Errorf("delete payment policy %s: %w", id, err)
 		}
-		return s.record(ctx, tx, by, now, "payment_policy.deleted", id.String(), map[string]any{"before": describe(&row)})
+		return audit.RecordBy(ctx, tx, now, by, "payment_policy.deleted", id.String(), map[string]any{"before": describe(&row)})
 	})
 }
 
@@ -265,22 +264,4 @@ func secretPlace(row *models.PaymentPolicy) secrets.Place {
 
 func previousPlace(row *models.PaymentPolicy) secrets.Place {
 	return secrets.Place{Org: row.OrgID, Table: "payment_policies", Column: "previous_secret", Row: row.ID.String()}
-}
-
-func (s *Service) record(
-	ctx context.Context, tx *gorm.DB, by *auth.Principal, now models.Millis, action, target string, details map[string]any,
-) error {
-	kind, actor := by.Actor()
-	return audit.Record(ctx, tx, now, audit.Entry{
-		Org: by.OrgID, ActorKind: kind, Actor: actor, Action: action, Target: target, Details: details,
-	})
-}
-
-func lockOrg(tx *gorm.DB, org models.OrgID) error {
-	var found []models.OrgID
-	err := tx.Model(&models.Org{}).Clauses(clause.Locking{Strength: "NO KEY UPDATE"}).Where("id = ?", org).Pluck("id", &found).Error
-	if err != nil {
-		return fmt.Errorf("lock an organization: %w", err)
-	}
-	return nil
 }

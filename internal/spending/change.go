@@ -6,8 +6,8 @@ import (
 
 	"github.com/shopspring/decimal"
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/catalog"
@@ -58,7 +58,7 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewBudget) 
 	}
 	err = s.db.Write(ctx, by.OrgID, func(tx *gorm.DB) error {
 		// Of those who create one at once, each sees what those before it have made.
-		if err := lockOrg(tx, by.OrgID); err != nil {
+		if err := store.LockOrg(tx, by.OrgID); err != nil {
 			return err
 		}
 		if err := subject.check(tx, by.OrgID); err != nil {
@@ -73,7 +73,7 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewBudget) 
 		if err := tx.Create(&b).Error; err != nil {
 			return fmt.Errorf("store a budget: %w", err)
 		}
-		return record(ctx, tx, by, now, "budget.created", &b, map[string]any{"after": describe(&b)})
+		return audit.RecordBy(ctx, tx, now, by, "budget.created", b.ID.String(), map[string]any{"after": describe(&b)})
 	})
 	s.wake(err, by.OrgID, b.ID)
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Service) Update(ctx context.Context, by *auth.Principal, id models.Budg
 		if err := save(tx, &b, now); err != nil {
 			return err
 		}
-		return record(ctx, tx, by, now, "budget.updated", &b, map[string]any{"before": describe(&before), "after": describe(&b)})
+		return audit.RecordBy(ctx, tx, now, by, "budget.updated", b.ID.String(), map[string]any{"before": describe(&before), "after": describe(&b)})
 	})
 	s.wake(err, by.OrgID, id)
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *Service) Disable(ctx context.Context, by *auth.Principal, id models.Bud
 		if err := save(tx, &b, now); err != nil {
 			return err
 		}
-		return record(ctx, tx, by, now, "budget.disabled", &b, map[string]any{"before": describe(&b)})
+		return audit.RecordBy(ctx, tx, now, by, "budget.disabled", b.ID.String(), map[string]any{"before": describe(&b)})
 	})
 	s.wake(err, by.OrgID, id)
 	if err != nil {
@@ -259,15 +259,6 @@ func countTo(q *gorm.DB, most int) (int, error) {
 		return 0, fmt.Errorf("count budgets: %w", err)
 	}
 	return len(ids), nil
-}
-
-func lockOrg(tx *gorm.DB, org models.OrgID) error {
-	var found []models.OrgID
-	err := tx.Model(&models.Org{}).Clauses(clause.Locking{Strength: "NO KEY UPDATE"}).Where("id = ?", org).Pluck("id", &found).Error
-	if err != nil {
-		return fmt.Errorf("lock an organization: %w", err)
-	}
-	return nil
 }
 
 // describe tells how a budget is set up, for the audit.

@@ -6,7 +6,6 @@
 package spending
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,8 +13,6 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"github.com/ostler-dev/ostler/internal/audit"
-	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/commit"
@@ -111,13 +108,6 @@ func save(tx *gorm.DB, b *models.Budget, now models.Millis) error {
 		return fmt.Errorf("change budget %s: %w", b.ID, err)
 	}
 	return nil
-}
-
-func record(ctx context.Context, tx *gorm.DB, by *auth.Principal, now models.Millis, action string, b *models.Budget, details map[string]any) error {
-	kind, actor := by.Actor()
-	return audit.Record(ctx, tx, now, audit.Entry{
-		Org: by.OrgID, ActorKind: kind, Actor: actor, Action: action, Target: b.ID.String(), Details: details,
-	})
 }
 
 // sentence makes a sentence of an error's text.

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -134,7 +135,7 @@ func (s *Service) topUp(
 	if in.Description != nil {
 		details["description"] = *in.Description
 	}
-	return record(ctx, tx, by, now, "budget.topped_up", b, details)
+	return audit.RecordBy(ctx, tx, now, by, "budget.topped_up", b.ID.String(), details)
 }
 
 // claim takes an idempotency key for a top-up. done tells that the same one came under it before. Keys are taken after the budget is

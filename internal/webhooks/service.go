@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
@@ -77,7 +76,7 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, url string, ki
 	}
 	err = s.db.Write(ctx, by.OrgID, func(tx *gorm.DB) error {
 		// Of those who create one at once, each sees what those before it have made.
-		if err := lockOrg(tx, by.OrgID); err != nil {
+		if err := store.LockOrg(tx, by.OrgID); err != nil {
 			return err
 		}
 		var n int64
@@ -93,7 +92,7 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, url string, ki
 		if err := tx.Create(&row).Error; err != nil {
 			return fmt.Errorf("store a webhook: %w", err)
 		}
-		return s.record(ctx, tx, by, now, "webhook.created", row.ID.String(), map[string]any{"after": describe(&row)})
+		return audit.RecordBy(ctx, tx, now, by, "webhook.created", row.ID.String(), map[string]any{"after": describe(&row)})
 	})
 	if err != nil {
 		return nil, nil, err
@@ -163,7 +162,7 @@ func (s *Service) Update(ctx context.Context, by *auth.Principal, id models.Webh
 		if secret != nil {
 			details["secretRotated"] = true
 		}
-		return s.record(ctx, tx, by, now, "webhook.updated", id.String(), details)
+		return audit.RecordBy(ctx, tx, now, by, "webhook.updated", id.String(), details)
 	})
 	if err != nil {
 		return nil, nil, err
@@ -200,7 +199,7 @@ func (s *Service) Delete(ctx context.Context, by *auth.Principal, id models.Webh
 		if err != nil {
 			return fmt.Errorf("delete webhook %s: %w", id, err)
 		}
-		return s.record(ctx, tx, by, now, "webhook.deleted", id.String(), map[string]any{"before": describe(&row)})
+		return audit.RecordBy(ctx, tx, now, by, "webhook.deleted", id.String(), map[string]any{"before": describe(&row)})
 	})
 }
 
@@ -240,7 +239,7 @@ func (s *Service) Replay(ctx context.Context, by *auth.Principal, id models.Deli
 				return fmt.Errorf("replay %s: %w", id, err)
 			}
 		}
-		return s.record(ctx, tx, by, now, "webhook.delivery.replayed", id.String(), map[string]any{
+		return audit.RecordBy(ctx, tx, now, by, "webhook.delivery.replayed", id.String(), map[string]any{
 			"webhookId": row.ID, "kind": found.Kind, "attempts": found.Attempts,
 		})
 	})
@@ -281,22 +280,4 @@ func secretPlace(row *models.Webhook) secrets.Place {
 
 func previousPlace(row *models.Webhook) secrets.Place {
 	return secrets.Place{Org: row.OrgID, Table: "webhooks", Column: "previous_secret", Row: row.ID.String()}
-}
-
-func (s *Service) record(
-	ctx context.Context, tx *gorm.DB, by *auth.Principal, now models.Millis, action, target string, details map[string]any,
-) error {
-	kind, actor := by.Actor()
-	return audit.Record(ctx, tx, now, audit.Entry{
-		Org: by.OrgID, ActorKind: kind, Actor: actor, Action: action, Target: target, Details: details,
-	})
-}
-
-func lockOrg(tx *gorm.DB, org models.OrgID) error {
-	var found []models.OrgID
-	err := tx.Model(&models.Org{}).Clauses(clause.Locking{Strength: "NO KEY UPDATE"}).Where("id = ?", org).Pluck("id", &found).Error
-	if err != nil {
-		return fmt.Errorf("lock an organization: %w", err)
-	}
-	return nil
 }
