@@ -37,7 +37,7 @@ func UnmarshalDecimal(v any) (decimal.Decimal, error) {
 	}
 	d, err := decimal.NewFromString(s)
 	if err != nil || strings.ContainsAny(s, "eE") {
-		return decimal.Decimal{}, fmt.Errorf("%q is not a Decimal: want digits with a point, e.g. \"0.0125\"", s)
+		return decimal.Decimal{}, fmt.Errorf("%q is not a Decimal: want a decimal number such as \"0.0125\"", s)
 	}
 	return d, nil
 }

@@ -117,7 +117,7 @@ func TestBudgetsOverTheAPI(t *testing.T) {
 		session := a.get(`mutation { createSession(input: {customerKey: "acme"}) { session { id } userErrors { code } } }`, nil, "createSession", "session", "id").(string)
 		ofCustomer := a.budget(map[string]any{"subject": "CUSTOMER", "subjectId": "acme", "currency": "tool_calls", "limit": "3"})
 		data, err = a.run(`query($id: ID!) { budgetCheck(sessionId: $id) { status hint budgets { percentRemaining budget { id } } } }`, map[string]any{"id": session})
-		if err != nil || !strings.Contains(data, `"status":"ACTIVE","hint":"Budget OK: more than`) || !strings.Contains(data, fmt.Sprintf(`{"percentRemaining":100,"budget":{"id":%q}}]`, ofCustomer)) ||
+		if err != nil || !strings.Contains(data, `"status":"ACTIVE","hint":"More than`) || !strings.Contains(data, fmt.Sprintf(`{"percentRemaining":100,"budget":{"id":%q}}]`, ofCustomer)) ||
 			strings.Count(data, "percentRemaining") != 2 {
 			t.Errorf("got %s, %v", data, err)
 		}

@@ -97,7 +97,7 @@ func hint(l Line) string {
 	amount := func(a models.Amount) string { return Decimal(b.Currency, a).String() }
 	switch l.Status {
 	case CheckActive:
-		return "Budget OK: more than 20% is left."
+		return "More than 20% is left."
 	case CheckWarning:
 		return fmt.Sprintf("20%% or less of the %s budget is left. Finish what matters most, or ask for a top-up before longer work.%s", b.Currency, renewal(b))
 	case CheckPaused:

@@ -156,7 +156,7 @@ func (s *Service) checkBaseURL(kind models.ProviderKind, given *string) (*string
 		return nil, fmt.Errorf("parse a checked address: %w", err)
 	}
 	if err := s.urls.CheckURL(u); err != nil {
-		return nil, invalid("baseUrl", "This server can't use this baseUrl: %s. Give another one.", strings.TrimSuffix(err.Error(), "."))
+		return nil, invalid("baseUrl", "%s", err)
 	}
 	return base, nil
 }

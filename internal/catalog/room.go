@@ -28,7 +28,7 @@ func roomForAgent(tx *gorm.DB, org models.OrgID, most int) error {
 		return fmt.Errorf("count the agents of %s: %w", org, err)
 	}
 	if have >= int64(most) {
-		return fault.New(fault.LimitReached, "The organization has as many agents as it may have: %d. Delete one, or ask the operator of this server for more.", most)
+		return fault.New(fault.LimitReached, "Agent limit reached (%d). Ask the operator of this server to raise it.", most)
 	}
 	return nil
 }

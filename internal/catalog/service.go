@@ -176,7 +176,7 @@ func checkRevision(given *int, current int) error {
 	if given == nil || *given == current {
 		return nil
 	}
-	return fault.New(fault.Conflict, "The revision is %d by now, not %d: somebody else made a change. Read it again, then repeat the change.",
+	return fault.New(fault.Conflict, "Somebody else changed it: the revision is now %d, not %d. Read it again, then repeat the change.",
 		current, *given).At("input", "revision")
 }
 

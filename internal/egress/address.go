@@ -18,7 +18,7 @@ const (
 	reasonPlain      = "http would send the key unencrypted over a public network. Use https."
 	reasonUnreadable = "its address can't be read."
 	reasonMetadata   = "it is a service of the machine that this server runs on."
-	reasonLoopback   = "it is this server's own machine. Its operator can allow that with OSTLER_EGRESS_ALLOW."
+	reasonLoopback   = "it is this server's own machine. Use a public address, or ask the operator of this server to allow it with OSTLER_EGRESS_ALLOW."
 	reasonPrivate    = "it is an address of a private network. The operator of this server can allow it with OSTLER_EGRESS_ALLOW."
 	reasonSpecial    = "it is no address of a public server."
 )

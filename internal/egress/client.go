@@ -152,7 +152,7 @@ type BlockedError struct {
 }
 
 func (e *BlockedError) Error() string {
-	return fmt.Sprintf("%s may not be reached: %s", e.Host, e.Reason)
+	return fmt.Sprintf("%s can't be called: %s", e.Host, e.Reason)
 }
 
 // Permanent tells that the same request can't succeed later.

@@ -130,7 +130,7 @@ func TestWebhooksThatFail(t *testing.T) {
 		"no UTF-8":    {receive(t, says("{\"decision\":\"allow\",\"reason\":\"\xff\"}")).URL, nil, "UTF-8"},
 		"no secret":   {closed.URL, func(c *hooks.Config) { c.Secrets = secret("") }, "can't be signed"},
 		"private":     {"https://10.0.0.1/", nil, "private network"},
-		"metadata":    {"http://169.254.169.254/latest", nil, "may not be reached"},
+		"metadata":    {"http://169.254.169.254/latest", nil, "can't be called"},
 		"loopback":    {closed.URL, func(c *hooks.Config) { c.Client = egress.New(egress.Config{}).HTTP() }, "own machine"},
 		"no address":  {"https://", nil, "can't be read"},
 	} {

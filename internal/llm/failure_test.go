@@ -27,7 +27,7 @@ func TestConnectionError(t *testing.T) {
 		"a broken connection": {io.ErrUnexpectedEOF, llm.CodeUnavailable, true, "Try again"},
 		"an address that may not be reached": {
 			&url.Error{Op: "Post", URL: "https://10.0.0.1", Err: fmt.Errorf("dial: %w", blocked)}, llm.CodeMisconfigured, false,
-			"10.0.0.1 may not be reached: it is private. Check the base URL",
+			"10.0.0.1 can't be called: it is private. Check the base URL",
 		},
 	} {
 		err := llm.ConnectionError(t.Context(), test.cause)

@@ -111,7 +111,7 @@ func makeRoomFor(tx *gorm.DB, org models.OrgID, emailKey string, now models.Mill
 		return nil, nil
 	}
 	if pending[0].ExpiresAt > now {
-		return nil, fault.New(fault.Taken, "This e-mail was invited already: revoke that invitation first to invite it anew.")
+		return nil, fault.New(fault.Taken, "This email already has a pending invitation. Revoke it first to send a new one.")
 	}
 	return &pending[0].ID, setRevoked(tx, pending[0], now)
 }

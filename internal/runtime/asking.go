@@ -334,7 +334,7 @@ func (a *asking) failure(err error) models.Failure {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		f.Code, f.Message, fields.Status = string(e.Code), texts.Clean(e.Message), e.Status
 		if e.Transient && e.RetryAfter > 0 {
-			f.Message += fmt.Sprintf(" It asks to wait %s.", max(e.RetryAfter.Round(time.Second), time.Second))
+			f.Message += fmt.Sprintf(" The provider asked us to retry in %d s.", max(e.RetryAfter.Round(time.Second)/time.Second, 1))
 		}
 	}
 	f.Fields = encodeJSON(fields)

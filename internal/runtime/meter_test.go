@@ -202,7 +202,7 @@ func TestAnAgentChecksItsBudget(t *testing.T) {
 				seats + `],"hint":"20% or less of the pages budget is left. Finish what matters most, or ask for a top-up before ` +
 				`longer work. It resets at ` + (now + 3_600_000).Time().UTC().Format(time.RFC3339) + `."}`,
 			`{"status":"active","budgets":[{"currency":"pages","limit":"10","balance":"10","soft_limit":null,"percent_remaining":100,"status":"active"},` +
-				seats + `],"hint":"Budget OK: more than 20% is left."}`,
+				seats + `],"hint":"More than 20% is left."}`,
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("the tool brought\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -222,7 +222,7 @@ func TestAllFail(t *testing.T) {
 				llm.CodeContextExceeded, `{"provider":"provider of second","model":"second","status":413,"attempts":5}`, 5, "Long."},
 			{"both ask for too long a wait", &llm.Error{Code: llm.CodeRateLimited, Status: 429, Transient: true, RetryAfter: time.Hour},
 				&llm.Error{Code: llm.CodeRateLimited, Status: 429, Transient: true, RetryAfter: 90 * time.Second, Message: "Busy."},
-				llm.CodeRateLimited, `{"provider":"provider of second","model":"second","status":429,"attempts":2}`, 2, "Busy. It asks to wait 1m30s."},
+				llm.CodeRateLimited, `{"provider":"provider of second","model":"second","status":429,"attempts":2}`, 2, "Busy. The provider asked us to retry in 90 s."},
 			{"the second fails here", down(), errors.New("secret detail"),
 				llm.CodeInternal, `{"provider":"provider of second","model":"second","attempts":5}`, 5, "could not ask the model"},
 		} {

@@ -28,7 +28,7 @@ func (s *Service) checkURL(address string) error {
 		return fault.New(fault.Invalid, "This is not an address: write it as https://example.com/hook.").At("input", "url")
 	}
 	if err := s.addresses.CheckURL(u); err != nil {
-		return fault.New(fault.Invalid, "This server can't use this url: %s. Give another one.", strings.TrimSuffix(err.Error(), ".")).At("input", "url")
+		return fault.New(fault.Invalid, "%s", err).At("input", "url")
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         [`${session}?view=timeline`, "Step 1: model"],
         [`${session}?view=events`, /\d+ events/],
         [`${session}?view=config`, "Model calls per turn"],
-        ["/", "Failed sessions"],
+        ["/", "Failed or stopped"],
         ["/sessions", "A tour of the tools"],
         ["/sessions?new=", "Start session"],
         ["/agents", "Helper"],
@@ -141,7 +141,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await check(page, "session, queue");
       await page.getByRole("button", { name: "Remove: later" }).click();
       await page.getByRole("button", { name: "Stop", exact: true }).click();
-      await expect(page.getByText("Cancelled by you")).toBeVisible();
+      await expect(page.getByText("Stopped by you")).toBeVisible();
       await check(page, "session, stopped");
       await page.goto("/sessions");
       await page.getByLabel("Select Busy").first().check();

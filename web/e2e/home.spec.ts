@@ -24,7 +24,7 @@ test.describe("the home page", () => {
     await expect(page.getByRole("region", { name: "Recent sessions" })).toContainText("Long work");
 
     await send(other, longText(150, "finished"));
-    const working = page.getByRole("region", { name: /^Working now/ });
+    const working = page.getByRole("region", { name: /^Active now/ });
     await expect(working).toContainText("Long work");
     await expect(agentMessages(other).last()).toContainText("finished", { timeout: 20_000 });
     await expect(working).toContainText("No active turns.");
@@ -36,7 +36,7 @@ test.describe("the home page", () => {
 
     await openNewSession(other, await createAgent(page, "sim-script"), "Broken");
     await send(other, scriptedError({ status: 401 }));
-    const failures = page.getByRole("region", { name: /^Failed sessions/ });
+    const failures = page.getByRole("region", { name: /^Failed or stopped/ });
     await expect(failures).toContainText("provider_misconfigured", { timeout: 20_000 });
     await failures.getByRole("link", { name: /Broken/ }).click();
     await expect(page.getByRole("link", { name: "Provider settings" }).first()).toBeVisible();

@@ -21,7 +21,7 @@ test("an operator changes limits, and puts the default back; others see them", a
   await openOrgPage(page, "Limits");
   const keys = page.getByLabel("API keys");
   await expect(keys).toHaveValue("500");
-  await expect(page.getByLabel("Agents")).toHaveAccessibleDescription(/[1-9]\d* now\.$/);
+  await expect(page.getByLabel("Agents")).toHaveAccessibleDescription(/Now: [1-9]\d*\.$/);
   await expect(page.getByRole("button", { name: "Save" })).toBeDisabled();
 
   // The server says what it refuses, at its field, and changes nothing else either.

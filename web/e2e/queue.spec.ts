@@ -78,7 +78,7 @@ test("a message that interrupts ends the answer under way and is answered next",
   await expect(agentMessages(page).nth(1)).toContainText("something else", { timeout: 20_000 });
   await expect(agentMessages(page).nth(2)).toContainText("much later", { timeout: 20_000 });
   await expect(agentMessages(page).nth(0)).toContainText("word5");
-  await expect(page.getByText(/Cancelled by you: .*interrupted/)).toBeVisible();
+  await expect(page.getByText(/Stopped by you: .*interrupted/)).toBeVisible();
   await page.reload();
   await expect(agentMessages(page).nth(0)).toHaveAttribute("data-state", "interrupted");
   await expect(userMessages(page)).toHaveCount(3);
@@ -107,7 +107,7 @@ test("stopping in the middle of an answer keeps what was said", async ({ page })
   await expect(agentMessages(page).last()).toContainText("word10");
   await page.getByRole("textbox", { name: "Message" }).press("Escape");
   await page.getByRole("button", { name: "Stop", exact: true }).click();
-  await expect(page.getByText("Cancelled by you")).toBeVisible();
+  await expect(page.getByText("Stopped by you")).toBeVisible();
   const answer = agentMessages(page).last();
   await expect(answer).toHaveAttribute("data-state", "interrupted");
   await expect(answer).toContainText("word10");

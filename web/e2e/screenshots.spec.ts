@@ -60,7 +60,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         ["session-timeline", `${session}?view=timeline`, "Step 1: model"],
         ["session-events", `${session}?view=events`, /\d+ events/],
         ["session-config", `${session}?view=config`, "Model calls per turn"],
-        ["home", "/", "Failed sessions"],
+        ["home", "/", "Failed or stopped"],
         ["sessions", "/sessions", "A tour of the tools"],
         ["new-session", "/sessions?new=", "Start session"],
         ["agents", "/agents", "Helper"],

@@ -49,7 +49,7 @@ test("a session is forked from the end of a turn, and says where its history is 
   const details = page.getByRole("complementary", { name: "Session details" });
   await expect(details).toContainText("Turns1");
   await expect(details).toContainText(
-    "Tokens and cost are those since the fork; turns include its history.",
+    "Tokens and cost count from the fork; turns include those before it.",
   );
   await expect(userMessages(page)).toHaveCount(1);
   await send(page, "another way");

@@ -100,7 +100,7 @@ test("more than one person has to approve, and nobody their own turn unless they
   const others = await createAgent(page, "sim-default", approvals({ allowSelf: false }));
   await openNewSession(page, others, "Somebody else");
   await send(page, WRITE_NOTES);
-  await expect(card).toContainText("You wrote a message of this turn");
+  await expect(card).toContainText("because you wrote in it");
   await expect(card.getByRole("button", { name: "Approve", exact: true })).toBeHidden();
   await card.getByRole("button", { name: "Deny", exact: true }).click();
   await expect(card).toBeHidden();

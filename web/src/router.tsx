@@ -272,6 +272,13 @@ const orgProfile = createRoute({
   component: lazyRouteComponent(() => import("./org/profile/ProfilePage"), "ProfilePage"),
 });
 
+/** Any other address, so that the navigation stays. */
+const unknown = createRoute({
+  getParentRoute: () => app,
+  path: "$",
+  component: NotFound,
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
@@ -307,6 +314,7 @@ export const router = createRouter({
         orgAudit,
         orgProfile,
       ]),
+      unknown,
     ]),
   ]),
   defaultPreload: "intent",

@@ -31,7 +31,7 @@ func Capability(expressions *expr.Compiler) tools.Capability {
 	return tools.Capability{
 		ID:           ID,
 		Name:         "Approvals",
-		Description:  "People approve calls of tools before they run, by rules: which calls, how many people, of which role.",
+		Description:  "Ask people before tools run. Rules say for which calls, how many people, and of which role.",
 		Risk:         "HIGH",
 		ConfigSchema: json.RawMessage(configSchema),
 		Gates: func(settings json.RawMessage) ([]tools.Gate, error) {

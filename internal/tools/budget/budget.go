@@ -36,7 +36,7 @@ func Capability() tools.Capability {
 	return tools.Capability{
 		ID:          ID,
 		Name:        "Budget",
-		Description: "Lets the agent see how its session stands with budgets, and plan with that.",
+		Description: "Lets the agent check its budget.",
 		Risk:        "LOW",
 		Prompt:      prompt,
 		ConfigSchema: json.RawMessage(`{

@@ -24,7 +24,7 @@ func Capability() tools.Capability {
 	return tools.Capability{
 		ID:          ID,
 		Name:        "Callbacks",
-		Description: "Lets the agent wait for an outside system, which reports back by a token of one use.",
+		Description: "Lets the agent wait for an outside system, which reports back with a one-time token.",
 		Risk:        "LOW",
 		Tools:       []tools.Tool{waitForCallback()},
 	}

@@ -14,7 +14,7 @@ export function AgentEditor(props: EditorProps<AgentDraft>) {
       kind="agent"
       labels={FIELD_LABELS}
       harnessId={draft.harnessId}
-      promptHint="Added after the prompt of the harness. The preview shows the whole."
+      promptHint="Added after the harness's prompt. The preview shows both."
       modelHint="Leave it to the harness, or choose one."
       basis={({ field, options }) => (
         <SelectField

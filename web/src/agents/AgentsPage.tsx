@@ -72,7 +72,7 @@ function NoAgents({ searched, mayWrite }: { searched: boolean; mayWrite: boolean
   if (!mayWrite) {
     return (
       <EmptyState icon={<Bot size={20} />} title="No agents yet">
-        An agent says what work is for. Those who may create agents have made none so far.
+        An agent combines a prompt, a model and tools. Nobody has created one yet.
       </EmptyState>
     );
   }
@@ -96,8 +96,7 @@ function NoAgents({ searched, mayWrite }: { searched: boolean; mayWrite: boolean
         },
       )}
     >
-      An agent says what work is for: a prompt, a model and what it is able to do. Sessions then run
-      it.
+      An agent combines a prompt, a model and tools. Sessions run it.
     </EmptyState>
   );
 }

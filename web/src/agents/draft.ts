@@ -77,7 +77,7 @@ export function previewOf(draft: AgentDraft): {
   );
   const problem = Object.values(draftProblems({ ...draft, clientTools: complete }))[0];
   if (problem !== undefined) {
-    return { input: null, missing: `This is how it was before the last change. ${problem}` };
+    return { input: null, missing: `Preview of the last valid version. ${problem}` };
   }
   const left = draft.clientTools.length - complete.length;
   return {
@@ -86,7 +86,7 @@ export function previewOf(draft: AgentDraft): {
     missing:
       left === 0
         ? null
-        : `Without ${left === 1 ? "a client tool that is" : `${left} client tools that are`} not complete yet.`,
+        : `Without ${left === 1 ? "a client tool that is" : `${left} client tools that are`} incomplete.`,
   };
 }
 

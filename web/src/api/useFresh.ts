@@ -30,14 +30,14 @@ export function useReloadOnFocus(reload: () => void, pause = false): void {
 }
 
 /** Reads again whenever the version is another one than when this was mounted; bursts of changes cost one reading. */
-export function useReloadOn(version: unknown, reload: () => void): void {
+export function useReloadOn(version: unknown, reload: () => void, quietMs = 150): void {
   const seen = useRef(version);
   useEffect(() => {
     if (seen.current === version) return;
     const timer = setTimeout(() => {
       seen.current = version;
       reload();
-    }, 150);
+    }, quietMs);
     return () => clearTimeout(timer);
-  }, [version, reload]);
+  }, [version, reload, quietMs]);
 }

@@ -105,8 +105,8 @@ function CapabilityRow({ capability, inherited, picked, onChange }: CapabilityRo
         <span className="min-w-0 flex-1">
           <span className="flex flex-wrap items-center gap-1.5">
             <span className="text-sm font-medium">{name}</span>
-            <RiskMark risk={capability.risk} />
-            {inherited && <Badge tone="accent">from the harness</Badge>}
+            <RiskMark capability={capability} />
+            {inherited && <Badge tone="accent">inherited</Badge>}
             {status === "COMING_SOON" && <Badge>coming soon</Badge>}
             {status === "DEPRECATED" && <Badge tone="warn">deprecated</Badge>}
           </span>
@@ -159,7 +159,9 @@ const RISKS: Record<Risk, { tone: Tone; label: string }> = {
   HIGH: { tone: "bad", label: "high risk" },
 };
 
-function RiskMark({ risk }: { risk: Risk }) {
+function RiskMark({ capability: { risk, tools } }: { capability: Capability }) {
+  // What brings no tools does no harm by itself: it guards what others do.
+  if (risk === "HIGH" && tools.length === 0) return <Badge>policy</Badge>;
   const { tone, label } = RISKS[risk];
   return (
     <Badge tone={tone} title="How much harm it can do">

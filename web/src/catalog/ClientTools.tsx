@@ -34,7 +34,7 @@ export function ClientTools({ tools, onChange, errors }: ClientToolsProps) {
         <span className="text-xs text-ink-3 tabular-nums">{tools.length}</span>
       </div>
       <p className="mb-2 text-xs text-ink-3">
-        Run by your own program: the turn waits until it brings the result by submitToolResults.
+        Run by your own program. The turn waits until it sends the result with submitToolResults.
       </p>
       {shown.length > 0 && (
         <div className="mb-2">

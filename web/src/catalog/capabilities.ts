@@ -20,7 +20,7 @@ export function draftCapabilities(
 export function capabilityProblem(capabilities: readonly DraftCapability[]): string | null {
   const broken = capabilities.filter(({ config }) => parseConfig(config) === BROKEN);
   if (broken.length === 0) return null;
-  return `The settings of ${broken.map(({ id }) => id).join(", ")} are not JSON.`;
+  return `Invalid JSON in the settings of ${broken.map(({ id }) => id).join(", ")}.`;
 }
 
 export function capabilityInputs(capabilities: readonly DraftCapability[]): CapabilityRefInput[] {

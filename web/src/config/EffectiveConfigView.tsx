@@ -74,8 +74,8 @@ function Tool({ tool }: { tool: EffectiveConfigFieldsFragment["tools"][number] }
       <details className="group">
         <summary className="flex items-center gap-1.5 rounded px-1 py-0.5 hover:bg-hover">
           <span className="min-w-0 flex-1 truncate font-mono text-xs">{tool.name}</span>
-          {tool.approval === "ALWAYS" && <Badge tone="accent">asks people</Badge>}
-          {tool.approval === "SOMETIMES" && <Badge tone="accent">may ask people</Badge>}
+          {tool.approval === "ALWAYS" && <Badge tone="accent">needs approval</Badge>}
+          {tool.approval === "SOMETIMES" && <Badge tone="accent">may need approval</Badge>}
           {hints.client && <Badge tone="accent">client tool</Badge>}
           {hints.readonly && <Badge>read-only</Badge>}
           {hints.openWorld && <Badge tone="warn">external access</Badge>}

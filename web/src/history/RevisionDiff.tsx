@@ -53,7 +53,7 @@ export function RevisionDiff({ revisions, before, after, names, onCompare }: Rev
         </p>
       )}
       {before !== undefined && before === after && (
-        <p className="text-sm text-ink-3">All that revision {after.number} says.</p>
+        <p className="text-sm text-ink-3">Full contents of revision {after.number}.</p>
       )}
       {diffs?.length === 0 && (
         <p className="text-sm text-ink-3">Nothing differs between these two.</p>

@@ -43,7 +43,7 @@ export function RevisionList({ revisions, current, shown, onShow }: RevisionList
             <span className="mt-0.5 block text-xs text-ink-3">
               {revision.changes.length > 0
                 ? revision.changes.map(({ field }) => fieldLabel(field)).join(", ")
-                : "The first that was kept"}
+                : "Created"}
             </span>
           </button>
         </li>

@@ -18,7 +18,7 @@ interface FailureListProps {
 export function FailureList({ sessions, total }: FailureListProps) {
   return (
     <Section
-      title="Failed sessions"
+      title="Failed or stopped"
       count={Math.max(sessions.length, total ?? 0)}
       aside={
         sessions.length > 0 && (
@@ -32,7 +32,7 @@ export function FailureList({ sessions, total }: FailureListProps) {
         )
       }
     >
-      {sessions.length === 0 && <Nothing>No failed sessions.</Nothing>}
+      {sessions.length === 0 && <Nothing>No failed or stopped sessions.</Nothing>}
       <ul className="divide-y divide-line">
         {sessions.map((session) => (
           <FailureRow key={session.id} session={session} />

@@ -13,7 +13,7 @@ interface WorkingListProps {
 
 export function WorkingList({ sessions, total }: WorkingListProps) {
   return (
-    <Section title="Working now" count={total}>
+    <Section title="Active now" count={total}>
       {sessions.length === 0 && <Nothing>No active turns.</Nothing>}
       <ul className="divide-y divide-line">
         {sessions.map((session) => (

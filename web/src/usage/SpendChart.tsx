@@ -35,8 +35,8 @@ export default function SpendChart({ days, search, version }: SpendChartProps) {
     () => (usage ? seriesOf(usage.rows, by, days.days, measure) : []),
     [usage, by, days, measure],
   );
-  const drawn = useMemo(() => drawing(days, series), [days, series]);
   const currency = measure === "cost" ? "usd" : "tokens";
+  const drawn = useMemo(() => drawing(days, series, currency), [days, series, currency]);
   return (
     <section aria-label="Over time" className="card p-4">
       <div className="mb-3 flex flex-wrap items-center justify-between gap-2">
@@ -141,7 +141,7 @@ interface Drawing {
   options: (colors: Colors) => Omit<uPlot.Options, "width" | "height">;
 }
 
-function drawing(days: Days, series: readonly Series[]): Drawing | null {
+function drawing(days: Days, series: readonly Series[], currency: string): Drawing | null {
   if (series.length === 0) return null;
   const sums = days.days.map(() => "0");
   // Each series is drawn up to the sum of all below it, the highest first, so that the lower ones cover it.
@@ -156,7 +156,7 @@ function drawing(days: Days, series: readonly Series[]): Drawing | null {
   const xs = days.days.map((_, at) => at);
   return {
     data: [xs, ...stacked.toReversed()],
-    options: (colors) => barOptions(colors, days.days, series.length),
+    options: (colors) => barOptions(colors, days.days, series.length, currency),
   };
 }
 
@@ -164,6 +164,7 @@ function barOptions(
   colors: Colors,
   days: readonly string[],
   count: number,
+  currency: string,
 ): Omit<uPlot.Options, "width" | "height"> {
   const bars = uPlot.paths.bars?.({ size: [0.7, 60] });
   return {
@@ -185,7 +186,8 @@ function barOptions(
       axis(colors, {
         size: 64,
         // As many digits as the amounts need.
-        values: (_plot, splits) => splits.map((at) => String(Number(at.toPrecision(3)))),
+        values: (_plot, splits) =>
+          splits.map((at) => `${currency === "usd" ? "$" : ""}${Number(at.toPrecision(3))}`),
       }),
     ],
     series: [

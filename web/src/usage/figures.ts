@@ -50,8 +50,8 @@ export function totalOf(rows: readonly UsageRow[]): Totals {
 }
 
 const WITHOUT: Record<UsageBy, string> = {
-  MODEL: "No model or deleted",
-  AGENT: "No agent or deleted",
+  MODEL: "Tool calls",
+  AGENT: "No agent",
   CUSTOMER: "No customer key",
   USER: "No member or deleted",
   TOOL: "Model calls",

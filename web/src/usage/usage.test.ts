@@ -85,7 +85,7 @@ it("puts the dearest first, and what is gone together", () => {
   expect(lines.map(({ name, totals }) => [name, totals.costUsd])).toEqual([
     ["a", "10"],
     ["b", "1"],
-    ["No model or deleted", "0.75"],
+    ["Tool calls", "0.75"],
   ]);
   expect(subjectOf(row(), "TOOL").name).toBe("Model calls");
   expect(subjectOf(row({ session: { id: "sess_1", title: null } }), "SESSION").name).toBe(

@@ -33,14 +33,14 @@ describe("whyNot", () => {
       "the role admin or above",
     );
     expect(whyNot(approval, { role: "ADMIN", permissions: ["APPROVALS_DECIDE"] })).toContain(
-      "You wrote a message of this turn",
+      "you wrote in it",
     );
     expect(
       whyNot(
         { kind: "APPROVAL", requiredRole: null },
         { role: "OWNER", permissions: ["APPROVALS_DECIDE"] },
       ),
-    ).toContain("You wrote a message of this turn");
+    ).toContain("you wrote in it");
     const owner = { role: "OWNER" as const, permissions: ["APPROVALS_DECIDE" as const] };
     expect(whyNot(approval, owner)).toContain("All other members with the role admin or above");
     expect(whyNot(approval, owner, true)).toMatch(/only member.*invite.*allowSelf.*deny/);

@@ -72,7 +72,7 @@ export function whyNot(
   if (requiredRole && !isAtLeast(role ?? "VIEWER", requiredRole)) {
     return `Only people with the role ${requiredRole.toLowerCase()} or above may approve. You can deny the call.`;
   }
-  const yours = "You wrote a message of this turn, and its policy wants somebody else to approve.";
+  const yours = "This turn's policy needs someone else to approve, because you wrote in it.";
   if (alone) {
     return `${yours} You are the only member of this organization: invite somebody, or set allowSelf in the settings of the agent's approvals. You can deny the call.`;
   }

@@ -27,7 +27,7 @@ export function AuditPage() {
   return (
     <OrgPage
       title="Audit log"
-      about="Tamper-evident log of every change."
+      about="Tamper-evident log of sign-ins and changes to the organization, its members, keys, agents, models, budgets and webhooks."
       actions={
         <>
           <Button look="ghost" onClick={entries.reload}>

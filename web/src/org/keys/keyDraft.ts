@@ -18,7 +18,7 @@ interface PermissionGroup {
 
 /** All that a key may hold. The permissions of operators are never given to keys. */
 const GROUPS: readonly PermissionGroup[] = [
-  { label: "Sessions", permissions: ["SESSIONS_READ", "SESSIONS_WRITE", "SESSIONS_DELETE"] },
+  { label: "Sessions", permissions: ["SESSIONS_READ", "SESSIONS_WRITE"] },
   { label: "Approvals", permissions: ["APPROVALS_DECIDE"] },
   {
     label: "Agents and harnesses",

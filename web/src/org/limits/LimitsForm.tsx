@@ -53,7 +53,7 @@ export function LimitsForm({ org, counts }: LimitsFormProps) {
             <TextField
               key={name}
               label={label}
-              hint={count === null ? about : `${about} ${count}.`}
+              hint={`${text.trim() === "0" ? "Unlimited. " : ""}${about}${count === null ? "" : ` Now: ${count}.`}`}
               errors={problem === null ? fieldErrors(update.refusals, name) : [problem]}
               inputMode="numeric"
               placeholder="Server default"

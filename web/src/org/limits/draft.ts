@@ -45,7 +45,7 @@ export const LIMITS: readonly LimitWords[] = [
   {
     name: "storageBytes",
     label: "Stored bytes",
-    about: "Of files and images, each content once. Beyond that none is stored.",
+    about: "Files and images, with duplicates counted once. More are refused.",
   },
 ];
 
@@ -82,8 +82,7 @@ export function storageWarning(stored: number, limit: number): string | null {
 export function limitProblem(text: string, name?: LimitName): string | null {
   const typed = text.trim();
   if (typed === "") return null;
-  return /^-?\d+$/.test(typed) &&
-    Math.abs(Number(typed)) <= (name === "storageBytes" ? LARGEST_BYTES : LARGEST)
+  return /^\d+$/.test(typed) && Number(typed) <= (name === "storageBytes" ? LARGEST_BYTES : LARGEST)
     ? null
     : "Enter a whole number, 0 for unlimited, or leave empty for the server default.";
 }
@@ -109,11 +108,11 @@ export function limitsInput(
 const numbers = new Intl.NumberFormat();
 
 export function limitText(value: number): string {
-  return value === 0 ? "unlimited" : numbers.format(value);
+  return value === 0 ? "Unlimited" : numbers.format(value);
 }
 
 /** How much of it there is; counting ends at 10 000. Undefined where the viewer may not read it. */
 export function countText(count: number | null | undefined): string | null {
   if (count === undefined) return null;
-  return count === null ? "more than 10,000 now" : `${numbers.format(count)} now`;
+  return count === null ? "more than 10,000" : numbers.format(count);
 }

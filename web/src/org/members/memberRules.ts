@@ -28,7 +28,7 @@ export function memberRights(
   if (complete && member.role === "OWNER" && owners.length < 2) {
     return {
       ...none,
-      reason: "The only owner. Make someone else an owner first.",
+      reason: "This is the only owner. Make someone else an owner first.",
     };
   }
   return { roles: rolesUpTo(role), removable: true, reason: null };

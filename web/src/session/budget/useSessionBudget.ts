@@ -8,7 +8,8 @@ export type BudgetCheck = SessionBudgetQuery["budgetCheck"];
 export function useSessionBudget(sessionId: string, version: number) {
   const may = useMay("BUDGETS_READ");
   const { data, error, reload } = useFresh(SessionBudgetDocument, { sessionId }, !may);
-  useReloadOn(version, reload);
+  // Steps follow each other quickly, and what came before this page opened is told at once.
+  useReloadOn(version, reload, 1000);
   // Other sessions spend, too, and budgets are topped up in other tabs: no event of this session tells.
   useReloadOnFocus(reload, !may);
   return {

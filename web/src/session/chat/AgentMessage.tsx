@@ -15,7 +15,7 @@ export function AgentMessage({ item }: { item: AgentItem }) {
       {thinking !== "" && <Thinking text={thinking} done={item.thinkingDone} />}
       {text !== "" && <MarkdownText text={text} />}
       {state === "interrupted" && (
-        <p className="mt-1 text-xs text-ink-3">Interrupted before this message was complete.</p>
+        <p className="mt-1 text-xs text-ink-3">Stopped before this message was complete.</p>
       )}
       <MessageImages images={images} />
       {retry && <RetryLine key={`${retry.attempt}:${retry.model}`} retry={retry} />}

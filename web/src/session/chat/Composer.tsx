@@ -111,7 +111,7 @@ export function Composer({ sessionId, working, paused, onSend, children }: Compo
       <textarea
         ref={field}
         aria-label="Message"
-        placeholder={placeholderOf(working, paused)}
+        placeholder={placeholderOf(working && delivery, paused)}
         rows={1}
         className="block field-sizing-content max-h-60 min-h-11 w-full resize-none bg-transparent px-3.5 pt-3 pb-1 text-base outline-none"
         value={draft}
@@ -158,7 +158,14 @@ export function Composer({ sessionId, working, paused, onSend, children }: Compo
   );
 }
 
-function placeholderOf(working: boolean, paused: boolean): string {
+const PLACEHOLDERS: Partial<Record<Delivery, string>> = {
+  STEER: "Add to the current turn…",
+  QUEUE: "Queue a message for the next turn…",
+  INTERRUPT: "Stop the current turn and send…",
+};
+
+/** `delivery` is false while no turn is under way. */
+function placeholderOf(delivery: Delivery | false, paused: boolean): string {
   if (paused) return "Paused by a budget. Messages are read once it resumes…";
-  return working ? "Add to the current turn…" : "Message the agent…";
+  return (delivery && PLACEHOLDERS[delivery]) || "Message the agent…";
 }

@@ -23,11 +23,7 @@ export function NoticeLine({ item }: { item: NoticeItem }) {
     case "failed":
       return (
         <>
-          {notice.told ? (
-            <p className="mt-3 text-xs text-ink-3">The turn failed with this error.</p>
-          ) : (
-            <FailureNote failure={notice.failure} />
-          )}
+          {!notice.told && <FailureNote failure={notice.failure} />}
           <TurnFork turnId={turnId} />
         </>
       );
@@ -36,7 +32,7 @@ export function NoticeLine({ item }: { item: NoticeItem }) {
     case "cancelled":
       return (
         <Line icon={<Ban size={12} aria-hidden />} turnId={turnId}>
-          Cancelled by <DoerName by={notice.by} />
+          Stopped by <DoerName by={notice.by} />
           {notice.reason && `: ${notice.reason}`}
           {notice.usage && notice.usage.inputTokens > 0 && ` · ${usageWords(notice.usage)}`}
         </Line>

@@ -31,7 +31,7 @@ export function UsagePanel({ state, forked }: { state: SessionState; forked: boo
       </dl>
       {forked && (
         <p className="mt-2 text-xs text-ink-3">
-          Tokens and cost are those since the fork; turns include its history.
+          Tokens and cost count from the fork; turns include those before it.
         </p>
       )}
     </Panel>
