@@ -1,13 +1,6 @@
 package catalog
 
 import (
-	"context"
-
-	"gorm.io/gorm"
-
-	"github.com/ostler-dev/ostler/internal/audit"
-	"github.com/ostler-dev/ostler/internal/auth"
-	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -19,14 +12,6 @@ type deed struct {
 	reason *string
 	// from is the revision that was restored; 0 for other changes.
 	from int
-}
-
-// record tells the audit log what somebody did. It must be the last thing that the transaction does.
-func (s *Service) record(ctx context.Context, tx *gorm.DB, by *auth.Principal, action, target string, details map[string]any) error {
-	kind, actor := by.Actor()
-	return audit.Record(ctx, tx, clock.Millis(s.clock), audit.Entry{
-		Org: by.OrgID, ActorKind: kind, Actor: actor, Action: action, Target: target, Details: details,
-	})
 }
 
 // details gives what the audit log tells of a change: which fields it gave other values, and the revision that it made. The values are in

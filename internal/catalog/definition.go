@@ -10,6 +10,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -174,7 +175,7 @@ func (d *definition[T, E]) create(ctx context.Context, s *Service, by *auth.Prin
 		if err := d.record(tx, person(by, nil), nil, row); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, by, d.noun+".created", f.id.String(), map[string]any{"name": *f.name, "revision": 1})
+		return audit.RecordBy(ctx, tx, clock.Millis(s.clock), by, d.noun+".created", f.id.String(), map[string]any{"name": *f.name, "revision": 1})
 	})
 	if err != nil {
 		return taken(fmt.Errorf("create the %s %s in %s: %w", d.noun, f.id, by.OrgID, err), d.article+" "+d.noun, *f.name)
@@ -284,7 +285,7 @@ func (d *definition[T, E]) change(ctx context.Context, s *Service, by *auth.Prin
 		if err != nil {
 			return err
 		}
-		return s.record(ctx, tx, by, d.noun+"."+act.verb, id.String(), details)
+		return audit.RecordBy(ctx, tx, clock.Millis(s.clock), by, d.noun+"."+act.verb, id.String(), details)
 	})
 	if err != nil {
 		return nil, err

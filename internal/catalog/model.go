@@ -7,6 +7,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -92,7 +93,7 @@ func (s *Service) CreateModel(ctx context.Context, by *auth.Principal, in NewMod
 		if err := recordPrices(tx, row); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, by, "model.created", row.ID.String(), map[string]any{"name": row.Name, "provider": row.ProviderID.String()})
+		return audit.RecordBy(ctx, tx, clock.Millis(s.clock), by, "model.created", row.ID.String(), map[string]any{"name": row.Name, "provider": row.ProviderID.String()})
 	})
 	if err != nil {
 		return nil, taken(fmt.Errorf("create a model in %s: %w", by.OrgID, err), "a model of this provider", row.Name)
@@ -137,7 +138,7 @@ func (s *Service) UpdateModel(ctx context.Context, by *auth.Principal, id models
 				return err
 			}
 		}
-		return s.record(ctx, tx, by, "model.updated", id.String(), map[string]any{"fields": modelFields(row, &next)})
+		return audit.RecordBy(ctx, tx, clock.Millis(s.clock), by, "model.updated", id.String(), map[string]any{"fields": modelFields(row, &next)})
 	})
 	if err != nil {
 		return nil, err

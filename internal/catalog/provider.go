@@ -9,6 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -53,7 +54,7 @@ func (s *Service) CreateProvider(ctx context.Context, by *auth.Principal, in New
 		if err := tx.Create(&row).Error; err != nil {
 			return err
 		}
-		return s.record(ctx, tx, by, "provider.created", row.ID.String(), map[string]any{"name": row.Name, "kind": row.Kind})
+		return audit.RecordBy(ctx, tx, clock.Millis(s.clock), by, "provider.created", row.ID.String(), map[string]any{"name": row.Name, "kind": row.Kind})
 	})
 	if err != nil {
 		return nil, taken(fmt.Errorf("create a provider in %s: %w", by.OrgID, err), "a provider", row.Name)
@@ -87,7 +88,7 @@ func (s *Service) UpdateProvider(ctx context.Context, by *auth.Principal, id mod
 		if err := change(tx, by.OrgID, id, "updated_at", row.UpdatedAt, &next, "name", "base_url", "credentials", "updated_at"); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, by, "provider.updated", id.String(), map[string]any{"fields": providerFields(row, &next)})
+		return audit.RecordBy(ctx, tx, clock.Millis(s.clock), by, "provider.updated", id.String(), map[string]any{"fields": providerFields(row, &next)})
 	})
 	if err != nil {
 		return nil, taken(err, "a provider", next.Name)
@@ -203,7 +204,7 @@ func (s *Service) ArchiveProvider(ctx context.Context, by *auth.Principal, id mo
 		if err := change(tx, by.OrgID, id, "updated_at", row.UpdatedAt, &next, "lifecycle", "updated_at"); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, by, "provider.archived", id.String(), nil)
+		return audit.RecordBy(ctx, tx, clock.Millis(s.clock), by, "provider.archived", id.String(), nil)
 	})
 	if err != nil {
 		return nil, err

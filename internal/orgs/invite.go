@@ -10,6 +10,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -82,7 +83,7 @@ func (s *Service) Invite(ctx context.Context, p *auth.Principal, email string, r
 		if err := tx.Create(&inv).Error; err != nil {
 			return fmt.Errorf("create an invitation: %w", err)
 		}
-		return s.record(ctx, tx, p, "invitation.created", inv.ID.String(),
+		return audit.RecordBy(ctx, tx, clock.Millis(s.clock), p, "invitation.created", inv.ID.String(),
 			map[string]any{"email": email, "role": role, "expiresAt": inv.ExpiresAt.Time(), "replaces": replaced})
 	})
 	if err != nil {
@@ -145,7 +146,7 @@ func (s *Service) RevokeInvitation(ctx context.Context, p *auth.Principal, id mo
 			return err
 		}
 		inv.RevokedAt = &now
-		return s.record(ctx, tx, p, "invitation.revoked", id.String(), map[string]any{"email": inv.Email, "role": inv.Role})
+		return audit.RecordBy(ctx, tx, clock.Millis(s.clock), p, "invitation.revoked", id.String(), map[string]any{"email": inv.Email, "role": inv.Role})
 	})
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func (s *Service) SetMemberRole(ctx context.Context, p *auth.Principal, id model
 		}
 		before := m.Role
 		m.Role = role
-		return s.record(ctx, tx, p, "member.role_changed", id.String(),
+		return audit.RecordBy(ctx, tx, clock.Millis(s.clock), p, "member.role_changed", id.String(),
 			map[string]any{"userId": m.UserID.String(), "before": before, "after": role})
 	})
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Service) RemoveMember(ctx context.Context, p *auth.Principal, id models
 		if err := store.OneRow(store.Of(tx, p.OrgID).Where("id = ?", id).Delete(&models.Membership{})); err != nil {
 			return fmt.Errorf("remove a member: %w", err)
 		}
-		return s.record(ctx, tx, p, "member.removed", id.String(), map[string]any{"userId": m.UserID.String(), "role": m.Role})
+		return audit.RecordBy(ctx, tx, clock.Millis(s.clock), p, "member.removed", id.String(), map[string]any{"userId": m.UserID.String(), "role": m.Role})
 	})
 	if err != nil {
 		return nil, err
@@ -106,14 +106,6 @@ func (s *Service) lockMember(tx *gorm.DB, p *auth.Principal, id models.Membershi
 
 func (s *Service) forgetMember(m models.Membership) {
 	s.forget(func(p *auth.Principal) bool { return p.UserID == m.UserID && p.OrgID == m.OrgID })
-}
-
-// record notes what a principal did in its organization, as the last thing of a transaction.
-func (s *Service) record(ctx context.Context, tx *gorm.DB, p *auth.Principal, action, target string, details map[string]any) error {
-	kind, actor := p.Actor()
-	return audit.Record(ctx, tx, clock.Millis(s.clock), audit.Entry{
-		Org: p.OrgID, ActorKind: kind, Actor: actor, Action: action, Target: target, Details: details,
-	})
 }
 
 // one reads a row of an organization; fault.NotFound when it has none with this id, whether or not another one has it.

@@ -7,8 +7,10 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -72,7 +74,7 @@ func (s *Service) UpdateOrg(ctx context.Context, p *auth.Principal, in OrgChange
 		if err != nil {
 			return fmt.Errorf("change an organization: %w", err)
 		}
-		return s.record(ctx, tx, p, "org.updated", org.ID.String(), details)
+		return audit.RecordBy(ctx, tx, clock.Millis(s.clock), p, "org.updated", org.ID.String(), details)
 	})
 	// Also after a failure: a commit whose answer was lost may have happened.
 	s.seeder.DefaultsChanged(p.OrgID)
@@ -148,7 +150,7 @@ func (s *Service) UpdateViewer(ctx context.Context, p *auth.Principal, name stri
 		}
 		details := map[string]any{"name": change(user.Name, name)}
 		user.Name = name
-		return s.record(ctx, tx, p, "user.updated", user.ID.String(), details)
+		return audit.RecordBy(ctx, tx, clock.Millis(s.clock), p, "user.updated", user.ID.String(), details)
 	})
 	return user, err
 }
