@@ -8,6 +8,7 @@ import { IconButton } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 import { useSubject } from "@/ui/title";
 import { ForkButton } from "./ForkButton";
+import { latestFailure } from "./feed/ends";
 import type { FeedSnapshot } from "./feed/feed";
 import { DetailsPanel } from "./panels/DetailsPanel";
 import { SessionTitle } from "./SessionTitle";
@@ -37,7 +38,7 @@ export function SessionHeader({ session, feed, view }: SessionHeaderProps) {
     <header className="shrink-0 border-b border-line px-4 pt-2.5 sm:px-6">
       <div className="flex min-h-8 items-center gap-3">
         <SessionTitle sessionId={session.id} title={title} editable={mayWrite} />
-        <StatusMark status={status ?? session.status} />
+        <StatusMark status={status ?? session.status} failure={latestFailure(feed.session)} />
         <span className="ml-auto flex items-center gap-3">
           <span className="hidden items-center gap-3 md:flex">
             <SessionFacts session={session} />

@@ -10,7 +10,7 @@ export function TurnFork({ turnId }: { turnId: string | null }) {
       sessionId={sessionOf(turnId)}
       throughTurnId={turnId}
       label="Fork from here"
-      className="h-6 px-1.5 text-xs font-normal text-ink-3"
+      className="-ml-1.5 h-6 px-1.5 text-xs font-normal text-ink-3"
     />
   );
 }

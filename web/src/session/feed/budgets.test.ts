@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { latestFailure } from "./ends";
 import type { SessionEvent } from "./event";
 import { foldEvent } from "./fold";
 import { initialState } from "./state";
@@ -25,6 +26,8 @@ it("says once why a turn was stopped", () => {
   const told = [event("OutputCompleted", 7, { message: said }), end].reduce(foldEvent, working);
   expect(told.items.at(-1)).toMatchObject({ notice: { type: "sealed", told: true } });
   expect(foldEvent(working, end).items.at(-1)).toMatchObject({ notice: { told: false } });
+  expect(latestFailure(working)).toBeNull();
+  expect(latestFailure(foldEvent(working, end))).toEqual({ sealed: true, message: error.message });
 });
 
 it("tells when budgets may stand otherwise, once per event", () => {

@@ -83,3 +83,14 @@ function wasTold(state: SessionState, turnId: string | null, code: string): bool
   const last = state.items.findLast((item) => item.turnId === turnId && item.kind === "agent");
   return last?.kind === "agent" && last.error?.code === code;
 }
+
+const ENDS: readonly NoticeItem["notice"]["type"][] = Object.values(STATUSES);
+
+/** How the latest turn that ended went wrong; null when it didn't. */
+export function latestFailure({ items }: SessionState) {
+  const end = items.findLast((item) => item.kind === "notice" && ENDS.includes(item.notice.type));
+  if (end?.kind !== "notice") return null;
+  const { notice } = end;
+  if (notice.type !== "failed" && notice.type !== "sealed") return null;
+  return { sealed: notice.type === "sealed", message: notice.failure.message };
+}
