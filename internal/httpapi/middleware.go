@@ -80,11 +80,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 			}
 			took := s.deps.Clock.Now().Sub(start)
 			s.deps.Meter.Request(routeOf(r.URL.Path), e.status, e.measured(took))
-			level := slog.LevelInfo
-			if isProbe(r.URL.Path) {
-				level = slog.LevelDebug
-			}
-			s.log.LogAttrs(r.Context(), level, "request",
+			s.log.LogAttrs(r.Context(), accessLevel(r.URL.Path, e.status), "request",
 				slog.String("request_id", e.id), slog.String("method", r.Method), slog.String("path", clipMessage(loggedPath(r.URL.Path))),
 				slog.Int("status", e.status), slog.Int64("bytes", e.written), slog.String("address", e.address),
 				slog.String("operation", e.operation), slog.String("kind", e.kind),
@@ -106,6 +102,14 @@ func (s *Server) bound(w http.ResponseWriter, r *http.Request) {
 		_ = control.SetReadDeadline(time.Now().Add(s.cfg.BodyTimeout))
 	}
 	_ = control.SetWriteDeadline(time.Now().Add(s.cfg.AnswerTimeout))
+}
+
+// accessLevel returns the level at which a request is logged: probes, and the dashboard's assets that are served, are for debugging only.
+func accessLevel(path string, status int) slog.Level {
+	if isProbe(path) || status < http.StatusBadRequest && strings.HasPrefix(path, "/assets/") {
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
 }
 
 func isProbe(path string) bool { return path == "/healthz" || path == "/readyz" || path == metricsPath }

@@ -215,6 +215,26 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
+func TestServedAssetsAreNotLoggedAmongRequests(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		path   string
+		status int
+		want   slog.Level
+	}{
+		{"/assets/app-abc.js", 200, slog.LevelDebug},
+		{"/assets/app-abc.js", 304, slog.LevelDebug},
+		{"/assets/none.js", 404, slog.LevelInfo},
+		{"/healthz", 503, slog.LevelDebug},
+		{"/", 200, slog.LevelInfo},
+		{"/graphql", 200, slog.LevelInfo},
+	} {
+		if got := accessLevel(c.path, c.status); got != c.want {
+			t.Errorf("%s with %d: got %s, want %s", c.path, c.status, got, c.want)
+		}
+	}
+}
+
 func TestConfigIsValidated(t *testing.T) {
 	t.Parallel()
 	deps := Dependencies{

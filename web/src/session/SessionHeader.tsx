@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { Bot, Cpu, GitFork, PanelRight } from "lucide-react";
+import { Bot, Cpu, GitFork, Layers, PanelRight } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import type { SessionQuery } from "@/gql/graphql";
 import { StatusMark } from "@/sessions/StatusMark";
@@ -98,7 +98,7 @@ function SessionFacts({ session }: { session: SessionInfo }) {
           <Fact icon={<Bot size={14} aria-hidden />}>{session.agent.displayName}</Fact>
         </Link>
       ) : (
-        <Fact icon={<Bot size={14} aria-hidden />}>{session.harness.displayName}</Fact>
+        <Fact icon={<Layers size={14} aria-hidden />}>{session.harness.displayName}</Fact>
       )}
       {session.forkedThrough > 0 && (
         <Fact icon={<GitFork size={14} aria-hidden />}>
