@@ -82,6 +82,9 @@ type Limits struct {
 	IntrospectionCost int
 	// AnswerBytes bounds the answer of one operation together with what is read for it, and each answer of a subscription. Defaults to 32 MiB.
 	AnswerBytes int64
+	// OperationsBytes bounds what all queries and mutations together have read and not yet answered, beyond the first 128 KiB of each. One
+	// organization has three quarters of it at most. Defaults to 8 times AnswerBytes.
+	OperationsBytes int64
 	// ValidationErrors is how many errors of one document are reported. Defaults to 5.
 	ValidationErrors int
 	// OperationTimeout is for queries and mutations; subscriptions have none. Defaults to 10 s.
@@ -151,6 +154,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&l.Cost, 50_000)
 	orDefault(&l.IntrospectionCost, 450_000)
 	orDefault(&l.AnswerBytes, 32<<20)
+	orDefault(&l.OperationsBytes, 8*l.AnswerBytes)
 	orDefault(&l.ValidationErrors, 5)
 	orDefault(&l.OperationTimeout, 10*time.Second)
 	orDefault(&l.CachedDocumentBytes, 32<<20)
@@ -217,7 +221,7 @@ func (c Config) validate() error {
 		"Depth": int64(l.Depth), "Fields": int64(l.Fields), "Aliases": int64(l.Aliases),
 		"Directives": int64(l.Directives), "RootFields": int64(l.RootFields), "PageSize": int64(l.PageSize),
 		"Cost": int64(l.Cost), "IntrospectionCost": int64(l.IntrospectionCost),
-		"AnswerBytes":      l.AnswerBytes,
+		"AnswerBytes": l.AnswerBytes, "OperationsBytes": l.OperationsBytes,
 		"ValidationErrors": int64(l.ValidationErrors), "CachedDocumentBytes": int64(l.CachedDocumentBytes),
 		"PersistedDocumentBytes": int64(l.PersistedDocumentBytes), "OperationTimeout": int64(l.OperationTimeout),
 		"InitTimeout": int64(s.InitTimeout), "PingEvery": int64(s.PingEvery), "PongWithin": int64(s.PongWithin),

@@ -13,6 +13,8 @@ import (
 	"github.com/vektah/gqlparser/v2/validator"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/shares"
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
@@ -21,6 +23,8 @@ type engine struct {
 	executable graphql.ExecutableSchema
 	types      *ast.Schema
 	limits     Limits
+	// memory is what operations share for what they read, and for their answers until those are written.
+	memory     *shares.Shares[models.OrgID]
 	mayWrite   func() error
 	validator  *documentValidator
 	documents  *documents
@@ -46,6 +50,7 @@ func newEngine(cfg Config, executable graphql.ExecutableSchema, log *slog.Logger
 		executable: executable,
 		types:      types,
 		limits:     cfg.Limits,
+		memory:     newMemory(cfg.Limits),
 		mayWrite:   cfg.Writable,
 		validator:  newDocumentValidator(types, cfg.Limits.ValidationErrors, cfg.Suggestions),
 		documents:  newDocuments(cfg.Limits, cfg.Trusted, cfg.TrustedOnly),
@@ -168,8 +173,8 @@ func (e *engine) variables(op *ast.OperationDefinition, given map[string]any) (m
 	return nil, bad
 }
 
-// run answers a query or a mutation.
-func (e *engine) run(ctx context.Context, op *operation) (resp *graphql.Response) {
+// run answers a query or a mutation. What is returned with the answer holds its memory, until End is called once the answer is written.
+func (e *engine) run(ctx context.Context, op *operation) (resp *graphql.Response, answer *store.Bytes) {
 	ctx, cancel := context.WithTimeout(ctx, e.limits.OperationTimeout)
 	defer cancel()
 	start := time.Now()
@@ -182,8 +187,8 @@ func (e *engine) run(ctx context.Context, op *operation) (resp *graphql.Response
 	if e.forOperation != nil {
 		ctx = e.forOperation(ctx)
 	}
-	ctx, answer := store.WithBytes(ctx, e.limits.AnswerBytes)
-	defer answer.End()
+	ctx, answer = store.WithBytes(ctx, e.limits.AnswerBytes, e.memoryOf(ctx))
+	defer func() { answer.Keep(len(resp.Data)) }()
 	op.context.RootResolverMiddleware = rooted(answer)
 	ctx = e.within(ctx, op)
 	defer func() {
@@ -192,10 +197,10 @@ func (e *engine) run(ctx context.Context, op *operation) (resp *graphql.Response
 		}
 	}()
 	resp = e.executable.Exec(ctx)(ctx)
-	if answer.Over() {
-		return &graphql.Response{Errors: gqlerror.List{e.tooManyBytes()}}
+	if err := answer.Err(); err != nil {
+		return &graphql.Response{Errors: gqlerror.List{e.noBytes(err)}}, answer
 	}
-	return e.finish(ctx, op, resp)
+	return e.finish(ctx, op, resp), answer
 }
 
 func (e *engine) within(ctx context.Context, op *operation) context.Context {

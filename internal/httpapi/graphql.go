@@ -229,13 +229,18 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		s.writeErrors(w, media, http.StatusMethodNotAllowed, coded(codeBadUserInput, "Mutations need POST."))
 		return
 	}
-	resp := s.engine.run(ctx, op)
+	resp, held := s.engine.run(ctx, op)
+	defer held.End()
 	if accepts.eventsFirst {
 		s.writeOnce(w, resp)
 		return
 	}
 	status := http.StatusOK
-	if resp.Data == nil {
+	switch {
+	case resp.Data == nil && firstCode(resp.Errors) == codeRateLimited:
+		s.refuseRate(w, media, resp.Errors[0])
+		return
+	case resp.Data == nil:
 		status = statusOf(resp.Errors, media)
 	}
 	s.writeResponse(w, media, status, resp)

@@ -44,12 +44,12 @@ func (r *renderer) render(ctx context.Context, item *events.Item) (*graphql.Resp
 
 // answer makes one of what is in the channel, waiting for it; nil once that is closed, or ctx has ended.
 func (r *renderer) answer(ctx context.Context) *graphql.Response {
-	ctx, answer := store.WithBytes(ctx, r.engine.limits.AnswerBytes)
+	ctx, answer := store.WithBytes(ctx, r.engine.limits.AnswerBytes, nil)
 	defer answer.End()
 	ctx = graphql.WithResponseContext(ctx, r.engine.errors.present, r.engine.errors.recovered)
 	resp := r.next(ctx)
-	if answer.Over() {
-		return &graphql.Response{Errors: gqlerror.List{r.engine.tooManyBytes()}}
+	if err := answer.Err(); err != nil {
+		return &graphql.Response{Errors: gqlerror.List{r.engine.noBytes(err)}}
 	}
 	if resp != nil {
 		resp.Errors = append(resp.Errors, graphql.GetErrors(ctx)...)

@@ -228,7 +228,7 @@ func (s *socket) write() {
 			}
 			err = s.flush(out.Bytes())
 		}
-		s.outbox.done(size)
+		s.outbox.sent(size)
 		if err != nil {
 			s.abandon()
 			return

@@ -182,12 +182,16 @@ func (o *socketOperation) unreserve() {
 
 // once answers a query or a mutation.
 func (o *socketOperation) once(op *operation) {
-	resp := o.socket.server.engine.run(o.ctx, op)
+	resp, held := o.socket.server.engine.run(o.ctx, op)
+	defer held.End()
 	if resp.Data == nil {
 		o.fail(resp.Errors)
 		return
 	}
-	o.next(resp)
+	large := held.Keep(len(resp.Data))
+	if o.next(resp) && large {
+		o.socket.outbox.flushed()
+	}
 	o.complete()
 }
 
@@ -231,6 +235,7 @@ func (o *socketOperation) next(resp *graphql.Response) bool {
 	frame.Write(o.head)
 	encodeResponse(frame, resp)
 	frame.WriteByte('}')
+	resp.Data = nil // it may be large, and the frame holds it
 	size := o.reserved
 	if size == 0 {
 		return o.socket.send(frame, o.wanted)

@@ -16,7 +16,9 @@ type outbox struct {
 	mu     sync.Mutex
 	frames []*bytes.Buffer
 	bytes  int
-	closed bool
+	// added and written are how many bytes ever were.
+	added, written int64
+	closed         bool
 	// writing is set from a call of start until take finds nothing.
 	writing bool
 	room    sync.Cond // there is room
@@ -99,6 +101,7 @@ func (o *outbox) offer(frame *bytes.Buffer) bool {
 func (o *outbox) add(frame *bytes.Buffer) {
 	o.frames = append(o.frames, frame)
 	o.bytes += frame.Len()
+	o.added += int64(frame.Len())
 	if !o.writing {
 		o.writing = true
 		o.start()
@@ -126,7 +129,24 @@ func (o *outbox) take(limit int) *bytes.Buffer {
 	return frame
 }
 
-// done makes the room of a frame that was written free.
+// flushed waits until all that was put has been written, or the outbox is closed.
+func (o *outbox) flushed() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for added := o.added; !o.closed && o.written < added; {
+		o.room.Wait()
+	}
+}
+
+// sent is done for frames that were written.
+func (o *outbox) sent(size int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.written += int64(size)
+	o.free(size)
+}
+
+// done makes room that was taken or reserved free.
 func (o *outbox) done(size int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

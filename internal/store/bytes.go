@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"reflect"
+	"sync"
 	"sync/atomic"
 
 	"gorm.io/gorm"
@@ -15,38 +16,117 @@ import (
 // ErrTooManyBytes ends what has read more than its context allows.
 var ErrTooManyBytes = errors.New("more bytes than the operation may take")
 
+// ErrMemoryFull ends what can't have more memory, because others hold it.
+var ErrMemoryFull = errors.New("the memory for operations is in use")
+
+const (
+	// MemoryStep is how many bytes of memory an operation takes at once.
+	MemoryStep = 256 << 10
+	// firstBytes is what an operation may read and write without taking any.
+	firstBytes = 128 << 10
+)
+
+// Memory is what operations that run at once share. It is safe for concurrent use.
+type Memory interface {
+	// Take takes n times MemoryStep bytes, or reports false when so much isn't free.
+	Take(n int) bool
+	// Leave returns n times MemoryStep bytes that were taken.
+	Leave(n int)
+}
+
 // Bytes is what one operation may still read and write. It may be used by several goroutines.
 type Bytes struct {
+	most    int64
 	left    atomic.Int64
 	written atomic.Int64
 	over    context.CancelCauseFunc
+
+	memory Memory // nil for any amount
+	// covered is how many bytes may be used before more memory is to be taken.
+	covered atomic.Int64
+	full    atomic.Bool
+
+	mu    sync.Mutex
+	steps int
+	ended bool
 }
 
 type bytesKey struct{}
 
-// WithBytes returns a context in which reading ends with ErrTooManyBytes after the given number of bytes, and which is cancelled then.
-// What is read with any other context is not counted.
-func WithBytes(ctx context.Context, most int64) (context.Context, *Bytes) {
+// WithBytes returns a context in which reading ends with ErrTooManyBytes after the given number of bytes, or with ErrMemoryFull when memory
+// has no more of them, and which is cancelled then. Memory is held until Keep or End; without one there is no such limit. What is read
+// with any other context is not counted.
+func WithBytes(ctx context.Context, most int64, memory Memory) (context.Context, *Bytes) {
 	ctx, over := context.WithCancelCause(ctx)
-	b := &Bytes{over: over}
+	b := &Bytes{most: most, over: over, memory: memory}
 	b.left.Store(most)
+	b.covered.Store(firstBytes)
 	return context.WithValue(ctx, bytesKey{}, b), b
 }
 
-// Over reports whether more was asked for than there was.
-func (b *Bytes) Over() bool { return b.left.Load() < 0 }
+// Err returns ErrTooManyBytes or ErrMemoryFull when more was asked for than there was.
+func (b *Bytes) Err() error {
+	switch {
+	case b.left.Load() < 0:
+		return ErrTooManyBytes
+	case b.full.Load():
+		return ErrMemoryFull
+	}
+	return nil
+}
 
 // Written returns how many bytes were charged for the answer.
 func (b *Bytes) Written() int { return int(b.written.Load()) }
 
-// End releases the context.
-func (b *Bytes) End() { b.over(nil) }
+// Keep ends the context, and leaves the memory but for so many bytes, which are held until End. It reports whether it holds any.
+func (b *Bytes) Keep(bytes int) bool {
+	b.over(nil)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended = true
+	keep := 0
+	if bytes > firstBytes {
+		keep = min(b.steps, stepsOf(int64(bytes-firstBytes)))
+	}
+	if b.steps > keep {
+		b.memory.Leave(b.steps - keep)
+		b.steps = keep
+	}
+	return keep > 0
+}
+
+// End ends the context, and leaves all memory. It may be called again.
+func (b *Bytes) End() { b.Keep(0) }
+
+func stepsOf(bytes int64) int { return int((bytes + MemoryStep - 1) / MemoryStep) }
 
 func (b *Bytes) take(n int64) error {
-	if b.left.Add(-n) < 0 {
+	left := b.left.Add(-n)
+	if left < 0 {
 		b.over(ErrTooManyBytes)
 		return ErrTooManyBytes
 	}
+	if used := b.most - left; b.memory != nil && used > b.covered.Load() {
+		return b.cover(used)
+	}
+	return nil
+}
+
+// cover takes the memory for so many bytes in all.
+func (b *Bytes) cover(used int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := stepsOf(used - b.covered.Load())
+	if n <= 0 {
+		return nil
+	}
+	if b.ended || !b.memory.Take(n) {
+		b.full.Store(true)
+		b.over(ErrMemoryFull)
+		return ErrMemoryFull
+	}
+	b.steps += n
+	b.covered.Add(int64(n) * MemoryStep)
 	return nil
 }
 
@@ -98,7 +178,11 @@ func countQueries(db *gorm.DB) error {
 			_ = db.AddError(err)
 			return
 		}
-		defer func() { _ = db.AddError(rows.Close()) }()
+		defer func() {
+			if err := rows.Close(); db.Error == nil { // after a failure it would hide which one
+				_ = db.AddError(err)
+			}
+		}()
 		gorm.Scan(counted(db.Statement.Context, rows), db, 0)
 	})
 }

@@ -45,14 +45,14 @@ func TestReadingEndsWithItsBytes(t *testing.T) {
 			if err := read(t.Context(), &all); err != nil || len(all) != rows || len(all[rows-1].Content) != size {
 				t.Fatalf("%s: %d rows, %v", name, len(all), err)
 			}
-			ctx, bytes := store.WithBytes(t.Context(), 2*rows*size/2)
+			ctx, bytes := store.WithBytes(t.Context(), 2*rows*size/2, nil)
 			err := read(ctx, &some)
-			if !errors.Is(err, store.ErrTooManyBytes) || !bytes.Over() || !errors.Is(context.Cause(ctx), store.ErrTooManyBytes) || len(some) > rows/2 {
+			if !errors.Is(err, store.ErrTooManyBytes) || bytes.Err() == nil || !errors.Is(context.Cause(ctx), store.ErrTooManyBytes) || len(some) > rows/2 {
 				t.Errorf("%s: %d rows were read, %v", name, len(some), err)
 			}
 			bytes.End()
-			ctx, bytes = store.WithBytes(t.Context(), 3*rows*size)
-			if err := read(ctx, &some); err != nil || len(some) != rows || bytes.Over() {
+			ctx, bytes = store.WithBytes(t.Context(), 3*rows*size, nil)
+			if err := read(ctx, &some); err != nil || len(some) != rows || bytes.Err() != nil {
 				t.Errorf("%s: %d rows, %v", name, len(some), err)
 			}
 			bytes.End()
