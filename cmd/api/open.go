@@ -37,7 +37,7 @@ func openDatabase(ctx context.Context, cfg config, tracer trace.Tracer, undo *cl
 	var release func()
 	var err error
 	if path, ok := strings.CutPrefix(cfg.databaseURL, "sqlite:"); ok {
-		release, err = store.LockDir(filepath.Dir(path))
+		release, err = store.LockDir(ctx, filepath.Dir(path))
 	} else {
 		release, err = store.LockPostgres(ctx, cfg.directURL, cfg.natsURL != "")
 	}

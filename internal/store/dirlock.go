@@ -19,7 +19,7 @@ var ErrInUse = errors.New("the database is in use by another process")
 // soloLock is the key of the advisory lock by which processes on one PostgreSQL database notice each other.
 const soloLock = 0x6f73746c6572 // "ostler"
 
-// restartPatience is how long LockPostgres waits: PostgreSQL gives back the lock of a process a moment after it has ended.
+// restartPatience is how long a server waits for the lock of the one before it, which is given back a moment after that has ended.
 const restartPatience = 5 * time.Second
 
 // LockPostgres makes sure that this process may work on the database, until release is called or the process dies: processes
@@ -48,9 +48,9 @@ func LockPostgres(ctx context.Context, databaseURL string, shared bool) (release
 	return func() { _ = conn.Close(context.Background()) }, nil
 }
 
-// LockDir makes sure that this process is the only one on a data directory, until release is called or the process dies. The
-// directory is made when it is missing.
-func LockDir(dir string) (release func(), err error) {
+// LockDir makes sure that this process is the only one on a data directory, until release is called or the process dies. It waits as
+// LockPostgres does. The directory is made when it is missing.
+func LockDir(ctx context.Context, dir string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
 	}
@@ -58,10 +58,23 @@ func LockDir(dir string) (release func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of %s: %w", dir, err)
 	}
-	// The kernel gives the lock back when the process dies, however that happens.
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("%w: %s is locked; stop the other server, or set OSTLER_DATA_DIR", ErrInUse, dir)
+	// The kernel gives the lock back when the process dies, however that happens. It can't be told to wait for so long and no longer.
+	ctx, cancel := context.WithTimeout(ctx, restartPatience)
+	defer cancel()
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = f.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			_ = f.Close()
+			return nil, fmt.Errorf("lock %s: %w", dir, err)
+		}
+		select {
+		case <-ctx.Done():
+			_ = f.Close()
+			return nil, fmt.Errorf("%w: %s is locked; stop the other server, or set OSTLER_DATA_DIR", ErrInUse, dir)
+		case <-time.After(restartPatience / 100):
+		}
 	}
-	return func() { _ = f.Close() }, nil
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -51,6 +53,34 @@ func TestARestartWaitsForTheOneBefore(t *testing.T) {
 	if err := <-started; err != nil {
 		t.Errorf("after the one before has ended: %v", err)
 	}
+}
+
+// The same holds for a data directory.
+func TestARestartWaitsForTheDirectoryOfTheOneBefore(t *testing.T) {
+	dir := t.TempDir()
+	release, err := store.LockDir(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := store.LockDir(t.Context(), dir); !errors.Is(err, store.ErrInUse) {
+			t.Errorf("beside one that is alone: %v", err)
+		}
+		var again func()
+		var err error
+		go func() { again, err = store.LockDir(t.Context(), dir) }()
+		synctest.Wait()
+		if again != nil || err != nil {
+			t.Fatalf("it didn't wait: %v", err)
+		}
+		release()
+		time.Sleep(time.Second) // of the bubble
+		synctest.Wait()
+		if err != nil || again == nil {
+			t.Fatalf("after the one before has ended: %v", err)
+		}
+		again()
+	})
 }
 
 // The database holds everybody's messages: no file of it can be read by other users of the machine, whoever made the directory, and a
