@@ -31,7 +31,7 @@ const (
 
 // Images keeps images. Failures of the caller are a *fault.Error.
 type Images interface {
-	// Create stores what content holds. LIMIT_REACHED means that it is too large.
+	// Create stores what content holds. LIMIT_REACHED means that the organization has no room for it.
 	Create(ctx context.Context, by *auth.Principal, name string, content []byte) (*models.Image, error)
 	// Get finds an image of the organization; NOT_FOUND when it has none with this id.
 	Get(ctx context.Context, org models.OrgID, id models.ImageID) (*models.Image, error)
@@ -153,10 +153,7 @@ func (s *Server) receiveImage(ctx context.Context, w http.ResponseWriter, r *htt
 	}
 	defer s.uploads.Leave(p.OrgID, 1)
 	image, err := s.deps.Images.Create(ctx, p, r.URL.Query().Get("name"), body)
-	switch {
-	case fault.Is(err, fault.LimitReached):
-		return nil, s.imageTooLarge()
-	case err != nil:
+	if err != nil {
 		return nil, s.imageFailure(ctx, err)
 	}
 	return image, nil
@@ -191,6 +188,8 @@ func (s *Server) imageFailure(ctx context.Context, err error) *imageError {
 		case fault.NotFound:
 			// Without the id, so that the answer is the same for all that isn't there.
 			e.Code, e.Message, e.status = codeNotFound, "There is no such image.", http.StatusNotFound
+		case fault.LimitReached:
+			e.Code, e.status = string(f.Code), http.StatusForbidden
 		case fault.RateLimited:
 			e.Code, e.status = codeRateLimited, http.StatusTooManyRequests
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -223,6 +224,22 @@ func (s *slowImages) Create(ctx context.Context, by *auth.Principal, name string
 		return nil, err
 	}
 	return s.Images.Create(ctx, by, name, content)
+}
+
+// fullImages is a store of images whose organization has no room for another.
+type fullImages struct{ Images }
+
+func (fullImages) Create(context.Context, *auth.Principal, string, []byte) (*models.Image, error) {
+	return nil, fault.New(fault.LimitReached, "There is no room for more.")
+}
+
+// Who has stored all that the organization may store is told that, not that the image is too large.
+func TestAnImageOverTheQuotaIsToldSo(t *testing.T) {
+	b := gallery(t, storetest.SQLite(t), func(i Images) Images { return fullImages{i} })
+	a := b.do(http.MethodPost, "/v1/images", aPNG(t), signedIn)
+	if code, message := a.failure(t); a.status != http.StatusForbidden || code != "LIMIT_REACHED" || message != "There is no room for more." {
+		t.Errorf("%d %s", a.status, a.body)
+	}
 }
 
 func TestFewImagesArriveAtOnce(t *testing.T) {

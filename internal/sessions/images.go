@@ -61,7 +61,7 @@ func formats() map[string]func(io.Reader) (image.Config, error) {
 // LIMIT_REACHED tells of too many bytes, of the image or of all that the organization has stored, INVALID of what is no image.
 func (s *Images) Create(ctx context.Context, by *auth.Principal, name string, data []byte) (*models.Image, error) {
 	if len(data) > MaxImageBytes {
-		return nil, fault.New(fault.LimitReached, "The image has more than %d bytes; make it smaller.", MaxImageBytes)
+		return nil, fault.New(fault.Invalid, "The image has more than %d bytes; make it smaller.", MaxImageBytes)
 	}
 	sum := sha256.Sum256(data)
 	kind, actor := by.Actor()

@@ -140,7 +140,7 @@ func TestWhatIsNoImageIsRefused(t *testing.T) {
 			"too high":       {"", bomb(1, maxImageSide+1), fault.Invalid, ""},
 			"a bomb":         {"", bomb(16_000, 16_000), fault.Invalid, ""},
 			"a huge bomb":    {"", bomb(1<<31-1, 1<<31-1), fault.Invalid, ""},
-			"too large":      {"", append(bytes.Clone(small), make([]byte, MaxImageBytes)...), fault.LimitReached, ""},
+			"too large":      {"", append(bytes.Clone(small), make([]byte, MaxImageBytes)...), fault.Invalid, ""},
 			"a long name":    {strings.Repeat("é", maxImageName+1), small, fault.Invalid, "name"},
 			"a NUL in it":    {"a\x00b", small, fault.Invalid, "name"},
 			"no UTF-8 in it": {"a\xff", small, fault.Invalid, "name"},
