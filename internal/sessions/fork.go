@@ -57,7 +57,7 @@ func (s *Service) prepareFork(ctx context.Context, by *auth.Principal, in NewFor
 	if err != nil {
 		return nil, atPath(err, "input", "sessionId")
 	}
-	checked := catalog.Choice{HarnessID: &from.HarnessID, AgentID: from.AgentID, ModelID: from.ModelID, Was: from}
+	checked := catalog.Choice{HarnessID: &from.HarnessID, AgentID: from.AgentID, ModelID: from.ModelID} // as for a new session
 	if _, err := s.cfg.Catalog.CheckSession(ctx, by, checked); err != nil {
 		return nil, unusable(err)
 	}
@@ -91,7 +91,11 @@ func unusable(err error) error {
 	if f == nil {
 		return err
 	}
-	return fault.New(fault.Dependency, "The session can't be forked as it is. %s", f.Message).At("input", "sessionId")
+	code := fault.Dependency
+	if f.Code == fault.Forbidden {
+		code = f.Code
+	}
+	return fault.New(code, "The session can't be forked as it is. %s", f.Message).At("input", "sessionId")
 }
 
 // endOf gives where the history of a session ends if it is cut at the end of a turn.

@@ -89,7 +89,7 @@ func (w *guardWorld) change(by *auth.Principal) (made string, err error) {
 			return "", err
 		}
 		w.sessions = append(w.sessions, s.ID)
-		return "", nil // it has what the original has, which may be less than its agent has by now
+		return s.ID.String(), nil
 	case 4:
 		if session != nil {
 			_, err = w.svc.Update(ctx, by, *session, Change{AgentID: catalog.Give(agent)})
