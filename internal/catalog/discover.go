@@ -100,6 +100,9 @@ func (s *Service) probe(ctx context.Context, org models.OrgID, kind models.Provi
 	if lister == nil {
 		return Probe{}, fault.New(fault.Invalid, "This server can't ask providers of the kind %s for their models.", kind).At("input", "kind")
 	}
+	if at.APIKey == "" && kind.NeedsKey() { // the address may be the operator's
+		return Probe{Failure: &llm.Error{Code: llm.CodeMisconfigured, Message: "The provider has no API key. Enter one."}}, nil
+	}
 	done, err := s.probes.begin(org)
 	if err != nil {
 		return Probe{}, err

@@ -184,16 +184,25 @@ func TestTheServersKeyIsForThoseWhoMayUseIt(t *testing.T) {
 				t.Errorf("%s: hasCredentials is %v", when, got)
 			}
 			n.asked = nil
+			tests := 0
+			if want != "" {
+				tests = 3
+			}
 			for _, in := range []catalog.ProviderTest{{ID: &p.ID}, {Kind: &anthropic}} {
-				must(e.svc.TestProvider(ctx, e.theirs.admin, in))(t)
+				if probe := must(e.svc.TestProvider(ctx, e.theirs.admin, in))(t); (probe.Failure == nil) != (want != "") {
+					t.Errorf("%s: the test ends with %v", when, probe.Failure)
+				}
+			}
+			if _, err := e.svc.Discover(ctx, e.theirs.admin, p.ID); want != "" && err != nil || want == "" && !fault.Is(err, fault.Dependency) {
+				t.Errorf("%s: the discovery ends with %v", when, err)
 			}
 			for _, at := range n.asked {
 				if at.APIKey != want {
 					t.Errorf("%s: a test asked with %q, want %q", when, at.APIKey, want)
 				}
 			}
-			if len(n.asked) != 2 {
-				t.Errorf("%s: %d tests were made", when, len(n.asked))
+			if len(n.asked) != tests {
+				t.Errorf("%s: the provider was asked %d times, want %d", when, len(n.asked), tests)
 			}
 		}
 		check("before", "")
@@ -239,10 +248,10 @@ func TestTestProviderAsksTheRightServerWithTheRightKey(t *testing.T) {
 			"keyless":                      {in: catalog.ProviderTest{ID: &keyless}, want: llm.Endpoint{BaseURL: "https://l.example.com"}},
 			"keyless, another address":     {in: catalog.ProviderTest{ID: &keyless, BaseURL: new("https://m.example.com")}, want: llm.Endpoint{BaseURL: "https://m.example.com"}},
 			"the server's key":             {in: catalog.ProviderTest{ID: &ours}, want: llm.Endpoint{APIKey: environmentKey}},
-			"the server's key, moved":      {in: catalog.ProviderTest{ID: &ours, BaseURL: new("https://evil.example.com")}, want: llm.Endpoint{BaseURL: "https://evil.example.com"}},
+			"the server's key, moved":      {in: catalog.ProviderTest{ID: &ours, BaseURL: new("https://evil.example.com")}},
 			"new":                          {in: catalog.ProviderTest{Kind: &compatible, BaseURL: new("https://n.example.com/v1"), APIKey: new("n")}, want: llm.Endpoint{BaseURL: "https://n.example.com/v1", APIKey: "n"}},
 			"new, the server's key":        {in: catalog.ProviderTest{Kind: &anthropic}, want: llm.Endpoint{APIKey: environmentKey}},
-			"new, elsewhere":               {in: catalog.ProviderTest{Kind: &anthropic, BaseURL: new("https://evil.example.com")}, want: llm.Endpoint{BaseURL: "https://evil.example.com"}},
+			"new, elsewhere":               {in: catalog.ProviderTest{Kind: &anthropic, BaseURL: new("https://evil.example.com")}},
 			"new, the server's address":    {in: catalog.ProviderTest{Kind: &openAI, APIKey: new("n")}, want: llm.Endpoint{BaseURL: "https://gateway.example.com", APIKey: "n"}},
 			"new, inside":                  {in: catalog.ProviderTest{Kind: &openAI, BaseURL: new("http://db.internal")}, code: fault.Invalid, path: "input.baseUrl"},
 			"stored, inside":               {in: catalog.ProviderTest{ID: &stored, BaseURL: new("http://db.internal"), APIKey: new("n")}, code: fault.Invalid, path: "input.baseUrl"},
@@ -263,6 +272,12 @@ func TestTestProviderAsksTheRightServerWithTheRightKey(t *testing.T) {
 				wantFault(t, err, c.code, c.path)
 				if len(n.asked) != 0 {
 					t.Errorf("%s: %+v was asked", name, n.asked)
+				}
+				continue
+			}
+			if c.want == (llm.Endpoint{}) { // it would be asked without a key that it needs
+				if err != nil || probe.Failure == nil || probe.Failure.Code != llm.CodeMisconfigured || len(n.asked) != 0 {
+					t.Errorf("%s: asked %+v: %+v, %v", name, n.asked, probe, err)
 				}
 				continue
 			}

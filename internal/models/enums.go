@@ -33,6 +33,11 @@ const (
 	ProviderSimulated        ProviderKind = "SIMULATED"
 )
 
+// NeedsKey reports whether providers of the kind never answer without a key. They are not asked without one, neither by a turn nor by a test.
+func (k ProviderKind) NeedsKey() bool {
+	return k == ProviderAnthropic || k == ProviderOpenAI || k == ProviderGemini
+}
+
 // SessionStatus is what a session is doing.
 type SessionStatus string
 

@@ -27,20 +27,10 @@ func (e *Engine) reach(ctx context.Context, m *catalog.RunModel) (llm.Driver, ll
 	if err != nil {
 		return wrong(err, "The API key of the provider %s can't be read on this server. Enter it again in the provider's settings.", p.Name)
 	}
-	if at.APIKey == "" && needsKey(p.Kind) {
+	if at.APIKey == "" && p.Kind.NeedsKey() {
 		return wrong(nil, "The provider %s has no API key. Enter one in the provider's settings.", p.Name)
 	}
 	return driver, at, nil
-}
-
-// needsKey tells which kinds of providers never answer without a key.
-func needsKey(k models.ProviderKind) bool {
-	switch k {
-	case models.ProviderAnthropic, models.ProviderOpenAI, models.ProviderGemini:
-		return true
-	default:
-		return false
-	}
 }
 
 func restingError(m *catalog.RunModel, until time.Time) *llm.Error {
