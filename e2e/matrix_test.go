@@ -22,7 +22,7 @@ var personal = []string{
 // them is closed can be shown here, not what they themselves need.
 var unreached = map[string]string{
 	"CaughtUp": live, "OutputDelta": live, "ThinkingDelta": live, "ToolProgress": live, "GenerationRetrying": live,
-	"Payment": paid, "PaymentEdge": paid, "PaymentTerms": paid, "HookRan": faulty, "ReasonRecovered": faulty, "ToolCallRepaired": faulty, "TranscriptRepaired": faulty, "TurnFailed": faulty,
+	"Payment": paid, "PaymentEdge": paid, "PaymentTerms": paid, "ContextCompacted": "it takes a conversation that doesn't fit", "HookRan": faulty, "ReasonRecovered": faulty, "ToolCallRepaired": faulty, "TranscriptRepaired": faulty, "TurnFailed": faulty,
 }
 
 const (

@@ -384,6 +384,20 @@ type ComplexityRoot struct {
 		TimeoutSeconds func(childComplexity int) int
 	}
 
+	ContextCompacted struct {
+		Cursor          func(childComplexity int) int
+		Data            func(childComplexity int) int
+		FromSequence    func(childComplexity int) int
+		ID              func(childComplexity int) int
+		Kind            func(childComplexity int) int
+		OccurredAt      func(childComplexity int) int
+		Sequence        func(childComplexity int) int
+		SessionID       func(childComplexity int) int
+		Strategy        func(childComplexity int) int
+		ThroughSequence func(childComplexity int) int
+		TurnID          func(childComplexity int) int
+	}
+
 	DeletePayload struct {
 		DeletedID  func(childComplexity int) int
 		UserErrors func(childComplexity int) int
@@ -3204,6 +3218,73 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClientTool.TimeoutSeconds(childComplexity), true
+
+	case "ContextCompacted.cursor":
+		if e.ComplexityRoot.ContextCompacted.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContextCompacted.Cursor(childComplexity), true
+	case "ContextCompacted.data":
+		if e.ComplexityRoot.ContextCompacted.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContextCompacted.Data(childComplexity), true
+	case "ContextCompacted.fromSequence":
+		if e.ComplexityRoot.ContextCompacted.FromSequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContextCompacted.FromSequence(childComplexity), true
+	case "ContextCompacted.id":
+		if e.ComplexityRoot.ContextCompacted.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContextCompacted.ID(childComplexity), true
+	case "ContextCompacted.kind":
+		if e.ComplexityRoot.ContextCompacted.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContextCompacted.Kind(childComplexity), true
+	case "ContextCompacted.occurredAt":
+		if e.ComplexityRoot.ContextCompacted.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContextCompacted.OccurredAt(childComplexity), true
+	case "ContextCompacted.sequence":
+		if e.ComplexityRoot.ContextCompacted.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContextCompacted.Sequence(childComplexity), true
+	case "ContextCompacted.sessionId":
+		if e.ComplexityRoot.ContextCompacted.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContextCompacted.SessionID(childComplexity), true
+	case "ContextCompacted.strategy":
+		if e.ComplexityRoot.ContextCompacted.Strategy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContextCompacted.Strategy(childComplexity), true
+	case "ContextCompacted.throughSequence":
+		if e.ComplexityRoot.ContextCompacted.ThroughSequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContextCompacted.ThroughSequence(childComplexity), true
+	case "ContextCompacted.turnId":
+		if e.ComplexityRoot.ContextCompacted.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContextCompacted.TurnID(childComplexity), true
 
 	case "DeletePayload.deletedId":
 		if e.ComplexityRoot.DeletePayload.DeletedID == nil {
@@ -10316,6 +10397,7 @@ enum EventKind {
   APPROVAL_DECIDED
   TRANSCRIPT_REPAIRED
   HOOK_RAN
+  CONTEXT_COMPACTED
   FILE_WRITTEN
   BUDGET_WARNED
   BUDGET_PAUSED
@@ -10478,6 +10560,17 @@ type TranscriptRepaired implements Event { id: ID! kind: EventKind! sequence: In
 "A hook ran."
 type HookRan implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   hookId: String! event: String! decision: String! reason: String toolCallId: String durationMs: Int64! error: String }
+"How what the model is shown of a conversation is kept within its context window. Nothing is lost from the log by it."
+enum CompactionStrategy {
+  "The oldest messages are left out."
+  TRIM
+}
+"""
+What the model is not shown of the conversation has changed: the messages of the sequences from ` + "`" + `fromSequence` + "`" + ` to ` + "`" + `throughSequence` + "`" + `, except the
+message that the turn answers. When ` + "`" + `throughSequence` + "`" + ` is the smaller one, nothing is left out any more.
+"""
+type ContextCompacted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  strategy: CompactionStrategy! fromSequence: Int! throughSequence: Int! }
 "A file of the session was written or deleted."
 type FileWritten implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   path: String! hash: String size: Int64! deleted: Boolean! }

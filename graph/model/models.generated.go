@@ -342,6 +342,24 @@ type ContentPartInput struct {
 	ImageID *string `json:"imageId,omitempty"`
 }
 
+// What the model is not shown of the conversation has changed: the messages of the sequences from `fromSequence` to `throughSequence`, except the
+// message that the turn answers. When `throughSequence` is the smaller one, nothing is left out any more.
+type ContextCompacted struct {
+	ID              string             `json:"id"`
+	Kind            EventKind          `json:"kind"`
+	Sequence        *int               `json:"sequence,omitempty"`
+	Cursor          string             `json:"cursor"`
+	OccurredAt      models.Millis      `json:"occurredAt"`
+	SessionID       *string            `json:"sessionId,omitempty"`
+	TurnID          *string            `json:"turnId,omitempty"`
+	Data            models.JSON        `json:"data"`
+	Strategy        CompactionStrategy `json:"strategy"`
+	FromSequence    int                `json:"fromSequence"`
+	ThroughSequence int                `json:"throughSequence"`
+}
+
+func (ContextCompacted) IsEvent() {}
+
 type CreateAgentInput struct {
 	Name             string                `json:"name"`
 	DisplayName      *string               `json:"displayName,omitempty"`
@@ -2166,6 +2184,61 @@ func (e CapabilityStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// How what the model is shown of a conversation is kept within its context window. Nothing is lost from the log by it.
+type CompactionStrategy string
+
+const (
+	// The oldest messages are left out.
+	CompactionStrategyTrim CompactionStrategy = "TRIM"
+)
+
+var AllCompactionStrategy = []CompactionStrategy{
+	CompactionStrategyTrim,
+}
+
+func (e CompactionStrategy) IsValid() bool {
+	switch e {
+	case CompactionStrategyTrim:
+		return true
+	}
+	return false
+}
+
+func (e CompactionStrategy) String() string {
+	return string(e)
+}
+
+func (e *CompactionStrategy) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = CompactionStrategy(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid CompactionStrategy", str)
+	}
+	return nil
+}
+
+func (e CompactionStrategy) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *CompactionStrategy) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e CompactionStrategy) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // How a message meets a session that is at work.
 type Delivery string
 
@@ -2274,6 +2347,7 @@ const (
 	EventKindApprovalDecided     EventKind = "APPROVAL_DECIDED"
 	EventKindTranscriptRepaired  EventKind = "TRANSCRIPT_REPAIRED"
 	EventKindHookRan             EventKind = "HOOK_RAN"
+	EventKindContextCompacted    EventKind = "CONTEXT_COMPACTED"
 	EventKindFileWritten         EventKind = "FILE_WRITTEN"
 	EventKindBudgetWarned        EventKind = "BUDGET_WARNED"
 	EventKindBudgetPaused        EventKind = "BUDGET_PAUSED"
@@ -2323,6 +2397,7 @@ var AllEventKind = []EventKind{
 	EventKindApprovalDecided,
 	EventKindTranscriptRepaired,
 	EventKindHookRan,
+	EventKindContextCompacted,
 	EventKindFileWritten,
 	EventKindBudgetWarned,
 	EventKindBudgetPaused,
@@ -2333,7 +2408,7 @@ var AllEventKind = []EventKind{
 
 func (e EventKind) IsValid() bool {
 	switch e {
-	case EventKindMessageReceived, EventKindMessageEdited, EventKindSessionStarted, EventKindSessionActivated, EventKindSessionIdled, EventKindSessionWaiting, EventKindSessionPaused, EventKindSessionResumed, EventKindSessionTitleChanged, EventKindSessionModelChanged, EventKindTurnQueued, EventKindQueueReordered, EventKindTurnStarted, EventKindTurnWaiting, EventKindTurnResumed, EventKindTurnCompleted, EventKindTurnFailed, EventKindTurnCancelled, EventKindTurnSealed, EventKindReasonStarted, EventKindReasonCompleted, EventKindReasonRecovered, EventKindOutputStarted, EventKindOutputDelta, EventKindOutputCompleted, EventKindThinkingDelta, EventKindThinkingCompleted, EventKindGenerationRetrying, EventKindGenerationRecorded, EventKindActStarted, EventKindActCompleted, EventKindToolStarted, EventKindToolProgress, EventKindToolCompleted, EventKindToolCallsRequested, EventKindToolCallRepaired, EventKindApprovalRequested, EventKindApprovalDecided, EventKindTranscriptRepaired, EventKindHookRan, EventKindFileWritten, EventKindBudgetWarned, EventKindBudgetPaused, EventKindBudgetExhausted, EventKindBudgetResumed, EventKindCaughtUp:
+	case EventKindMessageReceived, EventKindMessageEdited, EventKindSessionStarted, EventKindSessionActivated, EventKindSessionIdled, EventKindSessionWaiting, EventKindSessionPaused, EventKindSessionResumed, EventKindSessionTitleChanged, EventKindSessionModelChanged, EventKindTurnQueued, EventKindQueueReordered, EventKindTurnStarted, EventKindTurnWaiting, EventKindTurnResumed, EventKindTurnCompleted, EventKindTurnFailed, EventKindTurnCancelled, EventKindTurnSealed, EventKindReasonStarted, EventKindReasonCompleted, EventKindReasonRecovered, EventKindOutputStarted, EventKindOutputDelta, EventKindOutputCompleted, EventKindThinkingDelta, EventKindThinkingCompleted, EventKindGenerationRetrying, EventKindGenerationRecorded, EventKindActStarted, EventKindActCompleted, EventKindToolStarted, EventKindToolProgress, EventKindToolCompleted, EventKindToolCallsRequested, EventKindToolCallRepaired, EventKindApprovalRequested, EventKindApprovalDecided, EventKindTranscriptRepaired, EventKindHookRan, EventKindContextCompacted, EventKindFileWritten, EventKindBudgetWarned, EventKindBudgetPaused, EventKindBudgetExhausted, EventKindBudgetResumed, EventKindCaughtUp:
 		return true
 	}
 	return false

@@ -56,6 +56,7 @@ var eventTypes = []eventType{
 	eventTypeOf[events.ApprovalDecided, model.ApprovalDecided](),
 	eventTypeOf[events.TranscriptRepaired, model.TranscriptRepaired](),
 	eventTypeOf[events.HookRan, model.HookRan](),
+	eventTypeOf[events.ContextCompacted, model.ContextCompacted](),
 	eventTypeOf[events.FileWritten, model.FileWritten](),
 	eventTypeOf[events.BudgetWarned, model.BudgetWarned](),
 	eventTypeOf[events.BudgetPaused, model.BudgetPaused](),

@@ -114,12 +114,12 @@ func sessionInsertRow(s *models.Session) []any {
 	return append([]any{
 		id(s.OrgID), id(s.ID), optText(s.Title), id(s.HarnessID), optID(s.AgentID), optID(s.ModelID), document(s.Tags), optText(s.Locale),
 		optText(s.CustomerKey), string(s.CreatedByKind), optID(s.CreatedByID), optID(s.OwnerID), optBytes(s.ClientTools), optID(s.ParentID),
-		optID(s.RootID), optID(s.ForkedFromID), s.BaseSequence, int64(s.CreatedAt),
+		optID(s.RootID), optID(s.ForkedFromID), s.BaseSequence, optInt(s.CompactedThrough), int64(s.CreatedAt),
 	}, sessionStateRow(s)...)
 }
 
 func sessionDetailRow(s *models.Session) []any {
-	return []any{id(s.OrgID), id(s.ID), optText(s.Title), optID(s.AgentID), optID(s.ModelID), document(s.Tags), optBytes(s.ClientTools)}
+	return []any{id(s.OrgID), id(s.ID), optText(s.Title), optID(s.AgentID), optID(s.ModelID), document(s.Tags), optBytes(s.ClientTools), optInt(s.CompactedThrough)}
 }
 
 func turnStateRow(t *models.Turn) []any {
@@ -216,7 +216,7 @@ func scanSession(r scanner) (*models.Session, error) {
 	var tags models.JSON
 	u := &s.Usage
 	err := r.Scan(into(&s.OrgID), into(&s.ID), &s.Title, into(&s.HarnessID), &s.AgentID, &s.ModelID, &tags, &s.Locale, &s.CustomerKey, &s.CreatedByKind,
-		&s.CreatedByID, &s.OwnerID, &s.ClientTools, &s.ParentID, &s.RootID, &s.ForkedFromID, &s.BaseSequence, &s.CreatedAt, &s.LastSequence, &s.InputSequence, &s.Status, &s.CurrentTurnID, &s.QueuedTurns,
+		&s.CreatedByID, &s.OwnerID, &s.ClientTools, &s.ParentID, &s.RootID, &s.ForkedFromID, &s.BaseSequence, &s.CompactedThrough, &s.CreatedAt, &s.LastSequence, &s.InputSequence, &s.Status, &s.CurrentTurnID, &s.QueuedTurns,
 		&s.FileBytes, &u.InputTokens, &u.OutputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.ReasoningTokens, &u.CostNanos,
 		&u.Unpriced, &s.ResumedAt, &s.UpdatedAt, &s.Budgeted)
 	if err != nil {

@@ -89,9 +89,9 @@ var tables = struct {
 }{
 	insertSession: &shape{table: "sessions", keys: orgAndID, set: columns("title:text harness_id:uuid agent_id:uuid model_id:uuid " +
 		"tags:json locale:text customer_key:text created_by_kind:text created_by_id:uuid owner_id:uuid " +
-		"client_tools:bytea parent_id:uuid root_id:uuid forked_from_id:uuid base_sequence created_at " + sessionState)},
+		"client_tools:bytea parent_id:uuid root_id:uuid forked_from_id:uuid base_sequence compacted_through created_at " + sessionState)},
 	updateSession: &shape{op: update, table: "sessions", keys: orgAndID, set: columns(sessionState)},
-	detailSession: &shape{op: update, table: "sessions", keys: orgAndID, set: columns("title:text agent_id:uuid model_id:uuid tags:json client_tools:bytea")},
+	detailSession: &shape{op: update, table: "sessions", keys: orgAndID, set: columns("title:text agent_id:uuid model_id:uuid tags:json client_tools:bytea compacted_through")},
 	dropTags:      &shape{op: remove, table: "session_tags", keys: columns("org_id:uuid session_id:uuid")},
 	insertTag:     &shape{table: "session_tags", keys: columns("org_id:uuid tag:text session_id:uuid"), conflict: "DO NOTHING"},
 	dropWords:     &shape{op: remove, table: "session_words", keys: columns("org_id:uuid session_id:uuid")},

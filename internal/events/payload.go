@@ -273,6 +273,12 @@ type (
 		DurationMs int64  `json:"durationMs"`
 		Error      string `json:"error,omitempty"`
 	}
+	ContextCompacted struct {
+		// Strategy is TRIM.
+		Strategy        string `json:"strategy"`
+		FromSequence    int    `json:"fromSequence"`
+		ThroughSequence int    `json:"throughSequence"`
+	}
 	FileWritten struct {
 		Path    string `json:"path"`
 		Hash    string `json:"hash,omitempty"`
@@ -409,6 +415,9 @@ func (ApprovalDecided) Kind() models.EventKind { return models.EventApprovalDeci
 
 // Kind implements Payload.
 func (TranscriptRepaired) Kind() models.EventKind { return models.EventTranscriptRepaired }
+
+// Kind implements Payload.
+func (ContextCompacted) Kind() models.EventKind { return models.EventContextCompacted }
 
 // Kind implements Payload.
 func (HookRan) Kind() models.EventKind { return models.EventHookRan }

@@ -81,6 +81,7 @@ func Table() []Row {
 		{Payload: ApprovalDecided{}, Durable: true, OrgFeed: true, Meaning: "Somebody has decided about a tool call, or its time was over."},
 		{Payload: TranscriptRepaired{}, Durable: true, Meaning: "A call in the history had no result: it was given its stored one (replay), or one that says that the outcome is unknown (synthesize)."},
 		{Payload: HookRan{}, Durable: true, Meaning: "A hook ran."},
+		{Payload: ContextCompacted{}, Durable: true, Meaning: "What the model is not shown of the conversation has changed. The strategy TRIM leaves out the oldest messages, which don't fit its context window: those of the sequences from `fromSequence` to `throughSequence`, except the message that the turn answers. When `throughSequence` is the smaller one, nothing is left out any more."},
 		{Payload: FileWritten{}, Durable: true, Meaning: "A file of the session was written or deleted."},
 		{Payload: BudgetWarned{}, Durable: true, OrgFeed: true, Meaning: "Four fifths of a budget's limit are spent; once for each of its periods, in the session whose step did it. Amounts are decimals of the currency."},
 		{Payload: BudgetPaused{}, Durable: true, OrgFeed: true, Meaning: "A step did not begin, because a budget is over its soft limit. Nothing is lost."},

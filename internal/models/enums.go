@@ -179,6 +179,7 @@ const (
 	EventApprovalDecided     EventKind = "APPROVAL_DECIDED"
 	EventTranscriptRepaired  EventKind = "TRANSCRIPT_REPAIRED"
 	EventHookRan             EventKind = "HOOK_RAN"
+	EventContextCompacted    EventKind = "CONTEXT_COMPACTED"
 	EventFileWritten         EventKind = "FILE_WRITTEN"
 	EventSessionPaused       EventKind = "SESSION_PAUSED"
 	EventBudgetWarned        EventKind = "BUDGET_WARNED"

@@ -27,7 +27,9 @@ type Session struct {
 	// Lineage.
 	ForkedFromID *SessionID
 	BaseSequence int64
-	CreatedAt    Millis `gorm:"autoCreateTime:false"`
+	// CompactedThrough is the sequence through which the newest answer's model was not shown the conversation; nil when it was shown all.
+	CompactedThrough *int64
+	CreatedAt        Millis `gorm:"autoCreateTime:false"`
 
 	// LastSequence is the sequence of the newest durable event.
 	LastSequence int64

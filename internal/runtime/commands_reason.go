@@ -42,6 +42,8 @@ type finishReason struct {
 	asked    generation
 	// uncounted is what the model calls took.
 	uncounted *uncounted
+	// omittedFrom and omittedThrough are the positions of the first and the last message that the model was not shown; 0 when it was shown all.
+	omittedFrom, omittedThrough int64
 	// checkpointed tells that the stream has left a checkpoint.
 	checkpointed bool
 
@@ -91,6 +93,7 @@ func (c *finishReason) Apply(tx *commit.Tx) error {
 	if t.FirstTokenAt == nil && c.asked.firstTokenMs != nil {
 		t.FirstTokenAt = (c.asked.at + models.Millis(*c.asked.firstTokenMs)).Ptr()
 	}
+	c.recordOmitted(tx)
 	content := c.content()
 	if thinking := joined(content, models.PartThinking); thinking != "" {
 		tx.Emit(&t.ID, events.ThinkingCompleted{MessageID: c.output, Text: thinking})
@@ -124,6 +127,23 @@ func (c *finishReason) Apply(tx *commit.Tx) error {
 		return c.startAct(tx)
 	}
 	return err
+}
+
+// recordOmitted says what the model was not shown of the conversation, if that is not what the answer before this one was not shown.
+func (c *finishReason) recordOmitted(tx *commit.Tx) {
+	var before int64
+	if p := tx.Session.CompactedThrough; p != nil {
+		before = *p
+	}
+	if c.omittedThrough == before {
+		return
+	}
+	tx.Session.CompactedThrough = nil
+	if c.omittedThrough > 0 {
+		tx.Session.CompactedThrough = &c.omittedThrough
+	}
+	tx.SaveDetails()
+	tx.Emit(&tx.Turn.ID, events.ContextCompacted{Strategy: "TRIM", FromSequence: int(max(c.omittedFrom, 1)), ThroughSequence: int(c.omittedThrough)})
 }
 
 // content is what the conversation keeps. Calls that will never run are not part of it: they would have no results.

@@ -151,10 +151,19 @@ func (c *conversation) forget() {
 	}
 }
 
-// window gives the newest messages that fit into a limit. They begin with one of the user, and no result comes without its call.
-// When the present turn alone is too large, its middle is left out: what was asked stays, with as many of the newest steps
-// as fit, and at least one. The provider has the last word on what is too much.
+// window returns the newest messages that fit into a limit; see fit.
 func (c *conversation) window(limit int) []shown {
+	question, from := c.fit(limit)
+	if question < from {
+		return append(slices.Clone(c.list[question:question+1]), c.list[from:]...)
+	}
+	return c.list[from:]
+}
+
+// fit returns where the newest messages begin that fit into a limit. They begin with one of the user, and no result comes without its call.
+// When the present turn alone is too large, its middle is left out: what was asked, then at an index smaller than from, stays, with as many of
+// the newest steps as fit, and at least one. The provider has the last word on what is too much.
+func (c *conversation) fit(limit int) (question, from int) {
 	// The oldest messages of user and agent that fit, and the newest ones whether or not they do.
 	user, agent, newestUser, newestAgent := -1, -1, -1, -1
 	n := 0
@@ -182,26 +191,52 @@ func (c *conversation) window(limit int) []shown {
 	}
 	switch {
 	case user >= 0:
-		return c.list[user:]
+		return user, user
 	case newestUser >= 0 && newestUser < agent:
-		return append(slices.Clone(c.list[newestUser:newestUser+1]), c.list[agent:]...)
+		return newestUser, agent
 	case newestUser >= 0:
-		return c.list[newestUser:]
+		return newestUser, newestUser
 	case agent >= 0:
-		return c.list[agent:]
+		return agent, agent
 	}
-	return nil
+	return len(c.list), len(c.list)
 }
 
-// size gives how many bytes a model is shown within a limit.
+// omitted returns the positions of the first and the last message that a model is not shown within a limit of bytes; both are 0 when it is
+// shown all. The question of a turn whose middle is left out lies between them, and is shown.
+func (c *conversation) omitted(limit int) (first, last int64) {
+	question, from := c.fit(limit)
+	switch {
+	case question < from && from-question > 1:
+		last = c.list[from-1].position
+	case question > 0:
+		last = c.list[question-1].position
+	case c.cut && len(c.list) > 0:
+		last = c.list[0].position - 1
+	default:
+		return 0, 0
+	}
+	switch {
+	case c.cut:
+		return 1, last
+	case question == 0:
+		return c.list[1].position, last
+	}
+	return c.list[0].position, last
+}
+
+// size returns how many bytes a model is shown within a limit.
 func (c *conversation) size(limit int) (bytes int) {
 	for _, m := range c.window(limit) {
 		bytes += m.bytes
 	}
+	if _, last := c.omitted(limit); last > 0 {
+		bytes += len(omittedNote)
+	}
 	return bytes
 }
 
-// extent gives the position of the first message that a model is shown within a limit of bytes, and how many messages it is shown.
+// extent returns the position of the first message that a model is shown within a limit of bytes, and how many messages it is shown.
 func (c *conversation) extent(limit int) (from int64, shown int) {
 	window := c.window(limit)
 	if len(window) == 0 {

@@ -110,20 +110,23 @@ func (r *messageReader) place(n int) []any {
 	return []any{r.below.position, r.below.ordinal, r.below.sequence, n}
 }
 
-// read reads page after page until there are no more messages, or enough: then more is true if there may be others.
+// read reads page after page until there are no more messages, or enough: then more is true if there are others.
 func (r *messageReader) read(ctx context.Context, page func(n int) (string, []any)) (more bool, err error) {
 	for {
 		n := 0
-		statement, args := page(messagesPage)
+		statement, args := page(messagesPage + 1)
 		err := r.db.Query(ctx, r.org, func(row store.Row) error {
-			n++
+			if n++; n > messagesPage {
+				// It only proves that there are more.
+				return nil
+			}
 			return r.take(row)
 		}, statement, args...)
 		if err != nil {
 			return false, fmt.Errorf("read the messages of session %s: %w", r.session, err)
 		}
-		if n < messagesPage || r.bytes >= r.limit {
-			return n == messagesPage, nil
+		if n <= messagesPage || r.bytes >= r.limit {
+			return n > messagesPage, nil
 		}
 	}
 }

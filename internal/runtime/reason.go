@@ -45,7 +45,8 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 		return r.failed(ctx, a, failure, resp.Parts)
 	}
 	model := &a.model.Model
-	from, shown := r.conversation.extent(contextBytes(asked, model))
+	limit := contextBytes(asked, model)
+	from, shown := r.conversation.extent(limit)
 	c := &finishReason{
 		output: output, uncounted: r.uncounted, asked: generation{
 			model: *model, at: *r.uncounted.askedAt, durationMs: a.stream.elapsed(), firstTokenMs: a.stream.firstTokenMs,
@@ -53,6 +54,7 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 		},
 		checkpointed: a.checkpointed,
 	}
+	c.omittedFrom, c.omittedThrough = r.conversation.omitted(limit)
 	c.response = sanitize(resp, originOf(a.model))
 	c.calls, err = r.prepare(ctx, output, c.response.Parts)
 	if err != nil {

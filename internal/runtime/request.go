@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/catalog"
@@ -50,13 +51,21 @@ func endlessError(limit time.Duration, cause error) *llm.Error {
 		"The model did not come to an end within %s, so its call was given up. Ask for less at once, or choose another model.", limit)}
 }
 
+// omittedNote follows the system prompt of a model that is not shown the whole conversation. It never changes, so that providers can cache it.
+const omittedNote = "\n\nThis conversation has earlier messages that are not shown to you, because they don't fit your context window. If you need " +
+	"something from them, say so and ask for it; don't guess what they said."
+
 // request assembles what a model is shown. limit is the output limit that budgets leave; 0 for the model's own. alive is called while the
 // call waits for this server.
 func (r *turnRun) request(m *catalog.RunModel, at llm.Endpoint, limit int, alive func()) llm.Request {
 	e, org, eff := r.e, r.turn.OrgID, r.step.effective
+	shown := contextBytes(eff, &m.Model)
 	req := llm.Request{
 		Model: m.Model.Name, System: eff.SystemPrompt, Endpoint: at, Conversation: conversationName(org, r.turn.SessionID),
-		Messages: r.conversation.messages(contextBytes(eff, &m.Model), originOf(m)),
+		Messages: r.conversation.messages(shown, originOf(m)),
+	}
+	if _, last := r.conversation.omitted(shown); last > 0 {
+		req.System = strings.TrimPrefix(req.System+omittedNote, "\n\n")
 	}
 	for _, t := range eff.Toolset.Manifests() {
 		req.Tools = append(req.Tools, llm.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})

@@ -1,6 +1,7 @@
 import { memo } from "react";
 import type { ChatItem } from "../feed/state";
 import { AgentMessage } from "./AgentMessage";
+import { ContextDivider } from "./ContextDivider";
 import { NoticeLine } from "./NoticeLine";
 import { ToolCard } from "./ToolCard";
 import { UserMessage } from "./UserMessage";
@@ -15,6 +16,8 @@ export const ChatItemView = memo(function ChatItemView({ item }: { item: ChatIte
     case "tool":
       return <ToolCard item={item} />;
     case "notice":
+      if (item.notice.type === "compacted")
+        return <ContextDivider complete={item.notice.complete} />;
       return <NoticeLine item={item} />;
   }
 });

@@ -293,3 +293,20 @@ describe("cost", () => {
     expect(fold([priceless]).usage.costUsd).toBeNull();
   });
 });
+
+describe("a conversation that is too long for the model", () => {
+  const compacted = (sequence: number, throughSequence: number) =>
+    event("ContextCompacted", sequence, { fromSequence: 1, throughSequence });
+  const marks = (events: SessionEvent[]) =>
+    fold([...turnWithTool(), ...events]).items.flatMap((item) =>
+      item.kind === "notice" && item.notice.type === "compacted" ? [item.notice.complete] : [],
+    );
+
+  it("is marked once where it begins to be, and where it is no more", () => {
+    expect(marks([])).toEqual([]);
+    expect(marks([compacted(21, 8)])).toEqual([false]);
+    expect(marks([compacted(21, 8), compacted(30, 17)])).toEqual([false]);
+    const wider = [compacted(21, 8), compacted(30, 0), compacted(40, 20)];
+    expect(marks(wider)).toEqual([false, true, false]);
+  });
+});

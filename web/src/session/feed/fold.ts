@@ -69,6 +69,8 @@ function apply(state: SessionState, event: SessionEvent): SessionState {
         recoveries: event.recoveries,
         policy: event.policy,
       });
+    case "ContextCompacted":
+      return compactContext(state, event);
     case "OutputStarted":
       return changeAgentItem(state, event.messageId, position(event), (item) => ({
         ...item,
@@ -159,6 +161,17 @@ function beginSession(state: SessionState, event: EventOf<"SessionStarted">): Se
 function addToQueue(state: SessionState, turnId: string): SessionState {
   const input = state.items.findLast((item) => item.kind === "user" && item.turnId === turnId);
   return queueTurn(state, turnId, input?.kind === "user" && input.delivery === "INTERRUPT");
+}
+
+/** One line says that the agent sees only a part of the conversation, however much more of it is left out later. */
+function compactContext(state: SessionState, event: EventOf<"ContextCompacted">): SessionState {
+  const complete = event.throughSequence < event.fromSequence;
+  const last = state.items.findLast(
+    (item) => item.kind === "notice" && item.notice.type === "compacted",
+  );
+  const before = last?.kind === "notice" && last.notice.type === "compacted" && last.notice;
+  if (before ? before.complete === complete : complete) return state;
+  return appendNotice(state, event, { type: "compacted", complete });
 }
 
 function decideApproval(state: SessionState, event: EventOf<"ApprovalDecided">): SessionState {

@@ -183,6 +183,8 @@ export interface NoticeItem extends ItemBase {
         readonly edited: boolean;
         readonly by: Doer;
       }
+    /** The model is not shown the oldest messages any more, or it is shown the complete conversation again. */
+    | { readonly type: "compacted"; readonly complete: boolean }
     /** All above it is the history of another session. */
     | { readonly type: "forked"; readonly fromSessionId: string };
 }

@@ -50,6 +50,7 @@ const MARKS: Record<Mark["kind"], string> = {
   hook: "bg-ink-3",
   cancelled: "bg-ink-3",
   repaired: "bg-warn",
+  compacted: "bg-ink-3",
   decided: "bg-ok",
 };
 

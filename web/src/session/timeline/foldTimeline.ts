@@ -155,6 +155,16 @@ function addStep(builder: TimelineBuilder, event: SessionEvent, at: number): voi
         words: `Filled in the missing result of ${event.toolName}`,
       });
       return;
+    case "ContextCompacted":
+      mark(builder, event, {
+        kind: "compacted",
+        at,
+        words:
+          event.throughSequence < event.fromSequence
+            ? "The model was shown the complete conversation again"
+            : `The model was not shown the messages of events ${event.fromSequence}–${event.throughSequence}`,
+      });
+      return;
     case "HookRan":
       builder.change(turnId, (turn) => {
         builder.mark(turn, { kind: "hook", at, words: hookWords(event) }, event.hookCallId);

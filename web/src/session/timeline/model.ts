@@ -2,7 +2,14 @@ import type { StopReason } from "@/gql/graphql";
 
 /** A point in time that is worth a look, in the span or turn in which it was. */
 export interface Mark {
-  readonly kind: "retry" | "recovered" | "hook" | "cancelled" | "repaired" | "decided";
+  readonly kind:
+    | "retry"
+    | "recovered"
+    | "hook"
+    | "cancelled"
+    | "repaired"
+    | "compacted"
+    | "decided";
   /** In milliseconds of the server's clock. */
   readonly at: number;
   readonly words: string;

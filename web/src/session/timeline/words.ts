@@ -74,6 +74,8 @@ function badge(kind: Mark["kind"], count: number): string {
       return "cancelled";
     case "repaired":
       return "repaired";
+    case "compacted":
+      return "shortened";
     case "decided":
       return count === 1 ? "decided" : `${count} decisions`;
   }
