@@ -69,7 +69,7 @@ func Table() []Row {
 		{Payload: ThinkingDelta{}, Meaning: "A piece of the model's thinking, with the rules of OUTPUT_DELTA."},
 		{Payload: ThinkingCompleted{}, Durable: true, Meaning: "The model's thinking for a message is complete."},
 		{Payload: GenerationRetrying{}, Meaning: "A model call failed and is made again, after a while or with the next fallback model."},
-		{Payload: GenerationRecorded{}, Durable: true, Meaning: "What one model call used and cost. The reason `interrupted` stands for a call whose runner died; it is recorded by who goes on with the step, under the same message id, and `estimated` where the provider had not told what it took."},
+		{Payload: GenerationRecorded{}, Durable: true, Meaning: "What one model call used and cost. The reason `interrupted` stands for a call that was cancelled, or whose runner died. The latter is recorded by who goes on with the step, under the same message id, and `estimated` where the provider had not told what it took."},
 		{Payload: ActStarted{}, Durable: true, Opens: ThingAct, Meaning: "The tools of a step begin."},
 		{Payload: ActCompleted{}, Durable: true, Closes: ThingAct, Meaning: "All tools of a step have answered."},
 		{Payload: ToolStarted{}, Durable: true, Opens: ThingTool, Meaning: "A tool call began."},

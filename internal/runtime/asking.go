@@ -219,7 +219,7 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	a.tries.calls++
 	a.made++
 	u.made++
-	u.askedAt = e.nowMillis().Ptr()
+	u.askedAt, u.through = e.nowMillis().Ptr(), a.r.conversation.through()
 	resp, err = a.runDriver(call, driver, a.r.request(m, at, limit, watch.alive), a.stream.emit)
 	a.stream.finish()
 	defer func() { a.measure(m.Provider.Kind, err) }()
@@ -249,6 +249,8 @@ type uncounted struct {
 	made int
 	// askedAt is when the newest one was made; nil before the first.
 	askedAt *models.Millis
+	// through is the position of the newest message that its model was shown.
+	through int64
 	// calls are those that took something; usage is that of all, newest that of the newest alone.
 	calls         []meteredCall
 	usage, newest models.Usage

@@ -62,6 +62,15 @@ func (n *node) speaks(text string) *gate {
 	return g
 }
 
+// recordedAll checks that the log of a session with one cancelled turn records its one model call, with all that the session took.
+func (w *world) recordedAll(turn models.TurnID, log []models.Event) {
+	w.t.Helper()
+	g, idled := the[events.GenerationRecorded](w.t, log), the[events.SessionIdled](w.t, log)
+	if g.FinishReason != finishInterrupted || g.Usage == (models.Usage{}) || g.Usage != idled.Usage || g.Usage != w.turn(turn).Usage || g.PromptThrough == 0 {
+		w.t.Errorf("the call is recorded as %+v, the session took %+v and the turn %+v", g, idled.Usage, w.turn(turn).Usage)
+	}
+}
+
 // Cancelling: what had been streamed is kept as an interrupted message.
 //
 // Rules: S3, C1, C4.
@@ -91,6 +100,7 @@ func TestACancelKeepsWhatWasSaid(t *testing.T) {
 			if the[events.ReasonCompleted](t, log).Success {
 				t.Errorf("%s: the step succeeded", name)
 			}
+			w.recordedAll(turn, log)
 			if by.cancel(turn, "again").Status != models.TurnCancelled {
 				t.Errorf("%s: repeating a cancel is refused", name)
 			}
@@ -125,6 +135,7 @@ func TestACancelWhilePoliciesDecideKeepsWhatWasSaid(t *testing.T) {
 		if row := w.turn(turn); row.Usage.OutputTokens == 0 || row.ModelCalls != 1 {
 			t.Errorf("what the answer took is counted as %+v in %d calls", row.Usage, row.ModelCalls)
 		}
+		w.recordedAll(turn, log)
 	})
 }
 

@@ -138,6 +138,7 @@ func (c *cancelTurn) Apply(tx *commit.Tx) error {
 		return err
 	}
 	if t.Phase == models.PhaseReason {
+		c.uncounted.record(tx)
 		tx.SaveEffect(models.Effect{
 			ScopeID: t.ID, ReplayKey: reasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.lease.Epoch, Attempt: t.ModelCalls,
 			SettledAt: tx.Now.Ptr(), Outcome: encodeJSON(map[string]string{"error": "cancelled"}),

@@ -7,6 +7,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -288,6 +289,19 @@ func (u *uncounted) meter(tx *commit.Tx) error {
 	}
 	t.Usage, tx.Session.Usage = t.Usage.Add(u.usage), tx.Session.Usage.Add(u.usage)
 	return nil
+}
+
+// record says what the calls took that no answer came of.
+func (u *uncounted) record(tx *commit.Tx) {
+	if u == nil {
+		return
+	}
+	for _, c := range u.calls {
+		tx.Emit(&tx.Turn.ID, events.GenerationRecorded{
+			MessageID: *tx.Turn.OutputMessageID, Model: c.model.Model.Name, ModelID: c.model.Model.ID, Usage: c.usage, DurationMs: c.durationMs,
+			FinishReason: finishInterrupted, PromptThrough: u.through, Retries: c.n - 1, Estimated: c.estimated,
+		})
+	}
 }
 
 // countSoFar is count while another call is to follow.
