@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/audit"
@@ -63,6 +64,11 @@ func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Dec
 			return nil, nil, err
 		}
 	}
+	if in.Approve && w.Approvals > 0 {
+		if c.gone, err = s.gone(ctx, w, actor); err != nil {
+			return nil, nil, err
+		}
+	}
 	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
 		if errors.Is(err, turns.ErrResolved) {
 			return nil, nil, decidedBefore(c.found).At("input", "waitId")
@@ -70,6 +76,36 @@ func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Dec
 		return nil, nil, err
 	}
 	return s.waitWithTurn(ctx, w)
+}
+
+// gone returns those who have approved and may not any more, as of now: who was removed or has another role, and keys that have ended.
+func (s *Service) gone(ctx context.Context, w *models.Wait, but models.ActorID) ([]models.ActorID, error) {
+	before, err := s.Decisions(ctx, w.OrgID, []models.WaitID{w.ID})
+	if err != nil {
+		return nil, err
+	}
+	var list []models.ActorID
+	for _, d := range before[w.ID] {
+		if d.ActorID != but && d.Approve {
+			list = append(list, d.ActorID)
+		}
+	}
+	var members []models.Membership
+	if err := s.of(ctx, w.OrgID).Where("user_id IN ?", list).Find(&members).Error; err != nil {
+		return nil, fmt.Errorf("read who still may approve %s: %w", w.ID, err)
+	}
+	var keys []models.APIKey
+	if err := s.of(ctx, w.OrgID).Where("id IN ? AND revoked_at IS NULL", list).Find(&keys).Error; err != nil {
+		return nil, fmt.Errorf("read which keys still may approve %s: %w", w.ID, err)
+	}
+	rule, now := ruleOf(w), models.MillisOf(s.cfg.Clock.Now())
+	return slices.DeleteFunc(list, func(id models.ActorID) bool {
+		return slices.ContainsFunc(members, func(m models.Membership) bool {
+			return models.ActorID(m.UserID) == id && auth.RolePermissions(m.Role, false).Has(auth.ApprovalsDecide) && (rule.Role == "" || atLeast(m.Role, rule.Role))
+		}) || slices.ContainsFunc(keys, func(k models.APIKey) bool {
+			return models.ActorID(k.ID) == id && (k.ExpiresAt == nil || *k.ExpiresAt > now)
+		})
+	}), nil
 }
 
 // decidedBefore tells who decides too late how the approval has ended.
@@ -244,6 +280,8 @@ type decide struct {
 	session  models.SessionID
 	wait     models.WaitID
 	decision models.ApprovalDecision
+	// gone are those who have approved before and may not any more.
+	gone []models.ActorID
 	// request is the one that brought the decision; nil for none.
 	request *auth.RequestInfo
 
@@ -280,7 +318,7 @@ func (c *decide) Apply(tx *commit.Tx) error {
 		}
 		return fault.New(fault.Conflict, "You have decided otherwise about this call before; decisions can't be changed.").At("input", "waitId")
 	}
-	if err := turns.Decide(tx, w, c.decision); err != nil {
+	if err := turns.Decide(tx, w, c.decision, c.gone...); err != nil {
 		return err
 	}
 	details := map[string]any{

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"gorm.io/gorm"
+
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -389,5 +391,27 @@ func TestDecidingIsForApprovals(t *testing.T) {
 		wantFault(t, err, fault.Invalid, "input.waitId")
 		_, _, err = e.decide(e.by, Decision{WaitID: models.NewID[models.WaitEntity](), Approve: true})
 		wantFault(t, err, fault.NotFound, "input.waitId")
+	})
+}
+
+// The approval of somebody who was removed since doesn't count towards the quorum.
+func TestARemovedMembersApprovalDoesNotCount(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		_, waits := e.parkedIn(e.person(models.RoleOwner), NewSession{}, approval(turns.Approval{Quorum: 2}))
+		id, one := waits[0].ID, e.person(models.RoleMember)
+		if _, _, err := e.decide(one, Decision{WaitID: id, Approve: true}); err != nil {
+			t.Fatal(err)
+		}
+		err := e.db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
+			return tx.Where("org_id = ? AND user_id = ?", e.by.OrgID, one.UserID).Delete(&models.Membership{}).Error
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []models.WaitState{models.WaitOpen, models.WaitOK} {
+			if w, _, err := e.decide(e.person(models.RoleMember), Decision{WaitID: id, Approve: true}); err != nil || w.State != want {
+				t.Errorf("%+v, %v, want %s", w, err, want)
+			}
+		}
 	})
 }

@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -212,7 +213,8 @@ func (e *env) person(role models.Role) *auth.Principal {
 	e.t.Helper()
 	id := models.NewID[models.UserEntity]()
 	user := models.User{ID: id, Email: id.String() + "@b", EmailKey: id.String() + "@b"}
-	if err := e.db.WriteAcross(e.t.Context(), func(tx *gorm.DB) error { return tx.Create(&user).Error }); err != nil {
+	member := models.Membership{OrgID: e.by.OrgID, ID: models.NewID[models.MembershipEntity](), UserID: id, Role: role, CreatedAt: 1}
+	if err := e.db.WriteAcross(e.t.Context(), func(tx *gorm.DB) error { return cmp.Or(tx.Create(&user).Error, tx.Create(&member).Error) }); err != nil {
 		e.t.Fatal(err)
 	}
 	return &auth.Principal{OrgID: e.by.OrgID, UserID: id, Role: role, Permissions: auth.RolePermissions(role, false)}

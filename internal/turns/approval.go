@@ -2,6 +2,7 @@ package turns
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/commit"
@@ -48,8 +49,8 @@ func (c *Call) ask(tx *commit.Tx, id models.WaitID, identity string, a Approval,
 
 // Decide adds what one person decided about an approval that is open, and concludes it when that is enough: one denial denies, and as
 // many approvals of the same arguments as the policy asks for approve. An approval with other arguments doesn't count those before
-// it. Whether the person may decide is up to the caller.
-func Decide(tx *commit.Tx, w models.Wait, d models.ApprovalDecision) error {
+// it, and one by somebody in gone doesn't count either. Whether the person may decide is up to the caller.
+func Decide(tx *commit.Tx, w models.Wait, d models.ApprovalDecision, gone ...models.ActorID) error {
 	if w.State != models.WaitOpen {
 		return ErrResolved
 	}
@@ -66,7 +67,7 @@ func Decide(tx *commit.Tx, w models.Wait, d models.ApprovalDecision) error {
 	w.Approvals = 0
 	for _, other := range tx.Decisions(w.ID) {
 		// Who has written to the turn since does not count any more.
-		if other.Approve && bytes.Equal(other.Arguments, arguments) && (request.AllowSelf || !tx.Turn.AuthoredBy(other.ActorKind, other.ActorID)) {
+		if other.Approve && !slices.Contains(gone, other.ActorID) && bytes.Equal(other.Arguments, arguments) && (request.AllowSelf || !tx.Turn.AuthoredBy(other.ActorKind, other.ActorID)) {
 			w.Approvals++
 		}
 	}
