@@ -230,7 +230,7 @@ func TestAnIssuerThatIsNotThere(t *testing.T) {
 			t.Errorf("%s: %s", method, res.Status)
 		}
 	}
-	says(t, done(t, place.env, "admin", "unlink-identity", "--email="+ownerEmail), "is linked to no issuer")
+	says(t, done(t, place.env, "admin", "unlink-identity", "--email="+ownerEmail), "is not linked to an issuer")
 	says(t, refused(t, place.env, "admin", "unlink-identity", "--email=nobody@example.com"), "nobody@example.com")
 	p.terminate(t)
 	p.exit(t)

@@ -166,7 +166,7 @@ func TestCommandsOfAdministrators(t *testing.T) {
 			t.Fatalf("got %s", data)
 		}
 		c = c.password(t, "a new password")
-		for verb, want := range map[string]string{"remove": "is no operator any more", "add": "is an operator now"} {
+		for verb, want := range map[string]string{"remove": "is no longer an operator", "add": "is an operator now"} {
 			says(t, done(t, env, "admin", "operator", verb, "--email="+ownerEmail), want)
 			says(t, done(t, env, "admin", "operator", verb, "--email="+ownerEmail), want+", as before")
 			if data, _ := c.password(t, "a new password").answer(t, `{ viewer { operator } }`, nil); strings.Contains(data, "true") != (verb == "add") {
@@ -180,8 +180,8 @@ func TestCommandsOfAdministrators(t *testing.T) {
 
 		// The keys of tokens. This server reads them again within a minute; one that starts now knows both.
 		first := c.keySet(t)
-		says(t, done(t, env, "admin", "rotate-signing-key"), "a new key was made")
-		says(t, done(t, env, "admin", "rotate-signing-key"), "a new key is there already")
+		says(t, done(t, env, "admin", "rotate-signing-key"), "created a new key")
+		says(t, done(t, env, "admin", "rotate-signing-key"), "there is already a new key")
 		server.terminate(t)
 		server.exit(t)
 		server = server.again(t, p.env)

@@ -17,14 +17,14 @@ import (
 const adminUsage = `usage: ostler admin <command>
 
   reset-password --email=ADDRESS           print a link that sets a new password
-  unlink-identity --email=ADDRESS          forget who a user is to issuers of OpenID Connect, and end their sign-ins
+  unlink-identity --email=ADDRESS          unlink a user from OpenID Connect issuers and sign them out
   operator add|remove --email=ADDRESS      make a user an operator of the platform, or no longer one
   limits SLUG|ID [NAME=NUMBER|default …]   show the limits of an organization, or change some, e.g. sessions=1000
                                            environmentKeys=yes lets it use the provider keys of the environment
   rotate-signing-key                       make a new key for access tokens now
   verify-audit [--org=SLUG|ID]             check the audit log of all organizations, or of one
   reconcile [--org=SLUG|ID] [--repair] [--days=N]
-                                           compare budgets with their ledgers, and sums of usage with the journal`
+                                           compare budgets with their ledgers, and usage totals with usage records`
 
 var errAdminUsage = errors.New("unknown command or flag\n" + adminUsage)
 
@@ -76,7 +76,7 @@ func atPlace(ctx context.Context, cfg config, log *slog.Logger, out io.Writer, d
 	if path, ok := strings.CutPrefix(cfg.databaseURL, "sqlite:"); ok {
 		// Opening it would make an empty one.
 		if _, err := os.Stat(path); err != nil {
-			return fmt.Errorf("there is no database to work on; OSTLER_DATA_DIR or OSTLER_DATABASE_URL must be those of the server: %w", err)
+			return fmt.Errorf("there is no database here; set OSTLER_DATA_DIR or OSTLER_DATABASE_URL as for the server: %w", err)
 		}
 	}
 	var undo closers

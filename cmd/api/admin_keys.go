@@ -30,11 +30,11 @@ func rotateSigningKey(ctx context.Context, p place, args []string) error {
 	if err != nil {
 		return err
 	}
-	text := "a new key was made"
+	text := "created a new key"
 	if !done.Made {
-		text = "a new key is there already"
+		text = "there is already a new key"
 	}
-	_, err = fmt.Fprintf(p.out, "%s: %s signs from %s on, when all nodes know it\n", text, done.KeyID, done.SignsAt.UTC().Format(time.RFC3339))
+	_, err = fmt.Fprintf(p.out, "%s: %s signs tokens from %s, when all nodes have loaded it\n", text, done.KeyID, done.SignsAt.UTC().Format(time.RFC3339))
 	return err
 }
 
@@ -49,8 +49,8 @@ func rotateKeys(ctx context.Context, p place, args []string) error {
 	}
 	n, err := secrets.Rewrap(ctx, p.db, keeper, func(int) {})
 	if err != nil {
-		return fmt.Errorf("%w (%d values were done before; run it again)", err, n)
+		return fmt.Errorf("%w (%d values were sealed again before; run the command again)", err, n)
 	}
-	_, err = fmt.Fprintf(p.out, "%d values were wrapped again; all are under master key %s, and OSTLER_MASTER_KEY_PREVIOUS is no longer needed\n", n, keeper.KeyID())
+	_, err = fmt.Fprintf(p.out, "%d values were sealed again; all are under master key %s, and OSTLER_MASTER_KEY_PREVIOUS is no longer needed\n", n, keeper.KeyID())
 	return err
 }

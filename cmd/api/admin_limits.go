@@ -59,7 +59,7 @@ func readLimits(args []string) (orgs.LimitsChange, error) {
 			for _, n := range names {
 				known = append(known, n.Name)
 			}
-			return nil, fmt.Errorf("%q is no limit: want NAME=NUMBER with one of %s", arg, strings.Join(known, ", "))
+			return nil, fmt.Errorf("%q is not a limit: want NAME=NUMBER, where NAME is one of %s", arg, strings.Join(known, ", "))
 		}
 		if value == "default" {
 			change[name] = catalog.Give[*int](nil)
@@ -68,14 +68,14 @@ func readLimits(args []string) (orgs.LimitsChange, error) {
 		if names[at].Permission() {
 			n := slices.Index(noYes[:], value)
 			if n < 0 {
-				return nil, fmt.Errorf("%s: %q is none of yes, no and \"default\"", name, value)
+				return nil, fmt.Errorf("%s: %q is not yes, no or \"default\"", name, value)
 			}
 			change[name] = catalog.Give(&n)
 			continue
 		}
 		n, err := strconv.Atoi(value)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %q is no whole number, nor \"default\"", name, value)
+			return nil, fmt.Errorf("%s: %q is neither a whole number nor \"default\"", name, value)
 		}
 		change[name] = catalog.Give(&n)
 	}

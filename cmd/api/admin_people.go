@@ -32,7 +32,7 @@ func operator(ctx context.Context, p place, args []string) error {
 	if err != nil {
 		return err
 	}
-	text := map[bool]string{true: "is an operator now", false: "is no operator any more"}[args[0] == "add"]
+	text := map[bool]string{true: "is an operator now", false: "is no longer an operator"}[args[0] == "add"]
 	if !changed {
 		text += ", as before"
 	}

@@ -103,22 +103,22 @@ func generalSettings() []setting {
 			c.publicURL = v
 			return nil
 		}},
-		{"OSTLER_TRUSTED_PROXIES", "", "Addresses or networks (10.0.0.0/8), with commas between them, of proxies whose X-Forwarded-For and X-Request-Id are believed. Default: none.", false, func(c *config, v string) error {
+		{"OSTLER_TRUSTED_PROXIES", "", "Proxies whose X-Forwarded-For and X-Request-Id are trusted: addresses or networks (10.0.0.0/8), separated by commas. Default: none.", false, func(c *config, v string) error {
 			list, err := prefixes(v)
 			c.trustedProxies = list
 			return err
 		}},
-		{"OSTLER_METRICS_TOKEN", "", "At least 16 characters, which open /metrics to whoever sends them as a bearer token. Default: /metrics answers operators of the platform, and this machine as long as OSTLER_PUBLIC_URL names it.", true, metricsToken},
+		{"OSTLER_METRICS_TOKEN", "", "A bearer token for /metrics, of at least 16 characters. Default: /metrics answers platform operators only, and any request from this machine while OSTLER_PUBLIC_URL names it.", true, metricsToken},
 		{"OSTLER_DATA_DIR", "./data", "Where SQLite's file and the generated master key live.", false, text(func(c *config) *string { return &c.dataDir })},
 		{"OSTLER_DATABASE_URL", "", "sqlite:/path/to/file or postgres://…. Default: SQLite in the data directory.", true, text(func(c *config) *string { return &c.databaseURL })},
 		{"OSTLER_DATABASE_OWNER_URL", "", "PostgreSQL as the role that may change the schema. Default: OSTLER_DATABASE_URL.", true, text(func(c *config) *string { return &c.ownerURL })},
-		{"OSTLER_DATABASE_DIRECT_URL", "", "PostgreSQL without a pooler in between, for the locks by which processes see that others live. Default: OSTLER_DATABASE_URL.", true, text(func(c *config) *string { return &c.directURL })},
-		{"OSTLER_ROW_SECURITY", "on", "on or off: whether PostgreSQL itself keeps organizations apart, as a second wall behind the server's own. The owner must be allowed to create roles, or find ostler_app and ostler_engine.", false, onOff(func(c *config) *bool { return &c.rowSecurity })},
+		{"OSTLER_DATABASE_DIRECT_URL", "", "PostgreSQL without a pooler in between, for the locks by which processes detect that another has died. Default: OSTLER_DATABASE_URL.", true, text(func(c *config) *string { return &c.directURL })},
+		{"OSTLER_ROW_SECURITY", "on", "on or off: whether PostgreSQL also isolates organizations, by row-level security, besides the server itself. The owner must be allowed to create roles, unless the roles ostler_app and ostler_engine exist.", false, onOff(func(c *config) *bool { return &c.rowSecurity })},
 		{"OSTLER_SQLITE_SYNCHRONOUS", "FULL", "FULL: what was committed survives a power failure. NORMAL: the last commits before one may be lost.", false, oneOf(func(c *config) *string { return &c.sqliteSynchronous }, "FULL", "NORMAL")},
 		{"OSTLER_NATS_URL", "", "nats://…: the bus between several processes. Default: none, one process alone.", true, text(func(c *config) *string { return &c.natsURL })},
 		{"OSTLER_MASTER_KEY", "", "32 bytes in base64, the same on all nodes. Default with SQLite: generated into the data directory.", true, key(func(c *config) *[]byte { return &c.masterKey })},
-		{"OSTLER_MASTER_KEY_PREVIOUS", "", "The master key before the present one.", true, key(func(c *config) *[]byte { return &c.previousKey })},
-		{"OSTLER_JWT_SECRET", "", "At least 32 characters, the same on all nodes, that sign access tokens with HS256. Default: keys in the database, which rotate and are published.", true, func(c *config, v string) error {
+		{"OSTLER_MASTER_KEY_PREVIOUS", "", "The previous master key, while secrets are sealed with the new one.", true, key(func(c *config) *[]byte { return &c.previousKey })},
+		{"OSTLER_JWT_SECRET", "", "A secret of at least 32 characters, the same on all nodes, that signs access tokens with HS256. Default: keys in the database, which are rotated and published.", true, func(c *config, v string) error {
 			if v != "" && len(v) < auth.MinTokenSecret {
 				return fmt.Errorf("want at least %d characters, e.g. of `openssl rand -base64 32`", auth.MinTokenSecret)
 			}
@@ -127,14 +127,14 @@ func generalSettings() []setting {
 			}
 			return nil
 		}},
-		{"OSTLER_SMTP_URL", "", "smtp://user:password@host:port, or smtps://: who sends mail. Default: nobody, links are written to the log.", true, func(c *config, v string) error {
+		{"OSTLER_SMTP_URL", "", "The mail server: smtp://user:password@host:port, or smtps://. Default: no mail is sent, and links are written to the log.", true, func(c *config, v string) error {
 			c.smtpURL = v
 			if v == "" {
 				return nil
 			}
 			return mail.CheckURL(v)
 		}},
-		{"OSTLER_SMTP_FROM", "", "The address that mail comes from. Default: ostler at the host of OSTLER_PUBLIC_URL.", false, func(c *config, v string) error {
+		{"OSTLER_SMTP_FROM", "", "The sender's address of mail. Default: ostler at the host of OSTLER_PUBLIC_URL.", false, func(c *config, v string) error {
 			c.smtpFrom = v
 			if v == "" {
 				return nil
@@ -145,24 +145,24 @@ func generalSettings() []setting {
 		{"OSTLER_ADMIN_PASSWORD", "", "The first owner's password. Default: a random one, printed once.", true, text(func(c *config) *string { return &c.adminPassword })},
 		{"OSTLER_ROLE", roleAll, "all, api (serves requests only) or runner (runs turns only).", false, oneOf(func(c *config) *string { return &c.role }, roleAll, roleAPI, roleRunner)},
 		{"OSTLER_RUNNER_SLOTS", "256", "How many turns this process runs at once.", false, number(func(c *config) *int { return &c.runnerSlots }, 1, 10_000)},
-		{"OSTLER_STRANGER_REQUESTS", "600", "How many operations in a minute one address (with IPv6 a /64) may ask each node for without being signed in, signing in among them; 0 is any number. Behind a proxy that OSTLER_TRUSTED_PROXIES doesn't name, all share one address.", false, number(func(c *config) *int { return &c.strangers }, 0, limits.Most)},
+		{"OSTLER_STRANGER_REQUESTS", "600", "How many operations per minute one address (with IPv6, one /64) may send to each node without being signed in, sign-ins included; 0 is unlimited. Behind a proxy that OSTLER_TRUSTED_PROXIES doesn't name, all share one address.", false, number(func(c *config) *int { return &c.strangers }, 0, limits.Most)},
 		{"OSTLER_ORG_CREATION", string(orgs.CreatedByOwners), "Who may create organizations: nobody, operators, owners (operators and owners of an organization), members (everybody but viewers) or everybody.", false, oneOf(
 			func(c *config) *string { return &c.orgCreators },
 			string(orgs.CreatedByNobody), string(orgs.CreatedByOperators), string(orgs.CreatedByOwners), string(orgs.CreatedByMembers), string(orgs.CreatedByEverybody))},
-		{"OSTLER_PERSON_ORGS", "10", "How many organizations one person may create; 0 is any number. Operators have no limit.", false, number(func(c *config) *int { return &c.personOrgs }, 0, limits.Most)},
-		orgLimit("OSTLER_ORG_ACTIVE_TURNS", "0", "How many turns of one organization run at once, in all processes; 0 is any number.", func(v *limits.Values) *int { return &v.ActiveTurns }),
-		orgLimit("OSTLER_ORG_QUEUED_TURNS", "100000", "How many turns of one organization may wait to begin; 0 is any number.", func(v *limits.Values) *int { return &v.QueuedTurns }),
-		orgLimit("OSTLER_ORG_SESSIONS", "1000000", "How many sessions one organization may have; 0 is any number.", func(v *limits.Values) *int { return &v.Sessions }),
-		orgLimit("OSTLER_ORG_AGENTS", "2000", "How many agents one organization may have; 0 is any number.", func(v *limits.Values) *int { return &v.Agents }),
-		orgLimit("OSTLER_ORG_API_KEYS", "500", "How many API keys one organization may have that are not revoked; 0 is any number.", func(v *limits.Values) *int { return &v.APIKeys }),
-		orgLimit("OSTLER_ORG_PENDING_INVITATIONS", "500", "How many invitations of one organization may be pending; 0 is any number.", func(v *limits.Values) *int { return &v.PendingInvitations }),
-		orgLimit("OSTLER_ORG_REQUESTS_PER_MINUTE", "120000", "How many requests of one organization are answered in a minute, by all processes; 0 is any number.", func(v *limits.Values) *int { return &v.RequestsPerMinute }),
-		orgLimit("OSTLER_ORG_TOOL_CALLS", "1000", "How many calls of tools that reach out of the server one organization may make in a minute, in all processes; 0 is any number.", func(v *limits.Values) *int { return &v.ToolCallsPerMinute }),
-		orgLimit("OSTLER_ORG_SUBSCRIPTIONS", "20000", "How many subscriptions of one organization may be open, in all processes; 0 is any number.", func(v *limits.Values) *int { return &v.Subscriptions }),
-		orgLimit("OSTLER_ORG_SOCKETS", "20000", "How many WebSockets of one organization may be open, in all processes; 0 is any number.", func(v *limits.Values) *int { return &v.Sockets }),
-		{"OSTLER_ORG_STORAGE_BYTES", "0", "How many bytes of files and images one organization may store, each content once; 0 is any number.", false, number(func(c *config) *int { return &c.limits.StorageBytes }, 0, limits.MostBytes)},
-		{"OSTLER_LEASE", "6s", "How long a runner may be silent before others take its turns over.", false, duration(func(c *config) *time.Duration { return &c.lease })},
-		{"OSTLER_HEARTBEAT", "2s", "How often a runner says that it is alive; at most a third of the lease.", false, duration(func(c *config) *time.Duration { return &c.heartbeat })},
+		{"OSTLER_PERSON_ORGS", "10", "How many organizations one person may create; 0 is unlimited. Operators have no limit.", false, number(func(c *config) *int { return &c.personOrgs }, 0, limits.Most)},
+		orgLimit("OSTLER_ORG_ACTIVE_TURNS", "0", "How many turns of one organization run at once, in all processes; 0 is unlimited.", func(v *limits.Values) *int { return &v.ActiveTurns }),
+		orgLimit("OSTLER_ORG_QUEUED_TURNS", "100000", "How many turns of one organization may wait to begin; 0 is unlimited.", func(v *limits.Values) *int { return &v.QueuedTurns }),
+		orgLimit("OSTLER_ORG_SESSIONS", "1000000", "How many sessions one organization may have; 0 is unlimited.", func(v *limits.Values) *int { return &v.Sessions }),
+		orgLimit("OSTLER_ORG_AGENTS", "2000", "How many agents one organization may have; 0 is unlimited.", func(v *limits.Values) *int { return &v.Agents }),
+		orgLimit("OSTLER_ORG_API_KEYS", "500", "How many API keys that are not revoked one organization may have; 0 is unlimited.", func(v *limits.Values) *int { return &v.APIKeys }),
+		orgLimit("OSTLER_ORG_PENDING_INVITATIONS", "500", "How many invitations of one organization may be pending; 0 is unlimited.", func(v *limits.Values) *int { return &v.PendingInvitations }),
+		orgLimit("OSTLER_ORG_REQUESTS_PER_MINUTE", "120000", "How many requests per minute one organization may make, to all processes together; 0 is unlimited.", func(v *limits.Values) *int { return &v.RequestsPerMinute }),
+		orgLimit("OSTLER_ORG_TOOL_CALLS", "1000", "How many calls per minute one organization may make to tools that reach outside the server, in all processes; 0 is unlimited.", func(v *limits.Values) *int { return &v.ToolCallsPerMinute }),
+		orgLimit("OSTLER_ORG_SUBSCRIPTIONS", "20000", "How many subscriptions of one organization may be open, in all processes; 0 is unlimited.", func(v *limits.Values) *int { return &v.Subscriptions }),
+		orgLimit("OSTLER_ORG_SOCKETS", "20000", "How many WebSockets of one organization may be open, in all processes; 0 is unlimited.", func(v *limits.Values) *int { return &v.Sockets }),
+		{"OSTLER_ORG_STORAGE_BYTES", "0", "How many bytes of files and images one organization may store, each content counted once; 0 is unlimited.", false, number(func(c *config) *int { return &c.limits.StorageBytes }, 0, limits.MostBytes)},
+		{"OSTLER_LEASE", "6s", "How long a runner may miss its heartbeat before others take over its turns.", false, duration(func(c *config) *time.Duration { return &c.lease })},
+		{"OSTLER_HEARTBEAT", "2s", "How often a runner sends its heartbeat; at most a third of the lease.", false, duration(func(c *config) *time.Duration { return &c.heartbeat })},
 		{"OSTLER_SHUTDOWN_GRACE", "20s", "How long steps may go on after SIGTERM.", false, duration(func(c *config) *time.Duration { return &c.shutdown })},
 		{"OSTLER_AUDIT_RETENTION_DAYS", "0", "How many days audit entries are kept, in all organizations; 0 is forever.", false, func(c *config, v string) error {
 			n, err := strconv.Atoi(v)
@@ -172,20 +172,20 @@ func generalSettings() []setting {
 			c.auditRetention = time.Duration(n) * 24 * time.Hour
 			return nil
 		}},
-		{"OSTLER_BUDGET_CHECK_INTERVAL", "1h", "How often a process that runs turns holds the budgets that have changed against their ledgers; 0 is never.", false, durationOrOff(func(c *config) *time.Duration { return &c.budgetCheck })},
+		{"OSTLER_BUDGET_CHECK_INTERVAL", "1h", "How often a process that runs turns compares changed budgets with their ledgers; 0 is never.", false, durationOrOff(func(c *config) *time.Duration { return &c.budgetCheck })},
 		{"OSTLER_LOG_LEVEL", "info", "debug, info, warn or error.", false, func(c *config, v string) error {
 			if err := c.logLevel.UnmarshalText([]byte(v)); err != nil {
 				return errors.New("want debug, info, warn or error")
 			}
 			return nil
 		}},
-		{"OTEL_EXPORTER_OTLP_ENDPOINT", "", "Where OpenTelemetry traces go, e.g. http://collector:4318; the other standard variables count as well. Default: nowhere, no traces.", false, collector},
-		{"ANTHROPIC_API_KEY", "", "Anthropic's key, for providers without a key and an address of their own. It serves the first organization, those that operators create, and those that an operator allows it to. Default: none.", true, providerKey(models.ProviderAnthropic)},
-		{"ANTHROPIC_BASE_URL", "", "Where Anthropic is asked when a provider has no address of its own. Default: Anthropic's.", false, providerURL(models.ProviderAnthropic)},
-		{"OPENAI_API_KEY", "", "The same for OpenAI: the key.", true, providerKey(models.ProviderOpenAI)},
-		{"OPENAI_BASE_URL", "", "The same for OpenAI: the address.", false, providerURL(models.ProviderOpenAI)},
-		{"GEMINI_API_KEY", "", "The same for Gemini: the key.", true, providerKey(models.ProviderGemini)},
-		{"GEMINI_BASE_URL", "", "The same for Gemini: the address.", false, providerURL(models.ProviderGemini)},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", "", "Where OpenTelemetry traces are sent, e.g. http://collector:4318; the other standard variables apply too. Default: no traces.", false, collector},
+		{"ANTHROPIC_API_KEY", "", "Anthropic's API key, for providers without a key and an address of their own. The first organization, those that operators create, and those that an operator allows may use it. Default: none.", true, providerKey(models.ProviderAnthropic)},
+		{"ANTHROPIC_BASE_URL", "", "Anthropic's base URL, for providers without an address of their own. Default: the public API.", false, providerURL(models.ProviderAnthropic)},
+		{"OPENAI_API_KEY", "", "The same for OpenAI: the API key.", true, providerKey(models.ProviderOpenAI)},
+		{"OPENAI_BASE_URL", "", "The same for OpenAI: the base URL.", false, providerURL(models.ProviderOpenAI)},
+		{"GEMINI_API_KEY", "", "The same for Gemini: the API key.", true, providerKey(models.ProviderGemini)},
+		{"GEMINI_BASE_URL", "", "The same for Gemini: the base URL.", false, providerURL(models.ProviderGemini)},
 		{"OSTLER_ENV", "development", "development (introspection for signed-in users, suggestions in errors) or production.", false, func(c *config, v string) error {
 			if v != "development" && v != "production" {
 				return errors.New("want development or production")
@@ -193,24 +193,24 @@ func generalSettings() []setting {
 			c.production = v == "production"
 			return nil
 		}},
-		{"OSTLER_TRUSTED_DOCUMENTS", "off", "off or cookies: whether requests that come with the cookies of a sign-in may run the documents of the dashboard only. Tokens and API keys may run any.", false, func(c *config, v string) error {
+		{"OSTLER_TRUSTED_DOCUMENTS", "off", "off or cookies: whether requests with sign-in cookies may run only the dashboard's documents. Tokens and API keys may run any.", false, func(c *config, v string) error {
 			if v != "off" && v != "cookies" {
 				return errors.New("want off or cookies")
 			}
 			c.trustedOnly = v == "cookies"
 			return nil
 		}},
-		{"OSTLER_EGRESS_ALLOW", "", "Addresses or networks (10.0.0.0/8), with commas between them, that requests for organizations may reach besides public ones, http included: where your own model servers are. Default: none.", false, func(c *config, v string) error {
+		{"OSTLER_EGRESS_ALLOW", "", "Private addresses or networks (10.0.0.0/8), separated by commas, that requests for organizations may reach, by http too: where your own model servers are. Default: none.", false, func(c *config, v string) error {
 			list, err := prefixes(v)
 			c.egressAllow = list
 			return err
 		}},
-		{"OSTLER_EGRESS_ONLY", "", "Hosts (api.example.com), all hosts below one (*.example.com) or addresses with what is below them (https://example.com/v1), with commas between them: the only ones that requests for organizations may go to. Default: any.", false, func(c *config, v string) error {
+		{"OSTLER_EGRESS_ONLY", "", "The only destinations that requests for organizations may reach, separated by commas: hosts (api.example.com), all hosts below one (*.example.com) or URL prefixes (https://example.com/v1). Default: any.", false, func(c *config, v string) error {
 			list, err := patterns(v)
 			c.egressRules.Allowed = list
 			return err
 		}},
-		{"OSTLER_EGRESS_BLOCK", "", "The same for those that they may not go to, which wins. Default: none.", false, func(c *config, v string) error {
+		{"OSTLER_EGRESS_BLOCK", "", "Destinations that requests for organizations may not reach, in the same form. They win over allowed ones. Default: none.", false, func(c *config, v string) error {
 			list, err := patterns(v)
 			c.egressRules.Blocked = list
 			return err
@@ -274,7 +274,7 @@ func readConfig(getenv func(string) string) (config, error) {
 	wrong = append(wrong, c.unsafe()...)
 	wrong = append(wrong, c.openIDWrong()...)
 	if len(wrong) > 0 {
-		return c, errors.New("the configuration is not usable:\n  " + strings.Join(wrong, "\n  "))
+		return c, errors.New("the configuration is invalid:\n  " + strings.Join(wrong, "\n  "))
 	}
 	return c, nil
 }
@@ -294,11 +294,11 @@ func (c *config) unsafe() []string {
 	switch {
 	case strings.HasPrefix(c.databaseURL, "sqlite:"):
 		if c.role != roleAll && c.role != "" {
-			wrong = append(wrong, fmt.Sprintf("OSTLER_ROLE: %q needs PostgreSQL: a SQLite file belongs to one process, which does everything", c.role))
+			wrong = append(wrong, fmt.Sprintf("OSTLER_ROLE: %q needs PostgreSQL: a SQLite file belongs to one process, so the role must be all", c.role))
 		}
 	case strings.HasPrefix(c.databaseURL, "postgres://"), strings.HasPrefix(c.databaseURL, "postgresql://"):
 		if c.masterKey == nil {
-			wrong = append(wrong, "OSTLER_MASTER_KEY: PostgreSQL needs one that all nodes share; make it once with `openssl rand -base64 32` and keep it safe")
+			wrong = append(wrong, "OSTLER_MASTER_KEY: PostgreSQL needs one that all nodes share; create it once with `openssl rand -base64 32` and keep it safe")
 		}
 	default:
 		wrong = append(wrong, "OSTLER_DATABASE_URL: want sqlite:/path/to/file or postgres://…")
@@ -307,10 +307,10 @@ func (c *config) unsafe() []string {
 		wrong = append(wrong, fmt.Sprintf("OSTLER_NATS_URL: role %q needs a bus to the other processes", c.role))
 	}
 	if c.heartbeat > 0 && c.lease < 3*c.heartbeat {
-		wrong = append(wrong, fmt.Sprintf("OSTLER_LEASE: %s is too short for a heartbeat every %s: want at least three", c.lease, c.heartbeat))
+		wrong = append(wrong, fmt.Sprintf("OSTLER_LEASE: %s is too short for a heartbeat every %s: want at least three times that", c.lease, c.heartbeat))
 	}
 	if c.production && c.egressLoopback {
-		wrong = append(wrong, "OSTLER_EGRESS_ALLOW_LOOPBACK: not in production: whoever may add a provider could reach every service of this machine; name the addresses of your model servers in OSTLER_EGRESS_ALLOW instead")
+		wrong = append(wrong, "OSTLER_EGRESS_ALLOW_LOOPBACK: not allowed in production: anyone who may add a provider could reach every service on this machine; list your model servers in OSTLER_EGRESS_ALLOW instead")
 	}
 	return wrong
 }

@@ -43,7 +43,7 @@ func prefixes(v string) (list []netip.Prefix, err error) {
 		}
 		network, err := netip.ParsePrefix(part)
 		if err != nil || network != network.Masked() {
-			return nil, errors.New("want addresses or networks with commas between them, e.g. 10.0.0.0/8,192.168.1.7")
+			return nil, errors.New("want addresses or networks separated by commas, e.g. 10.0.0.0/8,192.168.1.7")
 		}
 		list = append(list, network)
 	}

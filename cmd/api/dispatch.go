@@ -20,7 +20,7 @@ func (d dispatch) committed(c *commit.Committed) {
 		if d.engine != nil {
 			d.engine.Attend(t.Runner, t.Turn)
 		} else if err := d.bus.Publish(events.RunnerSubject(t.Runner), t.Turn[:]); err != nil {
-			d.log.Debug("a runner could not be told of its turn", "runner", t.Runner, "error", err)
+			d.log.Debug("a runner could not be notified about its turn", "runner", t.Runner, "error", err)
 		}
 	}
 	if c.Ready {

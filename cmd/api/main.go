@@ -20,12 +20,12 @@ const usage = `usage: ostler <command>
 
   serve [--role=all|api|runner]   run the server (the default)
   migrate                         bring the database's schema up to date
-  admin …                         see to people and keys; "ostler admin" lists how
+  admin …                         manage users, limits and keys; "ostler admin" lists the commands
   rotate-keys                     seal all secrets with OSTLER_MASTER_KEY instead of OSTLER_MASTER_KEY_PREVIOUS
   config                          print the configuration, without secrets
   version                         print the version
 
-Everything is configured by the environment; see docs/configuration.md`
+Ostler is configured by environment variables; see docs/configuration.md`
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {

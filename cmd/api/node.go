@@ -156,7 +156,7 @@ func jwks(tokens *auth.AccessTokens) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		set, err := tokens.JWKS(r.Context())
 		if err != nil {
-			http.Error(w, "the keys can't be read now", http.StatusServiceUnavailable)
+			http.Error(w, "the signing keys can't be read", http.StatusServiceUnavailable)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")

@@ -18,28 +18,28 @@ const maxIssuerName = 40
 // openIDSettings are the variables of the sign-in with OpenID Connect.
 func openIDSettings() []setting {
 	return []setting{
-		{"OSTLER_OIDC_ISSUER", "", "Who vouches for people besides their passwords: the address of an OpenID Connect issuer, exactly as it names itself. Default: nobody.", false, func(c *config, v string) error {
+		{"OSTLER_OIDC_ISSUER", "", "The OpenID Connect issuer that people may sign in with: its address, exactly as the issuer states it. Default: none.", false, func(c *config, v string) error {
 			c.oidc.Issuer = v
 			if v == "" {
 				return nil
 			}
 			return oidc.CheckIssuer(v)
 		}},
-		{"OSTLER_OIDC_CLIENT_ID", "", "What the issuer knows this server by.", false, text(func(c *config) *string { return &c.oidc.ClientID })},
+		{"OSTLER_OIDC_CLIENT_ID", "", "The client id of this server at the issuer.", false, text(func(c *config) *string { return &c.oidc.ClientID })},
 		{"OSTLER_OIDC_CLIENT_SECRET", "", "The client's secret. Default: none, a public client.", true, text(func(c *config) *string { return &c.oidc.ClientSecret })},
-		{"OSTLER_OIDC_NAME", "", "What people call the issuer: what is behind \"Sign in with\". Default: its host.", false, func(c *config, v string) error {
+		{"OSTLER_OIDC_NAME", "", "The issuer's name for people, shown after \"Sign in with\". Default: its host.", false, func(c *config, v string) error {
 			c.oidc.Name = v
 			if len([]rune(v)) > maxIssuerName || strings.ContainsFunc(v, func(r rune) bool { return r < ' ' }) {
 				return fmt.Errorf("want at most %d characters in one line", maxIssuerName)
 			}
 			return nil
 		}},
-		{"OSTLER_OIDC_DOMAINS", "", "Domains of e-mails, with commas between them, that may sign in by the issuer. Default: all.", false, func(c *config, v string) error {
+		{"OSTLER_OIDC_DOMAINS", "", "E-mail domains that may sign in through the issuer, separated by commas. Default: all.", false, func(c *config, v string) error {
 			list, err := oidc.ParseDomains(v)
 			c.oidc.Domains = list
 			return err
 		}},
-		{"OSTLER_OIDC_SCOPES", oidc.DefaultScopes, "What the issuer is asked for.", false, func(c *config, v string) error {
+		{"OSTLER_OIDC_SCOPES", oidc.DefaultScopes, "The scopes that the issuer is asked for.", false, func(c *config, v string) error {
 			list, err := oidc.ParseScopes(v)
 			c.oidc.Scopes = list
 			return err
@@ -52,9 +52,9 @@ func (c *config) openIDWrong() []string {
 	o := c.oidc
 	switch {
 	case o.Issuer != "" && o.ClientID == "":
-		return []string{"OSTLER_OIDC_CLIENT_ID: OSTLER_OIDC_ISSUER needs it; the issuer gave it when this server was registered there"}
+		return []string{"OSTLER_OIDC_CLIENT_ID: OSTLER_OIDC_ISSUER needs it; the issuer issued it when this server was registered"}
 	case o.Issuer == "" && (o.ClientID != "" || o.ClientSecret != "" || len(o.Domains) > 0):
-		return []string{"OSTLER_OIDC_ISSUER: the other OSTLER_OIDC_… are set, and mean nothing without it"}
+		return []string{"OSTLER_OIDC_ISSUER: the other OSTLER_OIDC_… variables are set, and need it"}
 	}
 	return nil
 }
@@ -87,9 +87,9 @@ func unlinkIdentity(ctx context.Context, p place, args []string) error {
 		return err
 	}
 	if n == 0 {
-		_, err = fmt.Fprintf(p.out, "%s is linked to no issuer.\n", email)
+		_, err = fmt.Fprintf(p.out, "%s is not linked to an issuer.\n", email)
 		return err
 	}
-	_, err = fmt.Fprintf(p.out, "%s is linked to no issuer any more, and signed out. Whoever has the e-mail there is linked when they sign in next.\n", email)
+	_, err = fmt.Fprintf(p.out, "%s is unlinked and signed out. The next sign-in through the issuer with that e-mail links it again.\n", email)
 	return err
 }

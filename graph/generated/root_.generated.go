@@ -9745,7 +9745,7 @@ func newExecutionContext(
 
 var sources = []*ast.Source{
 	{Name: "../schema/apikeys.graphqls", Input: `extend type Viewer {
-  "The key that is asking; null for a person."
+  "The caller's API key; null for a person."
   apiKey: ApiKey
 }
 
@@ -9753,20 +9753,20 @@ var sources = []*ast.Source{
 type ApiKeyConnection { edges: [ApiKeyEdge!]! nodes: [ApiKey!]! pageInfo: PageInfo! totalCount: Int }
 "An API key in a list."
 type ApiKeyEdge { cursor: Cursor! node: ApiKey! }
-"Lets a program act for the organization, within the key's permissions. It belongs to the organization, not to who created it."
+"Lets a program act for the organization, within the key's permissions. It belongs to the organization, not to the person who created it."
 type ApiKey implements Node @auth(requires: API_KEYS_MANAGE) {
   id: ID!
   name: String!
   "The first characters of the key, to tell keys apart. The key itself is shown once, at creation."
   prefix: String!
-  "What the key may do, with what that implies."
+  "The key's permissions, including implied ones."
   permissions: [Permission!]!
   createdAt: Time!
-  "When the key ends by itself; null for never."
+  "When the key expires; null for never."
   expiresAt: Time
-  "When the key was used last, right to a minute or so; null for never."
+  "When the key was last used, to within about a minute; null for never."
   lastUsedAt: Time
-  "When the key was revoked; null while it is good."
+  "When the key was revoked; null if it was not."
   revokedAt: Time
 }
 
@@ -9776,7 +9776,7 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Creates an API key that may do no more than the caller. The key itself is in this answer alone."
+  "Creates an API key with at most the caller's permissions. The key itself is returned only here."
   createApiKey(input: CreateApiKeyInput!): ApiKeyPayload! @auth(requires: API_KEYS_MANAGE)
   "Ends an API key for good; open streams end within 5 seconds. Repeating it changes nothing."
   revokeApiKey(id: ID!): ApiKeyPayload! @auth(requires: API_KEYS_MANAGE)
@@ -9793,7 +9793,7 @@ type AuditEntry implements Node @auth(requires: AUDIT_READ) {
   id: ID!
   "Where the entry stands in the organization's chain. Positions count from 1 without gaps."
   position: Int64!
-  "Who did it. It is the system where nobody had signed in, e.g. for a sign-in that failed."
+  "Who did it: the system if no one was signed in, e.g. for a failed sign-in."
   actor: Actor! @goField(forceResolver: true)
   "What was done, as \"thing.deed\", e.g. \"agent.updated\"."
   action: String!
@@ -9803,7 +9803,7 @@ type AuditEntry implements Node @auth(requires: AUDIT_READ) {
   address: String
   "The id of the request, as in its header ` + "`" + `X-Request-Id` + "`" + `."
   requestId: String
-  "What belongs to it, e.g. the names of the fields that were changed. There are never secrets in it."
+  "Details, e.g. the names of changed fields. They never contain secrets."
   details: JSON!
   "The hash of this entry and of all before it, in hex."
   hash: String!
@@ -9815,7 +9815,7 @@ type AuditConnection { edges: [AuditEdge!]! nodes: [AuditEntry!]! pageInfo: Page
 "An audit entry in a list."
 type AuditEdge { cursor: Cursor! node: AuditEntry! }
 
-"Which audit entries to list. All that is given must hold; what is left out or null does not matter."
+"Which audit entries to list. All conditions must hold; fields that are left out or null match all entries."
 input AuditFilter {
   "What was done, exactly, e.g. \"signin.failed\"."
   action: String
@@ -9823,17 +9823,17 @@ input AuditFilter {
   actorId: ID
   "The id of what it was done to."
   targetId: String
-  "The time from which on to list."
+  "The earliest time."
   from: Time
-  "The time before which to list."
+  "The time before which entries are listed."
   to: Time
 }
 
 "What a check of the organization's chain of audit entries found."
 type AuditCheck @auth(requires: AUDIT_READ) {
-  "Whether every entry that was looked at is there, unedited and in its place."
+  "Whether every checked entry is present, unedited and in its place."
   ok: Boolean!
-  "The position from which on entries were looked at. It is not 1 when retention has removed entries, or when the chain is longer than what is looked at."
+  "The position of the first checked entry. It is not 1 when retention has removed entries, or when the chain has more entries than are checked."
   checkedFrom: Int64!
   "How many entries were found to be right."
   entries: Int!
@@ -9852,14 +9852,14 @@ extend type Query {
 `, BuiltIn: false},
 	{Name: "../schema/budgets.graphqls", Input: `"What a budget binds: all sessions of an organization, of a member, of an agent or of a customer, or one session with its forks."
 enum BudgetSubject { ORG USER AGENT SESSION CUSTOMER }
-"How a budget stands. PAUSED is past the soft limit; EXHAUSTED has no room for another call. A top-up, a higher limit or a new period makes it ACTIVE again by itself."
+"The state of a budget. PAUSED is over the soft limit; EXHAUSTED has too little left for another call. A top-up, a higher limit or a new period makes it ACTIVE again by itself."
 enum BudgetStatus { ACTIVE PAUSED EXHAUSTED DISABLED }
-"How the periods of a budget follow each other: by the calendar, as a window that rolls, or in fixed lengths from its creation."
+"How a budget resets: by the calendar, as a rolling window, or at fixed intervals from its creation."
 enum PeriodKind { CALENDAR ROLLING FIXED }
 "The length of a calendar period. Weeks begin on Monday."
 enum CalendarUnit { HOUR DAY WEEK MONTH YEAR }
 
-"A bound on what a subject may take of a currency. What calls cost at worst is reserved before they are made, so that it can't be passed. See docs/budgets.md."
+"A limit on what a subject may spend in a currency. The most that a call can cost is reserved before it is made, so the limit can't be exceeded. See docs/budgets.md."
 type Budget implements Node @auth(requires: BUDGETS_READ) {
   id: ID!
   subject: BudgetSubject!
@@ -9868,26 +9868,26 @@ type Budget implements Node @auth(requires: BUDGETS_READ) {
   "usd, tokens, credits (1 credit = 1000 tokens), tool_calls, or a custom unit."
   currency: String!
   limit: Decimal!
-  "Past it turns are parked until somebody lets the session go on; null for none."
+  "Above it, turns are parked until the session is resumed; null for none."
   softLimit: Decimal
   "limit - spent + credits of this period."
   balance: Decimal!
-  "Held by turns that are running; settled to what they really cost."
+  "Reserved by running turns; settled to their real cost."
   reserved: Decimal!
   "What was spent in this period."
   spent: Decimal!
   "What was topped up in this period."
   credits: Decimal!
-  "Null for a budget that lasts."
+  "Null for a budget that never resets."
   period: BudgetPeriod
-  "When the present period has begun."
+  "When the current period began."
   periodStartedAt: Time
-  "When the next period begins; null for never, and for a window that rolls."
+  "When the next period begins; null for never, and for a rolling window."
   periodEndsAt: Time
   status: BudgetStatus!
   createdAt: Time!
   updatedAt: Time!
-  "What was posted, newest first, of all periods."
+  "The postings of all periods, newest first."
   ledger(first: Int = 50, after: Cursor): LedgerConnection! @goField(forceResolver: true)
 }
 "How long a budget's period lasts. ` + "`" + `unit` + "`" + ` and ` + "`" + `timezone` + "`" + ` are those of CALENDAR; ` + "`" + `seconds` + "`" + ` is the length of FIXED and the window of ROLLING."
@@ -9901,7 +9901,7 @@ type LedgerEntry implements Node @auth(requires: BUDGETS_READ) {
   currency: String!
   "What was metered: MODEL_CALL, TOOL_CALL, TOP_UP, ADJUSTMENT or PAYMENT."
   source: String!
-  "The part of a debit that had not been reserved: a provider has reported more than its limits allow."
+  "The part of a debit that was not reserved, because a provider reported more than its limits allow."
   overrun: Decimal!
   sessionId: ID
   turnId: ID
@@ -9917,21 +9917,21 @@ type BudgetConnection { edges: [BudgetEdge!]! nodes: [Budget!]! pageInfo: PageIn
 "A budget in a list."
 type BudgetEdge { cursor: Cursor! node: Budget! }
 
-"How a session stands with all budgets that bind it, and what can be done about it."
+"The state of all budgets that bind a session, and what can be done about it."
 type BudgetCheck {
-  "That of the worst of them."
+  "The worst status of all of them."
   status: BudgetCheckStatus!
   budgets: [BudgetCheckLine!]!
-  "A sentence for people and models: what the state means and what helps."
+  "A sentence for people and models: what the status means and what to do."
   hint: String!
 }
-"How a session stands with its budgets. WARNING is when a fifth or less of one is left."
+"The state of a session's budgets. WARNING means that 20% or less of one is left."
 enum BudgetCheckStatus { NO_BUDGETS ACTIVE WARNING PAUSED EXHAUSTED }
 "How much of a budget is left, from 0 to 100."
 type BudgetCheckLine { budget: Budget! percentRemaining: Float! }
 
 extend type Org {
-  "Whether models without a price may run under a budget in dollars, which then doesn't count them. Without it they are refused there."
+  "Whether models without a price may run under a budget in dollars, which then doesn't count them. Otherwise they are refused."
   allowUnpricedModels: Boolean!
 }
 extend input UpdateOrgInput {
@@ -9951,19 +9951,19 @@ extend type Query {
 extend type Mutation {
   "Creates a budget. It binds calls that begin from now on."
   createBudget(input: CreateBudgetInput!): BudgetPayload! @auth(requires: BUDGETS_MANAGE)
-  "Changes limits or period. A changed period begins anew, with nothing spent."
+  "Changes limits or period. A changed period starts over with nothing spent."
   updateBudget(id: ID!, input: UpdateBudgetInput!): BudgetPayload! @auth(requires: BUDGETS_MANAGE)
-  "Takes a budget out of force. It stays in lists, and its ledger with it."
+  "Disables a budget for good. It and its ledger stay readable."
   disableBudget(id: ID!): BudgetPayload! @auth(requires: BUDGETS_MANAGE)
-  "Adds to what may be spent in the present period. Turns that wait for the budget go on when it has room for them."
+  "Adds to what may be spent in the current period. Turns that wait for the budget continue when enough is left for them."
   topUpBudget(input: TopUpBudgetInput!): BudgetPayload! @auth(requires: BUDGETS_MANAGE)
-  "Lets a session go on past soft limits that were passed so far, for the rest of the present periods."
+  "Resumes a session past the soft limits that it has exceeded so far, for the rest of the current periods."
   resumeSession(sessionId: ID!): SessionPayload! @auth(requires: BUDGETS_MANAGE)
 }
 
 "A new budget. ` + "`" + `subjectId` + "`" + ` is the id of the subject, or for CUSTOMER the customerKey."
 input CreateBudgetInput { subject: BudgetSubject! subjectId: String! currency: String! limit: Decimal! softLimit: Decimal period: BudgetPeriodInput }
-"Fields that are left out stay as they are; null takes a soft limit or the period away."
+"Fields that are left out stay as they are; null removes the soft limit or the period."
 input UpdateBudgetInput {
   limit: Decimal
   softLimit: Decimal @goField(omittable: true)
@@ -9974,7 +9974,7 @@ input TopUpBudgetInput { budgetId: ID! amount: Decimal! description: String idem
 "The answer of mutations of a budget."
 type BudgetPayload { budget: Budget userErrors: [UserError!]! }
 `, BuiltIn: false},
-	{Name: "../schema/catalog.graphqls", Input: `"The life of a harness, an agent or a provider. Archived ones are read-only, hidden from lists by default and not usable for new sessions."
+	{Name: "../schema/catalog.graphqls", Input: `"The lifecycle of a harness, an agent or a provider. Archived ones are read-only, hidden from lists by default and not usable for new sessions."
 enum Lifecycle { ACTIVE ARCHIVED DELETED }
 
 "The protocols of model providers that this server speaks."
@@ -10008,7 +10008,7 @@ type ModelEdge { cursor: Cursor! node: Model! }
 "A model of a provider."
 type Model implements Node @auth(requires: CATALOG_READ) {
   id: ID!
-  "What the provider calls it, e.g. \"sim-default\"."
+  "The provider's name for it, e.g. \"sim-default\"."
   name: String!
   displayName: String!
   provider: Provider! @goField(forceResolver: true)
@@ -10018,21 +10018,21 @@ type Model implements Node @auth(requires: CATALOG_READ) {
   maxOutputTokens: Int
   price: ModelPrice
 }
-"US dollars per million tokens. It is null where no price is known."
+"US dollars per million tokens. Null if the price is not known."
 type ModelPrice { input: Decimal! output: Decimal! cacheRead: Decimal cacheWrite: Decimal }
 
-"A model that a provider offers, or that this server knows of, whether or not it was added."
+"A model that a provider offers or that this server knows, whether or not it was added."
 type DiscoveredModel {
   name: String! displayName: String!
   contextWindowTokens: Int
   maxOutputTokens: Int
-  "The price that ships with this server; null where none is known."
+  "The price that ships with this server; null if it is not known."
   price: ModelPrice
-  "The model of this name that was added already."
+  "The model of this name that was already added."
   model: Model @goField(forceResolver: true)
 }
 
-"A unit of what an agent can do: tools, a prompt section and their settings."
+"A named bundle of tools, instructions and settings that an agent can have."
 type CapabilityInfo {
   id: ID! name: String! description: String! risk: Risk! status: CapabilityStatus!
   tools: [ToolInfo!]! dependsOn: [ID!]! configSchema: JSON
@@ -10046,12 +10046,12 @@ type ToolInfo {
   id: ID! name: String! displayName: String! description: String!
   "The JSON Schema of the tool's arguments."
   inputSchema: JSON! hints: ToolHints!
-  "Whether people are asked before it runs; null where no configuration says so, as in lists of capabilities."
+  "Whether it needs approval before it runs; null where no configuration decides, as in lists of capabilities."
   approval: ToolApproval
 }
-"Whether people are asked before a tool runs. SOMETIMES means that it depends on the call."
+"Whether a tool needs approval before it runs. SOMETIMES means that it depends on the call."
 enum ToolApproval { NEVER SOMETIMES ALWAYS }
-"What is known of a tool's effects."
+"What is known about a tool's effects."
 type ToolHints { readonly: Boolean! destructive: Boolean! idempotent: Boolean! openWorld: Boolean! longRunning: Boolean! background: Boolean!
   "The caller's own program runs it."
   client: Boolean! }
@@ -10064,15 +10064,15 @@ input CapabilityRefInput { id: ID! config: JSON }
 type Harness implements Node @auth(requires: CATALOG_READ) {
   id: ID! name: String! displayName: String! description: String
   parent: Harness @goField(forceResolver: true)
-  "The line of inheritance, root first, this one last."
+  "The chain of inheritance, root first, this one last."
   chain: [Harness!]! @goField(forceResolver: true)
   systemPrompt: String
   capabilities: [CapabilityRef!]!
   defaultModel: Model @goField(forceResolver: true)
-  "The models that are asked, in this order, when the chosen one can't be reached."
+  "The models that are tried, in this order, when the chosen one can't be reached."
   fallbackModels: [Model!]! @goField(forceResolver: true)
   maxIterations: Int
-  "What becomes of an answer that its runner did not live to finish; null leaves it to the parent, and without one to RESTART."
+  "What happens to an answer whose runner died; null takes it from the parent, or RESTART without a parent."
   streamRecovery: StreamRecovery
   lifecycle: Lifecycle!
   "Built-in harnesses are read-only and refreshed when the server starts."
@@ -10093,7 +10093,7 @@ type Agent implements Node @auth(requires: CATALOG_READ) {
   systemPrompt: String!
   capabilities: [CapabilityRef!]!
   defaultModel: Model @goField(forceResolver: true)
-  "The models that are asked, in this order, when the chosen one can't be reached."
+  "The models that are tried, in this order, when the chosen one can't be reached."
   fallbackModels: [Model!]! @goField(forceResolver: true)
   maxIterations: Int
   "Tools that the caller's own program runs: the turn waits for submitToolResults."
@@ -10114,32 +10114,32 @@ type AgentEdge { cursor: Cursor! node: Agent! }
 type Revision {
   number: Int!
   actor: Actor! @goField(forceResolver: true)
-  "What the one who made the change said about it."
+  "The reason for the change, in its author's words."
   reason: String
   "All fields as they were after the change, by their names in the API."
   snapshot: JSON!
-  "What differs from the revision before; empty for the first one that is kept."
+  "The differences from the previous revision; empty for the first one that is kept."
   changes: [FieldChange!]! @goField(forceResolver: true)
   createdAt: Time!
 }
-"A field that a change gave another value."
+"A field that was changed."
 type FieldChange { field: String! before: JSON after: JSON }
 type RevisionConnection { edges: [RevisionEdge!]! nodes: [Revision!]! pageInfo: PageInfo! totalCount: Int }
 type RevisionEdge { cursor: Cursor! node: Revision! }
 
-"What a turn would really run with: the fold of the harness chain, the agent and the session."
+"What a turn runs with: the harness and its parents, the agent and the session, merged."
 type EffectiveConfig {
   systemPrompt: String! model: Model
-  "The models that are asked, in this order, when ` + "`" + `model` + "`" + ` can't be reached."
+  "The models that are tried, in this order, when ` + "`" + `model` + "`" + ` can't be reached."
   fallbackModels: [Model!]!
   tools: [ToolInfo!]! capabilities: [CapabilityRef!]! maxIterations: Int!
   streamRecovery: StreamRecovery!
 }
-"What becomes of an answer that its runner did not live to finish."
+"What happens to an answer whose runner died before it was complete."
 enum StreamRecovery {
-  "The model is asked again; those who watch see the text begin anew."
+  "The model is called again; subscribers see the text start over."
   RESTART
-  "What had been said is kept as the answer, and the model is not asked again. With no text yet, or once a tool call had begun, it is asked again all the same."
+  "The text so far is kept as the answer, and the model is not called again, unless there was no text yet or a tool call had begun."
   FINALIZE
 }
 "A tool that the caller's own program runs. The model sees it as any other; a call of it parks the turn until submitToolResults brings the result."
@@ -10147,10 +10147,10 @@ type ClientTool {
   name: String! displayName: String! description: String!
   "The JSON Schema of the arguments; its root is an object."
   inputSchema: JSON!
-  "How long the turn waits for a result before the model is told that there is none; null waits for ever."
+  "How long the turn waits for a result before the call fails; null for no limit."
   timeoutSeconds: Int
 }
-"Names have 1 to 64 letters, digits, _ and -, and differ from those of all other tools of the agent. At most 64 tools, 64 KiB of schema each."
+"A name has 1 to 64 letters, digits, _ and -, and must be unique among the agent's tools. At most 64 tools, 64 KiB of schema each."
 input ClientToolInput { name: String! displayName: String description: String! inputSchema: JSON! timeoutSeconds: Int }
 
 extend type Query {
@@ -10160,13 +10160,13 @@ extend type Query {
   models(first: Int = 50, after: Cursor, providerId: ID): ModelConnection! @auth(requires: CATALOG_READ)
   "The well-known models of a kind of provider, from the table that ships with this server."
   knownModels(kind: ProviderKind!): [DiscoveredModel!]! @auth(requires: CATALOG_READ)
-  "The fold for a harness and a draft of an agent, or for an existing session, before anything runs."
+  "The effective configuration of a harness and a draft agent, or of an existing session, before anything runs."
   previewEffectiveConfig(harnessId: ID, agent: CreateAgentInput, sessionId: ID): EffectiveConfig @auth(requires: CATALOG_READ)
   harness(id: ID!): Harness @auth(requires: CATALOG_READ)
-  "Harnesses, newest first. ` + "`" + `search` + "`" + ` matches the start of the name, without regard to case."
+  "Harnesses, newest first. ` + "`" + `search` + "`" + ` matches the start of the name, ignoring case."
   harnesses(first: Int = 20, after: Cursor, search: String, includeArchived: Boolean = false): HarnessConnection! @auth(requires: CATALOG_READ)
   agent(id: ID!): Agent @auth(requires: CATALOG_READ)
-  "Agents, newest first. ` + "`" + `search` + "`" + ` matches the start of the name, without regard to case."
+  "Agents, newest first. ` + "`" + `search` + "`" + ` matches the start of the name, ignoring case."
   agents(first: Int = 20, after: Cursor, search: String, includeArchived: Boolean = false): AgentConnection! @auth(requires: CATALOG_READ)
 }
 
@@ -10174,9 +10174,9 @@ extend type Mutation {
   createProvider(input: CreateProviderInput!): ProviderPayload! @auth(requires: PROVIDERS_MANAGE)
   updateProvider(id: ID!, input: UpdateProviderInput!): ProviderPayload! @auth(requires: PROVIDERS_MANAGE)
   archiveProvider(id: ID!): ProviderPayload! @auth(requires: PROVIDERS_MANAGE)
-  "Asks a provider's server for its models, with a stored key or a key to try. Nothing is stored."
+  "Lists a provider's models to test the connection, with a stored key or a new one. Nothing is stored."
   testProvider(input: TestProviderInput!): TestProviderPayload! @auth(requires: PROVIDERS_MANAGE)
-  "The models that a provider lists. Nothing is stored: createModel adds one."
+  "The models that a provider offers. Nothing is stored: createModel adds one."
   discoverModels(providerId: ID!): DiscoverModelsPayload! @auth(requires: PROVIDERS_MANAGE)
   "Adds a model. What is left out is filled in from the table of well-known models."
   createModel(input: CreateModelInput!): ModelPayload! @auth(requires: PROVIDERS_MANAGE)
@@ -10197,10 +10197,10 @@ extend type Mutation {
 
 input CreateProviderInput { name: String! kind: ProviderKind! baseUrl: String apiKey: String }
 input UpdateProviderInput { name: String @goField(omittable: true) baseUrl: String @goField(omittable: true) apiKey: String @goField(omittable: true) }
-"Either a provider's id, alone or with what is to be changed of it, or a kind with what a new provider would have."
+"Either a provider's id, optionally with changes to it, or the kind and settings of a new provider."
 input TestProviderInput { id: ID kind: ProviderKind baseUrl: String apiKey: String }
 """
-What is left out is taken from the table of well-known models that ships with this server, where it has the model; null says that it
+Fields that are left out are taken from the table of well-known models that ships with this server, if it has the model; null means that it
 is not known.
 """
 input CreateModelInput {
@@ -10249,7 +10249,7 @@ input UpdateAgentInput {
 
 type ProviderPayload { provider: Provider userErrors: [UserError!]! }
 """
-` + "`" + `ok` + "`" + ` tells that the provider answered and accepted the key. Otherwise ` + "`" + `error` + "`" + ` tells why not, with a code of the same closed list as
+` + "`" + `ok` + "`" + ` is true if the provider answered and accepted the key. Otherwise ` + "`" + `error` + "`" + ` says why not, with a code from the same closed list as
 a turn's error.
 """
 type TestProviderPayload { ok: Boolean! error: TurnError models: Int durationMs: Int! userErrors: [UserError!]! }
@@ -10281,7 +10281,7 @@ scalar Cursor
 "An object that can be fetched by its id alone."
 interface Node { id: ID! }
 
-"Where a page stands in its list. ` + "`" + `totalCount` + "`" + ` on connections is computed only when it is selected, and is null beyond 10 000. ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + ` are 1–100."
+"The position of a page in its list. ` + "`" + `totalCount` + "`" + ` on connections is computed only when it is selected, and is null beyond 10 000. ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + ` are 1–100."
 type PageInfo {
   hasNextPage: Boolean!
   hasPreviousPage: Boolean!
@@ -10292,13 +10292,13 @@ type PageInfo {
 "The direction of a list."
 enum SortOrder { ASC DESC }
 
-"A failure that the caller can act on. Mutations return these and throw only top-level errors of the closed list of codes."
+"A failure that the caller can act on. All other failures are top-level errors with a code from a closed list."
 type UserError {
   "What kind of failure this is."
   code: UserErrorCode!
   "What is wrong and what to do about it."
   message: String!
-  "The path into the mutation's arguments, e.g. [\"input\", \"name\"]; empty when no field is to blame."
+  "The path into the mutation's arguments, e.g. [\"input\", \"name\"]; empty when no single field caused it."
   path: [String!]!
   "How long to wait before trying again, when waiting helps."
   retryAfterSeconds: Int
@@ -10310,29 +10310,29 @@ enum UserErrorCode {
   INVALID
   "The id is unknown, or belongs to another organization: the two look the same."
   NOT_FOUND
-  "The state or the version has moved on."
+  "The state or the version has changed meanwhile."
   CONFLICT
   "A unique name is in use."
   TAKEN
   "The role lacks the permission."
   FORBIDDEN
-  "A cap of the organization or of the session is reached."
+  "A limit of the organization or of the session is reached."
   LIMIT_REACHED
   "Too many requests; wait and try again."
   RATE_LIMITED
   "A message with delivery REJECT came while a turn was active."
   SESSION_BUSY
-  "An archived or deleted harness, agent, model or provider is needed."
+  "A harness, agent, model or provider that is needed is archived or deleted."
   DEPENDENCY
   "The idempotency key was used before with a different input."
   IDEMPOTENCY_MISMATCH
-  "The one answer for an unknown e-mail, a wrong password, and a spent or forged token."
+  "The same answer for an unknown e-mail, a wrong password, and a used or forged token."
   INVALID_CREDENTIALS
-  "The token was valid once, but its time is over."
+  "The token has expired."
   EXPIRED
 }
 
-"What this server is and how one signs in to it."
+"What this server is and how to sign in to it."
 type ServerInfo {
   name: String!
   version: String!
@@ -10432,48 +10432,48 @@ type MessageEdited implements Event { id: ID! kind: EventKind! sequence: Int cur
 type SessionStarted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   "The session whose history comes before this event; null when there is none."
   forkedFromId: ID }
-"The session left rest and works on a turn."
+"The session began to work on a turn."
 type SessionActivated implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON! }
-"The session is at rest: no turn is active or queued."
+"The session is idle: no turn is active or queued."
 type SessionIdled implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   usage: Usage! }
-"All that is left of the active turn waits: for results of client tools, decisions, answers or others."
+"The active turn can't go on until what it waits for is resolved: results of client tools, decisions, answers or others."
 type SessionWaiting implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON! }
-"The session waits no more."
+"The session no longer waits."
 type SessionResumed implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON! }
-"A budget is over its soft limit: the active turn is parked until somebody lets the session go on, the budget is topped up, or its next period begins."
+"A budget is over its soft limit: the active turn is parked until the session is resumed, the budget is topped up, or its next period begins."
 type SessionPaused implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   budgetId: ID! }
-"Four fifths of a budget's limit are spent. It is told once for each period, in the session whose step did it."
+"80% of a budget's limit is spent. Emitted once per period, in the session whose step crossed it."
 type BudgetWarned implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   budgetId: ID! subject: BudgetSubject! currency: String! limit: String! spent: String! balance: String! }
 "A step did not begin, because a budget is over its soft limit. Nothing is lost: the turn waits."
 type BudgetPaused implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   budgetId: ID! subject: BudgetSubject! currency: String! limit: String! softLimit: String! spent: String! balance: String! }
-"A step did not begin, because what is left of a budget can't hold it. The turn is sealed."
+"A step did not begin, because too little of a budget is left for it. The turn is sealed."
 type BudgetExhausted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
-  budgetId: ID! subject: BudgetSubject! currency: String! limit: String! spent: String! balance: String! "The least that the step would have taken." needed: String! }
-"A turn that was parked by a budget goes on."
+  budgetId: ID! subject: BudgetSubject! currency: String! limit: String! spent: String! balance: String! "The least that the step would have needed." needed: String! }
+"A turn that a budget had parked continues."
 type BudgetResumed implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   budgetId: ID! }
 "The session has a new title."
 type SessionTitleChanged implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   title: String }
-"The session asks for another model from its next step on."
+"The session uses another model from its next step on."
 type SessionModelChanged implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   modelId: ID }
 "A turn waits for the active one to end."
 type TurnQueued implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON! }
-"The queued turns have another order."
+"The queued turns were reordered."
 type QueueReordered implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   turnIds: [ID!]! }
 "A turn began."
 type TurnStarted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   inputMessageId: ID! inputPreview: String }
-"All that is left of the turn waits. It holds no runner until something is resolved."
+"The turn is parked until something that it waits for is resolved; meanwhile it takes no runner."
 type TurnWaiting implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   waits: [WaitSummary!]! }
-"Something that the turn waited for was resolved; a runner goes on with it."
+"Something that the turn waited for was resolved; a runner continues it."
 type TurnResumed implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON! }
 "A turn ended with an answer."
 type TurnCompleted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
@@ -10484,7 +10484,7 @@ type TurnFailed implements Event { id: ID! kind: EventKind! sequence: Int cursor
 "A turn was cancelled: while it was queued, waited or ran."
 type TurnCancelled implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   reason: String stopReason: StopReason! }
-"A turn was stopped on purpose: at its iteration limit, or because it made no progress."
+"The server stopped a turn: at its iteration limit, or because it made no progress."
 type TurnSealed implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   stopReason: StopReason! error: TurnError! }
 "A step of reasoning began."
@@ -10493,7 +10493,7 @@ type ReasonStarted implements Event { id: ID! kind: EventKind! sequence: Int cur
 "A step of reasoning ended."
 type ReasonCompleted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   iteration: Int! success: Boolean! }
-"A runner took the step over from one that had died. The model is asked again under the same message id."
+"A runner took over the step from one that had died. The model is called again under the same message id."
 type ReasonRecovered implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   iteration: Int! policy: String! recoveries: Int! }
 "The model begins a message. Its id is fixed from here on."
@@ -10511,7 +10511,7 @@ type ThinkingDelta implements Event { id: ID! kind: EventKind! sequence: Int cur
 "The model's thinking for a message is complete."
 type ThinkingCompleted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   messageId: ID! text: String! }
-"A model call failed and is made again, live only: after a while, or with the next fallback model."
+"A model call failed and is retried, live only: after a delay or with the next fallback model."
 type GenerationRetrying implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   messageId: ID! model: String! code: String! message: String! nextModel: String! attempt: Int! delayMs: Int64! }
 "What one model call used and cost."
@@ -10519,7 +10519,7 @@ type GenerationRecorded implements Event { id: ID! kind: EventKind! sequence: In
   messageId: ID! model: String! usage: Usage! durationMs: Int64! timeToFirstTokenMs: Int64 finishReason: String!
   "How many calls failed before this one succeeded."
   retries: Int!
-  "The runner died during the call, and the provider had not said what it took: the usage is an estimate."
+  "The runner died during the call, before the provider reported the usage: it is an estimate."
   estimated: Boolean! }
 "Something that a turn waits for, as it was when the wait began."
 type WaitSummary { id: ID! kind: WaitKind! toolCallId: String toolName: String question: String deadline: Time }
@@ -10528,13 +10528,13 @@ type RequestedToolCall { waitId: ID! toolCallId: String! toolName: String! displ
 "The tools of a step begin."
 type ActStarted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   iteration: Int! toolCallIds: [String!]! }
-"All tools of a step have answered."
+"All tool calls of a step have ended."
 type ActCompleted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   iteration: Int! }
 "A tool call began."
 type ToolStarted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   toolCallId: String! toolName: String! displayName: String! arguments: JSON! narration: String }
-"A tool reports how far it is, live only."
+"A tool reports its progress, live only."
 type ToolProgress implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   toolCallId: String! toolName: String! displayName: String! message: String! }
 "A tool call ended."
@@ -10542,19 +10542,19 @@ type ToolCompleted implements Event { id: ID! kind: EventKind! sequence: Int cur
   toolCallId: String! toolName: String! success: Boolean! result: JSON error: String durationMs: Int64! narration: String
   "The outside provider that the user must connect first."
   connectionRequired: String }
-"Calls of client tools: the caller's own program runs them and brings the results by submitToolResults."
+"Calls of client tools: the caller's own program runs them and submits the results with submitToolResults."
 type ToolCallsRequested implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   toolCalls: [RequestedToolCall!]! }
-"Malformed arguments of a call were put right before it ran."
+"Malformed arguments of a call were repaired before it ran."
 type ToolCallRepaired implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   toolCallId: String! toolName: String! outcome: String! }
 "A tool call waits until people have approved it, or the payment that it asks for."
 type ApprovalRequested implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   waitId: ID! toolCallId: String! toolName: String! displayName: String! arguments: JSON! quorum: Int! deadline: Time payment: PaymentTerms }
-"Somebody has decided about a tool call, or its time was over. outcome is APPROVED, DENIED, EXPIRED, or PENDING when more decisions are needed."
+"A tool call was approved or denied, or its approval expired. outcome is APPROVED, DENIED, EXPIRED, or PENDING when more decisions are needed."
 type ApprovalDecided implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   waitId: ID! toolCallId: String! toolName: String! outcome: String! approve: Boolean! note: String arguments: JSON }
-"A tool call in the history had no result; it was given its stored one (replay), or one that says that the outcome is unknown (synthesize)."
+"A tool call in the history had no result. It got its stored result (replay), or one that says that the outcome is unknown (synthesize)."
 type TranscriptRepaired implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   toolCallId: String! toolName: String! action: String! }
 "A hook ran."
@@ -10610,7 +10610,7 @@ enum Permission {
   USAGE_READ
   APPROVALS_DECIDE
   WEBHOOKS_MANAGE
-  "Runners and queues: for operators only, given by no role."
+  "Runners and queues: for operators only, included in no role."
   PLATFORM_READ PLATFORM_MANAGE
 }
 
@@ -10625,11 +10625,11 @@ type Org implements Node @auth(requires: ORG_READ) {
   createdAt: Time!
   "The harness of sessions that name none."
   defaultHarness: Harness @goField(forceResolver: true)
-  "The model of turns for which nothing else names one."
+  "The model of turns for which no other is chosen."
   defaultModel: Model @goField(forceResolver: true)
 }
 
-"Who is asking: a person's token or an API key, bound to one organization."
+"The caller: a person or an API key, bound to one organization."
 type Viewer {
   "Null for an API key."
   user: User
@@ -10641,7 +10641,7 @@ type Viewer {
   permissions: [Permission!]!
   "All organizations that the person is a member of; for an API key its own."
   orgs: [Org!]! @goField(forceResolver: true)
-  "Whether createOrg is open to the caller: whom the server's operator lets create organizations, unless they have created as many as one person may."
+  "Whether the caller may create an organization: the server's operator must allow it, and the limit per person must not be reached."
   canCreateOrg: Boolean! @goField(forceResolver: true)
 }
 
@@ -10652,7 +10652,7 @@ enum TokenTransport {
   "Tokens travel in HttpOnly cookies only, for browsers."
   COOKIE
 }
-"The tokens of a sign-in. Both are null with COOKIE. The access token lasts until ` + "`" + `expiresAt` + "`" + `; the refresh token is good for one use."
+"The tokens of a sign-in. Both are null with COOKIE. The access token lasts until ` + "`" + `expiresAt` + "`" + `; the refresh token can be used once."
 type TokenPair { accessToken: String refreshToken: String expiresAt: Time! org: Org! user: User! }
 
 "Who did something: a person, an API key, an agent, or the system."
@@ -10668,7 +10668,7 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Exchanges e-mail and password for tokens. Without ` + "`" + `orgId` + "`" + ` the organization is the one used last."
+  "Exchanges e-mail and password for tokens. Without ` + "`" + `orgId` + "`" + ` it signs in to the last used organization."
   signIn(input: SignInInput!): AuthPayload! @public
   "Exchanges a refresh token for new tokens; without the argument, the cookie's token is used."
   refreshTokens(refreshToken: String): AuthPayload! @public
@@ -10676,11 +10676,11 @@ extend type Mutation {
   signOut: SignOutPayload! @public
   "Changes the caller's password and ends all of their other sign-ins."
   changePassword(current: String!, new: String!): SignOutPayload! @auth(requires: ORG_READ)
-  "Gives tokens for another organization of the caller, over the transport that the caller uses now."
+  "Returns tokens for another organization of the caller, over the caller's current transport."
   switchOrg(orgId: ID!): AuthPayload! @auth(requires: ORG_READ)
   """
-  Creates an organization with the caller as its owner; the token stays bound to the present one. The server's operator decides who may: others
-  get FORBIDDEN, and LIMIT_REACHED who has created as many as one person may. See ` + "`" + `Viewer.canCreateOrg` + "`" + `.
+  Creates an organization with the caller as its owner; the token stays bound to the current one. The server's operator decides who may: others
+  get FORBIDDEN, and LIMIT_REACHED is returned at the limit per person. See ` + "`" + `Viewer.canCreateOrg` + "`" + `.
   """
   createOrg(input: CreateOrgInput!): OrgPayload! @auth(requires: ORG_READ)
 }
@@ -10698,46 +10698,46 @@ type SignOutPayload { ok: Boolean! userErrors: [UserError!]! }
 type OrgPayload { org: Org userErrors: [UserError!]! }
 `, BuiltIn: false},
 	{Name: "../schema/limits.graphqls", Input: `extend type Org {
-  "What the organization may have and do: what is configured on this server, or limits of its own."
+  "The limits of the organization: the server's defaults, or its own."
   limits: OrgLimits! @goField(forceResolver: true)
-  "How many bytes of files and images are stored, each content once."
+  "How many bytes of files and images are stored, each content counted once."
   storedBytes: Int64! @goField(forceResolver: true)
 }
 
-"What an organization may have and do, in all processes of the server together; 0 is any number."
+"The limits of an organization, in all processes of the server together; 0 is unlimited."
 type OrgLimits {
-  "How many turns may be at work at the same time; more wait."
+  "How many turns may run at once; more wait."
   activeTurns: Int!
-  "How many turns may wait to begin. A message that would make one more is refused with LIMIT_REACHED."
+  "How many turns may wait to begin. A message that would add another is refused with LIMIT_REACHED."
   queuedTurns: Int!
-  "How many sessions there may be."
+  "How many sessions may exist."
   sessions: Int!
-  "How many agents there may be, archived ones included and deleted ones not."
+  "How many agents may exist, including archived but not deleted ones."
   agents: Int!
-  "How many requests may be made in each minute of the clock: operations over HTTP and sockets, images and callbacks. More are refused with RATE_LIMITED, which says how long to wait."
+  "How many requests may be made per calendar minute: operations over HTTP and sockets, images and callbacks. More are refused with RATE_LIMITED and a time to wait."
   requestsPerMinute: Int!
-  "How many calls may be made in each minute of the clock of tools that reach out of the server. The model gets an error for one more, which says how long to wait."
+  "How many calls of tools that reach outside the server may be made per calendar minute. For more, the model gets an error with a time to wait."
   toolCallsPerMinute: Int!
   "How many subscriptions may be open. One more is refused with RATE_LIMITED."
   subscriptions: Int!
   "How many WebSockets may be open. One more is closed with 4429."
   sockets: Int!
-  "How many API keys there may be, without those that were revoked."
+  "How many API keys may exist, not counting revoked ones."
   apiKeys: Int!
   "How many invitations may be pending."
   pendingInvitations: Int!
-  "Whether model providers without a key of their own use the keys that the server's environment has."
+  "Whether model providers without a key of their own use the API keys of the server's environment."
   environmentKeys: Boolean!
-  "How many bytes of files and images may be stored, each content once. A file or image that would pass it is refused with LIMIT_REACHED."
+  "How many bytes of files and images may be stored, each content counted once. A file or image that would exceed it is refused with LIMIT_REACHED."
   storageBytes: Int64!
 }
 
 extend type Mutation {
-  "Changes the limits of any organization, for operators. All processes follow within seconds. What there is beyond a new limit stays."
+  "Changes the limits of any organization, for operators. It takes effect in all processes within seconds. What already exceeds a new limit stays."
   updateOrgLimits(orgId: ID!, input: OrgLimitsInput!): OrgPayload! @auth(requires: PLATFORM_MANAGE)
 }
 
-"New limits of an organization: 0 is any number. What is left out stays, and null puts back what is configured on the server: environmentKeys is then false."
+"New limits of an organization: 0 is unlimited. Fields that are left out stay as they are; null restores the server's default, which is false for environmentKeys."
 input OrgLimitsInput {
   activeTurns: Int @goField(omittable: true)
   queuedTurns: Int @goField(omittable: true)
@@ -10754,11 +10754,11 @@ input OrgLimitsInput {
 }
 `, BuiltIn: false},
 	{Name: "../schema/members.graphqls", Input: `extend type Org {
-  "Who belongs to the organization, newest first. It is null for organizations that the token is not bound to."
+  "The members of the organization, newest first. Null for organizations that the token is not bound to."
   members(first: Int = 50, after: Cursor): MembershipConnection @auth(requires: MEMBERS_READ) @goField(forceResolver: true)
 }
 
-"A person's place in the organization."
+"A person's membership of the organization."
 type Membership implements Node @auth(requires: MEMBERS_READ) {
   id: ID!
   user: User! @goField(forceResolver: true)
@@ -10770,7 +10770,7 @@ type MembershipEdge { cursor: Cursor! node: Membership! }
 
 type InvitationConnection { edges: [InvitationEdge!]! nodes: [Invitation!]! pageInfo: PageInfo! totalCount: Int }
 type InvitationEdge { cursor: Cursor! node: Invitation! }
-"Lets whoever has the token become a member, once. It is pending until it is accepted, revoked or expired."
+"Lets the holder of its token become a member, once. It is pending until it is accepted, revoked or expired."
 type Invitation implements Node @auth(requires: MEMBERS_READ) {
   id: ID!
   email: String!
@@ -10784,7 +10784,7 @@ type Invitation implements Node @auth(requires: MEMBERS_READ) {
 }
 
 extend type Query {
-  "All invitations to the organization, whatever became of them, newest first."
+  "All invitations to the organization in any state, newest first."
   invitations(first: Int = 20, after: Cursor): InvitationConnection! @auth(requires: MEMBERS_READ)
 }
 
@@ -10795,21 +10795,21 @@ extend type Mutation {
   updateViewer(name: String!): UserPayload! @auth(requires: ORG_READ)
   "Changes the organization that the token is bound to."
   updateOrg(input: UpdateOrgInput!): OrgPayload! @auth(requires: ORG_MANAGE)
-  "Invites a person by e-mail, for 7 days; nobody grants a role above their own. An e-mail has one pending invitation at most."
+  "Invites a person by e-mail, for 7 days. The role can't be above the caller's own. An e-mail has at most one pending invitation."
   inviteMember(input: InviteMemberInput!): InvitePayload! @auth(requires: MEMBERS_MANAGE)
   "Ends an invitation that was not accepted; revoking it again changes nothing."
   revokeInvitation(id: ID!): InvitePayload! @auth(requires: MEMBERS_MANAGE)
-  "Gives a member another role. Nobody grants a role above their own, nor changes somebody above it; the last owner stays one."
+  "Changes a member's role. Neither the old nor the new role can be above the caller's own; the last owner stays one."
   setMemberRole(membershipId: ID!, role: Role!): MembershipPayload! @auth(requires: MEMBERS_MANAGE)
-  "Removes a member, or the caller; the payload holds what was removed. Access ends within 5 seconds, open streams included."
+  "Removes a member, or the caller; the payload has the removed membership. Access ends within 5 seconds, including open streams."
   removeMember(membershipId: ID!): MembershipPayload! @auth(requires: MEMBERS_MANAGE)
 }
 
-"For a known e-mail the caller must be signed in as it, and nothing of the user changes; otherwise ` + "`" + `name` + "`" + ` and ` + "`" + `password` + "`" + ` are required."
+"If the e-mail has an account, the caller must be signed in to it, and the account is not changed; otherwise ` + "`" + `name` + "`" + ` and ` + "`" + `password` + "`" + ` are required."
 input AcceptInvitationInput {
   token: String!
   name: String
-  "The password of the new user. A person who belongs to no organization, and so can't sign in, gives the password they have."
+  "The password of the new user. A person who belongs to no organization, and so can't sign in, enters their existing password."
   password: String
   transport: TokenTransport = BODY
 }
@@ -10819,7 +10819,7 @@ input UpdateOrgInput {
   defaultHarnessId: ID @goField(omittable: true)
   defaultModelId: ID @goField(omittable: true)
 }
-"Whom to invite, and the role that they get."
+"Whom to invite, and with which role."
 input InviteMemberInput { email: String! role: Role! }
 
 "The answer of mutations of a person."
@@ -10830,20 +10830,20 @@ type InvitePayload { invitation: Invitation token: String userErrors: [UserError
 type MembershipPayload { membership: Membership userErrors: [UserError!]! }
 `, BuiltIn: false},
 	{Name: "../schema/openid.graphqls", Input: `extend type ServerInfo {
-  "What people call the issuer of OpenID Connect: what is behind \"Sign in with\". Null when there is none."
+  "The name of the OpenID Connect issuer, for \"Sign in with …\". Null when there is none."
   oidcName: String
 }
 `, BuiltIn: false},
-	{Name: "../schema/payments.graphqls", Input: `"What moves the money of payments. WEBHOOK is a server of the organization's own, which is asked by signed requests. See docs/payments.md."
+	{Name: "../schema/payments.graphqls", Input: `"What carries out payments. WEBHOOK is a server of your own, which is called with signed requests. See docs/payments.md."
 enum PaymentRail { WEBHOOK }
-"How far a payment has come. ASKED and PENDING may yet be paid, and count against the limits of their policy; of PENDING the rail may have been asked, and it is asked until it answers."
+"The state of a payment. ASKED and PENDING may still be paid, and count against the limits of their policy. When PENDING, the rail may have been called, and it is called again until it answers."
 enum PaymentStatus { ASKED PENDING PAID REFUSED }
 
 extend type ServerInfo {
   "Whether a capability of this server has tools that can pay. Without one, payment policies have no effect."
   payments: Boolean!
 }
-"Which tools may pay whom, and how much. Of several that fit the oldest one decides; without one nothing is paid. Amounts are in usd. See docs/payments.md."
+"Which tools may pay whom, and how much. If several match, the oldest one decides; without one nothing is paid. Amounts are in usd. See docs/payments.md."
 type PaymentPolicy @auth(requires: BUDGETS_MANAGE) {
   id: ID!
   name: String!
@@ -10852,23 +10852,23 @@ type PaymentPolicy @auth(requires: BUDGETS_MANAGE) {
   "Whom they may pay: ` + "`" + `api.example.com` + "`" + `, or ` + "`" + `*.example.com` + "`" + ` for all hosts below it."
   hosts: [String!]!
   rail: PaymentRail!
-  "Where the rail is asked."
+  "The rail's address."
   url: String!
   "Always usd."
   currency: String!
-  "The most that one payment may be."
+  "The maximum of one payment."
   maxPerRequest: Decimal!
-  "The most that the payments of one turn may be."
+  "The maximum of all payments of a turn together."
   maxPerTurn: Decimal!
-  "The most that all payments of a day (UTC) may be."
+  "The maximum of all payments of a day (UTC) together."
   maxPerDay: Decimal!
-  "The largest payment that needs no approval; null when none does. For larger ones a person is asked, while the turn waits."
+  "The largest payment that needs no approval; null if no payment needs one. A larger one waits for a person's approval."
   approvalAbove: Decimal
   enabled: Boolean!
   createdAt: Time!
   updatedAt: Time!
 }
-"A payment that a tool has asked for and that a policy allowed."
+"A payment that a tool requested and a policy allowed."
 type Payment @auth(requires: BUDGETS_READ) {
   id: ID!
   policyId: ID!
@@ -10883,16 +10883,16 @@ type Payment @auth(requires: BUDGETS_READ) {
   purpose: String!
   "Always usd."
   currency: String!
-  "What was asked for."
+  "The requested amount."
   amount: Decimal!
-  "What the rail has paid; null unless it has."
+  "What the rail paid; null if it has not."
   paid: Decimal
   status: PaymentStatus!
-  "What the rail calls it."
+  "The rail's reference for it."
   reference: String
-  "Why it was refused, or why it is not known yet what became of it."
+  "Why it was refused, or why its outcome is not known yet."
   error: String
-  "How often the rail was asked."
+  "How often the rail was called."
   attempts: Int!
   createdAt: Time!
   "When it was paid or refused; null before."
@@ -10904,24 +10904,24 @@ type PaymentConnection { edges: [PaymentEdge!]! nodes: [Payment!]! pageInfo: Pag
 type PaymentEdge { cursor: Cursor! node: Payment! }
 
 extend type Query {
-  "The organization's payment policies, oldest first: in the order in which they are tried. There are 50 at most."
+  "The organization's payment policies, oldest first, which is the order in which they are tried. At most 50."
   paymentPolicies: [PaymentPolicy!]! @auth(requires: BUDGETS_MANAGE)
   "The organization's payments, newest first."
   payments(first: Int = 20, after: Cursor): PaymentConnection! @auth(requires: BUDGETS_READ)
 }
 
 extend type Mutation {
-  "Creates a payment policy, which is in force at once."
+  "Creates a payment policy, which takes effect at once."
   createPaymentPolicy(input: CreatePaymentPolicyInput!): PaymentPolicyPayload! @auth(requires: BUDGETS_MANAGE)
-  "Changes a payment policy, for payments that are asked for from then on."
+  "Changes a payment policy, for payments requested from then on."
   updatePaymentPolicy(id: ID!, input: UpdatePaymentPolicyInput!): PaymentPolicyPayload! @auth(requires: BUDGETS_MANAGE)
-  "Deletes a payment policy; its payments stay. One with payments under way is a CONFLICT until they have ended."
+  "Deletes a payment policy; its payments stay. Refused with CONFLICT while it has payments that have not ended."
   deletePaymentPolicy(id: ID!): DeletePayload! @auth(requires: BUDGETS_MANAGE)
-  "Ends a payment that is PENDING because its rail doesn't answer, as somebody says who has looked there."
+  "Settles by hand a payment that is PENDING because its rail doesn't answer, after a person has checked with the rail."
   settlePayment(id: ID!, input: SettlePaymentInput!): PaymentPayload! @auth(requires: BUDGETS_MANAGE)
 }
 
-"A new payment policy. ` + "`" + `secret` + "`" + ` signs what the rail is asked; it has 32 to 512 bytes, and is shown nowhere."
+"A new payment policy. ` + "`" + `secret` + "`" + ` signs requests to the rail; it has 32 to 512 bytes and can't be read back."
 input CreatePaymentPolicyInput {
   name: String!
   capabilities: [String!]!
@@ -10934,7 +10934,7 @@ input CreatePaymentPolicyInput {
   maxPerDay: Decimal!
   approvalAbove: Decimal
 }
-"Fields that are left out stay as they are; null takes ` + "`" + `approvalAbove` + "`" + ` away. Beside a new secret the earlier one signs, too, for 24 hours."
+"Fields that are left out stay as they are; null removes ` + "`" + `approvalAbove` + "`" + `. After a change of the secret, the earlier one signs too for 24 hours."
 input UpdatePaymentPolicyInput {
   name: String
   capabilities: [String!]
@@ -10947,26 +10947,26 @@ input UpdatePaymentPolicyInput {
   approvalAbove: Decimal @goField(omittable: true)
   enabled: Boolean
 }
-"What became of a payment: whether the rail has paid it, and what it calls it."
+"The outcome of a payment: whether the rail has paid it, and the rail's reference."
 input SettlePaymentInput { paid: Boolean! reference: String }
 "The answer of mutations of a payment policy."
 type PaymentPolicyPayload { policy: PaymentPolicy userErrors: [UserError!]! }
 "The answer of mutations of a payment."
 type PaymentPayload { payment: Payment userErrors: [UserError!]! }
 `, BuiltIn: false},
-	{Name: "../schema/prices.graphqls", Input: `"What a model cost from a time on, until the next version began."
+	{Name: "../schema/prices.graphqls", Input: `"The price of a model from a time until the next version."
 type ModelPriceVersion {
   validFrom: Time!
-  "Null where no price was known."
+  "Null if the price was not known."
   price: ModelPrice
 }
 
 extend type Model {
-  "The prices that the model has had, newest first. What a call cost was decided by those of its time, and stays."
+  "The model's prices over time, newest first. The cost of a call was computed with the price at its time and doesn't change."
   priceHistory(first: Int = 20): [ModelPriceVersion!]! @goField(forceResolver: true)
 }
 `, BuiltIn: false},
-	{Name: "../schema/sessions.graphqls", Input: `"What a session is doing. It has no terminal state: how a turn ended is the turn's business."
+	{Name: "../schema/sessions.graphqls", Input: `"What a session is doing. It has no terminal state: turns end, sessions don't."
 enum SessionStatus { STARTED ACTIVE IDLE WAITING PAUSED }
 "The state of a turn. At most one turn of a session is RUNNING or WAITING."
 enum TurnStatus { QUEUED RUNNING WAITING COMPLETED FAILED CANCELLED SEALED }
@@ -10980,16 +10980,16 @@ type Session implements Node @auth(requires: SESSIONS_READ) {
   id: ID! title: String
   harness: Harness! @goField(forceResolver: true)
   agent: Agent @goField(forceResolver: true)
-  "The model that this session asks for; null leaves it to the agent, the harness and the organization."
+  "The model chosen for this session; null leaves it to the agent, the harness and the organization."
   model: Model @goField(forceResolver: true)
   status: SessionStatus!
-  "The session that this one was made by, as a subagent; null for none."
+  "The session that created this one as a subagent; null for none."
   parent: Session @goField(forceResolver: true)
-  "The first of the line of parents and of what was forked, on whose budgets all of the line draw; the session itself when it has none."
+  "The first session in the chain of parents and forks, whose budgets bind all of them; the session itself if it has neither."
   root: Session! @goField(forceResolver: true)
-  "The session whose history this one began with; null when it began empty."
+  "The session that this one was forked from; null for none."
   forkedFrom: Session @goField(forceResolver: true)
-  "The sequence through which the history is that of the session it was forked from; 0 when it began empty."
+  "The sequence through which the history is shared with the session it was forked from; 0 if it is not a fork."
   forkedThrough: Int!
   "Tools that the caller's own program runs for this session, in addition to those of the agent."
   clientTools: [ClientTool!]! @goField(forceResolver: true)
@@ -11006,9 +11006,9 @@ type Session implements Node @auth(requires: SESSIONS_READ) {
   turns(first: Int = 20, after: Cursor, orderBy: SortOrder = DESC): TurnConnection! @goField(forceResolver: true)
   "The turns that wait for the active one, in the order in which they will run (the first 100)."
   queuedTurns: [Turn!]! @goField(forceResolver: true)
-  "What the active turn waits for; empty unless the session is WAITING or a call waits beside others that run (the first 100)."
+  "What the active turn waits for (the first 100): not empty when the session is WAITING, or when one call waits while others run."
   waits: [Wait!]! @goField(forceResolver: true)
-  "What the agent has planned, kept by its write_todos tool."
+  "The agent's plan, kept with its write_todos tool."
   todos: [Todo!]! @goField(forceResolver: true)
   "The entries of one directory, or the one file at that path."
   files(path: String = "/workspace"): [SessionFile!]! @goField(forceResolver: true)
@@ -11029,7 +11029,7 @@ type SessionEdge { cursor: Cursor! node: Session! }
 "Which sessions to list; all conditions must hold."
 input SessionFilter {
   agentId: ID harnessId: ID status: [SessionStatus!] tag: String customerKey: String createdAfter: Time
-  "Words of which each begins a word of the title or of the customer key, without regard to case; or the id of a session."
+  "Words that each match the start of a word of the title or the customer key, ignoring case; or the id of a session."
   search: String
   "Sessions whose latest finished turn failed or was sealed; false for all others."
   failed: Boolean
@@ -11042,18 +11042,18 @@ type Turn implements Node @auth(requires: SESSIONS_READ) {
   status: TurnStatus! stopReason: StopReason
   inputMessage: Message! @goField(forceResolver: true)
   finalMessage: Message @goField(forceResolver: true)
-  "How often the model was asked within this turn."
+  "How often the model was called in this turn."
   iterations: Int! toolCalls: Int! usage: Usage!
   error: TurnError
-  "How many times a runner took this turn over from one that had died."
+  "How often a runner took over this turn from one that had died."
   recoveries: Int!
   "Who sent the message that began it."
   startedBy: Actor! @goField(forceResolver: true)
-  "Set from the moment at which somebody asked to cancel it."
+  "When its cancellation was requested."
   cancelRequestedAt: Time
-  "Why it was cancelled, in the words of who asked for it."
+  "Why it was cancelled, in the words of the person who requested it."
   cancelReason: String
-  "The sequence of the event that ended it; a fork can be made through here."
+  "The sequence of the event that ended it, through which a fork can be made."
   endedSequence: Int
   "What it waits for (the first 100)."
   waits: [Wait!]! @goField(forceResolver: true)
@@ -11070,9 +11070,9 @@ type Message implements Node @auth(requires: SESSIONS_READ) {
   turn: Turn @goField(forceResolver: true)
   "The sequence of the event that completed it."
   sequence: Int! createdAt: Time!
-  "Set when the message tells the user of a failure."
+  "Set when the message reports a failure to the user."
   error: TurnError
-  "The agent was stopped in the middle of it: what it had said until then."
+  "Whether the agent was stopped in the middle of it. The content is the text so far."
   interrupted: Boolean!
 }
 type MessageConnection { edges: [MessageEdge!]! nodes: [Message!]! pageInfo: PageInfo! totalCount: Int }
@@ -11084,9 +11084,9 @@ type TextPart { text: String! }
 type ThinkingPart { text: String! }
 "An image; ` + "`" + `url` + "`" + ` serves it to those who may read the session."
 type ImagePart { imageId: ID! mediaType: String! url: String! }
-"A call that the model asked for."
+"A tool call that the model requested."
 type ToolCallPart { toolCallId: String! toolName: String! arguments: JSON! }
-"What a tool answered."
+"The result of a tool call."
 type ToolResultPart {
   toolCallId: String! toolName: String! success: Boolean! result: JSON error: String
   "The outside provider that the user must connect first."
@@ -11109,13 +11109,13 @@ extend type Query {
 extend type Mutation {
   createSession(input: CreateSessionInput!): SessionPayload! @auth(requires: SESSIONS_WRITE)
   updateSession(id: ID!, input: UpdateSessionInput!): SessionPayload! @auth(requires: SESSIONS_WRITE)
-  "Sends a message to a session. It has answered when the message is durable; the turn runs in the background."
+  "Sends a message to a session. It returns when the message is stored; the turn runs in the background."
   sendMessage(input: SendMessageInput!): SendMessagePayload! @auth(requires: SESSIONS_WRITE)
-  "Writes a file of the session. With ` + "`" + `expectedHash` + "`" + ` only over exactly that content."
+  "Writes a file of the session. With ` + "`" + `expectedHash` + "`" + `, only if the file still has this hash."
   writeSessionFile(sessionId: ID!, path: String!, content: String!, encoding: String = "text", expectedHash: String): SessionFilePayload! @auth(requires: SESSIONS_WRITE)
 }
 
-"Give agentId, harnessId or both; with neither, the organization's default harness is used."
+"Set agentId, harnessId or both; with neither, the organization's default harness is used."
 input CreateSessionInput { agentId: ID harnessId: ID modelId: ID title: String tags: [String!] locale: String customerKey: String clientTools: [ClientToolInput!] idempotencyKey: String }
 "Fields that are left out stay as they are; null clears one."
 input UpdateSessionInput {
@@ -11125,7 +11125,7 @@ input UpdateSessionInput {
   agentId: ID @goField(omittable: true)
   clientTools: [ClientToolInput!] @goField(omittable: true)
 }
-"How a message meets a session that is at work."
+"How a message is delivered to a session with an active turn."
 enum Delivery {
   "The message joins the active turn at its next step boundary; it starts a turn when none is active."
   STEER
@@ -11136,11 +11136,11 @@ enum Delivery {
   "The message is refused with SESSION_BUSY while a turn is active."
   REJECT
 }
-"A message to send. The same idempotencyKey with the same input within 24 hours gives the same answer again."
+"A message to send. Repeating it with the same idempotencyKey and input within 24 hours returns the same answer."
 input SendMessageInput { sessionId: ID! content: [ContentPartInput!]! delivery: Delivery = STEER modelId: ID maxTokens: Int idempotencyKey: String }
 
 type SessionPayload { session: Session userErrors: [UserError!]! }
-"turn is the one that will carry the message: the active one (STEER) or a new one."
+"` + "`" + `turn` + "`" + ` is the turn that takes the message: the active one (STEER) or a new one."
 type SendMessagePayload { message: Message turn: Turn userErrors: [UserError!]! }
 type SessionFilePayload { file: SessionFile userErrors: [UserError!]! }
 `, BuiltIn: false},
@@ -11150,33 +11150,33 @@ type SignIn {
   createdAt: Time!
   "When its tokens were exchanged last."
   lastUsedAt: Time!
-  "The address that it signed in from."
+  "The address of the sign-in."
   address: String!
-  "The program that it signed in with, in that program's own words."
+  "The User-Agent of the sign-in."
   userAgent: String!
-  "True for the sign-in that this request was made with."
+  "True for the sign-in of this request."
   current: Boolean!
 }
 
 extend type Query {
-  "The caller's own sign-ins that have not ended, the one used last first, and at most 100."
+  "The caller's active sign-ins, last used first, at most 100."
   signIns: [SignIn!]! @auth(requires: ORG_READ)
 }
 
 extend type Mutation {
-  "Ends one of the caller's own sign-ins; its open streams end within seconds. One that has ended already is no failure."
+  "Ends one of the caller's own sign-ins; its open streams end within seconds. Ending one that has already ended is not an error."
   revokeSignIn(id: ID!): SignOutPayload! @auth(requires: ORG_READ)
-  "Sends a link that sets a new password, good for one use within an hour. The answer is the same whether there is such a user or not."
+  "Sends a link for setting a new password, which works once within an hour. The answer is the same whether or not the user exists."
   requestPasswordReset(email: String!): SignOutPayload! @public
-  "Sets a new password by the token of a link, and ends all sign-ins of the user."
+  "Sets a new password with the token from a link, and ends all sign-ins of the user."
   resetPassword(token: String!, password: String!): SignOutPayload! @public
 }
 `, BuiltIn: false},
 	{Name: "../schema/turns.graphqls", Input: `# Steering turns: waits and what resolves them, cancelling, the queue of a session, forks.
 
 """
-Something that a turn waits for, or has waited for. While all that is left of a turn waits, the turn is WAITING and takes
-nothing but its rows.
+Something that a turn waits for, or has waited for. While a turn can do nothing but wait, it is WAITING and takes
+no runner.
 """
 type Wait implements Node @auth(requires: SESSIONS_READ) {
   id: ID! kind: WaitKind!
@@ -11185,37 +11185,37 @@ type Wait implements Node @auth(requires: SESSIONS_READ) {
   toolCallId: String toolName: String
   "The exact arguments of the call that waits."
   arguments: JSON
-  "What is to be approved when it isn't the call itself, but a payment that the call asks for (APPROVAL). It is approved as it is, or denied."
+  "The payment to be approved, if the approval is for a payment that the call requests rather than for the call itself (APPROVAL). It can only be approved as it is or denied."
   payment: PaymentTerms
-  "What the agent asks the user (QUESTION)."
+  "The agent's question (QUESTION)."
   question: String
-  "Answers that the agent suggests (QUESTION); any other one may be given too."
+  "Answers that the agent suggests (QUESTION); other answers are allowed."
   options: [String!]!
-  "After this time the wait ends by itself; null waits for ever."
+  "When the wait expires; null for never."
   deadline: Time
   state: WaitState!
-  "How many approvals it takes (APPROVAL)."
+  "How many approvals it needs (APPROVAL)."
   quorum: Int!
-  "The least role of those who may decide (APPROVAL); null for all with the permission APPROVALS_DECIDE."
+  "The lowest role that may decide (APPROVAL); null for everyone with the permission APPROVALS_DECIDE."
   requiredRole: Role
-  "Whether the caller may approve this, or answer: by role, and because nobody approves calls of a turn of their own unless the policy allows it. Whoever may cancel the turn may deny the call all the same."
+  "Whether the caller may approve or answer this. It depends on the role, and calls of one's own turns need another person's approval unless the policy allows otherwise. A caller who may cancel the turn may always deny the call."
   viewerMayResolve: Boolean! @goField(forceResolver: true)
   decisions: [ApprovalDecision!]! @goField(forceResolver: true)
   "The bearer token that resolves it from outside, once, at POST /v1/waits/{token} or by resolveWait (COMPLETION); null for other kinds, and for those who may not write sessions."
   token: String @goField(forceResolver: true)
   createdAt: Time! resolvedAt: Time
 }
-"What kind of thing is waited for."
+"What a turn waits for."
 enum WaitKind { CLIENT_TOOL APPROVAL QUESTION COMPLETION SIGNAL CUSTOM BUDGET SUBAGENT SLEEP }
-"How a wait stands. The first resolution wins."
+"The state of a wait. The first resolution wins."
 enum WaitState { OPEN OK ERROR TIMEOUT CANCELLED }
-"A payment that waits for approval. ` + "`" + `host` + "`" + ` is who would be paid."
+"A payment that waits for approval. ` + "`" + `host` + "`" + ` would be paid."
 type PaymentTerms @auth(requires: SESSIONS_READ) { amount: Decimal! currency: String! host: String! purpose: String! }
 "What one person decided about an approval."
 type ApprovalDecision {
   actor: Actor! @goField(forceResolver: true)
   approve: Boolean!
-  "The arguments that the call shall have instead; null for those that were asked about."
+  "The arguments to use instead; null for the original ones."
   arguments: JSON
   note: String createdAt: Time!
 }
@@ -11229,37 +11229,37 @@ extend type Query {
 
 extend type Mutation {
   """
-  Cancels a turn. One that is queued or waits ends at once; one that runs ends within seconds, and what was streamed is kept. Either the
-  cancel or the completion wins: a turn that has ended already is refused with CONFLICT. Repeating it changes nothing.
+  Cancels a turn. One that is queued or waits ends at once; one that runs ends within seconds, and the text so far is kept. Either the
+  cancel or the completion wins: a turn that has already ended is refused with CONFLICT. Repeating it changes nothing.
   """
   cancelTurn(turnId: ID!, reason: String): TurnPayload! @auth(requires: SESSIONS_WRITE)
   "Replaces the message of a turn that is still queued."
   editQueuedTurn(turnId: ID!, content: [ContentPartInput!]!): TurnPayload! @auth(requires: SESSIONS_WRITE)
-  "Puts a queued turn before another one; last when ` + "`" + `before` + "`" + ` is null."
+  "Moves a queued turn before another one, or to the end when ` + "`" + `before` + "`" + ` is null."
   moveQueuedTurn(turnId: ID!, before: ID): SessionPayload! @auth(requires: SESSIONS_WRITE)
   """
-  Brings results of client tools. Partial sets are kept until all calls have results. Repeating a result changes nothing; a different
-  one for the same call is refused with CONFLICT, and so is one for a turn that waits no more. At most 256 KiB per result.
+  Submits results of client tools. Partial sets are kept until all calls have results. Repeating a result changes nothing; a different
+  one for the same call is refused with CONFLICT, and so is one for a turn that no longer waits. At most 256 KiB per result.
   """
   submitToolResults(input: SubmitToolResultsInput!): TurnPayload! @auth(requires: SESSIONS_WRITE)
   """
-  Approves or denies a tool call. With ` + "`" + `arguments` + "`" + ` the call runs with those instead. Nobody decides about a turn that they started, unless
-  the approval's policy allows it. A repeated decision changes nothing; a different one by the same person is refused with CONFLICT.
+  Approves or denies a tool call. With ` + "`" + `arguments` + "`" + ` the call runs with those instead. A person can't approve calls of a turn that they started, unless
+  the policy allows it. A repeated decision changes nothing; a different one by the same person is refused with CONFLICT.
   """
   decideApproval(input: DecideApprovalInput!): WaitPayload! @auth(requires: APPROVALS_DECIDE)
   "Answers a question of the agent, at most 64 KiB."
   answerQuestion(waitId: ID!, answer: String!): WaitPayload! @auth(requires: SESSIONS_WRITE)
   """
-  Resolves a wait with its bearer token: with a value, or with errorCode and errorMessage. What happened is in ` + "`" + `resolution` + "`" + `; forged,
-  revoked and foreign tokens look alike.
+  Resolves a wait with its bearer token: with a value, or with errorCode and errorMessage. ` + "`" + `resolution` + "`" + ` has the outcome; forged,
+  revoked and foreign tokens give the same answer.
   """
   resolveWait(token: String!, value: JSON, errorCode: String, errorMessage: String): ResolveWaitPayload! @public
   """
-  Makes a session that begins with the history and the files of another one, through the end of a turn, or all of it. Nothing that they
+  Creates a session with the history and the files of another one, through the end of a turn, or all of it. Nothing that they
   share is copied, and both go on independently.
   """
   forkSession(input: ForkSessionInput!): SessionPayload! @auth(requires: SESSIONS_WRITE)
-  "Makes a new secret that signs the calls of webhook hooks from now on. It is shown here and never again."
+  "Creates a new secret that signs the requests of webhook hooks from now on. It is returned only here."
   rotateHookSecret: HookSecretPayload! @auth(requires: WEBHOOKS_MANAGE)
 }
 
@@ -11268,31 +11268,31 @@ input SubmitToolResultsInput { turnId: ID! results: [ToolResultInput!]! }
 input ToolResultInput { toolCallId: String! result: JSON error: String }
 "What is decided; ` + "`" + `note` + "`" + ` is at most 2000 characters."
 input DecideApprovalInput { waitId: ID! approve: Boolean! arguments: JSON note: String }
-"The fork holds the history through the end of this turn; without it, all of it: then no turn may be active."
+"The fork has the history through the end of this turn. Without it, the fork has all history, and no turn may be active."
 input ForkSessionInput { sessionId: ID! throughTurnId: ID title: String idempotencyKey: String }
 
 type TurnPayload { turn: Turn userErrors: [UserError!]! }
 type WaitPayload { wait: Wait turn: Turn userErrors: [UserError!]! }
 type ResolveWaitPayload { resolution: WaitResolution! }
-"What became of a resolution from outside."
+"The outcome of resolving a wait from outside."
 enum WaitResolution { ACCEPTED ALREADY_RESOLVED UNKNOWN }
 type HookSecretPayload { secret: String userErrors: [UserError!]! }
 `, BuiltIn: false},
-	{Name: "../schema/usage.graphqls", Input: `"What usage may be grouped by. DAY is that of UTC."
+	{Name: "../schema/usage.graphqls", Input: `"What usage can be grouped by. DAY is in UTC."
 enum UsageGroup { DAY MODEL AGENT USER CUSTOMER SESSION TOOL }
-"What was used, by what it was asked to be grouped by; the other fields are null."
+"Usage of one group. Only the fields of the requested groups are set; the others are null."
 type UsageRow {
   "The day in UTC, e.g. 2026-01-31."
   day: String
-  "Null also where no model was asked, and where it was deleted."
+  "Also null if no model was called, or if it was deleted."
   model: Model @goField(forceResolver: true)
   agent: Agent @goField(forceResolver: true)
   user: User @goField(forceResolver: true)
   session: Session @goField(forceResolver: true)
   customerKey: String
-  "The name of the tool; null where it was a model call."
+  "The name of the tool; null for model calls."
   tool: String
-  "What the model calls took. costUsd is null where one of them had no price."
+  "The usage of the model calls. costUsd is null if one of them had no price."
   usage: Usage!
   "How many turns have begun."
   turns: Int64!
@@ -11305,23 +11305,23 @@ type UsageConnection { edges: [UsageEdge!]! nodes: [UsageRow!]! pageInfo: PageIn
 type UsageEdge { cursor: Cursor! node: UsageRow! }
 
 extend type Query {
-  "What was used from a time to another, in whole hours of UTC: ` + "`" + `from` + "`" + ` is rounded down and ` + "`" + `to` + "`" + ` up. The order is that of the groups."
+  "Usage between two times, in whole hours of UTC: ` + "`" + `from` + "`" + ` is rounded down and ` + "`" + `to` + "`" + ` up. The order is that of the groups."
   usage(groupBy: [UsageGroup!]!, from: Time!, to: Time!, first: Int = 100, after: Cursor): UsageConnection! @auth(requires: USAGE_READ)
 }
 `, BuiltIn: false},
-	{Name: "../schema/webhooks.graphqls", Input: `"An address that is told of what happens in the organization, by signed requests. See docs/webhooks.md."
+	{Name: "../schema/webhooks.graphqls", Input: `"An address that gets the organization's events by signed requests. See docs/webhooks.md."
 type Webhook implements Node @auth(requires: WEBHOOKS_MANAGE) {
   id: ID!
   url: String!
-  "What it is told of."
+  "The kinds of events that it gets."
   kinds: [EventKind!]!
-  "False while nothing is sent: because somebody has said so, or because the receiver is gone or has failed for three days."
+  "False while nothing is sent: it was disabled, or its receiver is gone or has failed for three days."
   enabled: Boolean!
   createdAt: Time!
-  "What it was told, newest first, of the last 30 days."
+  "The deliveries of the last 30 days, newest first."
   deliveries(first: Int = 20, after: Cursor): DeliveryConnection! @goField(forceResolver: true)
 }
-"One event that a webhook is told of."
+"The delivery of one event to a webhook."
 type WebhookDelivery {
   id: ID!
   eventId: ID!
@@ -11331,7 +11331,7 @@ type WebhookDelivery {
   status: Int
   "Why the last attempt failed; null when it succeeded."
   error: String
-  "When the next attempt is due; null when none is to come by itself."
+  "When the next automatic attempt is due; null for none."
   nextAttemptAt: Time
   "When it was last delivered; null for never."
   deliveredAt: Time
@@ -11342,24 +11342,24 @@ type DeliveryConnection { edges: [DeliveryEdge!]! nodes: [WebhookDelivery!]! pag
 type DeliveryEdge { cursor: Cursor! node: WebhookDelivery! }
 
 extend type Query {
-  "The organization's webhooks, newest first. There are 20 at most."
+  "The organization's webhooks, newest first. At most 20."
   webhooks: [Webhook!]! @auth(requires: WEBHOOKS_MANAGE)
 }
 
 extend type Mutation {
-  "Creates a webhook for what happens from now on. Its secret is in this answer alone."
+  "Creates a webhook for events from now on. Its secret is returned only here."
   createWebhook(input: CreateWebhookInput!): WebhookPayload! @auth(requires: WEBHOOKS_MANAGE)
-  "Changes a webhook. One that is enabled again is told of what happens from then on, and of what was pending."
+  "Changes a webhook. One that is enabled again gets pending deliveries and events from then on."
   updateWebhook(id: ID!, input: UpdateWebhookInput!): WebhookPayload! @auth(requires: WEBHOOKS_MANAGE)
   "Deletes a webhook, and what is pending for it."
   deleteWebhook(id: ID!): DeletePayload! @auth(requires: WEBHOOKS_MANAGE)
-  "Makes one more attempt of a delivery, now, with the same ids: also of one that was delivered or given up."
+  "Retries a delivery now, with the same ids, even if it was delivered or abandoned."
   replayDelivery(id: ID!): WebhookPayload! @auth(requires: WEBHOOKS_MANAGE)
 }
 
 "A new webhook. The kinds are those of the organization's feed; see docs/events.md."
 input CreateWebhookInput { url: String! kinds: [EventKind!]! }
-"Fields that are left out, or null, stay as they are. ` + "`" + `rotateSecret` + "`" + ` gives the webhook a new secret; the earlier one signs, too, for 24 hours."
+"Fields that are left out, or null, stay as they are. ` + "`" + `rotateSecret` + "`" + ` creates a new secret; the earlier one signs too for 24 hours."
 input UpdateWebhookInput { url: String kinds: [EventKind!] enabled: Boolean rotateSecret: Boolean }
 
 "The answer of mutations of webhooks. ` + "`" + `secret` + "`" + ` signs deliveries, in base64; it is shown once, at creation or rotation."

@@ -35,7 +35,7 @@ func decodeAuditCursor(cursor string) (int64, *fault.Error) {
 	}
 	position := int64(binary.BigEndian.Uint64(key)) //nolint:gosec // G115: the bits come back as they went
 	if position < 1 {
-		return 0, fault.New(fault.Invalid, "The cursor is not one of this list.")
+		return 0, fault.New(fault.Invalid, "The cursor does not belong to this list.")
 	}
 	return position, nil
 }
@@ -61,7 +61,7 @@ func decodeAuditFilter(in *model.AuditFilter) (audit.Filter, error) {
 	}
 	f.Action, f.Target, f.From, f.To = in.Action, in.TargetID, in.From, in.To
 	if in.From != nil && in.To != nil && *in.From > *in.To {
-		return f, fault.New(fault.Invalid, "from is after to: nothing is in between.").At("filter", "from")
+		return f, fault.New(fault.Invalid, "from is after to.").At("filter", "from")
 	}
 	if in.ActorID != nil {
 		kind, id := decodeActorID(*in.ActorID)

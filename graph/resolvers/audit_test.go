@@ -102,7 +102,7 @@ func TestTheAuditLogThroughTheAPI(t *testing.T) {
 		}
 		for query, want := range map[string]string{
 			`{ auditEntries(first: 101) { nodes { id } } }`:                                                         "first must be from 1 to 100",
-			`{ auditEntries(after: "AXNlcQAAAAAAAAAAAQ") { nodes { id } } }`:                                        "The cursor is not one of this list",
+			`{ auditEntries(after: "AXNlcQAAAAAAAAAAAQ") { nodes { id } } }`:                                        "The cursor does not belong to this list",
 			`{ auditEntries(filter: {from: "2024-01-01T00:00:00Z", to: "2023-01-01T00:00:00Z"}) { nodes { id } } }`: "from is after to",
 			`{ auditEntries(filter: {action: "\u0000"}) { nodes { id } } }`:                                         "NUL",
 		} {

@@ -105,7 +105,7 @@ func TestBudgetsOverTheAPI(t *testing.T) {
 		if err != nil || strings.Count(data, `"amount"`) != 1 || !strings.Contains(data, `"amount":"-1.5"`) || !strings.Contains(data, `"totalCount":3`) || !strings.Contains(data, `"hasNextPage":false,"hasPreviousPage":true`) {
 			t.Errorf("the rest is %s, %v", data, err)
 		}
-		if _, err := a.run(ledger, map[string]any{"id": id, "after": "AQ"}); err == nil || !strings.Contains(err.Error(), "cursor is not one of this list") {
+		if _, err := a.run(ledger, map[string]any{"id": id, "after": "AQ"}); err == nil || !strings.Contains(err.Error(), "cursor does not belong to this list") {
 			t.Errorf("a cursor of nothing: %v", err)
 		}
 		posting := a.get(ledger, map[string]any{"id": id}, "budget", "ledger", "nodes").([]any)[0].(map[string]any)["id"].(string)
@@ -140,7 +140,7 @@ func TestBudgetsOverTheAPI(t *testing.T) {
 		if data, err := a.run(list, map[string]any{"after": cursor}); err != nil || !strings.Contains(data, `"totalCount":2,"nodes":[{"id":"`+id+`"}],"pageInfo":{"hasNextPage":false`) {
 			t.Errorf("got %s, %v", data, err)
 		}
-		if _, err := a.run(list, map[string]any{"id": "acme"}); err == nil || !strings.Contains(err.Error(), "subjectId takes a subject") {
+		if _, err := a.run(list, map[string]any{"id": "acme"}); err == nil || !strings.Contains(err.Error(), "subjectId needs subject") {
 			t.Errorf("an id of what: %v", err)
 		}
 		if data, err := a.run(disableBudget, map[string]any{"id": id}); err != nil || data != `{"disableBudget":{"budget":{"status":"DISABLED"},"userErrors":[]}}` {

@@ -48,7 +48,7 @@ func TestTheCapabilityBudgetThroughTheAPI(t *testing.T) {
 		}
 		const guide = "The target for this work is to stay within 2.5 usd."
 		got := preview(`[{id: "budget"}]`)
-		if !strings.Contains(got, `{"name":"check_budget","displayName":"Check the budget"}`) || !strings.Contains(got, "Look with check_budget") || strings.Contains(got, "The target") {
+		if !strings.Contains(got, `{"name":"check_budget","displayName":"Check the budget"}`) || !strings.Contains(got, "Call check_budget") || strings.Contains(got, "The target") {
 			t.Errorf("with the capability there is %s", got)
 		}
 		if got := preview(`[{id: "budget", config: {target: {amount: "2.50", currency: "usd"}}}]`); !strings.Contains(got, guide) {

@@ -68,7 +68,7 @@ func decodePrices(in graphql.Omittable[*model.ModelPriceInput]) (catalog.Opt[*ca
 		}
 		amount, err := budget.Parse(models.CurrencyUSD, *f.in)
 		if err != nil {
-			return out, fault.New(fault.Invalid, "The price can't be kept: %s.", err).At("input", "price", f.name)
+			return out, fault.New(fault.Invalid, "The price can't be stored: %s.", err).At("input", "price", f.name)
 		}
 		f.to(models.Nanos(amount))
 	}

@@ -29,7 +29,7 @@ func decodeRevisionCursor(cursor string) (int, *fault.Error) {
 	}
 	number := binary.BigEndian.Uint32(key)
 	if number > math.MaxInt32 {
-		return 0, fault.New(fault.Invalid, "The cursor is not one of this list.")
+		return 0, fault.New(fault.Invalid, "The cursor does not belong to this list.")
 	}
 	return int(number), nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-var errSessionAlone = fault.New(fault.Invalid, "Give sessionId alone, or harnessId and agent.").At("sessionId")
+var errSessionAlone = fault.New(fault.Invalid, "Pass either sessionId alone, or harnessId and agent.").At("sessionId")
 
 // changed ends a mutation: what edges of later fields read before may have changed. It returns err.
 func (r *Resolver) changed(ctx context.Context, err error) error {

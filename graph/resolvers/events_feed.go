@@ -24,9 +24,9 @@ func decodeFeedCursor(cursor string) (int64, error) {
 		return position, nil
 	}
 	if _, other := decodeSequenceCursor(cursor); other == nil {
-		return 0, fault.New(fault.Invalid, "This event has no place in the organization's feed. Pass on the cursor of an event of orgEvents, or %q.", feedStart).At("after")
+		return 0, fault.New(fault.Invalid, "This event is not in the organization's feed. Use the cursor of an event from orgEvents, or %q.", feedStart).At("after")
 	}
-	return 0, fault.New(fault.Invalid, "after is not the cursor of an event. Pass on one that this server gave, %q for all, or none to start now.", feedStart).At("after")
+	return 0, fault.New(fault.Invalid, "after is not the cursor of an event. Use one that this server returned, %q for all events, or none to start now.", feedStart).At("after")
 }
 
 // feedError is streamError for a feed, where one goes on by a cursor.
@@ -42,7 +42,7 @@ func feedError(err error) error {
 	if past, ok := errors.AsType[*events.PastEndError](err); ok {
 		return &gqlerror.Error{
 			Message: fmt.Sprintf("The feed of this organization ends before the given cursor, at %d. The database was restored from a backup, or the cursor is "+
-				"of another organization. Drop what you have read of it, and subscribe again with after: %q.", past.LastSequence, feedStart),
+				"of another organization. Discard what you have read of it, and subscribe again with after: %q.", past.LastSequence, feedStart),
 			Extensions: map[string]any{
 				"code": "BAD_USER_INPUT", "lastSequence": past.LastSequence, "lastCursor": eventCursor(&models.Event{FeedPosition: &past.LastSequence}),
 			},

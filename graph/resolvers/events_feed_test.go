@@ -182,7 +182,7 @@ func TestTheEventsOfAnOrganization(t *testing.T) {
 			t.Errorf("after the first: %s", got)
 		}
 		refused := map[string]string{
-			fmt.Sprintf(`after: %q`, cursorOf(1)): "no place in the organization's feed",
+			fmt.Sprintf(`after: %q`, cursorOf(1)): "not in the organization's feed",
 			`after: "nonsense"`:                   "not the cursor of an event",
 			`after: ""`:                           "not the cursor of an event",
 			`agentId: "nonsense"`:                 string(fault.NotFound),

@@ -137,7 +137,7 @@ func streamError(err error) error {
 	if past, ok := errors.AsType[*events.PastEndError](err); ok {
 		return &gqlerror.Error{
 			Message: fmt.Sprintf("The log of this session ends at %d, before the given position. The database was restored from a backup, or the position "+
-				"is of another session. Drop what you have read of it, and subscribe again with after: 0.", past.LastSequence),
+				"is of another session. Discard what you have read of it, and subscribe again with after: 0.", past.LastSequence),
 			Extensions: map[string]any{"code": "BAD_USER_INPUT", "lastSequence": past.LastSequence},
 		}
 	}

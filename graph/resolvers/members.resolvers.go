@@ -19,7 +19,7 @@ import (
 func (r *membershipResolver) User(ctx context.Context, obj *model.Membership) (*model.User, error) {
 	u, err := edge(ctx, r.loadersOf(ctx).users, &obj.UserID, encodeUser)
 	if err == nil && u == nil {
-		err = fmt.Errorf("the user %s of the member %s is gone", obj.UserID, obj.ID)
+		err = fmt.Errorf("the user %s of member %s no longer exists", obj.UserID, obj.ID)
 	}
 	return u, err
 }

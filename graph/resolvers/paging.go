@@ -59,7 +59,7 @@ func openCursor(kind, cursor string, length int) ([]byte, *fault.Error) {
 }
 
 func errForeignCursor() *fault.Error {
-	return fault.New(fault.Invalid, "The cursor is not one of this list. Pass on a cursor that this server gave, or none to start at the beginning.")
+	return fault.New(fault.Invalid, "The cursor does not belong to this list. Use a cursor that this server returned, or none to start at the beginning.")
 }
 
 // idCursor gives the cursor of a row in a list that is ordered by id. Ids are UUIDv7, so that is the order of creation.
@@ -93,7 +93,7 @@ func decodeSequenceCursor(cursor string) (int64, *fault.Error) {
 	}
 	sequence := int64(binary.BigEndian.Uint64(key)) //nolint:gosec // G115: the bits come back as they went
 	if sequence < 0 {
-		return 0, fault.New(fault.Invalid, "The cursor is not one of this list.")
+		return 0, fault.New(fault.Invalid, "The cursor does not belong to this list.")
 	}
 	return sequence, nil
 }
@@ -119,7 +119,7 @@ func decodeEventCursor(cursor string) (sequence, position int64, err *fault.Erro
 	sequence = int64(binary.BigEndian.Uint64(key[:8])) //nolint:gosec // G115: the bits come back as they went
 	position = int64(binary.BigEndian.Uint64(key[8:])) //nolint:gosec // G115: see above
 	if sequence < 0 || position < 0 {
-		return 0, 0, fault.New(fault.Invalid, "The cursor is not one of this list.")
+		return 0, 0, fault.New(fault.Invalid, "The cursor does not belong to this list.")
 	}
 	return sequence, position, nil
 }

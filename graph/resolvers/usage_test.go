@@ -82,11 +82,11 @@ func TestUsageThroughTheAPI(t *testing.T) {
 			}
 		}
 		for query, want := range map[string]string{
-			`groupBy: [], ` + around:                                                   "groupBy names from 1 to 4 groups, not 0",
-			`groupBy: [DAY, DAY], ` + around:                                           "groupBy names DAY twice",
+			`groupBy: [], ` + around:                                                   "groupBy needs 1 to 4 groups, not 0",
+			`groupBy: [DAY, DAY], ` + around:                                           "groupBy has DAY twice",
 			`groupBy: [DAY], first: 0, ` + around:                                      "first must be from 1 to 100",
 			`groupBy: [DAY], first: 101, ` + around:                                    "first must be from 1 to 100",
-			`groupBy: [DAY], after: "AQ", ` + around:                                   "The cursor is not one of this list",
+			`groupBy: [DAY], after: "AQ", ` + around:                                   "The cursor does not belong to this list",
 			`groupBy: [DAY], from: "2024-10-05T00:00:00Z", to: "2024-10-05T00:00:00Z"`: "from must be before to",
 			`groupBy: [DAY], from: "2023-10-05T00:00:00Z", to: "2024-12-05T00:00:00Z"`: "400 days",
 		} {
@@ -149,7 +149,7 @@ func TestPagesOfUsage(t *testing.T) {
 		cursor := a.get(`{ usage(groupBy: [DAY, MODEL], from: "2024-01-01T00:00:00Z", to: "2025-01-01T00:00:00Z", first: 1) { pageInfo { endCursor } } }`, nil, "usage", "pageInfo", "endCursor")
 		for _, groups := range []string{"MODEL, DAY", "DAY", "DAY, AGENT", "DAY, MODEL, TOOL"} {
 			query := fmt.Sprintf(`query($after: Cursor) { usage(groupBy: [%s], from: "2024-01-01T00:00:00Z", to: "2025-01-01T00:00:00Z", after: $after) { nodes { day } } }`, groups)
-			if data, err := a.run(query, map[string]any{"after": cursor}); err == nil || !strings.Contains(err.Error(), "The cursor is not one of this list") {
+			if data, err := a.run(query, map[string]any{"after": cursor}); err == nil || !strings.Contains(err.Error(), "The cursor does not belong to this list") {
 				t.Errorf("%s: got %s, %v", groups, data, err)
 			}
 		}

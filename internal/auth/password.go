@@ -58,11 +58,11 @@ func NewPasswords() *Passwords { return &Passwords{slots: shares.Shares[string]{
 func CheckPassword(password string) error {
 	switch n := utf8.RuneCountInString(password); {
 	case !text.Storable(password):
-		return fault.New(fault.Invalid, "The password holds characters that are not text.")
+		return fault.New(fault.Invalid, "The password contains characters that are not valid text.")
 	case n < MinPasswordLength:
 		return fault.New(fault.Invalid, "The password is too short: it needs at least %d characters.", MinPasswordLength)
 	case n > MaxPasswordLength:
-		return fault.New(fault.Invalid, "The password is too long: it may have %d characters.", MaxPasswordLength)
+		return fault.New(fault.Invalid, "The password is too long: at most %d characters are allowed.", MaxPasswordLength)
 	}
 	return nil
 }

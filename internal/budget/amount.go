@@ -24,7 +24,7 @@ var currencyName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 // CheckCurrency reports what is wrong with the name of a currency.
 func CheckCurrency(name string) error {
 	if !currencyName.MatchString(name) {
-		return fmt.Errorf("%.40q is no currency: want usd, tokens, credits, tool_calls, or a unit of your own, of up to 32 lower-case letters, digits and underscores", name)
+		return fmt.Errorf("%.40q is not a currency: want usd, tokens, credits, tool_calls, or a unit of your own, of up to 32 lower-case letters, digits and underscores", name)
 	}
 	return nil
 }
@@ -49,11 +49,11 @@ func Parse(currency string, d decimal.Decimal) (models.Amount, error) {
 	scaled := d.Shift(Digits(currency))
 	switch {
 	case !scaled.IsInteger() && Digits(currency) == 0:
-		return 0, fmt.Errorf("%s are counted in whole numbers; %s is none", currency, d)
+		return 0, fmt.Errorf("%s are counted in whole numbers; %s is not one", currency, d)
 	case !scaled.IsInteger():
-		return 0, fmt.Errorf("amounts of %s have at most %d digits behind the point; %s has more", currency, Digits(currency), d)
+		return 0, fmt.Errorf("amounts in %s have at most %d decimal places; %s has more", currency, Digits(currency), d)
 	case scaled.Abs().GreaterThan(decimal.NewFromInt(int64(MaxAmount))):
-		return 0, fmt.Errorf("%s is too large: at most %s of %s can be kept", d, Decimal(currency, MaxAmount), currency)
+		return 0, fmt.Errorf("%s is too large: the maximum is %s %s", d, Decimal(currency, MaxAmount), currency)
 	}
 	return models.Amount(scaled.IntPart()), nil
 }

@@ -29,7 +29,7 @@ func CheckPeriod(kind models.PeriodKind, unit *models.CalendarUnit, seconds *int
 		return checkCalendar(unit, zone)
 	case models.PeriodRolling, models.PeriodFixed:
 	default:
-		return fmt.Errorf("%.40q is no kind of period: want CALENDAR, ROLLING or FIXED", string(kind))
+		return fmt.Errorf("%.40q is not a kind of period: want CALENDAR, ROLLING or FIXED", string(kind))
 	}
 	switch {
 	case unit != nil:
@@ -39,7 +39,7 @@ func CheckPeriod(kind models.PeriodKind, unit *models.CalendarUnit, seconds *int
 	case seconds == nil:
 		return fmt.Errorf("a %s period needs seconds: from %d to %d, e.g. 86400 for a day", kind, MinPeriodSeconds, MaxPeriodSeconds)
 	case *seconds < MinPeriodSeconds, *seconds > MaxPeriodSeconds:
-		return fmt.Errorf("a %s period of %d seconds can't be kept: want from %d (a minute) to %d (ten years)", kind, *seconds, MinPeriodSeconds, MaxPeriodSeconds)
+		return fmt.Errorf("a %s period can't have %d seconds: want from %d (a minute) to %d (ten years)", kind, *seconds, MinPeriodSeconds, MaxPeriodSeconds)
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func checkCalendar(unit *models.CalendarUnit, zone *string) error {
 	switch *unit {
 	case models.UnitHour, models.UnitDay, models.UnitWeek, models.UnitMonth, models.UnitYear:
 	default:
-		return fmt.Errorf("%.40q is no unit of the calendar: want HOUR, DAY, WEEK, MONTH or YEAR", string(*unit))
+		return fmt.Errorf("%.40q is not a calendar unit: want HOUR, DAY, WEEK, MONTH or YEAR", string(*unit))
 	}
 	if zone == nil {
 		return nil
@@ -77,9 +77,9 @@ func loadZone(name string) (*time.Location, error) {
 func CheckLimits(limit models.Amount, soft *models.Amount) error {
 	switch {
 	case limit <= 0:
-		return errors.New("the limit must be more than 0: a budget of nothing lets no call through; to stop an agent, archive it, or take the model away")
+		return errors.New("the limit must be more than 0; to stop an agent, archive it or disable its model")
 	case limit > MaxAmount:
-		return errors.New("the limit is too large: at most 9000000000 of a currency can be kept, and as many whole units of tokens and tool_calls as fit into 9·10^18")
+		return errors.New("the limit is too large: the maximum is 9000000000, or 9·10^18 for tokens and tool_calls")
 	case soft == nil:
 		return nil
 	case *soft < 0:

@@ -33,7 +33,7 @@ func (e *DependencyError) Error() string {
 	case models.LifecycleArchived:
 		return fmt.Sprintf("The %s %s is archived. Unarchive it, or choose another one.", e.Dependency, name)
 	default:
-		return fmt.Sprintf("The %s %s is not available any more. Choose another one.", e.Dependency, name)
+		return fmt.Sprintf("The %s %s is no longer available. Choose another one.", e.Dependency, name)
 	}
 }
 
@@ -75,7 +75,7 @@ func (e *ModelError) Error() string {
 	case ModelProviderArchived:
 		return fmt.Sprintf("The provider %s of the model %s is archived. Choose another model.", e.Provider, e.Name)
 	default:
-		return fmt.Sprintf("There is no model %s any more. Choose another one.", e.ModelID)
+		return fmt.Sprintf("The model %s no longer exists. Choose another one.", e.ModelID)
 	}
 }
 

@@ -44,7 +44,7 @@ func (s *Service) TestProvider(ctx context.Context, by *auth.Principal, in Provi
 
 func (s *Service) testEndpoint(ctx context.Context, org models.OrgID, in ProviderTest) (models.ProviderKind, llm.Endpoint, error) {
 	if (in.ID == nil) == (in.Kind == nil) {
-		return "", llm.Endpoint{}, fault.New(fault.Invalid, "Give the id of a provider, or the kind of a new one.").At("input")
+		return "", llm.Endpoint{}, fault.New(fault.Invalid, "Pass the id of a provider, or the kind of a new one.").At("input")
 	}
 	if in.APIKey != nil {
 		if err := checkKey(*in.APIKey); err != nil {
@@ -55,7 +55,7 @@ func (s *Service) testEndpoint(ctx context.Context, org models.OrgID, in Provide
 		return s.storedEndpoint(ctx, org, in)
 	}
 	if !speaks(*in.Kind) {
-		return "", llm.Endpoint{}, invalid("kind", "This server speaks no protocol %q.", *in.Kind)
+		return "", llm.Endpoint{}, invalid("kind", "This server does not support the protocol %q.", *in.Kind)
 	}
 	base, err := s.checkBaseURL(*in.Kind, in.BaseURL)
 	return *in.Kind, s.trial(ctx, org, *in.Kind, base, in.APIKey), err
@@ -89,7 +89,7 @@ func (s *Service) storedEndpoint(ctx context.Context, org models.OrgID, in Provi
 		return p.Kind, at, err
 	}
 	if len(p.Credentials) > 0 {
-		return "", llm.Endpoint{}, invalid("apiKey", "The stored key is only sent to the stored address: to try another baseUrl, give apiKey too.")
+		return "", llm.Endpoint{}, invalid("apiKey", "The stored key is only sent to the stored address. To try another baseUrl, pass apiKey too.")
 	}
 	return p.Kind, s.trial(ctx, org, p.Kind, base, nil), nil
 }
@@ -98,7 +98,7 @@ func (s *Service) storedEndpoint(ctx context.Context, org models.OrgID, in Provi
 func (s *Service) probe(ctx context.Context, org models.OrgID, kind models.ProviderKind, at llm.Endpoint) (Probe, error) {
 	lister := s.listers[kind]
 	if lister == nil {
-		return Probe{}, fault.New(fault.Invalid, "This server can't ask providers of the kind %s for their models.", kind).At("input", "kind")
+		return Probe{}, fault.New(fault.Invalid, "This server can't list the models of providers of the kind %s.", kind).At("input", "kind")
 	}
 	if at.APIKey == "" && kind.NeedsKey() { // the address may be the operator's
 		return Probe{Failure: &llm.Error{Code: llm.CodeMisconfigured, Message: "The provider has no API key. Enter one."}}, nil
@@ -130,7 +130,7 @@ func ask(ctx context.Context, lister llm.Lister, at llm.Endpoint) ([]llm.ModelIn
 	case err == nil:
 		return list, nil
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("the question to the provider was given up: %w", ctx.Err())
+		return nil, fmt.Errorf("the request to the provider was abandoned: %w", ctx.Err())
 	case within.Err() != nil:
 		return nil, &llm.Error{
 			Code: llm.CodeUnavailable, Transient: true, Cause: err,

@@ -30,7 +30,7 @@ func (s *Service) keepGuards(by *auth.Principal, before, after []models.Capabili
 		guards := c.Risk == "HIGH" && (c.Gates != nil || c.Hooks != nil)
 		if guards && !slices.ContainsFunc(after, func(r models.CapabilityRef) bool { return sameRef(r, ref) }) {
 			return fault.New(fault.Forbidden,
-				"The capability %s would be lost, or get other settings. It decides about what the others may do: only administrators may detach or change it.", ref.ID)
+				"The capability %s would be lost, or get other settings. It controls what other capabilities may do, so only administrators may detach or change it.", ref.ID)
 		}
 	}
 	return nil

@@ -72,7 +72,7 @@ func (s *Service) CreateHarness(ctx context.Context, by *auth.Principal, in NewH
 		}
 		chain, err := checkHarness(tx, by.OrgID, *in.ParentID, "parentId")
 		if err == nil && len(chain) >= maxDepth {
-			err = invalid("parentId", "Harnesses inherit over at most %d levels, and this one would be one too many.", maxDepth)
+			err = invalid("parentId", "Harnesses can inherit over at most %d levels. Choose a parent with fewer.", maxDepth)
 		}
 		return err
 	})

@@ -133,7 +133,7 @@ func parseDollars(s string) (models.Nanos, error) {
 	const places = 9
 	whole, fraction, pointed := strings.Cut(s, ".")
 	if whole == "" || (pointed && fraction == "") || len(fraction) > places || strings.Trim(whole+fraction, "0123456789") != "" {
-		return 0, fmt.Errorf("%q is no decimal with up to %d digits behind the point", s, places)
+		return 0, fmt.Errorf("%q is not a decimal with up to %d decimal places", s, places)
 	}
 	n, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", places-len(fraction)), 10, 64)
 	if err != nil {

@@ -155,7 +155,7 @@ func fillModel(row *models.Model, in ModelChange) error {
 	}
 	if in.Enabled.Given {
 		if in.Enabled.Value == nil {
-			return invalid("enabled", "enabled is true or false; leave it out to keep it as it is.")
+			return invalid("enabled", "enabled must be true or false; leave it out to keep it as it is.")
 		}
 		row.Enabled = *in.Enabled.Value
 	}

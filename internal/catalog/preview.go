@@ -151,7 +151,7 @@ func defaultHarness(db *gorm.DB, org models.OrgID) (*models.HarnessID, error) {
 		return nil, fmt.Errorf("read the default harness of %s: %w", org, err)
 	}
 	if row.DefaultHarnessID == nil {
-		return nil, fault.New(fault.Dependency, "The organization has no default harness: name one.").At("input", "harnessId")
+		return nil, fault.New(fault.Dependency, "The organization has no default harness. Choose a harness.").At("input", "harnessId")
 	}
 	return row.DefaultHarnessID, nil
 }

@@ -56,10 +56,10 @@ func (p *probes) begin(org models.OrgID) (done func(), err error) {
 		c.begun, c.n = now, 0
 	}
 	if c.running >= maxProbesAtOnce {
-		return nil, limited("Your organization is testing %d providers at once already; wait until one test has ended.", maxProbesAtOnce, time.Second)
+		return nil, limited("Your organization is already testing %d providers. Wait until a test has ended.", maxProbesAtOnce, time.Second)
 	}
 	if c.n >= maxProbes {
-		return nil, limited("Your organization has asked providers %d times within a minute; try again later.", maxProbes, c.begun.Add(probeWindow).Sub(now))
+		return nil, limited("Your organization has tested providers %d times within a minute. Try again later.", maxProbes, c.begun.Add(probeWindow).Sub(now))
 	}
 	c.n++
 	c.running++

@@ -111,7 +111,7 @@ func (s *Service) checkRefs(by *auth.Principal, had, refs []models.CapabilityRef
 		if c.Risk != "HIGH" || c.AlwaysOn || slices.ContainsFunc(had, func(h models.CapabilityRef) bool { return sameRef(h, r) }) {
 			continue
 		}
-		f := fault.New(fault.Forbidden, "The capability %s is of high risk: only administrators may attach it or change its settings.", r.ID)
+		f := fault.New(fault.Forbidden, "The capability %s is high-risk: only administrators may attach it or change its settings.", r.ID)
 		if i := slices.IndexFunc(refs, func(x models.CapabilityRef) bool { return x.ID == r.ID }); i >= 0 {
 			return f.At("input", "capabilities", strconv.Itoa(i))
 		}

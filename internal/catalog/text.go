@@ -111,7 +111,7 @@ func cleanReason(s *string, path ...string) (*string, error) {
 
 func checkPrompt(s string) error {
 	if len(s) > maxPrompt {
-		return invalid("systemPrompt", "systemPrompt takes %d bytes; at most %d are allowed.", len(s), maxPrompt)
+		return invalid("systemPrompt", "systemPrompt has %d bytes; at most %d are allowed.", len(s), maxPrompt)
 	}
 	return checkText("systemPrompt", s, maxPrompt)
 }
@@ -158,13 +158,13 @@ func cleanRefs(refs []models.CapabilityRef) ([]models.CapabilityRef, error) {
 			return nil, invalid("capabilities", "The capability %s is listed twice.", r.ID)
 		}
 		if size += len(r.Config); size > maxRefConfigs {
-			return nil, invalid("capabilities", "The settings of the capabilities take more than %d bytes.", maxRefConfigs)
+			return nil, invalid("capabilities", "The settings of the capabilities have more than %d bytes together.", maxRefConfigs)
 		}
 		c := models.CapabilityRef{ID: r.ID}
 		if len(r.Config) > 0 && string(r.Config) != "null" {
 			canonical, err := jsonx.Canonical(r.Config)
 			if err != nil {
-				return nil, invalid("capabilities", "The settings of the capability %s are not usable JSON: %v.", r.ID, err)
+				return nil, invalid("capabilities", "The settings of the capability %s are not valid JSON: %v.", r.ID, err)
 			}
 			if jsonx.HasNUL(canonical) {
 				return nil, invalid("capabilities", "The settings of the capability %s contain a NUL character.", r.ID)

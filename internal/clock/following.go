@@ -81,7 +81,7 @@ func Follow(ctx context.Context, cfg FollowConfig) (*Following, error) {
 		}
 	}
 	if ahead := f.ahead(); ahead.Abs() >= followNews {
-		cfg.Logger.Warn("this machine's clock is not the database's, which counts", "the database is ahead by", ahead)
+		cfg.Logger.Warn("this machine's clock differs from the database's, which is used", "the database is ahead by", ahead)
 	}
 	ctx, f.stop = context.WithCancel(context.Background()) //nolint:gosec // G118: Stop calls it
 	go f.run(ctx)
@@ -130,12 +130,12 @@ func (f *Following) run(ctx context.Context) {
 		before := f.ahead()
 		if err := f.measure(ctx); err != nil {
 			if ctx.Err() == nil {
-				f.cfg.Logger.Warn("the database's clock can't be followed just now", "error", err)
+				f.cfg.Logger.Warn("the database's clock can't be read; the last known difference is used", "error", err)
 			}
 			return
 		}
 		if by := f.ahead() - before; by.Abs() >= followNews {
-			f.cfg.Logger.Warn("the database's clock was set, and this process follows it", "by", by)
+			f.cfg.Logger.Warn("the database's clock was changed, and this process follows it", "by", by)
 		}
 	})
 }
@@ -148,7 +148,7 @@ func (f *Following) measure(ctx context.Context) error {
 	asked := f.passed()
 	told, err := f.cfg.Source(ctx)
 	if err != nil {
-		return fmt.Errorf("ask for the time that others go by: %w", err)
+		return fmt.Errorf("read the database's clock: %w", err)
 	}
 	way := f.passed() - asked
 	f.note(sample{ahead: told.Sub(f.zero) - asked - way/2, err: way - way/2 + followGrain})

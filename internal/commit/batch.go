@@ -166,7 +166,7 @@ func (f *flusher) learn(ticket string, witness *models.Event, feeds []feedShare)
 		if err == nil {
 			return committed, nil
 		}
-		f.cfg.Logger.Warn("can't learn yet whether a transaction was committed", "error", err)
+		f.cfg.Logger.Warn("can't determine yet whether a transaction was committed", "error", err)
 		f.rest(pause)
 		if f.ctx.Err() != nil {
 			return false, err

@@ -38,7 +38,7 @@ func ParsePattern(s string) (Pattern, error) {
 	if strings.Contains(s, "://") {
 		u, err := url.Parse(s)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "" || ambiguous(u) {
-			return p, fmt.Errorf("%q is no address: want https://host/path, without user, query and fragment", s)
+			return p, fmt.Errorf("%q is not an address: want https://host/path, without user, query and fragment", s)
 		}
 		p = Pattern{host: u.Hostname(), scheme: u.Scheme, port: portOf(u), dir: cleaned(u)}
 	}
@@ -50,7 +50,7 @@ func ParsePattern(s string) (Pattern, error) {
 		return p, nil
 	}
 	if !isName(p.host) {
-		return p, fmt.Errorf("%q has no host that can be: want api.example.com, *.example.com or https://example.com/path", s)
+		return p, fmt.Errorf("%q has no valid host: want api.example.com, *.example.com or https://example.com/path", s)
 	}
 	return p, nil
 }

@@ -65,17 +65,17 @@ func ConnectNATS(cfg NATSConfig) (*NATSBus, error) {
 		nats.Name(cfg.Name),
 		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
 		nats.ReconnectWait(natsReconnectWait), nats.ReconnectJitter(natsReconnectWait, natsReconnectWait),
-		// What could not be sent is stale when the bus is back, and nobody needs it.
+		// What could not be sent is stale when the bus is connected again, and nobody needs it.
 		nats.ReconnectBufSize(-1),
 		nats.PingInterval(natsPing), nats.MaxPingsOutstanding(2), nats.FlusherTimeout(natsWriteTimeout),
 		nats.ConnectHandler(func(*nats.Conn) { b.reconn.call() }),
 		nats.ReconnectHandler(func(c *nats.Conn) {
-			b.log.Info("the bus is back", "server", c.ConnectedUrlRedacted())
+			b.log.Info("the bus is connected again", "server", c.ConnectedUrlRedacted())
 			b.reconn.call()
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				b.log.Warn("the bus is gone; subscribers go by the database until it is back", "error", err)
+				b.log.Warn("the bus is disconnected; subscribers read from the database until it is back", "error", err)
 			}
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
@@ -90,7 +90,7 @@ func ConnectNATS(cfg NATSConfig) (*NATSBus, error) {
 		return nil, fmt.Errorf("connect to NATS at %q: %w", cfg.URL, err)
 	}
 	if !conn.IsConnected() {
-		b.log.Warn("the bus is not there yet; subscribers go by the database until it is", "server", conn.ConnectedUrlRedacted())
+		b.log.Warn("the bus is not connected yet; subscribers read from the database until it is", "server", conn.ConnectedUrlRedacted())
 	}
 	b.conn = conn
 	b.work.Go(b.send)
@@ -128,7 +128,7 @@ func (b *NATSBus) send() {
 		case m := <-b.out:
 			b.queued.Add(-int64(len(m.data)))
 			if err := b.conn.Publish(m.subject, m.data); err != nil {
-				b.log.Debug("a message to the bus is lost", "subject", m.subject, "error", err)
+				b.log.Debug("a message to the bus was lost", "subject", m.subject, "error", err)
 			}
 		}
 	}

@@ -180,7 +180,7 @@ func (h *Hub) PublishProgress(org models.OrgID, session models.SessionID, turn m
 	}
 }
 
-// PublishRetrying tells the session's subscribers that a model call failed and is made again. It never waits, and it may be
+// PublishRetrying tells the session's subscribers that a model call failed and is retried. It never waits, and it may be
 // lost.
 func (h *Hub) PublishRetrying(org models.OrgID, session models.SessionID, turn models.TurnID, p GenerationRetrying) {
 	key := Key{org, session}
@@ -292,7 +292,7 @@ func (h *Hub) stream(key Key) *stream {
 
 func (h *Hub) send(key Key, message []byte) {
 	if err := h.cfg.Bus.Publish(key.subject(), message); err != nil {
-		h.cfg.Logger.Debug("a message to the bus is lost", "stream", key.String(), "error", err)
+		h.cfg.Logger.Debug("a message to the bus was lost", "stream", key.String(), "error", err)
 	}
 }
 

@@ -276,7 +276,7 @@ func TestWhatTheBusLosesIsFound(t *testing.T) {
 		s.publish(s.titles(1)...)
 		pass(1100 * time.Millisecond)
 		r.expect(s.T, "4")
-		// And at once when the bus is back.
+		// And at once when the bus is connected again.
 		s.publish(events.SessionIdled{})
 		pass(1100 * time.Millisecond)
 		r.expect(s.T, "5")

@@ -44,10 +44,10 @@ func readAnswer(output []byte) (answer, *failure) {
 	var a answer
 	dec := json.NewDecoder(bytes.NewReader(output))
 	if err := dec.Decode(&a); err != nil {
-		return answer{}, failed(err, "its answer is not a JSON object of decision, reason, userMessage and patch")
+		return answer{}, failed(err, "its answer is not a JSON object with decision, reason, userMessage and patch")
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return answer{}, failed(nil, "there is something after its answer")
+		return answer{}, failed(nil, "its answer is followed by something else")
 	}
 	if a.Decision == "" {
 		return answer{}, failed(nil, "its answer has no decision")
@@ -65,7 +65,7 @@ func (s *state) apply(spec tools.HookSpec, a answer, ran *Ran) *failure {
 			return failed(nil, "hooks of %s can't change anything", spec.Event)
 		}
 		if !hasPatch {
-			return failed(nil, "it wants to change something and gives no patch")
+			return failed(nil, "its decision is mutate, but it has no patch")
 		}
 		if problem := s.patch(a.Patch); problem != nil {
 			return problem
@@ -79,13 +79,13 @@ func (s *state) apply(spec tools.HookSpec, a answer, ran *Ran) *failure {
 		return failed(nil, "its decision is %q; it must be allow, mutate or block", clean(string(a.Decision), 40))
 	}
 	if hasPatch && a.Decision != Mutate {
-		return failed(nil, "it gives a patch, but its decision is not mutate")
+		return failed(nil, "it has a patch, but its decision is not mutate")
 	}
 	ran.Decision, ran.Reason = a.Decision, clean(a.Reason, maxReasonBytes)
 	if a.Decision == Block {
 		reason := ran.Reason
 		if reason == "" {
-			reason = "The hook " + spec.ID + " gives no reason."
+			reason = "The hook " + spec.ID + " gave no reason."
 		}
 		s.block(spec.ID, reason, clean(a.UserMessage, maxUserMessageBytes))
 	}
@@ -179,7 +179,7 @@ func (s *state) patchResult(members map[string]any) *failure {
 			}
 			result = merged
 			if _, both := members["error"].(string); both {
-				return failed(nil, "it gives both a result and an error")
+				return failed(nil, "it has both a result and an error")
 			}
 			text = ""
 		}

@@ -29,7 +29,7 @@ func (r *Runner) evaluate(ctx context.Context, spec tools.HookSpec, in expr.Inpu
 	default:
 		output, err := json.Marshal(v)
 		if err != nil {
-			return nil, failed(err, "its answer can't be written as JSON")
+			return nil, failed(err, "its answer can't be encoded as JSON")
 		}
 		a, problem := readAnswer(output)
 		if problem != nil {

@@ -53,7 +53,7 @@ func Rule(ctx context.Context, gates []tools.Gate, call tools.GateCall, recheck 
 			if verdict.Arguments != nil {
 				next, reason := recheckWith(ctx, recheck, call.Arguments, verdict.Arguments)
 				if reason != "" {
-					return refuse(gate.ID, "The policy "+gate.ID+" changed the arguments to what the tool doesn't take: "+reason, call, rewritten), nil
+					return refuse(gate.ID, "The policy "+gate.ID+" changed the arguments to something that the tool doesn't accept: "+reason, call, rewritten), nil
 				}
 				if next != nil {
 					call.Arguments = next
@@ -67,7 +67,7 @@ func Rule(ctx context.Context, gates []tools.Gate, call tools.GateCall, recheck 
 			case tools.VerdictRefuse:
 				return refuse(gate.ID, verdict.Reason, call, rewritten), nil
 			default:
-				return refuse(gate.ID, "The policy "+gate.ID+" gave no verdict that is known, so the call is not allowed.", call, rewritten), nil
+				return refuse(gate.ID, "The policy "+gate.ID+" returned an unknown verdict, so the call is not allowed.", call, rewritten), nil
 			}
 		}
 		if !changed {
@@ -112,7 +112,7 @@ func (r Ruling) ask(gateID string, verdict tools.Verdict) Ruling {
 
 func refuse(gateID, reason string, call tools.GateCall, rewritten bool) Ruling {
 	if reason == "" {
-		reason = "The policy " + gateID + " doesn't allow the call."
+		reason = "The policy " + gateID + " does not allow the call."
 	}
 	return Ruling{Kind: tools.VerdictRefuse, GateID: gateID, Reason: clean(reason, maxReasonBytes), Arguments: call.Arguments, Rewritten: rewritten}
 }
@@ -136,7 +136,7 @@ func (o opinion) failed(gateID string, call tools.GateCall, rewritten bool) (Rul
 func decide(ctx context.Context, gate tools.Gate, call tools.GateCall) (o opinion) {
 	defer func() {
 		if p := recover(); p != nil {
-			o = opinion{err: fmt.Errorf("the gate %s panicked: %v\n%s", gate.ID, p, debug.Stack())}
+			o = opinion{err: fmt.Errorf("the policy %s panicked: %v\n%s", gate.ID, p, debug.Stack())}
 		}
 	}()
 	// A gate that writes into what it is given must not change the call.

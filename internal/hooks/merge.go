@@ -43,7 +43,7 @@ func check(v any, depth int) error {
 	switch v := v.(type) {
 	case string:
 		if hasNUL(v) {
-			return errors.New("it has a NUL character in it")
+			return errors.New("it contains a NUL character")
 		}
 	case []any:
 		for _, e := range v {
@@ -54,7 +54,7 @@ func check(v any, depth int) error {
 	case map[string]any:
 		for k, e := range v {
 			if hasNUL(k) {
-				return errors.New("it has a NUL character in it")
+				return errors.New("it contains a NUL character")
 			}
 			if err := check(e, depth+1); err != nil {
 				return err
@@ -84,7 +84,7 @@ func merge(doc json.RawMessage, patch any, limit int) (json.RawMessage, error) {
 		return nil, err
 	}
 	if limit > 0 && len(out) > limit {
-		return nil, fmt.Errorf("it would have %d bytes, at most %d are taken", len(out), limit)
+		return nil, fmt.Errorf("it would have %d bytes; at most %d are allowed", len(out), limit)
 	}
 	return out, nil
 }

@@ -101,7 +101,7 @@ func (r *Runner) one(ctx context.Context, s *state, spec tools.HookSpec) (ran Ra
 func (r *Runner) ask(ctx context.Context, s *state, spec tools.HookSpec, delivery string) (a *answer, f *failure) {
 	defer func() {
 		if v := recover(); v != nil {
-			a, f = nil, failed(fmt.Errorf("the hook panicked: %v\n%s", v, debug.Stack()), "the hook failed inside the server")
+			a, f = nil, failed(fmt.Errorf("the hook panicked: %v\n%s", v, debug.Stack()), "the hook failed because of an error in the server")
 		}
 	}()
 	globs, bad := tools.ParseNameGlobs(spec.Matcher.Tools)
@@ -125,7 +125,7 @@ func (r *Runner) ask(ctx context.Context, s *state, spec tools.HookSpec, deliver
 		}
 		matches, err := program.Condition(ctx, in)
 		if err != nil {
-			return nil, failed(err, "its condition can't be decided: %v", err)
+			return nil, failed(err, "its condition can't be evaluated: %v", err)
 		}
 		if !matches {
 			return nil, nil
@@ -143,7 +143,7 @@ func (s *state) fail(spec tools.HookSpec, problem *failure, ran *Ran) {
 	if spec.OnError != tools.OnErrorBlock {
 		return
 	}
-	reason := "The hook " + spec.ID + " failed, and what it decides about can't go on without it: " + ran.Failure
+	reason := "The hook " + spec.ID + " failed, and its decision is required: " + ran.Failure
 	switch {
 	case spec.Event.MayBlock():
 		ran.Decision = Block

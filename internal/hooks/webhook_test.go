@@ -126,7 +126,7 @@ func TestWebhooksThatFail(t *testing.T) {
 		"no JSON":     {receive(t, says(`<html>`)).URL, nil, "not a JSON object"},
 		"a list":      {receive(t, says(`[]`)).URL, nil, "not a JSON object"},
 		"null":        {receive(t, says(`null`)).URL, nil, "no decision"},
-		"two answers": {receive(t, says(`{"decision":"allow"}{"decision":"block"}`)).URL, nil, "after its answer"},
+		"two answers": {receive(t, says(`{"decision":"allow"}{"decision":"block"}`)).URL, nil, "followed by something else"},
 		"no UTF-8":    {receive(t, says("{\"decision\":\"allow\",\"reason\":\"\xff\"}")).URL, nil, "UTF-8"},
 		"no secret":   {closed.URL, func(c *hooks.Config) { c.Secrets = secret("") }, "can't be signed"},
 		"private":     {"https://10.0.0.1/", nil, "private network"},

@@ -146,7 +146,7 @@ func requirement(directives ast.DirectiveList) (*auth.Permission, error) {
 	}
 	p, ok := auth.ParsePermission(arg.Value.Raw)
 	if !ok {
-		return nil, fmt.Errorf("@auth requires %q, which is no permission", arg.Value.Raw)
+		return nil, fmt.Errorf("@auth requires %q, which is not a permission", arg.Value.Raw)
 	}
 	return &p, nil
 }
@@ -183,7 +183,7 @@ func (a *authorizer) field(ctx context.Context, next graphql.Resolver) (any, err
 	rule := a.rule(fc)
 	if rule == nil {
 		if a.roots[fc.Object] { // a root field that the schema doesn't know can't happen; if it does, it is closed
-			return nil, coded(codeForbidden, "This field is not open to anyone.")
+			return nil, coded(codeForbidden, "This field is not accessible.")
 		}
 		return next(ctx)
 	}
@@ -213,7 +213,7 @@ func (a *authorizer) refuse(principal *auth.Principal, rule *fieldRule, name str
 		if a.introspection {
 			return unauthenticated()
 		}
-		return coded(codeForbidden, "Introspection is switched off on this server.")
+		return coded(codeForbidden, "Introspection is disabled on this server.")
 	case principal == nil:
 		return unauthenticated()
 	case !principal.Can(*rule.field):

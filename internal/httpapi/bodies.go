@@ -27,7 +27,7 @@ const (
 )
 
 // errBodiesFull refuses a body because there is no memory for it, or because its sender holds too much.
-var errBodiesFull = errors.New("too many bodies arrive at once")
+var errBodiesFull = errors.New("too many request bodies are arriving at once")
 
 // newBodies bounds the memory of bodies that arrive. An organization can always send one image of the largest size.
 func newBodies(imageBytes int64) *shares.Shares[models.OrgID] {

@@ -40,7 +40,7 @@ func decodeObject(body []byte, member func(name string, value json.RawMessage) e
 			seen = make(map[string]bool, 4)
 		}
 		if seen[name] {
-			return errors.New("a member stands in it twice")
+			return errors.New("it has a duplicate member")
 		}
 		seen[name] = true
 		var value json.RawMessage

@@ -26,7 +26,7 @@ func (e *engine) parseDocument(text string) (*document, gqlerror.List) {
 		return nil, gqlerror.List{e.parseError(err)}
 	}
 	if len(query.Operations) == 0 {
-		return nil, gqlerror.List{coded(codeValidationFailed, "The document holds no operation.")}
+		return nil, gqlerror.List{coded(codeValidationFailed, "The document contains no operation.")}
 	}
 	if err := e.limits.measure(query); err != nil {
 		return nil, gqlerror.List{err}

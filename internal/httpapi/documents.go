@@ -83,7 +83,7 @@ func (d *documents) find(ctx context.Context, req *request) (text string, leave 
 	switch {
 	case text != "" && hash != "":
 		if sum := sha256.Sum256([]byte(text)); hex.EncodeToString(sum[:]) != hash {
-			return "", false, coded(codeBadUserInput, "The document does not have the SHA-256 that came with it.")
+			return "", false, coded(codeBadUserInput, "The document's SHA-256 differs from the hash in the request.")
 		}
 		leave = d.trusted[text] == nil
 	case hash != "":
@@ -92,13 +92,13 @@ func (d *documents) find(ctx context.Context, req *request) (text string, leave 
 			text, ok = d.persisted.get(persistedKey{orgOf(ctx), hash})
 		}
 		if !ok && !d.closedTo(ctx, req) {
-			return "", false, coded(codeNotPersisted, "There is no document under this hash. Send it with its text.")
+			return "", false, coded(codeNotPersisted, "No document has this hash. Send the hash together with the document.")
 		}
 	case text == "":
-		return "", false, coded(codeBadUserInput, "The request holds no document: `query` is missing or empty.")
+		return "", false, coded(codeBadUserInput, "The request contains no document: `query` is missing or empty.")
 	}
 	if d.trusted[text] == nil && d.closedTo(ctx, req) {
-		return "", false, coded(codeNotTrusted, "With a cookie this server runs the documents of its own dashboard only. Use an access token or an API key.")
+		return "", false, coded(codeNotTrusted, "Requests with a cookie may run only the dashboard's documents on this server. Use an access token or an API key.")
 	}
 	return text, leave, nil
 }

@@ -54,7 +54,7 @@ func TestPersistedDocumentsOnEveryTransport(t *testing.T) {
 			want("unknown", tr.ask(b, persisted("", hash), "good"), codeNotPersisted)
 			want("another text", tr.ask(b, persisted("{viewer{user{id}}}", hash), "good"), codeBadUserInput)
 			want("it left nothing", tr.ask(b, persisted("", hash), "good"), codeNotPersisted)
-			want("with its text", tr.ask(b, persisted(text, hash), "good"), "")
+			want("together with the document", tr.ask(b, persisted(text, hash), "good"), "")
 			want("by its hash", tr.ask(b, persisted("", hash), "good"), "")
 			want("by its id", tr.ask(b, map[string]any{"documentId": "sha256:" + hash}, "good"), "")
 			want("another organization", tr.ask(b, persisted("", hash), "other"), codeNotPersisted)

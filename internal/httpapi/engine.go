@@ -110,7 +110,7 @@ func (e *engine) prepare(ctx context.Context, req *request) (op *operation, errs
 	}
 	definition := doc.query.Operations.ForName(req.operationName)
 	if definition == nil {
-		return nil, gqlerror.List{coded(codeBadUserInput, "The document has no such operation. Name one of its operations in `operationName`.")}
+		return nil, gqlerror.List{coded(codeBadUserInput, "The document has no such operation. Set `operationName` to one of its operations.")}
 	}
 	kind = string(definition.Operation)
 	variables, err := e.variables(definition, req.variables)

@@ -98,17 +98,17 @@ func (p *errorPresenter) present(ctx context.Context, err error) *gqlerror.Error
 	}
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, context.DeadlineExceeded):
-		out.Message = "The operation took too long. Ask for less at once, or try again later."
+		out.Message = "The operation took too long. Request less at once, or try again later."
 		out.Extensions = map[string]any{"code": codeTimeout, "limit": "TIME", "maximum": int64(p.timeout.Seconds())}
 		p.log.WarnContext(ctx, "operation timed out", "request_id", auth.RequestFrom(ctx).ID, "path", out.Path.String(), "error", err)
 		return out
 	case cause != nil:
-		out.Message = "The operation was stopped before it ended."
+		out.Message = "The operation was cancelled before it ended."
 		out.Extensions = map[string]any{"code": codeUnavailable}
 		return out
 	}
 	id := auth.RequestFrom(ctx).ID
-	out.Message = "Something went wrong on the server. Its operator finds the cause in the log under the request id."
+	out.Message = "Something went wrong on the server. The operator can find the cause in the log by the request id."
 	out.Extensions = map[string]any{"code": codeInternal, "requestId": id}
 	p.log.ErrorContext(ctx, "operation failed", "request_id", id, "path", out.Path.String(), "error", err)
 	return out
@@ -162,7 +162,7 @@ func (p *errorPresenter) panicked(ctx context.Context, reason any) *gqlerror.Err
 }
 
 func internalError(requestID string) *gqlerror.Error {
-	e := coded(codeInternal, "Something went wrong on the server. Its operator finds the cause in the log under the request id.")
+	e := coded(codeInternal, "Something went wrong on the server. The operator can find the cause in the log by the request id.")
 	e.Extensions["requestId"] = requestID
 	return e
 }

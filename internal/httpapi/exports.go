@@ -43,7 +43,7 @@ func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request) {
 	if refused == nil && !s.exports.Try(p.OrgID, 1) {
 		refused = &imageError{
 			Code: codeRateLimited, RetryAfterSeconds: 1, status: http.StatusTooManyRequests,
-			Message: "Too many exports are being written at once; try again when one has ended.",
+			Message: "Too many exports are running. Try again when one has ended.",
 		}
 	}
 	if refused != nil {
@@ -60,7 +60,7 @@ func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request) {
 	default:
 		// The answer has begun well: only a connection that breaks tells that this is not all.
 		if out.err == nil && ctx.Err() == nil {
-			s.log.ErrorContext(ctx, "an export broke off", "request_id", auth.RequestFrom(ctx).ID, "error", err)
+			s.log.ErrorContext(ctx, "an export was aborted", "request_id", auth.RequestFrom(ctx).ID, "error", err)
 		}
 		panic(http.ErrAbortHandler)
 	}
@@ -70,7 +70,7 @@ func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request) {
 func (s *Server) exportCaller(w http.ResponseWriter, r *http.Request) (context.Context, *auth.Principal, *imageError) {
 	switch {
 	case s.deps.Exports == nil:
-		return nil, nil, &imageError{Code: codeNotFound, Message: "This server exports no usage.", status: http.StatusNotFound}
+		return nil, nil, &imageError{Code: codeNotFound, Message: "This server does not export usage.", status: http.StatusNotFound}
 	case r.Method != http.MethodGet:
 		w.Header().Set("Allow", http.MethodGet)
 		return nil, nil, &imageError{Code: codeBadUserInput, Message: "Use GET here.", status: http.StatusMethodNotAllowed}
@@ -131,10 +131,10 @@ func decodeExport(q url.Values) (in spending.Export, refused *imageError) {
 		in.Kind = spending.ExportKind(q.Get("kind"))
 	}
 	if q.Has("groupBy") != (in.Kind == spending.ExportUsage) {
-		return bad("groupBy belongs to usage, e.g. groupBy=day,model; the journal and a ledger have none.")
+		return bad("groupBy applies to kind=usage only, e.g. groupBy=day,model.")
 	}
 	if q.Has("budgetId") != (in.Kind == spending.ExportLedger) {
-		return bad("budgetId belongs to kind=ledger, and to no other kind.")
+		return bad("budgetId applies to kind=ledger only.")
 	}
 	if in.Kind == spending.ExportUsage {
 		for name := range strings.SplitSeq(q.Get("groupBy"), ",") {
@@ -155,7 +155,7 @@ func decodeExport(q url.Values) (in spending.Export, refused *imageError) {
 		}
 		at, err := parseTime(q.Get(c.name))
 		if err != nil {
-			return bad(c.name + " must be a time such as 2026-01-31T00:00:00Z, or a day of UTC such as 2026-01-31.")
+			return bad(c.name + " must be a time such as 2026-01-31T00:00:00Z, or a day in UTC such as 2026-01-31.")
 		}
 		*c.to = at
 	}

@@ -77,7 +77,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, media string) (co
 func (s *Server) readRequest(ctx context.Context, w http.ResponseWriter, r *http.Request, media string) *request {
 	most, release, err := s.holdBody(ctx, r.ContentLength)
 	if err != nil {
-		s.refuseRate(w, media, tooMany("Too many requests arrive at once; try again in a moment.", 1))
+		s.refuseRate(w, media, tooMany("Too many requests are arriving at once. Try again in a moment.", 1))
 		return nil
 	}
 	defer release()
@@ -126,7 +126,7 @@ func (s *Server) refuseBody(w http.ResponseWriter, r *http.Request, media string
 		s.writeErrors(w, media, http.StatusRequestEntityTooLarge, e)
 		return
 	}
-	s.writeErrors(w, media, http.StatusBadRequest, coded(codeBadUserInput, "The body did not arrive in full and in time."))
+	s.writeErrors(w, media, http.StatusBadRequest, coded(codeBadUserInput, "The body did not arrive completely in time."))
 }
 
 // get answers queries in the address. It never changes anything, since links and images make GET requests.
@@ -202,7 +202,7 @@ func (s *Server) accepts(w http.ResponseWriter, r *http.Request) (acceptance, bo
 func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, accepts acceptance, req *request) {
 	media := accepts.media
 	if !req.hasDocument() {
-		s.writeErrors(w, media, http.StatusBadRequest, coded(codeBadUserInput, "The request holds no document: `query` is missing or empty."))
+		s.writeErrors(w, media, http.StatusBadRequest, coded(codeBadUserInput, "The request contains no document: `query` is missing or empty."))
 		return
 	}
 	if accepts.eventsFirst && !s.mayStream(w, r) {
@@ -270,7 +270,7 @@ func (s *Server) withCaller(w http.ResponseWriter, r *http.Request) (context.Con
 	token, transport := credential(r)
 	principal, err := s.authenticate(ctx, token, transport)
 	if err != nil {
-		return nil, coded(codeUnavailable, "Who you are can't be verified just now. Try again.")
+		return nil, coded(codeUnavailable, "Your credentials can't be verified at the moment. Try again.")
 	}
 	return auth.WithPrincipal(ctx, principal), nil
 }

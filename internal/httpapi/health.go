@@ -88,7 +88,7 @@ func (r *readiness) ask(ctx context.Context) (string, error) {
 
 var (
 	errCheckHangs = errors.New("the check did not end in time")
-	errCheckBusy  = errors.New("an earlier check has not ended yet")
+	errCheckBusy  = errors.New("an earlier check is still running")
 )
 
 // look makes a round of checks.

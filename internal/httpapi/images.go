@@ -96,7 +96,7 @@ func (s *Server) writable() *imageError {
 func (s *Server) imageCaller(w http.ResponseWriter, r *http.Request, method string, needs auth.Permission) (context.Context, *auth.Principal, *imageError) {
 	switch {
 	case s.deps.Images == nil:
-		return nil, nil, &imageError{Code: codeNotFound, Message: "This server keeps no images.", status: http.StatusNotFound}
+		return nil, nil, &imageError{Code: codeNotFound, Message: "This server does not store images.", status: http.StatusNotFound}
 	case r.Method != method && (method != http.MethodGet || r.Method != http.MethodHead):
 		w.Header().Set("Allow", method)
 		return nil, nil, &imageError{Code: codeBadUserInput, Message: "Use " + method + " here.", status: http.StatusMethodNotAllowed}
@@ -113,7 +113,7 @@ func (s *Server) plainCaller(w http.ResponseWriter, r *http.Request, needs auth.
 	p := auth.FromContext(ctx)
 	switch {
 	case p == nil:
-		return nil, nil, &imageError{Code: codeUnauthenticated, Message: "Sign in first: there is no token, or it is not good any more.", status: http.StatusUnauthorized}
+		return nil, nil, &imageError{Code: codeUnauthenticated, Message: "Sign in first: the token is missing or no longer valid.", status: http.StatusUnauthorized}
 	case !p.Can(needs):
 		return nil, nil, lacks(needs)
 	}
@@ -135,7 +135,7 @@ func uploadable(r *http.Request) *imageError {
 	if strings.HasPrefix(media, "multipart/") || (encoding != "" && !strings.EqualFold(encoding, "identity")) {
 		return &imageError{
 			Code: codeBadUserInput, status: http.StatusUnsupportedMediaType,
-			Message: "The body must be the image itself: send the file without a form around it, and not compressed.",
+			Message: "The body must be the image itself: send the file without a form and uncompressed.",
 		}
 	}
 	return nil
@@ -164,13 +164,13 @@ func (s *Server) bodyFailure(err error, tooLarge *imageError) *imageError {
 	if errors.Is(err, errBodiesFull) {
 		return &imageError{
 			Code: codeRateLimited, RetryAfterSeconds: 1, status: http.StatusTooManyRequests,
-			Message: "Your organization sends too much at once; try again in a moment.",
+			Message: "Your organization is sending too much at once. Try again in a moment.",
 		}
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge
 	}
-	return &imageError{Code: codeBadUserInput, Message: "The body did not arrive in full and in time.", status: http.StatusBadRequest}
+	return &imageError{Code: codeBadUserInput, Message: "The body did not arrive completely in time.", status: http.StatusBadRequest}
 }
 
 func (s *Server) imageTooLarge() *imageError {
@@ -196,13 +196,13 @@ func (s *Server) imageFailure(ctx context.Context, err error) *imageError {
 		return e
 	}
 	if ctx.Err() != nil {
-		return &imageError{Code: codeUnavailable, Message: "The request was stopped before it ended.", status: http.StatusServiceUnavailable}
+		return &imageError{Code: codeUnavailable, Message: "The request was cancelled before it ended.", status: http.StatusServiceUnavailable}
 	}
 	id := auth.RequestFrom(ctx).ID
 	s.log.ErrorContext(ctx, "a request failed", "request_id", id, "error", err)
 	return &imageError{
 		Code: codeInternal, RequestID: id, status: http.StatusInternalServerError,
-		Message: "Something went wrong on the server. Its operator finds the cause in the log under the request id.",
+		Message: "Something went wrong on the server. The operator can find the cause in the log by the request id.",
 	}
 }
 

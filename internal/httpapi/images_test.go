@@ -422,7 +422,7 @@ func TestABodyThatBreaksOffIsNoImage(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer good")
 	w := httptest.NewRecorder()
 	b.server.Handler().ServeHTTP(w, r)
-	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "in full and in time") {
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "completely in time") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

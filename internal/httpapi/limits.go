@@ -29,7 +29,7 @@ func multiply(a, b int) int {
 
 // tooComplex refuses a document that is over a limit, named as in the schema's list of error codes.
 func tooComplex(limit string, maximum int) *gqlerror.Error {
-	e := coded(codeTooComplex, "The document is over the limit of "+strconv.Itoa(maximum)+" "+strings.ToLower(limit)+". Ask for less at once.")
+	e := coded(codeTooComplex, "The document exceeds the limit of "+strconv.Itoa(maximum)+" "+strings.ToLower(limit)+". Request less at once.")
 	return overLimit(e, limit, int64(maximum))
 }
 
@@ -93,7 +93,7 @@ func (l Limits) measure(doc *ast.QueryDocument) *gqlerror.Error {
 			return tooComplex("FIELDS", l.Fields)
 		case shape.nested > fragmentNesting:
 			e := tooComplex("DEPTH", fragmentNesting)
-			e.Message = "The document has more than " + strconv.Itoa(fragmentNesting) + " fragments within one another. Nest fewer."
+			e.Message = "The document has more than " + strconv.Itoa(fragmentNesting) + " nested fragments. Nest fewer."
 			return e
 		}
 	}
@@ -167,7 +167,7 @@ func (c *nodeCount) value(v *ast.Value) {
 }
 
 func nulCharacter() *gqlerror.Error {
-	return coded(codeBadUserInput, "A text holds the character NUL, which can't be stored.")
+	return coded(codeBadUserInput, "A text contains a NUL character, which can't be stored.")
 }
 
 // shape is what a selection adds up to, with its fragments written out.

@@ -71,7 +71,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	allowed, err := s.mayReadMetrics(r, token)
 	switch {
 	case err != nil:
-		writeText(w, http.StatusServiceUnavailable, "who you are can't be verified just now\n")
+		writeText(w, http.StatusServiceUnavailable, "your credentials can't be verified at the moment\n")
 	case allowed:
 		w.Header().Set("Cache-Control", "no-store")
 		s.deps.Metrics.ServeHTTP(w, r)
@@ -80,7 +80,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 		writeText(w, http.StatusNotFound, "404 page not found\n")
 	default:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="metrics"`)
-		writeText(w, http.StatusUnauthorized, "a token for the metrics is needed\n")
+		writeText(w, http.StatusUnauthorized, "the metrics need a bearer token\n")
 	}
 }
 

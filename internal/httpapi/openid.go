@@ -58,7 +58,7 @@ func (s *Server) offersOpenID(w http.ResponseWriter, r *http.Request) bool {
 			return true
 		}
 	}
-	http.Error(w, "this server has no issuer of OpenID Connect", http.StatusNotFound)
+	http.Error(w, "this server has no OpenID Connect issuer", http.StatusNotFound)
 	return false
 }
 

@@ -29,7 +29,7 @@ func (s *Server) admit(ctx context.Context, p *auth.Principal) *gqlerror.Error {
 	if ok {
 		return nil
 	}
-	return tooMany("Your organization has used up its requests of this minute. Try again in "+strconv.Itoa(wait)+" s.", wait)
+	return tooMany("Your organization has used up its requests for this minute. Try again in "+strconv.Itoa(wait)+" s.", wait)
 }
 
 // admitStranger bounds what nobody has signed in for: even a document that is refused costs something to read. It comes after the look at
@@ -40,7 +40,7 @@ func (s *Server) admitStranger(address string) *gqlerror.Error {
 		return nil
 	}
 	if wait := s.strangers.MustWait(address, most, now); wait > 0 {
-		return tooMany("Too many requests came from your address without being signed in. Try again in "+strconv.Itoa(wait)+" s.", wait)
+		return tooMany("Too many requests came from your address without signing in. Try again in "+strconv.Itoa(wait)+" s.", wait)
 	}
 	s.strangers.Count(address, now)
 	return nil
@@ -55,7 +55,7 @@ func (s *Server) admitStream(ctx context.Context, p *auth.Principal) (leave func
 	if s.deps.Limits.Open(ctx, org, limits.Subscription) {
 		return func() { s.deps.Limits.Close(org, limits.Subscription) }, nil
 	}
-	return nil, tooMany("Your organization has as many subscriptions open as it may have. End one, or try again later.", limits.StreamRetrySeconds)
+	return nil, tooMany("Your organization has reached its limit of open subscriptions. End one, or try again later.", limits.StreamRetrySeconds)
 }
 
 // refuseRate answers a request that came too soon.

@@ -25,7 +25,7 @@ type renderer struct {
 	show events.Show
 }
 
-var errNoAnswer = errors.New("an event was not answered")
+var errNoAnswer = errors.New("an event was not delivered")
 
 // render makes an answer of an event; nil when the subscriber must not see it.
 func (r *renderer) render(ctx context.Context, item *events.Item) (*graphql.Response, error) {

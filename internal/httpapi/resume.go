@@ -66,7 +66,7 @@ func (r *resumption) field(f *ast.Field) *ast.Field {
 	value := &ast.Value{Raw: r.position, Kind: ast.StringValue, ExpectedType: argument.Type, Definition: r.types.Types[argument.Type.Name()]}
 	if argument.Type.Name() == "Int" {
 		if n, err := strconv.ParseInt(r.position, 10, 64); err != nil || n < 0 || n > math.MaxInt32 {
-			r.bad = coded(codeBadUserInput, "Last-Event-ID is not one of this stream: it must be the id of an event that came on it.")
+			r.bad = coded(codeBadUserInput, "Last-Event-ID does not belong to this stream. It must be the id of an event that this stream delivered.")
 			return f
 		}
 		value.Kind = ast.IntValue

@@ -334,7 +334,7 @@ func (s *socket) end() {
 func (s *socket) abort() { _ = s.raw.Close() }
 
 // restart implements connection.
-func (s *socket) restart() { s.close(closeRestart, "The server restarts") }
+func (s *socket) restart() { s.close(closeRestart, "The server is restarting") }
 
 // caller implements connection.
 func (s *socket) caller() (ctx context.Context, token, transport string) {

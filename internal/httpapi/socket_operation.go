@@ -62,7 +62,7 @@ func (s *socket) subscribe(m message) bool {
 		return true
 	}
 	if limit := s.server.cfg.Sockets.Operations; running >= limit {
-		e := overLimit(coded(codeRateLimited, "Too many operations run on this socket. Complete one first."), "OPERATIONS", int64(limit))
+		e := overLimit(coded(codeRateLimited, "Too many operations are running on this socket. Complete one first."), "OPERATIONS", int64(limit))
 		s.sendErrors(m.id, gqlerror.List{e}, nil)
 		return true
 	}

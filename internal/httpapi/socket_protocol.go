@@ -112,7 +112,7 @@ func (s *socket) initialize(m message) bool {
 	now := s.server.deps.Clock.Now()
 	switch {
 	case err != nil:
-		s.close(closeTryAgainLater, "Can't verify who you are just now")
+		s.close(closeTryAgainLater, "Can't verify credentials at the moment")
 		return false
 	case principal == nil || hasEnded(principal, now):
 		s.close(closeForbidden, "Forbidden")

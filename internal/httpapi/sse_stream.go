@@ -233,7 +233,7 @@ func (c *eventStream) rechecked(principal *auth.Principal, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.principal == nil || hasLost(c.principal, principal, now) {
-		c.end(coded(codeUnauthenticated, "The token is not good any more, or may do less than it could. Get a new one and subscribe again."))
+		c.end(coded(codeUnauthenticated, "The token is no longer valid, or has lost permissions. Get a new one and subscribe again."))
 		return
 	}
 	c.principal = principal

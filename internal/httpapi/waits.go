@@ -53,7 +53,7 @@ func (s *Server) resolveWait(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) takeCallback(w http.ResponseWriter, r *http.Request) (sessions.Resolved, *imageError) {
 	if s.deps.Waits == nil {
-		return "", &imageError{Code: codeNotFound, Message: "This server takes no callbacks.", status: http.StatusNotFound}
+		return "", &imageError{Code: codeNotFound, Message: "This server does not accept callbacks.", status: http.StatusNotFound}
 	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -102,7 +102,7 @@ func (s *Server) readOutcome(w http.ResponseWriter, r *http.Request, org models.
 		case "errorMessage":
 			return optionalString(&out.ErrorMessage, name, value)
 		}
-		return errors.New("it may hold value, or errorCode and errorMessage, and nothing else")
+		return errors.New("it may contain only value, or only errorCode and errorMessage")
 	})
 	if err != nil {
 		return out, &imageError{Code: codeBadUserInput, Message: "The body can't be used: " + err.Error() + ".", status: http.StatusBadRequest}

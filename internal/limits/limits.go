@@ -150,7 +150,7 @@ func (l *Limits) refresh(ctx context.Context) error {
 	since := max(0, l.newest-models.Millis(overlap.Milliseconds()))
 	list, err := changedSince(ctx, l.cfg.DB, since)
 	if err != nil {
-		l.cfg.Logger.WarnContext(ctx, "the limits of organizations can't be read; the ones that were known hold on", "error", err)
+		l.cfg.Logger.WarnContext(ctx, "the limits of organizations can't be read; the last known ones still apply", "error", err)
 		l.readAt.Store(at)
 		return err
 	}

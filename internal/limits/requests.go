@@ -109,7 +109,7 @@ func (l *Limits) take(ctx context.Context, org models.OrgID, of *rates, r *rate,
 	chunk := chunkOf(limit)
 	got, err := of.take(ctx, l.cfg.DB, org, minute, chunk, int64(limit))
 	if err != nil {
-		l.cfg.Logger.WarnContext(ctx, "requests, or outbound calls of tools, can't be counted; they are let through", "org", org, "error", err)
+		l.cfg.Logger.WarnContext(ctx, "requests or outbound tool calls can't be counted; they are allowed meanwhile", "org", org, "error", err)
 		got = chunk
 	}
 	r.left, r.limit, r.spent = got, limit, got < chunk

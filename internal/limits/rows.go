@@ -123,7 +123,7 @@ func seeNode(ctx context.Context, db *store.DB, node models.APINodeID, now, forg
 		return tx.Where("seen_at < ? AND id <> ?", forgotten, node).Delete(&models.APINode{}).Error
 	})
 	if err != nil {
-		return false, fmt.Errorf("tell that this process lives: %w", err)
+		return false, fmt.Errorf("store that this process is alive: %w", err)
 	}
 	return there, nil
 }
@@ -134,7 +134,7 @@ func dropNode(ctx context.Context, db *store.DB, node models.APINodeID) error {
 		return tx.Where("id = ?", node).Delete(&models.APINode{}).Error
 	})
 	if err != nil {
-		return fmt.Errorf("give back what this process has taken: %w", err)
+		return fmt.Errorf("release the counts of this process: %w", err)
 	}
 	return nil
 }

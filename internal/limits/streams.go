@@ -144,7 +144,7 @@ func (l *Limits) borrow(ctx context.Context, org models.OrgID, g *gauge, kind St
 		return leased{Sockets: held[Socket], Subscriptions: held[Subscription]}
 	})
 	if err != nil {
-		l.cfg.Logger.WarnContext(ctx, "sockets and subscriptions can't be counted; they are let in", "org", org, "error", err)
+		l.cfg.Logger.WarnContext(ctx, "sockets and subscriptions can't be counted; they are allowed meanwhile", "org", org, "error", err)
 		return true
 	}
 	g.held = held
@@ -178,7 +178,7 @@ func (l *Limits) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := dropNode(ctx, l.cfg.DB, l.streams.node); err != nil {
-		l.cfg.Logger.Warn("the sockets and subscriptions of this process count until it is seen to be gone", "error", err)
+		l.cfg.Logger.Warn("the sockets and subscriptions of this process are counted until it is known to have ended", "error", err)
 	}
 }
 

@@ -40,17 +40,17 @@ func RefusalError(r Refusal, now time.Time) *Error {
 		e.Message = "The provider refused the API key. Check the key in the provider's settings."
 	case r.Status == http.StatusNotFound:
 		e.Code = CodeMisconfigured
-		e.Message = "The provider knows no such model or address. Check the model's name and the provider's base URL." + quote(r.Message)
+		e.Message = "The provider doesn't know this model or address. Check the model's name and the provider's base URL." + quote(r.Message)
 	case r.Status == http.StatusTooManyRequests:
 		e.Code, e.Transient = CodeRateLimited, true
-		e.Message = "The provider limits how often it may be asked. Try again later."
+		e.Message = "The provider's rate limit is reached. Try again later."
 	case isTransientStatus(r.Status):
 		e.Code, e.Transient = CodeUnavailable, true
-		e.Message = "The provider can't answer at present. Try again later."
+		e.Message = "The provider is not available at the moment. Try again later."
 	case r.Status == http.StatusRequestEntityTooLarge || containsAny(says, "context_length", "context window", "context length", "prompt is too long",
 		"maximum context", "input token count", "too many tokens"):
 		e.Code = CodeContextExceeded
-		e.Message = "The conversation is longer than the model can read. Start a new session, or choose a model with a larger context window."
+		e.Message = "The conversation is too long for the model. Start a new session, or choose a model with a larger context window."
 	case containsAny(says, "input_schema", "tools.", "function_declarations", "invalid schema", "invalid_function_parameters", "tools["):
 		e.Code = CodeInvalidToolSchema
 		e.Message = "The provider refused the description of a tool." + quote(r.Message)
@@ -71,7 +71,7 @@ type permanent interface {
 // passed through, since they are no failure of the provider.
 func ConnectionError(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("the model call was given up: %w", ctx.Err())
+		return fmt.Errorf("the model call was abandoned: %w", ctx.Err())
 	}
 	if p, ok := errors.AsType[permanent](cause); ok && p.Permanent() {
 		return &Error{
@@ -81,7 +81,7 @@ func ConnectionError(ctx context.Context, cause error) error {
 	}
 	return &Error{
 		Code: CodeUnavailable, Transient: true, Cause: cause,
-		Message: "The connection to the provider failed, or broke before the answer was complete. Try again; if it stays so, check the provider's base URL.",
+		Message: "The connection to the provider failed, or broke before the answer was complete. Try again. If it keeps failing, check the provider's base URL.",
 	}
 }
 
@@ -89,7 +89,7 @@ func ConnectionError(ctx context.Context, cause error) error {
 func BrokenAnswerError(cause error) *Error {
 	return &Error{
 		Code: CodeUnavailable, Transient: true, Cause: cause,
-		Message: "The provider sent an answer that can't be read. Try again; if it stays so, check the provider's kind and base URL.",
+		Message: "The provider sent an unreadable answer. Try again. If it keeps failing, check the provider's kind and base URL.",
 	}
 }
 

@@ -75,34 +75,34 @@ func New(version string) *Metrics {
 		return h
 	}
 
-	m.httpRequests = counters("ostler_http_requests_total", "HTTP requests that have ended, by route and class of status.", "route", "status")
-	m.httpDuration = histograms("ostler_http_request_duration_seconds", "How long HTTP requests took, by route; sockets and event streams are left out.", moments, "route")
+	m.httpRequests = counters("ostler_http_requests_total", "HTTP requests that have ended, by route and status class.", "route", "status")
+	m.httpDuration = histograms("ostler_http_request_duration_seconds", "Duration of HTTP requests, by route; without sockets and event streams.", moments, "route")
 	m.operations = counters("ostler_graphql_operations_total", "GraphQL operations by type and by the code of their first error; OK without one.", "type", "code")
-	m.operationTimes = histograms("ostler_graphql_operation_duration_seconds", "How long queries and mutations took that ran.", moments, "type")
-	m.panics = counters("ostler_panics_total", "Panics that were caught, by where.", "where")
+	m.operationTimes = histograms("ostler_graphql_operation_duration_seconds", "Duration of the queries and mutations that ran.", moments, "type")
+	m.panics = counters("ostler_panics_total", "Panics that were caught, by place.", "where")
 
 	m.turnsStarted = counter("ostler_turns_started_total", "Turns that have begun, as committed by this process.")
 	m.turnsEnded = counters("ostler_turns_ended_total", "Turns that have ended, as committed by this process, by their status.", "status")
-	m.phases = histograms("ostler_turn_phase_duration_seconds", "How long the steps of turns took, by phase.", whiles, "phase")
-	m.turnDuration = histogram("ostler_turn_duration_seconds", "How long turns took from their message to their end, waiting included.", whiles)
-	m.turnFirstToken = histogram("ostler_turn_first_token_seconds", "How long it took from a turn's message to the first text of a model.", whiles)
-	m.queueWait = histograms("ostler_queue_wait_seconds", "How long turns that were ready waited for a runner, by the class of their organization.", moments, "class")
+	m.phases = histograms("ostler_turn_phase_duration_seconds", "Duration of turns' steps, by phase.", whiles, "phase")
+	m.turnDuration = histogram("ostler_turn_duration_seconds", "Duration of turns from their message to their end, including waits.", whiles)
+	m.turnFirstToken = histogram("ostler_turn_first_token_seconds", "Time from a turn's message to the first text of a model.", whiles)
+	m.queueWait = histograms("ostler_queue_wait_seconds", "Time that ready turns waited for a runner, by the class of their organization.", moments, "class")
 
-	m.modelCalls = histograms("ostler_model_call_duration_seconds", "How long calls of models took, failed ones included, by kind of provider.", whiles, "provider")
-	m.modelFirstToken = histograms("ostler_model_first_token_seconds", "How long models took to their first text, by kind of provider.", whiles, "provider")
-	m.modelErrors = counters("ostler_model_errors_total", "Calls of models that failed, by kind of provider and by code.", "provider", "code")
+	m.modelCalls = histograms("ostler_model_call_duration_seconds", "Duration of model calls, including failed ones, by kind of provider.", whiles, "provider")
+	m.modelFirstToken = histograms("ostler_model_first_token_seconds", "Time until a model's first text, by kind of provider.", whiles, "provider")
+	m.modelErrors = counters("ostler_model_errors_total", "Model calls that failed, by kind of provider and code.", "provider", "code")
 
 	m.events = counter("ostler_events_committed_total", "Events that this process has committed.")
 	m.lagged = counter("ostler_subscriptions_lagged_total", "Subscriptions that ended because their reader was too slow.")
-	m.eventLag = histogram("ostler_event_lag_seconds", "How long after their commit began events were handed to subscribers; one of 16 is measured.", moments)
+	m.eventLag = histogram("ostler_event_lag_seconds", "Time from the start of a commit until subscribers got its events; one in 16 is measured.", moments)
 
-	m.batchCommands = histogram("ostler_commit_batch_commands", "How many commands shared a transaction.", []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 500})
-	m.batchDuration = histogram("ostler_commit_duration_seconds", "How long the transactions of commands took, their wait for a connection included.", moments)
-	m.batchFailures = counter("ostler_commit_failures_total", "Transactions of commands that failed; most are tried again.")
+	m.batchCommands = histogram("ostler_commit_batch_commands", "Commands per transaction.", []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 500})
+	m.batchDuration = histogram("ostler_commit_duration_seconds", "Duration of transactions of commands, including their wait for a connection.", moments)
+	m.batchFailures = counter("ostler_commit_failures_total", "Transactions of commands that failed; most are retried.")
 
-	m.budgetsChecked = counter("ostler_budgets_checked_total", "Budgets that this process has held against their ledgers.")
+	m.budgetsChecked = counter("ostler_budgets_checked_total", "Budgets that this process has compared with their ledgers.")
 	m.budgetDifferences = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "ostler_budget_differences", Help: "Differences between budgets and their ledgers that this process knows of; anything but 0 is an alarm.",
+		Name: "ostler_budget_differences", Help: "Differences between budgets and their ledgers that this process has found; anything but 0 should raise an alarm.",
 	})
 	m.registry.MustRegister(m.budgetDifferences)
 

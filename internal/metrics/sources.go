@@ -43,18 +43,18 @@ func (m *Metrics) Watch(s Sources) {
 	}
 	if s.Recoveries != nil {
 		m.register(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "ostler_turn_recoveries_total", Help: "Turns that this process has taken over from runners that had died.",
+			Name: "ostler_turn_recoveries_total", Help: "Turns that this process has taken over from dead runners.",
 		}, func() float64 { return float64(s.Recoveries()) }))
 	}
 	if s.Running != nil {
-		gauge("ostler_turns_running", "Turns that run in this process.", func() float64 { n, _ := s.Running(); return float64(n) })
-		gauge("ostler_runner_slots", "Turns that may run in this process at once.", func() float64 { _, n := s.Running(); return float64(n) })
+		gauge("ostler_turns_running", "Turns running in this process.", func() float64 { n, _ := s.Running(); return float64(n) })
+		gauge("ostler_runner_slots", "Turns that this process can run at once.", func() float64 { _, n := s.Running(); return float64(n) })
 	}
 	if s.Subscribers != nil {
-		gauge("ostler_subscribers", "Subscriptions that are open in this process.", func() float64 { return float64(s.Subscribers()) })
+		gauge("ostler_subscribers", "Subscriptions open in this process.", func() float64 { return float64(s.Subscribers()) })
 	}
 	if s.Streams != nil {
-		gauge("ostler_subscribed_streams", "Sessions and feeds that have subscribers in this process.", func() float64 { return float64(s.Streams()) })
+		gauge("ostler_subscribed_streams", "Sessions and feeds with subscribers in this process.", func() float64 { return float64(s.Streams()) })
 	}
 	if s.Connections != nil {
 		gauge("ostler_sockets", "WebSockets that are open.", func() float64 { n, _ := s.Connections(); return float64(n) })
@@ -64,7 +64,7 @@ func (m *Metrics) Watch(s Sources) {
 		m.register(&pools{read: s.Pools})
 	}
 	if s.BusConnected != nil {
-		gauge("ostler_bus_connected", "1 while the bus to the other processes is there.", func() float64 {
+		gauge("ostler_bus_connected", "1 while the bus to the other processes is connected.", func() float64 {
 			if s.BusConnected() {
 				return 1
 			}
@@ -78,9 +78,9 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	depthDesc    = describe("ostler_queue_depth", "Turns that are ready and wait for a runner, by the class of their organization; of all processes.", "class")
+	depthDesc    = describe("ostler_queue_depth", "Ready turns that wait for a runner, by the class of their organization, in all processes.", "class")
 	orgsDesc     = describe("ostler_queue_orgs", "Organizations that have such turns, by class.", "class")
-	completeDesc = describe("ostler_queue_depth_complete", "0 when the queue is so long that a part of it was not counted.")
+	completeDesc = describe("ostler_queue_depth_complete", "1 if all of the queue was counted, 0 if it was too long for that.")
 )
 
 // queueDepth shows the newest look at the queue. When that failed it shows nothing, which is not 0.
@@ -115,10 +115,10 @@ func (q *queueDepth) Collect(out chan<- prometheus.Metric) {
 }
 
 var (
-	connectionsDesc = describe("ostler_database_connections", "Connections to the database, by pool and state.", "pool", "state")
-	maxDesc         = describe("ostler_database_connections_max", "How many connections a pool may have.", "pool")
-	waitsDesc       = describe("ostler_database_waits_total", "How often somebody had to wait for a connection, by pool.", "pool")
-	waitedDesc      = describe("ostler_database_wait_seconds_total", "How long all have waited for connections together, by pool.", "pool")
+	connectionsDesc = describe("ostler_database_connections", "Database connections, by pool and state.", "pool", "state")
+	maxDesc         = describe("ostler_database_connections_max", "Maximum number of connections of a pool.", "pool")
+	waitsDesc       = describe("ostler_database_waits_total", "How often a connection had to be waited for, by pool.", "pool")
+	waitedDesc      = describe("ostler_database_wait_seconds_total", "Total time spent waiting for connections, by pool.", "pool")
 )
 
 // pools shows the connections to the database.

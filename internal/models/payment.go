@@ -21,7 +21,7 @@ type (
 // PaymentRail is what moves the money.
 type PaymentRail string
 
-// RailWebhook is a server of the organization's that is asked by signed requests.
+// RailWebhook is a server of the organization's that is called with signed requests.
 const RailWebhook PaymentRail = "WEBHOOK"
 
 // PaymentPolicy lets tools pay: which of them, to whom, and how much. All amounts are in usd.

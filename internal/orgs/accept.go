@@ -133,14 +133,14 @@ func (s *Service) provePerson(ctx context.Context, p *auth.Principal, user model
 // newcomer makes the user for an e-mail that nobody has; it is not stored yet.
 func (s *Service) newcomer(ctx context.Context, inv models.Invitation, in Acceptance) (*models.User, error) {
 	if in.Name == nil {
-		return nil, fault.New(fault.Invalid, "The invitation makes a new account: give the name for it.").At("input", "name")
+		return nil, fault.New(fault.Invalid, "The invitation creates a new account. Enter a name for it.").At("input", "name")
 	}
 	name, err := cleanName(*in.Name)
 	if err != nil {
 		return nil, at(err, "input", "name")
 	}
 	if in.Password == nil {
-		return nil, fault.New(fault.Invalid, "The invitation makes a new account: give a password for it.").At("input", "password")
+		return nil, fault.New(fault.Invalid, "The invitation creates a new account. Enter a password for it.").At("input", "password")
 	}
 	if err := auth.CheckPassword(*in.Password); err != nil {
 		return nil, at(err, "input", "password")
@@ -191,7 +191,7 @@ func (s *Service) join(ctx context.Context, tx *gorm.DB, inv models.Invitation, 
 		OrgID: inv.OrgID, ID: models.NewID[models.MembershipEntity](), UserID: user.ID, Role: inv.Role, CreatedAt: now,
 	}).Error
 	if store.IsDuplicate(err) {
-		return family{}, fault.New(fault.Taken, "You are a member of this organization already.").At("input", "token")
+		return family{}, fault.New(fault.Taken, "You are already a member of this organization.").At("input", "token")
 	}
 	if err != nil {
 		return family{}, fmt.Errorf("create the membership of an invitation: %w", err)
@@ -246,6 +246,6 @@ func noSuchInvitation() *fault.Error {
 
 // mustBeSignedIn is the one answer for who is not known to be the invited person.
 func mustBeSignedIn() *fault.Error {
-	return fault.New(fault.Forbidden, "The invited person has an account: sign in with the e-mail that was invited, and accept then. "+
-		"If that account belongs to no organization any more, give its password.").At("input", "token")
+	return fault.New(fault.Forbidden, "The invited person has an account: sign in with the invited e-mail first, then accept. "+
+		"If that account no longer belongs to an organization, enter its password.").At("input", "token")
 }

@@ -49,7 +49,7 @@ func (s *Service) CreateAPIKey(ctx context.Context, by *auth.Principal, in NewAP
 	}
 	now := clock.Millis(s.clock)
 	if in.ExpiresAt != nil && *in.ExpiresAt <= now {
-		return nil, "", fault.New(fault.Invalid, "The key would have expired already: give a time in the future, or none.").At("input", "expiresAt")
+		return nil, "", fault.New(fault.Invalid, "The expiry is in the past. Choose a time in the future, or none.").At("input", "expiresAt")
 	}
 	key, err := newAPIKey()
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Service) CreateAPIKey(ctx context.Context, by *auth.Principal, in NewAP
 			return err
 		}
 		if more := wanted &^ held; more != 0 {
-			return fault.New(fault.Forbidden, "A key may do no more than who creates it, and you don't hold %s.",
+			return fault.New(fault.Forbidden, "A key can't have permissions that its creator lacks, and you lack %s.",
 				strings.Join(more.Names(), ", ")).At("input", "permissions")
 		}
 		if err := tx.Create(&row).Error; err != nil {
@@ -141,7 +141,7 @@ func (s *Service) CountAPIKeys(ctx context.Context, org models.OrgID) (int, erro
 // keyPermissions reads what a key is to hold, with what that implies.
 func keyPermissions(names []string) (auth.Permissions, error) {
 	if len(names) > maxPermissions {
-		return 0, fault.New(fault.Invalid, "Name each permission once: %d are too many.", len(names))
+		return 0, fault.New(fault.Invalid, "%d permissions are too many: list each one once.", len(names))
 	}
 	var set auth.Permissions
 	for _, name := range names {
@@ -152,7 +152,7 @@ func keyPermissions(names []string) (auth.Permissions, error) {
 		set |= auth.PermissionsOf(p)
 	}
 	if platform := set & auth.Platform(); platform != 0 {
-		return 0, fault.New(fault.Forbidden, "%s is for operators, and never given to a key.", strings.Join(platform.Names(), ", "))
+		return 0, fault.New(fault.Forbidden, "%s is for operators only and can't be given to a key.", strings.Join(platform.Names(), ", "))
 	}
 	return set.Implied(), nil
 }
@@ -172,7 +172,7 @@ func heldPermissions(names []string) auth.Permissions {
 // says may be seconds old, and the key that is made would outlive it.
 func holdPermissions(tx *gorm.DB, by *auth.Principal, now models.Millis) (auth.Permissions, error) {
 	tx = tx.Clauses(clause.Locking{Strength: "SHARE"})
-	gone := fault.New(fault.Forbidden, "You may not create keys here any more.")
+	gone := fault.New(fault.Forbidden, "You may no longer create keys in this organization.")
 	if by.IsKey() {
 		own, err := one[models.APIKey](tx, by.OrgID, by.KeyID, "API key")
 		if fault.Is(err, fault.NotFound) {
@@ -250,7 +250,7 @@ func hashAPIKey(key string) []byte {
 // needPerson refuses keys where only a person can be meant.
 func needPerson(p *auth.Principal, deed string) error {
 	if p.IsKey() {
-		return fault.New(fault.Forbidden, "An API key can't %s: only a person who is signed in can.", deed)
+		return fault.New(fault.Forbidden, "An API key can't %s: only a signed-in person can.", deed)
 	}
 	return nil
 }

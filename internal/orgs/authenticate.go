@@ -63,7 +63,7 @@ func (s *Service) readToken(ctx context.Context, token string) (*auth.Principal,
 // readKey gives the principal of an API key, which is no person and has no role.
 func (s *Service) readKey(ctx context.Context, token string, now models.Millis) (*auth.Principal, error) {
 	if !wellFormedKey(token) {
-		return nil, fmt.Errorf("%w: it is no API key", auth.ErrUnauthenticated)
+		return nil, fmt.Errorf("%w: it is not an API key", auth.ErrUnauthenticated)
 	}
 	k, err := apiKeyByHash(s.db.ReadAcross(ctx), hashAPIKey(token))
 	if err != nil {

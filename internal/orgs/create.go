@@ -71,7 +71,7 @@ func (s *Service) personHasRoom(db *gorm.DB, p *auth.Principal) error {
 		return fmt.Errorf("count the organizations that a person has created: %w", err)
 	}
 	if have >= s.personOrgs {
-		return fault.New(fault.LimitReached, "You have created as many organizations as one person may: %d. Ask the operator of this server to create one for you.", s.personOrgs)
+		return fault.New(fault.LimitReached, "You have reached the limit of %d organizations per person. Ask the operator of this server to create one for you.", s.personOrgs)
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (s *Service) CreateOrg(ctx context.Context, p *auth.Principal, in NewOrg) (
 		}
 	} else if slug = slugOf(name); slug == "" {
 		return models.Org{}, fault.New(fault.Invalid,
-			"The name has no letter from a to z and no digit to make a slug from: give a slug as well.").At("input", "slug")
+			"The name has no letter from a to z and no digit to make a slug from. Enter a slug too.").At("input", "slug")
 	}
 	var org models.Org
 	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
@@ -129,7 +129,7 @@ func (s *Service) createOrg(ctx context.Context, tx *gorm.DB, org models.Org, ow
 	org.ID, org.CreatedAt = models.NewID[models.OrgEntity](), now
 	if err := tx.Create(&org).Error; err != nil {
 		if store.IsDuplicate(err) {
-			return org, fault.New(fault.Taken, "The slug %q is in use: give another one.", org.Slug).At("input", "slug")
+			return org, fault.New(fault.Taken, "The slug %q is in use. Choose another one.", org.Slug).At("input", "slug")
 		}
 		return org, fmt.Errorf("create an organization: %w", err)
 	}
@@ -141,7 +141,7 @@ func (s *Service) createOrg(ctx context.Context, tx *gorm.DB, org models.Org, ow
 	}
 	if environmentKeys {
 		if err := tx.Create(&models.OrgLoad{OrgID: org.ID, Weight: 1, EnvironmentKeys: new(int64(1)), LimitsChangedAt: now}).Error; err != nil {
-			return org, fmt.Errorf("allow an organization the keys of the environment: %w", err)
+			return org, fmt.Errorf("allow an organization the environment's keys: %w", err)
 		}
 	}
 	harness, model, err := s.seeder.SeedOrg(ctx, tx, org.ID, now)

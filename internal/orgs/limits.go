@@ -76,7 +76,7 @@ func (a *Admin) SetLimits(ctx context.Context, name string, change LimitsChange)
 func (c LimitsChange) check() error {
 	for _, n := range limits.Names() {
 		if v := c[n.Name]; v.Given && v.Value != nil && (*v.Value < 0 || *v.Value > n.Most) {
-			return fault.New(fault.Invalid, "The limit %s is %d: give a number from 0, which is any number, to %d, or null for what is configured.",
+			return fault.New(fault.Invalid, "The limit %s can't be %d: choose a number from 0 (unlimited) to %d, or null for the server's default.",
 				n.Name, *v.Value, n.Most).At("input", n.Name)
 		}
 	}

@@ -42,7 +42,7 @@ func (s *Service) SetMemberRole(ctx context.Context, p *auth.Principal, id model
 		if err != nil {
 			return err
 		}
-		if err := notAbove(role, own, "You can't make somebody %s: nobody grants a role above their own.", role); err != nil {
+		if err := notAbove(role, own, "You can't make a member %s: that role is above your own.", role); err != nil {
 			return at(err, "role")
 		}
 		if m.Role == role {

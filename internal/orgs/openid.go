@@ -40,7 +40,7 @@ func (s *Service) IssuerName() (string, bool) {
 // errors are an oidc.Refusal, or the server's own.
 func (s *Service) BeginOpenID(ctx context.Context, returnTo, invitation string) (oidc.Redirect, error) {
 	if s.issuer == nil {
-		return oidc.Redirect{}, fault.New(fault.NotFound, "This server has no issuer of OpenID Connect.")
+		return oidc.Redirect{}, fault.New(fault.NotFound, "This server has no OpenID Connect issuer.")
 	}
 	var hash []byte
 	if invitation != "" {
@@ -53,7 +53,7 @@ func (s *Service) BeginOpenID(ctx context.Context, returnTo, invitation string) 
 // this browser; nil for nobody. A refusal is an oidc.Refusal and changes nothing; after too many attempts it is fault.RateLimited.
 func (s *Service) FinishOpenID(ctx context.Context, p *auth.Principal, cookie string, answer oidc.Answer) (Returned, error) {
 	if s.issuer == nil {
-		return Returned{}, fault.New(fault.NotFound, "This server has no issuer of OpenID Connect.")
+		return Returned{}, fault.New(fault.NotFound, "This server has no OpenID Connect issuer.")
 	}
 	begun, err := s.issuer.Open(cookie, answer.State)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // errMeanwhile tells that somebody else made what was to be made: whoever looks again finds it.
-var errMeanwhile = errors.New("somebody did the same meanwhile")
+var errMeanwhile = errors.New("another request did the same meanwhile")
 
 // arrival is somebody whom the issuer vouches for, on their way in.
 type arrival struct {
@@ -145,7 +145,7 @@ func (s *Service) recognize(tx *gorm.DB, a *arrival) error {
 func (s *Service) admit(ctx context.Context, tx *gorm.DB, a *arrival) (family, error) {
 	if a.invitation == nil {
 		if a.user == nil {
-			return family{}, fmt.Errorf("%w: nobody has the e-mail", oidc.NotInvited)
+			return family{}, fmt.Errorf("%w: no user has the e-mail", oidc.NotInvited)
 		}
 		f, err := s.beginSignIn(tx, *a.user, Credentials{Transport: auth.TransportCookie}, a.request)
 		if fault.Is(err, fault.InvalidCredentials) {
@@ -163,7 +163,7 @@ func (s *Service) admit(ctx context.Context, tx *gorm.DB, a *arrival) (family, e
 		if !a.known {
 			a.user = nil
 		}
-		return family{}, fmt.Errorf("%w: it is for somebody else", oidc.BadInvitation)
+		return family{}, fmt.Errorf("%w: it is for another person", oidc.BadInvitation)
 	}
 	f, err := s.join(ctx, tx, *a.invitation, *a.user, !a.known, auth.TransportCookie, a.request)
 	if err != nil && !a.known {

@@ -50,7 +50,7 @@ func (s *Service) ChangePassword(ctx context.Context, p *auth.Principal, current
 			return fmt.Errorf("change a password: %w", res.Error)
 		}
 		if res.RowsAffected == 0 {
-			return fault.New(fault.Conflict, "The password was changed by somebody else just now: try again.")
+			return fault.New(fault.Conflict, "The password was changed by another request just now. Try again.")
 		}
 		// Who could read a link that is still open must not be able to take the new password away.
 		if err := tx.Where("user_id = ?", user.ID).Delete(&models.PasswordReset{}).Error; err != nil {

@@ -87,7 +87,7 @@ func (s *Service) RequestPasswordReset(ctx context.Context, email string) error 
 	case s.resets.slots <- struct{}{}:
 	default:
 		attempt.undo()
-		f := fault.New(fault.RateLimited, "Too many people ask for a new password just now: wait and try again.")
+		f := fault.New(fault.RateLimited, "Too many password resets are being requested. Wait and try again.")
 		f.RetryAfterSeconds = int(resetTimeout / time.Second)
 		return f
 	}
@@ -150,9 +150,9 @@ func (s *Service) sendReset(ctx context.Context, emailKey string) error {
 	}
 	return s.resets.Mail.Send(ctx, mail.Message{
 		To: user.Email, Subject: "A new password for Ostler",
-		Text: "Somebody, hopefully you, asked for a new password for " + user.Email + " at " + s.resets.PublicURL + ".\n\n" +
+		Text: "Someone, hopefully you, requested a new password for " + user.Email + " at " + s.resets.PublicURL + ".\n\n" +
 			"Set it here within an hour; the link works once:\n\n" + link + "\n\n" +
-			"If it wasn't you, there is nothing to do: your password is still the same.\n",
+			"If it wasn't you, ignore this message: your password has not changed.\n",
 	})
 }
 
@@ -218,7 +218,7 @@ func (s *Service) resetRow(db *gorm.DB, hash []byte) (models.PasswordReset, erro
 		return models.PasswordReset{}, invalidReset()
 	}
 	if found[0].ExpiresAt <= clock.Millis(s.clock) {
-		return models.PasswordReset{}, fault.New(fault.Expired, "This link is too old: ask for a new one.").At("token")
+		return models.PasswordReset{}, fault.New(fault.Expired, "This link has expired. Request a new one.").At("token")
 	}
 	return found[0], nil
 }
@@ -256,5 +256,5 @@ func hashResetToken(token string) ([]byte, bool) {
 
 // invalidReset is the one answer for a token that is not ours, and for one that was spent or replaced.
 func invalidReset() *fault.Error {
-	return fault.New(fault.InvalidCredentials, "This link is not valid, or was used already: ask for a new one.").At("token")
+	return fault.New(fault.InvalidCredentials, "This link is invalid or was already used. Request a new one.").At("token")
 }

@@ -46,7 +46,7 @@ func authority(tx *gorm.DB, p *auth.Principal) (models.Role, error) {
 	}
 	m, err := membership(tx, p.OrgID, p.UserID)
 	if fault.Is(err, fault.NotFound) || err == nil && !auth.RolePermissions(m.Role, false).Has(auth.MembersManage) {
-		return "", fault.New(fault.Forbidden, "Your role was changed just now: you may not manage members any more.")
+		return "", fault.New(fault.Forbidden, "Your role was changed just now. You may no longer manage members.")
 	}
 	return m.Role, err
 }
@@ -70,7 +70,7 @@ func notTheLastOwner(tx *gorm.DB, m models.Membership) error {
 		return fmt.Errorf("look for owners: %w", err)
 	}
 	if len(owners) < 2 {
-		return fault.New(fault.Forbidden, "This is the last owner, and the organization needs one: make somebody else an owner first.").
+		return fault.New(fault.Forbidden, "This is the last owner, and the organization needs one. Make another member an owner first.").
 			At("membershipId")
 	}
 	return nil

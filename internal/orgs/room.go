@@ -24,7 +24,7 @@ func roomForKey(tx *gorm.DB, org models.OrgID, most int) error {
 		return fmt.Errorf("count the API keys of %s: %w", org, err)
 	}
 	if have >= most {
-		return fault.New(fault.LimitReached, "The organization has as many API keys as it may have: %d, expired ones included. Revoke one, or ask the operator of this server for more.", most)
+		return fault.New(fault.LimitReached, "The organization has reached its limit of %d API keys, expired ones included. Revoke one, or ask the operator of this server to raise it.", most)
 	}
 	return nil
 }
@@ -40,7 +40,7 @@ func roomForInvitation(tx *gorm.DB, org models.OrgID, most int, now models.Milli
 		return fmt.Errorf("count the invitations of %s: %w", org, err)
 	}
 	if have >= most {
-		return fault.New(fault.LimitReached, "As many invitations of the organization are pending as may be: %d. Revoke one, or ask the operator of this server for more.", most)
+		return fault.New(fault.LimitReached, "The organization has reached its limit of %d pending invitations. Revoke one, or ask the operator of this server to raise it.", most)
 	}
 	return nil
 }

@@ -179,5 +179,5 @@ func membership(db *gorm.DB, org models.OrgID, user models.UserID) (models.Membe
 }
 
 func noSuchOrg() *fault.Error {
-	return fault.New(fault.NotFound, "You belong to no organization with this id.")
+	return fault.New(fault.NotFound, "You are not a member of an organization with this id.")
 }

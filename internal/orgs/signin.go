@@ -175,9 +175,9 @@ func canCarry(request *auth.RequestInfo, transport string) error {
 		return nil
 	case auth.TransportCookie:
 		if request.Socket || request.SetCookies == nil {
-			return fault.New(fault.Invalid, "Cookies can't be set over this connection: send this mutation as an HTTP POST.")
+			return fault.New(fault.Invalid, "Cookies can't be set over this connection. Send this mutation as an HTTP POST.")
 		}
 		return nil
 	}
-	return fault.New(fault.Invalid, "The transport is BODY or COOKIE.")
+	return fault.New(fault.Invalid, "The transport must be BODY or COOKIE.")
 }

@@ -35,7 +35,7 @@ func (s *Service) SignIns(ctx context.Context, p *auth.Principal) ([]models.Sign
 }
 
 // RevokeSignIn ends one of the caller's own sign-ins: its refresh token at once, its access token within seconds. Somebody else's is
-// fault.NotFound, as one that nobody has. One that has ended already is no failure.
+// fault.NotFound, as one that nobody has. Ending one that has already ended is not an error.
 func (s *Service) RevokeSignIn(ctx context.Context, p *auth.Principal, id models.SignInID) error {
 	if err := needPerson(p, "end a sign-in"); err != nil {
 		return err

@@ -109,7 +109,7 @@ func (a *attempt) wait(now time.Time) error {
 	if wait <= 0 {
 		return nil
 	}
-	f := fault.New(fault.RateLimited, "Too many attempts: wait and try again.")
+	f := fault.New(fault.RateLimited, "Too many attempts. Wait and try again.")
 	f.RetryAfterSeconds = int((wait + time.Second - 1) / time.Second)
 	return f
 }

@@ -30,7 +30,7 @@ func (s *Service) UpdateOrg(ctx context.Context, p *auth.Principal, in OrgChange
 	var name string
 	if in.Name.Given {
 		if in.Name.Value == nil {
-			return models.Org{}, fault.New(fault.Invalid, "An organization has a name: leave it out to keep the one that it has.").At("input", "name")
+			return models.Org{}, fault.New(fault.Invalid, "An organization must have a name; leave it out to keep the current one.").At("input", "name")
 		}
 		var err error
 		if name, err = cleanName(*in.Name.Value); err != nil {
@@ -38,7 +38,7 @@ func (s *Service) UpdateOrg(ctx context.Context, p *auth.Principal, in OrgChange
 		}
 	}
 	if in.AllowUnpriced.Given && in.AllowUnpriced.Value == nil {
-		return models.Org{}, fault.New(fault.Invalid, "allowUnpricedModels is true or false: leave it out to keep it as it is.").
+		return models.Org{}, fault.New(fault.Invalid, "allowUnpricedModels must be true or false; leave it out to keep it as it is.").
 			At("input", "allowUnpricedModels")
 	}
 	var org models.Org
@@ -139,7 +139,7 @@ func (s *Service) UpdateViewer(ctx context.Context, p *auth.Principal, name stri
 			return err
 		}
 		if found == nil {
-			return fault.New(fault.Forbidden, "Only a person has a name to change: sign in as one.")
+			return fault.New(fault.Forbidden, "Only a person can change their name. Sign in as one.")
 		}
 		user = *found
 		if user.Name == name {

@@ -24,11 +24,11 @@ var slugForm = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 // cleanEmail trims an e-mail and gives the key that it is unique by. Its errors are fault.Invalid without a path.
 func cleanEmail(email string) (clean, key string, err error) {
 	if !isText(email) {
-		return "", "", fault.New(fault.Invalid, "The e-mail holds characters that are not text.")
+		return "", "", fault.New(fault.Invalid, "The e-mail contains characters that are not valid text.")
 	}
 	email = strings.TrimSpace(email)
 	if utf8.RuneCountInString(email) > maxEmailLength {
-		return "", "", fault.New(fault.Invalid, "The e-mail is too long: it may have %d characters.", maxEmailLength)
+		return "", "", fault.New(fault.Invalid, "The e-mail is too long: at most %d characters are allowed.", maxEmailLength)
 	}
 	local, domain, ok := strings.Cut(email, "@")
 	if !ok || local == "" || domain == "" || strings.Contains(domain, "@") || strings.ContainsFunc(email, unicode.IsSpace) {
@@ -40,14 +40,14 @@ func cleanEmail(email string) (clean, key string, err error) {
 // cleanName trims a name. Its errors are fault.Invalid without a path.
 func cleanName(name string) (string, error) {
 	if !isText(name) {
-		return "", fault.New(fault.Invalid, "The name holds characters that are not text.")
+		return "", fault.New(fault.Invalid, "The name contains characters that are not valid text.")
 	}
 	name = strings.TrimSpace(name)
 	if name == "" {
-		return "", fault.New(fault.Invalid, "The name is empty: give one.")
+		return "", fault.New(fault.Invalid, "The name is empty. Enter one.")
 	}
 	if utf8.RuneCountInString(name) > maxNameLength {
-		return "", fault.New(fault.Invalid, "The name is too long: it may have %d characters.", maxNameLength)
+		return "", fault.New(fault.Invalid, "The name is too long: at most %d characters are allowed.", maxNameLength)
 	}
 	return name, nil
 }

@@ -34,10 +34,10 @@ func approved(tx *gorm.DB, p *models.PaymentPolicy, o *tools.PaymentOrder) (*mod
 	w := &found[0]
 	asked := turns.ReadRequest(*w).Payment
 	if asked == nil {
-		return nil, fmt.Errorf("the approval %s of payment %s is about something else", id, o.IdempotencyKey)
+		return nil, fmt.Errorf("the approval %s of payment %s is for other terms", id, o.IdempotencyKey)
 	}
 	if asked.Host != o.Host || asked.Amount != o.Amount || asked.Tool != o.ToolID {
-		return nil, refusal(tools.PaymentInvalid, "This step of the call has asked for another payment before: of %s usd to %s.", usd(asked.Amount), asked.Host)
+		return nil, refusal(tools.PaymentInvalid, "This step of the call has already requested another payment: %s usd to %s.", usd(asked.Amount), asked.Host)
 	}
 	switch w.State {
 	case models.WaitOK:
@@ -50,5 +50,5 @@ func approved(tx *gorm.DB, p *models.PaymentPolicy, o *tools.PaymentOrder) (*mod
 		return nil, &tools.ApprovalNeededError{Terms: *asked}
 	case models.WaitTimeout, models.WaitCancelled:
 	}
-	return nil, refusal(tools.PaymentApprovalExpired, "Nobody has decided about this payment in time, so nothing was paid. Tell the user.")
+	return nil, refusal(tools.PaymentApprovalExpired, "The approval of this payment expired, so nothing was paid. Tell the user.")
 }

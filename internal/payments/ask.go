@@ -64,7 +64,7 @@ func (s *Service) ask(ctx context.Context, o *tools.PaymentOrder) (models.Paymen
 	if store.IsDuplicate(err) {
 		var before *models.Payment
 		if before, err = byKey(s.cfg.DB.Read(ctx, o.OrgID), o); err == nil && before == nil {
-			err = fmt.Errorf("payment %s is neither new nor there", o.IdempotencyKey)
+			err = fmt.Errorf("payment %s could be neither stored nor found", o.IdempotencyKey)
 		}
 		found = deref(before)
 	}
@@ -72,7 +72,7 @@ func (s *Service) ask(ctx context.Context, o *tools.PaymentOrder) (models.Paymen
 		return models.Payment{}, err
 	}
 	if found.Host != o.Host || found.Amount != o.Amount || found.Tool != o.ToolID {
-		return models.Payment{}, refusal(tools.PaymentInvalid, "This step of the call has asked for another payment before: of %s usd to %s.", usd(found.Amount), found.Host)
+		return models.Payment{}, refusal(tools.PaymentInvalid, "This step of the call has already requested another payment: %s usd to %s.", usd(found.Amount), found.Host)
 	}
 	return found, nil
 }
@@ -115,13 +115,13 @@ func policyFor(tx *gorm.DB, o *tools.PaymentOrder) (*models.PaymentPolicy, error
 			return &locked, nil
 		}
 	}
-	return nil, refusal(tools.PaymentNoPolicy, "No payment policy lets this tool pay %s. Tell the user; an administrator can add one.", o.Host)
+	return nil, refusal(tools.PaymentNoPolicy, "No payment policy allows this tool to pay %s. Tell the user; an administrator can add one.", o.Host)
 }
 
 // withinLimits checks the order against the policy, which is locked: with what was paid, and what is about to be.
 func withinLimits(tx *gorm.DB, p *models.PaymentPolicy, o *tools.PaymentOrder, day int64) error {
 	if o.Amount > p.MaxRequest {
-		return refusal(tools.PaymentOverLimit, "%s usd are more than one payment may be: %s usd.", usd(o.Amount), usd(p.MaxRequest))
+		return refusal(tools.PaymentOverLimit, "%s usd exceeds the maximum of one payment: %s usd.", usd(o.Amount), usd(p.MaxRequest))
 	}
 	var turn models.Amount
 	err := store.Of(tx.Model(&models.Payment{}), o.OrgID).Where("turn_id = ? AND policy_id = ? AND status <> ?", o.TurnID, p.ID, models.PaymentRefused).
@@ -130,7 +130,7 @@ func withinLimits(tx *gorm.DB, p *models.PaymentPolicy, o *tools.PaymentOrder, d
 		return fmt.Errorf("add the payments of %s up: %w", o.TurnID, err)
 	}
 	if turn > p.MaxTurn-o.Amount {
-		return refusal(tools.PaymentOverLimit, "This turn may pay %s usd, of which %s usd are spent or about to be: %s usd are too much.",
+		return refusal(tools.PaymentOverLimit, "This turn may pay %s usd, of which %s usd is spent or reserved: %s usd more is too much.",
 			usd(p.MaxTurn), usd(turn), usd(o.Amount))
 	}
 	var days []models.Amount
@@ -139,7 +139,7 @@ func withinLimits(tx *gorm.DB, p *models.PaymentPolicy, o *tools.PaymentOrder, d
 		return fmt.Errorf("read what %s has paid today: %w", p.ID, err)
 	}
 	if len(days) == 1 && days[0] > p.MaxDay-o.Amount || o.Amount > p.MaxDay {
-		return refusal(tools.PaymentOverLimit, "The organization has paid what it may in a day (UTC) by this policy, or %s usd would be too much: it is %s usd.",
+		return refusal(tools.PaymentOverLimit, "%s usd would exceed what the organization may pay in a day (UTC) under this policy: %s usd.",
 			usd(o.Amount), usd(p.MaxDay))
 	}
 	return nil

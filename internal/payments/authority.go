@@ -28,7 +28,7 @@ func (s *Service) Pay(ctx context.Context, o tools.PaymentOrder) (tools.PaymentR
 	if p.Status == models.PaymentAsked {
 		c := &hold{order: &o, payment: p.ID}
 		if err := s.cfg.Committer.Submit(ctx, c); err != nil {
-			return tools.PaymentReceipt{}, fmt.Errorf("hold what payment %s takes: %w", p.ID, err)
+			return tools.PaymentReceipt{}, fmt.Errorf("reserve the amount of payment %s: %w", p.ID, err)
 		}
 		p, first = c.found, c.held
 	}
@@ -53,7 +53,7 @@ func receipt(p *models.Payment) (tools.PaymentReceipt, error) {
 		return tools.PaymentReceipt{}, &tools.PaymentError{Code: code, Message: message}
 	case models.PaymentAsked, models.PaymentPending:
 	}
-	return tools.PaymentReceipt{}, refusal(tools.PaymentUnknown, "It is not known yet whether %s usd were paid to %s: the server goes on asking about payment %s. "+
+	return tools.PaymentReceipt{}, refusal(tools.PaymentUnknown, "It is not known yet whether %s usd was paid to %s. The server keeps asking about payment %s. "+
 		"Don't pay again, and tell the user.", usd(p.Amount), p.Host, p.ID)
 }
 
@@ -75,7 +75,7 @@ func (s *Service) conclude(ctx context.Context, p models.Payment, first bool) (m
 		return p, fmt.Errorf("settle payment %s: %w", p.ID, err)
 	}
 	if c.done && a.outcome == paid && a.amount > p.Amount {
-		s.cfg.Logger.WarnContext(ctx, "a rail has paid more than it was asked to", "org", p.OrgID, "payment", p.ID, "asked", usd(p.Amount), "paid", usd(a.amount))
+		s.cfg.Logger.WarnContext(ctx, "a rail has paid more than requested", "org", p.OrgID, "payment", p.ID, "asked", usd(p.Amount), "paid", usd(a.amount))
 	}
 	return c.found, nil
 }
@@ -84,11 +84,11 @@ func checkOrder(o *tools.PaymentOrder) error {
 	host, ok := hostName(o.Host)
 	switch {
 	case !ok:
-		return refusal(tools.PaymentInvalid, "%.100q is no host that can be paid: give one like api.example.com.", o.Host)
+		return refusal(tools.PaymentInvalid, "%.100q is not a host that can be paid: use one like api.example.com.", o.Host)
 	case o.Amount <= 0 || o.Amount > budget.MaxAmount:
 		return refusal(tools.PaymentInvalid, "%s usd can't be paid: the amount must be above 0.", usd(o.Amount))
 	case strings.TrimSpace(o.Purpose) == "" || utf8.RuneCountInString(o.Purpose) > maxPurpose || !text.Storable(o.Purpose):
-		return refusal(tools.PaymentInvalid, "Say what is paid for, in up to %d characters.", maxPurpose)
+		return refusal(tools.PaymentInvalid, "Describe what is paid for, in up to %d characters.", maxPurpose)
 	}
 	o.Host = host
 	return nil
@@ -108,9 +108,9 @@ func (s *Service) Settle(ctx context.Context, by *auth.Principal, id models.Paym
 		return nil, err
 	}
 	if len(in.Reference) > maxReference || !printable(in.Reference) {
-		return nil, fault.New(fault.Invalid, "The reference is one line of up to %d bytes.", maxReference).At("input", "reference")
+		return nil, fault.New(fault.Invalid, "The reference must be one line of up to %d bytes.", maxReference).At("input", "reference")
 	}
-	over := fault.New(fault.Conflict, "The payment %s has ended, or its rail was not asked yet: there is nothing to settle.", id).At("id")
+	over := fault.New(fault.Conflict, "The payment %s can't be settled: it has ended, or its rail was not asked yet.", id).At("id")
 	if p.Status != models.PaymentPending {
 		return nil, over
 	}
@@ -124,7 +124,7 @@ func (s *Service) Settle(ctx context.Context, by *auth.Principal, id models.Paym
 	}
 	c := &settle{
 		seen: *p, paid: in.Paid, amount: p.Amount, reference: in.Reference,
-		problem: refusal(tools.PaymentRefused, "Somebody has looked at the rail: it was not paid.").Error(), entry: &entry,
+		problem: refusal(tools.PaymentRefused, "A person has checked with the rail: it was not paid.").Error(), entry: &entry,
 	}
 	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
 		return nil, fmt.Errorf("settle payment %s: %w", id, err)

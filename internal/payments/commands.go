@@ -89,12 +89,12 @@ func (c *hold) Apply(tx *commit.Tx) error {
 func overBudget(v budget.Verdict) *tools.PaymentError {
 	switch v.Kind {
 	case budget.Wait:
-		return refusal(tools.PaymentOverBudget, "A budget has room for this payment, but for what turns that are at work hold of it. Nothing was paid; try again later.")
+		return refusal(tools.PaymentOverBudget, "Other turns have reserved what this payment needs of a budget. Nothing was paid; try again later.")
 	case budget.Paused:
-		return refusal(tools.PaymentOverBudget, "A budget is past its soft limit, and nobody has let the session go on. Nothing was paid.")
+		return refusal(tools.PaymentOverBudget, "A budget is over its soft limit, and the session has not been resumed. Nothing was paid.")
 	case budget.Go, budget.Exhausted, budget.Unpriced:
 	}
-	return refusal(tools.PaymentOverBudget, "A budget that binds this session has no room for this payment. Nothing was paid; tell the user.")
+	return refusal(tools.PaymentOverBudget, "Too little is left of a budget of this session for this payment. Nothing was paid; tell the user.")
 }
 
 // settle ends a payment: what it holds is given back, and what was paid is posted to the budgets that held something, in the periods that it

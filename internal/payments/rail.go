@@ -120,16 +120,16 @@ func (s *Service) askRail(ctx context.Context, p *models.Payment, first bool) an
 // own is for what this server could not do. Nothing can be said of the payment then.
 func (s *Service) own(ctx context.Context, p *models.Payment, err error) answer {
 	if ctx.Err() == nil {
-		s.cfg.Logger.ErrorContext(ctx, "a rail can't be asked for a payment", "org", p.OrgID, "payment", p.ID, "error", err)
+		s.cfg.Logger.ErrorContext(ctx, "the request to a payment rail can't be made", "org", p.OrgID, "payment", p.ID, "error", err)
 	}
-	return answer{problem: "the rail could not be asked"}
+	return answer{problem: "the request to the rail could not be made"}
 }
 
 // unreachable says why there is no answer, without what only the operator may know of the network.
 func (s *Service) unreachable(ctx, limited context.Context, p *models.Payment, err error, first bool) answer {
 	if blocked, ok := errors.AsType[*egress.BlockedError](err); ok {
 		if first {
-			return answer{outcome: refused, problem: refusal(tools.PaymentRefused, "The rail may not be reached from this server. Nothing was paid; tell the user.").Error()}
+			return answer{outcome: refused, problem: refusal(tools.PaymentRefused, "This server may not connect to the rail. Nothing was paid; tell the user.").Error()}
 		}
 		return answer{problem: clip(blocked.Error(), maxReason)}
 	}
@@ -160,17 +160,17 @@ func read(status int, body []byte, p *models.Payment, first bool) answer {
 	case understood && good && said.Status == "paid":
 		return paidAnswer(said.Reference, said.Amount, p)
 	case understood && (good || wrong) && said.Status == "refused":
-		reason := "it gives no reason"
+		reason := "it gave no reason"
 		if r := line(said.Reason); r != "" {
 			reason = clip(r, maxReason)
 		}
-		return answer{outcome: refused, problem: refusal(tools.PaymentRefused, "The payment service has refused it: %s. Nothing was paid.", strings.TrimSuffix(reason, ".")).Error()}
+		return answer{outcome: refused, problem: refusal(tools.PaymentRefused, "The payment service refused the payment: %s. Nothing was paid.", strings.TrimSuffix(reason, ".")).Error()}
 	case wrong && first && !slices.Contains(mayComeBack, status):
-		return answer{outcome: refused, problem: refusal(tools.PaymentRefused, "The payment service has not taken the request (status %d). Nothing was paid; tell the user.", status).Error()}
+		return answer{outcome: refused, problem: refusal(tools.PaymentRefused, "The payment service did not accept the request (status %d). Nothing was paid; tell the user.", status).Error()}
 	case understood && good && said.Status == "pending":
-		return answer{problem: "the rail is at it"}
+		return answer{problem: "the rail is still processing the payment"}
 	case good:
-		return answer{problem: "the rail's answer is not one of the documentation"}
+		return answer{problem: "the rail's answer is not a documented one"}
 	}
 	return answer{problem: fmt.Sprintf("the rail answered with the status %d", status)}
 }
@@ -181,7 +181,7 @@ func paidAnswer(reference string, amount *decimal.Decimal, p *models.Payment) an
 	if amount != nil {
 		var err error
 		if a.amount, err = budget.Parse(models.CurrencyUSD, *amount); err != nil || a.amount < 0 {
-			return answer{problem: "the rail says that it has paid an amount that can't be"}
+			return answer{problem: "the rail reported an impossible amount"}
 		}
 	}
 	return a

@@ -114,7 +114,7 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewPolicy) 
 			return fmt.Errorf("count the payment policies of %s: %w", by.OrgID, err)
 		}
 		if n >= MaxPolicies {
-			return fault.New(fault.LimitReached, "An organization may have %d payment policies: delete one that is not needed any more.", MaxPolicies)
+			return fault.New(fault.LimitReached, "The organization has reached the limit of %d payment policies. Delete one that is no longer needed.", MaxPolicies)
 		}
 		if err := tx.Create(&row).Error; err != nil {
 			return fmt.Errorf("store a payment policy: %w", err)
@@ -244,8 +244,8 @@ func (s *Service) Delete(ctx context.Context, by *auth.Principal, id models.Paym
 			return fmt.Errorf("look for open payments of %s: %w", id, err)
 		}
 		if len(open) > 0 {
-			return fault.New(fault.Conflict, "The payment %s of this policy is under way. Disable the policy, and delete it when its payments have ended; "+
-				"settlePayment ends one whose rail doesn't answer.", open[0]).At("id")
+			return fault.New(fault.Conflict, "The payment %s of this policy is pending. Disable the policy, and delete it when its payments have ended; "+
+				"settlePayment ends a payment whose rail doesn't answer.", open[0]).At("id")
 		}
 		now := clock.Millis(s.cfg.Clock)
 		err = store.OneRow(store.Of(tx.Model(&models.PaymentPolicy{}), by.OrgID).Where("id = ?", id).Updates(map[string]any{

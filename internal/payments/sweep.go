@@ -36,7 +36,7 @@ func (s *Service) later(ctx context.Context, p models.Payment, problem string) (
 	_, err := s.cfg.DB.Exec(ctx, p.OrgID, "UPDATE payments SET due_at = ?, error = ? WHERE org_id = ? AND id = ? AND status = 'PENDING'",
 		int64(due), problem, p.OrgID[:], p.ID[:])
 	if err != nil {
-		return p, fmt.Errorf("put payment %s off: %w", p.ID, err)
+		return p, fmt.Errorf("postpone payment %s: %w", p.ID, err)
 	}
 	now, err := s.Payment(ctx, p.OrgID, p.ID)
 	if err != nil {
@@ -57,11 +57,11 @@ func (s *Service) newWork() *shares.Work[models.OrgID, models.Payment] {
 		Claim: s.claim,
 		Do: func(ctx context.Context, p models.Payment) {
 			if err := s.lookAfter(ctx, p); err != nil && ctx.Err() == nil {
-				s.cfg.Logger.Warn("a payment could not be looked after; trying again", "org", p.OrgID, "payment", p.ID, "error", err)
+				s.cfg.Logger.Warn("a due payment could not be processed; trying again", "org", p.OrgID, "payment", p.ID, "error", err)
 			}
 		},
 		Failed: func(err error) {
-			s.cfg.Logger.Warn("payments that are due can't be looked for; trying again", "error", err)
+			s.cfg.Logger.Warn("due payments can't be read; trying again", "error", err)
 		},
 	})
 }
@@ -72,7 +72,7 @@ func (s *Service) claim(ctx context.Context, p *models.Payment) (bool, error) {
 	n, err := s.cfg.DB.Exec(ctx, p.OrgID, "UPDATE payments SET due_at = ?, attempts = attempts + 1 WHERE org_id = ? AND id = ? AND due_at <= ?",
 		int64(now+lease), p.OrgID[:], p.ID[:], int64(now))
 	if err != nil {
-		return false, fmt.Errorf("take payment %s: %w", p.ID, err)
+		return false, fmt.Errorf("claim payment %s: %w", p.ID, err)
 	}
 	p.Attempts++
 	return n == 1, nil // else somebody else took it, or it has ended
@@ -85,9 +85,9 @@ func (s *Service) lookAfter(ctx context.Context, p models.Payment) error {
 		return err
 	}
 	// Nothing was held, and the rail knows nothing of it.
-	c := &settle{seen: p, problem: refusal(tools.PaymentRefused, "The server was stopped before it was asked for. Nothing was paid; you may ask again.").Error()}
+	c := &settle{seen: p, problem: refusal(tools.PaymentRefused, "The server was stopped before the payment was requested. Nothing was paid; you may try again.").Error()}
 	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
-		return fmt.Errorf("give payment %s up: %w", p.ID, err)
+		return fmt.Errorf("abandon payment %s: %w", p.ID, err)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (q *Queue) Cancelled(ctx context.Context, runner models.RunnerID, turn mode
 	err = q.db.QueryAcross(ctx, func(r store.Row) error { return r.Scan(&cancelled) },
 		"SELECT cancel IS NOT NULL FROM turns WHERE runner_id = ? AND id = ?", runner[:], turn[:])
 	if err != nil {
-		return false, fmt.Errorf("look whether turn %s was cancelled: %w", turn, err)
+		return false, fmt.Errorf("check whether turn %s was cancelled: %w", turn, err)
 	}
 	return cancelled, nil
 }

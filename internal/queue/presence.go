@@ -29,7 +29,7 @@ type Presence struct {
 }
 
 // ErrUnproven means that a lock was taken but would tell others nothing: it may stay when this process dies, or go while it lives.
-var ErrUnproven = errors.New("the lock of this runner proves nothing")
+var ErrUnproven = errors.New("the lock of this runner is not visible to other runners")
 
 const (
 	// presenceClass is the first half of all keys. Locks with two numbers have a space of their own, which neither LockPostgres nor
@@ -91,15 +91,15 @@ func (p *Presence) enter(ctx context.Context, key int64) error {
 	var seen bool
 	err = p.db.Pool.QueryRow(ctx, "SELECT EXISTS ("+heldKeys+" AND l.objid = $2 AND l.pid = $3)", presenceClass, key, pid).Scan(&seen)
 	if err != nil {
-		return fmt.Errorf("look whether others see the lock of this runner: %w", err)
+		return fmt.Errorf("check whether others see the lock of this runner: %w", err)
 	}
 	if !locked || !seen {
-		return fmt.Errorf("%w: it is not seen on the connections that others use: they lead to another server or database", ErrUnproven)
+		return fmt.Errorf("%w: other connections don't see it: they lead to another server or database", ErrUnproven)
 	}
 	if p.key != 0 {
 		_, err := p.conn.Exec(ctx, "SELECT pg_advisory_unlock_shared($1, $2)", int32(presenceClass), int32(p.key)) //nolint:gosec // G115: 31 bits
 		if err != nil {
-			return fmt.Errorf("give the earlier lock of this runner back: %w", err)
+			return fmt.Errorf("release the earlier lock of this runner: %w", err)
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ func (q *Queue) letGo(ctx context.Context, t models.Turn, count string) error {
 	_, err := q.exec(ctx, backToQueue+count+` WHERE org_id = ? AND id = ? AND lease_epoch = ? AND status = 'RUNNING'`,
 		t.OrgID[:], t.ID[:], t.LeaseEpoch)
 	if err != nil {
-		return fmt.Errorf("give turn %s back: %w", t.ID, err)
+		return fmt.Errorf("release turn %s: %w", t.ID, err)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (q *Queue) Beat(ctx context.Context, id models.RunnerID) (bool, error) {
 // SetKey notes that a runner holds its lock from now on.
 func (q *Queue) SetKey(ctx context.Context, id models.RunnerID, key int64) error {
 	if _, err := q.exec(ctx, "UPDATE runners SET lock_key = ? WHERE id = ?", key, id[:]); err != nil {
-		return fmt.Errorf("note the lock of this runner: %w", err)
+		return fmt.Errorf("store the lock of this runner: %w", err)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (a *asking) leaveOut(ctx context.Context) {
 		if err == nil {
 			return
 		}
-		a.r.e.cfg.Logger.Warn("a fallback model is left out", "org", a.r.turn.OrgID, "model", m.Model.ID, "error", err)
+		a.r.e.cfg.Logger.Warn("a fallback model is skipped", "org", a.r.turn.OrgID, "model", m.Model.ID, "error", err)
 		a.later = a.later[1:]
 	}
 }
@@ -114,7 +114,7 @@ func (a *asking) leaveOut(ctx context.Context) {
 // announce tells those who watch that a call failed and what is done about it, and takes back what it had said.
 func (a *asking) announce(failure *llm.Error, next *catalog.RunModel, delay time.Duration) {
 	r := a.r
-	r.e.cfg.Logger.Warn("a model call failed and is made again", "org", r.turn.OrgID, "turn", r.turn.ID, "provider", a.model.Provider.ID,
+	r.e.cfg.Logger.Warn("a model call failed and is retried", "org", r.turn.OrgID, "turn", r.turn.ID, "provider", a.model.Provider.ID,
 		"model", a.model.Model.Name, "next", next.Model.Name, "delay", delay, "error", failure)
 	r.e.cfg.Hub.PublishRetrying(r.turn.OrgID, r.turn.SessionID, r.turn.ID, events.GenerationRetrying{
 		MessageID: a.output, Model: a.model.Model.Name, Code: string(failure.Code), Message: texts.Clean(failure.Message),
@@ -330,7 +330,7 @@ func (a *asking) runDriver(
 // failure gives what the user is told of a step that failed, as the turn's error and that of its message.
 func (a *asking) failure(err error) models.Failure {
 	f := models.Failure{
-		Code: string(llm.CodeInternal), Message: "The server could not ask the model. The error was recorded; try again.",
+		Code: string(llm.CodeInternal), Message: "The server could not call the model. The error was logged; try again.",
 	}
 	fields := failureFields{Provider: a.model.Provider.Name, Model: a.model.Model.Name, Attempts: a.made}
 	if e, ok := errors.AsType[*llm.Error](err); ok {

@@ -19,7 +19,7 @@ func (e *Engine) Attend(runner models.RunnerID, turn models.TurnID) {
 		return
 	}
 	if err := e.cfg.Bus.Publish(events.RunnerSubject(runner), turn[:]); err != nil {
-		e.cfg.Logger.Debug("a runner could not be told of its turn", "runner", runner, "turn", turn, "error", err)
+		e.cfg.Logger.Debug("a runner could not be notified about its turn", "runner", runner, "turn", turn, "error", err)
 	}
 }
 
@@ -45,7 +45,7 @@ func (l *ear) listen() {
 		}
 	})
 	if err != nil {
-		l.e.cfg.Logger.Warn("cancels can't be heard; they are found by polling", "error", err)
+		l.e.cfg.Logger.Warn("can't subscribe to cancels; they are found by polling", "error", err)
 		return
 	}
 	l.runner, l.cancel = id, cancel
@@ -71,7 +71,7 @@ func (e *Engine) attend(turn models.TurnID) {
 	cancelled, err := e.cfg.Queue.Cancelled(ctx, s.runner, turn)
 	switch {
 	case err != nil:
-		e.cfg.Logger.Warn("a turn could not be looked at", "turn", turn, "error", err)
+		e.cfg.Logger.Warn("a turn could not be checked", "turn", turn, "error", err)
 	case cancelled:
 		s.interrupt(errCancelled)
 	default:
@@ -87,7 +87,7 @@ func (e *Engine) attendAll(ctx context.Context) {
 	marked, err := e.cfg.Queue.Marked(ctx, e.runnerID())
 	if err != nil {
 		if ctx.Err() == nil {
-			e.cfg.Logger.Warn("marked turns can't be looked for", "error", err)
+			e.cfg.Logger.Warn("turns with a cancel request can't be read", "error", err)
 		}
 		return
 	}

@@ -99,7 +99,7 @@ func (l *listener) listen(on bool) {
 		cancel, err := l.e.cfg.Bus.QueueSubscribe(events.WakeSubject, "runners", func([]byte) { l.e.Wake() })
 		if err != nil {
 			// Nothing is lost: the loop looks by itself, and tries again to listen.
-			l.e.cfg.Logger.Warn("wake-ups can't be heard; turns are picked up by polling", "error", err)
+			l.e.cfg.Logger.Warn("can't subscribe to wake-ups; turns are found by polling", "error", err)
 			return
 		}
 		l.cancel = cancel
@@ -179,7 +179,7 @@ func (e *Engine) releaseUnheard(ctx context.Context) bool {
 		if err := e.cfg.Queue.Release(ctx, t); err != nil {
 			return false
 		}
-		e.cfg.Logger.Warn("the answer to a claim was lost; the turn goes back into the queue", "turn", t.ID)
+		e.cfg.Logger.Warn("the answer to a claim was lost; the turn returns to the queue", "turn", t.ID)
 	}
 	return settled
 }

@@ -231,7 +231,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	case lifeRunning:
 		return nil
 	case lifeEnding:
-		return errors.New("an engine that was stopped can't be started again: make another one")
+		return errors.New("a stopped engine can't be started again: create another one")
 	case lifeNew:
 	}
 	if e.cfg.Exclusive {

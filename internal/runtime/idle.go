@@ -13,9 +13,9 @@ import (
 
 var (
 	// errIdle cuts a model call short whose stream stands still.
-	errIdle = errors.New("the model gives no sign of life")
+	errIdle = errors.New("the model sends nothing")
 	// errEndless cuts one short that comes to no end.
-	errEndless = errors.New("the model comes to no end")
+	errEndless = errors.New("the model does not finish")
 )
 
 // idleWatch cuts a call short that gives no sign of life for too long, also before its first byte, and one that gives signs for ever. A

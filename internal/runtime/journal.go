@@ -65,8 +65,8 @@ func (e *MismatchError) failure() Failed {
 	have, got, key := hex.EncodeToString(e.Have), hex.EncodeToString(e.Got), tools.Shorten(texts.Clean(e.Key), maxNamedKey)
 	return Failed{Stop: models.StopError, Failure: models.Failure{
 		Code: codeMismatch,
-		Message: fmt.Sprintf("The journal has %s with another input than it has now: the hash was %s and is %s. So it can't be told what was done "+
-			"before, and nothing more was. See what the tool did, then send a message to go on.", key, have, got),
+		Message: fmt.Sprintf("The effect log has %s with another input: the hash was %s and is now %s. What was done before is therefore unknown, "+
+			"and the call was stopped. Check what the tool did, then send a message to continue.", key, have, got),
 		Fields: encodeJSON(mismatchFields{Effect: key, Recorded: have, Asked: got}),
 	}}
 }

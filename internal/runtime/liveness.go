@@ -45,10 +45,10 @@ func (e *Engine) startOver(ctx context.Context, old models.RunnerID, why string)
 	if e.runnerID() != old {
 		return
 	}
-	e.cfg.Logger.Error("the runner gives up its turns and starts over", "runner", old, "why", why)
+	e.cfg.Logger.Error("the runner releases its turns and registers again", "runner", old, "why", why)
 	// From here on nothing can be committed under the old id. What it still holds goes on elsewhere.
 	if err := e.cfg.Queue.Remove(ctx, old); err != nil {
-		e.cfg.Logger.Error("the runner could not give up its turns", "error", err)
+		e.cfg.Logger.Error("the runner could not release its turns", "error", err)
 		return
 	}
 	id := models.NewID[models.RunnerEntity]()
@@ -81,7 +81,7 @@ func (e *Engine) register(ctx context.Context, id models.RunnerID) error {
 		if keyed = err == nil; keyed {
 			r.LockKey = &key
 		} else {
-			e.cfg.Logger.Warn("the death of this runner will be noticed only after a lease: set OSTLER_DATABASE_DIRECT_URL to an address of the database without a pooler", "error", err)
+			e.cfg.Logger.Warn("the death of this runner will be detected only when its lease ends: set OSTLER_DATABASE_DIRECT_URL to an address of the database without a pooler", "error", err)
 		}
 	}
 	if err := e.cfg.Queue.Register(ctx, r); err != nil {
@@ -134,6 +134,6 @@ func (e *Engine) keepKey(ctx context.Context, w *watch) {
 		}
 	case long && ctx.Err() == nil:
 		w.lost = now
-		e.startOver(ctx, id, "this runner can't get its lock back: "+err.Error())
+		e.startOver(ctx, id, "this runner can't take its lock again: "+err.Error())
 	}
 }

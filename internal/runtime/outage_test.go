@@ -49,7 +49,7 @@ func TestADriverReadsWhileTheDatabaseIsAway(t *testing.T) {
 	w := newWorld(t, storetest.Postgres(t))
 	failed, asked := make(chan struct{}, 1), make(chan error, 1)
 	n := w.start(func(c *Config) {
-		c.Logger = slog.New(heard{slog.DiscardHandler, "a read failed and is tried again", failed})
+		c.Logger = slog.New(heard{slog.DiscardHandler, "a read failed and is retried", failed})
 	})
 	s := w.newSession(n)
 	n.puppet.on(func(ctx context.Context, req llm.Request, _ func(llm.Delta)) (llm.Response, error) {

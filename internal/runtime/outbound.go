@@ -21,7 +21,7 @@ func (r *turnRun) outbound(ctx context.Context, f *finished, org models.OrgID) *
 	if ok || f.goesOn {
 		return nil
 	}
-	result := tools.View(tools.Fail(fmt.Sprintf("rate_limited: The organization has made as many calls of outside tools as it may in a minute. "+
+	result := tools.View(tools.Fail(fmt.Sprintf("rate_limited: The organization has reached its limit of outbound tool calls per minute. "+
 		"This call was not made; try again in %d s.", wait)))
 	return &result
 }

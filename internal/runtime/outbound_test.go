@@ -32,7 +32,7 @@ func TestOutboundCallsAreLimited(t *testing.T) {
 		if ok {
 			t.Error("there was room left")
 		}
-		want := fmt.Sprintf("rate_limited: The organization has made as many calls of outside tools as it may in a minute. This call was not made; try again in %d s.", wait)
+		want := fmt.Sprintf("rate_limited: The organization has reached its limit of outbound tool calls per minute. This call was not made; try again in %d s.", wait)
 		shown := resultsShown(n)
 		if len(shown) != 6 || shown[4].Success || shown[4].Error != want || !shown[5].Success {
 			t.Errorf("the model was shown %+v", shown)

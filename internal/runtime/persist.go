@@ -45,7 +45,7 @@ func (e *Engine) persist(ctx context.Context, turn models.TurnID, what string, r
 				return err
 			}
 		}
-		e.cfg.Logger.Warn("a read failed and is tried again", "what", what, "turn", turn, "error", err)
+		e.cfg.Logger.Warn("a read failed and is retried", "what", what, "turn", turn, "error", err)
 		if !pause(ctx, wait) {
 			return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 		}

@@ -113,11 +113,11 @@ func (s State) next(o Outcome, f Facts) Plan {
 	case Stuck:
 		return End{Status: models.TurnSealed, Stop: models.StopNoProgress, Failure: &models.Failure{
 			Code: "no_progress",
-			Message: "The turn was taken over several times in a row without getting on, so it was stopped. " +
-				"Nothing is lost: send a message to go on.",
+			Message: "The turn was taken over several times in a row without progress, so it was stopped. " +
+				"Nothing is lost: send a message to continue.",
 		}}
 	}
-	panic("runtime: an outcome that the planner doesn't know")
+	panic("runtime: unknown outcome")
 }
 
 func (f Failed) end() Plan { return End{Status: models.TurnFailed, Stop: f.Stop, Failure: &f.Failure} }
@@ -134,6 +134,6 @@ func (s State) again() Plan {
 	return End{Status: models.TurnSealed, Stop: models.StopIterationLimit, Failure: &models.Failure{
 		Code: "iteration_limit",
 		Message: "The turn reached its limit of iterations and was stopped before it had an answer. " +
-			"Send a message to go on, or raise maxIterations of the agent or harness.",
+			"Send a message to continue, or raise maxIterations of the agent or harness.",
 	}}
 }

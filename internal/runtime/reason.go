@@ -158,7 +158,7 @@ func (r *turnRun) prepare(ctx context.Context, output models.MessageID, parts []
 			c.frozen, c.refused = tools.Prepare(ctx, r.step.effective.Toolset, r.toolCall(p.ToolCallID, p.ToolName, nil), p.ToolName,
 				json.RawMessage(p.Arguments))
 		} else {
-			refusal := tools.Fail(fmt.Sprintf("too_many_calls: At most %d calls of one response are run. Ask for this one again.", maxCalls))
+			refusal := tools.Fail(fmt.Sprintf("too_many_calls: At most %d calls of one response are run. Call this tool again.", maxCalls))
 			c.frozen, c.refused = tools.Frozen{Name: tools.CutText(texts.Clean(p.ToolName), 64)}, &refusal
 		}
 		p.Arguments = shownArguments(p.Arguments, c.frozen)

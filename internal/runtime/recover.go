@@ -86,14 +86,14 @@ func (r *turnRun) lostCall(ctx context.Context) (*lostCall, error) {
 	key := reasonKey(r.turn.Iteration)
 	row, err := r.e.readEffect(ctx, r.turn.OrgID, r.turn.ID, key)
 	if err != nil {
-		return nil, fmt.Errorf("read %s of turn %s from the journal: %w", key, r.turn.ID, err)
+		return nil, fmt.Errorf("read %s of turn %s from the effect log: %w", key, r.turn.ID, err)
 	}
 	if row == nil || row.State == models.EffectSettled || row.Epoch >= r.turn.LeaseEpoch {
 		return nil, nil
 	}
 	l := &lostCall{startedAt: row.StartedAt}
 	if err := json.Unmarshal(row.Request, &l.Asked); err != nil {
-		return nil, fmt.Errorf("read %s of turn %s from the journal: %w", key, r.turn.ID, err)
+		return nil, fmt.Errorf("read %s of turn %s from the effect log: %w", key, r.turn.ID, err)
 	}
 	l.Resting = l.Asked.Waiting
 	saved, err := r.readCheckpoint(ctx)
@@ -116,7 +116,7 @@ func (l *lostCall) read(c *models.Checkpoint) error {
 		return nil
 	}
 	if err := json.Unmarshal(c.Usage, &l.tally); err != nil {
-		return fmt.Errorf("read what the checkpoint of turn %s says of its calls: %w", c.TurnID, err)
+		return fmt.Errorf("read the calls in the checkpoint of turn %s: %w", c.TurnID, err)
 	}
 	if l.At > 0 {
 		l.durationMs = max(int64(c.UpdatedAt-l.At), 0)

@@ -36,19 +36,19 @@ func (e *Engine) reach(ctx context.Context, m *catalog.RunModel) (llm.Driver, ll
 
 func restingError(m *catalog.RunModel, until time.Time) *llm.Error {
 	return &llm.Error{Code: llm.CodeUnavailable, Transient: true, Message: fmt.Sprintf(
-		"The provider %s has failed several times in a row, so it is not asked again before %s. Try again then, or choose a model of another provider.",
+		"The provider %s has failed several times in a row, so it is not called again before %s. Try again then, or choose a model of another provider.",
 		m.Provider.Name, until.Add(time.Second-1).UTC().Format("15:04:05 UTC"))}
 }
 
 func idleError(limit time.Duration, cause error) *llm.Error {
 	return &llm.Error{Code: llm.CodeUnavailable, Transient: true, Cause: cause, Message: fmt.Sprintf(
-		"The model gave no sign of life for %s, so its call was given up. Try again later, or choose another model.", limit)}
+		"The model sent nothing for %s, so the call was stopped. Try again later, or choose another model.", limit)}
 }
 
 // endlessError is not transient: the next call would take as long.
 func endlessError(limit time.Duration, cause error) *llm.Error {
 	return &llm.Error{Code: llm.CodeUnavailable, Cause: cause, Message: fmt.Sprintf(
-		"The model did not come to an end within %s, so its call was given up. Ask for less at once, or choose another model.", limit)}
+		"The model did not finish within %s, so the call was stopped. Ask for less at once, or choose another model.", limit)}
 }
 
 // omittedNote follows the system prompt of a model that is not shown the whole conversation. It never changes, so that providers can cache it.
@@ -90,7 +90,7 @@ func (r *turnRun) request(m *catalog.RunModel, at llm.Endpoint, limit int, alive
 	}
 	req.ReadImage = func(ctx context.Context, id models.ImageID) (img llm.Image, err error) {
 		if e.cfg.Images == nil {
-			return llm.Image{}, fmt.Errorf("read image %s: this server keeps no images: %w", id, fs.ErrNotExist)
+			return llm.Image{}, fmt.Errorf("read image %s: this server stores no images: %w", id, fs.ErrNotExist)
 		}
 		err = read(ctx, "read an image for the model", func() error {
 			img, err = e.cfg.Images.Read(ctx, org, id)

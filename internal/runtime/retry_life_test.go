@@ -490,7 +490,7 @@ func (h heard) Handle(_ context.Context, r slog.Record) error {
 // when it takes them again.
 func TestStopWithoutTheDatabase(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
-		refused := heard{slog.DiscardHandler, "a turn could not be given back", make(chan struct{}, 1)}
+		refused := heard{slog.DiscardHandler, "a turn could not be released", make(chan struct{}, 1)}
 		n, _, s, turn := w.waiting(func(c *Config) { c.ShutdownGrace, c.Logger = time.Hour, slog.New(refused) })
 		w.refuseTurnsBack(true)
 		stopped := make(chan error)

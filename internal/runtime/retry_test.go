@@ -224,7 +224,7 @@ func TestAllFail(t *testing.T) {
 				&llm.Error{Code: llm.CodeRateLimited, Status: 429, Transient: true, RetryAfter: 90 * time.Second, Message: "Busy."},
 				llm.CodeRateLimited, `{"provider":"provider of second","model":"second","status":429,"attempts":2}`, 2, "Busy. The provider asked us to retry in 90 s."},
 			{"the second fails here", down(), errors.New("secret detail"),
-				llm.CodeInternal, `{"provider":"provider of second","model":"second","attempts":5}`, 5, "could not ask the model"},
+				llm.CodeInternal, `{"provider":"provider of second","model":"second","attempts":5}`, 5, "could not call the model"},
 		} {
 			w.clock.Advance(breakerMemory)
 			n := w.newNode(stage(&staging{fallbacks: []*catalog.RunModel{second}}))

@@ -73,7 +73,7 @@ func (e *Engine) refreshCaps(ctx context.Context) {
 	caps, err := e.cfg.Queue.Caps(ctx, e.cfg.OrgActiveTurns)
 	if err != nil {
 		if ctx.Err() == nil {
-			e.cfg.Logger.Warn("the caps of organizations can't be read; the ones that were known hold on", "error", err)
+			e.cfg.Logger.Warn("the limits of organizations can't be read; the last known ones still apply", "error", err)
 		}
 		return
 	}

@@ -153,8 +153,8 @@ func (c *finishReason) reserveCalls(tx *commit.Tx) error {
 func unpriced(m *models.Model) models.Failure {
 	return models.Failure{
 		Code: string(llm.CodeMisconfigured), Fields: encodeJSON(failureFields{Model: m.Name}),
-		Message: "The model " + m.Name + " has no price, so nobody can tell what it would take of a budget in dollars. Set its price, " +
-			"choose another model, or let models without a price run in the organization's settings.",
+		Message: "The model " + m.Name + " has no price, so its cost can't be counted against a budget in dollars. Set its price, " +
+			"choose another model, or allow models without a price in the organization's settings.",
 	}
 }
 

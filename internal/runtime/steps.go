@@ -27,7 +27,7 @@ type Tokens interface {
 
 // errAwaits tells a tool to come to its end: what it waits for is not there yet. When it is, the tool runs again, and what it has done in
 // steps is not done again.
-var errAwaits = errors.New("the call waits; it goes on when the wait is resolved")
+var errAwaits = errors.New("the call waits and continues when the wait is resolved")
 
 // durable is what one attempt of a call does durably. It is used by the tool's goroutines.
 type durable struct {
@@ -131,7 +131,7 @@ func (d *durable) step(ctx context.Context, id string, input any, fn func(contex
 	if decision == DecideReplay {
 		var out stepOutcome
 		if err := json.Unmarshal(row.Outcome, &out); err != nil {
-			return nil, fmt.Errorf("read the step %s from the journal: %w", key, err)
+			return nil, fmt.Errorf("read the step %s from the effect log: %w", key, err)
 		}
 		return json.RawMessage(out.Value), nil
 	}
@@ -294,7 +294,7 @@ func (d *durable) await(ctx context.Context, key string) (json.RawMessage, error
 	id, known := d.waits[key]
 	d.mu.Unlock()
 	if !known {
-		return nil, &tools.EffectError{Code: tools.CodeEmptyEventKey, Message: "This call has no wait with that key. Ask for the key first."}
+		return nil, &tools.EffectError{Code: tools.CodeEmptyEventKey, Message: "This call has no wait with that key. Request the key first."}
 	}
 	var w *models.Wait
 	err := d.r.e.persist(ctx, d.turn, "read a wait", func() (err error) {
@@ -305,7 +305,7 @@ func (d *durable) await(ctx context.Context, key string) (json.RawMessage, error
 		return nil, err
 	}
 	if w == nil {
-		return nil, fmt.Errorf("wait %s was announced and is not there", id)
+		return nil, fmt.Errorf("wait %s was announced but does not exist", id)
 	}
 	r := turns.ReadResolution(*w)
 	switch w.State {
@@ -314,7 +314,7 @@ func (d *durable) await(ctx context.Context, key string) (json.RawMessage, error
 	case models.WaitError:
 		return nil, &tools.EffectError{Code: r.ErrorCode, Message: r.ErrorMessage}
 	case models.WaitTimeout:
-		return nil, &tools.EffectError{Code: tools.CodeEventTimeout, Message: "What the call waited for did not come in time."}
+		return nil, &tools.EffectError{Code: tools.CodeEventTimeout, Message: "What the call waited for did not arrive in time."}
 	case models.WaitCancelled:
 		return nil, &tools.EffectError{Code: tools.CodeEventCancelled, Message: "The wait was cancelled."}
 	case models.WaitOpen:

@@ -94,7 +94,7 @@ func (e *Engine) runTurn(life, ctx context.Context, r *turnRun, began *writer) {
 	}
 	if ctx.Err() == nil {
 		// Nobody else would get further: an error that may pass was waited for, or met by the committer.
-		e.cfg.Logger.Error("a turn can't go on and ends", "org", t.OrgID, "turn", t.ID, "error", err)
+		e.cfg.Logger.Error("a turn can't continue and ends", "org", t.OrgID, "turn", t.ID, "error", err)
 		err = r.guarded(func() error { return r.fail(ctx, failureOf(err), nil) })
 		if stopped(err) {
 			return
@@ -126,7 +126,7 @@ func failureOf(err error) Failed {
 		return e.failure()
 	}
 	return Failed{Stop: models.StopError, Failure: models.Failure{
-		Code: string(llm.CodeInternal), Message: "The server could not go on with this turn. The error was recorded; try another way.",
+		Code: string(llm.CodeInternal), Message: "The server could not continue this turn. The error was logged; try another way.",
 	}}
 }
 
@@ -136,7 +136,7 @@ func failureOf(err error) Failed {
 func (e *Engine) giveUp(ctx context.Context, t models.Turn, why error) {
 	letGo := e.cfg.Queue.Release
 	if ctx.Err() == nil {
-		e.cfg.Logger.Error("a turn could not be ended and goes back into the queue", "org", t.OrgID, "turn", t.ID, "error", why)
+		e.cfg.Logger.Error("a turn could not be ended and returns to the queue", "org", t.OrgID, "turn", t.ID, "error", why)
 		letGo = e.cfg.Queue.Retry
 		// It would come back at once.
 		pause(ctx, giveUpPause)
@@ -155,7 +155,7 @@ func (e *Engine) putBack(ctx context.Context, t models.Turn, letGo func(context.
 			e.announce()
 			return nil
 		}
-		e.cfg.Logger.Warn("a turn could not be given back", "turn", t.ID, "error", err)
+		e.cfg.Logger.Warn("a turn could not be released", "turn", t.ID, "error", err)
 		if !pause(ctx, giveUpPause) {
 			return err
 		}
@@ -277,7 +277,7 @@ func (r *turnRun) cantBegin(ctx context.Context, err error) (*writer, error) {
 // resolve finds out what the next step runs with, or why there can be none.
 func (r *turnRun) resolve(ctx context.Context) (blocked *Failed, err error) {
 	var step *stepInput
-	err = r.persist(ctx, "resolve what the step runs with", func() (err error) {
+	err = r.persist(ctx, "resolve the effective configuration of the step", func() (err error) {
 		step, err = r.resolveOnce(ctx)
 		return err
 	})
@@ -285,7 +285,7 @@ func (r *turnRun) resolve(ctx context.Context) (blocked *Failed, err error) {
 		if blocked := blockedBy(err); blocked != nil {
 			return blocked, nil
 		}
-		return nil, fmt.Errorf("resolve what the step runs with: %w", err)
+		return nil, fmt.Errorf("resolve the effective configuration of the step: %w", err)
 	}
 	r.step = step
 	return nil, nil
@@ -357,7 +357,7 @@ func (r *turnRun) fail(ctx context.Context, why Outcome, partial []models.Part) 
 				return err
 			}
 			// Nothing may keep a turn from its end.
-			r.e.cfg.Logger.Error("what a lost model call took can't be counted", "org", r.turn.OrgID, "turn", r.turn.ID, "error", err)
+			r.e.cfg.Logger.Error("the usage of a lost model call can't be recorded", "org", r.turn.OrgID, "turn", r.turn.ID, "error", err)
 		}
 		if partial == nil {
 			c.partial = c.lost.parts()

@@ -157,7 +157,7 @@ func (e *Engine) takeOver(ctx context.Context, w *watch, r queue.Seen) {
 		e.cfg.Logger.Warn("the turns of a dead runner can't be taken over yet", "runner", r.ID, "error", err)
 		return
 	}
-	e.cfg.Logger.Warn("a runner has died; its turns go on", "runner", r.ID, "host", r.Host, "turns", n, "lock", r.Keyed && !r.Held)
+	e.cfg.Logger.Warn("a runner has died; its turns are taken over", "runner", r.ID, "host", r.Host, "turns", n, "lock", r.Keyed && !r.Held)
 	delete(w.seen, r.ID)
 	if n > 0 {
 		e.announce()

@@ -133,7 +133,7 @@ func (k *Keeper) Open(sealed []byte, at Place) ([]byte, error) {
 	}
 	plaintext, err := value.Open(nil, nil, sealed[headerLen:], at.additional("value"))
 	if err != nil {
-		return nil, at.fails("it was changed, or belongs to another place")
+		return nil, at.fails("it was changed, or was sealed for another place")
 	}
 	return plaintext, nil
 }
@@ -150,7 +150,7 @@ func (k *Keeper) dataKey(sealed []byte, at Place) (masterKey, []byte, error) {
 		}
 		dataKey, err := m.kek.Open(nil, nil, sealed[1+keyIDLen:headerLen], at.additional("data key"))
 		if err != nil {
-			return masterKey{}, nil, at.fails("it was changed, or belongs to another place")
+			return masterKey{}, nil, at.fails("it was changed, or was sealed for another place")
 		}
 		return m, dataKey, nil
 	}

@@ -65,7 +65,7 @@ func Rewrap(ctx context.Context, db *store.DB, keeper *Keeper, after func(change
 			n, err := c.rewrap(ctx, db, keeper, func(n int) { after(total + changed + n) })
 			changed += n
 			if err != nil {
-				return total + changed, fmt.Errorf("rewrap %s.%s: %w", c.table, c.column, err)
+				return total + changed, fmt.Errorf("seal %s.%s again: %w", c.table, c.column, err)
 			}
 		}
 		total += changed
@@ -81,7 +81,7 @@ func Rewrap(ctx context.Context, db *store.DB, keeper *Keeper, after func(change
 		return tx.Where("id <> ?", keeper.KeyID()).Delete(&models.MasterKey{}).Error
 	})
 	if err != nil {
-		return total, fmt.Errorf("forget the earlier master keys: %w", err)
+		return total, fmt.Errorf("remove the earlier master keys: %w", err)
 	}
 	return total, nil
 }

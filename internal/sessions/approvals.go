@@ -43,7 +43,7 @@ func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Dec
 		return nil, nil, err
 	}
 	if len(in.Arguments) > 0 && !in.Approve {
-		return nil, nil, fault.New(fault.Invalid, "A call that is denied does not run: leave the arguments out.").At("input", "arguments")
+		return nil, nil, fault.New(fault.Invalid, "A denied call does not run: leave the arguments out.").At("input", "arguments")
 	}
 	w, t, err := s.waitOf(ctx, by.OrgID, in.WaitID, models.WaitApproval, "input", "waitId")
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Dec
 		return nil, nil, f.At("input", "waitId")
 	}
 	if len(in.Arguments) > 0 && turns.ReadRequest(*w).Payment != nil {
-		return nil, nil, fault.New(fault.Invalid, "A payment is approved as it is, or denied: leave the arguments out.").At("input", "arguments")
+		return nil, nil, fault.New(fault.Invalid, "A payment can only be approved as it is or denied: leave the arguments out.").At("input", "arguments")
 	}
 	kind, actor := by.Actor()
 	c := &decide{by: by, org: by.OrgID, session: w.SessionID, wait: w.ID, decision: models.ApprovalDecision{
@@ -111,7 +111,7 @@ func (s *Service) gone(ctx context.Context, w *models.Wait, but models.ActorID) 
 // decidedBefore tells who decides too late how the approval has ended.
 func decidedBefore(w models.Wait) *fault.Error {
 	if w.State == models.WaitOK || w.State == models.WaitError {
-		return fault.New(fault.Conflict, "Others have decided about the call already; see the approval's decisions.")
+		return fault.New(fault.Conflict, "The call has already been decided; see the approval's decisions.")
 	}
 	return over(w, "decision")
 }
@@ -150,14 +150,14 @@ func (r Rule) refuse(by *auth.Principal, t *models.Turn, approve bool) *fault.Er
 		return nil
 	}
 	if r.Role != "" && by.IsKey() {
-		return fault.New(fault.Forbidden, "The policy of this tool asks for the role %s or a higher one. An API key has no role, so a person has to decide.", r.Role)
+		return fault.New(fault.Forbidden, "The policy of this tool requires the role %s or a higher one. An API key has no role, so a person must decide.", r.Role)
 	}
 	if r.Role != "" && !atLeast(by.Role, r.Role) {
-		return fault.New(fault.Forbidden, "The policy of this tool asks for the role %s or a higher one; yours is %s.", r.Role, by.Role)
+		return fault.New(fault.Forbidden, "The policy of this tool requires the role %s or a higher one; yours is %s.", r.Role, by.Role)
 	}
 	kind, id := by.Actor()
 	if !r.AllowSelf && t.AuthoredBy(kind, id) {
-		return fault.New(fault.Forbidden, "You wrote or edited a message of this turn, so somebody else has to approve its calls. You can deny them.")
+		return fault.New(fault.Forbidden, "You wrote or edited a message of this turn, so another person must approve its calls. You can deny them.")
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (s *Service) editedArguments(ctx context.Context, by models.ActorID, w *mod
 	at := []string{"input", "arguments"}
 	canonical, err := jsonx.Canonical(arguments)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "The arguments are not usable JSON: %s.", err).At(at...)
+		return nil, fault.New(fault.Invalid, "The arguments are not valid JSON: %s.", err).At(at...)
 	}
 	if len(canonical) == 0 || canonical[0] != '{' {
 		return nil, fault.New(fault.Invalid, "The arguments must be a JSON object.").At(at...)
@@ -195,7 +195,7 @@ func (s *Service) editedArguments(ctx context.Context, by models.ActorID, w *mod
 	}
 	name, id := *w.ToolName, *w.ToolCallID
 	if _, offered := set.ByName(name); !offered {
-		return nil, fault.New(fault.Conflict, "The agent does not have the tool %s any more, so that its arguments can't be checked. "+
+		return nil, fault.New(fault.Conflict, "The agent no longer has the tool %s, so its arguments can't be checked. "+
 			"Decide without changing them.", name).At(at...)
 	}
 	call := &tools.Call{
@@ -252,8 +252,8 @@ func underPolicies(ctx context.Context, w *models.Wait, gates []tools.Gate, call
 		if !ruling.Ask.AllowSelf {
 			who += ", none of them an author of the turn's messages"
 		}
-		return nil, fault.New(fault.Forbidden, "With these arguments the policy asks for more than for what the agent asked (%s). "+
-			"Deny the call with a note, so that the agent can ask for this one.", who)
+		return nil, fault.New(fault.Forbidden, "With these arguments the policy requires more than for the agent's arguments (%s). "+
+			"Deny the call with a note, so that the agent can request this one.", who)
 	}
 	return models.JSON(ruling.Arguments), nil
 }
@@ -316,7 +316,7 @@ func (c *decide) Apply(tx *commit.Tx) error {
 		if d.Approve == c.decision.Approve && jsonx.Same(d.Arguments, c.decision.Arguments) {
 			return nil
 		}
-		return fault.New(fault.Conflict, "You have decided otherwise about this call before; decisions can't be changed.").At("input", "waitId")
+		return fault.New(fault.Conflict, "You have already decided differently about this call, and decisions can't be changed.").At("input", "waitId")
 	}
 	if err := turns.Decide(tx, w, c.decision, c.gone...); err != nil {
 		return err

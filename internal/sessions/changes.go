@@ -163,7 +163,7 @@ func (c *Changes) check(tx *commit.Tx) error {
 		}
 		if have != nil {
 			if have.Directory {
-				return pathError("is_directory", path, "%s is a directory by now.", path)
+				return pathError("is_directory", path, "%s has become a directory.", path)
 			}
 			total -= have.Size
 		}

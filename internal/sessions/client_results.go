@@ -75,7 +75,7 @@ func (s *Service) findCalls(ctx context.Context, t *models.Turn, c *submitResult
 	for i := range c.results {
 		id, ok := waits[identities[i]]
 		if !ok {
-			return fault.New(fault.Invalid, "The turn has requested no call %q from a client.", clip(c.results[i].call)).
+			return fault.New(fault.Invalid, "The turn has no client tool call %q.", clip(c.results[i].call)).
 				At("input", "results", strconv.Itoa(i), "toolCallId")
 		}
 		c.results[i].wait = id
@@ -102,7 +102,7 @@ type callResult struct {
 // read checks what can be checked without knowing the turn.
 func (c *submitResults) read(by *auth.Principal, results []ToolResult) error {
 	if n := len(results); n == 0 || n > maxResults {
-		return fault.New(fault.Invalid, "Bring 1 to %d results at once, not %d.", maxResults, n).At("input", "results")
+		return fault.New(fault.Invalid, "Submit 1 to %d results at once, not %d.", maxResults, n).At("input", "results")
 	}
 	kind, ref := by.ActorRef()
 	seen := make(map[string]bool, len(results))
@@ -113,11 +113,11 @@ func (c *submitResults) read(by *auth.Principal, results []ToolResult) error {
 			return err
 		}
 		if seen[r.ToolCallID] {
-			return fault.New(fault.Invalid, "The call %q is named twice.", clip(r.ToolCallID)).At(append(at, "toolCallId")...)
+			return fault.New(fault.Invalid, "The call %q is listed twice.", clip(r.ToolCallID)).At(append(at, "toolCallId")...)
 		}
 		seen[r.ToolCallID] = true
 		if (len(r.Result) == 0) == (r.Error == nil) {
-			return fault.New(fault.Invalid, "Give exactly one of result and error.").At(at...)
+			return fault.New(fault.Invalid, "Set exactly one of result and error.").At(at...)
 		}
 		out := callResult{call: r.ToolCallID, state: models.WaitOK, resolution: models.WaitResolution{ByKind: kind, ByID: ref}}
 		if r.Error == nil {
@@ -129,7 +129,7 @@ func (c *submitResults) read(by *auth.Principal, results []ToolResult) error {
 			c.bytes += len(value)
 		} else {
 			if *r.Error == "" {
-				return fault.New(fault.Invalid, "The error must not be empty: it is what the model is told.").At(append(at, "error")...)
+				return fault.New(fault.Invalid, "The error must not be empty: the model reads it.").At(append(at, "error")...)
 			}
 			if len(*r.Error) > MaxResultBytes {
 				return tooLarge(len(*r.Error), append(at, "error")...)
@@ -160,7 +160,7 @@ func (c *submitResults) Apply(tx *commit.Tx) error {
 		w, ok := tx.Wait(r.wait)
 		switch {
 		case !ok:
-			return fault.New(fault.Invalid, "The turn has requested no call %q from a client.", clip(r.call)).At(append(at, "toolCallId")...)
+			return fault.New(fault.Invalid, "The turn has no client tool call %q.", clip(r.call)).At(append(at, "toolCallId")...)
 		case w.State == models.WaitOpen:
 			if err := turns.Resolve(tx, w, r.state, r.resolution); err != nil {
 				return err

@@ -30,14 +30,14 @@ func (in *NewMessage) check() error {
 // checkContent checks the content of a message, which is at a path of the request.
 func checkContent(content []NewPart, at ...string) error {
 	if len(content) == 0 {
-		return fault.New(fault.Invalid, "The message is empty: give at least one part with text or an image.").At(at...)
+		return fault.New(fault.Invalid, "The message is empty. Add at least one part with text or an image.").At(at...)
 	}
 	size, images := 0, 0
 	for i, p := range content {
 		path := append(slices.Clip(at), fmt.Sprint(i))
 		switch {
 		case (p.Text == nil) == (p.ImageID == nil):
-			return fault.New(fault.Invalid, "A part is either text or an image: give exactly one of text and imageId.").At(path...)
+			return fault.New(fault.Invalid, "A part is either text or an image: set exactly one of text and imageId.").At(path...)
 		case p.ImageID != nil:
 			images++
 			continue

@@ -106,7 +106,7 @@ func (s *Service) endOf(ctx context.Context, of *models.Session, pieces []events
 	}
 	switch {
 	case t.SessionID != of.ID && (t.EndedSequence == nil || !pieceOf(pieces, t.SessionID, *t.EndedSequence)):
-		return 0, fault.New(fault.Invalid, "The turn is not one of the session.").At("input", "throughTurnId")
+		return 0, fault.New(fault.Invalid, "The turn does not belong to the session.").At("input", "throughTurnId")
 	case t.EndedSequence == nil:
 		return 0, fault.New(fault.Conflict, "The turn has not ended: it is %s. Wait for its end, or fork through an earlier turn.", t.Status).
 			At("input", "throughTurnId")
@@ -169,7 +169,7 @@ func (c *forkSession) Apply(tx *commit.Tx) error {
 	through, past := c.through, c.since.clone()
 	switch {
 	case c.in.ThroughTurnID == nil && tx.Turn != nil:
-		return fault.New(fault.Conflict, "A turn of the session is active. Wait until it has ended, or say with throughTurnId at the end of which turn to fork.").
+		return fault.New(fault.Conflict, "A turn of the session is active. Wait until it has ended, or set throughTurnId to the turn to fork after.").
 			At("input", "sessionId")
 	case c.in.ThroughTurnID == nil:
 		through = s.LastSequence

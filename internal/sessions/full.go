@@ -8,11 +8,11 @@ import (
 const queueRetrySeconds = 5
 
 func sessionsFull(most int) error {
-	return fault.New(fault.LimitReached, "The organization has as many sessions as it may have: %d. Ask the operator of this server for more.", most)
+	return fault.New(fault.LimitReached, "The organization has reached its limit of %d sessions. Ask the operator of this server to raise it.", most)
 }
 
 func turnsFull(most int) error {
-	f := fault.New(fault.LimitReached, "As many turns of the organization wait to begin as may: %d. Send the message again when some have begun.", most)
+	f := fault.New(fault.LimitReached, "The organization has reached its limit of %d queued turns. Send the message again when some have begun.", most)
 	f.RetryAfterSeconds = queueRetrySeconds
 	return f
 }

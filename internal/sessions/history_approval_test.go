@@ -67,8 +67,8 @@ const (
 // Reasons why a decision is refused.
 const (
 	saysExpired   = "its time was over"
-	saysDecided   = "Others have decided"
-	saysOtherwise = "You have decided otherwise"
+	saysDecided   = "already been decided"
+	saysOtherwise = "You have already decided differently"
 )
 
 func (s *approvalState) seen() approvalEnd {

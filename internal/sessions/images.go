@@ -97,7 +97,7 @@ func inspect(row *models.Image, data []byte) error {
 	row.MediaType = http.DetectContentType(data)
 	read := formats()[row.MediaType]
 	if read == nil {
-		return fault.New(fault.Invalid, "This is no image that can be shown: it must be PNG, JPEG, GIF or WebP, sent as it is in the file.")
+		return fault.New(fault.Invalid, "This is not a supported image: send an unmodified PNG, JPEG, GIF or WebP file.")
 	}
 	head, err := read(bytes.NewReader(data))
 	if err != nil {

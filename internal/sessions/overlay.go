@@ -281,7 +281,7 @@ func expected(path string, have *models.SessionFile, hash *string) error {
 	if hash == nil || (have != nil && !have.Directory && hex.EncodeToString(have.Hash) == *hash) {
 		return nil
 	}
-	return pathError("conflict", path, "%s is not what it was expected to be: it does not have the hash %q. Read it again.",
+	return pathError("conflict", path, "%s has changed: its hash is not %q. Read it again.",
 		path, tools.Shorten(*hash, 64))
 }
 

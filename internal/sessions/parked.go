@@ -126,7 +126,7 @@ func (p *Parked) run(ctx context.Context) {
 		}
 		for org, budgets := range p.take() {
 			if err := p.look(ctx, org, budgets); err != nil && ctx.Err() == nil {
-				p.cfg.Logger.Warn("turns that wait for budgets can't be looked at; trying again", "org", org, "error", err)
+				p.cfg.Logger.Warn("turns that wait for budgets can't be checked; trying again", "org", org, "error", err)
 			}
 		}
 	}

@@ -214,7 +214,7 @@ func (c *sendMessage) Apply(tx *commit.Tx) error {
 	}
 	// What is to stop the active turn must not wait behind a full line.
 	if !steer && tx.Session.QueuedTurns >= MaxQueuedTurns && (c.in.Delivery != Interrupt || tx.Session.QueuedTurns >= 2*MaxQueuedTurns) {
-		return fault.New(fault.LimitReached, "The session has %d queued turns already; wait until some have run.", tx.Session.QueuedTurns)
+		return fault.New(fault.LimitReached, "The session already has %d queued turns. Wait until some have run.", tx.Session.QueuedTurns)
 	}
 	if !steer && tx.TurnsFull(c.mostWaiting()) {
 		return turnsFull(c.most)

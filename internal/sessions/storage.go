@@ -34,7 +34,7 @@ func hasRoomFor(ctx context.Context, db *store.DB, of *limits.Limits, org models
 	}
 	if have+int64(bytes) > int64(most) {
 		return fault.New(fault.LimitReached,
-			"The organization has stored %d of the %d bytes of files and images that it may store, which leaves no room for %d more. Ask the operator of this server for more.",
+			"The organization has stored %d of its %d bytes of files and images, so %d more don't fit. Ask the operator of this server to raise the limit.",
 			have, most, bytes)
 	}
 	return nil

@@ -104,7 +104,7 @@ const maxStrange = 60
 func (s *Service) ResolveWait(ctx context.Context, token string, outcome func(models.OrgID) (Outcome, error)) (Resolved, error) {
 	address, now := auth.RequestFrom(ctx).Address, s.cfg.Clock.Now()
 	if wait := s.strangers.MustWait(address, maxStrange, now); wait > 0 {
-		return "", tooFast(wait, "Too many tokens from your address were good for nothing.")
+		return "", tooFast(wait, "Too many invalid tokens came from your address.")
 	}
 	w, err := s.waitOfToken(ctx, token)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Service) ResolveWait(ctx context.Context, token string, outcome func(mo
 		return Unknown, nil
 	}
 	if wait, ok := s.cfg.Limits.Request(ctx, w.OrgID); !ok {
-		return "", tooFast(wait, "The organization of the wait has used up its requests of this minute.")
+		return "", tooFast(wait, "The organization of this wait has used up its requests for this minute.")
 	}
 	out, err := outcome(w.OrgID)
 	if err != nil {
@@ -187,7 +187,7 @@ func (o *Outcome) check() (models.WaitState, models.WaitResolution, error) {
 		return models.WaitOK, r, err
 	}
 	if len(o.Value) > 0 && string(o.Value) != "null" {
-		return "", r, fault.New(fault.Invalid, "Give a value or an error, not both.").At("value")
+		return "", r, fault.New(fault.Invalid, "Send a value or an error, not both.").At("value")
 	}
 	if o.ErrorCode == nil || strings.TrimSpace(*o.ErrorCode) == "" {
 		return "", r, fault.New(fault.Invalid, "An error needs a code.").At("errorCode")

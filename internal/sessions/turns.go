@@ -97,7 +97,7 @@ func (s *Service) EditQueuedTurn(ctx context.Context, by *auth.Principal, id mod
 
 // begun refuses to change a turn that is not queued any more.
 func begun(path string) error {
-	return fault.New(fault.Conflict, "The turn is not queued any more; send another message instead.").At(path)
+	return fault.New(fault.Conflict, "The turn is no longer queued. Send another message instead.").At(path)
 }
 
 type editQueued struct {
@@ -150,7 +150,7 @@ func (s *Service) MoveQueuedTurn(ctx context.Context, by *auth.Principal, id mod
 			return nil, err
 		}
 		if other.SessionID != t.SessionID {
-			return nil, fault.New(fault.Invalid, "The two turns are of different sessions.").At("before")
+			return nil, fault.New(fault.Invalid, "The two turns belong to different sessions.").At("before")
 		}
 	}
 	c := &moveQueued{org: by.OrgID, session: t.SessionID, turn: id, before: value(before)}

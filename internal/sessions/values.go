@@ -17,7 +17,7 @@ func resultValue(v models.JSON, path ...string) (models.JSON, error) {
 	}
 	canonical, err := jsonx.Canonical(v)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "The value is not usable JSON: %s.", err).At(path...)
+		return nil, fault.New(fault.Invalid, "The value is not valid JSON: %s.", err).At(path...)
 	}
 	// Numbers may be longer when they are written out.
 	if len(canonical) > MaxResultBytes {
@@ -30,6 +30,6 @@ func resultValue(v models.JSON, path ...string) (models.JSON, error) {
 }
 
 func tooLarge(n int, path ...string) error {
-	return fault.New(fault.LimitReached, "The value has %d bytes; at most %d are allowed. Store it elsewhere, and send where it is.",
+	return fault.New(fault.LimitReached, "The value has %d bytes; at most %d are allowed. Store it elsewhere and send its location.",
 		n, MaxResultBytes).At(path...)
 }

@@ -129,12 +129,12 @@ func (s *Service) waitWithTurn(ctx context.Context, w *models.Wait) (*models.Wai
 func over(w models.Wait, what string) *fault.Error {
 	switch w.State {
 	case models.WaitTimeout:
-		return fault.New(fault.Conflict, "The %s came too late: its time was over, and the turn went on without it.", what)
+		return fault.New(fault.Conflict, "The %s came too late: the wait had expired, and the turn continued without it.", what)
 	case models.WaitCancelled:
-		return fault.New(fault.Conflict, "The %s came too late: nobody waits for it any more, because the turn was stopped or steered.", what)
+		return fault.New(fault.Conflict, "The %s came too late: the turn no longer waits for it, because it was stopped or steered.", what)
 	case models.WaitOK, models.WaitError, models.WaitOpen:
 	}
-	return fault.New(fault.Conflict, "Somebody has brought another %s before; the first one counts.", what)
+	return fault.New(fault.Conflict, "Another %s was submitted before; the first one counts.", what)
 }
 
 // roles are those of an organization, from most to least.

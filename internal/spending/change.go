@@ -158,7 +158,7 @@ func (s *Service) Disable(ctx context.Context, by *auth.Principal, id models.Bud
 }
 
 func disabled(b *models.Budget) *fault.Error {
-	return fault.New(fault.Conflict, "The budget %s is out of force for good: create another one.", b.ID)
+	return fault.New(fault.Conflict, "The budget %s is disabled for good. Create another one.", b.ID)
 }
 
 // setLimits gives a budget limits; nil, and what isn't given, stay.
@@ -221,7 +221,7 @@ func beginAnew(b *models.Budget, now models.Millis) {
 // holds refuses what would let a budget hold more than amounts go to.
 func holds(b *models.Budget, more models.Amount, path ...string) error {
 	if b.LimitAmount > budget.MaxAmount-b.Credits || b.LimitAmount+b.Credits > budget.MaxAmount-more {
-		return fault.New(fault.Invalid, "Limit and top-ups of a period are at most %s of %s together.",
+		return fault.New(fault.Invalid, "The limit and top-ups of a period may total at most %s %s.",
 			budget.Decimal(b.Currency, budget.MaxAmount), b.Currency).At(path...)
 	}
 	return nil
@@ -235,7 +235,7 @@ func room(tx *gorm.DB, org models.OrgID, s *subject) error {
 		return err
 	}
 	if have >= MaxOfSubject {
-		return fault.New(fault.LimitReached, "At most %d budgets may bind the same subject: disable one that is not needed any more.", MaxOfSubject)
+		return fault.New(fault.LimitReached, "At most %d budgets may bind the same subject. Disable one that is no longer needed.", MaxOfSubject)
 	}
 	// Each half has an index of its own, of those that are in force.
 	have = 0
@@ -247,7 +247,7 @@ func room(tx *gorm.DB, org models.OrgID, s *subject) error {
 		have += n
 	}
 	if have >= MaxBudgets {
-		return fault.New(fault.LimitReached, "An organization may have %d budgets in force: disable one that is not needed any more.", MaxBudgets)
+		return fault.New(fault.LimitReached, "The organization has reached the limit of %d active budgets. Disable one that is no longer needed.", MaxBudgets)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) (*go
 	q := store.Of(s.db.Read(ctx, org), org)
 	switch {
 	case f.Subject == nil && f.SubjectID != nil:
-		return nil, fault.New(fault.Invalid, "A subjectId takes a subject: say what it is the id of.").At("subject")
+		return nil, fault.New(fault.Invalid, "subjectId needs subject: set what it is the id of.").At("subject")
 	case f.Subject == nil:
 		return q, nil
 	case f.SubjectID == nil:

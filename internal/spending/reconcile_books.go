@@ -212,7 +212,7 @@ func holdAgainstFacts(tx *gorm.DB, b *models.Budget, page []models.LedgerEntry, 
 	}
 	var facts []models.JournalEntry
 	if err := store.Of(tx, b.OrgID).Where("id IN ?", ids).Find(&facts).Error; err != nil {
-		return fmt.Errorf("read the facts of postings: %w", err)
+		return fmt.Errorf("read the usage records of postings: %w", err)
 	}
 	byID := make(map[models.JournalID]*models.JournalEntry, len(facts))
 	for i := range facts {
@@ -225,7 +225,7 @@ func holdAgainstFacts(tx *gorm.DB, b *models.Budget, page []models.LedgerEntry, 
 		}
 		fact := byID[e.JournalID]
 		if fact == nil {
-			c.add(Difference{Entry: e.ID, Column: "journal_id", Stored: e.JournalID.String(), Computed: "no such fact"})
+			c.add(Difference{Entry: e.ID, Column: "journal_id", Stored: e.JournalID.String(), Computed: "no such usage record"})
 			continue
 		}
 		if id := models.PostingID(e.JournalID, b.ID); e.ID != id {

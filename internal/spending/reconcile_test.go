@@ -146,7 +146,7 @@ func TestMistakesAreFoundAndMended(t *testing.T) {
 				w.unguarded("UPDATE ledger_entries SET journal_id = ? WHERE id = ?", [16]byte{15: 9}, [16]byte(s.call.ID))
 			},
 			want: func(s scene) string {
-				return fmt.Sprintf("journal_id of %s: stored %s, computed no such fact", s.call.ID, models.JournalID{15: 9})
+				return fmt.Sprintf("journal_id of %s: stored %s, computed no such usage record", s.call.ID, models.JournalID{15: 9})
 			},
 			stays: true,
 		},

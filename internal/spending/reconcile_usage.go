@@ -160,7 +160,7 @@ func readHour(tx *gorm.DB, org models.OrgID, hour models.Millis) (all, ofSession
 		}
 		var page []models.JournalEntry
 		if err := q.Order("occurred_at, id").Limit(reconcileRows).Find(&page).Error; err != nil {
-			return nil, nil, fmt.Errorf("read the journal: %w", err)
+			return nil, nil, fmt.Errorf("read the usage records: %w", err)
 		}
 		for i := range page {
 			e := &page[i]

@@ -124,7 +124,7 @@ func (s *SelfCheck) check(ctx context.Context, org models.OrgID, ids []models.Bu
 		}
 		s.wrong[BudgetKey{org, c.Budget}] = c.Count()
 		for _, d := range c.Differences {
-			s.cfg.Logger.Error("a budget doesn't fit its ledger; see `ostler admin reconcile`", "org", org, "budget", c.Budget,
+			s.cfg.Logger.Error("a budget differs from its ledger; run `ostler admin reconcile`", "org", org, "budget", c.Budget,
 				"column", d.Column, "entry", d.Entry, "stored", d.Stored, "computed", d.Computed)
 		}
 		if err := s.cfg.Reconciler.recordMismatch(ctx, c); err != nil {

@@ -54,7 +54,7 @@ func parseSubject(kind models.BudgetSubject, s string) (subject, error) {
 	case models.SubjectCustomer:
 		return subject{kind: kind, key: &s}, nil
 	default:
-		return subject{}, fault.New(fault.Invalid, "%.40q is no subject of budgets: want ORG, USER, AGENT, SESSION or CUSTOMER.", string(kind))
+		return subject{}, fault.New(fault.Invalid, "%.40q is not a subject of budgets: want ORG, USER, AGENT, SESSION or CUSTOMER.", string(kind))
 	}
 	if err != nil || id.IsZero() {
 		return subject{}, noSubject(kind, s)
@@ -71,7 +71,7 @@ func noSubject(kind models.BudgetSubject, s string) error {
 	what := "session"
 	switch kind {
 	case models.SubjectOrg:
-		return fault.New(fault.NotFound, "The organization that you work in does not have the id %.60q; budgets of others are not yours to make.", s)
+		return fault.New(fault.NotFound, "Your current organization does not have the id %.60q; you can't create budgets of others.", s)
 	case models.SubjectUser:
 		what = "member of the organization"
 	case models.SubjectAgent:
@@ -124,7 +124,7 @@ func (s *subject) checkSession(tx *gorm.DB, org models.OrgID) error {
 		return noSubject(s.kind, s.outside())
 	}
 	if root := budget.RootOf(&found[0]); root != found[0].ID {
-		return fault.New(fault.Invalid, "The session %s was made of another one and draws on the budgets of %s: put the budget on that.", found[0].ID, root)
+		return fault.New(fault.Invalid, "The session %s was forked from another one and draws on the budgets of %s. Set the budget on that session.", found[0].ID, root)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (in *TopUp) check() error {
 		return err
 	}
 	if in.Amount.Sign() <= 0 {
-		return fault.New(fault.Invalid, "A top-up is more than 0; to take from a budget, lower its limit.").At("input", "amount")
+		return fault.New(fault.Invalid, "A top-up must be more than 0. To take from a budget, lower its limit.").At("input", "amount")
 	}
 	return nil
 }
@@ -109,13 +109,13 @@ func (s *Service) topUp(
 	budget.Credit(b, amount, now)
 	measures, err := json.Marshal(map[string]any{"budgetId": b.ID.String(), "currency": b.Currency, "amount": budget.Decimal(b.Currency, amount)})
 	if err != nil {
-		return fmt.Errorf("tell of a top-up: %w", err)
+		return fmt.Errorf("record a top-up: %w", err)
 	}
 	entry := models.JournalEntry{
 		OrgID: b.OrgID, ID: fact, Kind: models.JournalTopUp, OccurredAt: now, UserID: by.UserID.Ptr(), Measures: measures,
 	}
 	if err := tx.Create(&entry).Error; err != nil {
-		return fmt.Errorf("store the fact of a top-up: %w", err)
+		return fmt.Errorf("store the usage record of a top-up: %w", err)
 	}
 	posting := models.LedgerEntry{
 		OrgID: b.OrgID, ID: models.PostingID(fact, b.ID), BudgetID: b.ID, JournalID: fact, Source: models.JournalTopUp, Amount: -amount,
@@ -143,7 +143,7 @@ func (s *Service) topUp(
 func claim(tx *gorm.DB, org models.OrgID, key string, hash []byte, fact models.JournalID, now models.Millis) (done bool, err error) {
 	result, err := json.Marshal(fact.String())
 	if err != nil {
-		return false, fmt.Errorf("keep the answer under an idempotency key: %w", err)
+		return false, fmt.Errorf("store the answer under an idempotency key: %w", err)
 	}
 	row := models.IdempotencyKey{
 		OrgID: org, Operation: topUpOperation, Key: key, InputHash: hash, Result: result, ExpiresAt: now + models.Millis(idempotencyFor.Milliseconds()),

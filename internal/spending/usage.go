@@ -73,14 +73,14 @@ func floorHour(at models.Millis) models.Millis {
 // Check refuses what can't be answered, with a *fault.Error.
 func (q UsageQuery) Check() error {
 	if n := len(q.GroupBy); n < 1 || n > maxGroups {
-		return fault.New(fault.Invalid, "groupBy names from 1 to %d groups, not %d.", maxGroups, n).At("groupBy")
+		return fault.New(fault.Invalid, "groupBy needs 1 to %d groups, not %d.", maxGroups, n).At("groupBy")
 	}
 	for i, g := range q.GroupBy {
 		if !g.Valid() {
 			return fault.New(fault.Invalid, "There is no group %.20q.", string(g)).At("groupBy")
 		}
 		if slices.Contains(q.GroupBy[:i], g) {
-			return fault.New(fault.Invalid, "groupBy names %s twice.", g).At("groupBy")
+			return fault.New(fault.Invalid, "groupBy has %s twice.", g).At("groupBy")
 		}
 	}
 	return checkRange(q.From, q.To)
@@ -91,7 +91,7 @@ func checkRange(from, to models.Millis) error {
 		return fault.New(fault.Invalid, "from must be before to.").At("from")
 	}
 	if to-from > MaxUsageDays*usageDay {
-		return fault.New(fault.Invalid, "Usage is told of %d days at once at most: choose a later from, or an earlier to.", MaxUsageDays).At("from")
+		return fault.New(fault.Invalid, "Usage covers at most %d days at once. Choose a later from or an earlier to.", MaxUsageDays).At("from")
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (u *Usage) WriteCSV(ctx context.Context, by *auth.Principal, in Export, to 
 	case ExportLedger:
 		return x.ledger(ctx, in.Query, in.Budget)
 	}
-	return fault.New(fault.Invalid, "kind is usage, journal or ledger, not %.20q.", string(in.Kind)).At("kind")
+	return fault.New(fault.Invalid, "kind must be usage, journal or ledger, not %.20q.", string(in.Kind)).At("kind")
 }
 
 // export is an export that is being written.
@@ -253,7 +253,7 @@ func (u *Usage) facts(ctx context.Context, org models.OrgID, after exportPlace, 
 	err := store.Of(u.db.Read(ctx, org), org).Where("(occurred_at, id) > (?, ?) AND occurred_at < ?", after.at, after.id, to).
 		Order("occurred_at, id").Limit(limit).Find(&rows).Error
 	if err != nil {
-		return nil, fmt.Errorf("read the journal of %s: %w", org, err)
+		return nil, fmt.Errorf("read the usage records of %s: %w", org, err)
 	}
 	return rows, nil
 }

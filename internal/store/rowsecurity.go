@@ -74,12 +74,12 @@ func (db *DB) SecureRows(ctx context.Context, on bool, logins ...string) error {
 		return errors.Join(err, exec(ctx, tx, statements))
 	})
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "42501" {
-		return fmt.Errorf("row-level security needs the roles %s and %s, and this one may not make them or let others work as them: "+
-			"make them once (CREATE ROLE … NOLOGIN) and grant both to the users of the database URLs, or switch it off with OSTLER_ROW_SECURITY=off: %w",
+		return fmt.Errorf("row-level security needs the roles %s and %s, and this role may neither create nor grant them: "+
+			"create them once (CREATE ROLE … NOLOGIN) and grant both to the users of the database URLs, or switch it off with OSTLER_ROW_SECURITY=off: %w",
 			appRole, engineRole, err)
 	}
 	if err != nil {
-		return fmt.Errorf("put up row-level security: %w", err)
+		return fmt.Errorf("set up row-level security: %w", err)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ type ContributionError struct {
 }
 
 func (e *ContributionError) Error() string {
-	return fmt.Sprintf("the %s of capability %s can't be worked out: %v", e.What, e.CapabilityID, e.Err)
+	return fmt.Sprintf("the %s of capability %s can't be computed: %v", e.What, e.CapabilityID, e.Err)
 }
 
 func (e *ContributionError) Unwrap() error { return e.Err }
@@ -83,7 +83,7 @@ func partIDs(capabilityID, what string, names []string) ([]string, error) {
 			continue
 		}
 		if !partName.MatchString(name) {
-			return nil, fault.New(fault.Invalid, "The name %q can't be used: take 1 to 64 letters, digits, _, . and -, and begin with a letter.",
+			return nil, fault.New(fault.Invalid, "The name %q can't be used: use 1 to 64 letters, digits, _, . and -, beginning with a letter.",
 				Shorten(name, 64)).At(path...)
 		}
 		if first, ok := taken[name]; ok {

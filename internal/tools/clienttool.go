@@ -81,11 +81,11 @@ func (r *Registry) clientTool(t models.ClientTool, source string) (*registered, 
 	case !text.Storable(display) || len(display) > maxDisplayNameBytes:
 		return invalid("displayName", "The display name must be text of at most %d bytes.", maxDisplayNameBytes)
 	case strings.TrimSpace(t.Description) == "":
-		return invalid("description", "The tool %s needs a description: it is all that the model knows of it.", t.Name)
+		return invalid("description", "The tool %s needs a description: it is all that the model knows about it.", t.Name)
 	case !text.Storable(t.Description) || len(t.Description) > MaxClientDescriptionBytes:
 		return invalid("description", "The description of %s must be text of at most %d bytes.", t.Name, MaxClientDescriptionBytes)
 	case len(t.InputSchema) > MaxClientSchemaBytes:
-		return invalid("inputSchema", "The schema of %s has %d bytes; at most %d are taken.", t.Name, len(t.InputSchema), MaxClientSchemaBytes)
+		return invalid("inputSchema", "The schema of %s has %d bytes; at most %d are allowed.", t.Name, len(t.InputSchema), MaxClientSchemaBytes)
 	case t.TimeoutSeconds != nil && (*t.TimeoutSeconds < 1 || *t.TimeoutSeconds > MaxClientTimeoutSeconds):
 		return invalid("timeoutSeconds", "The timeout of %s must be between 1 and %d seconds.", t.Name, MaxClientTimeoutSeconds)
 	}

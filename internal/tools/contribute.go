@@ -133,7 +133,7 @@ func (b *builder) addGates(c *capability, settings json.RawMessage) error {
 	}
 	for i, g := range gates {
 		if g.Decide == nil {
-			return fmt.Errorf("the gate %s decides nothing", ids[i])
+			return fmt.Errorf("the policy %s makes no decision", ids[i])
 		}
 		g.ID = ids[i]
 		b.set.gates = append(b.set.gates, g)
@@ -191,7 +191,7 @@ func (b *builder) addClients(list []models.ClientTool, source string) *fault.Err
 func (b *builder) offer(reg *registered) *fault.Error {
 	name := reg.manifest.Name
 	if other := b.set.byName[name]; other != nil {
-		return fault.New(fault.Invalid, "Two tools have the name %s: %s of %s and %s of %s. Rename one, or leave out what brings it.",
+		return fault.New(fault.Invalid, "Two tools have the name %s: %s of %s and %s of %s. Rename one, or remove one.",
 			name, other.manifest.ID, other.source(), reg.manifest.ID, reg.source())
 	}
 	b.set.tools = append(b.set.tools, reg)

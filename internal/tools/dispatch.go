@@ -126,7 +126,7 @@ func decodeArguments(raw json.RawMessage) (value any, refusal string) {
 		return map[string]any{}, ""
 	}
 	if len(raw) > MaxArgumentsBytes {
-		return nil, fmt.Sprintf("they have %d bytes, at most %d are taken; split the work into several calls",
+		return nil, fmt.Sprintf("they have %d bytes; at most %d are allowed; split the work into several calls",
 			len(raw), MaxArgumentsBytes)
 	}
 	v, err := jsonx.Normalized(raw)
@@ -182,7 +182,7 @@ func runPreparer(ctx context.Context, p Preparer, call *Call, arguments json.Raw
 func Run(ctx context.Context, registry *Registry, call *Call, frozen Frozen) Result {
 	reg := registry.tools[frozen.ToolID]
 	if reg == nil && !frozen.Hints.Client {
-		r := Fail(fmt.Sprintf("Unknown tool id %q. The tool was removed after the call was made; go on without it.", frozen.ToolID))
+		r := Fail(fmt.Sprintf("Unknown tool id %q. The tool was removed after the call was made. Continue without it.", frozen.ToolID))
 		r.Measures = frozen.Meters.none()
 		return modelView(r)
 	}

@@ -144,7 +144,7 @@ func TestPrepareRefusesTools(t *testing.T) {
 		}
 	}
 	_, ended := tools.Prepare(t.Context(), tools.Toolset{}, &tools.Call{}, "one", nil)
-	if ended == nil || !strings.Contains(ended.ToolError, "No tools are offered") {
+	if ended == nil || !strings.Contains(ended.ToolError, "No tools are available") {
 		t.Errorf("without tools: %+v", ended)
 	}
 }

@@ -97,10 +97,10 @@ func (c *Call) DurableCompletionKey(ctx context.Context) (string, error) {
 	}
 	key, err := c.CompletionKey(ctx)
 	if err == nil && key == "" {
-		err = errors.New("the engine gave an empty key")
+		err = errors.New("the engine returned an empty key")
 	}
 	if err != nil {
-		return "", &EffectError{Code: CodeCompletionKeyFailed, Message: "The key for completing the call could not be made.", Err: err}
+		return "", &EffectError{Code: CodeCompletionKeyFailed, Message: "The key for completing the call could not be created.", Err: err}
 	}
 	c.attempt.completion = key
 	return key, nil
@@ -152,7 +152,7 @@ func (c *Call) askedForKey() bool {
 func pendingResult(call *Call, toolID string, p Pending) Result {
 	if !call.askedForKey() {
 		err := &EffectError{Code: CodePendingWithoutKey, Message: fmt.Sprintf(
-			"The tool %s waits for a completion from outside, and nobody has the key for it.", toolID)}
+			"The tool %s waits for a completion from outside, but it has not created a key for it.", toolID)}
 		return Result{ToolError: err.Error(), Internal: err}
 	}
 	switch p.OnTimeout {

@@ -143,17 +143,17 @@ func lookUp(node any, ref string) (any, error) {
 		case map[string]any:
 			next, ok := v[token]
 			if !ok {
-				return nil, errors.New("there is nothing at its end")
+				return nil, errors.New("it leads to nothing")
 			}
 			node = next
 		case []any:
 			i, err := strconv.Atoi(token)
 			if err != nil || i < 0 || i >= len(v) {
-				return nil, errors.New("there is nothing at its end")
+				return nil, errors.New("it leads to nothing")
 			}
 			node = v[i]
 		default:
-			return nil, errors.New("there is nothing at its end")
+			return nil, errors.New("it leads to nothing")
 		}
 	}
 	return node, nil

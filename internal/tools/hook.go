@@ -114,7 +114,7 @@ func (h HookSpec) Check() (HookSpec, *fault.Error) {
 		return h, invalid("The event %q is unknown. There are session_start, user_prompt_submit, pre_tool_use, post_tool_use, turn_end and session_end.",
 			Shorten(string(h.Event), 40)).At("event")
 	case (h.Webhook == nil) == (h.CEL == nil):
-		return h, invalid("A hook has either a webhook or a cel expression. Give one of them.")
+		return h, invalid("A hook has either a webhook or a cel expression. Set one of them.")
 	case h.OnError != OnErrorWarn && h.OnError != OnErrorAllow && h.OnError != OnErrorBlock:
 		return h, invalid("onError is %q; it must be allow, block or warn.", Shorten(string(h.OnError), 40)).At("onError")
 	case h.OnError == OnErrorBlock && !h.Event.MayFailClosed():

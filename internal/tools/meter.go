@@ -30,7 +30,7 @@ func (m Meters) check() error {
 			return fmt.Errorf("%s is measured by the server; a tool can be measured in units of its own only", currency)
 		}
 		if a := m[currency]; a < 0 || a > budget.MaxAmount {
-			return fmt.Errorf("a call can't take %s of %s; want 0 to %s", budget.Decimal(currency, a), currency, budget.Decimal(currency, budget.MaxAmount))
+			return fmt.Errorf("a call can't use %s of %s; want 0 to %s", budget.Decimal(currency, a), currency, budget.Decimal(currency, budget.MaxAmount))
 		}
 	}
 	return nil

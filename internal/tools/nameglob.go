@@ -17,7 +17,7 @@ type NameGlob struct{ alternatives []string }
 // ParseNameGlob reads a glob, or says in words what is wrong with it.
 func ParseNameGlob(text string) (NameGlob, *fault.Error) {
 	invalid := func(what string) (NameGlob, *fault.Error) {
-		return NameGlob{}, fault.New(fault.Invalid, "%q is no pattern of tool names: %s. Write names, each with an optional * at its end, separated by |.",
+		return NameGlob{}, fault.New(fault.Invalid, "%q is not a pattern of tool names: %s. Write names, each with an optional * at its end, separated by |.",
 			Shorten(strings.ToValidUTF8(text, "\uFFFD"), 64), what)
 	}
 	if len(text) > maxNameGlobBytes {

@@ -45,9 +45,9 @@ func NormalizePath(p string) (string, error) {
 	case !utf8.ValidString(p):
 		return "", invalidPath(p, "is not valid UTF-8")
 	case strings.ContainsFunc(p, unicode.IsControl):
-		return "", invalidPath(p, "has a control character in it")
+		return "", invalidPath(p, "contains a control character")
 	case strings.Contains(p, `\`):
-		return "", invalidPath(p, "has a backslash in it; separate segments with /")
+		return "", invalidPath(p, "contains a backslash; separate segments with /")
 	}
 	full := p
 	if !strings.HasPrefix(p, "/") {
@@ -59,7 +59,7 @@ func NormalizePath(p string) (string, error) {
 		case segment == "" || segment == ".":
 			continue
 		case segment == "..":
-			return "", invalidPath(p, `has the segment ".." in it; give the path without it`)
+			return "", invalidPath(p, `has the segment ".." in it; leave it out`)
 		case len(segment) > MaxSegmentBytes:
 			return "", invalidPath(p, fmt.Sprintf("has a segment of more than %d bytes", MaxSegmentBytes))
 		}

@@ -137,7 +137,7 @@ func (r *Registry) sort(caps []Capability) error {
 		case done:
 			return nil
 		case visiting:
-			return fmt.Errorf("capabilities depend on each other in a circle: %s",
+			return fmt.Errorf("capabilities depend on each other in a cycle: %s",
 				strings.Join(trail[slices.Index(trail, id):], " → "))
 		}
 		c := r.byID[id]

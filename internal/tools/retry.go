@@ -83,7 +83,7 @@ func (r *Retry) check() error {
 		return fmt.Errorf("the retry policy %q is unknown; it must be never, safe or idempotent", r.Policy)
 	}
 	if r.Max < 0 || r.Max > maxAttempts || r.BaseMs < 0 || r.MaxDelayMs < 0 {
-		return fmt.Errorf("the retry policy has %d attempts, %d ms base and %d ms at most; take up to %d attempts and no negative delay",
+		return fmt.Errorf("the retry policy has %d attempts, %d ms base and %d ms at most; use up to %d attempts and no negative delay",
 			r.Max, r.BaseMs, r.MaxDelayMs, maxAttempts)
 	}
 	return nil

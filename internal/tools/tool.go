@@ -193,7 +193,7 @@ type Pending struct {
 // NeedsConnection makes a result that tells the model, and through it the user, which provider has to be connected first.
 func NeedsConnection(provider string) Result {
 	return Result{
-		ToolError:          "connection_required: The user has to connect " + provider + " first. Say so, and go on without it meanwhile.",
+		ToolError:          "connection_required: The user must connect " + provider + " first. Tell them, and continue without it meanwhile.",
 		ConnectionRequired: provider,
 	}
 }

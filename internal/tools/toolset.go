@@ -119,7 +119,7 @@ func (t Toolset) lookup(name string) *registered {
 // offered lists the names for a model that asked for something else.
 func (t Toolset) offered() string {
 	if t.set == nil || len(t.set.tools) == 0 {
-		return "No tools are offered; answer without them."
+		return "No tools are available; answer without them."
 	}
 	const most = 100
 	names := make([]string, 0, min(len(t.set.tools), most+1))
@@ -130,7 +130,7 @@ func (t Toolset) offered() string {
 		}
 		names = append(names, reg.manifest.Name)
 	}
-	return "Offered are: " + strings.Join(names, ", ") + "."
+	return "Available tools: " + strings.Join(names, ", ") + "."
 }
 
 // Resolve gives the toolset of the capabilities that are attached, with those that are always on and those that they
@@ -224,7 +224,7 @@ func (c *capability) validate(config models.JSON) *fault.Error {
 	}
 	v, err := jsonx.Normalized(config)
 	if err != nil {
-		return invalid(nil, "config is not usable JSON: "+err.Error())
+		return invalid(nil, "config is not valid JSON: "+err.Error())
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -235,7 +235,7 @@ func (c *capability) validate(config models.JSON) *fault.Error {
 	}
 	if c.config == nil {
 		if len(object) > 0 {
-			return invalid(nil, "it has none; leave config out")
+			return invalid(nil, "it has no settings; leave config out")
 		}
 		return nil
 	}

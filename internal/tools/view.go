@@ -80,7 +80,7 @@ func envelope(doc json.RawMessage) json.RawMessage {
 	r := Success(cut{
 		Cut: Cut{
 			Truncated: true, BytesReturned: len(head), BytesTotal: len(doc), NextOffset: len(head), Reason: ReasonSize,
-			ResumeHint: "content is the beginning of the result's JSON text. Call again in a way that gives less, " +
+			ResumeHint: "content is the beginning of the result's JSON text. Call again in a way that returns less, " +
 				"for example with a narrower path, pattern, limit or range.",
 		},
 		Content: head,

@@ -85,7 +85,7 @@ func CallKey(id string) string { return "call/" + id }
 func ReadCall(e models.Effect) (Call, error) {
 	c := Call{Effect: e}
 	if err := json.Unmarshal(e.Request, &c.Record); err != nil {
-		return c, fmt.Errorf("read call %s from the journal: %w", e.ReplayKey, err)
+		return c, fmt.Errorf("read call %s from the effect log: %w", e.ReplayKey, err)
 	}
 	return c, nil
 }

@@ -268,9 +268,9 @@ func ResultOf(w models.Wait, r models.WaitResolution) tools.Result {
 		return tools.View(tools.Fail(fmt.Sprintf("%s: %s", r.ErrorCode, r.ErrorMessage)))
 	case models.WaitTimeout:
 		if w.Kind == models.WaitApproval {
-			return tools.Fail("approval_expired: Nobody has decided about this call in time, so it did not run.")
+			return tools.Fail("approval_expired: The approval of this call expired, so it did not run.")
 		}
-		return tools.Fail("timeout: No result came in time.")
+		return tools.Fail("timeout: No result arrived in time.")
 	case models.WaitCancelled, models.WaitOpen:
 	}
 	if r.ErrorMessage != "" {
@@ -332,7 +332,7 @@ func Expire(tx *commit.Tx, w models.Wait) error {
 		name = *w.ToolName
 	}
 	return Fail(tx, "", models.StopError, models.Failure{
-		Code: "wait_timeout", Message: fmt.Sprintf("What the call of %s waited for did not come in time. Send a message to go on.", name),
+		Code: "wait_timeout", Message: fmt.Sprintf("What the call of %s waited for did not arrive in time. Send a message to continue.", name),
 	})
 }
 

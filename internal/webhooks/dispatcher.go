@@ -185,7 +185,7 @@ func (d *Dispatcher) feedLoop(ctx context.Context) {
 	look := func() {
 		var err error
 		if last, err = d.look(ctx, last); err != nil && ctx.Err() == nil {
-			d.cfg.Logger.Warn("webhooks that are behind can't be looked for; trying again", "error", err)
+			d.cfg.Logger.Warn("webhooks with new events can't be read; trying again", "error", err)
 		}
 		d.send.Wake()
 	}
@@ -238,7 +238,7 @@ func (d *Dispatcher) learn(org models.OrgID) {
 	if d.cfg.Bus != nil && d.cfg.Bus.Shared() {
 		var err error
 		if cancel, err = d.cfg.Bus.QueueSubscribe(events.OrgSubject(org), busQueue, func([]byte) { d.heard(org) }); err != nil {
-			d.cfg.Logger.Debug("events for webhooks are not heard of, and looked for", "org", org, "error", err)
+			d.cfg.Logger.Debug("can't subscribe to events for webhooks; they are found by polling", "org", org, "error", err)
 		}
 	}
 	d.mu.Lock()
@@ -273,7 +273,7 @@ func (d *Dispatcher) advanceNext(ctx context.Context) bool {
 	switch {
 	case err != nil:
 		if ctx.Err() == nil {
-			d.cfg.Logger.Warn("the deliveries of webhooks could not be made; trying again", "org", org, "error", err)
+			d.cfg.Logger.Warn("deliveries of webhooks could not be created; trying again", "org", org, "error", err)
 		}
 	case !has:
 		d.mu.Lock()

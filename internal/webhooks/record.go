@@ -100,7 +100,7 @@ func (d *Dispatcher) after(sent, row *models.WebhookDelivery, out outcome, now m
 
 func (d *Dispatcher) mark(tx *gorm.DB, hook *models.Webhook, changes map[string]any) error {
 	if err := store.OneRow(store.Of(tx.Model(&models.Webhook{}), hook.OrgID).Where("id = ?", hook.ID).Updates(changes)); err != nil {
-		return fmt.Errorf("note how webhook %s does: %w", hook.ID, err)
+		return fmt.Errorf("store the state of webhook %s: %w", hook.ID, err)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (d *Dispatcher) release(ctx context.Context, key webhookKey, until models.M
 			Updates(map[string]any{"due_at": due, "leased_until": nil}))
 	})
 	if err != nil {
-		return fmt.Errorf("give webhook %s back: %w", key.ID, err)
+		return fmt.Errorf("release webhook %s: %w", key.ID, err)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, url string, ki
 			return fmt.Errorf("count webhooks of %s: %w", by.OrgID, err)
 		}
 		if n >= MaxWebhooks {
-			return fault.New(fault.LimitReached, "An organization may have %d webhooks: delete one that is not needed any more.", MaxWebhooks)
+			return fault.New(fault.LimitReached, "The organization has reached the limit of %d webhooks. Delete one that is no longer needed.", MaxWebhooks)
 		}
 		if row.Position, err = feedHead(tx, by.OrgID); err != nil {
 			return err
@@ -223,7 +223,7 @@ func (s *Service) Replay(ctx context.Context, by *auth.Principal, id models.Deli
 			return err
 		}
 		if !row.Enabled {
-			return fault.New(fault.Conflict, "The webhook %s is disabled: enable it first.", row.ID).At("id")
+			return fault.New(fault.Conflict, "The webhook %s is disabled. Enable it first.", row.ID).At("id")
 		}
 		now := clock.Millis(s.clock)
 		res := store.Of(tx.Model(&models.WebhookDelivery{}), by.OrgID).Where("id = ?", id).Update("next_attempt_at", now)

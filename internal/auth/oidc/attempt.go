@@ -55,7 +55,7 @@ func (c *Client) Begin(ctx context.Context, returnTo string, invitation []byte) 
 	a := Attempt{Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), ReturnTo: returnTo, Invitation: invitation, Expires: expires.Unix()}
 	plain, err := json.Marshal(a)
 	if err != nil {
-		return Redirect{}, fmt.Errorf("write down a sign-in: %w", err)
+		return Redirect{}, fmt.Errorf("store the state of a sign-in: %w", err)
 	}
 	sealed := c.seals[0].Seal(nil, nil, plain, []byte(state)) //nolint:gosec // G407: it makes a random nonce for each value itself
 	return Redirect{
@@ -73,7 +73,7 @@ func (c *Client) Open(cookie, state string) (Attempt, error) {
 	}
 	sealed, err := base64.RawURLEncoding.DecodeString(cookie)
 	if err != nil || len(sealed) > maxCookie {
-		return a, StateLost.because("the cookie is none of ours")
+		return a, StateLost.because("the cookie was not issued by this server")
 	}
 	for _, seal := range c.seals {
 		plain, err := seal.Open(nil, nil, sealed, []byte(state))
@@ -81,16 +81,16 @@ func (c *Client) Open(cookie, state string) (Attempt, error) {
 			continue
 		}
 		if err := json.Unmarshal(plain, &a); err != nil {
-			return a, fmt.Errorf("read a sign-in that was begun: %w", err)
+			return a, fmt.Errorf("read the state of a sign-in: %w", err)
 		}
 		if a.Expires <= c.cfg.Clock.Now().Unix() {
-			return a, StateLost.because("the sign-in was begun too long ago")
+			return a, StateLost.because("the sign-in took too long")
 		}
 		sum := sha256.Sum256([]byte(state))
 		a.State = sum[:]
 		return a, nil
 	}
-	return a, StateLost.because("the state is not that of this browser")
+	return a, StateLost.because("the state belongs to another browser")
 }
 
 // newSeal gives AES-256-GCM that makes a random nonce for each value and keeps it in front of the ciphertext.

@@ -45,7 +45,7 @@ func CheckIssuer(issuer string) error {
 		return errors.New("want an address like https://login.example.com, without user, query and fragment")
 	}
 	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
-		return errors.New("want https: over http anybody on the way could sign in as everybody")
+		return errors.New("want https: over http, anyone on the network path could sign in as anyone")
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func ParseDomains(list string) ([]string, error) {
 			continue
 		}
 		if !isDomain(d) {
-			return nil, errors.New("want domains with commas between them, e.g. example.com,example.org; write those with other letters as xn--…")
+			return nil, errors.New("want domains separated by commas, e.g. example.com,example.org; write those with other letters as xn--…")
 		}
 		domains = append(domains, strings.ToLower(d))
 	}
@@ -69,7 +69,7 @@ func ParseDomains(list string) ([]string, error) {
 func ParseScopes(list string) ([]string, error) {
 	scopes := strings.Fields(list)
 	if !slices.Contains(scopes, "openid") || strings.ContainsFunc(list, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
-		return nil, errors.New(`want scopes with spaces between them, openid among them, e.g. "` + DefaultScopes + `"`)
+		return nil, errors.New(`want scopes separated by spaces, including openid, e.g. "` + DefaultScopes + `"`)
 	}
 	return scopes, nil
 }

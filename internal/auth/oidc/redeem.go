@@ -43,7 +43,7 @@ func (c *Client) Redeem(ctx context.Context, a Attempt, answer Answer) (Identity
 		return who, err
 	}
 	if answer.Issuer != c.cfg.Issuer && (answer.Issuer != "" || at.namesItself) {
-		return who, Failed.because("the answer is of the issuer %s", answer.Issuer)
+		return who, Failed.because("the answer comes from the issuer %s", answer.Issuer)
 	}
 	switch answer.Error {
 	case "":
@@ -64,7 +64,7 @@ func (c *Client) Redeem(ctx context.Context, a Attempt, answer Answer) (Identity
 	}
 	raw, _ := token.Extra("id_token").(string)
 	if raw == "" {
-		return who, Failed.because("the issuer gave no ID token")
+		return who, Failed.because("the issuer returned no ID token")
 	}
 	id, err := at.verifier.Verify(ctx, raw)
 	if err != nil {
@@ -121,14 +121,14 @@ func (t *truth) UnmarshalJSON(b []byte) error {
 func (c *Client) claims(id *gooidc.IDToken, nonce string) (claims, error) {
 	var said claims
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(nonce)) != 1 {
-		return said, Failed.because("the ID token is of another sign-in")
+		return said, Failed.because("the ID token belongs to another sign-in")
 	}
 	if err := id.Claims(&said); err != nil {
 		return said, Failed.because("read the ID token: %s", err)
 	}
 	// A token for several parties must have been made for this one.
 	if said.AuthorizedParty != c.cfg.ClientID && (said.AuthorizedParty != "" || len(id.Audience) > 1) {
-		return said, Failed.because("the ID token was made for %s", said.AuthorizedParty)
+		return said, Failed.because("the ID token was issued for %s", said.AuthorizedParty)
 	}
 	if id.Subject == "" || len(id.Subject) > maxSubject || !utf8.ValidString(id.Subject) || strings.ContainsFunc(id.Subject, unicode.IsControl) {
 		return said, Failed.because("the ID token has no usable subject")
@@ -143,15 +143,15 @@ func moreClaims(ctx context.Context, at *issuer, token *oauth2.Token, subject st
 	}
 	info, err := at.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
-		return said, Failed.because("ask who somebody is: %s", err)
+		return said, Failed.because("request the user's information: %s", err)
 	}
 	if info.Subject != subject {
-		return said, Failed.because("the issuer tells of somebody else")
+		return said, Failed.because("the issuer's user information is about another user")
 	}
 	name := said.Name
 	said.EmailVerified = false // of which e-mail?
 	if err := info.Claims(&said); err != nil {
-		return said, Failed.because("read who somebody is: %s", err)
+		return said, Failed.because("read the user's information: %s", err)
 	}
 	if name != "" {
 		said.Name = name
@@ -163,7 +163,7 @@ func moreClaims(ctx context.Context, at *issuer, token *oauth2.Token, subject st
 func (c *Client) checkEmail(said claims) error {
 	local, domain, ok := strings.Cut(said.Email, "@")
 	if !ok || local == "" || domain == "" || strings.Contains(domain, "@") || changesLetters(said.Email) {
-		return NoEmail.because("the issuer gives the e-mail %s", said.Email)
+		return NoEmail.because("the issuer returned the e-mail %s", said.Email)
 	}
 	if !said.EmailVerified {
 		return NoEmail.because("the issuer has not verified the e-mail")

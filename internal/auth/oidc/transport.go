@@ -22,7 +22,7 @@ const (
 
 var (
 	errTooLarge = errors.New("the answer is too large")
-	errBusy     = errors.New("too many requests wait for the issuer")
+	errBusy     = errors.New("too many requests to the issuer are waiting")
 )
 
 // newHTTP gives the client for the issuer. It is no egress.Client: that one is for addresses that tenants write, and keeps them out of the
@@ -33,7 +33,7 @@ func newHTTP(plain bool) *http.Client {
 		Timeout: patience,
 		// A redirect of a request with a code or a secret in it would hand them to somebody else.
 		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return errors.New("the issuer redirects, which is not followed: configure the address that it redirects to")
+			return errors.New("the issuer redirects, and redirects are not followed: configure the address that it redirects to")
 		},
 		Transport: &bounded{
 			plain: plain, slots: make(chan struct{}, requestsAtOnce),

@@ -99,7 +99,7 @@ func (d *Driver) Models(ctx context.Context, at llm.Endpoint) ([]llm.ModelInfo, 
 			return nil, fail.OfDocument(ctx, err)
 		}
 		if !page.JSON.Data.Valid() {
-			return nil, fail.Of(ctx, wire.Unreadablef("the answer holds no list of models"))
+			return nil, fail.Of(ctx, wire.Unreadablef("the answer contains no list of models"))
 		}
 		for i := range page.Data {
 			m := &page.Data[i]

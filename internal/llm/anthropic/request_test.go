@@ -238,7 +238,7 @@ func TestImagesThatFit(t *testing.T) {
 		if len(body) > 30_000_000 {
 			t.Errorf("the request has %d bytes", len(body))
 		}
-		return strings.Count(body, `"type":"image"`), strings.Count(body, "An image stood here")
+		return strings.Count(body, `"type":"image"`), strings.Count(body, "There was an image here")
 	}
 	for _, tt := range []struct {
 		name          string

@@ -227,7 +227,7 @@ func (r *reader) blockDelta(index int64, d *eventDelta) error {
 	b, begun := r.blocks[index]
 	switch {
 	case !begun:
-		return wire.Unreadablef("block %d of the stream grows before it begins", index)
+		return wire.Unreadablef("block %d of the stream has a piece before it begins", index)
 	case d.Type == "":
 		return wire.Unreadablef("a piece of block %d of the stream has no type", index)
 	case b == nil:
@@ -256,7 +256,7 @@ func (r *reader) blockDelta(index int64, d *eventDelta) error {
 		// Citations, and what is newer than this driver.
 		return nil
 	}
-	return wire.Unreadablef("block %d of the stream holds pieces of another kind", index)
+	return wire.Unreadablef("block %d of the stream has pieces of another kind", index)
 }
 
 // blockStop completes a block. Thinking gets its signature only here: half of one is worth nothing.

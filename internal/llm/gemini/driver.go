@@ -57,7 +57,7 @@ func New(o Options) *Driver {
 	})
 	if err != nil {
 		// The error repeats the whole configuration.
-		err = &llm.Error{Code: llm.CodeInternal, Message: "The server can't use Google's SDK. Its version does not fit the server's."}
+		err = &llm.Error{Code: llm.CodeInternal, Message: "The server can't use Google's SDK: its version is incompatible."}
 	}
 	return &Driver{sdk: sdk, broken: err, now: o.Now}
 }
@@ -100,7 +100,7 @@ type transport struct{ streams, documents *http.Client }
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	x, ok := req.Context().Value(exchangeKey{}).(*exchange)
 	if !ok {
-		return nil, errors.New("the SDK made a request that nobody asked for")
+		return nil, errors.New("the SDK made an unexpected request")
 	}
 	req = req.Clone(req.Context())
 	req.Header.Del("X-Goog-Api-Key")
@@ -168,7 +168,7 @@ func (d *Driver) Models(ctx context.Context, at llm.Endpoint) (out []llm.ModelIn
 	// The SDK panics where a field has another type than it expects.
 	defer func() {
 		if v := recover(); v != nil {
-			out, err = nil, fail.Of(ctx, wire.Unreadablef("the list of models does not have the form that it should have"))
+			out, err = nil, fail.Of(ctx, wire.Unreadablef("the list of models does not have the expected form"))
 		}
 	}()
 	asked := context.WithValue(ctx, exchangeKey{}, &exchange{key: at.APIKey, document: true})
@@ -224,5 +224,5 @@ func validModel(name string) bool {
 
 func badModel(name string) error {
 	return &llm.Error{Code: llm.CodeMisconfigured, Message: fmt.Sprintf(
-		"%.100q can't be the name of a model of this provider. Check the model's name.", name)}
+		"%.100q is not a valid model name for this provider. Check the model's name.", name)}
 }

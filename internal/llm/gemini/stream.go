@@ -123,7 +123,7 @@ func (r *reader) event(data []byte) error {
 		return r.fail.Refusal(refusal)
 	}
 	if c.Candidates == nil && c.PromptFeedback == nil && c.UsageMetadata == nil && c.ResponseID == "" && c.ModelVersion == "" {
-		return wire.Unreadablef("an event of the stream holds nothing that is known")
+		return wire.Unreadablef("an event of the stream contains nothing known")
 	}
 	if c.UsageMetadata != nil {
 		r.answer.Spend(c.UsageMetadata.counts(), false)

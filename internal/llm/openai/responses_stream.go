@@ -298,7 +298,7 @@ func (s *responsesStream) end(kind string, data []byte) (llm.FinishReason, error
 	}
 	r := ev.Response
 	if r == nil {
-		return "", wire.Unreadablef("an event %s of the stream holds no response", kind)
+		return "", wire.Unreadablef("an event %s of the stream contains no response", kind)
 	}
 	if u := r.Usage; u != nil {
 		s.Spend(tokens(u.Input, u.InputDetails.Cached, u.InputDetails.Written, u.Output, u.OutputDetails.Reasoning), true)

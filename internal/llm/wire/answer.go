@@ -91,7 +91,7 @@ func (a *Answer) open(part models.Part) (*Part, error) {
 // Count adds to what the answer holds, in bytes, and gives an error when that is too much.
 func (a *Answer) Count(bytes int) error {
 	if a.text += bytes; a.text > MaxText {
-		return Unreadablef("the answer holds more than %d bytes of text", MaxText)
+		return Unreadablef("the answer contains more than %d bytes of text", MaxText)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (a *Answer) countArguments(bytes int) error {
 func (a *Answer) SetMetadata(p *Part, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return Unreadablef("the metadata of a part can't be kept: %v", err)
+		return Unreadablef("the metadata of a part can't be stored: %v", err)
 	}
 	if err := a.Count(len(b)); err != nil {
 		return err

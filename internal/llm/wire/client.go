@@ -119,7 +119,7 @@ func (g *guard) otherForm(resp *http.Response) error {
 			return r // an error may be told so
 		}
 	}
-	return Unreadablef("the answer does not have the content type that was asked for")
+	return Unreadablef("the answer does not have the expected content type")
 }
 
 // refuse reads the beginning of an answer and closes it.
@@ -140,7 +140,7 @@ func readDocument(resp *http.Response) ([]byte, error) {
 	case len(body) > maxDocument:
 		return nil, Unreadablef("the answer is longer than %d bytes", maxDocument)
 	case !json.Valid(body):
-		return nil, Unreadablef("the answer is no JSON")
+		return nil, Unreadablef("the answer is not JSON")
 	}
 	return body, nil
 }

@@ -105,7 +105,7 @@ func (e *Events) field(line []byte) error {
 		// A comment, or what only browsers need.
 	default:
 		if !e.lenient {
-			return Unreadablef("a line of the stream is no server-sent event")
+			return Unreadablef("a line of the stream is not a server-sent event")
 		}
 	}
 	return nil
@@ -143,7 +143,7 @@ func (e *Events) bare(line []byte) (Event, error) {
 	if err != nil {
 		return Event{}, fmt.Errorf("read the stream: %w", err)
 	}
-	return Event{}, Unreadablef("a line of the stream is no server-sent event")
+	return Event{}, Unreadablef("a line of the stream is not a server-sent event")
 }
 
 // line reads a line without its end. One that the end of the stream cuts off is given with io.EOF.

@@ -61,7 +61,7 @@ func (f Failures) OfDocument(ctx context.Context, err error) error {
 	if wasSent(err) || ctx.Err() != nil {
 		return f.Of(ctx, err)
 	}
-	return f.Of(ctx, Unreadablef("the answer does not have the form that it should have: %s", cut(err.Error())))
+	return f.Of(ctx, Unreadablef("the answer does not have the expected form: %s", cut(err.Error())))
 }
 
 // wasSent tells whether err is net/http's, which wraps whatever happens on a connection so.
@@ -90,10 +90,10 @@ func (f Failures) refusal(r *Refused) error {
 	case refusal.Status >= http.StatusBadRequest:
 		return f.Refusal(refusal)
 	case refusal.Status == http.StatusOK:
-		return llm.BrokenAnswerError(Unreadablef("the answer does not have the form that was asked for"))
+		return llm.BrokenAnswerError(Unreadablef("the answer does not have the expected form"))
 	}
 	return &llm.Error{Code: llm.CodeMisconfigured, Status: r.Status, Cause: r, Message: fmt.Sprintf(
-		"The provider's address answered with status %d, which no model's answer has. Check the base URL in the provider's settings.", r.Status)}
+		"The provider's address answered with the unexpected status %d. Check the base URL in the provider's settings.", r.Status)}
 }
 
 // Refusal sorts a refusal that came in the middle of a stream. The key is cut out of its texts: servers may repeat what they were sent.

@@ -23,13 +23,13 @@ type ImageLimits struct {
 // What the model is told in the place of an image.
 const (
 	// MissingImage stands for one that is gone.
-	MissingImage = "(An image stood here. It is not available any more.)"
+	MissingImage = "(There was an image here. It is no longer available.)"
 	// StrangeImage stands for one of a kind that the provider refuses.
-	StrangeImage = "(An image stood here. It is of a kind that you can't be shown.)"
+	StrangeImage = "(There was an image here. You can't be shown images of its type.)"
 	// largeImage stands for one that is larger than the provider takes.
-	largeImage = "(An image stood here. It is too large for you to be shown: ask for a smaller one.)"
+	largeImage = "(There was an image here. It is too large for you to be shown: ask for a smaller one.)"
 	// oneImageTooMany stands for one that newer ones left no room for.
-	oneImageTooMany = "(An image stood here. It was left out because the conversation has too many.)"
+	oneImageTooMany = "(There was an image here. It was left out because the conversation has too many.)"
 )
 
 // FitImages reads the images of a conversation, the newest ones first, as far as they fit into the limits; an image counts as often as

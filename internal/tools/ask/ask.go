@@ -60,7 +60,7 @@ func askUser() tools.Tool {
 		},
 		Prepare: prepare,
 		Execute: func(context.Context, *tools.Call, Arguments) tools.Result {
-			return tools.Result{Internal: errors.New("ask_user is a wait of the engine; it can't be run")}
+			return tools.Result{Internal: errors.New("ask_user is a wait of the engine and can't be run")}
 		},
 		Narrate: func(args Arguments, done bool, _ string) string {
 			if done {
@@ -79,7 +79,7 @@ func prepare(_ context.Context, _ *tools.Call, args *Arguments) *tools.Result {
 		o = strings.Join(strings.Fields(o), " ")
 		key := strings.ToLower(o)
 		if seen[key] {
-			r := tools.Fail("duplicate_option: The option " + o + " is there twice. Give options that differ.")
+			r := tools.Fail("duplicate_option: The option " + o + " appears twice. Use different options.")
 			return &r
 		}
 		seen[key] = true

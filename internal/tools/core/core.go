@@ -16,7 +16,7 @@ func Capability() tools.Capability {
 		AlwaysOn:    true,
 		Prompt: "For work of several steps keep a plan with write_todos: give the whole list each time, with one item " +
 			"in_progress at most, and mark items completed as soon as they are. Tell people about long work with " +
-			"report_progress. Ask get_current_time for dates and times; do not guess them.",
+			"report_progress. Use get_current_time for dates and times; do not guess them.",
 		Tools: []tools.Tool{currentTime(), echo(), reportProgress(), writeTodos()},
 	}
 }

@@ -100,7 +100,7 @@ func TestNarration(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ id, arguments, before, after string }{
-		{"core.get_current_time", `{}`, "Looking at the clock", "Looked at the clock"},
+		{"core.get_current_time", `{}`, "Checking the time", "Checked the time"},
 		{"core.echo", `{"text":"x"}`, "", ""},
 		{"core.report_progress", `{"message":"half way"}`, "half way", "half way"},
 		{"core.write_todos", `{"todos":[{"content":"a","status":"completed"},{"content":"b","status":"pending"}]}`, "Updating the plan", "Updated the plan: 1 of 2 done"},

@@ -22,11 +22,11 @@ func echo() tools.Tool {
 	return tools.Define(tools.Spec[echoArgs]{
 		Manifest: tools.Manifest{
 			ID: "core.echo", Name: "echo", DisplayName: "Echo",
-			Description: "Gives a text back as it is, with its length in characters. For trying out tool calls.",
+			Description: "Returns a text unchanged, with its length in characters. For trying out tool calls.",
 			Hints:       tools.Hints{ReadOnly: true, Idempotent: true},
 			InputSchema: json.RawMessage(`{
 				"type": "object",
-				"properties": {"text": {"type": "string", "description": "The text to give back."}},
+				"properties": {"text": {"type": "string", "description": "The text to return."}},
 				"required": ["text"],
 				"additionalProperties": false
 			}`),
@@ -49,7 +49,7 @@ func reportProgress() tools.Tool {
 	return tools.Define(tools.Spec[progressArgs]{
 		Manifest: tools.Manifest{
 			ID: "core.report_progress", Name: "report_progress", DisplayName: "Report progress",
-			Description: "Shows a line about the work to the people who watch it. It changes nothing else.",
+			Description: "Shows one line about the progress of the work to the people who watch it. It has no other effect.",
 			// Seeing a line twice after a crash is better than a call of unknown outcome.
 			Hints: tools.Hints{Idempotent: true},
 			InputSchema: json.RawMessage(`{

@@ -29,7 +29,7 @@ func currentTime() tools.Tool {
 	return tools.Define(tools.Spec[timeArgs]{
 		Manifest: tools.Manifest{
 			ID: "core.get_current_time", Name: "get_current_time", DisplayName: "Current time",
-			Description: "Gives the current date and time, in UTC or in a time zone.",
+			Description: "Returns the current date and time, in UTC or in a time zone.",
 			Hints:       tools.Hints{ReadOnly: true, Idempotent: true},
 			InputSchema: json.RawMessage(`{
 				"type": "object",
@@ -50,9 +50,9 @@ func currentTime() tools.Tool {
 		},
 		Narrate: func(_ timeArgs, done bool, _ string) string {
 			if done {
-				return "Looked at the clock"
+				return "Checked the time"
 			}
-			return "Looking at the clock"
+			return "Checking the time"
 		},
 	})
 }

@@ -70,7 +70,7 @@ func writeTodos() tools.Tool {
 						"items": {
 							"type": "object",
 							"properties": {
-								"content": {"type": "string", "minLength": 1, "maxLength": 500, "pattern": "\\S", "description": "What is to be done."},
+								"content": {"type": "string", "minLength": 1, "maxLength": 500, "pattern": "\\S", "description": "The task."},
 								"status": {"type": "string", "enum": ["pending", "in_progress", "completed"]}
 							},
 							"required": ["content", "status"],
@@ -92,7 +92,7 @@ func writeTodos() tools.Tool {
 		},
 		Execute: func(_ context.Context, call *tools.Call, args todosArgs) tools.Result {
 			if call.SetTodos == nil {
-				return tools.Fail("todos_unavailable: There is no plan to write here. Go on without it.")
+				return tools.Fail("todos_unavailable: There is no plan to write here. Continue without it.")
 			}
 			stored := make([]models.Todo, len(args.Todos))
 			for i, t := range args.Todos {

@@ -93,7 +93,7 @@ func (c *Compiler) Compile(source string, kind Kind) (*Program, error) {
 	case strings.TrimSpace(source) == "":
 		return nil, errors.New("the expression is empty")
 	case len(source) > MaxBytes:
-		return nil, fmt.Errorf("the expression has %d bytes; at most %d are taken", len(source), MaxBytes)
+		return nil, fmt.Errorf("the expression has %d bytes; at most %d are allowed", len(source), MaxBytes)
 	}
 	ast, issues := c.env.Compile(source)
 	if err := issues.Err(); err != nil {
@@ -104,7 +104,7 @@ func (c *Compiler) Compile(source string, kind Kind) (*Program, error) {
 		if kind == Answer {
 			want += ", or a map"
 		}
-		return nil, fmt.Errorf("the expression gives a value of type %s; it must give %s", t, want)
+		return nil, fmt.Errorf("the expression returns a value of type %s; it must return %s", t, want)
 	}
 	program, err := c.env.Program(ast,
 		cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost), cel.MemoryLimit(maxElements), cel.InterruptCheckFrequency(checkEvery))
@@ -137,7 +137,7 @@ func (p *Program) Condition(ctx context.Context, in Input) (bool, error) {
 	}
 	b, ok := v.(types.Bool)
 	if !ok {
-		return false, fmt.Errorf("the expression gives a value of type %s; it must give true or false", v.Type().TypeName())
+		return false, fmt.Errorf("the expression returns a value of type %s; it must return true or false", v.Type().TypeName())
 	}
 	return bool(b), nil
 }
@@ -157,7 +157,7 @@ func (p *Program) Answer(ctx context.Context, in Input) (any, error) {
 	case bool, map[string]any:
 		return value, nil
 	default:
-		return nil, fmt.Errorf("the expression gives a value of type %s; it must give true, false or a map", v.Type().TypeName())
+		return nil, fmt.Errorf("the expression returns a value of type %s; it must return true, false or a map", v.Type().TypeName())
 	}
 }
 

@@ -158,11 +158,11 @@ func TestAnswers(t *testing.T) {
 	}
 	large := bind(t, expr.Vars{Arguments: json.RawMessage(`{"x":"` + strings.Repeat("x", 40<<10) + `"}`)})
 	for source, want := range map[string]string{
-		`dyn(1)`:                               "must give",
+		`dyn(1)`:                               "must return",
 		`{"a": duration("1s")}`:                "string()",
 		`{"a": b"x"}`:                          "string()",
 		`{1: 2}`:                               "keys",
-		`{"a": 1.0 / 0.0}`:                     "JSON doesn't have",
+		`{"a": 1.0 / 0.0}`:                     "JSON can't represent",
 		`{"a": arguments.x, "b": arguments.x}`: "more than 65536 bytes",
 	} {
 		p, err := c.Compile(source, expr.Answer)

@@ -106,14 +106,14 @@ type outcome struct{ left int }
 
 func (o *outcome) take(n int) error {
 	if o.left -= n; o.left < 0 {
-		return fmt.Errorf("the expression gives more than %d bytes", maxOutcome)
+		return fmt.Errorf("the expression returns more than %d bytes", maxOutcome)
 	}
 	return nil
 }
 
 func (o *outcome) value(v ref.Val, depth int) (any, error) {
 	if depth > maxOutcomeDepth {
-		return nil, fmt.Errorf("the expression gives a value that is nested deeper than %d levels", maxOutcomeDepth)
+		return nil, fmt.Errorf("the expression returns a value that is nested deeper than %d levels", maxOutcomeDepth)
 	}
 	// Whatever it is, it takes some room.
 	if err := o.take(2); err != nil {
@@ -132,7 +132,7 @@ func (o *outcome) value(v ref.Val, depth int) (any, error) {
 		if f := float64(v); !math.IsNaN(f) && !math.IsInf(f, 0) {
 			return f, nil
 		}
-		return nil, errors.New("the expression gives a number that JSON doesn't have")
+		return nil, errors.New("the expression returns a number that JSON can't represent")
 	case types.String:
 		s := strings.ToValidUTF8(string(v), "\uFFFD")
 		return s, o.take(len(s))
@@ -141,7 +141,7 @@ func (o *outcome) value(v ref.Val, depth int) (any, error) {
 	case traits.Lister:
 		return o.list(v, depth)
 	default:
-		return nil, fmt.Errorf("the expression gives a value of type %s, which JSON doesn't have; use string()", v.Type().TypeName())
+		return nil, fmt.Errorf("the expression returns a value of type %s, which JSON can't represent; use string()", v.Type().TypeName())
 	}
 }
 
@@ -150,7 +150,7 @@ func (o *outcome) object(v traits.Mapper, depth int) (any, error) {
 	for it := v.Iterator(); it.HasNext() == types.True; {
 		key, ok := it.Next().(types.String)
 		if !ok {
-			return nil, errors.New("the expression gives a map whose keys are not all strings")
+			return nil, errors.New("the expression returns a map whose keys are not all strings")
 		}
 		if err := o.take(len(key)); err != nil {
 			return nil, err

@@ -42,7 +42,7 @@ func editFile() tools.Tool {
 	return define(spec[editArgs]{
 		manifest: manifest("edit_file", "Edit file",
 			"Replaces parts of a text file, in order, all or none. Each old must be exactly as it is in the file, "+
-				"whitespace included, and occur once unless all is true. Gives a diff and the new hash.",
+				"whitespace included, and occur once unless all is true. Returns a diff and the new hash.",
 			writes, `{
 				"type": "object",
 				"properties": {
@@ -98,7 +98,7 @@ func edit(ctx context.Context, f tools.Files, a editArgs) (any, error) {
 		after, replaced = next, replaced+n
 	}
 	if after == before {
-		return nil, refuse("no_change", "The replacements leave %s as it is. Give a new text that differs from the old one.", a.Path)
+		return nil, refuse("no_change", "The replacements don't change %s. Use a new text that differs from the old one.", a.Path)
 	}
 	// Compare and set, also where the caller gave no hash: what was read is what is replaced.
 	written, err := f.Write(ctx, a.Path, []byte(after), &file.Hash)
@@ -145,7 +145,7 @@ func tooLarge(path string, size int) error {
 
 // missing tells why a text wasn't found, as far as that can be seen.
 func (r replacement) missing(text string, index int, path string) error {
-	hint := "Read the file and give old exactly as it is there, whitespace included."
+	hint := "Read the file and pass old exactly as it is there, whitespace included."
 	switch {
 	case strings.Contains(text, strings.ReplaceAll(r.Old, "\n", "\r\n")):
 		hint = `The file's lines end with \r\n; give old and new with \r\n.`

@@ -100,7 +100,7 @@ func list(ctx context.Context, f tools.Files, a listArgs) (any, error) {
 		next := a.Offset + len(out.Entries)
 		out.Cut = tools.Cut{
 			Truncated: true, NextOffset: next, Reason: reason,
-			ResumeHint: fmt.Sprintf("Go on with offset %d, or list a directory further down.", next),
+			ResumeHint: fmt.Sprintf("Continue with offset %d, or list a directory further down.", next),
 		}
 	}
 	return out, nil
@@ -158,7 +158,7 @@ type statResult struct {
 func statFile() tools.Tool {
 	return define(spec[statArgs]{
 		manifest: manifest("stat_file", "File details",
-			"Gives type, size, hash and time of a file or directory without reading it.",
+			"Returns type, size, hash and time of a file or directory without reading it.",
 			reads, `{
 				"type": "object",
 				"properties": {"path": `+pathSchema+`},

@@ -31,7 +31,7 @@ func Capability() tools.Capability {
 		Risk:        "LOW",
 		Prompt: "You have files under /workspace; relative paths are below it. Look before you change: list_directory and " +
 			"grep_files find things, read_file gives content and its hash. Prefer edit_file for changes to existing " +
-			"files. Give expected_hash when nobody may have changed the file since you read it.",
+			"files. Pass expected_hash when the file must not have changed since you read it.",
 		Tools: []tools.Tool{
 			readFile(), readManyFiles(), writeFile(), editFile(), listDirectory(), grepFiles(), deleteFile(), statFile(),
 		},
@@ -48,7 +48,7 @@ var (
 // Parts of the input schemas.
 const (
 	pathSchema = `{"type": "string", "minLength": 1, "description": "Path below /workspace, e.g. src/main.go."}`
-	hashSchema = `{"type": "string", "pattern": "^[0-9a-fA-F]{64}$", "description": "SHA-256 that the file must still have, as read_file gave it."}`
+	hashSchema = `{"type": "string", "pattern": "^[0-9a-fA-F]{64}$", "description": "SHA-256 that the file must still have, as read_file returned it."}`
 )
 
 // spec is a tool over files. It differs from tools.Spec in that failures are errors.
@@ -139,9 +139,9 @@ func advise(code string) string {
 	case "not_found":
 		return "Use list_directory to see what is there."
 	case "is_directory":
-		return "Give the path of a file, or use list_directory."
+		return "Pass the path of a file, or use list_directory."
 	case "not_directory":
-		return "Give the path of a directory."
+		return "Pass the path of a directory."
 	case "not_empty":
 		return "Set recursive to true to delete it with all that is in it."
 	case "conflict":

@@ -87,7 +87,7 @@ func TestTools(t *testing.T) {
 	base64Of := base64.StdEncoding.EncodeToString
 	cases := []struct{ name, arguments, want string }{
 		{"read_file", `{"path":"a.txt"}`, `{"path":"/workspace/a.txt","content":"one\ntwo\nthree","encoding":"text","hash":"` + hA + `","size":13,"totalLines":3,"unit":"lines","offset":0,"truncated":false}`},
-		{"read_file", `{"path":"/workspace/a.txt","offset":1,"limit":1}`, `{"path":"/workspace/a.txt","content":"two\n","encoding":"text","hash":"` + hA + `","size":13,"totalLines":3,"unit":"lines","offset":1,"truncated":true,"bytesReturned":4,"bytesTotal":13,"nextOffset":2,"resumeHint":"Go on with unit \"lines\" and offset 2.","reason":"limit"}`},
+		{"read_file", `{"path":"/workspace/a.txt","offset":1,"limit":1}`, `{"path":"/workspace/a.txt","content":"two\n","encoding":"text","hash":"` + hA + `","size":13,"totalLines":3,"unit":"lines","offset":1,"truncated":true,"bytesReturned":4,"bytesTotal":13,"nextOffset":2,"resumeHint":"Continue with unit \"lines\" and offset 2.","reason":"limit"}`},
 		{"read_file", `{"path":"a.txt","offset":2,"limit":5}`, `"content":"three","encoding":"text","hash":"` + hA + `","size":13,"totalLines":3,"unit":"lines","offset":2,"truncated":false}`},
 		{"read_file", `{"path":"a.txt","offset":3}`, `"content":"",`},
 		{"read_file", `{"path":"a.txt","offset":4}`, `out_of_range: offset 4 is beyond the end of /workspace/a.txt, which has 3 lines.`},
@@ -107,7 +107,7 @@ func TestTools(t *testing.T) {
 		{"read_file", `{"path":"a.txt","offset":-1}`, `offset must be at least 0`},
 		{"read_file", `{"path":"a.txt","unit":"pages"}`, `unit must be one of "lines", "bytes"`},
 		{"read_many_files", `{"paths":["a.txt"]}`, `{"files":[{"path":"/workspace/a.txt","content":"one\ntwo\nthree"`},
-		{"read_many_files", `{"paths":["none","../x","d","bin"]}`, `{"files":[{"path":"/workspace/none","error":{"code":"not_found","message":"There is nothing at /workspace/none. Use list_directory to see what is there."}},{"path":"../x","error":{"code":"invalid_path","message":"The path \"../x\" has the segment \"..\" in it; give the path without it."}},{"path":"/workspace/d","error":{"code":"is_directory","message":"/workspace/d is a directory. Give the path of a file, or use list_directory."}},{"path":"/workspace/bin","content":"AAECAw==","encoding":"base64","hash":"` + hash("\x00\x01\x02\x03") + `","size":4,"unit":"bytes","offset":0,"truncated":false}]}`},
+		{"read_many_files", `{"paths":["none","../x","d","bin"]}`, `{"files":[{"path":"/workspace/none","error":{"code":"not_found","message":"There is nothing at /workspace/none. Use list_directory to see what is there."}},{"path":"../x","error":{"code":"invalid_path","message":"The path \"../x\" has the segment \"..\" in it; leave it out."}},{"path":"/workspace/d","error":{"code":"is_directory","message":"/workspace/d is a directory. Pass the path of a file, or use list_directory."}},{"path":"/workspace/bin","content":"AAECAw==","encoding":"base64","hash":"` + hash("\x00\x01\x02\x03") + `","size":4,"unit":"bytes","offset":0,"truncated":false}]}`},
 		{"read_many_files", `{"paths":[]}`, `paths must have at least 1 items`},
 		{"read_many_files", `{"paths":["a","a"]}`, `paths must not repeat items`},
 		{"read_many_files", `{"paths":["1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16","17","18","19","20","21"]}`, `paths must have at most 20 items, it has 21`},

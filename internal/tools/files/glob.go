@@ -20,7 +20,7 @@ type glob struct {
 // compileGlob knows * and ? within a segment, ** across segments, [a-z], [!a-z] and {a,b}.
 func compileGlob(pattern string) (*glob, error) {
 	if len(pattern) > maxGlobBytes {
-		return nil, refuse("invalid_glob", "The glob has %d bytes, at most %d are taken.", len(pattern), maxGlobBytes)
+		return nil, refuse("invalid_glob", "The glob has %d bytes; at most %d are allowed.", len(pattern), maxGlobBytes)
 	}
 	pattern = strings.TrimPrefix(pattern, "./")
 	expr, err := globExpr(pattern)

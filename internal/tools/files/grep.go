@@ -63,7 +63,7 @@ func grepFiles() tools.Tool {
 					"pattern": {"type": "string", "minLength": 1, "maxLength": 1024, "description": "Regular expression in RE2 syntax."},
 					"path": {"type": "string", "description": "Directory to search with all below it, or a file. Default: /workspace."},
 					"glob": {"type": "string", "minLength": 1, "maxLength": 256, "description": "Which files: *.go by name, src/**/*.go by path below the directory."},
-					"context_lines": {"type": "integer", "minimum": 0, "maximum": 10, "description": "Lines to give before and after each match. Default 0."},
+					"context_lines": {"type": "integer", "minimum": 0, "maximum": 10, "description": "Lines to return before and after each match. Default 0."},
 					"ignore_case": {"type": "boolean", "description": "Default: false."},
 					"max_matches": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Default 100."}
 				},

@@ -152,7 +152,7 @@ func (p part) cut(reason string, returned, next int) part {
 	}
 	p.Cut = tools.Cut{
 		Truncated: true, BytesReturned: returned, BytesTotal: int(p.Size), NextOffset: next, Reason: reason,
-		ResumeHint: fmt.Sprintf("Go on with unit %q and offset %d.", p.Unit, next),
+		ResumeHint: fmt.Sprintf("Continue with unit %q and offset %d.", p.Unit, next),
 	}
 	return p
 }

@@ -21,7 +21,7 @@ type pattern struct {
 
 func compilePattern(expr string, ignoreCase bool) (pattern, error) {
 	if len(expr) > maxPatternBytes {
-		return pattern{}, refuse("invalid_pattern", "The pattern has %d bytes, at most %d are taken.", len(expr), maxPatternBytes)
+		return pattern{}, refuse("invalid_pattern", "The pattern has %d bytes; at most %d are allowed.", len(expr), maxPatternBytes)
 	}
 	if ignoreCase {
 		expr = "(?i)" + expr

@@ -16,14 +16,14 @@ type readArgs struct {
 func readFile() tools.Tool {
 	return define(spec[readArgs]{
 		manifest: manifest("read_file", "Read file",
-			"Reads a file: text as it is, anything else as base64. Gives its hash, and for text the number of lines. "+
-				"Large files come in parts: go on at nextOffset.",
+			"Reads a file: text as it is, anything else as base64. Returns its hash, and for text the number of lines. "+
+				"Large files come in parts: continue at nextOffset.",
 			reads, `{
 				"type": "object",
 				"properties": {
 					"path": `+pathSchema+`,
 					"offset": {"type": "integer", "minimum": 0, "maximum": 1000000000, "description": "How many lines to skip (bytes with unit bytes). Default 0."},
-					"limit": {"type": "integer", "minimum": 1, "maximum": 1000000000, "description": "How many lines to give at most (bytes with unit bytes). Default: as many as fit."},
+					"limit": {"type": "integer", "minimum": 1, "maximum": 1000000000, "description": "How many lines to return at most (bytes with unit bytes). Default: as many as fit."},
 					"unit": {"type": "string", "enum": ["lines", "bytes"], "description": "What offset and limit count. Default: lines for text, bytes for anything else."}
 				},
 				"required": ["path"],
@@ -64,8 +64,8 @@ type errorDetails struct {
 func readManyFiles() tools.Tool {
 	return define(spec[readManyArgs]{
 		manifest: manifest("read_many_files", "Read files",
-			"Reads up to 20 files at once. They share the room of one result, so long ones are cut; read_file goes on at "+
-				"their nextOffset. A file that can't be read has an error in its place, the others are read.",
+			"Reads up to 20 files at once. They share the size limit of one result, so long ones are cut; read_file continues at "+
+				"their nextOffset. A file that can't be read has an error in its place; the others are read.",
 			reads, `{
 				"type": "object",
 				"properties": {

@@ -24,13 +24,13 @@ type writeResult struct {
 func writeFile() tools.Tool {
 	return define(spec[writeArgs]{
 		manifest: manifest("write_file", "Write file",
-			"Writes a whole file; directories are made, a file that is there is replaced. Use edit_file to change parts.",
+			"Writes a whole file. Creates missing directories and replaces an existing file. Use edit_file to change parts.",
 			writes, `{
 				"type": "object",
 				"properties": {
 					"path": `+pathSchema+`,
 					"content": {"type": "string", "description": "The whole new content."},
-					"encoding": {"type": "string", "enum": ["text", "base64"], "description": "How content is given. Default: text."},
+					"encoding": {"type": "string", "enum": ["text", "base64"], "description": "How content is encoded. Default: text."},
 					"expected_hash": `+hashSchema+`
 				},
 				"required": ["path", "content"],

@@ -53,18 +53,18 @@ const configSchema = `{
 						"type": "object",
 						"properties": {
 							"tools": {"type": "array", "maxItems": 64, "items": {"type": "string", "maxLength": 512}, "description": "Names of tools, each with an optional * at its end; | separates alternatives. Left out, all tools match."},
-							"when": {"type": "string", "maxLength": 4096, "description": "A CEL expression that gives true or false."}
+							"when": {"type": "string", "maxLength": 4096, "description": "A CEL expression that returns true or false."}
 						},
 						"additionalProperties": false
 					},
 					"webhook": {
 						"type": "object",
-						"properties": {"url": {"type": "string", "maxLength": 2048, "description": "An https address that is asked by POST."}},
+						"properties": {"url": {"type": "string", "maxLength": 2048, "description": "An https address that is called by POST."}},
 						"required": ["url"], "additionalProperties": false
 					},
 					"cel": {
 						"type": "object",
-						"properties": {"expression": {"type": "string", "maxLength": 4096, "description": "A CEL expression that gives true to allow, false to block, or a map in the form of a webhook's answer."}},
+						"properties": {"expression": {"type": "string", "maxLength": 4096, "description": "A CEL expression that returns true to allow, false to block, or a map in the form of a webhook's answer."}},
 						"required": ["expression"], "additionalProperties": false
 					},
 					"onError": {"enum": ["allow", "block", "warn"], "default": "warn"},

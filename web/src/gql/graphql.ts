@@ -4,10 +4,10 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
-/** For a known e-mail the caller must be signed in as it, and nothing of the user changes; otherwise `name` and `password` are required. */
+/** If the e-mail has an account, the caller must be signed in to it, and the account is not changed; otherwise `name` and `password` are required. */
 export type AcceptInvitationInput = {
   name?: string | null | undefined;
-  /** The password of the new user. A person who belongs to no organization, and so can't sign in, gives the password they have. */
+  /** The password of the new user. A person who belongs to no organization, and so can't sign in, enters their existing password. */
   password?: string | null | undefined;
   token: string;
   transport?: TokenTransport | null | undefined;
@@ -20,21 +20,21 @@ export type ActorKind =
   | 'SYSTEM'
   | 'USER';
 
-/** Which audit entries to list. All that is given must hold; what is left out or null does not matter. */
+/** Which audit entries to list. All conditions must hold; fields that are left out or null match all entries. */
 export type AuditFilter = {
   /** What was done, exactly, e.g. "signin.failed". */
   action?: string | null | undefined;
   /** The id of the person or the API key that did it. */
   actorId?: string | number | null | undefined;
-  /** The time from which on to list. */
+  /** The earliest time. */
   from?: string | null | undefined;
   /** The id of what it was done to. */
   targetId?: string | null | undefined;
-  /** The time before which to list. */
+  /** The time before which entries are listed. */
   to?: string | null | undefined;
 };
 
-/** How a session stands with its budgets. WARNING is when a fifth or less of one is left. */
+/** The state of a session's budgets. WARNING means that 20% or less of one is left. */
 export type BudgetCheckStatus =
   | 'ACTIVE'
   | 'EXHAUSTED'
@@ -50,7 +50,7 @@ export type BudgetPeriodInput = {
   unit?: CalendarUnit | null | undefined;
 };
 
-/** How a budget stands. PAUSED is past the soft limit; EXHAUSTED has no room for another call. A top-up, a higher limit or a new period makes it ACTIVE again by itself. */
+/** The state of a budget. PAUSED is over the soft limit; EXHAUSTED has too little left for another call. A top-up, a higher limit or a new period makes it ACTIVE again by itself. */
 export type BudgetStatus =
   | 'ACTIVE'
   | 'DISABLED'
@@ -83,7 +83,7 @@ export type CapabilityStatus =
   | 'COMING_SOON'
   | 'DEPRECATED';
 
-/** Names have 1 to 64 letters, digits, _ and -, and differ from those of all other tools of the agent. At most 64 tools, 64 KiB of schema each. */
+/** A name has 1 to 64 letters, digits, _ and -, and must be unique among the agent's tools. At most 64 tools, 64 KiB of schema each. */
 export type ClientToolInput = {
   description: string;
   displayName?: string | null | undefined;
@@ -142,7 +142,7 @@ export type CreateHarnessInput = {
 };
 
 /**
- * What is left out is taken from the table of well-known models that ships with this server, where it has the model; null says that it
+ * Fields that are left out are taken from the table of well-known models that ships with this server, if it has the model; null means that it
  * is not known.
  */
 export type CreateModelInput = {
@@ -160,7 +160,7 @@ export type CreateOrgInput = {
   slug?: string | null | undefined;
 };
 
-/** A new payment policy. `secret` signs what the rail is asked; it has 32 to 512 bytes, and is shown nowhere. */
+/** A new payment policy. `secret` signs requests to the rail; it has 32 to 512 bytes and can't be read back. */
 export type CreatePaymentPolicyInput = {
   approvalAbove?: string | null | undefined;
   capabilities: Array<string>;
@@ -181,7 +181,7 @@ export type CreateProviderInput = {
   name: string;
 };
 
-/** Give agentId, harnessId or both; with neither, the organization's default harness is used. */
+/** Set agentId, harnessId or both; with neither, the organization's default harness is used. */
 export type CreateSessionInput = {
   agentId?: string | number | null | undefined;
   clientTools?: Array<ClientToolInput> | null | undefined;
@@ -208,7 +208,7 @@ export type DecideApprovalInput = {
   waitId: string | number;
 };
 
-/** How a message meets a session that is at work. */
+/** How a message is delivered to a session with an active turn. */
 export type Delivery =
   /** The message cancels the active turn, and runs before those that are queued. */
   | 'INTERRUPT'
@@ -269,7 +269,7 @@ export type EventKind =
   | 'TURN_STARTED'
   | 'TURN_WAITING';
 
-/** The fork holds the history through the end of this turn; without it, all of it: then no turn may be active. */
+/** The fork has the history through the end of this turn. Without it, the fork has all history, and no turn may be active. */
 export type ForkSessionInput = {
   idempotencyKey?: string | null | undefined;
   sessionId: string | number;
@@ -277,13 +277,13 @@ export type ForkSessionInput = {
   title?: string | null | undefined;
 };
 
-/** Whom to invite, and the role that they get. */
+/** Whom to invite, and with which role. */
 export type InviteMemberInput = {
   email: string;
   role: Role;
 };
 
-/** The life of a harness, an agent or a provider. Archived ones are read-only, hidden from lists by default and not usable for new sessions. */
+/** The lifecycle of a harness, an agent or a provider. Archived ones are read-only, hidden from lists by default and not usable for new sessions. */
 export type Lifecycle =
   | 'ACTIVE'
   | 'ARCHIVED'
@@ -302,7 +302,7 @@ export type ModelPriceInput = {
   output: string;
 };
 
-/** New limits of an organization: 0 is any number. What is left out stays, and null puts back what is configured on the server: environmentKeys is then false. */
+/** New limits of an organization: 0 is unlimited. Fields that are left out stay as they are; null restores the server's default, which is false for environmentKeys. */
 export type OrgLimitsInput = {
   activeTurns?: number | null | undefined;
   agents?: number | null | undefined;
@@ -318,18 +318,18 @@ export type OrgLimitsInput = {
   toolCallsPerMinute?: number | null | undefined;
 };
 
-/** What moves the money of payments. WEBHOOK is a server of the organization's own, which is asked by signed requests. See docs/payments.md. */
+/** What carries out payments. WEBHOOK is a server of your own, which is called with signed requests. See docs/payments.md. */
 export type PaymentRail =
   | 'WEBHOOK';
 
-/** How far a payment has come. ASKED and PENDING may yet be paid, and count against the limits of their policy; of PENDING the rail may have been asked, and it is asked until it answers. */
+/** The state of a payment. ASKED and PENDING may still be paid, and count against the limits of their policy. When PENDING, the rail may have been called, and it is called again until it answers. */
 export type PaymentStatus =
   | 'ASKED'
   | 'PAID'
   | 'PENDING'
   | 'REFUSED';
 
-/** How the periods of a budget follow each other: by the calendar, as a window that rolls, or in fixed lengths from its creation. */
+/** How a budget resets: by the calendar, as a rolling window, or at fixed intervals from its creation. */
 export type PeriodKind =
   | 'CALENDAR'
   | 'FIXED'
@@ -351,7 +351,7 @@ export type Permission =
   | 'ORG_MANAGE'
   | 'ORG_READ'
   | 'PLATFORM_MANAGE'
-  /** Runners and queues: for operators only, given by no role. */
+  /** Runners and queues: for operators only, included in no role. */
   | 'PLATFORM_READ'
   | 'PROVIDERS_MANAGE'
   /** Model providers and models. */
@@ -388,7 +388,7 @@ export type Role =
   | 'OWNER'
   | 'VIEWER';
 
-/** A message to send. The same idempotencyKey with the same input within 24 hours gives the same answer again. */
+/** A message to send. Repeating it with the same idempotencyKey and input within 24 hours returns the same answer. */
 export type SendMessageInput = {
   content: Array<ContentPartInput>;
   delivery?: Delivery | null | undefined;
@@ -406,13 +406,13 @@ export type SessionFilter = {
   /** Sessions whose latest finished turn failed or was sealed; false for all others. */
   failed?: boolean | null | undefined;
   harnessId?: string | number | null | undefined;
-  /** Words of which each begins a word of the title or of the customer key, without regard to case; or the id of a session. */
+  /** Words that each match the start of a word of the title or the customer key, ignoring case; or the id of a session. */
   search?: string | null | undefined;
   status?: Array<SessionStatus> | null | undefined;
   tag?: string | null | undefined;
 };
 
-/** What a session is doing. It has no terminal state: how a turn ended is the turn's business. */
+/** What a session is doing. It has no terminal state: turns end, sessions don't. */
 export type SessionStatus =
   | 'ACTIVE'
   | 'IDLE'
@@ -420,7 +420,7 @@ export type SessionStatus =
   | 'STARTED'
   | 'WAITING';
 
-/** What became of a payment: whether the rail has paid it, and what it calls it. */
+/** The outcome of a payment: whether the rail has paid it, and the rail's reference. */
 export type SettlePaymentInput = {
   paid: boolean;
   reference?: string | null | undefined;
@@ -447,11 +447,11 @@ export type StopReason =
   | 'NO_PROGRESS'
   | 'REFUSAL';
 
-/** What becomes of an answer that its runner did not live to finish. */
+/** What happens to an answer whose runner died before it was complete. */
 export type StreamRecovery =
-  /** What had been said is kept as the answer, and the model is not asked again. With no text yet, or once a tool call had begun, it is asked again all the same. */
+  /** The text so far is kept as the answer, and the model is not called again, unless there was no text yet or a tool call had begun. */
   | 'FINALIZE'
-  /** The model is asked again; those who watch see the text begin anew. */
+  /** The model is called again; subscribers see the text start over. */
   | 'RESTART';
 
 export type SubmitToolResultsInput = {
@@ -459,7 +459,7 @@ export type SubmitToolResultsInput = {
   turnId: string | number;
 };
 
-/** Either a provider's id, alone or with what is to be changed of it, or a kind with what a new provider would have. */
+/** Either a provider's id, optionally with changes to it, or the kind and settings of a new provider. */
 export type TestProviderInput = {
   apiKey?: string | null | undefined;
   baseUrl?: string | null | undefined;
@@ -479,7 +479,7 @@ export type TokenTransport =
   /** Tokens travel in HttpOnly cookies only, for browsers. */
   | 'COOKIE';
 
-/** Whether people are asked before a tool runs. SOMETIMES means that it depends on the call. */
+/** Whether a tool needs approval before it runs. SOMETIMES means that it depends on the call. */
 export type ToolApproval =
   | 'ALWAYS'
   | 'NEVER'
@@ -528,7 +528,7 @@ export type UpdateAgentInput = {
   tags?: Array<string> | null | undefined;
 };
 
-/** Fields that are left out stay as they are; null takes a soft limit or the period away. */
+/** Fields that are left out stay as they are; null removes the soft limit or the period. */
 export type UpdateBudgetInput = {
   limit?: string | null | undefined;
   period?: BudgetPeriodInput | null | undefined;
@@ -568,7 +568,7 @@ export type UpdateOrgInput = {
   name?: string | null | undefined;
 };
 
-/** Fields that are left out stay as they are; null takes `approvalAbove` away. Beside a new secret the earlier one signs, too, for 24 hours. */
+/** Fields that are left out stay as they are; null removes `approvalAbove`. After a change of the secret, the earlier one signs too for 24 hours. */
 export type UpdatePaymentPolicyInput = {
   approvalAbove?: string | null | undefined;
   capabilities?: Array<string> | null | undefined;
@@ -588,7 +588,7 @@ export type UpdateProviderInput = {
   name?: string | null | undefined;
 };
 
-/** Fields that are left out, or null, stay as they are. `rotateSecret` gives the webhook a new secret; the earlier one signs, too, for 24 hours. */
+/** Fields that are left out, or null, stay as they are. `rotateSecret` creates a new secret; the earlier one signs too for 24 hours. */
 export type UpdateWebhookInput = {
   enabled?: boolean | null | undefined;
   kinds?: Array<EventKind> | null | undefined;
@@ -596,7 +596,7 @@ export type UpdateWebhookInput = {
   url?: string | null | undefined;
 };
 
-/** What usage may be grouped by. DAY is that of UTC. */
+/** What usage can be grouped by. DAY is in UTC. */
 export type UsageGroup =
   | 'AGENT'
   | 'CUSTOMER'
@@ -608,11 +608,11 @@ export type UsageGroup =
 
 /** The kinds of failure that a mutation can return. */
 export type UserErrorCode =
-  /** The state or the version has moved on. */
+  /** The state or the version has changed meanwhile. */
   | 'CONFLICT'
-  /** An archived or deleted harness, agent, model or provider is needed. */
+  /** A harness, agent, model or provider that is needed is archived or deleted. */
   | 'DEPENDENCY'
-  /** The token was valid once, but its time is over. */
+  /** The token has expired. */
   | 'EXPIRED'
   /** The role lacks the permission. */
   | 'FORBIDDEN'
@@ -620,9 +620,9 @@ export type UserErrorCode =
   | 'IDEMPOTENCY_MISMATCH'
   /** A value breaks a rule; the message says which. */
   | 'INVALID'
-  /** The one answer for an unknown e-mail, a wrong password, and a spent or forged token. */
+  /** The same answer for an unknown e-mail, a wrong password, and a used or forged token. */
   | 'INVALID_CREDENTIALS'
-  /** A cap of the organization or of the session is reached. */
+  /** A limit of the organization or of the session is reached. */
   | 'LIMIT_REACHED'
   /** The id is unknown, or belongs to another organization: the two look the same. */
   | 'NOT_FOUND'
@@ -633,7 +633,7 @@ export type UserErrorCode =
   /** A unique name is in use. */
   | 'TAKEN';
 
-/** What kind of thing is waited for. */
+/** What a turn waits for. */
 export type WaitKind =
   | 'APPROVAL'
   | 'BUDGET'
@@ -645,13 +645,13 @@ export type WaitKind =
   | 'SLEEP'
   | 'SUBAGENT';
 
-/** What became of a resolution from outside. */
+/** The outcome of resolving a wait from outside. */
 export type WaitResolution =
   | 'ACCEPTED'
   | 'ALREADY_RESOLVED'
   | 'UNKNOWN';
 
-/** How a wait stands. The first resolution wins. */
+/** The state of a wait. The first resolution wins. */
 export type WaitState =
   | 'CANCELLED'
   | 'ERROR'
