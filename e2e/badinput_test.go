@@ -318,7 +318,7 @@ func TestEveryIDIsTried(t *testing.T) {
 	t.Logf("%d arguments and fields take an id", len(want))
 }
 
-// variables gives those of the query's variables that it declares.
+// variables returns those of the query's variables that it declares.
 func (tt *tenant) variables(query, id string) map[string]any {
 	vars := map[string]any{"id": id}
 	for prefix, own := range tt.ids {
@@ -603,7 +603,7 @@ func aliases(n int) string {
 	return b.String()
 }
 
-// cursor gives one of another list.
+// cursor returns one of another list.
 func (c *client) cursor(t *testing.T, list string) string {
 	t.Helper()
 	var out map[string]struct {
@@ -613,7 +613,7 @@ func (c *client) cursor(t *testing.T, list string) string {
 	return out[list].PageInfo.EndCursor
 }
 
-// outcome gives the code of an answer.
+// outcome returns the code of an answer.
 func outcome(r *reply) string {
 	if len(r.Errors) > 0 {
 		code := r.Errors[0].Code()
@@ -889,7 +889,7 @@ func claimsOf(t *testing.T, token string) map[string]any {
 	return claims
 }
 
-// issuedEarlier gives tokens that the server's own key has signed: one an hour ago, and one for another audience.
+// issuedEarlier returns tokens that the server's own key has signed: one an hour ago, and one for another audience.
 func issuedEarlier(t *testing.T, place *place, issuer string, claims map[string]any) (expired, elsewhere string) {
 	t.Helper()
 	good := newClient(issuer)

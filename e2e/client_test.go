@@ -16,7 +16,7 @@ type client struct{ *apiclient.Client }
 
 func newClient(url string) *client { return &client{apiclient.New(url)} }
 
-// at gives the same caller at another node.
+// at returns the same caller at another node.
 func (c *client) at(p *process) *client { return &client{c.At(p.url)} }
 
 type (
@@ -85,7 +85,7 @@ func signInAs(t *testing.T, url, email, password string) *client {
 	return &client{c.With(must(c.SignIn(t.Context(), email, password))(t))}
 }
 
-// switchOrg gives the same person in another organization.
+// switchOrg returns the same person in another organization.
 func (c *client) switchOrg(t *testing.T, org string) *client {
 	t.Helper()
 	return &client{c.With(must(c.SwitchOrg(t.Context(), org))(t))}
@@ -104,7 +104,7 @@ func (c *client) secondOrg(t *testing.T, p *process, name string) *client {
 	return signIn(t, p).switchOrg(t, c.createOrg(t, name))
 }
 
-// model gives the id of a model, made when there is none of that name.
+// model returns the id of a model, made when there is none of that name.
 func (c *client) model(t *testing.T, name string) string {
 	t.Helper()
 	return must(c.Model(t.Context(), name, nil))(t)

@@ -26,7 +26,7 @@ func node(t *testing.T, program string, argument any) *exec.Cmd {
 	return cmd
 }
 
-// run gives what a program of e2e/clients has printed.
+// run returns what a program of e2e/clients has printed.
 func run(t *testing.T, program string, argument any) []byte {
 	t.Helper()
 	var out, errors bytes.Buffer
@@ -192,7 +192,7 @@ type plan struct {
 	Seed        uint64 `json:"seed"`
 }
 
-// planned gives the plan: a short one, unless OSTLER_E2E_FOLLOW says {"turns", "disconnects", "restarts", "seed"} in JSON.
+// planned returns the plan: a short one, unless OSTLER_E2E_FOLLOW says {"turns", "disconnects", "restarts", "seed"} in JSON.
 func planned(t *testing.T) plan {
 	t.Helper()
 	text := os.Getenv("OSTLER_E2E_FOLLOW")

@@ -51,7 +51,7 @@ func (b *browser) must(t *testing.T, query string, variables map[string]any) *re
 	return r
 }
 
-// cookie gives a cookie as the jar holds it for a path.
+// cookie returns a cookie as the jar holds it for a path.
 func (b *browser) cookie(t *testing.T, name string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.URL+"/graphql", nil)

@@ -90,7 +90,7 @@ func TestExamplesOfTheGuides(t *testing.T) {
 	}
 }
 
-// slice gives one operation of a document.
+// slice returns one operation of a document.
 func slice(text string, op *ast.OperationDefinition, all ast.OperationList) string {
 	i := slices.Index(all, op)
 	end := len(text)

@@ -38,7 +38,7 @@ func newFakeProvider(t *testing.T) *fakeProvider {
 	return f
 }
 
-// bodies gives what was asked so far.
+// bodies returns what was asked so far.
 func (f *fakeProvider) bodies() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,7 +98,7 @@ func (f *fakeProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// named gives server-sent events that carry their type twice, as those of Anthropic and of OpenAI's Responses do.
+// named returns server-sent events that carry their type twice, as those of Anthropic and of OpenAI's Responses do.
 func named(data ...string) []string {
 	list := make([]string, len(data))
 	for i, d := range data {
@@ -197,7 +197,7 @@ func responsesStream(done bool) []string {
 	return named(numbered(append(list, `{"type": "response.completed", "response": `+response("completed", strings.Join(output, ", "))+`}`))...)
 }
 
-// numbered gives each event of OpenAI's its place in the stream.
+// numbered returns each event of OpenAI's its place in the stream.
 func numbered(list []string) []string {
 	for i, e := range list {
 		list[i] = fmt.Sprintf(`{"sequence_number": %d, %s`, i, strings.TrimPrefix(e, "{"))

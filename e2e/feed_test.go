@@ -19,7 +19,7 @@ func (c *client) follow(t *testing.T, after, agent string) *subscription {
 	return c.subscribeTo(t, orgEvents, vars)
 }
 
-// lifecycle gives what must be in the feed of a session's log.
+// lifecycle returns what must be in the feed of a session's log.
 func lifecycle(log []event) (kinds []string) {
 	for _, e := range log {
 		if strings.HasPrefix(e.Kind, "SESSION_") || strings.HasPrefix(e.Kind, "TURN_") {
@@ -29,7 +29,7 @@ func lifecycle(log []event) (kinds []string) {
 	return kinds
 }
 
-// of gives the events of a session, and fails unless they are in the order of its log.
+// of returns the events of a session, and fails unless they are in the order of its log.
 func of(t *testing.T, feed []event, session string) (kinds []string) {
 	t.Helper()
 	last := 0

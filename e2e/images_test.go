@@ -31,7 +31,7 @@ func (c *client) fetch(t *testing.T, method, path string, body []byte) *reply {
 	return must(c.Fetch(req))(t)
 }
 
-// upload gives the id of a stored image.
+// upload returns the id of a stored image.
 func (c *client) upload(t *testing.T, content []byte) string {
 	t.Helper()
 	r := c.fetch(t, http.MethodPost, "/v1/images?name=pixel.png", content)

@@ -132,7 +132,7 @@ func vouchedFor(t *testing.T, p *process, issuer *oidctest.Issuer, owner *client
 	return c
 }
 
-// signedElsewhere gives tokens with the right claims, good for a minute, under the name of the server's own key: one that another key has
+// signedElsewhere returns tokens with the right claims, good for a minute, under the name of the server's own key: one that another key has
 // signed, and one that the server's public key has signed as if it were a secret.
 func signedElsewhere(t *testing.T, owner *client) map[string]string {
 	t.Helper()

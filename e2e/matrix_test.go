@@ -166,7 +166,7 @@ func (m *matrix) judge(who *somebody, o operation, r *reply) {
 	}
 }
 
-// about tells whether the operation is about who asks, so that others don't see what the owner sees.
+// about reports whether the operation is about who asks, so that others don't see what the owner sees.
 func (*matrix) about(o operation) bool {
 	return slices.Contains([]string{"viewer", "signIns"}, o.root().field.Name)
 }
@@ -330,7 +330,7 @@ func (m *matrix) foreign(operator, owner *somebody, b *tenant) (holes int) {
 	return len(operations)
 }
 
-// unknownID gives an id like another one, that nobody has.
+// unknownID returns an id like another one, that nobody has.
 func unknownID(like string) string {
 	prefix, _, _ := strings.Cut(like, "_")
 	fresh, _ := uuid.NewV7()
@@ -340,7 +340,7 @@ func unknownID(like string) string {
 // passedOver are places where what isn't there is left out, as it is of an agent whose model is gone.
 var passedOver = []string{"CreateAgentInput.defaultModelId", "CreateAgentInput.fallbackModelIds"}
 
-// finds tells whether an answer is as it must be for an id that nobody has: NOT_FOUND, null, or a list without anything in it.
+// finds reports whether an answer is as it must be for an id that nobody has: NOT_FOUND, null, or a list without anything in it.
 func (m *matrix) finds(o operation, coordinate string, r *reply) bool {
 	if o.kind == "mutation" {
 		return strings.Contains(string(r.Data), `"code":"NOT_FOUND"`)

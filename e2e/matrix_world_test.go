@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// furnish gives an organization more of what the schema knows: everything that a field leads to. All texts have the mark in them.
+// furnish adds to an organization more of what the schema knows: everything that a field leads to. All texts have the mark in them.
 func (tt *tenant) furnish(t *testing.T, mark string) {
 	t.Helper()
 	var made map[string]map[string]any
@@ -153,7 +153,7 @@ func (tt *tenant) steer(t *testing.T, session, mark string) {
 	s.untilKind(t, "SESSION_IDLED", idled+1)
 }
 
-// values gives what an answer has at the end of a way, without nulls.
+// values returns what an answer has at the end of a way, without nulls.
 func (m *matrix) values(r *reply, steps []step) []any {
 	var at any
 	if len(r.Data) > 0 && json.Unmarshal(r.Data, &at) != nil {
@@ -198,7 +198,7 @@ var (
 	counting = []string{"org_rates", "org_leases"}
 )
 
-// rowsOf gives all rows of an organization, those of its tenants' tables and of the people named, by table: what a wall between
+// rowsOf returns all rows of an organization, those of its tenants' tables and of the people named, by table: what a wall between
 // organizations must keep as it is.
 func (p *place) rowsOf(t *testing.T, org string, people ...string) map[string][]string {
 	t.Helper()
@@ -260,7 +260,7 @@ func (p *place) reader(t *testing.T) *reader {
 	return &reader{lite: db.Reader}
 }
 
-// query gives rows as lists of values.
+// query returns rows as lists of values.
 func (r *reader) query(t *testing.T, statement string, args ...any) (all [][]any) {
 	t.Helper()
 	if r.pg != nil {
@@ -300,7 +300,7 @@ func (r *reader) query(t *testing.T, statement string, args ...any) (all [][]any
 	return all
 }
 
-// tables gives the columns of each table.
+// tables returns the columns of each table.
 func (r *reader) tables(t *testing.T) map[string][]string {
 	t.Helper()
 	statement := `SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'`

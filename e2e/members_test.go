@@ -37,7 +37,7 @@ func (c *client) newMember(t *testing.T, email, role string) (member *client, re
 	return member, out.AcceptInvitation.Tokens.RefreshToken
 }
 
-// membership gives the id of a member's place.
+// membership returns the id of a member's place.
 func (c *client) membership(t *testing.T, email string) string {
 	t.Helper()
 	var out struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/auth/oidc/oidctest"
 )
 
-// withIssuer gives the environment of a place with an issuer of OpenID Connect.
+// withIssuer returns the environment of a place with an issuer of OpenID Connect.
 func (p *place) withIssuer(issuer string) map[string]string { return p.with(issuerOf(issuer)) }
 
 func issuerOf(issuer string) map[string]string {

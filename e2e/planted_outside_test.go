@@ -59,7 +59,7 @@ func (r *planting) byIssuer(owner *client, issuer *oidctest.Issuer) {
 	}
 }
 
-// cookieAt gives a cookie as the jar holds it for a path.
+// cookieAt returns a cookie as the jar holds it for a path.
 func (b *browser) cookieAt(t *testing.T, name, path string) string {
 	at, err := url.Parse(b.URL + path)
 	if err != nil {

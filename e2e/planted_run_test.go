@@ -198,7 +198,7 @@ func (r *planting) look(kind string, places map[string]string) {
 	}
 }
 
-// stored gives all that is stored: every column of every table, and for SQLite the bytes of its files.
+// stored returns all that is stored: every column of every table, and for SQLite the bytes of its files.
 func (p *place) stored(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder

@@ -78,7 +78,7 @@ func newKey(t *testing.T) string {
 	return base64.StdEncoding.EncodeToString(key)
 }
 
-// with gives a copy of the place's environment with changes; an empty value removes a variable.
+// with returns a copy of the place's environment with changes; an empty value removes a variable.
 func (p *place) with(changes map[string]string) map[string]string {
 	env := maps.Clone(p.env)
 	for k, v := range changes {
@@ -90,7 +90,7 @@ func (p *place) with(changes map[string]string) map[string]string {
 	return env
 }
 
-// freeAddr gives a loopback address that nothing listens on. It keeps clear of the range that outgoing connections take
+// freeAddr returns a loopback address that nothing listens on. It keeps clear of the range that outgoing connections take
 // their ports from, so that a process can be started again at the same address.
 func freeAddr(t *testing.T) string {
 	t.Helper()
@@ -279,7 +279,7 @@ func (l *lines) wait(want func(string) bool) (string, error) {
 	}
 }
 
-// notable gives the lines that no request and no socket leaves behind by itself.
+// notable returns the lines that no request and no socket leaves behind by itself.
 func (l *lines) notable() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -64,7 +64,7 @@ func newCutter(t *testing.T, target string, seed uint64, most int) *cutter {
 	return c
 }
 
-// life gives how many bytes a new connection may bring, and how it ends; 0 for as many as there are. Most are short, but
+// life returns how many bytes a new connection may bring, and how it ends; 0 for as many as there are. Most are short, but
 // fetch drops what was not read yet when a connection breaks, so some must be long enough for a client that is far behind.
 func (c *cutter) life() (size int64, reset bool) {
 	c.mu.Lock()

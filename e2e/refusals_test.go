@@ -90,7 +90,7 @@ func TestWithoutItsBus(t *testing.T) {
 	})
 }
 
-// TestAllThatIsWrong gives every variable that is checked a bad value: one message tells all of it, and no secret.
+// TestAllThatIsWrong sets every variable that is checked to a bad value: one message tells all of it, and no secret.
 func TestAllThatIsWrong(t *testing.T) {
 	t.Parallel()
 	bad := map[string]string{
@@ -249,7 +249,7 @@ func TestNoSecretsAtRest(t *testing.T) {
 	})
 }
 
-// dump gives everything that is stored, as bytes in no particular form.
+// dump returns everything that is stored, as bytes in no particular form.
 func dump(ctx context.Context, place *place) ([]byte, error) {
 	var all []byte
 	if place.kind == "sqlite" {

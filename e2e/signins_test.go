@@ -51,7 +51,7 @@ func (c *client) password(t *testing.T, password string) *client {
 	return in
 }
 
-// keySet gives the published keys by their ids.
+// keySet returns the published keys by their ids.
 func (c *client) keySet(t *testing.T) []string {
 	t.Helper()
 	res, err := c.HTTP.Get(c.URL + "/.well-known/jwks.json")

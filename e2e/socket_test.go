@@ -169,7 +169,7 @@ func (s *subscription) ended(t *testing.T) websocket.StatusCode {
 	return closed.Code
 }
 
-// all gives what has come so far.
+// all returns what has come so far.
 func (s *subscription) all() []event {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -39,7 +39,7 @@ func (s step) coordinate() string { return s.parent + "." + s.field.Name }
 // provenBySignIn are the edges that show whoever proves to be somebody their own: see internal/httpapi.
 var provenBySignIn = []string{"TokenPair.org", "TokenPair.user", "Viewer.apiKey"}
 
-// needs gives what the schema says that the step needs: the field first, then the type of its values.
+// needs returns what the schema says that the step needs: the field first, then the type of its values.
 func (s *surface) needs(at step) (field, value string) {
 	if d := at.field.Directives.ForName("auth"); d != nil {
 		field = d.Arguments.ForName("requires").Value.Raw
@@ -61,7 +61,7 @@ type operation struct {
 
 func (o operation) root() step { return o.steps[0] }
 
-// String gives the document.
+// String returns the document.
 func (o operation) String() string {
 	var b strings.Builder
 	b.WriteString(o.kind + o.declares() + " {")
@@ -92,7 +92,7 @@ func (o operation) String() string {
 	return b.String() + " }"
 }
 
-// declares gives the declaration of $id where the operation has a hole for one.
+// declares returns the declaration of $id where the operation has a hole for one.
 func (o operation) declares() string {
 	for _, s := range o.steps {
 		if strings.Contains(s.args, "$id") {
@@ -112,7 +112,7 @@ func (o operation) path() string {
 
 func leaf(def *ast.Definition) bool { return def.Kind == ast.Scalar || def.Kind == ast.Enum }
 
-// roots gives an operation for every field of Query, Mutation and Subscription, the public ones aside, with as much selected as fits.
+// roots returns an operation for every field of Query, Mutation and Subscription, the public ones aside, with as much selected as fits.
 func (s *surface) roots() (guarded, public []operation) {
 	for kind, def := range map[string]*ast.Definition{"query": s.schema.Query, "mutation": s.schema.Mutation, "subscription": s.schema.Subscription} {
 		for _, f := range def.Fields {
@@ -160,7 +160,7 @@ func (s *surface) selection(def *ast.Definition, depth int, covers *[]string) st
 	return text
 }
 
-// walk gives queries that reach every type on the shortest way, one for all fields of it that nothing is said about, and one for each
+// walk returns queries that reach every type on the shortest way, one for all fields of it that nothing is said about, and one for each
 // other one.
 func (s *surface) walk() []operation {
 	type place struct {
@@ -220,7 +220,7 @@ func (s *surface) possible(def *ast.Definition) []*ast.Definition {
 	return []*ast.Definition{def}
 }
 
-// missing gives the fields of the schema that none of the operations selects.
+// missing returns the fields of the schema that none of the operations selects.
 func (s *surface) missing(operations []operation) []string {
 	have := map[string]bool{}
 	for _, o := range operations {
@@ -251,7 +251,7 @@ type hole struct {
 	operation operation
 }
 
-// holes gives an operation for each argument and each field of an input that is an id, on each way that leads there.
+// holes returns an operation for each argument and each field of an input that is an id, on each way that leads there.
 func (s *surface) holes() []hole {
 	var list []hole
 	guarded, public := s.roots()
@@ -276,7 +276,7 @@ func (s *surface) holes() []hole {
 	return slices.CompactFunc(list, func(a, b hole) bool { return a.operation.String() == b.operation.String() })
 }
 
-// rootsOnly tells that an operation of the walk is among the roots already, with more in it.
+// rootsOnly reports whether an operation of the walk is among the roots already, with more in it.
 func (s *surface) rootsOnly(o operation) bool {
 	return len(o.steps) == 1 && len(o.covers) <= 1 && o.selects == " __typename" && o.root().coordinate() != "Query.node" ||
 		len(o.steps) == 1 && len(o.covers) > 0 && !slices.Contains(o.covers, o.root().coordinate())

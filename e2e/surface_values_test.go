@@ -71,7 +71,7 @@ var literals = map[string]string{
 
 var actionOf = regexp.MustCompile(`^[a-z]+`)
 
-// kindOf tells what ids a place takes.
+// kindOf returns what ids a place takes.
 func (s *surface) kindOf(coordinate, field string) string {
 	if kind, ok := idKinds[coordinate]; ok {
 		return kind
@@ -94,7 +94,7 @@ func (s *surface) kindOf(coordinate, field string) string {
 	return ""
 }
 
-// arguments gives the arguments that a field must have. on is the type that is looked for where the field gives several.
+// arguments returns the arguments that a field must have. on is the type that is looked for where the field gives several.
 func (s *surface) arguments(parent string, f *ast.FieldDefinition, on string) string {
 	if parent+"."+f.Name == "Query.node" {
 		id := s.ids[kindsByName[strings.ToLower(on[:min(1, len(on))])+on[min(1, len(on)):]]]
@@ -123,7 +123,7 @@ func (s *surface) argumentsAround(parent string, f *ast.FieldDefinition, path st
 	return "(" + strings.Join(args, ", ") + ")"
 }
 
-// literal gives a value for a place; false where nothing needs to be given.
+// literal returns a value for a place; false where nothing needs to be given.
 func (s *surface) literal(typ *ast.Type, def *ast.Value, coordinate, field, path, hole string) (string, bool) {
 	within := hole == path || strings.HasPrefix(hole, path+".")
 	text, known := valuesOf[coordinate]

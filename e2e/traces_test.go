@@ -45,7 +45,7 @@ func newCollector(t *testing.T) (*collected, string) {
 	return c, server.URL
 }
 
-// paths gives the names of all spans, each behind those that it is in.
+// paths returns the names of all spans, each behind those that it is in.
 func (c *collected) paths() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,7 +24,7 @@ type wait struct {
 
 const waitFields = `id kind toolCallId toolName arguments question state token viewerMayResolve`
 
-// waits gives what the session's turn waits for.
+// waits returns what the session's turn waits for.
 func (c *client) waits(t *testing.T, session string) []wait {
 	t.Helper()
 	var out struct{ Session struct{ Waits []wait } }
@@ -115,7 +115,7 @@ func TestClientToolsOverACrash(t *testing.T) {
 	})
 }
 
-// index gives where the first event of a kind stands; -1 for nowhere.
+// index returns where the first event of a kind stands; -1 for nowhere.
 func index(list []event, kind string) int {
 	for i, e := range list {
 		if e.Kind == kind {

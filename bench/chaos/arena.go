@@ -35,7 +35,7 @@ type shape struct {
 	nodes int
 	// linked puts a link between each node and PostgreSQL.
 	linked bool
-	// own gives the arena a PostgreSQL server of its own, which it may stop.
+	// own starts a PostgreSQL server for the arena alone, which it may stop.
 	own bool
 	// env is what the nodes get beyond what they need.
 	env []string
@@ -228,7 +228,7 @@ func (a *arena) said() string {
 	return text
 }
 
-// roll gives a number from least to most.
+// roll returns a number from least to most.
 func (a *arena) roll(least, most int) int {
 	a.diceMu.Lock()
 	defer a.diceMu.Unlock()
@@ -244,7 +244,7 @@ func (a *arena) progressf(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.tell, time.Now().Format("15:04:05.000 ")+a.kind+": "+format+"\n", args...)
 }
 
-// freeAddr gives a loopback address that nothing listens on. It keeps clear of the range that outgoing connections take their
+// freeAddr returns a loopback address that nothing listens on. It keeps clear of the range that outgoing connections take their
 // ports from, so that a process can be started again at the same address.
 func freeAddr(ctx context.Context) (string, error) {
 	for range 100 {

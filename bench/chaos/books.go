@@ -91,7 +91,7 @@ func (b *books) failf(format string, args ...any) {
 	b.wrong = append(b.wrong, fmt.Sprintf(format, args...))
 }
 
-// statement gives the query for what the rows of budgets say, and what their ledgers and the turns do, in one moment. The debits of a rolling
+// statement returns the query for what the rows of budgets say, and what their ledgers and the turns do, in one moment. The debits of a rolling
 // budget count from its oldest bucket on.
 func statement(kind string) string {
 	held, oldest := `SELECT unhex(substr(l.value->>'budget', 6)) AS id, l.value->>'period' AS period, sum(l.value->>'amount') AS amount

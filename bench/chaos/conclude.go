@@ -183,7 +183,7 @@ type nextEvent struct {
 	after time.Duration // from the interruption until the node was ready again; 0 when it was not restarted
 }
 
-// nextEvents gives that of each turn that was interrupted. A turn without a later event was at its end.
+// nextEvents returns that of each turn that was interrupted. A turn without a later event was at its end.
 func nextEvents(e *evidence, list []interruption) []nextEvent {
 	logs := map[string][]models.Event{}
 	for i := range e.sessions {

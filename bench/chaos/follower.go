@@ -32,7 +32,7 @@ type follower struct {
 	a   *arena
 	org *org
 	id  string // of the session
-	// cutAfter gives how many events a subscription lasts before the follower itself breaks the connection; 0 for no end.
+	// cutAfter returns how many events a subscription lasts before the follower itself breaks the connection; 0 for no end.
 	cutAfter func() int
 
 	mu     sync.Mutex

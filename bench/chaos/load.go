@@ -263,7 +263,7 @@ func (j *journal) stickf(format string, args ...any) {
 	j.stuck = append(j.stuck, fmt.Sprintf(format, args...))
 }
 
-// failed gives how many requests failed in a class.
+// failed returns how many requests failed in a class.
 func (j *journal) failed(class string) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()

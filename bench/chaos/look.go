@@ -16,7 +16,7 @@ func (a *arena) query(ctx context.Context, into any, query string, args ...any) 
 	return store.CrossOrg(a.db.ReadAcross(ctx)).Raw(query, args...).Scan(into).Error
 }
 
-// runners gives the ids of the registered runners, newest last.
+// runners returns the ids of the registered runners, newest last.
 func (a *arena) runners(ctx context.Context) ([]models.RunnerID, error) {
 	var rows []struct{ ID models.RunnerID }
 	if err := a.query(ctx, &rows, `SELECT id FROM runners ORDER BY started_at, id`); err != nil {
@@ -90,7 +90,7 @@ type heldTurn struct {
 	Running int
 }
 
-// held gives the turns that a node works on. Nothing is known of a runner that was registered anew since its node started.
+// held returns the turns that a node works on. Nothing is known of a runner that was registered anew since its node started.
 func (a *arena) held(ctx context.Context, n *node) ([]heldTurn, error) {
 	id := n.runnerID()
 	if id.IsZero() {

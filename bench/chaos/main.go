@@ -68,7 +68,7 @@ type program struct {
 	run       func(ctx context.Context, kind string) error
 }
 
-// says tells whether a program says something on a database: some need several nodes, or a database that can go away.
+// says reports whether a program says something on a database: some need several nodes, or a database that can go away.
 func (s *suite) says(id, kind string) bool {
 	return slices.ContainsFunc(s.all(), func(p program) bool { return p.id == id && slices.Contains(p.databases, kind) })
 }

@@ -68,7 +68,7 @@ func (n *node) setRunner(id models.RunnerID) {
 	n.runner = id
 }
 
-// alive tells that the process has not ended.
+// alive reports whether the process has not ended.
 func (n *node) alive() bool {
 	p := n.current()
 	if p == nil {
@@ -187,7 +187,7 @@ func (o *output) line(line string) {
 	}
 }
 
-// follow gives the next line with a prefix.
+// follow returns the next line with a prefix.
 func (o *output) follow(prefix string) chan string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -202,7 +202,7 @@ func (o *output) unfollow(wait chan string) {
 	delete(o.waits, wait)
 }
 
-// endedSince gives the calls that have ended since a time.
+// endedSince returns the calls that have ended since a time.
 func (o *output) endedSince(since time.Time) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -215,7 +215,7 @@ func (o *output) endedSince(since time.Time) []string {
 	return keys
 }
 
-// declaredDead gives when the node learned that its runner was declared dead, since a time.
+// declaredDead returns when the node learned that its runner was declared dead, since a time.
 func (o *output) declaredDead(since time.Time) []time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()

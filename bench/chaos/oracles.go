@@ -159,7 +159,7 @@ func (v *verdict) logOf(t *testimony) {
 	}
 }
 
-// stopped tells that a turn was sealed: what it was at was cut short.
+// stopped reports whether a turn was sealed: what it was at was cut short.
 func (t *testimony) stopped(turn *models.TurnID) bool {
 	return turn != nil && slices.ContainsFunc(t.log, func(e models.Event) bool {
 		return e.Kind == models.EventTurnSealed && e.TurnID != nil && *e.TurnID == *turn

@@ -85,7 +85,7 @@ func makeAgent(ctx context.Context, api *apiclient.Client) (string, error) {
 	})
 }
 
-// at gives the API of a node with a valid token of an organization.
+// at returns the API of a node with a valid token of an organization.
 func (p *people) at(ctx context.Context, n *node, o *org) (*apiclient.Client, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +104,7 @@ func (p *people) at(ctx context.Context, n *node, o *org) (*apiclient.Client, er
 	return p.http.At(n.url()).With(o.tokens), nil
 }
 
-// pick gives a random node that is not known to be away, another one than before if there is one.
+// pick returns a random node that is not known to be away, another one than before if there is one.
 func (a *arena) pick(before *node) *node {
 	var open []*node
 	for _, n := range a.nodes {

@@ -143,7 +143,7 @@ func (s *server) remove() error {
 	return os.RemoveAll(s.dir)
 }
 
-// database gives the URL of a database of the server.
+// database returns the URL of a database of the server.
 func (s *server) database(name string) string {
 	u := *s.admin
 	u.Path = "/" + name

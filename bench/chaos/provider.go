@@ -38,7 +38,7 @@ type served struct {
 	turn    models.TurnID
 	took    took
 	arrived time.Time
-	// whole tells that the whole answer was sent, to a caller who was still there.
+	// whole is true when the whole answer was sent, to a caller who was still there.
 	whole bool
 	// held is what the turn held of each budget when the call came.
 	held map[models.BudgetID]models.Amount
@@ -51,7 +51,7 @@ const (
 	mostOutput = 600
 )
 
-// cost gives what a call takes of a currency.
+// cost returns what a call takes of a currency.
 func (t took) cost(currency string) models.Amount {
 	switch currency {
 	case models.CurrencyUSD:
@@ -89,7 +89,7 @@ type asked struct {
 	}
 }
 
-// rounds gives how many rounds of tools the newest message wants and how many were, and the session that it was sent to.
+// rounds returns how many rounds of tools the newest message wants and how many were, and the session that it was sent to.
 func (q *asked) rounds() (want, done int, session string) {
 	for i := len(q.Messages) - 1; i >= 0; i-- {
 		m := q.Messages[i]
@@ -156,7 +156,7 @@ func (p *provider) complete(w http.ResponseWriter, r *http.Request) {
 	call.whole = err == nil && r.Context().Err() == nil
 }
 
-// answer gives the parts of an answer: calls of tools while there is a round to go, else the last words.
+// answer returns the parts of an answer: calls of tools while there is a round to go, else the last words.
 func (p *provider) answer(want, done int) []string {
 	if done >= want {
 		return []string{
@@ -220,7 +220,7 @@ func (p *provider) note(ctx context.Context, session string, bytes, limit int64)
 	return c, nil
 }
 
-// makeUp gives what an answer took: mostly less than it may, one in twenty times a multiple.
+// makeUp returns what an answer took: mostly less than it may, one in twenty times a multiple.
 func (p *provider) makeUp(bytes, limit int64) took {
 	if limit == 0 {
 		limit = mostOutput
@@ -251,7 +251,7 @@ func (p *provider) failf(format string, args ...any) {
 	p.failed = append(p.failed, fmt.Sprintf(format, args...))
 }
 
-// byTurn gives what was served, by turn, when nothing is asked any more.
+// byTurn returns what was served, by turn, when nothing is asked any more.
 func (p *provider) byTurn() map[models.TurnID]map[took]*served {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -113,7 +113,7 @@ func (t *trial) revive(ctx context.Context) error {
 	return nil
 }
 
-// killsItself tells that a failpoint may kill processes.
+// killsItself reports whether a failpoint may kill processes.
 func (o *options) killsItself() bool { return strings.Contains(o.failpoints, "=kill") }
 
 // restart starts a process that was killed. A failpoint may kill it again before it is ready.
@@ -127,7 +127,7 @@ func (t *trial) restart(ctx context.Context, n *node) error {
 	}
 }
 
-// up gives a random node that runs, as soon as there is one.
+// up returns a random node that runs, as soon as there is one.
 func (t *trial) up(ctx context.Context) *node {
 	for until := time.Now().Add(patience); ctx.Err() == nil && time.Now().Before(until); wait(ctx, 5*time.Millisecond) {
 		if n := t.pick(nil); n.alive() && !n.away.Load() {

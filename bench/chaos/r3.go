@@ -218,7 +218,7 @@ type told struct {
 	count int
 }
 
-// outcomesOf gives what the logs tell of each call.
+// outcomesOf returns what the logs tell of each call.
 func outcomesOf(e *evidence) map[string]told {
 	outcomes := map[string]told{}
 	for i := range e.sessions {

@@ -62,7 +62,7 @@ func (s *suite) outages(ctx context.Context, kind string) error {
 	})
 }
 
-// rate gives the turns per second that end within some time.
+// rate returns the turns per second that end within some time.
 func (t *trial) rate(ctx context.Context, lasts time.Duration) float64 {
 	start, before := time.Now(), t.journal.ended.Load()
 	wait(ctx, lasts)

@@ -153,7 +153,7 @@ func (t *trial) judgeFollowers(ctx context.Context, b besideReaders) error {
 	return nil
 }
 
-// acceptance gives how long messages that were sent within some times took to be acknowledged, in milliseconds.
+// acceptance returns how long messages that were sent within some times took to be acknowledged, in milliseconds.
 func (t *trial) acceptance(spans []span) []float64 {
 	var list []float64
 	for _, c := range t.journal.sessions {

@@ -187,7 +187,7 @@ func (sp *spending) judge(ctx context.Context, e *evidence) error {
 	return nil
 }
 
-// waits tells how long turns have waited for money at most. One that has to wait again keeps its place, by which its waits are known.
+// waits returns how long turns have waited for money at most. One that has to wait again keeps its place, by which its waits are known.
 func (sp *spending) waits(ctx context.Context) (f report.Figure, err error) {
 	var list []models.Wait
 	err = sp.query(ctx, &list, `SELECT id, created_at, resolved_at FROM waits WHERE org_id = ? AND kind = 'BUDGET'`, sp.books.org)

@@ -108,7 +108,7 @@ func (t *trial) subscribeTo(ctx context.Context, n *node, c *conversation) (*cli
 	return socket, nil
 }
 
-// heap gives what all nodes hold: the least of some looks, as there is work going on.
+// heap returns what all nodes hold: the least of some looks, as there is work going on.
 func (t *trial) heap(ctx context.Context) (int64, error) {
 	sum := int64(0)
 	for _, n := range t.nodes {

@@ -28,5 +28,5 @@ func (p Part) Bind(ctx context.Context) error {
 	return nil
 }
 
-// Orgs gives some organizations of the product: from one number to just before another one.
+// Orgs returns some organizations of the product: from one number to just before another one.
 func (p *Product) Orgs(from, to int) Part { return Part{product: p, orgs: p.orgs[from:to]} }

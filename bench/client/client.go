@@ -50,7 +50,7 @@ var kinds = func() map[string]string {
 	return m
 }()
 
-// intern gives the kind as a string, without a copy for those that are known.
+// intern returns the kind as a string, without a copy for those that are known.
 func intern(kind []byte) string {
 	if known, found := kinds[string(kind)]; found {
 		return known
@@ -58,7 +58,7 @@ func intern(kind []byte) string {
 	return string(kind)
 }
 
-// Ephemeral tells whether events of a kind are live only: they carry the sequence of the last durable one.
+// Ephemeral reports whether events of a kind are live only: they carry the sequence of the last durable one.
 func Ephemeral(kind string) bool {
 	switch kind {
 	case "OUTPUT_DELTA", "THINKING_DELTA", "TOOL_PROGRESS", "CAUGHT_UP":

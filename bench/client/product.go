@@ -138,10 +138,10 @@ type Part struct {
 
 func (p *Product) whole() Part { return Part{product: p, orgs: p.orgs} }
 
-// At gives the product at another node.
+// At returns the product at another node.
 func (p *Product) At(url string) Part { return Part{product: p, url: url, orgs: p.orgs} }
 
-// Org gives one organization of the product, by its number.
+// Org returns one organization of the product, by its number.
 func (p *Product) Org(i int) Part { return Part{product: p, orgs: p.orgs[i : i+1]} }
 
 // CreateSessions makes sessions, spread over the organizations of the part.

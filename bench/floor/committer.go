@@ -21,7 +21,7 @@ type commit struct {
 
 // eventLog makes batches of commits durable, each batch in one transaction.
 type eventLog interface {
-	// writers gives one function per connection that may write at the same time.
+	// writers returns one function per connection that may write at the same time.
 	writers() []func(batch []*commit) error
 	createSessions(ids []sessionID) error
 	close() error

@@ -63,7 +63,7 @@ func (s *server) create(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find gives the session of the path, or answers 404.
+// find returns the session of the path, or answers 404.
 func (s *server) find(w http.ResponseWriter, r *http.Request) *session {
 	var id sessionID
 	text := r.PathValue("id")

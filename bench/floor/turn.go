@@ -87,7 +87,7 @@ func (s *server) commit(session *session, events []turnshape.Event) {
 	<-c.done
 }
 
-// filler gives a JSON value of so many bytes.
+// filler returns a JSON value of so many bytes.
 func filler(bytes int) string {
 	const empty = `{"x":""}`
 	if bytes < len(empty) {

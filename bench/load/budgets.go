@@ -123,7 +123,7 @@ func (c *turnCosts) add(more turnCosts) {
 	c.commits, c.wal = c.commits+more.commits, c.wal+more.wal
 }
 
-// of tells the costs of a turn on a kind of database.
+// of returns the costs of a turn on a kind of database.
 func (c *turnCosts) of(kind string) string {
 	per := func(n int64) float64 { return float64(n) / float64(c.turns) }
 	if kind != postgres {

@@ -192,7 +192,7 @@ type fan struct {
 // fanListener is one subscriber.
 type fanListener struct {
 	of *fan
-	// check tells that sequences must have no gap: those of the floor are always the same ones.
+	// check is true when sequences must have no gap: those of the floor are always the same ones.
 	check    bool
 	last     int64
 	received atomic.Int64

@@ -17,7 +17,7 @@ type fill struct {
 	orgs, sessions int
 }
 
-// share gives how many of the sessions an organization has, by its rank from 1 on: Zipf's law.
+// share returns how many of the sessions an organization has, by its rank from 1 on: Zipf's law.
 func (f fill) share(rank int) int {
 	var sum float64
 	for r := 1; r <= f.orgs; r++ {

@@ -142,7 +142,7 @@ func ratiosText(ratios []float64) string {
 	return strings.Join(texts, " ")
 }
 
-// unknownLike gives an id of the same moment as another one, with another random part, so that indexes are searched in the same place.
+// unknownLike returns an id of the same moment as another one, with another random part, so that indexes are searched in the same place.
 func unknownLike(id string) (string, error) {
 	prefix, digits, _ := strings.Cut(id, "_")
 	key, err := hex.DecodeString(digits)
@@ -154,7 +154,7 @@ func unknownLike(id string) (string, error) {
 	return prefix + "_" + hex.EncodeToString(key), nil
 }
 
-// denied tells whether an answer says that there is no such thing.
+// denied reports whether an answer says that there is no such thing.
 func denied(answer []byte) bool {
 	return bytes.Contains(answer, []byte(`":null`)) && (!bytes.Contains(answer, []byte(`"errors"`)) && !bytes.Contains(answer, []byte(`"userErrors"`)) ||
 		bytes.Contains(answer, []byte(`"NOT_FOUND"`)))

@@ -231,7 +231,7 @@ func (l *listing) ask(ctx context.Context, list listed) ([]float64, error) {
 	return took, nil
 }
 
-// statements gives how many statements each of so many requests made: those that were made at least once by each, as the product looks
+// statements returns how many statements each of so many requests made: those that were made at least once by each, as the product looks
 // after other things meanwhile.
 func (l *listing) statements(ctx context.Context, requests int) (per float64, err error) {
 	conn, err := pgx.Connect(ctx, l.place.url)

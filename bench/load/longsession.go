@@ -268,7 +268,7 @@ type reading struct {
 	pagesOf           map[string]int64
 }
 
-// cpuUntil gives the processor time from one reading to a later one. Of a process that is new it is all that it has used; one that
+// cpuUntil returns the processor time from one reading to a later one. Of a process that is new it is all that it has used; one that
 // has ended in between is left out.
 func (r reading) cpuUntil(later reading) time.Duration {
 	var sum time.Duration

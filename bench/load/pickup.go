@@ -336,7 +336,7 @@ func (f *flood) wait(ctx context.Context) error {
 	return nil
 }
 
-// close gives what the subscribers saw, and what was wrong with any of it.
+// close returns what the subscribers saw, and what was wrong with any of it.
 func (f *flood) close() (turns int, events int64, err error) {
 	var all []error
 	for i, w := range f.watchers {

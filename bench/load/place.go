@@ -118,7 +118,7 @@ func (b *bench) startProduct(ctx context.Context, at *place) (*procs.Process, er
 	return p, nil
 }
 
-// freeAddr gives a loopback address that nothing listens on.
+// freeAddr returns a loopback address that nothing listens on.
 func freeAddr(ctx context.Context) (string, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -127,7 +127,7 @@ func freeAddr(ctx context.Context) (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// durability tells how commits are made to last, as the database itself says.
+// durability returns how commits are made to last, as the database itself says.
 func (b *bench) durability(ctx context.Context, kind string) (string, error) {
 	if kind == sqlite {
 		return "WAL, synchronous=FULL (the product's default)", nil

@@ -128,7 +128,7 @@ func (s *system) shapes(ctx context.Context) (turnshape.Shapes, error) {
 	return shapes, nil
 }
 
-// recordTurn gives the events of a session's second turn: the first one may do things that are done once.
+// recordTurn returns the events of a session's second turn: the first one may do things that are done once.
 func (s *system) recordTurn(ctx context.Context, c *conversation, kind client.TurnKind) ([]turnshape.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
@@ -189,7 +189,7 @@ func (s *system) startFloorOn(ctx context.Context, at *place) (*procs.Process, e
 	})
 }
 
-// floor gives the floor with one of its models.
+// floor returns the floor with one of its models.
 func (s *system) floor(model string) target { return client.NewFloor(s.floors.URL, model) }
 
 // cpu is processor time: what this program, what it has started, and PostgreSQL have used, and what all programs have.
@@ -284,7 +284,7 @@ func (s *system) remove(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// postmaster gives the process of the server, when it is on this machine.
+// postmaster returns the process of the server, when it is on this machine.
 func postmaster(ctx context.Context, url string) (int, error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {

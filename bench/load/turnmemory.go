@@ -97,7 +97,7 @@ func (s *system) oneTurnEach(ctx context.Context, count int) error {
 	return nil
 }
 
-// slope gives by how much y grows with x, by least squares.
+// slope returns by how much y grows with x, by least squares.
 func slope(x, y []float64) float64 {
 	var meanX, meanY, xy, xx float64
 	for i := range x {
@@ -190,7 +190,7 @@ func (g *gcTrace) reset() {
 	g.cycles, g.from = nil, time.Now()
 }
 
-// alive gives the mean of what collections have found alive since reset, in bytes, and how many these were.
+// alive returns the mean of what collections have found alive since reset, in bytes, and how many these were.
 func (g *gcTrace) alive() (bytes float64, cycles int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -200,7 +200,7 @@ func (g *gcTrace) alive() (bytes float64, cycles int) {
 	return bytes, len(g.cycles)
 }
 
-// allocated gives the bytes per second that were allocated between the first and the last collection from one moment to another,
+// allocated returns the bytes per second that were allocated between the first and the last collection from one moment to another,
 // in seconds since reset, and how many collections these were. What was allocated from one collection to the next is how far
 // the heap had grown above what was alive, and what came during the collection. Sizes are whole MiB, rounded down alike at
 // both ends, so the error is a part of a MiB per collection that evens out.

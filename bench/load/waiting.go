@@ -168,7 +168,7 @@ func park(c *conversation) *parked {
 	return p
 }
 
-// requestedCalls gives the ids of the calls that TOOL_CALLS_REQUESTED tells of.
+// requestedCalls returns the ids of the calls that TOOL_CALLS_REQUESTED tells of.
 func requestedCalls(data []byte) []string {
 	var requested struct {
 		ToolCalls []struct{ ToolCallID string }

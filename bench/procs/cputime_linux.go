@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CPUTime gives the processor time that processes have used themselves, by the kernel's own clock of each: to the nanosecond,
+// CPUTime returns the processor time that processes have used themselves, by the kernel's own clock of each: to the nanosecond,
 // where /proc counts in hundredths of a second. It knows nothing of their children, ended or not: name those that count. A process
 // that has ended is an error.
 func CPUTime(pids ...int) (time.Duration, error) {

@@ -95,10 +95,10 @@ func Start(ctx context.Context, program Program) (*Process, error) {
 	return nil, fmt.Errorf("%s did not say that it is ready: %w\n%s", program.Path, err, p.tail.String())
 }
 
-// PID gives the process id.
+// PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Output gives the end of what it printed, for error messages.
+// Output returns the end of what it printed, for error messages.
 func (p *Process) Output() string { return p.tail.String() }
 
 // Done is closed when it has ended.

@@ -15,7 +15,7 @@ import (
 // ticksPerSecond is the kernel's unit of times in /proc, on every architecture that Go runs on.
 const ticksPerSecond = 100
 
-// CPU gives the processor time that a process and all its living descendants have used, and what their ended
+// CPU returns the processor time that a process and all its living descendants have used, and what their ended
 // children had used.
 func CPU(pid int) (time.Duration, error) {
 	stats, err := readAll()
@@ -79,17 +79,17 @@ func readAll() (map[int]stat, error) {
 	return stats, nil
 }
 
-// RSS gives the resident memory of a process in bytes.
+// RSS returns the resident memory of a process in bytes.
 func RSS(pid int) (int64, error) {
 	return readField(pid, "status", "VmRSS:", 1024)
 }
 
-// ReadBytes gives what a process has read: from files, whether or not they were cached, and from connections.
+// ReadBytes returns what a process has read: from files, whether or not they were cached, and from connections.
 func ReadBytes(pid int) (int64, error) {
 	return readField(pid, "io", "rchar:", 1)
 }
 
-// WrittenBytes gives what a process has sent to disks.
+// WrittenBytes returns what a process has sent to disks.
 func WrittenBytes(pid int) (int64, error) {
 	return readField(pid, "io", "write_bytes:", 1)
 }
@@ -110,7 +110,7 @@ func readField(pid int, file, field string, unit int64) (int64, error) {
 	return 0, fmt.Errorf("/proc/%d/%s has no %s", pid, file, field)
 }
 
-// Children gives the processes that a process has started and that still live.
+// Children returns the processes that a process has started and that still live.
 func Children(pid int) ([]int, error) {
 	stats, err := readAll()
 	if err != nil {
@@ -125,7 +125,7 @@ func Children(pid int) ([]int, error) {
 	return children, nil
 }
 
-// Parent gives the process that has started a process.
+// Parent returns the process that has started a process.
 func Parent(pid int) (int, error) {
 	stats, err := readAll()
 	if err != nil {
@@ -138,7 +138,7 @@ func Parent(pid int) (int, error) {
 	return s.parent, nil
 }
 
-// Busy gives the processor time that was used on the whole machine since it started, or taken from it by its host.
+// Busy returns the processor time that was used on the whole machine since it started, or taken from it by its host.
 func Busy() (time.Duration, error) {
 	data, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -36,14 +36,14 @@ type Figure struct {
 	Gate   *Bound `json:"gate,omitempty"`
 	Target *Bound `json:"target,omitempty"`
 	Note   string `json:"note,omitempty"`
-	// Absent tells that the figure could not be taken; Note says why. It has no value and is not judged.
+	// Absent is true when the figure could not be taken; Note says why. It has no value and is not judged.
 	Absent bool `json:"absent,omitempty"`
 }
 
 // Bound is a limit of a figure.
 type Bound struct {
 	Limit float64 `json:"limit"`
-	// Least tells that Limit is a least value; otherwise it is a greatest one.
+	// Least is true when Limit is a least value; otherwise it is a greatest one.
 	Least bool `json:"least"`
 }
 
@@ -178,10 +178,10 @@ func (r *Run) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// Median gives the middle of the values, NaN when there are none.
+// Median returns the middle of the values, NaN when there are none.
 func Median(values []float64) float64 { return Quantile(values, 0.5) }
 
-// Quantile gives the value below which a share q of the values lies, interpolated; NaN when there are none.
+// Quantile returns the value below which a share q of the values lies, interpolated; NaN when there are none.
 func Quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()

@@ -42,7 +42,7 @@ func UnmarshalDecimal(v any) (decimal.Decimal, error) {
 	return d, nil
 }
 
-// Dollars gives an amount of dollars as a Decimal.
+// Dollars returns an amount of dollars as a Decimal.
 func Dollars(n models.Nanos) decimal.Decimal { return decimal.New(int64(n), -9) }
 
 // DollarsPtr is Dollars for what may not be known.

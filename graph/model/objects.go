@@ -172,7 +172,7 @@ type Message struct {
 	Sequence  int
 	CreatedAt models.Millis
 	Error     *TurnError
-	// Interrupted tells that the agent was stopped in the middle of it.
+	// Interrupted is true when the agent was stopped in the middle of it.
 	Interrupted bool
 
 	TurnID models.TurnID

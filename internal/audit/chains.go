@@ -29,7 +29,7 @@ type Chain struct {
 const auditChains = `SELECT c.org_id, coalesce(o.slug, '') AS slug FROM (SELECT id AS org_id FROM orgs UNION SELECT org_id FROM audit_heads) c
 LEFT JOIN orgs o ON o.id = c.org_id WHERE `
 
-// Chains gives the chains of all organizations and those that belong to none, by their ids: at most limit of those after one.
+// Chains returns the chains of all organizations and those that belong to none, by their ids: at most limit of those after one.
 func Chains(ctx context.Context, db *store.DB, after models.OrgID, limit int) ([]Chain, error) {
 	where, args := "1 = 1", []any{limit}
 	if !after.IsZero() {
@@ -38,7 +38,7 @@ func Chains(ctx context.Context, db *store.DB, after models.OrgID, limit int) ([
 	return scanChains(ctx, db, auditChains+where+" ORDER BY c.org_id LIMIT ?", args...)
 }
 
-// ChainOf gives the chain of the organization with a slug or an id; nil when there is none.
+// ChainOf returns the chain of the organization with a slug or an id; nil when there is none.
 func ChainOf(ctx context.Context, db *store.DB, slugOrID string) (*Chain, error) {
 	where, arg := "o.slug = ?", any(slugOrID)
 	if id, err := models.ParseID[models.OrgEntity](slugOrID); err == nil {
@@ -59,7 +59,7 @@ func scanChains(ctx context.Context, db *store.DB, query string, args ...any) ([
 	return list, nil
 }
 
-// oldChains gives chains whose first entry is older than before, by their ids: at most chainBatch of those after one.
+// oldChains returns chains whose first entry is older than before, by their ids: at most chainBatch of those after one.
 func oldChains(ctx context.Context, db *store.DB, before models.Millis, after models.OrgID) ([]models.OrgID, error) {
 	query := `SELECT h.org_id FROM audit_heads h
 WHERE (SELECT e.created_at FROM audit_entries e WHERE e.org_id = h.org_id ORDER BY e.position LIMIT 1) < ?`

@@ -27,7 +27,7 @@ type Log struct {
 	keys []signingKey // the current one first
 }
 
-// NewLog gives a log whose anchors are signed with a secret of the master key.
+// NewLog returns a log whose anchors are signed with a secret of the master key.
 func NewLog(db *store.DB, secrets Deriver) (*Log, error) {
 	list, err := secrets.Secrets("audit anchors")
 	if err != nil {
@@ -56,7 +56,7 @@ type Filter struct {
 	From, To *models.Millis
 }
 
-// List gives entries of an organization, the newest first: at most limit of those before a position. However long the chain is, it reads
+// List returns entries of an organization, the newest first: at most limit of those before a position. However long the chain is, it reads
 // entries in the order of an index, from where the page begins; entries that only one part of a filter fits are read as well.
 func (l *Log) List(ctx context.Context, org models.OrgID, f Filter, before *int64, limit int) ([]models.AuditEntry, error) {
 	db := l.db.Read(ctx, org)
@@ -110,7 +110,7 @@ func (f Filter) within(db, q *gorm.DB, org models.OrgID) (*gorm.DB, error) {
 	return q, nil
 }
 
-// place gives the position of the first entry of a query; nil when there is none.
+// place returns the position of the first entry of a query; nil when there is none.
 func place(q *gorm.DB) (*int64, error) {
 	var found []models.AuditEntry
 	if err := q.Select("position").Limit(1).Find(&found).Error; err != nil {
@@ -122,7 +122,7 @@ func place(q *gorm.DB) (*int64, error) {
 	return &found[0].Position, nil
 }
 
-// Entry gives an entry of an organization; fault.NotFound when it has none with this id.
+// Entry returns an entry of an organization; fault.NotFound when it has none with this id.
 func (l *Log) Entry(ctx context.Context, org models.OrgID, id models.AuditEntryID) (*models.AuditEntry, error) {
 	var row models.AuditEntry
 	err := store.Of(l.db.Read(ctx, org), org).Where("id = ?", id).Take(&row).Error

@@ -42,7 +42,7 @@ func (l *Log) sign(a *models.AuditAnchor) {
 	a.KeyID, a.Signature = l.keys[0].id, l.keys[0].sign(*a)
 }
 
-// signed tells whether an anchor is one of ours. The beginning of a chain that was never shortened needs no signature.
+// signed reports whether an anchor is one of ours. The beginning of a chain that was never shortened needs no signature.
 func (l *Log) signed(a models.AuditAnchor) bool {
 	if a.Position == 0 {
 		return bytes.Equal(a.Hash, make([]byte, sha256.Size))
@@ -55,7 +55,7 @@ func (l *Log) signed(a models.AuditAnchor) bool {
 	return false
 }
 
-// anchorOf gives where a chain begins: before its first entry, unless retention has removed some.
+// anchorOf returns where a chain begins: before its first entry, unless retention has removed some.
 func anchorOf(db *gorm.DB, org models.OrgID) (models.AuditAnchor, error) {
 	var found []models.AuditAnchor
 	if err := store.Of(db, org).Limit(1).Find(&found).Error; err != nil {
@@ -70,7 +70,7 @@ func anchorOf(db *gorm.DB, org models.OrgID) (models.AuditAnchor, error) {
 // Removed is what one step of retention did.
 type Removed struct {
 	Entries int64
-	// More tells that the next step may find others.
+	// More is true when the next step may find others.
 	More bool
 	// Refused says why nothing was removed although there may be something to remove: the chain is broken, and what shows that must
 	// stay. nil when all is well.
@@ -142,7 +142,7 @@ func (l *Log) SignAgain(ctx context.Context, org models.OrgID) error {
 	})
 }
 
-// EarlierKeys gives the ids of the keys that anchors should not be signed with any more.
+// EarlierKeys returns the ids of the keys that anchors should not be signed with any more.
 func (l *Log) EarlierKeys() []string {
 	ids := make([]string, 0, len(l.keys))
 	for _, k := range l.keys[1:] {

@@ -27,7 +27,7 @@ type Check struct {
 	Problem string
 }
 
-// OK tells whether nothing is wrong.
+// OK reports whether nothing is wrong.
 func (c Check) OK() bool { return c.BrokenAt == nil }
 
 func (c *Check) broken(at int64, problem string) { c.BrokenAt, c.Problem = &at, problem }
@@ -137,7 +137,7 @@ func (w *walk) follow(page []models.AuditEntry) bool {
 	return w.check.OK()
 }
 
-// headOf gives the end of a chain; the beginning of one that has none yet.
+// headOf returns the end of a chain; the beginning of one that has none yet.
 func headOf(db *gorm.DB, org models.OrgID) (models.AuditHead, error) {
 	var found []models.AuditHead
 	if err := store.Of(db, org).Limit(1).Find(&found).Error; err != nil {

@@ -27,7 +27,7 @@ func newWorld(t *testing.T, db *store.DB) *world {
 	return &world{Log: newTestLog(t, db, 7), t: t, mine: models.NewID[models.OrgEntity]()}
 }
 
-// newTestLog gives a log as a process has it whose master keys are made of these bytes, the current one first.
+// newTestLog returns a log as a process has it whose master keys are made of these bytes, the current one first.
 func newTestLog(t *testing.T, db *store.DB, keys ...byte) *Log {
 	t.Helper()
 	var previous [][]byte

@@ -16,7 +16,7 @@ type publicKey struct {
 	Use       string `json:"use"`
 }
 
-// JWKS gives the keys by which others can verify tokens as a JSON Web Key Set (RFC 7517), the body of /.well-known/jwks.json: one that
+// JWKS returns the keys by which others can verify tokens as a JSON Web Key Set (RFC 7517), the body of /.well-known/jwks.json: one that
 // is to sign soon among them. It is empty where tokens are signed with a secret.
 func (t *AccessTokens) JWKS(ctx context.Context) ([]byte, error) {
 	list := []publicKey{}
@@ -29,7 +29,7 @@ func (t *AccessTokens) JWKS(ctx context.Context) ([]byte, error) {
 	return json.Marshal(map[string]any{"keys": list})
 }
 
-// published gives all keys that have tokens, or will have some.
+// published returns all keys that have tokens, or will have some.
 func (k *Keys) published(ctx context.Context) []signingKey {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -82,7 +82,7 @@ func OpenKeys(ctx context.Context, db *store.DB, sealer KeySealer, clk clock.Clo
 	return k, nil
 }
 
-// signing gives the key that signs now.
+// signing returns the key that signs now.
 func (k *Keys) signing(ctx context.Context) (signingKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -93,7 +93,7 @@ func (k *Keys) signing(ctx context.Context) (signingKey, error) {
 	return signingKey{}, errors.New("no signing key is active: rotate the keys")
 }
 
-// verifying gives the public key with this id; false when there is none.
+// verifying returns the public key with this id; false when there is none.
 func (k *Keys) verifying(ctx context.Context, id string) (ed25519.PublicKey, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -116,7 +116,7 @@ func (k *Keys) find(id string) (ed25519.PublicKey, bool) {
 	return nil, false
 }
 
-// signer gives the key that retires next; the one that nothing takes the place of comes last.
+// signer returns the key that retires next; the one that nothing takes the place of comes last.
 func (k *Keys) signer() *signingKey {
 	now := k.clock.Now()
 	var best *signingKey
@@ -131,17 +131,17 @@ func (k *Keys) signer() *signingKey {
 	return best
 }
 
-// retired tells that another key signs now.
+// retired reports whether another key signs now.
 func (s signingKey) retired(now time.Time) bool {
 	return s.retires != 0 && s.retires <= models.MillisOf(now)
 }
 
-// over tells that all tokens of a key have ended.
+// over reports whether all tokens of a key have ended.
 func (s signingKey) over(now time.Time) bool {
 	return s.retires != 0 && s.retires <= retiredBefore(now)
 }
 
-// retiredBefore gives the time whose keys, when they retired then, have no token any more.
+// retiredBefore returns the time whose keys, when they retired then, have no token any more.
 func retiredBefore(now time.Time) models.Millis { return models.MillisOf(now.Add(-keysAfterlife)) }
 
 // refresh reads the set again when it is older than maxAge. When that fails, the old one still serves: the database

@@ -2,7 +2,7 @@ package auth
 
 import "net/netip"
 
-// Network gives what stands for an address: itself, or with IPv6 the /64 that one customer gets as a whole.
+// Network returns what stands for an address: itself, or with IPv6 the /64 that one customer gets as a whole.
 func Network(address string) string {
 	if ap, err := netip.ParseAddrPort(address); err == nil {
 		address = ap.Addr().String()

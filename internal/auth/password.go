@@ -47,7 +47,7 @@ var errBadHash = errors.New("the stored password hash is not one of Argon2id")
 type Passwords struct {
 	// slots are shared by network, so that a flood from one makes nobody else wait.
 	slots shares.Shares[string]
-	// releasing tells that memory will be given back soon.
+	// releasing is true when memory will be given back soon.
 	releasing atomic.Bool
 }
 
@@ -67,7 +67,7 @@ func CheckPassword(password string) error {
 	return nil
 }
 
-// Hash gives the PHC string of a password under a new salt. It waits for a free slot; its errors are the context's.
+// Hash returns the PHC string of a password under a new salt. It waits for a free slot; its errors are the context's.
 func (p *Passwords) Hash(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, argonSaltLen)
 	if _, err := rand.Read(salt); err != nil {

@@ -38,7 +38,7 @@ var permissionNames = [permissionCount]string{
 	"APPROVALS_DECIDE", "WEBHOOKS_MANAGE", "PLATFORM_READ", "PLATFORM_MANAGE",
 }
 
-// String gives the schema's name.
+// String returns the schema's name.
 func (p Permission) String() string { return permissionNames[p] }
 
 // ParsePermission reads the schema's name; false when there is no such permission.
@@ -66,7 +66,7 @@ func PermissionsOf(list ...Permission) Permissions {
 // Has reports whether p is in the set.
 func (s Permissions) Has(p Permission) bool { return s&(1<<p) != 0 }
 
-// List gives the set in the order of the schema.
+// List returns the set in the order of the schema.
 func (s Permissions) List() []Permission {
 	var list []Permission
 	for p := range permissionCount {
@@ -77,7 +77,7 @@ func (s Permissions) List() []Permission {
 	return list
 }
 
-// Implied gives the set with what its permissions imply: a session can't be read without what it was made of.
+// Implied returns the set with what its permissions imply: a session can't be read without what it was made of.
 func (s Permissions) Implied() Permissions {
 	if s.Has(SessionsRead) {
 		s |= PermissionsOf(CatalogRead)
@@ -88,7 +88,7 @@ func (s Permissions) Implied() Permissions {
 // Platform are the permissions of operators. No role and no key has them.
 func Platform() Permissions { return operatorPermissions }
 
-// Names gives the set as the schema names it, in the order of the schema.
+// Names returns the set as the schema names it, in the order of the schema.
 func (s Permissions) Names() []string {
 	names := []string{}
 	for _, p := range s.List() {
@@ -108,7 +108,7 @@ var (
 	operatorPermissions = PermissionsOf(PlatformRead, PlatformManage)
 )
 
-// RolePermissions gives what a role may do; nothing for a role that doesn't exist. Operators may also run the platform.
+// RolePermissions returns what a role may do; nothing for a role that doesn't exist. Operators may also run the platform.
 func RolePermissions(role models.Role, operator bool) Permissions {
 	var s Permissions
 	switch role {

@@ -28,7 +28,7 @@ type Principal struct {
 // Can reports whether the principal holds the permission. Nobody (nil) holds none.
 func (p *Principal) Can(perm Permission) bool { return p != nil && p.Permissions.Has(perm) }
 
-// Actor gives who the principal is to those who record what was done.
+// Actor returns the principal as audit entries name it.
 func (p *Principal) Actor() (models.ActorKind, models.ActorID) {
 	if p.IsKey() {
 		return models.ActorAPIKey, models.ActorID(p.KeyID)
@@ -36,7 +36,7 @@ func (p *Principal) Actor() (models.ActorKind, models.ActorID) {
 	return models.ActorUser, models.ActorID(p.UserID)
 }
 
-// ActorRef gives Actor as JSON documents hold it.
+// ActorRef returns Actor as JSON documents hold it.
 func (p *Principal) ActorRef() (models.ActorKind, models.ActorRef) {
 	kind, id := p.Actor()
 	return kind, models.RefTo(kind, id)
@@ -52,12 +52,12 @@ func (p *Principal) Ended(now time.Time) bool {
 
 type principalKey struct{}
 
-// WithPrincipal gives a context in which p is asking.
+// WithPrincipal returns a context in which p is asking.
 func WithPrincipal(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// FromContext gives who is asking; nil for nobody.
+// FromContext returns the caller; nil without one.
 func FromContext(ctx context.Context) *Principal {
 	p, _ := ctx.Value(principalKey{}).(*Principal)
 	return p

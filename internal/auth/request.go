@@ -45,12 +45,12 @@ type TokenCookies struct {
 
 type requestKey struct{}
 
-// WithRequest gives a context that knows the request.
+// WithRequest returns a context that knows the request.
 func WithRequest(ctx context.Context, r *RequestInfo) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// RequestFrom gives the request behind ctx; an empty one, which can't set cookies, when there is none.
+// RequestFrom returns the request behind ctx; an empty one, which can't set cookies, when there is none.
 func RequestFrom(ctx context.Context) *RequestInfo {
 	if r, ok := ctx.Value(requestKey{}).(*RequestInfo); ok {
 		return r
@@ -66,7 +66,7 @@ type Stream struct {
 	err error
 }
 
-// WithStream gives the context of a subscription.
+// WithStream returns the context of a subscription.
 func WithStream(ctx context.Context) (context.Context, *Stream) {
 	s := &Stream{}
 	return context.WithValue(ctx, streamKey{}, s), s

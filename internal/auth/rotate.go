@@ -113,7 +113,7 @@ func (k *Keys) rotate(ctx context.Context, lead, age time.Duration, record KeyRe
 	return done, nil
 }
 
-// newestKey gives the key that no other one is to take the place of, nil when there is none, and from when on it signs: when the last
+// newestKey returns the key that no other one is to take the place of, nil when there is none, and from when on it signs: when the last
 // one before it retires.
 func newestKey(tx *gorm.DB) (*models.SigningKey, time.Time, error) {
 	var rows []models.SigningKey

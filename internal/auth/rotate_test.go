@@ -20,7 +20,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
-// kid gives the id of the key that signs on a node now.
+// kid returns the id of the key that signs on a node now.
 func kid(t *testing.T, tokens *auth.AccessTokens) string {
 	t.Helper()
 	token, _ := issue(t, tokens, someone())

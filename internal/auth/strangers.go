@@ -16,7 +16,7 @@ type Strangers struct {
 	seen   map[string]int
 }
 
-// MustWait gives for how many seconds an address is not listened to because most came from its network in this minute; 0 when it is.
+// MustWait returns for how many seconds an address is not listened to because most came from its network in this minute; 0 when it is.
 func (s *Strangers) MustWait(address string, most int, now time.Time) int {
 	if address == "" {
 		return 0

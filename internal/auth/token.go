@@ -127,7 +127,7 @@ func (t *AccessTokens) Issue(ctx context.Context, c Claims) (string, time.Time, 
 	return signed, ends, nil
 }
 
-// signing gives what signs tokens now, and its id; a secret has none.
+// signing returns what signs tokens now, and its id; a secret has none.
 func (t *AccessTokens) signing(ctx context.Context) (key any, kid string, err error) {
 	if t.keys == nil {
 		return t.cfg.Secret, "", nil

@@ -29,7 +29,7 @@ func CheckCurrency(name string) error {
 	return nil
 }
 
-// Digits gives how many digits a currency has behind the point.
+// Digits returns how many digits a currency has behind the point.
 func Digits(currency string) int32 {
 	switch currency {
 	case models.CurrencyTokens, models.CurrencyToolCalls:
@@ -58,12 +58,12 @@ func Parse(currency string, d decimal.Decimal) (models.Amount, error) {
 	return models.Amount(scaled.IntPart()), nil
 }
 
-// Decimal gives an amount as people write it.
+// Decimal returns an amount as people write it.
 func Decimal(currency string, a models.Amount) decimal.Decimal {
 	return decimal.New(int64(a), -Digits(currency))
 }
 
-// add gives a sum that stays at the largest number, or the smallest, when it is too large.
+// add returns a sum that stays at the largest number, or the smallest, when it is too large.
 func add(a, b models.Amount) models.Amount {
 	switch {
 	case b > 0 && a > math.MaxInt64-b:

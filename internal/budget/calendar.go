@@ -15,14 +15,14 @@ import (
 // farthest is more than clocks have ever been set back at once: a day, where the date line was moved, and some hours.
 const farthest = 48 * 60 * 60
 
-// calendar gives the period of a unit that a time is in, in a time zone; false for a unit that there is none of.
+// calendar returns the period of a unit that a time is in, in a time zone; false for a unit that there is none of.
 func calendar(now models.Millis, unit models.CalendarUnit, location *time.Location) (start, end models.Millis, ok bool) {
 	shown := latestShown(now.Time().Unix(), location)
 	from, to, ok := around(time.Unix(shown, 0).UTC(), unit)
 	return 1000 * models.Millis(firstShown(from.Unix(), location)), 1000 * models.Millis(firstShown(to.Unix(), location)), ok
 }
 
-// around gives the unit of the calendar that a date and time is in: its beginning and that of the next.
+// around returns the unit of the calendar that a date and time is in: its beginning and that of the next.
 func around(shown time.Time, unit models.CalendarUnit) (from, to time.Time, ok bool) {
 	y, m, d := shown.Date()
 	date := func(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
@@ -43,7 +43,7 @@ func around(shown time.Time, unit models.CalendarUnit) (from, to time.Time, ok b
 	return time.Time{}, time.Time{}, false
 }
 
-// stretch gives how far clocks are from UTC at a time, and until when they stay so at least; false when they stay so forever.
+// stretch returns how far clocks are from UTC at a time, and until when they stay so at least; false when they stay so forever.
 func stretch(at int64, location *time.Location) (offset, end int64, ends bool) {
 	t := time.Unix(at, 0).In(location)
 	_, seconds := t.Zone()
@@ -56,7 +56,7 @@ func stretch(at int64, location *time.Location) (offset, end int64, ends bool) {
 	return int64(seconds), until.Unix(), !until.IsZero()
 }
 
-// latestShown gives the latest time that clocks have shown until a time.
+// latestShown returns the latest time that clocks have shown until a time.
 func latestShown(until int64, location *time.Location) int64 {
 	at := until - farthest
 	offset, end, ends := stretch(at, location)
@@ -68,7 +68,7 @@ func latestShown(until int64, location *time.Location) int64 {
 	return max(latest, until+offset)
 }
 
-// firstShown gives the first time at which clocks show a time or a later one.
+// firstShown returns the first time at which clocks show a time or a later one.
 func firstShown(shown int64, location *time.Location) int64 {
 	at := shown - farthest
 	offset, end, ends := stretch(at, location)

@@ -44,7 +44,7 @@ type Report struct {
 	Hint string
 }
 
-// Check tells how it stands with budgets that bind a session. The rows are not changed: those whose period is over are looked at as they
+// Check returns how it stands with budgets that bind a session. The rows are not changed: those whose period is over are looked at as they
 // are in the next one.
 func Check(list []models.Budget, now models.Millis) Report { return CheckResumed(list, nil, now) }
 
@@ -81,7 +81,7 @@ func check(b *models.Budget, resumed *models.Millis) CheckStatus {
 	return CheckActive
 }
 
-// percent gives how much of limit and credits is left.
+// percent returns how much of limit and credits is left.
 func percent(b *models.Budget) float64 {
 	whole, left := add(b.LimitAmount, b.Credits), Balance(b)
 	if whole <= 0 || left <= 0 {
@@ -114,7 +114,7 @@ func hint(l Line) string {
 	return "No budget applies to this session."
 }
 
-// renewal tells when there is more by itself.
+// renewal returns when there is more by itself.
 func renewal(b *models.Budget) string {
 	switch {
 	case b.PeriodKind == nil:

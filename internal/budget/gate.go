@@ -62,7 +62,7 @@ type Asker struct {
 	Resumed *models.Millis
 	// Waited is what it has waited for; the zero one for nothing. It tells its place among those that wait.
 	Waited models.WaitID
-	// Begun tells that its step has begun: those for whom something is kept wait for its end, too.
+	// Begun is true when its step has begun: those for whom something is kept wait for its end, too.
 	Begun bool
 }
 
@@ -77,7 +77,7 @@ func (a Asker) free(b *models.Budget) models.Amount {
 // placeBytes are those of a wait's id that tell its place: its time, and what tells those of the same time apart (UUID version 7, RFC 9562).
 const placeBytes = 8
 
-// AtPlaceOf gives a wait the place of an earlier one.
+// AtPlaceOf puts a wait in the place of an earlier one.
 func AtPlaceOf(id, earlier models.WaitID) models.WaitID {
 	copy(id[:placeBytes], earlier[:placeBytes])
 	return id
@@ -132,7 +132,7 @@ func ReserveMeters(list []models.Budget, who Asker, take func(currency string) m
 	return hold(bound, 0, need)
 }
 
-// Pauses gives the verdict of budgets that are over their soft limits: those that a step doesn't draw on, too, so that a turn stops before
+// Pauses returns the verdict of budgets that are over their soft limits: those that a step doesn't draw on, too, so that a turn stops before
 // its next step and not in the middle of one.
 func Pauses(list []models.Budget, resumed *models.Millis) (Verdict, bool) {
 	for i := range list {
@@ -143,7 +143,7 @@ func Pauses(list []models.Budget, resumed *models.Millis) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// fits gives the verdict of budgets that have no room for what is needed of them: those that have none at all before those that turns
+// fits returns the verdict of budgets that have no room for what is needed of them: those that have none at all before those that turns
 // hold too much of.
 func fits(bound []*models.Budget, who Asker, need func(*models.Budget) models.Amount) (Verdict, bool) {
 	var needs []models.BudgetNeed
@@ -180,7 +180,7 @@ func metered(list []models.Budget, is func(*models.Budget) bool) []*models.Budge
 	return bound
 }
 
-// blocked gives the verdict of budgets that let nothing through, whatever it costs: those that are used up before those that are paused.
+// blocked returns the verdict of budgets that let nothing through, whatever it costs: those that are used up before those that are paused.
 func blocked(bound []*models.Budget, resumed *models.Millis) (Verdict, bool) {
 	var paused *models.Budget
 	for _, b := range bound {
@@ -287,7 +287,7 @@ const (
 	StatusDisabled  Status = "DISABLED"
 )
 
-// StatusOf tells how a budget stands in its present period.
+// StatusOf returns how a budget stands in its present period.
 func StatusOf(b *models.Budget) Status {
 	switch {
 	case b.DisabledAt != nil:
@@ -300,7 +300,7 @@ func StatusOf(b *models.Budget) Status {
 	return StatusActive
 }
 
-// Room tells whether what a turn waits for may be there: then the gate decides again, and until its runner comes others would take what is
+// Room reports whether what a turn waits for may be there: then the gate decides again, and until its runner comes others would take what is
 // to be held for it. Else lacks is what it waits for now, and need the least amount of that.
 func Room(list []models.Budget, w models.BudgetWait, who Asker) (held []models.Held, lacks *models.Budget, need models.Amount) {
 	of := func(id models.BudgetID) *models.Budget {
@@ -342,7 +342,7 @@ func Keep(b *models.Budget, amount models.Amount, id models.WaitID, until models
 // Unkeep is the end of Keep.
 func Unkeep(b *models.Budget) { b.Kept, b.KeptFor, b.KeptUntil = 0, nil, nil }
 
-// LookAgain gives when a turn that waits for a budget is to look whether there is room for it, if nothing has happened before: when the
+// LookAgain returns when a turn that waits for a budget is to look whether there is room for it, if nothing has happened before: when the
 // next period begins, or something leaves the window; nil for never.
 func LookAgain(b *models.Budget, now models.Millis) *models.Millis {
 	switch {

@@ -125,7 +125,7 @@ func (a *account) roll(now models.Millis) {
 	}
 }
 
-// debit tells whether people are warned.
+// debit reports whether people are warned.
 func (a *account) debit(amount *big.Int, now models.Millis) (warned bool) {
 	a.spent = kept(sum(a.spent, amount))
 	if a.kind == models.PeriodRolling {

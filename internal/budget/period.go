@@ -43,7 +43,7 @@ func begin(b *models.Budget, now, earliest models.Millis) {
 	b.WarnedAt, b.SoftPassedAt, b.ExhaustedAt = nil, nil, nil
 }
 
-// PeriodAt gives the period that a time is in: from its start to just before its end. A budget without periods, and one with a rolling
+// PeriodAt returns the period that a time is in: from its start to just before its end. A budget without periods, and one with a rolling
 // window, has one that began with it and never ends; so has one whose row tells of no period that there could be, for then its limit
 // holds at least.
 func PeriodAt(b *models.Budget, now models.Millis) (start models.Millis, end *models.Millis) {
@@ -79,7 +79,7 @@ func PeriodLength(b *models.Budget) models.Millis {
 	return models.Millis(min(max(*b.PeriodSeconds, 0), MaxPeriodSeconds) * 1000)
 }
 
-// zoneOf gives the time zone of a budget. A zone that this binary doesn't know, as it is newer than it, is UTC: CheckPeriod has refused
+// zoneOf returns the time zone of a budget. A zone that this binary doesn't know, as it is newer than it, is UTC: CheckPeriod has refused
 // those that nobody knows. It takes some 20 µs to read one, once in a period, so none is kept.
 func zoneOf(b *models.Budget) *time.Location {
 	if b.Timezone != nil {

@@ -10,7 +10,7 @@ import (
 // perCredit is how many tokens make a credit.
 const perCredit = 1000
 
-// CostOf gives what a model call took of a currency. metered tells whether model calls are measured in it at all.
+// CostOf returns what a model call took of a currency. metered tells whether model calls are measured in it at all.
 func CostOf(currency string, u models.Usage) (cost models.Amount, metered bool) {
 	switch currency {
 	case models.CurrencyUSD:
@@ -64,7 +64,7 @@ func (c Call) sane() Call {
 // Priced reports whether the worst case can be told in dollars.
 func (c *Call) Priced() bool { return c.Input != nil && c.Output != nil }
 
-// worst gives what a call takes of a currency at most, with an output limit.
+// worst returns what a call takes of a currency at most, with an output limit.
 func (c *Call) worst(currency string, output int64) models.Amount {
 	switch currency {
 	case models.CurrencyTokens:
@@ -99,7 +99,7 @@ func perMillion(sum *big.Int) models.Amount {
 	return models.Amount(sum.Int64())
 }
 
-// mostOutput gives the largest output limit with which a call takes no more of a currency than there is; less than zero when the prompt
+// mostOutput returns the largest output limit with which a call takes no more of a currency than there is; less than zero when the prompt
 // alone takes more.
 func (c *Call) mostOutput(currency string, available models.Amount) int64 {
 	if !covers(available, c.worst(currency, 0)) {

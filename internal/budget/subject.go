@@ -2,7 +2,7 @@ package budget
 
 import "github.com/ostler-dev/ostler/internal/models"
 
-// RootOf gives the session whose budgets a session draws on: subagents and forks draw on those of the first of their line.
+// RootOf returns the session whose budgets a session draws on: subagents and forks draw on those of the first of their line.
 func RootOf(s *models.Session) models.SessionID {
 	if s.RootID != nil {
 		return *s.RootID
@@ -10,7 +10,7 @@ func RootOf(s *models.Session) models.SessionID {
 	return s.ID
 }
 
-// SubjectsOf gives the subjects whose budgets bind a session, but for its customer, who has a key.
+// SubjectsOf returns the subjects whose budgets bind a session, but for its customer, who has a key.
 func SubjectsOf(s *models.Session) []models.SubjectID {
 	list := []models.SubjectID{models.SubjectID(s.OrgID), models.SubjectID(RootOf(s))}
 	if s.AgentID != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// zoneNames gives all zones of the database that comes with Go, each once: some have several names.
+// zoneNames returns all zones of the database that comes with Go, each once: some have several names.
 func zoneNames(t *testing.T) []string {
 	t.Helper()
 	root, err := exec.Command("go", "env", "GOROOT").Output()
@@ -119,7 +119,7 @@ func checkZone(t *testing.T, name string) {
 	}
 }
 
-// labelOf gives what clocks show of a unit, so that later is greater.
+// labelOf returns what clocks show of a unit, so that later is greater.
 func labelOf(at models.Millis, unit models.CalendarUnit, location *time.Location) string {
 	local := at.Time().In(location)
 	switch unit {
@@ -137,7 +137,7 @@ func labelOf(at models.Millis, unit models.CalendarUnit, location *time.Location
 	return local.Format("2006")
 }
 
-// latestBefore gives the latest of what clocks have shown before a time: just before it, or just before they were set back.
+// latestBefore returns the latest of what clocks have shown before a time: just before it, or just before they were set back.
 func latestBefore(at models.Millis, unit models.CalendarUnit, location *time.Location, changes []models.Millis) string {
 	latest := labelOf(at-1, unit, location)
 	until, _ := slices.BinarySearch(changes, at)
@@ -172,7 +172,7 @@ func changesOf(location *time.Location) (changes []models.Millis) {
 	return changes
 }
 
-// timesOf gives the times to look at: around each change, and the ends of years, with those of leap years among them.
+// timesOf returns the times to look at: around each change, and the ends of years, with those of leap years among them.
 func timesOf(changes []models.Millis) (times []models.Millis) {
 	const minute = 60_000
 	for _, change := range changes {

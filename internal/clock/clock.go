@@ -23,7 +23,7 @@ type Manual struct {
 	now time.Time
 }
 
-// NewManual gives a clock that stands at t.
+// NewManual returns a clock that stands at t.
 func NewManual(t time.Time) *Manual { return &Manual{now: t} }
 
 // Now implements Clock.
@@ -40,5 +40,5 @@ func (m *Manual) Advance(d time.Duration) {
 	m.now = m.now.Add(d)
 }
 
-// Millis gives the clock's time as the database keeps it.
+// Millis returns the clock's time as the database keeps it.
 func Millis(c Clock) models.Millis { return models.MillisOf(c.Now()) }

@@ -23,7 +23,7 @@ func newAssignment(flushers int) *assignment {
 	return &assignment{orgs: map[models.OrgID]*underWay{}, load: make([]int, flushers)}
 }
 
-// enter gives the flusher for one more command, by its number. leave must follow when the command is answered.
+// enter returns the flusher for one more command, by its number. leave must follow when the command is answered.
 func (a *assignment) enter(org models.OrgID) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

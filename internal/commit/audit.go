@@ -14,7 +14,7 @@ func (tx *Tx) Record(e models.AuditEntry) {
 	tx.w.entries = append(tx.w.entries, e)
 }
 
-// entriesOf gives what a batch adds to audit chains, by organization. The ends of the chains are locked after everything else, in the
+// entriesOf returns what a batch adds to audit chains, by organization. The ends of the chains are locked after everything else, in the
 // order of the organizations, as audit.RecordAll does: whoever holds one waits for nothing but other ends and the commit.
 func entriesOf(states []*state) []models.AuditEntry {
 	var list []models.AuditEntry
@@ -25,7 +25,7 @@ func entriesOf(states []*state) []models.AuditEntry {
 	return list
 }
 
-// chainsOf gives the ends as they would begin, one for each organization of the entries, in order.
+// chainsOf returns the ends as they would begin, one for each organization of the entries, in order.
 func chainsOf(entries []models.AuditEntry) []models.AuditHead {
 	var heads []models.AuditHead
 	for _, e := range entries {
@@ -36,7 +36,7 @@ func chainsOf(entries []models.AuditEntry) []models.AuditHead {
 	return heads
 }
 
-// link gives the entries their places behind the ends of the chains, which are locked and in the order of the organizations. The rows are
+// link appends the entries to the ends of the chains, which are locked and in the order of the organizations. The rows are
 // those of the entries and of the new ends.
 func link(heads []models.AuditHead, entries []models.AuditEntry) []step {
 	add, move := step{shape: tables.insertEntry}, step{shape: tables.moveChain}

@@ -26,7 +26,7 @@ func (w *world) deed(s models.SessionID, action string) *cmd {
 	})
 }
 
-// chain gives the actions of the organization's audit chain, after a check that nothing in it is missing or edited.
+// chain returns the actions of the organization's audit chain, after a check that nothing in it is missing or edited.
 func (w *world) chain() []string {
 	w.t.Helper()
 	var list []models.AuditEntry

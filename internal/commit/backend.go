@@ -11,12 +11,12 @@ import (
 type backend interface {
 	// begin starts a transaction, locks the sessions and turns that the batch needs and reads them.
 	begin(ctx context.Context, need batchNeed) (batchTx, error)
-	// committed tells what became of a transaction whose reply was lost, from an event that it wrote; nil when it wrote none.
+	// committed returns what became of a transaction whose reply was lost, from an event that it wrote; nil when it wrote none.
 	// The error is errInProgress as long as it may yet be committed.
 	committed(ctx context.Context, ticket string, witness *models.Event) (bool, error)
-	// position gives the place in its feed of an event that was committed; nil when it has none, or is gone.
+	// position returns the place in its feed of an event that was committed; nil when it has none, or is gone.
 	position(ctx context.Context, e *models.Event) (*int64, error)
-	// totals gives what is counted of an organization.
+	// totals returns what is counted of an organization.
 	totals(ctx context.Context, org models.OrgID) (Totals, error)
 }
 
@@ -48,7 +48,7 @@ type moreNeed struct {
 	events *EventNeed
 }
 
-// with gives a need that covers two.
+// with returns a need that covers two.
 func (n *EventNeed) with(other EventNeed) *EventNeed {
 	if n == nil {
 		return &other
@@ -69,11 +69,11 @@ type orgKey struct {
 
 // batchTx is a transaction that holds its locks. It ends by write or by rollback.
 type batchTx interface {
-	// sessions gives what was locked. A session that others hold is missing from both maps; one that doesn't exist is in the
+	// sessions returns what was locked. A session that others hold is missing from both maps; one that doesn't exist is in the
 	// second.
 	sessions() (map[key]loaded, map[key]bool)
 	known() map[orgKey]models.IdempotencyKey
-	// budgets gives those that were locked.
+	// budgets returns those that were locked.
 	budgets() *budgetRows
 	// ticket names the transaction for committed.
 	ticket() string

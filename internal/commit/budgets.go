@@ -59,7 +59,7 @@ func (r *budgetRows) freed() map[models.OrgID][]models.BudgetID {
 	return orgs
 }
 
-// Budgets gives the budgets that bind the session, oldest first: its root session's, its agent's, its customer's, its owner's and its
+// Budgets returns the budgets that bind the session, oldest first: its root session's, its agent's, its customer's, its owner's and its
 // organization's. It is false when they weren't read; then the command returns ErrBudgets, or says in Needs that it needs them.
 func (tx *Tx) Budgets() (list []models.Budget, known bool) {
 	if !tx.Session.Budgeted {
@@ -88,7 +88,7 @@ func binds(b *models.Budget, s *models.Session) bool {
 	return slices.Contains(budget.SubjectsOf(s), *b.SubjectID)
 }
 
-// Budget gives a budget that was locked; false when it wasn't.
+// Budget returns a budget that was locked; false when it wasn't.
 func (tx *Tx) Budget(id models.BudgetID) (models.Budget, bool) {
 	if b, ok := tx.budgets[id]; ok {
 		return b, true
@@ -108,7 +108,7 @@ func (tx *Tx) SaveBudget(b models.Budget) {
 	tx.budgets[b.ID] = b
 }
 
-// Release gives back what the current turn still holds of budgets. Its error must be returned by the command.
+// Release releases what the current turn still holds of budgets. Its error must be returned by the command.
 func (tx *Tx) Release() error {
 	held := tx.Turn.Reservation
 	if held == nil {

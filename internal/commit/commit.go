@@ -47,23 +47,23 @@ type Command interface {
 type Needs struct {
 	Org     models.OrgID
 	Session models.SessionID
-	// Create tells that the command makes the session.
+	// Create is true when the command makes the session.
 	Create bool
 	// Lease is what a runner writes under; nil for everybody else.
 	Lease *Lease
-	// Ends tells that the command may end the turn, so that what comes after it has to be known.
+	// Ends is true when the command may end the turn, so that what comes after it has to be known.
 	Ends bool
 	// Idempotency is the key that a caller may repeat the request under; nil for none.
 	Idempotency *IdempotencyKey
-	// Queue tells that the command looks at the turns behind the current one, all of them.
+	// Queue is true when the command looks at the turns behind the current one, all of them.
 	Queue bool
-	// Calls tells that it looks at the calls of the current turn that have no result.
+	// Calls is true when it looks at the calls of the current turn that have no result.
 	Calls bool
-	// Waits tells that it looks at what the current turn waits for, WaitIDs names waits, open or not, of any of the
+	// Waits is true when it looks at what the current turn waits for, WaitIDs names waits, open or not, of any of the
 	// session's turns.
 	Waits   bool
 	WaitIDs []models.WaitID
-	// Budgets tells that it looks at the budgets that bind the session, and those that the current turn holds something of.
+	// Budgets is true when it looks at the budgets that bind the session, and those that the current turn holds something of.
 	Budgets bool
 	// Payments names payments of the session.
 	Payments []models.PaymentID

@@ -62,7 +62,7 @@ func isLockTimeout(err error) bool {
 	return errors.As(err, &pg) && pg.Code == "55P03"
 }
 
-// sqlClass gives the class of PostgreSQL's error code, the first two characters; nothing when the error isn't PostgreSQL's.
+// sqlClass returns the class of PostgreSQL's error code, the first two characters; nothing when the error isn't PostgreSQL's.
 func sqlClass(err error) string {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && len(pg.Code) == 5 {

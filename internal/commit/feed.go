@@ -73,7 +73,7 @@ func (g *gathering) events() {
 	g.steps = append(g.steps, st)
 }
 
-// feedsOf gives what steps add to the feeds.
+// feedsOf returns what steps add to the feeds.
 func feedsOf(steps []step) (feeds []feedShare) {
 	for _, s := range steps {
 		feeds = append(feeds, s.feeds...)

@@ -34,7 +34,7 @@ type flusher struct {
 	queue   []*pending
 	stopped bool
 	grace   *time.Timer
-	// waited tells that the last batch could wait for a lock, so that it is the others' turn.
+	// waited is true when the last batch could wait for a lock, so that it is the others' turn.
 	waited bool
 
 	wake chan struct{}
@@ -55,13 +55,13 @@ type pending struct {
 	needs Needs
 	skips int
 	reply chan error
-	// retried tells that a duplicate key was met once: another process had answered the same request just before.
+	// retried is true when a duplicate key was met once: another process had answered the same request just before.
 	retried bool
-	// putOff tells that the command found that it needs what is behind the current turn.
+	// putOff is true when the command found that it needs what is behind the current turn.
 	putOff bool
-	// more tells that it found that it needs what the turn waits for.
+	// more is true when it found that it needs what the turn waits for.
 	more bool
-	// budgets tells that it found that it needs the budgets of the session.
+	// budgets is true when it found that it needs the budgets of the session.
 	budgets bool
 	// gone tells that the submitter would withdraw the command if it were not in a batch.
 	gone error

@@ -30,7 +30,7 @@ type belongings struct {
 	hash    []byte
 }
 
-// furnish gives the organization of a world a session that has something in every table.
+// furnish returns the organization of a world a session that has something in every table.
 func (w *world) furnish() (belongings, *Lease) {
 	w.t.Helper()
 	s, l := w.working()
@@ -92,7 +92,7 @@ func tenantTables() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// rowsOf gives all rows of an organization in the committer's tables, as text.
+// rowsOf returns all rows of an organization in the committer's tables, as text.
 func (w *world) rowsOf(org models.OrgID) map[string][]string {
 	w.t.Helper()
 	all := map[string][]string{}

@@ -66,6 +66,6 @@ func (tx *Tx) Fork(f Fork) (*Tx, error) {
 	return child, nil
 }
 
-// Events gives what Needs.Events asked for, oldest first, as it was before this batch; there may be others among them, which commands
+// Events returns what Needs.Events asked for, oldest first, as it was before this batch; there may be others among them, which commands
 // of the same batch have asked for.
 func (tx *Tx) Events() []models.Event { return tx.log }

@@ -47,7 +47,7 @@ func (w *world) paths(s models.SessionID) (list []string) {
 	return list
 }
 
-// lineage gives where the history of a fork comes from, in short.
+// lineage returns where the history of a fork comes from, in short.
 func (w *world) lineage(s models.SessionID) (list []string) {
 	w.t.Helper()
 	for _, l := range rows[models.Lineage](w, s, "through_sequence") {

@@ -170,7 +170,7 @@ func (g *gathering) messages() {
 	})
 }
 
-// consumption gives what brought a message of this batch into the conversation; nil when it still waits, or never did.
+// consumption returns what brought a message of this batch into the conversation; nil when it still waits, or never did.
 func (s *state) consumption(m models.Message) *consume {
 	if m.Position != nil {
 		return nil

@@ -350,7 +350,7 @@ func rows[T any](w *world, s models.SessionID, order string) []T {
 	return list
 }
 
-// kinds gives the kinds of a session's events, and fails unless their sequences are 1, 2, 3 and so on.
+// kinds returns the kinds of a session's events, and fails unless their sequences are 1, 2, 3 and so on.
 func (w *world) kinds(s models.SessionID) []models.EventKind {
 	w.t.Helper()
 	var list []models.EventKind

@@ -34,7 +34,7 @@ type historian struct {
 
 	nodes   []submitter
 	history historytest.History
-	// reads gives the last sequence of a session.
+	// reads returns the last sequence of a session.
 	reads func(s models.SessionID) int64
 	// overtaking happens once, just before a command is submitted.
 	overtaking func()
@@ -288,7 +288,7 @@ func (h *historian) round(number int) {
 	clients.Wait()
 }
 
-// wrong tells which histories no order explains, and forgets them all.
+// wrong returns which histories no order explains, and forgets them all.
 func (h *historian) wrong() (kinds []string, operations int) {
 	return h.history.Wrong(map[string]porcupine.Model{"append": appendModel, "key": keyModel, "end": endModel})
 }

@@ -22,7 +22,7 @@ type Rows interface {
 	Begin()
 	Commit() error
 	Rollback()
-	// Select gives the rows with a primary key, or of the table when it is nil, for which where holds, in the order in which they
+	// Select returns the rows with a primary key, or of the table when it is nil, for which where holds, in the order in which they
 	// were inserted. They must not be changed.
 	Select(table string, primary []any, where func(row []any) bool) [][]any
 	// Insert adds a row; conflict is the shape's.
@@ -101,7 +101,7 @@ func NewMemory(rows Rows) *Memory {
 	return m
 }
 
-// keyColumnsOf gives the primary key of a table.
+// keyColumnsOf returns the primary key of a table.
 func keyColumnsOf(table string) []string {
 	for _, s := range allShapes() {
 		if s.op == insert && s.table == table {
@@ -217,7 +217,7 @@ func (m *Memory) loadSession(k key, ends bool, files []FileNeed) (l loaded, err 
 	return l, nil
 }
 
-// turns gives turns by their key, or of the table when it is nil, in the order in which they were added.
+// turns returns turns by their key, or of the table when it is nil, in the order in which they were added.
 func (m *Memory) turns(primary []any, cond func(row []any) bool) ([]*models.Turn, error) {
 	var list []*models.Turn
 	for _, r := range m.rows.Select("turns", primary, cond) {
@@ -230,7 +230,7 @@ func (m *Memory) turns(primary []any, cond func(row []any) bool) ([]*models.Turn
 	return list, nil
 }
 
-// next gives the turn behind the head of a session's line; nil when there is none.
+// next returns the turn behind the head of a session's line; nil when there is none.
 func (m *Memory) next(k key) (*models.Turn, error) {
 	list, err := m.queue(k)
 	if err != nil || len(list) == 0 {
@@ -239,7 +239,7 @@ func (m *Memory) next(k key) (*models.Turn, error) {
 	return list[0], nil
 }
 
-// queue gives the turns behind the head of a session's line, in order.
+// queue returns the turns behind the head of a session's line, in order.
 func (m *Memory) queue(k key) ([]*models.Turn, error) {
 	queued := where("turns").is("org_id", k.org).is("session_id", k.session).is("status", models.TurnQueued).is("ready_at", nil)
 	list, err := m.turns(nil, queued.holds)

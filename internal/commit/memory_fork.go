@@ -32,7 +32,7 @@ func duplicateRows(rows Rows, s *shape, keys []any) error {
 	return nil
 }
 
-// lineageOf gives the history of a fork: the pieces of the original's own, as far as the fork has them, and what the original has
+// lineageOf returns the history of a fork: the pieces of the original's own, as far as the fork has them, and what the original has
 // added.
 func lineageOf(pieces [][]any, org, to, from any, through, base int64) [][]any {
 	var list [][]any

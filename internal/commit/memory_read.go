@@ -16,7 +16,7 @@ type Is struct {
 	Value  any
 }
 
-// Read gives the rows of a model that meet all conditions, in the order in which they were inserted.
+// Read returns the rows of a model that meet all conditions, in the order in which they were inserted.
 func Read[T any](m *Memory, conds ...Is) []T {
 	sch := schemaOf[T](m)
 	cond := where(sch.Table)
@@ -58,7 +58,7 @@ func readModel(sch *schema.Schema, at func(column string) int, row []any, into r
 	}
 }
 
-// Turns gives the turns that a condition holds for, in the order in which they were added.
+// Turns returns the turns that a condition holds for, in the order in which they were added.
 func (m *Memory) Turns(holds func(*models.Turn) bool) []models.Turn {
 	m.rows.Begin()
 	defer m.rows.Rollback()
@@ -75,7 +75,7 @@ func (m *Memory) Turns(holds func(*models.Turn) bool) []models.Turn {
 	return list
 }
 
-// OpenWaits gives the waits that are open, in the order in which they were added.
+// OpenWaits returns the waits that are open, in the order in which they were added.
 func (m *Memory) OpenWaits() []models.Wait {
 	m.rows.Begin()
 	defer m.rows.Rollback()
@@ -91,7 +91,7 @@ func (m *Memory) OpenWaits() []models.Wait {
 	return list
 }
 
-// Session gives a session; nil when there is none.
+// Session returns a session; nil when there is none.
 func (m *Memory) Session(org models.OrgID, session models.SessionID) *models.Session {
 	m.rows.Begin()
 	defer m.rows.Rollback()
@@ -152,7 +152,7 @@ func (m *Memory) SaveCheckpoint(c models.Checkpoint) error {
 	return m.rows.Commit()
 }
 
-// Turn gives a turn; nil when there is none.
+// Turn returns a turn; nil when there is none.
 func (m *Memory) Turn(org models.OrgID, turn models.TurnID) *models.Turn {
 	m.rows.Begin()
 	defer m.rows.Rollback()

@@ -220,7 +220,7 @@ func (w memoryWhere) holds(row []any) bool {
 // blobCell is a value of bytes, in a form that can be compared.
 type blobCell string
 
-// cell gives a value as it is kept: nil, rawID, int64, string, bool or blobCell.
+// cell returns a value as it is kept: nil, rawID, int64, string, bool or blobCell.
 func cell(v any) any {
 	switch v := v.(type) {
 	case nil, rawID, int64, string, bool, blobCell:
@@ -336,7 +336,7 @@ func scanCell(dest, v any) error {
 	return fmt.Errorf("scan %T into %T", v, dest)
 }
 
-// driverValue gives a value as a driver hands it out.
+// driverValue returns a value as a driver hands it out.
 func driverValue(v any) driver.Value {
 	switch v := v.(type) {
 	case rawID:

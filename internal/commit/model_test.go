@@ -135,7 +135,7 @@ func (tr *trial) add(c Command, want error) {
 	tr.cmds, tr.want = append(tr.cmds, c), append(tr.want, want)
 }
 
-// heir gives a command that ends a turn a place for the id of the turn that follows.
+// heir sets where a command that ends a turn stores the id of the turn that follows.
 func heir(c *cmd) func() models.TurnID {
 	var id models.TurnID
 	end := c.apply

@@ -11,7 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// Payment gives a payment of the session that Needs.Payments named, as it stands now. Payments that were asked for are changed under the
+// Payment returns a payment of the session that Needs.Payments named, as it stands now. Payments that were asked for are changed under the
 // lock of their session alone, so that a row of their own needs none.
 func (tx *Tx) Payment(id models.PaymentID) (models.Payment, bool) {
 	p, ok := tx.payments[id]

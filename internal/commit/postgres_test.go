@@ -53,7 +53,7 @@ func newLine(t testing.TB, w *world) *line {
 	return l
 }
 
-// over gives a committer on the line.
+// over returns a committer on the line.
 func (w *world) over(l *line) *Committer {
 	return w.committer(func(cfg *Config) { cfg.DB, cfg.Flushers = l.db, 1 })
 }
@@ -125,7 +125,7 @@ func (l *line) begin() {
 	l.writes.Store(0)
 }
 
-// seen gives the statements and the messages to the server since begin.
+// seen returns the statements and the messages to the server since begin.
 func (l *line) seen() (statements []string, writes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

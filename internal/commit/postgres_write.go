@@ -105,7 +105,7 @@ func (tx *postgresTx) queue(batch *pgx.Batch, steps []step, newest *told) {
 	}
 }
 
-// rollback gives the connection back; a transaction that the server has lost is closed with its connection.
+// rollback releases the connection; a transaction that the server has lost is closed with its connection.
 func (tx *postgresTx) rollback() {
 	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
 	defer cancel()
@@ -133,7 +133,7 @@ func turned(s *shape, rows [][]any) []any {
 	return args
 }
 
-// columnOf gives a column of the rows; what is nil stays the zero value of To.
+// columnOf returns a column of the rows; what is nil stays the zero value of To.
 func columnOf[From, To any](rows [][]any, c int, convert func(From) To) []To {
 	col := make([]To, len(rows))
 	for r, row := range rows {

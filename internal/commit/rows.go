@@ -316,7 +316,7 @@ type author struct {
 	id   *models.ActorID
 }
 
-// actor gives nil for nobody. Rows that were written before there were keys name a user, without the kind.
+// actor returns nil for nobody. Rows that were written before there were keys name a user, without the kind.
 func (a author) actor() *models.Actor {
 	switch {
 	case a.id == nil || a.id.IsZero():

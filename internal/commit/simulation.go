@@ -63,7 +63,7 @@ func (s *Simulation) Step() error {
 	return nil
 }
 
-// Answer gives the outcome of the command, once there is one.
+// Answer returns the outcome of the command, once there is one.
 func (s *Submitted) Answer() (err error, ok bool) { //nolint:revive // the outcome comes first, as with Submit
 	if !s.answered {
 		select {

@@ -233,7 +233,7 @@ func (tx *sqliteTx) chain(ctx context.Context, entries []models.AuditEntry) erro
 	return tx.writeAll(ctx, link(heads, entries))
 }
 
-// rowsAtOnce gives the size of the next insert: events, the most frequent rows by far, go together.
+// rowsAtOnce returns the size of the next insert: events, the most frequent rows by far, go together.
 func rowsAtOnce(s *shape, left int) int {
 	if s != tables.insertEvent {
 		return 1

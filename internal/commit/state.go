@@ -40,9 +40,9 @@ type state struct {
 	isNew map[models.TurnID]bool
 	// unbegun are those of the loaded turns that had not begun.
 	unbegun map[models.TurnID]bool
-	// changed tells that a command of the batch has something to write.
+	// changed is true when a command of the batch has something to write.
 	changed bool
-	// putOff tells that a command of the batch had to be put off, and so must those behind it.
+	// putOff is true when a command of the batch had to be put off, and so must those behind it.
 	putOff bool
 	w      writes
 }
@@ -70,7 +70,7 @@ func newState(k key, l loaded) *state {
 	return s
 }
 
-// draft gives what one command works on: copies, so that what a refused command did is forgotten.
+// draft returns what one command works on: copies, so that what a refused command did is forgotten.
 func (s *state) draft(now models.Millis, known *models.IdempotencyKey) *Tx {
 	tx := s.tx
 	tx.Now, tx.Known, tx.w, tx.moved, tx.forks, tx.caps, tx.budgets, tx.lacking = now, known, &writes{}, s.changed, nil, caps{}, nil, false

@@ -178,7 +178,7 @@ var tables = struct {
 	},
 }
 
-// allShapes gives every shape of tables.
+// allShapes returns every shape of tables.
 func allShapes() []*shape {
 	t := &tables
 	return []*shape{
@@ -240,7 +240,7 @@ func (s *shape) assignments(param func(i int) string) string {
 	return strings.Join(list, ", ")
 }
 
-// list gives the values of all columns.
+// list returns the values of all columns.
 func (s *shape) list(param func(i int) string) string {
 	var list []string
 	for i := range len(s.keys) + len(s.set) {

@@ -95,7 +95,7 @@ func (l *ledger) forget(org models.OrgID) {
 	delete(l.orgs, org)
 }
 
-// of gives the totals of an organization as far as they are known; nothing when that was long ago.
+// of returns the totals of an organization as far as they are known; nothing when that was long ago.
 func (l *ledger) of(org models.OrgID) Totals {
 	now := l.clock.Now()
 	l.mu.Lock()
@@ -155,7 +155,7 @@ func (s *state) waited(turns ...*models.Turn) {
 	}
 }
 
-// bounds gives what the row of a feed is to hold as caps: only where a command of the batch has asked for room. If that is not there, the
+// bounds returns what the row of a feed is to hold as caps: only where a command of the batch has asked for room. If that is not there, the
 // command is refused, and those that end things go through without it.
 func (f *feedShare) bounds() (sessions, queuedTurns *int64) {
 	if f.room.sessions != nil {

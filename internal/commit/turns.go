@@ -76,7 +76,7 @@ func (tx *Tx) newTurn(t *models.Turn, position int64) (waits bool) {
 	return false
 }
 
-// Queue gives the turns behind the current one, in the order in which they will run, for commands whose Needs say so.
+// Queue returns the turns behind the current one, in the order in which they will run, for commands whose Needs say so.
 func (tx *Tx) Queue() []models.Turn {
 	list := make([]models.Turn, len(tx.queue))
 	for i, t := range tx.queue {

@@ -125,7 +125,7 @@ func TestNoMessageIsStranded(t *testing.T) {
 		for _, tc := range []struct {
 			name  string
 			order func(steer, queue, end Command) []Command
-			// heir tells whether the steered message has a turn made for it, or is that of the message itself.
+			// heir reports whether the steered message has a turn made for it, or is that of the message itself.
 			heir bool
 		}{
 			{"steer, end", func(s, _, e Command) []Command { return []Command{s, e} }, true},

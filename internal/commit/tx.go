@@ -32,7 +32,7 @@ type Tx struct {
 	// calls and waits are what Needs asked for, as the commands have left them, and what the batch has added.
 	calls map[string]models.Effect
 	waits map[models.WaitID]models.Wait
-	// waitsComplete tells that waits holds all that the current turn waits for.
+	// waitsComplete is true when waits holds all that the current turn waits for.
 	waitsComplete bool
 	decisions     map[models.WaitID][]models.ApprovalDecision
 	// payments are those that Needs named, as the commands have left them.
@@ -43,20 +43,20 @@ type Tx struct {
 	files         map[string]models.SessionFile
 	// log is what Needs.Events asked for, as it was before this batch.
 	log []models.Event
-	// moved tells that earlier commands of the batch have changed the session, so that the database doesn't hold yet what tx
+	// moved is true when earlier commands of the batch have changed the session, so that the database doesn't hold yet what tx
 	// shows.
 	moved bool
 	// forks are the sessions that this command makes from the history of this one.
 	forks []fork
-	// displaced tells that messages were moved to an interrupting turn in this batch.
+	// displaced is true when messages were moved to an interrupting turn in this batch.
 	displaced bool
-	// consumed tells that messages have joined the conversation in this batch.
+	// consumed is true when messages have joined the conversation in this batch.
 	consumed bool
-	// ended tells that a turn has ended in this batch: what is behind the present one wasn't loaded.
+	// ended is true when a turn has ended in this batch: what is behind the present one wasn't loaded.
 	ended bool
 	// shared are the budgets that the batch has locked, budgets those of them that this command has changed.
 	shared *budgetRows
-	// lacking tells that a budget was needed that wasn't loaded.
+	// lacking is true when a budget was needed that wasn't loaded.
 	lacking bool
 	budgets map[models.BudgetID]models.Budget
 	// totals are those of the organization, as far as they are known, with what the commands before this one in the batch add.
@@ -115,7 +115,7 @@ type writes struct {
 
 	deletedFiles []models.SessionFile
 	ready        bool
-	// attention tells that the runner of the current turn is to look at it.
+	// attention is true when the runner of the current turn is to look at it.
 	attention bool
 }
 
@@ -219,7 +219,7 @@ func (tx *Tx) keepCall(e models.Effect) {
 	}
 }
 
-// Calls gives the calls of the current turn that have no result, in the model's order, for commands whose Needs say so.
+// Calls returns the calls of the current turn that have no result, in the model's order, for commands whose Needs say so.
 func (tx *Tx) Calls() []models.Effect {
 	list := slices.Collect(maps.Values(tx.calls))
 	slices.SortFunc(list, func(a, b models.Effect) int {
@@ -268,13 +268,13 @@ func (tx *Tx) Remember(k IdempotencyKey, inputHash []byte, result any, until mod
 	tx.w.keys = append(tx.w.keys, row)
 }
 
-// File gives an entry that Needs.Files named, as it stands now.
+// File returns an entry that Needs.Files named, as it stands now.
 func (tx *Tx) File(path string) (models.SessionFile, bool) {
 	f, ok := tx.files[path]
 	return f, ok
 }
 
-// FilesLoaded gives all entries that Needs.Files named and that exist; there may be others among them, which commands of the
+// FilesLoaded returns all entries that Needs.Files named and that exist; there may be others among them, which commands of the
 // same batch have named.
 func (tx *Tx) FilesLoaded() map[string]models.SessionFile { return tx.files }
 

@@ -9,13 +9,13 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// Wait gives a wait that Needs named, or that the current turn waits for; false when the session has none with this id.
+// Wait returns a wait that Needs named, or that the current turn waits for; false when the session has none with this id.
 func (tx *Tx) Wait(id models.WaitID) (models.Wait, bool) {
 	w, ok := tx.waits[id]
 	return w, ok
 }
 
-// OpenWaits gives what the current turn waits for, oldest first, for commands whose Needs say so.
+// OpenWaits returns what the current turn waits for, oldest first, for commands whose Needs say so.
 func (tx *Tx) OpenWaits() []models.Wait {
 	var list []models.Wait
 	for _, w := range tx.waits {
@@ -40,7 +40,7 @@ func (tx *Tx) SaveWait(w models.Wait) {
 	tx.waits[w.ID] = w
 }
 
-// Decisions gives what was decided about an approval that Needs named.
+// Decisions returns what was decided about an approval that Needs named.
 func (tx *Tx) Decisions(id models.WaitID) []models.ApprovalDecision { return tx.decisions[id] }
 
 // AddDecision adds what one person decided.
@@ -54,7 +54,7 @@ func (tx *Tx) AddDecision(d models.ApprovalDecision) {
 // not, puts itself off by returning ErrMore: it is applied again in the next transaction, which reads them.
 func (tx *Tx) WaitsKnown() bool { return tx.waitsComplete }
 
-// Park gives up the lease of the current turn until something that it waits for is resolved. It takes no runner, no memory and no
+// Park releases the lease of the current turn until something that it waits for is resolved. It takes no runner, no memory and no
 // connection meanwhile.
 func (tx *Tx) Park(waits []events.WaitSummary) {
 	tx.park(waits)

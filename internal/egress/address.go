@@ -52,7 +52,7 @@ var (
 	sixTo4  = netip.MustParsePrefix("2002::/16")
 )
 
-// check gives the reason not to connect to an address; none when it may be. plain tells that nothing will be encrypted.
+// check returns the reason not to connect to an address; none when it may be. plain tells that nothing will be encrypted.
 func (c *Client) check(a netip.Addr, plain bool) string {
 	zone := a.Zone() != ""
 	a = a.Unmap().WithZone("")
@@ -73,7 +73,7 @@ func (c *Client) check(a netip.Addr, plain bool) string {
 	return ""
 }
 
-// notPublic gives why an address is no public one. An IPv6 address that a gateway turns into an IPv4 address counts as that one.
+// notPublic returns why an address is no public one. An IPv6 address that a gateway turns into an IPv4 address counts as that one.
 func notPublic(a netip.Addr) string {
 	switch {
 	case !a.IsValid():
@@ -96,7 +96,7 @@ func notPublic(a netip.Addr) string {
 	return ""
 }
 
-// embedded gives the IPv4 address within an address of NAT64 or 6to4; the zero Addr when there is none.
+// embedded returns the IPv4 address within an address of NAT64 or 6to4; the zero Addr when there is none.
 func embedded(a netip.Addr) netip.Addr {
 	if !a.Is6() {
 		return netip.Addr{}

@@ -68,7 +68,7 @@ func New(cfg Config) *Client {
 	return c
 }
 
-// HTTP gives the client to make requests with. It follows no redirects, uses no proxy of the environment and has no time limit for a
+// HTTP returns the client to make requests with. It follows no redirects, uses no proxy of the environment and has no time limit for a
 // whole answer, which may be a long stream: the request's context ends it. A request that may not be made fails with an
 // error that wraps *BlockedError.
 func (c *Client) HTTP() *http.Client { return c.client }
@@ -155,7 +155,7 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("%s can't be called: %s", e.Host, e.Reason)
 }
 
-// Permanent tells that the same request can't succeed later.
+// Permanent reports whether the same request can't succeed later.
 func (e *BlockedError) Permanent() bool { return true }
 
 // CheckURL tells what can be said of an address before anything is looked up, so that a wrong one is refused when it is saved. The error

@@ -25,7 +25,7 @@ type Rules struct {
 // Pattern is what ParsePattern reads: a host, the hosts below one, or the addresses below a URL.
 type Pattern struct {
 	host string
-	// below tells that it stands for the hosts below it, and not for itself.
+	// below is true when it stands for the hosts below it, and not for itself.
 	below bool
 	// scheme, port and dir are those of a URL; empty for a host.
 	scheme, port, dir string
@@ -55,7 +55,7 @@ func ParsePattern(s string) (Pattern, error) {
 	return p, nil
 }
 
-// check gives the reason not to ask for an address; none when it may be.
+// check returns the reason not to ask for an address; none when it may be.
 func (r Rules) check(u *url.URL) string {
 	if slices.ContainsFunc(r.Blocked, func(p Pattern) bool { return p.covers(u, true) }) {
 		return reasonBlocked
@@ -92,7 +92,7 @@ func (p Pattern) covers(u *url.URL, doubt bool) bool {
 	return dir == p.dir || strings.HasPrefix(dir, p.dir+"/")
 }
 
-// hostName gives the one form of a host.
+// hostName returns the one form of a host.
 func hostName(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if a, err := netip.ParseAddr(host); err == nil {
@@ -111,7 +111,7 @@ func portOf(u *url.URL) string {
 	return "443"
 }
 
-// cleaned gives the path without the steps that go nowhere, or back.
+// cleaned returns the path without the steps that go nowhere, or back.
 func cleaned(u *url.URL) string { return path.Clean("/" + u.Path) }
 
 // ambiguous reports whether a path has slashes that some servers take for such, and others don't.

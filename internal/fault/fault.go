@@ -44,7 +44,7 @@ func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// At gives the failure with the path of the argument to blame.
+// At returns the failure with the path of the argument to blame.
 func (e *Error) At(path ...string) *Error {
 	c := *e
 	c.Path = path

@@ -27,7 +27,7 @@ type Ruling struct {
 	Ask tools.Ask
 	// Arguments are what the ruling is about, with all that gates rewrote. Whatever is asked or run must have these.
 	Arguments json.RawMessage
-	// Rewritten tells that a gate changed the arguments.
+	// Rewritten is true when a gate changed the arguments.
 	Rewritten bool
 	// Err is why a gate could not decide; for the log only.
 	Err error
@@ -78,7 +78,7 @@ func Rule(ctx context.Context, gates []tools.Gate, call tools.GateCall, recheck 
 	return refuse("", "The policies keep changing the arguments of the call and come to no decision, so it is not allowed.", call, rewritten), nil
 }
 
-// recheckWith gives arguments that a gate rewrote as they would run, nil when they are the same as before, or why the tool
+// recheckWith returns arguments that a gate rewrote as they would run, nil when they are the same as before, or why the tool
 // doesn't take them.
 func recheckWith(ctx context.Context, recheck Recheck, before, after json.RawMessage) (json.RawMessage, string) {
 	same := func(a, b json.RawMessage) bool {
@@ -123,7 +123,7 @@ type opinion struct {
 	err error
 }
 
-// failed gives the refusal that follows from a gate that couldn't decide.
+// failed returns the refusal that follows from a gate that couldn't decide.
 func (o opinion) failed(gateID string, call tools.GateCall, rewritten bool) (Ruling, bool) {
 	if o.err == nil {
 		return Ruling{}, false

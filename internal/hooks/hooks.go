@@ -106,7 +106,7 @@ type Outcome struct {
 	Runs []Ran
 }
 
-// Shown gives the text for the user about a blocked event.
+// Shown returns the text for the user about a blocked event.
 func (o Outcome) Shown() string {
 	if o.UserMessage != "" {
 		return o.UserMessage
@@ -114,7 +114,7 @@ func (o Outcome) Shown() string {
 	return o.Reason
 }
 
-// ToolError gives the text for the model about a call that was blocked.
+// ToolError returns the text for the model about a call that was blocked.
 func (o Outcome) ToolError() string {
 	return "blocked_by_hook: The hook " + o.HookID + " blocked the call before it ran: " + o.Reason
 }

@@ -97,7 +97,7 @@ func (r *Runner) one(ctx context.Context, s *state, spec tools.HookSpec) (ran Ra
 	return ran, true, nil
 }
 
-// ask gives the hook's answer; neither an answer nor a failure when it doesn't match.
+// ask returns the hook's answer; neither an answer nor a failure when it doesn't match.
 func (r *Runner) ask(ctx context.Context, s *state, spec tools.HookSpec, delivery string) (a *answer, f *failure) {
 	defer func() {
 		if v := recover(); v != nil {

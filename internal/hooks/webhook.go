@@ -24,7 +24,7 @@ const (
 	DeliveryHeader = "Ostler-Delivery"
 )
 
-// Sign gives the value of SignatureHeader for a body that is sent at a time. Earlier secrets that still count sign it, too: each has a
+// Sign returns the value of SignatureHeader for a body that is sent at a time. Earlier secrets that still count sign it, too: each has a
 // v1 of its own, after that of the current one.
 func Sign(secret, body []byte, at time.Time, earlier ...[]byte) string {
 	t := strconv.FormatInt(at.Unix(), 10)

@@ -31,7 +31,7 @@ func (s secret) HookSecret(context.Context, models.OrgID) ([]byte, error) {
 
 func now() time.Time { return time.Unix(1_800_000_000, 123_000_000) }
 
-// runner gives a Runner that reaches servers on this machine.
+// runner returns a Runner that reaches servers on this machine.
 func runner(t testing.TB, change func(*hooks.Config)) *hooks.Runner {
 	t.Helper()
 	expressions, err := expr.New()
@@ -102,7 +102,7 @@ var (
 	agentID   = models.NewID[models.AgentEntity]()
 )
 
-// happens gives an event of each kind.
+// happens returns an event of each kind.
 func happens(name tools.HookEvent) hooks.Event {
 	e := hooks.Event{Name: name, OrgID: orgID, SessionID: sessionID, Delivery: "turn_1:" + string(name)}
 	if name != tools.HookSessionStart && name != tools.HookSessionEnd {

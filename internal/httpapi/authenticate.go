@@ -20,7 +20,7 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, token string) (*auth.Principal, error)
 }
 
-// authenticate gives nobody (nil) for no token and for one that is not good.
+// authenticate returns nil for no token and for one that is not valid.
 func (s *Server) authenticate(ctx context.Context, token, transport string) (*auth.Principal, error) {
 	if token == "" {
 		return nil, nil

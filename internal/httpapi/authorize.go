@@ -167,7 +167,7 @@ func (a *authorizer) rule(fc *graphql.FieldContext) *fieldRule {
 	return a.byName[fc.Object+"."+fc.Field.Name]
 }
 
-// guards tells whether the field has a rule, on any of the types that it may be asked of.
+// guards reports whether the field has a rule, on any of the types that it may be asked of.
 func (a *authorizer) guards(types *ast.Schema, field *ast.Field) bool {
 	for _, def := range types.GetPossibleTypes(field.ObjectDefinition) {
 		if a.byName[def.Name+"."+field.Name] != nil {
@@ -201,7 +201,7 @@ func (a *authorizer) field(ctx context.Context, next graphql.Resolver) (any, err
 	return rule.filter(principal, result)
 }
 
-// refuse gives the error of a root field that the caller has no right to; nil for all other fields.
+// refuse returns the error of a root field that the caller has no right to; nil for all other fields.
 func (a *authorizer) refuse(principal *auth.Principal, rule *fieldRule, name string) *gqlerror.Error {
 	switch {
 	case !rule.root || rule.public:

@@ -180,7 +180,7 @@ type publicOrigin struct {
 	// secure is false only for http on loopback, where browsers would keep Secure cookies back.
 	secure bool
 	https  bool
-	// loopback tells that browsers find the server on their own machine.
+	// loopback is true when browsers find the server on their own machine.
 	loopback bool
 }
 

@@ -24,7 +24,7 @@ const (
 type connection interface {
 	// tick does what is due at now. It reports whether the principal is to be verified again.
 	tick(now time.Time) (recheck bool)
-	// caller gives the context and the credential to verify the principal with.
+	// caller returns the context and the credential to verify the principal with.
 	caller() (ctx context.Context, token, transport string)
 	// rechecked takes over what became of the principal; nil for nobody.
 	rechecked(principal *auth.Principal, now time.Time)
@@ -198,7 +198,7 @@ func (r *connections) wait(ctx context.Context) error {
 	return fmt.Errorf("%w: %d", errConnectionsOpen, len(left))
 }
 
-// count gives how many are open, by their kind.
+// count returns how many are open, by their kind.
 func (r *connections) count() (sockets, streams int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

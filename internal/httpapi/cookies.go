@@ -19,7 +19,7 @@ const (
 // tokenCookies sets and removes them.
 type tokenCookies struct{ secure bool }
 
-// set gives the browser the tokens; the zero value removes them.
+// set sends the browser the tokens; the zero value removes them.
 func (c tokenCookies) set(w http.ResponseWriter, t auth.TokenCookies) {
 	http.SetCookie(w, c.cookie(accessCookie, "/", t.Access, t.AccessExpires))
 	http.SetCookie(w, c.cookie(refreshCookie, "/graphql", t.Refresh, t.RefreshExpires))

@@ -169,7 +169,7 @@ func (c *cost) plus(o cost) {
 	c.introspection = add(c.introspection, o.introspection)
 }
 
-// pageSize gives the `first` or `last` of a field, the larger when both are set; their default when none is; 0 when
+// pageSize returns the `first` or `last` of a field, the larger when both are set; their default when none is; 0 when
 // the field has neither.
 func (p *pricing) pageSize(f *ast.Field) int {
 	size, fallback := 0, 0

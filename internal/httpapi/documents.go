@@ -48,7 +48,7 @@ func newDocuments(limits Limits, trusted map[string]string, only bool) *document
 	return d
 }
 
-// named gives the hash by which a request names its document; "" when it doesn't.
+// named returns the hash by which a request names its document; "" when it doesn't.
 func (r *request) named() (hash string, err *gqlerror.Error) {
 	if r.documentID != "" {
 		var ok bool
@@ -68,12 +68,12 @@ func (r *request) named() (hash string, err *gqlerror.Error) {
 	return given, nil
 }
 
-// hasDocument tells whether a request brings a document, or the name of one.
+// hasDocument reports whether a request brings a document, or the name of one.
 func (r *request) hasDocument() bool {
 	return r.query != "" || r.documentID != "" || r.extensions["persistedQuery"] != nil
 }
 
-// find gives the text of a request's document. leave tells that it is to be left under its hash, once it is known to be good.
+// find returns the text of a request's document. leave tells that it is to be left under its hash, once it is known to be good.
 func (d *documents) find(ctx context.Context, req *request) (text string, leave bool, err *gqlerror.Error) {
 	hash, err := req.named()
 	if err != nil {
@@ -103,7 +103,7 @@ func (d *documents) find(ctx context.Context, req *request) (text string, leave 
 	return text, leave, nil
 }
 
-// closedTo tells whether the caller may run trusted documents alone: whoever comes with the cookies of a sign-in, unless a
+// closedTo reports whether the caller may run trusted documents alone: whoever comes with the cookies of a sign-in, unless a
 // token or a key says who they are.
 func (d *documents) closedTo(ctx context.Context, req *request) bool {
 	if !d.only || !req.cookies {
@@ -113,7 +113,7 @@ func (d *documents) closedTo(ctx context.Context, req *request) bool {
 	return p == nil || p.Transport == auth.TransportCookie
 }
 
-// parse gives the document of a text, parsing it unless that was done before.
+// parse returns the document of a text, parsing it unless that was done before.
 func (d *documents) parse(ctx context.Context, text string, parse func(string) (*document, gqlerror.List)) (*document, gqlerror.List) {
 	own := d.trusted[text]
 	if own != nil {

@@ -72,7 +72,7 @@ type request struct {
 	variables     map[string]any
 	extensions    map[string]any
 	wantsCost     bool
-	// cookies tells that those of a sign-in came with it.
+	// cookies is true when those of a sign-in came with it.
 	cookies bool
 }
 

@@ -181,7 +181,7 @@ func clipMessage(s string) string {
 	return s[:cut] + "…"
 }
 
-// statusOf gives the status of a request that was refused before it ran. Under application/json the older
+// statusOf returns the status of a request that was refused before it ran. Under application/json the older
 // convention holds: well-formed requests answer 200, whatever became of the operation.
 func statusOf(errs gqlerror.List, media string) int {
 	if len(errs) == 0 {

@@ -37,7 +37,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// FuzzMessage gives frames to the reader of messages.
+// FuzzMessage feeds frames to the reader of messages.
 func FuzzMessage(f *testing.F) {
 	f.Add([]byte(init1))
 	f.Add([]byte(subscribeFrame))

@@ -258,7 +258,7 @@ func (s *Server) answerSubscription(ctx context.Context, w http.ResponseWriter, 
 	}
 }
 
-// withCaller gives the context of an operation: the request and who is asking. A token that is no good leaves nobody
+// withCaller returns the context of an operation: the request and who is asking. A token that is no good leaves nobody
 // asking, so that signing in again is possible with it; only a failure to find out refuses.
 func (s *Server) withCaller(w http.ResponseWriter, r *http.Request) (context.Context, *gqlerror.Error) {
 	info := s.requestInfo(r)

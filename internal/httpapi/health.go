@@ -65,7 +65,7 @@ func newReadiness(clk clock.Clock, log *slog.Logger, checks []ReadinessCheck) *r
 	return &readiness{clock: clk, log: log, checks: checks, busy: map[string]bool{}}
 }
 
-// ask gives a line for each check that fails; "" when none does. Its error is that of ctx.
+// ask returns a line for each check that fails; "" when none does. Its error is that of ctx.
 func (r *readiness) ask(ctx context.Context) (string, error) {
 	r.mu.Lock()
 	age := r.clock.Now().Sub(r.at)

@@ -87,7 +87,7 @@ func TestBrokenEventStreamsLeakNothing(t *testing.T) {
 	const get = "GET /graphql?query=subscription%7BsessionEvents(sessionId:1)%7Bid%7D%7D HTTP/1.1\r\nHost: ostler.test\r\nAccept: text/event-stream\r\n"
 	const post = "POST /graphql HTTP/1.1\r\nHost: ostler.test\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nAuthorization: Bearer good\r\n"
 	body := `{"query":` + quote(sessionOne) + `}`
-	// send gives up the connection once as much of the answer has come as is asked for.
+	// send closes the connection once as much of the answer has come as is asked for.
 	send := func(request, want string) func() {
 		return func() {
 			conn := b.raw()

@@ -34,7 +34,7 @@ func (unmetered) Panicked(string)                         {}
 // codeOK is what the meter hears of operations without an error.
 const codeOK = "OK"
 
-// firstCode gives the code of the first error, for the meter.
+// firstCode returns the code of the first error, for the meter.
 func firstCode(errs gqlerror.List) string {
 	if len(errs) == 0 {
 		return codeOK
@@ -45,7 +45,7 @@ func firstCode(errs gqlerror.List) string {
 	return codeInternal
 }
 
-// routeOf gives the route of a path, as the meter hears of it: of a closed list, since paths are chosen by whoever asks.
+// routeOf returns the route of a path, as the meter hears of it: of a closed list, since paths are chosen by whoever asks.
 func routeOf(path string) string {
 	switch path {
 	case "/graphql", "/healthz", "/readyz", metricsPath, "/.well-known/jwks.json", "/v1/images", usagePath:

@@ -51,7 +51,7 @@ func (e *exchange) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// measured gives how long the request took, for the meter; 0 for a socket or an event stream, which last as long as the client likes.
+// measured returns how long the request took, for the meter; 0 for a socket or an event stream, which last as long as the client likes.
 func (e *exchange) measured(took time.Duration) time.Duration {
 	if e.status == http.StatusSwitchingProtocols || strings.HasPrefix(e.Header().Get("Content-Type"), mediaEvents) {
 		return 0
@@ -62,7 +62,7 @@ func (e *exchange) measured(took time.Duration) time.Duration {
 // Unwrap lets http.ResponseController reach the connection.
 func (e *exchange) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 
-// observe gives each request its id, logs it, and answers for handlers that panic.
+// observe assigns each request an id, logs it, and answers for handlers that panic.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := s.deps.Clock.Now()

@@ -149,7 +149,7 @@ func (s *Server) seeOther(w http.ResponseWriter, path string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// ownPath gives a path of this server, as it is; what leads elsewhere, or to signing in again, is the first page.
+// ownPath returns a path of this server, as it is; what leads elsewhere, or to signing in again, is the first page.
 func ownPath(path string) string {
 	u, err := url.Parse(path)
 	switch {

@@ -40,7 +40,7 @@ func sameOrigin(header, origin string) bool {
 	return err == nil && u.Host != "" && u.Path == "" && originOf(u) == origin
 }
 
-// clientAddress gives the address of the client: the connection's own, or, behind proxies that are trusted, the last
+// clientAddress returns the address of the client: the connection's own, or, behind proxies that are trusted, the last
 // one in X-Forwarded-For that is not such a proxy. Anything further left is the client's own invention.
 func clientAddress(r *http.Request, trusted []netip.Prefix) string {
 	addr, host := peer(r)
@@ -64,7 +64,7 @@ func clientAddress(r *http.Request, trusted []netip.Prefix) string {
 	return addr.String()
 }
 
-// peer gives the address of the connection's other end. The address is not valid when it is none of IP; host is what it is then.
+// peer returns the address of the connection's other end. The address is not valid when it is none of IP; host is what it is then.
 func peer(r *http.Request) (addr netip.Addr, host string) {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

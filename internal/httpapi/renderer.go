@@ -101,7 +101,7 @@ func (rs *renderers) render(ctx context.Context, item *events.Item) (*graphql.Re
 	return resp, err
 }
 
-// shareable tells whether the answers of a subscription depend on nothing but the event: neither on the variables nor
+// shareable reports whether the answers of a subscription depend on nothing but the event: neither on the variables nor
 // on who asks. Fields that lead from an event to other objects have a rule of the authorizer, which does.
 func (e *engine) shareable(op *ast.OperationDefinition) bool {
 	if op.Operation != ast.Subscription || len(op.SelectionSet) != 1 {

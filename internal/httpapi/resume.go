@@ -11,7 +11,7 @@ import (
 // resumeArgument is the argument of subscriptions that tells where a stream begins.
 const resumeArgument = "after"
 
-// resume gives the subscription with another `after`: that of the client's Last-Event-ID. It goes before what the document
+// resume returns the subscription with another `after`: that of the client's Last-Event-ID. It goes before what the document
 // and the variables say, because EventSource repeats the request that it began with. A subscription without such an
 // argument stays as it is.
 func (e *engine) resume(op *operation, position string) (*operation, *gqlerror.Error) {

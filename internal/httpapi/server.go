@@ -236,5 +236,5 @@ func (s *Server) Stop(ctx context.Context) error {
 	return err
 }
 
-// Connections gives how many WebSockets and event streams are open.
+// Connections returns how many WebSockets and event streams are open.
 func (s *Server) Connections() (sockets, eventStreams int) { return s.open.count() }

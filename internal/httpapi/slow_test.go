@@ -17,7 +17,7 @@ import (
 // stalledBytes is what one stalled connection may hold of the server's memory.
 const stalledBytes = 256 << 10
 
-// liveBytes gives what the process holds once the garbage is gone.
+// liveBytes returns what the process holds once the garbage is gone.
 func liveBytes() int64 {
 	for range 4 { // each time stacks get smaller
 		runtime.GC()

@@ -111,7 +111,7 @@ type socket struct {
 	cancel context.CancelFunc
 	// given is the credential that came with the handshake; connection_init may bring another.
 	given, givenTransport string
-	// cookies tells that those of a sign-in came with the handshake.
+	// cookies is true when those of a sign-in came with the handshake.
 	cookies bool
 	// token is the one in use. It is written once, before the socket is acknowledged.
 	token, transport string

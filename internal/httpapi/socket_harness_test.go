@@ -128,7 +128,7 @@ func (c *client) hello() *client {
 	return c
 }
 
-// feed gives the events of a subscription from a channel of the test.
+// feed returns the events of a subscription from a channel of the test.
 func (b *bench) feed() (events chan model.Event, done <-chan struct{}) {
 	events = make(chan model.Event)
 	ended := make(chan struct{})

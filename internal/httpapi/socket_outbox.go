@@ -108,7 +108,7 @@ func (o *outbox) add(frame *bytes.Buffer) {
 	}
 }
 
-// take gives the next frame, if it has at most limit bytes; nil when there is none, or the outbox is closed. Without a
+// take returns the next frame, if it has at most limit bytes; nil when there is none, or the outbox is closed. Without a
 // limit, nil means that the writer is to end: another one is started when there is more. The frame counts as waiting
 // until done is called.
 func (o *outbox) take(limit int) *bytes.Buffer {

@@ -164,7 +164,7 @@ func (s *socket) rechecked(principal *auth.Principal, now time.Time) {
 	s.principal = principal
 }
 
-// hasLost tells whether somebody may do less than before: somebody who is nobody now, too.
+// hasLost reports whether somebody may do less than before: somebody who is nobody now, too.
 func hasLost(before, p *auth.Principal, now time.Time) bool {
 	return p == nil || hasEnded(p, now) || before.Permissions&^p.Permissions != 0 || before.OrgID != p.OrgID
 }

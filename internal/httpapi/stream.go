@@ -35,7 +35,7 @@ type stream struct {
 type room interface {
 	// reserve waits until there is room for an answer of about so many bytes.
 	reserve(size int)
-	// unreserve gives the room back that was reserved last, when there is no answer.
+	// unreserve releases the space that was reserved last, when there is no answer.
 	unreserve()
 }
 
@@ -94,7 +94,7 @@ const (
 	streamAnswers
 )
 
-// event gives the next answer. Its data is only good until the next call.
+// event returns the next answer. Its data is only good until the next call.
 func (s *stream) event() (resp graphql.Response, what progress) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -39,7 +39,7 @@ func (l *tape) copy(e models.Event) models.Event {
 	return e
 }
 
-// held gives how many bytes of what was given away are still there.
+// held returns how many bytes of what was given away are still there.
 func (l *tape) held() int {
 	runtime.GC()
 	l.mu.Lock()

@@ -64,7 +64,7 @@ func (e *engine) endOperationTrace(ctx context.Context, code string) {
 	span.End()
 }
 
-// fieldMiddleware gives what runs around every field. Only fields with a resolver of their own get a span, which are those that may ask
+// fieldMiddleware returns what runs around every field. Only fields with a resolver of their own get a span, which are those that may ask
 // the database, and only when they may be read. The span around it is the operation's or that of the field above, which may have ended.
 func (e *engine) fieldMiddleware() graphql.FieldMiddleware {
 	if e.tracer == nil {

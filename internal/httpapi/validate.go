@@ -59,7 +59,7 @@ func (v *documentValidator) with(more ...validator.Rule) *documentValidator {
 // stopValidation leaves the walk, which has no other way to end early.
 type stopValidation struct{}
 
-// validate gives at most maxErrors errors. Besides judging the document it ties it to the schema.
+// validate returns at most maxErrors errors. Besides judging the document it ties it to the schema.
 func (v *documentValidator) validate(doc *ast.QueryDocument) (errs gqlerror.List) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -134,7 +134,7 @@ func (s *Server) callbackFailure(ctx context.Context, err error) *imageError {
 	return s.imageFailure(ctx, err)
 }
 
-// loggedPath gives the path of a request as the log may have it: without the bearer tokens of waits, also where somebody has mistyped
+// loggedPath returns the path of a request as the log may have it: without the bearer tokens of waits, also where somebody has mistyped
 // what stands before them.
 func loggedPath(path string) string {
 	if strings.HasPrefix(path, waitsPath) {

@@ -92,7 +92,7 @@ func New(cfg Config) *Limits {
 // alone reports whether there is no other process to share with.
 func (l *Limits) alone() bool { return l.cfg.DB == nil || l.cfg.DB.Dialect == store.SQLite }
 
-// Of gives the limits of an organization.
+// Of returns the limits of an organization.
 func (l *Limits) Of(ctx context.Context, org models.OrgID) Values {
 	if l == nil {
 		return Values{}
@@ -101,7 +101,7 @@ func (l *Limits) Of(ctx context.Context, org models.OrgID) Values {
 	return l.known(org)
 }
 
-// known gives the limits of an organization as they are known, without a look into the database.
+// known returns the limits of an organization as they are known, without a look into the database.
 func (l *Limits) known(org models.OrgID) Values {
 	if own, ok := (*l.own.Load())[org]; ok {
 		return own
@@ -109,7 +109,7 @@ func (l *Limits) known(org models.OrgID) Values {
 	return l.cfg.Usual
 }
 
-// With gives the limits of an organization by its row.
+// With returns the limits of an organization by its row.
 func (l *Limits) With(own models.OrgLoad) Values {
 	if l == nil {
 		return Values{}

@@ -8,16 +8,16 @@ type Name struct {
 	Name, Column string
 	// Most is the largest value that it can be set to. A limit whose largest is 1 is a permission: 0 is no, and 1 is yes.
 	Most int
-	// Value gives its place among the values.
+	// Value returns its place among the values.
 	Value func(v *Values) *int
-	// Own gives its place in the row of an organization's own limits.
+	// Own returns its place in the row of an organization's own limits.
 	Own func(row *models.OrgLoad) **int64
 }
 
 // Permission reports whether it is yes or no, and no number.
 func (n Name) Permission() bool { return n.Most == 1 }
 
-// Names gives all limits.
+// Names returns all limits.
 func Names() []Name {
 	return []Name{
 		{"activeTurns", "active_turns", Most, func(v *Values) *int { return &v.ActiveTurns }, func(r *models.OrgLoad) **int64 { return &r.ActiveTurns }},

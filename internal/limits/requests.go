@@ -35,7 +35,7 @@ type rate struct {
 	spent bool
 }
 
-// of gives the rate of an organization; those of the last minute are forgotten.
+// of returns the rate of an organization; those of the last minute are forgotten.
 func (r *rates) of(org models.OrgID, minute int64) *rate {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -22,7 +22,7 @@ func changedSince(ctx context.Context, db *store.DB, since models.Millis) ([]mod
 	return list, nil
 }
 
-// LockLoad gives the row of an organization's own limits, which it makes where there is none, and locks it until the transaction ends.
+// LockLoad returns the row of an organization's own limits, which it makes where there is none, and locks it until the transaction ends.
 func LockLoad(tx *gorm.DB, org models.OrgID) (models.OrgLoad, error) {
 	row := models.OrgLoad{OrgID: org, Weight: 1}
 	if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error; err != nil {
@@ -106,7 +106,7 @@ func setLease(ctx context.Context, db *store.DB, org models.OrgID, node models.A
 	return nil
 }
 
-// seeNode tells the others that a process lives, and removes those that were not seen for long with all that they had taken. It reports
+// seeNode returns the others that a process lives, and removes those that were not seen for long with all that they had taken. It reports
 // false when the process was not there, so that what it has taken has to be told anew.
 func seeNode(ctx context.Context, db *store.DB, node models.APINodeID, now, forgotten models.Millis) (bool, error) {
 	there := false

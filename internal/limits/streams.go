@@ -169,7 +169,7 @@ func (l *Limits) Start(ctx context.Context) error {
 	return l.beats.Start(ctx)
 }
 
-// Stop gives back what this process has taken, and what it has open then counts no more.
+// Stop releases what this process has taken, and what it has open then counts no more.
 func (l *Limits) Stop() {
 	if l == nil || l.alone() {
 		return

@@ -24,13 +24,13 @@ type Request struct {
 	// MaxTokens bounds the output; 0 leaves it to the provider.
 	MaxTokens int
 	// ReadFile reads a text file of the session that the call is made for. Only the simulated driver uses it.
-	// It gives an error that wraps fs.ErrNotExist when there is none.
+	// It returns an error that wraps fs.ErrNotExist when there is none.
 	ReadFile func(ctx context.Context, path string) ([]byte, error)
 	// Endpoint is where the provider is asked, and as whom.
 	Endpoint Endpoint
 	// Conversation names the conversation to the provider's prompt cache. It is the same for all calls of a session.
 	Conversation string
-	// ReadImage reads an image that a part names. It gives an error that wraps fs.ErrNotExist when there is none: then
+	// ReadImage reads an image that a part names. It returns an error that wraps fs.ErrNotExist when there is none: then
 	// the model is told so in its place.
 	ReadImage func(ctx context.Context, id models.ImageID) (Image, error)
 }
@@ -138,7 +138,7 @@ type Error struct {
 	Status int
 	// Message is for the user: what happened and what to do.
 	Message string
-	// Transient tells that the same call may succeed later.
+	// Transient is true when the same call may succeed later.
 	Transient bool
 	// RetryAfter is how long the provider asks to wait; 0 when it doesn't say.
 	RetryAfter time.Duration

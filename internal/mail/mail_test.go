@@ -11,7 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/mail/mailtest"
 )
 
-// certificate gives one for example.com, and the pool that trusts it.
+// certificate returns one for example.com, and the pool that trusts it.
 func certificate(t *testing.T) (*tls.Config, *x509.CertPool) {
 	t.Helper()
 	s := httptest.NewTLSServer(nil)

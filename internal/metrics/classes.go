@@ -38,7 +38,7 @@ func classOf(load int) class {
 type Backlog struct {
 	// Waiting is how many turns of each organization are ready and wait for a runner.
 	Waiting map[models.OrgID]int
-	// Complete tells that there are no others.
+	// Complete is true when there are no others.
 	Complete bool
 }
 

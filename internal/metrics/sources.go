@@ -27,7 +27,7 @@ type Sources struct {
 	Connections func() (sockets, eventStreams int)
 	// Pools are the connections to the database.
 	Pools func() []store.PoolStats
-	// BusConnected tells whether the bus is there.
+	// BusConnected reports whether the bus is there.
 	BusConnected func() bool
 }
 
@@ -149,7 +149,7 @@ type handler struct {
 	text    http.Handler
 }
 
-// Handler gives what answers with all metrics. Two at a time are answered; others are told to come later.
+// Handler returns what answers with all metrics. Two at a time are answered; others are told to come later.
 func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	return &handler{metrics: m, text: promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 2,

@@ -9,7 +9,7 @@ type Actor struct {
 // ActorRef is an actor's id as JSON documents hold it, in the outside form of its kind, e.g. "user_…" or "key_…"; empty for none.
 type ActorRef string
 
-// RefTo gives the reference to an actor. An id of a kind that has none, and the zero id, refer to nobody.
+// RefTo returns the reference to an actor. An id of a kind that has none, and the zero id, refer to nobody.
 func RefTo(kind ActorKind, id ActorID) ActorRef {
 	if id.IsZero() {
 		return ""

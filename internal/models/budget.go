@@ -111,14 +111,14 @@ type Budget struct {
 	WarnedAt     *Millis
 	SoftPassedAt *Millis
 	ExhaustedAt  *Millis
-	// Contended tells that turns may be parked that wait for this budget.
+	// Contended is true when turns may be parked that wait for this budget.
 	Contended bool
 	// Kept is what turns that came later leave free for the one whose wait is KeptFor, until KeptUntil; 0 for nothing.
 	Kept      Amount
 	KeptFor   *WaitID
 	KeptUntil *Millis
 	UpdatedAt Millis `gorm:"autoUpdateTime:false"`
-	// AllowUnpriced tells that models without a price may run under it. It is not a column: the committer tells it, of the organization.
+	// AllowUnpriced is true when models without a price may run under it. It is not a column: the committer tells it, of the organization.
 	AllowUnpriced bool `gorm:"-"`
 }
 
@@ -176,9 +176,9 @@ type JournalEntry struct {
 	Model string
 	Tool  string
 	Usage Usage `gorm:"embedded"`
-	// ProviderCost tells that the cost is what the provider has reported; else it was worked out from the prices.
+	// ProviderCost is true when the cost is what the provider has reported; else it was worked out from the prices.
 	ProviderCost bool
-	// Estimated tells that the provider had not told what the call took.
+	// Estimated is true when the provider had not told what the call took.
 	Estimated  bool
 	DurationMs int64
 	// Measures are what custom meters have measured, by their currency, as JSON; and of other kinds whatever they tell.
@@ -207,7 +207,7 @@ type LedgerEntry struct {
 	CreatedAt       Millis `gorm:"autoCreateTime:false"`
 }
 
-// PostingID gives the id of the posting of a fact to a budget. It is the same for whoever posts it again, so that it is posted once.
+// PostingID returns the id of the posting of a fact to a budget. It is the same for whoever posts it again, so that it is posted once.
 func PostingID(fact JournalID, b BudgetID) LedgerID {
 	sum := sha256.Sum256(append(fact[:], b[:]...))
 	id := LedgerID(sum[:16])

@@ -45,7 +45,7 @@ func clip(s string) string {
 	return s
 }
 
-// String gives the outside form.
+// String returns the outside form.
 func (id ID[E]) String() string {
 	var e E
 	p := e.Prefix()
@@ -59,7 +59,7 @@ func (id ID[E]) String() string {
 // IsZero reports whether the id was never set.
 func (id ID[E]) IsZero() bool { return id == ID[E]{} }
 
-// Ptr gives the id as a nullable column holds it: nil when it was never set.
+// Ptr returns the id as a nullable column holds it: nil when it was never set.
 func (id ID[E]) Ptr() *ID[E] {
 	if id.IsZero() {
 		return nil

@@ -47,7 +47,7 @@ type Session struct {
 	// ResumedAt is when somebody has let the session go on past soft limits of budgets; nil for never.
 	ResumedAt *Millis
 	UpdatedAt Millis `gorm:"autoUpdateTime:false"`
-	// Budgeted tells that its organization has budgets. It is not a column: the committer tells it of sessions under their lock.
+	// Budgeted is true when its organization has budgets. It is not a column: the committer tells it of sessions under their lock.
 	Budgeted bool `gorm:"-"`
 }
 
@@ -93,11 +93,11 @@ type Turn struct {
 	WaitingCalls int
 	// Attention tells the runner that something has happened to its turn: a cancel, or a resolved wait.
 	Attention bool
-	// Announced tells that a tool has asked for the key of a wait: some may be open that nobody waits for.
+	// Announced is true when a tool has asked for the key of a wait: some may be open that nobody waits for.
 	Announced bool
 	// Carries is the sequence of the newest message that another turn had not been shown and that has come to this one; 0 for none.
 	Carries int64
-	// EndHooks tells that hooks are to run when the turn has ended.
+	// EndHooks is true when hooks are to run when the turn has ended.
 	EndHooks bool
 	// Cancel is who asked for the turn's end; nil for nobody.
 	Cancel *Cancel `gorm:"serializer:json;type:json"`
@@ -178,7 +178,7 @@ type Message struct {
 	// AuthorKind and AuthorID are who sent a message of the user; nil for others. Older rows name a user without the kind.
 	AuthorKind *ActorKind
 	AuthorID   *ActorID
-	// Interrupted tells that the agent was stopped in the middle of the message.
+	// Interrupted is true when the agent was stopped in the middle of the message.
 	Interrupted bool
 	CreatedAt   Millis `gorm:"autoCreateTime:false"`
 }
@@ -262,7 +262,7 @@ type Checkpoint struct {
 	Attempt   int
 	Text      string
 	Thinking  string
-	// ToolCall tells that a tool call had begun.
+	// ToolCall is true when a tool call had begun.
 	ToolCall bool
 	// Usage is what is known of the step's calls, as JSON: the model that is asked, what the provider has reported so far, and what
 	// earlier calls took. The engine alone reads it.

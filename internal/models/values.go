@@ -14,10 +14,10 @@ type Millis int64
 // MillisOf rounds down to the millisecond.
 func MillisOf(t time.Time) Millis { return Millis(t.UnixMilli()) }
 
-// Time gives the point in time in UTC.
+// Time returns the point in time in UTC.
 func (m Millis) Time() time.Time { return time.UnixMilli(int64(m)).UTC() }
 
-// Ptr gives the time as a nullable column holds it.
+// Ptr returns the time as a nullable column holds it.
 func (m Millis) Ptr() *Millis { return &m }
 
 // JSON is a JSON document, as stored. Its bytes are kept as they were written.
@@ -49,7 +49,7 @@ func (j *JSON) Scan(src any) error {
 // GormDataType names the column type.
 func (JSON) GormDataType() string { return "json" }
 
-// MarshalJSON gives the document as it is; an empty one is null.
+// MarshalJSON returns the document as it is; an empty one is null.
 func (j JSON) MarshalJSON() ([]byte, error) {
 	if len(j) == 0 {
 		return []byte("null"), nil
@@ -108,7 +108,7 @@ type Usage struct {
 	ProviderCost     bool  `json:"providerCost,omitempty" gorm:"-"`
 }
 
-// Add gives the sum of two usages. Providers tell what they like, so a sum that is too large stays at the largest number: it must not
+// Add returns the sum of two usages. Providers tell what they like, so a sum that is too large stays at the largest number: it must not
 // become a negative one.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{

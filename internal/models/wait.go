@@ -37,9 +37,9 @@ type WaitRequest struct {
 	Role   Role `json:"role,omitempty"`
 	// AllowSelf lets the authors of the turn decide.
 	AllowSelf bool `json:"allowSelf,omitempty"`
-	// FailTurn tells that the turn fails when the deadline passes; else the model is told.
+	// FailTurn is true when the turn fails when the deadline passes; else the model is told.
 	FailTurn bool `json:"failTurn,omitempty"`
-	// Parked tells that the call waits already; a wait that was only announced may be resolved before.
+	// Parked is true when the call waits already; a wait that was only announced may be resolved before.
 	Parked bool `json:"parked,omitempty"`
 	// Budget is what a turn waits for that needs money.
 	Budget *BudgetWait `json:"budget,omitempty"`
@@ -61,10 +61,10 @@ type PaymentTerms struct {
 // BudgetWait is what a turn waits for that needs money.
 type BudgetWait struct {
 	Budget BudgetID `json:"budget"`
-	// Paused tells that the budget is over its soft limit, so that somebody has to let the session go on. Else other turns hold what it
+	// Paused is true when the budget is over its soft limit, so that somebody has to let the session go on. Else other turns hold what it
 	// needs, and it goes on when they have settled.
 	Paused bool `json:"paused,omitempty"`
-	// Calls tells that it is the calls of an answer that wait, in the journal; else a model is to be asked.
+	// Calls is true when it is the calls of an answer that wait, in the journal; else a model is to be asked.
 	Calls bool `json:"calls,omitempty"`
 	// Need is the least amount that it can go on with.
 	Need Amount `json:"need"`

@@ -110,7 +110,7 @@ func (s *Service) RevokeAPIKey(ctx context.Context, by *auth.Principal, id model
 	return &row, nil
 }
 
-// APIKey gives a key of the organization, revoked ones too.
+// APIKey returns a key of the organization, revoked ones too.
 func (s *Service) APIKey(ctx context.Context, org models.OrgID, id models.APIKeyID) (*models.APIKey, error) {
 	k, err := one[models.APIKey](s.db.Read(ctx, org), org, id, "API key")
 	return &k, err
@@ -128,7 +128,7 @@ func (s *Service) APIKeysByID(ctx context.Context, org models.OrgID, ids []model
 	return list, nil
 }
 
-// ListAPIKeys gives the organization's keys, revoked and expired ones too, newest first: at most limit of those after a position.
+// ListAPIKeys returns the organization's keys, revoked and expired ones too, newest first: at most limit of those after a position.
 func (s *Service) ListAPIKeys(ctx context.Context, org models.OrgID, after *models.APIKeyID, limit int) ([]models.APIKey, error) {
 	return list[models.APIKey](s.db.Read(ctx, org), org, after, limit)
 }
@@ -157,7 +157,7 @@ func keyPermissions(names []string) (auth.Permissions, error) {
 	return set.Implied(), nil
 }
 
-// heldPermissions gives what a key may do. Names that this version doesn't know, and those that no key may have, count for nothing.
+// heldPermissions returns what a key may do. Names that this version doesn't know, and those that no key may have, count for nothing.
 func heldPermissions(names []string) auth.Permissions {
 	var set auth.Permissions
 	for _, name := range names {
@@ -201,7 +201,7 @@ func holdPermissions(tx *gorm.DB, by *auth.Principal, now models.Millis) (auth.P
 	return held, nil
 }
 
-// describeKey tells what an audit entry tells of a key.
+// describeKey returns what an audit entry tells of a key.
 func describeKey(k *models.APIKey) map[string]any {
 	d := map[string]any{"name": k.Name, "prefix": k.Prefix, "permissions": k.Permissions}
 	if k.ExpiresAt != nil {

@@ -15,7 +15,7 @@ import (
 // recordPatience is how long it may take to write down that a sign-in failed, after whoever tried may have hung up.
 const recordPatience = 5 * time.Second
 
-// entriesOf gives the entries about a person: one for each of their organizations, or one for the platform's chain when they are in none,
+// entriesOf returns the entries about a person: one for each of their organizations, or one for the platform's chain when they are in none,
 // or when nobody (the zero id) is known. The entry must say nothing of one organization that the others must not know.
 func entriesOf(tx *gorm.DB, user models.UserID, e audit.Entry) ([]audit.Entry, error) {
 	memberships, err := membershipsOf(tx, user)

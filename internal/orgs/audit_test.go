@@ -16,7 +16,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// audited gives what the audit log of an organization has to tell.
+// audited returns what the audit log of an organization has to tell.
 func (w *world) audited(org models.OrgID) []models.AuditEntry {
 	w.t.Helper()
 	var list []models.AuditEntry
@@ -34,7 +34,7 @@ func actions(list []models.AuditEntry) string {
 	return strings.Join(s, " ")
 }
 
-// since gives what the log of an organization tells after its first n entries.
+// since returns what the log of an organization tells after its first n entries.
 func (w *world) since(org models.OrgID, n int) string {
 	w.t.Helper()
 	return actions(w.audited(org)[n:])

@@ -25,7 +25,7 @@ type accessEntry struct {
 	readAt    time.Time
 }
 
-// Authenticate gives who an access token or an API key stands for. It verifies the token, and reads again whether the sign-in stands
+// Authenticate returns who an access token or an API key stands for. It verifies the token, and reads again whether the sign-in stands
 // and which role the person has, or whether the key stands; what it read it believes for 2 s. A token that gives no access is
 // auth.ErrUnauthenticated; other errors are the server's own.
 func (s *Service) Authenticate(ctx context.Context, token string) (*auth.Principal, error) {
@@ -60,7 +60,7 @@ func (s *Service) readToken(ctx context.Context, token string) (*auth.Principal,
 	return s.readAccess(ctx, claims)
 }
 
-// readKey gives the principal of an API key, which is no person and has no role.
+// readKey returns the principal of an API key, which is no person and has no role.
 func (s *Service) readKey(ctx context.Context, token string, now models.Millis) (*auth.Principal, error) {
 	if !wellFormedKey(token) {
 		return nil, fmt.Errorf("%w: it is not an API key", auth.ErrUnauthenticated)

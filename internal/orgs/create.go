@@ -173,7 +173,7 @@ func setLastOrg(tx *gorm.DB, user models.UserID, org models.OrgID) error {
 	return nil
 }
 
-// at gives a failure the path of the argument to blame; other errors stay as they are.
+// at sets the path of the argument to blame on a failure; other errors stay as they are.
 func at(err error, path ...string) error {
 	if f := fault.As(err); f != nil {
 		return f.At(path...)

@@ -25,13 +25,13 @@ const (
 	invitationTokenBytes = 32
 )
 
-// Invitation gives an invitation of the organization; fault.NotFound when it has none with this id.
+// Invitation returns an invitation of the organization; fault.NotFound when it has none with this id.
 func (s *Service) Invitation(ctx context.Context, org models.OrgID, id models.InvitationID) (*models.Invitation, error) {
 	inv, err := one[models.Invitation](s.db.Read(ctx, org), org, id, "invitation")
 	return &inv, err
 }
 
-// ListInvitations gives all invitations, whatever became of them, newest first: at most limit of those after a position.
+// ListInvitations returns all invitations, whatever became of them, newest first: at most limit of those after a position.
 func (s *Service) ListInvitations(ctx context.Context, org models.OrgID, after *models.InvitationID, limit int) ([]models.Invitation, error) {
 	return list[models.Invitation](s.db.Read(ctx, org), org, after, limit)
 }

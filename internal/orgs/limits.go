@@ -20,7 +20,7 @@ import (
 // is configured for all organizations.
 type LimitsChange map[string]catalog.Opt[*int]
 
-// Limits gives what an organization may have and do.
+// Limits returns what an organization may have and do.
 func (s *Service) Limits(ctx context.Context, org models.OrgID) limits.Values {
 	return s.limits.Of(ctx, org)
 }

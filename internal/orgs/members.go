@@ -17,13 +17,13 @@ import (
 // MaxCount is how far lists are counted; a count of one more means that there are more.
 const MaxCount = 10_000
 
-// Membership gives a membership of the organization; fault.NotFound when it has none with this id.
+// Membership returns a membership of the organization; fault.NotFound when it has none with this id.
 func (s *Service) Membership(ctx context.Context, org models.OrgID, id models.MembershipID) (*models.Membership, error) {
 	m, err := one[models.Membership](s.db.Read(ctx, org), org, id, "member")
 	return &m, err
 }
 
-// ListMembers gives memberships, newest first: at most limit of those after a position.
+// ListMembers returns memberships, newest first: at most limit of those after a position.
 func (s *Service) ListMembers(ctx context.Context, org models.OrgID, after *models.MembershipID, limit int) ([]models.Membership, error) {
 	return list[models.Membership](s.db.Read(ctx, org), org, after, limit)
 }
@@ -33,7 +33,7 @@ func (s *Service) CountMembers(ctx context.Context, org models.OrgID) (int, erro
 	return count[models.Membership](s.db.Read(ctx, org), org)
 }
 
-// SetMemberRole gives a member another role. Nobody grants a role above their own nor changes somebody whose role is above it, and the
+// SetMemberRole changes the role of a member. Nobody grants a role above their own nor changes somebody whose role is above it, and the
 // last owner stays one: fault.Forbidden. The role that the member has already changes nothing.
 func (s *Service) SetMemberRole(ctx context.Context, p *auth.Principal, id models.MembershipID, role models.Role) (*models.Membership, error) {
 	var m models.Membership

@@ -62,7 +62,7 @@ func (w *world) roleOf(m models.Membership) models.Role {
 	return found.Role
 }
 
-// recorded gives the actions and the last details that the log of an organization has to tell, the oldest first, but for its beginning
+// recorded returns the actions and the last details that the log of an organization has to tell, the oldest first, but for its beginning
 // and for sign-ins.
 func (w *world) recorded(org models.OrgID) (actions []string, last map[string]any) {
 	w.t.Helper()

@@ -104,7 +104,7 @@ func wantRefusal(t *testing.T, what string, err error, want oidc.Refusal) {
 	}
 }
 
-// lastEntry gives what was recorded last for an organization.
+// lastEntry returns what was recorded last for an organization.
 func (w *vouched) lastEntry(org models.OrgID) models.AuditEntry {
 	w.t.Helper()
 	list := w.audited(org)

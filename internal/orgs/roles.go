@@ -27,13 +27,13 @@ func rank(r models.Role) int {
 	return 0
 }
 
-// lockOrg gives an organization and holds its row until the transaction ends. Whatever changes who belongs to an organization takes this
+// lockOrg returns an organization and holds its row until the transaction ends. Whatever changes who belongs to an organization takes this
 // lock first, so that each of two changes at once sees what the other one did.
 func lockOrg(tx *gorm.DB, id models.OrgID) (models.Org, error) {
 	return orgByID(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), id)
 }
 
-// authority gives the role up to which a principal may manage members. It is read again under the lock of the organization, because
+// authority returns the role up to which a principal may manage members. It is read again under the lock of the organization, because
 // what the principal says may be a few seconds old. A principal that is no person counts as the highest role that may do no more than it.
 func authority(tx *gorm.DB, p *auth.Principal) (models.Role, error) {
 	if p.UserID.IsZero() {

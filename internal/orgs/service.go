@@ -110,12 +110,12 @@ func New(cfg Config) (*Service, error) {
 	}, nil
 }
 
-// Org gives an organization that the caller is known to belong to: the principal's, or one of OrgsOf.
+// Org returns an organization that the caller is known to belong to: the principal's, or one of OrgsOf.
 func (s *Service) Org(ctx context.Context, id models.OrgID) (models.Org, error) {
 	return orgByID(s.db.Read(ctx, id), id)
 }
 
-// User gives the user behind a principal, or another one whose id was found in a row that the caller may see.
+// User returns the user behind a principal, or another one whose id was found in a row that the caller may see.
 func (s *Service) User(ctx context.Context, id models.UserID) (models.User, error) {
 	u, err := userByID(s.db.ReadAcross(ctx), id)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *Service) User(ctx context.Context, id models.UserID) (models.User, erro
 	return *u, nil
 }
 
-// Member gives a user of the organization; fault.NotFound for everybody else, whether they exist or not.
+// Member returns a user of the organization; fault.NotFound for everybody else, whether they exist or not.
 func (s *Service) Member(ctx context.Context, org models.OrgID, id models.UserID) (models.User, error) {
 	if _, err := membership(s.db.ReadAcross(ctx), org, id); err != nil {
 		return models.User{}, err
@@ -135,7 +135,7 @@ func (s *Service) Member(ctx context.Context, org models.OrgID, id models.UserID
 	return s.User(ctx, id)
 }
 
-// Users gives those of the users that exist, by id. The ids must come from rows that the caller may see, never from a
+// Users returns those of the users that exist, by id. The ids must come from rows that the caller may see, never from a
 // request: users belong to no organization, and former members still have names.
 func (s *Service) Users(ctx context.Context, ids []models.UserID) (map[models.UserID]models.User, error) {
 	list, err := usersByID(s.db.ReadAcross(ctx), ids)
@@ -149,7 +149,7 @@ func (s *Service) Users(ctx context.Context, ids []models.UserID) (map[models.Us
 	return byID, nil
 }
 
-// OrgsOf gives the organizations that a user is a member of, by name.
+// OrgsOf returns the organizations that a user is a member of, by name.
 func (s *Service) OrgsOf(ctx context.Context, user models.UserID) ([]models.Org, error) {
 	return orgsOf(s.db.ReadAcross(ctx), user)
 }
@@ -165,7 +165,7 @@ func orgByID(db *gorm.DB, id models.OrgID) (models.Org, error) {
 	return found[0], nil
 }
 
-// membership gives a user's place in one organization; fault.NotFound when there is none, as for an organization that
+// membership returns a user's place in one organization; fault.NotFound when there is none, as for an organization that
 // doesn't exist.
 func membership(db *gorm.DB, org models.OrgID, user models.UserID) (models.Membership, error) {
 	var found []models.Membership

@@ -101,7 +101,7 @@ func (s *Service) verify(ctx context.Context, emailKey, password string) (*model
 	return user, ok, err
 }
 
-// isPassword tells whether a password is a user's. Somebody who has none, and signs in with an identity only, takes the same work.
+// isPassword reports whether a password is a user's. Somebody who has none, and signs in with an identity only, takes the same work.
 func (s *Service) isPassword(ctx context.Context, user models.User, password string) (bool, error) {
 	if user.PasswordHash == "" {
 		return false, s.passwords.VerifyNothing(ctx, password)
@@ -147,7 +147,7 @@ func (s *Service) beginSignIn(tx *gorm.DB, user models.User, in Credentials, req
 	return family{signIn: signIn, user: user, org: org, role: place.Role}, nil
 }
 
-// choose gives the membership to sign in to: the one asked for, else the one used last, else the oldest; nil for none.
+// choose returns the membership to sign in to: the one asked for, else the one used last, else the oldest; nil for none.
 func choose(memberships []models.Membership, user models.User, asked *models.OrgID) *models.Membership {
 	find := func(org *models.OrgID) *models.Membership {
 		i := slices.IndexFunc(memberships, func(m models.Membership) bool { return org != nil && m.OrgID == *org })

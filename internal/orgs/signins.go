@@ -18,7 +18,7 @@ import (
 // maxSignIns bounds the list of one's own sign-ins.
 const maxSignIns = 100
 
-// SignIns gives the caller's own sign-ins that still stand, the one used last first, and at most 100. One that was not used for as
+// SignIns returns the caller's own sign-ins that still stand, the one used last first, and at most 100. One that was not used for as
 // long as its refresh token is good has ended by itself.
 func (s *Service) SignIns(ctx context.Context, p *auth.Principal) ([]models.SignIn, error) {
 	if err := needPerson(p, "see sign-ins"); err != nil {

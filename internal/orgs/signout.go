@@ -36,7 +36,7 @@ func (s *Service) SignOut(ctx context.Context, p *auth.Principal, refreshToken s
 	return nil
 }
 
-// signInsOf gives the sign-ins of a principal and of a refresh token, in the order in which they are locked, each once.
+// signInsOf returns the sign-ins of a principal and of a refresh token, in the order in which they are locked, each once.
 func signInsOf(tx *gorm.DB, p *auth.Principal, refreshToken string) ([]models.SignInID, error) {
 	var ids []models.SignInID
 	if p != nil {

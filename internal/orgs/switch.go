@@ -63,7 +63,7 @@ type ViewerData struct {
 	Org  models.Org
 }
 
-// Viewer gives the person or the key, and the organization, behind a principal.
+// Viewer returns the person or the key, and the organization, behind a principal.
 func (s *Service) Viewer(ctx context.Context, p *auth.Principal) (ViewerData, error) {
 	org, err := s.Org(ctx, p.OrgID)
 	if err != nil {

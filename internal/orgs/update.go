@@ -94,7 +94,7 @@ func checkDefaults(tx *gorm.DB, before, after models.Org) error {
 	return nil
 }
 
-// orgDetails tells what changed, for the audit; empty when nothing did.
+// orgDetails returns what changed, for the audit; empty when nothing did.
 func orgDetails(before, after models.Org) map[string]any {
 	details := map[string]any{}
 	if before.Name != after.Name {

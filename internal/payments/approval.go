@@ -16,7 +16,7 @@ import (
 // the call is all there is, and it ends as other approvals do: by a decision, by its deadline, with its turn. When the call runs again, it asks for the
 // payment again, and all is checked as if it had never been: an approval opens no way around limits and budgets.
 
-// approved gives the approval by which a payment may be made that the limits of the policy allow; nil for one that needs none. What was
+// approved returns the approval by which a payment may be made that the limits of the policy allow; nil for one that needs none. What was
 // denied stays so, also when the policy has come to ask for less meanwhile. The order is then paid for what was approved.
 func approved(tx *gorm.DB, p *models.PaymentPolicy, o *tools.PaymentOrder) (*models.WaitID, error) {
 	terms := models.PaymentTerms{Key: o.IdempotencyKey, Tool: o.ToolID, Host: o.Host, Amount: o.Amount, Purpose: o.Purpose}

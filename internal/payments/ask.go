@@ -20,7 +20,7 @@ const dayMillis = 24 * 60 * 60 * 1000
 // askedFor is how long a payment may stay ASKED: who has asked for it is about to hold what it takes. Later it is refused.
 const askedFor = models.Millis(2 * 60 * 1000)
 
-// ask gives the payment of an order: the one that was asked for before, or a new one, when a policy allows it. The limits are checked under
+// ask returns the payment of an order: the one that was asked for before, or a new one, when a policy allows it. The limits are checked under
 // the policy's lock, since sessions share them, and what is allowed counts from then on. It is a transaction of its own, and no command:
 // the committer locks no policies. What becomes of a payment whose process dies here, see sweep.go.
 func (s *Service) ask(ctx context.Context, o *tools.PaymentOrder) (models.Payment, error) {
@@ -84,7 +84,7 @@ func deref(p *models.Payment) models.Payment {
 	return *p
 }
 
-// byKey gives the payment that was asked for with the order's key; nil when there is none.
+// byKey returns the payment that was asked for with the order's key; nil when there is none.
 func byKey(db *gorm.DB, o *tools.PaymentOrder) (*models.Payment, error) {
 	var list []models.Payment
 	if err := store.Of(db, o.OrgID).Where("idempotency_key = ?", o.IdempotencyKey).Limit(1).Find(&list).Error; err != nil {

@@ -40,7 +40,7 @@ func (s *Service) Pay(ctx context.Context, o tools.PaymentOrder) (tools.PaymentR
 	return receipt(&p)
 }
 
-// receipt tells what became of a payment.
+// receipt returns what became of a payment.
 func receipt(p *models.Payment) (tools.PaymentReceipt, error) {
 	switch p.Status {
 	case models.PaymentPaid:

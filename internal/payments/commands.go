@@ -102,7 +102,7 @@ func overBudget(v budget.Verdict) *tools.PaymentError {
 // A payment that has ended, or isn't where the caller has seen it, it leaves as it is.
 type settle struct {
 	seen models.Payment
-	// paid tells that the rail has paid an amount, under its reference; else problem says why not.
+	// paid is true when the rail has paid an amount, under its reference; else problem says why not.
 	paid      bool
 	amount    models.Amount
 	reference string
@@ -183,7 +183,7 @@ func (c *settle) Apply(tx *commit.Tx) error {
 	return nil
 }
 
-// turnAtWork gives a turn for what is told of it; nil when it is over, as payments may outlast theirs.
+// turnAtWork returns a turn for what is told of it; nil when it is over, as payments may outlast theirs.
 func turnAtWork(tx *commit.Tx, id models.TurnID) *models.TurnID {
 	if tx.Turn == nil || tx.Turn.ID != id {
 		return nil
@@ -191,7 +191,7 @@ func turnAtWork(tx *commit.Tx, id models.TurnID) *models.TurnID {
 	return &id
 }
 
-// finish gives a payment its end: the day counts what was paid instead of what was asked for.
+// finish ends a payment: the day counts what was paid instead of what was asked for.
 func finish(tx *commit.Tx, p models.Payment, status models.PaymentStatus, paid models.Amount, problem string) models.Payment {
 	if paid != p.Amount {
 		tx.CountPayment(p.PolicyID, p.Day, paid-p.Amount)

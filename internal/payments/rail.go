@@ -204,7 +204,7 @@ func clip(s string, most int) string {
 	return s[:cut]
 }
 
-// secretsOf gives the secrets that sign for a policy, the current one first.
+// secretsOf returns the secrets that sign for a policy, the current one first.
 func (s *Service) secretsOf(row *models.PaymentPolicy) ([][]byte, error) {
 	current, err := s.cfg.Keeper.Open(row.Secret, secretPlace(row))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// Policies gives the policies of an organization, oldest first: in the order in which they are tried. There are MaxPolicies at most.
+// Policies returns the policies of an organization, oldest first: in the order in which they are tried. There are MaxPolicies at most.
 func (s *Service) Policies(ctx context.Context, org models.OrgID) ([]models.PaymentPolicy, error) {
 	return policies(s.cfg.DB.Read(ctx, org), org)
 }
@@ -25,7 +25,7 @@ func policies(db *gorm.DB, org models.OrgID) ([]models.PaymentPolicy, error) {
 	return list, nil
 }
 
-// List gives the payments of an organization, newest first: at most limit of those after a position. Ids are in the order of creation.
+// List returns the payments of an organization, newest first: at most limit of those after a position. Ids are in the order of creation.
 func (s *Service) List(ctx context.Context, org models.OrgID, after *models.PaymentID, limit int) ([]models.Payment, error) {
 	q := store.Of(s.cfg.DB.Read(ctx, org), org)
 	if after != nil {
@@ -38,7 +38,7 @@ func (s *Service) List(ctx context.Context, org models.OrgID, after *models.Paym
 	return list, nil
 }
 
-// Count gives how many payments an organization has, up to one more than maxCount.
+// Count returns how many payments an organization has, up to one more than maxCount.
 func (s *Service) Count(ctx context.Context, org models.OrgID) (int, error) {
 	const maxCount = 10_000
 	var n int64
@@ -49,7 +49,7 @@ func (s *Service) Count(ctx context.Context, org models.OrgID) (int, error) {
 	return int(n), nil
 }
 
-// Payment gives a payment of an organization.
+// Payment returns a payment of an organization.
 func (s *Service) Payment(ctx context.Context, org models.OrgID, id models.PaymentID) (*models.Payment, error) {
 	var found []models.Payment
 	if err := store.Of(s.cfg.DB.Read(ctx, org), org).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
@@ -77,7 +77,7 @@ func policyByID(db *gorm.DB, org models.OrgID, id models.PaymentPolicyID) (model
 	return found[0], nil
 }
 
-// lockPolicy gives a policy that nobody else changes, and by which nobody else asks for a payment, until the transaction ends.
+// lockPolicy returns a policy that nobody else changes, and by which nobody else asks for a payment, until the transaction ends.
 func lockPolicy(tx *gorm.DB, org models.OrgID, id models.PaymentPolicyID) (models.PaymentPolicy, error) {
 	return policyByID(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), org, id)
 }

@@ -217,7 +217,7 @@ func same(a, b *models.PaymentPolicy) bool {
 		a.Enabled == b.Enabled && above(a) == above(b) && slices.Equal(a.Capabilities, b.Capabilities) && slices.Equal(a.Hosts, b.Hosts)
 }
 
-// rotate gives a policy another secret, and keeps the present one for a while.
+// rotate sets a new secret of a policy, and keeps the present one for a while.
 func (s *Service) rotate(row *models.PaymentPolicy, secret string, now models.Millis) error {
 	previous, err := s.cfg.Keeper.Open(row.Secret, secretPlace(row))
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	orgSweepAtOnce = 8
 )
 
-// pause gives how long to wait after a number of requests had no answer.
+// pause returns how long to wait after a number of requests had no answer.
 func pause(attempts int64) models.Millis {
 	const shortest, longest = 10 * 1000, 60 * 60 * 1000
 	return models.Millis(min(longest, shortest<<min(max(attempts-1, 0), 20)))

@@ -84,14 +84,14 @@ func checkHosts(row *models.PaymentPolicy) error {
 	return nil
 }
 
-// each gives names in their order, each once.
+// each returns names in their order, each once.
 func each(names []string) []string {
 	list := slices.Clone(names)
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// hostName gives the one form of a host, which has no port and is no pattern.
+// hostName returns the one form of a host, which has no port and is no pattern.
 func hostName(h string) (string, bool) {
 	h = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(h)), ".")
 	if h == "" || strings.ContainsAny(h, "*/:@ ") {
@@ -136,7 +136,7 @@ func printable(s string) bool {
 
 func usd(a models.Amount) string { return budget.Decimal(models.CurrencyUSD, a).String() }
 
-// describe tells what an audit entry tells of a policy. Of the address it tells no more than where it leads: paths and queries may hold keys.
+// describe returns what an audit entry tells of a policy. Of the address it tells no more than where it leads: paths and queries may hold keys.
 func describe(row *models.PaymentPolicy) map[string]any {
 	d := map[string]any{
 		"name": row.Name, "capabilities": row.Capabilities, "hosts": row.Hosts, "maxPerRequest": usd(row.MaxRequest), "maxPerTurn": usd(row.MaxTurn),

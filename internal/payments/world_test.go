@@ -327,7 +327,7 @@ func always(status int, body string, pays bool) func(string, int) (int, string, 
 	return func(string, int) (int, string, bool) { return status, body, pays }
 }
 
-// count gives how many payments were made, and how many requests.
+// count returns how many payments were made, and how many requests.
 func (r *rail) count() (made, requests int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

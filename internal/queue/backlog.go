@@ -12,7 +12,7 @@ import (
 type Backlog struct {
 	// Waiting is how many each organization has; those that have none aren't in it.
 	Waiting map[models.OrgID]int
-	// Complete tells that there are no others.
+	// Complete is true when there are no others.
 	Complete bool
 }
 

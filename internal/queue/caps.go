@@ -16,7 +16,7 @@ type Caps struct {
 	Own map[models.OrgID]int
 }
 
-// Of gives the cap of an organization.
+// Of returns the cap of an organization.
 func (c Caps) Of(org models.OrgID) int {
 	if own, ok := c.Own[org]; ok {
 		return own

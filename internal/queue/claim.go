@@ -35,12 +35,12 @@ type Claimed struct {
 	Turns []models.Turn
 	// Since is when each of them had become ready, as far as that is known.
 	Since map[models.TurnID]models.Millis
-	// More tells that asking again may give more.
+	// More is true when asking again may give more.
 	More bool
 	Next Place
 }
 
-// Claim gives ready turns to a runner, and none to one that was declared dead: they would be taken from it again at once, and a
+// Claim claims ready turns for a runner, and none to one that was declared dead: they would be taken from it again at once, and a
 // turn that is taken over too often is given up. It walks the organizations that have ready turns in a circle and gives each
 // its fair share, the oldest first. What it costs grows neither with their number nor with that of the turns. After an error
 // turns may have been claimed all the same: see Held.
@@ -155,7 +155,7 @@ func (a *Ask) room(l orgLine, running int) int {
 	return room
 }
 
-// capped gives the organizations among the lines that have a cap, in the order of their ids.
+// capped returns the organizations among the lines that have a cap, in the order of their ids.
 func capped(lines []orgLine) (list []models.OrgID) {
 	for _, l := range lines {
 		if l.cap > 0 {
@@ -166,7 +166,7 @@ func capped(lines []orgLine) (list []models.OrgID) {
 	return list
 }
 
-// recount gives the lines the room that they have now.
+// recount sets the capacity that each line has now.
 func (a *Ask) recount(lines []orgLine, running map[models.OrgID]int) {
 	for i := range lines {
 		if l := &lines[i]; l.cap > 0 {

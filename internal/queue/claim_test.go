@@ -45,7 +45,7 @@ func (l *line) deal(t *rapid.T, caps Caps) (ready []int, weights []int, limits [
 	return ready, weights, limits
 }
 
-// claimedOf gives for each organization which of its turns are held, by their age.
+// claimedOf returns for each organization which of its turns are held, by their age.
 func (l *line) claimedOf() map[models.OrgID][]models.Millis {
 	got := map[models.OrgID][]models.Millis{}
 	for _, t := range l.readAll() {

@@ -43,7 +43,7 @@ func share(n int, lines []orgLine) {
 	}
 }
 
-// after gives the id behind which a walk begins.
+// after returns the id behind which a walk begins.
 func (p Place) after() models.OrgID {
 	if p.served == 0 {
 		return p.Org
@@ -58,7 +58,7 @@ func (p Place) after() models.OrgID {
 	return before
 }
 
-// next gives the place after a claim, and whether asking again for what is still free may give more. got is what each line gave, n what
+// next returns the place after a claim, and whether asking again for what is still free may give more. got is what each line gave, n what
 // was asked for.
 func (p Place) next(n int, lines []orgLine, got map[models.OrgID]int) (at Place, more bool) {
 	start, total := p.after(), 0

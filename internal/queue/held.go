@@ -10,7 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// Held gives the turns that a runner holds by what the database says. A runner asks after the answer to a claim got lost.
+// Held returns the turns that a runner holds by what the database says. A runner asks after the answer to a claim got lost.
 func (q *Queue) Held(ctx context.Context, runner models.RunnerID) ([]models.Turn, error) {
 	statement := "SELECT " + commit.TurnColumns("") + " FROM turns WHERE runner_id = "
 	if q.db.Pool == nil {
@@ -31,7 +31,7 @@ func (q *Queue) Held(ctx context.Context, runner models.RunnerID) ([]models.Turn
 	return turns, errors.Join(err, rows.Err())
 }
 
-// Marked gives those of a runner's turns that it is to look at: they were cancelled, or something that they waited for was resolved.
+// Marked returns those of a runner's turns that it is to look at: they were cancelled, or something that they waited for was resolved.
 func (q *Queue) Marked(ctx context.Context, runner models.RunnerID) (ids []models.TurnID, err error) {
 	err = q.db.QueryAcross(ctx, func(r store.Row) error {
 		var id models.TurnID

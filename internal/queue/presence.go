@@ -46,7 +46,7 @@ pg_postmaster_start_time(), extract(epoch FROM clock_timestamp() - pg_postmaster
 // NewPresence makes a Presence that holds nothing yet. The URL must lead to the server itself, past any pooler.
 func NewPresence(db *store.DB, directURL string) *Presence { return &Presence{db: db, url: directURL} }
 
-// keyOf gives the second half of a runner's key, from the random end of its id. Should two living runners have the same one, the
+// keyOf returns the second half of a runner's key, from the random end of its id. Should two living runners have the same one, the
 // death of either is only seen by its heartbeat.
 func keyOf(id models.RunnerID) int64 { return int64(binary.BigEndian.Uint32(id[12:]) & 0x7fffffff) }
 
@@ -152,7 +152,7 @@ func (p *Presence) Wait(ctx context.Context, d time.Duration) {
 // Sight is what is seen of the runners at one moment.
 type Sight struct {
 	Runners []Seen
-	// Sure tells that this was seen on the connection that holds this runner's lock.
+	// Sure is true when this was seen on the connection that holds this runner's lock.
 	Sure bool
 	// ServerStart is when the server started, by its own clock, and ServerAge how long ago; zero with SQLite.
 	ServerStart time.Time

@@ -196,7 +196,7 @@ func TestALockMustProveSomething(t *testing.T) {
 	}
 }
 
-// pooler gives a way to a server on which, as poolers do, clients are told another process id than the server's.
+// pooler returns a way to a server on which, as poolers do, clients are told another process id than the server's.
 func pooler(t *testing.T, at string) string {
 	t.Helper()
 	u, err := url.Parse(at)

@@ -28,7 +28,7 @@ type Queue struct {
 // New makes a Queue.
 func New(db *store.DB) *Queue { return &Queue{db: db} }
 
-// Recoveries gives how many turns were taken over from dead runners by this Queue.
+// Recoveries returns how many turns were taken over from dead runners by this Queue.
 func (q *Queue) Recoveries() int64 { return q.recoveries.Load() }
 
 const (
@@ -45,7 +45,7 @@ const (
 // that were running. They still count as recoveries.
 func (q *Queue) Forgive(until time.Time) { q.forgiving.Store(&until) }
 
-// oneMore gives what is counted of a takeover.
+// oneMore returns what is counted of a takeover.
 func (q *Queue) oneMore() string {
 	if until := q.forgiving.Load(); until != nil && time.Now().Before(*until) {
 		return ""
@@ -53,10 +53,10 @@ func (q *Queue) oneMore() string {
 	return oneMoreTake
 }
 
-// Release gives a turn back in good order: it counts neither as a takeover nor as a recovery.
+// Release releases a turn in good order: it counts neither as a takeover nor as a recovery.
 func (q *Queue) Release(ctx context.Context, t models.Turn) error { return q.letGo(ctx, t, "") }
 
-// Retry gives a turn back after a failure that is not the turn's own.
+// Retry releases a turn after a failure that is not the turn's own.
 func (q *Queue) Retry(ctx context.Context, t models.Turn) error { return q.letGo(ctx, t, q.oneMore()) }
 
 func (q *Queue) letGo(ctx context.Context, t models.Turn, count string) error {
@@ -94,7 +94,7 @@ func (q *Queue) SetKey(ctx context.Context, id models.RunnerID, key int64) error
 	return nil
 }
 
-// Runners gives the list.
+// Runners returns the list.
 func (q *Queue) Runners(ctx context.Context) ([]models.Runner, error) {
 	var list []models.Runner
 	if err := q.db.ReadAcross(ctx).Find(&list).Error; err != nil {

@@ -442,7 +442,7 @@ func (l *line) reset() {
 	}
 }
 
-// readAll gives all turns.
+// readAll returns all turns.
 func (l *line) readAll() []models.Turn {
 	l.t.Helper()
 	var list []models.Turn

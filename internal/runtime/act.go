@@ -45,7 +45,7 @@ type actRun struct {
 	done    chan finished
 	// grace is closed when tools that were cancelled have had their time; nil as long as none was.
 	grace <-chan struct{}
-	// outside tells that some results come from outside of this run.
+	// outside is true when some results come from outside of this run.
 	outside bool
 }
 
@@ -110,7 +110,7 @@ func (a *actRun) startFresh(err error) (*writer, error) {
 	return a.startWaiting()
 }
 
-// unchanged gives the turn as the newest commit has left it.
+// unchanged returns the turn as the newest commit has left it.
 func (a *actRun) unchanged() *writer {
 	w := a.r.writer()
 	w.turn = a.r.turn

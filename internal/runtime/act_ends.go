@@ -21,7 +21,7 @@ type finished struct {
 	result     tools.Result
 	writes     *sessions.Changes
 	durationMs int64
-	// goesOn tells that the call was executed before, as far as nobody knows or until it waited.
+	// goesOn is true when the call was executed before, as far as nobody knows or until it waited.
 	goesOn bool
 	// runs are the hooks that have seen the result.
 	runs []hooks.Ran
@@ -31,9 +31,9 @@ type finished struct {
 	payment *models.PaymentTerms
 	// announced are waits that the tool has asked keys for.
 	announced []models.WaitID
-	// cut tells that the call failed after it was cancelled, or that the journal contradicts it: what it says is no result.
+	// cut is true when the call failed after it was cancelled, or that the journal contradicts it: what it says is no result.
 	cut bool
-	// again tells that the call has failed without an effect and is tried again after the delay.
+	// again is true when the call has failed without an effect and is tried again after the delay.
 	again bool
 	delay time.Duration
 	// err is what kept an attempt from beginning that had to be waited for; nil when it has begun.
@@ -114,7 +114,7 @@ func (a *actRun) next() (*finished, error) {
 	return nil, a.cutShort()
 }
 
-// overtime gives what is closed when the grace is over, which begins with the first call.
+// overtime returns what is closed when the grace is over, which begins with the first call.
 func (a *actRun) overtime() <-chan struct{} {
 	if a.grace == nil {
 		over := make(chan struct{})

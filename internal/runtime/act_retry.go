@@ -32,7 +32,7 @@ func (a *actRun) retry(f finished) (*writer, error) {
 	return w, nil
 }
 
-// due gives for how long a claimed call has to wait for its next attempt; nothing when it may begin.
+// due returns for how long a claimed call has to wait for its next attempt; nothing when it may begin.
 func (r *turnRun) due(o *turns.Call) time.Duration {
 	if o.Effect.State != models.EffectClaimed || o.Effect.DueAt == nil {
 		return 0

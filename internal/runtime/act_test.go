@@ -14,7 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
-// resultsShown gives what the model was shown of the tools, by the last request.
+// resultsShown returns what the model was shown of the tools, by the last request.
 func resultsShown(n *node) []models.Part {
 	requests := n.puppet.requests()
 	var all []models.Part

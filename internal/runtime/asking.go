@@ -28,11 +28,11 @@ type asking struct {
 	failed int
 	// stream is that of the newest call; nil when it was not made.
 	stream *stream
-	// checkpointed tells that there may be a checkpoint.
+	// checkpointed is true when there may be a checkpoint.
 	checkpointed bool
-	// refused tells that the newest call was not made, because the provider rests.
+	// refused is true when the newest call was not made, because the provider rests.
 	refused bool
-	// again tells that what was reserved when the step began is not what the next call needs: one was made before.
+	// again is true when what was reserved when the step began is not what the next call needs: one was made before.
 	again bool
 	// made counts the calls of the step.
 	made int
@@ -279,7 +279,7 @@ func (u *uncounted) count(tx *commit.Tx) error {
 	return nil
 }
 
-// outcomeOf gives what a failure says about the provider.
+// outcomeOf returns what a failure says about the provider.
 func outcomeOf(err error) callOutcome {
 	e, ok := errors.AsType[*llm.Error](err)
 	switch {
@@ -327,7 +327,7 @@ func (a *asking) runDriver(
 	return driver.Stream(ctx, req, emit)
 }
 
-// failure gives what the user is told of a step that failed, as the turn's error and that of its message.
+// failure returns what the user is told of a step that failed, as the turn's error and that of its message.
 func (a *asking) failure(err error) models.Failure {
 	f := models.Failure{
 		Code: string(llm.CodeInternal), Message: "The server could not call the model. The error was logged; try again.",

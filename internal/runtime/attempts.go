@@ -24,9 +24,9 @@ type attempts struct {
 
 // callFailure is what matters of a failed call.
 type callFailure struct {
-	// transient tells that the same call may succeed later.
+	// transient is true when the same call may succeed later.
 	transient bool
-	// refused tells that the call was not made: the provider rests for longer than it makes sense to wait.
+	// refused is true when the call was not made: the provider rests for longer than it makes sense to wait.
 	refused bool
 	// retryAfter is how long the provider asks to wait; 0 when it doesn't say.
 	retryAfter time.Duration

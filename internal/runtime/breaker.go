@@ -29,7 +29,7 @@ type breaker struct {
 	count    int
 	// until is when the rest ends; zero when the breaker is closed.
 	until time.Time
-	// probing tells that the probe is under way.
+	// probing is true when the probe is under way.
 	probing bool
 }
 
@@ -136,7 +136,7 @@ func (s *breakers) admit(k breakerKey, now time.Time) (p pass, ok bool, until ti
 	return pass{}, true, time.Time{}
 }
 
-// rests tells whether a call at a time to come would be refused, for all that is known now, and until when.
+// rests reports whether a call at a time to come would be refused, for all that is known now, and until when.
 func (s *breakers) rests(k breakerKey, at time.Time) (until time.Time, rests bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -195,7 +195,7 @@ func TestAnOutputLimitIsLoweredToWhatFits(t *testing.T) {
 	})
 }
 
-// heldInput gives the bound of the prompt of a session's next call.
+// heldInput returns the bound of the prompt of a session's next call.
 func (w *world) heldInput(n *node, s models.SessionID, id models.BudgetID) int64 {
 	w.t.Helper()
 	g := n.puppet.add()

@@ -52,7 +52,7 @@ func (w *world) changeBudget(id models.BudgetID, change func(*models.Budget)) {
 	}
 }
 
-// budgetRow gives a budget as it is kept.
+// budgetRow returns a budget as it is kept.
 func (w *world) budgetRow(id models.BudgetID) models.Budget {
 	w.t.Helper()
 	var b models.Budget

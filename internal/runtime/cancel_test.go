@@ -294,7 +294,7 @@ func rowsOf[T any](w *world, s models.SessionID) (n int64) {
 	return n
 }
 
-// deaf gives a node a bus of its own, so that nobody hears of what it does.
+// deaf sets up a bus of its own for a node, so that nobody hears of what it does.
 func (w *world) deaf() nodeOption {
 	bus := events.NewLocalBus()
 	w.t.Cleanup(func() { _ = bus.Close() })

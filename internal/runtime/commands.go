@@ -21,7 +21,7 @@ type writer struct {
 	lease   commit.Lease
 	// cfg is what the step runs with that the command may begin.
 	cfg stepConfig
-	// budgeted tells that the command may have to do with budgets; call is what a model call takes that the command may begin, nil where
+	// budgeted is true when the command may have to do with budgets; call is what a model call takes that the command may begin, nil where
 	// that wasn't worked out.
 	budgeted bool
 	call     *budget.Call
@@ -34,16 +34,16 @@ type writer struct {
 
 	// plan is nil when the turn goes on, but not with what this command knows, and when it is parked.
 	plan Plan
-	// parked tells that nothing is left to do until somebody resolves what the turn waits for.
+	// parked is true when nothing is left to do until somebody resolves what the turn waits for.
 	parked bool
-	// consumed tells that messages have joined the conversation.
+	// consumed is true when messages have joined the conversation.
 	consumed bool
 	// consumedAt is the position at which they have.
 	consumedAt int64
 	// sequence is that of the session's newest event.
 	sequence int64
 	turn     models.Turn
-	// hasBudgets tells that the organization has budgets.
+	// hasBudgets is true when the organization has budgets.
 	hasBudgets bool
 	// now is what the session runs with.
 	now     basis
@@ -97,7 +97,7 @@ func (r *turnRun) writer() writer {
 	return w
 }
 
-// needs tells what the command locks; ends, that it may end the turn.
+// needs returns what the command locks; ends, that it may end the turn.
 func (w *writer) needs(bytes int, ends bool) commit.Needs {
 	return commit.Needs{Org: w.org, Session: w.session, Lease: &w.lease, Ends: ends, Bytes: bytes, Budgets: w.budgeted}
 }

@@ -158,7 +158,7 @@ type parkCall struct {
 	failTurn bool
 	// begin and begun are as in settleCalls.
 	begin, begun []turns.Call
-	// again tells that what it waited for is there: the call goes on, as next.
+	// again is true when what it waited for is there: the call goes on, as next.
 	again bool
 	next  turns.Call
 }

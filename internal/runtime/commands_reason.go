@@ -21,11 +21,11 @@ type call struct {
 	refused *tools.Result
 	// approval is what people have to decide before it may run; nil when nobody has to.
 	approval *turns.Approval
-	// ungated tells that hooks have to see the call before it may run.
+	// ungated is true when hooks have to see the call before it may run.
 	ungated bool
-	// repaired tells that its arguments were malformed, and could be put right.
+	// repaired is true when its arguments were malformed, and could be put right.
 	repaired bool
-	// reviewed tells that hooks have to see the result.
+	// reviewed is true when hooks have to see the result.
 	reviewed bool
 	// timeout is how long a client tool has for its result, in seconds; nil for ever.
 	timeout *int
@@ -47,7 +47,7 @@ type finishReason struct {
 	// checkpointed tells that the stream has left a checkpoint.
 	checkpointed bool
 
-	// cancelled tells that somebody has asked for the turn's end, spent is why a budget lets none of the calls run, waits what they have to wait
+	// cancelled is true when somebody has asked for the turn's end, spent is why a budget lets none of the calls run, waits what they have to wait
 	// for; all set by Apply.
 	cancelled bool
 	spent     *models.Failure
@@ -154,7 +154,7 @@ func (c *finishReason) content() []models.Part {
 	return c.response.Parts
 }
 
-// cutOff tells that a model was stopped in the middle of what it wanted to say.
+// cutOff reports whether a model was stopped in the middle of what it wanted to say.
 func cutOff(f llm.FinishReason) bool { return f == llm.FinishLength || f == llm.FinishRefusal }
 
 // startAct journals every call and starts the first wave: all that may run side by side, and of each class the first.
@@ -235,7 +235,7 @@ func (c *finishReason) startAct(tx *commit.Tx) error {
 // maxRunning is how many calls of a step run at once.
 const maxRunning = 16
 
-// firstWave tells which calls start at once: those without a class, and the first of each class, as far as there is room.
+// firstWave returns which calls start at once: those without a class, and the first of each class, as far as there is room.
 func firstWave(calls []call) []bool {
 	wave := make([]bool, len(calls))
 	seen := map[string]bool{}
@@ -252,7 +252,7 @@ func firstWave(calls []call) []bool {
 	return wave
 }
 
-// runsHere tells that nothing stands between a call and its run on this server.
+// runsHere reports whether nothing stands between a call and its run on this server.
 func (c *call) runsHere() bool {
 	return c.refused == nil && c.approval == nil && !c.ungated && !c.frozen.Hints.Client && c.frozen.Hints.Wait == ""
 }

@@ -13,7 +13,7 @@ import (
 // beginTurn is the first step's start.
 type beginTurn struct{ writer }
 
-// Needs tells that a budget may end the turn before its first step.
+// Needs reports whether a budget may end the turn before its first step.
 func (c *beginTurn) Needs() commit.Needs { return c.needs(1024, c.budgeted) }
 
 func (c *beginTurn) Apply(tx *commit.Tx) error {

@@ -18,9 +18,9 @@ type conversation struct {
 	bytes int
 	// limit is how many bytes were looked for.
 	limit int
-	// cut tells that older messages were forgotten, or never read.
+	// cut is true when older messages were forgotten, or never read.
 	cut bool
-	// stale tells that it is from an earlier turn, so that there is something to read in any case.
+	// stale is true when it is from an earlier turn, so that there is something to read in any case.
 	stale bool
 	// sequence is the event through which everything is known that has joined; session is what the session ran with then.
 	// Only what is remembered has them.
@@ -118,7 +118,7 @@ func (c *conversation) addMessage(id models.MessageID, position int64, ordinal i
 	c.forget()
 }
 
-// unseen gives the messages of the user that the model has not been shown: those behind its last word.
+// unseen returns the messages of the user that the model has not been shown: those behind its last word.
 func (c *conversation) unseen() []shown {
 	i := len(c.list)
 	for i > 0 && c.list[i-1].Role == models.MessageUser {
@@ -259,7 +259,7 @@ func partBytes(parts []models.Part) int {
 	return n
 }
 
-// messages gives what a model is shown within a limit of bytes. Metadata is shown only to the model that it is from.
+// messages returns what a model is shown within a limit of bytes. Metadata is shown only to the model that it is from.
 func (c *conversation) messages(limit int, origin string) []llm.Message {
 	foreign := func(p *models.Part) bool { return len(p.Metadata) > 0 && p.Origin != origin }
 	window := c.window(limit)

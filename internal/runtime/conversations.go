@@ -38,7 +38,7 @@ func newConversations() *conversations {
 	return c
 }
 
-// session gives what a session ran with when its last turn here has ended; nil when that isn't known.
+// session returns what a session ran with when its last turn here has ended; nil when that isn't known.
 func (c *conversations) session(org models.OrgID, id models.SessionID) *sessionInfo {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,7 +57,7 @@ type glimpse struct {
 	sequence int64
 }
 
-// glimpse tells what is known of the conversation before the turn has it; nil when not all is known that the model will be shown.
+// glimpse returns what is known of the conversation before the turn has it; nil when not all is known that the model will be shown.
 func (r *turnRun) glimpse() *glimpse {
 	if r.session.fresh {
 		return &glimpse{sequence: 1}
@@ -75,7 +75,7 @@ func (c *conversations) glimpse(t models.Turn, limit int) *glimpse {
 	return &glimpse{bytes: found.size(limit), sequence: found.sequence}
 }
 
-// take gives what is remembered of the session of a turn, for that turn alone; an empty conversation when nothing is.
+// take returns what is remembered of the session of a turn, for that turn alone; an empty conversation when nothing is.
 func (c *conversations) take(t models.Turn) *conversation {
 	k := sessionKey{t.OrgID, t.SessionID}
 	c.mu.Lock()

@@ -79,7 +79,7 @@ type crash struct {
 	stage  int
 	point  string
 	mishap mishap
-	// after tells that the stage was committed when it happened.
+	// after is true when the stage was committed when it happened.
 	after bool
 	// commit counts the runner's commits before that of the stage.
 	commit int
@@ -87,7 +87,7 @@ type crash struct {
 	policy models.StreamRecovery
 	// again is where the second runner is killed, too; empty for nowhere.
 	again string
-	// budgeted tells that the turn runs under budgets.
+	// budgeted is true when the turn runs under budgets.
 	budgeted bool
 }
 
@@ -153,7 +153,7 @@ func crashesOnce() []crash {
 	return rows
 }
 
-// finalized tells that what was saved of an answer is to be the answer.
+// finalized reports whether what was saved of an answer is to be the answer.
 func (c crash) finalized() bool {
 	return c.policy == models.RecoveryFinalize && c.mishap == kill && c.point == "checkpointed"
 }
@@ -164,19 +164,19 @@ type outcome struct {
 	lost bool
 	// recovered is how often a model call was taken over: each time one call more was lost.
 	recovered int
-	// finalized tells that the lost answer was kept.
+	// finalized is true when the lost answer was kept.
 	finalized bool
-	// interrupted tells that nobody knows what became of the first tool.
+	// interrupted is true when nobody knows what became of the first tool.
 	interrupted bool
 	// runs1 and runs2 are how often the tools ran.
 	runs1, runs2 int
-	// failed tells that the turn could not go on.
+	// failed is true when the turn could not go on.
 	failed bool
 	// toolFailed are the tools that failed by themselves.
 	toolFailed []int
 }
 
-// outcome tells what must come of a row. It knows nothing of how the engine does it: only what was committed when it happened.
+// outcome returns what must come of a row. It knows nothing of how the engine does it: only what was committed when it happened.
 func (c crash) outcome() outcome {
 	o := outcome{runs1: 1, runs2: 1}
 	switch c.mishap {

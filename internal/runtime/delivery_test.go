@@ -14,7 +14,7 @@ func message(s models.SessionID, text string, d sessions.Delivery) sessions.NewM
 	return sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text(text)}, Delivery: d}
 }
 
-// inputs gives the texts that turns began with, in the order in which they began.
+// inputs returns the texts that turns began with, in the order in which they began.
 func (w *world) inputs(log []models.Event) (texts []string) {
 	received := map[models.MessageID]string{}
 	for _, e := range log {

@@ -64,7 +64,7 @@ type Config struct {
 	// Presence shows others at once when this process dies, on PostgreSQL; nil leaves it to the heartbeat. The engine drops it when
 	// it stops.
 	Presence *queue.Presence
-	// Exclusive tells that no other process can run turns: the database is a file that this one has locked.
+	// Exclusive is true when no other process can run turns: the database is a file that this one has locked.
 	Exclusive bool
 	// Slots is how many turns run at once. Defaults to 256.
 	Slots int
@@ -92,7 +92,7 @@ type Config struct {
 	Timers events.Timers
 	// Sleep waits between two calls of a model, for d or until ctx ends, whose error it then gives. Nil means real time.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// Random gives numbers from 0 to less than 1, for the length of these waits. Defaults to the machine's.
+	// Random returns numbers from 0 to less than 1, for the length of these waits. Defaults to the machine's.
 	Random func() float64
 }
 
@@ -104,7 +104,7 @@ type Catalog interface {
 
 // Images reads the images that messages refer to.
 type Images interface {
-	// Read gives an image of an organization. Without one its error wraps fs.ErrNotExist.
+	// Read returns an image of an organization. Without one its error wraps fs.ErrNotExist.
 	Read(ctx context.Context, org models.OrgID, id models.ImageID) (llm.Image, error)
 }
 
@@ -122,11 +122,11 @@ type Engine struct {
 	// ending ends when Stop begins.
 	ending  context.Context
 	endWait context.CancelFunc
-	// keyed tells that this runner's row says that it holds a lock.
+	// keyed is true when this runner's row says that it holds a lock.
 	keyed atomic.Bool
 	// rebirth is held while the runner gets a new id.
 	rebirth sync.Mutex
-	// starved tells that turns may wait for a slot: the next one that is free is announced.
+	// starved is true when turns may wait for a slot: the next one that is free is announced.
 	starved atomic.Bool
 
 	mu    sync.Mutex
@@ -142,7 +142,7 @@ type Engine struct {
 	running map[models.TurnID]*slot
 	// held is how many slots each organization has; those of claims under way are under the zero id.
 	held map[models.OrgID]int
-	// limited tells that the last claim may have left turns because their organizations had no room here.
+	// limited is true when the last claim may have left turns because their organizations had no room here.
 	limited bool
 	// place is where the next claim begins to look.
 	place queue.Place
@@ -311,7 +311,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	return err
 }
 
-// Running gives how many turns run here, and how many may.
+// Running returns how many turns run here, and how many may.
 func (e *Engine) Running() (turns, slots int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -117,7 +117,7 @@ func (e *Engine) renewJobs(ctx context.Context) {
 	}
 }
 
-// deferJob gives a job back: at a shutdown to whoever is there, else to be tried again.
+// deferJob releases a job: at a shutdown to whoever is there, else to be tried again.
 func (e *Engine) deferJob(ctx context.Context, j models.HookJob, why error) {
 	due := e.nowMillis()
 	if ctx.Err() == nil {

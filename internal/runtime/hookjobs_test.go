@@ -100,7 +100,7 @@ func TestALongHookRunsOnce(t *testing.T) {
 	})
 }
 
-// hookJob gives the one job of a session.
+// hookJob returns the one job of a session.
 func (w *world) hookJob(s models.SessionID) (j models.HookJob) {
 	w.t.Helper()
 	if err := store.Of(w.db.Read(w.t.Context(), w.org), w.org).Where("session_id = ?", s).Take(&j).Error; err != nil {

@@ -35,7 +35,7 @@ type idleWatch struct {
 	stop  func() bool
 }
 
-// watchIdle gives the context of a call that begins now. The watch must be ended.
+// watchIdle returns the context of a call that begins now. The watch must be ended.
 func (e *Engine) watchIdle(ctx context.Context) (context.Context, *idleWatch) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &idleWatch{clock: e.cfg.Clock, timers: e.cfg.Timers, limit: e.cfg.IdleTimeout, whole: e.cfg.CallTimeout, cancel: cancel, begun: e.cfg.Clock.Now()}

@@ -77,7 +77,7 @@ type ClaimRequest struct {
 	InputHash []byte
 	// Epoch is the runner's lease.
 	Epoch int64
-	// Repeatable tells whether it may be done twice.
+	// Repeatable reports whether it may be done twice.
 	Repeatable bool
 }
 

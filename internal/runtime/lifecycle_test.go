@@ -19,7 +19,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
-// runners gives who is on the list.
+// runners returns who is on the list.
 func (w *world) runners() (ids []models.RunnerID) {
 	w.t.Helper()
 	list, err := w.queue.Runners(w.t.Context())
@@ -357,7 +357,7 @@ func TestTheAnswerToAClaimIsLost(t *testing.T) {
 	})
 }
 
-// rename gives a table another name, so that nothing can be done with it meanwhile.
+// rename renames a table, so that nothing can be done with it meanwhile.
 func (w *world) rename(from, to string) {
 	w.t.Helper()
 	if _, err := storetest.Exec(w.t.Context(), w.db, "ALTER TABLE "+from+" RENAME TO "+to); err != nil {

@@ -37,7 +37,7 @@ func (e *Engine) beat(ctx context.Context) {
 	}
 }
 
-// startOver gives up the turns of this runner and goes on under a new id. It does nothing when the runner has another id than old
+// startOver releases the turns of this runner and goes on under a new id. It does nothing when the runner has another id than old
 // by now. After an error it is tried again: the row of the old id is gone then, or could not be removed and the turns go on.
 func (e *Engine) startOver(ctx context.Context, old models.RunnerID, why string) {
 	e.rebirth.Lock()

@@ -21,7 +21,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
-// metered gives the facts about tool calls of a session.
+// metered returns the facts about tool calls of a session.
 func (w *world) metered(s models.SessionID) (list []models.JournalEntry) {
 	w.t.Helper()
 	err := store.Of(w.db.ReadAcross(context.Background()), w.org).Where("session_id = ? AND kind = ?", s, models.JournalToolCall).

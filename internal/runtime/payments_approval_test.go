@@ -41,7 +41,7 @@ func buys(ctx context.Context, c *tools.Call) tools.Result {
 	return tools.Success(receipt.Reference)
 }
 
-// payments gives those of the organization.
+// payments returns those of the organization.
 func (w *world) payments() (list []models.Payment) {
 	w.t.Helper()
 	if err := store.Of(w.db.ReadAcross(w.t.Context()), w.org).Order("id").Find(&list).Error; err != nil {

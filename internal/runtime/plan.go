@@ -25,7 +25,7 @@ type (
 		Calls int
 		// Stop is the stop reason of the turn, were this its last answer.
 		Stop models.StopReason
-		// CutOff tells that the answer was cut off, so that its calls may be incomplete.
+		// CutOff is true when the answer was cut off, so that its calls may be incomplete.
 		CutOff bool
 	}
 	// Acted means that all calls of the step have their results.
@@ -50,11 +50,11 @@ func (Stuck) outcome()    {}
 
 // Facts are what has to be known beside the outcome.
 type Facts struct {
-	// InboxEmpty tells that the model has been shown every message received for this turn.
+	// InboxEmpty is true when the model has been shown every message received for this turn.
 	InboxEmpty bool
 	// Blocked is why no further step can begin; nil when one can.
 	Blocked *Failed
-	// Cancelled tells that somebody has asked for the turn's end.
+	// Cancelled is true when somebody has asked for the turn's end.
 	Cancelled bool
 }
 

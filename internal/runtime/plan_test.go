@@ -69,7 +69,7 @@ func TestNextRefusesWhatItDoesNotKnow(t *testing.T) {
 	Next(State{}, nil, Facts{})
 }
 
-// drawn gives an outcome that the plan can have.
+// drawn returns an outcome that the plan can have.
 func drawn(t *rapid.T, p Plan) Outcome {
 	if _, acts := p.(Act); acts {
 		return Acted{}

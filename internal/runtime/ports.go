@@ -107,19 +107,19 @@ var (
 type rows interface {
 	// ping reports whether the database answers.
 	ping(ctx context.Context) error
-	// session gives what a step must know of a session; the error is a *catalog.DependencyError when there is none.
+	// session returns what a step must know of a session; the error is a *catalog.DependencyError when there is none.
 	session(ctx context.Context, org models.OrgID, id models.SessionID) (*sessionInfo, error)
-	// messages gives the newest messages of a conversation past a position, oldest first, up to about so many bytes. more tells
+	// messages returns the newest messages of a conversation past a position, oldest first, up to about so many bytes. more tells
 	// that there may be older ones. base is the session's BaseSequence.
 	messages(ctx context.Context, org models.OrgID, session models.SessionID, base, after int64, maxBytes int) (all []models.Message, more bool, err error)
-	// turnAt gives the turn of the agent's message at a position; zero when there is none.
+	// turnAt returns the turn of the agent's message at a position; zero when there is none.
 	turnAt(ctx context.Context, org models.OrgID, session models.SessionID, position int64) (models.TurnID, error)
-	// openCalls gives the calls of a turn that have no result, in the model's order.
+	// openCalls returns the calls of a turn that have no result, in the model's order.
 	openCalls(ctx context.Context, org models.OrgID, turn models.TurnID) ([]models.Effect, error)
-	// effect gives what the journal has under a key of a turn, and wait a wait; nil when there is none.
+	// effect returns what the journal has under a key of a turn, and wait a wait; nil when there is none.
 	effect(ctx context.Context, org models.OrgID, turn models.TurnID, key string) (*models.Effect, error)
 	wait(ctx context.Context, org models.OrgID, id models.WaitID) (*models.Wait, error)
-	// checkpoint gives the stream's checkpoint of a turn; nil when there is none.
+	// checkpoint returns the stream's checkpoint of a turn; nil when there is none.
 	checkpoint(ctx context.Context, org models.OrgID, turn models.TurnID) (*models.Checkpoint, error)
 	// saveCheckpoint overwrites a stream's checkpoint, as long as its lease holds.
 	saveCheckpoint(ctx context.Context, c models.Checkpoint) error
@@ -131,7 +131,7 @@ type scheduling struct {
 	spawn func(func())
 	// await is called before the caller waits on channels for something that ready tells of.
 	await func(ready func() bool)
-	// moments gives what is ready after less than a commit takes.
+	// moments returns what is ready after less than a commit takes.
 	moments func() <-chan time.Time
 }
 

@@ -29,7 +29,7 @@ func lockWorld(t *testing.T) (*world, string) {
 	return newWorld(t, db), at
 }
 
-// watcher gives a runner that does nothing but look, when it is told to, and what it knows: a server that was there all the time.
+// watcher returns a runner that does nothing but look, when it is told to, and what it knows: a server that was there all the time.
 func (w *world) watcher(at string) (*node, *watch) {
 	w.t.Helper()
 	n := w.newNode(w.locked(at))
@@ -51,7 +51,7 @@ func (w *world) calm(n *node) *watch {
 	return known
 }
 
-// locked gives a node a lock, which others look at all the time. Nothing is found out by its heartbeat.
+// locked adds a lock to a node, which others look at all the time. Nothing is found out by its heartbeat.
 func (w *world) locked(at string) nodeOption {
 	return func(c *Config) {
 		c.Presence, c.Look = queue.NewPresence(w.db, at), time.Millisecond

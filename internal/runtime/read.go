@@ -26,9 +26,9 @@ type sessionInfo struct {
 	base int64
 	// clientTools is the hash of those that the session brings; nil for none.
 	clientTools []byte
-	// budgeted tells that the organization has budgets.
+	// budgeted is true when the organization has budgets.
 	budgeted bool
-	// fresh tells that nothing had happened in the session when it was read.
+	// fresh is true when nothing had happened in the session when it was read.
 	fresh bool
 }
 
@@ -104,7 +104,7 @@ func (d database) wait(ctx context.Context, org models.OrgID, id models.WaitID) 
 	return first[models.Wait](store.Of(d.db.Read(ctx, org), org).Where("id = ?", id))
 }
 
-// first gives the row that a query finds; nil when there is none.
+// first returns the row that a query finds; nil when there is none.
 func first[T any](query *gorm.DB) (*T, error) {
 	var list []T
 	if err := query.Limit(1).Find(&list).Error; err != nil || len(list) == 0 {
@@ -113,7 +113,7 @@ func first[T any](query *gorm.DB) (*T, error) {
 	return &list[0], nil
 }
 
-// openCalls gives the calls of a turn that have no result, in the model's order.
+// openCalls returns the calls of a turn that have no result, in the model's order.
 func (r *turnRun) openCalls(ctx context.Context) (calls []turns.Call, err error) {
 	var list []models.Effect
 	err = r.persist(ctx, "read the open calls", func() (err error) {

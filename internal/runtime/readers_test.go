@@ -39,7 +39,7 @@ func (w *world) turn(id models.TurnID) *models.Turn {
 	return &t
 }
 
-// messages gives the messages as the model is shown them.
+// messages returns the messages as the model is shown them.
 func (w *world) messages(session models.SessionID) []models.Message {
 	w.t.Helper()
 	var list []models.Message
@@ -65,7 +65,7 @@ func (w *world) events(session models.SessionID) []models.Event {
 	}
 }
 
-// kinds gives the kinds of events, one per line.
+// kinds returns the kinds of events, one per line.
 func kinds(list []models.Event) string {
 	var b bytes.Buffer
 	for _, e := range list {
@@ -84,7 +84,7 @@ func count(list []models.Event, kind models.EventKind) int {
 	return n
 }
 
-// payloads gives what the events of a kind carry.
+// payloads returns what the events of a kind carry.
 func payloads[P events.Payload](t *testing.T, list []models.Event) []P {
 	t.Helper()
 	var all []P
@@ -102,7 +102,7 @@ func payloads[P events.Payload](t *testing.T, list []models.Event) []P {
 	return all
 }
 
-// the gives what the only event of a kind carries.
+// the returns what the only event of a kind carries.
 func the[P events.Payload](t *testing.T, list []models.Event) P {
 	t.Helper()
 	all := payloads[P](t, list)

@@ -141,7 +141,7 @@ func sanitize(resp llm.Response, origin string) llm.Response {
 	return resp
 }
 
-// prepare gives every call of a response an id of its own in the session and takes it as far as it can be frozen. The parts
+// prepare returns every call of a response an id of its own in the session and takes it as far as it can be frozen. The parts
 // get the ids, and arguments that are JSON.
 func (r *turnRun) prepare(ctx context.Context, output models.MessageID, parts []models.Part) ([]call, error) {
 	var calls []call
@@ -185,12 +185,12 @@ func (r *turnRun) prepare(ctx context.Context, output models.MessageID, parts []
 	return calls, nil
 }
 
-// narrate gives the lines for people about a call's start and its end.
+// narrate returns the lines for people about a call's start and its end.
 func (r *turnRun) narrate(f tools.Frozen) (started, ended string) {
 	return r.e.cfg.Registry.Narration(f, false, r.session.locale), r.e.cfg.Registry.Narration(f, true, r.session.locale)
 }
 
-// clientTimeout gives how long a client tool has for its result, in seconds; nil for ever, and for other tools.
+// clientTimeout returns how long a client tool has for its result, in seconds; nil for ever, and for other tools.
 func (r *turnRun) clientTimeout(f tools.Frozen) *int {
 	if !f.Hints.Client {
 		return nil
@@ -203,7 +203,7 @@ func (r *turnRun) clientTimeout(f tools.Frozen) *int {
 	return nil
 }
 
-// shownArguments gives the arguments of a call as the conversation keeps them: as the model wrote them, where that is an object
+// shownArguments returns the arguments of a call as the conversation keeps them: as the model wrote them, where that is an object
 // that databases and providers can take; else what the call was frozen with.
 func shownArguments(written models.JSON, frozen tools.Frozen) models.JSON {
 	canonical, err := jsonx.Canonical(written)

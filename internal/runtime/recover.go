@@ -26,7 +26,7 @@ type askedModel struct {
 	CacheWrite *models.Nanos  `json:"priceCacheWrite,omitempty"`
 	// Before counts the calls of the step that were counted before this one.
 	Before int `json:"before,omitempty"`
-	// Waiting tells that no call was made since: the runner waits until budgets have room for one.
+	// Waiting is true when no call was made since: the runner waits until budgets have room for one.
 	Waiting bool `json:"waiting,omitempty"`
 }
 
@@ -55,7 +55,7 @@ type tally struct {
 	Took  models.Usage `json:"took,omitzero"`
 	// Said is what the provider has said that the present call took; nil when it has said nothing.
 	Said *models.Usage `json:"said,omitempty"`
-	// Resting tells that no call is under way: the runner has stopped between two.
+	// Resting is true when no call is under way: the runner has stopped between two.
 	Resting bool `json:"resting,omitempty"`
 }
 
@@ -64,7 +64,7 @@ type lostCall struct {
 	tally
 
 	text, thinking string
-	// toolCall tells that a tool call had begun.
+	// toolCall is true when a tool call had begun.
 	toolCall bool
 	// startedAt is when the step began, or was taken over last.
 	startedAt *models.Millis
@@ -196,7 +196,7 @@ func guessMessage(m llm.Message) (n int64) {
 	return n
 }
 
-// parts gives what the model had said.
+// parts returns what the model had said.
 func (l *lostCall) parts() []models.Part {
 	if l == nil {
 		return nil
@@ -247,7 +247,7 @@ func (l *lostCall) fact(turn models.TurnID, number int, took models.Usage, durat
 	})
 }
 
-// keeps tells that what the model had said is to be the answer: there is some, and nothing else was to come of it.
+// keeps reports whether what the model had said is to be the answer: there is some, and nothing else was to come of it.
 func (l *lostCall) keeps(policy models.StreamRecovery) bool {
 	return policy == models.RecoveryFinalize && l != nil && l.text != "" && !l.toolCall
 }

@@ -24,7 +24,7 @@ type repair struct {
 	position int64
 	ordinal  int
 	parts    []models.Part
-	// replayed tells that the journal had the result.
+	// replayed is true when the journal had the result.
 	replayed bool
 	// open is the call in the journal, to be settled with the result; nil when there is nothing to settle.
 	open *turns.Call
@@ -175,7 +175,7 @@ func (c *conversation) track(m *shown) {
 	}
 }
 
-// unanswered gives the calls that have no result, in their order, as far as they were not forgotten.
+// unanswered returns the calls that have no result, in their order, as far as they were not forgotten.
 func (c *conversation) unanswered() []unanswered {
 	if len(c.open) == 0 {
 		return nil

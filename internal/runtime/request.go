@@ -14,7 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// reach gives who speaks a model's protocol, and where. Its errors tell what is not set up.
+// reach returns who speaks a model's protocol, and where. Its errors tell what is not set up.
 func (e *Engine) reach(ctx context.Context, m *catalog.RunModel) (llm.Driver, llm.Endpoint, error) {
 	p := &m.Provider
 	wrong := func(cause error, format string, args ...any) (llm.Driver, llm.Endpoint, error) {

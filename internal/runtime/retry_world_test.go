@@ -175,7 +175,7 @@ func down() error {
 	return &llm.Error{Code: llm.CodeUnavailable, Status: 503, Transient: true, Message: "It is down.", Cause: errors.New("secret detail")}
 }
 
-// asked gives the models of the calls that were made, in order.
+// asked returns the models of the calls that were made, in order.
 func (n *node) asked() (names []string) {
 	for _, r := range n.puppet.requests() {
 		names = append(names, r.Model)

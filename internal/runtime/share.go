@@ -27,7 +27,7 @@ func (e *Engine) fits(org models.OrgID) bool {
 	return e.caps.Of(org) == 0 && e.held[org]+e.held[models.OrgID{}] < e.cfg.OrgSlots
 }
 
-// heldBy gives how many slots an organization has.
+// heldBy returns how many slots an organization has.
 func (e *Engine) heldBy(org models.OrgID) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -12,13 +12,13 @@ type actor struct {
 	name string
 	// of is the process that it dies with; nil for the world outside.
 	of *simNode
-	// ready tells that what it waits for is there; nil when it can always go on.
+	// ready reports whether what it waits for is there; nil when it can always go on.
 	ready func() bool
 	// turn is sent to when it may run: false to make it end where it is, as a process does that is killed.
 	turn chan bool
 	// gone tells that it has ended, dying that it is about to.
 	gone, dying bool
-	// loop tells that it goes on as long as its process does.
+	// loop is true when it goes on as long as its process does.
 	loop bool
 }
 
@@ -105,7 +105,7 @@ func (a *actors) killAll(of *simNode) {
 	a.sweep()
 }
 
-// runnable gives those that could go on now.
+// runnable returns those that could go on now.
 func (a *actors) runnable() []*actor {
 	var list []*actor
 	for _, c := range a.list {

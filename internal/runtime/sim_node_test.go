@@ -31,7 +31,7 @@ type simNode struct {
 	commits *commit.Simulation
 	// frozen processes do nothing, and come back; dead ones don't.
 	frozen, dead bool
-	// leaving tells that it is going down in good order.
+	// leaving is true when it is going down in good order.
 	leaving bool
 	watch   *watch
 }

@@ -27,7 +27,7 @@ func (w *simulation) anybody() *auth.Principal {
 	return &auth.Principal{OrgID: w.org, UserID: models.UserID{14: 9, 15: byte(1 + w.random.IntN(4))}}
 }
 
-// some gives one of a list that is in an order which depends on the seed alone.
+// some returns one of a list that is in an order which depends on the seed alone.
 func some[T any](w *simulation, list []T) (one T, ok bool) {
 	if len(list) == 0 {
 		return one, false
@@ -44,7 +44,7 @@ func (w *simulation) someTurn(holds func(*models.Turn) bool) (models.Turn, bool)
 	return some(w, slices.DeleteFunc(list, func(t models.Turn) bool { return !holds(&t) }))
 }
 
-// openWaits gives them in an order that depends on the seed alone: the ids of calls end with their place in the step.
+// openWaits returns them in an order that depends on the seed alone: the ids of calls end with their place in the step.
 func (w *simulation) openWaits() []models.Wait {
 	list := w.memory.OpenWaits()
 	place := func(a *models.Wait) string { return (*a.ToolCallID)[strings.LastIndexByte(*a.ToolCallID, '_'):] }

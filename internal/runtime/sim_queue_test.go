@@ -219,7 +219,7 @@ func (q *twins) mark(id models.TurnID, cancel bool) {
 	}
 }
 
-// ofTurns tells what the queue changes, in one order.
+// ofTurns returns what the queue changes, in one order.
 func ofTurns(list []models.Turn) []string {
 	var out []string
 	for _, t := range list {

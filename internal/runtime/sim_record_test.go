@@ -83,7 +83,7 @@ func (w *simulation) look(whole bool) *record {
 	return r
 }
 
-// of gives the rows of a session.
+// of returns the rows of a session.
 func of[T any](list []T, session models.SessionID, at func(*T) models.SessionID) []T {
 	return slices.DeleteFunc(slices.Clone(list), func(row T) bool { return at(&row) != session })
 }

@@ -60,7 +60,7 @@ func (q simQueue) Claim(_ context.Context, ask queue.Ask) (queue.Claimed, error)
 	return got, err
 }
 
-// Caps gives none.
+// Caps returns none.
 func (simQueue) Caps(_ context.Context, usual int) (queue.Caps, error) {
 	return queue.Caps{Usual: usual}, nil
 }

@@ -55,10 +55,10 @@ type simulation struct {
 
 	// trouble is how likely each kind of it is, at each occasion.
 	trouble struct{ held, commits, lost, queue, gone float64 }
-	// healing tells that nothing goes wrong any more, and everybody comes to rest.
+	// healing is true when nothing goes wrong any more, and everybody comes to rest.
 	healing bool
 
-	// alone tells that there is one process at a time, on a file that it has locked: whoever starts proves all others dead.
+	// alone is true when there is one process at a time, on a file that it has locked: whoever starts proves all others dead.
 	alone bool
 	// planted are bugs that the checks must find.
 	planted planted
@@ -97,7 +97,7 @@ type planted struct {
 type simMessage struct {
 	in   sessions.NewMessage
 	text string
-	// acked tells that the client was told, and what.
+	// acked is true when the client was told, and what.
 	acked bool
 	sent  sessions.Sent
 }
@@ -365,7 +365,7 @@ func (w *simulation) atRest() bool {
 	return true
 }
 
-// state tells where everything stands.
+// state returns where everything stands.
 func (w *simulation) state() string {
 	out := fmt.Sprintf(" %d clients", w.clients)
 	for _, t := range w.memory.Turns(func(t *models.Turn) bool { return t.FinishedAt == nil }) {

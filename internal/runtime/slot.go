@@ -64,7 +64,7 @@ func (e *Engine) reserve(org models.OrgID, turn models.TurnID) (*slot, bool) {
 	}
 }
 
-// RunnerID gives who claims.
+// RunnerID returns the id of the claiming runner.
 func (s *slot) RunnerID() models.RunnerID { return s.runner }
 
 // Prepare finds out what the next turn of a session will run with, so that Begin can start its first step. What stands in the
@@ -147,7 +147,7 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 	})
 }
 
-// Free gives the slot back.
+// Free releases the slot.
 func (s *slot) Free() {
 	s.e.mu.Lock()
 	// The turn may have been claimed anew for another slot.

@@ -195,7 +195,7 @@ func TestShownIsWhatIsStored(t *testing.T) {
 	})
 }
 
-// shownTo gives what each request to the model of a node has shown.
+// shownTo returns what each request to the model of a node has shown.
 func shownTo(n *node) (all []string) {
 	for _, r := range n.puppet.requests() {
 		shown := ""
@@ -209,7 +209,7 @@ func shownTo(n *node) (all []string) {
 	return all
 }
 
-// storedBefore gives the same for what is stored of a session before the last answer of a turn.
+// storedBefore returns the same for what is stored of a session before the last answer of a turn.
 func storedBefore(w *world, s models.SessionID, turn models.TurnID) (stored string) {
 	final := *w.turn(turn).FinalMessageID
 	for _, m := range w.messages(s) {

@@ -200,7 +200,7 @@ func (k *soak) oracles(list []models.SessionID) {
 	}
 }
 
-// atMostOnce gives the calls of tools that must not be repeated.
+// atMostOnce returns the calls of tools that must not be repeated.
 func (k *soak) atMostOnce(list []models.SessionID) map[string]string {
 	calls := map[string]string{}
 	for _, s := range list {

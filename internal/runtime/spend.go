@@ -33,7 +33,7 @@ const (
 	mostCost   models.Nanos = 1_000_000_000_000_000
 )
 
-// plausible gives what a provider has told without what makes no sense.
+// plausible returns what a provider has told without what makes no sense.
 func plausible(u models.Usage) models.Usage {
 	for _, n := range []*int64{&u.InputTokens, &u.OutputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.ReasoningTokens} {
 		*n = min(max(*n, 0), mostTokens)

@@ -40,7 +40,7 @@ type durable struct {
 	cut context.CancelCauseFunc
 
 	mu sync.Mutex
-	// mismatched tells that a step was asked for with another input than the journal has: the call has no result.
+	// mismatched is true when a step was asked for with another input than the journal has: the call has no result.
 	mismatched bool
 	// waits are what the tool has keys of.
 	waits map[string]models.WaitID
@@ -50,7 +50,7 @@ type durable struct {
 	payment *models.PaymentTerms
 }
 
-// offer gives the tool what it may do durably.
+// offer sets what the tool may do durably.
 func (d *durable) offer(c *tools.Call) {
 	c.Step = d.step
 	if d.r.e.cfg.Tokens != nil {
@@ -65,7 +65,7 @@ func (d *durable) failed() bool {
 	return d.mismatched
 }
 
-// pending gives what the call waits for; zero when it doesn't.
+// pending returns what the call waits for; zero when it doesn't.
 func (d *durable) pending(result tools.Result) models.WaitID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,7 +78,7 @@ func (d *durable) pending(result tools.Result) models.WaitID {
 	return models.WaitID{}
 }
 
-// unapproved gives the payment that the call waits for, when nobody was asked about it yet.
+// unapproved returns the payment that the call waits for, when nobody was asked about it yet.
 func (d *durable) unapproved() *models.PaymentTerms {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -93,7 +93,7 @@ func (d *durable) approve(p models.PaymentTerms) error {
 	return errAwaits
 }
 
-// announced gives the waits that the tool has asked keys for.
+// announced returns the waits that the tool has asked keys for.
 func (d *durable) announced() []models.WaitID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -157,7 +157,7 @@ func (d *durable) step(ctx context.Context, id string, input any, fn func(contex
 	return json.RawMessage(out.Value), failed
 }
 
-// keyPart gives what stands in a key of the database for what a tool calls something: that, or its hash where no database would take it.
+// keyPart returns what stands in a key of the database for what a tool calls something: that, or its hash where no database would take it.
 func keyPart(name string) string {
 	const longest, hashed = 256, "sha256:"
 	if len(name) <= longest && texts.Storable(name) && !strings.HasPrefix(name, hashed) {
@@ -288,7 +288,7 @@ func (c *announceWait) Apply(tx *commit.Tx) error {
 	return nil
 }
 
-// await gives what a wait was resolved with. While it isn't, the tool is told to come to its end.
+// await returns what a wait was resolved with. While it isn't, the tool is told to come to its end.
 func (d *durable) await(ctx context.Context, key string) (json.RawMessage, error) {
 	d.mu.Lock()
 	id, known := d.waits[key]

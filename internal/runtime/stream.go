@@ -35,7 +35,7 @@ type stream struct {
 	// begunAt is when the call was made, by the engine's clock; firstTokenMs is how long the first piece took.
 	begunAt      time.Time
 	firstTokenMs *int64
-	// checkpointed tells that a checkpoint was written.
+	// checkpointed is true when a checkpoint was written.
 	checkpointed bool
 	// tally is what was known of the step's calls when this one was made.
 	tally tally
@@ -187,7 +187,7 @@ func (s *stream) checkpoint(now time.Time) {
 	})
 }
 
-// due tells whether there is enough that the newest checkpoint doesn't hold.
+// due reports whether there is enough that the newest checkpoint doesn't hold.
 func (s *stream) due(has kept, now time.Time) bool {
 	switch {
 	case has == s.kept:
@@ -204,7 +204,7 @@ func (s *stream) due(has kept, now time.Time) bool {
 	return has.size-s.kept.size >= checkpointBytes || now.Sub(s.savedAt) >= checkpointInterval
 }
 
-// row gives the checkpoint of what there is.
+// row returns the checkpoint of what there is.
 func (s *stream) row() models.Checkpoint {
 	known := s.tally
 	known.Said = s.usage

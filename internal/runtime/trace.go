@@ -44,7 +44,7 @@ func (e *Engine) endTurnTrace(ctx context.Context, t *models.Turn) {
 	span.End()
 }
 
-// inTrace gives a context that goes on with the trace of another one.
+// inTrace returns a context that goes on with the trace of another one.
 func inTrace(ctx, traced context.Context) context.Context {
 	span := trace.SpanFromContext(traced)
 	if !span.SpanContext().IsValid() {

@@ -132,7 +132,7 @@ func BenchmarkNoTrace(b *testing.B) {
 	}
 }
 
-// traceNothing gives what makes the spans of a turn with two effects, for nobody.
+// traceNothing returns what makes the spans of a turn with two effects, for nobody.
 func traceNothing() func() {
 	e := New(Config{Slots: 1})
 	turn, run, call, done := &models.Turn{}, &catalog.RunModel{}, &turns.Call{}, &finished{}

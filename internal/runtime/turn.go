@@ -45,11 +45,11 @@ type turnRun struct {
 	input *models.Message
 	// sequence is that of the session's newest event, as of the newest commit.
 	sequence int64
-	// recovered tells that another runner has begun the present reason step.
+	// recovered is true when another runner has begun the present reason step.
 	recovered bool
 	// uncounted is what the model calls of the present reason step took; nil between two.
 	uncounted *uncounted
-	// spoke tells that a model has said something in this run.
+	// spoke is true when a model has said something in this run.
 	spoke bool
 	// partial is what the model had said when it was cut short.
 	partial []models.Part
@@ -120,7 +120,7 @@ func (r *turnRun) guarded(fn func() error) (err error) {
 	return fn()
 }
 
-// failureOf gives how a turn ends that an error keeps from going on.
+// failureOf returns how a turn ends that an error keeps from going on.
 func failureOf(err error) Failed {
 	if e, ok := errors.AsType[*MismatchError](err); ok {
 		return e.failure()
@@ -162,7 +162,7 @@ func (e *Engine) putBack(ctx context.Context, t models.Turn, letGo func(context.
 	}
 }
 
-// lingering gives a context that ends some time after ctx does.
+// lingering returns a context that ends some time after ctx does.
 func lingering(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(d, cancel) })
@@ -311,7 +311,7 @@ func (r *turnRun) refresh(ctx context.Context) (*Failed, error) {
 	return blocked, err
 }
 
-// blockedBy gives how a turn ends when something that it needs is gone or missing; nil when the error says nothing like that.
+// blockedBy returns how a turn ends when something that it needs is gone or missing; nil when the error says nothing like that.
 func blockedBy(err error) *Failed {
 	var gone *catalog.DependencyError
 	var model *catalog.ModelError

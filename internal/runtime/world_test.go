@@ -58,7 +58,7 @@ type world struct {
 	harness models.HarnessID
 	script  models.ModelID
 	echo    models.ModelID
-	// unposted tells that budgets were made with something spent that was never posted.
+	// unposted is true when budgets were made with something spent that was never posted.
 	unposted bool
 	// quiet nodes log nothing, not even with -v.
 	quiet bool
@@ -87,7 +87,7 @@ func (n *news) spread() {
 	n.ch = make(chan struct{})
 }
 
-// within gives the same world to a subtest.
+// within returns the same world to a subtest.
 func (w *world) within(t *testing.T) *world {
 	t.Helper()
 	at := *w
@@ -125,7 +125,7 @@ func newWorld(t *testing.T, db *store.DB) *world {
 	return w
 }
 
-// another gives the same world to another organization.
+// another returns the same world to another organization.
 func (w *world) another() *world {
 	at := *w
 	at.org = models.NewID[models.OrgEntity]()
@@ -209,7 +209,7 @@ func (w *world) until(what string, holds func() bool) {
 	}
 }
 
-// state tells where everything stands, for those who waited in vain.
+// state returns where everything stands, for those who waited in vain.
 func (w *world) state() string {
 	var b strings.Builder
 	err := w.db.QueryAcross(context.Background(), func(r store.Row) error {
@@ -356,7 +356,7 @@ func (w *world) paired(session models.SessionID) {
 	}
 }
 
-// harnessOf gives the harness with the probes that says so of lost answers.
+// harnessOf returns the harness with the probes that says so of lost answers.
 func (w *world) harnessOf(policy models.StreamRecovery) models.HarnessID {
 	w.t.Helper()
 	if policy != models.RecoveryFinalize {

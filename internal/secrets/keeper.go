@@ -40,7 +40,7 @@ type Place struct {
 	Row    string
 }
 
-// additional gives the bytes that a value is bound by. Each part carries its length, so that no two places look the same.
+// additional returns the bytes that a value is bound by. Each part carries its length, so that no two places look the same.
 func (p Place) additional(what string) []byte {
 	b := append([]byte(nil), p.Org[:]...)
 	for _, s := range [...]string{what, p.Table, p.Column, p.Row} {
@@ -138,7 +138,7 @@ func (k *Keeper) Open(sealed []byte, at Place) ([]byte, error) {
 	return plaintext, nil
 }
 
-// dataKey gives the key of a sealed value, and the master key that it is wrapped by.
+// dataKey returns the key of a sealed value, and the master key that it is wrapped by.
 func (k *Keeper) dataKey(sealed []byte, at Place) (masterKey, []byte, error) {
 	if len(sealed) < minSealedLen || sealed[0] != formatV1 {
 		return masterKey{}, nil, at.fails("it has no known format")
@@ -162,7 +162,7 @@ func (p Place) fails(why string) error {
 	return fmt.Errorf("open %s.%s: %w: %s", p.Table, p.Column, ErrOpen, why)
 }
 
-// Rewrap gives a sealed value whose data key is wrapped by the current master key, and true; or false when it is so already. The value
+// Rewrap returns a sealed value whose data key is wrapped by the current master key, and true; or false when it is so already. The value
 // itself is not decrypted. Its errors wrap ErrOpen.
 func (k *Keeper) Rewrap(sealed []byte, at Place) ([]byte, bool, error) {
 	m, dataKey, err := k.dataKey(sealed, at)
@@ -186,7 +186,7 @@ type Column struct {
 	table, column string
 }
 
-// SigningKeys gives the column of the private keys that sign access tokens.
+// SigningKeys returns the column of the private keys that sign access tokens.
 func (k *Keeper) SigningKeys() Column {
 	return Column{keeper: k, table: "signing_keys", column: "private_key"}
 }
@@ -209,7 +209,7 @@ func derive(master []byte, purpose string, length int) ([]byte, error) {
 	return b, nil
 }
 
-// newAEAD gives AES-256-GCM that makes a random nonce for each value and keeps it in front of the ciphertext.
+// newAEAD returns AES-256-GCM that makes a random nonce for each value and keeps it in front of the ciphertext.
 func newAEAD(key []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {

@@ -58,7 +58,7 @@ type cachedSecret struct {
 	until time.Time
 }
 
-// NewOrgSecrets gives the secrets in a database.
+// NewOrgSecrets returns the secrets in a database.
 func NewOrgSecrets(db *store.DB, keeper *Keeper, clk clock.Clock) (*OrgSecrets, error) {
 	cache, err := lru.New[orgSecretKey, cachedSecret](maxOrgSecrets)
 	if err != nil {
@@ -67,7 +67,7 @@ func NewOrgSecrets(db *store.DB, keeper *Keeper, clk clock.Clock) (*OrgSecrets, 
 	return &OrgSecrets{db: db, keeper: keeper, clock: clk, cache: cache}, nil
 }
 
-// Get gives a secret of an organization, 32 bytes. It is made when it is asked for the first time; of several who ask at
+// Get returns a secret of an organization, 32 bytes. It is made when it is asked for the first time; of several who ask at
 // once, in any process, all get the same. The value may be up to OrgSecretStaleness old.
 func (s *OrgSecrets) Get(ctx context.Context, org models.OrgID, name string) ([]byte, error) {
 	if err := knownSecret(name); err != nil {
@@ -101,7 +101,7 @@ func (s *OrgSecrets) Get(ctx context.Context, org models.OrgID, name string) ([]
 	return bytes.Clone(value), nil
 }
 
-// HookSecret gives the secret that signs requests to webhooks of hooks.
+// HookSecret returns the secret that signs requests to webhooks of hooks.
 func (s *OrgSecrets) HookSecret(ctx context.Context, org models.OrgID) ([]byte, error) {
 	return s.Get(ctx, org, SecretHooks)
 }

@@ -18,7 +18,7 @@ const rewrapBatch = 100
 // sealedColumn is a column that holds sealed values, with what tells its rows apart.
 type sealedColumn struct {
 	table, column string
-	// org tells that the key of the table begins with the organization.
+	// org is true when the key of the table begins with the organization.
 	org bool
 	// id is the other column of the key; place gives what the row is called where its value was sealed.
 	id    string

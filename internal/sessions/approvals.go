@@ -119,7 +119,7 @@ func decidedBefore(w models.Wait) *fault.Error {
 // Rule is who may resolve a wait.
 type Rule struct {
 	Kind models.WaitKind
-	// Open tells that nobody has resolved it yet.
+	// Open is true when nobody has resolved it yet.
 	Open bool
 	// Role and AllowSelf are those of the approval's policy.
 	Role      models.Role
@@ -258,7 +258,7 @@ func underPolicies(ctx context.Context, w *models.Wait, gates []tools.Gate, call
 	return models.JSON(ruling.Arguments), nil
 }
 
-// toolset gives the tools that a session has now, and the session.
+// toolset returns the tools that a session has now, and the session.
 func (s *Service) toolset(ctx context.Context, org models.OrgID, id models.SessionID) (tools.Toolset, *models.Session, error) {
 	session, err := s.Get(ctx, org, id)
 	if err != nil {

@@ -57,7 +57,7 @@ func (c *Changes) remove(path string, subtree bool) {
 // Bytes is about how much will be written.
 func (c *Changes) Bytes() int { return c.bytes + 256*len(c.ops) + 600*len(c.todos) }
 
-// Needs gives the entries that Apply looks at: those that it changes, and the directories above them.
+// Needs returns the entries that Apply looks at: those that it changes, and the directories above them.
 func (c *Changes) Needs() []commit.FileNeed {
 	var needs []commit.FileNeed
 	seen := map[commit.FileNeed]bool{}

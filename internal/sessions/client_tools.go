@@ -66,7 +66,7 @@ func (s *Service) changedClientTools(ctx context.Context, have *models.Session, 
 	return clientTools{}, err
 }
 
-// ClientToolsets gives sets of client tools by their hashes, as strings of bytes. Those that the organization doesn't have are left out.
+// ClientToolsets returns sets of client tools by their hashes, as strings of bytes. Those that the organization doesn't have are left out.
 func (s *Service) ClientToolsets(ctx context.Context, org models.OrgID, hashes []string) (map[string][]models.ClientTool, error) {
 	keys := make([][]byte, len(hashes))
 	for i, h := range hashes {

@@ -62,7 +62,7 @@ func checkContent(content []NewPart, at ...string) error {
 	return nil
 }
 
-// parts gives the content as it is stored. Images must be the organization's; as they are never changed or deleted, this holds
+// parts returns the content as it is stored. Images must be the organization's; as they are never changed or deleted, this holds
 // until the message is committed. The path is that of the content in the request.
 func (s *Service) parts(ctx context.Context, org models.OrgID, content []NewPart, at ...string) ([]models.Part, error) {
 	var ids []models.ImageID

@@ -15,7 +15,7 @@ import (
 // maxListed bounds a listing of a directory.
 const maxListed = 1000
 
-// Workspace gives the files of sessions.
+// Workspace returns the files of sessions.
 func (s *Service) Workspace() *Workspace { return s.workspace }
 
 // Files lists the entries of a directory, or gives the one file at the path. There is nothing where there is no such path.
@@ -36,7 +36,7 @@ func (s *Service) Files(ctx context.Context, org models.OrgID, session models.Se
 	return list, fileFault(err, "path")
 }
 
-// File gives a file with its content; the content is nil for directories.
+// File returns a file with its content; the content is nil for directories.
 func (s *Service) File(ctx context.Context, org models.OrgID, session models.SessionID, path string) (tools.File, []byte, error) {
 	path, err := tools.NormalizePath(path)
 	if err != nil {

@@ -98,7 +98,7 @@ func unusable(err error) error {
 	return fault.New(code, "The session can't be forked as it is. %s", f.Message).At("input", "sessionId")
 }
 
-// endOf gives where the history of a session ends if it is cut at the end of a turn.
+// endOf returns where the history of a session ends if it is cut at the end of a turn.
 func (s *Service) endOf(ctx context.Context, of *models.Session, pieces []events.Piece, turn models.TurnID) (int64, error) {
 	t, err := s.Turn(ctx, of.OrgID, turn)
 	if err != nil {

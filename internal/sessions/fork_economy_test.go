@@ -29,7 +29,7 @@ func (c *counter) add(sql string) {
 	}
 }
 
-// during gives how many statements fn takes.
+// during returns how many statements fn takes.
 func (c *counter) during(fn func()) (int, string) {
 	c.mu.Lock()
 	c.list = nil
@@ -62,7 +62,7 @@ func (c *counter) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBat
 // TraceBatchEnd implements pgx.BatchTracer.
 func (*counter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// counted gives an env whose statements are counted.
+// counted returns an env whose statements are counted.
 func counted(t *testing.T) (*env, *counter) {
 	t.Helper()
 	c := &counter{}

@@ -141,7 +141,7 @@ func (e *env) get(session models.SessionID) *models.Session {
 	return s
 }
 
-// entries gives the files of a session: the hash by path, "/" for directories. Their sizes must be what the session says.
+// entries returns the files of a session: the hash by path, "/" for directories. Their sizes must be what the session says.
 func (e *env) entries(session models.SessionID) map[string]string {
 	e.t.Helper()
 	var rows []models.SessionFile

@@ -89,7 +89,7 @@ func (s *since) seen(path string) bool {
 	return ok
 }
 
-// bytes tells how much larger the files were.
+// bytes returns how much larger the files were.
 func (s *since) bytes() (n int64) {
 	for _, f := range s.before {
 		if f != nil {
@@ -102,7 +102,7 @@ func (s *since) bytes() (n int64) {
 	return n
 }
 
-// files gives the entries that were there, and the paths where nothing was.
+// files returns the entries that were there, and the paths where nothing was.
 func (s *since) files() (files []models.SessionFile, gone []string) {
 	for _, path := range slices.Sorted(maps.Keys(s.before)) {
 		if f := s.before[path]; f != nil {

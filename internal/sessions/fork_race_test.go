@@ -28,7 +28,7 @@ func (e *env) another(faults commit.Faults) *env {
 	return &other
 }
 
-// writtenIn gives the files as the events of a log tell of them, without directories.
+// writtenIn returns the files as the events of a log tell of them, without directories.
 func writtenIn(t testing.TB, log []models.Event) map[string]string {
 	t.Helper()
 	found := map[string]string{}

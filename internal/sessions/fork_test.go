@@ -338,7 +338,7 @@ func TestALineOfForksHasAnEnd(t *testing.T) {
 	})
 }
 
-// wholeOwn gives what a session itself holds of its log.
+// wholeOwn returns what a session itself holds of its log.
 func (e *env) wholeOwn(s *models.Session) []models.Event {
 	e.t.Helper()
 	list, err := e.svc.log.Page(e.t.Context(), e.by.OrgID, s.ID, events.PageQuery{Base: s.BaseSequence, After: &s.BaseSequence, Limit: 500})

@@ -62,7 +62,7 @@ func (s *Service) Turns(
 	})
 }
 
-// endInPast gives where a turn has ended that a fork has from others; false for all other turns.
+// endInPast returns where a turn has ended that a fork has from others; false for all other turns.
 func (s *Service) endInPast(ctx context.Context, org models.OrgID, session models.SessionID, turn models.TurnID) (int64, bool, error) {
 	var t models.Turn
 	err := s.of(ctx, org).Select("session_id", "ended_sequence").Where("id = ?", turn).Take(&t).Error

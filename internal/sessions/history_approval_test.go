@@ -37,7 +37,7 @@ type (
 		// Refused is what who decides is told: nothing, or one of the reasons below.
 		Refused string
 		Seen    approvalEnd
-		// Failed tells that the turn has failed, as far as the log is asked.
+		// Failed is true when the turn has failed, as far as the log is asked.
 		Failed bool
 	}
 	// approvalEnd is what is seen of an approval.
@@ -75,7 +75,7 @@ func (s *approvalState) seen() approvalEnd {
 	return approvalEnd{State: s.State, By: s.By, Approvals: bits.OnesCount64(s.Approved)}
 }
 
-// decide tells what somebody who decides is told.
+// decide returns what somebody who decides is told.
 func (s *approvalState) decide(in approvalInput) (refused string) {
 	me := uint64(1) << in.Person
 	switch {
@@ -232,7 +232,7 @@ func waitEnd(w *models.Wait) approvalEnd {
 	return approvalEnd{State: w.State, By: turns.ReadResolution(*w).ByID, Approvals: w.Approvals}
 }
 
-// approvalIn tells what became of the one approval in a log. An end after another one shows as a state that there is not.
+// approvalIn returns what became of the one approval in a log. An end after another one shows as a state that there is not.
 func approvalIn(log []models.Event) (out approvalOutput) {
 	out.Seen.State = models.WaitOpen
 	end := func(s models.WaitState, by models.ActorRef) {
@@ -400,7 +400,7 @@ func (c *decideEasily) Apply(tx *commit.Tx) error {
 	return c.decide.Apply(tx)
 }
 
-// refOf gives how a person is named in rows and in the log.
+// refOf returns how a person is named in rows and in the log.
 func refOf(by *auth.Principal) models.ActorRef {
 	_, ref := by.ActorRef()
 	return ref

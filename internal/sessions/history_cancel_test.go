@@ -24,7 +24,7 @@ type (
 	endInput struct {
 		Do   endDo
 		Turn models.TurnID
-		// Parked tells that no runner holds the turn.
+		// Parked is true when no runner holds the turn.
 		Parked bool
 		// By is who cancels.
 		By models.ActorRef
@@ -34,7 +34,7 @@ type (
 		Status models.TurnStatus
 		// By is who has cancelled it, in the end or for the time being.
 		By models.ActorRef
-		// Lost tells that the client is refused.
+		// Lost is true when the client is refused.
 		Lost bool
 	}
 	// endState has no status while the turn goes on. By is whose cancel its runner will find.
@@ -290,7 +290,7 @@ func rowOutput(t *models.Turn) (out endOutput) {
 	return out
 }
 
-// endIn tells how a turn has ended according to the log; both ways when there are two.
+// endIn returns how a turn has ended according to the log; both ways when there are two.
 func endIn(log []models.Event, turn models.TurnID) (out endOutput) {
 	for _, e := range log {
 		if e.TurnID == nil || *e.TurnID != turn {

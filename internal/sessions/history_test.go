@@ -134,7 +134,7 @@ func (r *racing) race(list []contest, act func(client int, c *contest)) {
 	clients.Wait()
 }
 
-// refused gives what a loser is told; empty for nobody. Any other failure is one of the test.
+// refused returns what a loser is told; empty for nobody. Any other failure is one of the test.
 func (r *racing) refused(err error) string {
 	if err == nil {
 		return ""
@@ -145,7 +145,7 @@ func (r *racing) refused(err error) string {
 	return err.Error()
 }
 
-// readLog gives the log of a session, which must be in order.
+// readLog returns the log of a session, which must be in order.
 func (r *racing) readLog(session models.SessionID, whole bool) []models.Event {
 	log, err := events.NewLog(r.db).Read(r.t.Context(), r.by.OrgID, session, 0, events.Limit{Events: 5000, Bytes: 64 << 20})
 	check := events.CheckPrefix

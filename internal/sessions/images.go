@@ -119,7 +119,7 @@ func imageName(s string) (string, error) {
 	return s, text.Check(s, maxImageName, "name")
 }
 
-// Get gives an image without its content; NOT_FOUND when the organization has none with this id.
+// Get returns an image without its content; NOT_FOUND when the organization has none with this id.
 func (s *Images) Get(ctx context.Context, org models.OrgID, id models.ImageID) (*models.Image, error) {
 	return one[models.Image](store.Of(s.db.Read(ctx, org), org).Where("id = ?", id), id)
 }
@@ -137,7 +137,7 @@ func (s *Images) byID(ctx context.Context, org models.OrgID, ids []models.ImageI
 	return found, nil
 }
 
-// Read gives an image with its content, for a model. The error wraps fs.ErrNotExist when the organization has none with this id.
+// Read returns an image with its content, for a model. The error wraps fs.ErrNotExist when the organization has none with this id.
 func (s *Images) Read(ctx context.Context, org models.OrgID, id models.ImageID) (llm.Image, error) {
 	row, err := s.Get(ctx, org, id)
 	if fault.Is(err, fault.NotFound) {

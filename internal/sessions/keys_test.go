@@ -11,12 +11,12 @@ import (
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
-// key gives a program of the organization. That its key is in no table doesn't matter here: nothing refers to it.
+// key returns a program of the organization. That its key is in no table doesn't matter here: nothing refers to it.
 func (e *env) key(permissions ...auth.Permission) *auth.Principal {
 	return &auth.Principal{OrgID: e.by.OrgID, KeyID: models.NewID[models.APIKeyEntity](), Permissions: auth.PermissionsOf(permissions...)}
 }
 
-// byKey tells whether a row names a key as its actor.
+// byKey reports whether a row names a key as its actor.
 func byKey(p *auth.Principal, kind models.ActorKind, id *models.ActorID) bool {
 	return kind == models.ActorAPIKey && id != nil && models.APIKeyID(*id) == p.KeyID
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// limited gives a second node on the same database, and both the limits.
+// limited returns a second node on the same database, and both the limits.
 func (e *env) limited(v limits.Values) (other *Service) {
 	e.t.Helper()
 	committer := commit.New(commit.Config{DB: e.db, Clock: e.clock})

@@ -134,23 +134,23 @@ func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) (*go
 	return q, order, nil
 }
 
-// QueuedTurns gives the turns behind the one at the head, in the order in which they will run, at most 100.
+// QueuedTurns returns the turns behind the one at the head, in the order in which they will run, at most 100.
 func (s *Service) QueuedTurns(ctx context.Context, org models.OrgID, session models.SessionID) ([]models.Turn, error) {
 	found, err := s.QueuedTurnsOf(ctx, org, []models.SessionID{session})
 	return found[session], err
 }
 
-// ByID gives those of the sessions that the organization has.
+// ByID returns those of the sessions that the organization has.
 func (s *Service) ByID(ctx context.Context, org models.OrgID, ids []models.SessionID) ([]models.Session, error) {
 	return byID[models.Session](s.of(ctx, org), ids)
 }
 
-// TurnsByID gives those of the turns that the organization has.
+// TurnsByID returns those of the turns that the organization has.
 func (s *Service) TurnsByID(ctx context.Context, org models.OrgID, ids []models.TurnID) ([]models.Turn, error) {
 	return byID[models.Turn](s.of(ctx, org), ids)
 }
 
-// MessagesByID gives those of the messages that the organization has.
+// MessagesByID returns those of the messages that the organization has.
 func (s *Service) MessagesByID(ctx context.Context, org models.OrgID, ids []models.MessageID) ([]models.Message, error) {
 	return byID[models.Message](s.of(ctx, org), ids)
 }
@@ -166,7 +166,7 @@ func byID[T any, E models.Entity](q *gorm.DB, ids []models.ID[E]) ([]T, error) {
 	return list, nil
 }
 
-// Todos gives the agent's plan.
+// Todos returns the agent's plan.
 func (s *Service) Todos(ctx context.Context, org models.OrgID, session models.SessionID) ([]models.Todo, error) {
 	found, err := s.TodosOf(ctx, org, []models.SessionID{session})
 	if err != nil || found[session] == nil {

@@ -66,7 +66,7 @@ func ownerOfTurn(t *models.Turn) models.SessionID { return t.SessionID }
 
 func ownerOfMessage(m *models.Message) models.SessionID { return m.SessionID }
 
-// NewestTurns gives the newest turns of several sessions, up to limit of each: their own, and not what forks have from others.
+// NewestTurns returns the newest turns of several sessions, up to limit of each: their own, and not what forks have from others.
 func (s *Service) NewestTurns(ctx context.Context, org models.OrgID, sessions []models.SessionID, limit int) (map[models.SessionID][]models.Turn, error) {
 	return ofSessions(ctx, s, org, sessions, branches{"turns", "", "id DESC", limit}, ownerOfTurn)
 }
@@ -76,7 +76,7 @@ func (s *Service) CountTurnsOf(ctx context.Context, org models.OrgID, sessions [
 	return s.countOfSessions(ctx, org, "turns", sessions)
 }
 
-// FirstMessages gives the first messages of several sessions, up to limit of each: their own, and not what forks have from others.
+// FirstMessages returns the first messages of several sessions, up to limit of each: their own, and not what forks have from others.
 func (s *Service) FirstMessages(ctx context.Context, org models.OrgID, sessions []models.SessionID, limit int) (map[models.SessionID][]models.Message, error) {
 	return ofSessions(ctx, s, org, sessions, branches{"messages", "", "sequence", limit}, ownerOfMessage)
 }
@@ -97,7 +97,7 @@ func (s *Service) QueuedTurnsOf(ctx context.Context, org models.OrgID, sessions 
 		branches{"turns", " AND status = 'QUEUED' AND ready_at IS NULL", "queue_position", maxQueuedShown}, ownerOfTurn)
 }
 
-// TodosOf gives the plans of several sessions; those without one are not in it.
+// TodosOf returns the plans of several sessions; those without one are not in it.
 func (s *Service) TodosOf(ctx context.Context, org models.OrgID, sessions []models.SessionID) (map[models.SessionID][]models.Todo, error) {
 	var rows []models.SessionTodos
 	if err := s.of(ctx, org).Where("session_id IN ?", sessions).Find(&rows).Error; err != nil {

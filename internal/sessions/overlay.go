@@ -33,12 +33,12 @@ func NewWorkspace(db *store.DB, c clock.Clock, of *limits.Limits) *Workspace {
 	return &Workspace{db, c, of}
 }
 
-// Open gives the stored files, for reading: what is written through it is thrown away.
+// Open returns the stored files, for reading: what is written through it is thrown away.
 func (w *Workspace) Open(org models.OrgID, session models.SessionID) *Overlay {
 	return w.Overlay(org, session, NewChanges())
 }
 
-// Overlay gives the stored files as seen by one call: overlaid with what it writes, which is collected in changes.
+// Overlay returns the stored files as seen by one call: overlaid with what it writes, which is collected in changes.
 func (w *Workspace) Overlay(org models.OrgID, session models.SessionID, changes *Changes) *Overlay {
 	return &Overlay{w: w, org: org, session: session, changes: changes}
 }
@@ -70,7 +70,7 @@ func normalized(path string) error {
 	return err
 }
 
-// parents gives the directories above a path, outermost first, without the root.
+// parents returns the directories above a path, outermost first, without the root.
 func parents(path string) []string {
 	var list []string
 	for i, c := range path {
@@ -89,7 +89,7 @@ type entry struct {
 	content []byte
 }
 
-// changed tells what the call has made of a path; known is false when it has not touched it. A nil entry means that it is gone.
+// changed returns what the call has made of a path; known is false when it has not touched it. A nil entry means that it is gone.
 func (c *Changes) changed(path string) (e *entry, known bool) {
 	for _, op := range slices.Backward(c.ops) {
 		switch {
@@ -285,7 +285,7 @@ func expected(path string, have *models.SessionFile, hash *string) error {
 		path, tools.Shorten(*hash, 64))
 }
 
-// encodingOf tells how content is shown: text where it is text.
+// encodingOf returns how content is shown: text where it is text.
 func encodingOf(content []byte) string {
 	if tools.IsText(content) {
 		return tools.EncodingText

@@ -33,7 +33,7 @@ func (o *Overlay) List(ctx context.Context, dir string, recursive bool, limit in
 	return list[:min(len(list), limit)], nil
 }
 
-// stored gives the first entries below a directory that the call has not removed: enough of them for the limit, whatever the
+// stored returns the first entries below a directory that the call has not removed: enough of them for the limit, whatever the
 // call has done to single ones.
 func (o *Overlay) stored(ctx context.Context, dir string, recursive bool, limit int) (map[string]models.SessionFile, error) {
 	// Paths are compared byte by byte, and 0 is what follows a slash.

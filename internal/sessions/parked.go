@@ -294,7 +294,7 @@ func (p *Parked) forget(ctx context.Context, org models.OrgID, budgets, waiting 
 type wakeParked struct {
 	expireWait
 
-	// goesOn tells that it waits no more, now what it waits for; nil when there is no such wait. Both are set by Apply.
+	// goesOn is true when it waits no more, now what it waits for; nil when there is no such wait. Both are set by Apply.
 	goesOn bool
 	now    *models.BudgetWait
 	// rooms is where room is kept for it when there is none; nil for nowhere. kept is set by Apply.

@@ -72,5 +72,5 @@ func (r *rooms) read(ctx context.Context, db *store.DB, org models.OrgID) error 
 	return nil
 }
 
-// idleOf gives what is held of a budget by turns that wait.
+// idleOf returns what is held of a budget by turns that wait.
 func (r *rooms) idleOf(b *models.Budget) models.Amount { return r.idle[grant{b.ID, b.PeriodStartedAt}] }

@@ -191,7 +191,7 @@ func (e *env) wait(by *auth.Principal, id models.WaitID) *models.Wait {
 	return w
 }
 
-// results gives what the calls of a session brought, in the order in which they ended.
+// results returns what the calls of a session brought, in the order in which they ended.
 func (e *env) results(session models.SessionID) []events.ToolCompleted {
 	e.t.Helper()
 	var list []events.ToolCompleted
@@ -208,7 +208,7 @@ func (e *env) results(session models.SessionID) []events.ToolCompleted {
 	return list
 }
 
-// person gives somebody else of the organization.
+// person returns somebody else of the organization.
 func (e *env) person(role models.Role) *auth.Principal {
 	e.t.Helper()
 	id := models.NewID[models.UserEntity]()
@@ -220,7 +220,7 @@ func (e *env) person(role models.Role) *auth.Principal {
 	return &auth.Principal{OrgID: e.by.OrgID, UserID: id, Role: role, Permissions: auth.RolePermissions(role, false)}
 }
 
-// later gives a deadline.
+// later returns a deadline.
 func (e *env) later(d time.Duration) *models.Millis {
 	return turns.Deadline(models.MillisOf(e.clock.Now()), d)
 }

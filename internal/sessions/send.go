@@ -138,7 +138,7 @@ type sendMessage struct {
 	hash    []byte
 	// most is how many turns of the organization may wait to begin; 0 is any number.
 	most int
-	// parked tells that the active turn was found to wait, so that what it waits for has to be known.
+	// parked is true when the active turn was found to wait, so that what it waits for has to be known.
 	parked bool
 	// slot claims the turn at once when it is at the head of the line, and begins it; nil when none is free.
 	slot Slot

@@ -38,7 +38,7 @@ type Config struct {
 
 // Dispatcher hands out slots for turns.
 type Dispatcher interface {
-	// Reserve gives a slot for a turn that is about to be made, when one is free for this organization.
+	// Reserve returns a slot for a turn that is about to be made, when one is free for this organization.
 	Reserve(org models.OrgID, turn models.TurnID) (Slot, bool)
 }
 
@@ -78,7 +78,7 @@ func New(cfg Config) *Service {
 	}
 }
 
-// Images gives the images that messages show.
+// Images returns the images that messages show.
 func (s *Service) Images() *Images { return s.images }
 
 // Limits of what users may write.
@@ -113,17 +113,17 @@ func checkTags(tags []string, path ...string) error {
 
 func notFound(id fmt.Stringer) *fault.Error { return fault.New(fault.NotFound, "There is no %s.", id) }
 
-// Get gives a session; NOT_FOUND when the organization has none with this id.
+// Get returns a session; NOT_FOUND when the organization has none with this id.
 func (s *Service) Get(ctx context.Context, org models.OrgID, id models.SessionID) (*models.Session, error) {
 	return one[models.Session](s.of(ctx, org).Where("id = ?", id), id)
 }
 
-// Turn gives a turn; NOT_FOUND when the organization has none with this id.
+// Turn returns a turn; NOT_FOUND when the organization has none with this id.
 func (s *Service) Turn(ctx context.Context, org models.OrgID, id models.TurnID) (*models.Turn, error) {
 	return one[models.Turn](s.of(ctx, org).Where("id = ?", id), id)
 }
 
-// Message gives a message; NOT_FOUND when the organization has none with this id.
+// Message returns a message; NOT_FOUND when the organization has none with this id.
 func (s *Service) Message(ctx context.Context, org models.OrgID, id models.MessageID) (*models.Message, error) {
 	return one[models.Message](s.of(ctx, org).Where("id = ?", id), id)
 }

@@ -19,7 +19,7 @@ import (
 
 // Secrets keeps random secrets of organizations.
 type Secrets interface {
-	// Get gives a secret of an organization by its name, and makes it when there is none.
+	// Get returns a secret of an organization by its name, and makes it when there is none.
 	Get(ctx context.Context, org models.OrgID, name string) ([]byte, error)
 }
 
@@ -60,7 +60,7 @@ type Tokens struct{ secrets Secrets }
 // NewTokens makes Tokens.
 func NewTokens(secrets Secrets) Tokens { return Tokens{secrets} }
 
-// WaitToken gives the token that resolves a wait from outside, once.
+// WaitToken returns the token that resolves a wait from outside, once.
 func (t Tokens) WaitToken(ctx context.Context, org models.OrgID, id models.WaitID) (string, error) {
 	secret, err := t.secrets.Get(ctx, org, waitsSecret)
 	if err != nil {
@@ -69,7 +69,7 @@ func (t Tokens) WaitToken(ctx context.Context, org models.OrgID, id models.WaitI
 	return encodeToken(secret, org, id), nil
 }
 
-// TokenOf gives the bearer token that resolves a wait from outside, once. Only waits for a completion or a custom name have one;
+// TokenOf returns the bearer token that resolves a wait from outside, once. Only waits for a completion or a custom name have one;
 // it is empty for others.
 func (s *Service) TokenOf(ctx context.Context, org models.OrgID, id models.WaitID, kind models.WaitKind) (string, error) {
 	if !byToken(kind) || s.cfg.Secrets == nil {
@@ -87,7 +87,7 @@ func encodeToken(secret []byte, org models.OrgID, id models.WaitID) string {
 	return TokenPrefix + base64.RawURLEncoding.EncodeToString(append(b, sign(secret, b)...))
 }
 
-// sign gives the HMAC of an organization's id and a wait's, 32 bytes.
+// sign returns the HMAC of an organization's id and a wait's, 32 bytes.
 func sign(secret, ids []byte) []byte {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write(ids)
@@ -138,7 +138,7 @@ func (s *Service) ResolveWait(ctx context.Context, token string, outcome func(mo
 	return "", err
 }
 
-// waitOfToken gives the wait that a token is good for; nil when it is good for none. It looks a wait up and computes a MAC in any
+// waitOfToken returns the wait that a token is good for; nil when it is good for none. It looks a wait up and computes a MAC in any
 // case. A secret is only asked for where there is a wait, because asking makes it; it is remembered, so that this is no measure.
 func (s *Service) waitOfToken(ctx context.Context, token string) (*models.Wait, error) {
 	var ids [32]byte
@@ -174,7 +174,7 @@ func nobodysSecret() (secret [32]byte) {
 	return secret
 }
 
-// check gives what is stored of an outcome.
+// check returns what is stored of an outcome.
 func (o *Outcome) check() (models.WaitState, models.WaitResolution, error) {
 	r := models.WaitResolution{ByKind: models.ActorSystem}
 	if o.ErrorCode == nil && o.ErrorMessage == nil {

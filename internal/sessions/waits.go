@@ -14,12 +14,12 @@ import (
 // MaxTurnWaits is how many of a turn's open waits are listed.
 const MaxTurnWaits = 100
 
-// Wait gives a wait, open or not; NOT_FOUND when the organization has none with this id.
+// Wait returns a wait, open or not; NOT_FOUND when the organization has none with this id.
 func (s *Service) Wait(ctx context.Context, org models.OrgID, id models.WaitID) (*models.Wait, error) {
 	return one[models.Wait](s.of(ctx, org).Where("id = ?", id), id)
 }
 
-// Waits gives up to limit open waits of an organization, newest first, that come after the one with the given id: of all kinds, or
+// Waits returns up to limit open waits of an organization, newest first, that come after the one with the given id: of all kinds, or
 // of some.
 func (s *Service) Waits(ctx context.Context, org models.OrgID, kinds []models.WaitKind, after *models.WaitID, limit int) ([]models.Wait, error) {
 	q := s.openWaits(ctx, org, kinds)
@@ -47,7 +47,7 @@ func (s *Service) openWaits(ctx context.Context, org models.OrgID, kinds []model
 	return q
 }
 
-// WaitsOfTurns gives what turns wait for, oldest first, at most MaxTurnWaits of each, in one statement. It has an entry for every
+// WaitsOfTurns returns what turns wait for, oldest first, at most MaxTurnWaits of each, in one statement. It has an entry for every
 // turn. Each turn is a branch of its own, so that none reads more than its limit.
 func (s *Service) WaitsOfTurns(ctx context.Context, org models.OrgID, ids []models.TurnID) (map[models.TurnID][]models.Wait, error) {
 	//nolint:unqueryvet // GORM's rows take all columns
@@ -112,7 +112,7 @@ func (s *Service) waitOf(
 	return w, t, nil
 }
 
-// waitWithTurn gives both as they stand after a change.
+// waitWithTurn returns both as they stand after a change.
 func (s *Service) waitWithTurn(ctx context.Context, w *models.Wait) (*models.Wait, *models.Turn, error) {
 	after, err := s.Wait(ctx, w.OrgID, w.ID)
 	if err != nil {

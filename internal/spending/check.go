@@ -18,14 +18,14 @@ const binding = `id IN (
 SELECT id FROM budgets WHERE org_id = ? AND disabled_at IS NULL AND subject_id IN ?
 UNION SELECT id FROM budgets WHERE org_id = ? AND disabled_at IS NULL AND customer_key = ?)`
 
-// BindingBudgets gives the budgets in force that a session draws on, oldest first: its root session's, its agent's, its customer's, its
+// BindingBudgets returns the budgets in force that a session draws on, oldest first: its root session's, its agent's, its customer's, its
 // owner's and its organization's, as they were written last. See budget.Check. A session that there is not is fault.NotFound.
 func BindingBudgets(ctx context.Context, db *store.DB, org models.OrgID, session models.SessionID) ([]models.Budget, error) {
 	_, list, err := bindingBudgets(ctx, db, org, session)
 	return list, err
 }
 
-// bindingBudgets gives the session with them, as far as it was read.
+// bindingBudgets returns the session with them, as far as it was read.
 func bindingBudgets(ctx context.Context, db *store.DB, org models.OrgID, session models.SessionID) (*models.Session, []models.Budget, error) {
 	var found []models.Session
 	err := store.Of(db.Read(ctx, org), org).
@@ -52,10 +52,10 @@ type Checker struct {
 	clock clock.Clock
 }
 
-// NewChecker gives a Checker.
+// NewChecker returns a Checker.
 func NewChecker(db *store.DB, clk clock.Clock) *Checker { return &Checker{db: db, clock: clk} }
 
-// CheckBudget gives the report of the tool check_budget. It names neither budgets nor whom they bind: a budget of the organization or of
+// CheckBudget returns the report of the tool check_budget. It names neither budgets nor whom they bind: a budget of the organization or of
 // a customer is no business of an agent's.
 func (c *Checker) CheckBudget(ctx context.Context, org models.OrgID, session models.SessionID) (tools.BudgetReport, error) {
 	s, list, err := bindingBudgets(ctx, c.db, org, session)

@@ -31,7 +31,7 @@ type Filter struct {
 	SubjectID *string
 }
 
-// Get gives a budget as it is in the period of now; fault.NotFound when the organization has none with this id.
+// Get returns a budget as it is in the period of now; fault.NotFound when the organization has none with this id.
 func (s *Service) Get(ctx context.Context, org models.OrgID, id models.BudgetID) (*models.Budget, error) {
 	b, err := budgetByID(s.db.Read(ctx, org), org, id)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Service) Get(ctx context.Context, org models.OrgID, id models.BudgetID)
 	return &b, nil
 }
 
-// ByID gives those of the budgets that the organization has, as they are in the period of now.
+// ByID returns those of the budgets that the organization has, as they are in the period of now.
 func (s *Service) ByID(ctx context.Context, org models.OrgID, ids []models.BudgetID) ([]models.Budget, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -49,7 +49,7 @@ func (s *Service) ByID(ctx context.Context, org models.OrgID, ids []models.Budge
 	return s.read(store.Of(s.db.Read(ctx, org), org).Where("id IN ?", ids))
 }
 
-// List gives up to limit budgets, newest first, that come after a place, as they are in the period of now.
+// List returns up to limit budgets, newest first, that come after a place, as they are in the period of now.
 func (s *Service) List(ctx context.Context, org models.OrgID, f Filter, after *Place[models.BudgetEntity], limit int) ([]models.Budget, error) {
 	q, err := s.filtered(ctx, org, f)
 	if err != nil || q == nil {
@@ -67,7 +67,7 @@ func (s *Service) Count(ctx context.Context, org models.OrgID, f Filter) (int, e
 	return countTo(q.Model(&models.Budget{}), maxCount+1)
 }
 
-// filtered gives the statement of a filter; nil for one that nothing can pass.
+// filtered returns the statement of a filter; nil for one that nothing can pass.
 func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) (*gorm.DB, error) {
 	q := store.Of(s.db.Read(ctx, org), org)
 	switch {
@@ -110,7 +110,7 @@ func (s *Service) read(q *gorm.DB) ([]models.Budget, error) {
 	return list, nil
 }
 
-// Posting gives a posting and the currency of its budget; fault.NotFound when the organization has none with this id.
+// Posting returns a posting and the currency of its budget; fault.NotFound when the organization has none with this id.
 func (s *Service) Posting(ctx context.Context, org models.OrgID, id models.LedgerID) (*models.LedgerEntry, string, error) {
 	var found []models.LedgerEntry
 	if err := store.Of(s.db.Read(ctx, org), org).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {

@@ -46,7 +46,7 @@ func (h *heard) listen(w *world) {
 	}
 }
 
-// plan gives how the database would answer a statement.
+// plan returns how the database would answer a statement.
 func (w *world) plan(s statement) string {
 	w.t.Helper()
 	explain := "EXPLAIN QUERY PLAN "

@@ -32,7 +32,7 @@ type Reconciler struct {
 	clock clock.Clock
 }
 
-// NewReconciler gives a Reconciler.
+// NewReconciler returns a Reconciler.
 func NewReconciler(db *store.DB, clk clock.Clock) *Reconciler { return &Reconciler{db: db, clock: clk} }
 
 // Difference is something that isn't what it should be.
@@ -47,7 +47,7 @@ type Difference struct {
 	Gap string
 }
 
-// String tells the difference to people.
+// String returns the difference to people.
 func (d Difference) String() string {
 	of := ""
 	if !d.Entry.IsZero() {
@@ -56,7 +56,7 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s%s: stored %s, computed %s", d.Column, of, d.Stored, d.Computed)
 }
 
-// mendable tells whether the row of the budget can be set right. Postings can't: they are append-only.
+// mendable reports whether the row of the budget can be set right. Postings can't: they are append-only.
 func (d Difference) mendable() bool { return d.Entry.IsZero() }
 
 // Checked is what became of a budget's check.
@@ -69,7 +69,7 @@ type Checked struct {
 	// Differences are what is wrong; empty when all is well. Postings beyond the first hundred are only counted.
 	Differences []Difference
 	Omitted     int
-	// Repaired tells that the row was set to what was computed.
+	// Repaired is true when the row was set to what was computed.
 	Repaired bool
 }
 
@@ -265,7 +265,7 @@ func (r *Reconciler) now(b *models.Budget) models.Millis {
 	return max(clock.Millis(r.clock), b.UpdatedAt)
 }
 
-// compare tells what differs between a row and what the books say, and gives the row as it should be. All must be read in one snapshot, or
+// compare returns what differs between a row and what the books say, and gives the row as it should be. All must be read in one snapshot, or
 // under the row's lock.
 func (r *Reconciler) compare(tx *gorm.DB, row *models.Budget, held models.Amount, known summed) (Checked, models.Budget, error) {
 	c := Checked{Org: row.OrgID, Budget: row.ID}

@@ -125,7 +125,7 @@ func (b *books) post(e *models.LedgerEntry, now models.Millis, c *Checked) {
 	}
 }
 
-// fits tells whether what a row says to be spent is what the postings come to.
+// fits reports whether what a row says to be spent is what the postings come to.
 func (b *books) fits(stored *models.Budget, now models.Millis) bool {
 	if !b.rolling {
 		return stored.Spent == b.row.Spent
@@ -136,7 +136,7 @@ func (b *books) fits(stored *models.Budget, now models.Millis) bool {
 	return b.onlyLate(stored, now)
 }
 
-// onlyLate tells whether the buckets of a row differ from those of the postings only by some that came late, from a node whose clock is a
+// onlyLate reports whether the buckets of a row differ from those of the postings only by some that came late, from a node whose clock is a
 // little behind, and so count in the bucket after their own: from every bucket on to the newest one, the row then has as much as was
 // dated there, or more by no more than what was dated just before. Buckets that are about to leave are not looked at: late postings change
 // when they do.
@@ -243,7 +243,7 @@ func holdAgainstFacts(tx *gorm.DB, b *models.Budget, page []models.LedgerEntry, 
 	return nil
 }
 
-// measured tells what a fact took of a currency; false when the fact doesn't tell. Tools measure units of the organization's own, as
+// measured returns what a fact took of a currency; false when the fact doesn't tell. Tools measure units of the organization's own, as
 // decimals by currency; a top-up tells its currency and amount.
 func measured(e *models.JournalEntry, currency string) (amount models.Amount, told bool) {
 	switch e.Kind {

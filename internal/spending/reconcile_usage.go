@@ -26,7 +26,7 @@ type UsageDifference struct {
 	Stored, Computed int64
 }
 
-// String tells the difference to people.
+// String returns the difference to people.
 func (d UsageDifference) String() string {
 	return fmt.Sprintf("%s %s%s: %s: stored %d, computed %d",
 		d.Table, d.Hour.Time().UTC().Format("2006-01-02T15Z"), d.Row, d.Column, d.Stored, d.Computed)
@@ -99,7 +99,7 @@ func (r *Reconciler) Usage(ctx context.Context, org models.OrgID, since models.M
 	}
 }
 
-// nextHour gives the first time from an hour on at which there is something to compare; nil for none.
+// nextHour returns the first time from an hour on at which there is something to compare; nil for none.
 func (r *Reconciler) nextHour(ctx context.Context, org models.OrgID, hour models.Millis) (first *models.Millis, err error) {
 	db := r.db.Read(ctx, org)
 	for _, look := range []struct {
@@ -219,7 +219,7 @@ func (h *hourSums) add(k sumKey, e *models.JournalEntry) {
 	h.sums[k] = s
 }
 
-// compare tells what rows of the hour differ in. A row that is missing is one of nothing but zeros.
+// compare returns what rows of the hour differ in. A row that is missing is one of nothing but zeros.
 func (h *hourSums) compare(at UsageDifference, stored map[sumKey]models.UsageSums) (list []UsageDifference) {
 	keys := slices.Collect(maps.Keys(h.sums))
 	for k := range stored {

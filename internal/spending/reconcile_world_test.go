@@ -76,7 +76,7 @@ func (w *reconcileWorld) org() testBooks {
 	return o
 }
 
-// budget gives a row of an organization; change may set what it likes.
+// budget returns a row of an organization; change may set what it likes.
 func (o testBooks) budget(currency string, change func(b *models.Budget)) *models.Budget {
 	subject := models.SubjectID(o.org)
 	b := &models.Budget{
@@ -96,7 +96,7 @@ func rolling(seconds int64) func(b *models.Budget) {
 	}
 }
 
-// call gives a model call and its posting.
+// call returns a model call and its posting.
 func (o testBooks) call(b *models.Budget, at models.Millis, usage models.Usage, amount models.Amount) (*models.JournalEntry, *models.LedgerEntry) {
 	j := &models.JournalEntry{
 		OrgID: o.org, ID: models.NewID[models.JournalEntity](), Kind: models.JournalModelCall, OccurredAt: at, SessionID: &o.session.ID, Model: "m", Usage: usage,
@@ -116,7 +116,7 @@ func (o testBooks) topUp(b *models.Budget, at models.Millis, amount models.Amoun
 	return j, posting(b, j, -amount)
 }
 
-// turn gives a turn that holds something.
+// turn returns a turn that holds something.
 func (o testBooks) turn(lines ...models.Held) *models.Turn {
 	t := &models.Turn{
 		OrgID: o.org, ID: models.NewID[models.TurnEntity](), SessionID: o.session.ID, InputMessageID: models.NewID[models.MessageEntity](),

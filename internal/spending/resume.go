@@ -13,7 +13,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
-// Check tells how a session stands with all budgets that bind it, oldest first; fault.NotFound when the organization has no such session.
+// Check returns how a session stands with all budgets that bind it, oldest first; fault.NotFound when the organization has no such session.
 func (s *Service) Check(ctx context.Context, org models.OrgID, id models.SessionID) (budget.Report, error) {
 	session, list, err := bindingBudgets(ctx, s.db, org, id)
 	if fault.Is(err, fault.NotFound) {

@@ -74,7 +74,7 @@ func (s *Service) wake(err error, org models.OrgID, ids ...models.BudgetID) {
 	}
 }
 
-// lock gives a budget as it is in the period of now, which nobody else changes until the transaction ends.
+// lock returns a budget as it is in the period of now, which nobody else changes until the transaction ends.
 func (s *Service) lock(tx *gorm.DB, org models.OrgID, id models.BudgetID) (models.Budget, models.Millis, error) {
 	b, err := budgetByID(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), org, id)
 	if err != nil {

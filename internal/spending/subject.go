@@ -21,7 +21,7 @@ type subject struct {
 	key  *string
 }
 
-// SubjectID gives the outside form of what a budget binds: an id with the prefix of its kind, or the key of a customer.
+// SubjectID returns the outside form of what a budget binds: an id with the prefix of its kind, or the key of a customer.
 func SubjectID(b *models.Budget) string {
 	if b.CustomerKey != nil {
 		return *b.CustomerKey

@@ -37,7 +37,7 @@ const (
 	ByTool     UsageGroup = "TOOL"
 )
 
-// Valid tells whether there is such a group.
+// Valid reports whether there is such a group.
 func (g UsageGroup) Valid() bool { return columnOf[g] != "" }
 
 // columnOf gives what each group is read from.
@@ -56,7 +56,7 @@ type UsageQuery struct {
 	From, To models.Millis
 }
 
-// Range gives the whole hours of UTC that the query is about.
+// Range returns the whole hours of UTC that the query is about.
 func (q UsageQuery) Range() (from, to models.Millis) {
 	return floorHour(q.From), floorHour(q.To-1) + usageHour
 }
@@ -114,7 +114,7 @@ type storedID [16]byte
 // Value implements driver.Valuer.
 func (id storedID) Value() (driver.Value, error) { return id[:], nil }
 
-// value gives the part of the key that a group is compared by.
+// value returns the part of the key that a group is compared by.
 func (k *UsageKey) value(g UsageGroup) any {
 	switch g {
 	case ByDay:
@@ -149,7 +149,7 @@ type Usage struct {
 
 // People knows the names of users.
 type People interface {
-	// Users gives those of the users that exist.
+	// Users returns those of the users that exist.
 	Users(ctx context.Context, ids []models.UserID) (map[models.UserID]models.User, error)
 }
 

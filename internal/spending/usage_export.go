@@ -116,7 +116,7 @@ func optionalCell(s *string) string {
 	return cell(*s)
 }
 
-// idCell gives an id; nothing for none.
+// idCell returns an id; nothing for none.
 func idCell[E models.Entity](id *models.ID[E]) string {
 	if id == nil || id.IsZero() {
 		return ""

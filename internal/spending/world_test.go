@@ -52,7 +52,7 @@ func (w *wakes) Wake(_ models.OrgID, ids ...models.BudgetID) {
 	w.list = append(w.list, ids...)
 }
 
-// take gives what was woken since it was asked last.
+// take returns what was woken since it was asked last.
 func (w *wakes) take() []models.BudgetID {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -250,7 +250,7 @@ func (w *world) topUp(by *auth.Principal, id models.BudgetID, amount string) *mo
 	return b
 }
 
-// stored gives a budget's row as it is stored.
+// stored returns a budget's row as it is stored.
 func (w *world) stored(by *auth.Principal, id models.BudgetID) models.Budget {
 	w.t.Helper()
 	var b models.Budget
@@ -288,7 +288,7 @@ func (w *world) addsUp(by *auth.Principal, id models.BudgetID) {
 	}
 }
 
-// recorded gives the actions in the audit log of an organization, and the details of the last.
+// recorded returns the actions in the audit log of an organization, and the details of the last.
 func (w *world) recorded(by *auth.Principal) (actions string, last map[string]any) {
 	w.t.Helper()
 	var rows []models.AuditEntry

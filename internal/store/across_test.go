@@ -83,7 +83,7 @@ func TestWhoCrossesOrganizations(t *testing.T) {
 	}
 }
 
-// lastName gives the last name of an expression like s.cfg.DB.
+// lastName returns the last name of an expression like s.cfg.DB.
 func lastName(x ast.Expr) string {
 	switch x := x.(type) {
 	case *ast.Ident:

@@ -64,7 +64,7 @@ func (db *DB) Migrated(ctx context.Context) error {
 	return nil
 }
 
-// newestMigration gives the version that the newest migration of this program brings.
+// newestMigration returns the version that the newest migration of this program brings.
 func newestMigration(dialect Dialect) (int64, error) {
 	files, err := fs.Glob(migrations, "migrations/"+string(dialect)+"/*.sql")
 	if err != nil || len(files) == 0 {

@@ -176,7 +176,7 @@ func putUp(tables []table) ([]string, error) {
 
 func (t table) quoted() string { return pgx.Identifier{t.name}.Sanitize() }
 
-// grant gives the statement that lets a role touch the table; empty when it may.
+// grant returns the statement that lets a role touch the table; empty when it may.
 func (t table) grant(role, rights string) string {
 	if slices.Contains(t.granted, role) {
 		return ""
@@ -184,7 +184,7 @@ func (t table) grant(role, rights string) string {
 	return "GRANT " + rights + " ON " + t.quoted() + " TO " + role
 }
 
-// policy gives the statement that makes a policy, which holds for reading and for writing; empty when it is there.
+// policy returns the statement that makes a policy, which holds for reading and for writing; empty when it is there.
 func (t table) policy(name, role, condition string) string {
 	if slices.Contains(t.policies, name) {
 		return ""

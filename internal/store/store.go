@@ -99,7 +99,7 @@ type PoolStats struct {
 	Waited time.Duration
 }
 
-// Pools tells what the pools do. It asks the database nothing.
+// Pools returns what the pools do. It asks the database nothing.
 func (db *DB) Pools() []PoolStats {
 	if db.Pool == nil {
 		return []PoolStats{sqlPool("writer", db.Writer.Stats()), sqlPool("reader", db.Reader.Stats())}
@@ -122,7 +122,7 @@ func postgresPool(name string, s *pgxpool.Stat) PoolStats {
 	}
 }
 
-// Now gives the time that all processes of this database go by: that of PostgreSQL's server, by one statement. SQLite has no clock
+// Now returns the time that all processes of this database use: that of PostgreSQL's server, by one statement. SQLite has no clock
 // of its own, and one process: it is this machine's.
 func (db *DB) Now(ctx context.Context) (time.Time, error) {
 	if db.Pool == nil {
@@ -135,7 +135,7 @@ func (db *DB) Now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
-// Read gives a handle for reading rows of one organization outside of a transaction. What is read must name the organization as
+// Read returns a handle for reading rows of one organization outside of a transaction. What is read must name the organization as
 // well: see Of.
 func (db *DB) Read(ctx context.Context, org models.OrgID) *gorm.DB {
 	return db.read.WithContext(withOrg(ctx, org))

@@ -25,7 +25,7 @@ func withOrg(ctx context.Context, org models.OrgID) context.Context {
 	return context.WithValue(ctx, orgKey{}, org)
 }
 
-// orgOf gives the organization of a context as the policies compare it; empty, which no row belongs to, for none.
+// orgOf returns the organization of a context as the policies compare it; empty, which no row belongs to, for none.
 func orgOf(ctx context.Context) string {
 	org, ok := ctx.Value(orgKey{}).(models.OrgID)
 	if !ok {
@@ -38,7 +38,7 @@ func uuidText(org models.OrgID) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", org[:4], org[4:6], org[6:8], org[8:10], org[10:])
 }
 
-// openTenants gives connections of a pool that see the rows of the organization in the context, and none without one. The
+// openTenants returns connections of a pool that see the rows of the organization in the context, and none without one. The
 // organization is set in the transaction of each statement, never in the session: a pooler may give the session to somebody else.
 func openTenants(pool *pgxpool.Pool) *sql.DB {
 	db := sql.OpenDB(tenantConnector{stdlib.GetPoolConnector(pool)})

@@ -30,7 +30,7 @@ type BudgetLine struct {
 	Status           string  `json:"status"`
 }
 
-// Budget tells how the call's session stands with its budgets; ErrBudgetUnavailable where nobody can tell.
+// Budget returns how the call's session stands with its budgets; ErrBudgetUnavailable where nobody can tell.
 func (c *Call) Budget(ctx context.Context) (BudgetReport, error) {
 	if c.CheckBudget == nil {
 		return BudgetReport{}, ErrBudgetUnavailable

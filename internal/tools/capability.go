@@ -18,7 +18,7 @@ type Capability struct {
 	// AlwaysOn capabilities belong to every agent.
 	AlwaysOn  bool
 	DependsOn []string
-	// Pays tells that its tools may ask for payments.
+	// Pays is true when its tools may ask for payments.
 	Pays bool
 	// Prompt is a section of the system prompt; empty for none.
 	Prompt string
@@ -30,22 +30,22 @@ type Capability struct {
 	// must be pure, and are nil where there is nothing. A failure refuses the attachment; a *fault.Error's path leads
 	// from the settings to what is wrong.
 
-	// Section gives what the settings add to Prompt, as a paragraph of its own; empty for nothing.
+	// Section returns what the settings add to Prompt, as a paragraph of its own; empty for nothing.
 	Section func(config json.RawMessage) (string, error)
-	// Meters gives what calls of the capability's tools take at most, by the tools' names. It goes before what their manifests say.
+	// Meters returns what calls of the capability's tools take at most, by the tools' names. It goes before what their manifests say.
 	Meters func(config json.RawMessage) (map[string]Meters, error)
-	// Hooks gives the hooks, in their order. Their ids are set by the Toolset.
+	// Hooks returns the hooks, in their order. Their ids are set by the Toolset.
 	Hooks func(config json.RawMessage) ([]HookSpec, error)
-	// Gates gives the policy gates, in their order. Nothing mutes them.
+	// Gates returns the policy gates, in their order. Nothing mutes them.
 	Gates func(config json.RawMessage) ([]Gate, error)
-	// ClientTools gives tools that the client of the API runs.
+	// ClientTools returns tools that the client of the API runs.
 	ClientTools func(config json.RawMessage) ([]models.ClientTool, error)
-	// Muted gives the ids of hooks that don't run, of any capability.
+	// Muted returns the ids of hooks that don't run, of any capability.
 	Muted func(config json.RawMessage) ([]string, error)
 	// Attach judges settings when they are attached, by what may change later and then has to show elsewhere, such as which
 	// addresses may be reached. It isn't asked again while turns run.
 	Attach func(config json.RawMessage) error
-	// UserHooks tells that Hooks are the user's own. They run after those of all other capabilities.
+	// UserHooks is true when Hooks are the user's own. They run after those of all other capabilities.
 	UserHooks bool
 }
 
@@ -65,14 +65,14 @@ func (e *ContributionError) Error() string {
 
 func (e *ContributionError) Unwrap() error { return e.Err }
 
-// Retryable tells that the same may succeed later.
+// Retryable reports whether the same may succeed later.
 func (e *ContributionError) Retryable() bool { return true }
 
 // partName is what a hook or a gate may be called within its capability. It begins with no digit, so that no name looks
 // like a position.
 var partName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
 
-// partIDs gives the ids of a capability's hooks or gates: "{capability}:{name}", or the position for those without name.
+// partIDs returns the ids of a capability's hooks or gates: "{capability}:{name}", or the position for those without name.
 func partIDs(capabilityID, what string, names []string) ([]string, error) {
 	ids := make([]string, len(names))
 	taken := make(map[string]int, len(names))

@@ -32,7 +32,7 @@ const (
 // clientPrefix begins the ids of clients' tools, and of no other ones.
 const clientPrefix = "client."
 
-// ClientToolID gives the id of the client's tool of a name.
+// ClientToolID returns the id of the client's tool of a name.
 func ClientToolID(name string) string { return clientPrefix + name }
 
 // ValidateClientTools checks the client tools that an agent or a session declares. The failure is a *fault.Error whose path

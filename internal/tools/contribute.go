@@ -34,7 +34,7 @@ func (b *builder) contribute(c *capability, config models.JSON) error {
 	return nil
 }
 
-// settingsOf gives the settings as capabilities read them.
+// settingsOf returns the settings as capabilities read them.
 func settingsOf(config models.JSON) json.RawMessage {
 	if len(config) == 0 || string(config) == "null" {
 		return json.RawMessage("{}")

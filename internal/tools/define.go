@@ -14,11 +14,11 @@ type Spec[A any] struct {
 	Prepare func(ctx context.Context, call *Call, args *A) *Result
 	// Execute runs the call. See Tool.
 	Execute func(ctx context.Context, call *Call, args A) Result
-	// Narrate gives the line for people; nil for none. See Narrator.
+	// Narrate returns the line for people; nil for none. See Narrator.
 	Narrate func(args A, done bool, locale string) string
 }
 
-// Define gives the Tool of a Spec.
+// Define returns the Tool of a Spec.
 func Define[A any](s Spec[A]) Tool { return &defined[A]{spec: s} }
 
 type defined[A any] struct{ spec Spec[A] }

@@ -34,13 +34,13 @@ type Frozen struct {
 	// Arguments are canonical JSON; what stores them may write them in another form.
 	Arguments json.RawMessage `json:"arguments"`
 	Hints     Hints           `json:"hints"`
-	// Repaired tells that the model's arguments were malformed and Salvage mended them.
+	// Repaired is true when the model's arguments were malformed and Salvage mended them.
 	Repaired bool `json:"repaired,omitempty"`
 	// Meters are what the call takes at most, beside one of tool_calls.
 	Meters Meters `json:"meters,omitempty"`
 }
 
-// InputHash gives the SHA-256 of the canonical JSON of tool id and arguments. It doesn't depend on how a store has
+// InputHash returns the SHA-256 of the canonical JSON of tool id and arguments. It doesn't depend on how a store has
 // rewritten the arguments.
 func (f Frozen) InputHash() []byte {
 	arguments, err := jsonx.Canonical(f.Arguments)
@@ -119,7 +119,7 @@ func ended(r Result) *Result {
 	return &r
 }
 
-// decodeArguments gives the arguments as a value, or why they can't be used. Providers write the arguments of a tool
+// decodeArguments returns the arguments as a value, or why they can't be used. Providers write the arguments of a tool
 // without parameters as nothing at all.
 func decodeArguments(raw json.RawMessage) (value any, refusal string) {
 	if len(bytes.TrimSpace(raw)) == 0 {
@@ -193,7 +193,7 @@ func Run(ctx context.Context, registry *Registry, call *Call, frozen Frozen) Res
 	return measured(frozen.ToolID, r, finishedResult(ctx, call, frozen, r))
 }
 
-// finishedResult gives what a tool has brought as the model may see it.
+// finishedResult returns what a tool has brought as the model may see it.
 func finishedResult(ctx context.Context, call *Call, frozen Frozen, r Result) Result {
 	if r.Internal != nil && ctx.Err() != nil &&
 		(errors.Is(r.Internal, context.Canceled) || errors.Is(r.Internal, context.DeadlineExceeded)) {

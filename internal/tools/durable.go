@@ -80,7 +80,7 @@ func (a *attemptState) reserve(id string) bool {
 	return true
 }
 
-// DurableCompletionKey gives the key by which an outside system completes this call. Asking again gives the same key. A
+// DurableCompletionKey returns the key by which an outside system completes this call. Asking again gives the same key. A
 // tool that has asked may return a Result with Pending. Failures are *EffectError.
 func (c *Call) DurableCompletionKey(ctx context.Context) (string, error) {
 	if strings.TrimSpace(c.CallID) == "" {
@@ -106,7 +106,7 @@ func (c *Call) DurableCompletionKey(ctx context.Context) (string, error) {
 	return key, nil
 }
 
-// DurableEventKey gives the key of a named wait of this call; the same name has the same key in every attempt. Refusals
+// DurableEventKey returns the key of a named wait of this call; the same name has the same key in every attempt. Refusals
 // are *EffectError.
 func (c *Call) DurableEventKey(ctx context.Context, name string) (string, error) {
 	if err := c.durable(c.EventKey != nil); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
-// engine gives a call whose durable effects are in memory.
+// engine returns a call whose durable effects are in memory.
 func engine(callID string) *tools.Call {
 	return &tools.Call{
 		CallID: callID,

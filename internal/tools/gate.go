@@ -14,7 +14,7 @@ type Gate struct {
 	ID string
 	// Name is unique within the capability; empty for none.
 	Name string
-	// Decide gives the verdict about a call. It has no effects, since it may be asked several times. An error counts as a
+	// Decide returns the verdict about a call. It has no effects, since it may be asked several times. An error counts as a
 	// refusal.
 	Decide func(ctx context.Context, call GateCall) (Verdict, error)
 	// Asks returns whether people are asked before a tool runs, as far as its name and hints tell; nil where that can't be told.
@@ -98,7 +98,7 @@ type Ask struct {
 // ExpiresIn is how long the question stays open.
 func (a Ask) ExpiresIn() time.Duration { return time.Duration(a.ExpiresInSeconds) * time.Second }
 
-// Strictest gives what satisfies both questions: more people, the higher role, the shorter time. The first one's name stays.
+// Strictest returns what satisfies both questions: more people, the higher role, the shorter time. The first one's name stays.
 func (a Ask) Strictest(b Ask) Ask {
 	a.Quorum = max(a.Quorum, b.Quorum)
 	if rank(b.Role) > rank(a.Role) {

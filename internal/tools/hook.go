@@ -20,23 +20,23 @@ const (
 	HookSessionEnd       HookEvent = "session_end"
 )
 
-// HookEvents gives all events in the order in which a session meets them.
+// HookEvents returns all events in the order in which a session meets them.
 func HookEvents() []HookEvent {
 	return []HookEvent{HookSessionStart, HookUserPromptSubmit, HookPreToolUse, HookPostToolUse, HookTurnEnd, HookSessionEnd}
 }
 
-// MayMutate tells whether a hook may change what the event is about.
+// MayMutate reports whether a hook may change what the event is about.
 func (e HookEvent) MayMutate() bool {
 	return e == HookUserPromptSubmit || e == HookPreToolUse || e == HookPostToolUse
 }
 
-// MayBlock tells whether a hook may stop what the event is about.
+// MayBlock reports whether a hook may stop what the event is about.
 func (e HookEvent) MayBlock() bool { return e == HookUserPromptSubmit || e == HookPreToolUse }
 
-// MayFailClosed tells whether a failed hook can stop something: what may be blocked, and a result that is withheld.
+// MayFailClosed reports whether a failed hook can stop something: what may be blocked, and a result that is withheld.
 func (e HookEvent) MayFailClosed() bool { return e.MayBlock() || e == HookPostToolUse }
 
-// AboutTool tells whether the event is about a call of a tool, so that a matcher may name tools.
+// AboutTool reports whether the event is about a call of a tool, so that a matcher may name tools.
 func (e HookEvent) AboutTool() bool { return e == HookPreToolUse || e == HookPostToolUse }
 
 // OnError is what follows when a hook fails: no answer in time, or none that can be used.
@@ -99,7 +99,7 @@ func (h HookSpec) Executor() string {
 	return "cel"
 }
 
-// Check gives the spec with its defaults, or says what is wrong. It can't judge expressions; whoever makes specs of
+// Check returns the spec with its defaults, or says what is wrong. It can't judge expressions; whoever makes specs of
 // users' words compiles them.
 func (h HookSpec) Check() (HookSpec, *fault.Error) {
 	if h.OnError == "" {

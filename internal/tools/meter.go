@@ -45,7 +45,7 @@ func (m Meters) none() Meters {
 	return none
 }
 
-// measured gives a result with its measures checked. What can't be used is not known: then the call has taken what it may take at most.
+// measured returns a result with its measures checked. What can't be used is not known: then the call has taken what it may take at most.
 func measured(toolID string, was, r Result) Result {
 	if err := was.Measures.check(); err != nil {
 		return Result{ToolError: internalText, Internal: fmt.Errorf("the measures of tool %s can't be used: %w", toolID, err)}

@@ -27,13 +27,13 @@ const (
 // CodeInvalidPath is the PathError code of a path that can't be used at all.
 const CodeInvalidPath = "invalid_path"
 
-// Roots gives the roots in the order of their bytes.
+// Roots returns the roots in the order of their bytes.
 func Roots() []string { return []string{TasksRoot, OutputsRoot, WorkspaceRoot} }
 
 // IsRoot reports whether a normalized path is a root.
 func IsRoot(path string) bool { return slices.Contains(Roots(), path) }
 
-// NormalizePath gives the one form of a path that is stored and compared: absolute, below a root, without empty and
+// NormalizePath returns the one form of a path that is stored and compared: absolute, below a root, without empty and
 // "." segments. Relative paths are below WorkspaceRoot. What can't be used is refused with a *PathError.
 func NormalizePath(p string) (string, error) {
 	switch {

@@ -162,7 +162,7 @@ func (r *Registry) sort(caps []Capability) error {
 	return nil
 }
 
-// Capabilities gives all capabilities, each after those that it depends on. What they hold must not be changed.
+// Capabilities returns all capabilities, each after those that it depends on. What they hold must not be changed.
 func (r *Registry) Capabilities() []Capability {
 	all := make([]Capability, len(r.ordered))
 	for i, c := range r.ordered {
@@ -180,7 +180,7 @@ func (r *Registry) Capability(id string) (Capability, bool) {
 	return c.Capability, true
 }
 
-// CapabilityOf gives the capability that a tool belongs to; false when there is no such tool.
+// CapabilityOf returns the capability that a tool belongs to; false when there is no such tool.
 func (r *Registry) CapabilityOf(toolID string) (string, bool) {
 	reg := r.tools[toolID]
 	if reg == nil {

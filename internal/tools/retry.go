@@ -36,7 +36,7 @@ type Retry struct {
 	MaxDelayMs int64 `json:"maxDelayMs,omitempty"`
 }
 
-// Attempts gives how many attempts a call with this idempotency key has.
+// Attempts returns how many attempts a call with this idempotency key has.
 func (r *Retry) Attempts(idempotencyKey string) int {
 	if r == nil || r.Policy != RetrySafe && (r.Policy != RetryIdempotent || idempotencyKey == "") {
 		return 1
@@ -44,7 +44,7 @@ func (r *Retry) Attempts(idempotencyKey string) int {
 	return min(max(r.Max, 1), maxAttempts)
 }
 
-// Delay gives how long to wait after an attempt (from 1) that failed. Half of it is fixed, so that no retry comes at
+// Delay returns how long to wait after an attempt (from 1) that failed. Half of it is fixed, so that no retry comes at
 // once; the other half is scaled by random (from 0 to below 1), so that many calls don't come back together.
 func (r *Retry) Delay(attempt int, random float64) time.Duration {
 	if r == nil || r.BaseMs <= 0 {

@@ -27,7 +27,7 @@ type problem struct {
 	Rule string
 }
 
-// String gives the problem as one clause.
+// String returns the problem as one clause.
 func (p problem) String() string {
 	if len(p.Path) == 0 {
 		return p.Rule
@@ -58,7 +58,7 @@ func compileSchema(name string, source json.RawMessage) (*schema, error) {
 	return &schema{compiled: compiled}, nil
 }
 
-// check gives the broken rules, sorted by path. The value comes from jsonx.Normalized.
+// check returns the broken rules, sorted by path. The value comes from jsonx.Normalized.
 func (s *schema) check(v any) []problem {
 	err := s.compiled.Validate(v)
 	if err == nil {

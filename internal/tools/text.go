@@ -45,13 +45,13 @@ func DecodeContent(shown, encoding string) ([]byte, error) {
 	}
 }
 
-// ContentHash gives the lowercase hex SHA-256 of content, as File.Hash holds it.
+// ContentHash returns the lowercase hex SHA-256 of content, as File.Hash holds it.
 func ContentHash(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
 }
 
-// Shorten gives s, or its beginning and an ellipsis when it has more than limit bytes. It never splits a character.
+// Shorten returns s, or its beginning and an ellipsis when it has more than limit bytes. It never splits a character.
 func Shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -59,7 +59,7 @@ func Shorten(s string, limit int) string {
 	return CutText(s, limit) + "…"
 }
 
-// CutText gives the longest beginning of s that has at most limit bytes and splits no character.
+// CutText returns the longest beginning of s that has at most limit bytes and splits no character.
 func CutText(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -71,7 +71,7 @@ func CutText(s string, limit int) string {
 	return s[:limit]
 }
 
-// EncodedLen gives how many bytes s takes inside a JSON string, as Success writes it.
+// EncodedLen returns how many bytes s takes inside a JSON string, as Success writes it.
 func EncodedLen(s string) int {
 	n := 0
 	for _, r := range s {
@@ -80,7 +80,7 @@ func EncodedLen(s string) int {
 	return n
 }
 
-// CutEncoded gives the longest beginning of s that takes at most budget bytes inside a JSON string.
+// CutEncoded returns the longest beginning of s that takes at most budget bytes inside a JSON string.
 func CutEncoded(s string, budget int) string {
 	for i, r := range s {
 		if budget -= encodedRuneLen(r); budget < 0 {

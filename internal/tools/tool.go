@@ -22,7 +22,7 @@ type Hints struct {
 	Background  bool `json:"background,omitempty"`
 	// ConcurrencyClass keeps calls of one response in order; calls without one run side by side.
 	ConcurrencyClass string `json:"concurrencyClass,omitempty"`
-	// Client tells that the client of the API runs the tool: Run must not be asked to.
+	// Client is true when the client of the API runs the tool: Run must not be asked to.
 	Client bool `json:"client,omitempty"`
 	// Wait tells that the call is a wait that the engine opens instead of running the tool: WaitQuestion, or empty.
 	Wait string `json:"wait,omitempty"`
@@ -56,13 +56,13 @@ type Tool interface {
 
 // Preparer is a Tool that normalizes arguments, or refuses the call, before the call is frozen. It may only read.
 type Preparer interface {
-	// Prepare gives the arguments that are to run, or a result that ends the call here.
+	// Prepare returns the arguments that are to run, or a result that ends the call here.
 	Prepare(ctx context.Context, call *Call, arguments json.RawMessage) (json.RawMessage, *Result)
 }
 
 // Narrator is a Tool that has a line for people about a call.
 type Narrator interface {
-	// Narrate gives the line; done tells that the call has succeeded. An empty line means none.
+	// Narrate returns the line; done tells that the call has succeeded. An empty line means none.
 	Narrate(arguments json.RawMessage, done bool, locale string) string
 }
 
@@ -87,7 +87,7 @@ type Call struct {
 	SetTodos func([]models.Todo)
 	// Progress shows a line to those who watch. Losing one never fails a tool.
 	Progress func(message string)
-	// CheckBudget tells how the session stands with its budgets; nil where nobody can tell. Tools use the method Budget.
+	// CheckBudget returns how the session stands with its budgets; nil where nobody can tell. Tools use the method Budget.
 	CheckBudget func(ctx context.Context) (BudgetReport, error)
 
 	// The following are the engine's part of durable effects, nil where there is none. Tools use the methods DurableStep,
@@ -95,9 +95,9 @@ type Call struct {
 
 	// Step runs fn once for this call and id, whatever crashes or retries in between, and gives the JSON of what it gave.
 	Step func(ctx context.Context, id string, input any, fn func(ctx context.Context) (any, error)) (json.RawMessage, error)
-	// CompletionKey gives the key by which an outside system completes this call; the same one for all attempts.
+	// CompletionKey returns the key by which an outside system completes this call; the same one for all attempts.
 	CompletionKey func(ctx context.Context) (string, error)
-	// EventKey gives the key of a named wait of this call; the same name has the same key.
+	// EventKey returns the key of a named wait of this call; the same name has the same key.
 	EventKey func(ctx context.Context, name string) (string, error)
 	// Await parks until the wait of a key is resolved, and gives the value that it was resolved with.
 	Await func(ctx context.Context, key string) (json.RawMessage, error)
@@ -122,11 +122,11 @@ type File struct {
 // Files is the session's filesystem as one call sees it: what is stored, overlaid with what the call has written.
 // Paths are absolute and normalized by NormalizePath. Failures that the model can act on are *PathError.
 type Files interface {
-	// Stat gives the entry; fs.ErrNotExist inside a *PathError when there is none.
+	// Stat returns the entry; fs.ErrNotExist inside a *PathError when there is none.
 	Stat(ctx context.Context, path string) (File, error)
-	// Read gives the entry with its content.
+	// Read returns the entry with its content.
 	Read(ctx context.Context, path string) (File, []byte, error)
-	// List gives the entries below a directory, sorted by the bytes of their paths, at most limit (> 0) of them; only
+	// List returns the entries below a directory, sorted by the bytes of their paths, at most limit (> 0) of them; only
 	// its own children unless recursive. Roots always exist and can't be written or deleted.
 	List(ctx context.Context, dir string, recursive bool, limit int) ([]File, error)
 	// Write stores content; parents are made. With expectedHash not nil the present content must have that hash

@@ -31,7 +31,7 @@ type toolset struct {
 	clients  []models.ClientTool
 }
 
-// Manifests gives the tools in the order in which the model is shown them. Their schemas must not be changed.
+// Manifests returns the tools in the order in which the model is shown them. Their schemas must not be changed.
 func (t Toolset) Manifests() []Manifest {
 	if t.set == nil {
 		return nil
@@ -52,7 +52,7 @@ func (t Toolset) ByName(name string) (Manifest, bool) {
 	return reg.manifest, true
 }
 
-// Sections gives the prompt sections in order.
+// Sections returns the prompt sections in order.
 func (t Toolset) Sections() []Section {
 	if t.set == nil {
 		return nil
@@ -60,7 +60,7 @@ func (t Toolset) Sections() []Section {
 	return slices.Clone(t.set.sections)
 }
 
-// Refs gives the capabilities that are in effect, in order: the always-on ones, then the attached ones, each after
+// Refs returns the capabilities that are in effect, in order: the always-on ones, then the attached ones, each after
 // those that it depends on.
 func (t Toolset) Refs() []models.CapabilityRef {
 	if t.set == nil {
@@ -69,7 +69,7 @@ func (t Toolset) Refs() []models.CapabilityRef {
 	return slices.Clone(t.set.refs)
 }
 
-// Hooks gives the hooks in the order in which they run: those of capabilities, in the order of Refs, then the user's own.
+// Hooks returns the hooks in the order in which they run: those of capabilities, in the order of Refs, then the user's own.
 // Muted ones are left out.
 func (t Toolset) Hooks() []HookSpec {
 	if t.set == nil {
@@ -78,7 +78,7 @@ func (t Toolset) Hooks() []HookSpec {
 	return slices.Clone(t.set.hooks)
 }
 
-// Gates gives the policy gates in order.
+// Gates returns the policy gates in order.
 func (t Toolset) Gates() []Gate {
 	if t.set == nil {
 		return nil
@@ -100,7 +100,7 @@ func (t Toolset) Asks(m Manifest) Asks {
 	return asks
 }
 
-// ClientTools gives the tools that the client runs: those of capabilities, then those that ResolveWith was given. Their
+// ClientTools returns the tools that the client runs: those of capabilities, then those that ResolveWith was given. Their
 // schemas must not be changed.
 func (t Toolset) ClientTools() []models.ClientTool {
 	if t.set == nil {
@@ -133,7 +133,7 @@ func (t Toolset) offered() string {
 	return "Available tools: " + strings.Join(names, ", ") + "."
 }
 
-// Resolve gives the toolset of the capabilities that are attached, with those that are always on and those that they
+// Resolve returns the toolset of the capabilities that are attached, with those that are always on and those that they
 // depend on, each once. A capability that is attached twice keeps its first place and takes its last settings. An
 // unknown id and invalid settings are refused with a *fault.Error whose path begins with capabilities and the
 // reference's index. So is what can't be worked out from settings, inside a *ContributionError.
@@ -178,7 +178,7 @@ func (r *Registry) ResolveWith(refs []models.CapabilityRef, clientTools []models
 	return Toolset{set: b.set}, nil
 }
 
-// lastOf gives the place whose settings count for a capability, -1 when it isn't attached itself.
+// lastOf returns the place whose settings count for a capability, -1 when it isn't attached itself.
 func lastOf(refs []models.CapabilityRef, id string) int {
 	for i, ref := range slices.Backward(refs) {
 		if ref.ID == id {

@@ -38,11 +38,11 @@ type Cut struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// View gives a result as it may be stored and shown; Run has done that already. It is for results that were made or changed
+// View returns a result as it may be stored and shown; Run has done that already. It is for results that were made or changed
 // elsewhere: by hooks, by clients, by those who complete a pending call.
 func View(r Result) Result { return modelView(r) }
 
-// modelView gives the result as it may be stored and shown: exactly one of JSON and ToolError, no larger than allowed,
+// modelView returns the result as it may be stored and shown: exactly one of JSON and ToolError, no larger than allowed,
 // without bytes that a database or a provider refuses, and nothing of an internal error.
 func modelView(r Result) Result {
 	shown := shownResult(r)

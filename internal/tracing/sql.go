@@ -26,7 +26,7 @@ var (
 	_ pgx.BatchTracer = (*SQL)(nil)
 )
 
-// Statements gives what traces statements; nil without a tracer.
+// Statements returns what traces statements; nil without a tracer.
 func Statements(tracer trace.Tracer) pgx.QueryTracer {
 	if tracer == nil {
 		return nil
@@ -97,7 +97,7 @@ func (s *SQL) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatc
 	end(ctx, data.Err)
 }
 
-// operation gives the first word of a statement.
+// operation returns the first word of a statement.
 func operation(statement string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(statement), " ")
 	word, _, _ = strings.Cut(word, "\n")

@@ -40,7 +40,7 @@ func (c Config) on() bool {
 	return c.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || c.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
-// Open gives a tracer that sends its spans in the background, and stop, which sends what is left, for at most 5 s. Without anybody to send
+// Open returns a tracer that sends its spans in the background, and stop, which sends what is left, for at most 5 s. Without anybody to send
 // them to the tracer is nil. A collector that is away costs spans, and nothing else.
 func Open(ctx context.Context, cfg Config) (tracer trace.Tracer, stop func(), err error) {
 	if !cfg.on() {

@@ -80,7 +80,7 @@ func Decide(tx *commit.Tx, w models.Wait, d models.ApprovalDecision, gone ...mod
 	return Resolve(tx, w, models.WaitOK, models.WaitResolution{Arguments: arguments, ByKind: d.ActorKind, ByID: models.RefTo(d.ActorKind, d.ActorID)})
 }
 
-// proposed gives the arguments that the newest approval is for; nil for the call's own.
+// proposed returns the arguments that the newest approval is for; nil for the call's own.
 func proposed(list []models.ApprovalDecision) models.JSON {
 	var arguments models.JSON
 	for _, d := range list {

@@ -26,12 +26,12 @@ type Record struct {
 	// Started and Ended are the lines for people.
 	Started string `json:"started,omitempty"`
 	Ended   string `json:"ended,omitempty"`
-	// Ungated tells that hooks and policies have not decided about the call yet.
+	// Ungated is true when hooks and policies have not decided about the call yet.
 	Ungated bool `json:"ungated,omitempty"`
 	// Decided is what policies have decided about the call, where that couldn't follow at once as the call had to wait for a budget first: then it
 	// is ungated, too. nil when they have not.
 	Decided *Decided `json:"decided,omitempty"`
-	// Reviewed tells that hooks have to see the result before the model does, whoever brings it.
+	// Reviewed is true when hooks have to see the result before the model does, whoever brings it.
 	Reviewed bool `json:"reviewed,omitempty"`
 	// Brought is what a call that waited was answered from outside, until hooks have seen it; nil for all others.
 	Brought *Brought `json:"brought,omitempty"`
@@ -90,7 +90,7 @@ func ReadCall(e models.Effect) (Call, error) {
 	return c, nil
 }
 
-// openCalls gives the calls of the current turn that have no result, in the model's order.
+// openCalls returns the calls of the current turn that have no result, in the model's order.
 func openCalls(tx *commit.Tx) ([]Call, error) {
 	var list []Call
 	for _, e := range tx.Calls() {
@@ -148,7 +148,7 @@ func (c *Call) End(tx *commit.Tx, r tools.Result, durationMs int64) {
 	c.Effect.State, c.Effect.Outcome, c.Effect.SettledAt = models.EffectSettled, jsonx.MustEncode(out), tx.Now.Ptr()
 }
 
-// Parts gives the result as the model is shown it.
+// Parts returns the result as the model is shown it.
 func (c *Call) Parts(r tools.Result) []models.Part {
 	return []models.Part{{
 		Type: models.PartToolResult, ToolCallID: c.Record.CallID, ToolName: c.Record.Frozen.Name, Success: !r.Failed(),

@@ -49,12 +49,12 @@ func AddMessage(tx *commit.Tx, m models.Message, usage *models.Usage) int64 {
 	return m.Sequence
 }
 
-// shownParts gives parts without what only their provider may see: events are shown as they are stored.
+// shownParts returns parts without what only their provider may see: events are shown as they are stored.
 func shownParts(parts []models.Part) []models.Part {
 	return WithoutMetadata(parts, func(p *models.Part) bool { return len(p.Metadata) > 0 || p.Origin != "" })
 }
 
-// WithoutMetadata gives parts without the metadata of those that the condition holds for. The parts that it gets may be shared, so they
+// WithoutMetadata returns parts without the metadata of those that the condition holds for. The parts that it gets may be shared, so they
 // are copied when there is something to change.
 func WithoutMetadata(parts []models.Part, drop func(*models.Part) bool) []models.Part {
 	copied := false

@@ -11,7 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
-// Meters gives what the call takes of currencies at most. Every call takes one of tool_calls.
+// Meters returns what the call takes of currencies at most. Every call takes one of tool_calls.
 func (c Call) Meters() map[string]models.Amount {
 	most := make(map[string]models.Amount, len(c.Record.Frozen.Meters)+1)
 	maps.Copy(most, c.Record.Frozen.Meters)
@@ -19,7 +19,7 @@ func (c Call) Meters() map[string]models.Amount {
 	return most
 }
 
-// Measured gives what the call has taken of currencies when it has run with a result. What the tool has not measured is taken to be the
+// Measured returns what the call has taken of currencies when it has run with a result. What the tool has not measured is taken to be the
 // most that it may be: estimated tells that there is such a currency. It may be more than Meters says.
 func (c Call) Measured(r tools.Result) (took map[string]models.Amount, estimated bool) {
 	took = c.Meters()
@@ -41,12 +41,12 @@ func (c Call) Measured(r tools.Result) (took map[string]models.Amount, estimated
 // has not, nor has one that nobody came to start. A call whose outcome nobody knows has run: whether it took effect or not, it was paid for.
 func (c Call) Ran() bool { return c.Effect.StartedAt != nil }
 
-// betweenAttempts tells that the call ends while it waits for its next attempt: the last one has failed without an effect.
+// betweenAttempts reports whether the call ends while it waits for its next attempt: the last one has failed without an effect.
 func (c Call) betweenAttempts() bool {
 	return c.Effect.State == models.EffectClaimed && c.Effect.DueAt != nil
 }
 
-// JournalID gives the id of the fact that the call has run. It follows from the call, so that there is one at most.
+// JournalID returns the id of the fact that the call has run. It follows from the call, so that there is one at most.
 func (c Call) JournalID() models.JournalID {
 	return models.JournalID(WaitID(c.Effect.ScopeID, c.Effect.ReplayKey))
 }
@@ -103,7 +103,7 @@ func (c Call) settleShare(tx *commit.Tx, took map[string]models.Amount) {
 	t.Reservation = &held
 }
 
-// measures gives what was taken of currencies as the journal keeps it: decimals as text. It is nil for nothing measured.
+// measures returns what was taken of currencies as the journal keeps it: decimals as text. It is nil for nothing measured.
 func measures(took map[string]models.Amount) models.JSON {
 	if len(took) == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 // started the turn. After a day it is refused.
 var paymentApproval = Approval{Quorum: 1, Role: models.RoleMember, ExpiresIn: 24 * time.Hour}
 
-// PaymentWaitID gives the id of the approval of a payment: the same step of the same call is approved once.
+// PaymentWaitID returns the id of the approval of a payment: the same step of the same call is approved once.
 func PaymentWaitID(turn models.TurnID, p *models.PaymentTerms) models.WaitID {
 	return WaitID(turn, paymentIdentity(p))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// JournalID gives the id of a fact about a turn, which follows from what it is about: whoever brings it again brings the same.
+// JournalID returns the id of a fact about a turn, which follows from what it is about: whoever brings it again brings the same.
 func JournalID(turn models.TurnID, what string) models.JournalID {
 	return models.JournalID(WaitID(turn, "journal/"+what))
 }
@@ -21,9 +21,9 @@ func JournalID(turn models.TurnID, what string) models.JournalID {
 type Fact struct {
 	models.JournalEntry
 
-	// BeginsTurn tells that it is the turn's first model call.
+	// BeginsTurn is true when it is the turn's first model call.
 	BeginsTurn bool
-	// Costs gives what it took of a currency; 0 for nothing.
+	// Costs returns what it took of a currency; 0 for nothing.
 	Costs func(currency string) models.Amount
 }
 
@@ -72,7 +72,7 @@ func Meter(tx *commit.Tx, f Fact) error {
 	return nil
 }
 
-// Warned tells that a budget has come near its limit.
+// Warned reports whether a budget has come near its limit.
 func Warned(b *models.Budget) events.BudgetWarned {
 	return events.BudgetWarned{
 		BudgetID: b.ID, Subject: b.Subject, Currency: b.Currency, Limit: text(b, b.LimitAmount), Spent: text(b, b.Spent),
@@ -82,7 +82,7 @@ func Warned(b *models.Budget) events.BudgetWarned {
 
 func text(b *models.Budget, a models.Amount) string { return budget.Decimal(b.Currency, a).String() }
 
-// Budgets gives the budgets that bind the session, in the period of now. Its error must be returned by the command.
+// Budgets returns the budgets that bind the session, in the period of now. Its error must be returned by the command.
 func Budgets(tx *commit.Tx) ([]models.Budget, error) {
 	list, known := tx.Budgets()
 	if !known {
@@ -148,7 +148,7 @@ func ReserveCalls(tx *commit.Tx, calls []Call, waited models.WaitID) (budget.Ver
 	return v, Hold(tx, v.Held, models.Reservation{})
 }
 
-// Waited gives what the current turn has waited for last, if the step that it was for hasn't begun yet. The zero one stands for nothing.
+// Waited returns what the current turn has waited for last, if the step that it was for hasn't begun yet. The zero one stands for nothing.
 func Waited(t *models.Turn) (id models.WaitID) {
 	if t.Reservation != nil {
 		id = t.Reservation.Waited
@@ -189,7 +189,7 @@ func ParkForBudget(tx *commit.Tx, v budget.Verdict, waited models.WaitID) error 
 	return nil
 }
 
-// Exhaust tells that a budget is used up, and gives why the turn ends with it.
+// Exhaust reports whether a budget is used up, and gives why the turn ends with it.
 func Exhaust(tx *commit.Tx, v budget.Verdict) models.Failure {
 	b := *v.Budget
 	if b.ExhaustedAt == nil {

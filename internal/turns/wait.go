@@ -36,7 +36,7 @@ func (c *Call) Park(tx *commit.Tx, w models.Wait) models.Wait {
 	return w
 }
 
-// WaitID gives the id of a wait that follows from what is waited for: whoever announces it again gets the same.
+// WaitID returns the id of a wait that follows from what is waited for: whoever announces it again gets the same.
 func WaitID(turn models.TurnID, identity string) models.WaitID {
 	sum := sha256.Sum256(append(turn[:], identity...))
 	var id models.WaitID
@@ -141,7 +141,7 @@ func Rest(tx *commit.Tx, clients []Call) error {
 	return nil
 }
 
-// summaries gives what a turn that is about to be parked waits for.
+// summaries returns what a turn that is about to be parked waits for.
 func summaries(tx *commit.Tx) []events.WaitSummary {
 	list := []events.WaitSummary{}
 	for _, w := range parked(tx) {
@@ -153,7 +153,7 @@ func summaries(tx *commit.Tx) []events.WaitSummary {
 	return list
 }
 
-// parked gives the open waits that calls wait for. What was only announced holds nothing up: its call may have gone on without it.
+// parked returns the open waits that calls wait for. What was only announced holds nothing up: its call may have gone on without it.
 func parked(tx *commit.Tx) []models.Wait {
 	return slices.DeleteFunc(tx.OpenWaits(), func(w models.Wait) bool { return !ReadRequest(w).Parked })
 }
@@ -255,7 +255,7 @@ func goOn(tx *commit.Tx, pending int) error {
 	return nil
 }
 
-// ResultOf gives the result of a call whose wait has ended, as the model is shown it.
+// ResultOf returns the result of a call whose wait has ended, as the model is shown it.
 func ResultOf(w models.Wait, r models.WaitResolution) tools.Result {
 	switch w.State {
 	case models.WaitOK:
@@ -336,7 +336,7 @@ func Expire(tx *commit.Tx, w models.Wait) error {
 	})
 }
 
-// Deadline gives when a wait that begins now ends.
+// Deadline returns when a wait that begins now ends.
 func Deadline(now models.Millis, d time.Duration) *models.Millis {
 	if d <= 0 {
 		return nil

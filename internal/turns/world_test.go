@@ -161,7 +161,7 @@ func (s *scene) steer() (woke bool, err error) {
 	return woke, err
 }
 
-// claim gives the turn to a runner, and begins it.
+// claim claims the turn for a runner, and begins it.
 func (s *scene) claim() {
 	s.t.Helper()
 	s.do(func(tx *commit.Tx) error {
@@ -177,10 +177,10 @@ type made struct {
 	kind models.WaitKind
 	// client and question are what the tool is, beside what is decided before it runs.
 	client, question bool
-	// announced tells that the wait is there, and the call doesn't wait for it: it runs.
+	// announced is true when the wait is there, and the call doesn't wait for it: it runs.
 	announced bool
 	approval  Approval
-	// payment tells that the approval is about a payment of the call, which has begun.
+	// payment is true when the approval is about a payment of the call, which has begun.
 	payment  bool
 	deadline *models.Millis
 	failTurn bool
@@ -309,7 +309,7 @@ func rows[T any](s *scene, where string, args ...any) []T {
 	return list
 }
 
-// row gives the first turn of the session.
+// row returns the first turn of the session.
 func (s *scene) row() models.Turn {
 	s.t.Helper()
 	return rows[models.Turn](s, "id = ?", s.turn)[0]
@@ -320,7 +320,7 @@ func (s *scene) wait(id models.WaitID) models.Wait {
 	return rows[models.Wait](s, "id = ?", id)[0]
 }
 
-// effect gives the journal's entry of a call.
+// effect returns the journal's entry of a call.
 func (s *scene) effect(i int) models.Effect {
 	s.t.Helper()
 	return rows[models.Effect](s, "replay_key = ?", CallKey(callID(i)))[0]
@@ -344,7 +344,7 @@ func (s *scene) count(kind models.EventKind) (n int) {
 	return n
 }
 
-// result gives what a call brought; nil while it has brought nothing.
+// result returns what a call brought; nil while it has brought nothing.
 func (s *scene) result(i int) *events.ToolCompleted {
 	s.t.Helper()
 	for _, e := range s.log() {

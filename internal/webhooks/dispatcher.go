@@ -51,7 +51,7 @@ type DispatcherConfig struct {
 	Timeout time.Duration
 	// AtOnce is how many webhooks are sent for at once, OrgAtOnce how many of one organization. They default to 64 and 8.
 	AtOnce, OrgAtOnce int
-	// Chance gives a number from 0 to 1, by which pauses differ. Defaults to a random one.
+	// Chance returns a number from 0 to 1, by which pauses differ. Defaults to a random one.
 	Chance func() float64
 	// Ticks tells when to look for work; every two seconds when it is nil.
 	Ticks <-chan time.Time
@@ -168,7 +168,7 @@ func (d *Dispatcher) wakeFeed() {
 	}
 }
 
-// ticks gives when to look.
+// ticks returns when to look.
 func (d *Dispatcher) ticks() (<-chan time.Time, func()) {
 	if d.cfg.Ticks != nil {
 		return d.cfg.Ticks, func() {}

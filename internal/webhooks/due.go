@@ -18,7 +18,7 @@ type webhookKey struct {
 type feedReader struct {
 	webhookKey
 
-	// Behind tells that the feed goes further than what the webhook has of it.
+	// Behind is true when the feed goes further than what the webhook has of it.
 	Behind bool
 }
 

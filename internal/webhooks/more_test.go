@@ -69,7 +69,7 @@ func TestLooksUseIndexes(t *testing.T) {
 	})
 }
 
-// plan gives what the database would do, with tables that are as large as it takes for an index to matter.
+// plan returns what the database would do, with tables that are as large as it takes for an index to matter.
 func (w *world) plan(statement string, args ...any) string {
 	w.t.Helper()
 	explain := "EXPLAIN QUERY PLAN "

@@ -13,7 +13,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// List gives the webhooks of an organization, newest first. There are MaxWebhooks at most.
+// List returns the webhooks of an organization, newest first. There are MaxWebhooks at most.
 func (s *Service) List(ctx context.Context, org models.OrgID) ([]models.Webhook, error) {
 	var list []models.Webhook
 	if err := live(s.db.Read(ctx, org), org).Order("id DESC").Find(&list).Error; err != nil {
@@ -22,7 +22,7 @@ func (s *Service) List(ctx context.Context, org models.OrgID) ([]models.Webhook,
 	return list, nil
 }
 
-// Webhook gives a webhook of an organization.
+// Webhook returns a webhook of an organization.
 func (s *Service) Webhook(ctx context.Context, org models.OrgID, id models.WebhookID) (*models.Webhook, error) {
 	row, err := webhookByID(s.db.Read(ctx, org), org, id)
 	return &row, err
@@ -89,12 +89,12 @@ func webhookByID(db *gorm.DB, org models.OrgID, id models.WebhookID) (models.Web
 	return found[0], nil
 }
 
-// lockWebhook gives a webhook that nobody else changes until the transaction ends.
+// lockWebhook returns a webhook that nobody else changes until the transaction ends.
 func lockWebhook(tx *gorm.DB, org models.OrgID, id models.WebhookID) (models.Webhook, error) {
 	return webhookByID(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), org, id)
 }
 
-// findDelivery gives a delivery without its body; nil when the organization has none with this id.
+// findDelivery returns a delivery without its body; nil when the organization has none with this id.
 func findDelivery(db *gorm.DB, org models.OrgID, id models.DeliveryID) (*models.WebhookDelivery, error) {
 	var found []models.WebhookDelivery
 	if err := store.Of(db, org).Omit("body").Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
@@ -106,7 +106,7 @@ func findDelivery(db *gorm.DB, org models.OrgID, id models.DeliveryID) (*models.
 	return &found[0], nil
 }
 
-// feedHead gives the newest position of an organization's feed; 0 before the first event.
+// feedHead returns the newest position of an organization's feed; 0 before the first event.
 func feedHead(db *gorm.DB, org models.OrgID) (int64, error) {
 	var found []int64
 	if err := store.Of(db.Model(&models.OrgFeed{}), org).Pluck("position", &found).Error; err != nil {
@@ -118,7 +118,7 @@ func feedHead(db *gorm.DB, org models.OrgID) (int64, error) {
 	return found[0], nil
 }
 
-// nextDue gives when the next delivery of a webhook is due; nil when there is none.
+// nextDue returns when the next delivery of a webhook is due; nil when there is none.
 func nextDue(db *gorm.DB, org models.OrgID, id models.WebhookID) (*models.Millis, error) {
 	var found []models.Millis
 	err := store.Of(db.Model(&models.WebhookDelivery{}), org).Where("webhook_id = ? AND next_attempt_at IS NOT NULL", id).

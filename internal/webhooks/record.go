@@ -78,7 +78,7 @@ func (d *Dispatcher) record(ctx context.Context, sent *models.WebhookDelivery, o
 	return goes, nil
 }
 
-// after gives what changes of a delivery with an attempt. One that failed is tried again by itself, up to MaxAttempts times; one that was
+// after returns what changes of a delivery with an attempt. One that failed is tried again by itself, up to MaxAttempts times; one that was
 // delivered before isn't, and neither is one that the receiver wants no more. What was asked for while the attempt was under way stays.
 func (d *Dispatcher) after(sent, row *models.WebhookDelivery, out outcome, now models.Millis) map[string]any {
 	changes := map[string]any{"attempts": row.Attempts + 1, "status": out.status, "error": nil}

@@ -23,7 +23,7 @@ const (
 	keepDays = 30
 )
 
-// pause gives how long to wait after a number of attempts have failed, give or take jitterPart.
+// pause returns how long to wait after a number of attempts have failed, give or take jitterPart.
 func pause(attempts int) time.Duration {
 	pauses := [MaxAttempts - 1]time.Duration{
 		30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, 2 * time.Hour, 6 * time.Hour, 14 * time.Hour,

@@ -162,7 +162,7 @@ type outcome struct {
 	problem string
 	// wait is how long the receiver asks us to wait.
 	wait time.Duration
-	// gone tells that the receiver wants nothing more.
+	// gone is true when the receiver wants nothing more.
 	gone bool
 }
 
@@ -218,7 +218,7 @@ func clip(text string) string {
 	}
 }
 
-// secretsOf gives the secrets that sign for a webhook, the current one first.
+// secretsOf returns the secrets that sign for a webhook, the current one first.
 func (d *Dispatcher) secretsOf(hook *models.Webhook, now models.Millis) ([][]byte, error) {
 	current, err := d.cfg.Keeper.Open(hook.Secret, secretPlace(hook))
 	if err != nil {

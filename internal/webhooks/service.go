@@ -105,7 +105,7 @@ type Change struct {
 	URL     *string
 	Kinds   []models.EventKind
 	Enabled *bool
-	// RotateSecret gives the webhook a new secret. The earlier one signs, too, for a day.
+	// RotateSecret creates a new secret for the webhook. The earlier one signs, too, for a day.
 	RotateSecret bool
 }
 
@@ -249,7 +249,7 @@ func (s *Service) Replay(ctx context.Context, by *auth.Principal, id models.Deli
 	return &row, nil
 }
 
-// newSecret gives a webhook a secret, and the secret itself.
+// newSecret creates a secret for a webhook, and returns it.
 func (s *Service) newSecret(row *models.Webhook) ([]byte, error) {
 	secret := make([]byte, secretLen)
 	if _, err := rand.Read(secret); err != nil {
@@ -260,7 +260,7 @@ func (s *Service) newSecret(row *models.Webhook) ([]byte, error) {
 	return secret, err
 }
 
-// rotate gives a webhook a new secret, and keeps the present one for a while. Of several rotations in that time only the last but one
+// rotate creates a new secret for a webhook, and keeps the present one for a while. Of several rotations in that time only the last but one
 // counts.
 func (s *Service) rotate(row *models.Webhook, now models.Millis) ([]byte, error) {
 	previous, err := s.keeper.Open(row.Secret, secretPlace(row))

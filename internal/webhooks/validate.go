@@ -44,7 +44,7 @@ func Kinds() []models.EventKind {
 	return list
 }
 
-// cleanKinds gives the kinds that a webhook is to be told of, each once and in the order of the documentation.
+// cleanKinds returns the kinds that a webhook is to be told of, each once and in the order of the documentation.
 func cleanKinds(kinds []models.EventKind) ([]models.EventKind, error) {
 	allowed := Kinds()
 	for _, k := range kinds {
@@ -63,7 +63,7 @@ func cleanKinds(kinds []models.EventKind) ([]models.EventKind, error) {
 	return slices.DeleteFunc(allowed, func(k models.EventKind) bool { return !slices.Contains(kinds, k) }), nil
 }
 
-// describe tells what an audit entry tells of a webhook. Of the address it tells no more than where it leads: paths and queries may hold keys.
+// describe returns what an audit entry tells of a webhook. Of the address it tells no more than where it leads: paths and queries may hold keys.
 func describe(row *models.Webhook) map[string]any {
 	d := map[string]any{"kinds": row.Kinds, "enabled": row.Enabled}
 	if u, err := url.Parse(row.URL); err == nil {

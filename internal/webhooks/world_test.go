@@ -199,7 +199,7 @@ func (n *tenant) webhook(url string, kinds ...models.EventKind) (*models.Webhook
 	return row, secret
 }
 
-// deliveries gives those of a webhook, the oldest first.
+// deliveries returns those of a webhook, the oldest first.
 func (n *tenant) deliveries(webhook *models.Webhook) []models.WebhookDelivery {
 	n.w.t.Helper()
 	var list []models.WebhookDelivery
@@ -219,7 +219,7 @@ func (n *tenant) reload(webhook *models.Webhook) *models.Webhook {
 	return row
 }
 
-// recorded gives what the audit tells, the oldest first.
+// recorded returns what the audit tells, the oldest first.
 func (n *tenant) recorded() []string {
 	n.w.t.Helper()
 	var list []models.AuditEntry

@@ -54,7 +54,7 @@ func bomb(n int, leaf string) string {
 		}()
 }
 
-// All gives the documents. Each must be refused, or answered cheaply.
+// All returns the documents. Each must be refused, or answered cheaply.
 func All() []Attack {
 	return []Attack{
 		{"fragment bomb 10", bomb(10, "serverInfo{name}"), "FIELDS"},

@@ -64,7 +64,7 @@ func (c *Client) Begin(ctx context.Context, returnTo string, invitation []byte) 
 	}, nil
 }
 
-// Open gives the sign-in that a browser has begun; StateLost when it has not begun one with this state, or when that was too long ago. The
+// Open returns the sign-in that a browser has begun; StateLost when it has not begun one with this state, or when that was too long ago. The
 // caller has to see to it that it is finished once: by Attempt.State.
 func (c *Client) Open(cookie, state string) (Attempt, error) {
 	var a Attempt
@@ -93,7 +93,7 @@ func (c *Client) Open(cookie, state string) (Attempt, error) {
 	return a, StateLost.because("the state belongs to another browser")
 }
 
-// newSeal gives AES-256-GCM that makes a random nonce for each value and keeps it in front of the ciphertext.
+// newSeal returns AES-256-GCM that makes a random nonce for each value and keeps it in front of the ciphertext.
 func newSeal(secret []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(secret)
 	if err != nil {

@@ -40,7 +40,7 @@ type issuer struct {
 	provider *gooidc.Provider
 	verifier *gooidc.IDTokenVerifier
 	oauth    oauth2.Config
-	// namesItself tells that each answer names the issuer, see RFC 9207.
+	// namesItself is true when each answer names the issuer, see RFC 9207.
 	namesItself bool
 	readAt      time.Time
 }
@@ -72,7 +72,7 @@ func (c *Client) Name() string { return c.cfg.Name }
 // Close closes connections that no request uses.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// discover gives the issuer's description: the one that is known, or a new one. While the issuer does not answer an old one is good enough.
+// discover returns the issuer's description: the one that is known, or a new one. While the issuer does not answer an old one is good enough.
 func (c *Client) discover(ctx context.Context) (*issuer, error) {
 	if known := c.known.Load(); c.fresh(known) {
 		return known, nil

@@ -2,5 +2,5 @@ package oidc
 
 import "net/http"
 
-// HTTPOf gives the client for the issuer.
+// HTTPOf returns the client for the issuer.
 func HTTPOf(c *Client) *http.Client { return c.http }

@@ -25,7 +25,7 @@ var (
 	errBusy     = errors.New("too many requests to the issuer are waiting")
 )
 
-// newHTTP gives the client for the issuer. It is no egress.Client: that one is for addresses that tenants write, and keeps them out of the
+// newHTTP returns the client for the issuer. It is no egress.Client: that one is for addresses that tenants write, and keeps them out of the
 // operator's network, which is where an issuer often is. The address of this one comes from the operator alone, and so does the proxy. What
 // the issuer names in its documents is as trusted as the issuer, but for plain http, which only an issuer on this machine may use.
 func newHTTP(plain bool) *http.Client {

@@ -55,7 +55,7 @@ func (h *History) Record(kind string, client int, input any, do func() any) {
 	h.Note(kind, client, input, output, called, h.Call())
 }
 
-// Call gives a moment, which is after all that were given before.
+// Call returns a moment, which is after all that were given before.
 func (h *History) Call() int64 { return h.now.Add(1) }
 
 // Note notes an operation that happened somewhere between two moments.
@@ -68,7 +68,7 @@ func (h *History) Note(kind string, client int, input, output any, called, retur
 	h.ops[kind] = append(h.ops[kind], porcupine.Operation{ClientId: client, Input: input, Call: called, Output: output, Return: returned})
 }
 
-// Wrong tells which kinds of operations no order explains, and how many operations there were; then it forgets them, but for one part
+// Wrong returns which kinds of operations no order explains, and how many operations there were; then it forgets them, but for one part
 // of them which can't be explained.
 func (h *History) Wrong(models map[string]porcupine.Model) (kinds []string, operations int) {
 	h.mu.Lock()
@@ -84,7 +84,7 @@ func (h *History) Wrong(models map[string]porcupine.Model) (kinds []string, oper
 	return kinds, operations
 }
 
-// oddPart gives the first part of a history that no order explains.
+// oddPart returns the first part of a history that no order explains.
 func oddPart(m porcupine.Model, list []porcupine.Operation) []porcupine.Operation {
 	for _, part := range m.Partition(list) {
 		if !porcupine.CheckOperations(m, part) {

@@ -53,7 +53,7 @@ type row struct{ values []any }
 type unique struct {
 	name    string
 	columns []int
-	// where tells which rows the constraint is about; nil for all.
+	// where returns which rows the constraint is about; nil for all.
 	where func(row []any) bool
 	rows  map[key]*row
 }
@@ -111,7 +111,7 @@ func (s *Store) Rollback() {
 	s.mu.Unlock()
 }
 
-// Select gives the rows with a primary key, or all when it is nil, for which where holds; nil is for all. They must not be changed.
+// Select returns the rows with a primary key, or all when it is nil, for which where holds; nil is for all. They must not be changed.
 func (s *Store) Select(from string, primary []any, where func(row []any) bool) [][]any {
 	var list [][]any
 	for _, r := range s.table(from).find(primary, where) {
@@ -292,7 +292,7 @@ func (u *unique) key(values []any) key {
 	return k
 }
 
-// keyOf gives the values of some columns, and whether none of them is nil.
+// keyOf returns the values of some columns, and whether none of them is nil.
 func keyOf(columns []int, values []any) (k key, there bool) {
 	there = true
 	for i, c := range columns {
@@ -302,7 +302,7 @@ func keyOf(columns []int, values []any) (k key, there bool) {
 	return k, there
 }
 
-// plus gives a row whose numbers are the sums of two; the primary key is theirs.
+// plus returns a row whose numbers are the sums of two; the primary key is theirs.
 func (t *table) plus(a, b []any) []any {
 	sum := slices.Clone(a)
 	for i := range sum {

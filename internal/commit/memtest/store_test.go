@@ -137,7 +137,7 @@ func TestRollbackBringsEverythingBack(t *testing.T) {
 	})
 }
 
-// dump gives all that the store holds: rows and indexes.
+// dump returns all that the store holds: rows and indexes.
 func (s *Store) dump() map[string]any {
 	all := map[string]any{}
 	for name, t := range s.tables {

@@ -55,7 +55,7 @@ func New(o Options) *Driver {
 	}
 }
 
-// endpoint tells the SDK where to ask, and as whom.
+// endpoint returns the SDK where to ask, and as whom.
 func endpoint(at llm.Endpoint) []option.RequestOption {
 	// The SDK adds the version to the path; users write it into addresses as often as not.
 	base := strings.TrimSuffix(strings.TrimRight(at.BaseURL, "/"), "/v1")
@@ -143,7 +143,7 @@ func readRefusal(r *llm.Refusal, body []byte) {
 	}
 }
 
-// statusOf gives the status that an error inside a stream stands for, as the API's documentation pairs them.
+// statusOf returns the status that an error inside a stream stands for, as the API's documentation pairs them.
 func statusOf(errorType string) int {
 	switch errorType {
 	case "invalid_request_error":

@@ -85,7 +85,7 @@ func newParams(ctx context.Context, req *llm.Request) (sdk.MessageNewParams, err
 	return p, nil
 }
 
-// keep tells which parts the API can be shown. Thinking that has lost its metadata, because it is another model's, can't be proved to
+// keep returns which parts the API can be shown. Thinking that has lost its metadata, because it is another model's, can't be proved to
 // be the model's own, and the model does without it.
 func keep(role models.MessageRole, p models.Part) bool {
 	agent := role == models.MessageAgent
@@ -145,7 +145,7 @@ func resultBlock(p models.Part) sdk.ContentBlockParamUnion {
 	}}
 }
 
-// callID gives an id that the API takes. The engine's own ids are such; others, e.g. imported ones, are replaced, always by the same.
+// callID returns an id that the API takes. The engine's own ids are such; others, e.g. imported ones, are replaced, always by the same.
 func callID(id string) string {
 	if toolID.MatchString(id) {
 		return id

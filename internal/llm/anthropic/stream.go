@@ -83,7 +83,7 @@ func (r *reader) read(events *wire.Events) error {
 	return nil
 }
 
-// response gives what came so far.
+// response returns what came so far.
 func (r *reader) response() llm.Response {
 	resp := llm.Response{Usage: r.answer.Usage()}
 	if r.done {

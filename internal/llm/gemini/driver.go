@@ -65,7 +65,7 @@ func New(o Options) *Driver {
 // defaultBase is where Google serves the API.
 const defaultBase = "https://generativelanguage.googleapis.com/"
 
-// address tells the SDK where to ask.
+// address returns the SDK where to ask.
 func address(at llm.Endpoint) *genai.HTTPOptions {
 	base, version := strings.TrimRight(at.BaseURL, "/"), "v1beta"
 	if base == "" {
@@ -207,7 +207,7 @@ func (d *Driver) failures(at llm.Endpoint) wire.Failures {
 	return wire.Failures{Key: at.APIKey, Now: d.now, Read: readRefusal}
 }
 
-// validModel tells whether a name can stand in the path of an address without changing what is asked.
+// validModel reports whether a name can stand in the path of an address without changing what is asked.
 func validModel(name string) bool {
 	if name == "" || strings.Contains(name, "..") {
 		return false

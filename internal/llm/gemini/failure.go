@@ -78,7 +78,7 @@ func (e *wireError) fill(r *llm.Refusal) {
 	}
 }
 
-// status gives the HTTP status of an error inside a stream.
+// status returns the HTTP status of an error inside a stream.
 func (e *wireError) status() int {
 	if e.Error.Code >= http.StatusBadRequest && e.Error.Code < 600 {
 		return e.Error.Code
@@ -102,7 +102,7 @@ func (e *wireError) status() int {
 	return http.StatusInternalServerError
 }
 
-// isRefusal tells whether err is the provider's own word.
+// isRefusal reports whether err is the provider's own word.
 func isRefusal(err error) bool {
 	_, ok := errors.AsType[*llm.Error](err)
 	return ok

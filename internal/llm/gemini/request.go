@@ -149,7 +149,7 @@ func signCalls(parts []part) {
 	}
 }
 
-// keep tells which parts the API can be shown. Thoughts without a signature are summaries for people.
+// keep returns which parts the API can be shown. Thoughts without a signature are summaries for people.
 func keep(role models.MessageRole, p models.Part) bool {
 	agent := role == models.MessageAgent
 	switch p.Type {

@@ -66,7 +66,7 @@ func newReader(header http.Header, emit func(llm.Delta), fail wire.Failures) *re
 	return &reader{header: header, fail: fail, answer: wire.NewAnswer(emit)}
 }
 
-// finished tells whether the provider has said that the answer is complete.
+// finished reports whether the provider has said that the answer is complete.
 func (r *reader) finished() bool { return r.blocked || r.finish != "" }
 
 // read reads events to the end of the stream. One that ends without a reason to finish is no answer.
@@ -88,7 +88,7 @@ func (r *reader) read(events *wire.Events) error {
 	}
 }
 
-// response gives what came so far.
+// response returns what came so far.
 func (r *reader) response() llm.Response {
 	resp := llm.Response{Parts: r.answer.Parts(false), Usage: r.answer.Usage()}
 	switch {
@@ -203,7 +203,7 @@ func (r *reader) call(p *chunkPart) error {
 	return r.answer.Write(at, args)
 }
 
-// counts gives disjoint counts: what the provider calls the prompt holds what was read from the cache, and its candidates do not
+// counts returns disjoint counts: what the provider calls the prompt holds what was read from the cache, and its candidates do not
 // hold the thoughts, which are paid for as output.
 func (u *usage) counts() models.Usage {
 	prompt, thoughts := wire.Tokens(u.Prompt), wire.Tokens(u.Thoughts)

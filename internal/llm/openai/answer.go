@@ -14,7 +14,7 @@ type answer struct {
 
 	fail   wire.Failures
 	header http.Header
-	// refused tells that the model declined to answer.
+	// refused is true when the model declined to answer.
 	refused bool
 }
 
@@ -32,12 +32,12 @@ func (a *answer) failed(r report) error {
 	return a.fail.Refusal(llm.Refusal{Status: r.status(), Header: a.header, Type: r.kind, Message: r.message})
 }
 
-// partial gives what has come of an answer that broke off.
+// partial returns what has come of an answer that broke off.
 func (a *answer) partial() llm.Response {
 	return llm.Response{Parts: a.Parts(false), Usage: a.Usage()}
 }
 
-// finished gives the whole answer.
+// finished returns the whole answer.
 func (a *answer) finished(reason llm.FinishReason) llm.Response {
 	if reason == llm.FinishStop {
 		if reason = a.Finish(); a.refused {

@@ -101,7 +101,7 @@ type chatUsage struct {
 	CostDetails json.RawMessage `json:"cost_details"`
 }
 
-// cost gives what the call cost by the server's own account; false where it doesn't say all of it.
+// cost returns what the call cost by the server's own account; false where it doesn't say all of it.
 func (u *chatUsage) cost() (models.Nanos, bool) {
 	cost, ok := wire.Dollars(u.Cost)
 	if !ok || string(u.OwnKey) != "true" {
@@ -144,7 +144,7 @@ func (s *chatStream) read(in *wire.Events) (llm.Response, error) {
 	return s.end()
 }
 
-// end gives the whole answer. Reasons that are not known count as the natural one.
+// end returns the whole answer. Reasons that are not known count as the natural one.
 func (s *chatStream) end() (llm.Response, error) {
 	switch s.finish {
 	case "length", "max_tokens", "model_length":
@@ -259,7 +259,7 @@ func (s *chatStream) call(d *toolDelta) error {
 	return s.Write(c.Part, arguments)
 }
 
-// continued gives the call that a piece belongs to; nil for a new one. By the protocol the index tells. Some servers send none, others
+// continued returns the call that a piece belongs to; nil for a new one. By the protocol the index tells. Some servers send none, others
 // send 0 for every call; then a new id tells, or a new name after arguments that were complete.
 func (s *chatStream) continued(d *toolDelta, arguments string) *chatCall {
 	var c *chatCall
@@ -294,7 +294,7 @@ func (c *chatCall) isComplete() bool {
 	return strings.HasPrefix(s, "{") && json.Valid([]byte(s))
 }
 
-// argumentsPiece gives arguments as text. Some servers send the object itself.
+// argumentsPiece returns arguments as text. Some servers send the object itself.
 func argumentsPiece(raw json.RawMessage) string {
 	var text string
 	switch {

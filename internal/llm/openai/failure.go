@@ -116,7 +116,7 @@ func (l *loose) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// status gives the HTTP status that an error in a stream stands for. What is not known counts as a failure of the server: the request
+// status returns the HTTP status that an error in a stream stands for. What is not known counts as a failure of the server: the request
 // had been taken.
 func (r report) status() int {
 	if r.code >= 400 && r.code < 600 {

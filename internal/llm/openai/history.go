@@ -40,7 +40,7 @@ func history(ctx context.Context, req *llm.Request) (past, error) {
 	return p, err
 }
 
-// keep tells which parts are shown. What becomes of thinking is left to the protocols.
+// keep returns which parts are shown. What becomes of thinking is left to the protocols.
 func keep(role models.MessageRole, p models.Part) bool {
 	agent := role == models.MessageAgent
 	switch p.Type {
@@ -55,7 +55,7 @@ func keep(role models.MessageRole, p models.Part) bool {
 	return false
 }
 
-// said gives what the user says in a turn.
+// said returns what the user says in a turn.
 func (p *past) said(t wire.Turn) []content {
 	list := make([]content, len(t.Parts))
 	for i, part := range t.Parts {
@@ -69,7 +69,7 @@ func (p *past) said(t wire.Turn) []content {
 	return list
 }
 
-// resultText gives what the model is told of a result. OpenAI has no other place to tell that a tool failed.
+// resultText returns what the model is told of a result. OpenAI has no other place to tell that a tool failed.
 func resultText(p models.Part) string {
 	text, failed := wire.ResultText(p)
 	empty := wire.IsBlank(text) || text == "null"
@@ -98,7 +98,7 @@ func functionName(name string) string {
 	return clean[:min(len(clean), maxToolName)]
 }
 
-// argumentsText gives the arguments of an earlier call. They were made an object when the call was stored.
+// argumentsText returns the arguments of an earlier call. They were made an object when the call was stored.
 func argumentsText(p models.Part) string {
 	if len(p.Arguments) == 0 {
 		return "{}"
@@ -106,7 +106,7 @@ func argumentsText(p models.Part) string {
 	return string(p.Arguments)
 }
 
-// parameters gives a tool's schema to the SDK. Nested parts stay byte for byte as they are: models heed the order of fields.
+// parameters returns a tool's schema to the SDK. Nested parts stay byte for byte as they are: models heed the order of fields.
 func parameters(schema json.RawMessage) map[string]any {
 	out := map[string]any{}
 	var fields map[string]json.RawMessage

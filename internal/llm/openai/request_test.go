@@ -205,7 +205,7 @@ func TestExtrasThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestEnvironment gives the process the variables that OpenAI's SDK reads. It can't run beside others.
+// TestEnvironment sets the variables that OpenAI's SDK reads. It can't run beside others.
 func TestEnvironment(t *testing.T) {
 	stray := serve(t, refuseWith(500, nil, ""))
 	for name, value := range map[string]string{

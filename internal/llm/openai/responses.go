@@ -77,7 +77,7 @@ func (d *Responses) endpoint(at llm.Endpoint) llm.Endpoint {
 type extras struct {
 	// summary asks for a summary of what the model thinks, encrypted for the thoughts themselves.
 	summary, encrypted bool
-	// thoughts gives earlier ones back.
+	// thoughts returns earlier ones.
 	thoughts bool
 }
 
@@ -90,7 +90,7 @@ func extrasFor(model string) extras {
 	return extras{summary: !plain, encrypted: !plain, thoughts: true}
 }
 
-// without gives what to ask for after a refusal; ok is false when it isn't for one of the extras.
+// without returns what to ask for after a refusal; ok is false when it isn't for one of the extras.
 func (e extras) without(err error) (fewer extras, ok bool) {
 	r, refused := errors.AsType[*wire.Refused](err)
 	if !refused || r.Status != http.StatusBadRequest && r.Status != http.StatusNotFound {

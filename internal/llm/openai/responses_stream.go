@@ -189,7 +189,7 @@ func (s *responsesStream) separator(it *item, kind string, ev *responsesEvent) s
 
 const summarySeparator = "\n\n"
 
-// find gives the item that an event is about. Some servers leave the index out.
+// find returns the item that an event is about. Some servers leave the index out.
 func (s *responsesStream) find(ev *responsesEvent) *item {
 	id := ev.ItemID
 	if ev.Item != nil {

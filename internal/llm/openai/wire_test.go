@@ -50,7 +50,7 @@ func (p provider) asked() int { return len(p.Requests()) }
 
 func (p provider) body(n int) string { return string(p.Requests()[n].Body) }
 
-// path gives method and path of a request.
+// path returns method and path of a request.
 func (p provider) path(n int) string { return p.Requests()[n].Method + " " + p.Requests()[n].URL }
 
 func (p provider) request() llm.Request {
@@ -185,7 +185,7 @@ var answers = map[string]struct {
 	"chat/refusal":  {[]models.Part{text("I can't do that.")}, models.Usage{}, llm.FinishRefusal},
 }
 
-// kindOf gives the driver that a fixture is for.
+// kindOf returns the driver that a fixture is for.
 func kindOf(name string) string {
 	kind, _, _ := strings.Cut(name, "/")
 	return kind

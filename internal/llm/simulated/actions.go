@@ -242,7 +242,7 @@ func buildStop(*parser, match) (action, bool) { return action{stop: true}, true 
 // root is where the files of a session are.
 const root = "/workspace"
 
-// absolute gives the path of a file as tools want it.
+// absolute returns the path of a file as tools want it.
 func absolute(name string) string {
 	if bare := unquote(name); bare != name {
 		name = bare

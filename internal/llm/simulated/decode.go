@@ -37,7 +37,7 @@ func (d *decoder) want(n *node, path string, kind nodeKind) bool {
 	return false
 }
 
-// object gives the fields of an object that may have those of names and no others.
+// object returns the fields of an object that may have those of names and no others.
 func (d *decoder) object(n *node, path string, names ...string) map[string]*node {
 	if !d.want(n, path, nodeObject) {
 		return nil
@@ -53,7 +53,7 @@ func (d *decoder) object(n *node, path string, names ...string) map[string]*node
 	return fields
 }
 
-// list gives the items of a list that isn't empty, each with its path.
+// list returns the items of a list that isn't empty, each with its path.
 func (d *decoder) list(n *node, path string, limit int) iter.Seq2[string, *node] {
 	return func(yield func(string, *node) bool) {
 		if !d.want(n, path, nodeList) {
@@ -120,7 +120,7 @@ func (d *decoder) count(n *node, path string) *int64 {
 	return &v
 }
 
-// rawObject gives an object with any fields as JSON.
+// rawObject returns an object with any fields as JSON.
 func (d *decoder) rawObject(n *node, path string) string {
 	if !d.want(n, path, nodeObject) {
 		return ""

@@ -82,7 +82,7 @@ func (d *Driver) Models(context.Context, llm.Endpoint) ([]llm.ModelInfo, error) 
 	return list, nil
 }
 
-// lastUserText gives the newest message of the user as text. Images are named by their media types: that is all that simulated models
+// lastUserText returns the newest message of the user as text. Images are named by their media types: that is all that simulated models
 // see of them.
 func lastUserText(messages []llm.Message) string {
 	for _, m := range slices.Backward(messages) {

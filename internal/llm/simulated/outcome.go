@@ -115,7 +115,7 @@ func manyContents(list []any) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// field gives the first of the fields that holds a text or a number.
+// field returns the first of the fields that holds a text or a number.
 func field(r map[string]any, names ...string) string {
 	for _, n := range names {
 		switch v := r[n].(type) {
@@ -130,7 +130,7 @@ func field(r map[string]any, names ...string) string {
 	return ""
 }
 
-// items gives a list that a result is, or that it has under one of the names.
+// items returns a list that a result is, or that it has under one of the names.
 func items(v any, names ...string) ([]any, bool) {
 	if list, ok := v.([]any); ok {
 		return list, true
@@ -221,7 +221,7 @@ func fenced(language, s string) string {
 	return fence + language + "\n" + strings.TrimRight(s, "\n") + "\n" + fence
 }
 
-// longestRun gives the length of the longest run of backticks.
+// longestRun returns the length of the longest run of backticks.
 func longestRun(s string) int {
 	longest, run := 0, 0
 	for i := range len(s) {

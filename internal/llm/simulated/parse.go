@@ -21,7 +21,7 @@ type parser struct {
 	offered map[string]bool
 }
 
-// parse gives what the text asks for, in its order.
+// parse returns what the text asks for, in its order.
 func (p *parser) parse(text string) []action {
 	rest := cutText(text, maxRuleText)
 	var actions []action
@@ -95,7 +95,7 @@ func (p *parser) skip(s string) string {
 	return s[size+at[0]:]
 }
 
-// path gives the file that a clause names, or means by "it". From here on it is the one of which was spoken last.
+// path returns the file that a clause names, or means by "it". From here on it is the one of which was spoken last.
 func (p *parser) path(m match) (string, bool) {
 	if name := m.file(); name != "" {
 		p.file = absolute(name)
@@ -103,7 +103,7 @@ func (p *parser) path(m match) (string, bool) {
 	return p.file, p.file != ""
 }
 
-// waitsFor gives the index of the action whose result has to be there before a may be done, -1 for none: the one before
+// waitsFor returns the index of the action whose result has to be there before a may be done, -1 for none: the one before
 // where the text says "then", else the last that touches the same files when one of the two changes them.
 func waitsFor(before []action, a action, then bool) int {
 	if then {
@@ -124,7 +124,7 @@ func waitsFor(before []action, a action, then bool) int {
 	return -1
 }
 
-// cutText gives at most limit bytes of s, whole characters only.
+// cutText returns at most limit bytes of s, whole characters only.
 func cutText(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -27,7 +27,7 @@ type player struct {
 	first, perToken time.Duration
 	// left is how many tokens may still come.
 	left int
-	// begun tells that the time to the first token is over.
+	// begun is true when the time to the first token is over.
 	begun bool
 	// calls is how many tool calls the conversation has, so that the ids of new ones differ.
 	calls int
@@ -162,7 +162,7 @@ func disconnected() error {
 	}
 }
 
-// end gives the response for what err ended. An empty reason means the natural one.
+// end returns the response for what err ended. An empty reason means the natural one.
 func (p *player) end(err error, reason llm.FinishReason) (llm.Response, error) {
 	switch {
 	case errors.Is(err, errCut):

@@ -95,7 +95,7 @@ func introduction(text string, tools []llm.Tool) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// firstLine gives a text shortened to one line; otherwise when it is empty.
+// firstLine returns a text shortened to one line; otherwise when it is empty.
 func firstLine(text, otherwise string) string {
 	const most = 160
 	text = strings.Join(strings.Fields(text), " ")

@@ -126,7 +126,7 @@ type match struct {
 	at   []int
 }
 
-// group gives what a group of the pattern holds, as it was written; empty when there is none.
+// group returns what a group of the pattern holds, as it was written; empty when there is none.
 func (m match) group(name string) string {
 	i := m.re.SubexpIndex(name)
 	if i < 0 || m.at[2*i] < 0 {
@@ -135,7 +135,7 @@ func (m match) group(name string) string {
 	return m.text[m.at[2*i]:m.at[2*i+1]]
 }
 
-// end gives where the clause ends.
+// end returns where the clause ends.
 func (m match) end() int {
 	if i := m.re.SubexpIndex("p1"); i >= 0 && m.at[2*i] >= 0 && notName(m.group("p1")) {
 		return m.at[2*i]
@@ -146,7 +146,7 @@ func (m match) end() int {
 	return m.at[1]
 }
 
-// file gives the name of a file, as it was written; empty when the clause names none.
+// file returns the name of a file, as it was written; empty when the clause names none.
 func (m match) file() string {
 	name := m.group("p1")
 	if name == "" {
@@ -158,7 +158,7 @@ func (m match) file() string {
 	return name
 }
 
-// notName tells the words that follow "the file" when it stands for itself, as in "read the file back".
+// notName returns the words that follow "the file" when it stands for itself, as in "read the file back".
 func notName(s string) bool {
 	switch strings.ToLower(strings.Trim(s, ".")) {
 	case "", "back", "again", "and", "then", "please", "now", "in", "it":

@@ -21,7 +21,7 @@ func script(messages ...llm.Message) llm.Request {
 	return llm.Request{Model: "sim-script", Messages: messages}
 }
 
-// withFile gives the request a script in the session's files.
+// withFile adds a script to the request, in the session's files.
 func withFile(req llm.Request, text string, err error) llm.Request {
 	req.ReadFile = func(_ context.Context, path string) ([]byte, error) {
 		if path != simulated.ScriptPath {

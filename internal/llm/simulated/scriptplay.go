@@ -73,7 +73,7 @@ func (p *player) chunk(ctx context.Context, c scriptChunk) error {
 	return c.failure
 }
 
-// findScript gives the script and which response is due. That is counted in the conversation, for the driver remembers
+// findScript returns the script and which response is due. That is counted in the conversation, for the driver remembers
 // nothing: a call that is made again after a crash plays the same response again.
 func findScript(ctx context.Context, req *llm.Request) (*script, int, error) {
 	if req.ReadFile != nil {
@@ -131,7 +131,7 @@ func agentMessages(messages []llm.Message) int {
 	return n
 }
 
-// openingMessage gives the index of the first message of the newest turn: what follows the last message of the agent
+// openingMessage returns the index of the first message of the newest turn: what follows the last message of the agent
 // that called no tool. The driver sees no turns, only the conversation.
 func openingMessage(messages []llm.Message) int {
 	// The agent's own last word opens nothing until the user has said something after it.

@@ -44,7 +44,7 @@ func (r *ruleSet) answer(ctx context.Context, p *player, req *llm.Request) error
 	return p.say(ctx, models.PartText, report(asks, req))
 }
 
-// asks gives what the user wants in this turn, with what has come of it. begun tells that tools have been called.
+// asks returns what the user wants in this turn, with what has come of it. begun tells that tools have been called.
 func (r *ruleSet) asks(req *llm.Request) (asks []ask, begun bool) {
 	start := openingMessage(req.Messages)
 	p := &parser{rules: r, file: lastFile(toolCalls(req.Messages[:start])), offered: make(map[string]bool, len(req.Tools))}
@@ -114,7 +114,7 @@ func openAction(asks []ask, c toolCall, exact bool) *action {
 	return nil
 }
 
-// nextActions gives what can be done now, all at once.
+// nextActions returns what can be done now, all at once.
 func nextActions(actions []action) []action {
 	var ready []action
 	for _, a := range actions {

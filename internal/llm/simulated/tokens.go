@@ -38,7 +38,7 @@ func classOf(r rune) runeClass {
 	return classOther
 }
 
-// tokenLen gives the length in bytes of the first token of s, 0 when s is empty. A token is a run of characters of one
+// tokenLen returns the length in bytes of the first token of s, 0 when s is empty. A token is a run of characters of one
 // class (letters and digits, spaces, all others), with the single space before it, and at most maxTokenRunes long.
 func tokenLen(s string) int {
 	if s == "" {
@@ -64,7 +64,7 @@ func tokenLen(s string) int {
 	}
 }
 
-// countTokens gives the number of tokens of s as output.
+// countTokens returns the number of tokens of s as output.
 func countTokens(s string) int {
 	n := 0
 	for s != "" {
@@ -102,7 +102,7 @@ const loremCycle = " Lorem ipsum dolor sit amet, consectetur adipiscing elit, se
 	" pariatur. Excepteur sint occaecat cupidatat non proident, sunt in culpa qui officia deserunt mollit anim id est" +
 	" laborum."
 
-// lorem gives a text of exactly n tokens.
+// lorem returns a text of exactly n tokens.
 func lorem(n int) string {
 	perCycle := countTokens(loremCycle)
 	rest := 0

@@ -246,7 +246,7 @@ func (n *node) json(b *strings.Builder) {
 	}
 }
 
-// marshal gives v as JSON without the escapes that are only for HTML: people read it as it streams.
+// marshal returns v as JSON without the escapes that are only for HTML: people read it as it streams.
 func marshal(v any) string {
 	return string(jsonx.MustEncode(v)) // only texts, and structs of them, are ever given
 }

@@ -45,7 +45,7 @@ func (a *Answer) Open(kind models.PartType) (*Part, error) {
 	return a.open(models.Part{Type: kind})
 }
 
-// Continue gives the newest part if it is of a kind, else it begins one.
+// Continue returns the newest part if it is of a kind, else it begins one.
 func (a *Answer) Continue(kind models.PartType) (*Part, error) {
 	if n := len(a.parts); n > 0 && a.parts[n-1].part.Type == kind {
 		return a.parts[n-1], nil
@@ -68,7 +68,7 @@ func (a *Answer) OpenCall(id, name string) (*Part, error) {
 	return p, err
 }
 
-// Identify gives a call an id and a name that come later than its beginning. What is empty stays as it was.
+// Identify sets a call's id and name, which come later than its beginning. What is empty stays as it was.
 func (a *Answer) Identify(p *Part, id, name string) error {
 	if id != "" {
 		p.part.ToolCallID = id
@@ -173,25 +173,25 @@ func (a *Answer) Spend(u models.Usage, last bool) {
 	}
 }
 
-// Usage gives what was last kept.
+// Usage returns what was last kept.
 func (a *Answer) Usage() models.Usage { return a.usage }
 
-// Kind tells what a part holds.
+// Kind returns what a part holds.
 func (p *Part) Kind() models.PartType { return p.part.Type }
 
-// HasMetadata tells whether SetMetadata was called.
+// HasMetadata reports whether SetMetadata was called.
 func (p *Part) HasMetadata() bool { return len(p.part.Metadata) > 0 }
 
-// Name gives the name of a call.
+// Name returns the name of a call.
 func (p *Part) Name() string { return p.part.ToolName }
 
-// Written gives what was written to a part so far.
+// Written returns what was written to a part so far.
 func (p *Part) Written() string { return p.body.String() }
 
-// IsEmpty tells whether nothing was written to a part.
+// IsEmpty reports whether nothing was written to a part.
 func (p *Part) IsEmpty() bool { return p.body.Len() == 0 }
 
-// Parts gives what came so far. Parts that hold nothing are left out. complete tells that no call was cut off: then one without arguments
+// Parts returns what came so far. Parts that hold nothing are left out. complete tells that no call was cut off: then one without arguments
 // has an empty object, since some models write none for a tool that takes none.
 func (a *Answer) Parts(complete bool) []models.Part {
 	out := make([]models.Part, 0, len(a.parts))
@@ -212,7 +212,7 @@ func (a *Answer) Parts(complete bool) []models.Part {
 	return out
 }
 
-// Finish gives why an answer ended that the provider calls finished: with calls in it, they are the reason.
+// Finish returns why an answer ended that the provider calls finished: with calls in it, they are the reason.
 func (a *Answer) Finish() llm.FinishReason {
 	if a.calls > 0 {
 		return llm.FinishToolCalls

@@ -11,13 +11,13 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// begin gives an answer, and what it tells.
+// begin returns an answer, and what it tells.
 func begin() (*wire.Answer, *[]llm.Delta) {
 	var told []llm.Delta
 	return wire.NewAnswer(func(d llm.Delta) { told = append(told, d) }), &told
 }
 
-// must gives a part that could be begun.
+// must returns a part that could be begun.
 func must(t *testing.T) func(*wire.Part, error) *wire.Part {
 	t.Helper()
 	return func(p *wire.Part, err error) *wire.Part {

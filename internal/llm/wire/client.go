@@ -99,7 +99,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// hasForm tells whether a content type is that of what was asked for.
+// hasForm reports whether a content type is that of what was asked for.
 func (g *guard) hasForm(contentType string) bool {
 	got, _, err := mime.ParseMediaType(contentType)
 	switch {
@@ -145,5 +145,5 @@ func readDocument(resp *http.Response) ([]byte, error) {
 	return body, nil
 }
 
-// closeBody gives up an answer. Nothing can be done about an error of that.
+// closeBody discards an answer. Nothing can be done about an error of that.
 func closeBody(resp *http.Response) { _ = resp.Body.Close() }

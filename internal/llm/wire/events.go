@@ -53,7 +53,7 @@ func (p *pulse) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Next gives the next event that has data. At the end of the stream the error is io.EOF, and io.ErrUnexpectedEOF when the stream
+// Next returns the next event that has data. At the end of the stream the error is io.EOF, and io.ErrUnexpectedEOF when the stream
 // ends within an event. What is no event stream gives an *Unreadable.
 func (e *Events) Next() (Event, error) {
 	e.reset()
@@ -111,7 +111,7 @@ func (e *Events) field(line []byte) error {
 	return nil
 }
 
-// end gives how a stream ended whose last line has no end.
+// end returns how a stream ended whose last line has no end.
 func (e *Events) end(line []byte) (Event, error) {
 	if len(line) > 0 {
 		if !e.lenient {

@@ -12,7 +12,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm/wiretest"
 )
 
-// read gives all events of a stream as name=data, and how it ended.
+// read returns all events of a stream as name=data, and how it ended.
 func read(r io.Reader, tolerance wire.Tolerance) (out []string, err error) {
 	events := wire.NewEvents(r, tolerance, func() {})
 	for {

@@ -64,7 +64,7 @@ func (f Failures) OfDocument(ctx context.Context, err error) error {
 	return f.Of(ctx, Unreadablef("the answer does not have the expected form: %s", cut(err.Error())))
 }
 
-// wasSent tells whether err is net/http's, which wraps whatever happens on a connection so.
+// wasSent reports whether err is net/http's, which wraps whatever happens on a connection so.
 func wasSent(err error) bool {
 	e, ok := errors.AsType[*url.Error](err)
 	return ok && e.Op != "parse"

@@ -74,7 +74,7 @@ func FitImages(ctx context.Context, req *llm.Request, limits ImageLimits) ([]llm
 
 func isImage(p models.Part) bool { return p.Type == models.PartImage }
 
-// readOnce gives the size of an image, which it reads unless it is known.
+// readOnce returns the size of an image, which it reads unless it is known.
 func readOnce(ctx context.Context, req *llm.Request, p models.Part, known map[models.ImageID]llm.Image) (int, error) {
 	if p.ImageID != nil {
 		if img, ok := known[*p.ImageID]; ok {

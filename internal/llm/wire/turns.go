@@ -12,7 +12,7 @@ import (
 // Turn is what one side says before the other does. Providers insist that sides alternate, that the user begins and ends,
 // and that all results of the calls of one answer come right after it.
 type Turn struct {
-	// Agent tells that the model says it; else the user.
+	// Agent is true when the model says it; else the user.
 	Agent bool
 	// Results answer the calls of the turn before, one each, in the order of the calls.
 	Results []models.Part
@@ -124,7 +124,7 @@ func (t *turns) close() {
 	t.waiting, t.calls, t.results, t.answered = nil, nil, nil, nil
 }
 
-// turn gives the user's turn that is under way, and begins one if there is none.
+// turn returns the user's turn that is under way, and begins one if there is none.
 func (t *turns) turn() *Turn {
 	if n := len(t.list); n == 0 || t.list[n-1].Agent {
 		t.list = append(t.list, Turn{})
@@ -139,7 +139,7 @@ func (t *turns) add(p models.Part) {
 
 func (t *turns) say(text string) { t.add(models.Part{Type: models.PartText, Text: text}) }
 
-// ResultText gives what the model is told of a tool's result, and whether the tool failed.
+// ResultText returns what the model is told of a tool's result, and whether the tool failed.
 func ResultText(p models.Part) (text string, failed bool) {
 	text = string(p.Result)
 	var s string
@@ -158,5 +158,5 @@ func ResultText(p models.Part) (text string, failed bool) {
 	return text, true
 }
 
-// IsBlank tells whether a text says nothing. Providers refuse such text.
+// IsBlank reports whether a text says nothing. Providers refuse such text.
 func IsBlank(s string) bool { return strings.TrimSpace(s) == "" }

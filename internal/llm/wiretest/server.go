@@ -90,14 +90,14 @@ func (s *Server) Play(answers ...Answer) {
 	s.answers = answers
 }
 
-// Requests gives what was asked so far.
+// Requests returns what was asked so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request(nil), s.requests...)
 }
 
-// Last gives the newest request.
+// Last returns the newest request.
 func (s *Server) Last(t testing.TB) Request {
 	t.Helper()
 	all := s.Requests()
@@ -185,7 +185,7 @@ func GoldenText(t testing.TB, file string, got []byte) {
 	}
 }
 
-// golden gives what a golden file holds, and what it would hold if it were written anew.
+// golden returns what a golden file holds, and what it would hold if it were written anew.
 func golden(t testing.TB, file string, got []byte) (want, pretty []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", file)

@@ -27,7 +27,7 @@ type Mail struct {
 	Text string
 	// User and Password are what the client signed in with.
 	User, Password string
-	// Encrypted tells that the message came over TLS.
+	// Encrypted is true when the message came over TLS.
 	Encrypted bool
 }
 
@@ -180,7 +180,7 @@ func address(rest string) string {
 	return inside
 }
 
-// textOf gives the body of a message with one part; empty when it can't be read.
+// textOf returns the body of a message with one part; empty when it can't be read.
 func textOf(data string) string {
 	m, err := mail.ReadMessage(strings.NewReader(data))
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 	MaxQuorum = 10
 )
 
-// Capability gives the capability approvals. It is of high risk, because settings of an agent replace those of the harness:
+// Capability returns the capability approvals. It is of high risk, because settings of an agent replace those of the harness:
 // whoever may only change agents must not be able to loosen the policy.
 func Capability(expressions *expr.Compiler) tools.Capability {
 	return tools.Capability{
@@ -159,7 +159,7 @@ func read(expressions *expr.Compiler, settings json.RawMessage) (*policy, error)
 	return p, nil
 }
 
-// over gives a with what t says instead.
+// over returns a with what t says instead.
 func (t terms) over(a tools.Ask) tools.Ask {
 	set(&a.Quorum, t.Quorum)
 	set(&a.Role, t.Role)

@@ -25,7 +25,7 @@ type Answer struct {
 	Answer string `json:"answer"`
 }
 
-// Capability gives the capability ask_user.
+// Capability returns the capability ask_user.
 func Capability() tools.Capability {
 	return tools.Capability{
 		ID:          ID,

@@ -31,7 +31,7 @@ type target struct {
 	Note     string `json:"note"`
 }
 
-// Capability gives the capability budget.
+// Capability returns the capability budget.
 func Capability() tools.Capability {
 	return tools.Capability{
 		ID:          ID,
@@ -61,7 +61,7 @@ func Capability() tools.Capability {
 	}
 }
 
-// section tells the agent of its target.
+// section returns the agent of its target.
 func section(config json.RawMessage) (string, error) {
 	var settings struct {
 		Target *target `json:"target"`

@@ -69,7 +69,7 @@ func TestCheckBudget(t *testing.T) {
 	}
 }
 
-// section gives what the prompt says with settings.
+// section returns what the prompt says with settings.
 func section(t *testing.T, config string) (string, error) {
 	t.Helper()
 	set, err := registry(t).Resolve([]models.CapabilityRef{{ID: budget.ID, Config: models.JSON(config)}})

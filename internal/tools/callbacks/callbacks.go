@@ -19,7 +19,7 @@ const (
 	MaxTimeoutSeconds     = 30 * 24 * 60 * 60
 )
 
-// Capability gives the capability callbacks.
+// Capability returns the capability callbacks.
 func Capability() tools.Capability {
 	return tools.Capability{
 		ID:          ID,

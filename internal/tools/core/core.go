@@ -6,7 +6,7 @@ import "github.com/ostler-dev/ostler/internal/tools"
 // ID is the capability's id.
 const ID = "core"
 
-// Capability gives the capability core.
+// Capability returns the capability core.
 func Capability() tools.Capability {
 	return tools.Capability{
 		ID:          ID,

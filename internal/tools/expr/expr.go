@@ -55,7 +55,7 @@ type compiled struct {
 	source string
 }
 
-// New gives a Compiler.
+// New returns a Compiler.
 func New() (*Compiler, error) {
 	facts := cel.MapType(cel.StringType, cel.DynType)
 	env, err := cel.NewEnv(
@@ -83,7 +83,7 @@ func New() (*Compiler, error) {
 	return &Compiler{env: env, known: known}, nil
 }
 
-// Compile gives the program of an expression, or says in words for its author what is wrong.
+// Compile returns the program of an expression, or says in words for its author what is wrong.
 func (c *Compiler) Compile(source string, kind Kind) (*Program, error) {
 	key := compiled{kind, source}
 	if p, ok := c.known.Get(key); ok {

@@ -13,7 +13,7 @@ const maxDiffLines = 200_000
 // diffContext is how many lines are shown around a change.
 const diffContext = 3
 
-// unifiedDiff gives the difference of two texts as programs like patch read it. Only what changed is looked at line
+// unifiedDiff returns the difference of two texts as programs like patch read it. Only what changed is looked at line
 // by line, so a small edit of a large file is cheap. Beyond the budget whole lines are left out at the end, and cut
 // tells so.
 func unifiedDiff(path, before, after string, budget int) (diff string, cut bool) {
@@ -53,7 +53,7 @@ func unifiedDiff(path, before, after string, budget int) (diff string, cut bool)
 	return out.String(), false
 }
 
-// commonEnds gives how many bytes at the beginning and at the end both texts share, in whole lines and short of
+// commonEnds returns how many bytes at the beginning and at the end both texts share, in whole lines and short of
 // diffContext lines, which a diff shows.
 func commonEnds(a, b string) (head, tail int) {
 	most := min(len(a), len(b))
@@ -81,7 +81,7 @@ func commonEnds(a, b string) (head, tail int) {
 	return head, len(rest)
 }
 
-// splitLines gives the lines with their ends.
+// splitLines returns the lines with their ends.
 func splitLines(s string) []string {
 	lines := strings.SplitAfter(s, "\n")
 	if lines[len(lines)-1] == "" {

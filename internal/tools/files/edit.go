@@ -112,7 +112,7 @@ func edit(ctx context.Context, f tools.Files, a editArgs) (any, error) {
 	}, nil
 }
 
-// apply gives the text with the replacement made, and in how many places.
+// apply returns the text with the replacement made, and in how many places.
 func (r replacement) apply(text string, index int, path string) (string, int, error) {
 	if !r.All {
 		at := occurrences(text, r.Old, 4)
@@ -155,7 +155,7 @@ func (r replacement) missing(text string, index int, path string) error {
 	return refuse("match_not_found", "replacements[%d].old does not occur in %s. %s", index, path, hint)
 }
 
-// occurrences gives where old begins in text, overlapping ones included: either could be meant. It stops at most.
+// occurrences returns where old begins in text, overlapping ones included: either could be meant. It stops at most.
 func occurrences(text, old string, most int) []int {
 	var at []int
 	for from := 0; len(at) < most; {

@@ -22,7 +22,7 @@ const ConcurrencyClass = "session_workspace"
 // – the longest path, hash, hints – fits beside it below tools.MaxResultBytes.
 const contentBudget = 60 << 10
 
-// Capability gives the capability files.
+// Capability returns the capability files.
 func Capability() tools.Capability {
 	return tools.Capability{
 		ID:          ID,
@@ -111,7 +111,7 @@ func refuse(code, format string, args ...any) error {
 	return &refusal{code: code, message: fmt.Sprintf(format, args...)}
 }
 
-// explain gives code and text of an error that the model can act on.
+// explain returns code and text of an error that the model can act on.
 func explain(err error) (code, message string, ok bool) {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.code, r.message, true

@@ -36,7 +36,7 @@ func invoke(tb testing.TB, call *toolstest.Call, name string, arguments any) too
 
 type object = map[string]any
 
-// with gives a call that has files.
+// with returns a call that has files.
 func with(tb testing.TB, contents map[string]string) *toolstest.Call {
 	tb.Helper()
 	call := toolstest.NewCall()

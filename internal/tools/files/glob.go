@@ -93,7 +93,7 @@ func globExpr(pattern string) (string, error) {
 	return b.String(), nil
 }
 
-// globClass gives the expression of the class that s begins with, and how many bytes it takes.
+// globClass returns the expression of the class that s begins with, and how many bytes it takes.
 func globClass(s string) (expr string, n int, err error) {
 	end := strings.IndexByte(s, ']')
 	body := ""

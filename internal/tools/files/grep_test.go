@@ -20,7 +20,7 @@ type found struct {
 	tools.Cut
 }
 
-// places gives the matches in short: path below the workspace, and line.
+// places returns the matches in short: path below the workspace, and line.
 func (f found) places() string {
 	var all []string
 	for _, m := range f.Matches {

@@ -9,7 +9,7 @@ import (
 // maxComparisons bounds the work on one stretch of changed lines; beyond it the stretch counts as replaced whole.
 const maxComparisons = 250_000
 
-// compareLines gives how b was made from a, in order and without gaps. Lines that occur once in both are where the
+// compareLines returns how b was made from a, in order and without gaps. Lines that occur once in both are where the
 // texts are tied together (patience diff); only between them are lines compared with each other, which costs more
 // than their number.
 func compareLines(a, b []string) []op {
@@ -66,7 +66,7 @@ func (c *comparison) between(a0, a1, b0, b1 int) {
 // pair is a line of a that is a line of b.
 type pair struct{ a, b int }
 
-// anchors gives the longest chain of lines that occur once in each text and are in the same order in both.
+// anchors returns the longest chain of lines that occur once in each text and are in the same order in both.
 func anchors(a, b []string) []pair {
 	type seen struct{ inA, inB, atA, atB int }
 	lines := make(map[string]*seen, len(a))
@@ -95,7 +95,7 @@ func anchors(a, b []string) []pair {
 	return longestRising(unique)
 }
 
-// longestRising gives the longest part of pairs, which rise in a, that rises in b, too.
+// longestRising returns the longest part of pairs, which rise in a, that rises in b, too.
 func longestRising(pairs []pair) []pair {
 	// ends[k] is the index of the smallest pair that ends a chain of k+1; before leads back along a chain.
 	var ends []int

@@ -31,7 +31,7 @@ type part struct {
 	tools.Cut
 }
 
-// readPart gives as much as was asked for and as fits the budget, which counts bytes as JSON writes them.
+// readPart returns as much as was asked for and as fits the budget, which counts bytes as JSON writes them.
 func readPart(file tools.File, content []byte, a readArgs, budget int) (part, error) {
 	p := part{Path: file.Path, Hash: file.Hash, Size: file.Size, Unit: a.Unit, Offset: a.Offset}
 	if !tools.IsText(content) {
@@ -166,7 +166,7 @@ func countLines(content []byte) int {
 	return n
 }
 
-// lineLen gives the length of the first line, its end included.
+// lineLen returns the length of the first line, its end included.
 func lineLen(content []byte) int {
 	if i := bytes.IndexByte(content, '\n'); i >= 0 {
 		return i + 1

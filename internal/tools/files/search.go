@@ -88,12 +88,12 @@ func (s *search) lines(ctx context.Context, path string, lines []string) error {
 	return nil
 }
 
-// bare gives a line without its end.
+// bare returns a line without its end.
 func bare(line string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 }
 
-// excerpt gives a line, or of a long one what is around the position.
+// excerpt returns a line, or of a long one what is around the position.
 func excerpt(line string, at int) string {
 	if len(line) <= maxLineBytes {
 		return line

@@ -20,7 +20,7 @@ type Call struct {
 // Time is what the clock of a Call shows.
 func Time() time.Time { return time.Date(2026, 7, 1, 12, 30, 0, 123, time.UTC) }
 
-// NewCall gives a call with files in memory and a clock that stands still.
+// NewCall returns a call with files in memory and a clock that stands still.
 func NewCall() *Call {
 	c := &Call{Files: NewMemory()}
 	c.Call = tools.Call{

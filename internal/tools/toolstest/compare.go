@@ -46,7 +46,7 @@ type comparison struct {
 	done []string
 }
 
-// path gives one of few, so that they meet.
+// path returns one of few, so that they meet.
 func (c *comparison) path() string {
 	parts := []string{"/workspace"}
 	for range 1 + c.rand.IntN(3) {

@@ -16,7 +16,7 @@ import (
 // Memory is a session's filesystem in memory, as one call sees it: what is stored, overlaid with what was written
 // since the last Commit. It is not safe for concurrent use.
 type Memory struct {
-	// Now gives the time of writes; nil for a fixed one.
+	// Now returns the time of writes; nil for a fixed one.
 	Now func() time.Time
 	// MaxFileBytes and MaxTotalBytes bound one file and all files; 0 for no bound.
 	MaxFileBytes, MaxTotalBytes int64
@@ -33,7 +33,7 @@ type node struct {
 	content []byte
 }
 
-// NewMemory gives an empty filesystem.
+// NewMemory returns an empty filesystem.
 func NewMemory() *Memory {
 	return &Memory{stored: map[string]*node{}, overlay: map[string]*node{}, expected: map[string]string{}}
 }
@@ -176,7 +176,7 @@ func (m *Memory) now() time.Time {
 	return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 }
 
-// lookup gives what is at a path; nil for nothing.
+// lookup returns what is at a path; nil for nothing.
 func (m *Memory) lookup(path string) *node {
 	if tools.IsRoot(path) {
 		return &node{file: tools.File{Path: path, Directory: true}}
@@ -198,7 +198,7 @@ func (m *Memory) existing(path string) (*node, error) {
 	return n, nil
 }
 
-// below gives the paths of all that is in a directory, sorted.
+// below returns the paths of all that is in a directory, sorted.
 func (m *Memory) below(dir string) []string {
 	var paths []string
 	for _, layer := range []map[string]*node{m.stored, m.overlay} {

@@ -22,7 +22,7 @@ type Addresses interface {
 	CheckURL(u *url.URL) error
 }
 
-// Capability gives the capability user_hooks. It is of high risk: a hook sees all that is said, and where it is sent is
+// Capability returns the capability user_hooks. It is of high risk: a hook sees all that is said, and where it is sent is
 // up to its author.
 func Capability(expressions *expr.Compiler, addresses Addresses) tools.Capability {
 	r := reader{expressions, addresses}

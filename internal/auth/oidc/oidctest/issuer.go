@@ -29,7 +29,7 @@ const (
 // Person is who is at the browser.
 type Person struct {
 	Subject, Email, Name string
-	// Unverified tells that the issuer has not checked the e-mail.
+	// Unverified is true when the issuer has not checked the e-mail.
 	Unverified bool
 }
 
@@ -41,7 +41,7 @@ type Lies struct {
 	Token func(claims map[string]any) string
 	// Discovery changes the issuer's description.
 	Discovery func(says map[string]any)
-	// Fails gives the status to answer a path with; 0 is honest.
+	// Fails returns the status to answer a path with; 0 is honest.
 	Fails func(path string) int
 	// Huge are paths that answer with more than anybody wants.
 	Huge map[string]bool
@@ -122,14 +122,14 @@ func (i *Issuer) RotateKey(t testing.TB) {
 	i.key = jose.JSONWebKey{Key: key, KeyID: rand.Text(), Algorithm: "ES256", Use: "sig"}
 }
 
-// Key gives the key that tokens are signed with.
+// Key returns the key that tokens are signed with.
 func (i *Issuer) Key() jose.JSONWebKey {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.key
 }
 
-// Asked tells how often a path was asked for.
+// Asked returns how often a path was asked for.
 func (i *Issuer) Asked(path string) int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
