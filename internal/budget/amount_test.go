@@ -25,7 +25,7 @@ func TestParse(t *testing.T) {
 		{"gpu_seconds", "30.000", 30_000_000_000, ""},
 		{"tokens", "100.0", 100, ""},
 		{"tokens", "9000000000000000000", budget.MaxAmount, ""},
-		{"usd", "0.0000000001", 0, "at most 9 digits"},
+		{"usd", "0.0000000001", 0, "at most 9 decimal places"},
 		{"usd", "9000000000.000000001", 0, "too large"},
 		{"tool_calls", "1.5", 0, "whole numbers"},
 		{"tokens", "9000000000000000001", 0, "too large"},

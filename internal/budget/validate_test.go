@@ -27,9 +27,9 @@ func TestCheckPeriod(t *testing.T) {
 		{"rolling", period{models.PeriodRolling, nil, new(int64(60)), nil}, ""},
 		{"fixed, with the zone that nobody named", period{models.PeriodFixed, nil, new(int64(budget.MaxPeriodSeconds)), new("UTC")}, ""},
 
-		{"not a kind", period{"DAILY", nil, nil, nil}, `"DAILY" is no kind`},
+		{"not a kind", period{"DAILY", nil, nil, nil}, `"DAILY" is not a kind`},
 		{"calendar without a unit", period{models.PeriodCalendar, nil, nil, new("UTC")}, "needs a unit"},
-		{"an unknown unit", period{models.PeriodCalendar, new(models.CalendarUnit("EON")), nil, nil}, `"EON" is no unit`},
+		{"an unknown unit", period{models.PeriodCalendar, new(models.CalendarUnit("EON")), nil, nil}, `"EON" is not a calendar unit`},
 		{"calendar with seconds", period{models.PeriodCalendar, new(models.UnitDay), new(int64(60)), nil}, "leave out seconds"},
 		{"an unknown zone", period{models.PeriodCalendar, new(models.UnitDay), nil, new("Europe/Atlantis")}, `"Europe/Atlantis" is not the IANA name`},
 		{"an empty zone", period{models.PeriodCalendar, new(models.UnitDay), nil, new("")}, "is not the IANA name"},

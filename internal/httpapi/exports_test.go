@@ -252,7 +252,7 @@ func TestExportsThatAreRefused(t *testing.T) {
 		{"GET", "", "good", 400, codeBadUserInput, "groupBy"},
 		{"GET", "groupBy=&from=2024-01-01&to=2024-01-02", "good", 400, codeBadUserInput, `There is no group ""`},
 		{"GET", "groupBy=hour&from=2024-01-01&to=2024-01-02", "good", 400, codeBadUserInput, `There is no group "HOUR"`},
-		{"GET", "groupBy=day,day&from=2024-01-01&to=2024-01-02", "good", 400, codeBadUserInput, "names DAY twice"},
+		{"GET", "groupBy=day,day&from=2024-01-01&to=2024-01-02", "good", 400, codeBadUserInput, "has DAY twice"},
 		{"GET", "groupBy=day,model,agent,user,tool&from=2024-01-01&to=2024-01-02", "good", 400, codeBadUserInput, "1 to 4"},
 		{"GET", "groupBy=day&from=2024-01-01", "good", 400, codeBadUserInput, "to must be a time"},
 		{"GET", "groupBy=day&from=yesterday&to=2024-01-02", "good", 400, codeBadUserInput, "from must be a time"},

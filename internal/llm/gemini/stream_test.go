@@ -251,7 +251,7 @@ func TestStreamOtherContent(t *testing.T) {
 	d, req := newDriver(s)
 	_, err := d.Stream(t.Context(), req, func(llm.Delta) {})
 	e := wiretest.Failure(t, err, llm.CodeUnavailable, true, key)
-	if !strings.Contains(e.Message, "can't be read") {
+	if !strings.Contains(e.Message, "unreadable") {
 		t.Error(e.Message)
 	}
 }

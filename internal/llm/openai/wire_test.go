@@ -349,7 +349,7 @@ func TestGarbage(t *testing.T) {
 					}
 					continue
 				}
-				if e := failed(t, what, err, llm.CodeUnavailable, true); !strings.Contains(e.Message, "can't be read") {
+				if e := failed(t, what, err, llm.CodeUnavailable, true); !strings.Contains(e.Message, "unreadable") {
 					t.Errorf("%s: %v", what, e)
 				}
 			}
