@@ -39,7 +39,7 @@ type place struct {
 // command is one that works on the database.
 type command func(ctx context.Context, p place, args []string) error
 
-// adminCommand gives the command with a name; nil when there is none.
+// adminCommand returns the command with a name; nil when there is none.
 func adminCommand(name string) command {
 	switch name {
 	case "reset-password":

@@ -28,7 +28,7 @@ const (
 	envSeed = "OSTLER_CHAOS_SEED"
 )
 
-// addExtras gives the tools whose effects are seen outside of the database, and the committer's failpoints. On SIGUSR1 the
+// addExtras returns the tools whose effects are seen outside of the database, and the committer's failpoints. On SIGUSR1 the
 // process tells on errors what it holds.
 func addExtras(getenv func(string) string, errs io.Writer) (extras, error) {
 	file := getenv(envFile)

@@ -279,7 +279,7 @@ func readConfig(getenv func(string) string) (config, error) {
 	return c, nil
 }
 
-// browsable gives the address at which a browser on this machine finds a server that listens at addr.
+// browsable returns the address at which a browser on this machine finds a server that listens at addr.
 func browsable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {

@@ -150,7 +150,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotSaid gives every secret a value that is wrong, and looks for it in what is said about it.
+// TestSecretsAreNotSaid sets every secret to a wrong value, and looks for it in what is said about it.
 func TestSecretsAreNotSaid(t *testing.T) {
 	t.Parallel()
 	for _, s := range settings() {

@@ -4,5 +4,5 @@ package main
 
 import "io"
 
-// addExtras gives none.
+// addExtras returns none.
 func addExtras(func(string) string, io.Writer) (extras, error) { return extras{}, nil }

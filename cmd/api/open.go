@@ -57,7 +57,7 @@ func openDatabase(ctx context.Context, cfg config, tracer trace.Tracer, undo *cl
 	return db, nil
 }
 
-// openClock gives the clock that everything here goes by: the database's, so that times mean the same in all processes.
+// openClock returns the clock that the whole process uses: the database's, so that times mean the same in all processes.
 func openClock(ctx context.Context, db *store.DB, log *slog.Logger, undo *closers) (clock.Clock, error) {
 	clk, err := clock.Follow(ctx, clock.FollowConfig{Source: db.Now, Logger: log})
 	if err != nil {
@@ -91,7 +91,7 @@ type identity struct {
 	tokens *auth.AccessTokens
 }
 
-// openKeeper gives what seals and opens, after a look whether this database belongs to these master keys.
+// openKeeper returns what seals and opens, after a look whether this database belongs to these master keys.
 func openKeeper(ctx context.Context, cfg config, db *store.DB, clk clock.Clock) (*secrets.Keeper, error) {
 	keeper, err := secrets.Load(ctx, db, secrets.Config{Current: cfg.masterKey, Previous: cfg.previousKey, DataDir: cfg.dataDir})
 	if err != nil {
@@ -142,7 +142,7 @@ func openPeople(cfg config, db *store.DB, clk clock.Clock, log *slog.Logger, id 
 	return people, nil
 }
 
-// openBus gives the bus to the other processes; one that is alone has one of its own.
+// openBus returns the bus to the other processes; one that is alone has one of its own.
 func openBus(cfg config, log *slog.Logger) (events.Bus, error) {
 	if cfg.natsURL == "" {
 		return events.NewLocalBus(), nil

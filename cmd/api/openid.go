@@ -59,7 +59,7 @@ func (c *config) openIDWrong() []string {
 	return nil
 }
 
-// openIssuer gives the issuer that is configured, without asking it for anything; nil for none.
+// openIssuer returns the issuer that is configured, without asking it for anything; nil for none.
 func openIssuer(cfg config, clk clock.Clock, keeper *secrets.Keeper) (*oidc.Client, error) {
 	o := cfg.oidc
 	if o.Issuer == "" {

@@ -38,7 +38,7 @@ func (a *api) newKey(name string, permissions ...string) (id, key string) {
 	return made["apiKey"].(map[string]any)["id"].(string), made["key"].(string)
 }
 
-// withKey gives the principal of a key.
+// withKey returns the principal of a key.
 func (a *api) withKey(key string) *auth.Principal {
 	a.t.Helper()
 	p, err := a.resolver.Orgs.Authenticate(a.t.Context(), key)
@@ -118,7 +118,7 @@ func TestAPIKeysOverTheAPI(t *testing.T) {
 	})
 }
 
-// newAPIIn gives the API to the owner of another organization on the same database.
+// newAPIIn returns the API of the owner of another organization on the same database.
 func newAPIIn(a *api, slug string) *api {
 	a.t.Helper()
 	b := *a

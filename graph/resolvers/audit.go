@@ -20,7 +20,7 @@ const (
 	auditCheckLimit = 10_000
 )
 
-// auditCursor gives the cursor of an entry in the list of its organization.
+// auditCursor returns the cursor of an entry in the list of its organization.
 func auditCursor(position int64) string {
 	var key [8]byte
 	binary.BigEndian.PutUint64(key[:], uint64(position)) //nolint:gosec // G115: the bits come back as they went

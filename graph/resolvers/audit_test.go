@@ -16,7 +16,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store/storetest" //nolint:depguard // see above
 )
 
-// withAudit gives the API a log.
+// withAudit adds a log to the API.
 func withAudit(t *testing.T, a *api) {
 	t.Helper()
 	keeper, err := secrets.NewKeeper(bytes.Repeat([]byte{7}, 32))

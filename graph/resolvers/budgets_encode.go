@@ -14,7 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/spending"
 )
 
-// placeCursor gives the cursor of a row in a list that is ordered by time and id.
+// placeCursor returns the cursor of a row in a list that is ordered by time and id.
 func placeCursor[E models.Entity](at models.Millis, id models.ID[E]) string {
 	var e E
 	return encodeCursor(e.Prefix(), append(binary.BigEndian.AppendUint64(nil, uint64(at)), id[:]...)) //nolint:gosec // G115: the bits come back as they went
@@ -33,7 +33,7 @@ func decodePlaceCursor[E models.Entity](cursor string) (spending.Place[E], *faul
 	}, nil
 }
 
-// encodeBudget gives what encodes budgets, whose ledgers may be asked for.
+// encodeBudget returns what encodes budgets, whose ledgers may be asked for.
 func (r *Resolver) encodeBudget(ctx context.Context) func(b *models.Budget) *model.Budget {
 	l := r.loadersOf(ctx)
 	return func(b *models.Budget) *model.Budget {

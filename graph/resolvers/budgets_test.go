@@ -26,7 +26,7 @@ const (
 	allOfBudget   = `id subject subjectId currency limit softLimit balance reserved spent credits period { kind unit seconds timezone } periodStartedAt periodEndsAt status createdAt updatedAt`
 )
 
-// withBudgets gives the API budgets, and a committer that sessions are made with.
+// withBudgets returns the API budgets, and a committer that sessions are made with.
 func withBudgets(t *testing.T, a *api) *clock.Manual {
 	t.Helper()
 	at := clock.NewManual(time.UnixMilli(1_700_000_000_000))

@@ -32,7 +32,7 @@ func (r *agentResolver) FallbackModels(ctx context.Context, obj *model.Agent) ([
 	return r.modelEdges(ctx, obj.FallbackIDs)
 }
 
-// History gives a page of an agent's history. First pages are read together for all agents of a list; those that
+// History returns a page of an agent's history. First pages are read together for all agents of a list; those that
 // follow are one agent's own.
 func (r *agentResolver) History(ctx context.Context, obj *model.Agent, first *int, after *string) (*model.Connection[model.Revision], error) {
 	return historyOf(ctx, r.Resolver, obj.AgentID, first, after, r.loadersOf(ctx).agentHistory, r.Catalog.AgentRevisions)
@@ -60,7 +60,7 @@ func (r *harnessResolver) Parent(ctx context.Context, obj *model.Harness) (*mode
 	return r.harnessEdge(ctx, obj.ParentID)
 }
 
-// Chain gives a harness and those that it inherits from, root first.
+// Chain returns a harness and those that it inherits from, root first.
 func (r *harnessResolver) Chain(ctx context.Context, obj *model.Harness) ([]*model.Harness, error) {
 	chain := []*model.Harness{obj}
 	for parent := obj.ParentID; parent != nil && len(chain) < maxChain; {

@@ -25,7 +25,7 @@ func encodeModel(m *models.Model) *model.Model {
 	}
 }
 
-// encodePrice gives what a model costs; nil where that isn't known.
+// encodePrice returns what a model costs; nil where that isn't known.
 func encodePrice(input, output, cacheRead, cacheWrite *models.Nanos) *model.ModelPrice {
 	if input == nil || output == nil {
 		return nil

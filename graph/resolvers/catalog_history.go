@@ -14,7 +14,7 @@ import (
 
 const revisionKind = "rev"
 
-// revisionCursor gives the cursor of a revision in the history of its owner.
+// revisionCursor returns the cursor of a revision in the history of its owner.
 func revisionCursor(number int) string {
 	var key [4]byte
 	binary.BigEndian.PutUint32(key[:], uint32(number)) //nolint:gosec // G115: numbers are positive Ints of GraphQL
@@ -34,7 +34,7 @@ func decodeRevisionCursor(cursor string) (int, *fault.Error) {
 	return int(number), nil
 }
 
-// historyOf reads a page and one revision more: it tells whether there are others, and what the last one of the page changed.
+// historyOf reads a page and one revision more: it reports whether there are others, and what the last one of the page changed.
 func historyOf[K comparable](
 	ctx context.Context, r *Resolver, id K, first *int, after *string, firsts *firstPages[K, catalog.Revision],
 	read func(ctx context.Context, org models.OrgID, id K, before, limit int) ([]catalog.Revision, error),

@@ -8,7 +8,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/sessions"
 )
 
-// sessionsOfAgent gives a page of an agent's sessions. First pages are read together for all agents of a list; those that
+// sessionsOfAgent returns a page of an agent's sessions. First pages are read together for all agents of a list; those that
 // follow are one agent's own.
 func (r *Resolver) sessionsOfAgent(ctx context.Context, agent models.AgentID, first *int, after *string) (*model.SessionConnection, error) {
 	if after != nil {

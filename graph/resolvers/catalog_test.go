@@ -78,7 +78,7 @@ func newAPI(t *testing.T, db *store.DB) *api {
 	return a
 }
 
-// run gives the answer as JSON, or the errors as text.
+// run returns the answer as JSON, or the errors as text.
 func (a *api) run(query string, variables map[string]any) (string, error) {
 	a.t.Helper()
 	ctx := a.resolver.OperationContext(auth.WithPrincipal(a.t.Context(), a.principal))
@@ -98,7 +98,7 @@ func execute(ctx context.Context, exec *executor.Executor, query string, variabl
 	return string(resp.Data), nil
 }
 
-// get gives a value inside the answer of an operation that must not fail.
+// get returns a value inside the answer of an operation that must not fail.
 func (a *api) get(query string, variables map[string]any, path ...string) any {
 	a.t.Helper()
 	data, err := a.run(query, variables)

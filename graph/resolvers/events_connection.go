@@ -10,7 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// sessionLog gives a page of a session's log.
+// sessionLog returns a page of a session's log.
 func (r *Resolver) sessionLog(ctx context.Context, session *model.Session, args pageArgs, kinds []model.EventKind) (*model.EventConnection, error) {
 	w, err := newWindow(args, 50, decodeLogCursor)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // directField writes the value of one field that all events have.
 type directField func(b []byte, item *events.Item, data []byte) []byte
 
-// directWriter gives what writes the answers of the subscription that is being resolved without executing it anew for each event.
+// directWriter returns what writes the answers of the subscription that is being resolved without executing it anew for each event.
 // It serves the selections that are read most, by programs and logs: fields that all events have, and nothing else. For
 // others it is nil. What it writes is byte for byte what gqlgen makes of it.
 func directWriter(ctx context.Context) events.Write {
@@ -54,7 +54,7 @@ func directWriter(ctx context.Context) events.Write {
 	}
 }
 
-// directFieldOf gives what writes a field; nil for one that needs gqlgen.
+// directFieldOf returns what writes a field; nil for one that needs gqlgen.
 func directFieldOf(name string) directField {
 	switch name {
 	case "id":

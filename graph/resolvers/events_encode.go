@@ -10,7 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// encodeEvent gives an event as the API shows it. It is made once for all who share the item. It fails with
+// encodeEvent returns an event as the API shows it. It is made once for all who share the item. It fails with
 // events.ErrUnknownKind for kinds that another version, running beside this one, has written.
 func encodeEvent(item *events.Item) (model.Event, error) {
 	v, err := item.Rendered(func(item *events.Item) (any, error) { return renderEvent(item) })
@@ -43,7 +43,7 @@ func renderEvent(item *events.Item) (model.Event, error) {
 	return encode(&item.Event, payload, data), nil
 }
 
-// shownData gives the payload without what only the provider may see again.
+// shownData returns the payload without what only the provider may see again.
 func shownData(payload events.Payload, data models.JSON) (models.JSON, error) {
 	switch p := payload.(type) {
 	case events.MessageReceived:

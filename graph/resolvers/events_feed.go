@@ -14,7 +14,7 @@ import (
 // feedStart is the cursor before every event of a feed.
 const feedStart = "start"
 
-// decodeFeedCursor gives the position that a stream of a feed is to begin after.
+// decodeFeedCursor returns the position that a stream of a feed is to begin after.
 func decodeFeedCursor(cursor string) (int64, error) {
 	if cursor == feedStart {
 		return 0, nil

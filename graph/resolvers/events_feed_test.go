@@ -39,7 +39,7 @@ func withFeed(t *testing.T, a *api) *followed {
 	return &followed{api: a, last: map[models.SessionID]int64{}}
 }
 
-// newSession gives a session with an agent of its own.
+// newSession returns a session with an agent of its own.
 func (f *followed) newSession(name string) (session models.SessionID, agent string) {
 	f.t.Helper()
 	agent = f.agent(map[string]any{"name": name, "systemPrompt": ""})

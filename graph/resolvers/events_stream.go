@@ -15,7 +15,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// optionsFor gives the options of a subscription that the transport, or else serve, reads.
+// optionsFor returns the options of a subscription that the transport, or else serve, reads.
 func optionsFor(ctx context.Context) (opts events.Options) {
 	if feed := events.FeedFrom(ctx); feed != nil {
 		opts.Wake, opts.Allowance = feed.Wake, feed.Allowance
@@ -60,9 +60,9 @@ type eventSource struct {
 	kinds []model.EventKind
 	// agent is the one whose sessions the events must be of; nil for any.
 	agent *models.AgentID
-	// position gives where a reader of the event is in the stream, as the argument "after" takes it.
+	// position returns where a reader of the event is in the stream, as the argument "after" takes it.
 	position func(*events.Item) string
-	// failure gives the error that the stream ends with, as the caller is to see it.
+	// failure returns the error that the stream ends with, as the caller is to see it.
 	failure func(error) error
 }
 
@@ -116,7 +116,7 @@ func (s *eventSource) pump(ctx context.Context, out chan<- model.Event) error {
 	}
 }
 
-// shownEvent gives an event as the subscriber is to see it; nil when it must not see it.
+// shownEvent returns an event as the subscriber is to see it; nil when it must not see it.
 func shownEvent(item *events.Item) (model.Event, error) {
 	ev, err := encodeEvent(item)
 	if errors.Is(err, events.ErrUnknownKind) {
@@ -126,7 +126,7 @@ func shownEvent(item *events.Item) (model.Event, error) {
 	return ev, err
 }
 
-// streamError gives the error that a stream ends with, as the caller is to see it.
+// streamError returns the error that a stream ends with, as the caller is to see it.
 func streamError(err error) error {
 	if lagged, ok := errors.AsType[*events.LaggedError](err); ok {
 		return &gqlerror.Error{

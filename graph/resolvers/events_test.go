@@ -18,7 +18,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store/storetest" //nolint:depguard // see above
 )
 
-// withEvents gives the API a hub, and a session whose log has n events: SESSION_STARTED, then titles.
+// withEvents adds a hub to the API, and a session whose log has n events: SESSION_STARTED, then titles.
 func withEvents(t *testing.T, a *api, n int) models.SessionID {
 	t.Helper()
 	bus := events.NewLocalBus()

@@ -58,7 +58,7 @@ func (l *loader[K, V]) put(key K, v V) {
 	delete(l.absent, key)
 }
 
-// load gives the object; false when there is none. Those who ask meanwhile wait, and find theirs read as well.
+// load returns the object; false when there is none. Those who ask meanwhile wait, and find theirs read as well.
 func (l *loader[K, V]) load(ctx context.Context, key K) (V, bool, error) {
 	l.loading.Lock()
 	defer l.loading.Unlock()
@@ -87,7 +87,7 @@ func (l *loader[K, V]) load(ctx context.Context, key K) (V, bool, error) {
 	return v, ok, nil
 }
 
-// next gives what is known of the object, or the keys to read when nothing is yet: its own and the expected ones.
+// next returns what is known of the object, or the keys to read when nothing is yet: its own and the expected ones.
 func (l *loader[K, V]) next(key K) (v V, there bool, keys []K) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,14 +155,14 @@ type loaders struct {
 
 type loadersKey struct{}
 
-// OperationContext gives a context in which edges are read in batches. The server calls it once for every query or
+// OperationContext returns a context in which edges are read in batches. The server calls it once for every query or
 // mutation, after the principal is known. It must not span events of a subscription: what is read is kept until the
 // operation ends. Without it everything works, one statement per edge.
 func (r *Resolver) OperationContext(ctx context.Context) context.Context {
 	return context.WithValue(ctx, loadersKey{}, r.newLoaders())
 }
 
-// loadersOf gives the loaders of the operation.
+// loadersOf returns the loaders of the operation.
 func (r *Resolver) loadersOf(ctx context.Context) *loaders {
 	if l, ok := ctx.Value(loadersKey{}).(*loaders); ok {
 		return l

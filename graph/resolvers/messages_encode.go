@@ -6,7 +6,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// encodeMessage gives a message as the API shows it.
+// encodeMessage returns a message as the API shows it.
 func encodeMessage(m models.Message) *model.Message {
 	return &model.Message{
 		ID: m.ID.String(), Role: model.MessageRole(m.Role), Content: encodeParts(m.Content), Sequence: int(m.Sequence),
@@ -14,7 +14,7 @@ func encodeMessage(m models.Message) *model.Message {
 	}
 }
 
-// encodeEventMessage gives the message inside an event. The event is the one that completed the message, so the
+// encodeEventMessage returns the message inside an event. The event is the one that completed the message, so the
 // message's sequence is the event's.
 func encodeEventMessage(m events.Message, e models.Event) *model.Message {
 	msg := &model.Message{
@@ -27,7 +27,7 @@ func encodeEventMessage(m events.Message, e models.Event) *model.Message {
 	return msg
 }
 
-// encodeParts gives the pieces of a message. Pieces of a type that this version doesn't know are left out: another
+// encodeParts returns the pieces of a message. Pieces of a type that this version doesn't know are left out: another
 // version, running beside this one, may have written them.
 func encodeParts(parts []models.Part) []model.ContentPart {
 	list := make([]model.ContentPart, 0, len(parts))
@@ -55,7 +55,7 @@ func encodeParts(parts []models.Part) []model.ContentPart {
 	return list
 }
 
-// encodeUsage gives a usage. Its cost is null when any part of it had no price.
+// encodeUsage returns a usage. Its cost is null when any part of it had no price.
 func encodeUsage(u models.Usage) *model.Usage {
 	out := &model.Usage{
 		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CacheReadTokens: u.CacheReadTokens,
@@ -67,7 +67,7 @@ func encodeUsage(u models.Usage) *model.Usage {
 	return out
 }
 
-// encodeFailure gives why a turn or a message failed; nil for one that did not.
+// encodeFailure returns why a turn or a message failed; nil for one that did not.
 func encodeFailure(f *models.Failure) *model.TurnError {
 	if f == nil {
 		return nil
@@ -75,7 +75,7 @@ func encodeFailure(f *models.Failure) *model.TurnError {
 	return &model.TurnError{Code: f.Code, Message: f.Message, Fields: f.Fields}
 }
 
-// nonEmpty gives a text as a nullable field holds it: null when there is none.
+// nonEmpty returns a text as a nullable field holds it: null when there is none.
 func nonEmpty(s string) *string {
 	if s == "" {
 		return nil
@@ -83,7 +83,7 @@ func nonEmpty(s string) *string {
 	return &s
 }
 
-// objectOr gives the arguments of a call; a call without any has none, which is an empty object.
+// objectOr returns the arguments of a call; a call without any has none, which is an empty object.
 func objectOr(j models.JSON) models.JSON {
 	if len(j) == 0 {
 		return models.JSON("{}")

@@ -32,7 +32,7 @@ func encodeCursor(kind string, key []byte) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// decodeCursor gives the key of a cursor. It refuses cursors of other lists and of other versions.
+// decodeCursor returns the key of a cursor. It refuses cursors of other lists and of other versions.
 func decodeCursor(kind, cursor string, keyLength int) ([]byte, *fault.Error) {
 	key, err := openCursor(kind, cursor, maxCursorLength)
 	if err == nil && len(key) != keyLength {
@@ -62,7 +62,7 @@ func errForeignCursor() *fault.Error {
 	return fault.New(fault.Invalid, "The cursor does not belong to this list. Use a cursor that this server returned, or none to start at the beginning.")
 }
 
-// idCursor gives the cursor of a row in a list that is ordered by id. Ids are UUIDv7, so that is the order of creation.
+// idCursor returns the cursor of a row in a list that is ordered by id. Ids are UUIDv7, so that is the order of creation.
 func idCursor[E models.Entity](id models.ID[E]) string {
 	var e E
 	return encodeCursor(e.Prefix(), id[:])
@@ -78,7 +78,7 @@ func decodeIDCursor[E models.Entity](cursor string) (models.ID[E], *fault.Error)
 	return models.ID[E](key), nil
 }
 
-// sequenceCursor gives the cursor of a row in a list that is ordered by sequence.
+// sequenceCursor returns the cursor of a row in a list that is ordered by sequence.
 func sequenceCursor(sequence int64) string {
 	var key [8]byte
 	binary.BigEndian.PutUint64(key[:], uint64(sequence)) //nolint:gosec // G115: the bits come back as they went
@@ -98,7 +98,7 @@ func decodeSequenceCursor(cursor string) (int64, *fault.Error) {
 	return sequence, nil
 }
 
-// eventCursor gives the cursor of an event, for the log of its session and for the feed of its organization. Events that have
+// eventCursor returns the cursor of an event, for the log of its session and for the feed of its organization. Events that have
 // no place in the feed have a cursor of the log alone.
 func eventCursor(e *models.Event) string {
 	if e.FeedPosition == nil {
@@ -226,7 +226,7 @@ func connection[R, P, N any](
 	return page
 }
 
-// distinct gives the words of a filter, each once: a caller may repeat them more often than a statement takes parameters, and each of them
+// distinct returns the words of a filter, each once: a caller may repeat them more often than a statement takes parameters, and each of them
 // costs time wherever it is compared. No list stays none.
 func distinct[To, From ~string](list []From) []To {
 	if list == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// PriceHistory gives the newest prices of a model. They are read together for all models of a list.
+// PriceHistory returns the newest prices of a model. They are read together for all models of a list.
 func (r *modelResolver) PriceHistory(ctx context.Context, obj *model.Model, first *int) ([]*model.ModelPriceVersion, error) {
 	w, err := newWindow(pageArgs{First: first}, 20, decodeSequenceCursor)
 	if err != nil {

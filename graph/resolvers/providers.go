@@ -22,7 +22,7 @@ func (r *Resolver) probeProvider(ctx context.Context, input model.TestProviderIn
 	return r.Catalog.TestProvider(ctx, auth.FromContext(ctx), in)
 }
 
-// encodeKnown gives models that a provider offers; without a provider, those that are known of a kind.
+// encodeKnown returns models that a provider offers; without a provider, those that are known of a kind.
 func encodeKnown(known []catalog.Known, of *models.ProviderID) []*model.DiscoveredModel {
 	out := make([]*model.DiscoveredModel, 0, len(known))
 	for _, k := range known {

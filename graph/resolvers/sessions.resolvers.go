@@ -145,7 +145,7 @@ func (r *sessionResolver) ForkedFrom(ctx context.Context, obj *model.Session) (*
 	return edge(ctx, r.loadersOf(ctx).sessions, obj.ForkedFromID, encodeSession)
 }
 
-// ClientTools gives the client tools that a session brings itself.
+// ClientTools returns the client tools that a session brings itself.
 func (r *sessionResolver) ClientTools(ctx context.Context, obj *model.Session) ([]*model.ClientTool, error) {
 	if len(obj.ClientToolset) == 0 {
 		return []*model.ClientTool{}, nil

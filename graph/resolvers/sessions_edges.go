@@ -82,7 +82,7 @@ func (r *Resolver) messageByID(ctx context.Context, id models.MessageID) (*model
 	return encodeMessage(*m), nil
 }
 
-// memberByID gives a person who belongs to the caller's organization; NOT_FOUND for everybody else.
+// memberByID returns a person who belongs to the caller's organization; NOT_FOUND for everybody else.
 func (r *Resolver) memberByID(ctx context.Context, id models.UserID) (*model.User, error) {
 	u, err := r.Orgs.Member(ctx, auth.FromContext(ctx).OrgID, id)
 	return encoded(&u, err, encodeUser)

@@ -65,7 +65,7 @@ func (q question) name() string {
 	return strings.Join(append(path, q.field), ".")
 }
 
-// count tells how many objects the field was asked of, and how many of them had something.
+// count returns how many objects the field was asked of, and how many of them had something.
 func (q question) count(v any, at int) (parents, answers int) {
 	if list, ok := v.([]any); ok {
 		for _, item := range list {

@@ -28,7 +28,7 @@ func (r *Resolver) waitPayload(ctx context.Context, w *models.Wait, t *models.Tu
 	})
 }
 
-// changedTurn gives a turn that was changed just now, and forgets what was known before.
+// changedTurn returns a turn that was just changed, and drops what was cached before.
 func (r *Resolver) changedTurn(ctx context.Context, t *models.Turn) *model.Turn {
 	l := r.loadersOf(ctx)
 	l.forgetAll()

@@ -50,7 +50,7 @@ func (r *Resolver) waitByID(ctx context.Context, id models.WaitID) (*model.Wait,
 	return encodeWait(w), nil
 }
 
-// turnWaits gives what a turn waits for; nothing without a turn.
+// turnWaits returns what a turn waits for; nothing without a turn.
 func (r *Resolver) turnWaits(ctx context.Context, id *models.TurnID) ([]*model.Wait, error) {
 	list := []*model.Wait{}
 	if id == nil {

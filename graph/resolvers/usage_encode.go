@@ -20,7 +20,7 @@ const (
 	maxUsageDay = 4_000_000
 )
 
-// usageCursor gives the cursor of a group: which groups usage is divided by, and where this one stands among them.
+// usageCursor returns the cursor of a group: which groups usage is divided by, and where this one stands among them.
 func usageCursor(groups []spending.UsageGroup, k *spending.UsageKey) string {
 	var key []byte
 	write := func(s string) {

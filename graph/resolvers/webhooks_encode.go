@@ -9,7 +9,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/webhooks"
 )
 
-// encodeWebhook gives what encodes webhooks, whose deliveries may be asked for.
+// encodeWebhook returns what encodes webhooks, whose deliveries may be asked for.
 func (r *Resolver) encodeWebhook(ctx context.Context) func(w *models.Webhook) *model.Webhook {
 	l := r.loadersOf(ctx)
 	return func(w *models.Webhook) *model.Webhook {
@@ -25,7 +25,7 @@ func (r *Resolver) encodeWebhook(ctx context.Context) func(w *models.Webhook) *m
 	}
 }
 
-// decodeKinds gives kinds each once; no list stays none, an empty one stays empty.
+// decodeKinds returns kinds each once; no list stays none, an empty one stays empty.
 func decodeKinds(list []model.EventKind) []models.EventKind { return distinct[models.EventKind](list) }
 
 func decodeWebhookChange(in model.UpdateWebhookInput) webhooks.Change {

@@ -127,7 +127,7 @@ func (p *Passwords) compute(ctx context.Context, password string, a argonParams)
 	return hash, nil
 }
 
-// release gives the memory of hashes back. What a hash takes may be more than the rest of the process: were it left to the
+// release returns the memory of hashes to the system. What a hash takes may be more than the rest of the process: were it left to the
 // collector, that would let as much garbage gather again, and an idle process would keep it.
 func (p *Passwords) release() {
 	if p.releasing.Swap(true) {

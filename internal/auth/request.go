@@ -23,7 +23,7 @@ type RequestInfo struct {
 	Socket bool
 	// RefreshToken is the one in the browser's cookie; empty when there is none.
 	RefreshToken string
-	// Browser is what the browser keeps of an account that it has signed in to; empty when there is nothing. Known tells that the browser
+	// Browser is what the browser keeps of an account that it has signed in to; empty when there is nothing. Known reports that the browser
 	// or its network has signed in to the account in question before.
 	Browser string
 	Known   bool
@@ -86,7 +86,7 @@ func EndStream(ctx context.Context, err error) {
 	}
 }
 
-// Err gives the error that the subscription was ended with; nil for a plain completion.
+// Err returns the error that the subscription was ended with; nil for a plain completion.
 func (s *Stream) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

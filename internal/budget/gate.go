@@ -232,7 +232,7 @@ func Settle(b *models.Budget, line *models.Held, share, cost models.Amount, now 
 
 // Posted is what a debit has brought about.
 type Posted struct {
-	// Warned and SoftPassed tell that the budget has come near its limit, or past its soft limit, with this debit.
+	// Warned and SoftPassed report that the budget has come near its limit, or past its soft limit, with this debit.
 	Warned, SoftPassed bool
 }
 
@@ -302,7 +302,7 @@ func StatusOf(b *models.Budget) Status {
 
 // Room reports whether what a turn waits for may be there: then the gate decides again, and until its runner comes others would take what is
 // to be held for it. Else lacks is what it waits for now, and need the least amount of that.
-func Room(list []models.Budget, w models.BudgetWait, who Asker) (held []models.Held, lacks *models.Budget, need models.Amount) {
+func Headroom(list []models.Budget, w models.BudgetWait, who Asker) (held []models.Held, lacks *models.Budget, need models.Amount) {
 	of := func(id models.BudgetID) *models.Budget {
 		if i := slices.IndexFunc(list, func(b models.Budget) bool { return b.ID == id }); i >= 0 {
 			return &list[i]

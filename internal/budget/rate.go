@@ -10,7 +10,7 @@ import (
 // perCredit is how many tokens make a credit.
 const perCredit = 1000
 
-// CostOf returns what a model call took of a currency. metered tells whether model calls are measured in it at all.
+// CostOf returns what a model call took of a currency. metered reports whether model calls are measured in it at all.
 func CostOf(currency string, u models.Usage) (cost models.Amount, metered bool) {
 	switch currency {
 	case models.CurrencyUSD:

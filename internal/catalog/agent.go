@@ -96,7 +96,7 @@ func agentRow(db *gorm.DB, org models.OrgID, id *models.AgentID) (*models.Agent,
 func (s *Service) CreateAgent(ctx context.Context, by *auth.Principal, in NewAgent) (*models.Agent, error) {
 	row := &models.Agent{OrgID: by.OrgID, ID: models.NewID[models.AgentEntity]()}
 	most := s.limits.Of(ctx, by.OrgID).Agents
-	err := agents.create(ctx, s, by, row, in.Name, in.change(), func(tx *gorm.DB) error { return roomForAgent(tx, by.OrgID, most) })
+	err := agents.create(ctx, s, by, row, in.Name, in.change(), func(tx *gorm.DB) error { return checkAgentQuota(tx, by.OrgID, most) })
 	if err != nil {
 		return nil, err
 	}

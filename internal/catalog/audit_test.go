@@ -12,7 +12,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
-// audited gives what the audit log of an organization has to tell, as "action details".
+// audited returns what the audit log of an organization has to tell, as "action details".
 func (e *env) audited(org models.OrgID, target string) []string {
 	e.t.Helper()
 	var list []models.AuditEntry

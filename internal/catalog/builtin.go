@@ -51,7 +51,7 @@ func builtIns() []builtIn {
 	}
 }
 
-// apply gives a row the content of the built-in harness. It reports whether anything changed.
+// apply fills a row with the content of the built-in harness. It reports whether anything changed.
 func (b *builtIn) apply(h *models.Harness) bool {
 	next := *h
 	next.DisplayName, next.Description, next.SystemPrompt = b.displayName, &b.description, &b.prompt
@@ -68,7 +68,7 @@ func (b *builtIn) apply(h *models.Harness) bool {
 	return true
 }
 
-// SeedOrg gives a new organization what every one has from the start: the provider of simulated models, and the built-in
+// SeedOrg returns a new organization what every one has from the start: the provider of simulated models, and the built-in
 // harnesses. It gives what the organization's defaults are to be.
 func (s *Service) SeedOrg(_ context.Context, tx *gorm.DB, org models.OrgID, now models.Millis) (models.HarnessID, models.ModelID, error) {
 	model, err := seedModels(tx, org, now)

@@ -69,7 +69,7 @@ func newCache(c clock.Clock) *cache {
 	return k
 }
 
-// get gives what the key stands for, not older than Staleness.
+// get returns what the key stands for, not older than Staleness.
 func (k *cache) get(ctx context.Context, key cacheKey, from source) (*Effective, error) {
 	e := k.entry(key)
 	select {

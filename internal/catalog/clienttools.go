@@ -22,7 +22,7 @@ import (
 // clientToolsField begins the paths of the registry's failures about client tools.
 const clientToolsField = "clientTools"
 
-// CleanClientTools gives client tools as they are stored: each with a display name, and schemas without needless whitespace.
+// CleanClientTools returns client tools as they are stored: each with a display name, and schemas without needless whitespace.
 func CleanClientTools(list []models.ClientTool) models.ClientTools {
 	out := make(models.ClientTools, len(list))
 	for i, t := range list {
@@ -56,7 +56,7 @@ func sameClientTools(a, b models.ClientTools) bool {
 	})
 }
 
-// withSession gives an agent's tools and those of a session, which take the place of the agent's of the same name. The session's come
+// withSession returns an agent's tools and those of a session, which take the place of the agent's of the same name. The session's come
 // last, at the place that is given.
 func withSession(agent *models.Agent, session []models.ClientTool) (list []models.ClientTool, place int) {
 	if agent != nil {

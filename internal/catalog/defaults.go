@@ -18,6 +18,6 @@ func CheckDefaultModel(tx *gorm.DB, org models.OrgID, id models.ModelID) error {
 	return checkModel(tx, org, id, "defaultModelId")
 }
 
-// DefaultsChanged tells that an organization has other defaults now, so that what this process remembers of it is forgotten. Other
+// DefaultsChanged reports that an organization has other defaults now, so that what this process remembers of it is forgotten. Other
 // processes notice within Staleness.
 func (s *Service) DefaultsChanged(org models.OrgID) { s.cache.forget(org) }

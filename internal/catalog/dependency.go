@@ -7,7 +7,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// DependencyError tells that a harness, an agent or a capability that a turn needs is archived or gone. The engine ends
+// DependencyError reports that a harness, an agent or a capability that a turn needs is archived or gone. The engine ends
 // the turn with the code dependency_unavailable.
 type DependencyError struct {
 	// Dependency is harness, agent, capability or client tool.
@@ -37,7 +37,7 @@ func (e *DependencyError) Error() string {
 	}
 }
 
-// Fault gives the failure for a request that names the dependency, or something that needs it, in a field of its input.
+// Fault returns the failure for a request that names the dependency, or something that needs it, in a field of its input.
 func (e *DependencyError) Fault(field string) *fault.Error {
 	return fault.New(fault.Dependency, "%s", e.Error()).At("input", field)
 }
@@ -53,7 +53,7 @@ const (
 	ModelProviderArchived ModelReason = "provider_archived"
 )
 
-// ModelError tells that no usable model was found: nothing names one, or the one that is named can't be used. What is
+// ModelError reports that no usable model was found: nothing names one, or the one that is named can't be used. What is
 // named is never replaced silently by something more general. The engine ends the turn with the code
 // provider_misconfigured.
 type ModelError struct {
@@ -79,7 +79,7 @@ func (e *ModelError) Error() string {
 	}
 }
 
-// Fault gives the failure for a request that names the model in a field of its input.
+// Fault returns the failure for a request that names the model in a field of its input.
 func (e *ModelError) Fault(field string) *fault.Error {
 	return fault.New(fault.Dependency, "%s", e.Error()).At("input", field)
 }

@@ -61,7 +61,7 @@ func (s *Service) testEndpoint(ctx context.Context, org models.OrgID, in Provide
 	return *in.Kind, s.trial(ctx, org, *in.Kind, base, in.APIKey), err
 }
 
-// storedEndpoint gives where to ask a stored provider, with what is to be tried of it.
+// storedEndpoint returns where to ask a stored provider, with what is to be tried of it.
 func (s *Service) storedEndpoint(ctx context.Context, org models.OrgID, in ProviderTest) (models.ProviderKind, llm.Endpoint, error) {
 	p, err := s.Provider(ctx, org, *in.ID)
 	if f := fault.As(err); f != nil {
@@ -140,7 +140,7 @@ func ask(ctx context.Context, lister llm.Lister, at llm.Endpoint) ([]llm.ModelIn
 	return nil, err
 }
 
-// Discover gives the models that a stored provider lists, in its order, with what the table of well-known models adds.
+// Discover returns the models that a stored provider lists, in its order, with what the table of well-known models adds.
 func (s *Service) Discover(ctx context.Context, by *auth.Principal, id models.ProviderID) ([]Known, error) {
 	p, err := s.Provider(ctx, by.OrgID, id)
 	if f := fault.As(err); f != nil {
@@ -198,8 +198,8 @@ func (s *Service) discovered(kind models.ProviderKind, list []llm.ModelInfo) []K
 		if display := strings.TrimSpace(info.DisplayName); checkLine("displayName", display, maxDisplayName) == nil {
 			m.DisplayName = display
 		}
-		told(&m.ContextWindowTokens, info.ContextWindowTokens)
-		told(&m.MaxOutputTokens, info.MaxOutputTokens)
+		fillKnown(&m.ContextWindowTokens, info.ContextWindowTokens)
+		fillKnown(&m.MaxOutputTokens, info.MaxOutputTokens)
 		if out = append(out, m); len(out) == maxDiscovered {
 			break
 		}
@@ -207,7 +207,7 @@ func (s *Service) discovered(kind models.ProviderKind, list []llm.ModelInfo) []K
 	return out
 }
 
-func told(to **int, n int) {
+func fillKnown(to **int, n int) {
 	if n > 0 && n <= maxTokensCap {
 		*to = &n
 	}

@@ -120,7 +120,7 @@ func (s *Service) loadEffective(db *gorm.DB, key cacheKey) (*Effective, []versio
 	return eff, versionsOf(chain, agent, eff, defaulted), nil
 }
 
-// build folds what was read, resolves the capabilities, with the client tools of the agent and the session, and finds the model. defaulted tells that nothing named a model, so
+// build folds what was read, resolves the capabilities, with the client tools of the agent and the session, and finds the model. defaulted reports that nothing named a model, so
 // that it is the organization's default.
 func (s *Service) build(
 	db *gorm.DB, org models.OrgID, chain []models.Harness, agent *models.Agent, session []models.ClientTool, top Layer,

@@ -64,7 +64,7 @@ func checkFallbacks(db *gorm.DB, org models.OrgID, had, ids []models.ModelID) er
 	return nil
 }
 
-// usableFallbacks gives those that can be asked when the chosen model, which may be nil, can't be reached.
+// usableFallbacks returns those that can be asked when the chosen model, which may be nil, can't be reached.
 func usableFallbacks(all []*RunModel, chosen *RunModel) []*RunModel {
 	return slices.DeleteFunc(slices.Clone(all), func(m *RunModel) bool {
 		return m.problem() != nil || (chosen != nil && m.Model.ID == chosen.Model.ID)

@@ -72,7 +72,7 @@ func agentLayer(a *models.Agent) Layer {
 	}
 }
 
-// layersOf gives the layers of a line of harnesses, root first, and of an agent, which may be nil.
+// layersOf returns the layers of a line of harnesses, root first, and of an agent, which may be nil.
 func layersOf(chain []models.Harness, agent *models.Agent) []Layer {
 	layers := make([]Layer, 0, len(chain)+2)
 	for i := range chain {

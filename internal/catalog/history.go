@@ -108,7 +108,7 @@ func (d *definition[T, E]) revisions(db *gorm.DB, org models.OrgID, id models.ID
 	return rows, nil
 }
 
-// NewestOfHarnesses gives the newest revisions of several harnesses, up to limit of each, in one statement.
+// NewestOfHarnesses returns the newest revisions of several harnesses, up to limit of each, in one statement.
 func (s *Service) NewestOfHarnesses(
 	ctx context.Context, org models.OrgID, ids []models.HarnessID, limit int,
 ) (map[models.HarnessID][]Revision, error) {

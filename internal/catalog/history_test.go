@@ -15,7 +15,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// agentHistory gives the whole history of an agent of mine, newest first.
+// agentHistory returns the whole history of an agent of mine, newest first.
 func (e *env) agentHistory(id models.AgentID) []catalog.Revision {
 	e.t.Helper()
 	return must(e.svc.AgentRevisions(e.t.Context(), e.mine.id, id, math.MaxInt32, 1000))(e.t)

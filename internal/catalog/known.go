@@ -163,7 +163,7 @@ func (k *knownModels) find(kind models.ProviderKind, name string) *Known {
 	return nil
 }
 
-// KnownModels gives the well-known models of a kind, from the table that ships with the program.
+// KnownModels returns the well-known models of a kind, from the table that ships with the program.
 func (s *Service) KnownModels(kind models.ProviderKind) []Known { return s.known.kinds[kind] }
 
 // fill takes over what a new model was not given.

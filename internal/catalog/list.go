@@ -23,7 +23,7 @@ type Filter struct {
 	IncludeArchived bool
 }
 
-// ListProviders gives providers that are not archived, newest first: at most limit of those after a position.
+// ListProviders returns providers that are not archived, newest first: at most limit of those after a position.
 func (s *Service) ListProviders(ctx context.Context, org models.OrgID, after *models.ProviderID, limit int) ([]models.Provider, error) {
 	return list[models.Provider](active(s.db.Read(ctx, org)), org, after, limit)
 }
@@ -33,7 +33,7 @@ func (s *Service) CountProviders(ctx context.Context, org models.OrgID) (int, er
 	return count[models.Provider](s.db.Read(ctx, org), active(s.db.Read(ctx, org)), org)
 }
 
-// ListModels gives models, newest first: those of one provider, or without one those of all that are not archived.
+// ListModels returns models, newest first: those of one provider, or without one those of all that are not archived.
 func (s *Service) ListModels(ctx context.Context, org models.OrgID, of *models.ProviderID, after *models.ModelID, limit int) ([]models.Model, error) {
 	return list[models.Model](s.modelsOf(ctx, org, of), org, after, limit)
 }
@@ -52,7 +52,7 @@ func (s *Service) modelsOf(ctx context.Context, org models.OrgID, of *models.Pro
 	return db.Where("provider_id IN (?)", usable)
 }
 
-// ListHarnesses gives harnesses, newest first: at most limit of those after a position.
+// ListHarnesses returns harnesses, newest first: at most limit of those after a position.
 func (s *Service) ListHarnesses(ctx context.Context, org models.OrgID, f Filter, after *models.HarnessID, limit int) ([]models.Harness, error) {
 	q, err := f.apply(s.db.Read(ctx, org))
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Service) CountHarnesses(ctx context.Context, org models.OrgID, f Filter
 	return count[models.Harness](s.db.Read(ctx, org), q, org)
 }
 
-// ListAgents gives agents, newest first: at most limit of those after a position.
+// ListAgents returns agents, newest first: at most limit of those after a position.
 func (s *Service) ListAgents(ctx context.Context, org models.OrgID, f Filter, after *models.AgentID, limit int) ([]models.Agent, error) {
 	q, err := f.apply(s.db.Read(ctx, org))
 	if err != nil {

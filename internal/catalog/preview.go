@@ -143,7 +143,7 @@ func (s *Service) CheckSession(ctx context.Context, by *auth.Principal, c Choice
 	return *harness, err
 }
 
-// defaultHarness gives the harness of sessions that name none.
+// defaultHarness returns the harness of sessions that name none.
 func defaultHarness(db *gorm.DB, org models.OrgID) (*models.HarnessID, error) {
 	var row models.Org
 	err := db.Select("default_harness_id").Where("id = ?", org).Take(&row).Error

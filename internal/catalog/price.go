@@ -18,9 +18,9 @@ func Rate(m *models.Model, u models.Usage) models.Usage {
 	return u
 }
 
-// Price gives what usage costs with a model. The counts are disjoint: input tokens without those that were read from or
+// Price returns what usage costs with a model. The counts are disjoint: input tokens without those that were read from or
 // written to the provider's cache. Reasoning tokens are part of the output tokens. The sum is exact and rounded
-// up once, to a whole nano-dollar. priced tells whether every kind of token that was used has a price; if not, the
+// up once, to a whole nano-dollar. priced reports whether every kind of token that was used has a price; if not, the
 // amount is the cost of the rest.
 func Price(m *models.Model, u models.Usage) (cost models.Nanos, priced bool) {
 	var sum, product big.Int

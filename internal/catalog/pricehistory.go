@@ -26,13 +26,13 @@ func recordPrices(tx *gorm.DB, rows ...models.Model) error {
 	return nil
 }
 
-// samePrices tells whether two states of a model cost the same.
+// samePrices reports whether two states of a model cost the same.
 func samePrices(a, b *models.Model) bool {
 	return equalPtr(a.PriceInput, b.PriceInput) && equalPtr(a.PriceOutput, b.PriceOutput) &&
 		equalPtr(a.PriceCacheRead, b.PriceCacheRead) && equalPtr(a.PriceCacheWrite, b.PriceCacheWrite)
 }
 
-// PriceHistories gives the prices that models have had, newest first, up to limit of each, in one statement.
+// PriceHistories returns the prices that models have had, newest first, up to limit of each, in one statement.
 func (s *Service) PriceHistories(ctx context.Context, org models.OrgID, ids []models.ModelID, limit int) (map[models.ModelID][]models.ModelPrice, error) {
 	var rows []struct {
 		Place             int

@@ -83,7 +83,7 @@ func (p *probes) clean(now time.Time) {
 	}
 }
 
-// over tells whether a window has passed. A clock that was set back ends it as well.
+// over reports whether a window has passed. A clock that was set back ends it as well.
 func over(begun, now time.Time) bool {
 	age := now.Sub(begun)
 	return age < 0 || age >= probeWindow

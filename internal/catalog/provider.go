@@ -128,7 +128,7 @@ func (s *Service) fillProvider(row *models.Provider, in ProviderChange) error {
 	return nil
 }
 
-// speaks tells whether the program knows the protocol.
+// speaks reports whether the program knows the protocol.
 func speaks(kind models.ProviderKind) bool {
 	switch kind {
 	case models.ProviderAnthropic, models.ProviderOpenAI, models.ProviderOpenAICompatible, models.ProviderGemini, models.ProviderSimulated:
@@ -171,7 +171,7 @@ func checkKeyStays(was, next *models.Provider, in ProviderChange) error {
 	return invalid("apiKey", "The stored key is only sent to the stored baseUrl: to change that, give apiKey again too, or null to remove it.")
 }
 
-// destination gives scheme, host, port and path of a checked address, in the form that is the same for all that mean the same; empty for
+// destination returns scheme, host, port and path of a checked address, in the form that is the same for all that mean the same; empty for
 // none.
 func destination(base *string) string {
 	if base == nil {

@@ -45,7 +45,7 @@ func (n *network) CheckURL(u *url.URL) error {
 	return nil
 }
 
-// online gives the service a network, and keys of the server's own, which the first organization may use.
+// online connects the service to a network, and keys of the server's own, which the first organization may use.
 func (e *env) online() *network {
 	e.t.Helper()
 	n := &network{list: []llm.ModelInfo{{Name: "m"}}}

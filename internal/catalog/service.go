@@ -39,7 +39,7 @@ type Config struct {
 
 // URLChecker is what decides where the server may connect to.
 type URLChecker interface {
-	// CheckURL gives an error for an address that it would not connect to. Its text is shown to users.
+	// CheckURL returns an error for an address that it would not connect to. Its text is shown to users.
 	CheckURL(u *url.URL) error
 }
 
@@ -76,7 +76,7 @@ func New(cfg Config) (*Service, error) {
 	}, nil
 }
 
-// Capabilities gives all capabilities that this server offers, each after those that it depends on.
+// Capabilities returns all capabilities that this server offers, each after those that it depends on.
 func (s *Service) Capabilities() []tools.Capability { return s.registry.Capabilities() }
 
 // Opt is a field of a change: left out, or given. A given nil clears what can be cleared.
@@ -96,7 +96,7 @@ func (s *Service) write(ctx context.Context, org models.OrgID, fn func(tx *gorm.
 	return err
 }
 
-// now gives the time of a change of a row that was last changed at before. It always grows, because the cache tells by
+// now returns the time of a change of a row that was last changed at before. It always grows, because the cache tells by
 // it whether a provider or a model has changed.
 func (s *Service) now(before models.Millis) models.Millis {
 	return max(clock.Millis(s.clock), before+1)

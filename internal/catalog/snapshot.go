@@ -114,7 +114,7 @@ func orNullJSON(v models.JSON) models.JSON {
 	return v
 }
 
-// fieldsOf gives the fields of an object and the order in which they stand.
+// fieldsOf returns the fields of an object and the order in which they stand.
 func fieldsOf(doc models.JSON) (fields map[string]models.JSON, order []string, err error) {
 	if err := json.Unmarshal(doc, &fields); err != nil {
 		return nil, nil, fmt.Errorf("read a snapshot: %w", err)

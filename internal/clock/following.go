@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Source gives the time of the clock that several processes share: store.DB.Now is that of their database.
+// Source returns the time of the clock that several processes share: store.DB.Now is that of their database.
 type Source func(ctx context.Context) (time.Time, error)
 
 // FollowConfig is what Follow needs.
@@ -146,12 +146,12 @@ func (f *Following) measure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, followPatience)
 	defer cancel()
 	asked := f.passed()
-	told, err := f.cfg.Source(ctx)
+	answer, err := f.cfg.Source(ctx)
 	if err != nil {
 		return fmt.Errorf("read the database's clock: %w", err)
 	}
 	way := f.passed() - asked
-	f.note(sample{ahead: told.Sub(f.zero) - asked - way/2, err: way - way/2 + followGrain})
+	f.note(sample{ahead: answer.Sub(f.zero) - asked - way/2, err: way - way/2 + followGrain})
 	return nil
 }
 

@@ -13,7 +13,7 @@ type backend interface {
 	begin(ctx context.Context, need batchNeed) (batchTx, error)
 	// committed returns what became of a transaction whose reply was lost, from an event that it wrote; nil when it wrote none.
 	// The error is errInProgress as long as it may yet be committed.
-	committed(ctx context.Context, ticket string, witness *models.Event) (bool, error)
+	committed(ctx context.Context, ticket string, marker *models.Event) (bool, error)
 	// position returns the place in its feed of an event that was committed; nil when it has none, or is gone.
 	position(ctx context.Context, e *models.Event) (*int64, error)
 	// totals returns what is counted of an organization.

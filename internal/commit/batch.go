@@ -26,7 +26,7 @@ func (f *flusher) flush(batch []*pending) (again []*pending, err error) {
 	switch {
 	case err == nil:
 		return again, nil
-	case !f.hopeless(err):
+	case !f.permanent(err):
 		return batch, err
 	case len(batch) > 1:
 		// Find the command that stands in the way of the others.
@@ -72,8 +72,8 @@ func (f *flusher) divide(batch []*pending) (again []*pending, err error) {
 }
 
 // hopeless reports whether a failed batch would fail again as a whole.
-func (f *flusher) hopeless(err error) bool {
-	return isData(err) || isLockTimeout(err) || (!isOutage(err) && f.failures >= maxRiddles)
+func (f *flusher) permanent(err error) bool {
+	return isData(err) || isLockTimeout(err) || (!isOutage(err) && f.failures >= maxUnknownFailures)
 }
 
 // try runs one transaction. With a nil error every command was answered but for those that it gives back.
@@ -113,7 +113,7 @@ func (f *flusher) try(batch []*pending) (again []*pending, err error) {
 		o.answer()
 		return o.again, nil
 	}
-	rows, err := gather(o.changed, o.room, o.budgets, now)
+	rows, err := gather(o.changed, o.headroom, o.budgets, now)
 	if err != nil {
 		tx.rollback()
 		return nil, err
@@ -131,7 +131,7 @@ func (f *flusher) try(batch []*pending) (again []*pending, err error) {
 	case err == nil:
 		f.remember(feedsOf(rows))
 	case errors.As(err, &unknown):
-		committed, failed := f.learn(unknown.ticket, o.witness(), feedsOf(rows))
+		committed, failed := f.learn(unknown.ticket, o.marker(), feedsOf(rows))
 		if failed != nil || !committed {
 			return nil, unknown
 		}
@@ -158,11 +158,11 @@ func (f *flusher) fault(point string) error {
 	return f.cfg.Faults.At(point)
 }
 
-// learn asks until the database tells whether a transaction was committed, and where its events are in the feeds; it fails only when Stop's grace is over.
-func (f *flusher) learn(ticket string, witness *models.Event, feeds []feedShare) (bool, error) {
+// learn asks until the database reports whether a transaction was committed, and where its events are in the feeds; it fails only when Stop's grace is over.
+func (f *flusher) learn(ticket string, marker *models.Event, feeds []feedShare) (bool, error) {
 	pause := minPause
 	for {
-		committed, err := f.ask(ticket, witness, feeds)
+		committed, err := f.ask(ticket, marker, feeds)
 		if err == nil {
 			return committed, nil
 		}
@@ -175,10 +175,10 @@ func (f *flusher) learn(ticket string, witness *models.Event, feeds []feedShare)
 	}
 }
 
-func (f *flusher) ask(ticket string, witness *models.Event, feeds []feedShare) (bool, error) {
+func (f *flusher) ask(ticket string, marker *models.Event, feeds []feedShare) (bool, error) {
 	ctx, cancel := context.WithTimeout(f.ctx, patience)
 	defer cancel()
-	committed, err := f.b.committed(ctx, ticket, witness)
+	committed, err := f.b.committed(ctx, ticket, marker)
 	if err == nil && committed {
 		err = recall(ctx, f.b, feeds)
 	}
@@ -238,8 +238,8 @@ type outcome struct {
 	answers []answer
 	again   []*pending
 	// added is what the batch adds to the totals of organizations, and room what they may have had for that.
-	added map[models.OrgID]Totals
-	room  map[models.OrgID]room
+	added    map[models.OrgID]Totals
+	headroom map[models.OrgID]headroom
 	// budgets are those that the batch has locked.
 	budgets *budgetRows
 }
@@ -257,7 +257,7 @@ func (o outcome) answer() {
 
 // witness is an event of the batch: all went in together, so one tells of all. It is nil when there is none; then what was
 // written may be written again without harm.
-func (o outcome) witness() *models.Event {
+func (o outcome) marker() *models.Event {
 	for _, s := range o.changed {
 		if len(s.w.events) > 0 {
 			return &s.w.events[0]
@@ -268,7 +268,7 @@ func (o outcome) witness() *models.Event {
 
 // apply lets the commands decide, in the order in which they came.
 func (f *flusher) apply(batch []*pending, tx batchTx, now models.Millis) outcome {
-	o := outcome{added: map[models.OrgID]Totals{}, room: map[models.OrgID]room{}, budgets: tx.budgets()}
+	o := outcome{added: map[models.OrgID]Totals{}, headroom: map[models.OrgID]headroom{}, budgets: tx.budgets()}
 	found, missing := tx.sessions()
 	known := tx.known()
 	states := make(map[key]*state, len(found))
@@ -308,8 +308,8 @@ func (f *flusher) apply(batch []*pending, tx batchTx, now models.Millis) outcome
 				o.take(f.state, f.tx, known)
 			}
 			o.take(s, t, known)
-			if t.caps != (caps{}) {
-				o.room[k.org] = o.room[k.org].leave(t.caps, o.added[k.org])
+			if t.quotas != (quotas{}) {
+				o.headroom[k.org] = o.headroom[k.org].withCommand(t.quotas, o.added[k.org])
 			}
 		}
 		o.answers = append(o.answers, answer{p, err})

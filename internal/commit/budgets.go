@@ -19,7 +19,7 @@ import (
 )
 
 // ErrBudgets puts a command off to the next transaction, which locks the budgets that bind the session and those that its turn and its
-// payments hold something of. A command returns it when Budgets or Budget tell that they weren't read: most organizations have none. Where Budget has told
+// payments hold something of. A command returns it when Budgets or Budget report that they weren't read: most organizations have none. Where Budget has told
 // so it is put off whatever the command returns.
 var ErrBudgets = errors.New("the budgets of the session were not loaded")
 
@@ -133,7 +133,7 @@ type metered struct {
 	sums models.UsageSums
 }
 
-// Meter adds a fact about the session to the journal, and to the sums of its hour. beginsTurn tells that it is the turn's first model call.
+// Meter adds a fact about the session to the journal, and to the sums of its hour. beginsTurn reports that it is the turn's first model call.
 func (tx *Tx) Meter(e models.JournalEntry, beginsTurn bool) {
 	e.OrgID, e.OccurredAt, e.SessionID = tx.org, tx.Now, &tx.sessionID
 	e.UserID, e.AgentID, e.HarnessID, e.CustomerKey = tx.Session.OwnerID, tx.Session.AgentID, &tx.Session.HarnessID, tx.Session.CustomerKey

@@ -37,7 +37,7 @@ func (w *world) behind(s models.SessionID) *cmd {
 }
 
 // patient makes a batch fail that is tried again and again.
-func (w *world) patient() {
+func (w *world) keepWaiting() {
 	var transactions atomic.Int64
 	w.faults.set(func(point string) error {
 		if point != "begin" || transactions.Add(1) < 30 {
@@ -59,7 +59,7 @@ func (c *Committer) refuse() {
 func TestCommandsWithDifferentLimitsShareABatch(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		a, b := w.session(), w.session()
-		w.patient()
+		w.keepWaiting()
 		errs := batch(w.c, w.behind(a).within(0, 1), w.behind(b).within(0, 2), w.behind(a).within(0, 2), w.behind(b).within(0, 1))
 		for i, want := range []error{nil, nil, errFull, errFull} {
 			if !errors.Is(errs[i], want) {

@@ -8,7 +8,7 @@ import (
 type Committed struct {
 	// Sessions have the durable events that were committed of each, in order.
 	Sessions []SessionEvents
-	// Ready tells that turns can be claimed, and Jobs that hooks are to run.
+	// Ready reports that turns can be claimed, and Jobs that hooks are to run.
 	Ready, Jobs bool
 	// Attention are turns that runners hold, and that were cancelled or waited for something that was resolved.
 	Attention []HeldTurn

@@ -15,8 +15,8 @@ type feedShare struct {
 	org    models.OrgID
 	events []*models.Event
 	// added is what it adds to the totals of the organization, if that had no more than room.
-	added Totals
-	room  room
+	added    Totals
+	headroom headroom
 	// told is what the totals are afterwards.
 	told *Totals
 }
@@ -40,13 +40,13 @@ func (g *gathering) events() {
 	// States are in the order of their organizations.
 	share := func(org models.OrgID) *feedShare {
 		if n := len(st.feeds); n == 0 || st.feeds[n-1].org != org {
-			st.feeds = append(st.feeds, feedShare{org: org, room: g.room[org], told: &Totals{}})
+			st.feeds = append(st.feeds, feedShare{org: org, headroom: g.headroom[org], told: &Totals{}})
 		}
 		return &st.feeds[len(st.feeds)-1]
 	}
 	for _, s := range g.states {
 		// Where somebody has asked for room, the row is asked whether there was any, also when nothing is left of what was added.
-		if added := s.share(); added != (Totals{}) || g.room[s.tx.org] != (room{}) {
+		if added := s.share(); added != (Totals{}) || g.headroom[s.tx.org] != (headroom{}) {
 			f := share(s.tx.org)
 			f.added = f.added.plus(added)
 		}
@@ -140,7 +140,7 @@ func queueFeed(batch *pgx.Batch, statement string, s step, newest *told) {
 	for i, f := range s.feeds {
 		orgs[i], counts[i] = pgtype.UUID{Bytes: f.org, Valid: true}, int64(len(f.events))
 		sessions[i], queued[i] = f.added.Sessions, f.added.QueuedTurns
-		sessionsCap[i], queuedCap[i] = f.bounds()
+		sessionsCap[i], queuedCap[i] = f.headroomLimits()
 	}
 	args = append(args[:len(args)-1], feed, later, orgs, counts, sessions, queued, sessionsCap, queuedCap)
 	batch.Queue(statement, args...).QueryRow(func(r pgx.Row) error {
@@ -153,11 +153,11 @@ const sqliteRaiseFeed = "INSERT INTO org_feeds (" + feedColumns + ") VALUES (?, 
 	"sessions = sessions + excluded.sessions, queued_turns = queued_turns + excluded.queued_turns, " +
 	"sessions_cap = excluded.sessions_cap, queued_turns_cap = excluded.queued_turns_cap RETURNING position, sessions, queued_turns"
 
-// raiseFeeds gives the events of a step their positions.
+// raiseFeeds returns the events of a step their positions.
 func (tx *sqliteTx) raiseFeeds(ctx context.Context, s step) error {
 	newest := make([]int64, len(s.feeds))
 	for i, f := range s.feeds {
-		sessionsCap, queuedCap := f.bounds()
+		sessionsCap, queuedCap := f.headroomLimits()
 		err := tx.one(ctx, sqliteRaiseFeed, id(f.org), len(f.events), f.added.Sessions, f.added.QueuedTurns, sessionsCap, queuedCap).
 			Scan(&newest[i], &f.told.Sessions, &f.told.QueuedTurns)
 		if err != nil {

@@ -19,7 +19,7 @@ const (
 	maxPause = time.Second
 	// maxRiddles is how often in a row a transaction may fail for reasons that nobody understands before its commands are
 	// tried one by one, so that one of them can't stop all others for good.
-	maxRiddles = 3
+	maxUnknownFailures = 3
 )
 
 // flusher commits the commands of some of the organizations, one batch after the other. A command is either in the queue, from
@@ -63,7 +63,7 @@ type pending struct {
 	more bool
 	// budgets is true when it found that it needs the budgets of the session.
 	budgets bool
-	// gone tells that the submitter would withdraw the command if it were not in a batch.
+	// gone reports that the submitter would withdraw the command if it were not in a batch.
 	gone error
 }
 
@@ -233,7 +233,7 @@ func (f *flusher) pick() []*pending {
 func (f *flusher) toFront(list []*pending) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.queue = append(patient(list), f.queue...)
+	f.queue = append(keepWaiting(list), f.queue...)
 }
 
 // toBack puts commands back that could not have their session, behind those that can; later commands of the same sessions
@@ -253,7 +253,7 @@ func (f *flusher) toBack(list []*pending) {
 			others = append(others, p)
 		}
 	}
-	f.queue = slices.Concat(others, patient(list), followers)
+	f.queue = slices.Concat(others, keepWaiting(list), followers)
 	f.signal()
 }
 
@@ -265,7 +265,7 @@ func keysOf(list []*pending) map[key]bool {
 	return keys
 }
 
-func patient(list []*pending) []*pending {
+func keepWaiting(list []*pending) []*pending {
 	var stay []*pending
 	for _, p := range list {
 		if p.gone != nil {

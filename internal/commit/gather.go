@@ -22,7 +22,7 @@ type step struct {
 // each key once. What is referred to goes first. All transactions write the tables in the same order, and the rows that
 // sessions have in common, blobs, idempotency keys and feeds, in the order of their keys, so that no two can wait for each other.
 // asked is the room that organizations must have had. It fails where a command left something that can't be encoded.
-func gather(states []*state, asked map[models.OrgID]room, budgets *budgetRows, now models.Millis) (steps []step, err error) {
+func gather(states []*state, asked map[models.OrgID]headroom, budgets *budgetRows, now models.Millis) (steps []step, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			steps, err = nil, &unreadable{fmt.Errorf("encode the rows: %v", r)}
@@ -31,7 +31,7 @@ func gather(states []*state, asked map[models.OrgID]room, budgets *budgetRows, n
 	slices.SortFunc(states, func(a, b *state) int {
 		return compareKeys(key{a.tx.org, a.tx.sessionID}, key{b.tx.org, b.tx.sessionID})
 	})
-	g := &gathering{states: states, room: asked}
+	g := &gathering{states: states, headroom: asked}
 	g.toolsets()
 	g.sessions(now)
 	g.copied(tables.copyLineage, func(c copied) []any { return []any{c.through, c.base} })
@@ -50,8 +50,8 @@ func gather(states []*state, asked map[models.OrgID]room, budgets *budgetRows, n
 type gathering struct {
 	states []*state
 	// room is what organizations may have had before the batch.
-	room  map[models.OrgID]room
-	steps []step
+	headroom map[models.OrgID]headroom
+	steps    []step
 }
 
 // add makes a step of the rows that fn yields for each session, if there are any.

@@ -202,7 +202,7 @@ func (m *Memory) loadSession(k key, ends bool, files []FileNeed) (l loaded, err 
 	}
 	all := map[key]map[string]models.SessionFile{}
 	for _, f := range files {
-		above, below := f.bounds()
+		above, below := f.headroomLimits()
 		of := where("session_files").is("org_id", k.org).is("session_id", k.session)
 		for _, r := range m.rows.Select("session_files", nil, func(row []any) bool {
 			path, _ := row[2].(string)
@@ -392,7 +392,7 @@ func (tx *memoryTx) chain(entries []models.AuditEntry) error {
 	return tx.writeAll(link(heads, entries))
 }
 
-// raiseFeeds gives the events of a step their positions.
+// raiseFeeds returns the events of a step their positions.
 func (tx *memoryTx) raiseFeeds(s step) error {
 	newest := make([]int64, len(s.feeds))
 	for i, f := range s.feeds {
@@ -412,13 +412,13 @@ func (tx *memoryTx) raiseFeeds(s step) error {
 
 func (tx *memoryTx) rollback() { tx.m.rows.Rollback() }
 
-func (m *Memory) committed(_ context.Context, _ string, witness *models.Event) (bool, error) {
-	if witness == nil {
+func (m *Memory) committed(_ context.Context, _ string, marker *models.Event) (bool, error) {
+	if marker == nil {
 		return false, nil
 	}
 	m.rows.Begin()
 	defer m.rows.Rollback()
-	found := m.rows.Select("events", []any{id(witness.OrgID), id(witness.SessionID), witness.Sequence}, where("events").is("id", witness.ID).holds)
+	found := m.rows.Select("events", []any{id(marker.OrgID), id(marker.SessionID), marker.Sequence}, where("events").is("id", marker.ID).holds)
 	return len(found) == 1, nil
 }
 

@@ -13,7 +13,7 @@ import (
 // memoryPlan is what a shape does to the rows of a store in memory.
 type memoryPlan struct {
 	shape *shape
-	// primary gives the place of each column of the primary key among the shape's keys; nil when rows are found in another way.
+	// primary returns the place of each column of the primary key among the shape's keys; nil when rows are found in another way.
 	primary []int
 	// conds compare a column of the table with the shape's key of the same place.
 	conds []memoryCond

@@ -231,7 +231,7 @@ func queueFiles(batch *pgx.Batch, need batchNeed, to *reading) {
 		for _, f := range list {
 			exact.orgs, exact.sessions, exact.paths = append(exact.orgs, id(k.org)), append(exact.sessions, id(k.session)), append(exact.paths, f.Path)
 			if f.Subtree {
-				above, below := f.bounds()
+				above, below := f.headroomLimits()
 				trees.orgs, trees.sessions = append(trees.orgs, id(k.org)), append(trees.sessions, id(k.session))
 				trees.paths, trees.below = append(trees.paths, above), append(trees.below, below)
 			}
@@ -330,7 +330,7 @@ func (tx *postgresTx) ticket() string { return tx.xid }
 
 // committed first makes sure that the transaction has come to an end: one whose client is gone may still be about to commit.
 // What it has written then tells more than its state, which a server that took over from another may not know.
-func (b *postgresBackend) committed(ctx context.Context, ticket string, witness *models.Event) (bool, error) {
+func (b *postgresBackend) committed(ctx context.Context, ticket string, marker *models.Event) (bool, error) {
 	var state *string
 	err := b.pool.QueryRow(ctx, "SELECT pg_xact_status($1::text::xid8)", ticket).Scan(&state)
 	var refused *pgconn.PgError
@@ -340,12 +340,12 @@ func (b *postgresBackend) committed(ctx context.Context, ticket string, witness 
 	if state != nil && *state == "in progress" {
 		return false, errInProgress
 	}
-	if witness == nil {
+	if marker == nil {
 		return state != nil && *state == "committed", nil
 	}
 	var found bool
 	err = b.pool.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM events WHERE org_id = $1 AND session_id = $2 AND sequence = $3 AND id = $4)",
-		id(witness.OrgID), id(witness.SessionID), witness.Sequence, id(witness.ID)).Scan(&found)
+		id(marker.OrgID), id(marker.SessionID), marker.Sequence, id(marker.ID)).Scan(&found)
 	return found, err
 }
 

@@ -279,8 +279,8 @@ func TestTheOutcomeOfATransactionThatGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		st.merge(draft)
-		witness := &st.w.events[0]
-		if _, err := b.committed(t.Context(), tx.ticket(), witness); !errors.Is(err, errInProgress) {
+		marker := &st.w.events[0]
+		if _, err := b.committed(t.Context(), tx.ticket(), marker); !errors.Is(err, errInProgress) {
 			t.Errorf("before the end: %v", err)
 		}
 		if commit {
@@ -294,7 +294,7 @@ func TestTheOutcomeOfATransactionThatGoesOn(t *testing.T) {
 		} else {
 			tx.rollback()
 		}
-		for _, e := range []*models.Event{witness, nil} {
+		for _, e := range []*models.Event{marker, nil} {
 			if got, err := b.committed(t.Context(), tx.ticket(), e); err != nil || got != commit {
 				t.Errorf("after the end: %v, %v, want %v", got, err, commit)
 			}

@@ -153,7 +153,7 @@ func (tx *sqliteTx) loadSession(ctx context.Context, k key, ends bool, files []F
 			"WHERE org_id = ? AND session_id = ? AND "
 		args := []any{id(k.org), id(k.session), f.Path}
 		if f.Subtree {
-			above, below := f.bounds()
+			above, below := f.headroomLimits()
 			q += "(path = ? OR path > ? AND path < ?)"
 			args = append(args, above, below)
 		} else {
@@ -249,14 +249,14 @@ func rowsAtOnce(s *shape, left int) int {
 func (tx *sqliteTx) rollback() { _ = tx.tx.Rollback() }
 
 // committed needs no ticket: the one writing connection has nothing in progress when it answers.
-func (b *sqliteBackend) committed(ctx context.Context, _ string, witness *models.Event) (bool, error) {
-	if witness == nil {
+func (b *sqliteBackend) committed(ctx context.Context, _ string, marker *models.Event) (bool, error) {
+	if marker == nil {
 		return false, nil
 	}
 	var found bool
 	err := b.db.QueryRowContext(ctx,
 		"SELECT EXISTS (SELECT 1 FROM events WHERE org_id = ? AND session_id = ? AND sequence = ? AND id = ?)",
-		id(witness.OrgID), id(witness.SessionID), witness.Sequence, id(witness.ID)).Scan(&found)
+		id(marker.OrgID), id(marker.SessionID), marker.Sequence, id(marker.ID)).Scan(&found)
 	return found, err
 }
 

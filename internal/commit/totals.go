@@ -31,25 +31,25 @@ func (t Totals) minus(o Totals) Totals {
 }
 
 // caps are what a command has asked for room with; 0 for any number.
-type caps struct{ sessions, queuedTurns int64 }
+type quotas struct{ sessions, queuedTurns int64 }
 
 // room is the most that an organization may have had before a batch, so that what its commands were told of room is true; nil for any
 // number. Commands may ask with different caps, each in its turn: so what counts is not the smallest cap at the end.
-type room struct{ sessions, queuedTurns *int64 }
+type headroom struct{ sessions, queuedTurns *int64 }
 
 // leave takes account of a command that has asked, with what the batch adds up to it.
-func (r room) leave(asked caps, added Totals) room {
-	return room{less(r.sessions, asked.sessions, added.Sessions), less(r.queuedTurns, asked.queuedTurns, added.QueuedTurns)}
+func (r headroom) withCommand(asked quotas, added Totals) headroom {
+	return headroom{lower(r.sessions, asked.sessions, added.Sessions), lower(r.queuedTurns, asked.queuedTurns, added.QueuedTurns)}
 }
 
-func less(most *int64, asked, added int64) *int64 {
-	if asked == 0 || most != nil && *most <= asked-added {
-		return most
+func lower(highest *int64, asked, added int64) *int64 {
+	if asked == 0 || highest != nil && *highest <= asked-added {
+		return highest
 	}
 	return new(asked - added)
 }
 
-func tighter(a, b int64) int64 {
+func stricter(a, b int64) int64 {
 	if a == 0 || b != 0 && b < a {
 		return b
 	}
@@ -111,19 +111,19 @@ func (l *ledger) of(org models.OrgID) Totals {
 // SessionsFull reports whether the organization has no room for another session; limit is how many it may have, 0 any number. A command
 // that makes one must ask, and be refused when it is told so.
 func (tx *Tx) SessionsFull(limit int) bool {
-	return tx.full(tx.totals.Sessions, &tx.caps.sessions, limit)
+	return tx.full(tx.totals.Sessions, &tx.quotas.sessions, limit)
 }
 
 // TurnsFull is SessionsFull for a turn that waits to begin.
 func (tx *Tx) TurnsFull(limit int) bool {
-	return tx.full(tx.totals.QueuedTurns, &tx.caps.queuedTurns, limit)
+	return tx.full(tx.totals.QueuedTurns, &tx.quotas.queuedTurns, limit)
 }
 
 func (tx *Tx) full(have int64, bound *int64, limit int) bool {
 	if limit <= 0 {
 		return false
 	}
-	*bound = tighter(*bound, int64(limit))
+	*bound = stricter(*bound, int64(limit))
 	return have >= int64(limit)
 }
 
@@ -157,12 +157,12 @@ func (s *state) waited(turns ...*models.Turn) {
 
 // bounds returns what the row of a feed is to hold as caps: only where a command of the batch has asked for room. If that is not there, the
 // command is refused, and those that end things go through without it.
-func (f *feedShare) bounds() (sessions, queuedTurns *int64) {
-	if f.room.sessions != nil {
-		sessions = new(*f.room.sessions + f.added.Sessions)
+func (f *feedShare) headroomLimits() (sessions, queuedTurns *int64) {
+	if f.headroom.sessions != nil {
+		sessions = new(*f.headroom.sessions + f.added.Sessions)
 	}
-	if f.room.queuedTurns != nil {
-		queuedTurns = new(*f.room.queuedTurns + f.added.QueuedTurns)
+	if f.headroom.queuedTurns != nil {
+		queuedTurns = new(*f.headroom.queuedTurns + f.added.QueuedTurns)
 	}
 	return sessions, queuedTurns
 }
@@ -244,7 +244,7 @@ func (m *Memory) totals(_ context.Context, org models.OrgID) (t Totals, err erro
 
 // raiseFeed moves the row of a feed in the memory and gives its newest position.
 func raiseFeed(rows Rows, f feedShare) (int64, error) {
-	sessionsCap, queuedCap := f.bounds()
+	sessionsCap, queuedCap := f.headroomLimits()
 	newest, before := int64(len(f.events)), Totals{}
 	n, err := rows.Update("org_feeds", []any{id(f.org)}, nil, func(row []any) {
 		newest += row[1].(int64)                        //nolint:forcetypeassert // written below

@@ -229,7 +229,7 @@ func (tx *Tx) toHead(t *models.Turn) {
 	tx.w.ready = true
 }
 
-// ClaimTurn gives the lease of the turn at the head of the line to a runner, in the transaction that made it ready.
+// ClaimTurn returns the lease of the turn at the head of the line to a runner, in the transaction that made it ready.
 func (tx *Tx) ClaimTurn(runner models.RunnerID) {
 	tx.Turn.ReadyAt = nil
 	tx.Turn.RunnerID = &runner
@@ -308,7 +308,7 @@ func (tx *Tx) EndTurn(status models.TurnStatus, reason models.StopReason, end ev
 	return nil
 }
 
-// stayAwake tells that a session whose turn has ended while it waited goes on with another one.
+// stayAwake reports that a session whose turn has ended while it waited goes on with another one.
 func (tx *Tx) stayAwake(ended *models.Turn) {
 	if tx.Session.Status == models.SessionWaiting || tx.Session.Status == models.SessionPaused {
 		tx.Session.Status = models.SessionActive

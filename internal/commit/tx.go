@@ -62,8 +62,8 @@ type Tx struct {
 	// totals are those of the organization, as far as they are known, with what the commands before this one in the batch add.
 	totals Totals
 	// caps are what the command has asked for room with.
-	caps caps
-	w    *writes
+	quotas quotas
+	w      *writes
 }
 
 // waiting is a message that the current turn has not been shown.
@@ -126,7 +126,7 @@ type consume struct {
 	position       int64
 }
 
-// move gives the waiting messages of a turn, through a sequence, to another one; or all of them but for kept, when that isn't zero.
+// move moves the waiting messages of a turn, through a sequence, to another one; or all of them but for kept, when that isn't zero.
 type move struct {
 	turn, to models.TurnID
 	through  int64

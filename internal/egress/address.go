@@ -52,7 +52,7 @@ var (
 	sixTo4  = netip.MustParsePrefix("2002::/16")
 )
 
-// check returns the reason not to connect to an address; none when it may be. plain tells that nothing will be encrypted.
+// check returns the reason not to connect to an address; none when it may be. plain reports that nothing will be encrypted.
 func (c *Client) check(a netip.Addr, plain bool) string {
 	zone := a.Zone() != ""
 	a = a.Unmap().WithZone("")

@@ -140,7 +140,7 @@ func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// BlockedError tells that an address may not be reached. Repeating the request doesn't help.
+// BlockedError reports that an address may not be reached. Repeating the request doesn't help.
 type BlockedError struct {
 	// Host is the host as it was written in the address.
 	Host string

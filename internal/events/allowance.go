@@ -44,7 +44,7 @@ func (a *Allowance) admit(size int) bool {
 // free gives room back.
 func (a *Allowance) free(size int) { a.live.Add(-int64(size)) }
 
-// ask tells whether it is a subscription's turn to hold a page. Otherwise the subscription gets in line, if it isn't there yet, and is
+// ask reports whether it is a subscription's turn to hold a page. Otherwise the subscription gets in line, if it isn't there yet, and is
 // roused when its turn comes. The caller holds the subscription's mutex.
 func (a *Allowance) ask(s *Subscription) bool {
 	a.mu.Lock()

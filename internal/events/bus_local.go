@@ -166,7 +166,7 @@ func (b *LocalBus) unsubscribe(subject, queue string, h *localHandler) {
 	}
 }
 
-// without gives the list without one element, in a new array: the old one may be being walked.
+// without returns the list without one element, in a new array: the old one may be being walked.
 func without[T comparable](list []T, gone T) []T {
 	rest := make([]T, 0, len(list))
 	for _, e := range list {

@@ -96,7 +96,7 @@ func (l *listener) hear(data []byte) {
 	}
 }
 
-// wait gives what was heard, once that is n messages.
+// wait returns what was heard, once that is n messages.
 func (l *listener) wait(n int) []string {
 	for {
 		l.mu.Lock()

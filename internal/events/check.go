@@ -61,7 +61,7 @@ type checker struct {
 	queued   map[models.TurnID]bool
 	// fed is the last position in the feed.
 	fed int64
-	// turn is the active one; parked tells that it waits.
+	// turn is the active one; parked reports that it waits.
 	turn   *models.TurnID
 	parked bool
 	// open and done hold what was begun, and what was begun and ended.
@@ -111,7 +111,7 @@ func (c *checker) check(log []models.Event) {
 	}
 }
 
-// identify tells which thing an event begins or ends.
+// identify returns which thing an event begins or ends.
 func (c *checker) identify(kind Thing, p Payload) thing {
 	id, turn := "", ""
 	if c.event.TurnID != nil {

@@ -13,17 +13,17 @@ const (
 	LiveBytes = liveBytes
 )
 
-// Live gives how many bytes of live events the readers of a connection hold.
+// Live returns how many bytes of live events the readers of a connection hold.
 func (a *Allowance) Live() int { return int(a.live.Load()) }
 
-// AtRest tells that nobody holds a page, or waits for one.
+// AtRest reports whether nobody holds a page, or waits for one.
 func (a *Allowance) AtRest() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.turn == nil && a.line == nil
 }
 
-// Held gives how many events a reader holds that it was not asked for, and how many bytes they have.
+// Held returns how many events a reader holds that it was not asked for, and how many bytes they have.
 func (s *Subscription) Held() (count, bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

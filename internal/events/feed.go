@@ -22,9 +22,9 @@ type Feed struct {
 	write  Write
 }
 
-// Source gives the events of one subscription.
+// Source returns the events of one subscription.
 type Source interface {
-	// Poll gives the next event, nil when there is none now; see Subscription.Poll. Its errors are for the subscriber.
+	// Poll returns the next event, nil when there is none now; see Subscription.Poll. Its errors are for the subscriber.
 	Poll(ctx context.Context) (*Item, error)
 	// Close may be called at any time, more than once.
 	Close()
@@ -33,7 +33,7 @@ type Source interface {
 // Positioned is a Source whose subscription has an argument `after`.
 type Positioned interface {
 	Source
-	// Position gives the value of `after` for which a stream goes on behind the item. Ephemeral items have the position of
+	// Position returns the value of `after` for which a stream goes on behind the item. Ephemeral items have the position of
 	// the durable one before them. "" means that the item is no place to resume at.
 	Position(item *Item) string
 }
@@ -41,7 +41,7 @@ type Positioned interface {
 // Show puts an event into the resolver's channel, which has room for one; false when the subscriber must not see it.
 type Show func(*Item) (bool, error)
 
-// Write gives the data of the answer to an event as JSON, for subscriptions whose answers depend on nothing but the event; nil for
+// Write returns the data of the answer to an event as JSON, for subscriptions whose answers depend on nothing but the event; nil for
 // events that have to be shown.
 type Write func(*Item) []byte
 
@@ -52,7 +52,7 @@ func WithFeed(ctx context.Context, f *Feed) context.Context {
 	return context.WithValue(ctx, feedKey{}, f)
 }
 
-// FeedFrom gives the feed that the transport offers; nil when it reads the channel.
+// FeedFrom returns the feed that the transport offers; nil when it reads the channel.
 func FeedFrom(ctx context.Context) *Feed {
 	f, _ := ctx.Value(feedKey{}).(*Feed)
 	return f
@@ -65,7 +65,7 @@ func (f *Feed) Take(source Source, show Show, write Write) {
 	f.source, f.show, f.write = source, show, write
 }
 
-// Taken gives what the resolver handed over; nothing when it did not take the feed. show is given once: it belongs to
+// Taken returns what the resolver handed over; nothing when it did not take the feed. show is given once: it belongs to
 // the one gqlgen execution whose channel it fills.
 func (f *Feed) Taken() (source Source, show Show, write Write) {
 	f.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
-// titled gives a payload of so many bytes and a few more.
+// titled returns a payload of so many bytes and a few more.
 func titled(size int) events.Payload {
 	return events.SessionTitleChanged{Title: new(strings.Repeat("hay and oats ", size/13))}
 }

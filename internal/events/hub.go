@@ -266,14 +266,14 @@ func (h *Hub) begin(ctx context.Context, s *stream, sub *Subscription, first boo
 	return nil
 }
 
-// Sessions gives how many sessions and feeds have subscribers here.
+// Sessions returns how many sessions and feeds have subscribers here.
 func (h *Hub) Sessions() int {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return len(h.streams)
 }
 
-// Subscribers gives how many subscribers there are here.
+// Subscribers returns how many subscribers there are here.
 func (h *Hub) Subscribers() int {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

@@ -104,7 +104,7 @@ func (h *Hub) tick() {
 	}
 	defer h.life.work.Done()
 	h.round++
-	// Without the bus nothing tells that a session at rest has begun to work again.
+	// Without the bus nothing reports that a session at rest has begun to work again.
 	h.sweep(h.round%sweepAllRounds == 0 || !h.cfg.Bus.Connected())
 	h.life.Lock()
 	defer h.life.Unlock()

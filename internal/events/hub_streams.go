@@ -9,7 +9,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// acquire gives the stream, and makes it for the first subscriber.
+// acquire returns the stream, and makes it for the first subscriber.
 func (h *Hub) acquire(key Key) (s *stream, first bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -51,7 +51,7 @@ func read(t *testing.T, h *events.Hub, key events.Key, after *int64) *reader {
 	return r
 }
 
-// describe gives an event in short: its sequence, or what an ephemeral one says with the sequence that it carries.
+// describe returns an event in short: its sequence, or what an ephemeral one says with the sequence that it carries.
 func describe(item *events.Item) string {
 	if !item.Ephemeral {
 		return fmt.Sprint(item.Event.Sequence)

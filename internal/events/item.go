@@ -15,7 +15,7 @@ type Item struct {
 	// sequence of the last durable event that was delivered before it on the stream; in a feed, its position and neither session
 	// nor sequence.
 	Event models.Event
-	// Ephemeral tells that the event is not in the log.
+	// Ephemeral is true when the event is not in the log.
 	Ephemeral bool
 
 	payload Payload
@@ -40,10 +40,10 @@ type sharedBytes struct {
 // maxShared bounds for how many keys an item keeps its bytes.
 const maxShared = 8
 
-// NewItem gives the item of a durable event.
+// NewItem returns the item of a durable event.
 func NewItem(e models.Event) *Item { return &Item{Event: e} }
 
-// itemsOf gives the items of events, each by itself: a reader that keeps one keeps no others alive.
+// itemsOf returns the items of events, each by itself: a reader that keeps one keeps no others alive.
 func itemsOf(list []models.Event) []*Item {
 	items := make([]*Item, len(list))
 	for i := range list {
@@ -63,7 +63,7 @@ func (i *Item) Size() int {
 	return len(i.Event.Data)
 }
 
-// Payload gives what the event carries. It is decoded once, however many ask.
+// Payload returns what the event carries. It is decoded once, however many ask.
 func (i *Item) Payload() (Payload, error) {
 	i.decodeOnce.Do(func() {
 		if i.payload == nil {
@@ -73,7 +73,7 @@ func (i *Item) Payload() (Payload, error) {
 	return i.payload, i.decodeErr
 }
 
-// Data gives the payload as JSON.
+// Data returns the payload as JSON.
 func (i *Item) Data() (models.JSON, error) {
 	if !i.Ephemeral {
 		return i.Event.Data, nil
@@ -85,13 +85,13 @@ func (i *Item) Data() (models.JSON, error) {
 	return models.JSON(doc), nil
 }
 
-// Rendered gives what render made of the item. It is called once, however many subscribers ask.
+// Rendered returns what render made of the item. It is called once, however many subscribers ask.
 func (i *Item) Rendered(render func(*Item) (any, error)) (any, error) {
 	i.renderOnce.Do(func() { i.rendered, i.renderErr = render(i) })
 	return i.rendered, i.renderErr
 }
 
-// Bytes gives what render makes of the item for key: one call serves all who ask with the same key. What is nil is not
+// Bytes returns what render makes of the item for key: one call serves all who ask with the same key. What is nil is not
 // kept. Nobody may change the bytes.
 func (i *Item) Bytes(key any, render func() []byte) []byte {
 	i.sharedMu.Lock()
@@ -117,7 +117,7 @@ type note struct {
 	last    atomic.Pointer[Item]
 }
 
-// item gives the note as it is delivered to a subscriber whose last durable event is sequence.
+// item returns the note as it is delivered to a subscriber whose last durable event is sequence.
 func (n *note) item(sequence int64) *Item {
 	if i := n.last.Load(); i != nil && i.Event.Sequence == sequence {
 		return i

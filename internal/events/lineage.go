@@ -36,7 +36,7 @@ type Lineages struct {
 	list *simplelru.LRU[Key, []Piece]
 }
 
-// NewLineages gives the lineages in a database.
+// NewLineages returns the lineages in a database.
 func NewLineages(db *store.DB) *Lineages {
 	list, err := simplelru.NewLRU[Key, []Piece](maxLineages, nil)
 	if err != nil {
@@ -45,7 +45,7 @@ func NewLineages(db *store.DB) *Lineages {
 	return &Lineages{db: db, list: list}
 }
 
-// Of gives the pieces of a fork's history that other sessions hold, oldest first: gapless from sequence 1 through its base. There are
+// Of returns the pieces of a fork's history that other sessions hold, oldest first: gapless from sequence 1 through its base. There are
 // none for other sessions, and for those that the organization doesn't have. Nobody may change the list.
 func (l *Lineages) Of(ctx context.Context, org models.OrgID, session models.SessionID) ([]Piece, error) {
 	if pieces := l.known(org, session); pieces != nil {
@@ -70,7 +70,7 @@ WHERE org_id = ? AND session_id = ? ORDER BY through_sequence`, org[:], session[
 	return pieces, nil
 }
 
-// known gives what was read before; nil for nothing.
+// known returns what was read before; nil for nothing.
 func (l *Lineages) known(org models.OrgID, session models.SessionID) []Piece {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,7 @@ func (l *Lineages) known(org models.OrgID, session models.SessionID) []Piece {
 	return pieces
 }
 
-// Between gives the pieces that have a part between two sequences, both exclusive, cut to it, in the order in which a page is read,
+// Between returns the pieces that have a part between two sequences, both exclusive, cut to it, in the order in which a page is read,
 // and in groups for one statement each. Most pages lie in one piece, so the first is alone.
 func Between(pieces []Piece, after, before int64, backward bool) iter.Seq[[]Piece] {
 	cut := make([]Piece, 0, len(pieces))

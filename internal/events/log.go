@@ -26,7 +26,7 @@ type Key struct {
 // Feed reports whether the stream is the organization's feed.
 func (k Key) Feed() bool { return k.Session.IsZero() }
 
-// String gives the id of the session or the organization.
+// String returns the id of the session or the organization.
 func (k Key) String() string {
 	if k.Feed() {
 		return k.Org.String()
@@ -45,7 +45,7 @@ func (k Key) subject() string {
 type Position struct {
 	// LastSequence is that of the newest event; in a feed, its position.
 	LastSequence int64
-	// Active tells that a turn is at work, so that more is to be expected soon.
+	// Active is true when a turn is at work, so that more is to be expected soon.
 	Active bool
 }
 
@@ -66,7 +66,7 @@ type Log struct {
 	lineages *Lineages
 }
 
-// NewLog gives the read side of the log in a database.
+// NewLog returns the read side of the log in a database.
 func NewLog(db *store.DB) *Log { return &Log{db: db, lineages: NewLineages(db)} }
 
 const eventColumns = `sequence, id, kind, turn_id, data, occurred_at, feed_position`
@@ -80,9 +80,9 @@ type Limit struct {
 }
 
 // room tells, event by event, what is within a limit.
-type room struct{ left, events int }
+type pageLimit struct{ left, events int }
 
-func (r *room) fits(e *models.Event) bool {
+func (r *pageLimit) fits(e *models.Event) bool {
 	if r.left -= len(e.Data); r.left < 0 && r.events > 0 {
 		return false
 	}
@@ -102,7 +102,7 @@ WHERE org_id = $1 AND session_id = $2 AND sequence > $3 ORDER BY sequence LIMIT 
 	readSQLite = `SELECT ` + eventColumns + ` FROM events WHERE org_id = ? AND session_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`
 )
 
-// Read gives events past after, in order, as far as the limit goes. A session that doesn't exist has none. Nobody need know whether it
+// Read returns events past after, in order, as far as the limit goes. A session that doesn't exist has none. Nobody need know whether it
 // is a fork: the log has no gaps, so one that begins later than it should does, where its own part does.
 func (l *Log) Read(ctx context.Context, org models.OrgID, session models.SessionID, after int64, limit Limit) ([]models.Event, error) {
 	if l.lineages.known(org, session) != nil {
@@ -152,11 +152,11 @@ func (l *Log) readOwn(ctx context.Context, key Key, after int64, limit Limit) ([
 	if l.db.Pool != nil {
 		return l.events(ctx, key, nil, readPostgres, [16]byte(key.Org), [16]byte(key.Session), after, limit.Events, limit.Bytes)
 	}
-	return l.events(ctx, key, &room{left: limit.Bytes}, readSQLite, key.Org[:], key.Session[:], after, limit.Events)
+	return l.events(ctx, key, &pageLimit{left: limit.Bytes}, readSQLite, key.Org[:], key.Session[:], after, limit.Events)
 }
 
-// events gives what a query finds, in a room; nil for any.
-func (l *Log) events(ctx context.Context, key Key, in *room, query string, args ...any) ([]models.Event, error) {
+// events returns what a query finds, in a room; nil for any.
+func (l *Log) events(ctx context.Context, key Key, in *pageLimit, query string, args ...any) ([]models.Event, error) {
 	var list []models.Event
 	var err error
 	if l.db.Pool != nil {
@@ -170,7 +170,7 @@ func (l *Log) events(ctx context.Context, key Key, in *room, query string, args 
 	return list, nil
 }
 
-func (l *Log) postgresEvents(ctx context.Context, key Key, in *room, query string, args []any) ([]models.Event, error) {
+func (l *Log) postgresEvents(ctx context.Context, key Key, in *pageLimit, query string, args []any) ([]models.Event, error) {
 	var list []models.Event
 	var turn pgtype.UUID
 	err := l.db.PostgresQuery(ctx, key.Org, func(row store.Row) error {
@@ -199,7 +199,7 @@ func (l *Log) postgresEvents(ctx context.Context, key Key, in *room, query strin
 // errEnough ends the reading of rows that are not needed.
 var errEnough = errors.New("enough was read")
 
-func (l *Log) sqliteEvents(ctx context.Context, key Key, in *room, query string, args []any) (list []models.Event, err error) {
+func (l *Log) sqliteEvents(ctx context.Context, key Key, in *pageLimit, query string, args []any) (list []models.Event, err error) {
 	rows, err := l.db.Reader.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -225,7 +225,7 @@ func (l *Log) sqliteEvents(ctx context.Context, key Key, in *room, query string,
 	return list, rows.Err()
 }
 
-// LastSequences tells how far the logs of these sessions and these feeds go, in one statement for all sessions and one for
+// LastSequences returns how far the logs of these sessions and these feeds go, in one statement for all sessions and one for
 // all feeds. Sessions and organizations that don't exist are left out.
 func (l *Log) LastSequences(ctx context.Context, keys []Key) (map[Key]Position, error) {
 	found := make(map[Key]Position, len(keys))
@@ -248,7 +248,7 @@ func (l *Log) LastSequences(ctx context.Context, keys []Key) (map[Key]Position, 
 	return found, nil
 }
 
-// split gives the keys of feeds and those of sessions.
+// split returns the keys of feeds and those of sessions.
 func split(keys []Key) (feeds, sessions []Key) {
 	if !slices.ContainsFunc(keys, Key.Feed) {
 		return nil, keys

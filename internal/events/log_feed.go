@@ -30,7 +30,7 @@ func feedPage(org, after, limit string) string {
 		` ORDER BY feed_position LIMIT ` + limit
 }
 
-// ReadFeed gives events of an organization's feed past a position, in order, as far as the limit goes.
+// ReadFeed returns events of an organization's feed past a position, in order, as far as the limit goes.
 func (l *Log) ReadFeed(ctx context.Context, org models.OrgID, after int64, limit Limit) ([]models.Event, error) {
 	read := l.sqliteFeed
 	if l.db.Pool != nil {
@@ -65,7 +65,7 @@ func (l *Log) sqliteFeed(ctx context.Context, org models.OrgID, after int64, lim
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	var turn models.TurnID
 	var agent models.AgentID
-	in := room{left: limit.Bytes}
+	in := pageLimit{left: limit.Bytes}
 	for rows.Next() {
 		e := models.Event{OrgID: org}
 		err := rows.Scan(&e.SessionID, &e.Sequence, &e.ID, (*string)(&e.Kind), &turn, &e.Data, (*int64)(&e.OccurredAt), &e.FeedPosition, &agent)

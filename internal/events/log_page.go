@@ -36,7 +36,7 @@ func (q *PageQuery) bounds() (after, before int64) {
 	return after, before
 }
 
-// Page gives a part of a log by its key, so that a page costs the same wherever it is. Events that a fork has from other sessions are
+// Page returns a part of a log by its key, so that a page costs the same wherever it is. Events that a fork has from other sessions are
 // given as its own, without the places that they have in the feed.
 func (l *Log) Page(ctx context.Context, org models.OrgID, session models.SessionID, q PageQuery) ([]models.Event, error) {
 	key := Key{org, session}
@@ -64,7 +64,7 @@ func (l *Log) Page(ctx context.Context, org models.OrgID, session models.Session
 	return append(list, past...), err
 }
 
-// ownPage gives what the session itself holds.
+// ownPage returns what the session itself holds.
 func (l *Log) ownPage(ctx context.Context, key Key, q PageQuery) ([]models.Event, error) {
 	s := l.statement()
 	s.branch(key.Org, key.Session, q.After, q.Before, q.Kinds)
@@ -72,7 +72,7 @@ func (l *Log) ownPage(ctx context.Context, key Key, q PageQuery) ([]models.Event
 	return l.events(ctx, key, nil, s.text.String(), s.args...)
 }
 
-// pastPage gives what a fork has from others.
+// pastPage returns what a fork has from others.
 func (l *Log) pastPage(ctx context.Context, key Key, q PageQuery, limit int) ([]models.Event, error) {
 	pieces, err := l.lineages.Of(ctx, key.Org, key.Session)
 	if err != nil {

@@ -15,7 +15,7 @@ const stateQuery = `SELECT s.last_sequence, s.status, t.id, t.output_message_id,
 	LEFT JOIN turns t ON t.org_id = s.org_id AND t.id = s.current_turn_id AND t.status = 'RUNNING' AND t.phase = 'REASON'
 	LEFT JOIN checkpoints c ON c.org_id = t.org_id AND c.turn_id = t.id AND c.message_id = t.output_message_id`
 
-// State gives what a stream begins with; false when the organization has no such session, or does not exist.
+// State returns what a stream begins with; false when the organization has no such session, or does not exist.
 func (l *Log) State(ctx context.Context, key Key) (State, bool, error) {
 	if key.Feed() {
 		found, err := l.LastSequences(ctx, []Key{key})
@@ -54,7 +54,7 @@ func (l *Log) State(ctx context.Context, key Key) (State, bool, error) {
 	return st, true, nil
 }
 
-// Checkpoint gives what the turn's model call had brought when that was last stored; nil for nothing.
+// Checkpoint returns what the turn's model call had brought when that was last stored; nil for nothing.
 func (l *Log) Checkpoint(ctx context.Context, org models.OrgID, turn models.TurnID) (*models.Checkpoint, error) {
 	const query = `SELECT message_id, epoch, attempt, text, thinking FROM checkpoints`
 	c := models.Checkpoint{OrgID: org, TurnID: turn}

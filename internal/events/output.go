@@ -15,7 +15,7 @@ type Delta struct {
 	// Epoch and Attempt tell whose piece it is: once a higher one was heard, lower ones are a dead runner's.
 	Epoch   int64
 	Attempt int
-	// Thinking tells that it is of the model's thinking, which has offsets of its own.
+	// Thinking is true when it is of the model's thinking, which has offsets of its own.
 	Thinking bool
 	// Offset is where the piece begins, in UTF-16 code units; 0 begins the text anew.
 	Offset int
@@ -44,7 +44,7 @@ type sharedDelta struct {
 	item     *Item
 }
 
-// admit reports whether pieces of this epoch and attempt count. A higher one makes everything begin anew; withdrawn tells that
+// admit reports whether pieces of this epoch and attempt count. A higher one makes everything begin anew; withdrawn reports that
 // there was something, so that readers see a change although nothing has come yet.
 func (o *output) admit(epoch int64, attempt int) (counts, withdrawn bool) {
 	if epoch < o.epoch || epoch == o.epoch && attempt < o.attempt {
@@ -98,7 +98,7 @@ type outputPosition struct {
 	thinking, text textPosition
 }
 
-// next gives what a subscriber has not seen, as one delta; nil when it has seen everything. more tells that there is a
+// next returns what a subscriber has not seen, as one delta; nil when it has seen everything. more reports that there is a
 // second one.
 func (o *output) next(p *outputPosition, sequence int64, now func() models.Millis) (item *Item, more bool) {
 	if p.of != o {

@@ -13,7 +13,7 @@ type Message struct {
 	Content   []models.Part      `json:"content"`
 	CreatedAt models.Millis      `json:"createdAt"`
 	Error     *models.Failure    `json:"error,omitempty"`
-	// Interrupted tells that the agent was stopped in the middle of it.
+	// Interrupted is true when the agent was stopped in the middle of it.
 	Interrupted bool `json:"interrupted,omitempty"`
 }
 
@@ -190,7 +190,7 @@ type (
 		PromptHash string `json:"promptHash"`
 		// Retries counts the calls that failed before this one.
 		Retries int `json:"retries"`
-		// Estimated tells that the runner died during the call, and the provider had not said all of what it took.
+		// Estimated is true when the runner died during the call, and the provider had not said all of what it took.
 		Estimated bool `json:"estimated,omitempty"`
 	}
 	ActStarted struct {
@@ -284,11 +284,11 @@ type (
 		Hash    string `json:"hash,omitempty"`
 		Size    int64  `json:"size"`
 		Deleted bool   `json:"deleted"`
-		// Directory tells that what was deleted is a directory.
+		// Directory is true when what was deleted is a directory.
 		Directory bool `json:"directory,omitempty"`
 		// Directories are those that were made to hold the file.
 		Directories []string `json:"directories,omitempty"`
-		// Created tells that nothing was at the path, Before what was. With them a fork finds out what the files were at an
+		// Created is true when nothing was at the path, Before what was. With them a fork finds out what the files were at an
 		// earlier time, from nothing but what was written since. Old events have neither.
 		Created bool       `json:"created,omitempty"`
 		Before  *FileState `json:"before,omitempty"`

@@ -12,7 +12,7 @@ import (
 // pageSize is how many events one read of the log gives.
 const pageSize = 500
 
-// replay gives the next event of the log, or joins the live stream when there is none. It gives nothing when the reader
+// replay returns the next event of the log, or joins the live stream when there is none. It gives nothing when the reader
 // should look at its queue, or is to wait until others of its connection have delivered their pages.
 func (s *Subscription) replay(ctx context.Context) (item *Item, waits bool, err error) {
 	for tries := 0; ; {
@@ -62,7 +62,7 @@ func (s *Subscription) keep(page []*Item) {
 	}
 }
 
-// turnPage gives the next event of the page. delivered tells that all of it was, just before.
+// turnPage returns the next event of the page. delivered reports that all of it was, just before.
 func (s *Subscription) turnPage() (item *Item, delivered bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *Subscription) turnPage() (item *Item, delivered bool, err error) {
 	return item, false, nil
 }
 
-// mayRead tells whether it is the reader's turn to read a page. If not, the reader is woken when it is, or when the stream fails.
+// mayRead reports whether it is the reader's turn to read a page. If not, the reader is woken when it is, or when the stream fails.
 func (s *Subscription) mayRead() (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *Subscription) mayRead() (bool, error) {
 	return !s.idle, nil
 }
 
-// believeLog gives up what was said of the log and is not in it: events are told of after they are committed.
+// believeLog drops what was said of the log and is not in it: events are told of after they are committed.
 func (s *stream) believeLog(sub *Subscription) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ type pageRead struct {
 	err   error
 }
 
-// readAfter gives the events past a sequence, at most a page. Readers who want the same page share one read. What it
+// readAfter returns the events past a sequence, at most a page. Readers who want the same page share one read. What it
 // finds is news to the live stream, too, if that is behind.
 func (s *stream) readAfter(ctx context.Context, after int64) ([]*Item, error) {
 	s.mu.Lock()
@@ -167,7 +167,7 @@ type headRead struct {
 
 var errNoSession = errors.New("no such session")
 
-// freshLast tells how far the log goes, by a read that begins after the call: what was committed anywhere before it
+// freshLast returns how far the log goes, by a read that begins after the call: what was committed anywhere before it
 // counts. Many who ask at once share one read.
 func (s *stream) freshLast(ctx context.Context) (int64, error) {
 	s.mu.Lock()

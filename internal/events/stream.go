@@ -16,7 +16,7 @@ import (
 type stream struct {
 	hub *Hub
 	key Key
-	// active tells that a turn is at work.
+	// active is true when a turn is at work.
 	active atomic.Bool
 	// refs counts the subscribers; guarded by the hub's mutex.
 	refs int
@@ -45,7 +45,7 @@ type stream struct {
 
 	catching bool
 	stopGap  func() bool
-	// resting tells that the checkpoint was read a short while ago, or is being read.
+	// resting is true when the checkpoint was read a short while ago, or is being read.
 	resting  bool
 	stopRest func() bool
 
@@ -56,7 +56,7 @@ type stream struct {
 // maxEarly bounds what is kept of events that came before their turn; the log has the others.
 const maxEarly = 512
 
-// place gives where an event stands on the stream.
+// place returns where an event stands on the stream.
 func (s *stream) place(item *Item) int64 {
 	if s.key.Feed() {
 		return *item.Event.FeedPosition // what has none never gets here
@@ -151,7 +151,7 @@ func (s *stream) complete() {
 	}
 }
 
-// hand gives a run of events to the attached subscribers.
+// hand passes a run of events to the attached subscribers.
 func (s *stream) hand(run []*Item) {
 	if len(run) > 0 {
 		for i := 0; i < len(s.subs); {

@@ -69,7 +69,7 @@ type Subscription struct {
 	// held is how many bytes of durable events are in it, and inHand how many the one has that came out of it last: the
 	// reader has it until it asks again.
 	held, inHand int
-	// live tells that events arrive in the queue. Otherwise they are read from the log.
+	// live is true when events arrive in the queue. Otherwise they are read from the log.
 	live bool
 	// sequence is that of the last durable event that was delivered; in a feed, its position.
 	sequence int64
@@ -79,11 +79,11 @@ type Subscription struct {
 	// late is an output whose text there was no room to announce.
 	late *output
 	err  error
-	// closed tells that the reader has left.
+	// closed is true when the reader has left.
 	closed bool
 	// measured counts the live events since the last one whose delay was measured.
 	measured int
-	// idle tells that the reader found nothing and wants to be woken.
+	// idle is true when the reader found nothing and wants to be woken.
 	idle bool
 }
 
@@ -141,7 +141,7 @@ func (s *Subscription) Close() {
 
 var errClosed = errors.New("the subscription is closed")
 
-// pop gives what is first in the queue. Without anything it tells whether waiting makes sense.
+// pop returns what is first in the queue. Without anything it reports whether waiting makes sense.
 func (s *Subscription) pop() (item *Item, live bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

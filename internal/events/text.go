@@ -146,7 +146,7 @@ func utf16Length(s string) int {
 	return n
 }
 
-// byteOffset gives where in s an offset in UTF-16 code units is; false when it is past the end or splits a pair.
+// byteOffset returns where in s an offset in UTF-16 code units is; false when it is past the end or splits a pair.
 func byteOffset(s string, units int) (int, bool) {
 	i := 0
 	for units > 0 && i < len(s) {
@@ -163,7 +163,7 @@ func byteOffset(s string, units int) (int, bool) {
 // textPosition is how far a reader is in a liveText.
 type textPosition struct{ round, bytes, units int }
 
-// next gives what the reader has not seen, and moves it on. Nothing new gives false.
+// next returns what the reader has not seen, and moves it on. Nothing new gives false.
 func (p *textPosition) next(st *textState) (offset int, delta string, ok bool) {
 	if st == nil {
 		return 0, "", false

@@ -40,7 +40,7 @@ func appendHeader(b []byte, node NodeID, t wireType) []byte {
 	return append(b, byte(t))
 }
 
-// readHeader gives the sender, the type and the body.
+// readHeader returns the sender, the type and the body.
 func readHeader(b []byte) (NodeID, wireType, []byte, error) {
 	var node NodeID
 	if len(b) < 2+len(node) || b[0] != wireVersion {
@@ -50,7 +50,7 @@ func readHeader(b []byte) (NodeID, wireType, []byte, error) {
 	return node, wireType(b[1+len(node)]), b[2+len(node):], nil
 }
 
-// encodeEvents gives the message for committed events: the events, or a notice when that would be too large. Those on the subject of
+// encodeEvents returns the message for committed events: the events, or a notice when that would be too large. Those on the subject of
 // a feed all have a place in it.
 func encodeEvents(node NodeID, key Key, list []models.Event) []byte {
 	size := 64

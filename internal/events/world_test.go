@@ -91,7 +91,7 @@ func (m *memory) Read(_ context.Context, _ models.OrgID, _ models.SessionID, aft
 	return within(rest, limit), nil
 }
 
-// within gives as many of the events as a limit allows.
+// within returns as many of the events as a limit allows.
 func within(list []models.Event, limit events.Limit) []models.Event {
 	n, bytes := 0, 0
 	for n < len(list) && n < limit.Events {

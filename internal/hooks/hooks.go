@@ -20,7 +20,7 @@ import (
 // MaxOutputBytes bounds the answer of a hook.
 const MaxOutputBytes = 64 << 10
 
-// Secrets gives the secret that the requests of an organization's webhooks are signed with.
+// Secrets returns the secret that the requests of an organization's webhooks are signed with.
 type Secrets interface {
 	HookSecret(ctx context.Context, org models.OrgID) ([]byte, error)
 }

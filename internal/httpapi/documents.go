@@ -73,7 +73,7 @@ func (r *request) hasDocument() bool {
 	return r.query != "" || r.documentID != "" || r.extensions["persistedQuery"] != nil
 }
 
-// find returns the text of a request's document. leave tells that it is to be left under its hash, once it is known to be good.
+// find returns the text of a request's document. leave reports that it is to be left under its hash, once it is known to be good.
 func (d *documents) find(ctx context.Context, req *request) (text string, leave bool, err *gqlerror.Error) {
 	hash, err := req.named()
 	if err != nil {

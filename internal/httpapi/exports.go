@@ -58,7 +58,7 @@ func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request) {
 	case !out.begun:
 		s.refuseImage(w, r, s.exportFailure(ctx, err))
 	default:
-		// The answer has begun well: only a connection that breaks tells that this is not all.
+		// The answer has begun well: only a connection that breaks reports that this is not all.
 		if out.err == nil && ctx.Err() == nil {
 			s.log.ErrorContext(ctx, "an export was aborted", "request_id", auth.RequestFrom(ctx).ID, "error", err)
 		}

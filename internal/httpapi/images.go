@@ -230,7 +230,7 @@ func writeImageJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) // the client is gone when this fails
 }
 
-// serveImage gives an image. It never changes, so browsers may keep it; Vary keeps them from showing it to who signs in next.
+// serveImage sends an image. It never changes, so browsers may keep it; Vary keeps them from showing it to who signs in next.
 func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 	ctx, p, refused := s.imageCaller(w, r, http.MethodGet, auth.SessionsRead)
 	if refused != nil {

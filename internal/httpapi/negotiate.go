@@ -18,7 +18,7 @@ type acceptance struct {
 	// media is the type of answers in JSON that the client likes best; application/json when it takes none.
 	media string
 	json  bool
-	// events tells that it takes an event stream, and eventsFirst that it likes that better.
+	// events reports that it takes an event stream, and eventsFirst that it likes that better.
 	events, eventsFirst bool
 }
 

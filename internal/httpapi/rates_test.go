@@ -191,7 +191,7 @@ func TestSubscriptionsOfAnOrganizationAreCounted(t *testing.T) {
 	c.expect("complete")
 	c.send(`{"id":"1","type":"complete"}`)
 	<-done
-	b.eventually("the room of the one that has ended", func() bool { return b.room() })
+	b.eventually("the room of the one that has ended", func() bool { return b.space() })
 	events, done = b.feed()
 	c.send(strings.Replace(subscribeFrame, `"id":"1"`, `"id":"4"`, 1))
 	events <- event("evt_2")
@@ -201,7 +201,7 @@ func TestSubscriptionsOfAnOrganizationAreCounted(t *testing.T) {
 }
 
 // room looks whether there is room for a subscription.
-func (b *bench) room() bool {
+func (b *bench) space() bool {
 	l, org := b.server.deps.Limits, b.org("good")
 	if !l.Open(b.Context(), org, limits.Subscription) {
 		return false

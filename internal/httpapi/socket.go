@@ -128,7 +128,7 @@ type socket struct {
 	mu          sync.Mutex
 	initialized bool
 	principal   *auth.Principal // set once acknowledged
-	// leave tells that it has ended; nil when it was not let in.
+	// leave reports that it has ended; nil when it was not let in.
 	leave        func()
 	pingedAt     time.Time
 	awaitingPong bool

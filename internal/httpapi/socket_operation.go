@@ -28,7 +28,7 @@ type socketOperation struct {
 	// feed and stream are those of a subscription.
 	feed   events.Feed
 	stream *stream
-	// uncount tells that a subscription that was let in has ended; nil for others.
+	// uncount reports that a subscription that was let in has ended; nil for others.
 	uncount func()
 	// reserved is how much room the outbox keeps for the answer that is being made.
 	reserved int
@@ -164,7 +164,7 @@ func (o *socketOperation) run(op *operation) {
 		o.finish()
 		return
 	}
-	o.stream, stream.room = stream, o
+	o.stream, stream.space = stream, o
 	o.proceed()
 }
 

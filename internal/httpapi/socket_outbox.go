@@ -21,16 +21,16 @@ type outbox struct {
 	closed         bool
 	// writing is set from a call of start until take finds nothing.
 	writing bool
-	room    sync.Cond // there is room
-	// hadRoom counts how often await could have returned.
-	hadRoom int
+	space   sync.Cond // there is room
+	// drained counts how often await could have returned.
+	drained int
 }
 
 const noLimit = math.MaxInt
 
 func newOutbox(capacity int, start func()) *outbox {
 	o := &outbox{capacity: capacity, start: start}
-	o.room.L = &o.mu
+	o.space.L = &o.mu
 	return o
 }
 
@@ -66,13 +66,13 @@ func (o *outbox) putReserved(frame *bytes.Buffer, size int, wanted func() bool) 
 	}
 	o.bytes -= size
 	o.add(frame)
-	o.room.Broadcast() // it may be smaller than that
+	o.space.Broadcast() // it may be smaller than that
 	return true
 }
 
 func (o *outbox) waitFor(size int) {
 	for !o.closed && o.bytes > 0 && o.bytes+size > o.capacity {
-		o.room.Wait()
+		o.space.Wait()
 	}
 }
 
@@ -82,8 +82,8 @@ func (o *outbox) waitFor(size int) {
 func (o *outbox) await() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for had := o.hadRoom; !o.closed && o.bytes > o.capacity/2 && o.hadRoom == had; {
-		o.room.Wait()
+	for had := o.drained; !o.closed && o.bytes > o.capacity/2 && o.drained == had; {
+		o.space.Wait()
 	}
 }
 
@@ -155,9 +155,9 @@ func (o *outbox) done(size int) {
 
 func (o *outbox) free(size int) {
 	if o.bytes -= size; o.bytes <= o.capacity/2 {
-		o.hadRoom++
+		o.drained++
 	}
-	o.room.Broadcast()
+	o.space.Broadcast()
 }
 
 // close drops what waits and wakes everybody.
@@ -166,5 +166,5 @@ func (o *outbox) close() {
 	defer o.mu.Unlock()
 	o.closed = true
 	o.frames = nil
-	o.room.Broadcast()
+	o.space.Broadcast()
 }

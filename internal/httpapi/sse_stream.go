@@ -74,7 +74,7 @@ func (c *eventStream) run(stream *stream) bool {
 	}
 }
 
-// round writes what there is by now. more tells that the stream goes on, and whole that it has ended as it should.
+// round writes what there is by now. more reports that the stream goes on, and whole that it has ended as it should.
 func (c *eventStream) round() (more, whole bool) {
 	out := c.server.buffers.get() // a stream at rest holds none
 	defer c.server.buffers.put(out)

@@ -20,10 +20,10 @@ type stream struct {
 	field  *ast.Field
 	// extensions go with each answer.
 	extensions map[string]any
-	// source gives the events. Without one the resolver puts them into the channel that own reads.
+	// source returns the events. Without one the resolver puts them into the channel that own reads.
 	source events.Source
 	// room is where the answers go; nil where one is made after the other.
-	room room
+	space space
 	// at is the event of the last answer; nil while the stream is at rest, so that it doesn't hold the event.
 	at *events.Item
 	// One of the two makes answers of events.
@@ -32,7 +32,7 @@ type stream struct {
 }
 
 // room is what the answers of several streams share.
-type room interface {
+type space interface {
 	// reserve waits until there is room for an answer of about so many bytes.
 	reserve(size int)
 	// unreserve releases the space that was reserved last, when there is no answer.
@@ -139,14 +139,14 @@ func (s *stream) step() (*graphql.Response, progress, error) {
 		return nil, streamRests, nil
 	}
 	s.at = item
-	if s.room == nil {
+	if s.space == nil {
 		answer, err := s.render(item)
 		return answer, streamAnswers, err
 	}
-	s.room.reserve(item.Size())
+	s.space.reserve(item.Size())
 	answer, err := s.render(item)
 	if answer == nil {
-		s.room.unreserve() // while the stream is still the caller's
+		s.space.unreserve() // while the stream is still the caller's
 	}
 	return answer, streamAnswers, err
 }

@@ -22,7 +22,7 @@ const (
 	maxNumberLiteral = 400
 )
 
-// Canonical gives the one form of a JSON document: two documents that mean the same have the same bytes. It follows
+// Canonical returns the one form of a JSON document: two documents that mean the same have the same bytes. It follows
 // RFC 8785: no whitespace, members sorted by the UTF-16 units of their names, the shortest escapes, numbers as
 // ECMAScript writes a double (1.0 and 1e0 are 1; -0 is 0). It departs from it in two points. An integer that is
 // written without fraction and exponent keeps all its digits, because a double would silently change ids above 2^53.

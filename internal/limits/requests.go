@@ -30,7 +30,7 @@ type rates struct {
 type rate struct {
 	mu   sync.Mutex
 	left int64
-	// limit is the one that left was taken of, and spent tells that there is no more to take.
+	// limit is the one that left was taken of, and spent reports that there is no more to take.
 	limit int
 	spent bool
 }

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// nodeBeat is how often a process tells that it lives, and gives back what it has taken and does not use.
+	// nodeBeat is how often a process reports that it lives, and gives back what it has taken and does not use.
 	nodeBeat = 5 * time.Second
 	// nodeAlive is after how long a process that told nothing counts no more.
 	nodeAlive = 30 * time.Second
@@ -111,7 +111,7 @@ func (l *Limits) Open(ctx context.Context, org models.OrgID, kind Stream) bool {
 	return ok
 }
 
-// Close tells that a socket or a subscription has ended that Open let in.
+// Close reports that a socket or a subscription has ended that Open let in.
 func (l *Limits) Close(org models.OrgID, kind Stream) {
 	if l == nil || org.IsZero() {
 		return
@@ -182,7 +182,7 @@ func (l *Limits) Stop() {
 	}
 }
 
-// Beat tells that this process lives, gives back what it has taken and does not use, and takes what is open of organizations that got
+// Beat reports that this process lives, gives back what it has taken and does not use, and takes what is open of organizations that got
 // a limit meanwhile. Start does so every five seconds.
 func (l *Limits) Beat(ctx context.Context) error {
 	now := l.cfg.Clock.Now()
@@ -206,7 +206,7 @@ func (l *Limits) Beat(ctx context.Context) error {
 	return err
 }
 
-// settle brings what was taken to what is open, where a limit asks for it; anew tells that nothing is written down any more.
+// settle brings what was taken to what is open, where a limit asks for it; anew reports that nothing is written down any more.
 func (l *Limits) settle(ctx context.Context, org models.OrgID, now time.Time, anew bool) (err error) {
 	v := l.Of(ctx, org)
 	l.streams.with(org, func(g *gauge) {

@@ -94,8 +94,8 @@ func (ModelIDs) GormDataType() string { return "json" }
 // Nanos is an amount of US dollars in 10^-9 dollars. Money is never a float.
 type Nanos int64
 
-// Usage counts what model calls took. CostNanos is the sum of what had a price; Unpriced tells that some part
-// had none, so that the sum must not be shown as the whole. ProviderCost tells that CostNanos is what the provider has reported of this
+// Usage counts what model calls took. CostNanos is the sum of what had a price; Unpriced reports that some part
+// had none, so that the sum must not be shown as the whole. ProviderCost reports that CostNanos is what the provider has reported of this
 // one call, which no price of ours replaces; sums never have it, and no row keeps it beside its usage but the journal's own column.
 type Usage struct {
 	InputTokens      int64 `json:"inputTokens"`

@@ -61,7 +61,7 @@ func (s *Service) CreateAPIKey(ctx context.Context, by *auth.Principal, in NewAP
 	}
 	most := s.limits.Of(ctx, by.OrgID).APIKeys
 	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
-		if err := roomForKey(tx, by.OrgID, most); err != nil {
+		if err := checkKeyQuota(tx, by.OrgID, most); err != nil {
 			return err
 		}
 		held, err := holdPermissions(tx, by, now)

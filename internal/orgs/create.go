@@ -54,7 +54,7 @@ func (s *Service) CanCreateOrg(ctx context.Context, p *auth.Principal) (bool, er
 	if !s.creators.include(p) {
 		return false, nil
 	}
-	err := s.personHasRoom(s.db.ReadAcross(ctx), p)
+	err := s.checkOrgsPerPerson(s.db.ReadAcross(ctx), p)
 	if fault.Is(err, fault.LimitReached) {
 		return false, nil
 	}
@@ -62,7 +62,7 @@ func (s *Service) CanCreateOrg(ctx context.Context, p *auth.Principal) (bool, er
 }
 
 // personHasRoom returns fault.LimitReached for somebody who has created as many organizations as one person may. Operators have no limit.
-func (s *Service) personHasRoom(db *gorm.DB, p *auth.Principal) error {
+func (s *Service) checkOrgsPerPerson(db *gorm.DB, p *auth.Principal) error {
 	if p.Operator || s.personOrgs <= 0 {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (s *Service) CreateOrg(ctx context.Context, p *auth.Principal, in NewOrg) (
 		if err := tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}).Where("id = ?", p.UserID).Take(&models.User{}).Error; err != nil {
 			return fmt.Errorf("lock the user: %w", err)
 		}
-		if err := s.personHasRoom(tx, p); err != nil {
+		if err := s.checkOrgsPerPerson(tx, p); err != nil {
 			return err
 		}
 		var err error

@@ -67,12 +67,12 @@ func (s *Service) Invite(ctx context.Context, p *auth.Principal, email string, r
 			return at(err, "input", "role")
 		}
 		now := clock.Millis(s.clock)
-		replaced, err := makeRoomFor(tx, p.OrgID, key, now)
+		replaced, err := replaceExpired(tx, p.OrgID, key, now)
 		if err != nil {
 			return at(err, "input", "email")
 		}
 		// One that has expired, and is replaced, did not count.
-		if err := roomForInvitation(tx, p.OrgID, most, now); err != nil {
+		if err := checkInvitationQuota(tx, p.OrgID, most, now); err != nil {
 			return err
 		}
 		kind, by := p.Actor()
@@ -93,7 +93,7 @@ func (s *Service) Invite(ctx context.Context, p *auth.Principal, email string, r
 }
 
 // makeRoomFor refuses a second invitation of somebody and one of a member, and revokes one that has expired, whose id it gives.
-func makeRoomFor(tx *gorm.DB, org models.OrgID, emailKey string, now models.Millis) (replaced *models.InvitationID, err error) {
+func replaceExpired(tx *gorm.DB, org models.OrgID, emailKey string, now models.Millis) (replaced *models.InvitationID, err error) {
 	var members int64
 	err = tx.Table("memberships AS m").Joins("JOIN users u ON u.id = m.user_id").
 		Where("m.org_id = ? AND u.email_key = ?", org, emailKey).Count(&members).Error

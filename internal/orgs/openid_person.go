@@ -18,7 +18,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// errMeanwhile tells that somebody else made what was to be made: whoever looks again finds it.
+// errMeanwhile reports that somebody else made what was to be made: whoever looks again finds it.
 var errMeanwhile = errors.New("another request did the same meanwhile")
 
 // arrival is somebody whom the issuer vouches for, on their way in.
@@ -31,7 +31,7 @@ type arrival struct {
 	invitation *models.Invitation
 	request    *auth.RequestInfo
 
-	// user is who they are here; known tells that there was a user before, linked that the issuer's subject was theirs.
+	// user is who they are here; known reports that there was a user before, linked that the issuer's subject was theirs.
 	user          *models.User
 	known, linked bool
 }

@@ -72,7 +72,7 @@ func newResets(cfg Resets) (*resets, error) {
 }
 
 // RequestPasswordReset sends a link that sets a new password to the user with an e-mail, if there is one; the link takes the place of
-// an earlier one. The answer comes before anything is looked up, so that neither it nor its time tells whether there is such a user.
+// an earlier one. The answer comes before anything is looked up, so that neither it nor its time reports whether there is such a user.
 // After too many attempts it is fault.RateLimited, whether there is one or not.
 func (s *Service) RequestPasswordReset(ctx context.Context, email string) error {
 	_, key, err := cleanEmail(email)

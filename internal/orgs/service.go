@@ -18,7 +18,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// Seeder gives a new organization what it starts with: providers, models, built-in harnesses; the catalog is one.
+// Seeder fills a new organization with what it starts with: providers, models, built-in harnesses; the catalog is one.
 type Seeder interface {
 	// SeedOrg works in the transaction that creates the organization, whose row is there already.
 	SeedOrg(ctx context.Context, tx *gorm.DB, org models.OrgID, now models.Millis) (

@@ -88,7 +88,7 @@ func (s *Service) refuse(ctx context.Context, emailKey string, user *models.User
 	return wrongPassword()
 }
 
-// verify finds the user, nil when there is none, and tells whether the password is theirs, with the same work either way.
+// verify finds the user, nil when there is none, and reports whether the password is theirs, with the same work either way.
 func (s *Service) verify(ctx context.Context, emailKey, password string) (*models.User, bool, error) {
 	user, err := userByEmail(s.db.ReadAcross(ctx), emailKey)
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 // source is where an attempt comes from.
 type source struct {
 	address string
-	// browser tells that the browser has signed in to the account before, and network that somebody has from the network of the address.
+	// browser reports that the browser has signed in to the account before, and network that somebody has from the network of the address.
 	browser, network bool
 }
 

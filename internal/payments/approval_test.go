@@ -77,7 +77,7 @@ func TestApprovalsOfPayments(t *testing.T) {
 			code, says string
 		}{
 			"denied":    {models.WaitError, tools.PaymentDenied, "Too dear."},
-			"too late":  {models.WaitTimeout, tools.PaymentApprovalExpired, "in time"},
+			"too late":  {models.WaitTimeout, tools.PaymentApprovalExpired, "expired"},
 			"cancelled": {models.WaitCancelled, tools.PaymentApprovalExpired, "nothing was paid"},
 		} {
 			n.asked(ask(key), c.state, models.WaitResolution{ErrorCode: "denied", ErrorMessage: "Too dear."})

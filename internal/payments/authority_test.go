@@ -90,7 +90,7 @@ func TestLimitsOfPoliciesAtTheEdge(t *testing.T) {
 		w.rail.answers(always(http.StatusOK, `{"status":"refused","reason":"no\nfunds."}`, false))
 		_, err = n.pay("c", 5*one)
 		refused(t, "refused", err, tools.PaymentRefused)
-		if !strings.Contains(err.Error(), "refused it: no funds. Nothing was paid.") {
+		if !strings.Contains(err.Error(), "refused the payment: no funds. Nothing was paid.") {
 			t.Errorf("the reason is lost: %v", err)
 		}
 		w.rail.answers(nil)

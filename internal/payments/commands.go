@@ -29,7 +29,7 @@ const lease = models.Millis(60 * 1000)
 type hold struct {
 	order   *tools.PaymentOrder
 	payment models.PaymentID
-	// found is the payment as it stands then, held tells that this command has made it PENDING.
+	// found is the payment as it stands then, held reports that this command has made it PENDING.
 	found models.Payment
 	held  bool
 }
@@ -109,7 +109,7 @@ type settle struct {
 	problem   string
 	// entry is written to the audit log when it was a person who has said so.
 	entry *models.AuditEntry
-	// found is the payment as it stands then, done tells that this command has ended it.
+	// found is the payment as it stands then, done reports that this command has ended it.
 	found models.Payment
 	done  bool
 }

@@ -69,8 +69,8 @@ type order struct {
 	CreatedAt  time.Time `json:"createdAt"`
 }
 
-// askRail makes one request. first tells that the rail can't have heard of the payment before: then whatever says that the request was not
-// taken tells that nothing was paid. Later only a rail that says so refuses it, for an earlier request may have been paid.
+// askRail makes one request. first reports that the rail can't have heard of the payment before: then whatever says that the request was not
+// taken reports that nothing was paid. Later only a rail that says so refuses it, for an earlier request may have been paid.
 func (s *Service) askRail(ctx context.Context, p *models.Payment, first bool) answer {
 	policy, err := policyByID(s.cfg.DB.Read(ctx, p.OrgID), p.OrgID, p.PolicyID)
 	if err != nil {

@@ -41,7 +41,7 @@ type Committer interface {
 
 // Addresses decides which addresses may be used; egress.Client does.
 type Addresses interface {
-	// CheckURL gives an error for an address that it would not connect to. Its text is shown to users.
+	// CheckURL returns an error for an address that it would not connect to. Its text is shown to users.
 	CheckURL(u *url.URL) error
 }
 

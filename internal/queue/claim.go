@@ -21,9 +21,9 @@ type Ask struct {
 	From Place
 	// PerOrg is how many it takes of one organization at most, by default any number. Rooms has those of which it takes fewer,
 	// or none.
-	PerOrg int
-	Rooms  map[models.OrgID]int
-	// Caps tells whether there may be caps. Those of their own are read again.
+	PerOrg     int
+	Capacities map[models.OrgID]int
+	// Caps reports whether there may be caps. Those of their own are read again.
 	Caps Caps
 }
 
@@ -124,8 +124,8 @@ func (q *Queue) walk(ctx context.Context, ask Ask) ([]orgLine, error) {
 			}
 			passed, at = passed+1, l.org
 			around = around || wrapped && bytes.Compare(l.org[:], start[:]) > 0
-			l.room = ask.room(l, running)
-			if !around && l.room > 0 && len(lines) < ask.Turns {
+			l.capacity = ask.capacity(l, running)
+			if !around && l.capacity > 0 && len(lines) < ask.Turns {
 				lines = append(lines, l)
 			}
 			return nil
@@ -144,15 +144,15 @@ func (q *Queue) walk(ctx context.Context, ask Ask) ([]orgLine, error) {
 }
 
 // room is how many turns of an organization may be claimed that has some at work.
-func (a *Ask) room(l orgLine, running int) int {
-	room := a.PerOrg
-	if r, ok := a.Rooms[l.org]; ok {
-		room = min(room, r)
+func (a *Ask) capacity(l orgLine, running int) int {
+	capacity := a.PerOrg
+	if r, ok := a.Capacities[l.org]; ok {
+		capacity = min(capacity, r)
 	}
 	if l.cap > 0 {
-		room = min(room, l.cap-running)
+		capacity = min(capacity, l.cap-running)
 	}
-	return room
+	return capacity
 }
 
 // capped returns the organizations among the lines that have a cap, in the order of their ids.
@@ -170,7 +170,7 @@ func capped(lines []orgLine) (list []models.OrgID) {
 func (a *Ask) recount(lines []orgLine, running map[models.OrgID]int) {
 	for i := range lines {
 		if l := &lines[i]; l.cap > 0 {
-			l.room = max(0, a.room(*l, running[l.org]))
+			l.capacity = max(0, a.capacity(*l, running[l.org]))
 		}
 	}
 	share(a.Turns, lines)

@@ -13,9 +13,9 @@ import (
 
 const (
 	// claimFair is a claim in one statement, for an installation without caps: the walk around the circle, the shares and
-	// the claim itself. Organizations with no room for a turn are passed, not counted.
-	claimFair = `WITH RECURSIVE rooms (org, room) AS (SELECT * FROM unnest($4::uuid[], $5::bigint[])),
-pages (page) AS (SELECT $1 + count(*) FROM rooms WHERE room <= 0),
+	// the claim itself. Organizations with no capacity for a turn are passed, not counted.
+	claimFair = `WITH RECURSIVE capacities (org, capacity) AS (SELECT * FROM unnest($4::uuid[], $5::bigint[])),
+pages (page) AS (SELECT $1 + count(*) FROM capacities WHERE capacity <= 0),
 ahead (org, place) AS (
 SELECT (SELECT org_id FROM turns WHERE ready_at IS NOT NULL AND org_id > $3 ORDER BY org_id, ready_at LIMIT 1), 1
 UNION ALL SELECT (SELECT org_id FROM turns WHERE ready_at IS NOT NULL AND org_id > org ORDER BY org_id, ready_at LIMIT 1), place + 1
@@ -25,24 +25,24 @@ behind (org, place) AS (
 SELECT (SELECT org_id FROM turns WHERE ready_at IS NOT NULL AND org_id <= $3 ORDER BY org_id, ready_at LIMIT 1), n + 1 FROM passed, pages WHERE n < page
 UNION ALL SELECT (SELECT org_id FROM turns WHERE ready_at IS NOT NULL AND org_id > org AND org_id <= $3 ORDER BY org_id, ready_at LIMIT 1), place + 1
 FROM behind, pages WHERE org IS NOT NULL AND place < page),
-lines (org, place, weight, room) AS (
-SELECT w.org, place, coalesce((SELECT weight FROM org_loads WHERE org_id = w.org), 1), least(room, $6)
-FROM (SELECT * FROM ahead UNION ALL SELECT * FROM behind) w LEFT JOIN rooms ON rooms.org = w.org
-WHERE w.org IS NOT NULL AND coalesce(room, $6) > 0 ORDER BY place LIMIT $1),
-wanted AS (SELECT org, place, weight, room, least(room, ($1 * weight + sum(weight) OVER () - 1)::bigint / (sum(weight) OVER ())::bigint) AS want FROM lines),
-shares (org, weight, room, share) AS (
-SELECT org, weight, room, least(want, $1 - (sum(want) OVER (ORDER BY place) - want))::bigint FROM wanted), ` + claimTail
+lines (org, place, weight, capacity) AS (
+SELECT w.org, place, coalesce((SELECT weight FROM org_loads WHERE org_id = w.org), 1), least(capacity, $6)
+FROM (SELECT * FROM ahead UNION ALL SELECT * FROM behind) w LEFT JOIN capacities ON capacities.org = w.org
+WHERE w.org IS NOT NULL AND coalesce(capacity, $6) > 0 ORDER BY place LIMIT $1),
+wanted AS (SELECT org, place, weight, capacity, least(capacity, ($1 * weight + sum(weight) OVER () - 1)::bigint / (sum(weight) OVER ())::bigint) AS want FROM lines),
+shares (org, weight, capacity, share) AS (
+SELECT org, weight, capacity, least(want, $1 - (sum(want) OVER (ORDER BY place) - want))::bigint FROM wanted), ` + claimTail
 
 	// claimShared is a claim of what was worked out before.
-	claimShared = `WITH shares (org, weight, room, share) AS (SELECT * FROM unnest($1::uuid[], $3::bigint[], $4::bigint[], $5::bigint[])), ` + claimTail
+	claimShared = `WITH shares (org, weight, capacity, share) AS (SELECT * FROM unnest($1::uuid[], $3::bigint[], $4::bigint[], $5::bigint[])), ` + claimTail
 
 	// The pick is materialized so that it is made once: as a subquery it may run for every row of a plan, and then claims more
 	// than it was asked for. The limit, MaxClaim, is for the planner, which without it expects so many that it reads all turns.
-	claimTail = `picked (org, turn, since, weight, room, share) AS MATERIALIZED (
-SELECT s.org, t.id, t.ready_at, s.weight, s.room, s.share FROM shares s CROSS JOIN LATERAL (SELECT id, ready_at FROM turns WHERE org_id = s.org AND ready_at IS NOT NULL
+	claimTail = `picked (org, turn, since, weight, capacity, share) AS MATERIALIZED (
+SELECT s.org, t.id, t.ready_at, s.weight, s.capacity, s.share FROM shares s CROSS JOIN LATERAL (SELECT id, ready_at FROM turns WHERE org_id = s.org AND ready_at IS NOT NULL
 ORDER BY ready_at LIMIT s.share FOR NO KEY UPDATE SKIP LOCKED) t WHERE s.share > 0 AND EXISTS (SELECT 1 FROM runners WHERE id = $2) LIMIT 16)
 UPDATE turns SET ready_at = NULL, runner_id = $2, lease_epoch = lease_epoch + 1, status = 'RUNNING'
-FROM picked WHERE org_id = org AND id = turn RETURNING since, weight, room, share, `
+FROM picked WHERE org_id = org AND id = turn RETURNING since, weight, capacity, share, `
 
 	ensureLoads = `INSERT INTO org_loads (org_id) SELECT org FROM unnest($1::uuid[]) AS k(org)
 WHERE NOT EXISTS (SELECT 1 FROM org_loads WHERE org_id = org) ON CONFLICT DO NOTHING`
@@ -73,18 +73,18 @@ type withLine struct {
 }
 
 func (w *withLine) Scan(dest ...any) error {
-	return w.rowsOf.Scan(append([]any{&w.since, &w.line.weight, &w.line.room, &w.line.share}, dest...)...)
+	return w.rowsOf.Scan(append([]any{&w.since, &w.line.weight, &w.line.capacity, &w.line.share}, dest...)...)
 }
 
 // claimAtOnce is Claim without caps: one statement.
 func (q *Queue) claimAtOnce(ctx context.Context, ask Ask) (Claimed, error) {
 	var orgs []models.OrgID
-	var rooms []int64
-	for org, room := range ask.Rooms {
-		orgs, rooms = append(orgs, org), append(rooms, int64(room))
+	var capacities []int64
+	for org, capacity := range ask.Capacities {
+		orgs, capacities = append(orgs, org), append(capacities, int64(capacity))
 	}
 	start := ask.From.after()
-	turns, lines, err := claimBy(ctx, q.db.Pool, claimFair, ask.Turns, ask.Runner[:], start[:], uuids(orgs), rooms, ask.PerOrg)
+	turns, lines, err := claimBy(ctx, q.db.Pool, claimFair, ask.Turns, ask.Runner[:], start[:], uuids(orgs), capacities, ask.PerOrg)
 	if err != nil {
 		return Claimed{Next: ask.From}, err
 	}
@@ -150,11 +150,11 @@ func (q *Queue) claimPostgres(ctx context.Context, ask Ask, lines []orgLine) (tu
 
 func claimShares(ctx context.Context, db postgres, runner models.RunnerID, lines []orgLine) (taken, error) {
 	orgs := make([]models.OrgID, len(lines))
-	weights, rooms, shares := make([]int64, len(lines)), make([]int64, len(lines)), make([]int64, len(lines))
+	weights, capacities, shares := make([]int64, len(lines)), make([]int64, len(lines)), make([]int64, len(lines))
 	for i, l := range lines {
-		orgs[i], weights[i], rooms[i], shares[i] = l.org, int64(l.weight), int64(l.room), int64(l.share)
+		orgs[i], weights[i], capacities[i], shares[i] = l.org, int64(l.weight), int64(l.capacity), int64(l.share)
 	}
-	turns, _, err := claimBy(ctx, db, claimShared, uuids(orgs), runner[:], weights, rooms, shares)
+	turns, _, err := claimBy(ctx, db, claimShared, uuids(orgs), runner[:], weights, capacities, shares)
 	return turns, err
 }
 

@@ -136,7 +136,7 @@ func TestAClaimIsFair(t *testing.T) {
 			capped := rapid.Bool().Draw(rt, "caps")
 			ask := Ask{
 				Runner: l.runner(), Turns: rapid.IntRange(1, 10).Draw(rt, "n"), From: Place{Org: rapid.SampledFrom(l.orgs).Draw(rt, "from")},
-				PerOrg: rapid.IntRange(1, 10).Draw(rt, "per org"), Rooms: map[models.OrgID]int{l.orgs[1]: rapid.IntRange(0, 2).Draw(rt, "room")},
+				PerOrg: rapid.IntRange(1, 10).Draw(rt, "per org"), Capacities: map[models.OrgID]int{l.orgs[1]: rapid.IntRange(0, 2).Draw(rt, "room")},
 			}
 			if !capped {
 				l.exec("UPDATE org_loads SET active_turns = NULL")
@@ -151,14 +151,14 @@ func TestAClaimIsFair(t *testing.T) {
 			}
 			slices.SortFunc(order, func(a, b int) int { return compareFrom(ask.From.Org, l.orgs[a], l.orgs[b]) })
 			for _, i := range order {
-				at := orgLine{org: l.orgs[i], weight: weights[i], room: ask.PerOrg}
+				at := orgLine{org: l.orgs[i], weight: weights[i], capacity: ask.PerOrg}
 				if i == 1 {
-					at.room = min(at.room, ask.Rooms[at.org])
+					at.capacity = min(at.capacity, ask.Capacities[at.org])
 				}
 				if capped && limits[i] > 0 {
-					at.room = min(at.room, limits[i])
+					at.capacity = min(at.capacity, limits[i])
 				}
-				if ready[i] > 0 && at.room > 0 && len(lines) < ask.Turns {
+				if ready[i] > 0 && at.capacity > 0 && len(lines) < ask.Turns {
 					lines = append(lines, at)
 				}
 			}
@@ -173,7 +173,7 @@ func TestAClaimIsFair(t *testing.T) {
 				want := 0
 				if at := slices.IndexFunc(lines, func(o orgLine) bool { return o.org == org }); at >= 0 {
 					want = min(lines[at].share, ready[i])
-					more = more || want > 0 && want == lines[at].share && want < lines[at].room
+					more = more || want > 0 && want == lines[at].share && want < lines[at].capacity
 				}
 				total += want
 				if len(got[org]) != want {

@@ -23,7 +23,7 @@ type orgLine struct {
 	// cap is how many of its turns may be at work in all processes; 0 is any number.
 	cap int
 	// room is how many of its turns may be claimed.
-	room int
+	capacity int
 	// share is how many are.
 	share int
 }
@@ -38,7 +38,7 @@ func share(n int, lines []orgLine) {
 	left := n
 	for i := range lines {
 		l := &lines[i]
-		l.share = min((n*l.weight+sum-1)/sum, l.room, left)
+		l.share = min((n*l.weight+sum-1)/sum, l.capacity, left)
 		left -= l.share
 	}
 }
@@ -69,7 +69,7 @@ func (p Place) next(n int, lines []orgLine, got map[models.OrgID]int) (at Place,
 			continue
 		}
 		// It may have more turns than it was allowed to give.
-		more = more || (got[l.org] == l.share && l.share < l.room)
+		more = more || (got[l.org] == l.share && l.share < l.capacity)
 		if last == nil || compareFrom(start, l.org, last.org) > 0 {
 			last = &lines[i]
 		}

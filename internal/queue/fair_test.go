@@ -19,17 +19,17 @@ func TestShares(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 64).Draw(t, "n")
 		lines := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) orgLine {
-			return orgLine{weight: rapid.IntRange(1, 1000).Draw(t, "weight"), room: rapid.IntRange(1, 80).Draw(t, "room")}
+			return orgLine{weight: rapid.IntRange(1, 1000).Draw(t, "weight"), capacity: rapid.IntRange(1, 80).Draw(t, "room")}
 		}), 1, 64).Draw(t, "lines")
 		share(n, lines)
 		weights, given, roomy := 0, 0, true
 		for _, l := range lines {
 			weights += l.weight
 			given += l.share
-			roomy = roomy && l.room >= n
+			roomy = roomy && l.capacity >= n
 		}
 		for _, l := range lines {
-			if fair := (n*l.weight + weights - 1) / weights; l.share < 0 || l.share > l.room || l.share > fair {
+			if fair := (n*l.weight + weights - 1) / weights; l.share < 0 || l.share > l.capacity || l.share > fair {
 				t.Fatalf("%+v got more than its room or %d", l, fair)
 			}
 		}
@@ -49,7 +49,7 @@ func TestTheCircleHonoursWeights(t *testing.T) {
 		circle := make([]orgLine, len(weights))
 		sum := 0
 		for i, w := range weights {
-			circle[i] = orgLine{org: models.NewID[models.OrgEntity](), weight: w, room: 100}
+			circle[i] = orgLine{org: models.NewID[models.OrgEntity](), weight: w, capacity: 100}
 			sum += w
 		}
 		var place Place

@@ -164,7 +164,7 @@ type Seen struct {
 	ID   models.RunnerID
 	Host string
 	Beat int64
-	// Keyed tells that the runner shows by a lock that its process lives, and Held that the lock is there.
+	// Keyed reports that the runner shows by a lock that its process lives, and Held that the lock is there.
 	Keyed, Held bool
 }
 

@@ -22,7 +22,7 @@ func (a *actRun) enter(o turns.Call) {
 // launch executes a call that is running in the journal, or one whose next attempt is still to come, when that is due.
 func (a *actRun) launch(o turns.Call) { a.execution(o, false) }
 
-// execution is launch; goesOn tells that an earlier execution may have done something already.
+// execution is launch; goesOn reports that an earlier execution may have done something already.
 func (a *actRun) execution(o turns.Call, goesOn bool) {
 	a.enter(o)
 	// The turn's row changes while the call runs, so it is not looked at from there.

@@ -135,7 +135,7 @@ func (a *asking) tally(next *catalog.RunModel) tally {
 }
 
 // note keeps what the calls took that have ended, and withdraws the checkpoint of the last one with it: should this process die before a
-// commit counts them, nobody else would know. resting tells that no other call will be made here.
+// commit counts them, nobody else would know. resting reports that no other call will be made here.
 func (a *asking) note(next *catalog.RunModel, resting bool) {
 	r, known := a.r, a.tally(next)
 	known.Resting = resting
@@ -308,8 +308,8 @@ func (a *asking) measure(kind models.ProviderKind, err error) {
 	}
 	first := time.Duration(*a.stream.firstTokenMs) * time.Millisecond
 	meter.Answered(kind, first)
-	if !a.r.spoke && a.r.turn.FirstTokenAt == nil {
-		a.r.spoke = true
+	if !a.r.outputBegun && a.r.turn.FirstTokenAt == nil {
+		a.r.outputBegun = true
 		meter.Spoke(a.stream.begunAt.Add(first).Sub(a.r.turn.QueuedAt.Time()))
 	}
 }

@@ -33,7 +33,7 @@ func (e *Engine) claimLoop(ctx context.Context) {
 	defer l.stop()
 	turns := ear{e: e}
 	defer turns.stop()
-	// unsure tells that turns may have been claimed without this process having heard of it.
+	// unsure reports that turns may have been claimed without this process having heard of it.
 	unsure := false
 	var last time.Time
 	for {

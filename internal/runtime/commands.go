@@ -74,7 +74,7 @@ type stepConfig struct {
 	harnessRevision int
 	agentRevision   *int
 	configHash      string
-	// startHooks and endHooks tell that hooks run when the session has begun, and when the turn has ended.
+	// startHooks and endHooks report that hooks run when the session has begun, and when the turn has ended.
 	startHooks, endHooks bool
 }
 
@@ -102,7 +102,7 @@ func (w *writer) needs(bytes int, ends bool) commit.Needs {
 	return commit.Needs{Org: w.org, Session: w.session, Lease: &w.lease, Ends: ends, Bytes: bytes, Budgets: w.budgeted}
 }
 
-// grow tells that the conversation gets so many bytes with the command.
+// grow reports that the conversation gets so many bytes with the command.
 func (w *writer) grow(bytes int) {
 	if w.call != nil {
 		call := *w.call

@@ -41,7 +41,7 @@ type failTurn struct {
 	partial []models.Part
 	// uncounted is what the model calls took; nil when none was made here.
 	uncounted *uncounted
-	// runs are hooks that ran before; unasked tells that the model was not asked in the present step.
+	// runs are hooks that ran before; unasked reports that the model was not asked in the present step.
 	runs    []hooks.Ran
 	unasked bool
 	// lost is what those of a dead runner took; nil when there are none.

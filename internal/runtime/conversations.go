@@ -50,29 +50,29 @@ func (c *conversations) session(org models.OrgID, id models.SessionID) *sessionI
 	return &info
 }
 
-// glimpse is what the next model call is going to show of a session, beside what is said to it now.
-type glimpse struct {
+// preview is what the next model call is going to show of a session, beside what is said to it now.
+type sizePreview struct {
 	bytes int
 	// sequence is the event through which that is all.
 	sequence int64
 }
 
-// glimpse returns what is known of the conversation before the turn has it; nil when not all is known that the model will be shown.
-func (r *turnRun) glimpse() *glimpse {
+// preview returns what is known of the conversation before the turn has it; nil when not all is known that the model will be shown.
+func (r *turnRun) sizePreview() *sizePreview {
 	if r.session.fresh {
-		return &glimpse{sequence: 1}
+		return &sizePreview{sequence: 1}
 	}
-	return r.e.conversations.glimpse(r.turn, contextBytes(r.step.effective, &r.step.effective.Model.Model))
+	return r.e.conversations.sizePreview(r.turn, contextBytes(r.step.effective, &r.step.effective.Model.Model))
 }
 
-func (c *conversations) glimpse(t models.Turn, limit int) *glimpse {
+func (c *conversations) sizePreview(t models.Turn, limit int) *sizePreview {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	found, ok := c.list.Peek(sessionKey{t.OrgID, t.SessionID})
 	if !ok || found.cut && min(limit, maxConversation) > found.limit {
 		return nil
 	}
-	return &glimpse{bytes: found.size(limit), sequence: found.sequence}
+	return &sizePreview{bytes: found.size(limit), sequence: found.sequence}
 }
 
 // take returns what is remembered of the session of a turn, for that turn alone; an empty conversation when nothing is.

@@ -264,7 +264,7 @@ func TestSilentForGood(t *testing.T) {
 			ticks.pass(time.Minute)
 		}
 		f := failedWith(t, w.idle(s), llm.CodeUnavailable, `{"provider":"Simulated","model":"sim-script","attempts":2}`)
-		if !strings.Contains(f.Message, "no sign of life for 1m0s") {
+		if !strings.Contains(f.Message, "sent nothing for 1m0s") {
 			t.Errorf("the user is told %q", f.Message)
 		}
 	})

@@ -47,17 +47,17 @@ func (e *Engine) ask(runner models.RunnerID, n int) queue.Ask {
 	defer e.mu.Unlock()
 	a := queue.Ask{Runner: runner, Turns: n, From: e.place, PerOrg: e.cfg.OrgSlots, Caps: e.caps}
 	for org, held := range e.held {
-		room := e.cfg.OrgSlots - held
-		if org.IsZero() || room >= n {
+		capacity := e.cfg.OrgSlots - held
+		if org.IsZero() || capacity >= n {
 			continue
 		}
-		if a.Rooms == nil {
-			a.Rooms = map[models.OrgID]int{}
+		if a.Capacities == nil {
+			a.Capacities = map[models.OrgID]int{}
 		}
-		a.Rooms[org] = room
+		a.Capacities[org] = capacity
 	}
 	// Whoever frees a slot from now on wakes the claims.
-	e.limited = len(a.Rooms) > 0 || a.PerOrg < n
+	e.limited = len(a.Capacities) > 0 || a.PerOrg < n
 	return a
 }
 

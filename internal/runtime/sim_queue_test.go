@@ -21,7 +21,7 @@ import (
 )
 
 // twins are the queue of a database and that of the simulation, with the same turns.
-type twins struct {
+type queuePair struct {
 	rt       *rapid.T
 	w        *world
 	memory   *commit.Memory
@@ -35,7 +35,7 @@ type twins struct {
 }
 
 // both submits a command made for each.
-func (q *twins) both(command func() commit.Command) {
+func (q *queuePair) both(command func() commit.Command) {
 	if err := q.database.Submit(context.Background(), command()); err != nil {
 		q.rt.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func (q *twins) both(command func() commit.Command) {
 }
 
 // add makes a session with a turn at the head of its line, and one behind it.
-func (q *twins) add() {
+func (q *queuePair) add() {
 	s := models.NewID[models.SessionEntity]()
 	q.both(func() commit.Command {
 		return &simCommand{commit.Needs{Org: q.w.org, Session: s, Create: true, Bytes: 100}, func(tx *commit.Tx) error {
@@ -78,7 +78,7 @@ func (q *twins) add() {
 }
 
 // step does something to both, which must answer alike.
-func (q *twins) step() {
+func (q *queuePair) step() {
 	ctx := context.Background()
 	sql := Queue(q.w.queue)
 	runner := func() models.RunnerID { return rapid.SampledFrom(q.runners).Draw(q.rt, "runner") }
@@ -104,7 +104,7 @@ func (q *twins) step() {
 		}
 		ask := queue.Ask{Runner: r, Turns: n, PerOrg: rapid.IntRange(n, n+1).Draw(q.rt, "per org")}
 		if !q.tied() && rapid.Bool().Draw(q.rt, "few rooms") {
-			ask.Rooms = map[models.OrgID]int{q.w.org: rapid.IntRange(0, n).Draw(q.rt, "room")}
+			ask.Capacities = map[models.OrgID]int{q.w.org: rapid.IntRange(0, n).Draw(q.rt, "room")}
 		}
 		c, errA := sql.Claim(ctx, ask)
 		d, errB := q.sim.Claim(ctx, ask)
@@ -159,7 +159,7 @@ func (q *twins) step() {
 }
 
 // tied reports whether turns are ready since the same time: those that went back together. Which of them is claimed first is left open.
-func (q *twins) tied() bool {
+func (q *queuePair) tied() bool {
 	since := map[models.Millis]bool{}
 	for _, t := range q.memory.Turns(func(t *models.Turn) bool { return t.ReadyAt != nil }) {
 		if since[*t.ReadyAt] {
@@ -171,7 +171,7 @@ func (q *twins) tied() bool {
 }
 
 // hold gives a ready turn to a runner without the queue.
-func (q *twins) hold(id models.TurnID, runner models.RunnerID) {
+func (q *queuePair) hold(id models.TurnID, runner models.RunnerID) {
 	changed, err := q.memory.ChangeTurns(func(t *models.Turn) bool {
 		if t.ID != id || t.ReadyAt == nil {
 			return false
@@ -192,7 +192,7 @@ func (q *twins) hold(id models.TurnID, runner models.RunnerID) {
 }
 
 // mark tells a turn's runner to look at it.
-func (q *twins) mark(id models.TurnID, cancel bool) {
+func (q *queuePair) mark(id models.TurnID, cancel bool) {
 	c := &models.Cancel{ByKind: models.ActorUser}
 	if !cancel {
 		c = nil
@@ -234,7 +234,7 @@ func ofTurns(list []models.Turn) []string {
 	return out
 }
 
-func (q *twins) compare() {
+func (q *queuePair) compare() {
 	var all []models.Turn
 	if err := store.Of(q.w.db.ReadAcross(context.Background()), q.w.org).Where("id IN ?", q.turns).Find(&all).Error; err != nil {
 		q.rt.Fatal(err)
@@ -268,7 +268,7 @@ func TestTheSimulatedQueueAgreesWithTheDatabase(t *testing.T) {
 			if _, err := storetest.Exec(context.Background(), w.db, "UPDATE turns SET ready_at = NULL, runner_id = NULL, status = 'QUEUED'"); err != nil {
 				rt.Fatal(err)
 			}
-			q := &twins{rt: rt, w: w, memory: commit.NewMemory(memtest.New()), database: database}
+			q := &queuePair{rt: rt, w: w, memory: commit.NewMemory(memtest.New()), database: database}
 			var runners []models.Runner
 			q.sim = simQueue{q.memory, &runners, &planted{}}
 			q.commits = q.memory.Simulate(commit.Config{Clock: w.clock}, nil)

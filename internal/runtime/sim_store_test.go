@@ -43,8 +43,8 @@ func (q simQueue) Claim(_ context.Context, ask queue.Ask) (queue.Claimed, error)
 	if ask.PerOrg > 0 {
 		n = min(n, ask.PerOrg)
 	}
-	for _, room := range ask.Rooms {
-		n = min(n, room)
+	for _, capacity := range ask.Capacities {
+		n = min(n, capacity)
 	}
 	if n = min(n, len(ready)); n == 0 {
 		return got, nil

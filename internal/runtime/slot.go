@@ -21,7 +21,7 @@ type slot struct {
 	// prepared can begin the turn in the transaction that claims it; nil when that has to wait.
 	prepared *turnRun
 	// foreseen is what the first call is going to show of the session; nil when that isn't known, or when no budget asks for it.
-	foreseen *glimpse
+	sizePreview *sizePreview
 	// began is how it has begun there; nil when it has not.
 	began *writer
 	// attention tells the run that something has happened to its turn; interrupt ends the run.
@@ -80,12 +80,12 @@ func (s *slot) Prepare(ctx context.Context, org models.OrgID, session models.Ses
 	}
 	s.prepared = r
 	if r.session.budgeted {
-		s.foreseen = r.glimpse()
+		s.sizePreview = r.sizePreview()
 	}
 }
 
 // Budgets reports whether Begin is going to look at the budgets that bind the session.
-func (s *slot) Budgets() bool { return s.foreseen != nil }
+func (s *slot) Budgets() bool { return s.sizePreview != nil }
 
 // Begin starts the first step of the turn that was claimed for the slot in the same transaction, unless the session runs with
 // something else than what was prepared, or a budget asks what the call takes and not all is known that it will show: then Run does.
@@ -100,11 +100,11 @@ func (s *slot) Begin(tx *commit.Tx, input []models.Part) error {
 		return nil
 	}
 	if tx.Session.Budgeted {
-		if s.foreseen == nil || s.foreseen.sequence != tx.Turn.InputSequence-1 {
+		if s.sizePreview == nil || s.sizePreview.sequence != tx.Turn.InputSequence-1 {
 			return nil
 		}
 		// No less than what the turn would need after it was parked, when its input isn't known.
-		w.call = s.prepared.callOf(&s.prepared.step.effective.Model.Model, s.foreseen.bytes+max(inboxBytes, partBytes(input)))
+		w.call = s.prepared.callOf(&s.prepared.step.effective.Model.Model, s.sizePreview.bytes+max(inboxBytes, partBytes(input)))
 	}
 	w.begin(tx)
 	if err := w.follow(tx, Begun{}); err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
-// Tokens gives the bearer tokens by which waits are resolved from outside.
+// Tokens makes the bearer tokens by which waits are resolved from outside.
 type Tokens interface {
 	WaitToken(ctx context.Context, org models.OrgID, wait models.WaitID) (string, error)
 }

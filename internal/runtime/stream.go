@@ -45,7 +45,7 @@ type stream struct {
 	lastSent time.Time
 	timer    *time.Timer
 	closed   bool
-	// usage is what the provider has said that the call takes; nil for nothing. toolCall tells that a tool call has begun.
+	// usage is what the provider has said that the call takes; nil for nothing. toolCall reports that a tool call has begun.
 	usage    *models.Usage
 	toolCall bool
 	// heardAt is the time of the last piece.

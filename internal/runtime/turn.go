@@ -50,10 +50,10 @@ type turnRun struct {
 	// uncounted is what the model calls of the present reason step took; nil between two.
 	uncounted *uncounted
 	// spoke is true when a model has said something in this run.
-	spoke bool
+	outputBegun bool
 	// partial is what the model had said when it was cut short.
 	partial []models.Part
-	// attention tells that something has happened to the turn.
+	// attention reports that something has happened to the turn.
 	attention <-chan struct{}
 }
 

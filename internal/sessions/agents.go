@@ -8,7 +8,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// NewestOfAgents gives the newest sessions of several agents, up to limit of each, in one statement. It has an entry for
+// NewestOfAgents returns the newest sessions of several agents, up to limit of each, in one statement. It has an entry for
 // every agent. Each agent is a branch of its own, which reads no more of the index than its limit; partitions of one
 // query would read all sessions of all of them.
 func (s *Service) NewestOfAgents(

@@ -14,7 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// The lists of a session's turns and messages go on in the sessions that it was forked from. Its base, which is in its row, tells whether
+// The lists of a session's turns and messages go on in the sessions that it was forked from. Its base, which is in its row, reports whether
 // there are any: lists of other sessions cost nothing more. Through it they hold what ended, or had joined the conversation, by the end of
 // the piece that the fork has.
 

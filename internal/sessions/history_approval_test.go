@@ -66,7 +66,7 @@ const (
 
 // Reasons why a decision is refused.
 const (
-	saysExpired   = "its time was over"
+	saysExpired   = "had expired"
 	saysDecided   = "already been decided"
 	saysOtherwise = "You have already decided differently"
 )

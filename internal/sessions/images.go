@@ -76,7 +76,7 @@ func (s *Images) Create(ctx context.Context, by *auth.Principal, name string, da
 	if err := inspect(&row, data); err != nil {
 		return nil, err
 	}
-	if err := hasRoomFor(ctx, s.db, s.limits, row.OrgID, len(data)); err != nil {
+	if err := checkStorageQuota(ctx, s.db, s.limits, row.OrgID, len(data)); err != nil {
 		return nil, err
 	}
 	err = s.db.Write(ctx, row.OrgID, func(tx *gorm.DB) error {

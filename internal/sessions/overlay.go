@@ -237,7 +237,7 @@ func (o *Overlay) Write(ctx context.Context, path string, content []byte, expect
 	if have != nil && have.Directory {
 		return tools.File{}, pathError("is_directory", path, "%s is a directory.", path)
 	}
-	err = hasRoomFor(ctx, o.w.db, o.w.limits, o.org, o.changes.bytes+len(content))
+	err = checkStorageQuota(ctx, o.w.db, o.w.limits, o.org, o.changes.bytes+len(content))
 	if f := fault.As(err); f != nil {
 		return tools.File{}, pathError("quota_exceeded", path, "%s", f.Message)
 	}

@@ -153,20 +153,20 @@ func (p *Parked) sweep(ctx context.Context) error {
 // tried is what looks have found at a budget. Who waits for room has none where somebody who needs no more has found none, and who waits to
 // be let past the soft limit is not where another one isn't. That holds but for a turn whose session the budget no longer binds: those are
 // found one after the other, by trying some anyway.
-type tried struct {
+type attempts struct {
 	paused bool
 	// need is the least that there was no room for; 0 while there was for all.
 	need models.Amount
 }
 
-func (t tried) inVain(w *models.BudgetWait) bool {
+func (t attempts) unaffordable(w *models.BudgetWait) bool {
 	if w.Paused {
 		return t.paused
 	}
 	return t.need > 0 && w.Need >= t.need
 }
 
-func (t tried) with(w *models.BudgetWait) tried {
+func (t attempts) with(w *models.BudgetWait) attempts {
 	switch {
 	case w.Paused:
 		t.paused = true
@@ -181,13 +181,13 @@ func (t tried) with(w *models.BudgetWait) tried {
 func (p *Parked) look(ctx context.Context, org models.OrgID, budgets map[models.BudgetID]bool) error {
 	var after, last models.WaitID
 	var failed error
-	all, past, again, inVain := budgets[models.BudgetID{}], p.again[org], 0, 0
-	waiting, found := map[models.BudgetID]bool{}, map[models.BudgetID]tried{}
-	var rooms *rooms
+	all, past, again, unaffordable := budgets[models.BudgetID{}], p.again[org], 0, 0
+	waiting, found := map[models.BudgetID]bool{}, map[models.BudgetID]attempts{}
+	var headroom *headroom
 	if all {
-		rooms = newRooms(clock.Millis(p.cfg.Clock))
+		headroom = newHeadroom(clock.Millis(p.cfg.Clock))
 	}
-	for all || inVain < parkedRead {
+	for all || unaffordable < parkedRead {
 		var list []models.Wait
 		err := store.Of(p.cfg.DB.Read(ctx, org), org).Where("kind = 'BUDGET' AND state = 'OPEN' AND id > ?", after[:]).
 			Order("id").Limit(parkedPage).Find(&list).Error
@@ -202,24 +202,24 @@ func (p *Parked) look(ctx context.Context, org models.OrgID, budgets map[models.
 			w := &list[i]
 			need := turns.ReadRequest(*w).Budget
 			waiting[need.Budget] = true
-			inVain++
+			unaffordable++
 			if !all && !budgets[need.Budget] {
 				continue
 			}
-			if found[need.Budget].inVain(need) {
+			if found[need.Budget].unaffordable(need) {
 				if !all || again == parkedAgain || bytes.Compare(w.ID[:], past[:]) <= 0 {
 					continue
 				}
 				again, last = again+1, w.ID
 			}
-			goesOn, now, err := p.try(ctx, w, rooms)
+			goesOn, now, err := p.try(ctx, w, headroom)
 			switch {
 			case ctx.Err() != nil:
 				return err
 			case err != nil:
 				failed = err
 			case goesOn:
-				inVain = 0
+				unaffordable = 0
 			default:
 				waiting[now.Budget] = true
 				found[now.Budget] = found[now.Budget].with(now)
@@ -232,7 +232,7 @@ func (p *Parked) look(ctx context.Context, org models.OrgID, budgets map[models.
 			p.again[org] = last
 		}
 	}
-	if failed != nil || inVain >= parkedRead {
+	if failed != nil || unaffordable >= parkedRead {
 		return failed
 	}
 	return p.forget(ctx, org, budgets, waiting)
@@ -240,13 +240,13 @@ func (p *Parked) look(ctx context.Context, org models.OrgID, budgets map[models.
 
 // try lets a turn go on, if it can. Else now is what it waits for: it may be another budget than before. rooms is where room may be kept for it
 // then; nil for nowhere.
-func (p *Parked) try(ctx context.Context, w *models.Wait, rooms *rooms) (goesOn bool, now *models.BudgetWait, err error) {
+func (p *Parked) try(ctx context.Context, w *models.Wait, headroom *headroom) (goesOn bool, now *models.BudgetWait, err error) {
 	c := &wakeParked{expireWait: expireWait{org: w.OrgID, session: w.SessionID, wait: w.ID}}
-	if rooms.wanted(w) {
-		if err := rooms.read(ctx, p.cfg.DB, w.OrgID); err != nil {
+	if headroom.wanted(w) {
+		if err := headroom.read(ctx, p.cfg.DB, w.OrgID); err != nil {
 			return false, nil, err
 		}
-		c.rooms = rooms
+		c.headroom = headroom
 	}
 	if err := p.cfg.Committer.Submit(ctx, c); err != nil {
 		return false, nil, fmt.Errorf("look at the turn %s that waits for a budget: %w", w.TurnID, err)
@@ -255,7 +255,7 @@ func (p *Parked) try(ctx context.Context, w *models.Wait, rooms *rooms) (goesOn 
 		return c.goesOn, turns.ReadRequest(*w).Budget, nil
 	}
 	if c.kept {
-		rooms.keep(c.now)
+		headroom.keep(c.now)
 	}
 	return c.goesOn, c.now, nil
 }
@@ -298,8 +298,8 @@ type wakeParked struct {
 	goesOn bool
 	now    *models.BudgetWait
 	// rooms is where room is kept for it when there is none; nil for nowhere. kept is set by Apply.
-	rooms *rooms
-	kept  bool
+	headroom *headroom
+	kept     bool
 }
 
 func (c *wakeParked) Needs() commit.Needs {
@@ -319,8 +319,8 @@ func (c *wakeParked) Apply(tx *commit.Tx) error {
 	if w, ok = tx.Wait(c.wait); ok {
 		c.now = turns.ReadRequest(w).Budget
 	}
-	if err == nil && !c.goesOn && c.now != nil && c.rooms != nil {
-		c.kept, err = turns.KeepRoom(tx, w, c.rooms.until, c.rooms.idleOf)
+	if err == nil && !c.goesOn && c.now != nil && c.headroom != nil {
+		c.kept, err = turns.KeepHeadroom(tx, w, c.headroom.until, c.headroom.idleOf)
 	}
 	return err
 }

@@ -32,7 +32,7 @@ type Config struct {
 	Secrets Secrets
 	// Limits are what organizations may have and do; nil for anything.
 	Limits *limits.Limits
-	// Dispatch gives a slot of this process to a turn in the transaction that makes it ready; nil where no turns run.
+	// Dispatch reserves a slot of this process for a turn in the transaction that makes it ready; nil where no turns run.
 	Dispatch Dispatcher
 }
 
@@ -65,7 +65,7 @@ type Service struct {
 	log       *events.Log
 	lineages  *events.Lineages
 	// nobody stands for the secrets of waits that don't exist.
-	nobody [32]byte
+	decoy [32]byte
 	// strangers counts the tokens of waits that were good for nothing.
 	strangers auth.Strangers
 }
@@ -74,7 +74,7 @@ type Service struct {
 func New(cfg Config) *Service {
 	return &Service{
 		cfg: cfg, workspace: NewWorkspace(cfg.DB, cfg.Clock, cfg.Limits), images: NewImages(cfg.DB, cfg.Clock, cfg.Limits), log: events.NewLog(cfg.DB),
-		lineages: events.NewLineages(cfg.DB), nobody: nobodysSecret(),
+		lineages: events.NewLineages(cfg.DB), decoy: newDecoy(),
 	}
 }
 

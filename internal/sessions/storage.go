@@ -23,7 +23,7 @@ func storedBytes(ctx context.Context, db *store.DB, org models.OrgID) (int64, er
 }
 
 // hasRoomFor returns fault.LimitReached when an organization would store more than it may. Without a limit it reads nothing.
-func hasRoomFor(ctx context.Context, db *store.DB, of *limits.Limits, org models.OrgID, bytes int) error {
+func checkStorageQuota(ctx context.Context, db *store.DB, of *limits.Limits, org models.OrgID, bytes int) error {
 	most := of.Of(ctx, org).StorageBytes
 	if most <= 0 || bytes == 0 {
 		return nil

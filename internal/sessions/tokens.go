@@ -54,7 +54,7 @@ type Outcome struct {
 	ErrorMessage *string
 }
 
-// Tokens gives the bearer tokens of waits to those that announce them.
+// Tokens makes the bearer tokens of waits.
 type Tokens struct{ secrets Secrets }
 
 // NewTokens makes Tokens.
@@ -154,7 +154,7 @@ func (s *Service) waitOfToken(ctx context.Context, token string) (*models.Wait, 
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return nil, err
 	}
-	secret := s.nobody[:]
+	secret := s.decoy[:]
 	if w != nil && s.cfg.Secrets != nil {
 		if secret, err = s.cfg.Secrets.Get(ctx, org, waitsSecret); err != nil {
 			return nil, fmt.Errorf("check the token of %s: %w", id, err)
@@ -169,7 +169,7 @@ func (s *Service) waitOfToken(ctx context.Context, token string) (*models.Wait, 
 func clipToken(s string) string { return s[:min(len(s), 128)] }
 
 // nobodysSecret makes the secret that stands for those of waits that don't exist.
-func nobodysSecret() (secret [32]byte) {
+func newDecoy() (secret [32]byte) {
 	_, _ = rand.Read(secret[:]) // it never fails
 	return secret
 }

@@ -91,7 +91,7 @@ func (s *Service) Decisions(
 	return found, nil
 }
 
-// waitOf gives a wait of a kind that a caller names at a path, with its turn.
+// waitOf returns a wait of a kind that a caller names at a path, with its turn.
 func (s *Service) waitOf(
 	ctx context.Context, org models.OrgID, id models.WaitID, kind models.WaitKind, path ...string,
 ) (*models.Wait, *models.Turn, error) {

@@ -36,7 +36,7 @@ func NewWork[K comparable, T any](cfg WorkConfig[K, T]) *Work[K, T] {
 	return &Work[K, T]{cfg: cfg, places: Shares[K]{Places: cfg.Places, Each: cfg.Each}, wake: make(chan struct{}, 1)}
 }
 
-// Wake tells that something may be due. It never waits.
+// Wake reports that something may be due. It never waits.
 func (w *Work[K, T]) Wake() {
 	select {
 	case w.wake <- struct{}{}:

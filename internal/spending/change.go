@@ -64,7 +64,7 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewBudget) 
 		if err := subject.check(tx, by.OrgID); err != nil {
 			return at(err, "input", "subjectId")
 		}
-		if err := room(tx, by.OrgID, &subject); err != nil {
+		if err := checkQuota(tx, by.OrgID, &subject); err != nil {
 			return err
 		}
 		now := clock.Millis(s.clock)
@@ -161,7 +161,7 @@ func disabled(b *models.Budget) *fault.Error {
 	return fault.New(fault.Conflict, "The budget %s is disabled for good. Create another one.", b.ID)
 }
 
-// setLimits gives a budget limits; nil, and what isn't given, stay.
+// setLimits sets the limits of a budget; nil, and what is left out, stay.
 func setLimits(b *models.Budget, limit *decimal.Decimal, soft catalog.Opt[*decimal.Decimal]) error {
 	if limit != nil {
 		var err error
@@ -228,7 +228,7 @@ func holds(b *models.Budget, more models.Amount, path ...string) error {
 }
 
 // room refuses a budget that would be one too many. The organization is locked.
-func room(tx *gorm.DB, org models.OrgID, s *subject) error {
+func checkQuota(tx *gorm.DB, org models.OrgID, s *subject) error {
 	inForce := func() *gorm.DB { return store.Of(tx.Model(&models.Budget{}), org).Where("disabled_at IS NULL") }
 	have, err := countTo(s.of(inForce()), MaxOfSubject)
 	if err != nil {

@@ -134,7 +134,7 @@ func (s *Service) Ledger(
 	return list, nil
 }
 
-// NewestPostings gives the newest postings of several budgets, up to limit of each, in one statement. It has an entry for every budget.
+// NewestPostings returns the newest postings of several budgets, up to limit of each, in one statement. It has an entry for every budget.
 // Each is a branch of its own, which reads no more of the index than its limit.
 func (s *Service) NewestPostings(
 	ctx context.Context, org models.OrgID, budgets []models.BudgetID, limit int,

@@ -245,7 +245,7 @@ func shownRow(b *models.Budget) map[string]any {
 	return m
 }
 
-// errNoBudget tells that a budget doesn't exist in its organization.
+// errNoBudget reports that a budget doesn't exist in its organization.
 var errNoBudget = errors.New("there is no such budget in the organization")
 
 func lockBudgetRow(tx *gorm.DB, org models.OrgID, id models.BudgetID) (models.Budget, error) {
@@ -278,10 +278,10 @@ func (r *Reconciler) compare(tx *gorm.DB, row *models.Budget, held models.Amount
 	if books.rolling {
 		// Both as of now: what has left the window since the last write is no difference. Rolling adds the buckets up anew, so that what the
 		// row said beside them has to be kept.
-		beside := row.Spent - inBuckets(row)
+		outsideBuckets := row.Spent - inBuckets(row)
 		budget.Roll(&stored, now)
 		if stored.Spent == inBuckets(&stored) {
-			stored.Spent += beside
+			stored.Spent += outsideBuckets
 		}
 	}
 	right.Credits, right.Reserved = books.row.Credits, held

@@ -160,8 +160,8 @@ func (b *books) onlyLate(stored *models.Budget, now models.Millis) bool {
 		if start <= leaving {
 			continue
 		}
-		less := from(want, p.Slot)
-		if n := from(have, p.Slot); n < less || n > less+b.justBefore(start) {
+		lowest := from(want, p.Slot)
+		if n := from(have, p.Slot); n < lowest || n > lowest+b.justBefore(start) {
 			return false
 		}
 		at, ok := newest[p.Slot]
@@ -234,7 +234,7 @@ func holdAgainstFacts(tx *gorm.DB, b *models.Budget, page []models.LedgerEntry, 
 		if fact.Kind != e.Source {
 			c.add(Difference{Entry: e.ID, Column: "source", Stored: string(e.Source), Computed: string(fact.Kind)})
 		}
-		if amount, told := measured(fact, b.Currency); told {
+		if amount, measures := measured(fact, b.Currency); measures {
 			c.differs(e.ID, "amount", b.Currency, e.Amount, amount)
 		} else if fact.Kind == models.JournalTopUp && e.Amount >= 0 {
 			c.add(Difference{Entry: e.ID, Column: "amount", Stored: budget.Decimal(b.Currency, e.Amount).String(), Computed: "less than 0"})
@@ -245,7 +245,7 @@ func holdAgainstFacts(tx *gorm.DB, b *models.Budget, page []models.LedgerEntry, 
 
 // measured returns what a fact took of a currency; false when the fact doesn't tell. Tools measure units of the organization's own, as
 // decimals by currency; a top-up tells its currency and amount.
-func measured(e *models.JournalEntry, currency string) (amount models.Amount, told bool) {
+func measured(e *models.JournalEntry, currency string) (amount models.Amount, measures bool) {
 	switch e.Kind {
 	case models.JournalModelCall:
 		amount, _ = budget.CostOf(currency, e.Usage)

@@ -94,14 +94,14 @@ func (s *SelfCheck) Pass(ctx context.Context) error {
 			return err
 		}
 	}
-	s.tell()
+	s.report()
 	if failed == nil {
 		s.since = max(began-selfCheckSlack, 0)
 	}
 	return failed
 }
 
-func (s *SelfCheck) tell() {
+func (s *SelfCheck) report() {
 	n := 0
 	for _, count := range s.wrong {
 		n += count
@@ -172,13 +172,13 @@ func (r *Reconciler) recordMismatch(ctx context.Context, c *Checked) error {
 				return nil
 			}
 		}
-		told := make([]string, len(c.Differences))
+		differences := make([]string, len(c.Differences))
 		for i, d := range c.Differences {
-			told[i] = d.String()
+			differences[i] = d.String()
 		}
 		return audit.Record(ctx, tx, r.now(&row), audit.Entry{
 			Org: c.Org, ActorKind: models.ActorSystem, Action: actionMismatch, Target: c.Budget.String(),
-			Details: map[string]any{"differences": told, "omitted": c.Omitted, "gaps": gaps},
+			Details: map[string]any{"differences": differences, "omitted": c.Omitted, "gaps": gaps},
 		})
 	})
 	if err != nil {

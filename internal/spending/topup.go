@@ -138,7 +138,7 @@ func (s *Service) topUp(
 	return audit.RecordBy(ctx, tx, now, by, "budget.topped_up", b.ID.String(), details)
 }
 
-// claim takes an idempotency key for a top-up. done tells that the same one came under it before. Keys are taken after the budget is
+// claim takes an idempotency key for a top-up. done reports that the same one came under it before. Keys are taken after the budget is
 // locked, and nobody who holds a key waits for a budget.
 func claim(tx *gorm.DB, org models.OrgID, key string, hash []byte, fact models.JournalID, now models.Millis) (done bool, err error) {
 	result, err := json.Marshal(fact.String())

@@ -60,12 +60,12 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*DB, error) {
 	}
 	reader.SetMaxOpenConns(readers)
 	reader.SetMaxIdleConns(readers)
-	aside, err := sql.Open(driver, file+"?"+url.Values{"_pragma": append(slices.Clone(pragmas["_pragma"]), "wal_autocheckpoint(0)")}.Encode())
+	checkpointDB, err := sql.Open(driver, file+"?"+url.Values{"_pragma": append(slices.Clone(pragmas["_pragma"]), "wal_autocheckpoint(0)")}.Encode())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open SQLite at %s: %w", path, err), reader.Close(), writer.Close())
 	}
-	beside := startCheckpoints(aside, nil)
-	closeAll := func() error { return errors.Join(beside.close(), reader.Close(), writer.Close()) }
+	checkpoints := startCheckpoints(checkpointDB, nil)
+	closeAll := func() error { return errors.Join(checkpoints.close(), reader.Close(), writer.Close()) }
 
 	write, err := openGORM(writer)
 	if err != nil {

@@ -130,7 +130,7 @@ func (c *Call) DurableAwait(ctx context.Context, key string) (json.RawMessage, e
 	return c.Await(ctx, key)
 }
 
-// durable refuses what can't be had here; available tells whether the engine gave the function for it.
+// durable refuses what can't be had here; available reports whether the engine gave the function for it.
 func (c *Call) durable(available bool) error {
 	if strings.TrimSpace(c.CallID) == "" {
 		return &EffectError{Code: CodeMissingCallID, Message: "Durable effects need a call with an id."}

@@ -39,8 +39,8 @@ var wrongMeters = map[string]tools.Meters{
 	"credits is measured by the server":    {"credits": 1},
 	"tool_calls is measured by the server": {"tool_calls": 1},
 	"is not a currency":                       {"GPU seconds": 1},
-	"can't take -0.000000001 of pages":     {"pages": -1},
-	"can't take 9000000000.000000001 of":   {"pages": budget.MaxAmount + 1},
+	"can't use -0.000000001 of pages":     {"pages": -1},
+	"can't use 9000000000.000000001 of":   {"pages": budget.MaxAmount + 1},
 	"at most 16":                           many(17),
 }
 

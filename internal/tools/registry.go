@@ -201,7 +201,7 @@ func FailureLine(failure string) string {
 // maxNarration bounds a line for people, in characters.
 const maxNarration = 200
 
-// Narration returns the line that people read about a call; done tells that it has succeeded. It is empty when the tool
+// Narration returns the line that people read about a call; done reports that it has succeeded. It is empty when the tool
 // has none or is gone.
 func (r *Registry) Narration(f Frozen, done bool, locale string) (line string) {
 	reg := r.tools[f.ToolID]

@@ -24,7 +24,7 @@ type Hints struct {
 	ConcurrencyClass string `json:"concurrencyClass,omitempty"`
 	// Client is true when the client of the API runs the tool: Run must not be asked to.
 	Client bool `json:"client,omitempty"`
-	// Wait tells that the call is a wait that the engine opens instead of running the tool: WaitQuestion, or empty.
+	// Wait reports that the call is a wait that the engine opens instead of running the tool: WaitQuestion, or empty.
 	Wait string `json:"wait,omitempty"`
 	// Retry tells when a failed call is tried again; nil for never.
 	Retry *Retry `json:"retry,omitempty"`
@@ -62,7 +62,7 @@ type Preparer interface {
 
 // Narrator is a Tool that has a line for people about a call.
 type Narrator interface {
-	// Narrate returns the line; done tells that the call has succeeded. An empty line means none.
+	// Narrate returns the line; done reports that the call has succeeded. An empty line means none.
 	Narrate(arguments json.RawMessage, done bool, locale string) string
 }
 
@@ -176,7 +176,7 @@ type Result struct {
 
 // What follows when nobody completes a pending call in time.
 const (
-	// OnTimeoutError gives the call a failure that the model sees; the turn goes on.
+	// OnTimeoutError fails the call, as the model sees; the turn goes on.
 	OnTimeoutError = "error"
 	// OnTimeoutFailTurn ends the turn.
 	OnTimeoutFailTurn = "fail_turn"

@@ -25,7 +25,7 @@ const (
 	ReasonBudget = "exec_budget"
 )
 
-// Cut tells that a result is a part of something larger. A tool that pages embeds it in its result; Run puts it
+// Cut reports that a result is a part of something larger. A tool that pages embeds it in its result; Run puts it
 // around results over MaxResultBytes.
 type Cut struct {
 	Truncated     bool `json:"truncated"`

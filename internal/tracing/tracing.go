@@ -22,7 +22,7 @@ import (
 // Name is what our spans are said to be made by.
 const Name = "github.com/ostler-dev/ostler"
 
-// Config tells whether there are traces.
+// Config reports whether there are traces.
 type Config struct {
 	// Getenv reads the environment. The variables are those of OpenTelemetry; the SDK reads what isn't read here.
 	Getenv  func(string) string

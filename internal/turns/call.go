@@ -119,7 +119,7 @@ func (c *Call) Start(tx *commit.Tx) {
 	})
 }
 
-// Settle gives a call in the journal its outcome, and meters it when it has run. It works on a copy: a command may be applied again.
+// Settle stores the outcome of a call in the effect log, and meters it when it has run. It works on a copy: a command may be applied again.
 // Counting what is still pending is up to the caller.
 func (c Call) Settle(tx *commit.Tx, r tools.Result, durationMs int64) {
 	c.Meter(tx, r, durationMs)

@@ -20,13 +20,13 @@ func (c Call) Meters() map[string]models.Amount {
 }
 
 // Measured returns what the call has taken of currencies when it has run with a result. What the tool has not measured is taken to be the
-// most that it may be: estimated tells that there is such a currency. It may be more than Meters says.
+// most that it may be: estimated reports that there is such a currency. It may be more than Meters says.
 func (c Call) Measured(r tools.Result) (took map[string]models.Amount, estimated bool) {
 	took = c.Meters()
 	for currency := range c.Record.Frozen.Meters {
-		_, told := r.Measures[currency]
+		_, measured := r.Measures[currency]
 		switch {
-		case told:
+		case measured:
 		case c.betweenAttempts():
 			took[currency] = 0
 		default:

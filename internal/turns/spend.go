@@ -247,7 +247,7 @@ func WakeForBudget(tx *commit.Tx, w models.Wait) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	lines, lacks, amount := budget.Room(list, *need, budget.Asker{Resumed: tx.Session.ResumedAt, Waited: w.ID})
+	lines, lacks, amount := budget.Headroom(list, *need, budget.Asker{Resumed: tx.Session.ResumedAt, Waited: w.ID})
 	if lacks != nil {
 		need.Budget, need.Need = lacks.ID, amount
 		waitOn(tx, w, *lacks, need)
@@ -273,7 +273,7 @@ func waitOn(tx *commit.Tx, w models.Wait, b models.Budget, need *models.BudgetWa
 
 // KeepRoom keeps what a turn needs that waits for budgets, from those that came later, until a time. It reports whether it does: what idle tells
 // of a budget is held by turns that wait themselves, and comes back nobody knows when; where it is short without that, others had better go on. Its error must be returned by the command.
-func KeepRoom(tx *commit.Tx, w models.Wait, until models.Millis, idle func(*models.Budget) models.Amount) (bool, error) {
+func KeepHeadroom(tx *commit.Tx, w models.Wait, until models.Millis, idle func(*models.Budget) models.Amount) (bool, error) {
 	if w.State != models.WaitOpen || tx.Turn == nil || tx.Turn.ID != w.TurnID {
 		return false, nil
 	}

@@ -71,9 +71,9 @@ type Dispatcher struct {
 	mu sync.RWMutex
 	// known are the organizations that have webhooks at work, with what ends listening to them; nil where nothing does.
 	known map[models.OrgID]func()
-	// dirty are those whose feeds may have gone on, in the order in which that was heard; soiled has the same, to look them up.
+	// dirty are those whose feeds may have gone on, in the order in which that was heard; unread has the same, to look them up.
 	dirty  []models.OrgID
-	soiled map[models.OrgID]struct{}
+	unread map[models.OrgID]struct{}
 }
 
 // NewDispatcher fails when the configuration is incomplete. It does nothing until Start.
@@ -95,7 +95,7 @@ func NewDispatcher(cfg DispatcherConfig) (*Dispatcher, error) {
 	}
 	d := &Dispatcher{
 		cfg: cfg, feed: make(chan struct{}, 1),
-		known: map[models.OrgID]func(){}, soiled: map[models.OrgID]struct{}{},
+		known: map[models.OrgID]func(){}, unread: map[models.OrgID]struct{}{},
 	}
 	d.send = d.newWork()
 	d.job = background.Every(cfg.Logger, "delete old webhook deliveries", sweepInterval, func(ctx context.Context) error {
@@ -147,15 +147,15 @@ func (d *Dispatcher) heard(org models.OrgID) {
 	if !known {
 		return
 	}
-	d.soil(org)
+	d.markUnread(org)
 	d.wakeFeed()
 }
 
-func (d *Dispatcher) soil(org models.OrgID) {
+func (d *Dispatcher) markUnread(org models.OrgID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, ok := d.soiled[org]; !ok {
-		d.soiled[org] = struct{}{}
+	if _, ok := d.unread[org]; !ok {
+		d.unread[org] = struct{}{}
 		d.dirty = append(d.dirty, org)
 	}
 }
@@ -217,7 +217,7 @@ func (d *Dispatcher) look(ctx context.Context, last webhookKey) (webhookKey, err
 	for _, r := range list {
 		d.learn(r.OrgID)
 		if r.Behind {
-			d.soil(r.OrgID)
+			d.markUnread(r.OrgID)
 		}
 	}
 	if len(list) < lookPage {
@@ -254,7 +254,7 @@ func (d *Dispatcher) forget(org models.OrgID) {
 	delete(d.known, org)
 }
 
-// advanceNext takes one step with the feed that has waited longest, and tells whether to go on. One with more goes to the end of the line,
+// advanceNext takes one step with the feed that has waited longest, and reports whether to go on. One with more goes to the end of the line,
 // so that a long one holds nobody up.
 func (d *Dispatcher) advanceNext(ctx context.Context) bool {
 	if ctx.Err() != nil {
@@ -267,7 +267,7 @@ func (d *Dispatcher) advanceNext(ctx context.Context) bool {
 	}
 	org := d.dirty[0]
 	d.dirty = d.dirty[1:]
-	delete(d.soiled, org)
+	delete(d.unread, org)
 	d.mu.Unlock()
 	more, due, has, err := d.advance(ctx, org)
 	switch {
@@ -280,7 +280,7 @@ func (d *Dispatcher) advanceNext(ctx context.Context) bool {
 		d.forget(org)
 		d.mu.Unlock()
 	case more:
-		d.soil(org)
+		d.markUnread(org)
 	}
 	if due {
 		d.send.Wake()

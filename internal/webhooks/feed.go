@@ -38,7 +38,7 @@ type envelope struct {
 }
 
 // advance turns the next events of an organization's feed into deliveries of its webhooks, and moves their positions, in one transaction:
-// an event becomes exactly one delivery of each webhook that wants it, however often and wherever this runs. It tells whether there may be
+// an event becomes exactly one delivery of each webhook that wants it, however often and wherever this runs. It reports whether there may be
 // more, whether there is something to send, and whether the organization has webhooks at all.
 func (d *Dispatcher) advance(ctx context.Context, org models.OrgID) (more, due, has bool, err error) {
 	var hooks []models.Webhook

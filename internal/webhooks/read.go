@@ -28,7 +28,7 @@ func (s *Service) Webhook(ctx context.Context, org models.OrgID, id models.Webho
 	return &row, err
 }
 
-// Deliveries gives the deliveries of a webhook, newest first: at most limit of those after a position.
+// Deliveries returns the deliveries of a webhook, newest first: at most limit of those after a position.
 func (s *Service) Deliveries(
 	ctx context.Context, org models.OrgID, webhook models.WebhookID, after *models.DeliveryID, limit int,
 ) ([]models.WebhookDelivery, error) {
@@ -46,7 +46,7 @@ func (s *Service) Deliveries(
 // deliveryColumns are those that lists show: all but the body.
 const deliveryColumns = "org_id, id, webhook_id, event_id, session_id, kind, attempts, status, error, next_attempt_at, delivered_at, created_at"
 
-// NewestDeliveries gives the newest deliveries of several webhooks, up to limit of each, in one statement, each webhook in a branch of its
+// NewestDeliveries returns the newest deliveries of several webhooks, up to limit of each, in one statement, each webhook in a branch of its
 // own, which reads no more of the index than its limit.
 func (s *Service) NewestDeliveries(
 	ctx context.Context, org models.OrgID, webhooks []models.WebhookID, limit int,

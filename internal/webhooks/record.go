@@ -19,7 +19,7 @@ const (
 	reasonFailing = "all attempts have failed for three days"
 )
 
-// record writes down what became of an attempt, and tells whether the webhook goes on. An attempt that another process has recorded
+// record writes down what became of an attempt, and reports whether the webhook goes on. An attempt that another process has recorded
 // meanwhile, because this one was silent for longer than its lease, counts once.
 func (d *Dispatcher) record(ctx context.Context, sent *models.WebhookDelivery, out outcome) (goes bool, err error) {
 	err = d.cfg.DB.Write(ctx, sent.OrgID, func(tx *gorm.DB) error {

@@ -15,7 +15,7 @@ const maxURL = 2048
 
 // Addresses decides which addresses may be used. It is implemented by the client that sends.
 type Addresses interface {
-	// CheckURL gives an error for an address that it would not connect to. Its text is shown to users.
+	// CheckURL returns an error for an address that it would not connect to. Its text is shown to users.
 	CheckURL(u *url.URL) error
 }
 

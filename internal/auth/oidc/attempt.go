@@ -33,7 +33,7 @@ type Attempt struct {
 	Invitation []byte `json:"i,omitempty"`
 	// Expires is when it is too late, in seconds since 1970.
 	Expires int64 `json:"e"`
-	// State is the SHA-256 of the state: what tells that it was used.
+	// State is the SHA-256 of the state: what reports that it was used.
 	State []byte `json:"-"`
 }
 

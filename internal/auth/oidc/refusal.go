@@ -32,7 +32,7 @@ const (
 // Error implements error.
 func (r Refusal) Error() string { return string(r) }
 
-// because gives a refusal with what the log should know. Text of the issuer's is clipped and quoted.
+// because returns a refusal with what the log should know. Text of the issuer's is clipped and quoted.
 func (r Refusal) because(format string, args ...any) error {
 	for i, a := range args {
 		switch a := a.(type) {

@@ -1,5 +1,5 @@
 // Package historytest notes what many clients ask at once and are told, and looks for an order of their operations in which a plain
-// model gives the same answers: each must seem to happen at one moment between its call and its answer.
+// model returns the same answers: each must seem to happen at one moment between its call and its answer.
 package historytest
 
 import (

@@ -183,7 +183,7 @@ func (s *Store) Delete(from string, primary []any, where func(row []any) bool) i
 	return len(list)
 }
 
-// replace gives a row other values.
+// replace changes the values of a row.
 func (s *Store) replace(t *table, r *row, values []any) error {
 	if err := t.check(r, values); err != nil {
 		return err

@@ -117,7 +117,7 @@ type chatMetadata struct {
 	Extra json.RawMessage `json:"extra_content,omitempty"`
 }
 
-// assistantMessage is what the agent says. open tells that its work on the user's last word is not done.
+// assistantMessage is what the agent says. open reports that its work on the user's last word is not done.
 func assistantMessage(t wire.Turn, open bool) sdk.ChatCompletionMessageParamUnion {
 	var m sdk.ChatCompletionAssistantMessageParam
 	var texts []string

@@ -41,7 +41,7 @@ type action struct {
 	// stop asks to leave undone what was asked before.
 	stop bool
 
-	// done tells that nothing is to be awaited any more: the call has its result, or there will be none because the tool
+	// done reports that nothing is to be awaited any more: the call has its result, or there will be none because the tool
 	// isn't offered (missing) or the user took it back (dropped).
 	done, missing, dropped bool
 	result                 models.Part

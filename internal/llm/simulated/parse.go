@@ -44,7 +44,7 @@ func (p *parser) parse(text string) []action {
 	return actions
 }
 
-// lead takes off what may stand before the thing to do, and tells whether it said "then".
+// lead takes off what may stand before the thing to do, and reports whether it said "then".
 func (p *parser) lead(s string) (rest string, then bool) {
 	for {
 		at := p.rules.lead.FindStringSubmatchIndex(s)

@@ -102,7 +102,7 @@ type compiledRule struct {
 	build func(p *parser, m match) (action, bool)
 }
 
-// compiledRules gives the one rule set. It is made at the first need: compiling it takes milliseconds, which would slow
+// compiledRules returns the one rule set. It is made at the first need: compiling it takes milliseconds, which would slow
 // every start.
 var compiledRules = sync.OnceValue(newRuleSet)
 

@@ -44,7 +44,7 @@ func (r *ruleSet) answer(ctx context.Context, p *player, req *llm.Request) error
 	return p.say(ctx, models.PartText, report(asks, req))
 }
 
-// asks returns what the user wants in this turn, with what has come of it. begun tells that tools have been called.
+// asks returns what the user wants in this turn, with what has come of it. begun reports that tools have been called.
 func (r *ruleSet) asks(req *llm.Request) (asks []ask, begun bool) {
 	start := openingMessage(req.Messages)
 	p := &parser{rules: r, file: lastFile(toolCalls(req.Messages[:start])), offered: make(map[string]bool, len(req.Tools))}
@@ -84,7 +84,7 @@ func drop(asks []ask) {
 	}
 }
 
-// settle gives the results of the calls to the actions that they were made for: those with the same arguments first. A
+// settle assigns the results of the calls to the actions that they were made for: those with the same arguments first. A
 // hook may have changed the arguments, so what is left over goes by the name alone; else the call would be made again
 // and again.
 func settle(asks []ask, calls []toolCall) {

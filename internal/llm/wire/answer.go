@@ -162,7 +162,7 @@ func (a *Answer) SetMetadata(p *Part, v any) error {
 	return nil
 }
 
-// Spend keeps what the provider says that the call has taken so far, and tells of it when it is news. last tells that the answer is
+// Spend keeps what the provider says that the call has taken so far, and tells of it when it is news. last reports that the answer is
 // complete: then the response tells it at once.
 func (a *Answer) Spend(u models.Usage, last bool) {
 	if u == a.usage {
@@ -191,7 +191,7 @@ func (p *Part) Written() string { return p.body.String() }
 // IsEmpty reports whether nothing was written to a part.
 func (p *Part) IsEmpty() bool { return p.body.Len() == 0 }
 
-// Parts returns what came so far. Parts that hold nothing are left out. complete tells that no call was cut off: then one without arguments
+// Parts returns what came so far. Parts that hold nothing are left out. complete reports that no call was cut off: then one without arguments
 // has an empty object, since some models write none for a tool that takes none.
 func (a *Answer) Parts(complete bool) []models.Part {
 	out := make([]models.Part, 0, len(a.parts))

@@ -111,7 +111,7 @@ func (g *guard) hasForm(contentType string) bool {
 	return err == nil && got == "text/event-stream"
 }
 
-// otherForm gives the error of a success that is not what was asked for.
+// otherForm returns the error of a success that is not what was asked for.
 func (g *guard) otherForm(resp *http.Response) error {
 	defer closeBody(resp)
 	if g.lenient {

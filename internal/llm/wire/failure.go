@@ -22,7 +22,7 @@ type Failures struct {
 	Now func() time.Time
 }
 
-// Of gives the error that a driver returns for err. Nil stays nil.
+// Of returns the error that a driver returns for err. Nil stays nil.
 func (f Failures) Of(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

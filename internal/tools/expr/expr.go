@@ -116,7 +116,7 @@ func (c *Compiler) Compile(source string, kind Kind) (*Program, error) {
 	return p, nil
 }
 
-// describe gives the first thing that is wrong: what follows is often only its consequence.
+// describe returns the first thing that is wrong: what follows is often only its consequence.
 func describe(issues *cel.Issues) error {
 	first := issues.Errors()[0]
 	message := strings.Join(strings.Fields(strings.ToValidUTF8(first.Message, "\uFFFD")), " ")

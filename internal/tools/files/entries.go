@@ -70,7 +70,7 @@ func listDirectory() tools.Tool {
 }
 
 func list(ctx context.Context, f tools.Files, a listArgs) (any, error) {
-	// One more tells whether there are more.
+	// One more reports whether there are more.
 	all, err := f.List(ctx, a.Path, a.Recursive, a.Offset+maxEntries+1)
 	if err != nil {
 		return nil, err

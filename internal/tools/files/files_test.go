@@ -99,7 +99,7 @@ func TestTools(t *testing.T) {
 		{"read_file", `{"path":"bin","unit":"lines"}`, `not_text: /workspace/bin is not text`},
 		{"read_file", `{"path":"/outputs/call_0"}`, `"content":"out"`},
 		{"read_file", `{"path":"none"}`, `not_found: There is nothing at /workspace/none. Use list_directory`},
-		{"read_file", `{"path":"d"}`, `is_directory: /workspace/d is a directory. Give the path of a file`},
+		{"read_file", `{"path":"d"}`, `is_directory: /workspace/d is a directory. Pass the path of a file`},
 		{"read_file", `{"path":"../x"}`, `invalid_path: The path "../x" has the segment ".."`},
 		{"read_file", `{"path":"/etc/passwd"}`, `invalid_path: The path "/etc/passwd" is outside`},
 		{"read_file", `{}`, `path is required`},

@@ -124,7 +124,7 @@ func grep(ctx context.Context, f tools.Files, a grepArgs) (any, error) {
 	return s.out, nil
 }
 
-// candidates returns the files that path and glob select; more tells that there are too many to look at.
+// candidates returns the files that path and glob select; more reports that there are too many to look at.
 func candidates(ctx context.Context, f tools.Files, a grepArgs) (files []tools.File, more bool, err error) {
 	var g *glob
 	if a.Glob != "" {

@@ -13,7 +13,7 @@ import (
 
 // roomForAgent refuses an agent that would be one too many. Those who add agents wait for each other at the row of the organization, and
 // no more rows are counted than there may be. most is 0 for any number; it was read before the transaction.
-func roomForAgent(tx *gorm.DB, org models.OrgID, most int) error {
+func checkAgentQuota(tx *gorm.DB, org models.OrgID, most int) error {
 	if most <= 0 {
 		return nil
 	}

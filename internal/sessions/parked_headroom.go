@@ -20,7 +20,7 @@ const (
 )
 
 // rooms are what a look at all keeps for turns that have waited long: of each budget for one, the oldest that can get what it needs.
-type rooms struct {
+type headroom struct {
 	// now and until are when it looks, and until when room is kept.
 	now, until models.Millis
 	kept       map[models.BudgetID]bool
@@ -34,12 +34,12 @@ type grant struct {
 	period models.Millis
 }
 
-func newRooms(now models.Millis) *rooms {
-	return &rooms{now: now, until: now + models.Millis(keptFor.Milliseconds()), kept: map[models.BudgetID]bool{}}
+func newHeadroom(now models.Millis) *headroom {
+	return &headroom{now: now, until: now + models.Millis(keptFor.Milliseconds()), kept: map[models.BudgetID]bool{}}
 }
 
 // wanted reports whether room is to be kept for a turn, should it have none; nowhere in nil.
-func (r *rooms) wanted(w *models.Wait) bool {
+func (r *headroom) wanted(w *models.Wait) bool {
 	if r == nil || w.CreatedAt > r.now-models.Millis(parkedLong.Milliseconds()) {
 		return false
 	}
@@ -47,14 +47,14 @@ func (r *rooms) wanted(w *models.Wait) bool {
 }
 
 // keep notes what is kept for a turn.
-func (r *rooms) keep(w *models.BudgetWait) {
+func (r *headroom) keep(w *models.BudgetWait) {
 	for _, n := range w.Needs {
 		r.kept[n.Budget] = true
 	}
 }
 
 // read reads what turns of the organization hold that wait, once.
-func (r *rooms) read(ctx context.Context, db *store.DB, org models.OrgID) error {
+func (r *headroom) read(ctx context.Context, db *store.DB, org models.OrgID) error {
 	if r.idle != nil {
 		return nil
 	}
@@ -73,4 +73,6 @@ func (r *rooms) read(ctx context.Context, db *store.DB, org models.OrgID) error 
 }
 
 // idleOf returns what is held of a budget by turns that wait.
-func (r *rooms) idleOf(b *models.Budget) models.Amount { return r.idle[grant{b.ID, b.PeriodStartedAt}] }
+func (r *headroom) idleOf(b *models.Budget) models.Amount {
+	return r.idle[grant{b.ID, b.PeriodStartedAt}]
+}

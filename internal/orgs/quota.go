@@ -12,7 +12,7 @@ import (
 
 // roomForKey refuses an API key that would be one too many. Those who add keys wait for each other at the row of the organization. most is 0 for any
 // number; it was read before the transaction, which must not read anything else.
-func roomForKey(tx *gorm.DB, org models.OrgID, most int) error {
+func checkKeyQuota(tx *gorm.DB, org models.OrgID, most int) error {
 	if most <= 0 {
 		return nil
 	}
@@ -30,7 +30,7 @@ func roomForKey(tx *gorm.DB, org models.OrgID, most int) error {
 }
 
 // roomForInvitation refuses an invitation that would be one too many. The row of the organization is locked.
-func roomForInvitation(tx *gorm.DB, org models.OrgID, most int, now models.Millis) error {
+func checkInvitationQuota(tx *gorm.DB, org models.OrgID, most int, now models.Millis) error {
 	if most <= 0 {
 		return nil
 	}
