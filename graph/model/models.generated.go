@@ -28,16 +28,16 @@ type Node interface {
 	IsNode()
 }
 
-// For a known e-mail the caller must be signed in as it, and nothing of the user changes; otherwise `name` and `password` are required.
+// If the e-mail has an account, the caller must be signed in to it, and the account is not changed; otherwise `name` and `password` are required.
 type AcceptInvitationInput struct {
 	Token string  `json:"token"`
 	Name  *string `json:"name,omitempty"`
-	// The password of the new user. A person who belongs to no organization, and so can't sign in, gives the password they have.
+	// The password of the new user. A person who belongs to no organization, and so can't sign in, enters their existing password.
 	Password  *string         `json:"password,omitempty"`
 	Transport *TokenTransport `json:"transport,omitempty"`
 }
 
-// All tools of a step have answered.
+// All tool calls of a step have ended.
 type ActCompleted struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -87,7 +87,7 @@ type APIKeyPayload struct {
 	UserErrors []*UserError `json:"userErrors"`
 }
 
-// Somebody has decided about a tool call, or its time was over. outcome is APPROVED, DENIED, EXPIRED, or PENDING when more decisions are needed.
+// A tool call was approved or denied, or its approval expired. outcome is APPROVED, DENIED, EXPIRED, or PENDING when more decisions are needed.
 type ApprovalDecided struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -132,9 +132,9 @@ func (ApprovalRequested) IsEvent() {}
 
 // What a check of the organization's chain of audit entries found.
 type AuditCheck struct {
-	// Whether every entry that was looked at is there, unedited and in its place.
+	// Whether every checked entry is present, unedited and in its place.
 	Ok bool `json:"ok"`
-	// The position from which on entries were looked at. It is not 1 when retention has removed entries, or when the chain is longer than what is looked at.
+	// The position of the first checked entry. It is not 1 when retention has removed entries, or when the chain has more entries than are checked.
 	CheckedFrom int64 `json:"checkedFrom"`
 	// How many entries were found to be right.
 	Entries int `json:"entries"`
@@ -144,7 +144,7 @@ type AuditCheck struct {
 	Problem *string `json:"problem,omitempty"`
 }
 
-// Which audit entries to list. All that is given must hold; what is left out or null does not matter.
+// Which audit entries to list. All conditions must hold; fields that are left out or null match all entries.
 type AuditFilter struct {
 	// What was done, exactly, e.g. "signin.failed".
 	Action *string `json:"action,omitempty"`
@@ -152,9 +152,9 @@ type AuditFilter struct {
 	ActorID *string `json:"actorId,omitempty"`
 	// The id of what it was done to.
 	TargetID *string `json:"targetId,omitempty"`
-	// The time from which on to list.
+	// The earliest time.
 	From *models.Millis `json:"from,omitempty"`
-	// The time before which to list.
+	// The time before which entries are listed.
 	To *models.Millis `json:"to,omitempty"`
 }
 
@@ -164,12 +164,12 @@ type AuthPayload struct {
 	UserErrors []*UserError `json:"userErrors"`
 }
 
-// How a session stands with all budgets that bind it, and what can be done about it.
+// The state of all budgets that bind a session, and what can be done about it.
 type BudgetCheck struct {
-	// That of the worst of them.
+	// The worst status of all of them.
 	Status  BudgetCheckStatus  `json:"status"`
 	Budgets []*BudgetCheckLine `json:"budgets"`
-	// A sentence for people and models: what the state means and what helps.
+	// A sentence for people and models: what the status means and what to do.
 	Hint string `json:"hint"`
 }
 
@@ -179,7 +179,7 @@ type BudgetCheckLine struct {
 	PercentRemaining float64 `json:"percentRemaining"`
 }
 
-// A step did not begin, because what is left of a budget can't hold it. The turn is sealed.
+// A step did not begin, because too little of a budget is left for it. The turn is sealed.
 type BudgetExhausted struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -195,7 +195,7 @@ type BudgetExhausted struct {
 	Limit      string        `json:"limit"`
 	Spent      string        `json:"spent"`
 	Balance    string        `json:"balance"`
-	// The least that the step would have taken.
+	// The least that the step would have needed.
 	Needed string `json:"needed"`
 }
 
@@ -244,7 +244,7 @@ type BudgetPeriodInput struct {
 	Timezone *string       `json:"timezone,omitempty"`
 }
 
-// A turn that was parked by a budget goes on.
+// A turn that a budget had parked continues.
 type BudgetResumed struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -259,7 +259,7 @@ type BudgetResumed struct {
 
 func (BudgetResumed) IsEvent() {}
 
-// Four fifths of a budget's limit are spent. It is told once for each period, in the session whose step did it.
+// 80% of a budget's limit is spent. Emitted once per period, in the session whose step crossed it.
 type BudgetWarned struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -279,7 +279,7 @@ type BudgetWarned struct {
 
 func (BudgetWarned) IsEvent() {}
 
-// A unit of what an agent can do: tools, a prompt section and their settings.
+// A named bundle of tools, instructions and settings that an agent can have.
 type CapabilityInfo struct {
 	ID           string           `json:"id"`
 	Name         string           `json:"name"`
@@ -323,11 +323,11 @@ type ClientTool struct {
 	Description string `json:"description"`
 	// The JSON Schema of the arguments; its root is an object.
 	InputSchema models.JSON `json:"inputSchema"`
-	// How long the turn waits for a result before the model is told that there is none; null waits for ever.
+	// How long the turn waits for a result before the call fails; null for no limit.
 	TimeoutSeconds *int `json:"timeoutSeconds,omitempty"`
 }
 
-// Names have 1 to 64 letters, digits, _ and -, and differ from those of all other tools of the agent. At most 64 tools, 64 KiB of schema each.
+// A name has 1 to 64 letters, digits, _ and -, and must be unique among the agent's tools. At most 64 tools, 64 KiB of schema each.
 type ClientToolInput struct {
 	Name           string      `json:"name"`
 	DisplayName    *string     `json:"displayName,omitempty"`
@@ -404,7 +404,7 @@ type CreateHarnessInput struct {
 	StreamRecovery   *StreamRecovery       `json:"streamRecovery,omitempty"`
 }
 
-// What is left out is taken from the table of well-known models that ships with this server, where it has the model; null says that it
+// Fields that are left out are taken from the table of well-known models that ships with this server, if it has the model; null means that it
 // is not known.
 type CreateModelInput struct {
 	ProviderID          string                              `json:"providerId"`
@@ -421,7 +421,7 @@ type CreateOrgInput struct {
 	Slug *string `json:"slug,omitempty"`
 }
 
-// A new payment policy. `secret` signs what the rail is asked; it has 32 to 512 bytes, and is shown nowhere.
+// A new payment policy. `secret` signs requests to the rail; it has 32 to 512 bytes and can't be read back.
 type CreatePaymentPolicyInput struct {
 	Name          string           `json:"name"`
 	Capabilities  []string         `json:"capabilities"`
@@ -442,7 +442,7 @@ type CreateProviderInput struct {
 	APIKey  *string      `json:"apiKey,omitempty"`
 }
 
-// Give agentId, harnessId or both; with neither, the organization's default harness is used.
+// Set agentId, harnessId or both; with neither, the organization's default harness is used.
 type CreateSessionInput struct {
 	AgentID        *string            `json:"agentId,omitempty"`
 	HarnessID      *string            `json:"harnessId,omitempty"`
@@ -480,11 +480,11 @@ type DiscoverModelsPayload struct {
 	UserErrors []*UserError       `json:"userErrors"`
 }
 
-// What a turn would really run with: the fold of the harness chain, the agent and the session.
+// What a turn runs with: the harness and its parents, the agent and the session, merged.
 type EffectiveConfig struct {
 	SystemPrompt string `json:"systemPrompt"`
 	Model        *Model `json:"model,omitempty"`
-	// The models that are asked, in this order, when `model` can't be reached.
+	// The models that are tried, in this order, when `model` can't be reached.
 	FallbackModels []*Model         `json:"fallbackModels"`
 	Tools          []*ToolInfo      `json:"tools"`
 	Capabilities   []*CapabilityRef `json:"capabilities"`
@@ -503,7 +503,7 @@ type EventEdge struct {
 	Node   Event  `json:"node"`
 }
 
-// A field that a change gave another value.
+// A field that was changed.
 type FieldChange struct {
 	Field  string      `json:"field"`
 	Before models.JSON `json:"before,omitempty"`
@@ -528,7 +528,7 @@ type FileWritten struct {
 
 func (FileWritten) IsEvent() {}
 
-// The fork holds the history through the end of this turn; without it, all of it: then no turn may be active.
+// The fork has the history through the end of this turn. Without it, the fork has all history, and no turn may be active.
 type ForkSessionInput struct {
 	SessionID      string  `json:"sessionId"`
 	ThroughTurnID  *string `json:"throughTurnId,omitempty"`
@@ -554,13 +554,13 @@ type GenerationRecorded struct {
 	FinishReason       string        `json:"finishReason"`
 	// How many calls failed before this one succeeded.
 	Retries int `json:"retries"`
-	// The runner died during the call, and the provider had not said what it took: the usage is an estimate.
+	// The runner died during the call, before the provider reported the usage: it is an estimate.
 	Estimated bool `json:"estimated"`
 }
 
 func (GenerationRecorded) IsEvent() {}
 
-// A model call failed and is made again, live only: after a while, or with the next fallback model.
+// A model call failed and is retried, live only: after a delay or with the next fallback model.
 type GenerationRetrying struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -621,7 +621,7 @@ type ImagePart struct {
 
 func (ImagePart) IsContentPart() {}
 
-// Lets whoever has the token become a member, once. It is pending until it is accepted, revoked or expired.
+// Lets the holder of its token become a member, once. It is pending until it is accepted, revoked or expired.
 type Invitation struct {
 	ID    string `json:"id"`
 	Email string `json:"email"`
@@ -636,7 +636,7 @@ type Invitation struct {
 
 func (Invitation) IsNode() {}
 
-// Whom to invite, and the role that they get.
+// Whom to invite, and with which role.
 type InviteMemberInput struct {
 	Email string `json:"email"`
 	Role  Role   `json:"role"`
@@ -656,7 +656,7 @@ type LedgerEntry struct {
 	Currency string          `json:"currency"`
 	// What was metered: MODEL_CALL, TOOL_CALL, TOP_UP, ADJUSTMENT or PAYMENT.
 	Source string `json:"source"`
-	// The part of a debit that had not been reserved: a provider has reported more than its limits allow.
+	// The part of a debit that was not reserved, because a provider reported more than its limits allow.
 	Overrun     decimal.Decimal `json:"overrun"`
 	SessionID   *string         `json:"sessionId,omitempty"`
 	TurnID      *string         `json:"turnId,omitempty"`
@@ -707,7 +707,7 @@ type ModelPayload struct {
 	UserErrors []*UserError `json:"userErrors"`
 }
 
-// US dollars per million tokens. It is null where no price is known.
+// US dollars per million tokens. Null if the price is not known.
 type ModelPrice struct {
 	Input      decimal.Decimal  `json:"input"`
 	Output     decimal.Decimal  `json:"output"`
@@ -722,45 +722,45 @@ type ModelPriceInput struct {
 	CacheWrite *decimal.Decimal `json:"cacheWrite,omitempty"`
 }
 
-// What a model cost from a time on, until the next version began.
+// The price of a model from a time until the next version.
 type ModelPriceVersion struct {
 	ValidFrom models.Millis `json:"validFrom"`
-	// Null where no price was known.
+	// Null if the price was not known.
 	Price *ModelPrice `json:"price,omitempty"`
 }
 
 type Mutation struct {
 }
 
-// What an organization may have and do, in all processes of the server together; 0 is any number.
+// The limits of an organization, in all processes of the server together; 0 is unlimited.
 type OrgLimits struct {
-	// How many turns may be at work at the same time; more wait.
+	// How many turns may run at once; more wait.
 	ActiveTurns int `json:"activeTurns"`
-	// How many turns may wait to begin. A message that would make one more is refused with LIMIT_REACHED.
+	// How many turns may wait to begin. A message that would add another is refused with LIMIT_REACHED.
 	QueuedTurns int `json:"queuedTurns"`
-	// How many sessions there may be.
+	// How many sessions may exist.
 	Sessions int `json:"sessions"`
-	// How many agents there may be, archived ones included and deleted ones not.
+	// How many agents may exist, including archived but not deleted ones.
 	Agents int `json:"agents"`
-	// How many requests may be made in each minute of the clock: operations over HTTP and sockets, images and callbacks. More are refused with RATE_LIMITED, which says how long to wait.
+	// How many requests may be made per calendar minute: operations over HTTP and sockets, images and callbacks. More are refused with RATE_LIMITED and a time to wait.
 	RequestsPerMinute int `json:"requestsPerMinute"`
-	// How many calls may be made in each minute of the clock of tools that reach out of the server. The model gets an error for one more, which says how long to wait.
+	// How many calls of tools that reach outside the server may be made per calendar minute. For more, the model gets an error with a time to wait.
 	ToolCallsPerMinute int `json:"toolCallsPerMinute"`
 	// How many subscriptions may be open. One more is refused with RATE_LIMITED.
 	Subscriptions int `json:"subscriptions"`
 	// How many WebSockets may be open. One more is closed with 4429.
 	Sockets int `json:"sockets"`
-	// How many API keys there may be, without those that were revoked.
+	// How many API keys may exist, not counting revoked ones.
 	APIKeys int `json:"apiKeys"`
 	// How many invitations may be pending.
 	PendingInvitations int `json:"pendingInvitations"`
-	// Whether model providers without a key of their own use the keys that the server's environment has.
+	// Whether model providers without a key of their own use the API keys of the server's environment.
 	EnvironmentKeys bool `json:"environmentKeys"`
-	// How many bytes of files and images may be stored, each content once. A file or image that would pass it is refused with LIMIT_REACHED.
+	// How many bytes of files and images may be stored, each content counted once. A file or image that would exceed it is refused with LIMIT_REACHED.
 	StorageBytes int64 `json:"storageBytes"`
 }
 
-// New limits of an organization: 0 is any number. What is left out stays, and null puts back what is configured on the server: environmentKeys is then false.
+// New limits of an organization: 0 is unlimited. Fields that are left out stay as they are; null restores the server's default, which is false for environmentKeys.
 type OrgLimitsInput struct {
 	ActiveTurns        graphql.Omittable[*int]   `json:"activeTurns,omitempty"`
 	QueuedTurns        graphql.Omittable[*int]   `json:"queuedTurns,omitempty"`
@@ -832,7 +832,7 @@ type OutputStarted struct {
 
 func (OutputStarted) IsEvent() {}
 
-// Where a page stands in its list. `totalCount` on connections is computed only when it is selected, and is null beyond 10 000. `first` and `last` are 1–100.
+// The position of a page in its list. `totalCount` on connections is computed only when it is selected, and is null beyond 10 000. `first` and `last` are 1–100.
 type PageInfo struct {
 	HasNextPage     bool    `json:"hasNextPage"`
 	HasPreviousPage bool    `json:"hasPreviousPage"`
@@ -840,7 +840,7 @@ type PageInfo struct {
 	EndCursor       *string `json:"endCursor,omitempty"`
 }
 
-// A payment that a tool has asked for and that a policy allowed.
+// A payment that a tool requested and a policy allowed.
 type Payment struct {
 	ID        string `json:"id"`
 	PolicyID  string `json:"policyId"`
@@ -855,16 +855,16 @@ type Payment struct {
 	Purpose string `json:"purpose"`
 	// Always usd.
 	Currency string `json:"currency"`
-	// What was asked for.
+	// The requested amount.
 	Amount decimal.Decimal `json:"amount"`
-	// What the rail has paid; null unless it has.
+	// What the rail paid; null if it has not.
 	Paid   *decimal.Decimal `json:"paid,omitempty"`
 	Status PaymentStatus    `json:"status"`
-	// What the rail calls it.
+	// The rail's reference for it.
 	Reference *string `json:"reference,omitempty"`
-	// Why it was refused, or why it is not known yet what became of it.
+	// Why it was refused, or why its outcome is not known yet.
 	Error *string `json:"error,omitempty"`
-	// How often the rail was asked.
+	// How often the rail was called.
 	Attempts  int           `json:"attempts"`
 	CreatedAt models.Millis `json:"createdAt"`
 	// When it was paid or refused; null before.
@@ -877,7 +877,7 @@ type PaymentPayload struct {
 	UserErrors []*UserError `json:"userErrors"`
 }
 
-// Which tools may pay whom, and how much. Of several that fit the oldest one decides; without one nothing is paid. Amounts are in usd. See docs/payments.md.
+// Which tools may pay whom, and how much. If several match, the oldest one decides; without one nothing is paid. Amounts are in usd. See docs/payments.md.
 type PaymentPolicy struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -886,17 +886,17 @@ type PaymentPolicy struct {
 	// Whom they may pay: `api.example.com`, or `*.example.com` for all hosts below it.
 	Hosts []string    `json:"hosts"`
 	Rail  PaymentRail `json:"rail"`
-	// Where the rail is asked.
+	// The rail's address.
 	URL string `json:"url"`
 	// Always usd.
 	Currency string `json:"currency"`
-	// The most that one payment may be.
+	// The maximum of one payment.
 	MaxPerRequest decimal.Decimal `json:"maxPerRequest"`
-	// The most that the payments of one turn may be.
+	// The maximum of all payments of a turn together.
 	MaxPerTurn decimal.Decimal `json:"maxPerTurn"`
-	// The most that all payments of a day (UTC) may be.
+	// The maximum of all payments of a day (UTC) together.
 	MaxPerDay decimal.Decimal `json:"maxPerDay"`
-	// The largest payment that needs no approval; null when none does. For larger ones a person is asked, while the turn waits.
+	// The largest payment that needs no approval; null if no payment needs one. A larger one waits for a person's approval.
 	ApprovalAbove *decimal.Decimal `json:"approvalAbove,omitempty"`
 	Enabled       bool             `json:"enabled"`
 	CreatedAt     models.Millis    `json:"createdAt"`
@@ -909,7 +909,7 @@ type PaymentPolicyPayload struct {
 	UserErrors []*UserError   `json:"userErrors"`
 }
 
-// A payment that waits for approval. `host` is who would be paid.
+// A payment that waits for approval. `host` would be paid.
 type PaymentTerms struct {
 	Amount   decimal.Decimal `json:"amount"`
 	Currency string          `json:"currency"`
@@ -939,7 +939,7 @@ type ProviderPayload struct {
 type Query struct {
 }
 
-// The queued turns have another order.
+// The queued turns were reordered.
 type QueueReordered struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -970,7 +970,7 @@ type ReasonCompleted struct {
 
 func (ReasonCompleted) IsEvent() {}
 
-// A runner took the step over from one that had died. The model is asked again under the same message id.
+// A runner took over the step from one that had died. The model is called again under the same message id.
 type ReasonRecovered struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -1016,7 +1016,7 @@ type ResolveWaitPayload struct {
 	Resolution WaitResolution `json:"resolution"`
 }
 
-// A message to send. The same idempotencyKey with the same input within 24 hours gives the same answer again.
+// A message to send. Repeating it with the same idempotencyKey and input within 24 hours returns the same answer.
 type SendMessageInput struct {
 	SessionID      string              `json:"sessionId"`
 	Content        []*ContentPartInput `json:"content"`
@@ -1026,26 +1026,26 @@ type SendMessageInput struct {
 	IdempotencyKey *string             `json:"idempotencyKey,omitempty"`
 }
 
-// turn is the one that will carry the message: the active one (STEER) or a new one.
+// `turn` is the turn that takes the message: the active one (STEER) or a new one.
 type SendMessagePayload struct {
 	Message    *Message     `json:"message,omitempty"`
 	Turn       *Turn        `json:"turn,omitempty"`
 	UserErrors []*UserError `json:"userErrors"`
 }
 
-// What this server is and how one signs in to it.
+// What this server is and how to sign in to it.
 type ServerInfo struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	// The ways to sign in that this server offers, e.g. "password".
 	SignInMethods []string `json:"signInMethods"`
-	// What people call the issuer of OpenID Connect: what is behind "Sign in with". Null when there is none.
+	// The name of the OpenID Connect issuer, for "Sign in with …". Null when there is none.
 	OidcName *string `json:"oidcName,omitempty"`
 	// Whether a capability of this server has tools that can pay. Without one, payment policies have no effect.
 	Payments bool `json:"payments"`
 }
 
-// The session left rest and works on a turn.
+// The session began to work on a turn.
 type SessionActivated struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -1084,13 +1084,13 @@ type SessionFilter struct {
 	Tag          *string         `json:"tag,omitempty"`
 	CustomerKey  *string         `json:"customerKey,omitempty"`
 	CreatedAfter *models.Millis  `json:"createdAfter,omitempty"`
-	// Words of which each begins a word of the title or of the customer key, without regard to case; or the id of a session.
+	// Words that each match the start of a word of the title or the customer key, ignoring case; or the id of a session.
 	Search *string `json:"search,omitempty"`
 	// Sessions whose latest finished turn failed or was sealed; false for all others.
 	Failed *bool `json:"failed,omitempty"`
 }
 
-// The session is at rest: no turn is active or queued.
+// The session is idle: no turn is active or queued.
 type SessionIdled struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -1105,7 +1105,7 @@ type SessionIdled struct {
 
 func (SessionIdled) IsEvent() {}
 
-// The session asks for another model from its next step on.
+// The session uses another model from its next step on.
 type SessionModelChanged struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -1120,7 +1120,7 @@ type SessionModelChanged struct {
 
 func (SessionModelChanged) IsEvent() {}
 
-// A budget is over its soft limit: the active turn is parked until somebody lets the session go on, the budget is topped up, or its next period begins.
+// A budget is over its soft limit: the active turn is parked until the session is resumed, the budget is topped up, or its next period begins.
 type SessionPaused struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -1140,7 +1140,7 @@ type SessionPayload struct {
 	UserErrors []*UserError `json:"userErrors"`
 }
 
-// The session waits no more.
+// The session no longer waits.
 type SessionResumed struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -1185,7 +1185,7 @@ type SessionTitleChanged struct {
 
 func (SessionTitleChanged) IsEvent() {}
 
-// All that is left of the active turn waits: for results of client tools, decisions, answers or others.
+// The active turn can't go on until what it waits for is resolved: results of client tools, decisions, answers or others.
 type SessionWaiting struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -1199,7 +1199,7 @@ type SessionWaiting struct {
 
 func (SessionWaiting) IsEvent() {}
 
-// What became of a payment: whether the rail has paid it, and what it calls it.
+// The outcome of a payment: whether the rail has paid it, and the rail's reference.
 type SettlePaymentInput struct {
 	Paid      bool    `json:"paid"`
 	Reference *string `json:"reference,omitempty"`
@@ -1211,11 +1211,11 @@ type SignIn struct {
 	CreatedAt models.Millis `json:"createdAt"`
 	// When its tokens were exchanged last.
 	LastUsedAt models.Millis `json:"lastUsedAt"`
-	// The address that it signed in from.
+	// The address of the sign-in.
 	Address string `json:"address"`
-	// The program that it signed in with, in that program's own words.
+	// The User-Agent of the sign-in.
 	UserAgent string `json:"userAgent"`
-	// True for the sign-in that this request was made with.
+	// True for the sign-in of this request.
 	Current bool `json:"current"`
 }
 
@@ -1241,7 +1241,7 @@ type SubmitToolResultsInput struct {
 type Subscription struct {
 }
 
-// Either a provider's id, alone or with what is to be changed of it, or a kind with what a new provider would have.
+// Either a provider's id, optionally with changes to it, or the kind and settings of a new provider.
 type TestProviderInput struct {
 	ID      *string       `json:"id,omitempty"`
 	Kind    *ProviderKind `json:"kind,omitempty"`
@@ -1249,7 +1249,7 @@ type TestProviderInput struct {
 	APIKey  *string       `json:"apiKey,omitempty"`
 }
 
-// `ok` tells that the provider answered and accepted the key. Otherwise `error` tells why not, with a code of the same closed list as
+// `ok` is true if the provider answered and accepted the key. Otherwise `error` says why not, with a code from the same closed list as
 // a turn's error.
 type TestProviderPayload struct {
 	Ok         bool         `json:"ok"`
@@ -1310,7 +1310,7 @@ type Todo struct {
 	Status  TodoStatus `json:"status"`
 }
 
-// The tokens of a sign-in. Both are null with COOKIE. The access token lasts until `expiresAt`; the refresh token is good for one use.
+// The tokens of a sign-in. Both are null with COOKIE. The access token lasts until `expiresAt`; the refresh token can be used once.
 type TokenPair struct {
 	AccessToken  *string       `json:"accessToken,omitempty"`
 	RefreshToken *string       `json:"refreshToken,omitempty"`
@@ -1319,7 +1319,7 @@ type TokenPair struct {
 	User         *User         `json:"user"`
 }
 
-// A call that the model asked for.
+// A tool call that the model requested.
 type ToolCallPart struct {
 	ToolCallID string      `json:"toolCallId"`
 	ToolName   string      `json:"toolName"`
@@ -1328,7 +1328,7 @@ type ToolCallPart struct {
 
 func (ToolCallPart) IsContentPart() {}
 
-// Malformed arguments of a call were put right before it ran.
+// Malformed arguments of a call were repaired before it ran.
 type ToolCallRepaired struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -1345,7 +1345,7 @@ type ToolCallRepaired struct {
 
 func (ToolCallRepaired) IsEvent() {}
 
-// Calls of client tools: the caller's own program runs them and brings the results by submitToolResults.
+// Calls of client tools: the caller's own program runs them and submits the results with submitToolResults.
 type ToolCallsRequested struct {
 	ID         string               `json:"id"`
 	Kind       EventKind            `json:"kind"`
@@ -1383,7 +1383,7 @@ type ToolCompleted struct {
 
 func (ToolCompleted) IsEvent() {}
 
-// What is known of a tool's effects.
+// What is known about a tool's effects.
 type ToolHints struct {
 	Readonly    bool `json:"readonly"`
 	Destructive bool `json:"destructive"`
@@ -1404,11 +1404,11 @@ type ToolInfo struct {
 	// The JSON Schema of the tool's arguments.
 	InputSchema models.JSON `json:"inputSchema"`
 	Hints       *ToolHints  `json:"hints"`
-	// Whether people are asked before it runs; null where no configuration says so, as in lists of capabilities.
+	// Whether it needs approval before it runs; null where no configuration decides, as in lists of capabilities.
 	Approval *ToolApproval `json:"approval,omitempty"`
 }
 
-// A tool reports how far it is, live only.
+// A tool reports its progress, live only.
 type ToolProgress struct {
 	ID          string        `json:"id"`
 	Kind        EventKind     `json:"kind"`
@@ -1433,7 +1433,7 @@ type ToolResultInput struct {
 	Error      *string     `json:"error,omitempty"`
 }
 
-// What a tool answered.
+// The result of a tool call.
 type ToolResultPart struct {
 	ToolCallID string      `json:"toolCallId"`
 	ToolName   string      `json:"toolName"`
@@ -1473,7 +1473,7 @@ type TopUpBudgetInput struct {
 	IdempotencyKey *string         `json:"idempotencyKey,omitempty"`
 }
 
-// A tool call in the history had no result; it was given its stored one (replay), or one that says that the outcome is unknown (synthesize).
+// A tool call in the history had no result. It got its stored result (replay), or one that says that the outcome is unknown (synthesize).
 type TranscriptRepaired struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -1570,7 +1570,7 @@ type TurnQueued struct {
 
 func (TurnQueued) IsEvent() {}
 
-// Something that the turn waited for was resolved; a runner goes on with it.
+// Something that the turn waited for was resolved; a runner continues it.
 type TurnResumed struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -1584,7 +1584,7 @@ type TurnResumed struct {
 
 func (TurnResumed) IsEvent() {}
 
-// A turn was stopped on purpose: at its iteration limit, or because it made no progress.
+// The server stopped a turn: at its iteration limit, or because it made no progress.
 type TurnSealed struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -1616,7 +1616,7 @@ type TurnStarted struct {
 
 func (TurnStarted) IsEvent() {}
 
-// All that is left of the turn waits. It holds no runner until something is resolved.
+// The turn is parked until something that it waits for is resolved; meanwhile it takes no runner.
 type TurnWaiting struct {
 	ID         string         `json:"id"`
 	Kind       EventKind      `json:"kind"`
@@ -1649,7 +1649,7 @@ type UpdateAgentInput struct {
 	Reason *string `json:"reason,omitempty"`
 }
 
-// Fields that are left out stay as they are; null takes a soft limit or the period away.
+// Fields that are left out stay as they are; null removes the soft limit or the period.
 type UpdateBudgetInput struct {
 	Limit     *decimal.Decimal                      `json:"limit,omitempty"`
 	SoftLimit graphql.Omittable[*decimal.Decimal]   `json:"softLimit,omitempty"`
@@ -1689,7 +1689,7 @@ type UpdateOrgInput struct {
 	AllowUnpricedModels graphql.Omittable[*bool] `json:"allowUnpricedModels,omitempty"`
 }
 
-// Fields that are left out stay as they are; null takes `approvalAbove` away. Beside a new secret the earlier one signs, too, for 24 hours.
+// Fields that are left out stay as they are; null removes `approvalAbove`. After a change of the secret, the earlier one signs too for 24 hours.
 type UpdatePaymentPolicyInput struct {
 	Name          *string                             `json:"name,omitempty"`
 	Capabilities  []string                            `json:"capabilities,omitempty"`
@@ -1718,7 +1718,7 @@ type UpdateSessionInput struct {
 	ClientTools graphql.Omittable[[]*ClientToolInput] `json:"clientTools,omitempty"`
 }
 
-// Fields that are left out, or null, stay as they are. `rotateSecret` gives the webhook a new secret; the earlier one signs, too, for 24 hours.
+// Fields that are left out, or null, stay as they are. `rotateSecret` creates a new secret; the earlier one signs too for 24 hours.
 type UpdateWebhookInput struct {
 	URL          *string     `json:"url,omitempty"`
 	Kinds        []EventKind `json:"kinds,omitempty"`
@@ -1746,13 +1746,13 @@ type User struct {
 
 func (User) IsNode() {}
 
-// A failure that the caller can act on. Mutations return these and throw only top-level errors of the closed list of codes.
+// A failure that the caller can act on. All other failures are top-level errors with a code from a closed list.
 type UserError struct {
 	// What kind of failure this is.
 	Code UserErrorCode `json:"code"`
 	// What is wrong and what to do about it.
 	Message string `json:"message"`
-	// The path into the mutation's arguments, e.g. ["input", "name"]; empty when no field is to blame.
+	// The path into the mutation's arguments, e.g. ["input", "name"]; empty when no single field caused it.
 	Path []string `json:"path"`
 	// How long to wait before trying again, when waiting helps.
 	RetryAfterSeconds *int `json:"retryAfterSeconds,omitempty"`
@@ -1764,7 +1764,7 @@ type UserPayload struct {
 	UserErrors []*UserError `json:"userErrors"`
 }
 
-// Who is asking: a person's token or an API key, bound to one organization.
+// The caller: a person or an API key, bound to one organization.
 type Viewer struct {
 	// Null for an API key.
 	User *User `json:"user,omitempty"`
@@ -1776,9 +1776,9 @@ type Viewer struct {
 	Permissions []Permission `json:"permissions"`
 	// All organizations that the person is a member of; for an API key its own.
 	Orgs []*Org `json:"orgs"`
-	// Whether createOrg is open to the caller: whom the server's operator lets create organizations, unless they have created as many as one person may.
+	// Whether the caller may create an organization: the server's operator must allow it, and the limit per person must not be reached.
 	CanCreateOrg bool `json:"canCreateOrg"`
-	// The key that is asking; null for a person.
+	// The caller's API key; null for a person.
 	APIKey *APIKey `json:"apiKey,omitempty"`
 }
 
@@ -1798,7 +1798,7 @@ type WaitSummary struct {
 	Deadline   *models.Millis `json:"deadline,omitempty"`
 }
 
-// One event that a webhook is told of.
+// The delivery of one event to a webhook.
 type WebhookDelivery struct {
 	ID      string `json:"id"`
 	EventID string `json:"eventId"`
@@ -1808,7 +1808,7 @@ type WebhookDelivery struct {
 	Status *int `json:"status,omitempty"`
 	// Why the last attempt failed; null when it succeeded.
 	Error *string `json:"error,omitempty"`
-	// When the next attempt is due; null when none is to come by itself.
+	// When the next automatic attempt is due; null for none.
 	NextAttemptAt *models.Millis `json:"nextAttemptAt,omitempty"`
 	// When it was last delivered; null for never.
 	DeliveredAt *models.Millis `json:"deliveredAt,omitempty"`
@@ -1881,7 +1881,7 @@ func (e ActorKind) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// How a session stands with its budgets. WARNING is when a fifth or less of one is left.
+// The state of a session's budgets. WARNING means that 20% or less of one is left.
 type BudgetCheckStatus string
 
 const (
@@ -1943,7 +1943,7 @@ func (e BudgetCheckStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// How a budget stands. PAUSED is past the soft limit; EXHAUSTED has no room for another call. A top-up, a higher limit or a new period makes it ACTIVE again by itself.
+// The state of a budget. PAUSED is over the soft limit; EXHAUSTED has too little left for another call. A top-up, a higher limit or a new period makes it ACTIVE again by itself.
 type BudgetStatus string
 
 const (
@@ -2449,7 +2449,7 @@ func (e EventKind) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// The life of a harness, an agent or a provider. Archived ones are read-only, hidden from lists by default and not usable for new sessions.
+// The lifecycle of a harness, an agent or a provider. Archived ones are read-only, hidden from lists by default and not usable for new sessions.
 type Lifecycle string
 
 const (
@@ -2565,7 +2565,7 @@ func (e MessageRole) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What moves the money of payments. WEBHOOK is a server of the organization's own, which is asked by signed requests. See docs/payments.md.
+// What carries out payments. WEBHOOK is a server of your own, which is called with signed requests. See docs/payments.md.
 type PaymentRail string
 
 const (
@@ -2619,7 +2619,7 @@ func (e PaymentRail) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// How far a payment has come. ASKED and PENDING may yet be paid, and count against the limits of their policy; of PENDING the rail may have been asked, and it is asked until it answers.
+// The state of a payment. ASKED and PENDING may still be paid, and count against the limits of their policy. When PENDING, the rail may have been called, and it is called again until it answers.
 type PaymentStatus string
 
 const (
@@ -2679,7 +2679,7 @@ func (e PaymentStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// How the periods of a budget follow each other: by the calendar, as a window that rolls, or in fixed lengths from its creation.
+// How a budget resets: by the calendar, as a rolling window, or at fixed intervals from its creation.
 type PeriodKind string
 
 const (
@@ -2762,7 +2762,7 @@ const (
 	PermissionUsageRead       Permission = "USAGE_READ"
 	PermissionApprovalsDecide Permission = "APPROVALS_DECIDE"
 	PermissionWebhooksManage  Permission = "WEBHOOKS_MANAGE"
-	// Runners and queues: for operators only, given by no role.
+	// Runners and queues: for operators only, included in no role.
 	PermissionPlatformRead   Permission = "PLATFORM_READ"
 	PermissionPlatformManage Permission = "PLATFORM_MANAGE"
 )
@@ -3019,7 +3019,7 @@ func (e Role) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What a session is doing. It has no terminal state: how a turn ended is the turn's business.
+// What a session is doing. It has no terminal state: turns end, sessions don't.
 type SessionStatus string
 
 const (
@@ -3209,13 +3209,13 @@ func (e StopReason) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What becomes of an answer that its runner did not live to finish.
+// What happens to an answer whose runner died before it was complete.
 type StreamRecovery string
 
 const (
-	// The model is asked again; those who watch see the text begin anew.
+	// The model is called again; subscribers see the text start over.
 	StreamRecoveryRestart StreamRecovery = "RESTART"
-	// What had been said is kept as the answer, and the model is not asked again. With no text yet, or once a tool call had begun, it is asked again all the same.
+	// The text so far is kept as the answer, and the model is not called again, unless there was no text yet or a tool call had begun.
 	StreamRecoveryFinalize StreamRecovery = "FINALIZE"
 )
 
@@ -3382,7 +3382,7 @@ func (e TokenTransport) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Whether people are asked before a tool runs. SOMETIMES means that it depends on the call.
+// Whether a tool needs approval before it runs. SOMETIMES means that it depends on the call.
 type ToolApproval string
 
 const (
@@ -3506,7 +3506,7 @@ func (e TurnStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What usage may be grouped by. DAY is that of UTC.
+// What usage can be grouped by. DAY is in UTC.
 type UsageGroup string
 
 const (
@@ -3580,25 +3580,25 @@ const (
 	UserErrorCodeInvalid UserErrorCode = "INVALID"
 	// The id is unknown, or belongs to another organization: the two look the same.
 	UserErrorCodeNotFound UserErrorCode = "NOT_FOUND"
-	// The state or the version has moved on.
+	// The state or the version has changed meanwhile.
 	UserErrorCodeConflict UserErrorCode = "CONFLICT"
 	// A unique name is in use.
 	UserErrorCodeTaken UserErrorCode = "TAKEN"
 	// The role lacks the permission.
 	UserErrorCodeForbidden UserErrorCode = "FORBIDDEN"
-	// A cap of the organization or of the session is reached.
+	// A limit of the organization or of the session is reached.
 	UserErrorCodeLimitReached UserErrorCode = "LIMIT_REACHED"
 	// Too many requests; wait and try again.
 	UserErrorCodeRateLimited UserErrorCode = "RATE_LIMITED"
 	// A message with delivery REJECT came while a turn was active.
 	UserErrorCodeSessionBusy UserErrorCode = "SESSION_BUSY"
-	// An archived or deleted harness, agent, model or provider is needed.
+	// A harness, agent, model or provider that is needed is archived or deleted.
 	UserErrorCodeDependency UserErrorCode = "DEPENDENCY"
 	// The idempotency key was used before with a different input.
 	UserErrorCodeIdempotencyMismatch UserErrorCode = "IDEMPOTENCY_MISMATCH"
-	// The one answer for an unknown e-mail, a wrong password, and a spent or forged token.
+	// The same answer for an unknown e-mail, a wrong password, and a used or forged token.
 	UserErrorCodeInvalidCredentials UserErrorCode = "INVALID_CREDENTIALS"
-	// The token was valid once, but its time is over.
+	// The token has expired.
 	UserErrorCodeExpired UserErrorCode = "EXPIRED"
 )
 
@@ -3660,7 +3660,7 @@ func (e UserErrorCode) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What kind of thing is waited for.
+// What a turn waits for.
 type WaitKind string
 
 const (
@@ -3730,7 +3730,7 @@ func (e WaitKind) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What became of a resolution from outside.
+// The outcome of resolving a wait from outside.
 type WaitResolution string
 
 const (
@@ -3788,7 +3788,7 @@ func (e WaitResolution) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// How a wait stands. The first resolution wins.
+// The state of a wait. The first resolution wins.
 type WaitState string
 
 const (

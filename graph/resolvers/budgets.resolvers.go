@@ -16,7 +16,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/spending"
 )
 
-// Ledger gives a page of a budget's postings. First pages are read together for all budgets of a list.
+// Ledger returns a page of a budget's postings. First pages are read together for all budgets of a list.
 func (r *budgetResolver) Ledger(ctx context.Context, obj *model.Budget, first *int, after *string) (*model.Connection[model.LedgerEntry], error) {
 	w, err := newWindow(pageArgs{First: first, After: after}, 50, decodePlaceCursor[models.LedgerEntity])
 	if err != nil {

@@ -53,7 +53,7 @@ func (p *firstPages[K, V]) count(ctx context.Context, owner K) (int, error) {
 	return n, err
 }
 
-// page gives the loader for the first limit rows of each owner; then is told of all that it reads.
+// page returns the loader for the first limit rows of each owner; then is told of all that it reads.
 func (p *firstPages[K, V]) page(limit int, then func(*V)) *loader[K, []V] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +73,7 @@ func (p *firstPages[K, V]) page(limit int, then func(*V)) *loader[K, []V] {
 	return l
 }
 
-// ofPrincipal gives a service's call the organization of the principal, which it is always about.
+// ofPrincipal passes the organization of the principal to a service's call, which it is always about.
 func ofPrincipal[K comparable, R any](
 	call func(ctx context.Context, org models.OrgID, keys []K) (R, error),
 ) func(ctx context.Context, keys []K) (R, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// User gives the person of a membership; a person is never deleted.
+// User returns the person of a membership; a person is never deleted.
 func (r *membershipResolver) User(ctx context.Context, obj *model.Membership) (*model.User, error) {
 	u, err := edge(ctx, r.loadersOf(ctx).users, &obj.UserID, encodeUser)
 	if err == nil && u == nil {

@@ -123,7 +123,7 @@ func (r *mutationResolver) RotateHookSecret(ctx context.Context) (*model.HookSec
 	return &model.HookSecretPayload{Secret: new(base64.StdEncoding.EncodeToString(secret)), UserErrors: []*model.UserError{}}, nil
 }
 
-// Waits gives a page of the open waits of the caller's organization.
+// Waits returns a page of the open waits of the caller's organization.
 func (r *queryResolver) Waits(ctx context.Context, first *int, after *string, kinds []model.WaitKind) (*model.Connection[model.Wait], error) {
 	w, err := idWindow[models.WaitEntity](first, after, 20)
 	if err != nil {
@@ -161,7 +161,7 @@ func (r *waitResolver) Turn(ctx context.Context, obj *model.Wait) (*model.Turn, 
 	return r.turnEdge(ctx, &obj.TurnID)
 }
 
-// ViewerMayResolve tells whether the caller may resolve a wait by a mutation.
+// ViewerMayResolve reports whether the caller may resolve a wait by a mutation.
 func (r *waitResolver) ViewerMayResolve(ctx context.Context, obj *model.Wait) (bool, error) {
 	rule := sessions.Rule{Kind: models.WaitKind(obj.Kind), Open: obj.State == model.WaitStateOpen, AllowSelf: obj.AllowSelf}
 	if obj.RequiredRole != nil {
@@ -196,7 +196,7 @@ func (r *waitResolver) Decisions(ctx context.Context, obj *model.Wait) ([]*model
 	return list, nil
 }
 
-// Token gives the bearer token of a wait to those who may write sessions; null for kinds that have none.
+// Token returns the bearer token of a wait to those who may write sessions; null for kinds that have none.
 func (r *waitResolver) Token(ctx context.Context, obj *model.Wait) (*string, error) {
 	p := auth.FromContext(ctx)
 	if !p.Can(auth.SessionsWrite) {

@@ -65,7 +65,7 @@ func (r *queryResolver) Webhooks(ctx context.Context) ([]*model.Webhook, error) 
 	return list, nil
 }
 
-// Deliveries gives a page of a webhook's deliveries. First pages are read together for all webhooks of a list.
+// Deliveries returns a page of a webhook's deliveries. First pages are read together for all webhooks of a list.
 func (r *webhookResolver) Deliveries(ctx context.Context, obj *model.Webhook, first *int, after *string) (*model.Connection[model.WebhookDelivery], error) {
 	w, err := idWindow[models.DeliveryEntity](first, after, 20)
 	if err != nil {

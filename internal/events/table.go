@@ -14,7 +14,7 @@ type Row struct {
 	Durable bool
 	// Opens and Closes name the thing that the event begins or ends; see Thing.
 	Opens, Closes Thing
-	// OrgFeed tells that the event is of interest to the whole organization.
+	// OrgFeed is true when the event is of interest to the whole organization.
 	OrgFeed bool
 	// Meaning is one sentence for readers of the documentation.
 	Meaning string
@@ -38,7 +38,7 @@ const (
 	ThingWork Thing = "work"
 )
 
-// Table gives the one table of all kinds of events, in the order of the schema.
+// Table returns the one table of all kinds of events, in the order of the schema.
 func Table() []Row {
 	return []Row{
 		{Payload: MessageReceived{}, Durable: true, Meaning: "A message was accepted."},
@@ -91,10 +91,10 @@ func Table() []Row {
 	}
 }
 
-// Kind gives the kind of the row's events.
+// Kind returns the kind of the row's events.
 func (r Row) Kind() models.EventKind { return r.Payload.Kind() }
 
-// Fields gives the names of the fields of the event's data, those that may be absent with a question mark.
+// Fields returns the names of the fields of the event's data, those that may be absent with a question mark.
 func (r Row) Fields() []string {
 	t := reflect.TypeOf(r.Payload)
 	fields := make([]string, 0, t.NumField())
@@ -108,7 +108,7 @@ func (r Row) Fields() []string {
 	return fields
 }
 
-// Document gives docs/events.md.
+// Document returns docs/events.md.
 func Document() string { return document(Table()) }
 
 func document(rows []Row) string {
