@@ -96,7 +96,7 @@ func TestBadPolicies(t *testing.T) {
 			"a long name":              {"name", func(p *payments.NewPolicy) { p.Name = strings.Repeat("x", 101) }},
 			"no capability":            {"capabilities", func(p *payments.NewPolicy) { p.Capabilities = []string{} }},
 			"an unknown capability":    {"capabilities", func(p *payments.NewPolicy) { p.Capabilities = []string{"core", "corn"} }},
-			"not a host":                  {"hosts", func(p *payments.NewPolicy) { p.Hosts = []string{} }},
+			"not a host":               {"hosts", func(p *payments.NewPolicy) { p.Hosts = []string{} }},
 			"any host":                 {"hosts", func(p *payments.NewPolicy) { p.Hosts = []string{"*"} }},
 			"any host below the root":  {"hosts", func(p *payments.NewPolicy) { p.Hosts = []string{"*."} }},
 			"a pattern in the middle":  {"hosts", func(p *payments.NewPolicy) { p.Hosts = []string{"a.*.test"} }},

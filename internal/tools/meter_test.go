@@ -38,9 +38,9 @@ var wrongMeters = map[string]tools.Meters{
 	"tokens is measured by the server":     {"tokens": 1},
 	"credits is measured by the server":    {"credits": 1},
 	"tool_calls is measured by the server": {"tool_calls": 1},
-	"is not a currency":                       {"GPU seconds": 1},
-	"can't use -0.000000001 of pages":     {"pages": -1},
-	"can't use 9000000000.000000001 of":   {"pages": budget.MaxAmount + 1},
+	"is not a currency":                    {"GPU seconds": 1},
+	"can't use -0.000000001 of pages":      {"pages": -1},
+	"can't use 9000000000.000000001 of":    {"pages": budget.MaxAmount + 1},
 	"at most 16":                           many(17),
 }
 
