@@ -307,7 +307,7 @@ func (c *config) unsafe() []string {
 		wrong = append(wrong, fmt.Sprintf("OSTLER_NATS_URL: role %q needs a bus to the other processes", c.role))
 	}
 	if c.heartbeat > 0 && c.lease < 3*c.heartbeat {
-		wrong = append(wrong, fmt.Sprintf("OSTLER_LEASE: %s is too short for a heartbeat every %s: want at least three times that", c.lease, c.heartbeat))
+		wrong = append(wrong, fmt.Sprintf("OSTLER_LEASE: %s is too short for a heartbeat every %s: want at least three times that times that", c.lease, c.heartbeat))
 	}
 	if c.production && c.egressLoopback {
 		wrong = append(wrong, "OSTLER_EGRESS_ALLOW_LOOPBACK: not allowed in production: anyone who may add a provider could reach every service on this machine; list your model servers in OSTLER_EGRESS_ALLOW instead")

@@ -65,7 +65,7 @@ func RecordBy(ctx context.Context, tx *gorm.DB, at models.Millis, by *auth.Princ
 	return Record(ctx, tx, at, Entry{Org: by.OrgID, ActorKind: kind, Actor: actor, Action: action, Target: target, Details: details})
 }
 
-// Draft gives the row of an entry, without its time and its place in the chain. from is the request that asked for the deed; nil for none.
+// Draft returns the row of an entry, without its time and its place in the chain. from is the request that asked for the deed; nil for none.
 func Draft(from *auth.RequestInfo, e Entry) (models.AuditEntry, error) {
 	details := []byte("{}")
 	if len(e.Details) > 0 {
@@ -84,7 +84,7 @@ func Draft(from *auth.RequestInfo, e Entry) (models.AuditEntry, error) {
 	return row, nil
 }
 
-// Follow gives a row its place behind the end of its chain, and returns the new end. Who writes the two holds the lock of the end.
+// Follow returns a row its place behind the end of its chain, and returns the new end. Who writes the two holds the lock of the end.
 func Follow(head models.AuditHead, row *models.AuditEntry) models.AuditHead {
 	row.Position, row.PrevHash = head.Position+1, head.Hash
 	row.Hash = hashOf(*row)
@@ -108,7 +108,7 @@ func RecordAll(ctx context.Context, tx *gorm.DB, at models.Millis, entries ...En
 	return nil
 }
 
-// lockHead gives the end of a chain, which it begins when there is none.
+// lockHead returns the end of a chain, which it begins when there is none.
 func lockHead(tx *gorm.DB, org models.OrgID) (models.AuditHead, error) {
 	for range 2 {
 		var found []models.AuditHead
@@ -127,7 +127,7 @@ func lockHead(tx *gorm.DB, org models.OrgID) (models.AuditHead, error) {
 	return models.AuditHead{}, fmt.Errorf("the audit chain of %s can't be begun", org)
 }
 
-// hashOf gives the hash of an entry: SHA-256 of the hash before it and of its columns as one JSON array, in which no two different
+// hashOf returns the hash of an entry: SHA-256 of the hash before it and of its columns as one JSON array, in which no two different
 // entries look alike.
 func hashOf(e models.AuditEntry) []byte {
 	var actor string

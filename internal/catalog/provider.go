@@ -45,7 +45,7 @@ func (s *Service) CreateProvider(ctx context.Context, by *auth.Principal, in New
 		CreatedAt: now, UpdatedAt: now,
 	}
 	if !speaks(in.Kind) {
-		return nil, invalid("kind", "This server speaks no protocol %q.", in.Kind)
+		return nil, invalid("kind", "This server does not support the protocol %q.", in.Kind)
 	}
 	if err := s.fillProvider(&row, ProviderChange{Name: Give(&in.Name), BaseURL: Give(in.BaseURL), APIKey: Give(in.APIKey)}); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (s *Service) UpdateProvider(ctx context.Context, by *auth.Principal, id mod
 			return err
 		}
 		if row.Lifecycle != models.LifecycleActive {
-			return fault.New(fault.Conflict, "The provider is archived, and archived ones are read-only.").At("id")
+			return fault.New(fault.Conflict, "The provider is archived, and archived providers are read-only.").At("id")
 		}
 		next = *row
 		if err := s.fillProvider(&next, in); err != nil {
@@ -145,7 +145,7 @@ func (s *Service) checkBaseURL(kind models.ProviderKind, given *string) (*string
 	}
 	if base == nil {
 		if kind == models.ProviderOpenAICompatible {
-			return nil, invalid("baseUrl", "A provider of this kind has no address of its own: give baseUrl, e.g. https://api.example.com/v1.")
+			return nil, invalid("baseUrl", "A provider of this kind needs a baseUrl, e.g. https://api.example.com/v1.")
 		}
 		return nil, nil
 	}
@@ -168,7 +168,7 @@ func checkKeyStays(was, next *models.Provider, in ProviderChange) error {
 	if in.APIKey.Given || len(was.Credentials) == 0 || destination(was.BaseURL) == destination(next.BaseURL) {
 		return nil
 	}
-	return invalid("apiKey", "The stored key is only sent to the stored baseUrl: to change that, give apiKey again too, or null to remove it.")
+	return invalid("apiKey", "The stored key is only sent to the stored baseUrl. To change the baseUrl, pass apiKey again too, or null to remove it.")
 }
 
 // destination returns scheme, host, port and path of a checked address, in the form that is the same for all that mean the same; empty for

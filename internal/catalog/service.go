@@ -157,7 +157,7 @@ func change[T any, E models.Entity](tx *gorm.DB, org models.OrgID, id models.ID[
 		return fmt.Errorf("change %s of %s: %w", id, org, res.Error)
 	}
 	if res.RowsAffected != 1 {
-		return fault.New(fault.Conflict, "Somebody else changed it at the same time. Read it again, then repeat the change.")
+		return fault.New(fault.Conflict, "It was changed at the same time by another request. Read it again, then repeat the change.")
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func change[T any, E models.Entity](tx *gorm.DB, org models.OrgID, id models.ID[
 // taken turns the refusal of a second row of one name into the failure that tells so.
 func taken(err error, what, name string) error {
 	if store.IsDuplicate(err) {
-		return fault.New(fault.Taken, "There is already %s called %q; archived ones keep their names. Choose another name.", what, name).
+		return fault.New(fault.Taken, "There is already %s called %q; archived ones count too. Choose another name.", what, name).
 			At("input", "name")
 	}
 	return err
@@ -186,7 +186,7 @@ func checkActive(what string, l models.Lifecycle) error {
 	case models.LifecycleActive:
 		return nil
 	case models.LifecycleArchived:
-		return fault.New(fault.Conflict, "The %s is archived, and archived ones are read-only. Unarchive it first.", what).At("id")
+		return fault.New(fault.Conflict, "The %s is archived and therefore read-only. Unarchive it first.", what).At("id")
 	default:
 		return fault.New(fault.Conflict, "The %s is deleted.", what).At("id")
 	}

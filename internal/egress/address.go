@@ -12,15 +12,15 @@ import (
 const (
 	reasonRedirect   = "it was redirected to, and redirects are not followed. Use the address that the redirect leads to."
 	reasonScheme     = "only https and http addresses can be used."
-	reasonHost       = "it is no name or address of a server. Write names in letters, digits, dots and hyphens, and addresses in full."
+	reasonHost       = "it is not the name or address of a server. Write names with letters, digits, dots and hyphens, and addresses in full."
 	reasonUser       = "a user name or password in an address is not accepted. Use the field for the key."
-	reasonPort       = "its port is no number from 1 to 65535."
+	reasonPort       = "its port is not a number from 1 to 65535."
 	reasonPlain      = "http would send the key unencrypted over a public network. Use https."
 	reasonUnreadable = "its address can't be read."
-	reasonMetadata   = "it is a service of the machine that this server runs on."
+	reasonMetadata   = "it is a metadata service of the machine that this server runs on."
 	reasonLoopback   = "it is this server's own machine. Use a public address, or ask the operator of this server to allow it with OSTLER_EGRESS_ALLOW."
 	reasonPrivate    = "it is an address of a private network. The operator of this server can allow it with OSTLER_EGRESS_ALLOW."
-	reasonSpecial    = "it is no address of a public server."
+	reasonSpecial    = "it is not the address of a public server."
 )
 
 // blocks are networks that are named, e.g. for a reason to refuse them.

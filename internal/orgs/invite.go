@@ -63,7 +63,7 @@ func (s *Service) Invite(ctx context.Context, p *auth.Principal, email string, r
 		if err != nil {
 			return err
 		}
-		if err := notAbove(role, own, "You can't invite somebody as %s: nobody grants a role above their own.", role); err != nil {
+		if err := notAbove(role, own, "You can't invite a person as %s: that role is above your own.", role); err != nil {
 			return at(err, "input", "role")
 		}
 		now := clock.Millis(s.clock)
@@ -101,7 +101,7 @@ func replaceExpired(tx *gorm.DB, org models.OrgID, emailKey string, now models.M
 		return nil, fmt.Errorf("look for a member by e-mail: %w", err)
 	}
 	if members > 0 {
-		return nil, fault.New(fault.Taken, "The person with this e-mail is a member already.")
+		return nil, fault.New(fault.Taken, "The person with this e-mail is already a member.")
 	}
 	var pending []models.Invitation
 	err = store.Of(tx, org).Where("email_key = ? AND accepted_at IS NULL AND revoked_at IS NULL", emailKey).Limit(1).Find(&pending).Error
@@ -132,7 +132,7 @@ func (s *Service) RevokeInvitation(ctx context.Context, p *auth.Principal, id mo
 		if inv, err = one[models.Invitation](tx, p.OrgID, id, "invitation"); err != nil {
 			return at(err, "id")
 		}
-		if err := notAbove(inv.Role, own, "This invitation is for a role, %s, that is above your own.", inv.Role); err != nil {
+		if err := notAbove(inv.Role, own, "This invitation is for the role %s, which is above your own.", inv.Role); err != nil {
 			return at(err, "id")
 		}
 		if inv.AcceptedAt != nil {

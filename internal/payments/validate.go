@@ -29,7 +29,7 @@ const (
 func (s *Service) check(row *models.PaymentPolicy) error {
 	row.Name = strings.TrimSpace(row.Name)
 	if row.Name == "" || utf8.RuneCountInString(row.Name) > maxName || !printable(row.Name) {
-		return fault.New(fault.Invalid, "A payment policy has a name of one line, of up to %d characters.", maxName).At("input", "name")
+		return fault.New(fault.Invalid, "The name of a payment policy must be one line of up to %d characters.", maxName).At("input", "name")
 	}
 	if err := s.checkCapabilities(row); err != nil {
 		return err
@@ -42,22 +42,22 @@ func (s *Service) check(row *models.PaymentPolicy) error {
 	}
 	for name, amount := range map[string]models.Amount{"maxPerRequest": row.MaxRequest, "maxPerTurn": row.MaxTurn, "maxPerDay": row.MaxDay} {
 		if amount <= 0 || amount > budget.MaxAmount {
-			return fault.New(fault.Invalid, "The most that may be paid is an amount above 0, of up to %s usd.", usd(budget.MaxAmount)).At("input", name)
+			return fault.New(fault.Invalid, "A maximum must be above 0, and at most %s usd.", usd(budget.MaxAmount)).At("input", name)
 		}
 	}
 	if a := row.ApprovalAbove; a != nil && (*a < 0 || *a > budget.MaxAmount) {
-		return fault.New(fault.Invalid, "Payments need approval above an amount from 0 on: leave it out where none does.").At("input", "approvalAbove")
+		return fault.New(fault.Invalid, "approvalAbove must be 0 or more; leave it out if no payment needs approval.").At("input", "approvalAbove")
 	}
 	return nil
 }
 
 func (s *Service) checkCapabilities(row *models.PaymentPolicy) error {
 	if len(row.Capabilities) == 0 || len(row.Capabilities) > maxNames {
-		return fault.New(fault.Invalid, "Name from 1 to %d capabilities whose tools may pay.", maxNames).At("input", "capabilities")
+		return fault.New(fault.Invalid, "List 1 to %d capabilities whose tools may pay.", maxNames).At("input", "capabilities")
 	}
 	for _, id := range row.Capabilities {
 		if _, ok := s.cfg.Capabilities.Capability(id); !ok {
-			return fault.New(fault.Invalid, "There is no capability %.64q: `capabilities` lists those that there are.", id).At("input", "capabilities")
+			return fault.New(fault.Invalid, "There is no capability %.64q. The query `capabilities` lists all.", id).At("input", "capabilities")
 		}
 	}
 	row.Capabilities = each(row.Capabilities)
@@ -66,14 +66,14 @@ func (s *Service) checkCapabilities(row *models.PaymentPolicy) error {
 
 func checkHosts(row *models.PaymentPolicy) error {
 	if len(row.Hosts) == 0 || len(row.Hosts) > maxNames {
-		return fault.New(fault.Invalid, "Name from 1 to %d hosts that may be paid.", maxNames).At("input", "hosts")
+		return fault.New(fault.Invalid, "List 1 to %d hosts that may be paid.", maxNames).At("input", "hosts")
 	}
 	list := make([]string, len(row.Hosts))
 	for i, h := range row.Hosts {
 		base, below := strings.CutPrefix(h, "*.")
 		host, ok := hostName(base)
 		if !ok {
-			return fault.New(fault.Invalid, "%.100q is no host: write api.example.com, or *.example.com for all hosts below it.", h).At("input", "hosts")
+			return fault.New(fault.Invalid, "%.100q is not a host: write api.example.com, or *.example.com for all hosts below it.", h).At("input", "hosts")
 		}
 		if below {
 			host = "*." + host
@@ -111,7 +111,7 @@ func matches(p *models.PaymentPolicy, capability, host string) bool {
 
 func (s *Service) checkURL(address string) error {
 	if len(address) > maxURL {
-		return fault.New(fault.Invalid, "The url is too long: it may have %d bytes.", maxURL).At("input", "url")
+		return fault.New(fault.Invalid, "The url is too long: at most %d bytes are allowed.", maxURL).At("input", "url")
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -125,7 +125,7 @@ func (s *Service) checkURL(address string) error {
 
 func checkSecret(secret string) error {
 	if len(secret) < minSecret || len(secret) > maxSecret || !printable(secret) {
-		return fault.New(fault.Invalid, "The secret has from %d to %d bytes of text: make one with `openssl rand -hex 32`.", minSecret, maxSecret).At("input", "secret")
+		return fault.New(fault.Invalid, "The secret must be text of %d to %d bytes: create one with `openssl rand -hex 32`.", minSecret, maxSecret).At("input", "secret")
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ type Addresses interface {
 
 func (s *Service) checkURL(address string) error {
 	if len(address) > maxURL {
-		return fault.New(fault.Invalid, "The url is too long: it may have %d bytes.", maxURL).At("input", "url")
+		return fault.New(fault.Invalid, "The url is too long: at most %d bytes are allowed.", maxURL).At("input", "url")
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -53,12 +53,12 @@ func cleanKinds(kinds []models.EventKind) ([]models.EventKind, error) {
 			for i, a := range allowed {
 				names[i] = string(a)
 			}
-			return nil, fault.New(fault.Invalid, "Webhooks are not told of %s, which is no event of the organization. Choose among %s.",
+			return nil, fault.New(fault.Invalid, "Webhooks can't get %s, which is not an event of the organization's feed. Choose among %s.",
 				k, strings.Join(names, ", ")).At("input", "kinds")
 		}
 	}
 	if len(kinds) == 0 {
-		return nil, fault.New(fault.Invalid, "A webhook is told of one kind of events at least: name some.").At("input", "kinds")
+		return nil, fault.New(fault.Invalid, "A webhook needs at least one kind of event.").At("input", "kinds")
 	}
 	return slices.DeleteFunc(allowed, func(k models.EventKind) bool { return !slices.Contains(kinds, k) }), nil
 }

@@ -65,7 +65,7 @@ const configSchema = `{
 				"additionalProperties": false
 			}
 		},
-		"default": {"enum": ["always", "destructive", "never"], "description": "What counts for calls that no rule matches; destructive asks for tools that destroy or overwrite something. Left out it is never, and destructive in settings without rules."},
+		"default": {"enum": ["always", "destructive", "never"], "description": "Applies to calls that no rule matches; destructive requires approval for tools that destroy or overwrite something. The default is never, or destructive in settings without rules."},
 		"quorum": {"$ref": "#/$defs/quorum"},
 		"role": {"$ref": "#/$defs/role"},
 		"allowSelf": {"$ref": "#/$defs/allowSelf"},
@@ -75,10 +75,10 @@ const configSchema = `{
 	"additionalProperties": false,
 	"$defs": {
 		"quorum": {"type": "integer", "minimum": 1, "maximum": 10, "default": 1, "description": "How many different people must approve."},
-		"role": {"enum": ["OWNER", "ADMIN", "MEMBER"], "default": "MEMBER", "description": "The least role of those who decide."},
-		"allowSelf": {"type": "boolean", "default": false, "description": "Whether the one who started the turn may decide, too."},
-		"expiresInSeconds": {"type": "integer", "minimum": 10, "maximum": 2592000, "default": 86400, "description": "How long the question stays open."},
-		"onExpiry": {"enum": ["deny", "fail"], "default": "deny", "description": "What follows when nobody decides in time: the call is denied, or the turn fails."}
+		"role": {"enum": ["OWNER", "ADMIN", "MEMBER"], "default": "MEMBER", "description": "The lowest role that may decide."},
+		"allowSelf": {"type": "boolean", "default": false, "description": "Whether the person who started the turn may approve, too."},
+		"expiresInSeconds": {"type": "integer", "minimum": 10, "maximum": 2592000, "default": 86400, "description": "How long the approval stays open."},
+		"onExpiry": {"enum": ["deny", "fail"], "default": "deny", "description": "What happens when the approval expires: the call is denied, or the turn fails."}
 	}
 }`
 
@@ -203,14 +203,14 @@ func (p *policy) decide(ctx context.Context, call tools.GateCall) (tools.Verdict
 				continue
 			}
 		}
-		return r.verdict(fmt.Sprintf("Rule %d of the approval policy asks for it.", i)), nil
+		return r.verdict(fmt.Sprintf("Rule %d of the approval policy requires it.", i)), nil
 	}
 	if p.fallback.destructive && call.Hints.Destructive {
 		p := p.fallback
 		p.must = true
-		return p.verdict("The approval policy asks for it, because the tool is destructive."), nil
+		return p.verdict("The approval policy requires it, because the tool is destructive."), nil
 	}
-	return p.fallback.verdict("The approval policy asks for it by default."), nil
+	return p.fallback.verdict("The approval policy requires it by default."), nil
 }
 
 // asks goes through the rules as decide does, without a call. A condition may come out either way.
@@ -246,7 +246,7 @@ func (c compiled) verdict(reason string) tools.Verdict {
 
 func (c compiled) undecided(index int, err error) tools.Verdict {
 	c.must = true
-	return c.verdict(fmt.Sprintf("Rule %d of the approval policy could not be evaluated (%v), so people decide.", index, err))
+	return c.verdict(fmt.Sprintf("Rule %d of the approval policy could not be evaluated (%v), so approval is required.", index, err))
 }
 
 func vars(call tools.GateCall) expr.Vars {

@@ -18,10 +18,10 @@ import (
 // ID is the capability's id.
 const ID = "budget"
 
-const prompt = `Budgets of money, tokens or tool calls may bind this work. Look with check_budget before long or costly work, not before every step.
-- warning: a fifth or less is left. Finish what matters most, and say what is undone.
-- paused: the work waits until a person lets it go on.
-- exhausted: there is no room for a step. Leave the work in a usable state.
+const prompt = `Budgets of money, tokens or tool calls may bind this work. Call check_budget before long or costly work, not before every step.
+- warning: 20% or less is left. Finish what matters most, and say what remains.
+- paused: the work waits until a person resumes it.
+- exhausted: too little is left for another step. Leave the work in a usable state.
 You can't raise a budget. A limit that a user states is a target to plan with; it is not enforced.`
 
 // target is what the work should stay within. It guides the agent; nothing enforces it.
@@ -44,7 +44,7 @@ func Capability() tools.Capability {
 			"properties": {
 				"target": {
 					"type": "object",
-					"description": "What the work should stay within. The agent is told; nothing enforces it, as a budget does.",
+					"description": "What the work should stay within. The agent reads it, but unlike a budget it is not enforced.",
 					"properties": {
 						"amount": {"type": "string", "pattern": "^[0-9]{1,10}(\\.[0-9]{1,9})?$", "description": "A decimal above 0, as text."},
 						"currency": {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,31}$", "description": "usd, tokens, credits, tool_calls or a unit of your own."},
@@ -94,7 +94,7 @@ func checkBudget() tools.Tool {
 	return tools.Define(tools.Spec[struct{}]{
 		Manifest: tools.Manifest{
 			ID: "budget.check_budget", Name: "check_budget", DisplayName: "Check the budget",
-			Description: "Tells what is left of the budgets that bind this work, and what to do about it. status is no_budgets, active, warning, " +
+			Description: "Returns what is left of the budgets of this work, and what to do about it. status is no_budgets, active, warning, " +
 				"paused or exhausted; balance is what is left of limit in the present period, top-ups included.",
 			Hints: tools.Hints{
 				ReadOnly: true, Idempotent: true,

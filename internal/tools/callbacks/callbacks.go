@@ -39,14 +39,14 @@ func waitForCallback() tools.Tool {
 	return tools.Define(tools.Spec[arguments]{
 		Manifest: tools.Manifest{
 			ID: "callbacks.wait_for_callback", Name: "wait_for_callback", DisplayName: "Wait for a callback",
-			Description: "Waits until an outside system reports back, and gives what it reports. People who watch the session hand the " +
-				"callback's token to that system. When nobody reports in time, the call fails and you can go on.",
+			Description: "Waits until an outside system reports back, and returns its report. People who watch the session pass the " +
+				"callback's token to that system. If no report arrives in time, the call fails and you can continue.",
 			// Asking again opens no second wait: the key of a call stays the same.
 			Hints: tools.Hints{Idempotent: true, OpenWorld: true, LongRunning: true},
 			InputSchema: json.RawMessage(`{
 				"type": "object",
 				"properties": {
-					"purpose": {"type": "string", "minLength": 1, "maxLength": 1000, "pattern": "\\S", "description": "What is waited for, in words for people."},
+					"purpose": {"type": "string", "minLength": 1, "maxLength": 1000, "pattern": "\\S", "description": "What the agent waits for, in words for people."},
 					"timeout_seconds": {"type": "integer", "minimum": 1, "maximum": 2592000, "description": "How long to wait; an hour when left out."}
 				},
 				"required": ["purpose"],
