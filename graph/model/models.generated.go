@@ -2239,7 +2239,7 @@ func (e CompactionStrategy) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// How a message meets a session that is at work.
+// How a message is delivered to a session with an active turn.
 type Delivery string
 
 const (

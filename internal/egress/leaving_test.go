@@ -16,6 +16,7 @@ var mayLeave = map[string]string{
 	"internal/egress/":                "it is there for that",
 	"internal/llm/wire/client.go":     "puts bounds around the client that it is given, which is this one",
 	"internal/llm/gemini/driver.go":   "puts the SDK's form around the client that it is given",
+	"internal/apiclient/":             "tests and benchmarks only",
 	"internal/llm/wiretest/":          "tests only",
 	"internal/auth/oidc/transport.go": "goes to the issuer that the operator has configured, often in a private network, and for no organization",
 	"internal/auth/oidc/oidctest/":    "tests only",

@@ -61,7 +61,7 @@ func quoted(s string) int {
 	return n
 }
 
-// rooted returns the buffer of an answer its size at once, since it is known when the root fields are written: a buffer that grows needs up
+// rooted gives the buffer of an answer its size at once, since it is known when the root fields are written: a buffer that grows needs up
 // to three times as much. Of an answer that is refused nothing is written.
 func rooted(answer *store.Bytes) graphql.RootFieldMiddleware {
 	return func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
@@ -81,9 +81,44 @@ func rooted(answer *store.Bytes) graphql.RootFieldMiddleware {
 	}
 }
 
-func (e *engine) tooManyBytes() *gqlerror.Error {
+// orgMemory is what the operations of an organization take of the memory of all.
+type orgMemory struct {
+	all *shares.Shares[models.OrgID]
+	org models.OrgID
+}
+
+// newMemory bounds what all operations have read and not yet answered. An organization can always have one answer of the largest size.
+func newMemory(l Limits) *shares.Shares[models.OrgID] {
+	return &shares.Shares[models.OrgID]{
+		Places: int(l.OperationsBytes / store.MemoryStep), Least: int(l.AnswerBytes / store.MemoryStep),
+	}
+}
+
+// memoryOf is that of the caller's organization; all strangers share one.
+func (e *engine) memoryOf(ctx context.Context) orgMemory {
+	m := orgMemory{all: e.memory}
+	if p := auth.FromContext(ctx); p != nil {
+		m.org = p.OrgID
+	}
+	return m
+}
+
+// Take implements store.Memory.
+func (m orgMemory) Take(n int) bool { return m.all.Try(m.org, n) }
+
+// Leave implements store.Memory.
+func (m orgMemory) Leave(n int) { m.all.Leave(m.org, n) }
+
+// noBytes says what an operation has too many bytes for.
+func (e *engine) noBytes(err error) *gqlerror.Error {
+	if errors.Is(err, store.ErrMemoryFull) {
+		e := tooMany("Too many large answers of your organization, or of this server, are being made or wait to be read. Read them, ask for less at once, "+
+			"e.g. for smaller pages, or try again in a moment. What a mutation has done stays done.", 1)
+		e.Extensions["limit"] = "MEMORY"
+		return e
+	}
 	most := e.limits.AnswerBytes
-	err := coded(codeTooComplex, "The answer, and what must be read for it, exceeds the limit of "+strconv.FormatInt(most, 10)+
-		" bytes. Request less at once, e.g. smaller pages. The effects of a mutation remain.")
-	return overLimit(err, "BYTES", most)
+	tooMuch := coded(codeTooComplex, "The answer, with what has to be read for it, is over the limit of "+strconv.FormatInt(most, 10)+
+		" bytes. Ask for less at once, e.g. for smaller pages. What a mutation has done stays done.")
+	return overLimit(tooMuch, "BYTES", most)
 }

@@ -134,7 +134,7 @@ func (o *outbox) flushed() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for added := o.added; !o.closed && o.written < added; {
-		o.room.Wait()
+		o.space.Wait()
 	}
 }
 
