@@ -14,7 +14,7 @@ type deed struct {
 	from int
 }
 
-// details gives what the audit log tells of a change: which fields it gave other values, and the revision that it made. The values are in
+// details returns what the audit log tells of a change: which fields it gave other values, and the revision that it made. The values are in
 // the history.
 func (d deed) details(before, after models.JSON, revision int) (map[string]any, error) {
 	changes, err := Differences(before, after)

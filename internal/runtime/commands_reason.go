@@ -44,7 +44,7 @@ type finishReason struct {
 	uncounted *uncounted
 	// omittedFrom and omittedThrough are the positions of the first and the last message that the model was not shown; 0 when it was shown all.
 	omittedFrom, omittedThrough int64
-	// checkpointed tells that the stream has left a checkpoint.
+	// checkpointed is true when the stream has left a checkpoint.
 	checkpointed bool
 
 	// cancelled is true when somebody has asked for the turn's end, spent is why a budget lets none of the calls run, waits what they have to wait

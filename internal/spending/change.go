@@ -261,7 +261,7 @@ func countTo(q *gorm.DB, most int) (int, error) {
 	return len(ids), nil
 }
 
-// describe tells how a budget is set up, for the audit.
+// describe returns how a budget is set up, for the audit.
 func describe(b *models.Budget) map[string]any {
 	out := map[string]any{
 		"subject": b.Subject, "subjectId": SubjectID(b), "currency": b.Currency, "limit": budget.Decimal(b.Currency, b.LimitAmount),

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// verify tells whether a body was signed by Ostler within the last five minutes. The body is what came, byte for byte.
+// verify reports whether a body was signed by Ostler within the last five minutes. The body is what came, byte for byte.
 func verify(secret, body []byte, header string, now time.Time) bool {
 	t, signature, _ := strings.Cut(strings.TrimPrefix(header, "t="), ",v1=")
 	seconds, err := strconv.ParseInt(t, 10, 64)

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// verify tells whether a body was signed by Ostler within the last five minutes. The body is what came, byte for byte. For a day after a
+// verify reports whether a body was signed by Ostler within the last five minutes. The body is what came, byte for byte. For a day after a
 // rotation there are two signatures: one of them must be right.
 func verify(secret, body []byte, header string, now time.Time) bool {
 	parts := strings.Split(header, ",")
