@@ -300,7 +300,7 @@ func StatusOf(b *models.Budget) Status {
 	return StatusActive
 }
 
-// Room reports whether what a turn waits for may be there: then the gate decides again, and until its runner comes others would take what is
+// Headroom reports whether what a turn waits for may be there: then the gate decides again, and until its runner comes others would take what is
 // to be held for it. Else lacks is what it waits for now, and need the least amount of that.
 func Headroom(list []models.Budget, w models.BudgetWait, who Asker) (held []models.Held, lacks *models.Budget, need models.Amount) {
 	of := func(id models.BudgetID) *models.Budget {

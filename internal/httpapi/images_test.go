@@ -383,9 +383,9 @@ func TestOneOrganizationDoesNotFillTheMemoryOfUploads(t *testing.T) {
 func TestWhoStandsStillIsCutOff(t *testing.T) {
 	b := gallery(t, storetest.SQLite(t))
 	b.server.cfg.StallTimeout = 50 * time.Millisecond
+	b.server.cfg.BodyTimeout = time.Millisecond // what is left of the body is not waited for either
 	conn := b.raw()
 	_, _ = io.WriteString(conn, "POST /v1/images HTTP/1.1\r\nHost: ostler.test\r\nAuthorization: Bearer good\r\nContent-Length: 4000000\r\n\r\nx")
-	b.server.cfg.BodyTimeout = time.Millisecond // what is left of the body is not waited for either
 	if answer, err := io.ReadAll(conn); err != nil || !strings.Contains(string(answer), "400 Bad Request") {
 		t.Errorf("a body that drips: %q, %v", answer, err)
 	}

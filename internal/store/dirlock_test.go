@@ -74,7 +74,7 @@ func TestARestartWaitsForTheDirectoryOfTheOneBefore(t *testing.T) {
 			t.Fatalf("it didn't wait: %v", err)
 		}
 		release()
-		time.Sleep(time.Second) // of the bubble
+		<-time.After(time.Second) // of the bubble
 		synctest.Wait()
 		if err != nil || again == nil {
 			t.Fatalf("after the one before has ended: %v", err)

@@ -271,7 +271,7 @@ func waitOn(tx *commit.Tx, w models.Wait, b models.Budget, need *models.BudgetWa
 	tx.SaveWait(w)
 }
 
-// KeepRoom keeps what a turn needs that waits for budgets, from those that came later, until a time. It reports whether it does: what idle tells
+// KeepHeadroom keeps what a turn needs that waits for budgets, from those that came later, until a time. It reports whether it does: what idle tells
 // of a budget is held by turns that wait themselves, and comes back nobody knows when; where it is short without that, others had better go on. Its error must be returned by the command.
 func KeepHeadroom(tx *commit.Tx, w models.Wait, until models.Millis, idle func(*models.Budget) models.Amount) (bool, error) {
 	if w.State != models.WaitOpen || tx.Turn == nil || tx.Turn.ID != w.TurnID {

@@ -36,7 +36,7 @@ test("an approval is given in a second browser, and is gone in the first at once
   await expect(waits).toContainText("Careful");
   await waits.getByLabel("Note").fill("Looks right");
   await waits.getByRole("button", { name: "Approve", exact: true }).click();
-  await expect(second.getByText("Nothing waits for anybody")).toBeVisible();
+  await expect(second.getByText("You're all caught up")).toBeVisible();
 
   await expect(card).toBeHidden();
   await expect(toolCard(page, "write_file")).toHaveAttribute("data-state", "succeeded");
