@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 
-// verify tells whether a body was signed by Ostler within the last five minutes. The body is what came, byte for byte.
+// verify reports whether a body was signed by Ostler within the last five minutes. The body is what came, byte for byte.
 function verify(secret, body, header, now) {
   const [, t, signature] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(header ?? "") ?? [];
   if (!t || Math.abs(now / 1000 - Number(t)) > 300) return false;

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 
-// verify tells whether a body was signed by Ostler within the last five minutes. The body is what came, byte for byte. For a day after a
+// verify reports whether a body was signed by Ostler within the last five minutes. The body is what came, byte for byte. For a day after a
 // rotation there are two signatures: one of them must be right.
 function verify(secret, body, header, now) {
   const [, t, signatures] = /^t=(\d+)((?:,v1=[0-9a-f]{64})+)$/.exec(header ?? "") ?? [];
