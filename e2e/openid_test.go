@@ -118,7 +118,7 @@ func TestSignInWithOpenIDConnect(t *testing.T) {
 				t.Errorf("a cookie is %s", c)
 			}
 		}
-		if len(back.header.Values("Set-Cookie")) != 3 || back.body != "" || strings.Contains(back.address, "ey") {
+		if len(back.header.Values("Set-Cookie")) != 4 || back.body != "" || strings.Contains(back.address, "ey") {
 			t.Errorf("got %v %s", back.header, back.body)
 		}
 		ada.must(t, `mutation { refreshTokens { tokens { expiresAt } userErrors { code message } } }`, nil)

@@ -199,7 +199,7 @@ func TestCommandsOfAdministrators(t *testing.T) {
 		says(t, refused(t, next, "rotate-keys"), "OSTLER_MASTER_KEY_PREVIOUS")
 		between := p.with(map[string]string{"OSTLER_MASTER_KEY": next["OSTLER_MASTER_KEY"], "OSTLER_MASTER_KEY_PREVIOUS": p.env["OSTLER_MASTER_KEY"]})
 		says(t, done(t, between, "rotate-keys"), "OSTLER_MASTER_KEY_PREVIOUS is no longer needed")
-		says(t, done(t, next, "rotate-keys"), "0 values were wrapped again")
+		says(t, done(t, next, "rotate-keys"), "0 values were sealed again")
 		start(t, next)
 		if _, code := c.answer(t, `{ viewer { role } }`, nil); code != "" {
 			t.Errorf("a token of before, under the new master key: %s", code)
