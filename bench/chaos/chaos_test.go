@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// program under test, built once.
+// builtProgram is the program under test, built once.
 var builtProgram string
 
 func TestMain(m *testing.M) {

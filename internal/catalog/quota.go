@@ -11,7 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// roomForAgent refuses an agent that would be one too many. Those who add agents wait for each other at the row of the organization, and
+// checkAgentQuota refuses an agent that would be one too many. Those who add agents wait for each other at the row of the organization, and
 // no more rows are counted than there may be. most is 0 for any number; it was read before the transaction.
 func checkAgentQuota(tx *gorm.DB, org models.OrgID, most int) error {
 	if most <= 0 {

@@ -102,7 +102,7 @@ func (s *Service) now(before models.Millis) models.Millis {
 	return max(clock.Millis(s.clock), before+1)
 }
 
-// nouns name the entities in messages, by the prefixes of their ids.
+// noun returns how messages name an entity whose ids have the prefix.
 func noun(prefix string) string {
 	switch prefix {
 	case models.ProviderEntity{}.Prefix():

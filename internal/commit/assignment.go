@@ -37,7 +37,7 @@ func (a *assignment) enter(org models.OrgID) int {
 	return p.flusher
 }
 
-func (a *assignment) withCommand(org models.OrgID) {
+func (a *assignment) leave(org models.OrgID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := a.orgs[org]

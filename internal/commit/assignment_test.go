@@ -48,15 +48,15 @@ func TestAssignment(t *testing.T) {
 	}
 	var at [flushers]int
 	where, under := map[models.OrgID]int{}, map[models.OrgID]int{}
-	withCommand := func(org models.OrgID) {
-		a.withCommand(org)
+	leave := func(org models.OrgID) {
+		a.leave(org)
 		under[org]--
 		at[where[org]]--
 	}
 	for range 10_000 {
 		org := orgs[rand.IntN(len(orgs))]
 		if under[org] > 0 && rand.IntN(2) == 0 {
-			withCommand(org)
+			leave(org)
 			continue
 		}
 		before := at
@@ -75,7 +75,7 @@ func TestAssignment(t *testing.T) {
 	}
 	for _, org := range orgs {
 		for under[org] > 0 {
-			withCommand(org)
+			leave(org)
 		}
 	}
 	if len(a.orgs) != 0 {

@@ -71,7 +71,7 @@ func (f *flusher) divide(batch []*pending) (again []*pending, err error) {
 	return append(again, last...), err
 }
 
-// hopeless reports whether a failed batch would fail again as a whole.
+// permanent reports whether a failed batch would fail again as a whole.
 func (f *flusher) permanent(err error) bool {
 	return isData(err) || isLockTimeout(err) || (!isOutage(err) && f.failures >= maxUnknownFailures)
 }
@@ -255,7 +255,7 @@ func (o outcome) answer() {
 	}
 }
 
-// witness is an event of the batch: all went in together, so one tells of all. It is nil when there is none; then what was
+// marker is an event of the batch: all went in together, so one tells of all. It is nil when there is none; then what was
 // written may be written again without harm.
 func (o outcome) marker() *models.Event {
 	for _, s := range o.changed {

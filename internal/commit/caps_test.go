@@ -36,7 +36,7 @@ func (w *world) behind(s models.SessionID) *cmd {
 	return w.send(s, m)
 }
 
-// patient makes a batch fail that is tried again and again.
+// keepWaiting makes a batch fail that is tried again and again.
 func (w *world) keepWaiting() {
 	var transactions atomic.Int64
 	w.faults.set(func(point string) error {

@@ -97,7 +97,7 @@ type FileNeed struct {
 }
 
 // bounds are two paths between which, in the order of their bytes, lies everything below the entry and nothing else.
-func (f FileNeed) headroomLimits() (above, below string) {
+func (f FileNeed) bounds() (above, below string) {
 	dir := strings.TrimSuffix(f.Path, "/")
 	return dir + "/", dir + string('/'+1)
 }
@@ -178,7 +178,7 @@ func New(cfg Config) *Committer {
 func (c *Committer) Submit(ctx context.Context, cmd Command) error {
 	needs := cmd.Needs()
 	f := c.flushers[c.assignment.enter(needs.Org)]
-	defer c.assignment.withCommand(needs.Org)
+	defer c.assignment.leave(needs.Org)
 	return f.submit(ctx, cmd, needs)
 }
 

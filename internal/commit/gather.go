@@ -49,7 +49,7 @@ func gather(states []*state, asked map[models.OrgID]headroom, budgets *budgetRow
 
 type gathering struct {
 	states []*state
-	// room is what organizations may have had before the batch.
+	// headroom is what organizations may have had before the batch.
 	headroom map[models.OrgID]headroom
 	steps    []step
 }

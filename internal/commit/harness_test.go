@@ -308,7 +308,7 @@ func batch(c *Committer, cmds ...Command) []error {
 	errs := make([]error, len(cmds))
 	for i, p := range list {
 		errs[i] = <-p.reply
-		c.assignment.withCommand(p.needs.Org)
+		c.assignment.leave(p.needs.Org)
 	}
 	return errs
 }

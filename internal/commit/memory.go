@@ -202,7 +202,7 @@ func (m *Memory) loadSession(k key, ends bool, files []FileNeed) (l loaded, err 
 	}
 	all := map[key]map[string]models.SessionFile{}
 	for _, f := range files {
-		above, below := f.headroomLimits()
+		above, below := f.bounds()
 		of := where("session_files").is("org_id", k.org).is("session_id", k.session)
 		for _, r := range m.rows.Select("session_files", nil, func(row []any) bool {
 			path, _ := row[2].(string)

@@ -231,7 +231,7 @@ func queueFiles(batch *pgx.Batch, need batchNeed, to *reading) {
 		for _, f := range list {
 			exact.orgs, exact.sessions, exact.paths = append(exact.orgs, id(k.org)), append(exact.sessions, id(k.session)), append(exact.paths, f.Path)
 			if f.Subtree {
-				above, below := f.headroomLimits()
+				above, below := f.bounds()
 				trees.orgs, trees.sessions = append(trees.orgs, id(k.org)), append(trees.sessions, id(k.session))
 				trees.paths, trees.below = append(trees.paths, above), append(trees.below, below)
 			}

@@ -103,7 +103,7 @@ func usageRow(u models.Usage) []any {
 
 func sessionStateRow(s *models.Session) []any {
 	row := []any{s.LastSequence, s.InputSequence, string(s.Status), optID(s.CurrentTurnID), int64(s.QueuedTurns), s.FileBytes}
-	return append(append(row, usageRow(s.Usage)...), optInt(s.ResumedAt), int64(s.UpdatedAt))
+	return append(append(row, usageRow(s.Usage)...), optInt(s.ResumedAt), optInt(s.CompactedThrough), int64(s.UpdatedAt))
 }
 
 func sessionUpdateRow(s *models.Session) []any {
@@ -114,12 +114,12 @@ func sessionInsertRow(s *models.Session) []any {
 	return append([]any{
 		id(s.OrgID), id(s.ID), optText(s.Title), id(s.HarnessID), optID(s.AgentID), optID(s.ModelID), document(s.Tags), optText(s.Locale),
 		optText(s.CustomerKey), string(s.CreatedByKind), optID(s.CreatedByID), optID(s.OwnerID), optBytes(s.ClientTools), optID(s.ParentID),
-		optID(s.RootID), optID(s.ForkedFromID), s.BaseSequence, optInt(s.CompactedThrough), int64(s.CreatedAt),
+		optID(s.RootID), optID(s.ForkedFromID), s.BaseSequence, int64(s.CreatedAt),
 	}, sessionStateRow(s)...)
 }
 
 func sessionDetailRow(s *models.Session) []any {
-	return []any{id(s.OrgID), id(s.ID), optText(s.Title), optID(s.AgentID), optID(s.ModelID), document(s.Tags), optBytes(s.ClientTools), optInt(s.CompactedThrough)}
+	return []any{id(s.OrgID), id(s.ID), optText(s.Title), optID(s.AgentID), optID(s.ModelID), document(s.Tags), optBytes(s.ClientTools)}
 }
 
 func turnStateRow(t *models.Turn) []any {
@@ -216,9 +216,9 @@ func scanSession(r scanner) (*models.Session, error) {
 	var tags models.JSON
 	u := &s.Usage
 	err := r.Scan(into(&s.OrgID), into(&s.ID), &s.Title, into(&s.HarnessID), &s.AgentID, &s.ModelID, &tags, &s.Locale, &s.CustomerKey, &s.CreatedByKind,
-		&s.CreatedByID, &s.OwnerID, &s.ClientTools, &s.ParentID, &s.RootID, &s.ForkedFromID, &s.BaseSequence, &s.CompactedThrough, &s.CreatedAt, &s.LastSequence, &s.InputSequence, &s.Status, &s.CurrentTurnID, &s.QueuedTurns,
+		&s.CreatedByID, &s.OwnerID, &s.ClientTools, &s.ParentID, &s.RootID, &s.ForkedFromID, &s.BaseSequence, &s.CreatedAt, &s.LastSequence, &s.InputSequence, &s.Status, &s.CurrentTurnID, &s.QueuedTurns,
 		&s.FileBytes, &u.InputTokens, &u.OutputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.ReasoningTokens, &u.CostNanos,
-		&u.Unpriced, &s.ResumedAt, &s.UpdatedAt, &s.Budgeted)
+		&u.Unpriced, &s.ResumedAt, &s.CompactedThrough, &s.UpdatedAt, &s.Budgeted)
 	if err != nil {
 		return nil, fmt.Errorf("read a session: %w", err)
 	}

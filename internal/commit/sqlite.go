@@ -153,7 +153,7 @@ func (tx *sqliteTx) loadSession(ctx context.Context, k key, ends bool, files []F
 			"WHERE org_id = ? AND session_id = ? AND "
 		args := []any{id(k.org), id(k.session), f.Path}
 		if f.Subtree {
-			above, below := f.headroomLimits()
+			above, below := f.bounds()
 			q += "(path = ? OR path > ? AND path < ?)"
 			args = append(args, above, below)
 		} else {

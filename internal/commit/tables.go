@@ -52,7 +52,7 @@ func columns(list string) []column {
 const usageColumns = " input_tokens output_tokens cache_read_tokens cache_write_tokens reasoning_tokens cost_nanos unpriced:boolean "
 
 const (
-	sessionState = "last_sequence input_sequence status:text current_turn_id:uuid queued_turns file_bytes" + usageColumns + "resumed_at updated_at"
+	sessionState = "last_sequence input_sequence status:text current_turn_id:uuid queued_turns file_bytes" + usageColumns + "resumed_at compacted_through updated_at"
 	turnState    = "coauthors:json model_id:uuid max_tokens queue_position status:text ready_at runner_id:uuid lease_epoch takeovers recoveries " +
 		"phase:text iteration tool_calls pending_calls waiting_calls attention:boolean announced:boolean carries end_hooks:boolean cancel:json model_calls input_sequence consumed_through " +
 		"output_message_id:uuid final_message_id:uuid answer_preview:text stop_reason:text ended_sequence error:json" + usageColumns +
@@ -89,9 +89,9 @@ var tables = struct {
 }{
 	insertSession: &shape{table: "sessions", keys: orgAndID, set: columns("title:text harness_id:uuid agent_id:uuid model_id:uuid " +
 		"tags:json locale:text customer_key:text created_by_kind:text created_by_id:uuid owner_id:uuid " +
-		"client_tools:bytea parent_id:uuid root_id:uuid forked_from_id:uuid base_sequence compacted_through created_at " + sessionState)},
+		"client_tools:bytea parent_id:uuid root_id:uuid forked_from_id:uuid base_sequence created_at " + sessionState)},
 	updateSession: &shape{op: update, table: "sessions", keys: orgAndID, set: columns(sessionState)},
-	detailSession: &shape{op: update, table: "sessions", keys: orgAndID, set: columns("title:text agent_id:uuid model_id:uuid tags:json client_tools:bytea compacted_through")},
+	detailSession: &shape{op: update, table: "sessions", keys: orgAndID, set: columns("title:text agent_id:uuid model_id:uuid tags:json client_tools:bytea")},
 	dropTags:      &shape{op: remove, table: "session_tags", keys: columns("org_id:uuid session_id:uuid")},
 	insertTag:     &shape{table: "session_tags", keys: columns("org_id:uuid tag:text session_id:uuid"), conflict: "DO NOTHING"},
 	dropWords:     &shape{op: remove, table: "session_words", keys: columns("org_id:uuid session_id:uuid")},

@@ -30,14 +30,14 @@ func (t Totals) minus(o Totals) Totals {
 	return Totals{t.Sessions - o.Sessions, t.QueuedTurns - o.QueuedTurns}
 }
 
-// caps are what a command has asked for room with; 0 for any number.
+// quotas are what a command has asked for room with; 0 for any number.
 type quotas struct{ sessions, queuedTurns int64 }
 
-// room is the most that an organization may have had before a batch, so that what its commands were told of room is true; nil for any
+// headroom is the most that an organization may have had before a batch, so that what its commands were told of room is true; nil for any
 // number. Commands may ask with different caps, each in its turn: so what counts is not the smallest cap at the end.
 type headroom struct{ sessions, queuedTurns *int64 }
 
-// leave takes account of a command that has asked, with what the batch adds up to it.
+// withCommand takes account of a command that has asked, with what the batch adds up to it.
 func (r headroom) withCommand(asked quotas, added Totals) headroom {
 	return headroom{lower(r.sessions, asked.sessions, added.Sessions), lower(r.queuedTurns, asked.queuedTurns, added.QueuedTurns)}
 }
@@ -155,7 +155,7 @@ func (s *state) waited(turns ...*models.Turn) {
 	}
 }
 
-// bounds returns what the row of a feed is to hold as caps: only where a command of the batch has asked for room. If that is not there, the
+// headroomLimits returns what the row of a feed is to hold as caps: only where a command of the batch has asked for room. If that is not there, the
 // command is refused, and those that end things go through without it.
 func (f *feedShare) headroomLimits() (sessions, queuedTurns *int64) {
 	if f.headroom.sessions != nil {

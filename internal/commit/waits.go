@@ -95,7 +95,7 @@ func (tx *Tx) Attend() {
 	}
 }
 
-// known clones what a command may change of calls, waits and decisions.
+// cloneKnown clones what a command may change of calls, waits and decisions.
 func (tx *Tx) cloneKnown() {
 	tx.calls, tx.waits, tx.decisions = maps.Clone(tx.calls), maps.Clone(tx.waits), maps.Clone(tx.decisions)
 	tx.payments = maps.Clone(tx.payments)

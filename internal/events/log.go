@@ -79,7 +79,7 @@ type Limit struct {
 	Bytes int
 }
 
-// room tells, event by event, what is within a limit.
+// pageLimit decides, event by event, what still fits on a page.
 type pageLimit struct{ left, events int }
 
 func (r *pageLimit) fits(e *models.Event) bool {

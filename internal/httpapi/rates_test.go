@@ -200,7 +200,7 @@ func TestSubscriptionsOfAnOrganizationAreCounted(t *testing.T) {
 	<-done
 }
 
-// room looks whether there is room for a subscription.
+// space looks whether there is room for a subscription.
 func (b *bench) space() bool {
 	l, org := b.server.deps.Limits, b.org("good")
 	if !l.Open(b.Context(), org, limits.Subscription) {

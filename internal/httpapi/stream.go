@@ -22,7 +22,7 @@ type stream struct {
 	extensions map[string]any
 	// source returns the events. Without one the resolver puts them into the channel that own reads.
 	source events.Source
-	// room is where the answers go; nil where one is made after the other.
+	// space is where the answers go; nil where one is made after the other.
 	space space
 	// at is the event of the last answer; nil while the stream is at rest, so that it doesn't hold the event.
 	at *events.Item
@@ -31,7 +31,7 @@ type stream struct {
 	own    *renderer
 }
 
-// room is what the answers of several streams share.
+// space is what the answers of several streams share.
 type space interface {
 	// reserve waits until there is room for an answer of about so many bytes.
 	reserve(size int)

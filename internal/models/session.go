@@ -27,9 +27,7 @@ type Session struct {
 	// Lineage.
 	ForkedFromID *SessionID
 	BaseSequence int64
-	// CompactedThrough is the sequence through which the newest answer's model was not shown the conversation; nil when it was shown all.
-	CompactedThrough *int64
-	CreatedAt        Millis `gorm:"autoCreateTime:false"`
+	CreatedAt    Millis `gorm:"autoCreateTime:false"`
 
 	// LastSequence is the sequence of the newest durable event.
 	LastSequence int64
@@ -46,7 +44,9 @@ type Session struct {
 	Usage     Usage `gorm:"embedded"`
 	// ResumedAt is when somebody has let the session go on past soft limits of budgets; nil for never.
 	ResumedAt *Millis
-	UpdatedAt Millis `gorm:"autoUpdateTime:false"`
+	// CompactedThrough is the sequence through which the newest answer's model was not shown the conversation; nil when it was shown all.
+	CompactedThrough *int64
+	UpdatedAt        Millis `gorm:"autoUpdateTime:false"`
 	// Budgeted is true when its organization has budgets. It is not a column: the committer tells it of sessions under their lock.
 	Budgeted bool `gorm:"-"`
 }

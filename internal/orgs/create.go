@@ -61,7 +61,7 @@ func (s *Service) CanCreateOrg(ctx context.Context, p *auth.Principal) (bool, er
 	return err == nil, err
 }
 
-// personHasRoom returns fault.LimitReached for somebody who has created as many organizations as one person may. Operators have no limit.
+// checkOrgsPerPerson returns fault.LimitReached for somebody who has created as many organizations as one person may. Operators have no limit.
 func (s *Service) checkOrgsPerPerson(db *gorm.DB, p *auth.Principal) error {
 	if p.Operator || s.personOrgs <= 0 {
 		return nil

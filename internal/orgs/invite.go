@@ -92,7 +92,7 @@ func (s *Service) Invite(ctx context.Context, p *auth.Principal, email string, r
 	return &inv, token, nil
 }
 
-// makeRoomFor refuses a second invitation of somebody and one of a member, and revokes one that has expired, whose id it gives.
+// replaceExpired refuses a second invitation of somebody and one of a member, and revokes one that has expired, whose id it gives.
 func replaceExpired(tx *gorm.DB, org models.OrgID, emailKey string, now models.Millis) (replaced *models.InvitationID, err error) {
 	var members int64
 	err = tx.Table("memberships AS m").Joins("JOIN users u ON u.id = m.user_id").

@@ -10,7 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// roomForKey refuses an API key that would be one too many. Those who add keys wait for each other at the row of the organization. most is 0 for any
+// checkKeyQuota refuses an API key that would be one too many. Those who add keys wait for each other at the row of the organization. most is 0 for any
 // number; it was read before the transaction, which must not read anything else.
 func checkKeyQuota(tx *gorm.DB, org models.OrgID, most int) error {
 	if most <= 0 {
@@ -29,7 +29,7 @@ func checkKeyQuota(tx *gorm.DB, org models.OrgID, most int) error {
 	return nil
 }
 
-// roomForInvitation refuses an invitation that would be one too many. The row of the organization is locked.
+// checkInvitationQuota refuses an invitation that would be one too many. The row of the organization is locked.
 func checkInvitationQuota(tx *gorm.DB, org models.OrgID, most int, now models.Millis) error {
 	if most <= 0 {
 		return nil

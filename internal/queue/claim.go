@@ -143,7 +143,7 @@ func (q *Queue) walk(ctx context.Context, ask Ask) ([]orgLine, error) {
 	return lines, nil
 }
 
-// room is how many turns of an organization may be claimed that has some at work.
+// capacity is how many turns of an organization may be claimed that has some at work.
 func (a *Ask) capacity(l orgLine, running int) int {
 	capacity := a.PerOrg
 	if r, ok := a.Capacities[l.org]; ok {

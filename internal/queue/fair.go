@@ -22,7 +22,7 @@ type orgLine struct {
 	weight int
 	// cap is how many of its turns may be at work in all processes; 0 is any number.
 	cap int
-	// room is how many of its turns may be claimed.
+	// capacity is how many of its turns may be claimed.
 	capacity int
 	// share is how many are.
 	share int

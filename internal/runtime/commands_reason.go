@@ -142,7 +142,6 @@ func (c *finishReason) recordOmitted(tx *commit.Tx) {
 	if c.omittedThrough > 0 {
 		tx.Session.CompactedThrough = &c.omittedThrough
 	}
-	tx.SaveDetails()
 	tx.Emit(&tx.Turn.ID, events.ContextCompacted{Strategy: "TRIM", FromSequence: int(max(c.omittedFrom, 1)), ThroughSequence: int(c.omittedThrough)})
 }
 

@@ -50,14 +50,14 @@ func (c *conversations) session(org models.OrgID, id models.SessionID) *sessionI
 	return &info
 }
 
-// preview is what the next model call is going to show of a session, beside what is said to it now.
+// sizePreview is what the next model call will show of a session, apart from the new message.
 type sizePreview struct {
 	bytes int
 	// sequence is the event through which that is all.
 	sequence int64
 }
 
-// preview returns what is known of the conversation before the turn has it; nil when not all is known that the model will be shown.
+// sizePreview returns what is known of the conversation before the turn has it; nil when not all is known that the model will be shown.
 func (r *turnRun) sizePreview() *sizePreview {
 	if r.session.fresh {
 		return &sizePreview{sequence: 1}

@@ -20,7 +20,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
-// twins are the queue of a database and that of the simulation, with the same turns.
+// queuePair is the queue of a database and that of the simulation, with the same turns.
 type queuePair struct {
 	rt       *rapid.T
 	w        *world

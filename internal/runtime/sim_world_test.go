@@ -132,7 +132,7 @@ func newSimulation(seed uint64, box *toolbox, log func(string)) *simulation {
 // chance draws whether something happens.
 func (w *simulation) chance(p float64) bool { return p > 0 && w.random.Float64() < p }
 
-// note tells the trace what happens. Nothing in it may depend on anything but the seed: no random ids.
+// notef tells the trace what happens. Nothing in it may depend on anything but the seed: no random ids.
 func (w *simulation) notef(format string, args ...any) {
 	fmt.Fprintf(w.hash, format+"\n", args...)
 	if w.log != nil {

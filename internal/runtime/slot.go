@@ -20,7 +20,7 @@ type slot struct {
 	epoch int64
 	// prepared can begin the turn in the transaction that claims it; nil when that has to wait.
 	prepared *turnRun
-	// foreseen is what the first call is going to show of the session; nil when that isn't known, or when no budget asks for it.
+	// sizePreview is what the first call is going to show of the session; nil when that isn't known, or when no budget asks for it.
 	sizePreview *sizePreview
 	// began is how it has begun there; nil when it has not.
 	began *writer

@@ -110,7 +110,7 @@ func (w *world) parked(s models.SessionID) []models.Wait {
 	return list
 }
 
-// vacant waits until an engine has nothing to do: a parked turn holds no slot.
+// idleSlots waits until an engine has nothing to do: a parked turn holds no slot.
 func (n *node) idleSlots() bool {
 	n.engine.mu.Lock()
 	defer n.engine.mu.Unlock()

@@ -150,7 +150,7 @@ func (p *Parked) sweep(ctx context.Context) error {
 	}
 }
 
-// tried is what looks have found at a budget. Who waits for room has none where somebody who needs no more has found none, and who waits to
+// attempts is what looks have found at a budget. Who waits for room has none where somebody who needs no more has found none, and who waits to
 // be let past the soft limit is not where another one isn't. That holds but for a turn whose session the budget no longer binds: those are
 // found one after the other, by trying some anyway.
 type attempts struct {
@@ -297,7 +297,7 @@ type wakeParked struct {
 	// goesOn is true when it waits no more, now what it waits for; nil when there is no such wait. Both are set by Apply.
 	goesOn bool
 	now    *models.BudgetWait
-	// rooms is where room is kept for it when there is none; nil for nowhere. kept is set by Apply.
+	// headroom is where room is kept for it when there is none; nil for nowhere. kept is set by Apply.
 	headroom *headroom
 	kept     bool
 }

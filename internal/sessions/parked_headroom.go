@@ -19,7 +19,7 @@ const (
 	keptFor = 2 * parkedInterval
 )
 
-// rooms are what a look at all keeps for turns that have waited long: of each budget for one, the oldest that can get what it needs.
+// headroom is what a look at all keeps for turns that have waited long: of each budget for one, the oldest that can get what it needs.
 type headroom struct {
 	// now and until are when it looks, and until when room is kept.
 	now, until models.Millis

@@ -64,7 +64,7 @@ type Service struct {
 	images    *Images
 	log       *events.Log
 	lineages  *events.Lineages
-	// nobody stands for the secrets of waits that don't exist.
+	// decoy stands for the secrets of waits that don't exist.
 	decoy [32]byte
 	// strangers counts the tokens of waits that were good for nothing.
 	strangers auth.Strangers

@@ -22,7 +22,7 @@ func storedBytes(ctx context.Context, db *store.DB, org models.OrgID) (int64, er
 	return rows[0].Bytes, nil
 }
 
-// hasRoomFor returns fault.LimitReached when an organization would store more than it may. Without a limit it reads nothing.
+// checkStorageQuota returns fault.LimitReached when an organization would store more than it may. Without a limit it reads nothing.
 func checkStorageQuota(ctx context.Context, db *store.DB, of *limits.Limits, org models.OrgID, bytes int) error {
 	most := of.Of(ctx, org).StorageBytes
 	if most <= 0 || bytes == 0 {

@@ -168,7 +168,7 @@ func (s *Service) waitOfToken(ctx context.Context, token string) (*models.Wait, 
 
 func clipToken(s string) string { return s[:min(len(s), 128)] }
 
-// nobodysSecret makes the secret that stands for those of waits that don't exist.
+// newDecoy makes the secret that stands for those of waits that don't exist.
 func newDecoy() (secret [32]byte) {
 	_, _ = rand.Read(secret[:]) // it never fails
 	return secret

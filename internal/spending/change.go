@@ -191,7 +191,7 @@ func setLimits(b *models.Budget, limit *decimal.Decimal, soft catalog.Opt[*decim
 	return nil
 }
 
-// setPeriod returns a budget a period; nil for none.
+// setPeriod gives a budget a period; nil for none.
 func setPeriod(b *models.Budget, p *Period) error {
 	b.PeriodKind, b.PeriodUnit, b.PeriodSeconds, b.Timezone = nil, nil, nil, nil
 	if p == nil {
@@ -227,7 +227,7 @@ func holds(b *models.Budget, more models.Amount, path ...string) error {
 	return nil
 }
 
-// room refuses a budget that would be one too many. The organization is locked.
+// checkQuota refuses a budget that would be one too many. The organization is locked.
 func checkQuota(tx *gorm.DB, org models.OrgID, s *subject) error {
 	inForce := func() *gorm.DB { return store.Of(tx.Model(&models.Budget{}), org).Where("disabled_at IS NULL") }
 	have, err := countTo(s.of(inForce()), MaxOfSubject)

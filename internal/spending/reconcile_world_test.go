@@ -56,7 +56,7 @@ func (w *reconcileWorld) create(rows ...any) {
 	})
 }
 
-// books are an organization with one session.
+// testBooks is an organization with one session.
 type testBooks struct {
 	org     models.OrgID
 	slug    string

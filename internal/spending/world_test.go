@@ -269,7 +269,7 @@ func (w *world) ledger(by *auth.Principal, id models.BudgetID) []models.LedgerEn
 	return list
 }
 
-// adds up: what is stored of a budget that doesn't roll is what its ledger tells of the period.
+// addsUp checks that what is stored of a budget that doesn't roll is what its ledger says of the period.
 func (w *world) addsUp(by *auth.Principal, id models.BudgetID) {
 	w.t.Helper()
 	b := w.stored(by, id)
