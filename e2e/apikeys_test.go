@@ -20,7 +20,7 @@ type apiKey struct {
 	RevokedAt   *time.Time
 }
 
-// tryKey makes an API key, and gives a caller that uses it.
+// tryKey makes an API key, and returns a caller that uses it.
 func (c *client) tryKey(permissions []string, expiresAt *time.Time) (*client, apiKey, error) {
 	var out struct {
 		CreateAPIKey struct {

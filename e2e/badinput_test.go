@@ -690,7 +690,7 @@ func TestBadBodies(t *testing.T) {
 	}
 }
 
-// closedBy sends one message on a signed-in socket and gives the code that it is closed with.
+// closedBy sends one message on a signed-in socket and returns the code that it is closed with.
 func (c *client) closedBy(t *testing.T, message string) websocket.StatusCode {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -847,7 +847,7 @@ func TestBadTokens(t *testing.T) {
 	})
 }
 
-// initCode opens a socket, says who it is, and gives the code that it is closed with.
+// initCode opens a socket, says who it is, and returns the code that it is closed with.
 func (c *client) initCode(t *testing.T) websocket.StatusCode {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -91,13 +91,13 @@ func (c *client) switchOrg(t *testing.T, org string) *client {
 	return &client{c.With(must(c.SwitchOrg(t.Context(), org))(t))}
 }
 
-// createOrg makes another organization of the same person and gives its id.
+// createOrg makes another organization of the same person and returns its id.
 func (c *client) createOrg(t *testing.T, name string) string {
 	t.Helper()
 	return must(c.CreateOrg(t.Context(), name))(t)
 }
 
-// secondOrg makes another organization of the same person, and gives a caller that is bound to it. The first caller
+// secondOrg makes another organization of the same person, and returns a caller that is bound to it. The first caller
 // stays where it is: it signs in anew, because a sign-in is in one organization at a time.
 func (c *client) secondOrg(t *testing.T, p *process, name string) *client {
 	t.Helper()
@@ -127,7 +127,7 @@ func (c *client) session(t *testing.T, agent string) string {
 	return must(c.CreateSession(t.Context(), agent))(t)
 }
 
-// message sends a text and gives the turn that carries it.
+// message sends a text and returns the turn that carries it.
 func (c *client) message(t *testing.T, session, text string) string {
 	t.Helper()
 	turn, err := c.tryMessage(session, text)

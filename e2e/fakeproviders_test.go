@@ -197,7 +197,7 @@ func responsesStream(done bool) []string {
 	return named(numbered(append(list, `{"type": "response.completed", "response": `+response("completed", strings.Join(output, ", "))+`}`))...)
 }
 
-// numbered returns each event of OpenAI's its place in the stream.
+// numbered gives each event of OpenAI's its place in the stream.
 func numbered(list []string) []string {
 	for i, e := range list {
 		list[i] = fmt.Sprintf(`{"sequence_number": %d, %s`, i, strings.TrimPrefix(e, "{"))

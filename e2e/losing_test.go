@@ -16,7 +16,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// eventStream follows a session over SSE, and gives all lines that come, and how the connection ends.
+// eventStream follows a session over SSE, and returns all lines that come, and how the connection ends.
 func (c *client) eventStream(t *testing.T, session string) (began <-chan struct{}, ended <-chan []string, failure func() error) {
 	t.Helper()
 	body := document(sessionEvents, map[string]any{"id": session, "after": 0})

@@ -60,7 +60,7 @@ func (c *client) membership(t *testing.T, email string) string {
 	return ""
 }
 
-// invitation invites somebody, and gives the invitation's id.
+// invitation invites somebody, and returns the invitation's id.
 func (c *client) invitation(t *testing.T, email string) string {
 	t.Helper()
 	var out struct {

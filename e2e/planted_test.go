@@ -98,7 +98,7 @@ func forms(secret string) map[string]string {
 	return list
 }
 
-// search looks for secrets in a text, in all their forms, and gives the names of those that it holds. Quick: it is done for megabytes.
+// search looks for secrets in a text, in all their forms, and returns the names of those that it holds. Quick: it is done for megabytes.
 func search(text string, secrets map[string]string) (found []string) {
 	for _, name := range slices.Sorted(maps.Keys(secrets)) {
 		for form, needle := range forms(secrets[name]) {

@@ -200,7 +200,7 @@ func (p *process) terminate(t *testing.T) {
 	}
 }
 
-// exit waits for its end and gives its code.
+// exit waits for its end and returns its code.
 func (p *process) exit(t *testing.T) int {
 	t.Helper()
 	select {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// done runs a command of the program that must succeed, and gives what it said.
+// done runs a command of the program that must succeed, and returns what it said.
 func done(t *testing.T, env map[string]string, args ...string) string {
 	t.Helper()
 	p := launch(t, env, args...)
@@ -19,7 +19,7 @@ func done(t *testing.T, env map[string]string, args ...string) string {
 	return p.out.String()
 }
 
-// answer runs an operation and gives its data; top-level errors are given by their code.
+// answer runs an operation and returns its data; top-level errors are given by their code.
 func (c *client) answer(t *testing.T, query string, variables map[string]any) (data, code string) {
 	t.Helper()
 	r, err := c.send(document(query, variables))

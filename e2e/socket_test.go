@@ -123,7 +123,7 @@ func (s *subscription) receive(f frame) (*event, error) {
 	return nil, fmt.Errorf("unexpected message %q", f.Type)
 }
 
-// until waits until what has come so far satisfies a condition, and gives it.
+// until waits until what has come so far satisfies a condition, and returns it.
 func (s *subscription) until(t *testing.T, what string, holds func([]event) bool) []event {
 	t.Helper()
 	deadline := time.After(patience)
@@ -151,7 +151,7 @@ func (s *subscription) untilKind(t *testing.T, kind string, n int) []event {
 	return s.until(t, fmt.Sprintf("%s no. %d", kind, n), func(have []event) bool { return count(have, kind) >= n })
 }
 
-// ended waits for the end of the socket and gives its close code.
+// ended waits for the end of the socket and returns its close code.
 func (s *subscription) ended(t *testing.T) websocket.StatusCode {
 	t.Helper()
 	select {

@@ -125,7 +125,7 @@ func index(list []event, kind string) int {
 	return -1
 }
 
-// colleague makes another member of the organization of c, and gives a caller that is signed in as them.
+// colleague makes another member of the organization of c, and returns a caller that is signed in as them.
 func (c *client) colleague(t *testing.T, place *place, p *process) *client {
 	t.Helper()
 	claims := claimsOf(t, c.Token)
@@ -155,7 +155,7 @@ func (c *client) colleague(t *testing.T, place *place, p *process) *client {
 	return signInAs(t, p.url, "colleague@example.com", ownerPassword)
 }
 
-// callBack resolves a wait over HTTP and gives the status with what became of it.
+// callBack resolves a wait over HTTP and returns the status with what became of it.
 func callBack(t *testing.T, p *process, token, body string) (int, string) {
 	t.Helper()
 	res, err := http.Post(p.url+"/v1/waits/"+token, "application/json", strings.NewReader(body))

@@ -13,7 +13,7 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// Dist gives the dashboard's files. Before `make build` there is no index.html among them.
+// Dist returns the dashboard's files. Before `make build` there is no index.html among them.
 func Dist() fs.FS {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {
@@ -27,7 +27,7 @@ func Dist() fs.FS {
 //go:embed trusted/*.json
 var trusted embed.FS
 
-// TrustedDocuments gives the documents of the dashboard and of those of the last releases, by the SHA-256 of their text in
+// TrustedDocuments returns the documents of the dashboard and of those of the last releases, by the SHA-256 of their text in
 // hexadecimal.
 func TrustedDocuments() (map[string]string, error) {
 	files, err := fs.Glob(trusted, "trusted/*.json")

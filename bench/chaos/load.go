@@ -193,7 +193,7 @@ func (a *arena) send(ctx context.Context, c *conversation, m *message, text stri
 	return nil
 }
 
-// ask runs an operation, at one node after the other, until one answers, and gives that one. broken is when a request that had been
+// ask runs an operation, at one node after the other, until one answers, and returns that one. broken is when a request that had been
 // sent was first not answered; zero for never.
 func (a *arena) ask(ctx context.Context, o *org, query string, variables map[string]any, out any) (n *node, broken time.Time, err error) {
 	for until := time.Now().Add(patience); ; {

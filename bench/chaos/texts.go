@@ -11,7 +11,7 @@ import (
 // the end.
 type texts map[string][]uint16
 
-// delta takes a delta. It gives what is wrong with it; nothing when it fits.
+// delta takes a delta. It returns what is wrong with it; nothing when it fits.
 func (m texts) delta(data []byte) string {
 	var d struct {
 		MessageID string

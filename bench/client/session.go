@@ -93,7 +93,7 @@ func (s *ProductSession) Send(ctx context.Context, kind TurnKind) error {
 	return err
 }
 
-// Say sends any message and gives the id of the turn that carries it.
+// Say sends any message and returns the id of the turn that carries it.
 func (s *ProductSession) Say(ctx context.Context, text string, delivery Delivery) (turnID string, err error) {
 	body, err := sendBody(s.ID, text, delivery)
 	if err != nil {

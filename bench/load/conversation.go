@@ -64,7 +64,7 @@ func openConversations(ctx context.Context, t target, count int) ([]*conversatio
 	return conversations, nil
 }
 
-// closeConversations ends the conversations and gives what was wrong with any of them.
+// closeConversations ends the conversations and returns what was wrong with any of them.
 func closeConversations(conversations []*conversation) error {
 	var all []error
 	for _, c := range conversations {

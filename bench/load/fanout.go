@@ -269,7 +269,7 @@ func (f *fan) received() int64 {
 	return n
 }
 
-// close ends the sockets and gives what went wrong with any. It may be called again.
+// close ends the sockets and returns what went wrong with any. It may be called again.
 func (f *fan) close() error {
 	for i, socket := range f.sockets {
 		socket.Close()

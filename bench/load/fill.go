@@ -38,7 +38,7 @@ type filler struct {
 // every is that each so manieth session has a tag, waits, or belongs to a customer of its own.
 const every = 5
 
-// fillPlace multiplies a session of the place's only organization with sessions, and gives how many events there are then.
+// fillPlace multiplies a session of the place's only organization with sessions, and returns how many events there are then.
 func fillPlace(ctx context.Context, at *place, template string, f fill) (events int64, err error) {
 	db, err := openPlace(at)
 	if err != nil {

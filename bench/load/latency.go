@@ -79,7 +79,7 @@ func (s *system) firstDeltaAlone(ctx context.Context) error {
 	return nil
 }
 
-// block does turns one after the other, and gives the times to their first deltas in milliseconds.
+// block does turns one after the other, and returns the times to their first deltas in milliseconds.
 func (s *system) block(ctx context.Context, arm int, t target) ([]float64, error) {
 	conversations, err := openConversations(ctx, t, turnsPerBlock/turnsPerSession)
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *system) firstDeltaUnderLoad(ctx context.Context) error {
 	return nil
 }
 
-// schedule starts turns at a fixed rate and gives the times to their first deltas, in milliseconds. A message that is
+// schedule starts turns at a fixed rate and returns the times to their first deltas, in milliseconds. A message that is
 // due waits for a session that is at rest; the wait counts.
 func schedule(ctx context.Context, conversations []*conversation, kind client.TurnKind, rate float64) ([]float64, error) {
 	free := make(chan *conversation, len(conversations))

@@ -218,7 +218,7 @@ func (l *listing) compare(ctx context.Context, small *listing, list listed) erro
 	return nil
 }
 
-// ask asks for a list a few times and gives how many milliseconds each took.
+// ask asks for a list a few times and returns how many milliseconds each took.
 func (l *listing) ask(ctx context.Context, list listed) ([]float64, error) {
 	var took []float64
 	for range listRepeats {

@@ -308,7 +308,7 @@ func (s *system) watch(ctx context.Context, at string, size liveSize) ([]*watche
 	return watched, sockets, nil
 }
 
-// sendByTheClock starts text turns at a fixed rate, one session after the other, and gives how many.
+// sendByTheClock starts text turns at a fixed rate, one session after the other, and returns how many.
 func sendByTheClock(ctx context.Context, watched []*watchedSession, rate float64, lasts time.Duration) (int, error) {
 	var group sync.WaitGroup
 	failed := make(chan error, 1)

@@ -115,7 +115,7 @@ func (s *system) takeToolSteps(ctx context.Context) error {
 	return s.stepCommits(ctx, kinds)
 }
 
-// stepBlock runs turns of all kinds in alternation, one at a time, and gives their times in milliseconds.
+// stepBlock runs turns of all kinds in alternation, one at a time, and returns their times in milliseconds.
 func (s *system) stepBlock(ctx context.Context, kinds [stepKinds]stepKind) (times [stepKinds][]float64, watch *stepWatch, foreign float64, err error) {
 	watch = &stepWatch{}
 	begun := time.Now()

@@ -139,7 +139,7 @@ func (l *listing) statementsOn(ctx context.Context, table string) (n int64, err 
 	return n, err
 }
 
-// fillUsage writes calls into the journal, past the product, which must have ended, and adds them up as the product does. It gives how
+// fillUsage writes calls into the journal, past the product, which must have ended, and adds them up as the product does. It returns how
 // many sums of hours there are.
 func fillUsage(ctx context.Context, at *place, org string, calls int) (sums int64, err error) {
 	db, err := openPlace(at)

@@ -27,7 +27,7 @@ type waitKind struct {
 	tools int
 	// goesOn is the event that tells that the turn runs again.
 	goesOn string
-	// resolve finds out what is waited for, and gives the request that ends the wait.
+	// resolve finds out what is waited for, and returns the request that ends the wait.
 	resolve func(ctx context.Context, p *parked) (request func(context.Context) error, err error)
 }
 
@@ -253,7 +253,7 @@ func (p *parked) goOn(ctx context.Context, kind waitKind) (t resumeTimes, err er
 	return t, err
 }
 
-// until waits for an event of the turn and gives when it came.
+// until waits for an event of the turn and returns when it came.
 func (p *parked) until(ctx context.Context, kind string) (time.Duration, error) {
 	for {
 		select {

@@ -57,7 +57,7 @@ func (f *failpoints) hit(chance float64) bool {
 }
 
 // parseFailpoints reads POINT=ACTION@CHANCE,… where ACTION is error, kill or stall:DURATION, e.g.
-// committed=error@0.01,written=stall:50ms@0.001. Nothing gives nil.
+// committed=error@0.01,written=stall:50ms@0.001. It returns nil for an empty text.
 func parseFailpoints(v string, seed uint64) (*failpoints, error) {
 	if v == "" {
 		return nil, nil

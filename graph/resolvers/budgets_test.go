@@ -40,7 +40,7 @@ func withBudgets(t *testing.T, a *api) *clock.Manual {
 	return at
 }
 
-// budget makes a budget of 100 tokens for the organization, but for what is said, and gives its id.
+// budget makes a budget of 100 tokens for the organization, but for what is said, and returns its id.
 func (a *api) budget(change map[string]any) string {
 	a.t.Helper()
 	in := map[string]any{"subject": "ORG", "subjectId": a.principal.OrgID.String(), "currency": "tokens", "limit": "100"}

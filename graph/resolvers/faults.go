@@ -5,9 +5,8 @@ import (
 	"github.com/ostler-dev/ostler/internal/fault"
 )
 
-// userErrors turns what a service answered into the userErrors of a mutation's payload. No error gives an empty
-// list. A *fault.Error, wrapped or not, gives a list of one. All other errors are the server's own and are given
-// back as they are: the error presenter hides their cause.
+// userErrors turns the error of a service into the userErrors of a mutation's payload: an empty list for nil, and a list of one for a
+// *fault.Error, wrapped or not. All other errors are the server's own and are returned as they are: the error presenter hides their cause.
 func userErrors(err error) ([]*model.UserError, error) {
 	if err == nil {
 		return []*model.UserError{}, nil
@@ -26,8 +25,8 @@ func userErrors(err error) ([]*model.UserError, error) {
 	return []*model.UserError{e}, nil
 }
 
-// answered completes the payload of a mutation, whose userErrors are list: by done when err is nil, else by the error. Errors that
-// userErrors returns are returned.
+// answered completes the payload of a mutation. list points to its userErrors. When err is nil, done fills in the rest. A *fault.Error becomes
+// a userError, and any other error is returned.
 func answered[P any](payload *P, list *[]*model.UserError, err error, done func()) (*P, error) {
 	var own error
 	if *list, own = userErrors(err); own != nil {

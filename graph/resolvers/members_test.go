@@ -13,7 +13,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store/storetest" //nolint:depguard // see above
 )
 
-// colleague makes another member, and gives the id of the membership.
+// colleague makes another member, and returns the id of the membership.
 func (a *api) colleague(name string, role models.Role) string {
 	a.t.Helper()
 	u := models.User{ID: models.NewID[models.UserEntity](), Name: name, Email: name + "@example.com", EmailKey: name + "@example.com", CreatedAt: 1}

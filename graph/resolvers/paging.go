@@ -193,7 +193,7 @@ func idWindow[E models.Entity](first *int, after *string, byDefault int) (window
 	return newWindow(pageArgs{First: first, After: after}, byDefault, decodeIDCursor[E])
 }
 
-// trim takes the rows that the database gave for w, of which there may be one more than Limit, and gives the page in
+// trim takes the rows that the database gave for w, of which there may be one more than Limit, and returns the page in
 // the list's order with its PageInfo. Rows of a backward window come in reverse.
 func trim[R, P any](rows []R, w window[P], cursor func(*R) string) ([]R, *model.PageInfo) {
 	more := len(rows) > w.Limit

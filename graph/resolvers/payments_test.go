@@ -71,7 +71,7 @@ func (a *api) asked(policy string, approval *models.WaitID) string {
 	return row.ID.String()
 }
 
-// policy makes a payment policy and gives its id.
+// policy makes a payment policy and returns its id.
 func (a *api) policy(url string) string {
 	a.t.Helper()
 	in := map[string]any{

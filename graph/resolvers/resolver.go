@@ -41,6 +41,6 @@ type Resolver struct {
 
 // Secrets keeps random secrets of organizations.
 type Secrets interface {
-	// Rotate replaces a secret by its name and gives the new one.
+	// Rotate replaces a secret by its name and returns the new one.
 	Rotate(ctx context.Context, org models.OrgID, name string) ([]byte, error)
 }

@@ -46,7 +46,7 @@ func (a *api) webhook(url string) string {
 	return a.get(createWebhook, in, "createWebhook", "webhook", "id").(string)
 }
 
-// delivered puts deliveries of a webhook, and gives their ids, the oldest first.
+// delivered puts deliveries of a webhook, and returns their ids, the oldest first.
 func (a *api) delivered(webhook string, n int) (ids []string) {
 	a.t.Helper()
 	id, err := models.ParseID[models.WebhookEntity](webhook)

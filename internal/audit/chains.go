@@ -95,7 +95,7 @@ func NewRetention(cfg RetentionConfig) *background.Job {
 	}, background.Ticks(cfg.Ticks))
 }
 
-// Sweep removes the audit entries that are past their time from all chains, and gives how many. Several processes may do so at
+// Sweep removes the audit entries that are past their time from all chains, and returns how many. Several processes may do so at
 // once. A chain that is broken is left as it is and logged as an error: what shows that somebody edited it must not go.
 func Sweep(ctx context.Context, cfg RetentionConfig) (int64, error) {
 	if err := signAgain(ctx, cfg); err != nil || cfg.Keep <= 0 {

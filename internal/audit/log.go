@@ -16,7 +16,7 @@ import (
 // positions the other way round, and clocks are set. Entries that were put out of order by more may be missing at the bounds of a time.
 const timeSlack = 5 * 60 * 1000
 
-// Deriver gives secrets that all nodes share, the current one first; secrets.Keeper is one.
+// Deriver derives secrets that all nodes share, the current one first; secrets.Keeper is one.
 type Deriver interface {
 	Secrets(purpose string) ([][]byte, error)
 }

@@ -84,7 +84,7 @@ func Draft(from *auth.RequestInfo, e Entry) (models.AuditEntry, error) {
 	return row, nil
 }
 
-// Follow gives a row its place behind the end of its chain, and returns the new end. Who writes the two holds the lock of the end.
+// Follow puts a row behind the end of its chain, and returns the new end. Whoever writes the two must hold the lock of the end.
 func Follow(head models.AuditHead, row *models.AuditEntry) models.AuditHead {
 	row.Position, row.PrevHash = head.Position+1, head.Hash
 	row.Hash = hashOf(*row)

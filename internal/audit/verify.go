@@ -116,7 +116,7 @@ type walk struct {
 	hash     []byte // nil for one that is not known
 }
 
-// follow goes along entries, and gives false at the first one that is wrong.
+// follow goes along entries, and returns false at the first one that is wrong.
 func (w *walk) follow(page []models.AuditEntry) bool {
 	for i := range page {
 		e := &page[i]

@@ -96,7 +96,7 @@ func NewAccessTokens(keys *Keys, clk clock.Clock, cfg TokenConfig) (*AccessToken
 	)}, nil
 }
 
-// Issue makes a token and gives it with the time of its end, which replaces that of the claims.
+// Issue makes a token and returns it with the time of its end, which replaces that of the claims.
 func (t *AccessTokens) Issue(ctx context.Context, c Claims) (string, time.Time, error) {
 	key, kid, err := t.signing(ctx)
 	if err != nil {

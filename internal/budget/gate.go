@@ -199,7 +199,7 @@ func passes(b *models.Budget, resumed *models.Millis) bool {
 	return resumed != nil && b.SoftPassedAt != nil && *resumed >= *b.SoftPassedAt
 }
 
-// Hold holds an amount of a budget, in its period of now, which the row must have been rolled to. It gives what is to stand where whoever
+// Hold holds an amount of a budget, in its period of now, which the row must have been rolled to. It returns what is to stand where whoever
 // holds it keeps it.
 func Hold(b *models.Budget, amount models.Amount) models.Held {
 	amount = max(amount, 0)

@@ -68,8 +68,8 @@ func (b *builtIn) apply(h *models.Harness) bool {
 	return true
 }
 
-// SeedOrg returns a new organization what every one has from the start: the provider of simulated models, and the built-in
-// harnesses. It gives what the organization's defaults are to be.
+// SeedOrg fills a new organization with what every one has from the start: the provider of simulated models, its models, and the built-in
+// harnesses. It returns the harness and the model that are to be the organization's defaults.
 func (s *Service) SeedOrg(_ context.Context, tx *gorm.DB, org models.OrgID, now models.Millis) (models.HarnessID, models.ModelID, error) {
 	model, err := seedModels(tx, org, now)
 	if err != nil {

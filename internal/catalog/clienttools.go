@@ -81,7 +81,7 @@ func (s *Service) validateClientTools(list []models.ClientTool) error {
 	return nil
 }
 
-// clash looks for a client tool of a name that another tool has. It gives the failure with the tool's place in the list; nil when
+// clash looks for a client tool of a name that another tool has. It returns the failure with the tool's place in the list; nil when
 // there is none. What else is wrong with capabilities is not its business.
 func (s *Service) clash(refs []models.CapabilityRef, list []models.ClientTool) (*fault.Error, int) {
 	_, err := s.registry.ResolveWith(refs, list)

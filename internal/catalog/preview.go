@@ -64,7 +64,7 @@ func (s *Service) Preview(ctx context.Context, org models.OrgID, d Draft) (*Effe
 	return eff, nil
 }
 
-// PreviewSession works out what a turn of a session would run with if it started now. It gives nil when the harness or
+// PreviewSession works out what a turn of a session would run with if it started now. It returns nil when the harness or
 // the agent is gone; Model is nil when there is none to run with.
 func (s *Service) PreviewSession(ctx context.Context, org models.OrgID, id models.SessionID) (*Effective, error) {
 	session, err := get[models.Session](s.db.Read(ctx, org).Select("harness_id", "agent_id", "model_id", "client_tools"), org, id)

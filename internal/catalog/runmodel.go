@@ -26,7 +26,7 @@ FROM models m JOIN providers p ON p.org_id = m.org_id AND p.id = m.provider_id
 
 const modelSQL = modelColumns + `WHERE m.org_id = ? AND m.id = COALESCE(?, (SELECT default_model_id FROM orgs WHERE id = ?))`
 
-// loadModel reads a model with its provider; without an id, the organization's default. It gives nil when there is none.
+// loadModel reads a model with its provider; without an id, the organization's default. It returns nil when there is none.
 func loadModel(db *gorm.DB, org models.OrgID, id *models.ModelID) (*RunModel, error) {
 	var arg any
 	if id != nil {

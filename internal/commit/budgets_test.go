@@ -11,7 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// budget makes a budget of an organization, and gives its id.
+// budget makes a budget of an organization, and returns its id.
 func (w *world) budget(org models.OrgID) models.BudgetID {
 	w.t.Helper()
 	id := models.NewID[models.BudgetEntity]()

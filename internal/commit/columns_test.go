@@ -143,7 +143,7 @@ func TestEveryChangeOfASessionCounts(t *testing.T) {
 	}
 }
 
-// fill returns every field of a value that is kept something of its own.
+// fill sets every field of a value that is stored to something of its own.
 func fill(v reflect.Value, n int) int {
 	if _, ok := v.Interface().(models.JSON); ok {
 		v.Set(reflect.ValueOf(models.JSON(fmt.Sprintf(`{"n":%d}`, n))))
@@ -274,7 +274,7 @@ func (f *full) store(tx *Tx) {
 	f.file.UpdatedAt, f.todos.UpdatedAt, f.session.UpdatedAt = tx.Now, tx.Now, tx.Now
 }
 
-// change returns every column that may change another value.
+// change gives every column that may change another value.
 func (f *full) change(n int) Command {
 	return f.w.command(f.session.ID, func(tx *Tx) error {
 		s, turn, effect, wait := f.session, f.turn, f.effect, f.wait

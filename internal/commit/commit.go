@@ -129,7 +129,7 @@ type Meter interface {
 }
 
 // Faults lets tests break a batch. Points are "begin", "loaded", "written" (before the commit) and "committed" (the reply to
-// the commit is lost when it gives an error).
+// the commit is lost when it returns an error).
 type Faults interface {
 	At(point string) error
 }

@@ -153,7 +153,7 @@ const sqliteRaiseFeed = "INSERT INTO org_feeds (" + feedColumns + ") VALUES (?, 
 	"sessions = sessions + excluded.sessions, queued_turns = queued_turns + excluded.queued_turns, " +
 	"sessions_cap = excluded.sessions_cap, queued_turns_cap = excluded.queued_turns_cap RETURNING position, sessions, queued_turns"
 
-// raiseFeeds returns the events of a step their positions.
+// raiseFeeds assigns the events of a step their positions.
 func (tx *sqliteTx) raiseFeeds(ctx context.Context, s step) error {
 	newest := make([]int64, len(s.feeds))
 	for i, f := range s.feeds {

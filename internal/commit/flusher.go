@@ -185,7 +185,7 @@ func (f *flusher) abandon(err error) {
 	f.queue = nil
 }
 
-// take waits for commands and takes what is there; it never waits for more. It gives nil when there is nothing and will
+// take waits for commands and takes what is there; it never waits for more. It returns nil when there is nothing and will
 // never be.
 func (f *flusher) take() []*pending {
 	for {

@@ -30,7 +30,7 @@ type belongings struct {
 	hash    []byte
 }
 
-// furnish returns the organization of a world a session that has something in every table.
+// furnish gives the organization of a world a session that has something in every table.
 func (w *world) furnish() (belongings, *Lease) {
 	w.t.Helper()
 	s, l := w.working()

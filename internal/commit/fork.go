@@ -33,11 +33,11 @@ type copied struct {
 	todosBefore   models.Millis
 }
 
-// Fork makes a session that begins with the history of this one, and gives its state, to which the command adds its first events.
+// Fork makes a session that begins with the history of this one, and returns its state, to which the command adds its first events.
 // What they share is not copied, and entries of files are copied within the database, where they stand as they did before this
 // batch. So a fork is the first that happens to its session in a batch.
 //
-// An error of Fork must be returned by the command. Submit never gives it: it puts the command off to a batch of its own.
+// An error of Fork must be returned by the command. Submit never returns it: it puts the command off to a batch of its own.
 func (tx *Tx) Fork(f Fork) (*Tx, error) {
 	if tx.moved {
 		return nil, errNextBatch

@@ -279,7 +279,7 @@ func (w *world) session() models.SessionID {
 	return s
 }
 
-// working makes a session whose turn is claimed, and gives the turn's lease.
+// working makes a session whose turn is claimed, and returns the turn's lease.
 func (w *world) working() (models.SessionID, *Lease) {
 	w.t.Helper()
 	s := w.session()
@@ -289,7 +289,7 @@ func (w *world) working() (models.SessionID, *Lease) {
 	return s, &Lease{Turn: m.turn, Epoch: 1}
 }
 
-// batch submits commands in an order, so that those of one flusher are one batch unless it has to be divided. It gives their
+// batch submits commands in an order, so that those of one flusher are one batch unless it has to be divided. It returns their
 // answers.
 func batch(c *Committer, cmds ...Command) []error {
 	list := make([]*pending, len(cmds))

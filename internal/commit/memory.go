@@ -392,7 +392,7 @@ func (tx *memoryTx) chain(entries []models.AuditEntry) error {
 	return tx.writeAll(link(heads, entries))
 }
 
-// raiseFeeds returns the events of a step their positions.
+// raiseFeeds assigns the events of a step their positions.
 func (tx *memoryTx) raiseFeeds(s step) error {
 	newest := make([]int64, len(s.feeds))
 	for i, f := range s.feeds {

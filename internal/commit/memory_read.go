@@ -103,7 +103,7 @@ func (m *Memory) Session(org models.OrgID, session models.SessionID) *models.Ses
 }
 
 // ChangeTurns changes the turns that set reports true for, in one transaction, as the claim and the takeover do: all of them, or
-// those that are named. It gives them as they are then.
+// those that are named. It returns them as they are then.
 func (m *Memory) ChangeTurns(set func(*models.Turn) bool, of ...models.Turn) ([]models.Turn, error) {
 	m.rows.Begin()
 	var all, list []*models.Turn

@@ -59,7 +59,7 @@ func (tx *postgresTx) write(ctx context.Context, steps []step, entries []models.
 
 const lockChains = `SELECT org_id, position, hash FROM audit_heads WHERE org_id = ANY($1::uuid[]) ORDER BY org_id FOR NO KEY UPDATE`
 
-// chain sends what is to be written before, locks the ends of the chains, and gives what puts the entries behind them.
+// chain sends what is to be written before, locks the ends of the chains, and returns what puts the entries behind them.
 func (tx *postgresTx) chain(ctx context.Context, before *pgx.Batch, entries []models.AuditEntry) (*pgx.Batch, error) {
 	tx.queue(before, []step{beginChains(entries)}, nil)
 	var heads []models.AuditHead

@@ -242,7 +242,7 @@ func (m *Memory) totals(_ context.Context, org models.OrgID) (t Totals, err erro
 	return t, err
 }
 
-// raiseFeed moves the row of a feed in the memory and gives its newest position.
+// raiseFeed moves the row of a feed in the memory and returns its newest position.
 func raiseFeed(rows Rows, f feedShare) (int64, error) {
 	sessionsCap, queuedCap := f.headroomLimits()
 	newest, before := int64(len(f.events)), Totals{}

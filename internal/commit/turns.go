@@ -229,7 +229,7 @@ func (tx *Tx) toHead(t *models.Turn) {
 	tx.w.ready = true
 }
 
-// ClaimTurn returns the lease of the turn at the head of the line to a runner, in the transaction that made it ready.
+// ClaimTurn grants a runner the lease of the turn at the head of the line, in the transaction that made it ready.
 func (tx *Tx) ClaimTurn(runner models.RunnerID) {
 	tx.Turn.ReadyAt = nil
 	tx.Turn.RunnerID = &runner
@@ -258,7 +258,7 @@ func (tx *Tx) ConsumeInbox() {
 // to a turn for the messages that still wait in the inbox, so that none is stranded however a turn ends; else to the
 // next queued turn; else the session comes to rest. The command must have said so in Needs.Ends.
 //
-// An error of EndTurn must be returned by the command. One of them, which Submit never gives, puts the command off: a batch
+// An error of EndTurn must be returned by the command. One of them, which Submit never returns, puts the command off: a batch
 // ends one turn of a session, because what is behind the next one wasn't read.
 func (tx *Tx) EndTurn(status models.TurnStatus, reason models.StopReason, end events.Payload) error {
 	if tx.ended {

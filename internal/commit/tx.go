@@ -133,7 +133,7 @@ type move struct {
 	kept     models.MessageID
 }
 
-// Emit adds an event and gives its sequence, the next one of the session.
+// Emit adds an event and returns its sequence, the next one of the session.
 func (tx *Tx) Emit(turn *models.TurnID, p events.Payload) int64 {
 	return tx.EmitData(turn, p.Kind(), jsonx.MustEncode(p))
 }
@@ -202,7 +202,7 @@ func (tx *Tx) AmendEffect(e models.Effect) {
 	tx.keepCall(e)
 }
 
-// keepCall keeps the calls without a result as Calls gives them.
+// keepCall keeps the calls without a result as Calls returns them.
 func (tx *Tx) keepCall(e models.Effect) {
 	known, ok := tx.calls[e.ReplayKey]
 	switch {

@@ -231,7 +231,7 @@ func TestTheZeroIDIsNoSession(t *testing.T) {
 	})
 }
 
-// place returns events positions in the feed of their organization, from one on.
+// place gives events positions in the feed of their organization, from one on.
 func place(list []models.Event, from int64) []models.Event {
 	for i := range list {
 		list[i].FeedPosition = new(from + int64(i))

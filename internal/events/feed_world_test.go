@@ -31,7 +31,7 @@ func newFeeds(orgs ...models.OrgID) *feeds {
 	return f
 }
 
-// commit stores events of a session, every third of which is in no feed, and gives them as rows.
+// commit stores events of a session, every third of which is in no feed, and returns them as rows.
 func (f *feeds) commit(org models.OrgID, session models.SessionID, n int) []models.Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()

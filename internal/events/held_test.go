@@ -26,7 +26,7 @@ func bearable(t *testing.T, sub *events.Subscription) {
 	}
 }
 
-// drain reads up to a sequence and gives how many events came.
+// drain reads up to a sequence and returns how many events came.
 func drain(t *testing.T, sub *events.Subscription, after, last int64) {
 	t.Helper()
 	for n := after + 1; n <= last; {

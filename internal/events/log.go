@@ -155,7 +155,7 @@ func (l *Log) readOwn(ctx context.Context, key Key, after int64, limit Limit) ([
 	return l.events(ctx, key, &pageLimit{left: limit.Bytes}, readSQLite, key.Org[:], key.Session[:], after, limit.Events)
 }
 
-// events returns what a query finds, in a room; nil for any.
+// events returns what a query finds, as far as the page's limit goes; nil for no limit.
 func (l *Log) events(ctx context.Context, key Key, in *pageLimit, query string, args ...any) ([]models.Event, error) {
 	var list []models.Event
 	var err error

@@ -12,7 +12,7 @@ import (
 // pageSize is how many events one read of the log gives.
 const pageSize = 500
 
-// replay returns the next event of the log, or joins the live stream when there is none. It gives nothing when the reader
+// replay returns the next event of the log, or joins the live stream when there is none. It returns nothing when the reader
 // should look at its queue, or is to wait until others of its connection have delivered their pages.
 func (s *Subscription) replay(ctx context.Context) (item *Item, waits bool, err error) {
 	for tries := 0; ; {

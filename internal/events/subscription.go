@@ -109,7 +109,7 @@ func (s *Subscription) Next(ctx context.Context) (*Item, error) {
 	}
 }
 
-// Poll is Next for readers that don't wait: without an event it gives nothing, and Options.Wake is called later. It does wait
+// Poll is Next for readers that don't wait: without an event it returns nothing, and Options.Wake is called later. It does wait
 // for a read of the log.
 func (s *Subscription) Poll(ctx context.Context) (*Item, error) {
 	for {

@@ -163,7 +163,7 @@ func byteOffset(s string, units int) (int, bool) {
 // textPosition is how far a reader is in a liveText.
 type textPosition struct{ round, bytes, units int }
 
-// next returns what the reader has not seen, and moves it on. Nothing new gives false.
+// next returns what the reader has not seen, and moves it on. It returns false when there is nothing new.
 func (p *textPosition) next(st *textState) (offset int, delta string, ok bool) {
 	if st == nil {
 		return 0, "", false

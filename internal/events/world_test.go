@@ -38,7 +38,7 @@ func newMemory() *memory {
 	}
 }
 
-// commit stores events and gives them as rows.
+// commit stores events and returns them as rows.
 func (m *memory) commit(turn models.TurnID, payloads ...events.Payload) []models.Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()

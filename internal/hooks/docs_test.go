@@ -30,7 +30,7 @@ func page(t *testing.T, name string) string {
 	return string(b)
 }
 
-// start runs a receiver of the guide and gives its address, which it prints first.
+// start runs a receiver of the guide and returns its address, which it prints first.
 func start(t *testing.T, secret string, command ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)

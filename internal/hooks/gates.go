@@ -13,8 +13,8 @@ import (
 // maxRounds is how often the gates decide about one call. One that still changes after that is refused.
 const maxRounds = 2
 
-// Recheck validates and prepares arguments that a gate rewrote, and gives them as they would run; the error is for the model.
-// The engine gives tools.Prepare here.
+// Recheck validates and prepares arguments that a gate rewrote, and returns them as they would run; the error is for the model.
+// The engine passes tools.Prepare.
 type Recheck func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
 
 // Ruling is what the gates say about a call together.

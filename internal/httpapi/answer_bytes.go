@@ -61,7 +61,7 @@ func quoted(s string) int {
 	return n
 }
 
-// rooted returns the buffer of an answer its size at once, since it is known when the root fields are written: a buffer that grows needs up
+// rooted grows the buffer of an answer to its final size at once, since it is known when the root fields are written: a buffer that grows needs up
 // to three times as much. Of an answer that is refused nothing is written.
 func rooted(answer *store.Bytes) graphql.RootFieldMiddleware {
 	return func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {

@@ -48,7 +48,7 @@ func (e *engine) parseDocument(text string) (*document, gqlerror.List) {
 	return d, nil
 }
 
-// parseError returns the token limit, for which the parser has no error of its own, from broken syntax.
+// parseError tells the token limit, for which the parser has no error of its own, from broken syntax.
 func (e *engine) parseError(err error) *gqlerror.Error {
 	parsed, ok := err.(*gqlerror.Error)
 	if !ok {

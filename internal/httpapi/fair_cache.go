@@ -56,7 +56,7 @@ func (c *fairCache[K, V]) get(key K) (value V, ok bool) {
 	return entry.value, true
 }
 
-// add keeps a value whose text has size bytes, unless there is one under the key: it gives the one that is kept.
+// add keeps a value whose text has size bytes, unless there is one under the key: it returns the one that is kept.
 func (c *fairCache[K, V]) add(org models.OrgID, key K, value V, size int) V {
 	weight := size + entryOverhead
 	if weight > c.capacity {

@@ -44,7 +44,7 @@ type eventStream struct {
 	silent bool
 }
 
-// streamAnswer is what stream.event gives.
+// streamAnswer is what stream.event returns.
 type streamAnswer struct {
 	resp graphql.Response
 	what progress

@@ -118,7 +118,7 @@ func (m *many) bearable() {
 	}
 }
 
-// read reads one frame and gives whose it is. What a subscription gets must be the next of its session.
+// read reads one frame and returns whose it is. What a subscription gets must be the next of its session.
 func (m *many) read() (id int) {
 	m.t.Helper()
 	var f struct {

@@ -25,7 +25,7 @@ type loan struct {
 	size int
 }
 
-// record appends an event, and gives a copy of it.
+// record appends an event, and returns a copy of it.
 func (l *tape) record(e models.Event) models.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()

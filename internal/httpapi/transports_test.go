@@ -12,7 +12,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/apiclient/attacks"
 )
 
-// transport sends a request in one of the ways that there are, and gives its one answer.
+// transport sends a request in one of the ways that there are, and returns its one answer.
 type transport struct {
 	name string
 	ask  func(b *bench, req map[string]any, token string) answer

@@ -50,7 +50,7 @@ func (r *rates) of(org models.OrgID, minute int64) *rate {
 	return one
 }
 
-// Request lets a request of an organization in. Else it gives how many seconds to wait: those that are left of the minute. Without a
+// Request lets a request of an organization in. Else it returns how many seconds to wait: those that are left of the minute. Without a
 // database to ask, requests are let in: they fail by themselves.
 func (l *Limits) Request(ctx context.Context, org models.OrgID) (retryAfter int, ok bool) {
 	if l == nil || org.IsZero() {

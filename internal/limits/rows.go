@@ -40,7 +40,7 @@ const addRequests = `INSERT INTO org_rates AS r (org_id, minute, taken) VALUES (
 ON CONFLICT (org_id) DO UPDATE SET minute = CASE WHEN r.minute = excluded.minute + 1 THEN r.minute ELSE excluded.minute END,
 taken = CASE WHEN r.minute IN (excluded.minute, excluded.minute + 1) THEN r.taken ELSE 0 END + excluded.taken RETURNING taken`
 
-// takeRequests takes up to n requests of an organization's minute for this process, and gives how many it got: all processes together get
+// takeRequests takes up to n requests of an organization's minute for this process, and returns how many it got: all processes together get
 // no more than limit. It is for PostgreSQL: with SQLite there is one process, which counts by itself.
 func takeRequests(ctx context.Context, db *store.DB, org models.OrgID, minute, n, limit int64) (int64, error) {
 	var taken int64
@@ -106,7 +106,7 @@ func setLease(ctx context.Context, db *store.DB, org models.OrgID, node models.A
 	return nil
 }
 
-// seeNode returns the others that a process lives, and removes those that were not seen for long with all that they had taken. It reports
+// seeNode lets the other processes see that this one lives, and removes those that were not seen for long with all that they had taken. It reports
 // false when the process was not there, so that what it has taken has to be told anew.
 func seeNode(ctx context.Context, db *store.DB, node models.APINodeID, now, forgotten models.Millis) (bool, error) {
 	there := false

@@ -251,5 +251,5 @@ func (m *Metrics) register(c ...prometheus.Collector) { m.registry.MustRegister(
 
 var _ http.Handler = (*handler)(nil)
 
-// Describe gives what there is, for the documentation: it implements half of prometheus.Collector.
+// Describe sends the descriptions of all metrics, for the documentation: it implements half of prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) { m.registry.Describe(out) }

@@ -36,7 +36,7 @@ type NewAPIKey struct {
 	ExpiresAt *models.Millis
 }
 
-// CreateAPIKey makes a key of the caller's organization, and gives it with the key itself, which is shown this once. Who holds less than
+// CreateAPIKey makes a key of the caller's organization, and returns it with the key itself, which is shown this once. Who holds less than
 // the key is to hold is FORBIDDEN to.
 func (s *Service) CreateAPIKey(ctx context.Context, by *auth.Principal, in NewAPIKey) (*models.APIKey, string, error) {
 	name, err := cleanName(in.Name)

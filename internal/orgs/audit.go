@@ -64,7 +64,7 @@ func (s *Service) recordRefusal(ctx context.Context, user *models.User, details 
 	return nil
 }
 
-// endSignIn ends a sign-in and gives it; nil when it has ended already.
+// endSignIn ends a sign-in and returns it; nil when it has ended already.
 func endSignIn(tx *gorm.DB, id models.SignInID, now models.Millis) (*models.SignIn, error) {
 	res := tx.Model(&models.SignIn{}).Where("id = ? AND revoked_at IS NULL", id).Update("revoked_at", now)
 	if res.Error != nil {

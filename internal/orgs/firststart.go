@@ -29,7 +29,7 @@ type FirstOwner struct {
 
 // FirstStart makes an organization and its owner, who is also an operator, if there is no user yet. It may use the provider keys of the
 // environment. Otherwise it does
-// nothing and gives nil. Of several nodes that start at once, one does it.
+// nothing and returns nil. Of several nodes that start at once, one does it.
 func (s *Service) FirstStart(ctx context.Context) (*FirstOwner, error) {
 	found, err := anyUser(s.db.ReadAcross(ctx))
 	if err != nil || found {

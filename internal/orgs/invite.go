@@ -41,7 +41,7 @@ func (s *Service) CountInvitations(ctx context.Context, org models.OrgID) (int, 
 	return count[models.Invitation](s.db.Read(ctx, org), org)
 }
 
-// Invite invites whoever has an e-mail, and gives the token that proves it, which is stored nowhere. An e-mail that belongs to a member,
+// Invite invites whoever has an e-mail, and returns the token that proves it, which is stored nowhere. An e-mail that belongs to a member,
 // or that has a pending invitation, is fault.Taken; a role above the caller's own is fault.Forbidden. An invitation that has
 // expired is replaced.
 func (s *Service) Invite(ctx context.Context, p *auth.Principal, email string, role models.Role) (*models.Invitation, string, error) {

@@ -83,7 +83,7 @@ func (c LimitsChange) check() error {
 	return nil
 }
 
-// setLimits writes what changes, under the lock of the organization, and gives what its limits are then.
+// setLimits writes what changes, under the lock of the organization, and returns what its limits are then.
 func setLimits(
 	ctx context.Context, tx *gorm.DB, org models.OrgID, change LimitsChange, now models.Millis, kind models.ActorKind, actor models.ActorID,
 ) (models.OrgLoad, error) {

@@ -89,7 +89,7 @@ func (s *Service) RemoveMember(ctx context.Context, p *auth.Principal, id models
 	return &m, nil
 }
 
-// lockMember locks the organization, reads the member who is to be changed, and gives the caller's own role.
+// lockMember locks the organization, reads the member who is to be changed, and returns the caller's own role.
 func (s *Service) lockMember(tx *gorm.DB, p *auth.Principal, id models.MembershipID, m *models.Membership) (models.Role, error) {
 	if _, err := lockOrg(tx, p.OrgID); err != nil {
 		return "", err

@@ -88,7 +88,7 @@ func (s *Service) finishOpenID(ctx context.Context, p *auth.Principal, begun oid
 	return s.signInIdentity(ctx, p, who, begun.Invitation)
 }
 
-// Unlink forgets who a user is to all issuers, and ends their sign-ins. It gives how many issuers those were. Where an issuer gave somebody
+// Unlink forgets who a user is to all issuers, and ends their sign-ins. It returns how many issuers those were. Where an issuer gave somebody
 // a new subject, nobody else can let them in again.
 func (a *Admin) Unlink(ctx context.Context, email string) (int64, error) {
 	var n int64

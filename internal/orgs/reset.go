@@ -223,7 +223,7 @@ func (s *Service) resetRow(db *gorm.DB, hash []byte) (models.PasswordReset, erro
 	return found[0], nil
 }
 
-// newReset makes a link for a user, which takes the place of an earlier one, and gives its token.
+// newReset makes a link for a user, which takes the place of an earlier one, and returns its token.
 func newReset(tx *gorm.DB, user models.UserID, now models.Millis) (string, error) {
 	raw := make([]byte, resetTokenBytes)
 	if _, err := rand.Read(raw); err != nil {

@@ -80,7 +80,7 @@ func (w *mailed) request(email string) {
 	w.Wait()
 }
 
-// link asks for a link and gives the token that was mailed.
+// link asks for a link and returns the token that was mailed.
 func (w *mailed) link(email string) string {
 	w.t.Helper()
 	w.request(email)

@@ -27,7 +27,7 @@ type Seeder interface {
 	DefaultsChanged(org models.OrgID)
 }
 
-// SecretDeriver gives secrets that all nodes share; secrets.Keeper is one. The current secret comes first.
+// SecretDeriver derives secrets that all nodes share; secrets.Keeper is one. The current secret comes first.
 type SecretDeriver interface {
 	Secrets(purpose string) ([][]byte, error)
 }

@@ -80,7 +80,7 @@ func (s *Service) SignIn(ctx context.Context, in Credentials) (*SignedIn, error)
 	return s.signedIn(ctx, f, refresh, expires)
 }
 
-// refuse records that a sign-in failed, and gives the failure.
+// refuse records that a sign-in failed, and returns the failure.
 func (s *Service) refuse(ctx context.Context, emailKey string, user *models.User) error {
 	if err := s.recordFailure(ctx, emailKey, user); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// SwitchOrg moves a sign-in to another organization of the caller and gives new tokens; those that the sign-in had are
+// SwitchOrg moves a sign-in to another organization of the caller and returns new tokens; those that the sign-in had are
 // spent. An organization that the caller doesn't belong to is fault.NotFound, whether it exists or not.
 func (s *Service) SwitchOrg(ctx context.Context, p *auth.Principal, to models.OrgID) (*SignedIn, error) {
 	if err := needPerson(p, "switch to another organization"); err != nil {

@@ -26,7 +26,7 @@ const (
 	refreshTokenBytes = 32
 )
 
-// SignedIn is what signing in, refreshing and switching give.
+// SignedIn is what signing in, refreshing and switching return.
 type SignedIn struct {
 	Access, Refresh               string
 	AccessExpires, RefreshExpires time.Time

@@ -21,7 +21,7 @@ const (
 
 var slugForm = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// cleanEmail trims an e-mail and gives the key that it is unique by. Its errors are fault.Invalid without a path.
+// cleanEmail trims an e-mail and returns the key that it is unique by. Its errors are fault.Invalid without a path.
 func cleanEmail(email string) (clean, key string, err error) {
 	if !isText(email) {
 		return "", "", fault.New(fault.Invalid, "The e-mail contains characters that are not valid text.")

@@ -15,7 +15,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
-// starts runs the rail of the guide and gives its address, which it prints first, and what it prints then.
+// starts runs the rail of the guide and returns its address, which it prints first, and what it prints then.
 func starts(t *testing.T, binary, secret string) (string, *bufio.Reader) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary)

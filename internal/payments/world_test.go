@@ -233,7 +233,7 @@ func rows[T any](n *tenant) (list []T) {
 	return list
 }
 
-// sound checks that budgets, days, journal and ledger agree with the payments, and gives these.
+// sound checks that budgets, days, journal and ledger agree with the payments, and returns these.
 func (n *tenant) sound() []models.Payment {
 	n.w.t.Helper()
 	list := rows[models.Payment](n)

@@ -27,7 +27,7 @@ type Ask struct {
 	Caps Caps
 }
 
-// MaxClaim is how many turns one claim gives at most.
+// MaxClaim is how many turns one claim takes at most.
 const MaxClaim = 16
 
 // Claimed is what it got.

@@ -16,7 +16,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
-// openPostgres opens a database of its own, and gives its URL.
+// openPostgres opens a database of its own, and returns its URL.
 func openPostgres(t *testing.T) (*store.DB, string) {
 	t.Helper()
 	at := storetest.PostgresURL(t)

@@ -165,7 +165,7 @@ func (q *Queue) takeFrom(count, condition string) string {
 	return statement + "(org_id, id) IN (SELECT org_id, id FROM turns WHERE " + condition + " ORDER BY org_id, id FOR NO KEY UPDATE)"
 }
 
-// exec runs a statement, written with question marks, on either database, and gives the number of rows.
+// exec runs a statement, written with question marks, on either database, and returns the number of rows.
 func (q *Queue) exec(ctx context.Context, statement string, args ...any) (int64, error) {
 	if q.db.Pool == nil {
 		res, err := q.db.Writer.ExecContext(ctx, statement, args...)

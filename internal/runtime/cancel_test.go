@@ -24,7 +24,7 @@ func (n *node) cancel(turn models.TurnID, reason string) *models.Turn {
 	return t
 }
 
-// cancelled checks that a turn was cancelled, and gives the event that says so.
+// cancelled checks that a turn was cancelled, and returns the event that says so.
 func (w *world) cancelled(turn models.TurnID, log []models.Event) events.TurnCancelled {
 	w.t.Helper()
 	row := w.turn(turn)

@@ -113,7 +113,7 @@ func (w *writer) goOn(tx *commit.Tx) error {
 	return err
 }
 
-// startAll marks calls as running and gives those that are: none when the end of the turn was asked for.
+// startAll marks calls as running and returns those that are: none when the end of the turn was asked for.
 func startAll(tx *commit.Tx, calls []turns.Call) (begun []turns.Call) {
 	if tx.Turn.Cancel != nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 // there twice, without budgets and under some that are in force: the oracles of a session at rest tell then whether anything was lost, or
 // taken twice.
 
-// what happens to the process.
+// mishap is what happens to the process.
 type mishap string
 
 const (

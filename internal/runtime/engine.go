@@ -68,7 +68,7 @@ type Config struct {
 	Exclusive bool
 	// Slots is how many turns run at once. Defaults to 256.
 	Slots int
-	// OrgSlots is how many of them may be of one organization. Defaults to what orgSlots gives.
+	// OrgSlots is how many of them may be of one organization. Defaults to what orgSlots returns.
 	OrgSlots int
 	// OrgActiveTurns is how many turns of an organization may run at once in all processes, where it has no cap of its own
 	// in org_loads. 0, the default, is any number.

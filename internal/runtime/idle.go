@@ -18,7 +18,7 @@ var (
 	errEndless = errors.New("the model does not finish")
 )
 
-// idleWatch cuts a call short that gives no sign of life for too long, also before its first byte, and one that gives signs for ever. A
+// idleWatch cuts a call short that gives no sign of life for too long, also before its first byte, and one that gives signs forever. A
 // sign costs no timer: the one there is looks when it is due whether there was one since.
 type idleWatch struct {
 	clock  clock.Clock

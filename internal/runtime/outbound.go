@@ -10,7 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
-// outbound counts a call of a tool that reaches out of the server. It gives the result when the organization has made too many of them,
+// outbound counts a call of a tool that reaches out of the server. It returns the result when the organization has made too many of them,
 // and nil when the call may be made. One that goes on is counted and never refused: the model would take it for not begun.
 func (r *turnRun) outbound(ctx context.Context, f *finished, org models.OrgID) *tools.Result {
 	e := r.e

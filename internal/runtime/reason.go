@@ -141,7 +141,7 @@ func sanitize(resp llm.Response, origin string) llm.Response {
 	return resp
 }
 
-// prepare returns every call of a response an id of its own in the session and takes it as far as it can be frozen. The parts
+// prepare assigns each call of a response an id that is unique in the session, and takes it as far as it can be frozen. The parts
 // get the ids, and arguments that are JSON.
 func (r *turnRun) prepare(ctx context.Context, output models.MessageID, parts []models.Part) ([]call, error) {
 	var calls []call

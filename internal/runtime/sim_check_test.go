@@ -181,7 +181,6 @@ func (w *simulation) checkEnd() {
 	}
 }
 
-// checkMessages checks that every message has joined the conversation, and every call has one result.
 // checkTotals checks that what is counted with the feed is what there is.
 func (w *simulation) checkTotals() {
 	var waiting int64

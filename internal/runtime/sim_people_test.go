@@ -71,7 +71,7 @@ func (w *simulation) act() {
 // errNobody tells that no process is there to be asked.
 var errNobody = errors.New("nobody is there")
 
-// ask submits a command by some process. It gives nil when it was committed; what is among the allowed errors is an answer, too.
+// ask submits a command by some process. It returns nil when it was committed; what is among the allowed errors is an answer, too.
 func (w *simulation) ask(what string, cmd commit.Command, allowed ...error) error {
 	n, ok := some(w, w.alive())
 	if !ok {

@@ -168,7 +168,7 @@ type haltError struct{ err error }
 
 func (e *haltError) Error() string { return e.err.Error() }
 
-// afford makes sure that what the next call takes at most is held, and gives its output limit; 0 for the model's own. What was held when the
+// afford makes sure that what the next call takes at most is held, and returns its output limit; 0 for the model's own. What was held when the
 // step began is enough for its first call; for those that follow, what the ones before took is settled, and held anew.
 func (a *asking) afford(ctx context.Context) (limit int, err error) {
 	r := a.r

@@ -229,7 +229,7 @@ func (c *saveStep) Apply(tx *commit.Tx) error {
 	return nil
 }
 
-// completionKey announces the wait for the call's own result and gives its token.
+// completionKey announces the wait for the call's own result and returns its token.
 func (d *durable) completionKey(ctx context.Context) (string, error) {
 	id, token, err := d.announce(ctx, models.WaitCompletion, "completion/"+d.call.Record.CallID)
 	if err == nil {
@@ -240,7 +240,7 @@ func (d *durable) completionKey(ctx context.Context) (string, error) {
 	return token, err
 }
 
-// eventKey announces a named wait and gives its token.
+// eventKey announces a named wait and returns its token.
 func (d *durable) eventKey(ctx context.Context, name string) (string, error) {
 	_, token, err := d.announce(ctx, models.WaitCustom, "event/"+d.call.Record.CallID+"/"+keyPart(name))
 	return token, err

@@ -92,7 +92,7 @@ func (n *node) decide(w models.Wait, approve bool, arguments string) error {
 	})
 }
 
-// parked waits until the session's turn is parked, and gives what it waits for, by the tags of the calls or their order.
+// parked waits until the session's turn is parked, and returns what it waits for, by the tags of the calls or their order.
 func (w *world) parked(s models.SessionID) []models.Wait {
 	w.t.Helper()
 	w.until("the turn is parked", func() bool { return w.session(s).Status == models.SessionWaiting })

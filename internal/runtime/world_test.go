@@ -87,7 +87,7 @@ func (n *news) spread() {
 	n.ch = make(chan struct{})
 }
 
-// within returns the same world to a subtest.
+// within returns the same world for a subtest.
 func (w *world) within(t *testing.T) *world {
 	t.Helper()
 	at := *w
@@ -125,7 +125,7 @@ func newWorld(t *testing.T, db *store.DB) *world {
 	return w
 }
 
-// another returns the same world to another organization.
+// another returns the same world for another organization.
 func (w *world) another() *world {
 	at := *w
 	at.org = models.NewID[models.OrgEntity]()
@@ -238,7 +238,7 @@ func (w *world) newSessionOn(n *node, h models.HarnessID) models.SessionID {
 	return s.ID
 }
 
-// send sends a message that steers, and gives the turn that carries it.
+// send sends a message that steers, and returns the turn that carries it.
 func (n *node) send(session models.SessionID, text string) models.TurnID {
 	n.w.t.Helper()
 	return n.deliver(sessions.NewMessage{SessionID: session, Content: []sessions.NewPart{sessions.Text(text)}, Delivery: sessions.Steer})
@@ -253,7 +253,7 @@ func (n *node) deliver(m sessions.NewMessage) models.TurnID {
 	return turn.ID
 }
 
-// idle waits until the session is at rest, checks its log, and gives it.
+// idle waits until the session is at rest, checks its log, and returns it.
 func (w *world) idle(session models.SessionID) []models.Event {
 	w.t.Helper()
 	// Hooks of a turn's end tell of themselves after it.

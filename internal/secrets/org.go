@@ -106,7 +106,7 @@ func (s *OrgSecrets) HookSecret(ctx context.Context, org models.OrgID) ([]byte, 
 	return s.Get(ctx, org, SecretHooks)
 }
 
-// Rotate replaces a secret of an organization and gives the new one. Other processes use it after OrgSecretStaleness at the
+// Rotate replaces a secret of an organization and returns the new one. Other processes use it after OrgSecretStaleness at the
 // latest.
 func (s *OrgSecrets) Rotate(ctx context.Context, org models.OrgID, name string) ([]byte, error) {
 	if err := knownSecret(name); err != nil {
@@ -134,7 +134,7 @@ func (s *OrgSecrets) Rotate(ctx context.Context, org models.OrgID, name string) 
 	return value, nil
 }
 
-// create makes a secret unless another one was faster, and gives the row that is there then.
+// create makes a secret unless another one was faster, and returns the row that is there then.
 func (s *OrgSecrets) create(ctx context.Context, org models.OrgID, name string) (models.OrgSecret, error) {
 	_, row, err := s.fresh(org, name)
 	if err != nil {

@@ -56,7 +56,7 @@ func asID[E models.Entity](id any) (string, error) {
 
 // Rewrap wraps the data keys of all sealed values by the current master key and calls after for each batch that was committed, with how
 // many values it changed so far. It may be interrupted and run again, and runs beside servers. When everything is wrapped it removes the
-// earlier master keys from those that the database needs: from then on they need not be configured. It gives how many values it changed.
+// earlier master keys from those that the database needs: from then on they need not be configured. It returns how many values it changed.
 func Rewrap(ctx context.Context, db *store.DB, keeper *Keeper, after func(changed int)) (int, error) {
 	total := 0
 	for {

@@ -162,7 +162,7 @@ func (r Rule) refuse(by *auth.Principal, t *models.Turn, approve bool) *fault.Er
 	return nil
 }
 
-// editedArguments checks arguments that a call shall have instead of its own as those of any other call, and gives their canonical
+// editedArguments checks arguments that a call shall have instead of its own as those of any other call, and returns their canonical
 // form; nil when they are its own.
 func (s *Service) editedArguments(ctx context.Context, by models.ActorID, w *models.Wait, arguments models.JSON) (models.JSON, error) {
 	at := []string{"input", "arguments"}

@@ -33,7 +33,7 @@ type ToolResult struct {
 
 // SubmitToolResults brings results of client tools. All are taken, or none when one is refused; calls that have none yet go on
 // waiting. Repeating a result changes nothing. A different one for the same call is a CONFLICT, and so is one for a call that
-// nobody waits for any more. It gives the turn as it stands then.
+// nobody waits for any more. It returns the turn as it stands then.
 func (s *Service) SubmitToolResults(ctx context.Context, by *auth.Principal, turn models.TurnID, results []ToolResult) (*models.Turn, error) {
 	c := &submitResults{org: by.OrgID}
 	if err := c.read(by, results); err != nil {

@@ -18,7 +18,7 @@ const maxListed = 1000
 // Workspace returns the files of sessions.
 func (s *Service) Workspace() *Workspace { return s.workspace }
 
-// Files lists the entries of a directory, or gives the one file at the path. There is nothing where there is no such path.
+// Files lists the entries of a directory, or returns the one file at the path. There is nothing where there is no such path.
 func (s *Service) Files(ctx context.Context, org models.OrgID, session models.SessionID, path string) ([]tools.File, error) {
 	path, err := tools.NormalizePath(path)
 	if err != nil {

@@ -215,7 +215,7 @@ func texts(list []models.Message) []string {
 	return all
 }
 
-// messages pages through the messages, forward or backward, and gives them oldest first.
+// messages pages through the messages, forward or backward, and returns them oldest first.
 func (e *env) messages(s *models.Session, backward bool, page int) []models.Message {
 	e.t.Helper()
 	var all []models.Message
@@ -241,7 +241,7 @@ func (e *env) messages(s *models.Session, backward bool, page int) []models.Mess
 	return all
 }
 
-// turnIDs pages through the turns and gives them oldest first.
+// turnIDs pages through the turns and returns them oldest first.
 func (e *env) turnIDs(s *models.Session, ascending bool, page int) []models.TurnID {
 	e.t.Helper()
 	var all []models.TurnID

@@ -31,7 +31,7 @@ var (
 	pastMessages = history{table: "messages", order: "sequence", joined: " AND position <= ?"}
 )
 
-// Turns gives up to limit turns of a session by age, past the one with the given id. Those that it has from others have all ended, and come
+// Turns returns up to limit turns of a session by age, past the one with the given id. Those that it has from others have all ended, and come
 // in the order in which they did.
 func (s *Service) Turns(
 	ctx context.Context, org models.OrgID, session models.SessionID, base int64, ascending bool, after *models.TurnID, limit int,
@@ -102,7 +102,7 @@ func (s *Service) CountTurns(ctx context.Context, org models.OrgID, session mode
 	return s.withPast(ctx, pastTurns, org, session, base, own, err)
 }
 
-// Messages gives up to limit messages of a session by their sequence: the first ones between after and before, or backward the
+// Messages returns up to limit messages of a session by their sequence: the first ones between after and before, or backward the
 // last ones, newest first.
 func (s *Service) Messages(
 	ctx context.Context, org models.OrgID, session models.SessionID, base int64, after, before *int64, backward bool, limit int,

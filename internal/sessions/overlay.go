@@ -21,7 +21,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
-// Workspace gives tools, requests and models the files of sessions.
+// Workspace provides tools, requests and models with the files of sessions.
 type Workspace struct {
 	db     *store.DB
 	clock  clock.Clock

@@ -114,7 +114,7 @@ func (c *parkAll) Apply(tx *commit.Tx) error {
 	return nil
 }
 
-// parked makes a session whose turn waits for calls, and gives the turn with its waits, in the order of the calls.
+// parked makes a session whose turn waits for calls, and returns the turn with its waits, in the order of the calls.
 func (e *env) parked(by *auth.Principal, calls ...waitingCall) (*models.Turn, []models.Wait) {
 	e.t.Helper()
 	return e.parkedIn(by, NewSession{}, calls...)
@@ -225,7 +225,7 @@ func (e *env) later(d time.Duration) *models.Millis {
 	return turns.Deadline(models.MillisOf(e.clock.Now()), d)
 }
 
-// race runs functions at once and gives their errors in their order.
+// race runs functions at once and returns their errors in their order.
 func race(fns ...func() error) []error {
 	errs := make([]error, len(fns))
 	var wg sync.WaitGroup

@@ -16,7 +16,7 @@ import (
 // maxReason bounds the words that go with a cancel, in characters.
 const maxReason = 500
 
-// CancelTurn ends a turn: at once when it is queued, waits, or no runner holds it, else its runner ends it within seconds. It gives the
+// CancelTurn ends a turn: at once when it is queued, waits, or no runner holds it, else its runner ends it within seconds. It returns the
 // turn as it stands then. A turn that has ended is a CONFLICT; repeating a cancel changes nothing.
 func (s *Service) CancelTurn(ctx context.Context, by *auth.Principal, id models.TurnID, reason *string) (*models.Turn, error) {
 	if err := text.CheckOptional(reason, maxReason, "reason"); err != nil {

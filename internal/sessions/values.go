@@ -9,7 +9,7 @@ import (
 // MaxResultBytes bounds what a wait is resolved with from outside.
 const MaxResultBytes = 256 << 10
 
-// resultValue checks a value that comes from outside and gives its canonical form, by which a repeated one is known. The bound is
+// resultValue checks a value that comes from outside and returns its canonical form, by which a repeated one is known. The bound is
 // on what was sent, before any of it is read.
 func resultValue(v models.JSON, path ...string) (models.JSON, error) {
 	if len(v) > MaxResultBytes {

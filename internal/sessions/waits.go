@@ -70,7 +70,7 @@ func (s *Service) WaitsOfTurns(ctx context.Context, org models.OrgID, ids []mode
 	return found, nil
 }
 
-// Decisions gives what people have decided about approvals, oldest first. It has an entry for every wait.
+// Decisions returns what people have decided about approvals, oldest first. It has an entry for every wait.
 func (s *Service) Decisions(
 	ctx context.Context, org models.OrgID, ids []models.WaitID,
 ) (map[models.WaitID][]models.ApprovalDecision, error) {

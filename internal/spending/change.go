@@ -191,7 +191,7 @@ func setLimits(b *models.Budget, limit *decimal.Decimal, soft catalog.Opt[*decim
 	return nil
 }
 
-// setPeriod gives a budget a period; nil for none.
+// setPeriod sets the period of a budget; nil for none.
 func setPeriod(b *models.Budget, p *Period) error {
 	b.PeriodKind, b.PeriodUnit, b.PeriodSeconds, b.Timezone = nil, nil, nil, nil
 	if p == nil {

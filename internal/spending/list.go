@@ -123,7 +123,7 @@ func (s *Service) Posting(ctx context.Context, org models.OrgID, id models.Ledge
 	return &found[0], b.Currency, err
 }
 
-// Ledger gives up to limit postings of a budget, newest first, that come after a place.
+// Ledger returns up to limit postings of a budget, newest first, that come after a place.
 func (s *Service) Ledger(
 	ctx context.Context, org models.OrgID, id models.BudgetID, after *Place[models.LedgerEntity], limit int,
 ) ([]models.LedgerEntry, error) {

@@ -47,7 +47,7 @@ type Difference struct {
 	Gap string
 }
 
-// String returns the difference to people.
+// String describes the difference to people.
 func (d Difference) String() string {
 	of := ""
 	if !d.Entry.IsZero() {
@@ -265,7 +265,7 @@ func (r *Reconciler) now(b *models.Budget) models.Millis {
 	return max(clock.Millis(r.clock), b.UpdatedAt)
 }
 
-// compare returns what differs between a row and what the books say, and gives the row as it should be. All must be read in one snapshot, or
+// compare returns what differs between a row and what the books say, and the row as it should be. All must be read in one snapshot, or
 // under the row's lock.
 func (r *Reconciler) compare(tx *gorm.DB, row *models.Budget, held models.Amount, known summed) (Checked, models.Budget, error) {
 	c := Checked{Org: row.OrgID, Budget: row.ID}

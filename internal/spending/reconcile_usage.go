@@ -26,7 +26,7 @@ type UsageDifference struct {
 	Stored, Computed int64
 }
 
-// String returns the difference to people.
+// String describes the difference to people.
 func (d UsageDifference) String() string {
 	return fmt.Sprintf("%s %s%s: %s: stored %d, computed %d",
 		d.Table, d.Hour.Time().UTC().Format("2006-01-02T15Z"), d.Row, d.Column, d.Stored, d.Computed)

@@ -128,7 +128,7 @@ func (o testBooks) turn(lines ...models.Held) *models.Turn {
 	return t
 }
 
-// differences checks an organization, and gives what is wrong as "budget column stored computed".
+// differences checks an organization, and returns what is wrong as "budget column stored computed".
 func (w *reconcileWorld) differences(org models.OrgID) []string {
 	w.t.Helper()
 	list := []string{}

@@ -73,7 +73,7 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// parked makes a session whose turn waits for a budget, and gives the wait.
+// parked makes a session whose turn waits for a budget, and returns the wait.
 func (w *world) parked(session models.SessionID, b models.BudgetID, paused bool) models.WaitID {
 	w.t.Helper()
 	wait := models.NewID[models.WaitEntity]()

@@ -37,7 +37,7 @@ func (w *reconcileWorld) node() *node {
 	return n
 }
 
-// pass checks, and gives how many budgets were checked, how many differences there are, and how many errors were logged.
+// pass checks, and returns how many budgets were checked, how many differences there are, and how many errors were logged.
 func (n *node) pass(t *testing.T) string {
 	t.Helper()
 	n.meter.checked = 0

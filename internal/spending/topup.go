@@ -63,7 +63,7 @@ func (in *TopUp) hash() []byte {
 	return sum[:]
 }
 
-// TopUp adds to what may be spent in a budget's present period, and gives the budget.
+// TopUp adds to what may be spent in a budget's present period, and returns the budget.
 func (s *Service) TopUp(ctx context.Context, by *auth.Principal, in TopUp) (*models.Budget, error) {
 	if err := in.check(); err != nil {
 		return nil, err

@@ -171,7 +171,7 @@ func TestATopUpCountsOnceUnderItsKey(t *testing.T) {
 	})
 }
 
-// together calls a function many times at once and gives the errors.
+// together calls a function many times at once and returns the errors.
 func together(n int, call func(i int) error) []error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup

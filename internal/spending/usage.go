@@ -40,12 +40,12 @@ const (
 // Valid reports whether there is such a group.
 func (g UsageGroup) Valid() bool { return columnOf[g] != "" }
 
-// columnOf gives what each group is read from.
+// columnOf is the expression that each group is read from.
 var columnOf = map[UsageGroup]string{
 	ByDay: "hour / 86400000", ByModel: "model_id", ByAgent: "agent_id", ByUser: "user_id", ByCustomer: "customer_key", BySession: "session_id", ByTool: "tool",
 }
 
-// nameOf gives what each group is called in an answer of the database; it is a field of UsageKey.
+// nameOf is what each group is called in an answer of the database; it is a field of UsageKey.
 var nameOf = map[UsageGroup]string{
 	ByDay: "day", ByModel: "model_id", ByAgent: "agent_id", ByUser: "user_id", ByCustomer: "customer_key", BySession: "session_id", ByTool: "tool",
 }

@@ -30,7 +30,7 @@ const (
 type Memory interface {
 	// Take takes n times MemoryStep bytes, or reports false when so much isn't free.
 	Take(n int) bool
-	// Leave returns n times MemoryStep bytes that were taken.
+	// Leave gives back n times MemoryStep bytes that were taken.
 	Leave(n int)
 }
 

@@ -68,7 +68,7 @@ func (c *checkpoints) run(ctx context.Context, ticks <-chan time.Time) {
 	}
 }
 
-// ask makes a checkpoint and gives how many pages the log has, and how many of them are left to be moved.
+// ask makes a checkpoint and returns how many pages the log has, and how many of them are left to be moved.
 func (c *checkpoints) ask(ctx context.Context, mode string) (pages, left int, err error) {
 	var busy, moved int
 	if err := c.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &pages, &moved); err != nil {

@@ -2,5 +2,5 @@ package store
 
 import "github.com/pressly/goose/v3"
 
-// Migrations returns tests what goes up and down.
+// Migrations shows tests what goes up and down.
 func (db *DB) Migrations() (*goose.Provider, func(), error) { return db.provider() }

@@ -126,7 +126,7 @@ func (db *DB) QueryAcross(ctx context.Context, scan func(Row) error, statement s
 	return scanAll(rows, scan)
 }
 
-// Exec runs one constant statement that is written with question marks, in a transaction of its own, and gives how many rows it
+// Exec runs one constant statement that is written with question marks, in a transaction of its own, and returns how many rows it
 // wrote. Who uses it names the organization in the statement as well.
 func (db *DB) Exec(ctx context.Context, org models.OrgID, statement string, args ...any) (int64, error) {
 	if db.Pool != nil {

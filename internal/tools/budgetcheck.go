@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// ErrBudgetUnavailable is what CheckBudget gives where nobody can tell of budgets.
+// ErrBudgetUnavailable is what CheckBudget returns where nobody can tell of budgets.
 var ErrBudgetUnavailable = errors.New("budget_unavailable: Budgets can't be checked where this call runs. Continue without")
 
 // BudgetReport tells an agent how its session stands with the budgets that bind it. Amounts are decimals, as text. Whom a budget binds

@@ -45,7 +45,7 @@ func (r *Registry) ValidateClientTools(list []models.ClientTool) error {
 	return nil
 }
 
-// clientTools checks declared tools and gives them in the form of all tools. source names where they come from.
+// clientTools checks declared tools and returns them in the form of all tools. source names where they come from.
 func (r *Registry) clientTools(list []models.ClientTool, source string) ([]*registered, *fault.Error) {
 	if len(list) > MaxClientTools {
 		return nil, fault.New(fault.Invalid, "There are %d client tools; at most %d can be declared.", len(list), MaxClientTools)

@@ -177,7 +177,7 @@ func runPreparer(ctx context.Context, p Preparer, call *Call, arguments json.Raw
 	return p.Prepare(ctx, call, arguments)
 }
 
-// Run executes a frozen call and gives its result as the model may see it. On failure ToolError is always a text for
+// Run executes a frozen call and returns its result as the model may see it. On failure ToolError is always a text for
 // the model; Internal then holds what belongs into the log and nowhere else.
 func Run(ctx context.Context, registry *Registry, call *Call, frozen Frozen) Result {
 	reg := registry.tools[frozen.ToolID]

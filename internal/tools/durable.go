@@ -47,7 +47,7 @@ type attemptState struct {
 	completion string
 }
 
-// DurableStep runs fn once for this call and id, and gives the JSON of its result: after a crash or in a later attempt the
+// DurableStep runs fn once for this call and id, and returns the JSON of its result: after a crash or in a later attempt the
 // stored result is given and fn doesn't run. A step that failed runs again in a later attempt. The id must be new in
 // this attempt, also when the step of that id failed; input is what fn depends on, and must be the same each time.
 // Refusals are *EffectError and come before fn runs; fn's own error comes back as it is.
@@ -118,7 +118,7 @@ func (c *Call) DurableEventKey(ctx context.Context, name string) (string, error)
 	return c.EventKey(ctx, name)
 }
 
-// DurableAwait parks until the wait of a key is resolved, and gives its value. An *EffectError tells how else it ended:
+// DurableAwait parks until the wait of a key is resolved, and returns its value. An *EffectError tells how else it ended:
 // CodeEventTimeout, CodeEventCancelled, or the code that the sender gave.
 func (c *Call) DurableAwait(ctx context.Context, key string) (json.RawMessage, error) {
 	if err := c.durable(c.Await != nil); err != nil {

@@ -17,7 +17,7 @@ type Gate struct {
 	// Decide returns the verdict about a call. It has no effects, since it may be asked several times. An error counts as a
 	// refusal.
 	Decide func(ctx context.Context, call GateCall) (Verdict, error)
-	// Asks returns whether people are asked before a tool runs, as far as its name and hints tell; nil where that can't be told.
+	// Asks reports whether people are asked before a tool runs, as far as its name and hints tell; nil where that can't be told.
 	Asks func(toolName string, hints Hints) Asks
 }
 

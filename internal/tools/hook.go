@@ -81,14 +81,14 @@ type HookSpec struct {
 type HookMatcher struct {
 	// Tools are globs of tool names (see NameGlob); empty for all. Only events about tools may have them.
 	Tools []string
-	// When is a CEL expression that gives a bool; empty for true.
+	// When is a CEL expression that evaluates to a bool; empty for true.
 	When string
 }
 
 // WebhookExecutor asks an address.
 type WebhookExecutor struct{ URL string }
 
-// CELExecutor evaluates an expression that gives a bool or a map in the form of an answer.
+// CELExecutor evaluates an expression to a bool, or to a map in the form of an answer.
 type CELExecutor struct{ Expression string }
 
 // Executor names what the hook is: webhook or cel.

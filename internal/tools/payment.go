@@ -83,7 +83,7 @@ type PaymentAuthority interface {
 	Pay(ctx context.Context, order PaymentOrder) (PaymentReceipt, error)
 }
 
-// Pay asks for a payment, and gives its receipt when it was made; asked for again it is not made again. Refusals are *PaymentError, which
+// Pay asks for a payment, and returns its receipt when it was made; asked for again it is not made again. Refusals are *PaymentError, which
 // tell the model why, or *EffectError where tools can't pay. Where a person has to approve it first the error is neither, and the tool is to
 // come to its end: as with DurableAwait the call then waits, and runs again from its start when somebody has decided.
 func (c *Call) Pay(ctx context.Context, r PaymentRequest) (PaymentReceipt, error) {

@@ -93,15 +93,15 @@ type Call struct {
 	// The following are the engine's part of durable effects, nil where there is none. Tools use the methods DurableStep,
 	// DurableCompletionKey, DurableEventKey and DurableAwait, which check what must be checked first.
 
-	// Step runs fn once for this call and id, whatever crashes or retries in between, and gives the JSON of what it gave.
+	// Step runs fn once for this call and id, whatever crashes or retries in between, and returns the JSON of what it gave.
 	Step func(ctx context.Context, id string, input any, fn func(ctx context.Context) (any, error)) (json.RawMessage, error)
 	// CompletionKey returns the key by which an outside system completes this call; the same one for all attempts.
 	CompletionKey func(ctx context.Context) (string, error)
 	// EventKey returns the key of a named wait of this call; the same name has the same key.
 	EventKey func(ctx context.Context, name string) (string, error)
-	// Await parks until the wait of a key is resolved, and gives the value that it was resolved with.
+	// Await parks until the wait of a key is resolved, and returns the value that it was resolved with.
 	Await func(ctx context.Context, key string) (json.RawMessage, error)
-	// Payment makes a payment, or gives what became of it; see the method Pay. Nil where payments can't be made.
+	// Payment makes a payment, or returns what became of it; see the method Pay. Nil where payments can't be made.
 	Payment func(ctx context.Context, r PaymentRequest) (PaymentReceipt, error)
 
 	attempt attemptState

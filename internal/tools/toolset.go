@@ -86,7 +86,7 @@ func (t Toolset) Gates() []Gate {
 	return slices.Clone(t.set.gates)
 }
 
-// Asks returns whether people are asked before a tool of the set runs: what the strictest of its gates says.
+// Asks reports whether people are asked before a tool of the set runs: what the strictest of its gates says.
 func (t Toolset) Asks(m Manifest) Asks {
 	asks := AsksNever
 	if t.set == nil {

@@ -189,7 +189,7 @@ func ParkForBudget(tx *commit.Tx, v budget.Verdict, waited models.WaitID) error 
 	return nil
 }
 
-// Exhaust reports whether a budget is used up, and gives why the turn ends with it.
+// Exhaust reports whether a budget is used up, and returns why the turn ends with it.
 func Exhaust(tx *commit.Tx, v budget.Verdict) models.Failure {
 	b := *v.Budget
 	if b.ExhaustedAt == nil {

@@ -212,7 +212,7 @@ func (m made) frozen(i int) tools.Frozen {
 	return f
 }
 
-// act brings the turn to an act with these calls: those that wait do, the others run, and the turn rests if it can. It gives the waits in
+// act brings the turn to an act with these calls: those that wait do, the others run, and the turn rests if it can. It returns the waits in
 // the order of the calls, with zero for none.
 func (s *scene) act(list ...made) []models.WaitID {
 	s.t.Helper()

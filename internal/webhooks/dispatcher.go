@@ -125,7 +125,7 @@ func (d *Dispatcher) Stop() {
 	}
 }
 
-// Sweep removes deliveries past their time, and deleted webhooks. It gives how many rows went.
+// Sweep removes deliveries past their time, and deleted webhooks. It returns how many rows went.
 func (d *Dispatcher) Sweep(ctx context.Context) (int64, error) {
 	return deleteOld(ctx, d.cfg.DB, millis(clock.Millis(d.cfg.Clock), -keepDays*24*time.Hour))
 }
@@ -208,7 +208,7 @@ func (d *Dispatcher) feedLoop(ctx context.Context) {
 	}
 }
 
-// look goes through one page of webhooks past the last one, and gives where to go on; the start after the last page.
+// look goes through one page of webhooks past the last one, and returns where to go on; the start after the last page.
 func (d *Dispatcher) look(ctx context.Context, last webhookKey) (webhookKey, error) {
 	list, err := readers(ctx, d.cfg.DB, last, lookPage)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/webhooks"
 )
 
-// starts runs a receiver of the guide and gives its address, which it prints first, and what it prints then.
+// starts runs a receiver of the guide and returns its address, which it prints first, and what it prints then.
 func starts(t *testing.T, secret []byte, command ...string) (string, *bufio.Reader) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)

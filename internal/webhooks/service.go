@@ -56,7 +56,7 @@ func NewService(cfg Config) (*Service, error) {
 	return &Service{db: cfg.DB, keeper: cfg.Keeper, clock: cfg.Clock, addresses: cfg.Addresses}, nil
 }
 
-// Create makes a webhook of the caller's organization, for what happens from now on, and gives it with its secret, which is shown this
+// Create makes a webhook of the caller's organization, for what happens from now on, and returns it with its secret, which is shown this
 // once.
 func (s *Service) Create(ctx context.Context, by *auth.Principal, url string, kinds []models.EventKind) (*models.Webhook, []byte, error) {
 	if err := s.checkURL(url); err != nil {
@@ -109,7 +109,7 @@ type Change struct {
 	RotateSecret bool
 }
 
-// Update changes a webhook and gives it, with its new secret if that was rotated. One that is enabled again begins with what happens from
+// Update changes a webhook and returns it, with its new secret if that was rotated. One that is enabled again begins with what happens from
 // now on, and goes on with deliveries that were pending. A change that changes nothing is recorded nowhere.
 func (s *Service) Update(ctx context.Context, by *auth.Principal, id models.WebhookID, in Change) (*models.Webhook, []byte, error) {
 	if in.URL != nil {
@@ -203,7 +203,7 @@ func (s *Service) Delete(ctx context.Context, by *auth.Principal, id models.Webh
 	})
 }
 
-// Replay makes another attempt of a delivery, also of one that has succeeded or was given up, as soon as possible, and gives its webhook.
+// Replay makes another attempt of a delivery, also of one that has succeeded or was given up, as soon as possible, and returns its webhook.
 // It succeeds for a delivery whose attempt is to come already, which then comes now.
 func (s *Service) Replay(ctx context.Context, by *auth.Principal, id models.DeliveryID) (*models.Webhook, error) {
 	missing := fault.New(fault.NotFound, "There is no delivery with the id %s. Deliveries are kept for %d days.", id, keepDays).At("id")

@@ -55,7 +55,7 @@ func New(o Options) *Driver {
 	}
 }
 
-// endpoint returns the SDK where to ask, and as whom.
+// endpoint returns the options that tell the SDK where to ask, and as whom.
 func endpoint(at llm.Endpoint) []option.RequestOption {
 	// The SDK adds the version to the path; users write it into addresses as often as not.
 	base := strings.TrimSuffix(strings.TrimRight(at.BaseURL, "/"), "/v1")
@@ -114,7 +114,7 @@ func (d *Driver) Models(ctx context.Context, at llm.Endpoint) ([]llm.ModelInfo, 
 				return out, nil
 			}
 		}
-		// A server that gives the same page again and again must not be asked for ever.
+		// A server that gives the same page again and again must not be asked forever.
 		if !page.HasMore || len(page.Data) == 0 || page.LastID == "" || page.LastID == params.AfterID.Value {
 			break
 		}

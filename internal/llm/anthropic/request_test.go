@@ -40,7 +40,7 @@ func readImage(_ context.Context, id models.ImageID) (llm.Image, error) {
 	return llm.Image{}, fmt.Errorf("read: %w", fs.ErrNotExist)
 }
 
-// ask sends a request and gives what arrived.
+// ask sends a request and returns what arrived.
 func ask(t *testing.T, change func(*llm.Request)) wiretest.Request {
 	t.Helper()
 	s := wiretest.New(t, wiretest.Answer{Events: wiretest.Events(t, "text.sse")})

@@ -65,7 +65,7 @@ func New(o Options) *Driver {
 // defaultBase is where Google serves the API.
 const defaultBase = "https://generativelanguage.googleapis.com/"
 
-// address returns the SDK where to ask.
+// address tells the SDK where to ask.
 func address(at llm.Endpoint) *genai.HTTPOptions {
 	base, version := strings.TrimRight(at.BaseURL, "/"), "v1beta"
 	if base == "" {
@@ -194,7 +194,7 @@ func (d *Driver) Models(ctx context.Context, at llm.Endpoint) (out []llm.ModelIn
 				return out, nil
 			}
 		}
-		// A server that gives the same page again and again must not be asked for ever.
+		// A server that gives the same page again and again must not be asked forever.
 		if page.NextPageToken == "" || page.NextPageToken == config.PageToken {
 			break
 		}

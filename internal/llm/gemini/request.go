@@ -129,7 +129,7 @@ func conversation(ctx context.Context, req *llm.Request) ([]content, error) {
 	return out, nil
 }
 
-// signCalls returns the first call of an answer a signature if no call of it has one. In an answer of Gemini itself only the first of
+// signCalls adds a signature to the first call of an answer if no call of it has one. In an answer of Gemini itself only the first of
 // several calls is signed.
 func signCalls(parts []part) {
 	first := -1

@@ -106,7 +106,7 @@ func argumentsText(p models.Part) string {
 	return string(p.Arguments)
 }
 
-// parameters returns a tool's schema to the SDK. Nested parts stay byte for byte as they are: models heed the order of fields.
+// parameters returns a tool's schema as the SDK takes it. Nested parts stay byte for byte as they are: models heed the order of fields.
 func parameters(schema json.RawMessage) map[string]any {
 	out := map[string]any{}
 	var fields map[string]json.RawMessage

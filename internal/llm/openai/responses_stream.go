@@ -98,7 +98,7 @@ func (s *responsesStream) read(in *wire.Events) (llm.Response, error) {
 	}
 }
 
-// take takes one event. It gives a reason when the answer is complete.
+// take takes one event. It returns a reason when the answer is complete.
 func (s *responsesStream) take(e wire.Event) (llm.FinishReason, error) {
 	var head struct {
 		Type string `json:"type"`

@@ -110,7 +110,7 @@ func (p *player) call(ctx context.Context, id, name, arguments string) error {
 	return err
 }
 
-// next waits for the next piece of s and gives its length in bytes and in tokens.
+// next waits for the next piece of s and returns its length in bytes and in tokens.
 func (p *player) next(ctx context.Context, s string) (length, tokens int, err error) {
 	if p.left == 0 && s != "" {
 		return 0, 0, errCut

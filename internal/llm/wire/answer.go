@@ -88,7 +88,7 @@ func (a *Answer) open(part models.Part) (*Part, error) {
 	return p, nil
 }
 
-// Count adds to what the answer holds, in bytes, and gives an error when that is too much.
+// Count adds to what the answer holds, in bytes, and returns an error when that is too much.
 func (a *Answer) Count(bytes int) error {
 	if a.text += bytes; a.text > MaxText {
 		return Unreadablef("the answer contains more than %d bytes of text", MaxText)

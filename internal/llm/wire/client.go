@@ -45,7 +45,7 @@ func Unreadablef(format string, a ...any) error {
 }
 
 // StreamClient makes a client out of base that takes event streams only. SDKs never see any other answer: they would read it whole,
-// however long it is. Other statuses give a *Refused, other content an *Unreadable. No redirect is followed: keys travel in headers
+// however long it is. Other statuses are returned as a *Refused, other content as an *Unreadable. No redirect is followed: keys travel in headers
 // that net/http would hand on to a foreign host. Without a base it panics.
 func StreamClient(base *http.Client, t Tolerance) *http.Client {
 	return guarded(base, &guard{lenient: t == Lenient})

@@ -54,7 +54,7 @@ func (p *pulse) Read(b []byte) (int, error) {
 }
 
 // Next returns the next event that has data. At the end of the stream the error is io.EOF, and io.ErrUnexpectedEOF when the stream
-// ends within an event. What is no event stream gives an *Unreadable.
+// ends within an event. For what is no event stream it returns an *Unreadable.
 func (e *Events) Next() (Event, error) {
 	e.reset()
 	for {

@@ -33,7 +33,7 @@ const (
 )
 
 // FitImages reads the images of a conversation, the newest ones first, as far as they fit into the limits; an image counts as often as
-// it is shown. It gives the conversation with a text in the place of each other one.
+// it is shown. It returns the conversation with a text in the place of each other one.
 func FitImages(ctx context.Context, req *llm.Request, limits ImageLimits) ([]llm.Message, map[models.ImageID]llm.Image, error) {
 	images := map[models.ImageID]llm.Image{}
 	messages := slices.Clone(req.Messages)

@@ -28,7 +28,7 @@ const (
 )
 
 // Turns puts a conversation in order. keep tells which parts the provider can be shown; it is not asked for results. What has no place is told in
-// words: a result whose call was left out becomes text. Messages of the agent with nothing but thinking are left out. A conversation gives at least one turn, and begins and ends with the user's.
+// words: a result whose call was left out becomes text. Messages of the agent with nothing but thinking are left out. A conversation yields at least one turn, and begins and ends with the user's.
 func Turns(messages []llm.Message, keep func(role models.MessageRole, p models.Part) bool) []Turn {
 	var t turns
 	for _, m := range messages {

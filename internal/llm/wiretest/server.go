@@ -151,7 +151,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Events reads a recorded stream and gives its events, each with the blank line that ends it.
+// Events reads a recorded stream and returns its events, each with the blank line that ends it.
 func Events(t testing.TB, file string) []string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("testdata", file)) //nolint:gosec // The test names its own file.

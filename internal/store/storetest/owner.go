@@ -11,7 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// Exec runs a statement that is written with question marks as the owner of the tables, who may do everything, and gives how many rows
+// Exec runs a statement that is written with question marks as the owner of the tables, who may do everything, and returns how many rows
 // it wrote.
 func Exec(ctx context.Context, db *store.DB, statement string, args ...any) (int64, error) {
 	if db.Pool == nil {

@@ -65,7 +65,7 @@ func Traced(t testing.TB, tracer pgx.QueryTracer) *store.DB {
 	return open(t, store.Config{URL: PostgresURL(t), RowSecurity: true, Tracer: tracer})
 }
 
-// PostgresURL makes a fresh, migrated database on the test server and gives its URL.
+// PostgresURL makes a fresh, migrated database on the test server and returns its URL.
 func PostgresURL(t testing.TB) string {
 	t.Helper()
 	server := os.Getenv("OSTLER_TEST_POSTGRES_URL")

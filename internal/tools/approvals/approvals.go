@@ -159,7 +159,7 @@ func read(expressions *expr.Compiler, settings json.RawMessage) (*policy, error)
 	return p, nil
 }
 
-// over returns a with what t says instead.
+// over returns a with the fields that t sets in place of its own.
 func (t terms) over(a tools.Ask) tools.Ask {
 	set(&a.Quorum, t.Quorum)
 	set(&a.Role, t.Role)

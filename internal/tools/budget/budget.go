@@ -61,7 +61,7 @@ func Capability() tools.Capability {
 	}
 }
 
-// section returns the agent of its target.
+// section returns the section of the prompt that tells the agent its target; empty without one.
 func section(config json.RawMessage) (string, error) {
 	var settings struct {
 		Target *target `json:"target"`

@@ -38,9 +38,9 @@ type Kind int
 
 // The kinds.
 const (
-	// Condition gives true or false.
+	// Condition evaluates to true or false.
 	Condition Kind = iota
-	// Answer gives true or false, or a map.
+	// Answer evaluates to true or false, or to a map.
 	Answer
 )
 
@@ -142,7 +142,7 @@ func (p *Program) Condition(ctx context.Context, in Input) (bool, error) {
 	return bool(b), nil
 }
 
-// Answer evaluates an expression and gives its value: a bool, or a map as encoding/json has it. Integers come as int64.
+// Answer evaluates an expression and returns its value: a bool, or a map as encoding/json has it. Integers come as int64.
 func (p *Program) Answer(ctx context.Context, in Input) (any, error) {
 	v, err := p.eval(ctx, in)
 	if err != nil {

@@ -95,13 +95,13 @@ func numbers(v any) (any, error) {
 	return v, nil
 }
 
-// The limits of what an expression gives.
+// The limits of what an expression evaluates to.
 const (
 	maxOutcome      = 64 << 10
 	maxOutcomeDepth = 32
 )
 
-// outcome turns what an expression gives into values of encoding/json, as long as there is room left.
+// outcome turns what an expression evaluates to into values of encoding/json, as long as there is room left.
 type outcome struct{ left int }
 
 func (o *outcome) take(n int) error {

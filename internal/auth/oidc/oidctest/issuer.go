@@ -41,7 +41,7 @@ type Lies struct {
 	Token func(claims map[string]any) string
 	// Discovery changes the issuer's description.
 	Discovery func(says map[string]any)
-	// Fails returns the status to answer a path with; 0 is honest.
+	// Fails returns the status to answer a path with; 0 for the ordinary answer.
 	Fails func(path string) int
 	// Huge are paths that answer with more than anybody wants.
 	Huge map[string]bool
