@@ -120,7 +120,7 @@ test("the turns of several sessions are cancelled at once", async ({ page }) => 
   await page.getByRole("button", { name: "Select all active" }).click();
   await expect(page.getByText("2 selected")).toBeVisible();
   await page.getByRole("button", { name: "Cancel active turns" }).click();
-  await expect(page.getByText("2 turns are being cancelled.")).toBeVisible();
+  await expect(page.getByText("Cancelling 2 turns.")).toBeVisible();
   await expect(page.getByRole("link", { name: /Busy one/ })).toContainText("Idle");
   await expect(page.getByRole("link", { name: /Busy two/ })).toContainText("Idle");
 });

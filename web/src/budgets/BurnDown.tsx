@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "react";
 import uPlot from "uplot";
 import { type Client, type CombinedError, useClient } from "urql";
 import { describeError } from "@/api/errors";
-import { axis, type Colors, Plot } from "@/charts/Plot";
+import { amountAxis, axis, type Colors, Plot } from "@/charts/Plot";
 import { BudgetLedgerDocument, type LedgerRowFragment } from "@/gql/graphql";
 import { formatAmount } from "@/money/amounts";
 import { subtractDecimals } from "@/money/decimal";
@@ -140,19 +140,22 @@ function drawing(budget: Budget, postings: Postings, began: Date, now: Date): Dr
   const first = levels[0]?.balance ?? balance;
   return {
     data,
-    options: (colors) => burnDownOptions(colors),
-    label: `Line chart: ${formatAmount(first, currency)} left at ${formatDateTime(since.toISOString())}, ${formatAmount(balance, currency)} now.`,
+    options: (colors) => burnDownOptions(colors, currency),
+    label: `Line chart: ${formatAmount(first, currency)} left at ${formatDateTime(since)}, ${formatAmount(balance, currency)} now.`,
     note: [
       postings.complete
-        ? `Since ${formatDateTime(since.toISOString())}, in ${currency}.`
-        : `The newest ${postings.newestFirst.length} postings, since ${formatDateTime(since.toISOString())}, in ${currency}.`,
+        ? `Since ${formatDateTime(since)}, in ${currency}.`
+        : `The newest ${postings.newestFirst.length} postings, since ${formatDateTime(since)}, in ${currency}.`,
       ...(tail === null ? [] : ["Dashed: at the current rate."]),
       ...(soft === null ? [] : ["Below the dotted line turns pause."]),
     ].join(" "),
   };
 }
 
-function burnDownOptions(colors: Colors): Omit<uPlot.Options, "width" | "height"> {
+function burnDownOptions(
+  colors: Colors,
+  currency: string,
+): Omit<uPlot.Options, "width" | "height"> {
   const stepped = uPlot.paths.stepped?.({ align: 1 });
   return {
     legend: { show: false },
@@ -160,7 +163,7 @@ function burnDownOptions(colors: Colors): Omit<uPlot.Options, "width" | "height"
     scales: {
       y: { range: (_plot, low, high) => [Math.min(0, low), Math.max(high, 0) * 1.05 || 1] },
     },
-    axes: [axis(colors), axis(colors, { size: 64 })],
+    axes: [axis(colors), amountAxis(colors, currency)],
     series: [
       {},
       {

@@ -25,7 +25,7 @@ function forecastWords(budget: Budget, now: Date): string | null {
     case "too-little":
       return "The next call may need more than is left. Top up the budget or raise its limit.";
     case "runs-out":
-      return `At this rate it runs out on ${formatDateTime(told.at.toISOString())}.`;
+      return `At this rate it runs out on ${formatDateTime(told.at)}.`;
     case "lasts":
       return budget.period?.kind === "ROLLING"
         ? "At this rate it lasts: earlier spending leaves the window in time."

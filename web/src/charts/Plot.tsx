@@ -60,6 +60,18 @@ export function Plot({ label, height, data, options }: PlotProps) {
   return <div ref={host} role="img" aria-label={label} className="min-w-0 overflow-hidden" />;
 }
 
+const marks = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
+
+/** The axis of amounts in a currency. */
+export function amountAxis(colors: Colors, currency: string): uPlot.Axis {
+  const unit = currency === "usd" ? "$" : "";
+  return axis(colors, {
+    size: 64,
+    values: (_plot, splits) =>
+      splits.map((at) => `${at < 0 ? "−" : ""}${unit}${marks.format(Math.abs(at))}`),
+  });
+}
+
 /** How axes look everywhere. */
 export function axis(colors: Colors, more: uPlot.Axis = {}): uPlot.Axis {
   return {

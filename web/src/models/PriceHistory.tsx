@@ -6,6 +6,7 @@ import { Dialog } from "@/ui/Dialog";
 import { RequestError } from "@/ui/ErrorNote";
 import { formatDateTime } from "@/ui/format";
 import { SkeletonRows } from "@/ui/Loading";
+import { ExactTime } from "@/ui/Time";
 import { PRICE_KINDS, type PriceRow, priceRows } from "./priceHistory";
 
 interface PriceHistoryProps {
@@ -22,7 +23,7 @@ const COLUMNS: Column<PriceRow>[] = [
     className: "text-xs tabular-nums",
     cell: ({ from, until }) => (
       <>
-        <time dateTime={from}>{formatDateTime(from)}</time>
+        <ExactTime time={from} />
         {/* On a narrow screen the row above tells it. */}
         <span className={classes("block text-ink-3", until !== null && "max-sm:hidden")}>
           {until === null ? "current" : `until ${formatDateTime(until)}`}

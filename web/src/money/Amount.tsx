@@ -1,4 +1,4 @@
-import { formatAmount, formatNumber, roundedAmount } from "./amounts";
+import { formatAmount, formatCost, formatNumber, roundedAmount } from "./amounts";
 
 interface AmountProps {
   /** A decimal of the API. */
@@ -6,6 +6,11 @@ interface AmountProps {
   currency: string;
   /** Without the unit, where a label names it. */
   bare?: boolean;
+}
+
+/** What something cost; null where a price isn't known. */
+export function Cost({ usd }: { usd: string | null }) {
+  return usd === null ? formatCost(usd) : <Amount of={usd} currency="usd" />;
 }
 
 /** An amount for the eye, with all of its digits on hover. */

@@ -32,7 +32,12 @@ export function roundedAmount(decimal: string, currency: string): string {
   return amount.toFixed(Math.min(20, 1 - Math.floor(Math.log10(size)))).replace(/0+$/, "");
 }
 
-/** The same without the unit, where a label names it. */
+/** What something cost, for the eye; null where a price isn't known. */
+export function formatCost(usd: string | null): string {
+  return usd === null ? "no price" : formatAmount(roundedAmount(usd, "usd"), "usd");
+}
+
+/** An amount without its unit, where a label names it. */
 export function formatNumber(decimal: string, currency: string): string {
   const sign = decimal.startsWith("-") ? "−" : "";
   return `${sign}${grouped(decimal, currency === "usd" ? 2 : 0)}`;

@@ -1,8 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
+import { Cost } from "@/money/Amount";
 import { classes } from "@/ui/classes";
-import { formatCost, formatCount } from "@/ui/format";
+import { formatCount } from "@/ui/format";
 import { LoadMore } from "@/ui/LoadMore";
 import { RelativeTime } from "@/ui/Time";
 import { ForkMark } from "./ForkMark";
@@ -106,7 +107,7 @@ function SessionRow({ session }: { session: SessionListRow }) {
           {tokens > 0 ? `${formatCount(tokens)} tokens` : "–"}
         </span>
         <span className="hidden text-right text-xs text-ink-2 tabular-nums lg:block">
-          {tokens > 0 ? formatCost(usage.costUsd) : "–"}
+          {tokens > 0 ? <Cost usd={usage.costUsd} /> : "–"}
         </span>
         <span className="text-right text-xs text-ink-3">
           <RelativeTime time={session.updatedAt} />

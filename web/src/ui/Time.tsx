@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { classes } from "./classes";
 import { formatDateTime, formatRelative } from "./format";
 
 // One clock for all relative times of a page.
@@ -15,6 +16,15 @@ export function RelativeTime({ time }: { time: string }) {
   return (
     <time dateTime={time} title={formatDateTime(time)} className="whitespace-nowrap tabular-nums">
       {formatRelative(time)}
+    </time>
+  );
+}
+
+/** When something was, in full. */
+export function ExactTime({ time, className }: { time: string; className?: string }) {
+  return (
+    <time dateTime={time} className={classes("tabular-nums", className)}>
+      {formatDateTime(time)}
     </time>
   );
 }

@@ -1,7 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import uPlot from "uplot";
-import { axis, type Colors, Plot } from "@/charts/Plot";
+import { amountAxis, axis, type Colors, Plot } from "@/charts/Plot";
 import { Amount } from "@/money/Amount";
 import { formatAmount } from "@/money/amounts";
 import { addDecimals, sumDecimals } from "@/money/decimal";
@@ -183,12 +183,7 @@ function barOptions(
         values: (_plot, splits) =>
           splits.map((at) => (Number.isInteger(at) ? (days[at]?.slice(5) ?? "") : "")),
       }),
-      axis(colors, {
-        size: 64,
-        // As many digits as the amounts need.
-        values: (_plot, splits) =>
-          splits.map((at) => `${currency === "usd" ? "$" : ""}${Number(at.toPrecision(3))}`),
-      }),
+      amountAxis(colors, currency),
     ],
     series: [
       {},

@@ -1,7 +1,6 @@
+import { formatCount } from "@/ui/format";
 import { Cost } from "./Cost";
 import type { Totals as Figures } from "./figures";
-
-const numbers = new Intl.NumberFormat();
 
 interface TotalsProps {
   totals: Figures;
@@ -13,12 +12,12 @@ interface TotalsProps {
 export function Totals({ totals, complete }: TotalsProps) {
   const cached = totals.cacheReadTokens + totals.cacheWriteTokens;
   const figures: [label: string, value: string][] = [
-    ["Turns", numbers.format(totals.turns)],
-    ["Model calls", numbers.format(totals.modelCalls)],
-    ["Tool calls", numbers.format(totals.toolCalls)],
-    ["Input tokens", numbers.format(totals.inputTokens)],
-    ["Output tokens", numbers.format(totals.outputTokens)],
-    ...(cached > 0 ? [["Cached tokens", numbers.format(cached)] as [string, string]] : []),
+    ["Turns", formatCount(totals.turns)],
+    ["Model calls", formatCount(totals.modelCalls)],
+    ["Tool calls", formatCount(totals.toolCalls)],
+    ["Input tokens", formatCount(totals.inputTokens)],
+    ["Output tokens", formatCount(totals.outputTokens)],
+    ...(cached > 0 ? [["Cached tokens", formatCount(cached)] as [string, string]] : []),
   ];
   return (
     <section aria-label="Total" className="card p-4">

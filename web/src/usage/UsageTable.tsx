@@ -3,6 +3,7 @@ import { describeError } from "@/api/errors";
 import { classes } from "@/ui/classes";
 import { type Column, DataTable } from "@/ui/DataTable";
 import { ErrorNote } from "@/ui/ErrorNote";
+import { formatCount } from "@/ui/format";
 import { SkeletonRows } from "@/ui/Loading";
 import { Cost } from "./Cost";
 import { type Line, linesOf, type Totals, totalOf } from "./figures";
@@ -77,8 +78,6 @@ export function UsageTable({ days, by, version }: UsageTableProps) {
   );
 }
 
-const numbers = new Intl.NumberFormat();
-
 const COUNTS = [
   ["Turns", "turns", "md"],
   ["Model calls", "modelCalls", "md"],
@@ -101,8 +100,8 @@ function columnsOf(by: UsageBy, total: Totals | null): Column<Line>[] {
         head,
         align: "right",
         from,
-        cell: ({ totals }) => numbers.format(totals[field]),
-        ...(total && { total: numbers.format(total[field]) }),
+        cell: ({ totals }) => formatCount(totals[field]),
+        ...(total && { total: formatCount(total[field]) }),
       }),
     ),
     {

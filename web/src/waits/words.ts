@@ -1,5 +1,6 @@
 import { isAtLeast } from "@/auth/roles";
 import type { Permission, Role, WaitFieldsFragment, WaitKind } from "@/gql/graphql";
+import { formatDuration } from "@/ui/format";
 
 export const KIND_LABELS: Record<WaitKind, string> = {
   APPROVAL: "Approval",
@@ -38,21 +39,15 @@ export function waitingFor(wait: { kind: WaitKind; toolName: string | null }): s
   }
 }
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
+const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 
-/** How much time is left until a deadline, in words. Rounded down: nobody shall believe that there is more than there is. */
+/** How much time is left until a deadline, rounded down: nobody shall believe that there is more than there is. */
 export function deadlineWords(deadline: string, now: number): string {
   const left = new Date(deadline).getTime() - now;
   if (left <= 0) return "expired";
-  const [days, hours, minutes] = [left / DAY, (left % DAY) / HOUR, (left % HOUR) / MINUTE].map(
-    Math.floor,
-  ) as [number, number, number];
-  if (days > 0) return `${days} d ${hours} h left`;
-  if (hours > 0) return `${hours} h ${minutes} min left`;
-  return left >= 2 * MINUTE ? `${minutes} min left` : `${Math.ceil(left / SECOND)} s left`;
+  const step = left >= 24 * HOUR ? HOUR : left >= 2 * MINUTE ? MINUTE : 1000;
+  return `${formatDuration(Math.max(1000, Math.floor(left / step) * step))} left`;
 }
 
 export interface Judge {

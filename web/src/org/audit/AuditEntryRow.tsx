@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import type { AuditRowFragment } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
 import { DataTable } from "@/ui/DataTable";
-import { formatDateTime } from "@/ui/format";
+import { ExactTime } from "@/ui/Time";
 import { actionWords, detailsOf, detailText } from "./details";
 import type { AuditSearch } from "./search";
 
@@ -32,12 +32,10 @@ export function AuditEntryRow({ entry, onNarrow }: AuditEntryRowProps) {
           <span className="col-start-2 truncate text-xs text-ink-2 lg:col-start-auto">
             {actor.name}
           </span>
-          <time
-            dateTime={createdAt}
-            className="col-start-2 text-xs text-ink-3 tabular-nums lg:col-start-auto"
-          >
-            {formatDateTime(createdAt)}
-          </time>
+          <ExactTime
+            time={createdAt}
+            className="col-start-2 text-xs text-ink-3 lg:col-start-auto"
+          />
           <span className="hidden text-right text-xs text-ink-3 tabular-nums lg:block">
             {position}
           </span>

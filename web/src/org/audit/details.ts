@@ -41,7 +41,7 @@ export function detailsOf(details: unknown): Detail[] {
 export function detailText(name: string, value: unknown): string {
   if (value === undefined || value === null || value === "") return "–";
   // Times are stored as milliseconds or as text.
-  if (/[a-z]At$/.test(name) && isTime(value)) return formatDateTime(new Date(value).toISOString());
+  if (/[a-z]At$/.test(name) && isTime(value)) return formatDateTime(value);
   if (Array.isArray(value) && value.every((each) => typeof each === "string")) {
     return value.length === 0 ? "–" : value.join(", ");
   }

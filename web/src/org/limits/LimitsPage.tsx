@@ -70,7 +70,7 @@ function Facts({ limits, counts }: { limits: OrgLimitValuesFragment; counts: Cou
                 <span className="block text-xs text-ink-3">{about}</span>
               </dt>
               <dd className="shrink-0 text-right tabular-nums">
-                {limitText(limits[name])}
+                {limitText(limits[name], name)}
                 {count !== null && <span className="block text-xs text-ink-3">{count}</span>}
               </dd>
             </div>

@@ -1,5 +1,5 @@
 import type { OrgLimitsInput, OrgLimitValuesFragment } from "@/gql/graphql";
-import { formatBytes } from "@/ui/format";
+import { formatBytes, formatCount } from "@/ui/format";
 
 /** The limits that are numbers. */
 export type LimitName = Exclude<keyof OrgLimitsInput, "environmentKeys">;
@@ -105,14 +105,13 @@ export function limitsInput(
   return Object.keys(input).length === 0 ? null : input;
 }
 
-const numbers = new Intl.NumberFormat();
-
-export function limitText(value: number): string {
-  return value === 0 ? "Unlimited" : numbers.format(value);
+export function limitText(value: number, name?: LimitName): string {
+  if (value === 0) return "Unlimited";
+  return name === "storageBytes" ? formatBytes(value) : formatCount(value);
 }
 
 /** How much of it there is; counting ends at 10 000. Undefined where the viewer may not read it. */
 export function countText(count: number | null | undefined): string | null {
   if (count === undefined) return null;
-  return count === null ? "more than 10,000" : numbers.format(count);
+  return count === null ? "more than 10,000" : formatCount(count);
 }

@@ -3,6 +3,7 @@ import { Search, X } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Button } from "@/ui/Button";
 import { Filter } from "@/ui/Field";
+import { formatCount } from "@/ui/format";
 import type { Feed } from "../feed/useSessionFeed";
 import { EarlierLine } from "../tail/EarlierLine";
 import { JumpToLatest } from "../tail/JumpToLatest";
@@ -121,7 +122,9 @@ function EventFilters({ feed, shown }: EventFiltersProps) {
       )}
       <span className="ml-auto text-xs text-ink-3 tabular-nums">
         {earlier === null ? "" : "latest "}
-        {shown === log.length ? `${log.length} events` : `${shown} of ${log.length}`}
+        {shown === log.length
+          ? `${formatCount(log.length)} events`
+          : `${formatCount(shown)} of ${formatCount(log.length)}`}
       </span>
     </div>
   );

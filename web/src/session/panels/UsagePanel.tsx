@@ -1,4 +1,5 @@
-import { formatCost, formatCount } from "@/ui/format";
+import { Cost } from "@/money/Amount";
+import { formatCount } from "@/ui/format";
 import type { SessionState } from "../feed/state";
 import { Panel } from "./Panel";
 
@@ -24,8 +25,8 @@ export function UsagePanel({ state, forked }: { state: SessionState; forked: boo
         ))}
         <div className="flex justify-between border-t border-line pt-1.5 font-medium">
           <dt>Cost</dt>
-          <dd className="tabular-nums" title={usage.costUsd ? `$${usage.costUsd}` : undefined}>
-            {formatCost(usage.costUsd)}
+          <dd className="tabular-nums">
+            <Cost usd={usage.costUsd} />
           </dd>
         </div>
       </dl>

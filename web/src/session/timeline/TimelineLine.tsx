@@ -143,7 +143,7 @@ function Axis({ scale }: { scale: Scale }) {
       className="absolute inset-y-0 hidden border-l border-line-strong pl-0.5 text-2xs leading-3 font-normal whitespace-nowrap text-ink-3 sm:block"
       style={{ left: percent(at) }}
     >
-      {ms === 0 ? "0" : formatDuration(ms).replace(".0 ", " ")}
+      {ms === 0 ? "0" : formatDuration(ms)}
     </span>
   ));
 }

@@ -73,7 +73,7 @@ function turnFacts(turn: TimelineTurn, now: number): string[] {
   const tokens = tokenWords(turn.usage);
   return [
     statusWords(turn),
-    `started ${formatDateTime(new Date(turn.start).toISOString())}`,
+    `started ${formatDateTime(turn.start)}`,
     queued > 0 ? `after ${formatDuration(queued)} in the queue` : "",
     `took ${tookWords(turn.start, turn.end, now)}`,
     firstTokenMs === null ? "" : `first token ${formatDuration(firstTokenMs)}`,
@@ -106,7 +106,7 @@ function SpanRow({ span, chosen, now }: SpanRowProps) {
       >
         {span.label}
       </th>
-      <Cell>{formatPreciseClock(new Date(span.start).toISOString())}</Cell>
+      <Cell>{formatPreciseClock(span.start)}</Cell>
       <Cell right>{tookWords(span.start, span.end, now)}</Cell>
       <Cell right>{firstTokenWords(usage)}</Cell>
       <Cell right>{tokenWords(usage)}</Cell>

@@ -1,4 +1,5 @@
-import { formatCost, formatCount, formatDuration } from "@/ui/format";
+import { formatCost } from "@/money/amounts";
+import { formatCount, formatDuration } from "@/ui/format";
 import { stopWords } from "../chat/stopReasons";
 import type { Mark, Span, SpanUsage, TimelineTurn } from "./model";
 
