@@ -85,7 +85,7 @@ export const documentIds: Readonly<Record<string, string>> = {
   SessionEvents: "9c358976d92ba559e950a76a4ae6ade76c50561eb8bea3294c54adc232b95c23",
   SessionFile: "d29f14b6de613620707a4268ecaa568ad84e114c36b63c811138d177d5b1b58e",
   SessionFiles: "fa91d1678bc05baba046248ad4d14d0c43fb2068b20a2fd2eaa77b66ff2c4127",
-  SessionFormOptions: "1fbe6ea363dce86768b171fdfe7bcf7483e23c41e2dddae0a6485d4434bad9aa",
+  SessionFormOptions: "03defc387deabccc142e116c3839c1e1be5d44b691fa97ea623a703af3431203",
   SessionName: "adc6fa6a2a3e6cce92d29c01f665c3acee097a159f40c909dadc49918666169c",
   SessionNow: "bce6cbf6bd343ab5780079d064c0201a793326a920328d8a018fbf3d4b5cddb4",
   SessionTodos: "d11b7dcee6d04c1b2a0bf32c8d6e4d82f3630a9f33cb8b312f0f43981c8172ef",

@@ -1,10 +1,13 @@
 import { useState } from "react";
+import { useQuery } from "urql";
 import { useFresh } from "@/api/useFresh";
-import { SessionFormOptionsDocument } from "@/gql/graphql";
+import { AgentDocument, SessionFormOptionsDocument } from "@/gql/graphql";
 import { RadioList } from "@/ui/RadioList";
 import { useDebounced } from "@/ui/useDebounced";
 
 interface AgentChoiceProps {
+  /** An agent that is offered before all others; empty for none. */
+  first: string;
   /** An agent's id; empty for none. */
   value: string;
   onChange: (agentId: string) => void;
@@ -14,11 +17,21 @@ interface AgentChoiceProps {
 const SEARCH_FROM = 6;
 
 /** Radio buttons for agents, with a search once there are many. */
-export function AgentChoice({ value, onChange, errors }: AgentChoiceProps) {
+export function AgentChoice({ first, value, onChange, errors }: AgentChoiceProps) {
   const [text, setText] = useState("");
   const search = useDebounced(text.trim(), 200);
   const { data } = useFresh(SessionFormOptionsDocument, { search: search || null });
-  const agents = data?.agents.nodes ?? [];
+  const [{ data: known }] = useQuery({
+    query: AgentDocument,
+    variables: { id: first },
+    pause: first === "",
+  });
+  const listed = data?.agents.nodes ?? [];
+  // It may be older than all that are listed.
+  const agents =
+    known?.agent && search === ""
+      ? [known.agent, ...listed.filter(({ id }) => id !== first)]
+      : listed;
   const searchable = search !== "" || text !== "" || agents.length >= SEARCH_FROM;
 
   return (

@@ -11,26 +11,28 @@ import { RequestError } from "@/ui/ErrorNote";
 import { SelectField, TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 import { AgentChoice } from "./AgentChoice";
+import { onlyAgent } from "./onlyAgent";
 
 const FIELDS = ["agentId", "harnessId", "title"];
 
 interface NewSessionDialogProps {
-  /** The agent that is chosen at first; empty for none. */
-  agentId: string;
+  /** The agent and the harness of the page before; empty for none. */
+  from: { agentId: string; harnessId: string };
   onClose: () => void;
 }
 
-export function NewSessionDialog({ agentId: initialAgent, onClose }: NewSessionDialogProps) {
+export function NewSessionDialog({ from, onClose }: NewSessionDialogProps) {
   const navigate = useNavigate();
   const mayCreateAgents = useMay("CATALOG_WRITE");
-  const [agentId, setAgentId] = useState(initialAgent);
-  const [harnessId, setHarnessId] = useState("");
+  const [chosen, setAgentId] = useState(from.agentId || null);
+  const [harnessId, setHarnessId] = useState(from.harnessId);
   const [title, setTitle] = useState("");
   const attempt = useRef({ input: "", key: "" });
   const create = useAction(CreateSessionDocument);
   const { data: options, error: optionsError } = useFresh(SessionFormOptionsDocument, {
     search: null,
   });
+  const agentId = chosen ?? (options ? onlyAgent(options.agents, harnessId) : "");
 
   const submit = async () => {
     const input = {
@@ -71,6 +73,7 @@ export function NewSessionDialog({ agentId: initialAgent, onClose }: NewSessionD
     >
       <RequestError error={optionsError} />
       <AgentChoice
+        first={from.agentId}
         value={agentId}
         onChange={setAgentId}
         errors={fieldErrors(create.refusals, "agentId")}

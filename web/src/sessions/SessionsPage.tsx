@@ -102,7 +102,10 @@ export function SessionsPage() {
         </div>
       )}
       {newWith !== undefined && mayWrite && (
-        <NewSessionDialog agentId={newWith} onClose={closeDialog} />
+        <NewSessionDialog
+          from={{ agentId: newWith, harnessId: search.harness ?? "" }}
+          onClose={closeDialog}
+        />
       )}
       {newWith !== undefined && !mayWrite && (
         <Dialog open onClose={closeDialog} title="New session">
