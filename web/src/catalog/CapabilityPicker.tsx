@@ -61,8 +61,9 @@ export function CapabilityPicker({
       )}
       {alone && (
         <p role="note" className="mb-2 text-xs text-warn">
-          You are the only member of this organization, so nobody could approve the calls of your
-          own turns. Invite somebody, or set {'{"allowSelf": true}'} in the settings of approvals.
+          You are the only member of this organization, and these approvals need somebody else: you
+          could only deny the calls of your own turns. Invite somebody, or set{" "}
+          {'{"allowSelf": true}'} and no quorum above 1 in the settings of approvals.
         </p>
       )}
       <ul className="card divide-y divide-line">

@@ -30,12 +30,28 @@ export function capabilityInputs(capabilities: readonly DraftCapability[]): Capa
   });
 }
 
-/** Whether it has calls approved by somebody else than whoever started the turn. */
+interface ApprovalTerms {
+  allowSelf?: boolean;
+  quorum?: number;
+}
+
+interface ApprovalSettings extends ApprovalTerms {
+  rules?: readonly (ApprovalTerms & { approve: string })[];
+  default?: string;
+}
+
+/** Whether some calls need an approval that the one who started the turn can't give alone. */
 export function wantsOthers({ id, config }: DraftCapability): boolean {
-  if (id !== "approvals") return false;
-  const settings = parseConfig(config);
-  if (typeof settings !== "object" || settings === null) return settings === null;
-  return (settings as { allowSelf?: unknown }).allowSelf !== true;
+  const parsed = id === "approvals" ? parseConfig(config) : BROKEN;
+  if (typeof parsed !== "object" || Array.isArray(parsed)) return false;
+  const { rules, default: otherwise, ...terms } = (parsed ?? {}) as ApprovalSettings;
+  const asking = Array.isArray(rules) ? rules.filter((rule) => rule?.approve === "always") : [];
+  // Without rules the default is to ask before destructive calls.
+  if ((otherwise ?? (rules?.length ? "never" : "destructive")) !== "never") asking.push(terms);
+  return asking.some((rule) => {
+    const { allowSelf = false, quorum = 1 } = { ...terms, ...rule };
+    return !allowSelf || quorum > 1;
+  });
 }
 
 const BROKEN = Symbol("broken");

@@ -42,6 +42,18 @@ it("knows whether approvals need somebody else", () => {
   expect(wantsOthers({ id: "approvals", config: "" })).toBe(true);
   expect(wantsOthers({ id: "approvals", config: '{"default": "always"}' })).toBe(true);
   expect(wantsOthers({ id: "approvals", config: '{"allowSelf": true}' })).toBe(false);
+  const settings = (value: unknown) =>
+    wantsOthers({ id: "approvals", config: JSON.stringify(value) });
+  expect(settings({ allowSelf: true, quorum: 2 })).toBe(true);
+  expect(settings({ allowSelf: true, rules: [{ approve: "always", allowSelf: false }] })).toBe(
+    true,
+  );
+  expect(settings({ rules: [{ approve: "always", allowSelf: true }] })).toBe(false);
+  expect(settings({ rules: [{ approve: "never" }] })).toBe(false);
+  expect(settings({ rules: [{ approve: "never" }], default: "destructive" })).toBe(true);
+  expect(settings({ default: "never" })).toBe(false);
+  expect(settings([])).toBe(false);
+  expect(settings({ rules: "all" })).toBe(false);
   expect(wantsOthers({ id: "approvals", config: "{" })).toBe(false);
   expect(wantsOthers({ id: "files", config: "" })).toBe(false);
 });

@@ -3,6 +3,7 @@ import { useQuery } from "urql";
 import { describeError, fieldErrors, type UserError } from "@/api/errors";
 import { amountProblem } from "@/budgets/draft";
 import { PayingCapabilitiesDocument } from "@/gql/graphql";
+import { useAlone } from "@/org/useAlone";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Field, TextField } from "@/ui/Field";
 import { Spinner } from "@/ui/Loading";
@@ -29,6 +30,7 @@ export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFie
     const problem = amountProblem(typed);
     return problem === null ? refused(field) : [problem];
   };
+  const alone = useAlone(draft.approvalAbove.trim() !== "");
   const badSecret = secretProblem(draft.secret);
   return (
     <>
@@ -85,6 +87,13 @@ export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFie
           onChange={(next) => onChange({ ...draft, approvalAbove: next })}
         />
       </div>
+      {alone && (
+        <p role="note" className="text-xs text-warn">
+          You are the only member of this organization, and payments of your own turns above that
+          amount need somebody else's approval: you could only deny them. Invite somebody, or leave
+          it empty.
+        </p>
+      )}
       <TextField
         label="Payment server URL"
         hint="Your server that moves the money. It receives signed requests."

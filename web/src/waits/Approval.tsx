@@ -2,6 +2,7 @@ import { Check, Pencil, X } from "lucide-react";
 import { useState } from "react";
 import { useAction } from "@/api/useAction";
 import { DecideApprovalDocument } from "@/gql/graphql";
+import { useAlone } from "@/org/useAlone";
 import { useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { JsonBlock } from "@/ui/JsonBlock";
@@ -25,6 +26,7 @@ export function Approval({ wait, onResolved }: WaitProps) {
     ({ actor }) => actor.id !== null && actor.id === viewer.user?.id,
   );
 
+  const alone = useAlone(wait.viewerMayResolve && mine !== undefined);
   // Whoever may cancel the turn may deny its calls, whatever the policy says.
   const mayDeny =
     wait.viewerMayResolve ||
@@ -73,6 +75,8 @@ export function Approval({ wait, onResolved }: WaitProps) {
       {wait.viewerMayResolve && mine && (
         <p className="text-xs text-ink-2">
           You {mine.approve ? "approved" : "denied"} this. Someone else has to decide, too.
+          {alone &&
+            " You are the only member of this organization: invite somebody, or stop the turn."}
         </p>
       )}
       {wait.viewerMayResolve && !mine && editing && (
