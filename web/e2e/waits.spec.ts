@@ -93,8 +93,11 @@ test("more than one person has to approve, and nobody their own turn unless they
   await card.getByRole("button", { name: "Approve", exact: true }).click();
   await expect(card).toContainText("1 of 2 approvals");
   await expect(card).toContainText("You approved this");
-  await expect(card.getByRole("button", { name: "Approve", exact: true })).toBeHidden();
-  await card.getByRole("button", { name: "Deny", exact: true }).click();
+  // Decisions can't be changed.
+  for (const name of ["Approve", "Deny"]) {
+    await expect(card.getByRole("button", { name, exact: true })).toBeHidden();
+  }
+  await page.getByRole("button", { name: "Stop" }).click();
   await expect(card).toBeHidden();
 
   const others = await createAgent(page, "sim-default", approvals({ allowSelf: false }));
