@@ -21,6 +21,7 @@ import { sessionSearch } from "./session/search";
 import { sessionListSearch } from "./sessions/search";
 import { AppShell } from "./shell/AppShell";
 import { NotFound, PageCrash } from "./shell/Fallbacks";
+import { flag, searchOf, text } from "./shell/search";
 import { usageSearch } from "./usage/search";
 
 const root = createRootRoute({
@@ -31,14 +32,7 @@ const root = createRootRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
-  validateSearch: (
-    search: Record<string, unknown>,
-  ): { next?: string; ended?: true; error?: string; invitation?: string } => ({
-    ...(typeof search.next === "string" && { next: search.next }),
-    ...((search.ended === true || search.ended === "true") && { ended: true }),
-    ...(typeof search.error === "string" && { error: search.error }),
-    ...(typeof search.invitation === "string" && { invitation: search.invitation }),
-  }),
+  validateSearch: searchOf({ next: text, ended: flag, error: text, invitation: text }),
   component: SignInPage,
 });
 
@@ -48,21 +42,19 @@ const forgot = createRoute({
   component: ForgotPage,
 });
 
+const tokenSearch = (search: Record<string, unknown>) => ({ token: text(search.token) ?? "" });
+
 const reset = createRoute({
   getParentRoute: () => root,
   path: "/reset",
-  validateSearch: (search: Record<string, unknown>): { token: string } => ({
-    token: typeof search.token === "string" ? search.token : "",
-  }),
+  validateSearch: tokenSearch,
   component: ResetPage,
 });
 
 const invite = createRoute({
   getParentRoute: () => root,
   path: "/invite",
-  validateSearch: (search: Record<string, unknown>): { token: string } => ({
-    token: typeof search.token === "string" ? search.token : "",
-  }),
+  validateSearch: tokenSearch,
   component: lazyRouteComponent(() => import("./auth/InvitePage"), "InvitePage"),
 });
 

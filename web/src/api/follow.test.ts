@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import type { SessionEvent } from "@/session/feed/event";
 import { SessionFeed } from "@/session/feed/feed";
-import { event, turnWithTool } from "@/session/feed/testEvents";
+import { event, turnWithTool } from "@/session/feed/test/events";
 import { type FollowOptions, follow as followStream, type StreamEnd } from "./follow";
 
 type Attempt = (emit: (event: SessionEvent) => void) => StreamEnd;

@@ -1,10 +1,5 @@
 import type { WaitKind } from "@/gql/graphql";
-
-/** What the address of the inbox holds. */
-export interface ApprovalsSearch {
-  /** Only this kind. */
-  kind?: WaitKind;
-}
+import { oneOf, searchOf } from "@/shell/search";
 
 /** The kinds that people can do something about, as far as the filter offers them. */
 export const INBOX_KINDS: readonly WaitKind[] = [
@@ -14,7 +9,7 @@ export const INBOX_KINDS: readonly WaitKind[] = [
   "COMPLETION",
 ];
 
-export function approvalsSearch(search: Record<string, unknown>): ApprovalsSearch {
-  const kind = INBOX_KINDS.find((each) => each === search.kind);
-  return kind ? { kind } : {};
-}
+export const approvalsSearch = searchOf({
+  /** Only this kind. */
+  kind: oneOf(INBOX_KINDS),
+});

@@ -1,13 +1,6 @@
-/** What the address of a list of agents or harnesses holds. */
-export interface CatalogListSearch {
-  q?: string;
-  archived?: true;
-}
+import { flag, searchOf, text } from "@/shell/search";
 
-export function catalogListSearch(search: Record<string, unknown>): CatalogListSearch {
-  return {
-    // The router reads `?q=42` as a number.
-    ...(search.q !== undefined && search.q !== "" ? { q: String(search.q) } : {}),
-    ...(search.archived === true ? { archived: true } : {}),
-  };
-}
+export const catalogListSearch = searchOf({ q: text, archived: flag });
+
+/** What the address of a list of agents or harnesses holds. */
+export type CatalogListSearch = ReturnType<typeof catalogListSearch>;

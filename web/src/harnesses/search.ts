@@ -1,8 +1,6 @@
-/** What the address of the form for a new harness holds: the harness that it begins as a child of. */
-export interface NewHarnessSearch {
-  parent?: string;
-}
+import { searchOf, text } from "@/shell/search";
 
-export function newHarnessSearch(search: Record<string, unknown>): NewHarnessSearch {
-  return typeof search.parent === "string" && search.parent !== "" ? { parent: search.parent } : {};
-}
+export const newHarnessSearch = searchOf({
+  /** The harness that a new one begins as a child of. */
+  parent: text,
+});

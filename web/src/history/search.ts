@@ -1,19 +1,10 @@
-/** What the address of a history holds: the two revisions that are compared. */
-export interface HistorySearch {
-  from?: number;
-  to?: number;
-}
+import { count, searchOf } from "@/shell/search";
 
-export function historySearch(search: Record<string, unknown>): HistorySearch {
-  return {
-    ...(isRevision(search.from) ? { from: search.from } : {}),
-    ...(isRevision(search.to) ? { to: search.to } : {}),
-  };
-}
+/** The two revisions that are compared. */
+export const historySearch = searchOf({ from: count, to: count });
 
-function isRevision(value: unknown): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
-}
+/** What the address of a history holds. */
+export type HistorySearch = ReturnType<typeof historySearch>;
 
 /** The history of what is not there. */
 export const NO_REVISIONS = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };

@@ -46,6 +46,6 @@ it("reads the address, and nothing that makes no sense", () => {
     status: "PAID",
     policy: "ppol_1",
   });
-  expect(paymentsSearch({ view: "all", status: "LOST", policy: 5 })).toEqual({});
+  expect(paymentsSearch({ view: "all", status: "LOST", policy: "" })).toEqual({});
   for (const status of PAYMENT_STATUSES) expect(paymentsSearch({ status })).toEqual({ status });
 });

@@ -1,23 +1,16 @@
 import type { PaymentStatus } from "@/gql/graphql";
-
-/** What the address of the payments holds. */
-export interface PaymentsSearch {
-  /** The policies are shown instead of what was paid. */
-  view?: "policies";
-  status?: PaymentStatus;
-  /** The id of the policy whose payments are shown. */
-  policy?: string;
-}
+import { oneOf, searchOf, text } from "@/shell/search";
 
 // Not from words.ts: the address is read with the first load, and the words come with the page.
 const STATUSES: readonly PaymentStatus[] = ["ASKED", "PENDING", "PAID", "REFUSED"];
 
-export function paymentsSearch(search: Record<string, unknown>): PaymentsSearch {
-  const status = STATUSES.find((each) => each === search.status);
-  const { policy } = search;
-  return {
-    ...(search.view === "policies" ? { view: "policies" } : {}),
-    ...(status ? { status } : {}),
-    ...(typeof policy === "string" && policy !== "" ? { policy } : {}),
-  };
-}
+export const paymentsSearch = searchOf({
+  /** The policies are shown instead of what was paid. */
+  view: oneOf(["policies"]),
+  status: oneOf(STATUSES),
+  /** The id of the policy whose payments are shown. */
+  policy: text,
+});
+
+/** What the address of the payments holds. */
+export type PaymentsSearch = ReturnType<typeof paymentsSearch>;

@@ -1,21 +1,5 @@
 import type { SessionFilter, SessionStatus } from "@/gql/graphql";
-
-/** What the address of the list of sessions holds. */
-export interface SessionListSearch {
-  /** Words of titles and customer keys, or a session's id. */
-  q?: string;
-  status?: SessionStatus;
-  /** Only sessions whose latest turn failed or was stopped. */
-  failed?: true;
-  agent?: string;
-  harness?: string;
-  tag?: string;
-  customer?: string;
-  /** How many days back sessions were created. */
-  days?: number;
-  /** The dialog for a new session is open, with this agent chosen unless it is empty. */
-  new?: string;
-}
+import { count, flag, oneOf, searchOf, trimmed } from "@/shell/search";
 
 export const SESSION_STATUSES: readonly SessionStatus[] = [
   "ACTIVE",
@@ -25,24 +9,24 @@ export const SESSION_STATUSES: readonly SessionStatus[] = [
   "STARTED",
 ];
 
-const TEXTS = ["q", "agent", "harness", "tag", "customer"] as const;
+export const sessionListSearch = searchOf({
+  /** Words of titles and customer keys, or a session's id. */
+  q: trimmed,
+  status: oneOf(SESSION_STATUSES),
+  /** Only sessions whose latest turn failed or was stopped. */
+  failed: flag,
+  agent: trimmed,
+  harness: trimmed,
+  tag: trimmed,
+  customer: trimmed,
+  /** How many days back sessions were created. */
+  days: count,
+  /** The dialog for a new session is open, with this agent chosen unless it is empty. */
+  new: (value) => (typeof value === "string" ? value : undefined),
+});
 
-export function sessionListSearch(search: Record<string, unknown>): SessionListSearch {
-  const status = SESSION_STATUSES.find((each) => each === search.status);
-  const days = Number(search.days);
-  const found: SessionListSearch = {
-    ...(status ? { status } : {}),
-    ...(search.failed === true || search.failed === "true" ? { failed: true } : {}),
-    ...(Number.isInteger(days) && days > 0 ? { days } : {}),
-    ...(typeof search.new === "string" ? { new: search.new } : {}),
-  };
-  for (const name of TEXTS) {
-    // The router reads a number in an address as one.
-    const value = String(search[name] ?? "").trim();
-    if (value !== "") found[name] = value;
-  }
-  return found;
-}
+/** What the address of the list of sessions holds. */
+export type SessionListSearch = ReturnType<typeof sessionListSearch>;
 
 const DAY_MS = 86_400_000;
 

@@ -1,40 +1,32 @@
 import type { AuditFilter } from "@/gql/graphql";
+import { searchOf, trimmed } from "@/shell/search";
+
+function time(value: unknown): string | undefined {
+  const text = trimmed(value);
+  return text === undefined || Number.isNaN(Date.parse(text)) ? undefined : text;
+}
+
+export const auditSearch = searchOf({
+  action: trimmed,
+  /** The id of a person or an API key. */
+  actor: trimmed,
+  target: trimmed,
+  /** Times as the API takes them. */
+  from: time,
+  to: time,
+});
 
 /** What the address of the audit log holds. */
-export interface AuditSearch {
-  action?: string;
-  /** The id of a person or an API key. */
-  actor?: string;
-  target?: string;
-  /** Times as the API takes them. */
-  from?: string;
-  to?: string;
-}
-
-const KEYS = ["action", "actor", "target", "from", "to"] as const;
-
-export function auditSearch(search: Record<string, unknown>): AuditSearch {
-  const read: AuditSearch = {};
-  for (const key of KEYS) {
-    const value = search[key];
-    if (value === undefined || value === null) continue;
-    // The router reads `?target=42` as a number.
-    const text = String(value).trim();
-    if (text === "") continue;
-    if ((key === "from" || key === "to") && Number.isNaN(Date.parse(text))) continue;
-    read[key] = text;
-  }
-  return read;
-}
+export type AuditSearch = ReturnType<typeof auditSearch>;
 
 /** Null where nothing is filtered. */
 export function auditFilter({ action, actor, target, from, to }: AuditSearch): AuditFilter | null {
   const filter: AuditFilter = {
-    ...(action === undefined ? {} : { action }),
-    ...(actor === undefined ? {} : { actorId: actor }),
-    ...(target === undefined ? {} : { targetId: target }),
-    ...(from === undefined ? {} : { from: new Date(from).toISOString() }),
-    ...(to === undefined ? {} : { to: new Date(to).toISOString() }),
+    ...(action && { action }),
+    ...(actor && { actorId: actor }),
+    ...(target && { targetId: target }),
+    ...(from && { from: new Date(from).toISOString() }),
+    ...(to && { to: new Date(to).toISOString() }),
   };
   return Object.keys(filter).length === 0 ? null : filter;
 }

@@ -1,9 +1,6 @@
-/** What the address of the invitations holds. */
-export interface InvitationsSearch {
-  /** The dialog for a new one is open. */
-  invite?: true;
-}
+import { flag, searchOf } from "@/shell/search";
 
-export function invitationsSearch(search: Record<string, unknown>): InvitationsSearch {
-  return search.invite === true ? { invite: true } : {};
-}
+export const invitationsSearch = searchOf({
+  /** The dialog for a new one is open. */
+  invite: flag,
+});

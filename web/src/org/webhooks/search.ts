@@ -1,8 +1,6 @@
-/** What the address of the webhooks holds: the one whose deliveries are shown. */
-export interface WebhooksSearch {
-  webhook?: string;
-}
+import { searchOf, text } from "@/shell/search";
 
-export function webhooksSearch({ webhook }: Record<string, unknown>): WebhooksSearch {
-  return typeof webhook === "string" && webhook !== "" ? { webhook } : {};
-}
+export const webhooksSearch = searchOf({
+  /** The one whose deliveries are shown. */
+  webhook: text,
+});

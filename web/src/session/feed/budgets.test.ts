@@ -3,7 +3,7 @@ import { latestFailure } from "./ends";
 import type { SessionEvent } from "./event";
 import { foldEvent } from "./fold";
 import { initialState } from "./state";
-import { event, textMessage, turnWithTool } from "./testEvents";
+import { event, textMessage, turnWithTool } from "./test/events";
 
 const of = (name: SessionEvent["__typename"], sequence: number) => event(name, sequence, {});
 

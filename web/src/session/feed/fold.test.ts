@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { SessionEvent } from "./event";
 import { foldEvent } from "./fold";
 import { type AgentItem, initialState, type SessionState, type ToolItem } from "./state";
-import { event, textMessage, turnWithTool, usage } from "./testEvents";
+import { event, textMessage, turnWithTool, usage } from "./test/events";
 
 const fold = (events: readonly SessionEvent[], from: SessionState = initialState) =>
   events.reduce(foldEvent, from);

@@ -4,7 +4,7 @@ import { SessionFeed } from "./feed";
 import { foldEvent } from "./fold";
 import { openSession, type SessionNow, withPast } from "./history";
 import { initialState } from "./state";
-import { event, textMessage, turnWithTool, usage } from "./testEvents";
+import { event, textMessage, turnWithTool, usage } from "./test/events";
 
 const fold = (events: readonly SessionEvent[]) => events.reduce(foldEvent, initialState);
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { SessionEvent } from "./event";
 import { foldEvent } from "./fold";
 import { initialState, type NoticeItem, type SessionState } from "./state";
-import { event, textMessage, turnWithTool, usage } from "./testEvents";
+import { event, textMessage, turnWithTool, usage } from "./test/events";
 import { waitIsOver } from "./waits";
 
 const fold = (events: readonly SessionEvent[], from: SessionState = initialState) =>

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { SessionEvent } from "../feed/event";
-import { event, textMessage, turnWithTool, usage } from "../feed/testEvents";
+import { event, textMessage, turnWithTool, usage } from "../feed/test/events";
 import { timelineOf } from "./foldTimeline";
 import type { TimelineTurn } from "./model";
 import { scalesOf } from "./scale";

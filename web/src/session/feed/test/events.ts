@@ -1,5 +1,5 @@
 import type { UsageFieldsFragment } from "@/gql/graphql";
-import type { EventOf, SessionEvent } from "./event";
+import type { EventOf, SessionEvent } from "../event";
 
 export const usage: UsageFieldsFragment = {
   inputTokens: 10,
