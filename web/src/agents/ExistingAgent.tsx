@@ -1,16 +1,29 @@
 import { Link } from "@tanstack/react-router";
 import { MessageSquarePlus } from "lucide-react";
+import { ArchiveButton } from "@/catalog/ArchiveButton";
 import { DefinitionPage, HistoryLabel } from "@/definitions/DefinitionPage";
-import type { AgentDetailFragment } from "@/gql/graphql";
+import { useEditing } from "@/definitions/useEditing";
+import {
+  type AgentDetailFragment,
+  AgentDocument,
+  ArchiveAgentDocument,
+  UnarchiveAgentDocument,
+  UpdateAgentDocument,
+} from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { buttonClasses } from "@/ui/Button";
 import { AgentEditor } from "./AgentEditor";
-import { ArchiveAgent } from "./ArchiveAgent";
-import { draftProblems, FIELD_LABELS } from "./draft";
-import { useAgentEditing } from "./useAgentEditing";
+import { draftOf, draftProblems, FIELD_LABELS, updateInput } from "./draft";
 
 export function ExistingAgent({ agent }: { agent: AgentDetailFragment }) {
-  const editing = useAgentEditing(agent);
+  const editing = useEditing({
+    kind: "agent",
+    saved: agent,
+    draftOf,
+    inputOf: updateInput,
+    update: UpdateAgentDocument,
+    query: AgentDocument,
+  });
   const mayRun = useMay("SESSIONS_WRITE");
   return (
     <DefinitionPage
@@ -33,7 +46,12 @@ export function ExistingAgent({ agent }: { agent: AgentDetailFragment }) {
           >
             <HistoryLabel />
           </Link>
-          <ArchiveAgent agent={agent} />
+          <ArchiveButton
+            thing={agent}
+            consequences="It becomes read-only, is hidden from lists and can't start new sessions. Sessions that run it stop at their next step."
+            archive={ArchiveAgentDocument}
+            unarchive={UnarchiveAgentDocument}
+          />
           {mayRun && agent.lifecycle === "ACTIVE" && (
             <Link to="/sessions" search={{ new: agent.id }} className={buttonClasses()}>
               <MessageSquarePlus size={15} aria-hidden />

@@ -9,7 +9,8 @@ export interface Attempt {
   failure: string | null;
 }
 
-interface Payload {
+/** What the one field of a mutation answers. */
+export interface Payload {
   userErrors: readonly UserError[];
 }
 
@@ -34,6 +35,8 @@ export function useAction<Data extends Record<string, Payload>, Variables extend
   };
 }
 
-function payloadOf<Data extends object>(data: Data | null | undefined): Data[keyof Data] | null {
+export function payloadOf<Data extends object>(
+  data: Data | null | undefined,
+): Data[keyof Data] | null {
   return data ? (Object.values(data)[0] ?? null) : null;
 }

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { type CombinedError, type TypedDocumentNode, useClient } from "urql";
 import { useFresh } from "@/api/useFresh";
 
-interface Connection<Node> {
+export interface Connection<Node> {
   nodes: readonly Node[];
   pageInfo: { hasNextPage: boolean; endCursor: string | null };
 }

@@ -1,21 +1,28 @@
 import { Archive, ArchiveRestore } from "lucide-react";
 import { useState } from "react";
-import type { Action } from "@/api/useAction";
+import type { TypedDocumentNode } from "urql";
+import { type Payload, useAction } from "@/api/useAction";
 import type { Lifecycle } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { ConfirmDialog } from "@/ui/ConfirmDialog";
 
-interface ArchiveButtonProps {
+interface ArchiveButtonProps<Archived, Unarchived> {
   thing: { id: string; displayName: string; lifecycle: Lifecycle };
   /** What archiving does to this kind of thing. */
   consequences: string;
-  archive: Action<{ id: string }, object>;
-  unarchive: Action<{ id: string }, object>;
+  archive: TypedDocumentNode<Archived, { id: string }>;
+  unarchive: TypedDocumentNode<Unarchived, { id: string }>;
 }
 
 /** Archiving stops running sessions at their next step, so it asks first. */
-export function ArchiveButton({ thing, consequences, archive, unarchive }: ArchiveButtonProps) {
+export function ArchiveButton<
+  Archived extends Record<string, Payload>,
+  Unarchived extends Record<string, Payload>,
+>(props: ArchiveButtonProps<Archived, Unarchived>) {
+  const { thing, consequences } = props;
+  const archive = useAction(props.archive);
+  const unarchive = useAction(props.unarchive);
   const [asking, setAsking] = useState(false);
   const mayArchive = useMay("CATALOG_DELETE");
   const mayWrite = useMay("CATALOG_WRITE");

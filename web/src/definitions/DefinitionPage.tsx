@@ -2,18 +2,18 @@ import { History } from "lucide-react";
 import type { ReactNode } from "react";
 import { EditingNotices } from "@/catalog/EditingNotices";
 import { ReasonBar } from "@/catalog/ReasonBar";
-import type { useDraftEditing } from "@/catalog/useDraftEditing";
 import type { Lifecycle } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
 import { PageHeader, Trail } from "@/ui/PageHeader";
 import type { EditorProps } from "./DefinitionEditor";
+import type { Editing } from "./useEditing";
 
 interface DefinitionPageProps<Draft extends object> {
   kind: "agent" | "harness";
   saved: { displayName: string; revision: number; lifecycle: Lifecycle; builtIn?: boolean };
-  editing: ReturnType<typeof useDraftEditing<Draft>>;
+  editing: Editing<Draft>;
   problems: Partial<Record<keyof Draft, string>>;
   labels: Record<keyof Draft, string>;
   /** The link to the list. */

@@ -1,17 +1,30 @@
 import { Link } from "@tanstack/react-router";
 import { GitFork } from "lucide-react";
+import { ArchiveButton } from "@/catalog/ArchiveButton";
 import { DefinitionPage, HistoryLabel } from "@/definitions/DefinitionPage";
 import { definitionProblems } from "@/definitions/draft";
-import type { HarnessDetailFragment } from "@/gql/graphql";
+import { useEditing } from "@/definitions/useEditing";
+import {
+  ArchiveHarnessDocument,
+  type HarnessDetailFragment,
+  HarnessDocument,
+  UnarchiveHarnessDocument,
+  UpdateHarnessDocument,
+} from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { buttonClasses } from "@/ui/Button";
-import { ArchiveHarness } from "./ArchiveHarness";
-import { FIELD_LABELS } from "./draft";
+import { draftOf, FIELD_LABELS, updateInput } from "./draft";
 import { HarnessEditor } from "./HarnessEditor";
-import { useHarnessEditing } from "./useHarnessEditing";
 
 export function ExistingHarness({ harness }: { harness: HarnessDetailFragment }) {
-  const editing = useHarnessEditing(harness);
+  const editing = useEditing({
+    kind: "harness",
+    saved: harness,
+    draftOf,
+    inputOf: updateInput,
+    update: UpdateHarnessDocument,
+    query: HarnessDocument,
+  });
   const mayWrite = useMay("CATALOG_WRITE");
   const { id, builtIn } = harness;
   return (
@@ -35,7 +48,14 @@ export function ExistingHarness({ harness }: { harness: HarnessDetailFragment })
           >
             <HistoryLabel />
           </Link>
-          {!builtIn && <ArchiveHarness harness={harness} />}
+          {!builtIn && (
+            <ArchiveButton
+              thing={harness}
+              consequences="It becomes read-only and is hidden from lists. Agents and sessions that run on it, or on a harness below it, stop at their next step."
+              archive={ArchiveHarnessDocument}
+              unarchive={UnarchiveHarnessDocument}
+            />
+          )}
           {mayWrite && harness.lifecycle === "ACTIVE" && (
             <Link to="/harnesses/new" search={{ parent: id }} className={buttonClasses()}>
               <GitFork size={15} aria-hidden />

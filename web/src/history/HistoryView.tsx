@@ -1,36 +1,71 @@
 import { History } from "lucide-react";
 import { type ReactNode, useMemo } from "react";
-import { useQuery } from "urql";
-import type { Pages } from "@/api/usePages";
-import { AgentFormOptionsDocument, type RevisionFieldsFragment } from "@/gql/graphql";
+import { type TypedDocumentNode, useQuery } from "urql";
+import { type Payload, useAction } from "@/api/useAction";
+import { useFresh } from "@/api/useFresh";
+import { type Connection, usePages } from "@/api/usePages";
+import {
+  AgentFormOptionsDocument,
+  type Lifecycle,
+  type RevisionFieldsFragment,
+} from "@/gql/graphql";
+import { Missing } from "@/shell/Fallbacks";
+import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
 import { EmptyState } from "@/ui/EmptyState";
 import { ListBody } from "@/ui/ListBody";
 import { PageHeader, Slash } from "@/ui/PageHeader";
 import { comparedNumbers } from "./fieldDiff";
-import { RestoreButton } from "./RestoreButton";
+import { type Restoration, RestoreButton } from "./RestoreButton";
 import { RevisionDiff } from "./RevisionDiff";
 import { RevisionList } from "./RevisionList";
-import type { RestoreAnswer } from "./restore";
-import type { HistorySearch } from "./search";
+import { type HistorySearch, NO_REVISIONS } from "./search";
 
-interface HistoryViewProps {
-  /** The way back: links to the list, and to what this is the history of. */
-  list: ReactNode;
-  page: ReactNode;
-  current: number;
-  revisions: Pages<RevisionFieldsFragment>;
+interface Definition {
+  displayName: string;
+  revision: number;
+  lifecycle: Lifecycle;
+  builtIn?: boolean;
+}
+
+interface Revised {
+  history: Connection<RevisionFieldsFragment>;
+}
+
+interface HistoryViewProps<Read, Listed, Restored> {
+  id: string;
+  /** What this is the history of, its revisions, and the mutation that brings one back. */
+  query: TypedDocumentNode<Read, { id: string }>;
+  revisionsQuery: TypedDocumentNode<Listed, { id: string; first: number; after?: string | null }>;
+  restoration: TypedDocumentNode<Restored, Restoration>;
   search: HistorySearch;
   onCompare: (search: HistorySearch) => void;
-  /** Null for those who may not change it, or where it can't be changed. */
-  restore: ((revision: number, reason: string | null) => Promise<RestoreAnswer>) | null;
+  /** The way back: links to the list, and to what this is the history of. */
+  list: ReactNode;
+  page: (name: string) => ReactNode;
 }
 
 /** All revisions of an agent or a harness, and what differs between two of them. */
-export function HistoryView(props: HistoryViewProps) {
-  const { current, revisions, search, onCompare, restore } = props;
-  const { nodes } = revisions;
+export function HistoryView<
+  Read extends Record<string, Definition | null>,
+  Listed extends Record<string, Revised | null>,
+  Restored extends Record<string, Payload>,
+>(props: HistoryViewProps<Read, Listed, Restored>) {
+  const { id, search, onCompare } = props;
+  const { data, error, fetching, reload } = useFresh(props.query, { id });
+  const revisions = usePages(
+    props.revisionsQuery,
+    { id, first: 50 },
+    (listed) => Object.values(listed)[0]?.history ?? NO_REVISIONS,
+  );
+  const restore = useAction(props.restoration);
+  const mayWrite = useMay("CATALOG_WRITE");
   const names = useNames();
+  const saved = data && Object.values(data)[0];
+  if (!saved) return <Missing fetching={fetching} error={error} reload={reload} />;
+  const current = saved.revision;
+  const { nodes } = revisions;
+  const restorable = mayWrite && saved.lifecycle === "ACTIVE" && !saved.builtIn;
   const { from, to } = comparedNumbers(search, nodes[0]?.number ?? current);
   const before = nodes.find(({ number }) => number === from);
   const after = nodes.find(({ number }) => number === to);
@@ -44,7 +79,7 @@ export function HistoryView(props: HistoryViewProps) {
             <span className="contents [&>a]:truncate [&>a]:font-normal [&>a]:text-ink-3 [&>a]:hover:text-ink">
               {props.list}
               <Slash />
-              {props.page}
+              {props.page(saved.displayName)}
             </span>
             <Slash />
             <span>History</span>
@@ -52,17 +87,17 @@ export function HistoryView(props: HistoryViewProps) {
           </span>
         }
       >
-        {restore && after && after.number !== current && (
+        {restorable && after && after.number !== current && (
           <RestoreButton
             key={after.number}
-            revision={after}
+            id={id}
+            revision={after.number}
             current={current}
             restore={restore}
-            onRestored={() => {
-              onCompare({});
+            onAnswer={(restored) => {
+              if (restored) onCompare({});
               revisions.reload();
             }}
-            onConflict={revisions.reload}
           />
         )}
       </PageHeader>

@@ -1,55 +1,50 @@
 import { RotateCcw } from "lucide-react";
 import { useState } from "react";
-import { describeError } from "@/api/errors";
-import type { RevisionFieldsFragment } from "@/gql/graphql";
+import type { Action } from "@/api/useAction";
 import { Button } from "@/ui/Button";
 import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
-import type { RestoreAnswer } from "./restore";
+
+export interface Restoration {
+  id: string;
+  revision: number;
+  reason?: string | null;
+}
 
 interface RestoreButtonProps {
-  revision: RevisionFieldsFragment;
+  id: string;
+  revision: number;
   /** The revision that is in force. */
   current: number;
-  restore: (revision: number, reason: string | null) => Promise<RestoreAnswer>;
-  onRestored: () => void;
-  /** What is shown is out of date. */
-  onConflict: () => void;
+  restore: Action<Restoration, object>;
+  /** It was restored or refused, and then what is shown may be out of date. */
+  onAnswer: (restored: boolean) => void;
 }
 
 const MOST_CHARACTERS = 500;
 
 export function RestoreButton(props: RestoreButtonProps) {
-  const { revision, current, restore, onRestored, onConflict } = props;
+  const { id, revision, current, restore, onAnswer } = props;
   const [open, setOpen] = useState(false);
   const [reason, setReason] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<string | null>(null);
 
   const submit = async () => {
-    setBusy(true);
-    const answer = await restore(revision.number, reason.trim() || null);
-    setBusy(false);
-    const refusal = answer.refusals[0];
-    if (answer.error) setProblem(describeError(answer.error));
-    else if (refusal) setProblem(refusal.message);
-    if (refusal?.code === "CONFLICT") onConflict();
-    if (answer.revision === null) return;
-    setOpen(false);
-    onRestored();
+    const restored = (await restore.run({ id, revision, reason: reason.trim() || null })) !== null;
+    setOpen(!restored);
+    onAnswer(restored);
   };
 
   return (
     <>
       <Button onClick={() => setOpen(true)}>
         <RotateCcw size={15} aria-hidden />
-        Restore revision {revision.number}
+        Restore revision {revision}
       </Button>
       {open && (
         <FormDialog
-          title={`Restore revision ${revision.number}`}
-          action={busy ? "Restoring…" : "Restore"}
-          state={{ busy, failure: problem, refusals: [] }}
+          title={`Restore revision ${revision}`}
+          action={restore.busy ? "Restoring…" : "Restore"}
+          state={restore}
           onSubmit={() => void submit()}
           onClose={() => setOpen(false)}
         >
