@@ -69,7 +69,7 @@ func Table() []Row {
 		{Payload: ThinkingDelta{}, Meaning: "A piece of the model's thinking, with the rules of OUTPUT_DELTA."},
 		{Payload: ThinkingCompleted{}, Durable: true, Meaning: "The model's thinking for a message is complete."},
 		{Payload: GenerationRetrying{}, Meaning: "A model call failed and is retried, after a delay or with the next fallback model."},
-		{Payload: GenerationRecorded{}, Durable: true, Meaning: "What one model call used and cost. The reason `interrupted` means that the call was cancelled or that its runner died; the runner that continues the step then records it, under the same message id, and marks it `estimated` if the provider had not reported the usage."},
+		{Payload: GenerationRecorded{}, Durable: true, Meaning: "What one model call used and cost. The reason `interrupted` means that the call failed, was cancelled, or that its runner died; the runner that continues the step then records it, under the same message id, and marks it `estimated` if the provider had not reported the usage. Calls that failed without reporting usage are not recorded. Together the events have the usage of the session."},
 		{Payload: ActStarted{}, Durable: true, Opens: ThingAct, Meaning: "The tools of a step begin."},
 		{Payload: ActCompleted{}, Durable: true, Closes: ThingAct, Meaning: "All tool calls of a step have ended."},
 		{Payload: ToolStarted{}, Durable: true, Opens: ThingTool, Meaning: "A tool call began."},

@@ -224,7 +224,7 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	a.stream.finish()
 	defer func() { a.measure(m.Provider.Kind, err) }()
 	a.checkpointed = a.checkpointed || a.stream.checkpointed
-	u.add(m, resp.Usage, a.stream.elapsed(), err != nil)
+	u.add(meteredCall{n: u.made, model: m, usage: resp.Usage, durationMs: a.stream.elapsed(), retries: a.failed}, err != nil)
 	if err == nil {
 		outcome = outcomeAnswered
 		return resp, nil
@@ -257,22 +257,23 @@ type uncounted struct {
 }
 
 // add takes in what a call took, at the prices of the model that was asked. A failed one that tells nothing took nothing.
-func (u *uncounted) add(m *catalog.RunModel, took models.Usage, durationMs int64, failed bool) {
-	if failed && took == (models.Usage{}) {
+func (u *uncounted) add(c meteredCall, failed bool) {
+	if failed && c.usage == (models.Usage{}) {
 		return
 	}
-	took = catalog.Rate(&m.Model, plausible(took))
-	took.CostNanos = min(took.CostNanos, mostCost)
-	u.newest, u.usage = took, u.usage.Add(took)
-	u.calls = append(u.calls, meteredCall{n: u.made, model: m, usage: took, durationMs: durationMs})
+	c.usage = catalog.Rate(&c.model.Model, plausible(c.usage))
+	c.usage.CostNanos = min(c.usage.CostNanos, mostCost)
+	u.newest, u.usage = c.usage, u.usage.Add(c.usage)
+	u.calls = append(u.calls, c)
 }
 
-// count adds it to the turn and its session, and takes it off budgets. Its error must be returned by the command.
-func (u *uncounted) count(tx *commit.Tx) error {
+// count adds it to the turn and its session, takes it off budgets, and records each call, but for the last one if the command records that as
+// the answer. Its error must be returned by the command.
+func (u *uncounted) count(tx *commit.Tx, answered bool) error {
 	if u == nil {
 		return nil
 	}
-	if err := u.meter(tx); err != nil {
+	if err := u.meter(tx, answered); err != nil {
 		return err
 	}
 	tx.Turn.ModelCalls += u.made - 1

@@ -80,7 +80,7 @@ func (c *finishReason) Needs() commit.Needs {
 func (c *finishReason) Apply(tx *commit.Tx) error {
 	t := tx.Turn
 	c.cancelled = t.Cancel != nil
-	if err := c.uncounted.count(tx); err != nil {
+	if err := c.uncounted.count(tx, true); err != nil {
 		return err
 	}
 	if err := tx.Release(); err != nil {

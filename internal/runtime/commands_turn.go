@@ -67,7 +67,7 @@ func (c *failTurn) Apply(tx *commit.Tx) error {
 	if err := c.lost.count(tx); err != nil {
 		return err
 	}
-	if err := c.uncounted.count(tx); err != nil {
+	if err := c.uncounted.count(tx, false); err != nil {
 		return err
 	}
 	ranEvents(tx, &t.ID, "", c.runs)
@@ -134,11 +134,10 @@ func (c *cancelTurn) Apply(tx *commit.Tx) error {
 	if err := c.lost.count(tx); err != nil {
 		return err
 	}
-	if err := c.uncounted.count(tx); err != nil {
+	if err := c.uncounted.count(tx, false); err != nil {
 		return err
 	}
 	if t.Phase == models.PhaseReason {
-		c.uncounted.record(tx)
 		tx.SaveEffect(models.Effect{
 			ScopeID: t.ID, ReplayKey: reasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.lease.Epoch, Attempt: t.ModelCalls,
 			SettledAt: tx.Now.Ptr(), Outcome: encodeJSON(map[string]string{"error": "cancelled"}),

@@ -13,8 +13,8 @@ func TestProvidersTellWhatCallsCost(t *testing.T) {
 	m := &catalog.RunModel{Model: models.Model{PriceInput: new(models.Nanos(1_000_000_000)), PriceOutput: new(models.Nanos(1_000_000_000))}}
 	said := models.Usage{InputTokens: 10, OutputTokens: 5, CostNanos: 777, ProviderCost: true}
 	var u uncounted
-	u.add(m, models.Usage{InputTokens: 1}, 0, false)
-	u.add(m, said, 0, false)
+	u.add(meteredCall{model: m, usage: models.Usage{InputTokens: 1}}, false)
+	u.add(meteredCall{model: m, usage: said}, false)
 	if u.newest != said {
 		t.Errorf("the newest call is %+v", u.newest)
 	}

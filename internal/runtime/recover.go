@@ -13,7 +13,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
-// finishInterrupted is the reason to stop of a call whose runner died.
+// finishInterrupted is the reason to stop of a call that no answer came of.
 const finishInterrupted = "interrupted"
 
 // askedModel is the model that a call is made of, with its prices of that time, as the journal keeps it.
@@ -225,6 +225,7 @@ func (l *lostCall) count(tx *commit.Tx) error {
 		if err := turns.Meter(tx, l.fact(t.ID, first, took, 0, false)); err != nil {
 			return err
 		}
+		l.record(tx, took, 0, l.Asked.Before+l.Ended-1, false)
 	}
 	if !l.Resting {
 		if err := turns.Meter(tx, l.fact(t.ID, first+l.Ended, l.usage, l.durationMs, l.estimated)); err != nil {
@@ -232,13 +233,18 @@ func (l *lostCall) count(tx *commit.Tx) error {
 		}
 		t.ModelCalls++
 		took = took.Add(l.usage)
-		tx.Emit(&t.ID, events.GenerationRecorded{
-			MessageID: *t.OutputMessageID, Model: l.Asked.Name, ModelID: l.Asked.ID, Usage: l.usage, DurationMs: l.durationMs,
-			FinishReason: finishInterrupted, PromptThrough: l.through, Retries: l.Asked.Before + l.Ended, Estimated: l.estimated,
-		})
+		l.record(tx, l.usage, l.durationMs, l.Asked.Before+l.Ended, l.estimated)
 	}
 	t.Usage, tx.Session.Usage = t.Usage.Add(took), tx.Session.Usage.Add(took)
 	return nil
+}
+
+// record says what calls took that no answer came of.
+func (l *lostCall) record(tx *commit.Tx, took models.Usage, durationMs int64, retries int, estimated bool) {
+	tx.Emit(&tx.Turn.ID, events.GenerationRecorded{
+		MessageID: *tx.Turn.OutputMessageID, Model: l.Asked.Name, ModelID: l.Asked.ID, Usage: took, DurationMs: durationMs,
+		FinishReason: finishInterrupted, PromptThrough: l.through, Retries: retries, Estimated: estimated,
+	})
 }
 
 func (l *lostCall) fact(turn models.TurnID, number int, took models.Usage, durationMs int64, estimated bool) turns.Fact {

@@ -37,11 +37,11 @@ func (w *world) saved(s models.SessionID, such func(models.Checkpoint) bool) mod
 	}
 }
 
-// spent checks that the usage of a session's turns is that of their recorded calls, with extra calls whose usage is in no event.
-func (w *world) spent(s models.SessionID, turn models.TurnID, log []models.Event, failed models.Usage, calls int) []events.GenerationRecorded {
+// spent checks that the usage of a session's turns is that of their recorded calls.
+func (w *world) spent(s models.SessionID, turn models.TurnID, log []models.Event, calls int) []events.GenerationRecorded {
 	w.t.Helper()
 	recorded := payloads[events.GenerationRecorded](w.t, log)
-	sum := failed
+	var sum models.Usage
 	for _, g := range recorded {
 		sum = sum.Add(g.Usage)
 	}
@@ -101,7 +101,7 @@ func TestUsageOfLostCalls(t *testing.T) {
 				if err := other.engine.Start(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				recorded := w.spent(s, turn, w.idle(s), models.Usage{}, 2)
+				recorded := w.spent(s, turn, w.idle(s), 2)
 				lost := recorded[0]
 				if c.usage.InputTokens == 0 {
 					c.usage.InputTokens = lost.Usage.InputTokens
@@ -119,7 +119,7 @@ func TestUsageOfLostCalls(t *testing.T) {
 				}
 				g.open()
 				n.stop()
-				w.spent(s, turn, w.idle(s), models.Usage{}, 2)
+				w.spent(s, turn, w.idle(s), 2)
 			})
 		}
 	})
@@ -178,7 +178,7 @@ func TestLostCallsOfTurnsThatEnd(t *testing.T) {
 				if row.Status != c.status || *row.StopReason != c.stop {
 					t.Errorf("the turn ended %s, %s", row.Status, *row.StopReason)
 				}
-				for _, g := range w.spent(s, turn, log, models.Usage{}, c.deaths) {
+				for _, g := range w.spent(s, turn, log, c.deaths) {
 					if g.FinishReason != finishInterrupted || !g.Estimated || g.Usage.InputTokens == 0 || g.Usage.OutputTokens != checkpointBytes/4 {
 						t.Errorf("recorded is %+v", g)
 					}
@@ -192,7 +192,7 @@ func TestLostCallsOfTurnsThatEnd(t *testing.T) {
 				for _, n := range dead {
 					n.stop()
 				}
-				w.spent(s, turn, w.idle(s), models.Usage{}, c.deaths)
+				w.spent(s, turn, w.idle(s), c.deaths)
 			})
 		}
 	})
@@ -242,7 +242,7 @@ func TestFinalize(t *testing.T) {
 				if got := the[events.ReasonRecovered](t, log); got.Policy != policy || len(other.asked()) != calls-1 {
 					t.Errorf("recovered was by %s, and the model asked %d times", got.Policy, len(other.asked()))
 				}
-				w.spent(s, turn, log, models.Usage{}, calls)
+				w.spent(s, turn, log, calls)
 				out, done := the[events.OutputCompleted](t, log), the[events.TurnCompleted](t, log)
 				if out.Message.Interrupted != c.kept || done.StopReason != models.StopEndTurn || !the[events.ReasonCompleted](t, log).Success {
 					t.Errorf("the message is %.100q, the turn ended as %+v", joined(out.Message.Content, models.PartText), done)
@@ -286,7 +286,7 @@ func TestFinalizeWithMail(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := w.idle(s)
-		w.spent(s, turn, log, models.Usage{}, 2)
+		w.spent(s, turn, log, 2)
 		if got := saidBy(other.puppet.requests()[0].Messages); got != "Ugo A"+long+" Uand then" {
 			t.Errorf("the model is shown %.60q", got)
 		}
@@ -328,17 +328,18 @@ func TestFailedCallsOfTheDead(t *testing.T) {
 					t.Fatal(err)
 				}
 				log := w.idle(s)
+				recorded := w.spent(s, turn, log, c.calls)
 				failed := models.Usage{InputTokens: 10, OutputTokens: 5, CostNanos: 15}
-				recorded := w.spent(s, turn, log, failed, c.calls)
-				if len(recorded) != c.calls-1 || recorded[0].Estimated != c.dies {
+				if len(recorded) != c.calls || recorded[0].Usage != failed || recorded[0].Retries != 0 || recorded[0].Estimated ||
+					recorded[1].Estimated != c.dies {
 					t.Errorf("recorded are %+v", recorded)
 				}
-				if c.dies && (recorded[0].Model != "first" || recorded[0].Retries != 1) {
-					t.Errorf("the lost call is recorded as %+v", recorded[0])
+				if c.dies && (recorded[1].Model != "first" || recorded[1].Retries != 1) {
+					t.Errorf("the lost call is recorded as %+v", recorded[1])
 				}
 				p.hold.open()
 				n.stop()
-				w.spent(s, turn, w.idle(s), failed, c.calls)
+				w.spent(s, turn, w.idle(s), c.calls)
 			})
 		}
 	})
@@ -366,8 +367,14 @@ func TestLostFallback(t *testing.T) {
 		if err := other.engine.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		recorded := w.spent(s, turn, w.idle(s), models.Usage{InputTokens: maxAttempts, CostNanos: maxAttempts}, maxAttempts+2)
-		if lost := recorded[0]; lost.Model != "second" || lost.ModelID != second.Model.ID || lost.Retries != maxAttempts ||
+		recorded := w.spent(s, turn, w.idle(s), maxAttempts+2)
+		if len(recorded) != 3 {
+			t.Fatalf("recorded are %+v", recorded)
+		}
+		if failed := recorded[0].Usage; failed != (models.Usage{InputTokens: maxAttempts, CostNanos: maxAttempts}) {
+			t.Errorf("the failed calls are recorded with %+v", failed)
+		}
+		if lost := recorded[1]; lost.Model != "second" || lost.ModelID != second.Model.ID || lost.Retries != maxAttempts ||
 			int64(lost.Usage.CostNanos) != 3*lost.Usage.InputTokens {
 			t.Errorf("the lost call is recorded as %+v", lost)
 		}
@@ -394,7 +401,7 @@ func TestCutShortByAShutdown(t *testing.T) {
 		}
 		other := w.start()
 		log := w.idle(s)
-		recorded := w.spent(s, turn, log, models.Usage{}, 1)
+		recorded := w.spent(s, turn, log, 1)
 		if len(recorded) != 1 || recorded[0].Estimated || recorded[0].Usage.InputTokens != 10 || recorded[0].Usage.OutputTokens != 5 {
 			t.Errorf("recorded are %+v", recorded)
 		}

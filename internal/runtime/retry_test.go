@@ -104,12 +104,13 @@ func TestAnswerAfterFailures(t *testing.T) {
 		if !slices.Equal(seen.retries, want) {
 			t.Errorf("announced was %+v, want %+v", seen.retries, want)
 		}
-		if len(g) != 2 || g[0].Retries != 2 || g[1].Retries != 0 || g[0].Usage.InputTokens != 10 {
+		// The refusal took nothing.
+		if len(g) != 3 || g[0].Retries != 0 || g[0].FinishReason != finishInterrupted || g[1].Retries != 2 || g[1].MessageID != g[0].MessageID || g[2].Retries != 0 {
 			t.Errorf("recorded is %+v", g)
 		}
 		row := w.turn(turn)
-		// Three answers have told what they took.
-		if row.ModelCalls != 4 || row.Usage.InputTokens != 30 || row.Usage.OutputTokens != 15 || row.Usage.Unpriced {
+		w.spent(s, turn, log, 4)
+		if row.Usage.InputTokens != 30 || row.Usage.OutputTokens != 15 || row.Usage.Unpriced {
 			t.Errorf("the turn's row is %+v", row)
 		}
 		if w.probe.ran("failed") != 0 || w.probe.ran("good") != 1 {
@@ -178,9 +179,15 @@ func TestFallbacks(t *testing.T) {
 		if got := n.asked(); !slices.Equal(got, append(want, "third")) {
 			t.Errorf("asked were %q", got)
 		}
-		g := the[events.GenerationRecorded](t, log)
-		if g.Model != "third" || g.ModelID != third.Model.ID || g.Retries != 8 || g.Usage.CostNanos != 15 {
+		recorded := w.spent(s, turn, log, 9)
+		if len(recorded) != 9 {
+			t.Fatalf("recorded is %+v", recorded)
+		}
+		if g := recorded[8]; g.Model != "third" || g.ModelID != third.Model.ID || g.Retries != 8 || g.Usage.CostNanos != 15 {
 			t.Errorf("recorded is %+v", g)
+		}
+		if g := recorded[5]; g.Model != "second" || g.Retries != 5 || g.Usage.CostNanos != 15*7 || g.FinishReason != finishInterrupted {
+			t.Errorf("the failed call is recorded as %+v", g)
 		}
 		row := w.turn(turn)
 		// Each call took 10 tokens of input and 5 of output; sim-script costs 100 and 400 nano-dollars each.

@@ -232,8 +232,15 @@ func (w *simulation) checkMessages(s models.SessionID, list []models.Message, tu
 // checkTurns checks that each turn has one end in the log, and the session adds up.
 func (w *simulation) checkTurns(r *record, s models.SessionID, log []models.Event) {
 	ends := map[models.TurnID][]models.EventKind{}
+	var recorded models.Usage
 	for _, e := range log {
 		switch e.Kind {
+		case models.EventGenerationRecorded:
+			if p, err := events.Decode(e.Kind, e.Data); err != nil {
+				w.failf("%v", err)
+			} else if p, ok := p.(events.GenerationRecorded); ok {
+				recorded = recorded.Add(p.Usage)
+			}
 		case models.EventTurnCompleted, models.EventTurnFailed, models.EventTurnSealed, models.EventTurnCancelled:
 			ends[*e.TurnID] = append(ends[*e.TurnID], e.Kind)
 		case models.EventReasonRecovered:
@@ -263,6 +270,9 @@ func (w *simulation) checkTurns(r *record, s models.SessionID, log []models.Even
 		if t.PendingCalls != 0 || t.StopReason == nil {
 			w.failf("turn %s has ended with %d pending calls, stop reason %v", id, t.PendingCalls, t.StopReason)
 		}
+	}
+	if recorded != session.Usage {
+		w.failf("session %s: usage %+v, recorded is %+v", s, session.Usage, recorded)
 	}
 	if usage != session.Usage || session.QueuedTurns != 0 || session.Status == models.SessionActive {
 		w.failf("session %s: usage %+v, that of its turns %+v, %d queued, %s", s, session.Usage, usage, session.QueuedTurns, session.Status)

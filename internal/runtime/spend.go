@@ -270,43 +270,39 @@ type meteredCall struct {
 	model      *catalog.RunModel
 	usage      models.Usage
 	durationMs int64
-	estimated  bool
+	// retries counts the calls of the step that failed before it.
+	retries int
 }
 
 func (c *meteredCall) fact(turn models.TurnID, number int) turns.Fact {
 	return turns.ModelCall(turn, number, models.JournalEntry{
-		ModelID: c.model.Model.ID.Ptr(), Model: c.model.Model.Name, Usage: c.usage, DurationMs: c.durationMs, Estimated: c.estimated, ProviderCost: c.usage.ProviderCost,
+		ModelID: c.model.Model.ID.Ptr(), Model: c.model.Model.Name, Usage: c.usage, DurationMs: c.durationMs, ProviderCost: c.usage.ProviderCost,
 	})
 }
 
-// meter journals the calls, and takes what they cost off what the turn holds. The command that began the step has counted the first call.
-func (u *uncounted) meter(tx *commit.Tx) error {
+// meter journals and records the calls, and takes what they cost off what the turn holds; see count. The command that began the step has
+// counted the first call.
+func (u *uncounted) meter(tx *commit.Tx, answered bool) error {
 	t := tx.Turn
-	for _, c := range u.calls {
+	for i, c := range u.calls {
 		if err := turns.Meter(tx, c.fact(t.ID, t.ModelCalls+c.n-1)); err != nil {
 			return err
 		}
+		if answered && i == len(u.calls)-1 {
+			break
+		}
+		tx.Emit(&t.ID, events.GenerationRecorded{
+			MessageID: *t.OutputMessageID, Model: c.model.Model.Name, ModelID: c.model.Model.ID, Usage: c.usage, DurationMs: c.durationMs,
+			FinishReason: finishInterrupted, PromptThrough: u.through, Retries: c.retries,
+		})
 	}
 	t.Usage, tx.Session.Usage = t.Usage.Add(u.usage), tx.Session.Usage.Add(u.usage)
 	return nil
 }
 
-// record says what the calls took that no answer came of.
-func (u *uncounted) record(tx *commit.Tx) {
-	if u == nil {
-		return
-	}
-	for _, c := range u.calls {
-		tx.Emit(&tx.Turn.ID, events.GenerationRecorded{
-			MessageID: *tx.Turn.OutputMessageID, Model: c.model.Model.Name, ModelID: c.model.Model.ID, Usage: c.usage, DurationMs: c.durationMs,
-			FinishReason: finishInterrupted, PromptThrough: u.through, Retries: c.n - 1, Estimated: c.estimated,
-		})
-	}
-}
-
 // countSoFar is count while another call is to follow.
 func (u *uncounted) countSoFar(tx *commit.Tx) error {
-	if err := u.meter(tx); err != nil {
+	if err := u.meter(tx, false); err != nil {
 		return err
 	}
 	tx.Turn.ModelCalls += u.made

@@ -186,7 +186,7 @@ function addCall(builder: TimelineBuilder, event: EventOf<"GenerationRecorded">,
       start: at - event.durationMs,
     });
     span.end = at;
-    span.state = event.estimated ? "interrupted" : "ok";
+    span.state = event.finishReason === "interrupted" ? "interrupted" : "ok";
     span.usage = {
       inputTokens: event.usage.inputTokens,
       outputTokens: event.usage.outputTokens,

@@ -83,7 +83,7 @@ describe("what goes wrong", () => {
     const turn = only([
       ...begun,
       event("ReasonRecovered", 4, { ...at(900), iteration: 1, policy: "RESTART", recoveries: 1 }),
-      { ...called, estimated: true, retries: 0 } as SessionEvent,
+      { ...called, finishReason: "interrupted", estimated: true, retries: 0 } as SessionEvent,
     ]);
     expect(span(turn, /model$/)?.marks).toMatchObject([{ kind: "recovered" }]);
     expect(span(turn, "sim-default")).toMatchObject({
