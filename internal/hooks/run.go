@@ -198,7 +198,7 @@ func (e Event) data() map[string]any {
 		}
 	case tools.HookTurnEnd:
 		d["success"], d["stopReason"] = e.Success, string(e.StopReason)
-	case tools.HookSessionStart, tools.HookSessionEnd:
+	case tools.HookSessionStart:
 	}
 	return d
 }

@@ -35,7 +35,6 @@ func TestDecisionsOfEvents(t *testing.T) {
 		tools.HookPreToolUse:       "allow mutate block",
 		tools.HookPostToolUse:      "allow mutate",
 		tools.HookTurnEnd:          "allow",
-		tools.HookSessionEnd:       "allow",
 	}
 	for _, event := range tools.HookEvents() {
 		for decision, answer := range answers {
@@ -238,7 +237,6 @@ func TestHooksSeeTheEvent(t *testing.T) {
 		tools.HookPreToolUse:       `tool == "write_file" && arguments.mode == "x" && result == null`,
 		tools.HookPostToolUse:      `result.size == 3 && error == ""`,
 		tools.HookTurnEnd:          `turn.success && turn.stopReason == "END_TURN"`,
-		tools.HookSessionEnd:       `event == "session_end"`,
 	} {
 		out := run(t, r, happens(event), cel("c:h", event, expression))
 		if out.Decision != hooks.Allow || out.Runs[0].Failure != "" {

@@ -29,7 +29,6 @@ func TestWebhooksAreSentTheEvent(t *testing.T) {
 		tools.HookPreToolUse:       `{"arguments":{"path":"/workspace/a","mode":"x"},"tool":"write_file","toolCallId":"call_1","toolId":"files.write_file"}`,
 		tools.HookPostToolUse:      `{"arguments":{"path":"/workspace/a","mode":"x"},"result":{"size":3,"secret":"abc"},"tool":"write_file","toolCallId":"call_1","toolId":"files.write_file"}`,
 		tools.HookTurnEnd:          `{"stopReason":"END_TURN","success":true}`,
-		tools.HookSessionEnd:       `{}`,
 	} {
 		before := len(server.requests())
 		out := run(t, r, happens(event), webhook(event, server.URL+"/hook"))
@@ -42,7 +41,7 @@ func TestWebhooksAreSentTheEvent(t *testing.T) {
 		}
 		req := requests[before]
 		ids := `"turnId":"TURN","agentId":"AGENT",`
-		if event == tools.HookSessionStart || event == tools.HookSessionEnd {
+		if event == tools.HookSessionStart {
 			ids = ""
 		}
 		want := fmt.Sprintf(`{"event":"%s","hookId":"c:h","orgId":"ORG","sessionId":"SESSION",%s"ts":"2027-01-15T08:00:00.123Z","data":%s}`, event, ids, data)

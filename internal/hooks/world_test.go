@@ -105,7 +105,7 @@ var (
 // happens returns an event of each kind.
 func happens(name tools.HookEvent) hooks.Event {
 	e := hooks.Event{Name: name, OrgID: orgID, SessionID: sessionID, Delivery: "turn_1:" + string(name)}
-	if name != tools.HookSessionStart && name != tools.HookSessionEnd {
+	if name != tools.HookSessionStart {
 		e.TurnID, e.AgentID = &turnID, &agentID
 	}
 	switch name {
@@ -118,7 +118,7 @@ func happens(name tools.HookEvent) hooks.Event {
 		}
 	case tools.HookTurnEnd:
 		e.Success, e.StopReason = true, models.StopEndTurn
-	case tools.HookSessionStart, tools.HookSessionEnd:
+	case tools.HookSessionStart:
 	}
 	return e
 }

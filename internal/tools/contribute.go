@@ -101,6 +101,9 @@ func (b *builder) addHooks(c *capability, settings json.RawMessage) error {
 		return err
 	}
 	for i, s := range specs {
+		if s.Event == "" {
+			continue
+		}
 		s, f := s.Check()
 		if f != nil {
 			return f.At(append([]string{"hooks", strconv.Itoa(i)}, f.Path...)...)

@@ -172,7 +172,7 @@ func TestContributionsThatCanNotBeReadAreRefusedWithTheirPath(t *testing.T) {
 		"no executor":   {bad(tools.HookSpec{Event: pre}), "hooks 1", "either a webhook or a cel"},
 		"two executors": {bad(tools.HookSpec{Event: pre, CEL: cel, Webhook: &tools.WebhookExecutor{URL: "https://a.example"}}), "hooks 1", "either"},
 		"onError":       {bad(tools.HookSpec{Event: pre, CEL: cel, OnError: "panic"}), "hooks 1 onError", "allow, block or warn"},
-		"onError block": {bad(tools.HookSpec{Event: tools.HookSessionEnd, CEL: cel, OnError: "block"}), "hooks 1 onError", "can't block"},
+		"onError block": {bad(tools.HookSpec{Event: tools.HookTurnEnd, CEL: cel, OnError: "block"}), "hooks 1 onError", "can't block"},
 		"too fast":      {bad(tools.HookSpec{Event: pre, CEL: cel, Timeout: tools.MinHookTimeout - 1}), "hooks 1 timeoutMs", "100"},
 		"too slow":      {bad(tools.HookSpec{Event: pre, CEL: cel, Timeout: tools.MaxHookTimeout + 1}), "hooks 1 timeoutMs", "30000"},
 		"tools":         {bad(tools.HookSpec{Event: tools.HookTurnEnd, CEL: cel, Matcher: tools.HookMatcher{Tools: []string{"*"}}}), "hooks 1 matcher tools", "not about a tool"},

@@ -17,12 +17,11 @@ const (
 	HookPreToolUse       HookEvent = "pre_tool_use"
 	HookPostToolUse      HookEvent = "post_tool_use"
 	HookTurnEnd          HookEvent = "turn_end"
-	HookSessionEnd       HookEvent = "session_end"
 )
 
 // HookEvents returns all events in the order in which a session meets them.
 func HookEvents() []HookEvent {
-	return []HookEvent{HookSessionStart, HookUserPromptSubmit, HookPreToolUse, HookPostToolUse, HookTurnEnd, HookSessionEnd}
+	return []HookEvent{HookSessionStart, HookUserPromptSubmit, HookPreToolUse, HookPostToolUse, HookTurnEnd}
 }
 
 // MayMutate reports whether a hook may change what the event is about.
@@ -64,7 +63,8 @@ type HookSpec struct {
 	// ID is "{capability}:{name}", with the position for a hook without name. The Toolset sets it.
 	ID string
 	// Name is unique within the capability; empty for none.
-	Name    string
+	Name string
+	// Event is empty for a hook that never runs: it only counts where the ids of others go by position.
 	Event   HookEvent
 	Matcher HookMatcher
 	// Webhook is an address that is asked by POST.
@@ -111,7 +111,7 @@ func (h HookSpec) Check() (HookSpec, *fault.Error) {
 	invalid := func(format string, args ...any) *fault.Error { return fault.New(fault.Invalid, format, args...) }
 	switch {
 	case !knownEvent(h.Event):
-		return h, invalid("The event %q is unknown. There are session_start, user_prompt_submit, pre_tool_use, post_tool_use, turn_end and session_end.",
+		return h, invalid("The event %q is unknown. There are session_start, user_prompt_submit, pre_tool_use, post_tool_use and turn_end.",
 			Shorten(string(h.Event), 40)).At("event")
 	case (h.Webhook == nil) == (h.CEL == nil):
 		return h, invalid("A hook has either a webhook or a cel expression. Set one of them.")

@@ -48,7 +48,7 @@ const configSchema = `{
 				"type": "object",
 				"properties": {
 					"name": {"type": "string", "maxLength": 64, "description": "The hook's id is user_hooks:{name}; without a name, user_hooks:{position}, from 0."},
-					"event": {"enum": ["session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use", "turn_end", "session_end"]},
+					"event": {"type": "string", "minLength": 1, "description": "session_start, user_prompt_submit, pre_tool_use, post_tool_use or turn_end."},
 					"matcher": {
 						"type": "object",
 						"properties": {
@@ -81,6 +81,9 @@ const configSchema = `{
 	},
 	"additionalProperties": false
 }`
+
+// sessionEnd is an event that earlier versions took in settings and never sent. Stored hooks of it are read and never run.
+const sessionEnd tools.HookEvent = "session_end"
 
 // config is the settings. They have passed the schema.
 type config struct {
@@ -130,6 +133,10 @@ func (r reader) hooks(settings json.RawMessage) ([]tools.HookSpec, error) {
 	}
 	specs := make([]tools.HookSpec, len(c.Hooks))
 	for i, h := range c.Hooks {
+		if h.Event == sessionEnd {
+			specs[i].Name = h.Name
+			continue
+		}
 		spec, f := r.spec(h)
 		if f != nil {
 			return nil, f.At(append([]string{"hooks", strconv.Itoa(i)}, f.Path...)...)
@@ -167,7 +174,7 @@ func (r reader) spec(h hook) (tools.HookSpec, *fault.Error) {
 	return spec, nil
 }
 
-// attach looks at the addresses. What may be reached is up to the operator, who may change that: a webhook that can't be
+// attach refuses hooks that never run, and looks at the addresses. What may be reached is up to the operator, who may change that: a webhook that can't be
 // reached any more fails when it is asked, and follows its onError.
 func (r reader) attach(settings json.RawMessage) error {
 	c, err := read(settings)
@@ -175,6 +182,9 @@ func (r reader) attach(settings json.RawMessage) error {
 		return err
 	}
 	for i, h := range c.Hooks {
+		if h.Event == sessionEnd {
+			return fault.New(fault.Invalid, "There is no event session_end: a hook of it never ran. Remove the hook.").At("hooks", strconv.Itoa(i), "event")
+		}
 		if h.Webhook == nil {
 			continue
 		}

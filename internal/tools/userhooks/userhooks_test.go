@@ -83,6 +83,18 @@ func TestHooksAreMutedByID(t *testing.T) {
 	}
 }
 
+// Earlier versions took hooks of session_end, an event that was never sent. Stored ones are read and never run, the ids of
+// others stay, and no new one is taken.
+func TestAStoredHookOfSessionEndNeverRuns(t *testing.T) {
+	set, err := resolve(t, `{"hooks":[{"event":"session_end","webhook":{"url":"https://a.example"}},{"event":"turn_end","cel":{"expression":"true"}},{"name":"z","event":"session_end","cel":{"expression":"true"}}]}`)
+	if hooks := set.Hooks(); len(hooks) != 2 || hooks[0].ID != "guard:check" || hooks[1].ID != "user_hooks:1" {
+		t.Errorf("got %+v", hooks)
+	}
+	if f := fault.As(err); f == nil || strings.Join(f.Path, " ") != "capabilities 0 config hooks 0 event" || !strings.Contains(f.Message, "session_end") {
+		t.Errorf("attached again: %v", err)
+	}
+}
+
 // Rules: H6.
 func TestHooksThatAreRefused(t *testing.T) {
 	hook := func(fields string) string {
@@ -92,6 +104,7 @@ func TestHooksThatAreRefused(t *testing.T) {
 		`{"hook":[]}`:              "hook",
 		`{"disabled":"x"}`:         "disabled",
 		hook(`"event":"other"`):    "hooks 1 event",
+		hook(`"event":""`):         "hooks 1 event",
 		hook(`"event":"turn_end"`): "hooks 1",
 		hook(`"event":"turn_end","cel":{"expression":"true"},"webhook":{"url":"https://a.example"}`): "hooks 1",
 		hook(`"event":"turn_end","cel":{"expression":"1 +"}`):                                        "hooks 1 cel expression",
