@@ -154,6 +154,29 @@ func (s *Service) RevokeInvitation(ctx context.Context, p *auth.Principal, id mo
 	return &inv, nil
 }
 
+// endInvitations revokes the pending invitations of a member that somebody with the given role may not make, and returns their ids. So they
+// stay ended when the member gets the right again. The organization is locked.
+func endInvitations(tx *gorm.DB, m models.Membership, role models.Role, now models.Millis) ([]models.InvitationID, error) {
+	var pending []models.Invitation
+	err := store.Of(tx, m.OrgID).Where("accepted_at IS NULL AND revoked_at IS NULL AND invited_by_kind = ? AND invited_by = ?", models.ActorUser, m.UserID).
+		Find(&pending).Error
+	if err != nil {
+		return nil, fmt.Errorf("read the invitations of a member: %w", err)
+	}
+	invites := auth.RolePermissions(role, false).Has(auth.MembersManage)
+	ended := []models.InvitationID{}
+	for _, inv := range pending {
+		if invites && rank(inv.Role) <= rank(role) {
+			continue
+		}
+		if err := setRevoked(tx, inv, now); err != nil {
+			return nil, err
+		}
+		ended = append(ended, inv.ID)
+	}
+	return ended, nil
+}
+
 func setRevoked(tx *gorm.DB, inv models.Invitation, now models.Millis) error {
 	err := store.OneRow(store.Of(tx.Model(&models.Invitation{}), inv.OrgID).Where("id = ?", inv.ID).Update("revoked_at", now))
 	if err != nil {

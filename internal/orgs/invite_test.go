@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -343,7 +345,8 @@ func TestAnAcceptanceIsWholeOrNothing(t *testing.T) {
 	})
 }
 
-// An invitation is worth what its inviter may still do: it ends when they are removed, get a lower role than it gives, or their key is revoked.
+// An invitation is worth what its inviter may still do: it ends when they are removed, get a lower role than it gives, or their key is revoked. It stays
+// ended when they get the right again.
 func TestAnInvitationEndsWithTheRightOfItsInviter(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.owner()
@@ -356,17 +359,39 @@ func TestAnInvitationEndsWithTheRightOfItsInviter(t *testing.T) {
 			_, err := w.accept(token)
 			wantFault(t, what, err, fault.InvalidCredentials, "input", "token")
 		}
-		w.setRole(member, models.RoleMember)
-		refused("an administrator's, who is a member now", asAdmin)
-		refused("a member may invite nobody", asViewer)
-		w.setRole(member, models.RoleAdmin)
-		if _, err := w.accept(asViewer); err != nil {
-			t.Errorf("from an administrator: %v", err)
+		become := func(role models.Role) {
+			t.Helper()
+			if _, err := w.SetMemberRole(w.ctx(), owner.Principal, member.ID, role); err != nil {
+				t.Fatal(err)
+			}
 		}
+		become(models.RoleOwner)
+		_, asOwner := w.invite(admin, "five@example.com", models.RoleOwner)
+		become(models.RoleAdmin)
+		refused("an owner's, who is an administrator now", asOwner)
+		become(models.RoleOwner)
+		refused("an owner's, who is one again", asOwner)
+		if _, err := w.accept(asViewer); err != nil {
+			t.Errorf("what an administrator may give, too: %v", err)
+		}
+		become(models.RoleMember)
+		if _, last := w.recorded(org); len(last["revokedInvitations"].([]any)) != 1 {
+			t.Errorf("recorded %v", last)
+		}
+		become(models.RoleAdmin)
+		refused("an administrator's, who was a member meanwhile", asAdmin)
+		// It had ended before the role was raised, although nobody had noted that.
+		_, before := w.invite(admin, "six@example.com", models.RoleViewer)
+		w.setRole(member, models.RoleMember)
+		refused("a member may invite nobody", before)
+		become(models.RoleAdmin)
+		refused("from before the role was raised", before)
+		_, token := w.invite(admin, "six@example.com", models.RoleViewer)
 		if _, err := w.RemoveMember(w.ctx(), owner.Principal, member.ID); err != nil {
 			t.Fatal(err)
 		}
-		refused("from somebody who was removed", asAdmin)
+		w.write(func(tx *gorm.DB) error { return tx.Create(&member).Error })
+		refused("from somebody who was removed, and came back", token)
 
 		row, key := w.key(owner.Principal, orgs.NewAPIKey{Permissions: auth.RolePermissions(models.RoleAdmin, false).Names()})
 		p, err := w.Authenticate(t.Context(), key)

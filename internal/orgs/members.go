@@ -34,7 +34,8 @@ func (s *Service) CountMembers(ctx context.Context, org models.OrgID) (int, erro
 }
 
 // SetMemberRole changes the role of a member. Nobody grants a role above their own nor changes somebody whose role is above it, and the
-// last owner stays one: fault.Forbidden. The role that the member has already changes nothing.
+// last owner stays one: fault.Forbidden. The role that the member has already changes nothing. Pending invitations that the member may not
+// make with the lower one of the two roles end.
 func (s *Service) SetMemberRole(ctx context.Context, p *auth.Principal, id models.MembershipID, role models.Role) (*models.Membership, error) {
 	var m models.Membership
 	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
@@ -54,10 +55,18 @@ func (s *Service) SetMemberRole(ctx context.Context, p *auth.Principal, id model
 		if err := store.OneRow(store.Of(tx.Model(&models.Membership{}), p.OrgID).Where("id = ?", id).Update("role", role)); err != nil {
 			return fmt.Errorf("change the role of a member: %w", err)
 		}
-		before := m.Role
+		before, lower := m.Role, m.Role
+		if rank(role) < rank(lower) {
+			lower = role
+		}
 		m.Role = role
-		return audit.RecordBy(ctx, tx, clock.Millis(s.clock), p, "member.role_changed", id.String(),
-			map[string]any{"userId": m.UserID.String(), "before": before, "after": role})
+		now := clock.Millis(s.clock)
+		ended, err := endInvitations(tx, m, lower, now)
+		if err != nil {
+			return err
+		}
+		return audit.RecordBy(ctx, tx, now, p, "member.role_changed", id.String(),
+			map[string]any{"userId": m.UserID.String(), "before": before, "after": role, "revokedInvitations": ended})
 	})
 	if err != nil {
 		return nil, err
@@ -67,7 +76,7 @@ func (s *Service) SetMemberRole(ctx context.Context, p *auth.Principal, id model
 }
 
 // RemoveMember ends a membership, also the caller's own. The person's sign-ins stay: those that are bound to this organization give no
-// access any more. Nobody removes somebody whose role is above their own, and the last owner stays: fault.Forbidden.
+// access any more. The invitations of theirs that are pending end. Nobody removes somebody whose role is above their own, and the last owner stays: fault.Forbidden.
 func (s *Service) RemoveMember(ctx context.Context, p *auth.Principal, id models.MembershipID) (*models.Membership, error) {
 	var m models.Membership
 	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
@@ -80,7 +89,13 @@ func (s *Service) RemoveMember(ctx context.Context, p *auth.Principal, id models
 		if err := store.OneRow(store.Of(tx, p.OrgID).Where("id = ?", id).Delete(&models.Membership{})); err != nil {
 			return fmt.Errorf("remove a member: %w", err)
 		}
-		return audit.RecordBy(ctx, tx, clock.Millis(s.clock), p, "member.removed", id.String(), map[string]any{"userId": m.UserID.String(), "role": m.Role})
+		now := clock.Millis(s.clock)
+		ended, err := endInvitations(tx, m, "", now)
+		if err != nil {
+			return err
+		}
+		return audit.RecordBy(ctx, tx, now, p, "member.removed", id.String(),
+			map[string]any{"userId": m.UserID.String(), "role": m.Role, "revokedInvitations": ended})
 	})
 	if err != nil {
 		return nil, err
