@@ -55,7 +55,7 @@ type config struct {
 	limits                     limits.Values
 	strangers                  int
 	orgCreators                string
-	personOrgs                 int
+	personOrgs, descendants    int
 	auditRetention             time.Duration
 	budgetCheck                time.Duration // 0 for never
 	lease, heartbeat, shutdown time.Duration
@@ -150,6 +150,7 @@ func generalSettings() []setting {
 			func(c *config) *string { return &c.orgCreators },
 			string(orgs.CreatedByNobody), string(orgs.CreatedByOperators), string(orgs.CreatedByOwners), string(orgs.CreatedByMembers), string(orgs.CreatedByEverybody))},
 		{"OSTLER_PERSON_ORGS", "10", "How many organizations one person may create; 0 is unlimited. Operators have no limit.", false, number(func(c *config) *int { return &c.personOrgs }, 0, limits.Most)},
+		{"OSTLER_ORG_DESCENDANTS", "50", "How many organizations may come from one: those that its people create, and the people of those again; 0 is unlimited. Operators have no limit, and what they create comes from none.", false, number(func(c *config) *int { return &c.descendants }, 0, limits.Most)},
 		orgLimit("OSTLER_ORG_ACTIVE_TURNS", "0", "How many turns of one organization run at once, in all processes; 0 is unlimited.", func(v *limits.Values) *int { return &v.ActiveTurns }),
 		orgLimit("OSTLER_ORG_QUEUED_TURNS", "100000", "How many turns of one organization may wait to begin; 0 is unlimited.", func(v *limits.Values) *int { return &v.QueuedTurns }),
 		orgLimit("OSTLER_ORG_SESSIONS", "1000000", "How many sessions one organization may have; 0 is unlimited.", func(v *limits.Values) *int { return &v.Sessions }),

@@ -11,6 +11,9 @@ type Org struct {
 	AllowUnpriced bool
 	// CreatedBy is the person who created it; nil for the first one.
 	CreatedBy *UserID
+	// RootID is the organization from which it descends: its creator acted from there, or from another descendant. It is nil for the first
+	// one and those of operators, from which others descend.
+	RootID    *OrgID
 	CreatedAt Millis `gorm:"autoCreateTime:false"`
 }
 

@@ -54,24 +54,53 @@ func (s *Service) CanCreateOrg(ctx context.Context, p *auth.Principal) (bool, er
 	if !s.creators.include(p) {
 		return false, nil
 	}
-	err := s.checkOrgsPerPerson(s.db.ReadAcross(ctx), p)
+	db := s.db.ReadAcross(ctx)
+	root, err := rootOf(db, p)
+	if err == nil {
+		err = s.checkOrgQuotas(db, p, root)
+	}
 	if fault.Is(err, fault.LimitReached) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// checkOrgsPerPerson returns fault.LimitReached for somebody who has created as many organizations as one person may. Operators have no limit.
-func (s *Service) checkOrgsPerPerson(db *gorm.DB, p *auth.Principal) error {
-	if p.Operator || s.personOrgs <= 0 {
+// rootOf returns the organization from which those descend that the caller creates; nil for an operator, whose own descend from none.
+func rootOf(db *gorm.DB, p *auth.Principal) (*models.OrgID, error) {
+	if p.Operator {
+		return nil, nil
+	}
+	org, err := orgByID(db, p.OrgID)
+	if org.RootID == nil {
+		org.RootID = &org.ID
+	}
+	return org.RootID, err
+}
+
+// checkOrgQuotas returns fault.LimitReached when the caller has created as many organizations as one person may, or when as many descend from
+// the root as from one may: an owner who invites other accounts as owners gets no more by them. Without a root there is no limit.
+func (s *Service) checkOrgQuotas(db *gorm.DB, p *auth.Principal, root *models.OrgID) error {
+	if root == nil {
 		return nil
 	}
-	have, err := countTo(db, db.Model(&models.Org{}).Where("created_by = ?", p.UserID), s.personOrgs)
-	if err != nil {
-		return fmt.Errorf("count the organizations that a person has created: %w", err)
-	}
-	if have >= s.personOrgs {
-		return fault.New(fault.LimitReached, "You have reached the limit of %d organizations per person. Ask the operator of this server to create one for you.", s.personOrgs)
+	for _, q := range []struct {
+		most       int
+		where, per string
+		id         any
+	}{
+		{s.personOrgs, "created_by = ?", "per person", p.UserID},
+		{s.descendants, "root_id = ?", "that come from one organization", *root},
+	} {
+		if q.most <= 0 {
+			continue
+		}
+		have, err := countTo(db, db.Model(&models.Org{}).Where(q.where, q.id), q.most)
+		if err != nil {
+			return fmt.Errorf("count organizations %s: %w", q.per, err)
+		}
+		if have >= q.most {
+			return fault.New(fault.LimitReached, "The limit of %d organizations %s is reached. Ask the operator of this server to create one for you.", q.most, q.per)
+		}
 	}
 	return nil
 }
@@ -102,15 +131,23 @@ func (s *Service) CreateOrg(ctx context.Context, p *auth.Principal, in NewOrg) (
 	}
 	var org models.Org
 	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {
-		// Two requests of one person wait for each other, so that each counts what the other one has created.
+		root, err := rootOf(tx, p)
+		if err != nil {
+			return err
+		}
+		// Two requests that count the same organizations wait for each other. Rows are locked in the order organization, user.
+		if root != nil {
+			if _, err := lockOrg(tx, *root); err != nil {
+				return err
+			}
+		}
 		if err := tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}).Where("id = ?", p.UserID).Take(&models.User{}).Error; err != nil {
 			return fmt.Errorf("lock the user: %w", err)
 		}
-		if err := s.checkOrgsPerPerson(tx, p); err != nil {
+		if err := s.checkOrgQuotas(tx, p, root); err != nil {
 			return err
 		}
-		var err error
-		if org, err = s.createOrg(ctx, tx, models.Org{Name: name, Slug: slug, CreatedBy: &p.UserID}, p.UserID, p.Operator); err != nil {
+		if org, err = s.createOrg(ctx, tx, models.Org{Name: name, Slug: slug, CreatedBy: &p.UserID, RootID: root}, p.UserID, p.Operator); err != nil {
 			return err
 		}
 		kind, actor := p.Actor()

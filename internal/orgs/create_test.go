@@ -89,6 +89,52 @@ func TestTheLimitOfOrganizationsPerPerson(t *testing.T) {
 	})
 }
 
+// Accounts that an owner invites as owners create no more organizations together than may come from one, in whichever of them they are signed in.
+func TestTheLimitOfOrganizationsThatComeFromOne(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		clk := clock.NewManual(start)
+		node := func() *world {
+			return newNode(t, db, clk, func(c *orgs.Config) { c.PersonOrgs, c.Descendants = 2, 5 })
+		}
+		w, other := node(), node()
+		if _, err := w.FirstStart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		operator := w.owner().Principal
+		_, olga := w.someone("olga", operator.OrgID, models.RoleOwner)
+		create := func(w *world, p *auth.Principal, name string) (models.Org, error) {
+			return w.CreateOrg(w.ctx(), p, orgs.NewOrg{Name: name})
+		}
+		child, err := create(w, olga, "Child")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var puppets []*auth.Principal
+		for i := range 10 {
+			_, p := w.someone(fmt.Sprint("puppet", i), []models.OrgID{operator.OrgID, child.ID}[i%2], models.RoleOwner)
+			puppets = append(puppets, p)
+		}
+		done := race(t, 10, w, other, func(w *world, i int) error {
+			_, err := create(w, puppets[i], fmt.Sprint("Of puppet ", i))
+			return err
+		})
+		if done != 4 {
+			t.Errorf("the puppets created %d, want 4", done)
+		}
+		if can, err := w.CanCreateOrg(t.Context(), olga); err != nil || can {
+			t.Errorf("another is offered: %v", err)
+		}
+		mine, err := create(w, operator, "Of the operator")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, pavel := w.someone("pavel", mine.ID, models.RoleOwner)
+		if _, err := create(w, pavel, "Of another root"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // The first organization and those of operators may use the keys of the environment; those that others create may not before an operator
 // allows it, which every node then knows.
 func TestWhoMayUseTheKeysOfTheEnvironment(t *testing.T) {

@@ -32,7 +32,7 @@ type SecretDeriver interface {
 	Secrets(purpose string) ([][]byte, error)
 }
 
-// Config is what a Service works with. All fields are required, but for the administrator's, Limits, Creators, PersonOrgs, Resets and Issuer.
+// Config is what a Service works with. All fields are required, but for the administrator's, Limits, Creators, PersonOrgs, Descendants, Resets and Issuer.
 type Config struct {
 	DB        *store.DB
 	Clock     clock.Clock
@@ -46,9 +46,11 @@ type Config struct {
 	// Limits are what organizations may have; nil for anything.
 	Limits *limits.Limits
 	// Creators may create organizations; operators and owners when it is empty. PersonOrgs is how many organizations one person may create, 0
-	// any number; operators have no such limit.
-	Creators   Creators
-	PersonOrgs int
+	// any number; Descendants is how many may come from one organization: those that its people create, and theirs again. Operators have no
+	// such limits.
+	Creators    Creators
+	PersonOrgs  int
+	Descendants int
 	// Resets is how forgotten passwords are replaced. Left out, links go nowhere.
 	Resets Resets
 	// Issuer vouches for people who sign in with OpenID Connect. Left out, nobody does.
@@ -64,16 +66,16 @@ type Service struct {
 	seeder    Seeder
 	admin     credentials
 
-	successors [][]byte // secrets that refresh tokens are derived with, the current one first
-	browsers   [][]byte // secrets that browsers are known by, the current one first
-	throttle   *throttle
-	resets     *resets
-	issuer     *oidc.Client // nil for none
-	limits     *limits.Limits
-	creators   Creators
-	personOrgs int
-	access     *lru.Cache[tokenHash, accessEntry]
-	keyUses    keyUses
+	successors              [][]byte // secrets that refresh tokens are derived with, the current one first
+	browsers                [][]byte // secrets that browsers are known by, the current one first
+	throttle                *throttle
+	resets                  *resets
+	issuer                  *oidc.Client // nil for none
+	limits                  *limits.Limits
+	creators                Creators
+	personOrgs, descendants int
+	access                  *lru.Cache[tokenHash, accessEntry]
+	keyUses                 keyUses
 }
 
 type credentials struct{ email, password string }
@@ -106,7 +108,7 @@ func New(cfg Config) (*Service, error) {
 	return &Service{
 		db: cfg.DB, clock: cfg.Clock, passwords: cfg.Passwords, tokens: cfg.Tokens, seeder: cfg.Seeder,
 		admin:      credentials{cfg.AdminEmail, cfg.AdminPassword},
-		successors: successors, browsers: browsers, throttle: throttle, resets: resets, limits: cfg.Limits, creators: cfg.Creators, personOrgs: cfg.PersonOrgs, issuer: cfg.Issuer, access: access,
+		successors: successors, browsers: browsers, throttle: throttle, resets: resets, limits: cfg.Limits, creators: cfg.Creators, personOrgs: cfg.PersonOrgs, descendants: cfg.Descendants, issuer: cfg.Issuer, access: access,
 	}, nil
 }
 

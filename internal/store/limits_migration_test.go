@@ -38,7 +38,7 @@ func TestTheMigrationToLimitsCountsWhatThereIs(t *testing.T) {
 		}
 		err = db.WriteAcross(ctx, func(tx *gorm.DB) error {
 			for _, org := range []models.OrgID{full, quiet, empty} {
-				if err := tx.Omit("AllowUnpriced", "CreatedBy").Create(&models.Org{ID: org, Name: "o", Slug: org.String(), CreatedAt: 1}).Error; err != nil {
+				if err := tx.Omit("AllowUnpriced", "CreatedBy", "RootID").Create(&models.Org{ID: org, Name: "o", Slug: org.String(), CreatedAt: 1}).Error; err != nil {
 					return err
 				}
 			}

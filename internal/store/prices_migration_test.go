@@ -28,7 +28,7 @@ func TestTheMigrationToPricesKeepsThoseOfToday(t *testing.T) {
 		unpriced := models.Model{OrgID: org.ID, ID: models.NewID[models.ModelEntity](), ProviderID: p.ID, Name: "b", CreatedAt: 1, UpdatedAt: 8}
 		err = db.WriteAcross(ctx, func(tx *gorm.DB) error {
 			for _, row := range []any{&org, &p, &priced, &unpriced} {
-				if err := tx.Omit("CreatedBy").Create(row).Error; err != nil {
+				if err := tx.Omit("CreatedBy", "RootID").Create(row).Error; err != nil {
 					return err
 				}
 			}
