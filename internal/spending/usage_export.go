@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/shopspring/decimal"
 
@@ -94,16 +95,17 @@ func (x *export) pages(ctx context.Context, header []string, read func() ([][]st
 }
 
 // cell keeps spreadsheets from taking a text, or a part of it, for a formula: names are chosen by anybody. Where spreadsheets take other
-// characters than commas between cells, a cell begins after each of those, in quotes or not.
+// characters than commas between cells, a cell begins after each of those, in quotes or not. Some leave out blanks and quotes at its
+// beginning, and some read full-width forms of operators.
 func cell(s string) string {
 	const separators = ";\t\r\n"
 	var b strings.Builder
 	begins := true
 	for _, r := range s {
-		if begins && strings.ContainsRune("=+-@\t\r\n", r) {
+		if begins && strings.ContainsRune("=+-@＝＋－＠\t\r\n", r) {
 			b.WriteByte('\'')
 		}
-		begins = strings.ContainsRune(separators, r)
+		begins = strings.ContainsRune(separators, r) || begins && (r == '"' || unicode.IsSpace(r) || !unicode.IsGraphic(r))
 		b.WriteRune(r)
 	}
 	return b.String()
