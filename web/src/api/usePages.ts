@@ -18,6 +18,8 @@ export interface Pages<Node> {
   reload: () => void;
 }
 
+const EMPTY = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
+
 type Variables = { first: number; after?: string | null };
 
 /**
@@ -27,9 +29,11 @@ type Variables = { first: number; after?: string | null };
 export function usePages<Data, Vars extends Variables, Node>(
   query: TypedDocumentNode<Data, Vars>,
   variables: Vars,
-  connectionOf: (data: Data) => Connection<Node>,
+  /** Null where there is no such list, which is shown as an empty one. */
+  connectionIn: (data: Data) => Connection<Node> | null | undefined,
 ): Pages<Node> {
   const client = useClient();
+  const connectionOf = (data: Data) => connectionIn(data) ?? EMPTY;
   const { reload, ...result } = useFresh(query, variables);
   const first = result.data ? connectionOf(result.data) : null;
 

@@ -46,9 +46,7 @@ export function NewBudgetDialog({ forWhom, onClose }: NewBudgetProps) {
       state={create}
       fields={["subject", "subjectId", "currency", ...LIMIT_FIELDS]}
       disabled={input === null}
-      onSubmit={async () => {
-        if (input && (await create.run({ input }))) onClose();
-      }}
+      onSubmit={() => input && create.run({ input })}
       onClose={onClose}
     >
       <SubjectPicker
@@ -134,9 +132,7 @@ export function EditBudgetDialog({ budget, onClose }: EditBudgetProps) {
       state={update}
       fields={LIMIT_FIELDS}
       disabled={input === null}
-      onSubmit={async () => {
-        if (input && (await update.run({ id: stored.id, input }))) onClose();
-      }}
+      onSubmit={() => input && update.run({ id: stored.id, input })}
       onClose={onClose}
     >
       <BudgetFields draft={draft} onChange={setDraft} refusals={update.refusals} />

@@ -22,9 +22,7 @@ interface LedgerProps {
   version: number;
 }
 
-const NONE = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
-
-const connectionOf = (data: BudgetLedgerQuery) => data.budget?.ledger ?? NONE;
+const connectionOf = (data: BudgetLedgerQuery) => data.budget?.ledger;
 
 /** All that was posted to a budget, newest first. */
 export function Ledger({ budget, version }: LedgerProps) {

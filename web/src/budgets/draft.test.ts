@@ -38,12 +38,12 @@ const STORED: Budget = {
   updatedAt: "2026-01-01T00:00:00Z",
 };
 
-it("sends a new budget as it was typed, and a customer's key to the letter", () => {
+it("sends a new budget as it was typed, amounts without needless zeros, and a customer's key to the letter", () => {
   expect(createBudgetInput(NEW)).toEqual({
     subject: "CUSTOMER",
     subjectId: "acme ",
     currency: "usd",
-    limit: "25.50",
+    limit: "25.5",
     softLimit: null,
     period: null,
   });

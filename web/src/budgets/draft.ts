@@ -1,3 +1,4 @@
+import { changesOf } from "@/api/changes";
 import type {
   BudgetPeriodInput,
   BudgetSubject,
@@ -6,7 +7,7 @@ import type {
   PeriodKind,
   UpdateBudgetInput,
 } from "@/gql/graphql";
-import { compareDecimals, isDecimal } from "@/money/decimal";
+import { isDecimal, plainDecimal } from "@/money/decimal";
 import type { Budget, Period } from "./words";
 
 /** Periods as the form offers them: a length is a count of units. */
@@ -107,33 +108,36 @@ function finished({ limit, softLimit, period }: LimitsDraft): boolean {
 
 /** Null while something is missing, or can't be sent. */
 export function createBudgetInput(draft: NewBudgetDraft): CreateBudgetInput | null {
-  const { subject, subjectId, currency, limit, softLimit, period } = draft;
+  const { subject, subjectId, currency, period } = draft;
   if (subjectId.trim() === "" || currency.trim() === "" || !finished(draft)) return null;
   return {
     subject,
     subjectId: subject === "CUSTOMER" ? subjectId : subjectId.trim(),
     currency: currency.trim(),
-    limit: limit.trim(),
-    softLimit: softLimit.trim() || null,
+    ...amountsOf(draft),
     period: periodInput(period),
   };
 }
 
-/** Only what differs, so that what others changed meanwhile stays; null when nothing does, or when it can't be sent. */
+/** Null when nothing differs from what is stored, or when it can't be sent. */
 export function updateBudgetInput(draft: LimitsDraft, stored: Budget): UpdateBudgetInput | null {
   if (!finished(draft)) return null;
-  const input: UpdateBudgetInput = {};
-  const limit = draft.limit.trim();
-  const soft = draft.softLimit.trim() || null;
-  if (compareDecimals(limit, stored.limit) !== 0) input.limit = limit;
-  const sameSoft =
-    soft === null || stored.softLimit === null
-      ? soft === stored.softLimit
-      : compareDecimals(soft, stored.softLimit) === 0;
-  if (!sameSoft) input.softLimit = soft;
   const period = periodInput(draft.period);
-  if (!samePeriod(period, stored.period)) input.period = period;
-  return Object.keys(input).length === 0 ? null : input;
+  return changesOf(
+    { ...amountsOf(draft), period },
+    {
+      limit: plainDecimal(stored.limit),
+      softLimit: stored.softLimit && plainDecimal(stored.softLimit),
+      period: samePeriod(period, stored.period) ? period : stored.period,
+    },
+  );
+}
+
+function amountsOf({ limit, softLimit }: LimitsDraft) {
+  return {
+    limit: plainDecimal(limit),
+    softLimit: softLimit.trim() ? plainDecimal(softLimit) : null,
+  };
 }
 
 /** The viewer's own time zone, which most would choose. */

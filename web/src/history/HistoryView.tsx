@@ -19,7 +19,7 @@ import { comparedNumbers } from "./fieldDiff";
 import { type Restoration, RestoreButton } from "./RestoreButton";
 import { RevisionDiff } from "./RevisionDiff";
 import { RevisionList } from "./RevisionList";
-import { type HistorySearch, NO_REVISIONS } from "./search";
+import type { HistorySearch } from "./search";
 
 interface Definition {
   displayName: string;
@@ -56,7 +56,7 @@ export function HistoryView<
   const revisions = usePages(
     props.revisionsQuery,
     { id, first: 50 },
-    (listed) => Object.values(listed)[0]?.history ?? NO_REVISIONS,
+    (listed) => Object.values(listed)[0]?.history,
   );
   const restore = useAction(props.restoration);
   const mayWrite = useMay("CATALOG_WRITE");

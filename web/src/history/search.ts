@@ -5,6 +5,3 @@ export const historySearch = searchOf({ from: count, to: count });
 
 /** What the address of a history holds. */
 export type HistorySearch = ReturnType<typeof historySearch>;
-
-/** The history of what is not there. */
-export const NO_REVISIONS = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };

@@ -20,9 +20,7 @@ export function ArchiveProvider({ provider }: { provider: ProviderRowFragment })
           title={`Archive ${provider.name}`}
           action="Archive"
           state={archive}
-          onConfirm={async () => {
-            if (await archive.run({ id: provider.id })) setAsking(false);
-          }}
+          onConfirm={() => archive.run({ id: provider.id })}
           onClose={() => setAsking(false)}
         >
           The provider is hidden and its models can't be chosen. Turns that need them use their

@@ -25,9 +25,7 @@ export function ModelByName({ providerId, onClose }: ModelByNameProps) {
       state={create}
       fields={MODEL_FIELDS}
       disabled={!valid}
-      onSubmit={async () => {
-        if (await create.run({ input: createModelInput(draft, providerId) })) onClose();
-      }}
+      onSubmit={() => create.run({ input: createModelInput(draft, providerId) })}
       onClose={onClose}
     >
       <TextField

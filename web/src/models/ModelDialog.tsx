@@ -31,9 +31,7 @@ export function ModelDialog({ model, onClose }: ModelDialogProps) {
       state={update}
       fields={MODEL_FIELDS}
       disabled={!input || !valid}
-      onSubmit={async () => {
-        if (input && (await update.run({ id: model.id, input }))) onClose();
-      }}
+      onSubmit={() => input && update.run({ id: model.id, input })}
       onClose={onClose}
     >
       <ModelFields draft={draft} onChange={setDraft} refusals={update.refusals} />

@@ -1,3 +1,4 @@
+import { changesOf } from "@/api/changes";
 import type {
   CreateModelInput,
   ModelPriceInput,
@@ -72,33 +73,24 @@ const PRICES = ["priceInput", "priceOutput", "priceCacheRead", "priceCacheWrite"
 const NEEDED = "A price needs both input and output.";
 
 export function createModelInput(draft: ModelDraft, providerId: string): CreateModelInput {
+  return { providerId, name: draft.name.trim(), ...inputOf(draft) };
+}
+
+/** Null when nothing differs from what is stored. */
+export function updateModelInput(
+  draft: ModelDraft,
+  stored: ModelRowFragment,
+): UpdateModelInput | null {
+  return changesOf(inputOf(draft), inputOf(draftOfModel(stored)));
+}
+
+function inputOf(draft: ModelDraft) {
   return {
-    providerId,
-    name: draft.name.trim(),
     displayName: draft.displayName.trim() || null,
     contextWindowTokens: wholeNumber(draft.contextWindowTokens),
     maxOutputTokens: wholeNumber(draft.maxOutputTokens),
     price: priceOf(draft),
   };
-}
-
-/** Only what differs from what is stored; null when nothing does. */
-export function updateModelInput(
-  draft: ModelDraft,
-  stored: ModelRowFragment,
-): UpdateModelInput | null {
-  const was = draftOfModel(stored);
-  const changed = (...keys: (keyof ModelDraft)[]) =>
-    keys.some((key) => draft[key].trim() !== was[key]);
-  const input: UpdateModelInput = {
-    ...(changed("displayName") ? { displayName: draft.displayName.trim() || null } : {}),
-    ...(changed("contextWindowTokens")
-      ? { contextWindowTokens: wholeNumber(draft.contextWindowTokens) }
-      : {}),
-    ...(changed("maxOutputTokens") ? { maxOutputTokens: wholeNumber(draft.maxOutputTokens) } : {}),
-    ...(changed(...PRICES) ? { price: priceOf(draft) } : {}),
-  };
-  return Object.keys(input).length === 0 ? null : input;
 }
 
 /** Prices stay the decimals that were typed: they are money, and never go through a float. */

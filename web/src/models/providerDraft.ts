@@ -1,3 +1,4 @@
+import { changesOf } from "@/api/changes";
 import type {
   CreateProviderInput,
   ProviderKind,
@@ -41,19 +42,20 @@ export function createProviderInput(draft: ProviderDraft): CreateProviderInput {
   };
 }
 
-/** Only what differs from what is stored; null when nothing does. */
+/** Null when nothing differs from what is stored. */
 export function updateProviderInput(
   draft: ProviderDraft,
   stored: ProviderRowFragment,
 ): UpdateProviderInput | null {
   const apiKey = keyOf(draft);
-  const input: UpdateProviderInput = {
-    ...(draft.name.trim() === stored.name ? {} : { name: draft.name.trim() }),
-    ...(urlOf(draft) === stored.baseUrl ? {} : { baseUrl: urlOf(draft) }),
-    ...(apiKey === null ? {} : { apiKey }),
-    ...(apiKey === null && draft.removeKey ? { apiKey: null } : {}),
-  };
-  return Object.keys(input).length === 0 ? null : input;
+  return changesOf(
+    {
+      name: draft.name.trim(),
+      baseUrl: urlOf(draft),
+      ...(apiKey !== null || draft.removeKey ? { apiKey } : {}),
+    },
+    { ...stored, apiKey: undefined },
+  );
 }
 
 /** The test of what is typed, before it is saved. */

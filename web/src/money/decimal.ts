@@ -35,6 +35,11 @@ export function isDecimal(typed: string): boolean {
   return /^-?\d+(\.\d+)?$/.test(typed.trim());
 }
 
+/** A decimal without needless zeros: `25.00` is 25. */
+export function plainDecimal(decimal: string): string {
+  return addDecimals(decimal, "0");
+}
+
 export function addDecimals(left: string, right: string): string {
   const [a, b, scale] = aligned(left, right);
   return text(a + b, scale);

@@ -28,9 +28,7 @@ export function NewPolicyDialog({ onClose }: { onClose: () => void }) {
       state={create}
       fields={POLICY_FIELDS}
       disabled={input === null}
-      onSubmit={async () => {
-        if (input && (await create.run({ input }))) onClose();
-      }}
+      onSubmit={() => input && create.run({ input })}
       onClose={onClose}
     >
       <PolicyFields
@@ -60,9 +58,7 @@ export function EditPolicyDialog({ policy, onClose }: PolicyProps) {
       state={update}
       fields={POLICY_FIELDS}
       disabled={input === null}
-      onSubmit={async () => {
-        if (input && (await update.run({ id: stored.id, input }))) onClose();
-      }}
+      onSubmit={() => input && update.run({ id: stored.id, input })}
       onClose={onClose}
     >
       <PolicyFields draft={draft} onChange={setDraft} refusals={update.refusals} hasSecret />
@@ -79,9 +75,7 @@ export function SwitchPolicyDialog({ policy, onClose }: PolicyProps) {
       title={enabled ? "Disable policy" : "Enable policy"}
       action={enabled ? "Disable" : "Enable"}
       state={update}
-      onConfirm={async () => {
-        if (await update.run({ id, input: { enabled: !enabled } })) onClose();
-      }}
+      onConfirm={() => update.run({ id, input: { enabled: !enabled } })}
       onClose={onClose}
     >
       {enabled
@@ -98,9 +92,7 @@ export function DeletePolicyDialog({ policy: { id, name }, onClose }: PolicyProp
       title="Delete policy"
       action="Delete"
       state={remove}
-      onConfirm={async () => {
-        if (await remove.run({ id })) onClose();
-      }}
+      onConfirm={() => remove.run({ id })}
       onClose={onClose}
     >
       No more payments are made under {name}, and its secret is deleted. Past payments stay listed.

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { useQuery } from "urql";
+import { toggled } from "@/api/changes";
 import { describeError, fieldErrors, type UserError } from "@/api/errors";
 import { amountProblem } from "@/budgets/draft";
 import { PayingCapabilitiesDocument } from "@/gql/graphql";
@@ -7,7 +8,7 @@ import { useAlone } from "@/org/useAlone";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Field, TextField } from "@/ui/Field";
 import { Spinner } from "@/ui/Loading";
-import { type PolicyDraft, secretProblem, toggled } from "./draft";
+import { type PolicyDraft, secretProblem } from "./draft";
 
 interface PolicyFieldsProps {
   draft: PolicyDraft;

@@ -53,9 +53,7 @@ function TitleDialog({ sessionId, title, onClose }: TitleDialogProps) {
       action="Save"
       state={update}
       fields={["title"]}
-      onSubmit={async () => {
-        if (await update.run({ id: sessionId, title: text.trim() || null })) onClose();
-      }}
+      onSubmit={() => update.run({ id: sessionId, title: text.trim() || null })}
       onClose={onClose}
     >
       <TextField

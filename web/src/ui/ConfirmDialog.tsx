@@ -9,7 +9,8 @@ interface ConfirmDialogProps {
   /** The words of the button that does it. */
   action: string;
   state: Attempt;
-  onConfirm: () => void;
+  /** The dialog closes when this returns something. */
+  onConfirm: () => unknown;
   onClose: () => void;
   /** What will happen. */
   children: ReactNode;
@@ -18,6 +19,9 @@ interface ConfirmDialogProps {
 /** Asks before something that can't be undone. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const { title, action, state, onConfirm, onClose, children } = props;
+  const confirm = async () => {
+    if (await onConfirm()) onClose();
+  };
   return (
     <Dialog open onClose={onClose} title={title}>
       <div className="space-y-4 p-4 text-sm">
@@ -25,7 +29,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
         <p className="text-ink-2">{children}</p>
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="danger" disabled={state.busy} onClick={onConfirm}>
+          <Button look="danger" disabled={state.busy} onClick={() => void confirm()}>
             {action}
           </Button>
         </div>

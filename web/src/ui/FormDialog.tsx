@@ -13,7 +13,8 @@ interface FormDialogProps {
   fields?: readonly string[];
   /** What is typed can't be sent. */
   disabled?: boolean;
-  onSubmit: () => void;
+  /** The dialog closes when this returns something. */
+  onSubmit: () => unknown;
   onClose: () => void;
   /** Replaces the cancel button. */
   aside?: ReactNode;
@@ -33,9 +34,9 @@ export function FormDialog(props: FormDialogProps) {
   useEffect(() => {
     if (problem !== null) focusProblem(form.current);
   }, [problem]);
-  const submit = (event: FormEvent) => {
+  const submit = async (event: FormEvent) => {
     event.preventDefault();
-    if (!disabled) onSubmit();
+    if (!disabled && (await onSubmit())) onClose();
   };
   return (
     <Dialog open onClose={onClose} title={title}>

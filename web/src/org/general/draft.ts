@@ -1,3 +1,4 @@
+import { changesOf } from "@/api/changes";
 import type { OrgSettingsFragment, UpdateOrgInput } from "@/gql/graphql";
 
 /** The settings as the form holds them; an empty id is no default. */
@@ -18,21 +19,16 @@ export function draftOfOrg(org: OrgSettingsFragment): OrgDraft {
   };
 }
 
-/** Only what differs from what is stored, so that what others changed meanwhile stays; null when nothing does. */
+/** Null when nothing differs from what is stored. */
 export function updateOrgInput(draft: OrgDraft, org: OrgSettingsFragment): UpdateOrgInput | null {
-  const stored = draftOfOrg(org);
-  const name = draft.name.trim();
-  const input: UpdateOrgInput = {
-    ...(name === stored.name ? {} : { name }),
-    ...(draft.defaultHarnessId === stored.defaultHarnessId
-      ? {}
-      : { defaultHarnessId: draft.defaultHarnessId || null }),
-    ...(draft.defaultModelId === stored.defaultModelId
-      ? {}
-      : { defaultModelId: draft.defaultModelId || null }),
-    ...(draft.allowUnpricedModels === stored.allowUnpricedModels
-      ? {}
-      : { allowUnpricedModels: draft.allowUnpricedModels === "yes" }),
+  return changesOf(inputOf(draft), inputOf(draftOfOrg(org)));
+}
+
+function inputOf(draft: OrgDraft) {
+  return {
+    name: draft.name.trim(),
+    defaultHarnessId: draft.defaultHarnessId || null,
+    defaultModelId: draft.defaultModelId || null,
+    allowUnpricedModels: draft.allowUnpricedModels === "yes",
   };
-  return Object.keys(input).length === 0 ? null : input;
 }

@@ -63,9 +63,7 @@ function RevokeKey({ apiKey, onClose }: { apiKey: ApiKeyRowFragment; onClose: ()
       title={`Revoke ${apiKey.name}`}
       action="Revoke"
       state={revoke}
-      onConfirm={async () => {
-        if (await revoke.run({ id: apiKey.id })) onClose();
-      }}
+      onConfirm={() => revoke.run({ id: apiKey.id })}
       onClose={onClose}
     >
       Requests with this key are rejected immediately and its open streams close within seconds.

@@ -121,9 +121,7 @@ function RevokeInvitation({ invitation, onClose }: RevokeInvitationProps) {
       title="Revoke invitation"
       action="Revoke"
       state={revoke}
-      onConfirm={async () => {
-        if (await revoke.run({ id: invitation.id })) onClose();
-      }}
+      onConfirm={() => revoke.run({ id: invitation.id })}
       onClose={onClose}
     >
       The link for {invitation.email} stops working. You can invite them again.

@@ -11,17 +11,11 @@ import { MemberListRow } from "./MemberListRow";
 import { memberRights } from "./memberRules";
 import { RemoveMember } from "./RemoveMember";
 
-const NO_MEMBERS = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
-
 export function MembersPage() {
   const viewer = useViewer();
   const mayManage = useMay("MEMBERS_MANAGE");
   const [leaving, setLeaving] = useState<MemberRowFragment | null>(null);
-  const members = usePages(
-    MembersDocument,
-    { first: 100 },
-    (data) => data.org.members ?? NO_MEMBERS,
-  );
+  const members = usePages(MembersDocument, { first: 100 }, (data) => data.org.members);
   const complete = !members.hasMore && !members.loading;
 
   return (

@@ -115,9 +115,7 @@ function DeliveryItem({ delivery, enabled, onReplayed }: DeliveryItemProps) {
   );
 }
 
-const NONE = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
-
 /** A webhook that somebody has deleted meanwhile has none. */
 function connectionOf({ node }: WebhookDeliveriesQuery) {
-  return node?.__typename === "Webhook" ? node.deliveries : NONE;
+  return node?.__typename === "Webhook" ? node.deliveries : null;
 }

@@ -1,6 +1,6 @@
+import { toggled } from "@/api/changes";
 import type { EventKind } from "@/gql/graphql";
 import { CheckGroups } from "@/ui/CheckGroups";
-import { toggled } from "./draft";
 import { kindGroups, kindWords } from "./kinds";
 
 interface KindPickerProps {

@@ -96,9 +96,7 @@ export function DeleteWebhookDialog({ webhook, onClose }: ChangesProps) {
       title="Delete webhook"
       action="Delete"
       state={remove}
-      onConfirm={async () => {
-        if (await remove.run({ id: webhook.id })) onClose();
-      }}
+      onConfirm={() => remove.run({ id: webhook.id })}
       onClose={onClose}
     >
       <span className="wrap-anywhere">{webhook.url}</span> receives nothing more, and its delivery

@@ -1,3 +1,4 @@
+import { changesOf } from "@/api/changes";
 import type {
   CreateWebhookInput,
   EventKind,
@@ -16,26 +17,14 @@ export const NEW_WEBHOOK: WebhookDraft = {
   kinds: ["TURN_COMPLETED", "TURN_FAILED", "TURN_SEALED", "APPROVAL_REQUESTED"],
 };
 
-export function toggled(kinds: readonly EventKind[], kind: EventKind): readonly EventKind[] {
-  return kinds.includes(kind) ? kinds.filter((each) => each !== kind) : [...kinds, kind];
-}
-
 export function createWebhookInput({ url, kinds }: WebhookDraft): CreateWebhookInput {
   return { url: url.trim(), kinds: [...kinds] };
 }
 
-/** Only what differs, so that what others changed meanwhile stays; null when nothing does. */
+/** Null when nothing differs from what is stored. */
 export function updateWebhookInput(
   draft: WebhookDraft,
   stored: WebhookRowFragment,
 ): UpdateWebhookInput | null {
-  const url = draft.url.trim();
-  const sameKinds =
-    draft.kinds.length === stored.kinds.length &&
-    draft.kinds.every((each) => stored.kinds.includes(each));
-  if (url === stored.url && sameKinds) return null;
-  return {
-    ...(url === stored.url ? {} : { url }),
-    ...(sameKinds ? {} : { kinds: [...draft.kinds] }),
-  };
+  return changesOf(createWebhookInput(draft), stored);
 }

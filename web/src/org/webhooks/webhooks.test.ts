@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { EventKind, WebhookHistoryQuery } from "@/gql/graphql";
 import { deliveryState, isDueSoon, whyDisabled } from "./delivery";
-import { createWebhookInput, NEW_WEBHOOK, toggled, updateWebhookInput } from "./draft";
+import { createWebhookInput, NEW_WEBHOOK, updateWebhookInput } from "./draft";
 import { KIND_GROUPS, kindGroups, kindWords } from "./kinds";
 import { webhooksSearch } from "./search";
 
@@ -21,11 +21,6 @@ describe("the kinds", () => {
     const newer = "SOMETHING_NEW" as EventKind;
     expect(kindGroups(["TURN_FAILED"])).toBe(KIND_GROUPS);
     expect(kindGroups(["TURN_FAILED", newer]).at(-1)).toEqual({ label: "Others", kinds: [newer] });
-  });
-
-  it("are chosen and taken away", () => {
-    expect(toggled(["TURN_FAILED"], "TURN_SEALED")).toEqual(["TURN_FAILED", "TURN_SEALED"]);
-    expect(toggled(["TURN_FAILED", "TURN_SEALED"], "TURN_FAILED")).toEqual(["TURN_SEALED"]);
   });
 });
 
