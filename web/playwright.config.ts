@@ -11,6 +11,8 @@ export default defineConfig({
   forbidOnly: true,
   reporter: [["list"]],
   use: {
+    // Fail at the control that is not there, not at the end of a long test.
+    actionTimeout: 20_000,
     launchOptions: {
       executablePath: process.env.OSTLER_E2E_CHROMIUM ?? "/usr/bin/chromium",
       args: ["--no-sandbox", "--disable-background-networking"],

@@ -6,7 +6,7 @@ test("an agent is made with a preview of what it would run with", async ({ page 
   await page.goto("/agents/new");
   await page.getByLabel("Name", { exact: true }).fill("writer");
   await page.getByLabel("Display name").fill("Writer");
-  await page.getByLabel("Harness", { exact: true }).selectOption({ label: "Generic (generic)" });
+  await page.getByLabel("Harness", { exact: true }).selectOption({ label: "Generic" });
   await page
     .getByLabel("Model", { exact: true })
     .selectOption(await optionWith(page, "sim-default"));
@@ -104,7 +104,7 @@ test("a client tool is not wrong before anything was typed, and the preview goes
   await expect(tool).toHaveAttribute("aria-invalid", "false");
   await expect(page.getByText(/Something is wrong/)).toHaveCount(0);
   const preview = page.getByRole("complementary", { name: "Effective config" });
-  await expect(preview).toContainText("not complete yet");
+  await expect(preview).toContainText("Without a client tool that is incomplete.");
   await page.getByLabel("System prompt").fill("Typed after the tool.");
   await expect(preview).toContainText("Typed after the tool.");
   await tool.fill("look up");

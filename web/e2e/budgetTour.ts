@@ -75,6 +75,6 @@ export async function tourOfBudgets(
   await expect(page.locator('[data-line="write_file"]')).toBeVisible();
   await look("usage-by-tool");
   await page.goto("/usage?range=custom&from=2020-01-01&to=2020-01-31");
-  await expect(page.getByText("Nothing was used in these days")).toBeVisible();
+  await expect(page.getByText("No usage in this period")).toBeVisible();
   await look("usage-empty");
 }

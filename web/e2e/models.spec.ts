@@ -56,7 +56,7 @@ test("a provider is added, its key is tested and replaced, and its models are ch
     await offered.getByLabel("Output", { exact: true }).fill("1.25");
     await offered.getByRole("button", { name: "Add 1 model" }).click();
     const row = page.locator('[data-model="house-small"]');
-    await expect(row).toContainText("$0.5 in · $1.25 out");
+    await expect(row).toContainText("$0.50 in · $1.25 out");
 
     await row.getByRole("checkbox").click();
     await expect(row.getByRole("checkbox")).not.toBeChecked();

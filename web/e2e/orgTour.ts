@@ -80,7 +80,7 @@ export async function tourOfOrg(page: Page, look: (name: string) => Promise<void
   await look("org-invite");
   await page.getByLabel("Email").fill(newEmail("joan"));
   await page.getByRole("button", { name: "Create link" }).click();
-  await expect(page.getByText("Pass this link on")).toBeVisible();
+  await expect(page.getByText("Share this link")).toBeVisible();
   await look("org-invited");
   await open("/organization/api-keys", "Support desk");
   await look("org-api-keys");
@@ -88,10 +88,10 @@ export async function tourOfOrg(page: Page, look: (name: string) => Promise<void
   await look("org-new-key");
   await page.getByRole("dialog").getByLabel("Name").fill("Shown once");
   await page.getByRole("button", { name: "Create key" }).click();
-  await expect(page.getByText("the only time")).toBeVisible();
+  await expect(page.getByText("only once")).toBeVisible();
   await look("org-key-created");
   await open("/organization/limits", "Concurrent turns");
-  await expect(page.getByText(/There are \d+ now/).first()).toBeVisible();
+  await expect(page.getByText(/Now: \d/).first()).toBeVisible();
   await look("org-limits");
   await page.getByLabel("API keys").fill("many");
   await look("org-limits-refused");
@@ -126,7 +126,7 @@ async function tourOfWebhooks(page: Page, look: (name: string) => Promise<void>)
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("URL").fill(receiver.url);
     await dialog.getByRole("button", { name: "Create webhook" }).click();
-    await expect(dialog.getByText("the only time")).toBeVisible();
+    await expect(dialog.getByText("only once")).toBeVisible();
     await look("org-webhook-secret");
     await dialog.getByRole("button", { name: "Done" }).click();
     const row = page.locator(`[data-webhook="${receiver.url}"]`);

@@ -91,7 +91,7 @@ test("the organization's name and defaults are changed", async ({ page }) => {
   await openOrgPage(page, "General");
   await expect(page.getByRole("button", { name: "Save" })).toBeDisabled();
   await page.getByLabel("Name", { exact: true }).fill("Acme");
-  await page.getByLabel("Default harness").selectOption({ label: "Base (base)" });
+  await page.getByLabel("Default harness").selectOption({ label: "Base" });
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByRole("status")).toHaveText("Saved");
   await expect(page.getByRole("button", { name: "Organization Acme, switch" })).toBeVisible();

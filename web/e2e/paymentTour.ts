@@ -116,8 +116,8 @@ export async function tourOfPayments(
   await page.goto("/payments");
   await expect(page.locator("[data-payment]")).toHaveCount(3);
   await look("payments");
-  await page.getByRole("button", { name: /^Settle payment/ }).click();
-  await page.getByRole("radio", { name: /^It was paid/ }).check();
+  await page.getByRole("button", { name: /^Settle the payment/ }).click();
+  await page.getByRole("radio", { name: /^Paid/ }).check();
   await look("payment-settle");
   await page.goto("/payments?view=policies");
   const row = page.locator(`tr[data-policy="${policyId}"]`);

@@ -89,7 +89,7 @@ test("a webhook is created, hears of a turn, is repeated, rotated, disabled and 
       await dialog.getByRole("checkbox", { name: kind }).uncheck();
     }
     await dialog.getByRole("button", { name: "Save" }).click();
-    await expect(dialog.getByRole("alert")).toContainText("one kind of events at least");
+    await expect(dialog.getByRole("alert")).toContainText("at least one kind of event");
     await dialog.getByRole("checkbox", { name: /SESSION_IDLED/ }).check();
     await dialog.getByRole("button", { name: "Save" }).click();
     await expect(row.getByText("SESSION_IDLED")).toBeVisible();
