@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "react";
 import uPlot from "uplot";
 import { type Client, type CombinedError, useClient } from "urql";
 import { describeError } from "@/api/errors";
-import { amountAxis, axis, type Colors, Plot } from "@/charts/Plot";
+import { amountAxis, type Colors, Plot, timeAxis } from "@/charts/Plot";
 import { BudgetLedgerDocument, type LedgerRowFragment } from "@/gql/graphql";
 import { formatAmount } from "@/money/amounts";
 import { subtractDecimals } from "@/money/decimal";
@@ -163,7 +163,7 @@ function burnDownOptions(
     scales: {
       y: { range: (_plot, low, high) => [Math.min(0, low), Math.max(high, 0) * 1.05 || 1] },
     },
-    axes: [axis(colors), amountAxis(colors, currency)],
+    axes: [timeAxis(colors), amountAxis(colors, currency)],
     series: [
       {},
       {

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import uPlot from "uplot";
+import { formatTick } from "@/ui/format";
 import "uplot/dist/uPlot.min.css";
 
 /** The theme's colours, which a canvas can't take from the style sheet by itself. */
@@ -69,6 +70,14 @@ export function amountAxis(colors: Colors, currency: string): uPlot.Axis {
     size: 64,
     values: (_plot, splits) =>
       splits.map((at) => `${at < 0 ? "−" : ""}${unit}${marks.format(Math.abs(at))}`),
+  });
+}
+
+export function timeAxis(colors: Colors): uPlot.Axis {
+  return axis(colors, {
+    space: 80,
+    values: (_plot, splits, _axis, _space, step) =>
+      splits.map((at) => formatTick(at * 1000, step * 1000)),
   });
 }
 

@@ -93,7 +93,7 @@ it("tells what simulated models cost, and the unit of prices", () => {
   expect(PROVIDER_KINDS.SIMULATED.about).not.toContain("costs nothing");
   const price = { input: "0.1", output: "0.4", cacheRead: null, cacheWrite: null };
   expect(priceLine({ __typename: "ModelPrice", ...price } as never)).toBe(
-    "$0.1 in · $0.4 out per 1M tokens",
+    "$0.10 in · $0.40 out per 1M tokens",
   );
 });
 

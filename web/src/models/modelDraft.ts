@@ -7,6 +7,7 @@ import type {
   PriceFieldsFragment,
   UpdateModelInput,
 } from "@/gql/graphql";
+import { formatAmount } from "@/money/amounts";
 
 /** A model as the form holds it: every field as text, valid or not. Prices are dollars per million tokens. */
 export interface ModelDraft {
@@ -127,5 +128,8 @@ export function splitOffered(
 
 /** "$3 in · $15 out per 1M tokens" for a table; null where no price is known. */
 export function priceLine(price: PriceFieldsFragment | null): string | null {
-  return price && `$${price.input} in · $${price.output} out per 1M tokens`;
+  return (
+    price &&
+    `${formatAmount(price.input, "usd")} in · ${formatAmount(price.output, "usd")} out per 1M tokens`
+  );
 }

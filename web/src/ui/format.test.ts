@@ -1,5 +1,12 @@
 import { expect, it } from "vitest";
-import { formatBytes, formatCount, formatDuration, formatRelative } from "./format";
+import {
+  formatBytes,
+  formatCount,
+  formatDay,
+  formatDuration,
+  formatRelative,
+  formatShortDay,
+} from "./format";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -40,4 +47,9 @@ it("writes times of the last month as how long ago they were", () => {
   expect(ago(5 * MINUTE)).toBe("5m ago");
   expect(ago(24 * HOUR)).toBe("yesterday");
   expect(ago(31 * 24 * HOUR)).toMatch(/^Oct 2\d, 2026$/);
+});
+
+it("writes days of UTC", () => {
+  expect(formatDay("2026-11-22")).toBe("Nov 22, 2026");
+  expect(formatShortDay("2026-11-22")).toBe("Nov 22");
 });

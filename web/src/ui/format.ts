@@ -9,6 +9,14 @@ const DAY = 24 * HOUR;
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "narrow" });
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
+const shortDay = new Intl.DateTimeFormat(undefined, {
+  month: "short",
+  day: "numeric",
+  timeZone: "UTC",
+});
+const dateTick = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+const minuteTick = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const preciseClock = new Intl.DateTimeFormat(undefined, {
   hour: "2-digit",
@@ -34,6 +42,22 @@ export function formatRelative(time: string, now = Date.now()): string {
 
 export function formatDateTime(time: Instant): string {
   return dateTime.format(new Date(time));
+}
+
+/** A day as the API names it, `2026-11-22`: days of usage are those of UTC. */
+export function formatDay(iso: string): string {
+  return day.format(new Date(iso));
+}
+
+/** Without its year, for axes. */
+export function formatShortDay(iso: string): string {
+  return shortDay.format(new Date(iso));
+}
+
+/** A mark on an axis whose marks are so far from each other. */
+export function formatTick(time: Instant, stepMs: number): string {
+  const form = stepMs >= DAY ? dateTick : stepMs >= MINUTE ? minuteTick : clock;
+  return form.format(new Date(time));
 }
 
 export function formatClock(time: Instant): string {

@@ -8,6 +8,7 @@ import { addDecimals, sumDecimals } from "@/money/decimal";
 import { type Change, changed } from "@/shell/search";
 import { RequestError } from "@/ui/ErrorNote";
 import { Select } from "@/ui/Field";
+import { formatDay, formatShortDay } from "@/ui/format";
 import { Spinner } from "@/ui/Loading";
 import { type Measure, type Series, seriesOf } from "./figures";
 import type { Days } from "./range";
@@ -125,7 +126,7 @@ function DayTable({ days, series, currency }: DayTableProps) {
           {used.map(({ day, sum }) => (
             <tr key={day} data-day={day}>
               <th scope="row" className="pr-6 text-left font-normal text-ink-2 tabular-nums">
-                {day}
+                {formatDay(day)}
               </th>
               <td className="text-right tabular-nums">{formatAmount(sum, currency)}</td>
             </tr>
@@ -181,7 +182,10 @@ function barOptions(
         // A label per day at most.
         incrs: [1, 2, 7, 14, 30, 60, 90],
         values: (_plot, splits) =>
-          splits.map((at) => (Number.isInteger(at) ? (days[at]?.slice(5) ?? "") : "")),
+          splits.map((at) => {
+            const day = days[at];
+            return day === undefined ? "" : formatShortDay(day);
+          }),
       }),
       amountAxis(colors, currency),
     ],
