@@ -1,6 +1,6 @@
 import { fieldErrors } from "@/api/errors";
 import { ClientTools } from "@/catalog/ClientTools";
-import { namedOption } from "@/catalog/ModelOptions";
+import { namedOption } from "@/catalog/names";
 import { DefinitionEditor, type EditorProps } from "@/definitions/DefinitionEditor";
 import { SelectField, TextField } from "@/ui/Field";
 import { AgentPreview } from "./AgentPreview";

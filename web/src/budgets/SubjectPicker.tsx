@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useQuery } from "urql";
 import { useFresh } from "@/api/useFresh";
+import { nameBeside } from "@/catalog/names";
 import {
   type BudgetSubject,
   BudgetSubjectsDocument,
@@ -71,10 +72,10 @@ function AgentList(props: ListProps) {
   const [text, setText] = useState("");
   const search = useDebounced(text.trim(), 200);
   const { data } = useFresh(SessionFormOptionsDocument, { search: search || null });
-  const options = (data?.agents.nodes ?? []).map(({ id, name, displayName }) => ({
-    id,
-    title: displayName,
-    note: name,
+  const options = (data?.agents.nodes ?? []).map((agent) => ({
+    id: agent.id,
+    title: agent.displayName,
+    note: nameBeside(agent) ?? "",
   }));
   return (
     <Choices

@@ -37,7 +37,7 @@ export function ArchiveButton<
     <>
       <Button look="ghost" onClick={() => (archived ? void run() : setAsking(true))}>
         {archived ? <ArchiveRestore size={15} /> : <Archive size={15} />}
-        {archived ? "Unarchive" : "Archive"}
+        <span className="max-sm:sr-only">{archived ? "Unarchive" : "Archive"}</span>
       </Button>
       {asking && (
         <ConfirmDialog

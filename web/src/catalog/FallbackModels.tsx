@@ -3,7 +3,8 @@ import { useId } from "react";
 import { IconButton } from "@/ui/Button";
 import { Select } from "@/ui/Field";
 import { moved } from "./fallbacks";
-import { type ModelOption, ModelOptions, modelLabel } from "./ModelOptions";
+import { type ModelOption, ModelOptions } from "./ModelOptions";
+import { fullName } from "./names";
 
 interface FallbackModelsProps {
   models: readonly ModelOption[];
@@ -20,7 +21,7 @@ export function FallbackModels({ models, picked, onChange, errors }: FallbackMod
   const left = models.filter(({ id }) => !picked.includes(id));
   const labelOf = (id: string) => {
     const model = byId.get(id);
-    return model ? modelLabel(model) : "A model that is gone";
+    return model ? fullName(model) : "A model that is gone";
   };
   return (
     <fieldset aria-describedby={noteId} className="min-w-0">

@@ -1,3 +1,5 @@
+import { fullName, type Named } from "./names";
+
 /** A model as the forms of agents and harnesses offer it. */
 export interface ModelOption extends Named {
   enabled: boolean;
@@ -18,24 +20,9 @@ export function ModelOptions({
     <optgroup key={provider} label={provider}>
       {each.map((model) => (
         <option key={model.id} value={model.id}>
-          {modelLabel(model)}
+          {fullName(model)}
         </option>
       ))}
     </optgroup>
   ));
-}
-
-interface Named {
-  id: string;
-  name: string;
-  displayName: string;
-}
-
-/** What has a name for programs and one for people, as an option of a `Select`. */
-export function namedOption({ id, name, displayName }: Named): readonly [string, string] {
-  return [id, `${displayName} (${name})`];
-}
-
-export function modelLabel({ name, displayName }: Named): string {
-  return displayName === name ? name : `${displayName} (${name})`;
 }

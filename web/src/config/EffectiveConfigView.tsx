@@ -11,7 +11,9 @@ export function EffectiveConfigView({ config }: { config: EffectiveConfigFieldsF
         {config.model ? (
           <span title={config.model.name}>
             {config.model.displayName}{" "}
-            <span className="text-xs text-ink-3">{config.model.provider.name}</span>
+            {!config.model.displayName.startsWith(config.model.provider.name) && (
+              <span className="text-xs text-ink-3">{config.model.provider.name}</span>
+            )}
           </span>
         ) : (
           <span className="text-bad">None. Turns will fail until you choose a model.</span>

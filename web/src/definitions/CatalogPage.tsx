@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { Pages } from "@/api/usePages";
 import { CatalogFilters } from "@/catalog/CatalogFilters";
+import { nameBeside } from "@/catalog/names";
 import type { CatalogListSearch } from "@/catalog/search";
 import type { Lifecycle } from "@/gql/graphql";
 import { Badge } from "@/ui/Badge";
@@ -68,7 +69,7 @@ export function RowContent({ of, badges, basis }: RowContentProps) {
       <div className={classes("min-w-0", archived && "opacity-70")}>
         <div className="flex min-w-0 items-center gap-2">
           <span className="truncate text-sm font-medium">{of.displayName}</span>
-          <span className="truncate font-mono text-2xs text-ink-3">{of.name}</span>
+          <span className="truncate font-mono text-2xs text-ink-3">{nameBeside(of)}</span>
           {archived && <Badge>{of.lifecycle.toLowerCase()}</Badge>}
           {badges}
         </div>

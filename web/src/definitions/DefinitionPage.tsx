@@ -84,7 +84,7 @@ export function HistoryLabel() {
   return (
     <>
       <History size={15} aria-hidden />
-      History
+      <span className="max-sm:sr-only">History</span>
     </>
   );
 }

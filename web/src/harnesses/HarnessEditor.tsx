@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { namedOption } from "@/catalog/ModelOptions";
+import { namedOption } from "@/catalog/names";
 import { DefinitionEditor, type EditorProps } from "@/definitions/DefinitionEditor";
 import { SelectField } from "@/ui/Field";
 import { FIELD_LABELS, type HarnessDraft } from "./draft";

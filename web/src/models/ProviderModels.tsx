@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useMutation } from "urql";
 import { describeError } from "@/api/errors";
 import { usePages } from "@/api/usePages";
+import { nameBeside } from "@/catalog/names";
 import {
   type ModelRowFragment,
   ProviderModelsDocument,
@@ -100,12 +101,10 @@ function ModelListRow({ model, editable, onPrices, onEdit, onToggle }: ModelList
       data-model={model.name}
       className="flex flex-wrap items-center gap-x-4 gap-y-1 px-3 py-2 text-sm"
     >
-      <div className={classes("min-w-48 flex-1", !enabled && "opacity-70")}>
+      <div className={classes("min-w-48 flex-1 max-sm:basis-full", !enabled && "opacity-70")}>
         <div className="flex min-w-0 items-baseline gap-2">
           <span className="truncate font-medium">{model.displayName}</span>
-          {model.displayName !== model.name && (
-            <span className="truncate font-mono text-2xs text-ink-3">{model.name}</span>
-          )}
+          <span className="truncate font-mono text-2xs text-ink-3">{nameBeside(model)}</span>
         </div>
         <p className="text-xs text-ink-3 tabular-nums">
           {[...limits, priceLine(model.price) ?? "no price known"].join(" · ")}

@@ -36,7 +36,9 @@ function Provider({ provider }: { provider: ProviderRowFragment }) {
             }
             name={provider.name}
           >
-            <Badge>{PROVIDER_KINDS[kind].label}</Badge>
+            {PROVIDER_KINDS[kind].label !== provider.name && (
+              <Badge>{PROVIDER_KINDS[kind].label}</Badge>
+            )}
             <KeyState provider={provider} />
             {lifecycle !== "ACTIVE" && <Badge tone="warn">{lifecycle.toLowerCase()}</Badge>}
           </Trail>

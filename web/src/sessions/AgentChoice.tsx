@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useQuery } from "urql";
 import { useFresh } from "@/api/useFresh";
+import { nameBeside } from "@/catalog/names";
 import { AgentDocument, SessionFormOptionsDocument } from "@/gql/graphql";
 import { RadioList } from "@/ui/RadioList";
 import { useDebounced } from "@/ui/useDebounced";
@@ -40,7 +41,11 @@ export function AgentChoice({ first, value, onChange, errors }: AgentChoiceProps
       search={searchable ? { label: "Search agents by name", text, onText: setText } : null}
       options={[
         { id: "", title: "No agent", note: "Harness only" },
-        ...agents.map(({ id, name, displayName }) => ({ id, title: displayName, note: name })),
+        ...agents.map((agent) => ({
+          id: agent.id,
+          title: agent.displayName,
+          note: nameBeside(agent) ?? "",
+        })),
       ]}
       none="No agents match."
       value={value}

@@ -4,7 +4,7 @@ import { fieldErrors } from "@/api/errors";
 import { newIdempotencyKey } from "@/api/idempotency";
 import { useAction } from "@/api/useAction";
 import { useFresh } from "@/api/useFresh";
-import { namedOption } from "@/catalog/ModelOptions";
+import { namedOption } from "@/catalog/names";
 import { CreateSessionDocument, SessionFormOptionsDocument } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { RequestError } from "@/ui/ErrorNote";

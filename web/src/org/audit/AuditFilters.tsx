@@ -33,7 +33,7 @@ export function AuditFilters({ search, onChange }: AuditFiltersProps) {
       <ActorChoice value={search.actor} onChange={(actor) => onChange({ actor })} />
       <FilterText
         label="Target"
-        placeholder="ID of the affected object"
+        placeholder="Object ID"
         value={search.target}
         onChange={(target) => onChange({ target })}
       />
@@ -108,7 +108,7 @@ function FilterTime({ label, value, onChange }: FilterProps) {
   const [text, setText] = useState(toLocalField(value));
   useEffect(() => setText(toLocalField(value)), [value]);
   return (
-    <label className="min-w-36 flex-1 text-xs text-ink-2 sm:max-w-52">
+    <label className="min-w-52 flex-1 text-xs text-ink-2 sm:max-w-52">
       {label}
       <input
         type="datetime-local"

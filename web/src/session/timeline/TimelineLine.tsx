@@ -89,6 +89,7 @@ export function TimelineLine(props: TimelineLineProps) {
           "flex min-w-0 items-center gap-1.5",
           span?.depth === 1 && "pl-3",
           span?.depth === 2 && "pl-6 text-ink-2",
+          span === null && "max-sm:col-span-2",
         )}
       >
         <span className="truncate">{span ? span.label : turnTitle(turn)}</span>
@@ -104,7 +105,7 @@ export function TimelineLine(props: TimelineLineProps) {
           ))}
         </span>
       </span>
-      <span aria-hidden className={classes("relative", span ? "h-3.5" : "h-4.5")}>
+      <span aria-hidden className={classes("relative", span ? "h-3.5" : "h-4.5 max-sm:hidden")}>
         {span === null && <Axis scale={scale} />}
         <Bar row={row} scale={scale} now={now} />
         {scale.breaks
