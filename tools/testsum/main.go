@@ -1,5 +1,5 @@
 // Testsum reads the output of `go test -json` and prints what `go test` would have printed. At the end it prints the slowest packages,
-// what was sampled, and one line that counts: "812 passed, 0 failed, 0 skipped". It exits with 1 when anything failed or was skipped, or
+// what was sampled, how each failure began, and one line that counts: "812 passed, 0 failed, 0 skipped". It exits with 1 when anything failed or was skipped, or
 // when nothing ran; -allow-skips allows tests to be skipped. -summary FILE also writes the end to a file.
 package main
 
@@ -59,6 +59,8 @@ type report struct {
 	// samples are the lines in which tests said which part of their work they did.
 	samples  []string
 	packages []timed
+	// failures are the first lines of what failed tests, and packages without any, said.
+	failures []string
 }
 
 // timed is a package with the seconds that its tests took.
@@ -92,7 +94,7 @@ func (r *report) read(in io.Reader) error {
 		}
 	}
 	for t := range r.output { // tests that never ended: a panic, or a timeout
-		r.show(t)
+		r.fail(t)
 	}
 	return nil
 }
@@ -127,8 +129,22 @@ func (r *report) hear(e event) {
 		r.show(t)
 	case e.Action == "fail":
 		r.failed++
-		r.show(t)
+		r.fail(t)
 	}
+}
+
+// failureLines is how much of a failure the summary repeats: enough for a message, and for the top of a stack.
+const failureLines = 60
+
+// fail prints what a test said, and keeps the beginning for the summary: a log of many packages is often cut before its end.
+func (r *report) fail(t test) {
+	said := ""
+	if b := r.output[t]; b != nil {
+		lines := strings.SplitAfterN(b.String(), "\n", failureLines+1)
+		said = strings.Join(lines[:min(len(lines), failureLines)], "")
+	}
+	r.failures = append(r.failures, fmt.Sprintf("%s %s\n%s", short(t.pkg), t.name, said))
+	r.show(t)
 }
 
 // show prints what a test said.
@@ -158,6 +174,9 @@ func (r *report) summary() string {
 	}
 	for _, s := range r.samples {
 		fmt.Fprintf(&b, "  %s\n", s)
+	}
+	for _, f := range r.failures {
+		fmt.Fprintf(&b, "FAILED: %s\n", strings.TrimRight(f, "\n"))
 	}
 	fmt.Fprintf(&b, "%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped)
 	return b.String()

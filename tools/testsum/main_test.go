@@ -39,9 +39,9 @@ func TestReport(t *testing.T) {
 		wants, lacks []string
 	}{
 		{"all is well", passed, true, true, []string{"ok  \tm/ostler/a", "1.5 s  a\n", "a TestA: 3 of 9 rows; seed 1", "1 passed, 0 failed, 0 skipped"}, []string{"a_test.go"}},
-		{"a test fails", passed + failed, false, false, []string{"b_test.go:7: wrong", "1 passed, 1 failed, 0 skipped"}, nil},
+		{"a test fails", passed + failed, false, false, []string{"b_test.go:7: wrong", "FAILED: m/b TestB\n    b_test.go:7: wrong", "1 passed, 1 failed, 0 skipped"}, nil},
 		{"a data race outside of tests", passed + raced, false, false, []string{"DATA RACE"}, nil},
-		{"a panic", passed + panicked, false, false, []string{"panic: broken"}, nil},
+		{"a panic", passed + panicked, false, false, []string{"FAILED: m/b TestB\npanic: broken"}, nil},
 		{"a package that doesn't compile", passed + unbuilt, false, false, []string{"undefined: x"}, nil},
 		{"a skipped test", passed + skipped, false, true, []string{"not today", "1 passed, 0 failed, 1 skipped"}, nil},
 		{"nothing", "", false, false, []string{"0 passed"}, nil},
