@@ -173,7 +173,7 @@ export async function tourAsViewer(
   await look("viewer-home", viewer);
   for (const [name, path, sign] of [
     ["viewer-agents", "/agents", "Agents"],
-    ["viewer-org", "/organization", "Owners of the organization"],
+    ["viewer-org", "/organization", "Owners can change these"],
     ["viewer-limits", "/organization/limits", "Operators of this server"],
     ["viewer-not-allowed", "/organization/members", "You don't have access"],
     ["viewer-no-new-session", "/sessions?new=", "You don't have access"],

@@ -76,7 +76,9 @@ function ProviderListRow({ provider }: { provider: ProviderRowFragment }) {
           </div>
           <p className="truncate text-xs text-ink-3">{provider.baseUrl ?? about}</p>
         </div>
-        <span className="hidden truncate text-xs text-ink-2 lg:block">{label}</span>
+        <span className="hidden truncate text-xs text-ink-2 lg:block">
+          {label !== provider.name && label}
+        </span>
         <span className="text-right lg:text-left">
           <KeyState provider={provider} />
         </span>
