@@ -53,6 +53,19 @@ test("a session is started from the list, and its agent uses tools", { tag: "@sm
   await expect(page.getByText("You are a helper.")).toBeVisible();
 });
 
+test("a new session has the agent of the page before", async ({ page }) => {
+  await signIn(page);
+  const agentId = await createAgent(page, "sim-echo");
+  await createAgent(page, "sim-echo");
+  await page.goto(`/agents/${agentId}`);
+  await page.getByRole("link", { name: "New session" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByRole("radio").nth(1)).toHaveValue(agentId);
+  await expect(dialog.locator(`input[value="${agentId}"]`)).toBeChecked();
+  await dialog.getByRole("button", { name: "Start session" }).click();
+  await expect(page.locator(`header a[href="/agents/${agentId}"]`)).toBeVisible();
+});
+
 test("reloading in the middle of an answer loses nothing", async ({ page }) => {
   await signIn(page);
   await openNewSession(page, await createAgent(page, SLOW_ECHO), "Reload");

@@ -14,7 +14,7 @@ it("shows the exact amount, who is paid and what for", () => {
     />,
   );
   for (const text of [
-    "12.500000001 usd",
+    "$12.500000001",
     "books.example.com",
     "The &lt;b&gt;third&lt;/b&gt; volume",
   ]) {

@@ -1,9 +1,10 @@
+import { formatAmount } from "@/money/amounts";
 import type { Wait } from "./wait";
 
 /** What would be paid, to whom and what for. The amount is exact: it is what people allow. */
 export function PaymentToApprove({ payment }: { payment: NonNullable<Wait["payment"]> }) {
   const rows = [
-    ["Amount", `${payment.amount} ${payment.currency}`],
+    ["Amount", formatAmount(payment.amount, payment.currency)],
     ["Paid to", payment.host],
     ["For", payment.purpose],
   ] as const;
