@@ -10176,7 +10176,7 @@ extend type Mutation {
   archiveProvider(id: ID!): ProviderPayload! @auth(requires: PROVIDERS_MANAGE)
   "Lists a provider's models to test the connection, with a stored key or a new one. Nothing is stored."
   testProvider(input: TestProviderInput!): TestProviderPayload! @auth(requires: PROVIDERS_MANAGE)
-  "The models that a provider offers. Nothing is stored: createModel adds one."
+  "Lists the models that a provider offers. Nothing is stored: createModel adds one."
   discoverModels(providerId: ID!): DiscoverModelsPayload! @auth(requires: PROVIDERS_MANAGE)
   "Adds a model. What is left out is filled in from the table of well-known models."
   createModel(input: CreateModelInput!): ModelPayload! @auth(requires: PROVIDERS_MANAGE)
@@ -10493,7 +10493,7 @@ type ReasonStarted implements Event { id: ID! kind: EventKind! sequence: Int cur
 "A step of reasoning ended."
 type ReasonCompleted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   iteration: Int! success: Boolean! }
-"A runner took over the step from one that had died. The model is called again under the same message id."
+"A runner took over the step from one that had died. The policy RESTART calls the model again under the same message id; FINALIZE keeps what it had said."
 type ReasonRecovered implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   iteration: Int! policy: String! recoveries: Int! }
 "The model begins a message. Its id is fixed from here on."
@@ -10560,14 +10560,14 @@ type TranscriptRepaired implements Event { id: ID! kind: EventKind! sequence: In
 "A hook ran."
 type HookRan implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   hookId: String! event: String! decision: String! reason: String toolCallId: String durationMs: Int64! error: String }
-"How what the model is shown of a conversation is kept within its context window. Nothing is lost from the log by it."
+"How a conversation is fitted into the model's context window. The log keeps everything."
 enum CompactionStrategy {
   "The oldest messages are left out."
   TRIM
 }
 """
-What the model is not shown of the conversation has changed: the messages of the sequences from ` + "`" + `fromSequence` + "`" + ` to ` + "`" + `throughSequence` + "`" + `, except the
-message that the turn answers. When ` + "`" + `throughSequence` + "`" + ` is the smaller one, nothing is left out any more.
+The model is from now on not shown the messages from sequence ` + "`" + `fromSequence` + "`" + ` through ` + "`" + `throughSequence` + "`" + `, except the message that the turn answers.
+If ` + "`" + `throughSequence` + "`" + ` is smaller than ` + "`" + `fromSequence` + "`" + `, all messages are shown again.
 """
 type ContextCompacted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   strategy: CompactionStrategy! fromSequence: Int! throughSequence: Int! }
@@ -10580,14 +10580,14 @@ type CaughtUp implements Event { id: ID! kind: EventKind! sequence: Int cursor: 
 extend type Subscription {
   """
   The session's events, live. With ` + "`" + `after` + "`" + ` (a durable event's sequence, 0 for all) every durable event past it comes
-  first, without gap or repeat, then CAUGHT_UP, then live ones. Without ` + "`" + `after` + "`" + ` the stream begins now. ` + "`" + `kinds` + "`" + `
-  leaves out all others; CAUGHT_UP always comes.
+  first, without gap or repeat, then CAUGHT_UP, then live ones. Without ` + "`" + `after` + "`" + ` the stream begins now. With ` + "`" + `kinds` + "`" + ` only
+  those events come; CAUGHT_UP always comes.
   """
   sessionEvents(sessionId: ID!, after: Int, kinds: [EventKind!]): Event! @auth(requires: SESSIONS_READ)
   """
-  Durable lifecycle events of the organization and all its sessions, gapless in the feed's order; docs/events.md tells which kinds.
+  Durable lifecycle events of the organization's sessions, gapless in the feed's order; docs/events.md lists the kinds.
   With ` + "`" + `after` + "`" + ` (an event's cursor, or "start" for all) every event past it comes first, without gap or repeat, then CAUGHT_UP, then
-  live ones. Without ` + "`" + `after` + "`" + ` the stream begins now. ` + "`" + `kinds` + "`" + ` and ` + "`" + `agentId` + "`" + ` leave out all others; CAUGHT_UP always comes.
+  live ones. Without ` + "`" + `after` + "`" + ` the stream begins now. With ` + "`" + `kinds` + "`" + ` or ` + "`" + `agentId` + "`" + ` only those events come; CAUGHT_UP always comes.
   """
   orgEvents(after: Cursor, kinds: [EventKind!], agentId: ID): Event! @auth(requires: SESSIONS_READ)
 }
@@ -10712,9 +10712,9 @@ type OrgLimits {
   queuedTurns: Int!
   "How many sessions may exist."
   sessions: Int!
-  "How many agents may exist, including archived but not deleted ones."
+  "How many agents may exist, including archived ones."
   agents: Int!
-  "How many requests may be made per calendar minute: operations over HTTP and sockets, images and callbacks. More are refused with RATE_LIMITED and a time to wait."
+  "How many requests may be made per calendar minute: operations over HTTP and sockets, images, exports and callbacks. More are refused with RATE_LIMITED and a time to wait."
   requestsPerMinute: Int!
   "How many calls of tools that reach outside the server may be made per calendar minute. For more, the model gets an error with a time to wait."
   toolCallsPerMinute: Int!
@@ -11072,7 +11072,7 @@ type Message implements Node @auth(requires: SESSIONS_READ) {
   sequence: Int! createdAt: Time!
   "Set when the message reports a failure to the user."
   error: TurnError
-  "Whether the agent was stopped in the middle of it. The content is the text so far."
+  "Whether the agent was stopped in the middle of it; then the content is the text so far."
   interrupted: Boolean!
 }
 type MessageConnection { edges: [MessageEdge!]! nodes: [Message!]! pageInfo: PageInfo! totalCount: Int }

@@ -342,8 +342,8 @@ type ContentPartInput struct {
 	ImageID *string `json:"imageId,omitempty"`
 }
 
-// What the model is not shown of the conversation has changed: the messages of the sequences from `fromSequence` to `throughSequence`, except the
-// message that the turn answers. When `throughSequence` is the smaller one, nothing is left out any more.
+// The model is from now on not shown the messages from sequence `fromSequence` through `throughSequence`, except the message that the turn answers.
+// If `throughSequence` is smaller than `fromSequence`, all messages are shown again.
 type ContextCompacted struct {
 	ID              string             `json:"id"`
 	Kind            EventKind          `json:"kind"`
@@ -740,9 +740,9 @@ type OrgLimits struct {
 	QueuedTurns int `json:"queuedTurns"`
 	// How many sessions may exist.
 	Sessions int `json:"sessions"`
-	// How many agents may exist, including archived but not deleted ones.
+	// How many agents may exist, including archived ones.
 	Agents int `json:"agents"`
-	// How many requests may be made per calendar minute: operations over HTTP and sockets, images and callbacks. More are refused with RATE_LIMITED and a time to wait.
+	// How many requests may be made per calendar minute: operations over HTTP and sockets, images, exports and callbacks. More are refused with RATE_LIMITED and a time to wait.
 	RequestsPerMinute int `json:"requestsPerMinute"`
 	// How many calls of tools that reach outside the server may be made per calendar minute. For more, the model gets an error with a time to wait.
 	ToolCallsPerMinute int `json:"toolCallsPerMinute"`
@@ -970,7 +970,7 @@ type ReasonCompleted struct {
 
 func (ReasonCompleted) IsEvent() {}
 
-// A runner took over the step from one that had died. The model is called again under the same message id.
+// A runner took over the step from one that had died. The policy RESTART calls the model again under the same message id; FINALIZE keeps what it had said.
 type ReasonRecovered struct {
 	ID         string        `json:"id"`
 	Kind       EventKind     `json:"kind"`
@@ -2184,7 +2184,7 @@ func (e CapabilityStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// How what the model is shown of a conversation is kept within its context window. Nothing is lost from the log by it.
+// How a conversation is fitted into the model's context window. The log keeps everything.
 type CompactionStrategy string
 
 const (
