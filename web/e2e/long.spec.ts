@@ -193,7 +193,7 @@ test("an interrupted turn is no failure, and its session costs what the server s
 }) => {
   await signIn(page);
   await openNewSession(page, await createAgent(page, SLOW_ECHO), "Interrupted");
-  await send(page, longText(300, "finished"));
+  await send(page, longText(3000, "finished"));
   await expect(agentMessages(page).last()).toContainText("word20");
   await page.getByText("Interrupt", { exact: true }).click();
   await send(page, "something else");

@@ -62,6 +62,7 @@ test("a new session has the agent of the page before", async ({ page }) => {
   const dialog = page.getByRole("dialog");
   await expect(dialog.getByRole("radio").nth(1)).toHaveValue(agentId);
   await expect(dialog.locator(`input[value="${agentId}"]`)).toBeChecked();
+  await expect(dialog.locator(`input[value="${agentId}"]`)).toBeFocused();
   await dialog.getByRole("button", { name: "Start session" }).click();
   await expect(page.locator(`header a[href="/agents/${agentId}"]`)).toBeVisible();
 });

@@ -32,7 +32,7 @@ export function SelectionBar({ sessions, selected, onChange }: SelectionBarProps
     onChange(new Set());
   };
   return (
-    <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-sunken px-4 py-1.5 text-sm sm:px-6">
+    <div className="flex flex-wrap items-center gap-x-1 gap-y-1 sm:gap-x-3 border-b border-line bg-sunken px-4 py-1.5 text-sm sm:px-6">
       <p role="status" className="min-w-0 flex-1 text-ink-2 wrap-anywhere max-sm:basis-full">
         {selected.size > 0 ? `${selected.size} selected` : said}
       </p>

@@ -80,9 +80,12 @@ export function Dialog({
 /** The page that one is on, or the first field, is what a dialog is opened for; without this its close button would have the focus. */
 function focusFirstControl(event: Event): void {
   const body = (event.currentTarget as HTMLElement).querySelector("[data-dialog-body]");
-  const control =
+  const first =
     body?.querySelector<HTMLElement>("[aria-current=page]") ??
-    body?.querySelector<HTMLElement>("input:checked, input, textarea, select, button");
+    body?.querySelector<HTMLElement>("input, textarea, select, button");
+  const control = first?.matches("[type=radio]")
+    ? (body?.querySelector<HTMLElement>("[type=radio]:checked") ?? first)
+    : first;
   if (!control) return;
   event.preventDefault();
   control.focus();

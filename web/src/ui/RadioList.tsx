@@ -1,4 +1,4 @@
-import { useId } from "react";
+import { useEffect, useId, useRef } from "react";
 import { classes } from "./classes";
 
 interface RadioListProps {
@@ -17,6 +17,14 @@ interface RadioListProps {
 export function RadioList(props: RadioListProps) {
   const { legend, search, options, none, value, onChange, errors } = props;
   const name = useId();
+  const list = useRef<HTMLDivElement>(null);
+  // What is chosen may come after the focus: then they would be on different options.
+  useEffect(() => {
+    const focused = list.current?.querySelector<HTMLInputElement>("input:focus");
+    if (focused && focused.value !== value) {
+      list.current?.querySelector<HTMLInputElement>(`input[value="${value}"]`)?.focus();
+    }
+  }, [value]);
   return (
     <fieldset>
       <legend className="mb-1.5 text-sm font-medium">{legend}</legend>
@@ -32,7 +40,7 @@ export function RadioList(props: RadioListProps) {
           onChange={(event) => search.onText(event.target.value)}
         />
       )}
-      <div className="max-h-56 overflow-y-auto rounded-md border border-line">
+      <div ref={list} className="max-h-56 overflow-y-auto rounded-md border border-line">
         {options.map(({ id, title, note }) => (
           <label
             key={id}
