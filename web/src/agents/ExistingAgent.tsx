@@ -53,7 +53,11 @@ export function ExistingAgent({ agent }: { agent: AgentDetailFragment }) {
             unarchive={UnarchiveAgentDocument}
           />
           {mayRun && agent.lifecycle === "ACTIVE" && (
-            <Link to="/sessions" search={{ new: agent.id }} className={buttonClasses()}>
+            <Link
+              to="/sessions"
+              search={{ new: agent.id }}
+              className={buttonClasses("secondary", editing.dirty ? "max-sm:hidden" : "")}
+            >
               <MessageSquarePlus size={15} aria-hidden />
               New session
             </Link>

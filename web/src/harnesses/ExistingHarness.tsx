@@ -57,7 +57,11 @@ export function ExistingHarness({ harness }: { harness: HarnessDetailFragment })
             />
           )}
           {mayWrite && harness.lifecycle === "ACTIVE" && (
-            <Link to="/harnesses/new" search={{ parent: id }} className={buttonClasses()}>
+            <Link
+              to="/harnesses/new"
+              search={{ parent: id }}
+              className={buttonClasses("secondary", editing.dirty ? "max-sm:hidden" : "")}
+            >
               <GitFork size={15} aria-hidden />
               New child
             </Link>
