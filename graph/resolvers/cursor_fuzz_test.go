@@ -3,6 +3,7 @@ package resolvers
 import (
 	"testing"
 
+	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/spending"
 )
@@ -11,7 +12,9 @@ import (
 func FuzzCursor(f *testing.F) {
 	position := int64(9)
 	for _, s := range []string{
-		"", "AQ", "start", sequenceCursor(7), eventCursor(&models.Event{Sequence: 7}), eventCursor(&models.Event{Sequence: 7, FeedPosition: &position}),
+		"", "AQ", "start", sequenceCursor(7), eventCursor(&models.Event{Sequence: 7}, events.Mark{}),
+		eventCursor(&models.Event{Sequence: 7, FeedPosition: &position}, events.Mark{}), eventCursor(&models.Event{Sequence: 7, FeedPosition: &position}, events.Mark{1, 2}),
+		encodeCursor(eventKind, make([]byte, markedCursor)),
 		idCursor(models.NewID[models.AgentEntity]()), encodeCursor(sequenceKind, []byte("\xff\xff\xff\xff\xff\xff\xff\xff")), encodeCursor("agent", nil),
 		usageCursor([]spending.UsageGroup{spending.ByDay, spending.ByCustomer}, &spending.UsageKey{Day: 20_000, CustomerKey: "Ärger"}),
 		usageCursor([]spending.UsageGroup{spending.ByModel, spending.BySession, spending.ByTool}, &spending.UsageKey{Tool: "read"}),
@@ -32,8 +35,8 @@ func FuzzCursor(f *testing.F) {
 				t.Fatalf("%q is at %d", s, sequence)
 			}
 		}
-		if sequence, position, err := decodeEventCursor(s); err == nil {
-			check(eventCursor(&models.Event{Sequence: sequence, FeedPosition: &position}))
+		if sequence, position, m, err := decodeEventCursor(s); err == nil {
+			check(eventCursor(&models.Event{Sequence: sequence, FeedPosition: &position}, m))
 			if sequence < 0 || position < 0 {
 				t.Fatalf("%q is at %d, %d", s, sequence, position)
 			}

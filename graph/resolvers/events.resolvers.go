@@ -7,7 +7,6 @@ package resolvers
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
@@ -29,8 +28,8 @@ func (r *subscriptionResolver) SessionEvents(ctx context.Context, sessionID stri
 	if err != nil {
 		return nil, streamError(err)
 	}
-	return serve(ctx, &eventSource{Subscription: sub, kinds: distinct[model.EventKind](kinds), failure: streamError, position: func(item *events.Item) string {
-		return strconv.FormatInt(item.Event.Sequence, 10)
+	return serve(ctx, &eventSource{Subscription: sub, kinds: distinct[model.EventKind](kinds), failure: streamError, position: func(item *events.Item, m events.Mark) string {
+		return events.FormatPlace(item.Event.Sequence, m)
 	}})
 }
 
@@ -39,13 +38,13 @@ func (r *subscriptionResolver) OrgEvents(ctx context.Context, after *string, kin
 	org := auth.FromContext(ctx).OrgID
 	opts := optionsFor(ctx)
 	if after != nil {
-		position, err := decodeFeedCursor(*after)
+		position, mark, err := decodeFeedCursor(*after)
 		if err != nil {
 			return nil, err
 		}
-		opts.After = &position
+		opts.After, opts.Mark = &position, mark
 	}
-	source := &eventSource{kinds: distinct[model.EventKind](kinds), failure: feedError, position: func(item *events.Item) string { return eventCursor(&item.Event) }}
+	source := &eventSource{kinds: distinct[model.EventKind](kinds), failure: feedError, position: func(item *events.Item, m events.Mark) string { return eventCursor(&item.Event, m) }}
 	if agentID != nil {
 		id, err := decodeID[models.AgentEntity](*agentID, "agentId")
 		if err != nil {

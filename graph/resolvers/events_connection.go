@@ -25,7 +25,7 @@ func (r *Resolver) sessionLog(ctx context.Context, session *model.Session, args 
 			return nil, err
 		}
 	}
-	rows, info := trim(rows, w, eventCursor)
+	rows, info := trim(rows, w, rowCursor)
 	page := &model.EventConnection{Edges: make([]*model.EventEdge, 0, len(rows)), Nodes: make([]model.Event, 0, len(rows)), PageInfo: info}
 	for _, row := range rows {
 		ev, err := encodeEvent(events.NewItem(row))
@@ -36,7 +36,10 @@ func (r *Resolver) sessionLog(ctx context.Context, session *model.Session, args 
 			return nil, err
 		}
 		page.Nodes = append(page.Nodes, ev)
-		page.Edges = append(page.Edges, &model.EventEdge{Cursor: eventCursor(&row), Node: ev})
+		page.Edges = append(page.Edges, &model.EventEdge{Cursor: rowCursor(&row), Node: ev})
 	}
 	return page, nil
 }
+
+// rowCursor is eventCursor for a durable event.
+func rowCursor(e *models.Event) string { return eventCursor(e, events.MarkOf(e)) }

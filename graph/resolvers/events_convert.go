@@ -15,7 +15,7 @@ import (
 )
 
 // encodeEventFunc returns an event as the API shows it, as a pointer to its type in graph/model.
-type encodeEventFunc func(e *models.Event, payload events.Payload, data models.JSON) model.Event
+type encodeEventFunc func(item *events.Item, payload events.Payload, data models.JSON) model.Event
 
 // eventEncoders are the encoders by the type of the payload.
 var eventEncoders = func() map[reflect.Type]encodeEventFunc {
@@ -45,12 +45,13 @@ func newEventEncoder(payload, event reflect.Type) (encodeEventFunc, error) {
 		f, _ := event.FieldByName(name)
 		at[i] = f.Index[0]
 	}
-	return func(e *models.Event, p events.Payload, data models.JSON) model.Event {
+	return func(item *events.Item, p events.Payload, data models.JSON) model.Event {
+		e := &item.Event
 		out := reflect.New(event)
 		v := out.Elem()
 		*field[string](v, at[0]) = e.ID.String()
 		*field[model.EventKind](v, at[1]) = model.EventKind(e.Kind)
-		*field[string](v, at[3]) = eventCursor(e)
+		*field[string](v, at[3]) = itemCursor(item)
 		*field[models.Millis](v, at[4]) = e.OccurredAt
 		if id := idOrNull(&e.SessionID); id != nil { // CAUGHT_UP in a feed is about no session
 			*field[*int](v, at[2]), *field[*string](v, at[5]) = new(int(e.Sequence)), id

@@ -69,7 +69,7 @@ func directFieldOf(name string) directField {
 			return strconv.AppendInt(b, item.Event.Sequence, 10)
 		}
 	case "cursor":
-		return func(b []byte, item *events.Item, _ []byte) []byte { return quoted(b, eventCursor(&item.Event)) }
+		return func(b []byte, item *events.Item, _ []byte) []byte { return quoted(b, itemCursor(item)) }
 	case "occurredAt":
 		return func(b []byte, item *events.Item, _ []byte) []byte { return model.AppendTime(b, item.Event.OccurredAt) }
 	case "sessionId":

@@ -40,7 +40,7 @@ func renderEvent(item *events.Item) (model.Event, error) {
 	if encode == nil {
 		return nil, fmt.Errorf("encode event %d of %s: no type for %s", item.Event.Sequence, item.Event.SessionID, item.Event.Kind)
 	}
-	return encode(&item.Event, payload, data), nil
+	return encode(item, payload, data), nil
 }
 
 // shownData returns the payload without what only the provider may see again.

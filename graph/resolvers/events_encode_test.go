@@ -153,10 +153,10 @@ func TestAKindNeedsNoEncoderOfItsOwn(t *testing.T) {
 	p := moonRose{CallID: models.NewID[models.TurnEntity](), Phase: "full", Usage: models.Usage{InputTokens: 3}, Hidden: 1}
 	e := models.Event{ID: models.NewID[models.EventEntity](), SessionID: models.NewID[models.SessionEntity](), Kind: p.Kind(), Sequence: 7, OccurredAt: 3}
 	want := &moonRoseEvent{
-		ID: e.ID.String(), Kind: "MOON_ROSE", Sequence: new(7), Cursor: eventCursor(&e), OccurredAt: 3, SessionID: new(e.SessionID.String()),
+		ID: e.ID.String(), Kind: "MOON_ROSE", Sequence: new(7), Cursor: eventCursor(&e, events.Mark{}), OccurredAt: 3, SessionID: new(e.SessionID.String()),
 		Data: models.JSON(`{}`), CallID: p.CallID.String(), Phase: new("full"), Usage: encodeUsage(p.Usage),
 	}
-	if got := encode(&e, p, models.JSON(`{}`)); !reflect.DeepEqual(got, want) {
+	if got := encode(events.NewItem(e), p, models.JSON(`{}`)); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 }

@@ -2,6 +2,7 @@ package resolvers_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -132,6 +133,39 @@ func (f *followed) expect(next func() feedEvent, sessions ...models.SessionID) (
 		}
 	}
 	return last
+}
+
+// A cursor knows its event: after a restore another one is at its position. Cursors of earlier versions don't.
+func TestACursorOfAFeedThatWasRestored(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		f := withFeed(t, newAPI(t, db))
+		var caughtUp models.SessionID
+		one, agent := f.newSession("one")
+		for range 3 {
+			f.happens(one, agent)
+		}
+		all, _ := f.follow(t.Context(), `after: "start"`)
+		first, second := f.expect(all, one), f.expect(all, one)
+		end := f.expect(all, one, caughtUp)
+		key, err := base64.RawURLEncoding.DecodeString(end.Cursor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mark := len(key) - len(events.Mark{})
+		old := base64.RawURLEncoding.EncodeToString(key[:mark])
+		key[mark]++ // the client has seen another one there
+		replaced := base64.RawURLEncoding.EncodeToString(key)
+		for cursor, rest := range map[string][]models.SessionID{
+			first.Cursor: {one, one, caughtUp}, second.Cursor: {one, caughtUp}, end.Cursor: {caughtUp}, old: {caughtUp},
+		} {
+			next, _ := f.follow(t.Context(), fmt.Sprintf(`after: %q`, cursor))
+			f.expect(next, rest...)
+		}
+		next, ended := f.follow(t.Context(), fmt.Sprintf(`after: %q`, replaced))
+		if e := next(); e.Kind != "" || ended.Err() == nil || !strings.Contains(ended.Err().Error(), "another event") {
+			t.Errorf("got %+v, %v", e, ended.Err())
+		}
+	})
 }
 
 func TestTheEventsOfAnOrganization(t *testing.T) {

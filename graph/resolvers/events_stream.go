@@ -18,7 +18,7 @@ import (
 // optionsFor returns the options of a subscription that the transport, or else serve, reads.
 func optionsFor(ctx context.Context) (opts events.Options) {
 	if feed := events.FeedFrom(ctx); feed != nil {
-		opts.Wake, opts.Allowance = feed.Wake, feed.Allowance
+		opts.Wake, opts.Allowance, opts.Mark = feed.Wake, feed.Allowance, feed.Mark
 	}
 	return opts
 }
@@ -60,8 +60,9 @@ type eventSource struct {
 	kinds []model.EventKind
 	// agent is the one whose sessions the events must be of; nil for any.
 	agent *models.AgentID
-	// position returns where a reader of the event is in the stream, as the argument "after" takes it.
-	position func(*events.Item) string
+	// position returns where a reader of the last event is in the stream, as the argument "after" takes it or, for one that takes a
+	// number, as events.ParsePlace does.
+	position func(*events.Item, events.Mark) string
 	// failure returns the error that the stream ends with, as the caller is to see it.
 	failure func(error) error
 }
@@ -89,7 +90,7 @@ func (s *eventSource) Poll(ctx context.Context) (*events.Item, error) {
 }
 
 // Position implements events.Positioned.
-func (s *eventSource) Position(item *events.Item) string { return s.position(item) }
+func (s *eventSource) Position(item *events.Item) string { return s.position(item, s.Mark()) }
 
 // pump hands events on until something fails or ctx ends, for transports that only read the channel.
 func (s *eventSource) pump(ctx context.Context, out chan<- model.Event) error {
@@ -134,11 +135,15 @@ func streamError(err error) error {
 			Extensions: map[string]any{"code": "SUBSCRIPTION_LAGGED", "lastSequence": lagged.LastSequence},
 		}
 	}
-	if past, ok := errors.AsType[*events.PastEndError](err); ok {
+	if lost, ok := errors.AsType[*events.LostPlaceError](err); ok {
+		what := fmt.Sprintf("ends at %d, before the given position", lost.LastSequence)
+		if lost.Replaced {
+			what = "has another event at the given position"
+		}
 		return &gqlerror.Error{
-			Message: fmt.Sprintf("The log of this session ends at %d, before the given position. The database was restored from a backup, or the position "+
-				"is of another session. Discard what you have read of it, and subscribe again with after: 0.", past.LastSequence),
-			Extensions: map[string]any{"code": "BAD_USER_INPUT", "lastSequence": past.LastSequence},
+			Message: fmt.Sprintf("The log of this session %s. The database was restored from a backup, or the position "+
+				"is of another session. Discard what you have read of it, and subscribe again with after: 0.", what),
+			Extensions: map[string]any{"code": "BAD_USER_INPUT", "lastSequence": lost.LastSequence},
 		}
 	}
 	if errors.Is(err, events.ErrStopped) {

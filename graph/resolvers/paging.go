@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -99,34 +100,51 @@ func decodeSequenceCursor(cursor string) (int64, *fault.Error) {
 }
 
 // eventCursor returns the cursor of an event, for the log of its session and for the feed of its organization. Events that have
-// no place in the feed have a cursor of the log alone.
-func eventCursor(e *models.Event) string {
+// no place in the feed have a cursor of the log alone. The mark is left out when it is zero.
+func eventCursor(e *models.Event, m events.Mark) string {
 	if e.FeedPosition == nil {
 		return sequenceCursor(e.Sequence)
 	}
-	var key [16]byte
-	binary.BigEndian.PutUint64(key[:8], uint64(e.Sequence))      //nolint:gosec // G115: the bits come back as they went
-	binary.BigEndian.PutUint64(key[8:], uint64(*e.FeedPosition)) //nolint:gosec // G115: see above
-	return encodeCursor(eventKind, key[:])
+	key := binary.BigEndian.AppendUint64(make([]byte, 0, markedCursor), uint64(e.Sequence)) //nolint:gosec // G115: the bits come back as they went
+	key = binary.BigEndian.AppendUint64(key, uint64(*e.FeedPosition))                       //nolint:gosec // G115: see above
+	if m != (events.Mark{}) {
+		key = append(key, m[:]...)
+	}
+	return encodeCursor(eventKind, key)
 }
 
+// itemCursor is eventCursor for an event of a stream.
+func itemCursor(item *events.Item) string { return eventCursor(&item.Event, item.Mark()) }
+
+// The lengths of the keys in cursors of events without and with a mark.
+const (
+	unmarkedCursor = 16
+	markedCursor   = unmarkedCursor + len(events.Mark{})
+)
+
 // decodeEventCursor reads a cursor of eventCursor that has a place in a feed.
-func decodeEventCursor(cursor string) (sequence, position int64, err *fault.Error) {
-	key, err := decodeCursor(eventKind, cursor, 16)
+func decodeEventCursor(cursor string) (sequence, position int64, m events.Mark, err *fault.Error) {
+	key, err := openCursor(eventKind, cursor, maxCursorLength)
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, m, err
 	}
-	sequence = int64(binary.BigEndian.Uint64(key[:8])) //nolint:gosec // G115: the bits come back as they went
-	position = int64(binary.BigEndian.Uint64(key[8:])) //nolint:gosec // G115: see above
+	if len(key) == markedCursor {
+		m = events.Mark(key[unmarkedCursor:])
+	}
+	if len(key) != unmarkedCursor && m == (events.Mark{}) {
+		return 0, 0, m, errForeignCursor()
+	}
+	sequence = int64(binary.BigEndian.Uint64(key[:8]))   //nolint:gosec // G115: the bits come back as they went
+	position = int64(binary.BigEndian.Uint64(key[8:16])) //nolint:gosec // G115: see above
 	if sequence < 0 || position < 0 {
-		return 0, 0, fault.New(fault.Invalid, "The cursor does not belong to this list.")
+		return 0, 0, m, fault.New(fault.Invalid, "The cursor does not belong to this list.")
 	}
-	return sequence, position, nil
+	return sequence, position, m, nil
 }
 
 // decodeLogCursor reads the sequence from a cursor of eventCursor.
 func decodeLogCursor(cursor string) (int64, *fault.Error) {
-	if sequence, _, err := decodeEventCursor(cursor); err == nil {
+	if sequence, _, _, err := decodeEventCursor(cursor); err == nil {
 		return sequence, nil
 	}
 	return decodeSequenceCursor(cursor)

@@ -15,6 +15,8 @@ type Feed struct {
 	Wake func()
 	// Allowance is that of the connection; see Options.Allowance.
 	Allowance *Allowance
+	// Mark is that of the event which the client has got last, if it has said so beside `after`; see Options.Mark.
+	Mark Mark
 
 	mu     sync.Mutex
 	source Source

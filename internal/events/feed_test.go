@@ -89,7 +89,7 @@ func TestAFeedResumesExactly(t *testing.T) {
 			r.expect(s.T, "3", "4")
 		}
 		_, err := s.a.SubscribeOrg(s.Context(), s.org, events.Options{After: new(int64(5))})
-		if past, ok := errors.AsType[*events.PastEndError](err); !ok || past.LastSequence != 4 {
+		if past, ok := errors.AsType[*events.LostPlaceError](err); !ok || past.LastSequence != 4 {
 			s.Errorf("past the end: %v", err)
 		}
 	})

@@ -261,7 +261,10 @@ func (h *Hub) begin(ctx context.Context, s *stream, sub *Subscription, first boo
 		sub.goal = last
 	}
 	if *opts.After > sub.goal {
-		return &PastEndError{LastSequence: sub.goal}
+		return &LostPlaceError{LastSequence: sub.goal}
+	}
+	if opts.Mark != (Mark{}) && *opts.After > 0 {
+		sub.sequence, sub.expected = *opts.After-1, opts.Mark // the first event that is read is compared, and not delivered
 	}
 	return nil
 }

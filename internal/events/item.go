@@ -19,6 +19,8 @@ type Item struct {
 	Ephemeral bool
 
 	payload Payload
+	// mark is, of CAUGHT_UP, that of the durable event before it.
+	mark Mark
 
 	decodeOnce sync.Once
 	decodeErr  error
@@ -50,6 +52,14 @@ func itemsOf(list []models.Event) []*Item {
 		items[i] = NewItem(list[i])
 	}
 	return items
+}
+
+// Mark returns that of a durable event and, with CAUGHT_UP, that of the durable event before it as far as it is known.
+func (i *Item) Mark() Mark {
+	if i.Ephemeral {
+		return i.mark
+	}
+	return MarkOf(&i.Event)
 }
 
 // Size is how many bytes an item holds, beside some hundred. An answer that shows all of it is about as large, or larger where its text

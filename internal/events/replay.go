@@ -17,6 +17,13 @@ const pageSize = 500
 func (s *Subscription) replay(ctx context.Context) (item *Item, waits bool, err error) {
 	for tries := 0; ; {
 		item, delivered, err := s.turnPage()
+		if item != nil && s.expected != (Mark{}) {
+			if item.Mark() != s.expected {
+				s.fail(&LostPlaceError{LastSequence: s.goal, Replaced: true})
+			}
+			s.expected = Mark{}
+			continue
+		}
 		if item != nil || err != nil {
 			return item, false, err
 		}
@@ -41,6 +48,9 @@ func (s *Subscription) replay(ctx context.Context) (item *Item, waits bool, err 
 		}
 		// A read that had begun before the goal was known may end before it; the next one will not.
 		if tries++; len(page) == 0 && tries > 2 {
+			if s.expected != (Mark{}) {
+				return nil, false, &LostPlaceError{LastSequence: s.sequence}
+			}
 			if err := s.stream.believeLog(s); err != nil {
 				return nil, false, err
 			}
@@ -73,7 +83,7 @@ func (s *Subscription) turnPage() (item *Item, delivered bool, err error) {
 	item = s.page[0]
 	s.page[0] = nil // what was delivered is not kept with the rest
 	s.page = s.page[1:]
-	s.sequence = s.stream.place(item)
+	s.sequence, s.mark = s.stream.place(item), item.Mark()
 	return item, false, nil
 }
 

@@ -15,20 +15,29 @@ type LaggedError struct {
 	// LastSequence is that of the last durable event that was delivered; in a feed, its position. Subscribing with it as
 	// After goes on there.
 	LastSequence int64
+	// Mark is that of the event.
+	Mark Mark
 }
 
 func (e *LaggedError) Error() string {
 	return fmt.Sprintf("the subscriber fell too far behind; subscribe again after %d", e.LastSequence)
 }
 
-// PastEndError refuses a stream that is to begin past the end of the log: whoever asks has seen events that are not there any more,
-// because the database was restored from a backup, or were of another log.
-type PastEndError struct {
-	// LastSequence is that of the newest durable event; in a feed, its position.
+// LostPlaceError refuses a stream that is to begin at a place which the log doesn't have, or has another event at: whoever asks has seen events
+// that are not there any more, because the database was restored from a backup, or were of another log.
+type LostPlaceError struct {
+	// LastSequence is that of the newest durable event when the stream began; in a feed, its position.
 	LastSequence int64
+	// Replaced is true when another event is at the place, and false when the log ends before it.
+	Replaced bool
 }
 
-func (e *PastEndError) Error() string { return fmt.Sprintf("the log ends at %d", e.LastSequence) }
+func (e *LostPlaceError) Error() string {
+	if e.Replaced {
+		return "the log has another event at the place"
+	}
+	return fmt.Sprintf("the log ends at %d", e.LastSequence)
+}
 
 // ErrStopped ends the streams of a hub that was stopped, and refuses new ones.
 var ErrStopped = errors.New("the process is shutting down")
@@ -37,6 +46,8 @@ var ErrStopped = errors.New("the process is shutting down")
 type Options struct {
 	// After asks for every durable event past this sequence, in a feed past this position, then CAUGHT_UP. Without it the stream begins now.
 	After *int64
+	// Mark is that of the event at After, if it is known: then the stream fails with a *LostPlaceError if another one is there.
+	Mark Mark
 	// Wake is called when it makes sense to call Poll again after it gave nothing, once each time. It must return at
 	// once, and must not call the subscription. It is for readers without a goroutine of their own; they don't call Next.
 	Wake func()
@@ -59,6 +70,9 @@ type Subscription struct {
 	// goal is how far it must have read before it gets that.
 	index int
 	goal  int64
+	// expected is the mark of the event that the stream is to begin behind, until that was read; zero if any will do. It is touched by the
+	// reader alone.
+	expected Mark
 
 	mu sync.Mutex
 	// page is what the reader has read of the log; empty once all of it was delivered, and nil when the reader doesn't hold any.
@@ -73,7 +87,9 @@ type Subscription struct {
 	live bool
 	// sequence is that of the last durable event that was delivered; in a feed, its position.
 	sequence int64
-	at       outputPosition
+	// mark is that of this event; zero when it is not known.
+	mark Mark
+	at   outputPosition
 	// marked is the output whose text has an entry in the queue.
 	marked *output
 	// late is an output whose text there was no room to announce.
@@ -94,7 +110,7 @@ type entry struct {
 	text *output
 }
 
-// Next waits for the next event. It fails with ctx's error, a *LaggedError or ErrStopped, and then always will.
+// Next waits for the next event. It fails with ctx's error, a *LaggedError, a *LostPlaceError or ErrStopped, and then always will.
 func (s *Subscription) Next(ctx context.Context) (*Item, error) {
 	for {
 		item, err := s.Poll(ctx)
@@ -122,6 +138,13 @@ func (s *Subscription) Poll(ctx context.Context) (*Item, error) {
 			return item, err
 		}
 	}
+}
+
+// Mark returns that of the last durable event that was delivered, or the stream began behind; zero when it is not known.
+func (s *Subscription) Mark() Mark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mark
 }
 
 // Close ends the stream. It may be called more than once.
@@ -168,7 +191,7 @@ func (s *Subscription) pop() (item *Item, live bool, err error) {
 		}
 		s.inHand = e.item.Size()
 		s.held -= s.inHand
-		s.sequence = s.stream.place(e.item)
+		s.sequence, s.mark = s.stream.place(e.item), e.item.Mark()
 		s.measure(e.item)
 		return e.item, true, nil
 	}
@@ -183,7 +206,7 @@ func (s *Subscription) pop() (item *Item, live bool, err error) {
 	}
 	s.late = nil
 	if lagged, ok := s.err.(*LaggedError); ok { //nolint:errorlint // never wrapped: it is made below
-		lagged.LastSequence = s.sequence
+		lagged.LastSequence, lagged.Mark = s.sequence, s.mark
 	}
 	s.idle = s.live && s.err == nil
 	return nil, s.idle, s.err
@@ -341,7 +364,9 @@ func (s *Subscription) detach() {
 
 // caughtUp is the event that ends a replay.
 func (s *Subscription) caughtUp() *Item {
-	return newEphemeral(s.stream.key, models.TurnID{}, s.sequence, s.stream.hub.now(), CaughtUp{})
+	i := newEphemeral(s.stream.key, models.TurnID{}, s.sequence, s.stream.hub.now(), CaughtUp{})
+	i.mark = s.mark
+	return i
 }
 
 // measure tells the meter how late an event is.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/ostler-dev/ostler/internal/events"
 )
 
 // resumeArgument is the argument of subscriptions that tells where a stream begins.
@@ -13,25 +15,27 @@ const resumeArgument = "after"
 
 // resume returns the subscription with another `after`: that of the client's Last-Event-ID. It goes before what the document
 // and the variables say, because EventSource repeats the request that it began with. A subscription without such an
-// argument stays as it is.
-func (e *engine) resume(op *operation, position string) (*operation, *gqlerror.Error) {
+// argument stays as it is. mark is that of the event, where the argument has no place for it.
+func (e *engine) resume(op *operation, position string) (*operation, events.Mark, *gqlerror.Error) {
 	r := resumption{types: e.types, position: position}
 	set := r.selection(op.context.Operation.SelectionSet)
 	if r.bad != nil || !r.done {
-		return op, r.bad
+		return op, r.mark, r.bad
 	}
 	// The document is shared with others, so the way to the argument is made anew.
 	definition, resumed := *op.context.Operation, *op
 	definition.SelectionSet = set
 	resumed.context = e.execution(op.context.RawQuery, op.context.Doc, &definition, op.context.Variables, op.context.Extensions)
-	return &resumed, nil
+	return &resumed, r.mark, nil
 }
 
 type resumption struct {
 	types    *ast.Schema
 	position string
-	done     bool
-	bad      *gqlerror.Error
+	// mark is what the position has beside the argument's value.
+	mark events.Mark
+	done bool
+	bad  *gqlerror.Error
 }
 
 // selection copies the root selection of a subscription as far as it has to be different.
@@ -65,11 +69,12 @@ func (r *resumption) field(f *ast.Field) *ast.Field {
 	}
 	value := &ast.Value{Raw: r.position, Kind: ast.StringValue, ExpectedType: argument.Type, Definition: r.types.Types[argument.Type.Name()]}
 	if argument.Type.Name() == "Int" {
-		if n, err := strconv.ParseInt(r.position, 10, 64); err != nil || n < 0 || n > math.MaxInt32 {
+		n, mark, ok := events.ParsePlace(r.position)
+		if !ok || n > math.MaxInt32 {
 			r.bad = coded(codeBadUserInput, "Last-Event-ID does not belong to this stream. It must be the id of an event that this stream delivered.")
 			return f
 		}
-		value.Kind = ast.IntValue
+		value.Kind, value.Raw, r.mark = ast.IntValue, strconv.FormatInt(n, 10), mark
 	}
 	resumed := *f
 	resumed.Arguments = ast.ArgumentList{{Name: resumeArgument, Value: value, Position: f.Position}}

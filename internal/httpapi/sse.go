@@ -99,13 +99,14 @@ func writeNext(out *bytes.Buffer, id string, resp *graphql.Response) {
 // follow streams a subscription. It returns once the stream has ended as it should, and panics with http.ErrAbortHandler
 // to cut the connection.
 func (s *Server) follow(ctx context.Context, w http.ResponseWriter, r *http.Request, op *operation) {
+	var feed events.Feed
 	if last := r.Header.Get(resumeHeader); last != "" {
-		resumed, err := s.engine.resume(op, last)
+		resumed, mark, err := s.engine.resume(op, last)
 		if err != nil {
 			s.writeOnce(w, &graphql.Response{Errors: gqlerror.List{err}})
 			return
 		}
-		op = resumed
+		op, feed.Mark = resumed, mark
 	}
 	leave, refused := s.admitStream(ctx, auth.FromContext(ctx))
 	if refused != nil {
@@ -113,7 +114,6 @@ func (s *Server) follow(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return
 	}
 	defer leave()
-	var feed events.Feed
 	c := newEventStream(ctx, s, w, r)
 	defer c.cancel()
 	if !s.open.add(c) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -285,7 +286,7 @@ func TestTransportsShareAnswers(t *testing.T) {
 			w.expect(`{"id":"x","type":"next","payload":` + answer + `}`)
 		}
 		for _, r := range streams {
-			r.expect(fmt.Sprintf("id: %d\nevent: next\ndata: %s\n", i+1, answer))
+			r.expect(fmt.Sprintf("id: %s\nevent: next\ndata: %s\n", d.place(session, i+1), answer))
 		}
 	}
 	if made := schema.made.Load() - before; made != n {
@@ -300,6 +301,37 @@ func TestTransportsShareAnswers(t *testing.T) {
 	for d.hub.Subscribers() > 0 {
 		runtime.Gosched()
 	}
+}
+
+// place returns the id that an event stream has behind an event.
+func (d *delivery) place(session models.SessionID, sequence int64) string {
+	d.tape.mu.Lock()
+	defer d.tape.mu.Unlock()
+	return events.FormatPlace(sequence, events.MarkOf(&d.tape.sessions[session][sequence-1]))
+}
+
+// TestEventStreamsKnowTheirPlaceAgain resumes where the client was, unless another event is there by now: the database was restored.
+func TestEventStreamsKnowTheirPlaceAgain(t *testing.T) {
+	d := newDelivery(t)
+	session := models.NewID[models.SessionEntity]()
+	for i := range int64(3) {
+		d.publish(session, i+1, "a")
+	}
+	document := fmt.Sprintf(`subscription { sessionEvents(sessionId: %q, after: 0) { sequence } }`, session)
+	open := func(last string) *eventReader {
+		return (&eventReader{bench: &bench{T: t}}).open("http://"+d.addr, document, with(resumeHeader, last))
+	}
+	answer := func(place string, sequence int) string {
+		return fmt.Sprintf("id: %s\nevent: next\ndata: {\"data\":{\"sessionEvents\":{\"sequence\":%d}}}\n", place, sequence)
+	}
+	second, third := d.place(session, 2), d.place(session, 3)
+	r := open(second)
+	r.expect(answer(third, 3))
+	r.expect(answer(third, 3)) // CAUGHT_UP is behind the same event
+	open(third).expect(answer(third, 3))
+	open("3").expect(answer("3", 3)) // of an earlier version
+	open("3" + second[1:]).expectCode(codeBadUserInput)
+	open("4" + second[1:]).expectCode(codeBadUserInput)
 }
 
 // TestHubStopsEventStreams breaks them off, since another process goes on with them.
