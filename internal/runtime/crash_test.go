@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -106,9 +105,7 @@ func (c *crashRun) run() {
 		c.wait()
 		stopped := make(chan error)
 		go func() { stopped <- c.first.engine.Stop(context.Background()) }()
-		for !c.first.engine.stopping() {
-			runtime.Gosched()
-		}
+		c.eventually("the engine stops", c.first.engine.stopping)
 		c.gate.open()
 		if err := <-stopped; err != nil {
 			c.t.Fatal(err)
@@ -285,14 +282,11 @@ func (c *crashRun) hit() error {
 }
 
 func (c *crashRun) untilCheckpoint() {
-	for {
+	c.eventually("there is a checkpoint", func() bool {
 		var n int64
 		err := store.Of(c.db.ReadAcross(context.Background()), c.org).Model(&models.Checkpoint{}).Where("session_id = ?", c.session).Count(&n).Error
-		if err != nil || n > 0 {
-			return
-		}
-		runtime.Gosched()
-	}
+		return err != nil || n > 0
+	})
 }
 
 // tool is the tool of the stage. It is hit when it runs for the first time.

@@ -238,28 +238,28 @@ func (e *economy) together(session models.SessionID, submit func()) {
 	<-p.held
 	e.counter.On.Store(true)
 	submit()
-	for e.waiting() < e.turns+1 {
-		runtime.Gosched()
-	}
+	e.eventually("all turns wait for the committer", func() bool { return e.waiting() == e.turns+1 })
 	close(p.open)
 	plugs.Wait()
 }
 
 // ready waits until all turns have something to commit; none has when they have ended.
 func (e *economy) ready() (list []chan struct{}) {
-	for {
+	ended := false
+	e.eventually("all turns have something to commit, or have ended", func() bool {
 		select {
 		case goOn := <-e.arrived:
-			if list = append(list, goOn); len(list) == e.turns {
-				return list
-			}
+			list = append(list, goOn)
 		default:
-			if running, _ := e.node.engine.Running(); running == 0 {
-				return nil
-			}
-			runtime.Gosched()
+			running, _ := e.node.engine.Running()
+			ended = running == 0
 		}
+		return ended || len(list) == e.turns
+	})
+	if ended {
+		return nil
 	}
+	return list
 }
 
 // plugCommand commits something of a session that has nothing else to do.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -132,9 +131,7 @@ func TestStopWaitsForTheModel(t *testing.T) {
 		for range 3 {
 			go func() { stopped <- n.engine.Stop(context.Background()) }()
 		}
-		for !n.engine.stopping() {
-			runtime.Gosched()
-		}
+		w.eventually("the engine stops", n.engine.stopping)
 		g.open()
 		for range 3 {
 			if err := <-stopped; err != nil {

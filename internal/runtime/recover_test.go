@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -29,12 +28,12 @@ func (n *node) freezes(says ...llm.Delta) *gate {
 // saved waits until the checkpoint of a session is such a one.
 func (w *world) saved(s models.SessionID, such func(models.Checkpoint) bool) models.Checkpoint {
 	w.t.Helper()
-	for {
-		if c := w.checkpoint(s); such(c) {
-			return c
-		}
-		runtime.Gosched()
-	}
+	var c models.Checkpoint
+	w.eventually("there is such a checkpoint", func() bool {
+		c = w.checkpoint(s)
+		return such(c)
+	})
+	return c
 }
 
 // spent checks that the usage of a session's turns is that of their recorded calls.

@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -19,9 +18,7 @@ import (
 func (n *node) settled(s models.SessionID) {
 	n.w.t.Helper()
 	n.w.idle(s)
-	for n.engine.conversations.session(n.w.org, s) == nil {
-		runtime.Gosched()
-	}
+	n.w.eventually("the conversation is remembered", func() bool { return n.engine.conversations.session(n.w.org, s) != nil })
 }
 
 // TestBeginsWithWhatTheSessionSaysNow changes the session's model between two turns: what the first turn ran with is remembered,

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -97,16 +96,14 @@ func saying(g *gate, pieces []llm.Delta, parts ...models.Part) playFunc {
 // checkpoint waits for the checkpoint of a session in which a model speaks.
 func (w *world) checkpoint(s models.SessionID) models.Checkpoint {
 	w.t.Helper()
-	for {
-		var list []models.Checkpoint
+	var list []models.Checkpoint
+	w.eventually("there is a checkpoint", func() bool {
 		if err := store.Of(w.db.ReadAcross(w.t.Context()), w.org).Where("session_id = ?", s).Find(&list).Error; err != nil {
 			w.t.Fatal(err)
 		}
-		if len(list) > 0 {
-			return list[0]
-		}
-		runtime.Gosched()
-	}
+		return len(list) > 0
+	})
+	return list[0]
 }
 
 // TestDeltasJoin has those who watch put an answer together from its pieces: offsets count UTF-16 units, as browsers do, of each
