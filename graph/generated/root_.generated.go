@@ -10566,8 +10566,8 @@ enum CompactionStrategy {
   TRIM
 }
 """
-The model is from now on not shown the messages from sequence ` + "`" + `fromSequence` + "`" + ` through ` + "`" + `throughSequence` + "`" + `, except the message that the turn answers.
-If ` + "`" + `throughSequence` + "`" + ` is smaller than ` + "`" + `fromSequence` + "`" + `, all messages are shown again.
+The model is no longer shown the messages that joined the conversation with the events from ` + "`" + `fromSequence` + "`" + ` through ` + "`" + `throughSequence` + "`" + `, except the
+message that the turn answers. If ` + "`" + `throughSequence` + "`" + ` is smaller than ` + "`" + `fromSequence` + "`" + `, all messages are shown again.
 """
 type ContextCompacted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   strategy: CompactionStrategy! fromSequence: Int! throughSequence: Int! }

@@ -342,8 +342,8 @@ type ContentPartInput struct {
 	ImageID *string `json:"imageId,omitempty"`
 }
 
-// The model is from now on not shown the messages from sequence `fromSequence` through `throughSequence`, except the message that the turn answers.
-// If `throughSequence` is smaller than `fromSequence`, all messages are shown again.
+// The model is no longer shown the messages that joined the conversation with the events from `fromSequence` through `throughSequence`, except the
+// message that the turn answers. If `throughSequence` is smaller than `fromSequence`, all messages are shown again.
 type ContextCompacted struct {
 	ID              string             `json:"id"`
 	Kind            EventKind          `json:"kind"`

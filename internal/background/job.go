@@ -25,19 +25,19 @@ type Job struct {
 // Option changes when a Job runs.
 type Option func(*Job)
 
-// AtStart has a Job also run as soon as it is started.
+// AtStart makes a Job also run as soon as it is started.
 func AtStart() Option { return func(j *Job) { j.atStart = true } }
 
-// AtStop has a Job run once more when it is stopped, for d at most. A run that is under way then goes on to its end.
+// AtStop makes a Job run once more when it is stopped, for d at most. A run that is under way is not cancelled by the stop.
 func AtStop(d time.Duration) Option { return func(j *Job) { j.last = d } }
 
-// OnWake has a Job also run after each signal.
+// OnWake makes a Job also run after each signal.
 func OnWake(c <-chan struct{}) Option { return func(j *Job) { j.wake = c } }
 
-// Ticks has a Job run at these ticks and not by the interval; nil changes nothing. It is for tests.
+// Ticks makes a Job run at these ticks instead of by its interval; nil changes nothing. It is for tests.
 func Ticks(c <-chan time.Time) Option { return func(j *Job) { j.ticks = c } }
 
-// Every returns a Job that calls run once per interval, one call at a time: a call that takes longer delays the next one. Logs call it name.
+// Every returns a Job that calls run once per interval, one call at a time: a call that takes longer delays the next one. name is for the log.
 func Every(log *slog.Logger, name string, interval time.Duration, run func(ctx context.Context) error, options ...Option) *Job {
 	j := &Job{log: log, name: name, interval: interval, run: run}
 	for _, o := range options {
@@ -46,7 +46,7 @@ func Every(log *slog.Logger, name string, interval time.Duration, run func(ctx c
 	return j
 }
 
-// Start begins the Job. The context bounds nothing: see Service.
+// Start begins the Job, which runs until Stop: ctx only provides values.
 func (j *Job) Start(ctx context.Context) error { return j.Loops.Start(ctx, j.loop) }
 
 func (j *Job) loop(ctx context.Context) {

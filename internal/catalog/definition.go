@@ -148,7 +148,7 @@ func (d *definition[T, E]) checkRefs(s *Service, tx *gorm.DB, by *auth.Principal
 	return d.checkOwn(s, tx, row, next)
 }
 
-// create adds a row, which has its ids. first is what else may stand against it.
+// create adds a row, whose ids are set. first checks in the transaction what else may forbid it.
 func (d *definition[T, E]) create(ctx context.Context, s *Service, by *auth.Principal, row *T, name string, in Change, first func(tx *gorm.DB) error) error {
 	f := d.shared(row)
 	var err error
@@ -293,7 +293,7 @@ func (d *definition[T, E]) change(ctx context.Context, s *Service, by *auth.Prin
 	return &next, nil
 }
 
-// same reports whether two rows say the same.
+// same reports whether two rows have the same snapshot.
 func (d *definition[T, E]) same(a, b *T) bool {
 	was, is, err := d.snapshots(a, b)
 	return err == nil && bytes.Equal(was, is)

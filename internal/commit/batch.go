@@ -237,7 +237,7 @@ type outcome struct {
 	changed []*state
 	answers []answer
 	again   []*pending
-	// added is what the batch adds to the totals of organizations, and room what they may have had for that.
+	// added is what the batch adds to the totals of organizations, and headroom the most that they may have had before.
 	added    map[models.OrgID]Totals
 	headroom map[models.OrgID]headroom
 	// budgets are those that the batch has locked.

@@ -14,7 +14,7 @@ import (
 type feedShare struct {
 	org    models.OrgID
 	events []*models.Event
-	// added is what it adds to the totals of the organization, if that had no more than room.
+	// added is what it adds to the totals of the organization, which may have had no more than headroom before.
 	added    Totals
 	headroom headroom
 	// told is what the totals are afterwards.
@@ -45,7 +45,7 @@ func (g *gathering) events() {
 		return &st.feeds[len(st.feeds)-1]
 	}
 	for _, s := range g.states {
-		// Where somebody has asked for room, the row is asked whether there was any, also when nothing is left of what was added.
+		// If a command has asked about a cap, the row must check it, even if in the end nothing is added.
 		if added := s.share(); added != (Totals{}) || g.headroom[s.tx.org] != (headroom{}) {
 			f := share(s.tx.org)
 			f.added = f.added.plus(added)

@@ -21,7 +21,7 @@ type step struct {
 // gather turns what a batch did to its sessions into rows: one write per shape, in the order in which they are made, and
 // each key once. What is referred to goes first. All transactions write the tables in the same order, and the rows that
 // sessions have in common, blobs, idempotency keys and feeds, in the order of their keys, so that no two can wait for each other.
-// asked is the room that organizations must have had. It fails where a command left something that can't be encoded.
+// asked bounds the totals that organizations may have had before. It fails if a command left something that can't be encoded.
 func gather(states []*state, asked map[models.OrgID]headroom, budgets *budgetRows, now models.Millis) (steps []step, err error) {
 	defer func() {
 		if r := recover(); r != nil {

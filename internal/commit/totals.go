@@ -17,9 +17,9 @@ import (
 )
 
 // Totals are what is counted of an organization: its sessions, and its turns that have not begun. They are columns of the row that moves its
-// feed, so that counting costs no statement. A command asks with SessionsFull and TurnsFull whether there is room. The answer comes
-// from what this process knows; the database refuses the transaction if another process was faster, and then the command is asked
-// again with what is true. So a cap is never passed, and nothing is read for it as long as there is room.
+// feed, so that counting costs no statement. A command asks with SessionsFull and TurnsFull whether a cap is reached. The answer comes
+// from what this process knows. If another process was faster, the database refuses the transaction, and the command is applied
+// again with the true totals. So a cap is never exceeded, and nothing is read for it until it is reached.
 type Totals struct{ Sessions, QueuedTurns int64 }
 
 func (t Totals) plus(o Totals) Totals {
@@ -30,14 +30,14 @@ func (t Totals) minus(o Totals) Totals {
 	return Totals{t.Sessions - o.Sessions, t.QueuedTurns - o.QueuedTurns}
 }
 
-// quotas are what a command has asked for room with; 0 for any number.
+// quotas are the caps that a command has asked about; 0 for none.
 type quotas struct{ sessions, queuedTurns int64 }
 
-// headroom is the most that an organization may have had before a batch, so that what its commands were told of room is true; nil for any
-// number. Commands may ask with different caps, each in its turn: so what counts is not the smallest cap at the end.
+// headroom is the most that an organization may have had before a batch, for the answers to its commands to be true; nil for no bound.
+// Commands may ask with different caps, at different points of the batch: so it is not simply the smallest cap.
 type headroom struct{ sessions, queuedTurns *int64 }
 
-// withCommand takes account of a command that has asked, with what the batch adds up to it.
+// withCommand tightens the bounds by what a command has asked about; added is what the batch adds up to and with it.
 func (r headroom) withCommand(asked quotas, added Totals) headroom {
 	return headroom{lower(r.sessions, asked.sessions, added.Sessions), lower(r.queuedTurns, asked.queuedTurns, added.QueuedTurns)}
 }
@@ -56,7 +56,7 @@ func stricter(a, b int64) int64 {
 	return a
 }
 
-// totalsFor is how long what was read of totals is believed when it says that there is no room: others may have made some.
+// totalsFor is how long known totals are used: others may have freed something since.
 const totalsFor = time.Second
 
 // maxTotals is how many organizations a ledger remembers.
@@ -108,8 +108,8 @@ func (l *ledger) of(org models.OrgID) Totals {
 	return Totals{}
 }
 
-// SessionsFull reports whether the organization has no room for another session; limit is how many it may have, 0 any number. A command
-// that makes one must ask, and be refused when it is told so.
+// SessionsFull reports whether the organization has as many sessions as limit allows; 0 is unlimited. A command that makes a session must ask,
+// and fail if it is full.
 func (tx *Tx) SessionsFull(limit int) bool {
 	return tx.full(tx.totals.Sessions, &tx.quotas.sessions, limit)
 }
@@ -155,8 +155,8 @@ func (s *state) waited(turns ...*models.Turn) {
 	}
 }
 
-// headroomLimits returns what the row of a feed is to hold as caps: only where a command of the batch has asked for room. If that is not there, the
-// command is refused, and those that end things go through without it.
+// headroomLimits returns the caps to write to the row of a feed; nil where no command of the batch has asked about one. The row's constraints
+// refuse a batch that exceeds them. Batches that only end things write none, and so always succeed.
 func (f *feedShare) headroomLimits() (sessions, queuedTurns *int64) {
 	if f.headroom.sessions != nil {
 		sessions = new(*f.headroom.sessions + f.added.Sessions)
@@ -167,7 +167,7 @@ func (f *feedShare) headroomLimits() (sessions, queuedTurns *int64) {
 	return sessions, queuedTurns
 }
 
-// errOverCap is the memory's way to say that a batch would pass a cap.
+// errOverCap is the memory's error for a batch that would exceed a cap.
 var errOverCap = errors.New("the batch would pass a cap of its organization")
 
 // isOverCap reports whether a batch was refused because an organization would have more than it may.

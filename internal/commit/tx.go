@@ -61,7 +61,7 @@ type Tx struct {
 	budgets map[models.BudgetID]models.Budget
 	// totals are those of the organization, as far as they are known, with what the commands before this one in the batch add.
 	totals Totals
-	// quotas are what the command has asked for room with.
+	// quotas are the caps that the command has asked about.
 	quotas quotas
 	w      *writes
 }

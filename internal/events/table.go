@@ -81,7 +81,7 @@ func Table() []Row {
 		{Payload: ApprovalDecided{}, Durable: true, OrgFeed: true, Meaning: "A tool call was approved or denied, or its approval expired."},
 		{Payload: TranscriptRepaired{}, Durable: true, Meaning: "A call in the history had no result. It got its stored result (replay), or one that says that the outcome is unknown (synthesize)."},
 		{Payload: HookRan{}, Durable: true, Meaning: "A hook ran."},
-		{Payload: ContextCompacted{}, Durable: true, Meaning: "The model is from now on not shown the messages from sequence `fromSequence` through `throughSequence`, except the message that the turn answers: with the strategy TRIM, the oldest ones, which don't fit its context window. If `throughSequence` is smaller than `fromSequence`, all messages are shown again."},
+		{Payload: ContextCompacted{}, Durable: true, Meaning: "The model is no longer shown the messages that joined the conversation with the events from `fromSequence` through `throughSequence`, except the message that the turn answers. With the strategy TRIM these are the oldest ones, which don't fit its context window. If `throughSequence` is smaller than `fromSequence`, all messages are shown again."},
 		{Payload: FileWritten{}, Durable: true, Meaning: "A file of the session was written or deleted."},
 		{Payload: BudgetWarned{}, Durable: true, OrgFeed: true, Meaning: "80% of a budget's limit is spent. Emitted once per period, in the session whose step crossed it. Amounts are decimals in the currency."},
 		{Payload: BudgetPaused{}, Durable: true, OrgFeed: true, Meaning: "A step did not begin, because a budget is over its soft limit. Nothing is lost."},

@@ -81,7 +81,7 @@ func rooted(answer *store.Bytes) graphql.RootFieldMiddleware {
 	}
 }
 
-// orgMemory is what the operations of an organization take of the memory of all.
+// orgMemory is an organization's share of the memory for operations.
 type orgMemory struct {
 	all *shares.Shares[models.OrgID]
 	org models.OrgID
@@ -94,7 +94,7 @@ func newMemory(l Limits) *shares.Shares[models.OrgID] {
 	}
 }
 
-// memoryOf is that of the caller's organization; all strangers share one.
+// memoryOf returns the share of the caller's organization; callers without one have a share together.
 func (e *engine) memoryOf(ctx context.Context) orgMemory {
 	m := orgMemory{all: e.memory}
 	if p := auth.FromContext(ctx); p != nil {
@@ -109,7 +109,7 @@ func (m orgMemory) Take(n int) bool { return m.all.Try(m.org, n) }
 // Leave implements store.Memory.
 func (m orgMemory) Leave(n int) { m.all.Leave(m.org, n) }
 
-// noBytes says what an operation has too many bytes for.
+// noBytes returns the error of an operation that reads or answers too many bytes: ErrTooManyBytes or ErrMemoryFull.
 func (e *engine) noBytes(err error) *gqlerror.Error {
 	if errors.Is(err, store.ErrMemoryFull) {
 		e := tooMany("Too many large answers of your organization, or of this server, are being made or wait to be read. Read them, ask for less at once, "+

@@ -1,6 +1,6 @@
-// Package limits knows what each organization may have and do: what is configured for all, or its own limits, which are rows that all
-// processes read. It also counts what lives in processes and not in rows: requests and outbound calls of tools (requests.go), sockets and subscriptions (streams.go).
-// What lives in rows is counted where it is written: sessions and turns by internal/commit, the rest under the lock of the organization.
+// Package limits knows what each organization may have and do: the server's defaults, or its own limits, which are rows that all
+// processes read. It also counts what is in processes and not in rows: requests and outbound tool calls (requests.go), sockets and subscriptions
+// (streams.go). What is in rows is counted where it is written: sessions and turns by internal/commit, the rest under the organization's lock.
 package limits
 
 import (
@@ -42,11 +42,11 @@ const (
 )
 
 const (
-	// believed is how long what was read of limits is believed: others follow a change within this time.
+	// believed is how long limits that were read are used: other processes follow a change within this time.
 	believed = 2 * time.Second
-	// overlap is how much older than the newest change those are that are read again: a transaction may commit after one that began later.
+	// overlap is how far before the newest known change rows are read again: a transaction may commit after one that began later.
 	overlap = 30 * time.Second
-	// patience bounds what a request waits for a look into the database; without an answer it goes on without a limit.
+	// patience bounds how long a request waits for the database; without an answer it is let in.
 	patience = time.Second
 )
 
@@ -123,17 +123,17 @@ func (l *Limits) With(own models.OrgLoad) Values {
 	return v
 }
 
-// Forget makes a change of this process count here at once.
+// Forget makes the next call read the limits again, so that a change by this process takes effect here at once.
 func (l *Limits) Forget() {
 	if l != nil {
 		l.readAt.Store(-1)
 	}
 }
 
-// Load reads the limits of all organizations, so that a process never starts without what operators have allowed.
+// Load reads the limits of all organizations, so that a process never starts without those that operators have set.
 func (l *Limits) Load(ctx context.Context) error { return l.refresh(ctx) }
 
-// refresh reads what has changed when what is known is old. Where that fails, what is known holds on.
+// refresh reads what has changed if the known limits are old. If that fails, the known ones still apply.
 func (l *Limits) refresh(ctx context.Context) error {
 	if l.cfg.DB == nil || !l.old() {
 		return nil

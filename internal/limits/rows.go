@@ -34,8 +34,8 @@ func LockLoad(tx *gorm.DB, org models.OrgID) (models.OrgLoad, error) {
 	return row, nil
 }
 
-// addRequests adds to what was taken in a minute. A process whose clock is behind takes of the newer minute; one that is later than the
-// next is of before the clock, which all go by, was set back.
+// addRequests adds to what was taken in a minute. A process that is one minute behind the row takes from the row's minute. A row that is further
+// ahead is from before the common clock was set back, and starts over.
 const addRequests = `INSERT INTO org_rates AS r (org_id, minute, taken) VALUES ($1, $2, $3)
 ON CONFLICT (org_id) DO UPDATE SET minute = CASE WHEN r.minute = excluded.minute + 1 THEN r.minute ELSE excluded.minute END,
 taken = CASE WHEN r.minute IN (excluded.minute, excluded.minute + 1) THEN r.taken ELSE 0 END + excluded.taken RETURNING taken`

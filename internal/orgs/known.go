@@ -14,8 +14,8 @@ import (
 // maxKnown is how many of a user's last sign-ins are looked through for a network.
 const maxKnown = 100
 
-// begin counts an attempt with the password of an account. A browser or a network that has signed in to it before doesn't wait for the
-// guesses of others, and their passwords are checked first. The context knows that.
+// begin counts an attempt with the password of an account. A browser or a network that has signed in to it before doesn't wait because of the
+// guesses of others, and its passwords are checked first: the returned context has a request that is Known.
 func (s *Service) begin(ctx context.Context, emailKey string) (context.Context, *attempt, error) {
 	request := *auth.RequestFrom(ctx)
 	from := source{address: request.Address, browser: s.knowsBrowser(emailKey, request.Browser)}
@@ -34,7 +34,7 @@ func (s *Service) begin(ctx context.Context, emailKey string) (context.Context, 
 	return auth.WithRequest(ctx, &request), a, err
 }
 
-// browserProof is what a browser keeps that has signed in to an account. It opens nothing.
+// browserProof is what a browser keeps that has signed in to an account. It grants nothing.
 func (s *Service) browserProof(emailKey string) string { return browserProof(s.browsers[0], emailKey) }
 
 func browserProof(secret []byte, emailKey string) string {

@@ -28,7 +28,7 @@ func pause(attempts int64) models.Millis {
 	return models.Millis(min(longest, shortest<<min(max(attempts-1, 0), 20)))
 }
 
-// later has a payment asked for again after a pause, and gives it as it then stands: somebody else may have settled it.
+// later schedules another request for a payment after a pause, and returns the payment as it is then: somebody else may have settled it.
 func (s *Service) later(ctx context.Context, p models.Payment, problem string) (models.Payment, error) {
 	due := clock.Millis(s.cfg.Clock) + pause(p.Attempts)
 	// Also when whoever asked has gone: what he has found out is worth keeping.

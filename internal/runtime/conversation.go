@@ -160,9 +160,9 @@ func (c *conversation) window(limit int) []shown {
 	return c.list[from:]
 }
 
-// fit returns where the newest messages begin that fit into a limit. They begin with one of the user, and no result comes without its call.
-// When the present turn alone is too large, its middle is left out: what was asked, then at an index smaller than from, stays, with as many of
-// the newest steps as fit, and at least one. The provider has the last word on what is too much.
+// fit returns the index from which on the newest messages fit into a limit. They begin with a message of the user, and no result is without its
+// call. question equals from, unless the current turn alone is too large: then its middle is left out. question is the turn's message, which
+// stays, and from is the first of as many newest steps as fit, at least one. The provider decides whether even that is too much.
 func (c *conversation) fit(limit int) (question, from int) {
 	// The oldest messages of user and agent that fit, and the newest ones whether or not they do.
 	user, agent, newestUser, newestAgent := -1, -1, -1, -1
@@ -202,8 +202,8 @@ func (c *conversation) fit(limit int) (question, from int) {
 	return len(c.list), len(c.list)
 }
 
-// omitted returns the positions of the first and the last message that a model is not shown within a limit of bytes; both are 0 when it is
-// shown all. The question of a turn whose middle is left out lies between them, and is shown.
+// omitted returns the positions of the first and the last message that a model is not shown within a limit of bytes; both are 0 if it is
+// shown all. If the middle of a turn is left out, the turn's question may lie between them, and is shown.
 func (c *conversation) omitted(limit int) (first, last int64) {
 	question, from := c.fit(limit)
 	switch {

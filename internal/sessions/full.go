@@ -4,7 +4,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/fault"
 )
 
-// queueRetrySeconds is what those are told to wait for whom the line of their organization has no room.
+// queueRetrySeconds is how long to wait when the organization's limit of queued turns is reached.
 const queueRetrySeconds = 5
 
 func sessionsFull(most int) error {
@@ -17,8 +17,8 @@ func turnsFull(most int) error {
 	return f
 }
 
-// mostWaiting is how many turns may wait for this message to make another one. As in the line of a session, what is to stop the active turn
-// has room beyond.
+// mostWaiting is how many queued turns the organization may have for this message to make another one. As in the queue of a session, a message
+// that interrupts the active turn may go up to twice the limit.
 func (c *sendMessage) mostWaiting() int {
 	if c.in.Delivery == Interrupt {
 		return 2 * c.most

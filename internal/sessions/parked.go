@@ -44,9 +44,9 @@ type ParkedConfig struct {
 	Ticks <-chan time.Time
 }
 
-// Parked lets turns go on that wait for budgets, oldest first, when those have room: after each settlement, top-up or change that this
-// process makes, and every few seconds for what other processes have made, or died of. Several may be at work at once, in any process: each
-// turn is looked at again under the locks of its session and its budgets.
+// Parked lets turns that wait for budgets go on, oldest first, when enough is left for them: after each settlement, top-up or change that this
+// process makes, and every few seconds because of other processes, which may have died. Several may work at once, in any process: each
+// turn is checked again under the locks of its session and its budgets.
 type Parked struct {
 	cfg   ParkedConfig
 	loops background.Loops
@@ -150,12 +150,12 @@ func (p *Parked) sweep(ctx context.Context) error {
 	}
 }
 
-// attempts is what looks have found at a budget. Who waits for room has none where somebody who needs no more has found none, and who waits to
-// be let past the soft limit is not where another one isn't. That holds but for a turn whose session the budget no longer binds: those are
-// found one after the other, by trying some anyway.
+// attempts is what earlier tries at a budget have shown in this look. A turn can't go on if another one that needs no more couldn't, and a turn
+// that waits because of the soft limit can't if another such turn couldn't. The exception is a turn whose session the budget no longer binds:
+// such turns are found by trying some anyway.
 type attempts struct {
 	paused bool
-	// need is the least that there was no room for; 0 while there was for all.
+	// need is the smallest need that wasn't free; 0 while all were.
 	need models.Amount
 }
 
@@ -176,18 +176,19 @@ func (t attempts) with(w *models.BudgetWait) attempts {
 	return t
 }
 
-// look lets turns of an organization go on that wait for some budgets; for any, when the zero one is among them. One that can't be looked
-// at doesn't keep those behind it waiting. A look at all keeps room for those that have waited long.
+// look lets turns of an organization go on that wait for some budgets; for any, if the zero one is among them. An error with one turn doesn't keep
+// those behind it waiting. A look at all budgets also keeps what turns need that have waited long.
 func (p *Parked) look(ctx context.Context, org models.OrgID, budgets map[models.BudgetID]bool) error {
 	var after, last models.WaitID
 	var failed error
-	all, past, again, unaffordable := budgets[models.BudgetID{}], p.again[org], 0, 0
+	all, past, again := budgets[models.BudgetID{}], p.again[org], 0
+	stuck := 0 // turns in a row that don't go on
 	waiting, found := map[models.BudgetID]bool{}, map[models.BudgetID]attempts{}
-	var headroom *headroom
+	var h *headroom
 	if all {
-		headroom = newHeadroom(clock.Millis(p.cfg.Clock))
+		h = newHeadroom(clock.Millis(p.cfg.Clock))
 	}
-	for all || unaffordable < parkedRead {
+	for all || stuck < parkedRead {
 		var list []models.Wait
 		err := store.Of(p.cfg.DB.Read(ctx, org), org).Where("kind = 'BUDGET' AND state = 'OPEN' AND id > ?", after[:]).
 			Order("id").Limit(parkedPage).Find(&list).Error
@@ -202,7 +203,7 @@ func (p *Parked) look(ctx context.Context, org models.OrgID, budgets map[models.
 			w := &list[i]
 			need := turns.ReadRequest(*w).Budget
 			waiting[need.Budget] = true
-			unaffordable++
+			stuck++
 			if !all && !budgets[need.Budget] {
 				continue
 			}
@@ -212,14 +213,14 @@ func (p *Parked) look(ctx context.Context, org models.OrgID, budgets map[models.
 				}
 				again, last = again+1, w.ID
 			}
-			goesOn, now, err := p.try(ctx, w, headroom)
+			goesOn, now, err := p.try(ctx, w, h)
 			switch {
 			case ctx.Err() != nil:
 				return err
 			case err != nil:
 				failed = err
 			case goesOn:
-				unaffordable = 0
+				stuck = 0
 			default:
 				waiting[now.Budget] = true
 				found[now.Budget] = found[now.Budget].with(now)
@@ -232,21 +233,21 @@ func (p *Parked) look(ctx context.Context, org models.OrgID, budgets map[models.
 			p.again[org] = last
 		}
 	}
-	if failed != nil || unaffordable >= parkedRead {
+	if failed != nil || stuck >= parkedRead {
 		return failed
 	}
 	return p.forget(ctx, org, budgets, waiting)
 }
 
-// try lets a turn go on, if it can. Else now is what it waits for: it may be another budget than before. rooms is where room may be kept for it
-// then; nil for nowhere.
-func (p *Parked) try(ctx context.Context, w *models.Wait, headroom *headroom) (goesOn bool, now *models.BudgetWait, err error) {
+// try lets a turn go on, if it can. Otherwise now is what it waits for, which may be another budget than before, and what it needs may be kept
+// for it in h; nil keeps nothing.
+func (p *Parked) try(ctx context.Context, w *models.Wait, h *headroom) (goesOn bool, now *models.BudgetWait, err error) {
 	c := &wakeParked{expireWait: expireWait{org: w.OrgID, session: w.SessionID, wait: w.ID}}
-	if headroom.wanted(w) {
-		if err := headroom.read(ctx, p.cfg.DB, w.OrgID); err != nil {
+	if h.wanted(w) {
+		if err := h.read(ctx, p.cfg.DB, w.OrgID); err != nil {
 			return false, nil, err
 		}
-		c.headroom = headroom
+		c.headroom = h
 	}
 	if err := p.cfg.Committer.Submit(ctx, c); err != nil {
 		return false, nil, fmt.Errorf("look at the turn %s that waits for a budget: %w", w.TurnID, err)
@@ -255,7 +256,7 @@ func (p *Parked) try(ctx context.Context, w *models.Wait, headroom *headroom) (g
 		return c.goesOn, turns.ReadRequest(*w).Budget, nil
 	}
 	if c.kept {
-		headroom.keep(c.now)
+		h.keep(c.now)
 	}
 	return c.goesOn, c.now, nil
 }
@@ -297,7 +298,7 @@ type wakeParked struct {
 	// goesOn is true when it waits no more, now what it waits for; nil when there is no such wait. Both are set by Apply.
 	goesOn bool
 	now    *models.BudgetWait
-	// headroom is where room is kept for it when there is none; nil for nowhere. kept is set by Apply.
+	// headroom keeps what it needs if too little is free; nil keeps nothing. kept is set by Apply.
 	headroom *headroom
 	kept     bool
 }

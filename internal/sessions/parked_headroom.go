@@ -19,9 +19,9 @@ const (
 	keptFor = 2 * parkedInterval
 )
 
-// headroom is what a look at all keeps for turns that have waited long: of each budget for one, the oldest that can get what it needs.
+// headroom is what a look at all budgets keeps for turns that have waited long: of each budget for one turn, the oldest that can get what it needs.
 type headroom struct {
-	// now and until are when it looks, and until when room is kept.
+	// now is the time of the look, and until is when what is kept is free again.
 	now, until models.Millis
 	kept       map[models.BudgetID]bool
 	// idle is what is held by turns that wait themselves; nil before it was read.
@@ -38,7 +38,7 @@ func newHeadroom(now models.Millis) *headroom {
 	return &headroom{now: now, until: now + models.Millis(keptFor.Milliseconds()), kept: map[models.BudgetID]bool{}}
 }
 
-// wanted reports whether room is to be kept for a turn, should it have none; nowhere in nil.
+// wanted reports whether to keep what a turn needs, if it can't go on; never in nil.
 func (r *headroom) wanted(w *models.Wait) bool {
 	if r == nil || w.CreatedAt > r.now-models.Millis(parkedLong.Milliseconds()) {
 		return false

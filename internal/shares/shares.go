@@ -1,5 +1,5 @@
-// Package shares divides places among those who ask for them, so that nobody holds what belongs to all. A place is the right to do one
-// of few things at once: to run a hook, to send for a webhook, to hold some memory. A key is who asks: an organization, or a network.
+// Package shares divides scarce places fairly, so that nobody takes all of them. A place is the right to do one of a few things at once: to run
+// a hook, to send for a webhook, to hold some memory. A key is who takes places: an organization, or a network.
 package shares
 
 import (
@@ -8,13 +8,12 @@ import (
 	"sync"
 )
 
-// Shares counts who holds how many of a number of places. The last quarter of them is kept for keys that hold none, or no more than
-// Least. Fewer than four places can't be divided like that. Set the exported fields before the first use; the rest is ready as it is. It
-// is safe for concurrent use.
+// Shares counts how many places each key holds. The last quarter of the places is kept for keys that hold few: with a new place, no more than
+// Least. With fewer than four places, none are kept. Set the exported fields before the first use. It is safe for concurrent use.
 type Shares[K comparable] struct {
 	// Places is how many there are, and Each how many one key holds at most; 0 for any number of them.
 	Places, Each int
-	// Least is up to how many places a key may take of the last quarter. Defaults to 1.
+	// Least is how many places a key may hold and still take some of the last quarter. Defaults to 1.
 	Least int
 
 	mu   sync.Mutex
@@ -40,7 +39,7 @@ func (s *Shares[K]) Try(key K, n int) bool {
 // Wait takes a place for a key as soon as there is one; then Leave must be called. Its errors are the context's.
 func (s *Shares[K]) Wait(ctx context.Context, key K) error { return s.wait(ctx, key, &s.others) }
 
-// WaitFirst is Wait, but goes before all who came by Wait.
+// WaitFirst is Wait, but is served before everybody who uses Wait.
 func (s *Shares[K]) WaitFirst(ctx context.Context, key K) error { return s.wait(ctx, key, &s.first) }
 
 // Leave gives n places of a key back.

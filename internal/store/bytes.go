@@ -53,9 +53,9 @@ type Bytes struct {
 
 type bytesKey struct{}
 
-// WithBytes returns a context in which reading ends with ErrTooManyBytes after the given number of bytes, or with ErrMemoryFull when memory
-// has no more of them, and which is cancelled then. Memory is held until Keep or End; without one there is no such limit. What is read
-// with any other context is not counted.
+// WithBytes returns a context for an operation that may read and write at most so many bytes. Beyond them it is cancelled with ErrTooManyBytes,
+// and with ErrMemoryFull if memory has no more to give; memory may be nil. What was taken is held until Keep or End. Only what is read with this
+// context is counted.
 func WithBytes(ctx context.Context, most int64, memory Memory) (context.Context, *Bytes) {
 	ctx, over := context.WithCancelCause(ctx)
 	b := &Bytes{most: most, over: over, memory: memory}
@@ -64,7 +64,7 @@ func WithBytes(ctx context.Context, most int64, memory Memory) (context.Context,
 	return context.WithValue(ctx, bytesKey{}, b), b
 }
 
-// Err returns ErrTooManyBytes or ErrMemoryFull when more was asked for than there was.
+// Err returns ErrTooManyBytes or ErrMemoryFull if the operation needed more bytes than it could have; nil otherwise.
 func (b *Bytes) Err() error {
 	switch {
 	case b.left.Load() < 0:
@@ -78,7 +78,7 @@ func (b *Bytes) Err() error {
 // Written returns how many bytes were charged for the answer.
 func (b *Bytes) Written() int { return int(b.written.Load()) }
 
-// Keep ends the context, and leaves the memory but for so many bytes, which are held until End. It reports whether it holds any.
+// Keep ends the context, and gives the memory back except for so many bytes, which are held until End. It reports whether it still holds any.
 func (b *Bytes) Keep(bytes int) bool {
 	b.over(nil)
 	b.mu.Lock()
@@ -95,7 +95,7 @@ func (b *Bytes) Keep(bytes int) bool {
 	return keep > 0
 }
 
-// End ends the context, and leaves all memory. It may be called again.
+// End ends the context, and gives all memory back. It may be called again.
 func (b *Bytes) End() { b.Keep(0) }
 
 func stepsOf(bytes int64) int { return int((bytes + MemoryStep - 1) / MemoryStep) }
