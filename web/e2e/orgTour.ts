@@ -198,7 +198,7 @@ export async function tourAsViewer(
   await expect(viewer.getByRole("link", { name: "Back to the invitation" })).toBeVisible();
   await look("sign-in-back-to-invitation", viewer);
   await viewer.goto("/sign-in?ended=true");
-  await expect(viewer.getByText("Your sign-in has ended")).toBeVisible();
+  await expect(viewer.getByText("You were signed out")).toBeVisible();
   await look("sign-in-ended", viewer);
   await viewer.context().close();
 }
