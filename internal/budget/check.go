@@ -45,12 +45,9 @@ type Report struct {
 }
 
 // Check returns how it stands with budgets that bind a session. The rows are not changed: those whose period is over are looked at as they
-// are in the next one.
-func Check(list []models.Budget, now models.Millis) Report { return CheckResumed(list, nil, now) }
-
-// CheckResumed is Check for those to whom it matters that somebody has let the session go on past soft limits, at resumed; nil when nobody
-// has. What it may pass doesn't pause it.
-func CheckResumed(list []models.Budget, resumed *models.Millis, now models.Millis) Report {
+// are in the next one. resumed is when somebody has let the session go on past soft limits, nil when nobody has: what it may pass doesn't
+// pause it.
+func Check(list []models.Budget, resumed *models.Millis, now models.Millis) Report {
 	r := Report{Status: CheckNoBudgets}
 	var worst Line
 	for _, b := range list {

@@ -56,7 +56,7 @@ func TestCheckTellsTheWorst(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := Check(c.list, c.now)
+			r := Check(c.list, nil, c.now)
 			if r.Status != c.want {
 				t.Errorf("status: got %s, want %s", r.Status, c.want)
 			}
@@ -92,7 +92,7 @@ func TestCheckOfASessionThatWasLetGoOn(t *testing.T) {
 		{models.Millis(1001).Ptr(), 100, CheckExhausted},
 	} {
 		list[0].Spent = c.spent
-		if r := CheckResumed(list, c.resumed, 2000); r.Status != c.want || r.Lines[0].Status != c.want {
+		if r := Check(list, c.resumed, 2000); r.Status != c.want || r.Lines[0].Status != c.want {
 			t.Errorf("with %d spent: got %+v, want %s", c.spent, r, c.want)
 		}
 	}
@@ -104,10 +104,10 @@ func TestCheckChangesNoRow(t *testing.T) {
 	b := models.Budget{Currency: models.CurrencyTokens, LimitAmount: 100, PeriodKind: &kind, PeriodSeconds: &seconds}
 	Debit(&b, 100, 1000)
 	list := []models.Budget{b}
-	if r := Check(list, 1000); r.Status != CheckExhausted || !strings.Contains(r.Hint, "window") {
+	if r := Check(list, nil, 1000); r.Status != CheckExhausted || !strings.Contains(r.Hint, "window") {
 		t.Errorf("in the window: got %s, %q; want it to be exhausted, and to tell of the window", r.Status, r.Hint)
 	}
-	r := Check(list, 120_000)
+	r := Check(list, nil, 120_000)
 	if r.Status != CheckActive || r.Lines[0].Budget.Spent != 0 {
 		t.Errorf("past the window: got %s with %d spent, want ACTIVE with nothing", r.Status, r.Lines[0].Budget.Spent)
 	}

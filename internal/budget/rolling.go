@@ -28,13 +28,6 @@ func BucketLength(b *models.Budget) models.Millis {
 // slotOf numbers the bucket that a time is in.
 func slotOf(b *models.Budget, at models.Millis) int64 { return int64(max(at, 0) / BucketLength(b)) }
 
-// WindowFrom returns the time from which on the debits of a rolling budget's period make up what its row says at a time: those since then,
-// debited in any order to a budget with nothing spent, which is then rolled to that time, make the same buckets. That holds for times from
-// the row's last change on: what has left by one clock stays away when another one is behind.
-func WindowFrom(b *models.Budget, now models.Millis) models.Millis {
-	return models.Millis(slotOf(b, now-PeriodLength(b))) * BucketLength(b)
-}
-
 // Buckets returns the buckets of a rolling budget, oldest first; false when they can't be read. Then nothing leaves the window any more, and
 // the limit holds, until the row is repaired.
 func Buckets(b *models.Budget) ([]Bucket, bool) {

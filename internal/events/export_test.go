@@ -38,15 +38,12 @@ func (s *Subscription) Held() (count, bytes int) {
 	return count, bytes
 }
 
-// DocumentOf, DecodeBy and CheckBy are Document, Decode and CheckLog for other kinds of events.
-func DocumentOf(rows []Row) string { return document(rows) }
-
-// DecodeBy see DocumentOf.
+// DecodeBy and CheckBy are Decode and CheckLog for other kinds of events.
 func DecodeBy(rows []Row, kind models.EventKind, data models.JSON) (Payload, error) {
 	return newKindTable(rows).decode(kind, data)
 }
 
-// CheckBy see DocumentOf.
+// CheckBy see DecodeBy.
 func CheckBy(rows []Row, log []models.Event) error {
 	return errors.Join(checkAll(log, newKindTable(rows)).errs...)
 }

@@ -30,7 +30,7 @@ func TestAKindIsDeclaredOnce(t *testing.T) {
 	if _, err := events.Decode("MOON_ROSE", models.JSON(`{}`)); !errors.Is(err, events.ErrUnknownKind) {
 		t.Errorf("without its row: %v", err)
 	}
-	if !strings.Contains(events.DocumentOf(rows), "| `MOON_ROSE` | durable |  |  | phase, note? | The moon rose. |\n") {
+	if !strings.Contains(documentOf(rows), "| `MOON_ROSE` | durable |  |  | phase, note? | The moon rose. |\n") {
 		t.Error("the document lacks it")
 	}
 	session := models.NewID[models.SessionEntity]()

@@ -296,128 +296,46 @@ type (
 	CaughtUp struct{}
 )
 
-// Kind implements Payload.
-func (MessageReceived) Kind() models.EventKind { return models.EventMessageReceived }
-
-// Kind implements Payload.
-func (SessionStarted) Kind() models.EventKind { return models.EventSessionStarted }
-
-// Kind implements Payload.
-func (SessionActivated) Kind() models.EventKind { return models.EventSessionActivated }
-
-// Kind implements Payload.
-func (SessionIdled) Kind() models.EventKind { return models.EventSessionIdled }
-
-// Kind implements Payload.
+// Kind of each implements Payload.
+func (MessageReceived) Kind() models.EventKind     { return models.EventMessageReceived }
+func (SessionStarted) Kind() models.EventKind      { return models.EventSessionStarted }
+func (SessionActivated) Kind() models.EventKind    { return models.EventSessionActivated }
+func (SessionIdled) Kind() models.EventKind        { return models.EventSessionIdled }
 func (SessionTitleChanged) Kind() models.EventKind { return models.EventSessionTitleChanged }
-
-// Kind implements Payload.
 func (SessionModelChanged) Kind() models.EventKind { return models.EventSessionModelChanged }
-
-// Kind implements Payload.
-func (TurnQueued) Kind() models.EventKind { return models.EventTurnQueued }
-
-// Kind implements Payload.
-func (TurnStarted) Kind() models.EventKind { return models.EventTurnStarted }
-
-// Kind implements Payload.
-func (TurnCompleted) Kind() models.EventKind { return models.EventTurnCompleted }
-
-// Kind implements Payload.
-func (TurnFailed) Kind() models.EventKind { return models.EventTurnFailed }
-
-// Kind implements Payload.
-func (TurnSealed) Kind() models.EventKind { return models.EventTurnSealed }
-
-// Kind implements Payload.
-func (ReasonStarted) Kind() models.EventKind { return models.EventReasonStarted }
-
-// Kind implements Payload.
-func (ReasonCompleted) Kind() models.EventKind { return models.EventReasonCompleted }
-
-// Kind implements Payload.
-func (ReasonRecovered) Kind() models.EventKind { return models.EventReasonRecovered }
-
-// Kind implements Payload.
-func (OutputStarted) Kind() models.EventKind { return models.EventOutputStarted }
-
-// Kind implements Payload.
-func (OutputDelta) Kind() models.EventKind { return models.EventOutputDelta }
-
-// Kind implements Payload.
-func (OutputCompleted) Kind() models.EventKind { return models.EventOutputCompleted }
-
-// Kind implements Payload.
-func (ThinkingDelta) Kind() models.EventKind { return models.EventThinkingDelta }
-
-// Kind implements Payload.
-func (ThinkingCompleted) Kind() models.EventKind { return models.EventThinkingCompleted }
-
-// Kind implements Payload.
-func (GenerationRetrying) Kind() models.EventKind { return models.EventGenerationRetrying }
-
-// Kind implements Payload.
-func (GenerationRecorded) Kind() models.EventKind { return models.EventGenerationRecorded }
-
-// Kind implements Payload.
-func (ActStarted) Kind() models.EventKind { return models.EventActStarted }
-
-// Kind implements Payload.
-func (ActCompleted) Kind() models.EventKind { return models.EventActCompleted }
-
-// Kind implements Payload.
-func (ToolStarted) Kind() models.EventKind { return models.EventToolStarted }
-
-// Kind implements Payload.
-func (ToolProgress) Kind() models.EventKind { return models.EventToolProgress }
-
-// Kind implements Payload.
-func (ToolCompleted) Kind() models.EventKind { return models.EventToolCompleted }
-
-// Kind implements Payload.
-func (FileWritten) Kind() models.EventKind { return models.EventFileWritten }
-
-// Kind implements Payload.
-func (CaughtUp) Kind() models.EventKind { return models.EventCaughtUp }
-
-// Kind implements Payload.
-func (MessageEdited) Kind() models.EventKind { return models.EventMessageEdited }
-
-// Kind implements Payload.
-func (SessionWaiting) Kind() models.EventKind { return models.EventSessionWaiting }
-
-// Kind implements Payload.
-func (SessionResumed) Kind() models.EventKind { return models.EventSessionResumed }
-
-// Kind implements Payload.
-func (QueueReordered) Kind() models.EventKind { return models.EventQueueReordered }
-
-// Kind implements Payload.
-func (TurnWaiting) Kind() models.EventKind { return models.EventTurnWaiting }
-
-// Kind implements Payload.
-func (TurnResumed) Kind() models.EventKind { return models.EventTurnResumed }
-
-// Kind implements Payload.
-func (TurnCancelled) Kind() models.EventKind { return models.EventTurnCancelled }
-
-// Kind implements Payload.
-func (ToolCallsRequested) Kind() models.EventKind { return models.EventToolCallsRequested }
-
-// Kind implements Payload.
-func (ToolCallRepaired) Kind() models.EventKind { return models.EventToolCallRepaired }
-
-// Kind implements Payload.
-func (ApprovalRequested) Kind() models.EventKind { return models.EventApprovalRequested }
-
-// Kind implements Payload.
-func (ApprovalDecided) Kind() models.EventKind { return models.EventApprovalDecided }
-
-// Kind implements Payload.
-func (TranscriptRepaired) Kind() models.EventKind { return models.EventTranscriptRepaired }
-
-// Kind implements Payload.
-func (ContextCompacted) Kind() models.EventKind { return models.EventContextCompacted }
-
-// Kind implements Payload.
-func (HookRan) Kind() models.EventKind { return models.EventHookRan }
+func (TurnQueued) Kind() models.EventKind          { return models.EventTurnQueued }
+func (TurnStarted) Kind() models.EventKind         { return models.EventTurnStarted }
+func (TurnCompleted) Kind() models.EventKind       { return models.EventTurnCompleted }
+func (TurnFailed) Kind() models.EventKind          { return models.EventTurnFailed }
+func (TurnSealed) Kind() models.EventKind          { return models.EventTurnSealed }
+func (ReasonStarted) Kind() models.EventKind       { return models.EventReasonStarted }
+func (ReasonCompleted) Kind() models.EventKind     { return models.EventReasonCompleted }
+func (ReasonRecovered) Kind() models.EventKind     { return models.EventReasonRecovered }
+func (OutputStarted) Kind() models.EventKind       { return models.EventOutputStarted }
+func (OutputDelta) Kind() models.EventKind         { return models.EventOutputDelta }
+func (OutputCompleted) Kind() models.EventKind     { return models.EventOutputCompleted }
+func (ThinkingDelta) Kind() models.EventKind       { return models.EventThinkingDelta }
+func (ThinkingCompleted) Kind() models.EventKind   { return models.EventThinkingCompleted }
+func (GenerationRetrying) Kind() models.EventKind  { return models.EventGenerationRetrying }
+func (GenerationRecorded) Kind() models.EventKind  { return models.EventGenerationRecorded }
+func (ActStarted) Kind() models.EventKind          { return models.EventActStarted }
+func (ActCompleted) Kind() models.EventKind        { return models.EventActCompleted }
+func (ToolStarted) Kind() models.EventKind         { return models.EventToolStarted }
+func (ToolProgress) Kind() models.EventKind        { return models.EventToolProgress }
+func (ToolCompleted) Kind() models.EventKind       { return models.EventToolCompleted }
+func (FileWritten) Kind() models.EventKind         { return models.EventFileWritten }
+func (CaughtUp) Kind() models.EventKind            { return models.EventCaughtUp }
+func (MessageEdited) Kind() models.EventKind       { return models.EventMessageEdited }
+func (SessionWaiting) Kind() models.EventKind      { return models.EventSessionWaiting }
+func (SessionResumed) Kind() models.EventKind      { return models.EventSessionResumed }
+func (QueueReordered) Kind() models.EventKind      { return models.EventQueueReordered }
+func (TurnWaiting) Kind() models.EventKind         { return models.EventTurnWaiting }
+func (TurnResumed) Kind() models.EventKind         { return models.EventTurnResumed }
+func (TurnCancelled) Kind() models.EventKind       { return models.EventTurnCancelled }
+func (ToolCallsRequested) Kind() models.EventKind  { return models.EventToolCallsRequested }
+func (ToolCallRepaired) Kind() models.EventKind    { return models.EventToolCallRepaired }
+func (ApprovalRequested) Kind() models.EventKind   { return models.EventApprovalRequested }
+func (ApprovalDecided) Kind() models.EventKind     { return models.EventApprovalDecided }
+func (TranscriptRepaired) Kind() models.EventKind  { return models.EventTranscriptRepaired }
+func (ContextCompacted) Kind() models.EventKind    { return models.EventContextCompacted }
+func (HookRan) Kind() models.EventKind             { return models.EventHookRan }

@@ -39,17 +39,9 @@ type (
 	}
 )
 
-// Kind implements Payload.
-func (SessionPaused) Kind() models.EventKind { return models.EventSessionPaused }
-
-// Kind implements Payload.
-func (BudgetWarned) Kind() models.EventKind { return models.EventBudgetWarned }
-
-// Kind implements Payload.
-func (BudgetPaused) Kind() models.EventKind { return models.EventBudgetPaused }
-
-// Kind implements Payload.
+// Kind of each implements Payload.
+func (SessionPaused) Kind() models.EventKind   { return models.EventSessionPaused }
+func (BudgetWarned) Kind() models.EventKind    { return models.EventBudgetWarned }
+func (BudgetPaused) Kind() models.EventKind    { return models.EventBudgetPaused }
 func (BudgetExhausted) Kind() models.EventKind { return models.EventBudgetExhausted }
-
-// Kind implements Payload.
-func (BudgetResumed) Kind() models.EventKind { return models.EventBudgetResumed }
+func (BudgetResumed) Kind() models.EventKind   { return models.EventBudgetResumed }

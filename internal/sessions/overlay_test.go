@@ -15,7 +15,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/tools"
-	"github.com/ostler-dev/ostler/internal/tools/toolstest"
 )
 
 // stored is an Overlay with a way beneath it, for the conformance tests.
@@ -31,16 +30,16 @@ func (e *env) overlay(session models.SessionID) *Overlay {
 }
 
 var (
-	_ toolstest.Store     = (*stored)(nil)
-	_ toolstest.Committer = (*stored)(nil)
+	_ filesStore     = (*stored)(nil)
+	_ filesCommitter = (*stored)(nil)
 )
 
-// Seed implements toolstest.Store.
+// Seed implements filesStore.
 func (s *stored) Seed(ctx context.Context, file tools.File, content []byte) error {
 	return s.e.commit.Submit(ctx, &seedFile{org: s.org, session: s.session, file: file, content: content})
 }
 
-// Commit implements toolstest.Committer.
+// Commit implements filesCommitter.
 func (s *stored) Commit(ctx context.Context) error {
 	err := s.e.commit.Submit(ctx, &writeFile{org: s.org, session: s.session, changes: s.changes})
 	s.changes = NewChanges()
@@ -84,7 +83,7 @@ func (c *seedFile) Apply(tx *commit.Tx) error {
 
 func TestOverlayConforms(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
-		toolstest.TestFiles(t, func(t *testing.T) tools.Files {
+		testFiles(t, func(t *testing.T) tools.Files {
 			at := *e
 			at.t = t
 			return newStored(&at)

@@ -18,14 +18,9 @@ const binding = `id IN (
 SELECT id FROM budgets WHERE org_id = ? AND disabled_at IS NULL AND subject_id IN ?
 UNION SELECT id FROM budgets WHERE org_id = ? AND disabled_at IS NULL AND customer_key = ?)`
 
-// BindingBudgets returns the budgets in force that a session draws on, oldest first: its root session's, its agent's, its customer's, its
-// owner's and its organization's, as they were written last. See budget.Check. A session that there is not is fault.NotFound.
-func BindingBudgets(ctx context.Context, db *store.DB, org models.OrgID, session models.SessionID) ([]models.Budget, error) {
-	_, list, err := bindingBudgets(ctx, db, org, session)
-	return list, err
-}
-
-// bindingBudgets returns the session with them, as far as it was read.
+// bindingBudgets returns a session, as far as it was read, and the budgets in force that it draws on, oldest first: its root session's, its
+// agent's, its customer's, its owner's and its organization's, as they were written last. See budget.Check. A session that there is not is
+// fault.NotFound.
 func bindingBudgets(ctx context.Context, db *store.DB, org models.OrgID, session models.SessionID) (*models.Session, []models.Budget, error) {
 	var found []models.Session
 	err := store.Of(db.Read(ctx, org), org).
@@ -62,7 +57,7 @@ func (c *Checker) CheckBudget(ctx context.Context, org models.OrgID, session mod
 	if err != nil {
 		return tools.BudgetReport{}, err
 	}
-	return report(budget.CheckResumed(list, s.ResumedAt, models.MillisOf(c.clock.Now()))), nil
+	return report(budget.Check(list, s.ResumedAt, models.MillisOf(c.clock.Now()))), nil
 }
 
 func report(r budget.Report) tools.BudgetReport {

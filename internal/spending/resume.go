@@ -22,7 +22,7 @@ func (s *Service) Check(ctx context.Context, org models.OrgID, id models.Session
 	if err != nil {
 		return budget.Report{}, err
 	}
-	return budget.CheckResumed(list, session.ResumedAt, clock.Millis(s.clock)), nil
+	return budget.Check(list, session.ResumedAt, clock.Millis(s.clock)), nil
 }
 
 func noSession(id models.SessionID) error {

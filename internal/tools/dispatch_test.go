@@ -1,6 +1,7 @@
 package tools_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -278,7 +279,8 @@ func TestLargeResults(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		piece := rapid.SampledFrom([]string{"a", "é", "🗝️", `"`, "\n", "\x01", "\u2028", "<&>"}).Draw(rt, "piece")
 		size := rapid.IntRange(tools.MaxResultBytes/2, 2*tools.MaxResultBytes).Draw(rt, "size")
-		r := run(context.Background(), t, gives(tools.Success(map[string]string{"text": strings.Repeat(piece, size/len(piece))})))
+		whole := tools.Success(map[string]string{"text": strings.Repeat(piece, size/len(piece))})
+		r := run(context.Background(), t, gives(whole))
 		if !json.Valid(r.JSON) || !utf8.Valid(r.JSON) || len(r.JSON) > tools.MaxResultBytes || r.Failed() {
 			rt.Fatalf("%d bytes, valid %v", len(r.JSON), json.Valid(r.JSON))
 		}
@@ -289,18 +291,18 @@ func TestLargeResults(t *testing.T) {
 		if err := json.Unmarshal(r.JSON, &cut); err != nil {
 			rt.Fatal(err)
 		}
-		if r.Whole == nil {
-			if cut.Truncated {
-				rt.Fatal("it is cut, but Whole is missing")
+		if len(whole.JSON) <= tools.MaxResultBytes {
+			if cut.Truncated || !bytes.Equal(r.JSON, whole.JSON) {
+				rt.Fatal("it is cut, although it is small enough")
 			}
 			return
 		}
-		if !cut.Truncated || cut.Reason != tools.ReasonSize || cut.ResumeHint == "" || cut.BytesTotal != len(r.Whole) ||
-			cut.BytesReturned != len(cut.Content) || cut.NextOffset != cut.BytesReturned || !strings.HasPrefix(string(r.Whole), cut.Content) {
+		if !cut.Truncated || cut.Reason != tools.ReasonSize || cut.ResumeHint == "" || cut.BytesTotal != len(whole.JSON) ||
+			cut.BytesReturned != len(cut.Content) || cut.NextOffset != cut.BytesReturned || !strings.HasPrefix(string(whole.JSON), cut.Content) {
 			rt.Fatalf("the envelope is %+v", cut.Cut)
 		}
-		if len(r.Whole) <= tools.MaxResultBytes || len(r.JSON) < tools.MaxResultBytes-2048 {
-			rt.Fatalf("%d of %d bytes are shown", len(r.JSON), len(r.Whole))
+		if len(r.JSON) < tools.MaxResultBytes-2048 {
+			rt.Fatalf("%d of %d bytes are shown", len(r.JSON), len(whole.JSON))
 		}
 	})
 }

@@ -209,7 +209,7 @@ func TestResultsKeepWhatTheEngineNeeds(t *testing.T) {
 	for name, r := range map[string]tools.Result{
 		"tool error": {ToolError: "busy", Retryable: true},
 		"internal":   {Internal: errors.New("no connection"), Retryable: true},
-		"connection": tools.NeedsConnection("github"),
+		"connection": {ToolError: "connection_required: Connect github first.", ConnectionRequired: "github"},
 	} {
 		x := tool("c.x", "x", anyObject)
 		x.execute = func(context.Context, *tools.Call, json.RawMessage) tools.Result { return r }

@@ -2,9 +2,7 @@ package tools
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -21,15 +19,7 @@ func IsText(content []byte) bool {
 	return utf8.Valid(content) && bytes.IndexByte(content, 0) < 0
 }
 
-// EncodeContent shows content as text where it can be, else as base64, and says which.
-func EncodeContent(content []byte) (shown, encoding string) {
-	if IsText(content) {
-		return string(content), EncodingText
-	}
-	return base64.StdEncoding.EncodeToString(content), EncodingBase64
-}
-
-// DecodeContent is the reverse of EncodeContent; an empty encoding means text.
+// DecodeContent returns the content that is shown in an encoding; an empty one means text.
 func DecodeContent(shown, encoding string) ([]byte, error) {
 	switch encoding {
 	case "", EncodingText:
@@ -43,12 +33,6 @@ func DecodeContent(shown, encoding string) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("encoding %q is unknown; use %s or %s", encoding, EncodingText, EncodingBase64)
 	}
-}
-
-// ContentHash returns the lowercase hex SHA-256 of content, as File.Hash holds it.
-func ContentHash(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
 }
 
 // Shorten returns s, or its beginning and an ellipsis when it has more than limit bytes. It never splits a character.

@@ -154,8 +154,6 @@ func (e *PathError) Unwrap() error { return e.Err }
 type Result struct {
 	// JSON is the result of a call that succeeded.
 	JSON json.RawMessage
-	// Whole is the result before Run cut it; nil when JSON is the whole of it. The model never sees it.
-	Whole json.RawMessage
 	// ToolError is a failure in words for the model.
 	ToolError string
 	// Internal is a failure that only the log may know; the model and the user see a generic text.
@@ -188,14 +186,6 @@ type Pending struct {
 	Deadline time.Time
 	// OnTimeout is OnTimeoutError, also when empty, or OnTimeoutFailTurn.
 	OnTimeout string
-}
-
-// NeedsConnection makes a result that tells the model, and through it the user, which provider has to be connected first.
-func NeedsConnection(provider string) Result {
-	return Result{
-		ToolError:          "connection_required: The user must connect " + provider + " first. Tell them, and continue without it meanwhile.",
-		ConnectionRequired: provider,
-	}
 }
 
 // Success makes a result from a value that marshals to JSON.

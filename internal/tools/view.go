@@ -65,7 +65,7 @@ func shownResult(r Result) Result {
 	if len(doc) <= MaxResultBytes {
 		return Result{JSON: doc}
 	}
-	return Result{JSON: envelope(doc), Whole: doc}
+	return Result{JSON: envelope(doc)}
 }
 
 // envelope wraps the beginning of a result that is too large.

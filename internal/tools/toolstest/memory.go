@@ -1,9 +1,11 @@
-// Package toolstest helps to test tools and what they run on: a filesystem in memory, and the conformance tests that
-// every implementation of tools.Files passes.
+// Package toolstest helps to test tools: it calls them, with a filesystem in memory. The tests of internal/sessions hold it against that
+// of sessions.
 package toolstest
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -16,11 +18,6 @@ import (
 // Memory is a session's filesystem in memory, as one call sees it: what is stored, overlaid with what was written
 // since the last Commit. It is not safe for concurrent use.
 type Memory struct {
-	// Now returns the time of writes; nil for a fixed one.
-	Now func() time.Time
-	// MaxFileBytes and MaxTotalBytes bound one file and all files; 0 for no bound.
-	MaxFileBytes, MaxTotalBytes int64
-
 	stored map[string]*node
 	// overlay has what the call wrote; nil for what it deleted.
 	overlay map[string]*node
@@ -93,14 +90,11 @@ func (m *Memory) Write(_ context.Context, path string, content []byte, expectedH
 	if expectedHash != nil && (present == nil || present.file.Hash != *expectedHash) {
 		return tools.File{}, fail("conflict", path, "%s is not what it was expected to be: it has not the hash %q.", path, *expectedHash)
 	}
-	if err := m.fits(path, int64(len(content))); err != nil {
-		return tools.File{}, err
-	}
-	if _, written := m.overlay[path]; expectedHash != nil && !written {
+	if _, changed := m.overlay[path]; expectedHash != nil && !changed {
 		m.expected[path] = *expectedHash
 	}
 	for dir := parent(path); m.lookup(dir) == nil; dir = parent(dir) {
-		m.overlay[dir] = &node{file: tools.File{Path: dir, Directory: true, UpdatedAt: m.now()}}
+		m.overlay[dir] = &node{file: tools.File{Path: dir, Directory: true, UpdatedAt: written}}
 	}
 	n := m.newFile(tools.File{Path: path}, content)
 	m.overlay[path] = n
@@ -130,22 +124,22 @@ func (m *Memory) Delete(_ context.Context, path string, recursive bool) error {
 	return nil
 }
 
-// Seed implements Store.
+// Seed stores an entry as if another call had committed it. Parents are made.
 func (m *Memory) Seed(_ context.Context, file tools.File, content []byte) error {
 	for dir := parent(file.Path); !tools.IsRoot(dir); dir = parent(dir) {
 		if m.stored[dir] == nil {
-			m.stored[dir] = &node{file: tools.File{Path: dir, Directory: true, UpdatedAt: m.now()}}
+			m.stored[dir] = &node{file: tools.File{Path: dir, Directory: true, UpdatedAt: written}}
 		}
 	}
 	if file.Directory {
-		m.stored[file.Path] = &node{file: tools.File{Path: file.Path, Directory: true, ReadOnly: file.ReadOnly, UpdatedAt: m.now()}}
+		m.stored[file.Path] = &node{file: tools.File{Path: file.Path, Directory: true, ReadOnly: file.ReadOnly, UpdatedAt: written}}
 		return nil
 	}
 	m.stored[file.Path] = m.newFile(tools.File{Path: file.Path, ReadOnly: file.ReadOnly}, content)
 	return nil
 }
 
-// Commit implements Committer.
+// Commit stores what was written.
 func (m *Memory) Commit(context.Context) error {
 	for path, hash := range m.expected {
 		if n := m.stored[path]; n == nil || n.file.Hash != hash {
@@ -165,23 +159,19 @@ func (m *Memory) Commit(context.Context) error {
 }
 
 func (m *Memory) newFile(file tools.File, content []byte) *node {
-	file.Size, file.Hash, file.UpdatedAt = int64(len(content)), tools.ContentHash(content), m.now()
+	file.Size, file.Hash, file.UpdatedAt = int64(len(content)), ContentHash(content), written
 	return &node{file: file, content: slices.Clone(content)}
 }
 
-func (m *Memory) now() time.Time {
-	if m.Now != nil {
-		return m.Now()
-	}
-	return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-}
+// written is the time of all writes.
+var written = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // lookup returns what is at a path; nil for nothing.
 func (m *Memory) lookup(path string) *node {
 	if tools.IsRoot(path) {
 		return &node{file: tools.File{Path: path, Directory: true}}
 	}
-	if n, written := m.overlay[path]; written {
+	if n, changed := m.overlay[path]; changed {
 		return n
 	}
 	return m.stored[path]
@@ -235,24 +225,6 @@ func (m *Memory) writable(path string) error {
 	return nil
 }
 
-func (m *Memory) fits(path string, size int64) error {
-	if m.MaxFileBytes > 0 && size > m.MaxFileBytes {
-		return fail("too_large", path, "%s would have %d bytes; at most %d are allowed.", path, size, m.MaxFileBytes)
-	}
-	total := size
-	for _, root := range tools.Roots() {
-		for _, p := range m.below(root) {
-			if p != path {
-				total += m.lookup(p).file.Size
-			}
-		}
-	}
-	if m.MaxTotalBytes > 0 && total > m.MaxTotalBytes {
-		return fail("quota_exceeded", path, "The files would have %d bytes in all; at most %d are allowed.", total, m.MaxTotalBytes)
-	}
-	return nil
-}
-
 // normalized refuses paths that should not have come this far.
 func normalized(path string) error {
 	n, err := tools.NormalizePath(path)
@@ -268,7 +240,8 @@ func fail(code, path, format string, args ...any) error {
 	return &tools.PathError{Code: code, Path: path, Message: fmt.Sprintf(format, args...)}
 }
 
-var (
-	_ Store     = (*Memory)(nil)
-	_ Committer = (*Memory)(nil)
-)
+// ContentHash returns the hash of content as tools.File has it.
+func ContentHash(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,4 +1,4 @@
-package toolstest
+package sessions
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 // basics are about roots, paths, reading and listing.
 //
 //nolint:gocognit // a list of short checks
-func basics() []check {
-	return []check{
+func basics() []contractCheck {
+	return []contractCheck{
 		{"roots exist from the start and are empty", func(u *under) {
 			for _, root := range tools.Roots() {
 				u.isDirectory(root)
@@ -165,12 +165,12 @@ func (u *under) refusesPath(path string) {
 }
 
 // committing is about what must hold when the call commits.
-func committing() []check {
+func committing() []contractCheck {
 	commit := func(run func(u *under, commit func() error)) func(u *under) {
 		return func(u *under) {
-			c, ok := u.Store.(Committer)
+			c, ok := u.filesStore.(filesCommitter)
 			if !ok {
-				u.t.Skip("the Files under test is no toolstest.Committer")
+				u.t.Skip("the Files under test is no filesCommitter")
 			}
 			run(u, func() error { return c.Commit(u.ctx()) })
 		}
@@ -181,7 +181,7 @@ func committing() []check {
 			t.Fatal(err)
 		}
 	}
-	return []check{
+	return []contractCheck{
 		{"a commit stores what was written and deleted", commit(func(u *under, commit func() error) {
 			u.seed("/workspace/old", "old", false)
 			u.write("/workspace/d/new", "new")

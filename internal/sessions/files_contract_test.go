@@ -1,4 +1,4 @@
-package toolstest
+package sessions
 
 import (
 	"context"
@@ -7,49 +7,55 @@ import (
 	"testing"
 
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/toolstest"
 )
 
-// Store is a Files under test together with a way to what lies beneath the call.
-type Store interface {
+// filesStore is a Files under test together with a way to what lies beneath the call.
+type filesStore interface {
 	tools.Files
 	// Seed stores a file or directory as if another call had committed it: Path, Directory and ReadOnly count, the
 	// rest follows from content. Parents are made.
 	Seed(ctx context.Context, file tools.File, content []byte) error
 }
 
-// Committer is a Store that can commit what the call has written, for tests of what must hold then, too.
-type Committer interface {
+// filesCommitter is a filesStore that can commit what the call has written, for tests of what must hold then, too.
+type filesCommitter interface {
 	// Commit stores what was written; the Files goes on with the committed state and an empty overlay.
 	Commit(ctx context.Context) error
 }
 
-// TestFiles states what every tools.Files does. The Files that fresh gives must be empty, and a Store as well; the
-// tests of commits run when it is a Committer.
-func TestFiles(t *testing.T, fresh func(t *testing.T) tools.Files) {
+// testFiles states what every tools.Files does. The Files that fresh gives must be empty, and a filesStore as well; the
+// tests of commits run when it is a filesCommitter.
+func testFiles(t *testing.T, fresh func(t *testing.T) tools.Files) {
 	t.Helper()
-	for _, suite := range [][]check{basics(), writing(), deleting(), seeded(), committing()} {
+	for _, suite := range [][]contractCheck{basics(), writing(), deleting(), seeded(), committing()} {
 		for _, c := range suite {
 			t.Run(c.name, func(t *testing.T) {
-				s, ok := fresh(t).(Store)
+				s, ok := fresh(t).(filesStore)
 				if !ok {
-					t.Fatal("the Files under test must be a toolstest.Store; wrap it for the test")
+					t.Fatal("the Files under test must be a filesStore; wrap it for the test")
 				}
-				c.run(&under{t: t, Store: s})
+				c.run(&under{t: t, filesStore: s})
 			})
 		}
 	}
 	t.Run("behaves like Memory whatever is done", func(t *testing.T) { compare(t, fresh) })
 }
 
-// check is one statement.
-type check struct {
+// The files that tests of tools work on behave like those of sessions.
+func TestFilesInMemory(t *testing.T) {
+	testFiles(t, func(*testing.T) tools.Files { return toolstest.NewMemory() })
+}
+
+// contractCheck is one statement.
+type contractCheck struct {
 	name string
 	run  func(u *under)
 }
 
 // under is the Files under test with assertions that stop the test.
 type under struct {
-	Store
+	filesStore
 	t *testing.T
 }
 
@@ -98,7 +104,7 @@ func (u *under) has(path, content string) {
 
 func (u *under) isFile(f tools.File, path, content string) {
 	u.t.Helper()
-	if f.Path != path || f.Directory || f.Size != int64(len(content)) || f.Hash != tools.ContentHash([]byte(content)) {
+	if f.Path != path || f.Directory || f.Size != int64(len(content)) || f.Hash != toolstest.ContentHash([]byte(content)) {
 		u.t.Fatalf("the entry of %s is %+v, want a file of %d bytes with the hash of its content", path, f, len(content))
 	}
 }
@@ -155,6 +161,6 @@ func paths(files []tools.File) []string {
 }
 
 func hash(content string) *string {
-	h := tools.ContentHash([]byte(content))
+	h := toolstest.ContentHash([]byte(content))
 	return &h
 }

@@ -1,4 +1,4 @@
-package toolstest
+package sessions
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/toolstest"
 )
 
 // How long the comparison goes on.
@@ -22,11 +23,11 @@ const (
 func compare(t *testing.T, fresh func(t *testing.T) tools.Files) {
 	for round := range compareRounds {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
-			got, ok := fresh(t).(Store)
+			got, ok := fresh(t).(filesStore)
 			if !ok {
-				t.Fatal("the Files under test must be a toolstest.Store; wrap it for the test")
+				t.Fatal("the Files under test must be a filesStore; wrap it for the test")
 			}
-			c := comparison{t: t, got: got, want: NewMemory(), rand: rand.New(rand.NewPCG(1, uint64(round)))} //nolint:gosec // a test repeats itself by its seed
+			c := comparison{t: t, got: got, want: toolstest.NewMemory(), rand: rand.New(rand.NewPCG(1, uint64(round)))} //nolint:gosec // a test repeats itself by its seed
 			for range c.rand.IntN(8) {
 				c.seed()
 			}
@@ -40,8 +41,8 @@ func compare(t *testing.T, fresh func(t *testing.T) tools.Files) {
 
 type comparison struct {
 	t    *testing.T
-	got  Store
-	want *Memory
+	got  filesStore
+	want *toolstest.Memory
 	rand *rand.Rand
 	done []string
 }
@@ -62,10 +63,15 @@ func (c *comparison) content() []byte {
 // seed stores a file where no file or directory is in the way.
 func (c *comparison) seed() {
 	path, content := c.path(), c.content()
-	if c.want.writable(path) != nil || c.want.lookup(path) != nil {
+	if _, err := c.want.Stat(c.t.Context(), path); err == nil {
 		return
 	}
-	for _, s := range []Store{c.got, c.want} {
+	for _, dir := range parents(path) {
+		if f, err := c.want.Stat(c.t.Context(), dir); err == nil && !f.Directory {
+			return
+		}
+	}
+	for _, s := range []filesStore{c.got, c.want} {
 		if err := s.Seed(c.t.Context(), tools.File{Path: path}, content); err != nil {
 			c.t.Fatalf("seed %s: %v", path, err)
 		}
@@ -126,7 +132,7 @@ func (c *comparison) same() {
 		return
 	}
 	_, content, err := c.got.Read(ctx, f.Path)
-	if err != nil || tools.ContentHash(content) != f.Hash {
+	if err != nil || toolstest.ContentHash(content) != f.Hash {
 		c.t.Fatalf("after %q, %s has the content %q, %v; want that of hash %s", c.done, f.Path, content, err, f.Hash)
 	}
 }

@@ -1,10 +1,10 @@
-package toolstest
+package sessions
 
 import "github.com/ostler-dev/ostler/internal/tools"
 
 // writing is about Write and hashes.
-func writing() []check {
-	return []check{
+func writing() []contractCheck {
+	return []contractCheck{
 		{"parents are made", func(u *under) {
 			u.write("/workspace/a/b/c.txt", "x")
 			u.isDirectory("/workspace/a")
@@ -76,8 +76,8 @@ func writing() []check {
 }
 
 // deleting is about Delete.
-func deleting() []check {
-	return []check{
+func deleting() []contractCheck {
+	return []contractCheck{
 		{"a deleted file is gone, its directory stays", func(u *under) {
 			for _, recursive := range []bool{false, true} {
 				u.write("/workspace/d/f", "x")
@@ -150,8 +150,8 @@ func deleting() []check {
 }
 
 // seeded is about the overlay over what is stored, and about what is read-only.
-func seeded() []check {
-	return []check{
+func seeded() []contractCheck {
+	return []contractCheck{
 		{"what is stored is seen", func(u *under) {
 			u.seed("/workspace/d/f", "stored", false)
 			u.has("/workspace/d/f", "stored")
