@@ -51,6 +51,14 @@ func (e *Error) At(path ...string) *Error {
 	return &c
 }
 
+// At returns a failure with the path of the argument to blame. Any other error stays as it is.
+func At(err error, path ...string) error {
+	if f := As(err); f != nil {
+		return f.At(path...)
+	}
+	return err
+}
+
 // As finds the failure in an error; nil when it is the server's own.
 func As(err error) *Error {
 	e, _ := errors.AsType[*Error](err)

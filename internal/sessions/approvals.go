@@ -225,11 +225,8 @@ func (s *Service) editedArguments(ctx context.Context, by models.ActorID, w *mod
 		OrgID: w.OrgID, SessionID: w.SessionID, TurnID: w.TurnID, AgentID: session.AgentID, CallID: id, ToolID: frozen.ToolID, ToolName: name,
 		Hints: frozen.Hints, Arguments: frozen.Arguments,
 	}, recheck)
-	if f := fault.As(err); f != nil {
-		return nil, f.At(at...)
-	}
 	if err != nil || jsonx.Same(arguments, turns.ReadRequest(*w).Arguments) {
-		return nil, err
+		return nil, fault.At(err, at...)
 	}
 	return arguments, nil
 }

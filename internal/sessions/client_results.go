@@ -40,11 +40,8 @@ func (s *Service) SubmitToolResults(ctx context.Context, by *auth.Principal, tur
 		return nil, err
 	}
 	t, err := s.Turn(ctx, by.OrgID, turn)
-	if f := fault.As(err); f != nil {
-		return nil, f.At("input", "turnId")
-	}
 	if err != nil {
-		return nil, err
+		return nil, fault.At(err, "input", "turnId")
 	}
 	if err := s.findCalls(ctx, t, c); err != nil {
 		return nil, err

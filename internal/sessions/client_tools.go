@@ -60,10 +60,7 @@ func (s *Service) changedClientTools(ctx context.Context, have *models.Session, 
 		return clientTools{}, err
 	}
 	err = s.cfg.Catalog.CheckClientTools(ctx, have.OrgID, have.HarnessID, agent, sets[string(have.ClientTools)])
-	if f := fault.As(err); f != nil {
-		return clientTools{}, f.At("input", "agentId")
-	}
-	return clientTools{}, err
+	return clientTools{}, fault.At(err, "input", "agentId")
 }
 
 // ClientToolsets returns sets of client tools by their hashes, as strings of bytes. Those that the organization doesn't have are left out.

@@ -74,10 +74,7 @@ func (s *Service) WriteFile(ctx context.Context, by *auth.Principal, in NewFile)
 		return tools.File{}, nil, fault.New(fault.Invalid, "The encoding must be \"text\" or \"base64\".").At("encoding")
 	}
 	if _, err := s.Get(ctx, by.OrgID, in.SessionID); err != nil {
-		if f := fault.As(err); f != nil {
-			return tools.File{}, nil, f.At("sessionId")
-		}
-		return tools.File{}, nil, err
+		return tools.File{}, nil, fault.At(err, "sessionId")
 	}
 	path, err := tools.NormalizePath(in.Path)
 	if err != nil {

@@ -55,7 +55,7 @@ func (s *Service) Fork(ctx context.Context, by *auth.Principal, in NewFork) (*mo
 func (s *Service) prepareFork(ctx context.Context, by *auth.Principal, in NewFork) (*forkSession, error) {
 	from, err := s.Get(ctx, by.OrgID, in.SessionID)
 	if err != nil {
-		return nil, atPath(err, "input", "sessionId")
+		return nil, fault.At(err, "input", "sessionId")
 	}
 	checked := catalog.Choice{HarnessID: &from.HarnessID, AgentID: from.AgentID, ModelID: from.ModelID} // as for a new session
 	if _, err := s.cfg.Catalog.CheckSession(ctx, by, checked); err != nil {
@@ -102,7 +102,7 @@ func unusable(err error) error {
 func (s *Service) endOf(ctx context.Context, of *models.Session, pieces []events.Piece, turn models.TurnID) (int64, error) {
 	t, err := s.Turn(ctx, of.OrgID, turn)
 	if err != nil {
-		return 0, atPath(err, "input", "throughTurnId")
+		return 0, fault.At(err, "input", "throughTurnId")
 	}
 	switch {
 	case t.SessionID != of.ID && (t.EndedSequence == nil || !pieceOf(pieces, t.SessionID, *t.EndedSequence)):
@@ -115,13 +115,6 @@ func (s *Service) endOf(ctx context.Context, of *models.Session, pieces []events
 		return 0, fault.New(fault.Invalid, "The turn was cancelled before it began; fork through one that has run.").At("input", "throughTurnId")
 	}
 	return *t.EndedSequence, nil
-}
-
-func atPath(err error, path ...string) error {
-	if f := fault.As(err); f != nil {
-		return f.At(path...)
-	}
-	return err
 }
 
 // forkSession makes a fork under the lock of the original.

@@ -191,7 +191,7 @@ func readPast[T any](
 		}
 		var rows []T
 		//nolint:unqueryvet // as above
-		query := "SELECT * FROM (" + union(branch, len(group)) + ") AS pieces" + s.cfg.DB.OrderOfUnion(order) + " LIMIT ?"
+		query := "SELECT * FROM (" + store.Union(branch, len(group)) + ") AS pieces" + s.cfg.DB.OrderOfUnion(order) + " LIMIT ?"
 		if err := store.Rows(s.cfg.DB.Read(ctx, org).Raw(query, append(args, left)...), &rows); err != nil {
 			return nil, fmt.Errorf("list the %s that %s has from others: %w", h.table, session, err)
 		}
@@ -235,7 +235,7 @@ func (s *Service) withPast(
 		}
 		branch := "SELECT count(*) AS n FROM (SELECT 1 FROM " + h.table + h.condition() + " LIMIT ?) AS piece"
 		var ns []int
-		if err := s.cfg.DB.Read(ctx, org).Raw(union(branch, len(group)), args...).Scan(&ns).Error; err != nil {
+		if err := s.cfg.DB.Read(ctx, org).Raw(store.Union(branch, len(group)), args...).Scan(&ns).Error; err != nil {
 			return 0, fmt.Errorf("count the %s that %s has from others: %w", h.table, session, err)
 		}
 		for _, n := range ns {

@@ -8,59 +8,9 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// What lists of sessions show of each of them is read here, for all of them in one statement. Each session is a branch of
-// its own, which reads no more of the index than its limit; see NewestOfAgents.
+// What lists of sessions show of each of them is read here, for all of them in one statement.
 
-// branches is what to read of each session.
-type branches struct {
-	table, condition, order string
-	limit                   int
-}
-
-func ofSessions[T any](
-	ctx context.Context, s *Service, org models.OrgID, sessions []models.SessionID, b branches, owner func(*T) models.SessionID,
-) (map[models.SessionID][]T, error) {
-	//nolint:unqueryvet // GORM's rows take all columns
-	branch := "SELECT * FROM (SELECT * FROM " + b.table + " WHERE org_id = ? AND session_id = ?" + b.condition +
-		" ORDER BY " + b.order + " LIMIT ?) AS branch"
-	found := make(map[models.SessionID][]T, len(sessions))
-	args := make([]any, 0, 3*len(sessions))
-	for _, id := range sessions {
-		found[id] = nil
-		args = append(args, org, id, b.limit)
-	}
-	var rows []T
-	//nolint:unqueryvet // as above
-	query := "SELECT * FROM (" + union(branch, len(sessions)) + ") AS pages" + s.cfg.DB.OrderOfUnion(" ORDER BY "+b.order)
-	if err := store.Rows(s.cfg.DB.Read(ctx, org).Raw(query, args...), &rows); err != nil {
-		return nil, fmt.Errorf("list the %s of %d sessions: %w", b.table, len(sessions), err)
-	}
-	for i := range rows {
-		id := owner(&rows[i])
-		found[id] = append(found[id], rows[i])
-	}
-	return found, nil
-}
-
-// countOfSessions counts the rows of each session, as far as one more than 10 000.
-func (s *Service) countOfSessions(ctx context.Context, org models.OrgID, table string, sessions []models.SessionID) (map[models.SessionID]int, error) {
-	// The place of a session stands for its id, which needs no type of either database then.
-	branch := `SELECT CAST(? AS INTEGER) AS place, count(*) AS n
-FROM (SELECT 1 FROM ` + table + ` WHERE org_id = ? AND session_id = ? LIMIT ?) AS branch`
-	args := make([]any, 0, 4*len(sessions))
-	for i, id := range sessions {
-		args = append(args, i, org, id, maxCount+1)
-	}
-	var rows []struct{ Place, N int }
-	if err := s.cfg.DB.Read(ctx, org).Raw(union(branch, len(sessions)), args...).Scan(&rows).Error; err != nil {
-		return nil, fmt.Errorf("count the %s of %d sessions: %w", table, len(sessions), err)
-	}
-	found := make(map[models.SessionID]int, len(sessions))
-	for _, row := range rows {
-		found[sessions[row.Place]] = row.N
-	}
-	return found, nil
-}
+const ofSession = "session_id"
 
 func ownerOfTurn(t *models.Turn) models.SessionID { return t.SessionID }
 
@@ -68,33 +18,33 @@ func ownerOfMessage(m *models.Message) models.SessionID { return m.SessionID }
 
 // NewestTurns returns the newest turns of several sessions, up to limit of each: their own, and not what forks have from others.
 func (s *Service) NewestTurns(ctx context.Context, org models.OrgID, sessions []models.SessionID, limit int) (map[models.SessionID][]models.Turn, error) {
-	return ofSessions(ctx, s, org, sessions, branches{"turns", "", "id DESC", limit}, ownerOfTurn)
+	return store.ListOf(ctx, s.cfg.DB, org, sessions, store.Owned{Table: "turns", Owner: ofSession, Order: "id DESC", Limit: limit}, ownerOfTurn)
 }
 
 // CountTurnsOf counts the turns of several sessions, each as far as one more than 10 000; of forks their own alone.
 func (s *Service) CountTurnsOf(ctx context.Context, org models.OrgID, sessions []models.SessionID) (map[models.SessionID]int, error) {
-	return s.countOfSessions(ctx, org, "turns", sessions)
+	return store.CountOf(ctx, s.cfg.DB, org, sessions, store.Owned{Table: "turns", Owner: ofSession, Limit: maxCount + 1})
 }
 
 // FirstMessages returns the first messages of several sessions, up to limit of each: their own, and not what forks have from others.
 func (s *Service) FirstMessages(ctx context.Context, org models.OrgID, sessions []models.SessionID, limit int) (map[models.SessionID][]models.Message, error) {
-	return ofSessions(ctx, s, org, sessions, branches{"messages", "", "sequence", limit}, ownerOfMessage)
+	return store.ListOf(ctx, s.cfg.DB, org, sessions, store.Owned{Table: "messages", Owner: ofSession, Order: "sequence", Limit: limit}, ownerOfMessage)
 }
 
 // LastMessages is FirstMessages from the end, newest first.
 func (s *Service) LastMessages(ctx context.Context, org models.OrgID, sessions []models.SessionID, limit int) (map[models.SessionID][]models.Message, error) {
-	return ofSessions(ctx, s, org, sessions, branches{"messages", "", "sequence DESC", limit}, ownerOfMessage)
+	return store.ListOf(ctx, s.cfg.DB, org, sessions, store.Owned{Table: "messages", Owner: ofSession, Order: "sequence DESC", Limit: limit}, ownerOfMessage)
 }
 
 // CountMessagesOf counts the messages of several sessions, each as far as one more than 10 000; of forks their own alone.
 func (s *Service) CountMessagesOf(ctx context.Context, org models.OrgID, sessions []models.SessionID) (map[models.SessionID]int, error) {
-	return s.countOfSessions(ctx, org, "messages", sessions)
+	return store.CountOf(ctx, s.cfg.DB, org, sessions, store.Owned{Table: "messages", Owner: ofSession, Limit: maxCount + 1})
 }
 
 // QueuedTurnsOf is QueuedTurns for several sessions.
 func (s *Service) QueuedTurnsOf(ctx context.Context, org models.OrgID, sessions []models.SessionID) (map[models.SessionID][]models.Turn, error) {
-	return ofSessions(ctx, s, org, sessions,
-		branches{"turns", " AND status = 'QUEUED' AND ready_at IS NULL", "queue_position", maxQueuedShown}, ownerOfTurn)
+	which := store.Owned{Table: "turns", Owner: ofSession, Where: "status = 'QUEUED' AND ready_at IS NULL", Order: "queue_position", Limit: maxQueuedShown}
+	return store.ListOf(ctx, s.cfg.DB, org, sessions, which, ownerOfTurn)
 }
 
 // TodosOf returns the plans of several sessions; those without one are not in it.

@@ -106,11 +106,8 @@ func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (
 
 func (s *Service) checkModel(ctx context.Context, by *auth.Principal, in NewMessage) error {
 	session, err := s.Get(ctx, by.OrgID, in.SessionID)
-	if f := fault.As(err); f != nil {
-		return f.At("input", "sessionId")
-	}
 	if err != nil {
-		return err
+		return fault.At(err, "input", "sessionId")
 	}
 	_, err = s.cfg.Catalog.CheckSession(ctx, by, catalog.Choice{HarnessID: &session.HarnessID, ModelID: in.ModelID})
 	return err

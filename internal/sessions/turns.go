@@ -23,11 +23,8 @@ func (s *Service) CancelTurn(ctx context.Context, by *auth.Principal, id models.
 		return nil, err
 	}
 	t, err := s.Turn(ctx, by.OrgID, id)
-	if f := fault.As(err); f != nil {
-		return nil, f.At("turnId")
-	}
 	if err != nil {
-		return nil, err
+		return nil, fault.At(err, "turnId")
 	}
 	c := &cancelTurn{org: by.OrgID, session: t.SessionID, turn: id, by: by}
 	if reason != nil {
@@ -74,11 +71,8 @@ func (c *cancelTurn) Apply(tx *commit.Tx) error {
 // EditQueuedTurn replaces the message of a turn that is queued behind another one. A turn that has begun is a CONFLICT.
 func (s *Service) EditQueuedTurn(ctx context.Context, by *auth.Principal, id models.TurnID, content []NewPart) (*models.Turn, error) {
 	t, err := s.Turn(ctx, by.OrgID, id)
-	if f := fault.As(err); f != nil {
-		return nil, f.At("turnId")
-	}
 	if err != nil {
-		return nil, err
+		return nil, fault.At(err, "turnId")
 	}
 	if err := checkContent(content, "content"); err != nil {
 		return nil, err
@@ -135,19 +129,13 @@ func (c *editQueued) Apply(tx *commit.Tx) error {
 // MoveQueuedTurn puts a queued turn before another one of its session, or last. A turn that has begun is a CONFLICT.
 func (s *Service) MoveQueuedTurn(ctx context.Context, by *auth.Principal, id models.TurnID, before *models.TurnID) (*models.Session, error) {
 	t, err := s.Turn(ctx, by.OrgID, id)
-	if f := fault.As(err); f != nil {
-		return nil, f.At("turnId")
-	}
 	if err != nil {
-		return nil, err
+		return nil, fault.At(err, "turnId")
 	}
 	if before != nil {
 		other, err := s.Turn(ctx, by.OrgID, *before)
-		if f := fault.As(err); f != nil {
-			return nil, f.At("before")
-		}
 		if err != nil {
-			return nil, err
+			return nil, fault.At(err, "before")
 		}
 		if other.SessionID != t.SessionID {
 			return nil, fault.New(fault.Invalid, "The two turns belong to different sessions.").At("before")

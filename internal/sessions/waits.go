@@ -9,6 +9,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
 // MaxTurnWaits is how many of a turn's open waits are listed.
@@ -48,26 +49,10 @@ func (s *Service) openWaits(ctx context.Context, org models.OrgID, kinds []model
 }
 
 // WaitsOfTurns returns what turns wait for, oldest first, at most MaxTurnWaits of each, in one statement. It has an entry for every
-// turn. Each turn is a branch of its own, so that none reads more than its limit.
+// turn.
 func (s *Service) WaitsOfTurns(ctx context.Context, org models.OrgID, ids []models.TurnID) (map[models.TurnID][]models.Wait, error) {
-	//nolint:unqueryvet // GORM's rows take all columns
-	const branch = `SELECT * FROM (SELECT * FROM waits WHERE org_id = ? AND turn_id = ? AND state = 'OPEN' ORDER BY created_at, id LIMIT ?) AS branch`
-	found := make(map[models.TurnID][]models.Wait, len(ids))
-	args := make([]any, 0, 3*len(ids))
-	for _, id := range ids {
-		found[id] = nil
-		args = append(args, org, id, MaxTurnWaits)
-	}
-	var rows []models.Wait
-	//nolint:unqueryvet // as above
-	query := "SELECT * FROM (" + union(branch, len(ids)) + ") AS open ORDER BY created_at, id"
-	if err := s.cfg.DB.Read(ctx, org).Raw(query, args...).Scan(&rows).Error; err != nil {
-		return nil, fmt.Errorf("list the waits of %d turns: %w", len(ids), err)
-	}
-	for _, row := range rows {
-		found[row.TurnID] = append(found[row.TurnID], row)
-	}
-	return found, nil
+	which := store.Owned{Table: "waits", Owner: "turn_id", Where: "state = 'OPEN'", Order: "created_at, id", Limit: MaxTurnWaits}
+	return store.ListOf(ctx, s.cfg.DB, org, ids, which, func(w *models.Wait) models.TurnID { return w.TurnID })
 }
 
 // Decisions returns what people have decided about approvals, oldest first. It has an entry for every wait.
@@ -96,11 +81,8 @@ func (s *Service) waitOf(
 	ctx context.Context, org models.OrgID, id models.WaitID, kind models.WaitKind, path ...string,
 ) (*models.Wait, *models.Turn, error) {
 	w, err := s.Wait(ctx, org, id)
-	if f := fault.As(err); f != nil {
-		return nil, nil, f.At(path...)
-	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fault.At(err, path...)
 	}
 	if w.Kind != kind {
 		return nil, nil, fault.New(fault.Invalid, "The wait %s is of the kind %s, not %s.", id, w.Kind, kind).At(path...)

@@ -44,7 +44,7 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewBudget) 
 	}
 	subject, err := parseSubject(in.Subject, in.SubjectID)
 	if err != nil {
-		return nil, at(err, "input", "subjectId")
+		return nil, fault.At(err, "input", "subjectId")
 	}
 	b := models.Budget{
 		OrgID: by.OrgID, ID: models.NewID[models.BudgetEntity](), Subject: in.Subject, SubjectID: subject.id, CustomerKey: subject.key,
@@ -62,7 +62,7 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewBudget) 
 			return err
 		}
 		if err := subject.check(tx, by.OrgID); err != nil {
-			return at(err, "input", "subjectId")
+			return fault.At(err, "input", "subjectId")
 		}
 		if err := checkQuota(tx, by.OrgID, &subject); err != nil {
 			return err
@@ -96,7 +96,7 @@ func (s *Service) Update(ctx context.Context, by *auth.Principal, id models.Budg
 		var now models.Millis
 		var err error
 		if b, now, err = s.lock(tx, by.OrgID, id); err != nil {
-			return at(err, "id")
+			return fault.At(err, "id")
 		}
 		if b.DisabledAt != nil {
 			return disabled(&b).At("id")
@@ -139,7 +139,7 @@ func (s *Service) Disable(ctx context.Context, by *auth.Principal, id models.Bud
 		var now models.Millis
 		var err error
 		if b, now, err = s.lock(tx, by.OrgID, id); err != nil {
-			return at(err, "id")
+			return fault.At(err, "id")
 		}
 		if b.DisabledAt != nil {
 			return nil
@@ -294,12 +294,4 @@ func same[T comparable](a, b *T) bool {
 		return a == b
 	}
 	return *a == *b
-}
-
-// at puts the path of the argument to blame to a failure of the caller's.
-func at(err error, path ...string) error {
-	if f := fault.As(err); f != nil {
-		return f.At(path...)
-	}
-	return err
 }

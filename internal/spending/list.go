@@ -3,7 +3,6 @@ package spending
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"gorm.io/gorm"
 
@@ -35,7 +34,7 @@ type Filter struct {
 func (s *Service) Get(ctx context.Context, org models.OrgID, id models.BudgetID) (*models.Budget, error) {
 	b, err := budgetByID(s.db.Read(ctx, org), org, id)
 	if err != nil {
-		return nil, at(err, "id")
+		return nil, fault.At(err, "id")
 	}
 	budget.Roll(&b, clock.Millis(s.clock))
 	return &b, nil
@@ -135,50 +134,14 @@ func (s *Service) Ledger(
 }
 
 // NewestPostings returns the newest postings of several budgets, up to limit of each, in one statement. It has an entry for every budget.
-// Each is a branch of its own, which reads no more of the index than its limit.
 func (s *Service) NewestPostings(
 	ctx context.Context, org models.OrgID, budgets []models.BudgetID, limit int,
 ) (map[models.BudgetID][]models.LedgerEntry, error) {
-	//nolint:unqueryvet // GORM's rows take all columns
-	const branch = `SELECT * FROM (SELECT * FROM ledger_entries WHERE org_id = ? AND budget_id = ? ORDER BY created_at DESC, id DESC LIMIT ?) AS branch`
-	found := make(map[models.BudgetID][]models.LedgerEntry, len(budgets))
-	args := make([]any, 0, 3*len(budgets))
-	for _, id := range budgets {
-		found[id] = nil
-		args = append(args, org, id, limit)
-	}
-	var rows []models.LedgerEntry
-	//nolint:unqueryvet // as above
-	query := "SELECT * FROM (" + union(branch, len(budgets)) + ") AS newest ORDER BY created_at DESC, id DESC"
-	if err := s.db.Read(ctx, org).Raw(query, args...).Scan(&rows).Error; err != nil {
-		return nil, fmt.Errorf("list the postings of %d budgets: %w", len(budgets), err)
-	}
-	for i := range rows {
-		found[rows[i].BudgetID] = append(found[rows[i].BudgetID], rows[i])
-	}
-	return found, nil
+	which := store.Owned{Table: "ledger_entries", Owner: "budget_id", Order: "created_at DESC, id DESC", Limit: limit}
+	return store.ListOf(ctx, s.db, org, budgets, which, func(e *models.LedgerEntry) models.BudgetID { return e.BudgetID })
 }
 
 // CountPostings counts the postings of several budgets in one statement, each as far as one more than 10 000.
 func (s *Service) CountPostings(ctx context.Context, org models.OrgID, budgets []models.BudgetID) (map[models.BudgetID]int, error) {
-	// The place of a budget stands for its id, which needs no type of either database then.
-	const branch = `SELECT CAST(? AS INTEGER) AS place, count(*) AS n
-FROM (SELECT 1 FROM ledger_entries WHERE org_id = ? AND budget_id = ? LIMIT ?) AS branch`
-	args := make([]any, 0, 4*len(budgets))
-	for i, id := range budgets {
-		args = append(args, i, org, id, maxCount+1)
-	}
-	var rows []struct{ Place, N int }
-	if err := s.db.Read(ctx, org).Raw(union(branch, len(budgets)), args...).Scan(&rows).Error; err != nil {
-		return nil, fmt.Errorf("count the postings of %d budgets: %w", len(budgets), err)
-	}
-	found := make(map[models.BudgetID]int, len(rows))
-	for _, row := range rows {
-		found[budgets[row.Place]] = row.N
-	}
-	return found, nil
-}
-
-func union(branch string, n int) string {
-	return strings.TrimSuffix(strings.Repeat(branch+"\nUNION ALL\n", n), "\nUNION ALL\n")
+	return store.CountOf(ctx, s.db, org, budgets, store.Owned{Table: "ledger_entries", Owner: "budget_id", Limit: maxCount + 1})
 }

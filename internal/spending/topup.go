@@ -73,7 +73,7 @@ func (s *Service) TopUp(ctx context.Context, by *auth.Principal, in TopUp) (*mod
 		var now models.Millis
 		var err error
 		if b, now, err = s.lock(tx, by.OrgID, in.BudgetID); err != nil {
-			return at(err, "input", "budgetId")
+			return fault.At(err, "input", "budgetId")
 		}
 		fact := models.NewID[models.JournalEntity]()
 		if in.IdempotencyKey != nil {

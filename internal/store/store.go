@@ -199,6 +199,15 @@ func IsData(err error) bool {
 	return false
 }
 
+// First returns the row that a query finds; nil when there is none.
+func First[T any](q *gorm.DB) (*T, error) {
+	var found []T
+	if err := q.Limit(1).Find(&found).Error; err != nil || len(found) == 0 {
+		return nil, err //nolint:wrapcheck // the caller says what was read
+	}
+	return &found[0], nil
+}
+
 // OneRow turns a count of affected rows into an error unless it is one.
 func OneRow(res *gorm.DB) error {
 	if res.Error != nil {

@@ -3,7 +3,6 @@ package webhooks
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -46,31 +45,12 @@ func (s *Service) Deliveries(
 // deliveryColumns are those that lists show: all but the body.
 const deliveryColumns = "org_id, id, webhook_id, event_id, session_id, kind, attempts, status, error, next_attempt_at, delivered_at, created_at"
 
-// NewestDeliveries returns the newest deliveries of several webhooks, up to limit of each, in one statement, each webhook in a branch of its
-// own, which reads no more of the index than its limit.
+// NewestDeliveries returns the newest deliveries of several webhooks, up to limit of each, in one statement.
 func (s *Service) NewestDeliveries(
 	ctx context.Context, org models.OrgID, webhooks []models.WebhookID, limit int,
 ) (map[models.WebhookID][]models.WebhookDelivery, error) {
-	found := make(map[models.WebhookID][]models.WebhookDelivery, len(webhooks))
-	if len(webhooks) == 0 {
-		return found, nil
-	}
-	branch := "SELECT " + deliveryColumns + " FROM (SELECT " + deliveryColumns +
-		" FROM webhook_deliveries WHERE org_id = ? AND webhook_id = ? ORDER BY id DESC LIMIT ?) AS branch"
-	args := make([]any, 0, 3*len(webhooks))
-	for _, id := range webhooks {
-		found[id] = nil
-		args = append(args, org, id, limit)
-	}
-	query := strings.TrimSuffix(strings.Repeat(branch+" UNION ALL ", len(webhooks)), " UNION ALL ")
-	var list []models.WebhookDelivery
-	if err := store.Rows(s.db.Read(ctx, org).Raw(query+" ORDER BY id DESC", args...), &list); err != nil {
-		return nil, fmt.Errorf("list the newest deliveries of %d webhooks of %s: %w", len(webhooks), org, err)
-	}
-	for i := range list {
-		found[list[i].WebhookID] = append(found[list[i].WebhookID], list[i])
-	}
-	return found, nil
+	which := store.Owned{Table: "webhook_deliveries", Columns: deliveryColumns, Owner: "webhook_id", Order: "id DESC", Limit: limit}
+	return store.ListOf(ctx, s.db, org, webhooks, which, func(d *models.WebhookDelivery) models.WebhookID { return d.WebhookID })
 }
 
 // live limits a statement to the webhooks of an organization that weren't deleted.
