@@ -21,17 +21,16 @@ import (
 func approved(tx *gorm.DB, p *models.PaymentPolicy, o *tools.PaymentOrder) (*models.WaitID, error) {
 	terms := models.PaymentTerms{Key: o.IdempotencyKey, Tool: o.ToolID, Host: o.Host, Amount: o.Amount, Purpose: o.Purpose}
 	id := turns.PaymentWaitID(o.TurnID, &terms)
-	var found []models.Wait
-	if err := store.Of(tx, o.OrgID).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
+	w, err := store.First[models.Wait](store.Of(tx, o.OrgID).Where("id = ?", id))
+	if err != nil {
 		return nil, fmt.Errorf("look for the approval of payment %s: %w", o.IdempotencyKey, err)
 	}
-	if len(found) == 0 {
+	if w == nil {
 		if p.ApprovalAbove == nil || o.Amount <= *p.ApprovalAbove {
 			return nil, nil
 		}
 		return nil, &tools.ApprovalNeededError{Terms: terms}
 	}
-	w := &found[0]
 	asked := turns.ReadRequest(*w).Payment
 	if asked == nil {
 		return nil, fmt.Errorf("the approval %s of payment %s is for other terms", id, o.IdempotencyKey)

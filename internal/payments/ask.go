@@ -24,12 +24,9 @@ const askedFor = models.Millis(2 * 60 * 1000)
 // the policy's lock, since sessions share them, and what is allowed counts from then on. It is a transaction of its own, and no command:
 // the committer locks no policies. What becomes of a payment whose process dies here, see sweep.go.
 func (s *Service) ask(ctx context.Context, o *tools.PaymentOrder) (models.Payment, error) {
-	var found models.Payment
-	err := s.cfg.DB.Write(ctx, o.OrgID, func(tx *gorm.DB) error {
-		found = models.Payment{}
-		before, err := byKey(tx, o)
-		if err != nil || before != nil {
-			found = deref(before)
+	var found *models.Payment
+	err := s.cfg.DB.Write(ctx, o.OrgID, func(tx *gorm.DB) (err error) {
+		if found, err = byKey(tx, o); err != nil || found != nil {
 			return err
 		}
 		policy, err := policyFor(tx, o)
@@ -37,8 +34,7 @@ func (s *Service) ask(ctx context.Context, o *tools.PaymentOrder) (models.Paymen
 			return err
 		}
 		// Whoever had the lock may have asked for the same.
-		if before, err = byKey(tx, o); err != nil || before != nil {
-			found = deref(before)
+		if found, err = byKey(tx, o); err != nil || found != nil {
 			return err
 		}
 		now := clock.Millis(s.cfg.Clock)
@@ -50,23 +46,21 @@ func (s *Service) ask(ctx context.Context, o *tools.PaymentOrder) (models.Paymen
 		if err != nil {
 			return err
 		}
-		found = models.Payment{
+		found = &models.Payment{
 			OrgID: o.OrgID, ID: models.NewID[models.PaymentEntity](), PolicyID: policy.ID, SessionID: o.SessionID, TurnID: o.TurnID,
 			WaitID: approval, IdempotencyKey: o.IdempotencyKey, Capability: o.CapabilityID, Tool: o.ToolID, Host: o.Host, Purpose: o.Purpose, Amount: o.Amount,
 			Status: models.PaymentAsked, Day: day, DueAt: (now + askedFor).Ptr(), CreatedAt: now,
 		}
 		// By another policy the same may have been asked for at once: then nothing is changed, and this is tried again.
-		if err := tx.Create(&found).Error; err != nil {
+		if err := tx.Create(found).Error; err != nil {
 			return fmt.Errorf("store a payment: %w", err)
 		}
 		return count(tx, models.PaymentDay{OrgID: o.OrgID, PolicyID: policy.ID, Day: day, Amount: o.Amount})
 	})
 	if store.IsDuplicate(err) {
-		var before *models.Payment
-		if before, err = byKey(s.cfg.DB.Read(ctx, o.OrgID), o); err == nil && before == nil {
+		if found, err = byKey(s.cfg.DB.Read(ctx, o.OrgID), o); err == nil && found == nil {
 			err = fmt.Errorf("payment %s could be neither stored nor found", o.IdempotencyKey)
 		}
-		found = deref(before)
 	}
 	if err != nil {
 		return models.Payment{}, err
@@ -74,26 +68,16 @@ func (s *Service) ask(ctx context.Context, o *tools.PaymentOrder) (models.Paymen
 	if found.Host != o.Host || found.Amount != o.Amount || found.Tool != o.ToolID {
 		return models.Payment{}, refusal(tools.PaymentInvalid, "This step of the call has already requested another payment: %s usd to %s.", usd(found.Amount), found.Host)
 	}
-	return found, nil
-}
-
-func deref(p *models.Payment) models.Payment {
-	if p == nil {
-		return models.Payment{}
-	}
-	return *p
+	return *found, nil
 }
 
 // byKey returns the payment that was asked for with the order's key; nil when there is none.
 func byKey(db *gorm.DB, o *tools.PaymentOrder) (*models.Payment, error) {
-	var list []models.Payment
-	if err := store.Of(db, o.OrgID).Where("idempotency_key = ?", o.IdempotencyKey).Limit(1).Find(&list).Error; err != nil {
+	found, err := store.First[models.Payment](store.Of(db, o.OrgID).Where("idempotency_key = ?", o.IdempotencyKey))
+	if err != nil {
 		return nil, fmt.Errorf("look for payment %s: %w", o.IdempotencyKey, err)
 	}
-	if len(list) == 0 {
-		return nil, nil
-	}
-	return &list[0], nil
+	return found, nil
 }
 
 // policyFor finds the oldest policy that lets the tool pay the host, and locks it.

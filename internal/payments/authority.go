@@ -44,24 +44,17 @@ func (s *Service) Pay(ctx context.Context, o tools.PaymentOrder) (tools.PaymentR
 func receipt(p *models.Payment) (tools.PaymentReceipt, error) {
 	switch p.Status {
 	case models.PaymentPaid:
-		return tools.PaymentReceipt{ID: p.ID, Reference: given(p.Reference), Amount: *p.Paid}, nil
+		return tools.PaymentReceipt{ID: p.ID, Reference: models.Value(p.Reference), Amount: *p.Paid}, nil
 	case models.PaymentRefused:
-		code, message, ok := strings.Cut(given(p.Error), ": ")
+		code, message, ok := strings.Cut(models.Value(p.Error), ": ")
 		if !ok || !strings.HasPrefix(code, "payment_") {
-			code, message = tools.PaymentRefused, given(p.Error)
+			code, message = tools.PaymentRefused, models.Value(p.Error)
 		}
 		return tools.PaymentReceipt{}, &tools.PaymentError{Code: code, Message: message}
 	case models.PaymentAsked, models.PaymentPending:
 	}
 	return tools.PaymentReceipt{}, refusal(tools.PaymentUnknown, "It is not known yet whether %s usd was paid to %s. The server keeps asking about payment %s. "+
 		"Don't pay again, and tell the user.", usd(p.Amount), p.Host, p.ID)
-}
-
-func given(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // conclude asks the rail for a payment and settles it, when there is an answer; else it is asked for again later.

@@ -51,14 +51,14 @@ func (s *Service) Count(ctx context.Context, org models.OrgID) (int, error) {
 
 // Payment returns a payment of an organization.
 func (s *Service) Payment(ctx context.Context, org models.OrgID, id models.PaymentID) (*models.Payment, error) {
-	var found []models.Payment
-	if err := store.Of(s.cfg.DB.Read(ctx, org), org).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.Payment](store.Of(s.cfg.DB.Read(ctx, org), org).Where("id = ?", id))
+	if err != nil {
 		return nil, fmt.Errorf("read payment %s of %s: %w", id, org, err)
 	}
-	if len(found) == 0 {
+	if found == nil {
 		return nil, fault.New(fault.NotFound, "There is no payment with the id %s.", id).At("id")
 	}
-	return &found[0], nil
+	return found, nil
 }
 
 // live limits a statement to the policies of an organization that weren't deleted.
@@ -67,14 +67,14 @@ func live(db *gorm.DB, org models.OrgID) *gorm.DB {
 }
 
 func policyByID(db *gorm.DB, org models.OrgID, id models.PaymentPolicyID) (models.PaymentPolicy, error) {
-	var found []models.PaymentPolicy
-	if err := live(db, org).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.PaymentPolicy](live(db, org).Where("id = ?", id))
+	if err != nil {
 		return models.PaymentPolicy{}, fmt.Errorf("read payment policy %s of %s: %w", id, org, err)
 	}
-	if len(found) == 0 {
+	if found == nil {
 		return models.PaymentPolicy{}, fault.New(fault.NotFound, "There is no payment policy with the id %s.", id).At("id")
 	}
-	return found[0], nil
+	return *found, nil
 }
 
 // lockPolicy returns a policy that nobody else changes, and by which nobody else asks for a payment, until the transaction ends.

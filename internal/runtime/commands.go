@@ -120,7 +120,7 @@ func (w *writer) done(tx *commit.Tx, t *models.Turn) {
 
 func basisOf(s *models.Session, t *models.Turn) basis {
 	return basis{
-		harness: s.HarnessID, agent: value(s.AgentID), session: value(s.ModelID), message: value(t.ModelID),
+		harness: s.HarnessID, agent: models.Value(s.AgentID), session: models.Value(s.ModelID), message: models.Value(t.ModelID),
 		clientTools: string(s.ClientTools),
 	}
 }

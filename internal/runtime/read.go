@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"gorm.io/gorm"
-
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -66,7 +64,7 @@ func (d database) session(ctx context.Context, org models.OrgID, id models.Sessi
 	if err != nil {
 		return nil, fmt.Errorf("read session %s: %w", id, err)
 	}
-	s.locale = optional(locale)
+	s.locale = models.Value(locale)
 	return &s, nil
 }
 
@@ -84,7 +82,7 @@ func (r *turnRun) readCheckpoint(ctx context.Context) (*models.Checkpoint, error
 }
 
 func (d database) checkpoint(ctx context.Context, org models.OrgID, turn models.TurnID) (*models.Checkpoint, error) {
-	return first[models.Checkpoint](store.Of(d.db.Read(ctx, org), org).Where("turn_id = ?", turn))
+	return store.First[models.Checkpoint](store.Of(d.db.Read(ctx, org), org).Where("turn_id = ?", turn))
 }
 
 func (d database) turnAt(ctx context.Context, org models.OrgID, session models.SessionID, position int64) (turn models.TurnID, err error) {
@@ -97,20 +95,11 @@ func (d database) turnAt(ctx context.Context, org models.OrgID, session models.S
 }
 
 func (d database) effect(ctx context.Context, org models.OrgID, turn models.TurnID, key string) (*models.Effect, error) {
-	return first[models.Effect](store.Of(d.db.Read(ctx, org), org).Where("scope_id = ? AND replay_key = ?", turn, key))
+	return store.First[models.Effect](store.Of(d.db.Read(ctx, org), org).Where("scope_id = ? AND replay_key = ?", turn, key))
 }
 
 func (d database) wait(ctx context.Context, org models.OrgID, id models.WaitID) (*models.Wait, error) {
-	return first[models.Wait](store.Of(d.db.Read(ctx, org), org).Where("id = ?", id))
-}
-
-// first returns the row that a query finds; nil when there is none.
-func first[T any](query *gorm.DB) (*T, error) {
-	var list []T
-	if err := query.Limit(1).Find(&list).Error; err != nil || len(list) == 0 {
-		return nil, err
-	}
-	return &list[0], nil
+	return store.First[models.Wait](store.Of(d.db.Read(ctx, org), org).Where("id = ?", id))
 }
 
 // openCalls returns the calls of a turn that have no result, in the model's order.

@@ -228,7 +228,7 @@ func ofTurns(list []models.Turn) []string {
 			ready = *t.ReadyAt
 		}
 		out = append(out, fmt.Sprintf("%s %s ready %d runner %s epoch %d takeovers %d recoveries %d",
-			t.ID, t.Status, ready, value(t.RunnerID), t.LeaseEpoch, t.Takeovers, t.Recoveries))
+			t.ID, t.Status, ready, models.Value(t.RunnerID), t.LeaseEpoch, t.Takeovers, t.Recoveries))
 	}
 	slices.Sort(out)
 	return out

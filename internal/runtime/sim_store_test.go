@@ -204,7 +204,7 @@ func (s simRows) session(_ context.Context, org models.OrgID, id models.SessionI
 	if row == nil {
 		return nil, &catalog.DependencyError{Dependency: "session", ID: id.String(), State: models.LifecycleDeleted}
 	}
-	return &sessionInfo{harness: row.HarnessID, agent: row.AgentID, model: row.ModelID, locale: optional(row.Locale), clientTools: row.ClientTools, budgeted: row.Budgeted, fresh: row.LastSequence == 1}, nil
+	return &sessionInfo{harness: row.HarnessID, agent: row.AgentID, model: row.ModelID, locale: models.Value(row.Locale), clientTools: row.ClientTools, budgeted: row.Budgeted, fresh: row.LastSequence == 1}, nil
 }
 
 func (s simRows) messages(

@@ -123,7 +123,7 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 		r = s.prepared
 		r.turn, r.session.budgeted, r.session.fresh = t, s.began.hasBudgets, false
 	case session != nil:
-		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: optional(session.Locale), base: session.BaseSequence, clientTools: session.ClientTools, budgeted: session.Budgeted}
+		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: models.Value(session.Locale), base: session.BaseSequence, clientTools: session.ClientTools, budgeted: session.Budgeted}
 	}
 	r.attention, r.input = s.attention, input
 	e := s.e

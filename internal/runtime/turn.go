@@ -292,7 +292,7 @@ func (r *turnRun) resolve(ctx context.Context) (blocked *Failed, err error) {
 }
 
 func (r *turnRun) resolveOnce(ctx context.Context) (*stepInput, error) {
-	b := basis{harness: r.session.harness, agent: value(r.session.agent), session: value(r.session.model), message: value(r.turn.ModelID), clientTools: string(r.session.clientTools)}
+	b := basis{harness: r.session.harness, agent: models.Value(r.session.agent), session: models.Value(r.session.model), message: models.Value(r.turn.ModelID), clientTools: string(r.session.clientTools)}
 	eff, err := r.e.cfg.Catalog.EffectiveForSession(ctx, r.turn.OrgID, catalog.Run{
 		HarnessID: b.harness, AgentID: b.agent.Ptr(), SessionModelID: b.session.Ptr(), MessageModelID: b.message.Ptr(), ClientTools: []byte(b.clientTools),
 	})
@@ -399,18 +399,4 @@ func (r *turnRun) giveBack(ctx context.Context) error {
 		return err
 	}
 	return errReleased
-}
-
-func optional(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
-func value[E models.Entity](id *models.ID[E]) models.ID[E] {
-	if id == nil {
-		return models.ID[E]{}
-	}
-	return *id
 }

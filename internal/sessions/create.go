@@ -240,14 +240,14 @@ func (c *updateSession) Apply(tx *commit.Tx) error {
 	if s == nil {
 		return notFound(c.id)
 	}
-	if c.change.AgentID.Given && !same(s.AgentID, c.agent) {
+	if c.change.AgentID.Given && !models.Same(s.AgentID, c.agent) {
 		return errLookAgain
 	}
-	if c.change.Title.Given && !same(s.Title, c.change.Title.Value) {
+	if c.change.Title.Given && !models.Same(s.Title, c.change.Title.Value) {
 		s.Title = c.change.Title.Value
 		tx.Emit(nil, events.SessionTitleChanged{Title: s.Title})
 	}
-	if c.change.ModelID.Given && !same(s.ModelID, c.change.ModelID.Value) {
+	if c.change.ModelID.Given && !models.Same(s.ModelID, c.change.ModelID.Value) {
 		s.ModelID = c.change.ModelID.Value
 		tx.Emit(nil, events.SessionModelChanged{ModelID: s.ModelID})
 	}
@@ -264,11 +264,4 @@ func (c *updateSession) Apply(tx *commit.Tx) error {
 	}
 	tx.SaveDetails()
 	return nil
-}
-
-func same[T comparable](a, b *T) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
 }

@@ -156,7 +156,7 @@ func (c *forkSession) Apply(tx *commit.Tx) error {
 			return err
 		}
 	}
-	if s.HarnessID != c.checked.HarnessID || !same(s.AgentID, c.checked.AgentID) || !same(s.ModelID, c.checked.ModelID) {
+	if s.HarnessID != c.checked.HarnessID || !models.Same(s.AgentID, c.checked.AgentID) || !models.Same(s.ModelID, c.checked.ModelID) {
 		return errLookAgain
 	}
 	through, past := c.through, c.since.clone()

@@ -2,12 +2,9 @@ package sessions
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
-
-	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -64,15 +61,11 @@ func (s *Service) Turns(
 
 // endInPast returns where a turn has ended that a fork has from others; false for all other turns.
 func (s *Service) endInPast(ctx context.Context, org models.OrgID, session models.SessionID, turn models.TurnID) (int64, bool, error) {
-	var t models.Turn
-	err := s.of(ctx, org).Select("session_id", "ended_sequence").Where("id = ?", turn).Take(&t).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return 0, false, nil
-	}
+	t, err := store.First[models.Turn](s.of(ctx, org).Select("session_id", "ended_sequence").Where("id = ?", turn))
 	if err != nil {
 		return 0, false, fmt.Errorf("read %s: %w", turn, err)
 	}
-	if t.SessionID == session || t.EndedSequence == nil {
+	if t == nil || t.SessionID == session || t.EndedSequence == nil {
 		return 0, false, nil
 	}
 	return *t.EndedSequence, true, nil

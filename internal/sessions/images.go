@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"image"
 	"image/gif"
@@ -152,13 +151,5 @@ func (s *Images) Read(ctx context.Context, org models.OrgID, id models.ImageID) 
 
 // Content reads what an image that Get gave holds.
 func (s *Images) Content(ctx context.Context, m *models.Image) ([]byte, error) {
-	var blob models.Blob
-	err := store.Of(s.db.Read(ctx, m.OrgID), m.OrgID).Where("hash = ?", m.Hash).Take(&blob).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return nil, fmt.Errorf("the content %x of %s is not stored", m.Hash, m.ID)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the content of %s: %w", m.ID, err)
-	}
-	return blob.Content, nil
+	return storedContent(ctx, s.db, m.OrgID, m.Hash, m.ID.String())
 }

@@ -198,15 +198,11 @@ func (o *Overlay) Read(ctx context.Context, path string) (tools.File, []byte, er
 	case e.content != nil:
 		return describe(e.SessionFile), slices.Clone(e.content), nil
 	}
-	var blob models.Blob
-	err = store.Of(o.w.db.Read(ctx, o.org), o.org).Where("hash = ?", e.Hash).Take(&blob).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return tools.File{}, nil, fmt.Errorf("the content %x of %s is not stored", e.Hash, path)
-	}
+	content, err := storedContent(ctx, o.w.db, o.org, e.Hash, path)
 	if err != nil {
-		return tools.File{}, nil, fmt.Errorf("read the content of %s: %w", path, err)
+		return tools.File{}, nil, err
 	}
-	return describe(e.SessionFile), blob.Content, nil
+	return describe(e.SessionFile), content, nil
 }
 
 // Write implements tools.Files.

@@ -4,7 +4,6 @@ package sessions
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -133,13 +132,12 @@ func (s *Service) of(ctx context.Context, org models.OrgID) *gorm.DB {
 }
 
 func one[T any](q *gorm.DB, id fmt.Stringer) (*T, error) {
-	var row T
-	err := q.Take(&row).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return nil, notFound(id)
-	}
+	row, err := store.First[T](q)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", id, err)
 	}
-	return &row, nil
+	if row == nil {
+		return nil, notFound(id)
+	}
+	return row, nil
 }

@@ -10,16 +10,28 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
+// storedContent returns the content of a file or an image by its hash.
+func storedContent(ctx context.Context, db *store.DB, org models.OrgID, hash []byte, of string) ([]byte, error) {
+	blob, err := store.First[models.Blob](store.Of(db.Read(ctx, org), org).Where("hash = ?", hash))
+	if err != nil {
+		return nil, fmt.Errorf("read the content of %s: %w", of, err)
+	}
+	if blob == nil {
+		return nil, fmt.Errorf("the content %x of %s is not stored", hash, of)
+	}
+	return blob.Content, nil
+}
+
 // storedBytes returns how many bytes of files and images an organization has stored, each content once.
 func storedBytes(ctx context.Context, db *store.DB, org models.OrgID) (int64, error) {
-	var rows []models.OrgStorage
-	if err := store.Of(db.Read(ctx, org), org).Find(&rows).Error; err != nil {
+	row, err := store.First[models.OrgStorage](store.Of(db.Read(ctx, org), org))
+	if err != nil {
 		return 0, fmt.Errorf("read how much %s has stored: %w", org, err)
 	}
-	if len(rows) == 0 {
+	if row == nil {
 		return 0, nil
 	}
-	return rows[0].Bytes, nil
+	return row.Bytes, nil
 }
 
 // checkStorageQuota returns fault.LimitReached when an organization would store more than it may. Without a limit it reads nothing.

@@ -141,7 +141,7 @@ func (s *Service) MoveQueuedTurn(ctx context.Context, by *auth.Principal, id mod
 			return nil, fault.New(fault.Invalid, "The two turns belong to different sessions.").At("before")
 		}
 	}
-	c := &moveQueued{org: by.OrgID, session: t.SessionID, turn: id, before: value(before)}
+	c := &moveQueued{org: by.OrgID, session: t.SessionID, turn: id, before: models.Value(before)}
 	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
 		return nil, err
 	}
@@ -163,11 +163,4 @@ func (c *moveQueued) Apply(tx *commit.Tx) error {
 		return begun("turnId")
 	}
 	return nil
-}
-
-func value[E models.Entity](id *models.ID[E]) models.ID[E] {
-	if id == nil {
-		return models.ID[E]{}
-	}
-	return *id
 }

@@ -116,7 +116,7 @@ func (s *Service) Update(ctx context.Context, by *auth.Principal, id models.Budg
 		if err := holds(&b, 0, "input", "limit"); err != nil {
 			return err
 		}
-		if b.LimitAmount == before.LimitAmount && same(b.SoftLimit, before.SoftLimit) && samePeriod(&before, &b) {
+		if b.LimitAmount == before.LimitAmount && models.Same(b.SoftLimit, before.SoftLimit) && samePeriod(&before, &b) {
 			return nil
 		}
 		budget.Reopen(&b, now)
@@ -286,12 +286,5 @@ func describe(b *models.Budget) map[string]any {
 }
 
 func samePeriod(a, b *models.Budget) bool {
-	return same(a.PeriodKind, b.PeriodKind) && same(a.PeriodUnit, b.PeriodUnit) && same(a.PeriodSeconds, b.PeriodSeconds) && same(a.Timezone, b.Timezone)
-}
-
-func same[T comparable](a, b *T) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
+	return models.Same(a.PeriodKind, b.PeriodKind) && models.Same(a.PeriodUnit, b.PeriodUnit) && models.Same(a.PeriodSeconds, b.PeriodSeconds) && models.Same(a.Timezone, b.Timezone)
 }

@@ -22,17 +22,14 @@ UNION SELECT id FROM budgets WHERE org_id = ? AND disabled_at IS NULL AND custom
 // agent's, its customer's, its owner's and its organization's, as they were written last. See budget.Check. A session that there is not is
 // fault.NotFound.
 func bindingBudgets(ctx context.Context, db *store.DB, org models.OrgID, session models.SessionID) (*models.Session, []models.Budget, error) {
-	var found []models.Session
-	err := store.Of(db.Read(ctx, org), org).
-		Select("org_id", "id", "owner_id", "agent_id", "root_id", "customer_key", "resumed_at").Where("id = ?", session).
-		Limit(1).Find(&found).Error
+	s, err := store.First[models.Session](store.Of(db.Read(ctx, org), org).
+		Select("org_id", "id", "owner_id", "agent_id", "root_id", "customer_key", "resumed_at").Where("id = ?", session))
 	switch {
 	case err != nil:
 		return nil, nil, fmt.Errorf("read session %s: %w", session, err)
-	case len(found) == 0:
+	case s == nil:
 		return nil, nil, fault.New(fault.NotFound, "Session %s does not exist in this organization.", session)
 	}
-	s := &found[0]
 	var list []models.Budget
 	err = store.Of(db.Read(ctx, org), org).Where(binding, org, budget.SubjectsOf(s), org, s.CustomerKey).Order("id").Find(&list).Error
 	if err != nil {

@@ -111,15 +111,15 @@ func (s *Service) read(q *gorm.DB) ([]models.Budget, error) {
 
 // Posting returns a posting and the currency of its budget; fault.NotFound when the organization has none with this id.
 func (s *Service) Posting(ctx context.Context, org models.OrgID, id models.LedgerID) (*models.LedgerEntry, string, error) {
-	var found []models.LedgerEntry
-	if err := store.Of(s.db.Read(ctx, org), org).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.LedgerEntry](store.Of(s.db.Read(ctx, org), org).Where("id = ?", id))
+	if err != nil {
 		return nil, "", fmt.Errorf("read posting %s of %s: %w", id, org, err)
 	}
-	if len(found) == 0 {
+	if found == nil {
 		return nil, "", fault.New(fault.NotFound, "There is no posting with the id %s.", id).At("id")
 	}
-	b, err := budgetByID(s.db.Read(ctx, org), org, found[0].BudgetID)
-	return &found[0], b.Currency, err
+	b, err := budgetByID(s.db.Read(ctx, org), org, found.BudgetID)
+	return found, b.Currency, err
 }
 
 // Ledger returns up to limit postings of a budget, newest first, that come after a place.

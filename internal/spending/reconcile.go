@@ -3,11 +3,9 @@ package spending
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/budget"
@@ -199,7 +197,7 @@ func (r *Reconciler) page(ctx context.Context, org models.OrgID, known summed, w
 // all there is.
 func (r *Reconciler) Repair(ctx context.Context, org models.OrgID, id models.BudgetID) (c Checked, err error) {
 	err = r.db.Write(ctx, org, func(tx *gorm.DB) error {
-		row, err := lockBudgetRow(tx, org, id)
+		row, err := lockedBudget(tx, org, id)
 		if err != nil {
 			return err
 		}
@@ -243,21 +241,6 @@ func shownRow(b *models.Budget) map[string]any {
 		m["buckets"] = b.Buckets
 	}
 	return m
-}
-
-// errNoBudget reports that a budget doesn't exist in its organization.
-var errNoBudget = errors.New("there is no such budget in the organization")
-
-func lockBudgetRow(tx *gorm.DB, org models.OrgID, id models.BudgetID) (models.Budget, error) {
-	var found []models.Budget
-	locked := tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"})
-	if err := store.Of(locked, org).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
-		return models.Budget{}, err //nolint:wrapcheck // the caller says what was tried
-	}
-	if len(found) == 0 {
-		return models.Budget{}, errNoBudget
-	}
-	return found[0], nil
 }
 
 // now is the time that a budget's window is looked at: never before its last write, by whose clock it was rolled.

@@ -154,21 +154,20 @@ func (c *Checked) fingerprint() string {
 func (r *Reconciler) recordMismatch(ctx context.Context, c *Checked) error {
 	gaps := c.fingerprint()
 	err := r.db.Write(ctx, c.Org, func(tx *gorm.DB) error {
-		row, err := lockBudgetRow(tx, c.Org, c.Budget)
+		row, err := lockedBudget(tx, c.Org, c.Budget)
 		if err != nil {
 			return err
 		}
-		var newest []models.AuditEntry
-		err = store.Of(tx, c.Org).Where("target_id = ? AND action IN ?", c.Budget.String(), []string{actionMismatch, actionReconciled}).
-			Order("position DESC").Limit(1).Find(&newest).Error
+		newest, err := store.First[models.AuditEntry](store.Of(tx, c.Org).
+			Where("target_id = ? AND action IN ?", c.Budget.String(), []string{actionMismatch, actionReconciled}).Order("position DESC"))
 		if err != nil {
 			return err
 		}
-		if len(newest) == 1 && newest[0].Action == actionMismatch {
+		if newest != nil && newest.Action == actionMismatch {
 			var said struct {
 				Gaps string `json:"gaps"`
 			}
-			if json.Unmarshal([]byte(newest[0].Details), &said) == nil && said.Gaps == gaps {
+			if json.Unmarshal([]byte(newest.Details), &said) == nil && said.Gaps == gaps {
 				return nil
 			}
 		}

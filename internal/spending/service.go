@@ -76,7 +76,7 @@ func (s *Service) wake(err error, org models.OrgID, ids ...models.BudgetID) {
 
 // lock returns a budget as it is in the period of now, which nobody else changes until the transaction ends.
 func (s *Service) lock(tx *gorm.DB, org models.OrgID, id models.BudgetID) (models.Budget, models.Millis, error) {
-	b, err := budgetByID(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), org, id)
+	b, err := lockedBudget(tx, org, id)
 	if err != nil {
 		return b, 0, err
 	}
@@ -86,15 +86,20 @@ func (s *Service) lock(tx *gorm.DB, org models.OrgID, id models.BudgetID) (model
 	return b, now, nil
 }
 
+// lockedBudget returns a budget that nobody else changes until the transaction ends.
+func lockedBudget(tx *gorm.DB, org models.OrgID, id models.BudgetID) (models.Budget, error) {
+	return budgetByID(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), org, id)
+}
+
 func budgetByID(db *gorm.DB, org models.OrgID, id models.BudgetID) (models.Budget, error) {
-	var found []models.Budget
-	if err := store.Of(db, org).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.Budget](store.Of(db, org).Where("id = ?", id))
+	if err != nil {
 		return models.Budget{}, fmt.Errorf("read budget %s of %s: %w", id, org, err)
 	}
-	if len(found) == 0 {
+	if found == nil {
 		return models.Budget{}, fault.New(fault.NotFound, "There is no budget with the id %s.", id)
 	}
-	return found[0], nil
+	return *found, nil
 }
 
 // save writes what people change of a budget, and the period that it is in by now.

@@ -116,15 +116,15 @@ func (s *subject) check(tx *gorm.DB, org models.OrgID) error {
 
 // checkSession refuses sessions that were made by others: all of a line draw on what its first one has.
 func (s *subject) checkSession(tx *gorm.DB, org models.OrgID) error {
-	var found []models.Session
-	if err := store.Of(tx, org).Select("org_id", "id", "root_id").Where("id = ?", *s.id).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.Session](store.Of(tx, org).Select("org_id", "id", "root_id").Where("id = ?", *s.id))
+	if err != nil {
 		return fmt.Errorf("read session %s: %w", s.outside(), err)
 	}
-	if len(found) == 0 {
+	if found == nil {
 		return noSubject(s.kind, s.outside())
 	}
-	if root := budget.RootOf(&found[0]); root != found[0].ID {
-		return fault.New(fault.Invalid, "The session %s was forked from another one and draws on the budgets of %s. Set the budget on that session.", found[0].ID, root)
+	if root := budget.RootOf(found); root != found.ID {
+		return fault.New(fault.Invalid, "The session %s was forked from another one and draws on the budgets of %s. Set the budget on that session.", found.ID, root)
 	}
 	return nil
 }

@@ -159,14 +159,14 @@ func claim(tx *gorm.DB, org models.OrgID, key string, hash []byte, fact models.J
 		if res.RowsAffected == 1 {
 			return false, nil
 		}
-		var found []models.IdempotencyKey
-		if err := ofKey().Clauses(clause.Locking{Strength: "NO KEY UPDATE"}).Limit(1).Find(&found).Error; err != nil {
+		known, err := store.First[models.IdempotencyKey](ofKey().Clauses(clause.Locking{Strength: "NO KEY UPDATE"}))
+		if err != nil {
 			return false, fmt.Errorf("read an idempotency key: %w", err)
 		}
-		if len(found) == 0 {
+		if known == nil {
 			continue
 		}
-		if known := found[0]; known.ExpiresAt > now {
+		if known.ExpiresAt > now {
 			if !bytes.Equal(known.InputHash, hash) {
 				return false, fault.New(fault.IdempotencyMismatch, "The idempotency key was used before with a different input; use a new one.").
 					At("input", "idempotencyKey")

@@ -223,7 +223,7 @@ func (x *export) journal(ctx context.Context, q UsageQuery) error {
 		for i := range rows {
 			e := &rows[i]
 			after = exportPlace{e.OccurredAt, storedID(e.ID)}
-			x.names.expect(models.ModelID{}, idOrZero(e.AgentID), idOrZero(e.UserID), models.SessionID{})
+			x.names.expect(models.ModelID{}, models.Value(e.AgentID), models.Value(e.UserID), models.SessionID{})
 		}
 		if err := x.names.read(ctx, x.usage); err != nil {
 			return nil, err
@@ -242,8 +242,8 @@ func (x *export) fact(e *models.JournalEntry) []string {
 		cost = dollarCell(v.CostNanos)
 	}
 	return []string{
-		timeCell(e.OccurredAt), e.ID.String(), string(e.Kind), idCell(e.SessionID), idCell(e.TurnID), idCell(e.UserID), cell(x.names.users[idOrZero(e.UserID)]),
-		idCell(e.AgentID), cell(x.names.agents[idOrZero(e.AgentID)]), idCell(e.HarnessID), optionalCell(e.CustomerKey), idCell(e.ModelID), cell(e.Model), cell(e.Tool),
+		timeCell(e.OccurredAt), e.ID.String(), string(e.Kind), idCell(e.SessionID), idCell(e.TurnID), idCell(e.UserID), cell(x.names.users[models.Value(e.UserID)]),
+		idCell(e.AgentID), cell(x.names.agents[models.Value(e.AgentID)]), idCell(e.HarnessID), optionalCell(e.CustomerKey), idCell(e.ModelID), cell(e.Model), cell(e.Tool),
 		numberCell(v.InputTokens), numberCell(v.OutputTokens), numberCell(v.CacheReadTokens), numberCell(v.CacheWriteTokens), numberCell(v.ReasoningTokens), cost,
 		strconv.FormatBool(v.Unpriced), strconv.FormatBool(e.ProviderCost), strconv.FormatBool(e.Estimated), numberCell(e.DurationMs), cell(string(e.Measures)),
 	}
@@ -265,14 +265,11 @@ func (x *export) ledger(ctx context.Context, q UsageQuery, id models.BudgetID) e
 	if q.From >= q.To {
 		return fault.New(fault.Invalid, "from must be before to.").At("from")
 	}
-	var found []models.Budget
-	if err := store.Of(x.usage.db.Read(ctx, org), org).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
-		return fmt.Errorf("read the budget %s: %w", id, err)
+	b, err := budgetByID(x.usage.db.Read(ctx, org), org, id)
+	if err != nil {
+		return fault.At(err, "budgetId")
 	}
-	if len(found) == 0 {
-		return fault.New(fault.NotFound, "There is no such budget.").At("budgetId")
-	}
-	currency := found[0].Currency
+	currency := b.Currency
 	amount := func(a models.Amount) string { return budget.Decimal(currency, a).String() }
 	header := []string{
 		"created_at", "id", "budget_id", "currency", "source", "amount", "overrun", "journal_id", "session_id", "turn_id", "period_started_at", "description",
@@ -296,11 +293,4 @@ func (x *export) ledger(ctx context.Context, q UsageQuery, id models.BudgetID) e
 		}
 		return lines, nil
 	})
-}
-
-func idOrZero[E models.Entity](id *models.ID[E]) (v models.ID[E]) {
-	if id != nil {
-		v = *id
-	}
-	return v
 }

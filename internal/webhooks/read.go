@@ -59,14 +59,14 @@ func live(db *gorm.DB, org models.OrgID) *gorm.DB {
 }
 
 func webhookByID(db *gorm.DB, org models.OrgID, id models.WebhookID) (models.Webhook, error) {
-	var found []models.Webhook
-	if err := live(db, org).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.Webhook](live(db, org).Where("id = ?", id))
+	if err != nil {
 		return models.Webhook{}, fmt.Errorf("read webhook %s of %s: %w", id, org, err)
 	}
-	if len(found) == 0 {
+	if found == nil {
 		return models.Webhook{}, fault.New(fault.NotFound, "There is no webhook with the id %s.", id).At("id")
 	}
-	return found[0], nil
+	return *found, nil
 }
 
 // lockWebhook returns a webhook that nobody else changes until the transaction ends.
@@ -76,14 +76,11 @@ func lockWebhook(tx *gorm.DB, org models.OrgID, id models.WebhookID) (models.Web
 
 // findDelivery returns a delivery without its body; nil when the organization has none with this id.
 func findDelivery(db *gorm.DB, org models.OrgID, id models.DeliveryID) (*models.WebhookDelivery, error) {
-	var found []models.WebhookDelivery
-	if err := store.Of(db, org).Omit("body").Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.WebhookDelivery](store.Of(db, org).Omit("body").Where("id = ?", id))
+	if err != nil {
 		return nil, fmt.Errorf("read delivery %s of %s: %w", id, org, err)
 	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return &found[0], nil
+	return found, nil
 }
 
 // feedHead returns the newest position of an organization's feed; 0 before the first event.

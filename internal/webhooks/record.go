@@ -107,13 +107,9 @@ func (d *Dispatcher) mark(tx *gorm.DB, hook *models.Webhook, changes map[string]
 
 // lockAny is lockWebhook for one that may be deleted, or gone: nil then.
 func lockAny(tx *gorm.DB, key webhookKey) (*models.Webhook, error) {
-	var found []models.Webhook
-	err := store.Of(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), key.OrgID).Where("id = ?", key.ID).Limit(1).Find(&found).Error
+	found, err := store.First[models.Webhook](store.Of(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), key.OrgID).Where("id = ?", key.ID))
 	if err != nil {
 		return nil, fmt.Errorf("lock webhook %s: %w", key.ID, err)
 	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return &found[0], nil
+	return found, nil
 }
