@@ -2,17 +2,15 @@ package events
 
 import (
 	"context"
-	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
@@ -98,7 +96,7 @@ FROM (%[2]s) e) e WHERE bytes <= %[3]s OR bytes = size ORDER BY place`
 
 var (
 	readPostgres = fmt.Sprintf(withinBytes, eventColumns, `SELECT `+eventColumns+`, sequence AS place FROM events
-WHERE org_id = $1 AND session_id = $2 AND sequence > $3 ORDER BY sequence LIMIT $4`, "$5::bigint")
+WHERE org_id = ? AND session_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`, "?::bigint")
 	readSQLite = `SELECT ` + eventColumns + ` FROM events WHERE org_id = ? AND session_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`
 )
 
@@ -150,37 +148,24 @@ func (l *Log) readFork(ctx context.Context, org models.OrgID, session models.Ses
 // readOwn reads what a session itself holds.
 func (l *Log) readOwn(ctx context.Context, key Key, after int64, limit Limit) ([]models.Event, error) {
 	if l.db.Pool != nil {
-		return l.events(ctx, key, nil, readPostgres, [16]byte(key.Org), [16]byte(key.Session), after, limit.Events, limit.Bytes)
+		return l.events(ctx, l.db.Query, key, nil, readPostgres, key.Org[:], key.Session[:], after, limit.Events, limit.Bytes)
 	}
-	return l.events(ctx, key, &pageLimit{left: limit.Bytes}, readSQLite, key.Org[:], key.Session[:], after, limit.Events)
+	return l.events(ctx, l.db.Query, key, &pageLimit{left: limit.Bytes}, readSQLite, key.Org[:], key.Session[:], after, limit.Events)
 }
 
-// events returns what a query finds, as far as the page's limit goes; nil for no limit.
-func (l *Log) events(ctx context.Context, key Key, in *pageLimit, query string, args ...any) ([]models.Event, error) {
-	var list []models.Event
-	var err error
-	if l.db.Pool != nil {
-		list, err = l.postgresEvents(ctx, key, in, query, args)
-	} else {
-		list, err = l.sqliteEvents(ctx, key, in, query, args)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read events of %s: %w", key.Session, err)
-	}
-	return list, nil
-}
+// query is Query or QueryOnce of the store.
+type query func(ctx context.Context, org models.OrgID, scan func(store.Row) error, statement string, args ...any) error
 
-func (l *Log) postgresEvents(ctx context.Context, key Key, in *pageLimit, query string, args []any) ([]models.Event, error) {
+// events returns what a statement finds, within a limit; nil for none.
+func (l *Log) events(ctx context.Context, ask query, key Key, in *pageLimit, statement string, args ...any) ([]models.Event, error) {
 	var list []models.Event
-	var turn pgtype.UUID
-	err := l.db.PostgresQuery(ctx, key.Org, func(row store.Row) error {
+	var turn models.TurnID
+	err := ask(ctx, key.Org, func(row store.Row) error {
 		e := models.Event{OrgID: key.Org, SessionID: key.Session}
-		if err := row.Scan(&e.Sequence, (*[16]byte)(&e.ID), (*string)(&e.Kind), &turn, (*[]byte)(&e.Data), (*int64)(&e.OccurredAt), &e.FeedPosition); err != nil {
-			return err
+		if err := row.Scan(&e.Sequence, &e.ID, (*string)(&e.Kind), &turn, (*[]byte)(&e.Data), (*int64)(&e.OccurredAt), &e.FeedPosition); err != nil {
+			return err //nolint:wrapcheck // said below
 		}
-		if turn.Valid {
-			e.TurnID = new(models.TurnID(turn.Bytes))
-		}
+		e.TurnID = turn.Ptr()
 		if in != nil && !in.fits(&e) {
 			return errEnough
 		}
@@ -189,41 +174,15 @@ func (l *Log) postgresEvents(ctx context.Context, key Key, in *pageLimit, query 
 		}
 		list = append(list, e)
 		return nil
-	}, query, args...)
-	if errors.Is(err, errEnough) {
-		err = nil
+	}, statement, args...)
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, fmt.Errorf("read events of %s: %w", key.Session, err)
 	}
-	return list, err
+	return list, nil
 }
 
 // errEnough ends the reading of rows that are not needed.
 var errEnough = errors.New("enough was read")
-
-func (l *Log) sqliteEvents(ctx context.Context, key Key, in *pageLimit, query string, args []any) (list []models.Event, err error) {
-	rows, err := l.db.Reader.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var turn models.TurnID
-	for rows.Next() {
-		e := models.Event{OrgID: key.Org, SessionID: key.Session}
-		if err := rows.Scan(&e.Sequence, &e.ID, (*string)(&e.Kind), &turn, &e.Data, (*int64)(&e.OccurredAt), &e.FeedPosition); err != nil {
-			return nil, err
-		}
-		if !turn.IsZero() {
-			e.TurnID = new(turn)
-		}
-		if in != nil && !in.fits(&e) {
-			break
-		}
-		if err := store.Charge(ctx, len(e.Data)); err != nil {
-			return nil, err
-		}
-		list = append(list, e)
-	}
-	return list, rows.Err()
-}
 
 // LastSequences returns how far the logs of these sessions and these feeds go, in one statement for all sessions and one for
 // all feeds. Sessions and organizations that don't exist are left out.
@@ -238,11 +197,7 @@ func (l *Log) LastSequences(ctx context.Context, keys []Key) (map[Key]Position, 
 	if len(sessions) == 0 {
 		return found, nil
 	}
-	positions := l.sqlitePositions
-	if l.db.Pool != nil {
-		positions = l.postgresPositions
-	}
-	if err := positions(ctx, sessions, found); err != nil {
+	if err := l.positions(ctx, sessions, found); err != nil {
 		return nil, fmt.Errorf("look how far the logs of %d sessions go: %w", len(sessions), err)
 	}
 	return found, nil
@@ -263,60 +218,36 @@ func split(keys []Key) (feeds, sessions []Key) {
 	return feeds, sessions
 }
 
-func (l *Log) postgresPositions(ctx context.Context, keys []Key, found map[Key]Position) error {
-	orgs, sessions := make(pgtype.FlatArray[pgtype.UUID], len(keys)), make(pgtype.FlatArray[pgtype.UUID], len(keys))
-	for i, k := range keys {
-		orgs[i], sessions[i] = uuidOf(k.Org), uuidOf(k.Session)
-	}
-	rows, err := l.db.Pool.Query(ctx, `SELECT s.org_id, s.id, s.last_sequence, s.status
-		FROM unnest($1::uuid[], $2::uuid[]) AS k (org_id, id) JOIN sessions s ON s.org_id = k.org_id AND s.id = k.id`, orgs, sessions)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+const (
+	positionsPostgres = `SELECT s.org_id, s.id, s.last_sequence, s.status
+		FROM unnest(?::uuid[], ?::uuid[]) AS k (org_id, id) JOIN sessions s ON s.org_id = k.org_id AND s.id = k.id`
+	// One parameter for all keys: SQLite bounds the number of parameters, and JSON has no bytes.
+	positionsSQLite = `SELECT s.org_id, s.id, s.last_sequence, s.status
+		FROM json_each(?) k CROSS JOIN sessions s ON s.org_id = unhex(k.value ->> 0) AND s.id = unhex(k.value ->> 1)`
+)
+
+func (l *Log) positions(ctx context.Context, keys []Key, found map[Key]Position) error {
+	scan := func(row store.Row) error {
 		var k Key
 		var p Position
-		var status models.SessionStatus
-		if err := rows.Scan((*[16]byte)(&k.Org), (*[16]byte)(&k.Session), &p.LastSequence, (*string)(&status)); err != nil {
-			return err
-		}
-		p.Active = status == models.SessionActive
+		var status string
+		err := row.Scan(&k.Org, &k.Session, &p.LastSequence, &status)
+		p.Active = models.SessionStatus(status) == models.SessionActive
 		found[k] = p
+		return err //nolint:wrapcheck // the caller says what was read
 	}
-	return rows.Err()
-}
-
-func (l *Log) sqlitePositions(ctx context.Context, keys []Key, found map[Key]Position) (err error) {
-	// One parameter for all keys: SQLite bounds the number of parameters, and JSON has no bytes.
+	if l.db.Pool != nil {
+		orgs, sessions := make(pgtype.FlatArray[pgtype.UUID], len(keys)), make(pgtype.FlatArray[pgtype.UUID], len(keys))
+		for i, k := range keys {
+			orgs[i], sessions[i] = uuidOf(k.Org), uuidOf(k.Session)
+		}
+		return l.db.QueryAcross(ctx, scan, positionsPostgres, orgs, sessions)
+	}
 	list := make([][2]string, len(keys))
 	for i, k := range keys {
 		list[i] = [2]string{hex.EncodeToString(k.Org[:]), hex.EncodeToString(k.Session[:])}
 	}
-	param, err := json.Marshal(list)
-	if err != nil {
-		return err
-	}
-	rows, err := l.db.Reader.QueryContext(ctx, `SELECT s.org_id, s.id, s.last_sequence, s.status
-		FROM json_each(?) k CROSS JOIN sessions s ON s.org_id = unhex(k.value ->> 0) AND s.id = unhex(k.value ->> 1)`, string(param))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var k Key
-		var p Position
-		var status models.SessionStatus
-		if err := rows.Scan(&k.Org, &k.Session, &p.LastSequence, (*string)(&status)); err != nil {
-			return err
-		}
-		p.Active = status == models.SessionActive
-		found[k] = p
-	}
-	return rows.Err()
+	return l.db.QueryAcross(ctx, scan, positionsSQLite, string(jsonx.MustEncode(list)))
 }
 
 func uuidOf[E models.Entity](id models.ID[E]) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: true} }
-
-// isNoRow reports whether a query for one row found none.
-func isNoRow(err error) bool { return errors.Is(err, pgx.ErrNoRows) || errors.Is(err, sql.ErrNoRows) }

@@ -3,7 +3,6 @@ package events
 import (
 	"context"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/models"
@@ -26,10 +25,7 @@ type PageQuery struct {
 
 // bounds give the part, both exclusive.
 func (q *PageQuery) bounds() (after, before int64) {
-	before = math.MaxInt64
-	if q.After != nil {
-		after = *q.After
-	}
+	after, before = models.Value(q.After), math.MaxInt64
 	if q.Before != nil {
 		before = *q.Before
 	}
@@ -66,10 +62,10 @@ func (l *Log) Page(ctx context.Context, org models.OrgID, session models.Session
 
 // ownPage returns what the session itself holds.
 func (l *Log) ownPage(ctx context.Context, key Key, q PageQuery) ([]models.Event, error) {
-	s := l.statement()
+	var s statement
 	s.branch(key.Org, key.Session, q.After, q.Before, q.Kinds)
 	s.end(q.Backward, q.Limit)
-	return l.events(ctx, key, nil, s.text.String(), s.args...)
+	return l.events(ctx, l.db.QueryOnce, key, nil, s.text.String(), s.args...)
 }
 
 // pastPage returns what a fork has from others.
@@ -81,7 +77,7 @@ func (l *Log) pastPage(ctx context.Context, key Key, q PageQuery, limit int) ([]
 	after, before := q.bounds()
 	var list []models.Event
 	for group := range Between(pieces, after, before, q.Backward) {
-		s := l.statement()
+		var s statement
 		s.text.WriteString("SELECT " + eventColumns + " FROM (")
 		for i, p := range group {
 			if i > 0 {
@@ -93,7 +89,7 @@ func (l *Log) pastPage(ctx context.Context, key Key, q PageQuery, limit int) ([]
 			s.text.WriteString(") AS piece")
 		}
 		s.text.WriteString(") AS pieces" + l.db.OrderOfUnion(orderBySequence(q.Backward)) + " LIMIT " + s.param(limit-len(list)))
-		more, err := l.events(ctx, key, nil, s.text.String(), s.args...)
+		more, err := l.events(ctx, l.db.QueryOnce, key, nil, s.text.String(), s.args...)
 		if err != nil {
 			return nil, err
 		}
@@ -107,34 +103,21 @@ func (l *Log) pastPage(ctx context.Context, key Key, q PageQuery, limit int) ([]
 	return list, nil
 }
 
-// statement is one for either database.
+// statement is one that is put together.
 type statement struct {
-	postgres bool
-	text     strings.Builder
-	args     []any
+	text strings.Builder
+	args []any
 }
-
-func (l *Log) statement() *statement { return &statement{postgres: l.db.Pool != nil} }
 
 func (s *statement) param(v any) string {
 	s.args = append(s.args, v)
-	if s.postgres {
-		return "$" + strconv.Itoa(len(s.args))
-	}
 	return "?"
-}
-
-func (s *statement) id(raw [16]byte) string {
-	if s.postgres {
-		return s.param(raw)
-	}
-	return s.param(raw[:])
 }
 
 // branch selects the events of one session.
 func (s *statement) branch(org models.OrgID, session models.SessionID, after, before *int64, kinds []models.EventKind) {
 	b := &s.text
-	b.WriteString("SELECT " + eventColumns + " FROM events WHERE org_id = " + s.id(org) + " AND session_id = " + s.id(session))
+	b.WriteString("SELECT " + eventColumns + " FROM events WHERE org_id = " + s.param(org[:]) + " AND session_id = " + s.param(session[:]))
 	if after != nil {
 		b.WriteString(" AND sequence > " + s.param(*after))
 	}

@@ -2,9 +2,9 @@ package events
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
-
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -13,7 +13,7 @@ import (
 const stateQuery = `SELECT s.last_sequence, s.status, t.id, t.output_message_id, c.epoch, c.attempt, c.text, c.thinking
 	FROM sessions s
 	LEFT JOIN turns t ON t.org_id = s.org_id AND t.id = s.current_turn_id AND t.status = 'RUNNING' AND t.phase = 'REASON'
-	LEFT JOIN checkpoints c ON c.org_id = t.org_id AND c.turn_id = t.id AND c.message_id = t.output_message_id`
+	LEFT JOIN checkpoints c ON c.org_id = t.org_id AND c.turn_id = t.id AND c.message_id = t.output_message_id WHERE s.org_id = ? AND s.id = ?`
 
 // State returns what a stream begins with; false when the organization has no such session, or does not exist.
 func (l *Log) State(ctx context.Context, key Key) (State, bool, error) {
@@ -27,18 +27,10 @@ func (l *Log) State(ctx context.Context, key Key) (State, bool, error) {
 		status         string
 		epoch, attempt *int64
 		text, thinking *string
-		err            error
 	)
-	if l.db.Pool != nil {
-		var turn, message pgtype.UUID
-		err = l.db.PostgresRow(ctx, key.Org, stateQuery+` WHERE s.org_id = $1 AND s.id = $2`, uuidOf(key.Org), uuidOf(key.Session)).
-			Scan(&st.LastSequence, &status, &turn, &message, &epoch, &attempt, &text, &thinking)
-		st.TurnID, st.MessageID = turn.Bytes, message.Bytes
-	} else {
-		err = l.db.Reader.QueryRowContext(ctx, stateQuery+` WHERE s.org_id = ? AND s.id = ?`, key.Org, key.Session).
-			Scan(&st.LastSequence, &status, &st.TurnID, &st.MessageID, &epoch, &attempt, &text, &thinking)
-	}
-	if isNoRow(err) {
+	err := l.db.QueryRow(ctx, key.Org, stateQuery, key.Org[:], key.Session[:]).
+		Scan(&st.LastSequence, &status, &st.TurnID, &st.MessageID, &epoch, &attempt, &text, &thinking)
+	if errors.Is(err, sql.ErrNoRows) {
 		return State{}, false, nil
 	}
 	if err != nil {
@@ -56,17 +48,10 @@ func (l *Log) State(ctx context.Context, key Key) (State, bool, error) {
 
 // Checkpoint returns what the turn's model call had brought when that was last stored; nil for nothing.
 func (l *Log) Checkpoint(ctx context.Context, org models.OrgID, turn models.TurnID) (*models.Checkpoint, error) {
-	const query = `SELECT message_id, epoch, attempt, text, thinking FROM checkpoints`
 	c := models.Checkpoint{OrgID: org, TurnID: turn}
-	var err error
-	if l.db.Pool != nil {
-		err = l.db.PostgresRow(ctx, org, query+` WHERE org_id = $1 AND turn_id = $2`, uuidOf(org), uuidOf(turn)).
-			Scan((*[16]byte)(&c.MessageID), &c.Epoch, &c.Attempt, &c.Text, &c.Thinking)
-	} else {
-		err = l.db.Reader.QueryRowContext(ctx, query+` WHERE org_id = ? AND turn_id = ?`, org, turn).
-			Scan(&c.MessageID, &c.Epoch, &c.Attempt, &c.Text, &c.Thinking)
-	}
-	if isNoRow(err) {
+	err := l.db.QueryRow(ctx, org, `SELECT message_id, epoch, attempt, text, thinking FROM checkpoints WHERE org_id = ? AND turn_id = ?`, org[:], turn[:]).
+		Scan(&c.MessageID, &c.Epoch, &c.Attempt, &c.Text, &c.Thinking)
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {

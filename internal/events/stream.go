@@ -137,10 +137,7 @@ func (s *stream) begin(turn *models.TurnID, message models.MessageID) {
 		s.open, s.ahead = s.ahead, nil
 		return
 	}
-	s.open = &output{key: s.key, message: message}
-	if turn != nil {
-		s.open.turn = *turn
-	}
+	s.open = &output{key: s.key, message: message, turn: models.Value(turn)}
 }
 
 func (s *stream) complete() {

@@ -73,11 +73,7 @@ func encodeEvents(node NodeID, key Key, list []models.Event) []byte {
 		b = appendText(b, string(e.Kind))
 		b = appendID(b, e.TurnID)
 		// A sequence is never 0, and neither is a position.
-		var position int64
-		if e.FeedPosition != nil {
-			position = *e.FeedPosition
-		}
-		b = binary.AppendVarint(b, position)
+		b = binary.AppendVarint(b, models.Value(e.FeedPosition))
 		if key.Feed() {
 			b = append(b, e.SessionID[:]...)
 			b = appendID(b, e.AgentID)

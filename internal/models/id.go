@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // Entity names what an ID identifies. Its prefix is what clients see in front of the hex digits.
@@ -94,6 +95,12 @@ func (id *ID[E]) Scan(src any) error {
 		return nil
 	}
 	return fmt.Errorf("scan %T into an id: want 16 bytes or a uuid", src)
+}
+
+// ScanUUID implements pgtype.UUIDScanner: pgx then needs no copy of the bytes.
+func (id *ID[E]) ScanUUID(v pgtype.UUID) error {
+	*id = v.Bytes // zero for NULL
+	return nil
 }
 
 func (id *ID[E]) scanText(s string) error {

@@ -209,10 +209,8 @@ func (w *writer) end(tx *commit.Tx, p End) error {
 	}
 	done := events.TurnCompleted{
 		StopReason: p.Stop, Iterations: t.Iteration, ToolCalls: t.ToolCalls, ModelCalls: t.ModelCalls,
-		FinalMessageID: t.FinalMessageID, Usage: t.Usage, DurationMs: max(int64(tx.Now-*t.StartedAt), 0),
-	}
-	if t.AnswerPreview != nil {
-		done.AnswerPreview = *t.AnswerPreview
+		FinalMessageID: t.FinalMessageID, AnswerPreview: models.Value(t.AnswerPreview), Usage: t.Usage,
+		DurationMs: max(int64(tx.Now-*t.StartedAt), 0),
 	}
 	if t.FirstTokenAt != nil {
 		ms := max(int64(*t.FirstTokenAt-*t.StartedAt), 0)

@@ -131,11 +131,7 @@ func (c *finishReason) Apply(tx *commit.Tx) error {
 
 // recordOmitted says what the model was not shown of the conversation, if that is not what the answer before this one was not shown.
 func (c *finishReason) recordOmitted(tx *commit.Tx) {
-	var before int64
-	if p := tx.Session.CompactedThrough; p != nil {
-		before = *p
-	}
-	if c.omittedThrough == before {
+	if c.omittedThrough == models.Value(tx.Session.CompactedThrough) {
 		return
 	}
 	tx.Session.CompactedThrough = nil

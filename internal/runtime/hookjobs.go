@@ -150,10 +150,7 @@ func (e *Engine) runJob(ctx context.Context, j models.HookJob) (err error) {
 }
 
 func (e *Engine) hookJob(ctx context.Context, j models.HookJob) (out hooks.Outcome, err error) {
-	r := &turnRun{e: e, turn: models.Turn{OrgID: j.OrgID, SessionID: j.SessionID}}
-	if j.TurnID != nil {
-		r.turn.ID = *j.TurnID
-	}
+	r := &turnRun{e: e, turn: models.Turn{OrgID: j.OrgID, SessionID: j.SessionID, ID: models.Value(j.TurnID)}}
 	if err := r.readSession(ctx); err != nil {
 		return out, ignoreGone(err)
 	}

@@ -108,12 +108,9 @@ const bytesPerToken = 3
 // answer may take at most as taken, so without that room a long session could not go on. An answer that may fill almost the whole
 // window leaves a quarter of it.
 func contextBytes(eff *catalog.Effective, m *models.Model) int {
-	window, answer := 128_000, 0
+	window, answer := 128_000, models.Value(m.MaxOutputTokens)
 	if m.ContextWindowTokens != nil {
 		window = *m.ContextWindowTokens
-	}
-	if m.MaxOutputTokens != nil {
-		answer = *m.MaxOutputTokens
 	}
 	shown := min(window*3/4, max(window-answer, window/4))
 	return max(shown*bytesPerToken-len(eff.SystemPrompt), 4096)

@@ -70,10 +70,7 @@ func (r *turnRun) callOf(m *models.Model, shown int) *budget.Call {
 
 // outputLimit is the smaller one of what a model can and what the message asks for; 0 for none.
 func outputLimit(m *models.Model, asked *int) int {
-	limit := 0
-	if m.MaxOutputTokens != nil {
-		limit = *m.MaxOutputTokens
-	}
+	limit := models.Value(m.MaxOutputTokens)
 	if asked != nil && (limit == 0 || *asked < limit) {
 		limit = *asked
 	}

@@ -189,10 +189,6 @@ func (s *Service) editedArguments(ctx context.Context, by models.ActorID, w *mod
 	if err != nil {
 		return nil, err
 	}
-	locale := ""
-	if session.Locale != nil {
-		locale = *session.Locale
-	}
 	name, id := *w.ToolName, *w.ToolCallID
 	if _, offered := set.ByName(name); !offered {
 		return nil, fault.New(fault.Conflict, "The agent no longer has the tool %s, so its arguments can't be checked. "+
@@ -200,7 +196,7 @@ func (s *Service) editedArguments(ctx context.Context, by models.ActorID, w *mod
 	}
 	call := &tools.Call{
 		OrgID: w.OrgID, SessionID: w.SessionID, TurnID: w.TurnID, CallID: id,
-		IdempotencyKey: w.SessionID.String() + ":" + id + ":" + name, Attempt: 1, Locale: locale, Now: s.cfg.Clock.Now,
+		IdempotencyKey: w.SessionID.String() + ":" + id + ":" + name, Attempt: 1, Locale: models.Value(session.Locale), Now: s.cfg.Clock.Now,
 		SetTodos: func([]models.Todo) {}, Progress: func(string) {},
 	}
 	frozen, refused := tools.Prepare(ctx, set, call, name, []byte(canonical))

@@ -11,10 +11,7 @@ import (
 // overdue returns up to limit open waits whose deadline is not after now, the most overdue first, past the one that comes before them;
 // the zero one is the start. Only the ids and the deadline are filled in.
 func overdue(ctx context.Context, db *store.DB, now models.Millis, after models.Wait, limit int) ([]models.Wait, error) {
-	var past models.Millis
-	if after.Deadline != nil {
-		past = *after.Deadline
-	}
+	past := models.Value(after.Deadline)
 	var list []models.Wait
 	// The state is written out, not a parameter: the index is one of open waits only. The deadline stands alone in front, so that
 	// reading begins at the place where the last page ended.

@@ -100,10 +100,7 @@ func (s *Service) CountTurns(ctx context.Context, org models.OrgID, session mode
 func (s *Service) Messages(
 	ctx context.Context, org models.OrgID, session models.SessionID, base int64, after, before *int64, backward bool, limit int,
 ) ([]models.Message, error) {
-	from, to := int64(0), base+1
-	if after != nil {
-		from = *after
-	}
+	from, to := models.Value(after), base+1
 	if before != nil {
 		to = min(to, *before)
 	}

@@ -198,10 +198,7 @@ func (o *Outcome) check() (models.WaitState, models.WaitResolution, error) {
 	if err := text.CheckOptional(o.ErrorMessage, maxErrorMessage, "errorMessage"); err != nil {
 		return "", r, err
 	}
-	r.ErrorCode = *o.ErrorCode
-	if o.ErrorMessage != nil {
-		r.ErrorMessage = *o.ErrorMessage
-	}
+	r.ErrorCode, r.ErrorMessage = *o.ErrorCode, models.Value(o.ErrorMessage)
 	return models.WaitError, r, nil
 }
 

@@ -26,10 +26,7 @@ func (s *Service) CancelTurn(ctx context.Context, by *auth.Principal, id models.
 	if err != nil {
 		return nil, fault.At(err, "turnId")
 	}
-	c := &cancelTurn{org: by.OrgID, session: t.SessionID, turn: id, by: by}
-	if reason != nil {
-		c.reason = *reason
-	}
+	c := &cancelTurn{org: by.OrgID, session: t.SessionID, turn: id, by: by, reason: models.Value(reason)}
 	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
 		if errors.Is(err, turns.ErrEnded) {
 			return s.endedTurn(ctx, by.OrgID, id)

@@ -164,18 +164,9 @@ func readHour(tx *gorm.DB, org models.OrgID, hour models.Millis) (all, ofSession
 		}
 		for i := range page {
 			e := &page[i]
-			k := sumKey{tool: e.Tool}
-			if e.ModelID != nil {
-				k.model = *e.ModelID
-			}
-			if e.AgentID != nil {
-				k.agent = *e.AgentID
-			}
-			if e.UserID != nil {
-				k.user = *e.UserID
-			}
-			if e.CustomerKey != nil {
-				k.customer = *e.CustomerKey
+			k := sumKey{
+				model: models.Value(e.ModelID), agent: models.Value(e.AgentID), user: models.Value(e.UserID),
+				customer: models.Value(e.CustomerKey), tool: e.Tool,
 			}
 			all.add(k, e)
 			if e.SessionID != nil {

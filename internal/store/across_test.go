@@ -30,10 +30,8 @@ var mayCross = map[string]string{
 	"internal/secrets/verify.go":       "the master key belongs to no organization",
 	"internal/catalog/builtin.go":      "a new version refreshes the built-in harnesses of all",
 	"internal/catalog/builtin_orgs.go": "finds them",
-	"internal/events/log.go":           "looks how far the logs of all sessions with subscribers go, by organization and session; SQLite",
-	"internal/events/log_feed.go":      "looks how far the feeds of all organizations with subscribers go; SQLite",
-	"internal/events/log_page.go":      "asks only which database it is",
-	"internal/events/log_state.go":     "SQLite",
+	"internal/events/log.go":           "looks how far the logs of all sessions with subscribers go, by organization and session",
+	"internal/events/log_feed.go":      "looks how far the feeds of all organizations with subscribers go",
 	"bench/chaos/":                     "judges the whole database",
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -48,6 +49,19 @@ func (db *DB) Query(ctx context.Context, org models.OrgID, scan func(Row) error,
 		return err
 	}
 	rows, err := s.QueryContext(ctx, args...)
+	return scanRows(rows, err, scan)
+}
+
+// QueryOnce is Query for a statement that is put together for the call: nothing of it is kept.
+func (db *DB) QueryOnce(ctx context.Context, org models.OrgID, scan func(Row) error, statement string, args ...any) error {
+	if db.Pool != nil {
+		return db.PostgresQuery(ctx, org, scan, numbered(statement), args...)
+	}
+	rows, err := db.Reader.QueryContext(ctx, statement, args...)
+	return scanRows(rows, err, scan)
+}
+
+func scanRows(rows *sql.Rows, err error, scan func(Row) error) error {
 	if err != nil {
 		return fmt.Errorf("query: %w", err)
 	}
@@ -71,18 +85,23 @@ func (db *DB) dollars(statement string) string {
 	if ok {
 		return text
 	}
-	var b strings.Builder
-	for i, part := range strings.Split(statement, "?") {
-		if i > 0 {
-			fmt.Fprintf(&b, "$%d", i)
-		}
-		b.WriteString(part)
-	}
-	text = b.String()
+	text = numbered(statement)
 	db.known.mu.Lock()
 	defer db.known.mu.Unlock()
 	db.known.dollars[statement] = text
 	return text
+}
+
+// numbered returns a statement with PostgreSQL's parameters instead of question marks.
+func numbered(statement string) string {
+	var b strings.Builder
+	for i, part := range strings.Split(statement, "?") {
+		if i > 0 {
+			b.WriteString("$" + strconv.Itoa(i))
+		}
+		b.WriteString(part)
+	}
+	return b.String()
 }
 
 func (db *DB) prepare(ctx context.Context, statement string) (*sql.Stmt, error) {

@@ -96,24 +96,17 @@ func denial(w models.Wait, d models.ApprovalDecision) string {
 	if ReadRequest(w).Payment != nil {
 		text = "The payment was not approved, so nothing was paid."
 	}
-	if d.Note != nil && *d.Note != "" {
-		text += " The reason: " + *d.Note
+	if note := models.Value(d.Note); note != "" {
+		text += " The reason: " + note
 	}
 	return text
 }
 
 func decided(w models.Wait, outcome string, d models.ApprovalDecision, arguments models.JSON) events.ApprovalDecided {
-	e := events.ApprovalDecided{WaitID: w.ID, Outcome: outcome, Approve: d.Approve, Arguments: arguments, ByKind: d.ActorKind, ByID: models.RefTo(d.ActorKind, d.ActorID)}
-	if w.ToolCallID != nil {
-		e.ToolCallID = *w.ToolCallID
+	return events.ApprovalDecided{
+		WaitID: w.ID, ToolCallID: models.Value(w.ToolCallID), ToolName: models.Value(w.ToolName), Outcome: outcome, Approve: d.Approve,
+		Note: models.Value(d.Note), Arguments: arguments, ByKind: d.ActorKind, ByID: models.RefTo(d.ActorKind, d.ActorID),
 	}
-	if w.ToolName != nil {
-		e.ToolName = *w.ToolName
-	}
-	if d.Note != nil {
-		e.Note = *d.Note
-	}
-	return e
 }
 
 // approved lets a call run, with the arguments that it was approved with. A client's call is its client's then.

@@ -327,12 +327,8 @@ func Expire(tx *commit.Tx, w models.Wait) error {
 	if tx.Turn.PendingCalls == 0 {
 		tx.Emit(&w.TurnID, events.ActCompleted{Iteration: tx.Turn.Iteration})
 	}
-	name := ""
-	if w.ToolName != nil {
-		name = *w.ToolName
-	}
 	return Fail(tx, "", models.StopError, models.Failure{
-		Code: "wait_timeout", Message: fmt.Sprintf("What the call of %s waited for did not arrive in time. Send a message to continue.", name),
+		Code: "wait_timeout", Message: fmt.Sprintf("What the call of %s waited for did not arrive in time. Send a message to continue.", models.Value(w.ToolName)),
 	})
 }
 
