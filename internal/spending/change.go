@@ -91,70 +91,48 @@ type Change struct {
 
 // Update changes a budget. With another period it begins anew, with nothing spent. A change that changes nothing is recorded nowhere.
 func (s *Service) Update(ctx context.Context, by *auth.Principal, id models.BudgetID, in Change) (*models.Budget, error) {
-	var b models.Budget
-	err := s.db.Write(ctx, by.OrgID, func(tx *gorm.DB) error {
-		var now models.Millis
-		var err error
-		if b, now, err = s.lock(tx, by.OrgID, id); err != nil {
-			return fault.At(err, "id")
-		}
+	return s.change(ctx, by, id, []string{"id"}, func(tx *gorm.DB, b *models.Budget, now models.Millis) error {
 		if b.DisabledAt != nil {
-			return disabled(&b).At("id")
+			return disabled(b).At("id")
 		}
-		before := b
-		if err := setLimits(&b, in.Limit, in.SoftLimit); err != nil {
+		before := *b
+		if err := setLimits(b, in.Limit, in.SoftLimit); err != nil {
 			return err
 		}
 		if in.Period.Given {
-			if err := setPeriod(&b, in.Period.Value); err != nil {
+			if err := setPeriod(b, in.Period.Value); err != nil {
 				return err
 			}
 		}
-		if !samePeriod(&before, &b) {
-			beginAnew(&b, now)
+		if !samePeriod(&before, b) {
+			beginAnew(b, now)
 		}
-		if err := holds(&b, 0, "input", "limit"); err != nil {
+		if err := holds(b, 0, "input", "limit"); err != nil {
 			return err
 		}
-		if b.LimitAmount == before.LimitAmount && models.Same(b.SoftLimit, before.SoftLimit) && samePeriod(&before, &b) {
+		if b.LimitAmount == before.LimitAmount && models.Same(b.SoftLimit, before.SoftLimit) && samePeriod(&before, b) {
 			return nil
 		}
-		budget.Reopen(&b, now)
-		if err := save(tx, &b, now); err != nil {
+		budget.Reopen(b, now)
+		if err := save(tx, b, now); err != nil {
 			return err
 		}
-		return audit.RecordBy(ctx, tx, now, by, "budget.updated", b.ID.String(), map[string]any{"before": describe(&before), "after": describe(&b)})
+		return audit.RecordBy(ctx, tx, now, by, "budget.updated", b.ID.String(), map[string]any{"before": describe(&before), "after": describe(b)})
 	})
-	s.wake(err, by.OrgID, id)
-	if err != nil {
-		return nil, err
-	}
-	return &b, nil
 }
 
 // Disable takes a budget out of force for good. One that is out of force already stays as it is.
 func (s *Service) Disable(ctx context.Context, by *auth.Principal, id models.BudgetID) (*models.Budget, error) {
-	var b models.Budget
-	err := s.db.Write(ctx, by.OrgID, func(tx *gorm.DB) error {
-		var now models.Millis
-		var err error
-		if b, now, err = s.lock(tx, by.OrgID, id); err != nil {
-			return fault.At(err, "id")
-		}
+	return s.change(ctx, by, id, []string{"id"}, func(tx *gorm.DB, b *models.Budget, now models.Millis) error {
 		if b.DisabledAt != nil {
 			return nil
 		}
 		b.DisabledAt = &now
-		if err := save(tx, &b, now); err != nil {
+		if err := save(tx, b, now); err != nil {
 			return err
 		}
-		return audit.RecordBy(ctx, tx, now, by, "budget.disabled", b.ID.String(), map[string]any{"before": describe(&b)})
+		return audit.RecordBy(ctx, tx, now, by, "budget.disabled", b.ID.String(), map[string]any{"before": describe(b)})
 	})
-	s.wake(err, by.OrgID, id)
-	if err != nil {
-		return nil, err
-	}
-	return &b, nil
 }
 
 func disabled(b *models.Budget) *fault.Error {

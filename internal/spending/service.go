@@ -6,6 +6,7 @@
 package spending
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/commit"
@@ -74,16 +76,26 @@ func (s *Service) wake(err error, org models.OrgID, ids ...models.BudgetID) {
 	}
 }
 
-// lock returns a budget as it is in the period of now, which nobody else changes until the transaction ends.
-func (s *Service) lock(tx *gorm.DB, org models.OrgID, id models.BudgetID) (models.Budget, models.Millis, error) {
-	b, err := lockedBudget(tx, org, id)
+// change has fn change a budget, which nobody else changes until that is done, as it is in the period of now. Then the turns are looked at
+// that wait for it. path names the budget in the caller's input.
+func (s *Service) change(
+	ctx context.Context, by *auth.Principal, id models.BudgetID, path []string, fn func(tx *gorm.DB, b *models.Budget, now models.Millis) error,
+) (*models.Budget, error) {
+	var b models.Budget
+	err := s.db.Write(ctx, by.OrgID, func(tx *gorm.DB) (err error) {
+		if b, err = lockedBudget(tx, by.OrgID, id); err != nil {
+			return fault.At(err, path...)
+		}
+		// The time is read under the lock, so that the one who comes second is not the one from before.
+		now := clock.Millis(s.clock)
+		budget.Roll(&b, now)
+		return fn(tx, &b, now)
+	})
+	s.wake(err, by.OrgID, id)
 	if err != nil {
-		return b, 0, err
+		return nil, err
 	}
-	// The time is read under the lock, so that the one who comes second is not the one from before.
-	now := clock.Millis(s.clock)
-	budget.Roll(&b, now)
-	return b, now, nil
+	return &b, nil
 }
 
 // lockedBudget returns a budget that nobody else changes until the transaction ends.

@@ -68,13 +68,7 @@ func (s *Service) TopUp(ctx context.Context, by *auth.Principal, in TopUp) (*mod
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	var b models.Budget
-	err := s.db.Write(ctx, by.OrgID, func(tx *gorm.DB) error {
-		var now models.Millis
-		var err error
-		if b, now, err = s.lock(tx, by.OrgID, in.BudgetID); err != nil {
-			return fault.At(err, "input", "budgetId")
-		}
+	return s.change(ctx, by, in.BudgetID, []string{"input", "budgetId"}, func(tx *gorm.DB, b *models.Budget, now models.Millis) error {
 		fact := models.NewID[models.JournalEntity]()
 		if in.IdempotencyKey != nil {
 			// A repetition succeeds whatever has become of the budget since.
@@ -83,15 +77,10 @@ func (s *Service) TopUp(ctx context.Context, by *auth.Principal, in TopUp) (*mod
 			}
 		}
 		if b.DisabledAt != nil {
-			return disabled(&b).At("input", "budgetId")
+			return disabled(b).At("input", "budgetId")
 		}
-		return s.topUp(ctx, tx, by, &b, in, fact, now)
+		return s.topUp(ctx, tx, by, b, in, fact, now)
 	})
-	s.wake(err, by.OrgID, in.BudgetID)
-	if err != nil {
-		return nil, err
-	}
-	return &b, nil
 }
 
 // topUp writes the fact, the posting of it, the budget, and who did it.
