@@ -94,13 +94,13 @@ func (t *liveText) hold(offset int, text string) {
 	if text == "" {
 		return
 	}
-	end := t.tailStart + utf16Length(t.tail)
+	end := t.tailStart + UTF16Length(t.tail)
 	switch {
 	case t.tail == "" || offset > end:
 		t.tail, t.tailStart = text, offset
 	case offset == end:
 		t.tail += text
-	case offset+utf16Length(text) == t.tailStart:
+	case offset+UTF16Length(text) == t.tailStart:
 		t.tail, t.tailStart = text+t.tail, offset
 	}
 }
@@ -110,14 +110,14 @@ func (t *liveText) extend(text string) {
 		t.built = &strings.Builder{}
 	}
 	t.built.WriteString(text)
-	t.units += utf16Length(text)
+	t.units += UTF16Length(text)
 }
 
 // replace begins a new round. The old builder stays as it is: readers may still hold its text.
 func (t *liveText) replace(text string) {
 	t.built = &strings.Builder{}
 	t.built.WriteString(text)
-	t.units = utf16Length(text)
+	t.units = UTF16Length(text)
 	t.round++
 	t.publish()
 }
@@ -128,7 +128,8 @@ func (t *liveText) publish() {
 	t.state.Store(&textState{text: t.built.String(), units: t.units, round: t.round})
 }
 
-func utf16Length(s string) int {
+// UTF16Length returns the length of a text in UTF-16 code units.
+func UTF16Length(s string) int {
 	n := 0
 	for i := 0; i < len(s); {
 		if s[i] < utf8.RuneSelf {

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
@@ -131,7 +130,7 @@ func (s *Service) unreachable(ctx, limited context.Context, p *models.Payment, e
 		if first {
 			return answer{outcome: refused, problem: refusal(tools.PaymentRefused, "This server may not connect to the rail. Nothing was paid; tell the user.").Error()}
 		}
-		return answer{problem: clip(blocked.Error(), maxReason)}
+		return answer{problem: tools.CutText(blocked.Error(), maxReason)}
 	}
 	if errors.Is(limited.Err(), context.DeadlineExceeded) {
 		return answer{problem: fmt.Sprintf("the rail did not answer within %d ms", s.cfg.Timeout.Milliseconds())}
@@ -162,7 +161,7 @@ func read(status int, body []byte, p *models.Payment, first bool) answer {
 	case understood && (good || wrong) && said.Status == "refused":
 		reason := "it gave no reason"
 		if r := line(said.Reason); r != "" {
-			reason = clip(r, maxReason)
+			reason = tools.CutText(r, maxReason)
 		}
 		return answer{outcome: refused, problem: refusal(tools.PaymentRefused, "The payment service refused the payment: %s. Nothing was paid.", strings.TrimSuffix(reason, ".")).Error()}
 	case wrong && first && !slices.Contains(mayComeBack, status):
@@ -177,7 +176,7 @@ func read(status int, body []byte, p *models.Payment, first bool) answer {
 
 // paidAnswer is what was paid: the amount that the rail names, or else what it was asked for.
 func paidAnswer(reference string, amount *decimal.Decimal, p *models.Payment) answer {
-	a := answer{outcome: paid, amount: p.Amount, reference: clip(line(reference), maxReference)}
+	a := answer{outcome: paid, amount: p.Amount, reference: tools.CutText(line(reference), maxReference)}
 	if amount != nil {
 		var err error
 		if a.amount, err = budget.Parse(models.CurrencyUSD, *amount); err != nil || a.amount < 0 {
@@ -190,18 +189,6 @@ func paidAnswer(reference string, amount *decimal.Decimal, p *models.Payment) an
 // line makes one line of printable characters of a text.
 func line(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, ""), func(r rune) bool { return r <= ' ' || !printable(string(r)) }), " ")
-}
-
-// clip shortens a text to a number of bytes.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	cut := most
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut]
 }
 
 // secretsOf returns the secrets that sign for a policy, the current one first.

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/ostler-dev/ostler/internal/commit"
@@ -11,24 +10,18 @@ import (
 )
 
 // Held returns the turns that a runner holds by what the database says. A runner asks after the answer to a claim got lost.
-func (q *Queue) Held(ctx context.Context, runner models.RunnerID) ([]models.Turn, error) {
-	statement := "SELECT " + commit.TurnColumns("") + " FROM turns WHERE runner_id = "
-	if q.db.Pool == nil {
-		rows, err := q.db.Reader.QueryContext(ctx, statement+"?", runner[:])
-		if err != nil {
-			return nil, fmt.Errorf("list the turns of runner %s: %w", runner, err)
+func (q *Queue) Held(ctx context.Context, runner models.RunnerID) (turns []models.Turn, err error) {
+	err = q.db.QueryAcross(ctx, func(r store.Row) error {
+		t, err := commit.ScanTurn(r)
+		if err == nil {
+			turns = append(turns, *t)
 		}
-		defer func() { _ = rows.Close() }()
-		turns, err := scanTurns(rows)
-		return turns, errors.Join(err, rows.Err())
-	}
-	rows, err := q.db.Pool.Query(ctx, statement+"$1", runner[:])
+		return err //nolint:wrapcheck // below
+	}, "SELECT "+commit.TurnColumns("")+" FROM turns WHERE runner_id = ?", runner[:])
 	if err != nil {
 		return nil, fmt.Errorf("list the turns of runner %s: %w", runner, err)
 	}
-	defer rows.Close()
-	turns, err := scanTurns(rows)
-	return turns, errors.Join(err, rows.Err())
+	return turns, nil
 }
 
 // Marked returns those of a runner's turns that it is to look at: they were cancelled, or something that they waited for was resolved.

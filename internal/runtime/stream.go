@@ -4,7 +4,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf16"
 
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
@@ -155,16 +154,8 @@ func (s *stream) send(now time.Time) {
 			OrgID: s.turn.OrgID, SessionID: s.turn.SessionID, TurnID: s.turn.ID, MessageID: s.output, Epoch: s.turn.LeaseEpoch,
 			Attempt: s.attempt, Thinking: kind == 1, Offset: c.sent, Text: text,
 		})
-		c.sent += utf16Len(text)
+		c.sent += events.UTF16Length(text)
 	}
-}
-
-func utf16Len(s string) int {
-	n := 0
-	for _, r := range s {
-		n += max(utf16.RuneLen(r), 1)
-	}
-	return n
 }
 
 // checkpoint saves what there is when enough has come. It never makes the model wait.

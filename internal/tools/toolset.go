@@ -31,14 +31,19 @@ type toolset struct {
 	clients  []models.ClientTool
 }
 
+// get returns what the set offers; nothing for the zero one.
+func (t Toolset) get() *toolset {
+	if t.set == nil {
+		return &toolset{}
+	}
+	return t.set
+}
+
 // Manifests returns the tools in the order in which the model is shown them. Their schemas must not be changed.
 func (t Toolset) Manifests() []Manifest {
-	if t.set == nil {
-		return nil
-	}
-	all := make([]Manifest, len(t.set.tools))
-	for i, reg := range t.set.tools {
-		all[i] = reg.manifest
+	all := slices.Grow([]Manifest(nil), len(t.get().tools))
+	for _, reg := range t.get().tools {
+		all = append(all, reg.manifest)
 	}
 	return all
 }
@@ -54,45 +59,30 @@ func (t Toolset) ByName(name string) (Manifest, bool) {
 
 // Sections returns the prompt sections in order.
 func (t Toolset) Sections() []Section {
-	if t.set == nil {
-		return nil
-	}
-	return slices.Clone(t.set.sections)
+	return slices.Clone(t.get().sections)
 }
 
 // Refs returns the capabilities that are in effect, in order: the always-on ones, then the attached ones, each after
 // those that it depends on.
 func (t Toolset) Refs() []models.CapabilityRef {
-	if t.set == nil {
-		return nil
-	}
-	return slices.Clone(t.set.refs)
+	return slices.Clone(t.get().refs)
 }
 
 // Hooks returns the hooks in the order in which they run: those of capabilities, in the order of Refs, then the user's own.
 // Muted ones are left out.
 func (t Toolset) Hooks() []HookSpec {
-	if t.set == nil {
-		return nil
-	}
-	return slices.Clone(t.set.hooks)
+	return slices.Clone(t.get().hooks)
 }
 
 // Gates returns the policy gates in order.
 func (t Toolset) Gates() []Gate {
-	if t.set == nil {
-		return nil
-	}
-	return slices.Clone(t.set.gates)
+	return slices.Clone(t.get().gates)
 }
 
 // Asks reports whether people are asked before a tool of the set runs: what the strictest of its gates says.
 func (t Toolset) Asks(m Manifest) Asks {
 	asks := AsksNever
-	if t.set == nil {
-		return asks
-	}
-	for _, g := range t.set.gates {
+	for _, g := range t.get().gates {
 		if g.Asks != nil {
 			asks = max(asks, g.Asks(m.Name, m.Hints))
 		}
@@ -103,27 +93,21 @@ func (t Toolset) Asks(m Manifest) Asks {
 // ClientTools returns the tools that the client runs: those of capabilities, then those that ResolveWith was given. Their
 // schemas must not be changed.
 func (t Toolset) ClientTools() []models.ClientTool {
-	if t.set == nil {
-		return nil
-	}
-	return slices.Clone(t.set.clients)
+	return slices.Clone(t.get().clients)
 }
 
 func (t Toolset) lookup(name string) *registered {
-	if t.set == nil {
-		return nil
-	}
-	return t.set.byName[name]
+	return t.get().byName[name]
 }
 
 // offered lists the names for a model that asked for something else.
 func (t Toolset) offered() string {
-	if t.set == nil || len(t.set.tools) == 0 {
+	if len(t.get().tools) == 0 {
 		return "No tools are available; answer without them."
 	}
 	const most = 100
-	names := make([]string, 0, min(len(t.set.tools), most+1))
-	for i, reg := range t.set.tools {
+	names := make([]string, 0, min(len(t.get().tools), most+1))
+	for i, reg := range t.get().tools {
 		if i == most {
 			names = append(names, "…")
 			break

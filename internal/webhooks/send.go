@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"gorm.io/gorm"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/tools"
 )
 
 const (
@@ -197,25 +197,13 @@ func (d *Dispatcher) attempt(ctx context.Context, hook *models.Webhook, del *mod
 // unreachable says why there is no answer, without what only the operator may know of the network.
 func (d *Dispatcher) unreachable(limited context.Context, hook *models.Webhook, err error) string {
 	if blocked, ok := errors.AsType[*egress.BlockedError](err); ok {
-		return clip(blocked.Error())
+		return tools.Shorten(blocked.Error(), maxError)
 	}
 	if errors.Is(limited.Err(), context.DeadlineExceeded) {
 		return fmt.Sprintf("the receiver did not answer within %d ms", d.cfg.Timeout.Milliseconds())
 	}
 	d.cfg.Logger.Debug("a webhook could not be reached", "webhook", hook.ID, "org", hook.OrgID, "error", egress.WithoutAddress(err))
 	return "the receiver could not be reached"
-}
-
-// clip shortens a text to what is kept.
-func clip(text string) string {
-	if len(text) <= maxError {
-		return text
-	}
-	for cut := maxError; ; cut-- {
-		if utf8.RuneStart(text[cut]) {
-			return text[:cut] + "…"
-		}
-	}
 }
 
 // secretsOf returns the secrets that sign for a webhook, the current one first.
