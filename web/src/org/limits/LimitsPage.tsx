@@ -60,7 +60,8 @@ function useCounts(): Counts {
 function Facts({ limits, counts }: { limits: OrgLimitValuesFragment; counts: Counts }) {
   return (
     <>
-      <dl className="card divide-y divide-line text-sm">
+      {/* Without a field or a link in it, the keyboard could not move the page otherwise. */}
+      <dl tabIndex={0} className="card divide-y divide-line text-sm">
         {LIMITS.map(({ name, label, about }) => {
           const count = countText(counts[name]);
           return (
