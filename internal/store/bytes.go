@@ -206,6 +206,14 @@ func counted(ctx context.Context, rows *sql.Rows) gorm.Rows {
 
 func (r *countedRows) Next() bool { return !r.over && r.Rows.Next() }
 
+// Err returns nothing of rows that are too long: reading has ended by then, and the end of the context would hide why.
+func (r *countedRows) Err() error {
+	if r.over {
+		return nil
+	}
+	return r.Rows.Err() //nolint:wrapcheck // GORM knows what was read
+}
+
 func (r *countedRows) Scan(dest ...any) error {
 	r.sum = 0
 	if r.sizes == nil {
