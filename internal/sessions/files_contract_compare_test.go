@@ -27,7 +27,7 @@ func compare(t *testing.T, fresh func(t *testing.T) tools.Files) {
 			if !ok {
 				t.Fatal("the Files under test must be a filesStore; wrap it for the test")
 			}
-			c := comparison{t: t, got: got, want: toolstest.NewMemory(), rand: rand.New(rand.NewPCG(1, uint64(round)))} //nolint:gosec // a test repeats itself by its seed
+			c := comparison{t: t, got: got, want: toolstest.NewMemory(), rand: rand.New(rand.NewPCG(1, uint64(round)))}
 			for range c.rand.IntN(8) {
 				c.seed()
 			}

@@ -9,8 +9,6 @@ import (
 )
 
 // basics are about roots, paths, reading and listing.
-//
-//nolint:gocognit // a list of short checks
 func basics() []contractCheck {
 	return []contractCheck{
 		{"roots exist from the start and are empty", func(u *under) {
