@@ -180,22 +180,8 @@ func sameSession(a, b *models.Session) bool {
 		return a == b
 	}
 	return a.LastSequence == b.LastSequence && a.InputSequence == b.InputSequence && a.Status == b.Status &&
-		sameID(a.CurrentTurnID, b.CurrentTurnID) && a.QueuedTurns == b.QueuedTurns && a.FileBytes == b.FileBytes && a.Usage == b.Usage &&
-		sameTime(a.ResumedAt, b.ResumedAt)
-}
-
-func sameTime(a, b *models.Millis) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
-}
-
-func sameID(a, b *models.TurnID) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
+		models.Same(a.CurrentTurnID, b.CurrentTurnID) && a.QueuedTurns == b.QueuedTurns && a.FileBytes == b.FileBytes && a.Usage == b.Usage &&
+		models.Same(a.ResumedAt, b.ResumedAt) && models.Same(a.CompactedThrough, b.CompactedThrough)
 }
 
 // sameTurn may take equal turns for different, when their pointers are; that costs a write and no more.
