@@ -281,6 +281,27 @@ func TestTurnsAreTakenOver(t *testing.T) {
 	})
 }
 
+// A runner hears of its own turns that are marked, and which of them were cancelled.
+func TestMarkedTurns(t *testing.T) {
+	each(t, func(t *testing.T, db *store.DB) {
+		l := newLine(t, db, 4)
+		r, other := l.runner(), l.runner()
+		mine, theirs := l.claim(r, 3), l.claim(other, 1)
+		l.exec("UPDATE turns SET attention = TRUE WHERE id <> ?", mine[2].ID[:])
+		l.exec("UPDATE turns SET cancel = '{}' WHERE id <> ?", mine[1].ID[:])
+		marked, err := l.Marked(l.ctx, r)
+		if err != nil || len(marked) != 2 || !slices.Contains(marked, mine[0].ID) || !slices.Contains(marked, mine[1].ID) {
+			t.Errorf("marked are %v of %v, %v", marked, mine, err)
+		}
+		for i, turn := range append(mine, theirs...) {
+			cancelled, err := l.Cancelled(l.ctx, r, turn.ID)
+			if err != nil || cancelled != (i == 0 || i == 2) {
+				t.Errorf("turn %d is cancelled: %v, %v", i, cancelled, err)
+			}
+		}
+	})
+}
+
 func TestARunnerGoesInGoodOrder(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		l := newLine(t, db, 2)
@@ -361,15 +382,18 @@ func TestEpochsOnlyRise(t *testing.T) {
 			runners := []models.RunnerID{l.runner(), l.runner()}
 			listed := map[models.RunnerID]bool{runners[0]: true, runners[1]: true}
 			holder, epochs := map[models.TurnID]models.RunnerID{}, map[models.TurnID]int64{}
+			takeovers, recoveries := map[models.TurnID]int{}, map[models.TurnID]int{}
 			var claimed []models.Turn
-			drop := func(id models.TurnID) {
+			drop := func(id models.TurnID, takes, recovered int) {
 				delete(holder, id)
 				epochs[id]++
+				takeovers[id] += takes
+				recoveries[id] += recovered
 			}
-			from := func(gone func(models.RunnerID) bool) (n int64) {
+			from := func(died int, gone func(models.RunnerID) bool) (n int64) {
 				for id, r := range holder {
 					if gone(r) {
-						drop(id)
+						drop(id, died, died)
 						n++
 					}
 				}
@@ -379,7 +403,7 @@ func TestEpochsOnlyRise(t *testing.T) {
 				r := rapid.SampledFrom(runners).Draw(rt, "runner")
 				var n, want int64
 				var err error
-				switch op := rapid.SampledFrom([]string{"claim", "claim", "release", "retry", "take over", "orphans", "remove"}).Draw(rt, "op"); op {
+				switch op := rapid.SampledFrom([]string{"claim", "claim", "release", "retry", "take over", "orphans", "remove", "all"}).Draw(rt, "op"); op {
 				case "claim":
 					list := l.claim(r, rapid.IntRange(1, 3).Draw(rt, "n"))
 					if !listed[r] && len(list) > 0 {
@@ -401,19 +425,23 @@ func TestEpochsOnlyRise(t *testing.T) {
 					give := map[string]func(context.Context, models.Turn) error{"release": l.Release, "retry": l.Retry}[op]
 					err = give(l.ctx, turn)
 					if _, held := holder[turn.ID]; held && epochs[turn.ID] == turn.LeaseEpoch {
-						drop(turn.ID)
+						drop(turn.ID, map[string]int{"retry": 1}[op], 0)
 					}
 				case "take over":
 					n, err = l.TakeOver(l.ctx, r)
-					want = from(func(h models.RunnerID) bool { return h == r })
+					want = from(1, func(h models.RunnerID) bool { return h == r })
 					listed[r] = false
 				case "orphans":
 					n, err = l.TakeOverOrphans(l.ctx)
-					want = from(func(h models.RunnerID) bool { return !listed[h] })
+					want = from(1, func(h models.RunnerID) bool { return !listed[h] })
 				case "remove":
 					err = l.Remove(l.ctx, r)
-					from(func(h models.RunnerID) bool { return h == r })
+					from(0, func(h models.RunnerID) bool { return h == r })
 					listed[r] = false
+				case "all":
+					err = l.ReleaseAll(l.ctx)
+					from(1, func(models.RunnerID) bool { return true })
+					clear(listed)
 				}
 				if err != nil || n != want {
 					rt.Fatalf("%d turns, want %d, %v", n, want, err)
@@ -423,6 +451,9 @@ func TestEpochsOnlyRise(t *testing.T) {
 					h, held := holder[id]
 					if turn.LeaseEpoch != epochs[id] || (turn.RunnerID != nil) != held || (held && *turn.RunnerID != h) || (turn.ReadyAt == nil) != held {
 						rt.Fatalf("turn %s is %+v, want %s %v %d", id, turn, h, held, epochs[id])
+					}
+					if turn.Takeovers != takeovers[id] || turn.Recoveries != recoveries[id] || turn.ReadyAt != nil && *turn.ReadyAt != turn.QueuedAt {
+						rt.Fatalf("turn %s is %+v, want %d takeovers, %d recoveries, and its place in the queue", id, turn, takeovers[id], recoveries[id])
 					}
 				}
 			}
@@ -434,7 +465,7 @@ func TestEpochsOnlyRise(t *testing.T) {
 func (l *line) reset() {
 	l.t.Helper()
 	err := l.db.WriteAcross(l.ctx, func(tx *gorm.DB) error {
-		reset := tx.Exec("UPDATE turns SET ready_at = queued_at, runner_id = NULL, status = 'QUEUED', lease_epoch = 0")
+		reset := tx.Exec("UPDATE turns SET ready_at = queued_at, runner_id = NULL, status = 'QUEUED', lease_epoch = 0, takeovers = 0, recoveries = 0")
 		return errors.Join(reset.Error, tx.Exec("DELETE FROM runners").Error)
 	})
 	if err != nil {
