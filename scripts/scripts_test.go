@@ -58,6 +58,31 @@ func TestEveryTestIsInATier(t *testing.T) {
 	}
 }
 
+// What isn't built with the race detector is run without it: go-test chooses such tests by their names.
+func TestTestsWithoutTheRaceDetectorAreRun(t *testing.T) {
+	t.Parallel()
+	names := regexp.MustCompile(`(?m)^func (Test\w+)\(\w+ \*testing\.T\)`)
+	found := 0
+	for _, file := range tests(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(text), "//go:build !race\n") {
+			continue
+		}
+		for _, name := range names.FindAllStringSubmatch(string(text), -1) {
+			found++
+			if !strings.HasPrefix(name[1], "TestSimulation") || !strings.HasSuffix(filepath.Dir(file), "internal/runtime") {
+				t.Errorf("no tier runs %s in %s: call it TestSimulation…, in internal/runtime, or change scripts/go-test", name[1], file)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("there are no such tests")
+	}
+}
+
 // The first tier opens the browser for one test of each of these pages; the thorough one has them all.
 func TestSmokeTestsOfTheDashboard(t *testing.T) {
 	t.Parallel()

@@ -30,24 +30,20 @@ func (w *world) deed(s models.SessionID, action string) *cmd {
 func (w *world) chain() []string {
 	w.t.Helper()
 	var list []models.AuditEntry
-	if w.memory != nil {
-		list = Read[models.AuditEntry](w.memory, Is{"org_id", w.org})
-	} else {
-		if err := store.Of(w.db.ReadAcross(w.t.Context()), w.org).Order("position").Find(&list).Error; err != nil {
-			w.t.Fatal(err)
-		}
-		keeper, err := secrets.NewKeeper(bytes.Repeat([]byte{1}, 32))
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		l, err := audit.NewLog(w.db, keeper)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		check, err := l.Verify(w.t.Context(), w.org, 0)
-		if err != nil || !check.OK() || check.Entries != int64(len(list)) {
-			w.t.Fatalf("of %d entries: %+v, %v", len(list), check, err)
-		}
+	if err := store.Of(w.db.ReadAcross(w.t.Context()), w.org).Order("position").Find(&list).Error; err != nil {
+		w.t.Fatal(err)
+	}
+	keeper, err := secrets.NewKeeper(bytes.Repeat([]byte{1}, 32))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	l, err := audit.NewLog(w.db, keeper)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	check, err := l.Verify(w.t.Context(), w.org, 0)
+	if err != nil || !check.OK() || check.Entries != int64(len(list)) {
+		w.t.Fatalf("of %d entries: %+v, %v", len(list), check, err)
 	}
 	head := audit.NewHead(w.org)
 	var actions []string
@@ -111,7 +107,7 @@ func TestADeedIsRecordedOnce(t *testing.T) {
 
 // Services write to the chains beside the committers, one transaction of several chains at a time.
 func TestCommittersAndServicesShareTheAuditChains(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *world) {
 		const n = 20
 		stranger, _ := seedOrg(t, w.db)
 		orgs := []models.OrgID{w.org, stranger}

@@ -395,31 +395,3 @@ func (tx *sqliteTx) loadBudgets(ctx context.Context, need batchNeed) error {
 	}
 	return tx.each(ctx, tx.locked.add, sqliteBudgets, string(jsonx.MustEncode(q.rows)))
 }
-
-func (tx *memoryTx) loadBudgets(k key, l loaded) error {
-	tx.locked.read[k] = true
-	held := map[models.BudgetID]bool{}
-	if l.turn != nil && l.turn.Reservation != nil {
-		for _, h := range l.turn.Reservation.Lines {
-			held[h.Budget] = true
-		}
-	}
-	err := tx.m.each("payments", nil, where("payments").is("org_id", k.org).is("session_id", k.session).holds, func(r scanner) error {
-		return heldByPayment(r, held)
-	})
-	if err != nil {
-		return err
-	}
-	for _, r := range tx.m.rows.Select("budgets", nil, where("budgets").is("org_id", k.org).holds) {
-		one := newBudgetRows()
-		if err := one.add(append(slices.Clip(memoryRow(r)), false)); err != nil {
-			return &unreadable{err}
-		}
-		for id, b := range one.rows {
-			if held[id] || b.DisabledAt == nil && binds(&b, l.session) {
-				tx.locked.rows[id] = b
-			}
-		}
-	}
-	return nil
-}

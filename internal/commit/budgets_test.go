@@ -33,7 +33,7 @@ func (w *world) one(into any, statement string, args ...any) {
 // What a command does to a budget is seen by those behind it in the batch, whatever their session; a refused one leaves no trace, and all
 // is written once.
 func TestBudgetsAreSharedWithinABatch(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *world) {
 		id := w.budget(w.org)
 		spend := func(amount models.Amount, fails error) Command {
 			s, _ := w.working()
@@ -73,7 +73,7 @@ func TestBudgetsAreSharedWithinABatch(t *testing.T) {
 
 // Each session of a batch is given what binds it and what its turn holds, and nothing of what binds the others, of its organization or another.
 func TestTheBudgetsOfABatchAreThoseOfItsSessions(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *world) {
 		theirs := newWorld(t, w.db)
 		type bound struct {
 			at      *world
@@ -133,7 +133,7 @@ func TestTheBudgetsOfABatchAreThoseOfItsSessions(t *testing.T) {
 
 // However many there are, the budgets of a batch are found by their keys.
 func TestSQLiteFindsBudgetsByTheirKeys(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *world) {
 		if w.db.Dialect != store.SQLite {
 			return // TestPlansFindRowsByTheirKeys
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
 var errFull = errors.New("there is no room")
@@ -269,7 +270,7 @@ func (tr *capTrial) commit(nodes []*Committer) {
 // Whatever is made, begun, ended and broken off, by whichever process: what is counted is what there is, and every command that asks gets
 // the answer that is true when its turn has come.
 func TestTheTotalsAgreeWithTheRows(t *testing.T) {
-	eachStore(t, func(t *testing.T, db *store.DB) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		w := newWorld(t, db)
 		nodes := []*Committer{w.c, w.committer(nil)}
 		rapid.Check(t, func(rt *rapid.T) {

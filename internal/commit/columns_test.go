@@ -322,18 +322,14 @@ func (f *full) check(w *world, when string) {
 	compare(rows[models.Wait](w, id, "id"), []models.Wait{f.wait})
 	compare(rows[models.HookJob](w, id, "id"), []models.HookJob{f.job})
 	var voice models.ApprovalDecision
-	if w.memory != nil {
-		voice = only[models.ApprovalDecision](w, Is{"wait_id", f.wait.ID})
-	} else if err := store.Of(w.db.ReadAcross(context.Background()), w.org).Where("wait_id = ?", f.wait.ID).First(&voice).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(context.Background()), w.org).Where("wait_id = ?", f.wait.ID).First(&voice).Error; err != nil {
 		w.t.Error(err)
 	}
 	compare(voice, f.voice)
 	compare(rows[models.SessionFile](w, id, "path"), []models.SessionFile{f.file})
 	compare(rows[models.SessionTodos](w, id, "session_id"), []models.SessionTodos{f.todos})
 	var blob models.Blob
-	if w.memory != nil {
-		blob = only[models.Blob](w, Is{"hash", f.blob.Hash})
-	} else if err := store.Of(w.db.ReadAcross(context.Background()), w.org).Where("hash = ?", f.blob.Hash).First(&blob).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(context.Background()), w.org).Where("hash = ?", f.blob.Hash).First(&blob).Error; err != nil {
 		w.t.Error(err)
 	}
 	compare(blob, f.blob)

@@ -7,7 +7,7 @@
 // assignment.go and flusher.go (who waits for whom), batch.go (how commands become one transaction), gather.go and tables.go (what is
 // written), budgets.go and payments.go (what they spend, and what is metered), feed.go (places in the organizations' feeds), totals.go (what they have,
 // and may have), audit.go (places in their audit chains), postgres*.go and sqlite.go (how), failure.go (what a failed transaction means).
-// memory*.go and simulation.go take the place of a database, and of the goroutines, in simulations.
+// simulation.go takes the place of the goroutines in simulations.
 package commit
 
 import (

@@ -71,7 +71,7 @@ func (b *unreliable) Close() error              { return nil }
 // Three nodes commit on one database and tell of it over a bad bus; readers come, leave and resume on any of them. Each sees its
 // organization's feed from 1 to the end, as the database has it.
 func TestReadersOfAFeedWhileManyCommit(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *world) {
 		bus := &unreliable{fns: map[int]subscriber{}}
 		log := events.NewLog(w.db)
 		var nodes []*Committer

@@ -60,9 +60,6 @@ func (m member) happens(s models.SessionID, n int) *cmd {
 // feed reads the feed of an organization, and fails unless it is as the law says, and as far as org_feeds says.
 func (w *world) feed(org models.OrgID) []models.Event {
 	w.t.Helper()
-	if w.memory != nil {
-		return w.memoryFeed(org)
-	}
 	var list []models.Event
 	if err := store.Of(w.db.ReadAcross(context.Background()), org).Where("feed_position IS NOT NULL").Order("feed_position").Find(&list).Error; err != nil {
 		w.t.Fatalf("read the feed of %s: %v", org, err)
@@ -89,9 +86,7 @@ func (w *world) feed(org models.OrgID) []models.Event {
 // log reads the events of a session, and fails unless their sequences are 1, 2, 3 and so on.
 func (w *world) log(org models.OrgID, s models.SessionID) (list []models.Event) {
 	w.t.Helper()
-	if w.memory != nil {
-		list = memoryRows[models.Event](w, org, s, "sequence")
-	} else if err := store.Of(w.db.ReadAcross(context.Background()), org).Where("session_id = ?", s).Order("sequence").Find(&list).Error; err != nil {
+	if err := store.Of(w.db.ReadAcross(context.Background()), org).Where("session_id = ?", s).Order("sequence").Find(&list).Error; err != nil {
 		w.t.Fatalf("read the log of %s: %v", s, err)
 	}
 	for i, e := range list {
@@ -185,7 +180,7 @@ func TestABatchThatBreaksOffTakesItsPlacesOnce(t *testing.T) {
 // Several processes commit for many sessions of several organizations, each in an order of its own, and break off at random;
 // readers look all the time. What a reader sees of a feed never has a hole: the order of positions is the order of commits.
 func TestPositionsAreInTheOrderOfCommits(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *world) {
 		orgs := w.members(5)
 		nodes := []*Committer{w.committer(nil)}
 		if w.db.Pool != nil {

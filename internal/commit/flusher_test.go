@@ -231,7 +231,7 @@ func (w *world) bad(s models.SessionID) map[string]*cmd {
 		}),
 		"a panic": w.command(s, func(*Tx) error { panic("oh") }),
 	}
-	if w.db != nil && w.db.Pool != nil {
+	if w.db.Pool != nil {
 		list["a NUL"] = with(func(m *models.Message) { m.Role = "a\x00b" })
 		list["invalid UTF-8"] = with(func(m *models.Message) { m.Role = "a\xffb" })
 		list["a key that is too large"] = w.command(s, func(tx *Tx) error {
@@ -409,7 +409,7 @@ func TestABrokenSessionDoesNotStopTheOthers(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, good := w.session(), w.session()
 		ghost := models.NewID[models.TurnEntity]()
-		w.misled(s, ghost)
+		w.exec("UPDATE sessions SET current_turn_id = ? WHERE id = ?", ghost[:], s[:])
 		errs := batch(w.c, w.send(s, newMessage()), w.send(good, newMessage()))
 		if !errors.Is(errs[0], ErrRefused) || errs[1] != nil {
 			t.Errorf("got %v", errs)

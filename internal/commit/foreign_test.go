@@ -112,7 +112,7 @@ func (w *world) rowsOf(org models.OrgID) map[string][]string {
 // The committer's connection may touch the rows of every organization: what keeps them apart is that each of its statements names the
 // organization of the command. A command that names what belongs to others doesn't find it, and changes nothing of it.
 func TestCommandsThatNameWhatBelongsToOthers(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *world) {
 		theirs, _ := w.furnish()
 		mine := &world{t: t, db: w.db, clock: w.clock, faults: w.faults, published: w.published, c: w.c}
 		mine.org, mine.harness = seedOrg(t, w.db)

@@ -11,7 +11,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/clock"
-	"github.com/ostler-dev/ostler/internal/commit/memtest"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -67,10 +66,8 @@ func once(point string) func(string) error {
 
 // world is an organization in a database, with a committer.
 type world struct {
-	t  testing.TB
-	db *store.DB
-	// memory takes the place of db on the store in memory.
-	memory  *Memory
+	t       testing.TB
+	db      *store.DB
 	org     models.OrgID
 	harness models.HarnessID
 	clock   *clock.Manual
@@ -85,9 +82,7 @@ type world struct {
 func newWorld(t testing.TB, db *store.DB) *world {
 	t.Helper()
 	w := &world{db: db}
-	if db == nil {
-		w.memory = NewMemory(memtest.New())
-	} else if db.Writer != nil { // These tests are not about power failures.
+	if db.Writer != nil { // These tests are not about power failures.
 		if _, err := db.Writer.ExecContext(context.Background(), "PRAGMA synchronous = OFF"); err != nil {
 			t.Fatal(err)
 		}
@@ -107,12 +102,7 @@ func (w *world) committer(change func(*Config)) *Committer {
 	if change != nil {
 		change(&cfg)
 	}
-	var c *Committer
-	if w.memory != nil {
-		c = inMemory(cfg, w.memory)
-	} else {
-		c = New(cfg)
-	}
+	c := New(cfg)
 	c.Observe(w.committed)
 	w.t.Cleanup(c.Stop)
 	return c
@@ -133,9 +123,6 @@ func seedOrg(t testing.TB, db *store.DB) (models.OrgID, models.HarnessID) {
 	t.Helper()
 	org := models.Org{ID: models.NewID[models.OrgEntity](), Name: "o", CreatedAt: 1}
 	org.Slug = org.ID.String()
-	if db == nil { // The memory has no such tables.
-		return org.ID, models.NewID[models.HarnessEntity]()
-	}
 	h := models.Harness{
 		OrgID: org.ID, ID: models.NewID[models.HarnessEntity](), Name: "h", Capabilities: []models.CapabilityRef{},
 		Lifecycle: models.LifecycleActive,
@@ -315,9 +302,6 @@ func batch(c *Committer, cmds ...Command) []error {
 
 func (w *world) readSession(s models.SessionID) models.Session {
 	w.t.Helper()
-	if w.memory != nil {
-		return only[models.Session](w, Is{"org_id", w.org}, Is{"id", s})
-	}
 	var row models.Session
 	if err := store.Of(w.db.ReadAcross(context.Background()), w.org).Where("id = ?", s).First(&row).Error; err != nil {
 		w.t.Fatalf("read session %s: %v", s, err)
@@ -327,9 +311,6 @@ func (w *world) readSession(s models.SessionID) models.Session {
 
 func (w *world) readTurn(id models.TurnID) models.Turn {
 	w.t.Helper()
-	if w.memory != nil {
-		return only[models.Turn](w, Is{"org_id", w.org}, Is{"id", id})
-	}
 	var row models.Turn
 	if err := store.Of(w.db.ReadAcross(context.Background()), w.org).Where("id = ?", id).First(&row).Error; err != nil {
 		w.t.Fatalf("read turn %s: %v", id, err)
@@ -340,9 +321,6 @@ func (w *world) readTurn(id models.TurnID) models.Turn {
 // rows reads all rows of a session, in an order.
 func rows[T any](w *world, s models.SessionID, order string) []T {
 	w.t.Helper()
-	if w.memory != nil {
-		return memoryRows[T](w, w.org, s, order)
-	}
 	var list []T
 	if err := store.Of(w.db.ReadAcross(context.Background()), w.org).Where("session_id = ?", s).Order(order).Find(&list).Error; err != nil {
 		w.t.Fatalf("read %T: %v", list, err)
@@ -382,4 +360,10 @@ func (w *world) exec(statement string, args ...any) {
 	if err != nil {
 		w.t.Fatalf("%s: %v", statement, err)
 	}
+}
+
+// taken is what the takeover does to a turn of a dead runner.
+func (w *world) taken(id models.TurnID) {
+	w.t.Helper()
+	w.exec("UPDATE turns SET ready_at = 1, runner_id = NULL, lease_epoch = lease_epoch + 1 WHERE id = ?", id[:])
 }

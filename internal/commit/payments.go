@@ -3,7 +3,6 @@ package commit
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -93,20 +92,4 @@ func (l *loaded) addPayment(r scanner) error {
 	}
 	l.payments[p.ID] = p
 	return err
-}
-
-// heldByPayment adds the budgets that an open payment holds something of.
-func heldByPayment(r scanner, held map[models.BudgetID]bool) error {
-	p, err := scanPayment(r)
-	if err != nil || p.DueAt == nil || len(p.Lines) == 0 {
-		return err
-	}
-	var lines []models.Held
-	if err := json.Unmarshal(p.Lines, &lines); err != nil {
-		return fmt.Errorf("read what payment %s holds: %w", p.ID, err)
-	}
-	for _, h := range lines {
-		held[h.Budget] = true
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package commit
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"testing"
@@ -16,40 +15,14 @@ import (
 // put stores a row that no command makes.
 func put[T any](w *world, row *T) {
 	w.t.Helper()
-	if w.memory == nil {
-		if err := write(w.db, func(tx *gorm.DB) error { return tx.Create(row).Error }); err != nil {
-			w.t.Fatalf("store %T: %v", row, err)
-		}
-		return
-	}
-	sch := schemaOf[T](w.memory)
-	at := where(sch.Table)
-	values := make([]any, len(sch.DBNames))
-	for _, f := range sch.Fields {
-		if f.DBName == "" {
-			continue
-		}
-		v, _ := f.ValueOf(context.Background(), reflect.ValueOf(row).Elem())
-		if j, ok := v.(models.JSON); ok {
-			v = doc(j)
-		}
-		values[at.column(f.DBName)] = cell(v)
-	}
-	w.memory.rows.Begin()
-	if err := w.memory.rows.Insert(sch.Table, values, ""); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := w.memory.rows.Commit(); err != nil {
-		w.t.Fatal(err)
+	if err := write(w.db, func(tx *gorm.DB) error { return tx.Create(row).Error }); err != nil {
+		w.t.Fatalf("store %T: %v", row, err)
 	}
 }
 
 // get reads the rows of an organization.
 func get[T any](w *world, org models.OrgID) (list []T) {
 	w.t.Helper()
-	if w.memory != nil {
-		return Read[T](w.memory, Is{"org_id", org})
-	}
 	if err := store.Of(w.db.ReadAcross(w.t.Context()), org).Find(&list).Error; err != nil {
 		w.t.Fatal(err)
 	}
@@ -59,9 +32,7 @@ func get[T any](w *world, org models.OrgID) (list []T) {
 // policy makes a policy of an organization.
 func (w *world) policy(org models.OrgID) models.PaymentPolicyID {
 	id := models.NewID[models.PaymentPolicyEntity]()
-	if w.memory == nil {
-		put(w, &models.PaymentPolicy{OrgID: org, ID: id, Capabilities: []string{}, Hosts: []string{}, Secret: []byte{1}, MaxRequest: 1, MaxTurn: 1, MaxDay: 1})
-	}
+	put(w, &models.PaymentPolicy{OrgID: org, ID: id, Capabilities: []string{}, Hosts: []string{}, Secret: []byte{1}, MaxRequest: 1, MaxTurn: 1, MaxDay: 1})
 	return id
 }
 
@@ -200,7 +171,7 @@ func TestBudgetsThatPaymentsHoldAreLocked(t *testing.T) {
 
 // Another organization's payment is none.
 func TestAPaymentOfOthersIsNone(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *world) {
 		theirs := newWorld(t, w.db)
 		s := w.session()
 		id := theirs.session()

@@ -4,17 +4,26 @@ import (
 	"context"
 
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// Simulation is a committer for deterministic simulations: it commits in the goroutine of whoever calls Step, and never else.
-// Several of them on one Memory are several processes on one database. Batches, bisection, retries and what follows a lost
-// reply are the Committer's.
+// Simulator makes committers for deterministic simulations on one SQLite database. It is exported for the tests of other packages; the
+// product doesn't use it.
+type Simulator struct{ b *sqliteBackend }
+
+// NewSimulator returns the Simulator of a SQLite database.
+func NewSimulator(db *store.DB) *Simulator { return &Simulator{newSQLiteBackend(db.Writer)} }
+
+// Simulation is a committer of one simulated process: it commits in the goroutine of whoever calls Step, and never else. Batches,
+// bisection, retries and what follows a lost reply are the Committer's.
 type Simulation struct{ f *flusher }
 
-// Simulate makes a committer of one process. Of the configuration DB, Flushers and StopGrace mean nothing here. held tells of
-// sessions that another process has locked just now, so that they are skipped; nil for none.
-func (m *Memory) Simulate(cfg Config, held func(models.OrgID, models.SessionID) bool) *Simulation {
-	f := &flusher{cfg: cfg, b: &contended{m, held}, ledger: newLedger(cfg.Clock), wake: make(chan struct{}, 1), done: make(chan struct{})}
+// Simulate makes the committer of another process. Of the configuration, DB, Flushers and StopGrace mean nothing here, and the
+// Faults, which must be there, have one more point: an error at "commit" means that the commit failed and its reply was lost. held
+// reports whether another process has locked a session just now, so that it is skipped.
+func (s *Simulator) Simulate(cfg Config, held func(models.OrgID, models.SessionID) bool) *Simulation {
+	b := &contended{s.b, held, cfg.Faults}
+	f := &flusher{cfg: cfg, b: b, ledger: newLedger(cfg.Clock), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return &Simulation{f}
 }
@@ -75,29 +84,47 @@ func (s *Submitted) Answer() (err error, ok bool) { //nolint:revive // the outco
 	return s.err, s.answered
 }
 
-// contended is the memory as one process sees it while others hold sessions.
+// contended is the database as one process sees it while others hold sessions.
 type contended struct {
-	*Memory
+	*sqliteBackend
 
-	held func(models.OrgID, models.SessionID) bool
+	held   func(models.OrgID, models.SessionID) bool
+	faults Faults
 }
 
 func (c *contended) begin(ctx context.Context, need batchNeed) (batchTx, error) {
-	tx, err := c.Memory.begin(ctx, need)
-	if err != nil || c.held == nil {
-		return tx, err
+	tx, err := c.sqliteBackend.begin(ctx, need)
+	if err != nil {
+		return nil, err
 	}
-	found, missing := tx.sessions()
+	found, _ := tx.sessions()
 	for _, k := range need.keys {
-		if found[k].session == nil || !c.held(k.org, k.session) {
-			continue
+		// A process that needs one session alone waits for it; and others come to an end.
+		if _, there := found[k]; there && c.held(k.org, k.session) && !need.wait {
+			delete(found, k)
 		}
-		if need.wait {
-			// Only this session was asked for: others are waited for, and they come to an end.
-			continue
-		}
-		delete(found, k)
-		delete(missing, k)
 	}
-	return tx, nil
+	return &lossyTx{tx, c.faults}, nil
+}
+
+// lossyTx is a transaction whose commit may fail without a reply.
+type lossyTx struct {
+	batchTx
+
+	faults Faults
+}
+
+func (tx *lossyTx) write(ctx context.Context, steps []step, entries []models.AuditEntry, beforeCommit func() error) error {
+	var lost error
+	err := tx.batchTx.write(ctx, steps, entries, func() error {
+		if err := beforeCommit(); err != nil {
+			return err
+		}
+		lost = tx.faults.At("commit")
+		return lost
+	})
+	if lost != nil {
+		return &unknownOutcome{err: lost}
+	}
+	return err
 }

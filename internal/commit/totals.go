@@ -167,18 +167,13 @@ func (f *feedShare) headroomLimits() (sessions, queuedTurns *int64) {
 	return sessions, queuedTurns
 }
 
-// errOverCap is the memory's error for a batch that would exceed a cap.
-var errOverCap = errors.New("the batch would pass a cap of its organization")
-
 // isOverCap reports whether a batch was refused because an organization would have more than it may.
 func isOverCap(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code == "23514" && (pg.ConstraintName == "org_feeds_sessions_cap" || pg.ConstraintName == "org_feeds_queued_turns_cap")
 	}
-	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
-		return lite.Code() == sqlite3.SQLITE_CONSTRAINT_CHECK && strings.Contains(lite.Error(), "org_feeds_")
-	}
-	return errors.Is(err, errOverCap)
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && lite.Code() == sqlite3.SQLITE_CONSTRAINT_CHECK && strings.Contains(lite.Error(), "org_feeds_")
 }
 
 // recount reads the totals of the organizations of a batch that would have passed a cap, so that it can decide anew.
@@ -231,36 +226,4 @@ func (b *sqliteBackend) totals(ctx context.Context, org models.OrgID) (t Totals,
 		}
 	}
 	return t, rows.Err()
-}
-
-func (m *Memory) totals(_ context.Context, org models.OrgID) (t Totals, err error) {
-	m.rows.Begin()
-	defer m.rows.Rollback()
-	for _, r := range m.rows.Select("org_feeds", []any{id(org)}, nil) {
-		err = memoryRow(r[2:4]).Scan(&t.Sessions, &t.QueuedTurns)
-	}
-	return t, err
-}
-
-// raiseFeed moves the row of a feed in the memory and returns its newest position.
-func raiseFeed(rows Rows, f feedShare) (int64, error) {
-	sessionsCap, queuedCap := f.headroomLimits()
-	newest, before := int64(len(f.events)), Totals{}
-	n, err := rows.Update("org_feeds", []any{id(f.org)}, nil, func(row []any) {
-		newest += row[1].(int64)                        //nolint:forcetypeassert // written below
-		before = Totals{row[2].(int64), row[3].(int64)} //nolint:forcetypeassert // the same
-		after := before.plus(f.added)
-		row[1], row[2], row[3] = newest, after.Sessions, after.QueuedTurns
-		row[4], row[5] = optInt(sessionsCap), optInt(queuedCap)
-	})
-	*f.told = before.plus(f.added)
-	if err == nil && n == 0 {
-		err = rows.Insert("org_feeds", []any{
-			id(f.org), newest, f.added.Sessions, f.added.QueuedTurns, optInt(sessionsCap), optInt(queuedCap),
-		}, "")
-	}
-	if err == nil && (sessionsCap != nil && f.told.Sessions > *sessionsCap || queuedCap != nil && f.told.QueuedTurns > *queuedCap) {
-		err = errOverCap
-	}
-	return newest, err
 }

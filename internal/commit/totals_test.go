@@ -14,21 +14,12 @@ func (w *world) checkTotals(org models.OrgID, row []models.OrgFeed) {
 		return // nothing has happened there that is told to anybody
 	}
 	var sessions, waiting int64
-	if w.memory != nil {
-		sessions = int64(len(Read[models.Session](w.memory, Is{"org_id", org})))
-		for _, t := range Read[models.Turn](w.memory, Is{"org_id", org}) {
-			if t.StartedAt == nil && t.FinishedAt == nil {
-				waiting++
-			}
-		}
-	} else {
-		db := w.db.ReadAcross(context.Background())
-		if err := store.Of(db.Model(&models.Session{}), org).Count(&sessions).Error; err != nil {
-			w.t.Fatal(err)
-		}
-		if err := store.Of(db.Model(&models.Turn{}), org).Where("started_at IS NULL AND finished_at IS NULL").Count(&waiting).Error; err != nil {
-			w.t.Fatal(err)
-		}
+	db := w.db.ReadAcross(context.Background())
+	if err := store.Of(db.Model(&models.Session{}), org).Count(&sessions).Error; err != nil {
+		w.t.Fatal(err)
+	}
+	if err := store.Of(db.Model(&models.Turn{}), org).Where("started_at IS NULL AND finished_at IS NULL").Count(&waiting).Error; err != nil {
+		w.t.Fatal(err)
 	}
 	var counted Totals
 	for _, r := range row {

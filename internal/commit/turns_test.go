@@ -14,18 +14,8 @@ import (
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
-// each runs a test of the contract on both databases and on the store in memory that stands for them in simulations.
+// each runs a test of the contract on both databases.
 func each(t *testing.T, test func(t *testing.T, w *world)) {
-	t.Helper()
-	t.Parallel()
-	eachStore(t, func(t *testing.T, db *store.DB) {
-		t.Parallel()
-		test(t, newWorld(t, db))
-	})
-}
-
-// eachDatabase is each for what only databases have.
-func eachDatabase(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -383,7 +373,7 @@ func TestWhatComesBackIsOlderThanWhatWasShown(t *testing.T) {
 //
 // Rules: S1.
 func TestOneActiveTurn(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *world) {
 		s, _ := w.working()
 		m := newMessage()
 		m.queue = true

@@ -62,8 +62,8 @@ func (w *simulation) published(session models.SessionID, list []models.Event) {
 func (c *checks) before(w *simulation, n *simNode) map[models.TurnID]models.Turn {
 	turns := map[models.TurnID]models.Turn{}
 	for _, l := range c.leased[n] {
-		if t := w.memory.Turn(w.org, l.lease.Turn); t != nil {
-			turns[t.ID] = *t
+		for _, t := range w.turns("id = ?", l.lease.Turn[:]) {
+			turns[t.ID] = t
 		}
 	}
 	return turns
@@ -183,14 +183,9 @@ func (w *simulation) checkEnd() {
 
 // checkTotals checks that what is counted with the feed is what there is.
 func (w *simulation) checkTotals() {
-	var waiting int64
-	for _, t := range commit.Read[models.Turn](w.memory) {
-		if t.StartedAt == nil && t.FinishedAt == nil {
-			waiting++
-		}
-	}
-	for _, f := range commit.Read[models.OrgFeed](w.memory) {
-		if have := int64(len(commit.Read[models.Session](w.memory))); f.Sessions != have || f.QueuedTurns != waiting {
+	waiting := int64(len(w.turns("started_at IS NULL AND finished_at IS NULL")))
+	for _, f := range read[models.OrgFeed](w) {
+		if have := int64(len(w.sessions)); f.Sessions != have || f.QueuedTurns != waiting {
 			w.failf("counted are %d sessions and %d turns that wait, there are %d and %d", f.Sessions, f.QueuedTurns, have, waiting)
 		}
 	}
@@ -282,7 +277,7 @@ func (w *simulation) checkTurns(r *record, s models.SessionID, log []models.Even
 // moved reports whether a message ended up in another turn than the one that its sender was told: the turn that was made for what
 // its predecessor left.
 func (w *simulation) moved(m *simMessage) bool {
-	for _, row := range commit.Read[models.Message](w.memory, commit.Is{Column: "id", Value: m.sent.MessageID}) {
+	for _, row := range read[models.Message](w, "id = ?", m.sent.MessageID) {
 		return row.TurnID != m.sent.TurnID
 	}
 	return false

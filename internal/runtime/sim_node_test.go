@@ -43,7 +43,7 @@ func (w *simulation) newNode() *simNode {
 	n := &simNode{w: w, number: w.born, watch: newWatch()}
 	w.born++
 	w.nodes = append(w.nodes, n)
-	n.commits = w.memory.Simulate(commit.Config{Clock: w.clock, Faults: n, Logger: w.logger},
+	n.commits = w.store.commits.Simulate(commit.Config{Clock: w.clock, Faults: n, Logger: w.logger},
 		func(models.OrgID, models.SessionID) bool { return w.chance(w.trouble.held) })
 	n.commits.Observe(func(c *commit.Committed) {
 		for _, s := range c.Sessions {
@@ -56,7 +56,7 @@ func (w *simulation) newNode() *simNode {
 		}
 	})
 	e := New(Config{
-		Committer: n, Queue: simAccess{n, w.queue}, Hub: w.hub, Bus: simBus{w}, Catalog: w, Registry: w.toolbox.registry,
+		Committer: n, Queue: simQueue{queue.New(w.store.DB), n}, Hub: w.hub, Bus: simBus{w}, Catalog: w, Registry: w.toolbox.registry,
 		Drivers: map[models.ProviderKind]llm.Driver{models.ProviderSimulated: n}, Workspace: sessions.NewWorkspace(nil, w.clock, nil),
 		Clock: w.clock, Logger: w.logger, Slots: 3, Timers: noTimers{}, Sleep: n.sleep, Random: w.random.Float64, Tokens: simTokens{},
 	})
@@ -64,7 +64,7 @@ func (w *simulation) newNode() *simNode {
 	e.cfg.Lease = -1
 	// Turns without a runner are looked for each time.
 	e.cfg.Heartbeat = -4
-	e.rows = simRows{w.memory, &w.planted}
+	e.rows = simRows{database{w.store.DB, w.store.lineages}, &w.planted}
 	e.scheduling = scheduling{
 		spawn: func(fn func()) { w.spawn(n.name("work"), n, fn) },
 		await: func(ready func() bool) {
@@ -219,6 +219,9 @@ func (n *simNode) Submit(_ context.Context, cmd commit.Command) error {
 
 // At implements commit.Faults.
 func (n *simNode) At(point string) error {
+	if point == "commit" {
+		return n.w.lose()
+	}
 	if n.w.chance(n.w.trouble.commits) {
 		n.w.notef("%s fails at %s", n.name("commit"), point)
 		return fmt.Errorf("%w: at %s", errSim, point)
@@ -344,91 +347,6 @@ func (n *simNode) work(ctx context.Context, call *tools.Call, repeatable bool) t
 		return tools.Fail("it did not work")
 	}
 	return tools.Success(map[string]int{"run": w.ran[call.CallID]})
-}
-
-// simAccess is the queue as one process reaches it: other things happen before a statement, it may fail, and its reply may get lost.
-type simAccess struct {
-	n *simNode
-	simQueue
-}
-
-// reach is the way to the database; after it the answer may be lost.
-func (a simAccess) reach() error {
-	a.n.w.wait(nil)
-	if a.n.w.chance(a.n.w.trouble.queue) {
-		return errSim
-	}
-	return nil
-}
-
-func (a simAccess) Claim(ctx context.Context, ask queue.Ask) (queue.Claimed, error) {
-	if err := a.reach(); err != nil {
-		return queue.Claimed{}, err
-	}
-	got, err := a.simQueue.Claim(ctx, ask)
-	if err == nil && a.n.w.chance(a.n.w.trouble.queue) {
-		a.n.w.notef("%s: the answer to a claim of %d turns is lost", a.n.name("claims"), len(got.Turns))
-		return queue.Claimed{}, errSim
-	}
-	return got, err
-}
-
-func (a simAccess) Marked(ctx context.Context, runner models.RunnerID) ([]models.TurnID, error) {
-	if err := a.reach(); err != nil {
-		return nil, err
-	}
-	return a.simQueue.Marked(ctx, runner)
-}
-
-func (a simAccess) Cancelled(ctx context.Context, runner models.RunnerID, turn models.TurnID) (bool, error) {
-	if err := a.reach(); err != nil {
-		return false, err
-	}
-	return a.simQueue.Cancelled(ctx, runner, turn)
-}
-
-func (a simAccess) Held(ctx context.Context, runner models.RunnerID) ([]models.Turn, error) {
-	if err := a.reach(); err != nil {
-		return nil, err
-	}
-	return a.simQueue.Held(ctx, runner)
-}
-
-// Release and the others that are tried again after a real pause only take time here.
-func (a simAccess) Release(ctx context.Context, t models.Turn) error {
-	a.n.w.wait(nil)
-	return a.simQueue.Release(ctx, t)
-}
-
-func (a simAccess) Retry(ctx context.Context, t models.Turn) error {
-	a.n.w.failf("turn %s could not be ended and goes back into the queue", t.ID)
-	return a.simQueue.Retry(ctx, t)
-}
-
-func (a simAccess) Beat(ctx context.Context, id models.RunnerID) (bool, error) {
-	if err := a.reach(); err != nil {
-		return false, err
-	}
-	return a.simQueue.Beat(ctx, id)
-}
-
-func (a simAccess) Runners(ctx context.Context) ([]models.Runner, error) {
-	if err := a.reach(); err != nil {
-		return nil, err
-	}
-	return a.simQueue.Runners(ctx)
-}
-
-// TakeOver is two statements, and anything may happen between them.
-func (a simAccess) TakeOver(ctx context.Context, dead models.RunnerID) (int64, error) {
-	if err := a.reach(); err != nil {
-		return 0, err
-	}
-	a.unlist(dead)
-	if err := a.reach(); err != nil {
-		return 0, err
-	}
-	return a.simQueue.TakeOver(ctx, dead)
 }
 
 // simBus loses much: only who hears of turns by chance is sooner there.

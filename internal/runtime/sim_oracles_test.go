@@ -1,3 +1,5 @@
+//go:build !race
+
 package runtime
 
 import (
@@ -19,12 +21,12 @@ type spoiled struct {
 }
 
 // The checks are worth nothing if they can't fail: each finds what is wrong in the first record that it is shown wrong.
-func TestTheChecksOfTheSimulationCanFail(t *testing.T) {
-	tools := box(t, planted{})
+func TestSimulationChecksCanFail(t *testing.T) {
+	tools, db := box(t, planted{}), newSimStore(t)
 	for _, tc := range append(append(spoiledTurns(), spoiledWaits()...), append(spoiledCancels(), spoiledEnds()...)...) {
 		t.Run(tc.name, func(t *testing.T) {
 			for seed := range uint64(500) {
-				w := newSimulation(seed, tools, nil)
+				w := newSimulation(seed, db, tools, nil)
 				w.spoil = tc.spoil
 				problems := w.run()
 				if !w.spoilt {

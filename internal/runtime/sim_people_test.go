@@ -36,7 +36,7 @@ func some[T any](w *simulation, list []T) (one T, ok bool) {
 }
 
 func (w *simulation) someTurn(holds func(*models.Turn) bool) (models.Turn, bool) {
-	list := w.memory.Turns(func(*models.Turn) bool { return true })
+	list := w.turns("TRUE")
 	// Those of one transaction are inserted in the order of their ids.
 	slices.SortStableFunc(list, func(a, b models.Turn) int {
 		return cmp.Or(cmp.Compare(a.SessionID[15], b.SessionID[15]), cmp.Compare(a.QueuedAt, b.QueuedAt), cmp.Compare(a.QueuePosition, b.QueuePosition))
@@ -46,7 +46,7 @@ func (w *simulation) someTurn(holds func(*models.Turn) bool) (models.Turn, bool)
 
 // openWaits returns them in an order that depends on the seed alone: the ids of calls end with their place in the step.
 func (w *simulation) openWaits() []models.Wait {
-	list := w.memory.OpenWaits()
+	list := read[models.Wait](w, "state = ?", models.WaitOpen)
 	place := func(a *models.Wait) string { return (*a.ToolCallID)[strings.LastIndexByte(*a.ToolCallID, '_'):] }
 	slices.SortStableFunc(list, func(a, b models.Wait) int {
 		return cmp.Or(cmp.Compare(a.SessionID[15], b.SessionID[15]), cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(place(&a), place(&b)), cmp.Compare(a.Kind, b.Kind))
@@ -123,7 +123,7 @@ func (w *simulation) rearrange() {
 		w.ask("a move", a.Move(t.ID, other.ID))
 		return
 	}
-	for _, m := range commit.Read[models.Message](w.memory, commit.Is{Column: "id", Value: t.InputMessageID}) {
+	for _, m := range read[models.Message](w, "id = ?", t.InputMessageID) {
 		text := strings.TrimSuffix(m.Content[0].Text, edited) + edited
 		w.ask("an edit", a.Edit(t.ID, []models.Part{{Type: models.PartText, Text: text}}))
 	}

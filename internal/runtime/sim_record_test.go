@@ -3,7 +3,6 @@ package runtime
 import (
 	"slices"
 
-	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -59,23 +58,20 @@ func (w *simulation) look(whole bool) *record {
 	r := &record{
 		sessions: map[models.SessionID]models.Session{}, turns: map[models.TurnID]models.Turn{}, waits: map[models.WaitID]models.Wait{},
 	}
-	for _, id := range w.sessions {
-		r.sessions[id] = *w.memory.Session(w.org, id)
+	for _, s := range read[models.Session](w) {
+		r.sessions[s.ID] = s
 	}
-	for _, t := range w.memory.Turns(func(*models.Turn) bool { return true }) {
+	for _, t := range w.turns("TRUE") {
 		r.turns[t.ID] = t
 	}
-	for _, wait := range commit.Read[models.Wait](w.memory) {
+	for _, wait := range read[models.Wait](w) {
 		r.waits[wait.ID] = wait
 	}
-	for _, state := range []models.EffectState{models.EffectClaimed, models.EffectRunning, models.EffectWaiting} {
-		open := commit.Is{Column: "state", Value: state}
-		r.calls = append(r.calls, commit.Read[models.Effect](w.memory, open, commit.Is{Column: "kind", Value: models.EffectTool})...)
-	}
+	r.calls = read[models.Effect](w, "kind = ? AND state <> ?", models.EffectTool, models.EffectSettled)
 	if whole {
-		r.messages, r.events, r.effects = commit.Read[models.Message](w.memory), commit.Read[models.Event](w.memory), commit.Read[models.Effect](w.memory)
-		r.checkpoints, r.decisions = commit.Read[models.Checkpoint](w.memory), commit.Read[models.ApprovalDecision](w.memory)
-		r.metered = commit.Read[models.JournalEntry](w.memory, commit.Is{Column: "kind", Value: models.JournalToolCall})
+		r.messages, r.events, r.effects = read[models.Message](w), read[models.Event](w), read[models.Effect](w)
+		r.checkpoints, r.decisions = read[models.Checkpoint](w), read[models.ApprovalDecision](w)
+		r.metered = read[models.JournalEntry](w, "kind = ?", models.JournalToolCall)
 	}
 	if w.spoil != nil && !w.spoilt {
 		w.spoilt = w.spoil(w, r)

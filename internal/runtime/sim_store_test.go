@@ -1,264 +1,281 @@
 package runtime
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"slices"
+	"testing"
 	"time"
 
-	"github.com/ostler-dev/ostler/internal/catalog"
+	"gorm.io/gorm"
+
 	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/queue"
+	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
-// simQueue is the queue of turns on the store in memory: what queue.Queue does with SQL. A test compares the two.
-type simQueue struct {
-	memory  *commit.Memory
-	runners *[]models.Runner
-	planted *planted
+// What the sessions of all simulations refer to.
+var (
+	simOrg      = models.OrgID{15: 1}
+	simHarness  = models.HarnessID{15: 2}
+	simProvider = models.Provider{OrgID: simOrg, ID: models.ProviderID{15: 9}, Name: "sim", Kind: models.ProviderSimulated}
+	simModel    = models.Model{OrgID: simOrg, ID: models.ModelID{15: 9}, ProviderID: simProvider.ID, Name: "sim"}
+	// simChoice are the models that people choose.
+	simChoice = []models.ModelID{{}, {15: 3}, {15: 4}}
+)
+
+// simStore is the SQLite database that simulations are played on, one after the other. One thing runs at a time, and nobody leaves a
+// transaction open, so that nobody waits for another one.
+type simStore struct {
+	*store.DB
+
+	commits  *commit.Simulator
+	lineages *events.Lineages
+	// empty removes all that a history has left.
+	empty string
 }
 
-var _ Queue = simQueue{}
-
-var errNoHooks = errors.New("the simulation has no hooks")
-
-func (q simQueue) listed(id models.RunnerID) bool {
-	return slices.ContainsFunc(*q.runners, func(r models.Runner) bool { return r.ID == id })
-}
-
-// Claim has no circle to go around: the simulation has one organization.
-func (q simQueue) Claim(_ context.Context, ask queue.Ask) (queue.Claimed, error) {
-	got := queue.Claimed{Next: ask.From}
-	if !q.listed(ask.Runner) {
-		return got, nil
-	}
-	ready := q.memory.Turns(func(t *models.Turn) bool { return t.ReadyAt != nil })
-	if q.planted.heldClaims && len(ready) == 0 {
-		got.Turns = q.memory.Turns(func(t *models.Turn) bool { return t.RunnerID != nil && *t.RunnerID != ask.Runner })
-		return got, nil
-	}
-	n := ask.Turns
-	if ask.PerOrg > 0 {
-		n = min(n, ask.PerOrg)
-	}
-	for _, capacity := range ask.Capacities {
-		n = min(n, capacity)
-	}
-	if n = min(n, len(ready)); n == 0 {
-		return got, nil
-	}
-	slices.SortStableFunc(ready, func(a, b models.Turn) int { return cmp.Compare(*a.ReadyAt, *b.ReadyAt) })
-	var err error
-	got.Turns, err = q.memory.ChangeTurns(func(t *models.Turn) bool {
-		t.ReadyAt, t.RunnerID, t.Status = nil, &ask.Runner, models.TurnRunning
-		t.LeaseEpoch++
-		return true
-	}, ready[:n]...)
-	got.More = n == ask.Turns
-	return got, err
-}
-
-// Caps returns none.
-func (simQueue) Caps(_ context.Context, usual int) (queue.Caps, error) {
-	return queue.Caps{Usual: usual}, nil
-}
-
-func (q simQueue) Marked(_ context.Context, runner models.RunnerID) (ids []models.TurnID, err error) {
-	for _, t := range q.memory.Turns(func(t *models.Turn) bool { return heldBy(runner)(t) && t.Attention }) {
-		ids = append(ids, t.ID)
-	}
-	return ids, nil
-}
-
-func (q simQueue) Cancelled(_ context.Context, runner models.RunnerID, turn models.TurnID) (bool, error) {
-	list := q.memory.Turns(func(t *models.Turn) bool { return heldBy(runner)(t) && t.ID == turn })
-	return len(list) == 1 && list[0].Cancel != nil, nil
-}
-
-// Forgive does nothing: no database is away for so long.
-func (simQueue) Forgive(time.Time) {}
-
-func (simQueue) DueHookJobs(context.Context, models.Millis, []models.OrgID, int) ([]models.HookJob, error) {
-	return nil, errNoHooks
-}
-
-func (simQueue) ClaimHookJob(context.Context, *models.HookJob, models.Millis) (bool, error) {
-	return false, errNoHooks
-}
-
-func (simQueue) DeferHookJob(context.Context, models.HookJob, models.Millis) (bool, error) {
-	return false, errNoHooks
-}
-
-func (q simQueue) Held(_ context.Context, runner models.RunnerID) ([]models.Turn, error) {
-	return q.memory.Turns(func(t *models.Turn) bool { return t.RunnerID != nil && *t.RunnerID == runner }), nil
-}
-
-func (q simQueue) Release(_ context.Context, t models.Turn) error { return q.letGo(t, 0) }
-
-func (q simQueue) Retry(_ context.Context, t models.Turn) error { return q.letGo(t, 1) }
-
-func (q simQueue) letGo(back models.Turn, takes int) error {
-	_, err := q.back(takes, 0, func(t *models.Turn) bool {
-		return t.LeaseEpoch == back.LeaseEpoch && t.Status == models.TurnRunning
-	}, back)
-	return err
-}
-
-// back puts turns back into the queue.
-func (q simQueue) back(takes, recoveries int, holds func(*models.Turn) bool, of ...models.Turn) (int64, error) {
-	list, err := q.memory.ChangeTurns(func(t *models.Turn) bool {
-		if !holds(t) {
-			return false
+func newSimStore(t testing.TB) *simStore {
+	t.Helper()
+	db := storetest.SQLite(t)
+	err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
+		rows := []any{
+			&models.Org{ID: simOrg, Name: "o", Slug: "o"},
+			&models.Harness{OrgID: simOrg, ID: simHarness, Name: "h", Capabilities: []models.CapabilityRef{}},
+			&simProvider, &simModel,
 		}
-		t.ReadyAt, t.RunnerID = t.QueuedAt.Ptr(), nil
-		if !q.planted.keptEpochs {
-			t.LeaseEpoch++
+		for _, id := range simChoice[1:] {
+			rows = append(rows, &models.Model{OrgID: simOrg, ID: id, ProviderID: simProvider.ID, Name: id.String()})
 		}
-		t.Takeovers += takes
-		t.Recoveries += recoveries
-		return true
-	}, of...)
-	return int64(len(list)), err
-}
-
-func (q simQueue) Register(_ context.Context, r models.Runner) error {
-	if q.listed(r.ID) {
-		return errors.New("the runner is on the list")
-	}
-	*q.runners = append(*q.runners, r)
-	return nil
-}
-
-func (q simQueue) SetKey(_ context.Context, id models.RunnerID, key int64) error {
-	for i := range *q.runners {
-		if r := &(*q.runners)[i]; r.ID == id {
-			r.LockKey = &key
+		for _, row := range rows {
+			if err := tx.Create(row).Error; err != nil {
+				return err
+			}
 		}
-	}
-	return nil
-}
-
-func (q simQueue) Beat(_ context.Context, id models.RunnerID) (bool, error) {
-	for i := range *q.runners {
-		if r := &(*q.runners)[i]; r.ID == id {
-			r.Beat++
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-func (q simQueue) Runners(context.Context) ([]models.Runner, error) {
-	return slices.Clone(*q.runners), nil
-}
-
-// unlist is the first of the two statements of a takeover.
-func (q simQueue) unlist(id models.RunnerID) {
-	*q.runners = slices.DeleteFunc(slices.Clone(*q.runners), func(r models.Runner) bool { return r.ID == id })
-}
-
-func heldBy(id models.RunnerID) func(*models.Turn) bool {
-	return func(t *models.Turn) bool { return t.RunnerID != nil && *t.RunnerID == id }
-}
-
-func (q simQueue) TakeOver(_ context.Context, dead models.RunnerID) (int64, error) {
-	q.unlist(dead)
-	return q.back(1, 1, heldBy(dead))
-}
-
-func (q simQueue) TakeOverOrphans(_ context.Context) (int64, error) {
-	return q.back(1, 1, func(t *models.Turn) bool { return t.RunnerID != nil && !q.listed(*t.RunnerID) })
-}
-
-func (q simQueue) ReleaseAll(_ context.Context) error {
-	_, err := q.back(1, 1, func(t *models.Turn) bool { return t.RunnerID != nil })
-	if err == nil {
-		*q.runners = nil
-	}
-	return err
-}
-
-func (q simQueue) Remove(_ context.Context, id models.RunnerID) error {
-	_, err := q.back(0, 0, heldBy(id))
-	if err == nil {
-		q.unlist(id)
-	}
-	return err
-}
-
-// simRows is what the engine reads of the store in memory.
-type simRows struct {
-	memory  *commit.Memory
-	planted *planted
-}
-
-var _ rows = simRows{}
-
-func (simRows) ping(context.Context) error { return nil }
-
-func (s simRows) session(_ context.Context, org models.OrgID, id models.SessionID) (*sessionInfo, error) {
-	row := s.memory.Session(org, id)
-	if row == nil {
-		return nil, &catalog.DependencyError{Dependency: "session", ID: id.String(), State: models.LifecycleDeleted}
-	}
-	return &sessionInfo{harness: row.HarnessID, agent: row.AgentID, model: row.ModelID, locale: models.Value(row.Locale), clientTools: row.ClientTools, budgeted: row.Budgeted, fresh: row.LastSequence == 1}, nil
-}
-
-func (s simRows) messages(
-	_ context.Context, _ models.OrgID, session models.SessionID, _, after int64, _ int,
-) ([]models.Message, bool, error) {
-	list := commit.Read[models.Message](s.memory, commit.Is{Column: "session_id", Value: session})
-	list = slices.DeleteFunc(list, func(m models.Message) bool { return m.Position == nil || *m.Position <= after })
-	slices.SortFunc(list, func(a, b models.Message) int {
-		return cmp.Or(cmp.Compare(*a.Position, *b.Position), cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(a.Sequence, b.Sequence))
+		return nil
 	})
-	return list, false, nil
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &simStore{DB: db, commits: commit.NewSimulator(db), lineages: events.NewLineages(db)}
+	names := func(of string) (list []string) {
+		t.Helper()
+		if err := db.ReadAcross(t.Context()).Raw("SELECT name FROM sqlite_schema WHERE " + of).Scan(&list).Error; err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	// Power failures are not simulated, and what is append-only is removed between two histories.
+	setUp := "PRAGMA synchronous = OFF"
+	for _, trigger := range names("type = 'trigger' AND sql LIKE '%BEFORE DELETE%'") {
+		setUp += "; DROP TRIGGER " + trigger
+	}
+	if _, err := db.Writer.ExecContext(t.Context(), setUp); err != nil {
+		t.Fatal(err)
+	}
+	s.empty = "PRAGMA foreign_keys = OFF; BEGIN"
+	for _, table := range names("type = 'table' AND name NOT LIKE 'sqlite_%'") {
+		var n int
+		if err := db.Reader.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			s.empty += "; DELETE FROM " + table
+		}
+	}
+	s.empty += "; COMMIT; PRAGMA foreign_keys = ON"
+	return s
 }
 
-func (s simRows) openCalls(_ context.Context, _ models.OrgID, turn models.TurnID) ([]models.Effect, error) {
-	list := commit.Read[models.Effect](s.memory, commit.Is{Column: "scope_id", Value: turn}, commit.Is{Column: "kind", Value: models.EffectTool})
-	list = slices.DeleteFunc(list, func(e models.Effect) bool { return e.State == models.EffectSettled })
-	slices.SortFunc(list, func(a, b models.Effect) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+// exec changes rows beside the engine.
+func (w *simulation) exec(statement string, args ...any) error {
+	_, err := w.store.Writer.ExecContext(context.Background(), statement, args...)
+	return err
+}
+
+// turns reads the turns that meet a condition, in the order in which they were inserted.
+func (w *simulation) turns(condition string, args ...any) []models.Turn {
+	var list []models.Turn
+	err := w.store.Query(context.Background(), w.org, func(r store.Row) error {
+		t, err := commit.ScanTurn(r)
+		if err == nil {
+			list = append(list, *t)
+		}
+		return err
+	}, "SELECT "+commit.TurnColumns("")+" FROM turns WHERE org_id = ? AND "+condition+" ORDER BY rowid", append([]any{w.org[:]}, args...)...)
+	if err != nil {
+		w.failf("read turns: %v", err)
+	}
+	return list
+}
+
+// read reads the rows that meet conditions.
+func read[T any](w *simulation, conds ...any) []T {
+	var list []T
+	if err := store.Of(w.store.Read(context.Background(), w.org), w.org).Find(&list, conds...).Error; err != nil {
+		w.failf("read %T: %v", list, err)
+	}
+	return list
+}
+
+// simRows is what the engine reads by itself, with the bugs that are planted there.
+type simRows struct {
+	database
+
+	planted *planted
+}
+
+func (s simRows) openCalls(ctx context.Context, org models.OrgID, turn models.TurnID) ([]models.Effect, error) {
+	list, err := s.database.openCalls(ctx, org, turn)
 	for i := range list {
 		if s.planted.forgottenStarts && list[i].State == models.EffectRunning {
 			list[i].State = models.EffectClaimed
 		}
 	}
-	return list, nil
+	return list, err
 }
 
-func (s simRows) turnAt(_ context.Context, _ models.OrgID, session models.SessionID, position int64) (turn models.TurnID, err error) {
-	for _, m := range commit.Read[models.Message](s.memory, commit.Is{Column: "session_id", Value: session}) {
-		if m.Position != nil && *m.Position == position && m.Ordinal == 0 && m.Role == models.MessageAgent {
-			turn = m.TurnID
+// simQueue is the queue as one process reaches it: other things happen before a statement, it may fail, and its reply may get lost.
+type simQueue struct {
+	*queue.Queue
+
+	n *simNode
+}
+
+var _ Queue = simQueue{}
+
+// reach is the way to the database; after it the answer may be lost.
+func (q simQueue) reach() error {
+	q.n.w.wait(nil)
+	if q.n.w.chance(q.n.w.trouble.queue) {
+		return errSim
+	}
+	return nil
+}
+
+// Claim implements Queue.
+func (q simQueue) Claim(ctx context.Context, ask queue.Ask) (queue.Claimed, error) {
+	none := queue.Claimed{Next: ask.From}
+	if err := q.reach(); err != nil {
+		return none, err
+	}
+	if err := q.n.w.lose(); err != nil {
+		return none, err
+	}
+	got, err := q.Queue.Claim(ctx, ask)
+	if err == nil && q.n.w.planted.heldClaims && len(got.Turns) == 0 {
+		got.Turns = q.n.w.turns("runner_id <> ?", ask.Runner[:])
+	}
+	if err == nil && q.n.w.chance(q.n.w.trouble.queue) {
+		q.n.w.notef("%s: the answer to a claim of %d turns is lost", q.n.name("claims"), len(got.Turns))
+		return none, errSim
+	}
+	return got, err
+}
+
+// Marked implements Queue.
+func (q simQueue) Marked(ctx context.Context, runner models.RunnerID) ([]models.TurnID, error) {
+	if err := q.reach(); err != nil {
+		return nil, err
+	}
+	return q.Queue.Marked(ctx, runner)
+}
+
+// Cancelled implements Queue.
+func (q simQueue) Cancelled(ctx context.Context, runner models.RunnerID, turn models.TurnID) (bool, error) {
+	if err := q.reach(); err != nil {
+		return false, err
+	}
+	return q.Queue.Cancelled(ctx, runner, turn)
+}
+
+// Held implements Queue.
+func (q simQueue) Held(ctx context.Context, runner models.RunnerID) ([]models.Turn, error) {
+	if err := q.reach(); err != nil {
+		return nil, err
+	}
+	return q.Queue.Held(ctx, runner)
+}
+
+// Release and the others that are tried again after a real pause are seldom cut off.
+func (q simQueue) Release(ctx context.Context, t models.Turn) error {
+	q.n.w.wait(nil)
+	if err := q.n.w.lose(); err != nil {
+		return err
+	}
+	return q.Queue.Release(ctx, t)
+}
+
+// Retry implements Queue.
+func (q simQueue) Retry(ctx context.Context, t models.Turn) error {
+	q.n.w.failf("turn %s could not be ended and goes back into the queue", t.ID)
+	return q.Queue.Retry(ctx, t)
+}
+
+// Beat implements Queue.
+func (q simQueue) Beat(ctx context.Context, id models.RunnerID) (bool, error) {
+	if err := q.reach(); err != nil {
+		return false, err
+	}
+	return q.Queue.Beat(ctx, id)
+}
+
+// Runners implements Queue.
+func (q simQueue) Runners(ctx context.Context) ([]models.Runner, error) {
+	if err := q.reach(); err != nil {
+		return nil, err
+	}
+	return q.Queue.Runners(ctx)
+}
+
+// TakeOver is two statements, and anything may happen between them.
+func (q simQueue) TakeOver(ctx context.Context, dead models.RunnerID) (int64, error) {
+	if err := q.reach(); err != nil {
+		return 0, err
+	}
+	if err := q.n.w.exec("DELETE FROM runners WHERE id = ?", dead[:]); err != nil {
+		return 0, err
+	}
+	if err := q.reach(); err != nil {
+		return 0, err
+	}
+	if err := q.n.w.lose(); err != nil {
+		return 0, err
+	}
+	held := q.n.w.turns("runner_id = ?", dead[:])
+	n, err := q.Queue.TakeOver(ctx, dead)
+	for _, t := range held {
+		if q.n.w.planted.keptEpochs && err == nil {
+			err = q.n.w.exec("UPDATE turns SET lease_epoch = ? WHERE id = ?", t.LeaseEpoch, t.ID[:])
 		}
 	}
-	return turn, nil
+	return n, err
 }
 
-func (s simRows) effect(_ context.Context, org models.OrgID, turn models.TurnID, key string) (*models.Effect, error) {
-	return one(commit.Read[models.Effect](s.memory, commit.Is{Column: "org_id", Value: org}, commit.Is{Column: "scope_id", Value: turn},
-		commit.Is{Column: "replay_key", Value: key}))
-}
-
-func (s simRows) wait(_ context.Context, org models.OrgID, id models.WaitID) (*models.Wait, error) {
-	return one(commit.Read[models.Wait](s.memory, commit.Is{Column: "org_id", Value: org}, commit.Is{Column: "id", Value: id}))
-}
-
-func (s simRows) checkpoint(_ context.Context, org models.OrgID, turn models.TurnID) (*models.Checkpoint, error) {
-	return one(commit.Read[models.Checkpoint](s.memory, commit.Is{Column: "org_id", Value: org}, commit.Is{Column: "turn_id", Value: turn}))
-}
-
-func one[T any](list []T) (*T, error) {
-	if len(list) == 0 {
-		return nil, nil
+// TakeOverOrphans implements Queue.
+func (q simQueue) TakeOverOrphans(ctx context.Context) (int64, error) {
+	if err := q.n.w.lose(); err != nil {
+		return 0, err
 	}
-	return &list[0], nil
+	return q.Queue.TakeOverOrphans(ctx)
 }
 
-func (s simRows) saveCheckpoint(_ context.Context, c models.Checkpoint) error {
-	return s.memory.SaveCheckpoint(c)
+// ReleaseAll implements Queue.
+func (q simQueue) ReleaseAll(ctx context.Context) error {
+	if err := q.n.w.lose(); err != nil {
+		return err
+	}
+	return q.Queue.ReleaseAll(ctx)
 }
+
+// Remove implements Queue.
+func (q simQueue) Remove(ctx context.Context, id models.RunnerID) error {
+	if err := q.n.w.lose(); err != nil {
+		return err
+	}
+	return q.Queue.Remove(ctx, id)
+}
+
+// Forgive does nothing: no database is away for so long, and it would ask the machine's clock.
+func (simQueue) Forgive(time.Time) {}

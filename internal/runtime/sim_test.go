@@ -1,3 +1,5 @@
+//go:build !race
+
 package runtime
 
 import (
@@ -15,8 +17,8 @@ import (
 )
 
 // play runs the history of a seed.
-func play(seed uint64, box *toolbox, p planted, log func(string)) (problems []string, w *simulation) {
-	w = newSimulation(seed, box, log)
+func play(seed uint64, s *simStore, box *toolbox, p planted, log func(string)) (problems []string, w *simulation) {
+	w = newSimulation(seed, s, box, log)
 	w.planted = p
 	return w.run(), w
 }
@@ -25,13 +27,13 @@ func play(seed uint64, box *toolbox, p planted, log func(string)) (problems []st
 //
 // Rules: L5, L6, J6.
 func TestSimulationOfOneProcess(t *testing.T) {
-	tools := box(t, planted{})
+	tools, db := box(t, planted{}), newSimStore(t)
 	first, seeds, one := seedsOf(t, "histories of one process", 40, 200)
 	recovered, died := 0, 0
 	for seed := first; seed < first+seeds; seed++ {
-		w := newSimulation(seed, tools, nil)
+		w := newSimulation(seed, db, tools, nil)
 		if one {
-			w = newSimulation(seed, tools, func(line string) { t.Log(line) })
+			w = newSimulation(seed, db, tools, func(line string) { t.Log(line) })
 		}
 		w.alone = true
 		for _, p := range w.run() {
@@ -84,7 +86,7 @@ func TestSimulation(t *testing.T) {
 	first, seeds, one := seedsOf(t, "histories of several processes", 300, 2000)
 	tools := box(t, planted{})
 	if one {
-		problems, _ := play(first, tools, planted{}, func(line string) { t.Log(line) })
+		problems, _ := play(first, newSimStore(t), tools, planted{}, func(line string) { t.Log(line) })
 		for _, p := range problems {
 			t.Error(p)
 		}
@@ -97,9 +99,10 @@ func TestSimulation(t *testing.T) {
 	var mu sync.Mutex
 	saw := map[string]int{}
 	for range runtime.GOMAXPROCS(0) {
+		db := newSimStore(t)
 		workers.Go(func() {
 			for seed := next.Add(1) - 1; seed < seeds && failed.Load() < 5; seed = next.Add(1) - 1 {
-				problems, w := play(first+seed, tools, planted{}, nil)
+				problems, w := play(first+seed, db, tools, planted{}, nil)
 				for _, p := range problems {
 					t.Errorf("seed %d: %s", first+seed, p)
 				}
@@ -136,13 +139,13 @@ var wanted = []string{
 	"a cancel of a WAITING turn", "ERROR for a COMPLETION", "OK for a COMPLETION", "OK for a CUSTOM", "OK for a QUESTION", "a result", "steps",
 }
 
-func TestTheSameSeedGivesTheSameHistory(t *testing.T) {
-	tools := box(t, planted{})
+func TestSimulationIsDeterministic(t *testing.T) {
+	tools, db := box(t, planted{}), newSimStore(t)
 	for seed := range uint64(40) {
 		var histories [2][]string
 		var sums [2]uint64
 		for i := range histories {
-			_, w := play(seed, tools, planted{}, func(line string) {
+			_, w := play(seed, db, tools, planted{}, func(line string) {
 				if !strings.HasPrefix(line, fromLogger) { // those tell the machine's time, and ids
 					histories[i] = append(histories[i], line)
 				}
@@ -164,7 +167,8 @@ func TestTheSameSeedGivesTheSameHistory(t *testing.T) {
 // The checks are worth nothing if they can't fail.
 //
 // Rules: L2, L8, J6.
-func TestTheSimulationFindsPlantedBugs(t *testing.T) {
+func TestSimulationFindsPlantedBugs(t *testing.T) {
+	db := newSimStore(t)
 	for _, tc := range []struct {
 		name string
 		bug  planted
@@ -180,7 +184,7 @@ func TestTheSimulationFindsPlantedBugs(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			tools := box(t, tc.bug)
 			for seed := range uint64(400) {
-				problems, _ := play(seed, tools, tc.bug, nil)
+				problems, _ := play(seed, db, tools, tc.bug, nil)
 				for _, p := range problems {
 					if strings.Contains(p, tc.want) {
 						t.Logf("seed %d: %.200s", seed, p)
@@ -197,8 +201,8 @@ func TestTheSimulationFindsPlantedBugs(t *testing.T) {
 // test of its own, too.
 //
 // Rules: L6, L8.
-func TestReplays(t *testing.T) {
-	tools := box(t, planted{})
+func TestSimulationReplays(t *testing.T) {
+	tools, db := box(t, planted{}), newSimStore(t)
 	for _, r := range []struct {
 		seed uint64
 		bug  string
@@ -215,7 +219,7 @@ func TestReplays(t *testing.T) {
 		// (TestWhatComesBackIsOlderThanWhatWasShown).
 		{503088, "a message was stranded"},
 	} {
-		problems, _ := play(r.seed, tools, planted{}, nil)
+		problems, _ := play(r.seed, db, tools, planted{}, nil)
 		for _, p := range problems {
 			t.Errorf("seed %d (%s): %s", r.seed, r.bug, p)
 		}

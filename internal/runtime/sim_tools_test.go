@@ -6,7 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -144,7 +143,7 @@ func (n *simNode) durably(ctx context.Context, call *tools.Call, id string) (jso
 	w := n.w
 	n.pause(ctx)
 	return call.DurableStep(ctx, id, id, func(ctx context.Context) (any, error) {
-		for _, e := range commit.Read[models.Effect](w.memory, commit.Is{Column: "replay_key", Value: turns.CallKey(call.CallID) + "/step/" + id}) {
+		for _, e := range read[models.Effect](w, "replay_key = ?", turns.CallKey(call.CallID)+"/step/"+id) {
 			var out stepOutcome
 			if json.Unmarshal(e.Outcome, &out) == nil && out.Error == "" {
 				w.failf("step %s of call %s is done, and runs again", id, call.CallID)

@@ -15,7 +15,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/commit"
-	"github.com/ostler-dev/ostler/internal/commit/memtest"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/llm"
@@ -23,7 +22,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/sessions"
 )
 
-// The simulation runs several processes, with the engine's own code in them, and their clients, on a store in memory. Who goes on
+// The simulation runs several processes, with the engine's own code in them, and their clients, on a database of SQLite. Who goes on
 // next, what fails, who dies and who stands still is drawn from a seed: the same seed gives the same history. Nothing waits for
 // the machine's clock.
 //
@@ -33,10 +32,7 @@ type simulation struct {
 	actors
 
 	random  *rand.Rand
-	store   *memtest.Store
-	memory  *commit.Memory
-	queue   simQueue
-	runners []models.Runner
+	store   *simStore
 	clock   *clock.Manual
 	hub     *events.Hub
 	logger  *slog.Logger
@@ -46,8 +42,6 @@ type simulation struct {
 
 	org       models.OrgID
 	principal *auth.Principal
-	harness   models.HarnessID
-	models    []models.ModelID
 	sessions  []models.SessionID
 	messages  []*simMessage
 	// clients is how many are at work.
@@ -102,10 +96,11 @@ type simMessage struct {
 	sent  sessions.Sent
 }
 
-func newSimulation(seed uint64, box *toolbox, log func(string)) *simulation {
+// newSimulation makes the simulation of a seed. The store is its own from then on, until the next one.
+func newSimulation(seed uint64, s *simStore, box *toolbox, log func(string)) *simulation {
 	h := fnv.New64a()
 	w := &simulation{
-		actors: actors{back: make(chan struct{})}, random: rand.New(rand.NewPCG(seed, 1)), store: memtest.New(),
+		actors: actors{back: make(chan struct{})}, random: rand.New(rand.NewPCG(seed, 1)), store: s, org: simOrg,
 		clock: clock.NewManual(time.UnixMilli(1_800_000_000_000)), logger: slog.New(slog.DiscardHandler), toolbox: box,
 		ran: map[string]int{}, told: newTold(), saw: map[string]int{}, hash: h, sum: h.Sum64, log: log, checks: newChecks(),
 	}
@@ -113,20 +108,21 @@ func newSimulation(seed uint64, box *toolbox, log func(string)) *simulation {
 		w.logger = slog.New(slog.NewTextHandler(lines(log), nil))
 	}
 	w.broke = func(who string, v any) { w.failf("%s panicked: %v", who, v) }
-	w.memory = commit.NewMemory(w.store)
-	w.store.OnCommit = func() error {
-		if w.chance(w.trouble.lost) {
-			w.notef("a commit is lost")
-			return errSim
-		}
-		return nil
+	if err := w.exec(s.empty); err != nil {
+		w.failf("empty the database: %v", err)
 	}
-	w.queue = simQueue{memory: w.memory, runners: &w.runners, planted: &w.planted}
 	w.hub = events.NewHub(events.Config{Bus: simBus{w}, Clock: w.clock})
-	w.org, w.harness = models.OrgID{15: 1}, models.HarnessID{15: 2}
 	w.principal = &auth.Principal{OrgID: w.org, UserID: models.UserID{15: 5}}
-	w.models = []models.ModelID{{}, {15: 3}, {15: 4}}
 	return w
+}
+
+// lose draws whether a commit fails, and its reply is lost.
+func (w *simulation) lose() error {
+	if w.chance(w.trouble.lost) {
+		w.notef("a commit is lost")
+		return errSim
+	}
+	return nil
 }
 
 // chance draws whether something happens.
@@ -196,10 +192,10 @@ func (w *simulation) openSession() {
 	n := w.nodes[0]
 	opened := n.commits.Enqueue(&simCommand{commit.Needs{Org: w.org, Session: s, Create: true, Bytes: 100}, func(tx *commit.Tx) error {
 		tx.CreateSession(models.Session{
-			OrgID: w.org, ID: s, HarnessID: w.harness, Tags: []string{}, CreatedByKind: models.ActorUser, CreatedAt: tx.Now,
+			OrgID: w.org, ID: s, HarnessID: simHarness, Tags: []string{}, CreatedByKind: models.ActorUser, CreatedAt: tx.Now,
 			Status: models.SessionStarted,
 		})
-		tx.Emit(nil, events.SessionStarted{HarnessID: w.harness})
+		tx.Emit(nil, events.SessionStarted{HarnessID: simHarness})
 		return nil
 	}})
 	if err := n.commits.Step(); err != nil {
@@ -357,18 +353,17 @@ func (w *simulation) atRest() bool {
 			return false
 		}
 	}
-	for _, s := range w.sessions {
-		if w.memory.Session(w.org, s).CurrentTurnID != nil {
-			return false
-		}
+	var busy bool
+	if err := w.store.QueryRow(context.Background(), w.org, "SELECT EXISTS (SELECT 1 FROM sessions WHERE org_id = ? AND current_turn_id IS NOT NULL)", w.org[:]).Scan(&busy); err != nil {
+		w.failf("look for turns: %v", err)
 	}
-	return true
+	return !busy
 }
 
 // state returns where everything stands.
 func (w *simulation) state() string {
 	out := fmt.Sprintf(" %d clients", w.clients)
-	for _, t := range w.memory.Turns(func(t *models.Turn) bool { return t.FinishedAt == nil }) {
+	for _, t := range w.turns("finished_at IS NULL") {
 		out += fmt.Sprintf("\nturn %s of %s: %s %s ready=%v runner=%v epoch=%d takeovers=%d pending=%d waiting=%d cancel=%v",
 			t.ID, t.SessionID, t.Status, t.Phase, t.ReadyAt != nil, t.RunnerID, t.LeaseEpoch, t.Takeovers, t.PendingCalls, t.WaitingCalls, t.Cancel != nil)
 	}
@@ -391,8 +386,7 @@ func (w *simulation) EffectiveForSession(_ context.Context, _ models.OrgID, run 
 	return &catalog.Effective{
 		SystemPrompt: "You are simulated.", MaxIterations: 4, HarnessRevision: 1, Toolset: w.toolbox.set,
 		Model: &catalog.RunModel{
-			Model:    models.Model{OrgID: w.org, ID: models.ModelID{15: 9}, Name: "sim"},
-			Provider: models.Provider{OrgID: w.org, ID: models.ProviderID{15: 9}, Name: "sim", Kind: models.ProviderSimulated},
+			Model: simModel, Provider: simProvider,
 		},
 	}, nil
 }
@@ -433,7 +427,7 @@ func (w *simulation) compose() *simMessage {
 	m := &simMessage{text: fmt.Sprintf("message %d", len(w.messages))}
 	m.in = sessions.NewMessage{
 		SessionID: w.sessions[w.random.IntN(len(w.sessions))], Delivery: deliveries[w.random.IntN(len(deliveries))],
-		Content: []sessions.NewPart{sessions.Text(m.text)}, ModelID: w.models[w.random.IntN(len(w.models))].Ptr(),
+		Content: []sessions.NewPart{sessions.Text(m.text)}, ModelID: simChoice[w.random.IntN(len(simChoice))].Ptr(),
 	}
 	if w.random.IntN(2) == 0 {
 		key := fmt.Sprintf("key %d", len(w.messages))
@@ -500,7 +494,7 @@ func (w *simulation) changeModel() {
 	if len(alive) == 0 {
 		return
 	}
-	s, model := w.sessions[w.random.IntN(len(w.sessions))], w.models[w.random.IntN(len(w.models))].Ptr()
+	s, model := w.sessions[w.random.IntN(len(w.sessions))], simChoice[w.random.IntN(len(simChoice))].Ptr()
 	_ = alive[w.random.IntN(len(alive))].Submit(context.Background(), &simCommand{commit.Needs{Org: w.org, Session: s, Bytes: 100}, func(tx *commit.Tx) error {
 		tx.Session.ModelID = model
 		tx.SaveDetails()
