@@ -31,14 +31,6 @@ func (r *mutationResolver) RevokeAPIKey(ctx context.Context, id string) (*model.
 
 // APIKeys is the resolver for the apiKeys field.
 func (r *queryResolver) APIKeys(ctx context.Context, first *int, after *string) (*model.Connection[model.APIKey], error) {
-	w, err := idWindow[models.APIKeyEntity](first, after, 20)
-	if err != nil {
-		return nil, err
-	}
-	org := auth.FromContext(ctx).OrgID
-	rows, err := r.Orgs.ListAPIKeys(ctx, org, w.After, w.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	return connection(rows, w, func(k *models.APIKey) string { return idCursor(k.ID) }, encodeAPIKey, func() (int, error) { return r.Orgs.CountAPIKeys(ctx, org) }), nil
+	id := func(row *models.APIKey) models.APIKeyID { return row.ID }
+	return idPage(ctx, first, after, 20, id, r.Orgs.ListAPIKeys, r.Orgs.CountAPIKeys, encodeAPIKey)
 }

@@ -62,12 +62,7 @@ func (r *mutationResolver) UpdateBudget(ctx context.Context, id string, input mo
 
 // DisableBudget is the resolver for the disableBudget field.
 func (r *mutationResolver) DisableBudget(ctx context.Context, id string) (*model.BudgetPayload, error) {
-	key, err := decodeID[models.BudgetEntity](id, "id")
-	if err != nil {
-		return r.budgetPayload(ctx, nil, err)
-	}
-	b, err := r.Spending.Disable(ctx, auth.FromContext(ctx), key)
-	return r.budgetPayload(ctx, b, err)
+	return onID(ctx, id, r.Spending.Disable, r.budgetPayload, "id")
 }
 
 // TopUpBudget is the resolver for the topUpBudget field.

@@ -127,12 +127,7 @@ func (r *mutationResolver) UpdateProvider(ctx context.Context, id string, input 
 
 // ArchiveProvider is the resolver for the archiveProvider field.
 func (r *mutationResolver) ArchiveProvider(ctx context.Context, id string) (*model.ProviderPayload, error) {
-	key, err := decodeID[models.ProviderEntity](id, "id")
-	if err != nil {
-		return r.providerPayload(ctx, nil, err)
-	}
-	row, err := r.Catalog.ArchiveProvider(ctx, auth.FromContext(ctx), key)
-	return r.providerPayload(ctx, row, err)
+	return onID(ctx, id, r.Catalog.ArchiveProvider, r.providerPayload, "id")
 }
 
 // TestProvider is the resolver for the testProvider field.
@@ -175,70 +170,32 @@ func (r *mutationResolver) DiscoverModels(ctx context.Context, providerID string
 
 // CreateModel is the resolver for the createModel field.
 func (r *mutationResolver) CreateModel(ctx context.Context, input model.CreateModelInput) (*model.ModelPayload, error) {
-	in, err := decodeNewModel(input)
-	if err != nil {
-		return r.modelPayload(ctx, nil, err)
-	}
-	row, err := r.Catalog.CreateModel(ctx, auth.FromContext(ctx), in)
-	return r.modelPayload(ctx, row, err)
+	return create(ctx, input, decodeNewModel, r.Catalog.CreateModel, r.modelPayload)
 }
 
 // UpdateModel is the resolver for the updateModel field.
 func (r *mutationResolver) UpdateModel(ctx context.Context, id string, input model.UpdateModelInput) (*model.ModelPayload, error) {
-	key, err := decodeID[models.ModelEntity](id, "id")
-	if err != nil {
-		return r.modelPayload(ctx, nil, err)
-	}
-	change, err := decodeModelChange(input)
-	if err != nil {
-		return r.modelPayload(ctx, nil, err)
-	}
-	row, err := r.Catalog.UpdateModel(ctx, auth.FromContext(ctx), key, change)
-	return r.modelPayload(ctx, row, err)
+	return update(ctx, id, input, decodeModelChange, r.Catalog.UpdateModel, r.modelPayload)
 }
 
 // CreateHarness is the resolver for the createHarness field.
 func (r *mutationResolver) CreateHarness(ctx context.Context, input model.CreateHarnessInput) (*model.HarnessPayload, error) {
-	in, err := decodeNewHarness(input)
-	if err != nil {
-		return r.harnessPayload(ctx, nil, err)
-	}
-	row, err := r.Catalog.CreateHarness(ctx, auth.FromContext(ctx), in)
-	return r.harnessPayload(ctx, row, err)
+	return create(ctx, input, decodeNewHarness, r.Catalog.CreateHarness, r.harnessPayload)
 }
 
 // UpdateHarness is the resolver for the updateHarness field.
 func (r *mutationResolver) UpdateHarness(ctx context.Context, id string, input model.UpdateHarnessInput) (*model.HarnessPayload, error) {
-	key, err := decodeID[models.HarnessEntity](id, "id")
-	if err != nil {
-		return r.harnessPayload(ctx, nil, err)
-	}
-	change, err := decodeHarnessChange(input)
-	if err != nil {
-		return r.harnessPayload(ctx, nil, err)
-	}
-	row, err := r.Catalog.UpdateHarness(ctx, auth.FromContext(ctx), key, change)
-	return r.harnessPayload(ctx, row, err)
+	return update(ctx, id, input, decodeHarnessChange, r.Catalog.UpdateHarness, r.harnessPayload)
 }
 
 // ArchiveHarness is the resolver for the archiveHarness field.
 func (r *mutationResolver) ArchiveHarness(ctx context.Context, id string) (*model.HarnessPayload, error) {
-	key, err := decodeID[models.HarnessEntity](id, "id")
-	if err != nil {
-		return r.harnessPayload(ctx, nil, err)
-	}
-	row, err := r.Catalog.ArchiveHarness(ctx, auth.FromContext(ctx), key)
-	return r.harnessPayload(ctx, row, err)
+	return onID(ctx, id, r.Catalog.ArchiveHarness, r.harnessPayload, "id")
 }
 
 // UnarchiveHarness is the resolver for the unarchiveHarness field.
 func (r *mutationResolver) UnarchiveHarness(ctx context.Context, id string) (*model.HarnessPayload, error) {
-	key, err := decodeID[models.HarnessEntity](id, "id")
-	if err != nil {
-		return r.harnessPayload(ctx, nil, err)
-	}
-	row, err := r.Catalog.UnarchiveHarness(ctx, auth.FromContext(ctx), key)
-	return r.harnessPayload(ctx, row, err)
+	return onID(ctx, id, r.Catalog.UnarchiveHarness, r.harnessPayload, "id")
 }
 
 // RestoreHarness is the resolver for the restoreHarness field.
@@ -253,46 +210,22 @@ func (r *mutationResolver) RestoreHarness(ctx context.Context, id string, revisi
 
 // CreateAgent is the resolver for the createAgent field.
 func (r *mutationResolver) CreateAgent(ctx context.Context, input model.CreateAgentInput) (*model.AgentPayload, error) {
-	in, err := decodeNewAgent(input)
-	if err != nil {
-		return r.agentPayload(ctx, nil, err)
-	}
-	row, err := r.Catalog.CreateAgent(ctx, auth.FromContext(ctx), in)
-	return r.agentPayload(ctx, row, err)
+	return create(ctx, input, decodeNewAgent, r.Catalog.CreateAgent, r.agentPayload)
 }
 
 // UpdateAgent is the resolver for the updateAgent field.
 func (r *mutationResolver) UpdateAgent(ctx context.Context, id string, input model.UpdateAgentInput) (*model.AgentPayload, error) {
-	key, err := decodeID[models.AgentEntity](id, "id")
-	if err != nil {
-		return r.agentPayload(ctx, nil, err)
-	}
-	change, err := decodeAgentChange(input)
-	if err != nil {
-		return r.agentPayload(ctx, nil, err)
-	}
-	row, err := r.Catalog.UpdateAgent(ctx, auth.FromContext(ctx), key, change)
-	return r.agentPayload(ctx, row, err)
+	return update(ctx, id, input, decodeAgentChange, r.Catalog.UpdateAgent, r.agentPayload)
 }
 
 // ArchiveAgent is the resolver for the archiveAgent field.
 func (r *mutationResolver) ArchiveAgent(ctx context.Context, id string) (*model.AgentPayload, error) {
-	key, err := decodeID[models.AgentEntity](id, "id")
-	if err != nil {
-		return r.agentPayload(ctx, nil, err)
-	}
-	row, err := r.Catalog.ArchiveAgent(ctx, auth.FromContext(ctx), key)
-	return r.agentPayload(ctx, row, err)
+	return onID(ctx, id, r.Catalog.ArchiveAgent, r.agentPayload, "id")
 }
 
 // UnarchiveAgent is the resolver for the unarchiveAgent field.
 func (r *mutationResolver) UnarchiveAgent(ctx context.Context, id string) (*model.AgentPayload, error) {
-	key, err := decodeID[models.AgentEntity](id, "id")
-	if err != nil {
-		return r.agentPayload(ctx, nil, err)
-	}
-	row, err := r.Catalog.UnarchiveAgent(ctx, auth.FromContext(ctx), key)
-	return r.agentPayload(ctx, row, err)
+	return onID(ctx, id, r.Catalog.UnarchiveAgent, r.agentPayload, "id")
 }
 
 // RestoreAgent is the resolver for the restoreAgent field.
@@ -317,40 +250,24 @@ func (r *queryResolver) Capabilities(ctx context.Context) ([]*model.CapabilityIn
 
 // Providers is the resolver for the providers field.
 func (r *queryResolver) Providers(ctx context.Context, first *int, after *string) (*model.Connection[model.Provider], error) {
-	w, err := idWindow[models.ProviderEntity](first, after, 50)
-	if err != nil {
-		return nil, err
-	}
-	org := auth.FromContext(ctx).OrgID
-	rows, err := r.Catalog.ListProviders(ctx, org, w.After, w.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	return connection(rows, w, func(p *models.Provider) string { return idCursor(p.ID) }, func(row *models.Provider) *model.Provider { return r.encodeProvider(ctx, row) }, func() (int, error) { return r.Catalog.CountProviders(ctx, org) }), nil
+	encode := func(row *models.Provider) *model.Provider { return r.encodeProvider(ctx, row) }
+	id := func(p *models.Provider) models.ProviderID { return p.ID }
+	return idPage(ctx, first, after, 50, id, r.Catalog.ListProviders, r.Catalog.CountProviders, encode)
 }
 
 // Models is the resolver for the models field.
 func (r *queryResolver) Models(ctx context.Context, first *int, after *string, providerID *string) (*model.Connection[model.Model], error) {
-	w, err := idWindow[models.ModelEntity](first, after, 50)
-	if err != nil {
-		return nil, err
-	}
 	var of *models.ProviderID
 	if providerID != nil {
 		// What is no id names no provider, and the zero id has no models.
 		id, _ := models.ParseID[models.ProviderEntity](*providerID)
 		of = &id
 	}
-	org := auth.FromContext(ctx).OrgID
-	rows, err := r.Catalog.ListModels(ctx, org, of, w.After, w.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	expected := r.loadersOf(ctx)
-	return connection(rows, w, func(m *models.Model) string { return idCursor(m.ID) }, func(row *models.Model) *model.Model {
-		expected.expectModel(row)
+	id := func(m *models.Model) models.ModelID { return m.ID }
+	return filteredPage(ctx, first, after, 50, of, id, r.Catalog.ListModels, r.Catalog.CountModels, func(row *models.Model) *model.Model {
+		r.loadersOf(ctx).expectModel(row)
 		return encodeModel(row)
-	}, func() (int, error) { return r.Catalog.CountModels(ctx, org, of) }), nil
+	})
 }
 
 // KnownModels is the resolver for the knownModels field.

@@ -20,38 +20,17 @@ func ownOrg(ctx context.Context, o *model.Org) bool {
 
 // harnessEdge resolves an edge to a harness; null when it leads nowhere.
 func (r *Resolver) harnessEdge(ctx context.Context, id *models.HarnessID) (*model.Harness, error) {
-	if id == nil {
-		return nil, nil
-	}
-	h, ok, err := r.loadersOf(ctx).harnesses.load(ctx, *id)
-	if err != nil || !ok {
-		return nil, err
-	}
-	return encodeHarness(h), nil
+	return edge(ctx, r.loadersOf(ctx).harnesses, id, encodeHarness)
 }
 
 // agentEdge resolves an edge to an agent; null when it leads nowhere.
 func (r *Resolver) agentEdge(ctx context.Context, id *models.AgentID) (*model.Agent, error) {
-	if id == nil {
-		return nil, nil
-	}
-	a, ok, err := r.loadersOf(ctx).agents.load(ctx, *id)
-	if err != nil || !ok {
-		return nil, err
-	}
-	return encodeAgent(a), nil
+	return edge(ctx, r.loadersOf(ctx).agents, id, encodeAgent)
 }
 
 // modelEdge resolves an edge to a model; null when it leads nowhere.
 func (r *Resolver) modelEdge(ctx context.Context, id *models.ModelID) (*model.Model, error) {
-	if id == nil {
-		return nil, nil
-	}
-	m, ok, err := r.loadersOf(ctx).models.load(ctx, *id)
-	if err != nil || !ok {
-		return nil, err
-	}
-	return encodeModel(m), nil
+	return edge(ctx, r.loadersOf(ctx).models, id, encodeModel)
 }
 
 // modelEdges resolves edges to models, in one statement. Those that lead nowhere are left out.

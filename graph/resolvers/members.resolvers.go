@@ -74,12 +74,7 @@ func (r *mutationResolver) SetMemberRole(ctx context.Context, membershipID strin
 
 // RemoveMember is the resolver for the removeMember field.
 func (r *mutationResolver) RemoveMember(ctx context.Context, membershipID string) (*model.MembershipPayload, error) {
-	id, err := decodeID[models.MembershipEntity](membershipID, "membershipId")
-	if err != nil {
-		return r.membershipPayload(ctx, nil, err)
-	}
-	m, err := r.Orgs.RemoveMember(ctx, auth.FromContext(ctx), id)
-	return r.membershipPayload(ctx, m, err)
+	return onID(ctx, membershipID, r.Orgs.RemoveMember, r.membershipPayload, "membershipId")
 }
 
 // Members is the resolver for the members field.
@@ -92,16 +87,8 @@ func (r *orgResolver) Members(ctx context.Context, obj *model.Org, first *int, a
 
 // Invitations is the resolver for the invitations field.
 func (r *queryResolver) Invitations(ctx context.Context, first *int, after *string) (*model.Connection[model.Invitation], error) {
-	w, err := idWindow[models.InvitationEntity](first, after, 20)
-	if err != nil {
-		return nil, err
-	}
-	org := auth.FromContext(ctx).OrgID
-	rows, err := r.Orgs.ListInvitations(ctx, org, w.After, w.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	return connection(rows, w, func(inv *models.Invitation) string { return idCursor(inv.ID) }, encodeInvitation, func() (int, error) { return r.Orgs.CountInvitations(ctx, org) }), nil
+	id := func(row *models.Invitation) models.InvitationID { return row.ID }
+	return idPage(ctx, first, after, 20, id, r.Orgs.ListInvitations, r.Orgs.CountInvitations, encodeInvitation)
 }
 
 // Membership returns generated.MembershipResolver implementation.

@@ -26,20 +26,11 @@ func (r *Resolver) membershipByID(ctx context.Context, id models.MembershipID) (
 }
 
 func (r *Resolver) memberPage(ctx context.Context, first *int, after *string) (*model.MembershipConnection, error) {
-	w, err := idWindow[models.MembershipEntity](first, after, 50)
-	if err != nil {
-		return nil, err
-	}
-	org := auth.FromContext(ctx).OrgID
-	rows, err := r.Orgs.ListMembers(ctx, org, w.After, w.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	expected := r.loadersOf(ctx)
-	return connection(rows, w, func(m *models.Membership) string { return idCursor(m.ID) }, func(row *models.Membership) *model.Membership {
-		expected.users.expect(&row.UserID)
+	id := func(m *models.Membership) models.MembershipID { return m.ID }
+	return idPage(ctx, first, after, 50, id, r.Orgs.ListMembers, r.Orgs.CountMembers, func(row *models.Membership) *model.Membership {
+		r.loadersOf(ctx).users.expect(&row.UserID)
 		return encodeMembership(row)
-	}, func() (int, error) { return r.Orgs.CountMembers(ctx, org) }), nil
+	})
 }
 
 func decodeAcceptance(in model.AcceptInvitationInput) orgs.Acceptance {

@@ -24,37 +24,19 @@ func (r *Resolver) nodeByID(ctx context.Context, id string) (model.Node, error) 
 	case models.UserEntity{}.Prefix():
 		return fetchNode(id, func(id models.UserID) (*model.User, error) { return r.memberByID(ctx, id) })
 	case models.APIKeyEntity{}.Prefix():
-		return fetchNode(id, func(id models.APIKeyID) (*model.APIKey, error) {
-			k, err := r.Orgs.APIKey(ctx, org, id)
-			return encoded(k, err, encodeAPIKey)
-		})
+		return fetchNode(id, ofOrg(ctx, r.Orgs.APIKey, encodeAPIKey))
 	case models.MembershipEntity{}.Prefix():
 		return fetchNode(id, func(id models.MembershipID) (*model.Membership, error) { return r.membershipByID(ctx, id) })
 	case models.InvitationEntity{}.Prefix():
-		return fetchNode(id, func(id models.InvitationID) (*model.Invitation, error) {
-			inv, err := r.Orgs.Invitation(ctx, org, id)
-			return encoded(inv, err, encodeInvitation)
-		})
+		return fetchNode(id, ofOrg(ctx, r.Orgs.Invitation, encodeInvitation))
 	case models.ProviderEntity{}.Prefix():
-		return fetchNode(id, func(id models.ProviderID) (*model.Provider, error) {
-			p, err := r.Catalog.Provider(ctx, org, id)
-			return encoded(p, err, func(p *models.Provider) *model.Provider { return r.encodeProvider(ctx, p) })
-		})
+		return fetchNode(id, ofOrg(ctx, r.Catalog.Provider, func(p *models.Provider) *model.Provider { return r.encodeProvider(ctx, p) }))
 	case models.ModelEntity{}.Prefix():
-		return fetchNode(id, func(id models.ModelID) (*model.Model, error) {
-			m, err := r.Catalog.Model(ctx, org, id)
-			return encoded(m, err, encodeModel)
-		})
+		return fetchNode(id, ofOrg(ctx, r.Catalog.Model, encodeModel))
 	case models.HarnessEntity{}.Prefix():
-		return fetchNode(id, func(id models.HarnessID) (*model.Harness, error) {
-			h, err := r.Catalog.Harness(ctx, org, id)
-			return encoded(h, err, encodeHarness)
-		})
+		return fetchNode(id, ofOrg(ctx, r.Catalog.Harness, encodeHarness))
 	case models.AgentEntity{}.Prefix():
-		return fetchNode(id, func(id models.AgentID) (*model.Agent, error) {
-			a, err := r.Catalog.Agent(ctx, org, id)
-			return encoded(a, err, encodeAgent)
-		})
+		return fetchNode(id, ofOrg(ctx, r.Catalog.Agent, encodeAgent))
 	case models.SessionEntity{}.Prefix():
 		return fetchNode(id, func(id models.SessionID) (*model.Session, error) { return r.sessionByID(ctx, id) })
 	case models.TurnEntity{}.Prefix():
@@ -64,10 +46,7 @@ func (r *Resolver) nodeByID(ctx context.Context, id string) (model.Node, error) 
 	case models.MessageEntity{}.Prefix():
 		return fetchNode(id, func(id models.MessageID) (*model.Message, error) { return r.messageByID(ctx, id) })
 	case models.WebhookEntity{}.Prefix():
-		return fetchNode(id, func(id models.WebhookID) (*model.Webhook, error) {
-			w, err := r.Hooks.Webhook(ctx, org, id)
-			return encoded(w, err, r.encodeWebhook(ctx))
-		})
+		return fetchNode(id, ofOrg(ctx, r.Hooks.Webhook, r.encodeWebhook(ctx)))
 	case models.BudgetEntity{}.Prefix():
 		return fetchNode(id, func(id models.BudgetID) (*model.Budget, error) { return r.nodeOfBudget(ctx, id) })
 	case models.LedgerEntity{}.Prefix():
@@ -95,6 +74,16 @@ func fetchNode[E models.Entity, N any, P interface {
 		return nil, err
 	}
 	return n, nil
+}
+
+// ofOrg returns what finds an object of the caller's organization.
+func ofOrg[E models.Entity, T, N any](
+	ctx context.Context, find func(ctx context.Context, org models.OrgID, id models.ID[E]) (*T, error), encode func(*T) *N,
+) func(models.ID[E]) (*N, error) {
+	return func(id models.ID[E]) (*N, error) {
+		row, err := find(ctx, auth.FromContext(ctx).OrgID, id)
+		return encoded(row, err, encode)
+	}
 }
 
 func encoded[T, N any](row *T, err error, encode func(*T) *N) (*N, error) {

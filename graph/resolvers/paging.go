@@ -2,12 +2,14 @@ package resolvers
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"slices"
 	"strings"
 
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -242,6 +244,38 @@ func connection[R, P, N any](
 		page.Edges[i] = &model.Edge[N]{Cursor: cursor(&rows[i]), Node: page.Nodes[i]}
 	}
 	return page
+}
+
+// filteredPage reads a page of a list of the caller's organization that is ordered by id and goes one way.
+func filteredPage[E models.Entity, F, R, N any](
+	ctx context.Context, first *int, after *string, byDefault int, f F, id func(*R) models.ID[E],
+	list func(ctx context.Context, org models.OrgID, f F, after *models.ID[E], limit int) ([]R, error),
+	count func(ctx context.Context, org models.OrgID, f F) (int, error), encode func(*R) *N,
+) (*model.Connection[N], error) {
+	w, err := idWindow[E](first, after, byDefault)
+	if err != nil {
+		return nil, err
+	}
+	org := auth.FromContext(ctx).OrgID
+	rows, err := list(ctx, org, f, w.After, w.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	cursor := func(row *R) string { return idCursor(id(row)) }
+	return connection(rows, w, cursor, encode, func() (int, error) { return count(ctx, org, f) }), nil
+}
+
+// idPage is filteredPage for a list without a filter.
+func idPage[E models.Entity, R, N any](
+	ctx context.Context, first *int, after *string, byDefault int, id func(*R) models.ID[E],
+	list func(ctx context.Context, org models.OrgID, after *models.ID[E], limit int) ([]R, error),
+	count func(ctx context.Context, org models.OrgID) (int, error), encode func(*R) *N,
+) (*model.Connection[N], error) {
+	return filteredPage(ctx, first, after, byDefault, struct{}{}, id,
+		func(ctx context.Context, org models.OrgID, _ struct{}, after *models.ID[E], limit int) ([]R, error) {
+			return list(ctx, org, after, limit)
+		},
+		func(ctx context.Context, org models.OrgID, _ struct{}) (int, error) { return count(ctx, org) }, encode)
 }
 
 // distinct returns the words of a filter, each once: a caller may repeat them more often than a statement takes parameters, and each of them

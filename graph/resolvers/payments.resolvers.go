@@ -16,26 +16,12 @@ import (
 
 // CreatePaymentPolicy is the resolver for the createPaymentPolicy field.
 func (r *mutationResolver) CreatePaymentPolicy(ctx context.Context, input model.CreatePaymentPolicyInput) (*model.PaymentPolicyPayload, error) {
-	policy, err := decodeNewPolicy(&input)
-	if err != nil {
-		return r.paymentPolicyPayload(ctx, nil, err)
-	}
-	row, err := r.Payments.Create(ctx, auth.FromContext(ctx), policy)
-	return r.paymentPolicyPayload(ctx, row, err)
+	return create(ctx, &input, decodeNewPolicy, r.Resolver.Payments.Create, r.paymentPolicyPayload)
 }
 
 // UpdatePaymentPolicy is the resolver for the updatePaymentPolicy field.
 func (r *mutationResolver) UpdatePaymentPolicy(ctx context.Context, id string, input model.UpdatePaymentPolicyInput) (*model.PaymentPolicyPayload, error) {
-	policy, err := decodeID[models.PaymentPolicyEntity](id, "id")
-	if err != nil {
-		return r.paymentPolicyPayload(ctx, nil, err)
-	}
-	change, err := decodePolicyChange(&input)
-	if err != nil {
-		return r.paymentPolicyPayload(ctx, nil, err)
-	}
-	row, err := r.Payments.Update(ctx, auth.FromContext(ctx), policy, change)
-	return r.paymentPolicyPayload(ctx, row, err)
+	return update(ctx, id, &input, decodePolicyChange, r.Resolver.Payments.Update, r.paymentPolicyPayload)
 }
 
 // DeletePaymentPolicy is the resolver for the deletePaymentPolicy field.
@@ -82,14 +68,6 @@ func (r *queryResolver) PaymentPolicies(ctx context.Context) ([]*model.PaymentPo
 
 // Payments is the resolver for the payments field.
 func (r *queryResolver) Payments(ctx context.Context, first *int, after *string) (*model.Connection[model.Payment], error) {
-	w, err := idWindow[models.PaymentEntity](first, after, 20)
-	if err != nil {
-		return nil, err
-	}
-	org := auth.FromContext(ctx).OrgID
-	rows, err := r.Resolver.Payments.List(ctx, org, w.After, w.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	return connection(rows, w, func(p *models.Payment) string { return idCursor(p.ID) }, encodePayment, func() (int, error) { return r.Resolver.Payments.Count(ctx, org) }), nil
+	id := func(row *models.Payment) models.PaymentID { return row.ID }
+	return idPage(ctx, first, after, 20, id, r.Resolver.Payments.List, r.Resolver.Payments.Count, encodePayment)
 }

@@ -24,12 +24,7 @@ func (r *messageResolver) Turn(ctx context.Context, obj *model.Message) (*model.
 
 // CreateSession is the resolver for the createSession field.
 func (r *mutationResolver) CreateSession(ctx context.Context, input model.CreateSessionInput) (*model.SessionPayload, error) {
-	in, err := decodeNewSession(input)
-	if err != nil {
-		return r.sessionPayload(ctx, nil, err)
-	}
-	s, err := r.Sessions.Create(ctx, auth.FromContext(ctx), in)
-	return r.sessionPayload(ctx, s, err)
+	return create(ctx, input, decodeNewSession, r.Sessions.Create, r.sessionPayload)
 }
 
 // UpdateSession is the resolver for the updateSession field.
