@@ -103,17 +103,13 @@ func generalSettings() []setting {
 			c.publicURL = v
 			return nil
 		}},
-		{"OSTLER_TRUSTED_PROXIES", "", "Proxies whose X-Forwarded-For and X-Request-Id are trusted: addresses or networks (10.0.0.0/8), separated by commas. Default: none.", false, func(c *config, v string) error {
-			list, err := prefixes(v)
-			c.trustedProxies = list
-			return err
-		}},
+		{"OSTLER_TRUSTED_PROXIES", "", "Proxies whose X-Forwarded-For and X-Request-Id are trusted: addresses or networks (10.0.0.0/8), separated by commas. Default: none.", false, list(func(c *config) *[]netip.Prefix { return &c.trustedProxies }, network)},
 		{"OSTLER_METRICS_TOKEN", "", "A bearer token for /metrics, of at least 16 characters. Default: /metrics answers platform operators only, and any request from this machine while OSTLER_PUBLIC_URL names it.", true, metricsToken},
 		{"OSTLER_DATA_DIR", "./data", "Where SQLite's file and the generated master key live.", false, text(func(c *config) *string { return &c.dataDir })},
 		{"OSTLER_DATABASE_URL", "", "sqlite:/path/to/file or postgres://…. Default: SQLite in the data directory.", true, text(func(c *config) *string { return &c.databaseURL })},
 		{"OSTLER_DATABASE_OWNER_URL", "", "PostgreSQL as the role that may change the schema. Default: OSTLER_DATABASE_URL.", true, text(func(c *config) *string { return &c.ownerURL })},
 		{"OSTLER_DATABASE_DIRECT_URL", "", "PostgreSQL without a pooler in between, for the locks by which processes detect that another has died. Default: OSTLER_DATABASE_URL.", true, text(func(c *config) *string { return &c.directURL })},
-		{"OSTLER_ROW_SECURITY", "on", "on or off: whether PostgreSQL also isolates organizations, by row-level security, besides the server itself. The owner must be allowed to create roles, unless the roles ostler_app and ostler_engine exist.", false, onOff(func(c *config) *bool { return &c.rowSecurity })},
+		{"OSTLER_ROW_SECURITY", "on", "on or off: whether PostgreSQL also isolates organizations, by row-level security, besides the server itself. The owner must be allowed to create roles, unless the roles ostler_app and ostler_engine exist.", false, choice(func(c *config) *bool { return &c.rowSecurity }, "on", "on", "off")},
 		{"OSTLER_SQLITE_SYNCHRONOUS", "FULL", "FULL: what was committed survives a power failure. NORMAL: the last commits before one may be lost.", false, oneOf(func(c *config) *string { return &c.sqliteSynchronous }, "FULL", "NORMAL")},
 		{"OSTLER_NATS_URL", "", "nats://…: the bus between several processes. Default: none, one process alone.", true, text(func(c *config) *string { return &c.natsURL })},
 		{"OSTLER_MASTER_KEY", "", "32 bytes in base64, the same on all nodes. Default with SQLite: generated into the data directory.", true, key(func(c *config) *[]byte { return &c.masterKey })},
@@ -127,20 +123,8 @@ func generalSettings() []setting {
 			}
 			return nil
 		}},
-		{"OSTLER_SMTP_URL", "", "The mail server: smtp://user:password@host:port, or smtps://. Default: no mail is sent, and links are written to the log.", true, func(c *config, v string) error {
-			c.smtpURL = v
-			if v == "" {
-				return nil
-			}
-			return mail.CheckURL(v)
-		}},
-		{"OSTLER_SMTP_FROM", "", "The sender's address of mail. Default: ostler at the host of OSTLER_PUBLIC_URL.", false, func(c *config, v string) error {
-			c.smtpFrom = v
-			if v == "" {
-				return nil
-			}
-			return mail.CheckAddress(v)
-		}},
+		{"OSTLER_SMTP_URL", "", "The mail server: smtp://user:password@host:port, or smtps://. Default: no mail is sent, and links are written to the log.", true, checked(func(c *config) *string { return &c.smtpURL }, mail.CheckURL)},
+		{"OSTLER_SMTP_FROM", "", "The sender's address of mail. Default: ostler at the host of OSTLER_PUBLIC_URL.", false, checked(func(c *config) *string { return &c.smtpFrom }, mail.CheckAddress)},
 		{"OSTLER_ADMIN_EMAIL", "admin@localhost", "The first owner, made when there is no user.", false, text(func(c *config) *string { return &c.adminEmail })},
 		{"OSTLER_ADMIN_PASSWORD", "", "The first owner's password. Default: a random one, printed once.", true, text(func(c *config) *string { return &c.adminPassword })},
 		{"OSTLER_ROLE", roleAll, "all, api (serves requests only) or runner (runs turns only).", false, oneOf(func(c *config) *string { return &c.role }, roleAll, roleAPI, roleRunner)},
@@ -187,42 +171,12 @@ func generalSettings() []setting {
 		{"OPENAI_BASE_URL", "", "The same for OpenAI: the base URL.", false, providerURL(models.ProviderOpenAI)},
 		{"GEMINI_API_KEY", "", "The same for Gemini: the API key.", true, providerKey(models.ProviderGemini)},
 		{"GEMINI_BASE_URL", "", "The same for Gemini: the base URL.", false, providerURL(models.ProviderGemini)},
-		{"OSTLER_ENV", "development", "development (introspection for signed-in users, suggestions in errors) or production.", false, func(c *config, v string) error {
-			if v != "development" && v != "production" {
-				return errors.New("want development or production")
-			}
-			c.production = v == "production"
-			return nil
-		}},
-		{"OSTLER_TRUSTED_DOCUMENTS", "off", "off or cookies: whether requests with sign-in cookies may run only the dashboard's documents. Tokens and API keys may run any.", false, func(c *config, v string) error {
-			if v != "off" && v != "cookies" {
-				return errors.New("want off or cookies")
-			}
-			c.trustedOnly = v == "cookies"
-			return nil
-		}},
-		{"OSTLER_EGRESS_ALLOW", "", "Private addresses or networks (10.0.0.0/8), separated by commas, that requests for organizations may reach, by http too: where your own model servers are. Default: none.", false, func(c *config, v string) error {
-			list, err := prefixes(v)
-			c.egressAllow = list
-			return err
-		}},
-		{"OSTLER_EGRESS_ONLY", "", "The only destinations that requests for organizations may reach, separated by commas: hosts (api.example.com), all hosts below one (*.example.com) or URL prefixes (https://example.com/v1). Default: any.", false, func(c *config, v string) error {
-			list, err := patterns(v)
-			c.egressRules.Allowed = list
-			return err
-		}},
-		{"OSTLER_EGRESS_BLOCK", "", "Destinations that requests for organizations may not reach, in the same form. They win over allowed ones. Default: none.", false, func(c *config, v string) error {
-			list, err := patterns(v)
-			c.egressRules.Blocked = list
-			return err
-		}},
-		{"OSTLER_EGRESS_ALLOW_LOOPBACK", "false", "true lets requests for organizations reach this machine. For development and tests only.", false, func(c *config, v string) error {
-			if v != "true" && v != "false" {
-				return errors.New("want true or false")
-			}
-			c.egressLoopback = v == "true"
-			return nil
-		}},
+		{"OSTLER_ENV", "development", "development (introspection for signed-in users, suggestions in errors) or production.", false, choice(func(c *config) *bool { return &c.production }, "production", "development", "production")},
+		{"OSTLER_TRUSTED_DOCUMENTS", "off", "off or cookies: whether requests with sign-in cookies may run only the dashboard's documents. Tokens and API keys may run any.", false, choice(func(c *config) *bool { return &c.trustedOnly }, "cookies", "off", "cookies")},
+		{"OSTLER_EGRESS_ALLOW", "", "Private addresses or networks (10.0.0.0/8), separated by commas, that requests for organizations may reach, by http too: where your own model servers are. Default: none.", false, list(func(c *config) *[]netip.Prefix { return &c.egressAllow }, network)},
+		{"OSTLER_EGRESS_ONLY", "", "The only destinations that requests for organizations may reach, separated by commas: hosts (api.example.com), all hosts below one (*.example.com) or URL prefixes (https://example.com/v1). Default: any.", false, list(func(c *config) *[]egress.Pattern { return &c.egressRules.Allowed }, egress.ParsePattern)},
+		{"OSTLER_EGRESS_BLOCK", "", "Destinations that requests for organizations may not reach, in the same form. They win over allowed ones. Default: none.", false, list(func(c *config) *[]egress.Pattern { return &c.egressRules.Blocked }, egress.ParsePattern)},
+		{"OSTLER_EGRESS_ALLOW_LOOPBACK", "false", "true lets requests for organizations reach this machine. For development and tests only.", false, choice(func(c *config) *bool { return &c.egressLoopback }, "true", "true", "false")},
 	}
 }
 

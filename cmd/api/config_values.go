@@ -10,50 +10,56 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ostler-dev/ostler/internal/egress"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/secrets"
 )
 
-// patterns reads hosts and addresses that requests for organizations may, or may not, go to.
-func patterns(v string) (list []egress.Pattern, err error) {
-	for part := range strings.SplitSeq(v, ",") {
-		if part = strings.TrimSpace(part); part == "" {
-			continue
+// list reads values that are separated by commas.
+func list[T any](field func(c *config) *[]T, parse func(part string) (T, error)) func(*config, string) error {
+	return func(c *config, v string) error {
+		for part := range strings.SplitSeq(v, ",") {
+			if part = strings.TrimSpace(part); part == "" {
+				continue
+			}
+			one, err := parse(part)
+			if err != nil {
+				return err
+			}
+			*field(c) = append(*field(c), one)
 		}
-		p, err := egress.ParsePattern(part)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, p)
+		return nil
 	}
-	return list, nil
 }
 
-func prefixes(v string) (list []netip.Prefix, err error) {
-	for part := range strings.SplitSeq(v, ",") {
-		if part = strings.TrimSpace(part); part == "" {
-			continue
-		}
-		if addr, err := netip.ParseAddr(part); err == nil && addr.Zone() == "" {
-			addr = addr.Unmap()
-			list = append(list, netip.PrefixFrom(addr, addr.BitLen()))
-			continue
-		}
-		network, err := netip.ParsePrefix(part)
-		if err != nil || network != network.Masked() {
-			return nil, errors.New("want addresses or networks separated by commas, e.g. 10.0.0.0/8,192.168.1.7")
-		}
-		list = append(list, network)
+// network reads an address or a network.
+func network(v string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(v); err == nil && addr.Zone() == "" {
+		addr = addr.Unmap()
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
 	}
-	return list, nil
+	network, err := netip.ParsePrefix(v)
+	if err != nil || network != network.Masked() {
+		return network, errors.New("want addresses or networks separated by commas, e.g. 10.0.0.0/8,192.168.1.7")
+	}
+	return network, nil
 }
 
 func text(field func(c *config) *string) func(*config, string) error {
 	return func(c *config, v string) error {
 		*field(c) = v
 		return nil
+	}
+}
+
+// checked is text that is either empty or passes a check.
+func checked(field func(c *config) *string, check func(string) error) func(*config, string) error {
+	return func(c *config, v string) error {
+		*field(c) = v
+		if v == "" {
+			return nil
+		}
+		return check(v)
 	}
 }
 
@@ -67,12 +73,13 @@ func oneOf(field func(c *config) *string, allowed ...string) func(*config, strin
 	}
 }
 
-func onOff(field func(c *config) *bool) func(*config, string) error {
+// choice is one of two words, of which one says yes.
+func choice(field func(c *config) *bool, yes string, words ...string) func(*config, string) error {
 	return func(c *config, v string) error {
-		if v != "on" && v != "off" {
-			return errors.New("want on or off")
+		if !slices.Contains(words, v) {
+			return fmt.Errorf("want %s", strings.Join(words, " or "))
 		}
-		*field(c) = v == "on"
+		*field(c) = v == yes
 		return nil
 	}
 }
