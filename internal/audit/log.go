@@ -112,14 +112,14 @@ func (f Filter) within(db, q *gorm.DB, org models.OrgID) (*gorm.DB, error) {
 
 // place returns the position of the first entry of a query; nil when there is none.
 func place(q *gorm.DB) (*int64, error) {
-	var found []models.AuditEntry
-	if err := q.Select("position").Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.AuditEntry](q.Select("position"))
+	if err != nil {
 		return nil, fmt.Errorf("find the audit entries of a time: %w", err)
 	}
-	if len(found) == 0 {
+	if found == nil {
 		return nil, nil
 	}
-	return &found[0].Position, nil
+	return &found.Position, nil
 }
 
 // Entry returns an entry of an organization; fault.NotFound when it has none with this id.

@@ -57,14 +57,14 @@ func (l *Log) signed(a models.AuditAnchor) bool {
 
 // anchorOf returns where a chain begins: before its first entry, unless retention has removed some.
 func anchorOf(db *gorm.DB, org models.OrgID) (models.AuditAnchor, error) {
-	var found []models.AuditAnchor
-	if err := store.Of(db, org).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.AuditAnchor](store.Of(db, org))
+	if err != nil {
 		return models.AuditAnchor{}, fmt.Errorf("read the anchor of an audit chain: %w", err)
 	}
-	if len(found) == 0 {
+	if found == nil {
 		return models.AuditAnchor{OrgID: org, Hash: make([]byte, sha256.Size), Signature: []byte{}}, nil
 	}
-	return found[0], nil
+	return *found, nil
 }
 
 // Removed is what one step of retention did.

@@ -139,12 +139,12 @@ func (w *walk) follow(page []models.AuditEntry) bool {
 
 // headOf returns the end of a chain; the beginning of one that has none yet.
 func headOf(db *gorm.DB, org models.OrgID) (models.AuditHead, error) {
-	var found []models.AuditHead
-	if err := store.Of(db, org).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.AuditHead](store.Of(db, org))
+	if err != nil {
 		return models.AuditHead{}, fmt.Errorf("read the end of an audit chain: %w", err)
 	}
-	if len(found) == 0 {
+	if found == nil {
 		return models.AuditHead{OrgID: org, Hash: make([]byte, sha256.Size)}, nil
 	}
-	return found[0], nil
+	return *found, nil
 }

@@ -157,7 +157,7 @@ func (d *definition[T, E]) newest(db *gorm.DB, org models.OrgID, ids []models.ID
 	return found, nil
 }
 
-// CountOfHarnesses counts the revisions of several harnesses in one statement, each as far as one more than MaxCount.
+// CountOfHarnesses counts the revisions of several harnesses in one statement, each as far as one more than store.MaxCount.
 func (s *Service) CountOfHarnesses(ctx context.Context, org models.OrgID, ids []models.HarnessID) (map[models.HarnessID]int, error) {
 	return harnesses.revisionCounts(s.db.Read(ctx, org), org, ids)
 }
@@ -172,7 +172,7 @@ func (d *definition[T, E]) revisionCounts(db *gorm.DB, org models.OrgID, ids []m
 	branch := "SELECT CAST(? AS INTEGER) AS place, count(*) AS n FROM (SELECT 1 FROM " + d.ofOwner() + " LIMIT ?) AS branch"
 	args := make([]any, 0, 4*len(ids))
 	for i, id := range ids {
-		args = append(args, i, org, id, MaxCount+1)
+		args = append(args, i, org, id, store.MaxCount+1)
 	}
 	if err := db.Raw(branches(branch, len(ids)), args...).Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("count the revisions of %d entities of %s: %w", len(ids), org, err)

@@ -21,13 +21,12 @@ func checkAgentQuota(tx *gorm.DB, org models.OrgID, most int) error {
 	if err := tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}).Select("id").Where("id = ?", org).Find(&locked).Error; err != nil {
 		return fmt.Errorf("lock %s: %w", org, err)
 	}
-	var have int64
 	// The condition is written as the index has it, so that it is used.
-	kept := store.Of(tx.Model(&models.Agent{}), org).Select("1").Where("lifecycle <> 'DELETED'").Limit(most)
-	if err := tx.Table("(?) AS kept", kept).Count(&have).Error; err != nil {
+	have, err := store.CountTo(tx, store.Of(tx.Model(&models.Agent{}), org).Where("lifecycle <> 'DELETED'"), most)
+	if err != nil {
 		return fmt.Errorf("count the agents of %s: %w", org, err)
 	}
-	if have >= int64(most) {
+	if have >= most {
 		return fault.New(fault.LimitReached, "Agent limit reached (%d). Ask the operator of this server to raise it.", most)
 	}
 	return nil

@@ -63,30 +63,35 @@ func (j *JSON) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ModelIDs is a list of models, stored as a JSON list.
-type ModelIDs []ModelID
-
-// Value implements driver.Valuer. No list is an empty one.
-func (l ModelIDs) Value() (driver.Value, error) {
-	if len(l) == 0 {
+// listValue is the value of a list that is stored as JSON.
+func listValue[T any](list []T) (driver.Value, error) {
+	if len(list) == 0 {
 		return "[]", nil
 	}
-	b, err := json.Marshal([]ModelID(l))
+	b, err := json.Marshal(list)
 	return string(b), err
 }
 
-// Scan implements sql.Scanner.
-func (l *ModelIDs) Scan(src any) error {
+func scanList[T any](list *[]T, src any) error {
 	var j JSON
 	if err := j.Scan(src); err != nil {
 		return err
 	}
-	*l = nil
+	*list = nil
 	if len(j) == 0 {
 		return nil
 	}
-	return json.Unmarshal(j, (*[]ModelID)(l))
+	return json.Unmarshal(j, list)
 }
+
+// ModelIDs is a list of models, stored as a JSON list.
+type ModelIDs []ModelID
+
+// Value implements driver.Valuer. No list is an empty one.
+func (l ModelIDs) Value() (driver.Value, error) { return listValue(l) }
+
+// Scan implements sql.Scanner.
+func (l *ModelIDs) Scan(src any) error { return scanList((*[]ModelID)(l), src) }
 
 // GormDataType names the column type.
 func (ModelIDs) GormDataType() string { return "json" }
@@ -193,26 +198,10 @@ type ClientTool struct {
 type ClientTools []ClientTool
 
 // Value implements driver.Valuer. No list is an empty one.
-func (l ClientTools) Value() (driver.Value, error) {
-	if len(l) == 0 {
-		return "[]", nil
-	}
-	b, err := json.Marshal([]ClientTool(l))
-	return string(b), err
-}
+func (l ClientTools) Value() (driver.Value, error) { return listValue(l) }
 
 // Scan implements sql.Scanner.
-func (l *ClientTools) Scan(src any) error {
-	var j JSON
-	if err := j.Scan(src); err != nil {
-		return err
-	}
-	*l = nil
-	if len(j) == 0 {
-		return nil
-	}
-	return json.Unmarshal(j, (*[]ClientTool)(l))
-}
+func (l *ClientTools) Scan(src any) error { return scanList((*[]ClientTool)(l), src) }
 
 // GormDataType names the column type.
 func (ClientTools) GormDataType() string { return "json" }

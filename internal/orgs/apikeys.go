@@ -118,24 +118,17 @@ func (s *Service) APIKey(ctx context.Context, org models.OrgID, id models.APIKey
 
 // APIKeysByID reads several keys; those that the organization doesn't have are left out.
 func (s *Service) APIKeysByID(ctx context.Context, org models.OrgID, ids []models.APIKeyID) ([]models.APIKey, error) {
-	var list []models.APIKey
-	if len(ids) == 0 {
-		return list, nil
-	}
-	if err := store.Of(s.db.Read(ctx, org), org).Where("id IN ?", ids).Find(&list).Error; err != nil {
-		return nil, fmt.Errorf("read API keys: %w", err)
-	}
-	return list, nil
+	return store.ByIDs[models.APIKey](s.db.Read(ctx, org), org, ids)
 }
 
 // ListAPIKeys returns the organization's keys, revoked and expired ones too, newest first: at most limit of those after a position.
 func (s *Service) ListAPIKeys(ctx context.Context, org models.OrgID, after *models.APIKeyID, limit int) ([]models.APIKey, error) {
-	return list[models.APIKey](s.db.Read(ctx, org), org, after, limit)
+	return store.Page[models.APIKey](s.db.Read(ctx, org), org, after, limit)
 }
 
-// CountAPIKeys counts what ListAPIKeys lists, as far as MaxCount.
+// CountAPIKeys counts what ListAPIKeys lists, as far as store.MaxCount.
 func (s *Service) CountAPIKeys(ctx context.Context, org models.OrgID) (int, error) {
-	return count[models.APIKey](s.db.Read(ctx, org), org)
+	return store.Count[models.APIKey](s.db.Read(ctx, org), s.db.Read(ctx, org), org)
 }
 
 // keyPermissions reads what a key is to hold, with what that implies.

@@ -94,7 +94,7 @@ func (s *Service) checkOrgQuotas(db *gorm.DB, p *auth.Principal, root *models.Or
 		if q.most <= 0 {
 			continue
 		}
-		have, err := countTo(db, db.Model(&models.Org{}).Where(q.where, q.id), q.most)
+		have, err := store.CountTo(db, db.Model(&models.Org{}).Where(q.where, q.id), q.most)
 		if err != nil {
 			return fmt.Errorf("count organizations %s: %w", q.per, err)
 		}

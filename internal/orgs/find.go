@@ -32,14 +32,11 @@ func userByID(db *gorm.DB, id models.UserID) (*models.User, error) {
 }
 
 func oneUser(db *gorm.DB) (*models.User, error) {
-	var found []models.User
-	if err := db.Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.User](db)
+	if err != nil {
 		return nil, fmt.Errorf("read a user: %w", err)
 	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return &found[0], nil
+	return found, nil
 }
 
 // usersByID returns those of the users that exist.
@@ -77,27 +74,21 @@ func orgsOf(db *gorm.DB, user models.UserID) ([]models.Org, error) {
 // invitationByToken returns the invitation whose token has this SHA-256; nil when there is none. Who holds a token has no organization
 // yet: the invitation names it.
 func invitationByToken(db *gorm.DB, hash []byte) (*models.Invitation, error) {
-	var found []models.Invitation
-	if err := store.CrossOrg(db).Where("token_hash = ?", hash).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.Invitation](store.CrossOrg(db).Where("token_hash = ?", hash))
+	if err != nil {
 		return nil, fmt.Errorf("find an invitation by its token: %w", err)
 	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return &found[0], nil
+	return found, nil
 }
 
 // apiKeyByHash returns the key with this SHA-256, revoked and expired ones too; nil when there is none. Which organization it is of is
 // what the caller wants to know.
 func apiKeyByHash(db *gorm.DB, hash []byte) (*models.APIKey, error) {
-	var found []models.APIKey
-	if err := store.CrossOrg(db).Where("hash = ?", hash).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.APIKey](store.CrossOrg(db).Where("hash = ?", hash))
+	if err != nil {
 		return nil, fmt.Errorf("look for an API key: %w", err)
 	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return &found[0], nil
+	return found, nil
 }
 
 // identityBySubject returns the identity of a subject of an issuer; nil when nobody here is that.
@@ -111,14 +102,11 @@ func identityOf(db *gorm.DB, user models.UserID, issuer string) (*models.Identit
 }
 
 func oneIdentity(db *gorm.DB) (*models.Identity, error) {
-	var found []models.Identity
-	if err := db.Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.Identity](db)
+	if err != nil {
 		return nil, fmt.Errorf("read an identity: %w", err)
 	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return &found[0], nil
+	return found, nil
 }
 
 // Named returns the organization with an id or a slug, for operators; nil when there is none.
@@ -131,14 +119,11 @@ func named(db *gorm.DB, name string) (*models.Org, error) {
 	if id, err := models.ParseID[models.OrgEntity](name); err == nil {
 		where, arg = "id = ?", id
 	}
-	var found []models.Org
-	if err := db.Where(where, arg).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.Org](db.Where(where, arg))
+	if err != nil {
 		return nil, fmt.Errorf("look for the organization %q: %w", name, err)
 	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return &found[0], nil
+	return found, nil
 }
 
 // Page returns organizations in the order of their ids, at most limit of those after one, for operators.

@@ -33,12 +33,12 @@ func (s *Service) Invitation(ctx context.Context, org models.OrgID, id models.In
 
 // ListInvitations returns all invitations, whatever became of them, newest first: at most limit of those after a position.
 func (s *Service) ListInvitations(ctx context.Context, org models.OrgID, after *models.InvitationID, limit int) ([]models.Invitation, error) {
-	return list[models.Invitation](s.db.Read(ctx, org), org, after, limit)
+	return store.Page[models.Invitation](s.db.Read(ctx, org), org, after, limit)
 }
 
-// CountInvitations counts what ListInvitations lists, as far as MaxCount.
+// CountInvitations counts what ListInvitations lists, as far as store.MaxCount.
 func (s *Service) CountInvitations(ctx context.Context, org models.OrgID) (int, error) {
-	return count[models.Invitation](s.db.Read(ctx, org), org)
+	return store.Count[models.Invitation](s.db.Read(ctx, org), s.db.Read(ctx, org), org)
 }
 
 // Invite invites whoever has an e-mail, and returns the token that proves it, which is stored nowhere. An e-mail that belongs to a member,

@@ -14,9 +14,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// MaxCount is how far lists are counted; a count of one more means that there are more.
-const MaxCount = 10_000
-
 // Membership returns a membership of the organization; fault.NotFound when it has none with this id.
 func (s *Service) Membership(ctx context.Context, org models.OrgID, id models.MembershipID) (*models.Membership, error) {
 	m, err := one[models.Membership](s.db.Read(ctx, org), org, id, "member")
@@ -25,12 +22,12 @@ func (s *Service) Membership(ctx context.Context, org models.OrgID, id models.Me
 
 // ListMembers returns memberships, newest first: at most limit of those after a position.
 func (s *Service) ListMembers(ctx context.Context, org models.OrgID, after *models.MembershipID, limit int) ([]models.Membership, error) {
-	return list[models.Membership](s.db.Read(ctx, org), org, after, limit)
+	return store.Page[models.Membership](s.db.Read(ctx, org), org, after, limit)
 }
 
-// CountMembers counts what ListMembers lists, as far as MaxCount.
+// CountMembers counts what ListMembers lists, as far as store.MaxCount.
 func (s *Service) CountMembers(ctx context.Context, org models.OrgID) (int, error) {
-	return count[models.Membership](s.db.Read(ctx, org), org)
+	return store.Count[models.Membership](s.db.Read(ctx, org), s.db.Read(ctx, org), org)
 }
 
 // SetMemberRole changes the role of a member. Nobody grants a role above their own nor changes somebody whose role is above it, and the
@@ -125,35 +122,13 @@ func (s *Service) forgetMember(m models.Membership) {
 
 // one reads a row of an organization; fault.NotFound when it has none with this id, whether or not another one has it.
 func one[T any, E models.Entity](db *gorm.DB, org models.OrgID, id models.ID[E], noun string) (T, error) {
-	var found []T
 	var none T
-	if err := store.Of(db, org).Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[T](store.Of(db, org).Where("id = ?", id))
+	if err != nil {
 		return none, fmt.Errorf("read %s %s of %s: %w", noun, id, org, err)
 	}
-	if len(found) == 0 {
+	if found == nil {
 		return none, fault.New(fault.NotFound, "There is no %s with the id %s.", noun, id)
 	}
-	return found[0], nil
-}
-
-func list[T any, E models.Entity](db *gorm.DB, org models.OrgID, after *models.ID[E], limit int) ([]T, error) {
-	q := store.Of(db, org)
-	if after != nil {
-		q = q.Where("id < ?", *after)
-	}
-	var rows []T
-	if err := q.Order("id DESC").Limit(limit).Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("list %T of %s: %w", rows, org, err)
-	}
-	return rows, nil
-}
-
-// count counts no further than to one more than MaxCount, so that it never takes time in proportion to a table.
-func count[T any](db *gorm.DB, org models.OrgID) (int, error) {
-	var n int64
-	some := store.Of(db.Model(new(T)), org).Select("1").Limit(MaxCount + 1)
-	if err := db.Table("(?) AS counted", some).Count(&n).Error; err != nil {
-		return 0, fmt.Errorf("count %T of %s: %w", *new(T), org, err)
-	}
-	return int(n), nil
+	return *found, nil
 }

@@ -19,7 +19,7 @@ func checkKeyQuota(tx *gorm.DB, org models.OrgID, most int) error {
 	if _, err := lockOrg(tx, org); err != nil {
 		return err
 	}
-	have, err := countTo(tx, store.Of(tx.Model(&models.APIKey{}), org).Where("revoked_at IS NULL"), most)
+	have, err := store.CountTo(tx, store.Of(tx.Model(&models.APIKey{}), org).Where("revoked_at IS NULL"), most)
 	if err != nil {
 		return fmt.Errorf("count the API keys of %s: %w", org, err)
 	}
@@ -35,7 +35,7 @@ func checkInvitationQuota(tx *gorm.DB, org models.OrgID, most int, now models.Mi
 		return nil
 	}
 	pending := store.Of(tx.Model(&models.Invitation{}), org).Where("accepted_at IS NULL AND revoked_at IS NULL AND expires_at > ?", now)
-	have, err := countTo(tx, pending, most)
+	have, err := store.CountTo(tx, pending, most)
 	if err != nil {
 		return fmt.Errorf("count the invitations of %s: %w", org, err)
 	}
@@ -43,11 +43,4 @@ func checkInvitationQuota(tx *gorm.DB, org models.OrgID, most int, now models.Mi
 		return fault.New(fault.LimitReached, "The organization has reached its limit of %d pending invitations. Revoke one, or ask the operator of this server to raise it.", most)
 	}
 	return nil
-}
-
-// countTo counts rows, and reads no more than most of them.
-func countTo(tx, rows *gorm.DB, most int) (int, error) {
-	var have int64
-	err := tx.Table("(?) AS kept", rows.Select("1").Limit(most)).Count(&have).Error
-	return int(have), err
 }

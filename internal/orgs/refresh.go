@@ -11,6 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
 // Refresh exchanges a refresh token for a new pair. A token is good for one use; within 30 s it gives the same successor
@@ -140,14 +141,14 @@ func (s *Service) familyOf(ctx context.Context, tx *gorm.DB, id models.SignInID)
 }
 
 func refreshTokenRow(tx *gorm.DB, token string) (models.RefreshToken, error) {
-	var found []models.RefreshToken
-	if err := tx.Where("hash = ?", hashRefreshToken(token)).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.RefreshToken](tx.Where("hash = ?", hashRefreshToken(token)))
+	if err != nil {
 		return models.RefreshToken{}, fmt.Errorf("find a refresh token: %w", err)
 	}
-	if len(found) == 0 {
+	if found == nil {
 		return models.RefreshToken{}, signInEnded()
 	}
-	return found[0], nil
+	return *found, nil
 }
 
 // holdSignIn marks a sign-in as used and keeps others away from its tokens until the transaction ends.

@@ -210,17 +210,17 @@ func (s *Service) ResetPassword(ctx context.Context, token, password string) err
 
 // resetRow finds the link of a token that is still good.
 func (s *Service) resetRow(db *gorm.DB, hash []byte) (models.PasswordReset, error) {
-	var found []models.PasswordReset
-	if err := db.Where("hash = ?", hash).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.PasswordReset](db.Where("hash = ?", hash))
+	if err != nil {
 		return models.PasswordReset{}, fmt.Errorf("find a link for a new password: %w", err)
 	}
-	if len(found) == 0 {
+	if found == nil {
 		return models.PasswordReset{}, invalidReset()
 	}
-	if found[0].ExpiresAt <= clock.Millis(s.clock) {
+	if found.ExpiresAt <= clock.Millis(s.clock) {
 		return models.PasswordReset{}, fault.New(fault.Expired, "This link has expired. Request a new one.").At("token")
 	}
-	return found[0], nil
+	return *found, nil
 }
 
 // newReset makes a link for a user, which takes the place of an earlier one, and returns its token.

@@ -157,27 +157,27 @@ func (s *Service) OrgsOf(ctx context.Context, user models.UserID) ([]models.Org,
 }
 
 func orgByID(db *gorm.DB, id models.OrgID) (models.Org, error) {
-	var found []models.Org
-	if err := db.Where("id = ?", id).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.Org](db.Where("id = ?", id))
+	if err != nil {
 		return models.Org{}, fmt.Errorf("read an organization: %w", err)
 	}
-	if len(found) == 0 {
+	if found == nil {
 		return models.Org{}, noSuchOrg()
 	}
-	return found[0], nil
+	return *found, nil
 }
 
 // membership returns a user's place in one organization; fault.NotFound when there is none, as for an organization that
 // doesn't exist.
 func membership(db *gorm.DB, org models.OrgID, user models.UserID) (models.Membership, error) {
-	var found []models.Membership
-	if err := store.Of(db, org).Where("user_id = ?", user).Limit(1).Find(&found).Error; err != nil {
+	found, err := store.First[models.Membership](store.Of(db, org).Where("user_id = ?", user))
+	if err != nil {
 		return models.Membership{}, fmt.Errorf("read a membership: %w", err)
 	}
-	if len(found) == 0 {
+	if found == nil {
 		return models.Membership{}, noSuchOrg()
 	}
-	return found[0], nil
+	return *found, nil
 }
 
 func noSuchOrg() *fault.Error {
