@@ -15,6 +15,7 @@ import (
 var mayCross = map[string]string{
 	"internal/queue/":                  "runners work for all organizations",
 	"internal/commit/commit.go":        "a transaction holds commands of several organizations, each of which names its own",
+	"internal/commit/simulation.go":    "the same, for simulations in tests",
 	"internal/commit/expire.go":        "deletes expired idempotency keys",
 	"internal/audit/chains.go":         "shortens and verifies the chains of all organizations",
 	"internal/limits/rows.go":          "limits that were set lately, and what each process has taken of them",
