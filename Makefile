@@ -139,7 +139,7 @@ go-check: bin/testsum
 	@OSTLER_TEST_POSTGRES_URL=none scripts/go-test check | bin/testsum -allow-skips $(AT_ONCE)
 
 # How many histories the simulation plays without the race detector.
-SIMULATIONS ?= 20000
+SIMULATIONS ?= 10000
 
 .PHONY: simulations
 simulations: ## Play SIMULATIONS histories of several processes with the engine: docs/architecture.md
