@@ -6,10 +6,12 @@ import (
 	"log/slog"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -221,6 +223,39 @@ func TestDocumentation(t *testing.T) {
 		if !strings.Contains(table, "`"+name+"`") {
 			t.Errorf("docs/configuration.md speaks of %s, which the program doesn't read", name)
 		}
+	}
+}
+
+// TestLimitsDocumentation compares the defaults that docs/limits.md names with the settings, and the limits of its table with all that there are.
+func TestLimitsDocumentation(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../docs/limits.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaults := map[string]string{}
+	for _, s := range settings() {
+		defaults[s.name] = s.fallback
+	}
+	named := 0
+	for _, m := range regexp.MustCompile("`(OSTLER_[A-Z_]+)`(?: \\||:) (any number|[\\d ]+)").FindAllStringSubmatch(string(b), -1) {
+		named++
+		got := strings.ReplaceAll(strings.Replace(m[2], "any number", "0", 1), " ", "")
+		if want, ok := defaults[m[1]]; !ok || got != want {
+			t.Errorf("docs/limits.md says that the default of %s is %s; it is %q", m[1], m[2], want)
+		}
+	}
+	var rows, want []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(string(b), -1) {
+		rows = append(rows, m[1])
+	}
+	for _, n := range limits.Names() {
+		want = append(want, n.Name)
+	}
+	slices.Sort(rows)
+	slices.Sort(want)
+	if !slices.Equal(rows, want) || named < len(rows) {
+		t.Errorf("docs/limits.md has the limits\n%q, with %d defaults, want\n%q", rows, named, want)
 	}
 }
 
