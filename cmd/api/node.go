@@ -136,7 +136,7 @@ func (n *node) server() (*httpapi.Server, error) {
 	server, err := httpapi.New(httpapi.Config{
 		Limits:  httpapi.Limits{ImageBytes: sessions.MaxImageBytes, Strangers: n.cfg.strangers},
 		Trusted: trusted, TrustedOnly: n.cfg.trustedOnly,
-		Addr: n.cfg.addr, PublicURL: n.cfg.publicURL, TrustedProxies: n.cfg.trustedProxies, MetricsToken: n.cfg.metricsToken,
+		PublicURL: n.cfg.publicURL, TrustedProxies: n.cfg.trustedProxies, MetricsToken: n.cfg.metricsToken,
 		Writable: n.db.Writable, ProbesOnly: n.cfg.role == roleRunner, Introspection: !n.cfg.production, Suggestions: !n.cfg.production,
 	}, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"slices"
 	"time"
 
@@ -37,6 +39,13 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 	if err != nil {
 		return err
 	}
+	// After the wait for an earlier process to end, and before anything that others see: a server whose address is taken has made no owner,
+	// whose password nobody would be told, and has claimed nothing.
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.addr)
+	if err != nil {
+		return fmt.Errorf("listen on OSTLER_ADDR: %w", err)
+	}
+	undo.add(func() { _ = listener.Close() })
 	owner, err := b.people.FirstStart(ctx)
 	if err != nil {
 		return err
@@ -62,9 +71,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 			return err
 		}
 	}
-	if err := server.Start(ctx); err != nil {
-		return err
-	}
+	server.Serve(listener)
 	announce(out, cfg, owner)
 	<-ctx.Done()
 	log.Info("shutting down")

@@ -10,10 +10,8 @@ import (
 
 // Config is what an operator may set. The zero value of a number or duration means its default.
 type Config struct {
-	// Addr is where to listen. Defaults to 127.0.0.1:8080.
-	Addr string
 	// PublicURL is the address that browsers use, e.g. https://ostler.example.com. It decides which origin is the
-	// server's own and whether cookies are Secure. Defaults to http:// and Addr.
+	// server's own and whether cookies are Secure. Defaults to http://127.0.0.1:8080.
 	PublicURL string
 	// ProbesOnly serves nothing but /healthz, /readyz and /metrics, for processes that run turns only.
 	ProbesOnly bool
@@ -127,11 +125,8 @@ func orDefault[T int | int64 | time.Duration](v *T, d T) {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Addr == "" {
-		c.Addr = "127.0.0.1:8080"
-	}
 	if c.PublicURL == "" {
-		c.PublicURL = "http://" + c.Addr
+		c.PublicURL = "http://127.0.0.1:8080"
 	}
 	orDefault(&c.ReadHeaderTimeout, 5*time.Second)
 	orDefault(&c.BodyTimeout, 10*time.Second)

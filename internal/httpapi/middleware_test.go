@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -256,20 +257,20 @@ func TestConfigIsValidated(t *testing.T) {
 
 func TestStartAndStop(t *testing.T) {
 	t.Parallel()
-	server, err := New(Config{Addr: "127.0.0.1:0"}, Dependencies{
+	server, err := New(Config{}, Dependencies{
 		Logger: slog.New(slog.DiscardHandler), Schema: generated.NewExecutableSchema(generated.Config{Resolvers: &stub{}}),
 		Authenticator: &people{}, Dashboard: fstest.MapFS{},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		if err := server.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
+	server.Serve(listener)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Get("http://" + server.Addr().String() + "/healthz")
+	resp, err := client.Get("http://" + listener.Addr().String() + "/healthz")
 	if err != nil || resp.StatusCode != 200 {
 		t.Errorf("healthz: %v %v", resp, err)
 	}

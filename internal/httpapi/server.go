@@ -61,7 +61,7 @@ type Dependencies struct {
 	Clock clock.Clock
 }
 
-// Server is the one listener of a node. Use Start and Stop, or Handler and Stop.
+// Server is the one listener of a node. Use Serve and Stop, or Handler and Stop.
 type Server struct {
 	cfg     Config
 	deps    Dependencies
@@ -88,10 +88,7 @@ type Server struct {
 	// requests is the context of all plain requests. It ends after Shutdown gave them their time.
 	requests    context.Context
 	endRequests context.CancelFunc
-
-	mu       sync.Mutex
-	listener net.Listener
-	served   chan struct{}
+	served      sync.WaitGroup
 }
 
 // New fails when the configuration is wrong, or when the schema leaves open who may read a field.
@@ -182,35 +179,13 @@ func (s *Server) routes() (http.Handler, error) {
 // Handler serves everything, for listeners of one's own. Stop still has to be called.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Start listens and serves in the background. A second call does nothing.
-func (s *Server) Start(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listener != nil {
-		return nil
-	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.cfg.Addr)
-	if err != nil {
-		return fmt.Errorf("listen on %s: %w", s.cfg.Addr, err)
-	}
-	s.listener, s.served = listener, make(chan struct{})
-	go func() {
-		defer close(s.served)
+// Serve answers what comes to a listener, in the background, until Stop closes it.
+func (s *Server) Serve(listener net.Listener) {
+	s.served.Go(func() {
 		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			s.log.Error("the HTTP server stopped", "error", err)
 		}
-	}()
-	return nil
-}
-
-// Addr is where the server listens, once it was started.
-func (s *Server) Addr() net.Addr {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listener == nil {
-		return nil
-	}
-	return s.listener.Addr()
+	})
 }
 
 // Stop ends the server: sockets are closed with 1012 and event streams cut off, so that their clients go to another node;
@@ -227,12 +202,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	if waitErr := s.open.wait(ctx); waitErr != nil {
 		err = errors.Join(err, waitErr)
 	}
-	s.mu.Lock()
-	served := s.served
-	s.mu.Unlock()
-	if served != nil {
-		<-served
-	}
+	s.served.Wait()
 	return err
 }
 
