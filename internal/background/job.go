@@ -2,8 +2,8 @@ package background
 
 import (
 	"context"
+	"errors"
 	"log/slog"
-	"runtime/debug"
 	"time"
 )
 
@@ -56,11 +56,12 @@ func (j *Job) loop(ctx context.Context) {
 		defer func() {
 			last, cancel := context.WithTimeout(work, j.last)
 			defer cancel()
-			j.once(last)
+			j.once(last, "the last run of a background job failed")
 		}()
 	}
+	const again = "a background job failed; it runs again at its next time"
 	if j.atStart {
-		j.once(work)
+		j.once(work, again)
 	}
 	ticks := j.ticks
 	if ticks == nil {
@@ -75,17 +76,18 @@ func (j *Job) loop(ctx context.Context) {
 		case <-ticks:
 		case <-j.wake:
 		}
-		j.once(work)
+		j.once(work, again)
 	}
 }
 
-func (j *Job) once(ctx context.Context) {
-	defer func() {
-		if r := recover(); r != nil {
-			j.log.Error("a background job panicked; it runs again at its next time", "job", j.name, "panic", r, "stack", string(debug.Stack()))
-		}
-	}()
-	if err := j.run(ctx); err != nil && ctx.Err() == nil {
-		j.log.Warn("a background job failed; it runs again at its next time", "job", j.name, "error", err)
+// once runs the function. failed is what to log when it fails; what a stop has cut short has not failed.
+func (j *Job) once(ctx context.Context, failed string) {
+	err, level := Contain(func() error { return j.run(ctx) }), slog.LevelWarn
+	switch {
+	case errors.Is(err, ErrPanic):
+		level = slog.LevelError
+	case err == nil || errors.Is(ctx.Err(), context.Canceled):
+		return
 	}
+	j.log.Log(ctx, level, failed, "job", j.name, "error", err)
 }

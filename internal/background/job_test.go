@@ -43,7 +43,7 @@ func TestAJob(t *testing.T) {
 			logged.Reset()
 		}
 		want(1, "job=fixture error=\"no luck\"")
-		want(2, "job=fixture panic=\"no sense\"")
+		want(2, "level=ERROR msg=\"a background job failed; it runs again at its next time\" job=fixture error=\"panic: no sense")
 		want(3, "")
 		stop()
 		stop()
@@ -103,6 +103,43 @@ func TestAtStartAtStopAndOnWake(t *testing.T) {
 	j.Stop()
 	if len(ran) > 0 {
 		t.Error("it runs on")
+	}
+}
+
+// What the last run didn't do is said, also when it was for want of time. What a stop cuts short is no failure.
+func TestTheLastRunFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		run     func(ctx context.Context) error
+		options []background.Option
+		want    string
+	}{
+		"for want of time": {func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, []background.Option{background.AtStop(time.Minute)}, "level=WARN msg=\"the last run of a background job failed\" job=fixture error=\"context deadline exceeded\""},
+		"by a panic": {func(context.Context) error { panic("no sense") }, []background.Option{background.AtStop(time.Minute)},
+			"level=ERROR msg=\"the last run of a background job failed\" job=fixture error=\"panic: no sense"},
+		"a stop": {func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, []background.Option{background.AtStart()}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var logged bytes.Buffer
+				j := background.Every(slog.New(slog.NewTextHandler(&logged, nil)), "fixture", time.Hour, c.run, c.options...)
+				if err := j.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				j.Stop()
+				if got := logged.String(); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+					t.Errorf("logged %s", got)
+				}
+			})
+		})
 	}
 }
 
