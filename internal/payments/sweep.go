@@ -55,13 +55,9 @@ func (s *Service) newWork() *shares.Work[models.OrgID, models.Payment] {
 		},
 		Key:   func(p *models.Payment) models.OrgID { return p.OrgID },
 		Claim: s.claim,
-		Do: func(ctx context.Context, p models.Payment) {
-			if err := s.lookAfter(ctx, p); err != nil && ctx.Err() == nil {
-				s.cfg.Logger.Warn("a due payment could not be processed; trying again", "org", p.OrgID, "payment", p.ID, "error", err)
-			}
-		},
+		Do:    s.lookAfter,
 		Failed: func(err error) {
-			s.cfg.Logger.Warn("due payments can't be read; trying again", "error", err)
+			s.cfg.Logger.Warn("due payments could not be processed; trying again", "error", err)
 		},
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/background"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/hooks"
@@ -62,7 +63,7 @@ func (e *Engine) newHookJobs() *hookJobs {
 			return e.cfg.Queue.ClaimHookJob(ctx, j, until())
 		},
 		Do:     e.doJob,
-		Failed: func(err error) { e.cfg.Logger.Warn("hooks that are due can't be claimed; trying again", "error", err) },
+		Failed: func(err error) { e.cfg.Logger.Warn("hooks that are due could not be run; trying again", "error", err) },
 	})}
 }
 
@@ -77,19 +78,20 @@ func (e *Engine) jobLoop(ctx context.Context) {
 }
 
 // doJob runs the hooks of a job that was claimed, as long as its lease is renewed.
-func (e *Engine) doJob(ctx context.Context, j models.HookJob) {
+func (e *Engine) doJob(ctx context.Context, j models.HookJob) error {
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	e.jobs.mu.Lock()
 	e.jobs.running[j.ID] = &runningJob{j, end}
 	e.jobs.mu.Unlock()
-	err := e.runJob(running, j)
+	err := background.Contain(func() error { return e.runJob(running, j) })
 	e.jobs.mu.Lock()
 	delete(e.jobs.running, j.ID)
 	e.jobs.mu.Unlock()
-	if err != nil && !errors.Is(context.Cause(running), errJobLost) {
-		e.deferJob(ctx, j, err)
+	if err == nil || errors.Is(context.Cause(running), errJobLost) {
+		return nil
 	}
+	return e.deferJob(ctx, j, err)
 }
 
 // renewJobs renews the leases of the jobs at work that are half over, and ends those that were lost.
@@ -117,27 +119,20 @@ func (e *Engine) renewJobs(ctx context.Context) {
 	}
 }
 
-// deferJob releases a job: at a shutdown to whoever is there, else to be tried again.
-func (e *Engine) deferJob(ctx context.Context, j models.HookJob, why error) {
+// deferJob releases a job that failed: at a shutdown to whoever is there, else to be tried again.
+func (e *Engine) deferJob(ctx context.Context, j models.HookJob, why error) error {
 	due := e.nowMillis()
 	if ctx.Err() == nil {
-		e.cfg.Logger.Warn("hooks could not run", "org", j.OrgID, "session", j.SessionID, "event", j.Event, "error", why)
 		due += models.Millis(jobPause.Milliseconds())
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitGrace)
 	defer cancel()
-	if _, err := e.cfg.Queue.DeferHookJob(ctx, j, due); err != nil {
-		e.cfg.Logger.Warn("hooks that could not run are tried again late", "job", j.ID, "error", err)
-	}
+	_, err := e.cfg.Queue.DeferHookJob(ctx, j, due)
+	return fmt.Errorf("run the hooks of %s in %s: %w", j.Event, j.SessionID, errors.Join(why, err))
 }
 
 // runJob runs the hooks of an event as the session has them now, and commits what they said.
-func (e *Engine) runJob(ctx context.Context, j models.HookJob) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("the hooks panicked: %v", v)
-		}
-	}()
+func (e *Engine) runJob(ctx context.Context, j models.HookJob) error {
 	c := &endJob{job: j}
 	if j.Attempt <= maxJobAttempts {
 		out, err := e.hookJob(ctx, j)

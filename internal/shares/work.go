@@ -2,8 +2,12 @@ package shares
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
+
+	"github.com/ostler-dev/ostler/internal/background"
 )
 
 // WorkConfig is what Work needs; all of it is required, but Each.
@@ -16,9 +20,9 @@ type WorkConfig[K comparable, T any] struct {
 	Key func(item *T) K
 	// Claim claims an item for this process, so that Due doesn't return it again. It reports false when somebody else was first.
 	Claim func(ctx context.Context, item *T) (bool, error)
-	// Do works on an item that was claimed.
-	Do func(ctx context.Context, item T)
-	// Failed hears of errors of Due and Claim, which are tried again.
+	// Do works on an item that was claimed. When it fails or panics, the item is due again by what Claim has done.
+	Do func(ctx context.Context, item T) error
+	// Failed hears of errors, those of Do with the key, but not of those that the end of the context may have caused.
 	Failed func(error)
 }
 
@@ -55,9 +59,8 @@ func (w *Work[K, T]) Run(ctx context.Context, ticks <-chan time.Time) {
 		case <-w.wake:
 		case <-ticks:
 		}
-		if _, err := w.beginAll(ctx); err != nil && ctx.Err() == nil {
-			w.cfg.Failed(err)
-		}
+		_, err := w.beginAll(ctx)
+		w.failed(ctx, err)
 	}
 }
 
@@ -69,6 +72,12 @@ func (w *Work[K, T]) All(ctx context.Context) error {
 		if !begun || err != nil {
 			return err
 		}
+	}
+}
+
+func (w *Work[K, T]) failed(ctx context.Context, err error) {
+	if errors.Is(err, background.ErrPanic) || err != nil && ctx.Err() == nil {
+		w.cfg.Failed(err)
 	}
 }
 
@@ -112,7 +121,9 @@ func (w *Work[K, T]) begin(ctx context.Context) (n int, err error) {
 		w.running.Go(func() {
 			defer w.Wake() // when the place is free
 			defer w.places.Leave(key, 1)
-			w.cfg.Do(ctx, item)
+			if err := background.Contain(func() error { return w.cfg.Do(ctx, item) }); err != nil {
+				w.failed(ctx, fmt.Errorf("for %v: %w", key, err))
+			}
 		})
 	}
 	return n, nil

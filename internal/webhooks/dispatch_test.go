@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -601,6 +602,44 @@ func TestWhyNothingWasReached(t *testing.T) {
 }
 
 // Deliveries go after thirty days, and those of deleted webhooks at once, in batches; nothing else does.
+// transport is a function that makes requests.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A panic over one delivery is like any failure: others are sent, the process lives on, and the delivery is tried again.
+func TestAPanicWhileSending(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		var logged bytes.Buffer
+		n, bad := w.tenant(), newReceiver(t, nil)
+		good := newReceiver(t, nil)
+		n.webhook(bad.URL)
+		n.webhook(good.URL)
+		panics := true
+		d := w.dispatcher(func(c *webhooks.DispatcherConfig) {
+			c.AtOnce = 1 // so that the log has one writer
+			c.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+			c.Client = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+				if panics && "http://"+r.URL.Host == bad.URL {
+					panic("no sense")
+				}
+				return w.client.HTTP().Transport.RoundTrip(r)
+			})}
+		})
+		n.happens(titled("a"))
+		w.run(d)
+		if good.titles() != "a" || bad.titles() != "" || !strings.Contains(logged.String(), "panic: no sense") {
+			t.Errorf("%q was sent to one, %q to the other; logged %s", good.titles(), bad.titles(), &logged)
+		}
+		panics = false
+		w.clock.Advance(time.Minute)
+		w.run(d)
+		if bad.titles() != "a" {
+			t.Errorf("%q was sent again", bad.titles())
+		}
+	})
+}
+
 func TestOldDeliveriesGo(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		n, r, d := w.tenant(), newReceiver(t, nil), w.dispatcher(nil)

@@ -7,12 +7,13 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/background"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/egress"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -106,17 +107,12 @@ func (d *Dispatcher) sendDue(ctx context.Context, key webhookKey, now models.Mil
 		lanes[session] = append(lanes[session], &list[i])
 	}
 	r := &round{d: d, hook: &hook, signing: signing, end: d.cfg.Clock.Now().Add(roundTime)}
-	places := make(chan struct{}, roundAtOnce)
-	var wg sync.WaitGroup
+	var all errgroup.Group
+	all.SetLimit(roundAtOnce)
 	for _, session := range order {
-		places <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-places }()
-			r.lane(ctx, lanes[session])
-		})
+		all.Go(func() error { return background.Contain(func() error { return r.lane(ctx, lanes[session]) }) })
 	}
-	wg.Wait()
-	return r.err
+	return all.Wait() //nolint:wrapcheck // those of record
 }
 
 // round is what the attempts of one round share.
@@ -127,31 +123,25 @@ type round struct {
 	end     time.Time
 	// stopped ends the round: the webhook was disabled, or the database is away.
 	stopped atomic.Bool
-
-	mu  sync.Mutex
-	err error
 }
 
-func (r *round) lane(ctx context.Context, list []*models.WebhookDelivery) {
+func (r *round) lane(ctx context.Context, list []*models.WebhookDelivery) error {
 	for _, del := range list {
 		if r.stopped.Load() || ctx.Err() != nil || !r.d.cfg.Clock.Now().Before(r.end) {
-			return
+			return nil
 		}
 		out := r.d.attempt(ctx, r.hook, del, r.signing)
 		if ctx.Err() != nil {
 			// It is not known what became of the attempt, nor is it to be held against the receiver.
-			return
+			return nil
 		}
 		goes, err := r.d.record(ctx, del, out)
-		if err != nil {
-			r.mu.Lock()
-			r.err = errors.Join(r.err, err)
-			r.mu.Unlock()
-		}
 		if err != nil || !goes {
 			r.stopped.Store(true)
+			return err
 		}
 	}
+	return nil
 }
 
 // outcome is what became of an attempt.

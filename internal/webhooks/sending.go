@@ -23,9 +23,9 @@ func (d *Dispatcher) newWork() *shares.Work[models.OrgID, claimed] {
 		Due:   d.due,
 		Key:   func(c *claimed) models.OrgID { return c.OrgID },
 		Claim: d.claim,
-		Do:    d.try,
+		Do:    d.round,
 		Failed: func(err error) {
-			d.cfg.Logger.Warn("webhooks that are due can't be claimed; trying again", "error", err)
+			d.cfg.Logger.Warn("webhooks that are due could not be sent; trying again", "error", err)
 		},
 	})
 }
@@ -51,11 +51,4 @@ AND (leased_until IS NULL OR leased_until <= ?)`, int64(c.until), c.OrgID[:], c.
 		return false, fmt.Errorf("claim webhook %s: %w", c.ID, err)
 	}
 	return n == 1, nil
-}
-
-// try is a round whose failure is logged.
-func (d *Dispatcher) try(ctx context.Context, c claimed) {
-	if err := d.round(ctx, c); err != nil && ctx.Err() == nil {
-		d.cfg.Logger.Warn("deliveries of a webhook could not be sent; trying again", "org", c.OrgID, "webhook", c.ID, "error", err)
-	}
 }
