@@ -128,12 +128,12 @@ type round struct {
 func (r *round) lane(ctx context.Context, list []*models.WebhookDelivery) error {
 	for _, del := range list {
 		if r.stopped.Load() || ctx.Err() != nil || !r.d.cfg.Clock.Now().Before(r.end) {
-			return nil
+			return ctx.Err() //nolint:wrapcheck // nil, or the end of the process
 		}
 		out := r.d.attempt(ctx, r.hook, del, r.signing)
 		if ctx.Err() != nil {
 			// It is not known what became of the attempt, nor is it to be held against the receiver.
-			return nil
+			return ctx.Err() //nolint:wrapcheck // as above
 		}
 		goes, err := r.d.record(ctx, del, out)
 		if err != nil || !goes {
