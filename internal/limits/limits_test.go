@@ -1,8 +1,10 @@
 package limits_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -130,6 +132,50 @@ func TestAnOwnLimitGoesBeforeTheUsualOne(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A database that hangs is asked once a second for an organization, however many want in, and nobody is refused meanwhile.
+func TestADatabaseThatHangs(t *testing.T) {
+	w := newWorld(t, storetest.Postgres(t))
+	var logged bytes.Buffer
+	l := limits.New(limits.Config{
+		DB: w.db, Clock: w.clock, Usual: limits.Values{RequestsPerMinute: 3, Sockets: 3}, Logger: slog.New(slog.NewTextHandler(&logged, nil)),
+	})
+	l.Of(t.Context(), w.mine)
+	hold, err := w.db.Pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = hold.Rollback(context.WithoutCancel(t.Context())) }()
+	for _, statement := range []string{
+		"SELECT pg_advisory_xact_lock(1819501427, hashtext('" + w.mine.String() + "'))", "LOCK TABLE org_rates IN ACCESS EXCLUSIVE MODE",
+	} {
+		if _, err := hold.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			if !l.Open(t.Context(), w.mine, limits.Socket) {
+				t.Error("a socket was refused")
+			}
+			if _, ok := l.Request(t.Context(), w.mine); !ok {
+				t.Error("a request was refused")
+			}
+		})
+	}
+	all.Wait()
+	if asked := strings.Count(logged.String(), "can't be counted"); asked != 2 {
+		t.Errorf("the database was asked in vain %d times, want once for sockets and once for requests:\n%s", asked, &logged)
+	}
+	if err := hold.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Advance(time.Second)
+	if other := w.node(limits.Values{Sockets: 3, RequestsPerMinute: 3}); w.open(l, w.mine, limits.Socket, 1) != 0 || w.let(l, w.mine, 9, 19)+w.let(other, w.mine, 9, 19) != 3 {
+		t.Error("it isn't counted when the database is back")
+	}
 }
 
 // Without a way to the database what was known holds on, and nothing is refused that can't be counted.

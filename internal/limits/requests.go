@@ -33,6 +33,8 @@ type rate struct {
 	// limit is the one that left was taken of, and spent reports that there is no more to take.
 	limit int
 	spent bool
+	// lost is when the database didn't answer.
+	lost time.Time
 }
 
 // of returns the rate of an organization; those of the last minute are forgotten.
@@ -104,13 +106,17 @@ func (l *Limits) take(ctx context.Context, org models.OrgID, of *rates, r *rate,
 		r.left, r.limit, r.spent = max(0, int64(limit)-used), limit, true
 		return
 	}
+	chunk := chunkOf(limit)
+	if l.justNow(r.lost) {
+		r.left, r.limit = chunk, limit
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	chunk := chunkOf(limit)
 	got, err := of.take(ctx, l.cfg.DB, org, minute, chunk, int64(limit))
 	if err != nil {
 		l.cfg.Logger.WarnContext(ctx, "requests or outbound tool calls can't be counted; they are allowed meanwhile", "org", org, "error", err)
-		got = chunk
+		got, r.lost = chunk, l.cfg.Clock.Now()
 	}
 	r.left, r.limit, r.spent = got, limit, got < chunk
 }

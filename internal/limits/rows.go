@@ -34,36 +34,24 @@ func LockLoad(tx *gorm.DB, org models.OrgID) (models.OrgLoad, error) {
 	return row, nil
 }
 
-// addRequests adds to what was taken in a minute. A process that is one minute behind the row takes from the row's minute. A row that is further
-// ahead is from before the common clock was set back, and starts over.
-const addRequests = `INSERT INTO org_rates AS r (org_id, minute, taken) VALUES ($1, $2, $3)
-ON CONFLICT (org_id) DO UPDATE SET minute = CASE WHEN r.minute = excluded.minute + 1 THEN r.minute ELSE excluded.minute END,
-taken = CASE WHEN r.minute IN (excluded.minute, excluded.minute + 1) THEN r.taken ELSE 0 END + excluded.taken RETURNING taken`
+// addTaken adds to what was taken in a minute, in two of the columns. A process that is one minute behind the row takes from the row's minute.
+// A row that is further ahead is from before the common clock was set back, and starts over.
+const addTaken = `INSERT INTO org_rates AS r (org_id, %[1]s, %[2]s, %[3]s, %[4]s) VALUES ($1, $2, $3, 0, 0)
+ON CONFLICT (org_id) DO UPDATE SET %[1]s = CASE WHEN r.%[1]s = excluded.%[1]s + 1 THEN r.%[1]s ELSE excluded.%[1]s END,
+%[2]s = CASE WHEN r.%[1]s IN (excluded.%[1]s, excluded.%[1]s + 1) THEN r.%[2]s ELSE 0 END + excluded.%[2]s RETURNING %[2]s`
 
-// takeRequests takes up to n requests of an organization's minute for this process, and returns how many it got: all processes together get
-// no more than limit. It is for PostgreSQL: with SQLite there is one process, which counts by itself.
-func takeRequests(ctx context.Context, db *store.DB, org models.OrgID, minute, n, limit int64) (int64, error) {
-	var taken int64
-	if err := db.Pool.QueryRow(ctx, addRequests, org[:], minute, n).Scan(&taken); err != nil {
-		return 0, fmt.Errorf("take requests of %s: %w", org, err)
+// takes returns a function that takes up to n of what an organization may do in a minute for this process, and returns how many it got: all
+// processes together get no more than limit. It is for PostgreSQL: with SQLite there is one process, which counts by itself. columns are those
+// of the minute and of what was taken in it, then those that count something else.
+func takes(what string, columns ...any) func(ctx context.Context, db *store.DB, org models.OrgID, minute, n, limit int64) (int64, error) {
+	add := fmt.Sprintf(addTaken, columns...)
+	return func(ctx context.Context, db *store.DB, org models.OrgID, minute, n, limit int64) (int64, error) {
+		var taken int64
+		if err := db.Pool.QueryRow(ctx, add, org[:], minute, n).Scan(&taken); err != nil {
+			return 0, fmt.Errorf("take %s of %s: %w", what, org, err)
+		}
+		return max(0, min(n, limit-(taken-n))), nil
 	}
-	return max(0, min(n, limit-(taken-n))), nil
-}
-
-// addToolCalls is addRequests for calls of tools, which have columns of their own in the row.
-const addToolCalls = `INSERT INTO org_rates AS r (org_id, minute, taken, tool_minute, tool_calls_taken) VALUES ($1, 0, 0, $2, $3)
-ON CONFLICT (org_id) DO UPDATE SET
-tool_minute = CASE WHEN r.tool_minute = excluded.tool_minute + 1 THEN r.tool_minute ELSE excluded.tool_minute END,
-tool_calls_taken = CASE WHEN r.tool_minute IN (excluded.tool_minute, excluded.tool_minute + 1) THEN r.tool_calls_taken ELSE 0 END + excluded.tool_calls_taken
-RETURNING tool_calls_taken`
-
-// takeToolCalls is takeRequests for calls of tools that reach out of the server.
-func takeToolCalls(ctx context.Context, db *store.DB, org models.OrgID, minute, n, limit int64) (int64, error) {
-	var taken int64
-	if err := db.Pool.QueryRow(ctx, addToolCalls, org[:], minute, n).Scan(&taken); err != nil {
-		return 0, fmt.Errorf("take calls of tools of %s: %w", org, err)
-	}
-	return max(0, min(n, limit-(taken-n))), nil
 }
 
 // leased is a number of sockets and subscriptions.

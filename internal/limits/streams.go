@@ -15,7 +15,7 @@ const (
 	nodeAlive = 30 * time.Second
 	// nodeForgotten is after how long its row is removed.
 	nodeForgotten = 10 * time.Minute
-	// refusedFor is how long a process that got nothing doesn't ask again.
+	// refusedFor is how long a process doesn't ask again that got nothing, or no answer.
 	refusedFor = time.Second
 	// StreamRetrySeconds is how long to wait for a socket or a subscription.
 	StreamRetrySeconds = 5
@@ -55,6 +55,8 @@ type gauge struct {
 	open, held [streamKinds]int64
 	// refused is when there was nothing to take.
 	refused [streamKinds]time.Time
+	// lost is when the database didn't answer.
+	lost time.Time
 	// users hold the gauge, so that it stays in the map.
 	users int
 }
@@ -132,10 +134,13 @@ func (l *Limits) Close(org models.OrgID, kind Stream) {
 
 // borrow takes a chunk, and one for what is about to begin.
 func (l *Limits) borrow(ctx context.Context, org models.OrgID, g *gauge, kind Stream, limit int64) bool {
-	now := l.cfg.Clock.Now()
-	if since := now.Sub(g.refused[kind]); since >= 0 && since < refusedFor {
+	switch {
+	case l.justNow(g.refused[kind]):
 		return false
+	case l.justNow(g.lost):
+		return true
 	}
+	now := l.cfg.Clock.Now()
 	held := g.held
 	err := l.lease(ctx, org, now, func(others leased) leased {
 		have := [streamKinds]int64{others.Sockets, others.Subscriptions}
@@ -145,6 +150,7 @@ func (l *Limits) borrow(ctx context.Context, org models.OrgID, g *gauge, kind St
 	})
 	if err != nil {
 		l.cfg.Logger.WarnContext(ctx, "sockets and subscriptions can't be counted; they are allowed meanwhile", "org", org, "error", err)
+		g.lost = l.cfg.Clock.Now()
 		return true
 	}
 	g.held = held
@@ -153,6 +159,12 @@ func (l *Limits) borrow(ctx context.Context, org models.OrgID, g *gauge, kind St
 	}
 	g.refused[kind] = now
 	return false
+}
+
+// justNow reports whether it is no longer than refusedFor since a time.
+func (l *Limits) justNow(t time.Time) bool {
+	since := l.cfg.Clock.Now().Sub(t)
+	return since >= 0 && since < refusedFor
 }
 
 func (l *Limits) lease(ctx context.Context, org models.OrgID, now time.Time, decide func(leased) leased) error {
