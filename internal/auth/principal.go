@@ -12,8 +12,9 @@ import (
 type Principal struct {
 	// UserID, SignInID and Role are zero for a key.
 	UserID models.UserID
-	// KeyID is zero for a person.
+	// KeyID is zero for a person. MadeBy is the person who made the key, or the key that it was made with; zero where nobody knows.
 	KeyID       models.APIKeyID
+	MadeBy      models.UserID
 	OrgID       models.OrgID
 	SignInID    models.SignInID
 	Role        models.Role
@@ -34,6 +35,12 @@ func (p *Principal) Actor() (models.ActorKind, models.ActorID) {
 		return models.ActorAPIKey, models.ActorID(p.KeyID)
 	}
 	return models.ActorUser, models.ActorID(p.UserID)
+}
+
+// Author returns Actor with the person who made the key.
+func (p *Principal) Author() models.Actor {
+	kind, id := p.Actor()
+	return models.Actor{Kind: kind, ID: id, Maker: p.MadeBy}
 }
 
 // ActorRef returns Actor as JSON documents hold it.

@@ -54,7 +54,7 @@ func TestAuthorsComeWithTheirMessages(t *testing.T) {
 		w.do(w.end(s, l))
 		next := w.readTurn(*w.readSession(s).CurrentTurnID)
 		for i, a := range authors {
-			if !next.AuthoredBy(a.Kind, a.ID) {
+			if !next.AuthoredBy(a) {
 				t.Errorf("author %d is not one of the turn: %+v", i, next)
 			}
 		}

@@ -9,7 +9,11 @@ const (
 	readWait   = ` FROM waits w WHERE w.org_id = $1 AND w.session_id = $2 AND w.id = $3`
 	readEvents = `SELECT ` + loggedColumns + ` FROM events e WHERE e.org_id = $1 AND e.session_id = $2 AND e.sequence > $3::bigint
 AND e.kind = ANY($4::text[]) ORDER BY e.sequence`
-	readVotes = ` FROM approval_decisions d WHERE d.org_id = $1 AND d.wait_id = $2 ORDER BY d.created_at, d.actor_id`
+	// Who decided can't be removed, nor get another role, until the transaction ends.
+	readVotes = ` FROM approval_decisions d
+LEFT JOIN LATERAL (SELECT m.role FROM memberships m WHERE m.org_id = d.org_id AND m.user_id = d.actor_id FOR SHARE) m ON true
+LEFT JOIN LATERAL (SELECT k.* FROM api_keys k WHERE k.org_id = d.org_id AND k.id = d.actor_id AND k.revoked_at IS NULL FOR SHARE) k ON true
+WHERE d.org_id = $1 AND d.wait_id = $2 ORDER BY d.created_at, d.actor_id`
 )
 
 var (

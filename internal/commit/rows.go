@@ -278,7 +278,7 @@ func ScanTurn(r scanner) (*models.Turn, error) {
 var (
 	callColumns     = names("e.", append(effectKey, tables.insertEffect.set...))
 	waitColumns     = names("w.", tables.insertWait.all())
-	decisionColumns = names("d.", tables.insertDecision.all())
+	decisionColumns = names("d.", tables.insertDecision.all()) + ", COALESCE(m.role, ''), k.id IS NOT NULL, k.expires_at, k.created_by"
 )
 
 func scanCall(r scanner) (models.Effect, error) {
@@ -303,7 +303,10 @@ func scanWait(r scanner) (models.Wait, error) {
 
 func scanDecision(r scanner) (models.ApprovalDecision, error) {
 	var d models.ApprovalDecision
-	err := r.Scan(into(&d.OrgID), into(&d.WaitID), into(&d.ActorID), &d.ActorKind, &d.Approve, &d.Arguments, &d.Note, &d.CreatedAt)
+	var maker *models.UserID
+	err := r.Scan(into(&d.OrgID), into(&d.WaitID), into(&d.ActorID), &d.ActorKind, &d.Approve, &d.Arguments, &d.Note, &d.CreatedAt,
+		&d.Voter.Role, &d.Voter.Key, &d.Voter.KeyExpiresAt, &maker)
+	d.Voter.Maker = models.Value(maker)
 	if err != nil {
 		return d, fmt.Errorf("read a decision: %w", err)
 	}

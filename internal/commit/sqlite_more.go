@@ -15,7 +15,9 @@ AND ready_at IS NULL ORDER BY queue_position`
 	sqliteWait   = "SELECT " + waitColumns + ` FROM waits w WHERE w.org_id = ? AND w.id = ? AND w.session_id = ?`
 	sqliteEvents = "SELECT " + loggedColumns + ` FROM events e WHERE e.org_id = ? AND e.session_id = ? AND e.sequence > ?
 AND e.kind IN (SELECT value FROM json_each(?)) ORDER BY e.sequence`
-	sqliteVotes = "SELECT " + decisionColumns + ` FROM approval_decisions d WHERE d.org_id = ? AND d.wait_id = ? ORDER BY d.created_at, d.actor_id`
+	sqliteVotes = "SELECT " + decisionColumns + ` FROM approval_decisions d
+LEFT JOIN memberships m ON m.org_id = d.org_id AND m.user_id = d.actor_id
+LEFT JOIN api_keys k ON k.org_id = d.org_id AND k.id = d.actor_id AND k.revoked_at IS NULL WHERE d.org_id = ? AND d.wait_id = ? ORDER BY d.created_at, d.actor_id`
 )
 
 // loadMore reads what only few commands look at.

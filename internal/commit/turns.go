@@ -176,7 +176,7 @@ func (tx *Tx) Steer(id models.MessageID, author *models.Actor) {
 	tx.Session.InputSequence = tx.Session.LastSequence
 	tx.inbox = append(tx.inbox, waiting{id: id, sequence: tx.Session.LastSequence, author: author})
 	if author != nil {
-		tx.Turn.AddAuthor(author.Kind, author.ID)
+		tx.Turn.AddAuthor(*author)
 	}
 }
 
@@ -189,8 +189,7 @@ func (tx *Tx) EditQueued(id models.TurnID, content []models.Part, editor models.
 	}
 	t := *tx.queue[i]
 	tx.queue[i] = &t
-	if !t.AuthoredBy(editor.Kind, editor.ID) {
-		t.AddAuthor(editor.Kind, editor.ID)
+	if t.AddAuthor(editor) {
 		tx.w.turns = append(tx.w.turns, &t)
 	}
 	tx.w.edited = append(tx.w.edited, models.Message{OrgID: tx.org, ID: t.InputMessageID, Content: content})
@@ -205,7 +204,7 @@ func (tx *Tx) EditQueued(id models.TurnID, content []models.Part, editor models.
 // inbox need not have been read.
 func inherit(to, from *models.Turn) {
 	if from.StartedByID != nil {
-		to.AddAuthor(from.StartedByKind, *from.StartedByID)
+		to.AddAuthor(models.Actor{Kind: from.StartedByKind, ID: *from.StartedByID})
 	}
 	if from.Coauthors != nil {
 		to.Coauthors = to.Coauthors.With(*from.Coauthors...)

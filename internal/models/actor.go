@@ -4,6 +4,16 @@ package models
 type Actor struct {
 	Kind ActorKind
 	ID   ActorID
+	// Maker is the person who made the key, where the actor is one and it is known; else zero.
+	Maker UserID
+}
+
+// Person returns who stands behind an actor: the person who made a key, else the actor itself.
+func (a Actor) Person() ActorRef {
+	if !a.Maker.IsZero() {
+		return RefTo(ActorUser, ActorID(a.Maker))
+	}
+	return RefTo(a.Kind, a.ID)
 }
 
 // ActorRef is an actor's id as JSON documents hold it, in the outside form of its kind, e.g. "user_…" or "key_…"; empty for none.

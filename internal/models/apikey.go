@@ -18,8 +18,10 @@ type APIKey struct {
 	Hash   []byte
 	// Permissions are names of the schema's enum.
 	Permissions []string `gorm:"serializer:json;type:json"`
-	CreatedAt   Millis   `gorm:"autoCreateTime:false"`
-	ExpiresAt   *Millis
+	// CreatedBy is the person who made it, or the key that it was made with; nil of older keys of which nobody knows.
+	CreatedBy *UserID
+	CreatedAt Millis `gorm:"autoCreateTime:false"`
+	ExpiresAt *Millis
 	// LastUsedAt is right to a minute or so.
 	LastUsedAt *Millis
 	RevokedAt  *Millis

@@ -1,5 +1,7 @@
 package models
 
+import "slices"
+
 // Role is what a member may do in an organization, from most to least.
 type Role string
 
@@ -10,6 +12,13 @@ const (
 	RoleMember Role = "MEMBER"
 	RoleViewer Role = "VIEWER"
 )
+
+// AtLeast reports whether a role is another one, or more. One that doesn't exist is less than all.
+func (r Role) AtLeast(least Role) bool {
+	roles := []Role{RoleOwner, RoleAdmin, RoleMember, RoleViewer}
+	have := slices.Index(roles, r)
+	return have >= 0 && have <= slices.Index(roles, least)
+}
 
 // Lifecycle is the state of a harness, an agent or a provider.
 type Lifecycle string

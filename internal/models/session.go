@@ -125,7 +125,8 @@ type Turn struct {
 	FinishedAt      *Millis
 }
 
-// Coauthors are the people and keys, beside the one who started a turn, whose words are in its messages. It is never changed in place.
+// Coauthors are the people and keys, beside the one who started a turn, whose words are in its messages, and the people who
+// made those keys. It is never changed in place.
 type Coauthors []ActorRef
 
 // With returns the list with the given actors added. It is nil only when there is nobody.
@@ -147,16 +148,24 @@ func (c *Coauthors) list() Coauthors {
 	return *c
 }
 
-// AuthoredBy reports whether somebody started the turn, or wrote or edited a message of it.
-func (t *Turn) AuthoredBy(kind ActorKind, id ActorID) bool {
-	return t.StartedByID != nil && *t.StartedByID == id && t.StartedByKind == kind || t.Coauthors.has(RefTo(kind, id))
+// AuthoredBy reports whether somebody, or the person who made their key, started the turn, or wrote or edited a message of it.
+func (t *Turn) AuthoredBy(a Actor) bool {
+	return t.names(a.Kind, a.ID) || !a.Maker.IsZero() && t.names(ActorUser, ActorID(a.Maker))
 }
 
-// AddAuthor makes somebody an author of the turn.
-func (t *Turn) AddAuthor(kind ActorKind, id ActorID) {
-	if !t.AuthoredBy(kind, id) {
-		t.Coauthors = t.Coauthors.With(RefTo(kind, id))
+// AddAuthor makes somebody an author of the turn, with the person who made their key. It reports whether that is news.
+func (t *Turn) AddAuthor(a Actor) (added bool) {
+	if !t.names(a.Kind, a.ID) {
+		t.Coauthors, added = t.Coauthors.With(RefTo(a.Kind, a.ID)), true
 	}
+	if !a.Maker.IsZero() && !t.names(ActorUser, ActorID(a.Maker)) {
+		t.Coauthors, added = t.Coauthors.With(RefTo(ActorUser, ActorID(a.Maker))), true
+	}
+	return added
+}
+
+func (t *Turn) names(kind ActorKind, id ActorID) bool {
+	return t.StartedByID != nil && *t.StartedByID == id && t.StartedByKind == kind || t.Coauthors.has(RefTo(kind, id))
 }
 
 // Message is projected from events, in the same transaction, so that history is read without the log.

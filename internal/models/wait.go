@@ -125,6 +125,24 @@ type ApprovalDecision struct {
 	Arguments JSON
 	Note      *string
 	CreatedAt Millis `gorm:"autoCreateTime:false"`
+	// Voter is what is known of who decided; set where a command reads the decision.
+	Voter Voter `gorm:"-"`
+}
+
+// Voter is what somebody who has decided about an approval is when the decisions are counted: they may have been removed since.
+type Voter struct {
+	// Role is that of a member; empty for a key, and for somebody who is no longer a member.
+	Role Role
+	// Key is true for a key that isn't revoked; it expires at KeyExpiresAt, or never.
+	Key          bool
+	KeyExpiresAt *Millis
+	// Maker is the person who made the key; zero for a member and where nobody knows.
+	Maker UserID
+}
+
+// Actor returns who decided.
+func (d ApprovalDecision) Actor() Actor {
+	return Actor{Kind: d.ActorKind, ID: d.ActorID, Maker: d.Voter.Maker}
 }
 
 // HookJob is a run of hooks that comes after what it is about was committed.

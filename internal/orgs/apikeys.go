@@ -1,6 +1,7 @@
 package orgs
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -57,7 +58,7 @@ func (s *Service) CreateAPIKey(ctx context.Context, by *auth.Principal, in NewAP
 	}
 	row := models.APIKey{
 		OrgID: by.OrgID, ID: models.NewID[models.APIKeyEntity](), Name: name, Prefix: key[:apiKeyPrefix], Hash: hashAPIKey(key),
-		Permissions: wanted.Names(), CreatedAt: now, ExpiresAt: in.ExpiresAt,
+		Permissions: wanted.Names(), CreatedBy: cmp.Or(by.UserID, by.MadeBy).Ptr(), CreatedAt: now, ExpiresAt: in.ExpiresAt,
 	}
 	most := s.limits.Of(ctx, by.OrgID).APIKeys
 	err = s.db.WriteAcross(ctx, func(tx *gorm.DB) error {

@@ -72,7 +72,7 @@ func (s *Service) readKey(ctx context.Context, token string, now models.Millis) 
 	if k == nil || k.RevokedAt != nil {
 		return nil, fmt.Errorf("%w: there is no such API key, or it was revoked", auth.ErrUnauthenticated)
 	}
-	p := &auth.Principal{KeyID: k.ID, OrgID: k.OrgID, Permissions: heldPermissions(k.Permissions), Transport: auth.TransportBody}
+	p := &auth.Principal{KeyID: k.ID, OrgID: k.OrgID, Permissions: heldPermissions(k.Permissions), MadeBy: models.Value(k.CreatedBy), Transport: auth.TransportBody}
 	if k.ExpiresAt != nil {
 		p.ExpiresAt = k.ExpiresAt.Time()
 	}

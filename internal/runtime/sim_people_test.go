@@ -24,7 +24,7 @@ const edited = " (edited)"
 
 // anybody is one of a few people.
 func (w *simulation) anybody() *auth.Principal {
-	return &auth.Principal{OrgID: w.org, UserID: models.UserID{14: 9, 15: byte(1 + w.random.IntN(4))}}
+	return &auth.Principal{OrgID: w.org, UserID: simPeople[w.random.IntN(len(simPeople))], Role: models.RoleMember}
 }
 
 // some returns one of a list that is in an order which depends on the seed alone.

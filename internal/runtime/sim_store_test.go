@@ -23,6 +23,7 @@ var (
 	simModel    = models.Model{OrgID: simOrg, ID: models.ModelID{15: 9}, ProviderID: simProvider.ID, Name: "sim"}
 	// simChoice are the models that people choose.
 	simChoice = []models.ModelID{{}, {15: 3}, {15: 4}}
+	simPeople = []models.UserID{{14: 9, 15: 1}, {14: 9, 15: 2}, {14: 9, 15: 3}, {14: 9, 15: 4}}
 )
 
 // simStore is the SQLite database that simulations are played on, one after the other. One thing runs at a time, and nobody leaves a
@@ -47,6 +48,10 @@ func newSimStore(t testing.TB) *simStore {
 		}
 		for _, id := range simChoice[1:] {
 			rows = append(rows, &models.Model{OrgID: simOrg, ID: id, ProviderID: simProvider.ID, Name: id.String()})
+		}
+		for _, id := range simPeople {
+			rows = append(rows, &models.User{ID: id, EmailKey: id.String()},
+				&models.Membership{OrgID: simOrg, ID: models.MembershipID(id), UserID: id, Role: models.RoleMember, CreatedAt: 1})
 		}
 		for _, row := range rows {
 			if err := tx.Create(row).Error; err != nil {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
@@ -85,9 +87,16 @@ func (n *node) answer(w models.Wait, value string) {
 }
 
 func (n *node) decide(w models.Wait, approve bool, arguments string) error {
+	by := models.User{ID: models.NewID[models.UserEntity]()}
+	by.EmailKey = by.ID.String()
+	member := models.Membership{OrgID: w.OrgID, ID: models.NewID[models.MembershipEntity](), UserID: by.ID, Role: models.RoleMember, CreatedAt: 1}
+	err := n.w.db.WriteAcross(n.w.t.Context(), func(tx *gorm.DB) error { return errors.Join(tx.Create(&by).Error, tx.Create(&member).Error) })
+	if err != nil {
+		return err
+	}
 	return n.change(w, func(tx *commit.Tx, w models.Wait) error {
 		return turns.Decide(tx, w, models.ApprovalDecision{
-			ActorID: models.NewID[models.ActorEntity](), ActorKind: models.ActorUser, Approve: approve, Arguments: models.JSON(arguments),
+			ActorID: models.ActorID(by.ID), ActorKind: models.ActorUser, Approve: approve, Arguments: models.JSON(arguments),
 		})
 	})
 }

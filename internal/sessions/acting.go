@@ -20,9 +20,7 @@ func (a Acting) Cancel(turn models.TurnID) commit.Command {
 
 // Edit replaces the message of a queued turn.
 func (a Acting) Edit(turn models.TurnID, content []models.Part) commit.Command {
-	c := &editQueued{org: a.By.OrgID, session: a.Session, turn: turn, content: content}
-	c.by.Kind, c.by.ID = a.By.Actor()
-	return c
+	return &editQueued{org: a.By.OrgID, session: a.Session, turn: turn, content: content, by: a.By.Author()}
 }
 
 // Move puts a queued turn before another one, or last when that is zero.
@@ -32,10 +30,7 @@ func (a Acting) Move(turn, before models.TurnID) commit.Command {
 
 // Decide approves or denies a call; the error is turns.ErrResolved when the approval is over.
 func (a Acting) Decide(wait models.WaitID, approve bool) commit.Command {
-	kind, by := a.By.Actor()
-	return &decide{by: a.By, org: a.By.OrgID, session: a.Session, wait: wait, decision: models.ApprovalDecision{
-		ActorID: by, ActorKind: kind, Approve: approve,
-	}}
+	return newDecide(a.By, a.Session, wait, approve)
 }
 
 // Result brings the result of a client's call.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/audit"
@@ -55,17 +54,10 @@ func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Dec
 	if len(in.Arguments) > 0 && turns.ReadRequest(*w).Payment != nil {
 		return nil, nil, fault.New(fault.Invalid, "A payment can only be approved as it is or denied: leave the arguments out.").At("input", "arguments")
 	}
-	kind, actor := by.Actor()
-	c := &decide{by: by, org: by.OrgID, session: w.SessionID, wait: w.ID, decision: models.ApprovalDecision{
-		ActorID: actor, ActorKind: kind, Approve: in.Approve, Note: in.Note,
-	}, request: auth.RequestFrom(ctx)}
+	c := newDecide(by, w.SessionID, w.ID, in.Approve)
+	c.decision.Note, c.request = in.Note, auth.RequestFrom(ctx)
 	if len(in.Arguments) > 0 {
-		if c.decision.Arguments, err = s.editedArguments(ctx, actor, w, in.Arguments); err != nil {
-			return nil, nil, err
-		}
-	}
-	if in.Approve && w.Approvals > 0 {
-		if c.gone, err = s.gone(ctx, w, actor); err != nil {
+		if c.decision.Arguments, err = s.editedArguments(ctx, c.decision.ActorID, w, in.Arguments); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -76,36 +68,6 @@ func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Dec
 		return nil, nil, err
 	}
 	return s.waitWithTurn(ctx, w)
-}
-
-// gone returns those who have approved and may not any more, as of now: who was removed or has another role, and keys that have ended.
-func (s *Service) gone(ctx context.Context, w *models.Wait, but models.ActorID) ([]models.ActorID, error) {
-	before, err := s.Decisions(ctx, w.OrgID, []models.WaitID{w.ID})
-	if err != nil {
-		return nil, err
-	}
-	var list []models.ActorID
-	for _, d := range before[w.ID] {
-		if d.ActorID != but && d.Approve {
-			list = append(list, d.ActorID)
-		}
-	}
-	var members []models.Membership
-	if err := s.of(ctx, w.OrgID).Where("user_id IN ?", list).Find(&members).Error; err != nil {
-		return nil, fmt.Errorf("read who still may approve %s: %w", w.ID, err)
-	}
-	var keys []models.APIKey
-	if err := s.of(ctx, w.OrgID).Where("id IN ? AND revoked_at IS NULL", list).Find(&keys).Error; err != nil {
-		return nil, fmt.Errorf("read which keys still may approve %s: %w", w.ID, err)
-	}
-	rule, now := ruleOf(w), models.MillisOf(s.cfg.Clock.Now())
-	return slices.DeleteFunc(list, func(id models.ActorID) bool {
-		return slices.ContainsFunc(members, func(m models.Membership) bool {
-			return models.ActorID(m.UserID) == id && auth.RolePermissions(m.Role, false).Has(auth.ApprovalsDecide) && (rule.Role == "" || atLeast(m.Role, rule.Role))
-		}) || slices.ContainsFunc(keys, func(k models.APIKey) bool {
-			return models.ActorID(k.ID) == id && (k.ExpiresAt == nil || *k.ExpiresAt > now)
-		})
-	}), nil
 }
 
 // decidedBefore tells who decides too late how the approval has ended.
@@ -152,12 +114,12 @@ func (r Rule) refuse(by *auth.Principal, t *models.Turn, approve bool) *fault.Er
 	if r.Role != "" && by.IsKey() {
 		return fault.New(fault.Forbidden, "The policy of this tool requires the role %s or a higher one. An API key has no role, so a person must decide.", r.Role)
 	}
-	if r.Role != "" && !atLeast(by.Role, r.Role) {
+	if r.Role != "" && !by.Role.AtLeast(r.Role) {
 		return fault.New(fault.Forbidden, "The policy of this tool requires the role %s or a higher one; yours is %s.", r.Role, by.Role)
 	}
-	kind, id := by.Actor()
-	if !r.AllowSelf && t.AuthoredBy(kind, id) {
-		return fault.New(fault.Forbidden, "You wrote or edited a message of this turn, so another person must approve its calls. You can deny them.")
+	if !r.AllowSelf && t.AuthoredBy(by.Author()) {
+		return fault.New(fault.Forbidden, "You, or an API key that you made, wrote or edited a message of this turn, so another person must approve its calls. "+
+			"You can deny them.")
 	}
 	return nil
 }
@@ -273,13 +235,20 @@ type decide struct {
 	session  models.SessionID
 	wait     models.WaitID
 	decision models.ApprovalDecision
-	// gone are those who have approved before and may not any more.
-	gone []models.ActorID
 	// request is the one that brought the decision; nil for none.
 	request *auth.RequestInfo
 
 	// found is the wait as it stood before, set anew by each Apply.
 	found models.Wait
+}
+
+func newDecide(by *auth.Principal, session models.SessionID, wait models.WaitID, approve bool) *decide {
+	kind, actor := by.Actor()
+	return &decide{by: by, org: by.OrgID, session: session, wait: wait, decision: models.ApprovalDecision{
+		ActorID: actor, ActorKind: kind, Approve: approve,
+		// For those who decide next in the same transaction.
+		Voter: models.Voter{Role: by.Role, Key: by.IsKey(), Maker: by.MadeBy},
+	}}
 }
 
 func (c *decide) Needs() commit.Needs {
@@ -311,7 +280,7 @@ func (c *decide) Apply(tx *commit.Tx) error {
 		}
 		return fault.New(fault.Conflict, "You have already decided differently about this call, and decisions can't be changed.").At("input", "waitId")
 	}
-	if err := turns.Decide(tx, w, c.decision, c.gone...); err != nil {
+	if err := turns.Decide(tx, w, c.decision); err != nil {
 		return err
 	}
 	details := map[string]any{

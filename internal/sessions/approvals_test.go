@@ -14,6 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store/storetest"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/tools/approvals"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -364,6 +365,30 @@ func TestDecisionsAtTheSameTime(t *testing.T) {
 	})
 }
 
+// Approvals that come at once, and are committed together, all count.
+func TestApprovalsAtTheSameTime(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		const quorum = 6
+		for range 3 {
+			_, waits := e.parkedIn(e.person(models.RoleOwner), NewSession{}, approval(turns.Approval{Quorum: quorum}))
+			approve := make([]func() error, quorum)
+			for i := range approve {
+				by := e.person(models.RoleMember)
+				approve[i] = func() error {
+					_, _, err := e.svc.DecideApproval(t.Context(), by, Decision{WaitID: waits[0].ID, Approve: true})
+					return err
+				}
+			}
+			if err := errors.Join(race(approve...)...); err != nil {
+				t.Fatal(err)
+			}
+			if w := e.wait(e.by, waits[0].ID); w.State != models.WaitOK {
+				t.Fatalf("%+v", w)
+			}
+		}
+	})
+}
+
 func TestTheSamePersonTwiceAtTheSameTime(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		e.by = e.person(models.RoleMember)
@@ -412,6 +437,51 @@ func TestARemovedMembersApprovalDoesNotCount(t *testing.T) {
 			if w, _, err := e.decide(e.person(models.RoleMember), Decision{WaitID: id, Approve: true}); err != nil || w.State != want {
 				t.Errorf("%+v, %v, want %s", w, err, want)
 			}
+		}
+	})
+}
+
+// Somebody is removed while another person decides: the decision waits for it, and then theirs doesn't count.
+func TestADecisionWaitsForARemovalUnderWay(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		_, waits := e.parkedIn(e.person(models.RoleOwner), NewSession{}, approval(turns.Approval{Quorum: 2}))
+		id, one, two := waits[0].ID, e.person(models.RoleMember), e.person(models.RoleMember)
+		if _, _, err := e.decide(one, Decision{WaitID: id, Approve: true}); err != nil {
+			t.Fatal(err)
+		}
+		decided := make(chan error, 1)
+		err := e.db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
+			if err := tx.Where("org_id = ? AND user_id = ?", e.by.OrgID, one.UserID).Delete(&models.Membership{}).Error; err != nil {
+				return err
+			}
+			go func() {
+				_, _, err := e.decide(two, Decision{WaitID: id, Approve: true})
+				decided <- err
+			}()
+			if e.db.Pool == nil {
+				return nil // SQLite has one writer
+			}
+			owner, err := storetest.Owner(t.Context(), e.db)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = owner.Close(context.Background()) }()
+			for waiting := false; !waiting; {
+				if len(decided) > 0 {
+					return errors.New("it was decided before the removal")
+				}
+				const q = "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+				if err := owner.QueryRow(t.Context(), q).Scan(&waiting); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err := errors.Join(err, <-decided); err != nil {
+			t.Fatal(err)
+		}
+		if w := e.wait(e.by, id); w.State != models.WaitOpen || w.Approvals != 1 {
+			t.Errorf("%+v", w)
 		}
 	})
 }

@@ -3,6 +3,8 @@ package sessions
 import (
 	"testing"
 
+	"gorm.io/gorm"
+
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -43,6 +45,58 @@ func TestWhoWroteToATurnDoesNotDecideAboutIt(t *testing.T) {
 		}
 		if w, _, err := e.decide(e.person(models.RoleMember), Decision{WaitID: id, Approve: true}); err != nil || w.State != models.WaitOK || w.Approvals != 2 {
 			t.Fatalf("%+v, %v", w, err)
+		}
+	})
+}
+
+// Whoever made a key is an author of what it writes, and it is of what they write; both of them and their other keys are one person in a quorum.
+func TestWhoMadeAKeyIsNobodyElse(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		e.by = e.person(models.RoleMember)
+		maker := e.person(models.RoleMember)
+		key := func() *auth.Principal {
+			p := e.key(auth.SessionsWrite, auth.ApprovalsDecide)
+			p.MadeBy = maker.UserID
+			row := models.APIKey{OrgID: p.OrgID, ID: p.KeyID, Hash: p.KeyID[:], Permissions: p.Permissions.Names(), CreatedBy: &p.MadeBy}
+			if err := e.db.WriteAcross(t.Context(), func(tx *gorm.DB) error { return tx.Create(&row).Error }); err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		one, other := key(), key()
+		refused := func(by *auth.Principal, wait models.Wait) {
+			t.Helper()
+			_, _, err := e.decide(by, Decision{WaitID: wait.ID, Approve: true})
+			wantFault(t, err, fault.Forbidden, "input.waitId")
+		}
+		turn, waits := e.parked(one, approval(turns.Approval{Quorum: 1}))
+		refused(maker, waits[0])
+		refused(other, waits[0])
+		if MayResolve(maker, ruleOf(&waits[0]), turn) {
+			t.Error("it is said that whoever made the key may decide")
+		}
+		_, waits = e.parked(maker, approval(turns.Approval{Quorum: 1}))
+		refused(one, waits[0])
+		turn, waits = e.parked(e.by, approval(turns.Approval{Quorum: 1}))
+		e.steer(one, turn)
+		refused(maker, waits[0])
+
+		_, waits = e.parked(e.by, approval(turns.Approval{Quorum: 2}))
+		for _, by := range []*auth.Principal{one, maker, other} {
+			if w, _, err := e.decide(by, Decision{WaitID: waits[0].ID, Approve: true}); err != nil || w.State != models.WaitOpen || w.Approvals != 1 {
+				t.Fatalf("%+v, %v", w, err)
+			}
+		}
+		if w, _, err := e.decide(e.person(models.RoleMember), Decision{WaitID: waits[0].ID, Approve: true}); err != nil || w.State != models.WaitOK {
+			t.Fatalf("%+v, %v", w, err)
+		}
+		turn, waits = e.parked(e.by, approval(turns.Approval{Quorum: 2}))
+		if w, _, err := e.decide(one, Decision{WaitID: waits[0].ID, Approve: true}); err != nil || w.Approvals != 1 {
+			t.Fatalf("%+v, %v", w, err)
+		}
+		e.steer(maker, turn)
+		if w, _, err := e.decide(e.person(models.RoleMember), Decision{WaitID: waits[0].ID, Approve: true}); err != nil || w.State != models.WaitOpen || w.Approvals != 1 {
+			t.Fatalf("the key of an author counts: %+v, %v", w, err)
 		}
 	})
 }
@@ -97,7 +151,7 @@ func TestAnEditNamesItsEditor(t *testing.T) {
 			t.Fatal(err)
 		}
 		kind, id := editor.Actor()
-		if !edited.AuthoredBy(kind, id) || !edited.AuthoredBy(e.by.Actor()) {
+		if !edited.AuthoredBy(editor.Author()) || !edited.AuthoredBy(e.by.Author()) {
 			t.Errorf("the authors are %v", edited.Coauthors)
 		}
 		log := e.log(s.ID)

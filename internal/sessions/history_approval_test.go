@@ -347,9 +347,7 @@ func TestHistoriesOfApprovalsWithBugs(t *testing.T) {
 					if err != nil {
 						return nil, err
 					}
-					c := &decideEasily{decide{by: by, org: by.OrgID, session: w.SessionID, wait: w.ID, decision: models.ApprovalDecision{
-						ActorID: models.ActorID(by.UserID), ActorKind: models.ActorUser, Approve: d.Approve,
-					}}}
+					c := &decideEasily{*newDecide(by, w.SessionID, w.ID, d.Approve)}
 					if err := n.commit.Submit(n.t.Context(), c); err != nil {
 						return nil, err
 					}

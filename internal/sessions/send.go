@@ -249,8 +249,7 @@ func (c *sendMessage) Apply(tx *commit.Tx) error {
 
 // steer puts the message into the inbox of the active turn. One that waits for its client or for the user's answer goes on with it.
 func (c *sendMessage) steer(tx *commit.Tx, id models.MessageID) error {
-	kind, by := c.by.Actor()
-	tx.Steer(id, &models.Actor{Kind: kind, ID: by})
+	tx.Steer(id, new(c.by.Author()))
 	if c.in.ModelID != nil {
 		tx.SteerModel(c.in.ModelID)
 	}
@@ -266,6 +265,7 @@ func (c *sendMessage) begin(tx *commit.Tx, id models.MessageID) error {
 		OrgID: c.org, ID: c.turn, SessionID: c.in.SessionID, InputMessageID: id, ModelID: c.in.ModelID, MaxTokens: c.in.MaxTokens,
 		QueuedAt: tx.Now, Status: models.TurnQueued, StartedByKind: kind, StartedByID: by.Ptr(),
 	}
+	t.AddAuthor(c.by.Author()) // who made a key; others have started it already
 	c.sentTurn = t
 	add := tx.AddTurn
 	if c.in.Delivery == Interrupt {

@@ -78,8 +78,7 @@ func (s *Service) EditQueuedTurn(ctx context.Context, by *auth.Principal, id mod
 	if err != nil {
 		return nil, err
 	}
-	c := &editQueued{org: by.OrgID, session: t.SessionID, turn: id, content: parts, request: auth.RequestFrom(ctx)}
-	c.by.Kind, c.by.ID = by.Actor()
+	c := &editQueued{org: by.OrgID, session: t.SessionID, turn: id, content: parts, by: by.Author(), request: auth.RequestFrom(ctx)}
 	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
 		return nil, err
 	}

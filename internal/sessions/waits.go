@@ -3,7 +3,6 @@ package sessions
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"gorm.io/gorm"
 
@@ -117,13 +116,4 @@ func over(w models.Wait, what string) *fault.Error {
 	case models.WaitOK, models.WaitError, models.WaitOpen:
 	}
 	return fault.New(fault.Conflict, "Another %s was submitted before; the first one counts.", what)
-}
-
-// roles are those of an organization, from most to least.
-var roles = []models.Role{models.RoleOwner, models.RoleAdmin, models.RoleMember, models.RoleViewer}
-
-// atLeast reports whether a role is another one, or more. A role that doesn't exist is less than all.
-func atLeast(role, least models.Role) bool {
-	have := slices.Index(roles, role)
-	return have >= 0 && have <= slices.Index(roles, least)
 }

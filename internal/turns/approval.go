@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/jsonx"
@@ -49,8 +50,9 @@ func (c *Call) ask(tx *commit.Tx, id models.WaitID, identity string, a Approval,
 
 // Decide adds what one person decided about an approval that is open, and concludes it when that is enough: one denial denies, and as
 // many approvals of the same arguments as the policy asks for approve. An approval with other arguments doesn't count those before
-// it, and one by somebody in gone doesn't count either. Whether the person may decide is up to the caller.
-func Decide(tx *commit.Tx, w models.Wait, d models.ApprovalDecision, gone ...models.ActorID) error {
+// it. Nor does one by somebody who may not decide any more, or who has become an author of the turn; a person and the keys that they made
+// count once. Whether the person may decide is up to the caller.
+func Decide(tx *commit.Tx, w models.Wait, d models.ApprovalDecision) error {
 	if w.State != models.WaitOpen {
 		return ErrResolved
 	}
@@ -64,13 +66,17 @@ func Decide(tx *commit.Tx, w models.Wait, d models.ApprovalDecision, gone ...mod
 	}
 	arguments := proposed(tx.Decisions(w.ID))
 	request := ReadRequest(w)
-	w.Approvals = 0
+	var people []models.ActorRef
 	for _, other := range tx.Decisions(w.ID) {
-		// Who has written to the turn since does not count any more.
-		if other.Approve && !slices.Contains(gone, other.ActorID) && bytes.Equal(other.Arguments, arguments) && (request.AllowSelf || !tx.Turn.AuthoredBy(other.ActorKind, other.ActorID)) {
-			w.Approvals++
+		if !other.Approve || !bytes.Equal(other.Arguments, arguments) || other.ActorID != d.ActorID && !mayStill(request, other, tx.Now) ||
+			!request.AllowSelf && tx.Turn.AuthoredBy(other.Actor()) {
+			continue
+		}
+		if p := other.Actor().Person(); !slices.Contains(people, p) {
+			people = append(people, p)
 		}
 	}
+	w.Approvals = len(people)
 	if w.Approvals < request.Quorum {
 		tx.SaveWait(w)
 		tx.Emit(&w.TurnID, decided(w, "PENDING", d, arguments))
@@ -78,6 +84,15 @@ func Decide(tx *commit.Tx, w models.Wait, d models.ApprovalDecision, gone ...mod
 	}
 	tx.Emit(&w.TurnID, decided(w, "APPROVED", d, arguments))
 	return Resolve(tx, w, models.WaitOK, models.WaitResolution{Arguments: arguments, ByKind: d.ActorKind, ByID: models.RefTo(d.ActorKind, d.ActorID)})
+}
+
+// mayStill reports whether somebody who has approved may by now: who was removed, or has too low a role, may not, nor a key that has ended.
+func mayStill(r models.WaitRequest, d models.ApprovalDecision, now models.Millis) bool {
+	v := d.Voter
+	if d.ActorKind == models.ActorAPIKey {
+		return v.Key && (v.KeyExpiresAt == nil || *v.KeyExpiresAt > now)
+	}
+	return auth.RolePermissions(v.Role, false).Has(auth.ApprovalsDecide) && (r.Role == "" || v.Role.AtLeast(r.Role))
 }
 
 // proposed returns the arguments that the newest approval is for; nil for the call's own.

@@ -249,9 +249,10 @@ func TestDecide(t *testing.T) {
 			s, waits := w.parked(t, approval(c.quorum))
 			before := s.effect(0)
 			for _, d := range c.list {
+				by := w.member(t)
 				err := s.on(waits[0], func(tx *commit.Tx, w models.Wait) error {
 					return Decide(tx, w, models.ApprovalDecision{
-						ActorID: models.NewID[models.ActorEntity](), ActorKind: models.ActorUser, Approve: d.approve, Arguments: models.JSON(d.arguments),
+						ActorID: by, ActorKind: models.ActorUser, Approve: d.approve, Arguments: models.JSON(d.arguments),
 					})
 				})
 				if err != nil {

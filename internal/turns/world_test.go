@@ -60,6 +60,19 @@ func newWorld(t testing.TB, db *store.DB) *world {
 	return w
 }
 
+// member returns somebody who may decide about approvals.
+func (w *world) member(t *testing.T) models.ActorID {
+	t.Helper()
+	user := models.User{ID: models.NewID[models.UserEntity]()}
+	user.EmailKey = user.ID.String()
+	m := models.Membership{OrgID: w.org, ID: models.NewID[models.MembershipEntity](), UserID: user.ID, Role: models.RoleMember, CreatedAt: 1}
+	err := w.db.WriteAcross(t.Context(), func(tx *gorm.DB) error { return errors.Join(tx.Create(&user).Error, tx.Create(&m).Error) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return models.ActorID(user.ID)
+}
+
 // change is a command on a session that sees all that this package looks at.
 type change struct {
 	org     models.OrgID
