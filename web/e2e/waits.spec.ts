@@ -57,7 +57,7 @@ test("a call that is denied does not run, and the agent is told why", async ({ p
   await expect(card).toBeHidden();
   await expect(page.getByText("write_file was denied by you: Not this file")).toBeVisible();
   await expect(turnSummary(page)).toBeVisible();
-  await expect(toolCard(page, "write_file")).toHaveAttribute("data-state", "failed");
+  await expect(toolCard(page, "write_file")).toHaveAttribute("data-state", "denied");
 });
 
 test("arguments are edited before a call is approved", async ({ page }) => {

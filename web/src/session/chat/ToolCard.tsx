@@ -1,4 +1,4 @@
-import { Check, ChevronRight, CircleHelp, LoaderCircle, X } from "lucide-react";
+import { Ban, Check, ChevronRight, CircleHelp, LoaderCircle, X } from "lucide-react";
 import { formatDuration } from "@/ui/format";
 import { JsonBlock } from "@/ui/JsonBlock";
 import type { ToolItem } from "../feed/state";
@@ -13,6 +13,7 @@ const STATES: Record<ToolItem["state"], { label: string; icon: React.ReactNode }
   },
   succeeded: { label: "Succeeded", icon: <Check size={15} className="text-ok" aria-hidden /> },
   failed: { label: "Failed", icon: <X size={15} className="text-bad" aria-hidden /> },
+  denied: { label: "Denied", icon: <Ban size={15} className="text-ink-3" aria-hidden /> },
   unknown: {
     label: "Outcome unknown",
     icon: <CircleHelp size={15} className="text-warn" aria-hidden />,
@@ -47,6 +48,11 @@ export function ToolCard({ item }: { item: ToolItem }) {
           <span data-answer className="max-w-1/2 truncate">
             <span className="sr-only">Answer: </span>
             {answer}
+          </span>
+        )}
+        {item.state === "denied" && (
+          <span className="text-xs whitespace-nowrap text-ink-3" aria-hidden>
+            {label}
           </span>
         )}
         {item.durationMs !== null && (

@@ -39,3 +39,8 @@ export function dataText(event: SessionEvent, name: string): string | null {
 export function doerOf(event: SessionEvent): Doer {
   return { kind: dataText(event, "byKind"), id: dataText(event, "byId") };
 }
+
+/** Whether a call never ran because people denied it; its error begins with a code. */
+export function wasDenied({ toolError }: EventOf<"ToolCompleted">): boolean {
+  return toolError?.startsWith("denied: ") ?? false;
+}

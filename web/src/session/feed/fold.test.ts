@@ -228,6 +228,19 @@ describe("events before what opens them", () => {
       progress: null,
     });
   });
+
+  it("says of a denied call that it was denied, and not how long it took", () => {
+    const denied = event("ToolCompleted", 3, {
+      toolCallId: "call_1",
+      toolName: "bash",
+      success: false,
+      result: null,
+      toolError: "denied: The call was not approved, so it did not run.",
+      durationMs: 0,
+      narration: null,
+    });
+    expect(tool(fold([denied]), "call_1")).toMatchObject({ state: "denied", durationMs: null });
+  });
 });
 
 describe("the end of a turn", () => {

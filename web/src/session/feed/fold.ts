@@ -2,7 +2,15 @@ import type { UsageFieldsFragment } from "@/gql/graphql";
 import { addDecimals } from "@/money/decimal";
 import { withBudgets } from "./budgets";
 import { finishTurn } from "./ends";
-import { dataText, doerOf, type EventOf, isEphemeral, position, type SessionEvent } from "./event";
+import {
+  dataText,
+  doerOf,
+  type EventOf,
+  isEphemeral,
+  position,
+  type SessionEvent,
+  wasDenied,
+} from "./event";
 import { appendNotice, changeAgentItem, changeToolItem, moveInputToEnd } from "./items";
 import { deliver, editMessage, imagesOf, receiveMessage, textOf } from "./messages";
 import { noUsage, type Retry, type SessionState, type UsageTotals } from "./state";
@@ -218,6 +226,7 @@ function completeOutput(state: SessionState, event: EventOf<"OutputCompleted">):
 }
 
 function completeTool(state: SessionState, event: EventOf<"ToolCompleted">): SessionState {
+  const denied = wasDenied(event);
   const changed = changeToolItem(
     state,
     event.toolCallId,
@@ -225,10 +234,10 @@ function completeTool(state: SessionState, event: EventOf<"ToolCompleted">): Ses
     position(event),
     (item) => ({
       ...item,
-      state: event.success ? "succeeded" : "failed",
+      state: event.success ? "succeeded" : denied ? "denied" : "failed",
       result: event.result,
       error: event.toolError,
-      durationMs: event.durationMs,
+      durationMs: denied ? null : event.durationMs,
       narration: event.narration ?? item.narration,
       progress: null,
     }),

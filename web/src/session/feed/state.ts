@@ -125,12 +125,13 @@ export interface ToolItem extends ItemBase {
   readonly displayName: string;
   readonly arguments: unknown;
   readonly narration: string | null;
-  /** `unknown`: the turn ended before the call did. */
-  readonly state: "running" | "succeeded" | "failed" | "unknown";
+  /** `denied`: people decided that it doesn't run. `unknown`: the turn ended before the call did. */
+  readonly state: "running" | "succeeded" | "failed" | "denied" | "unknown";
   /** What the tool last said of how far it is. */
   readonly progress: string | null;
   readonly result: unknown;
   readonly error: string | null;
+  /** Null for a call that has not ended, or was denied. */
   readonly durationMs: number | null;
 }
 

@@ -41,6 +41,7 @@ const SPAN_TONES: Record<Span["state"], Tone> = {
   open: "accent",
   ok: "neutral",
   failed: "bad",
+  denied: "neutral",
   interrupted: "neutral",
 };
 
@@ -59,7 +60,7 @@ export function TimelineLine(props: TimelineLineProps) {
   const { id, row, scale, now, position, selected, top, height, onSelect } = props;
   const { turn, span } = row;
   const { start, end, marks } = span ?? turn;
-  const took = tookWords(start, end, now);
+  const took = tookWords(span ?? turn, now);
   const badges = [
     ...markBadges(marks),
     ...(span?.usage?.estimated ? ["estimated"] : []),

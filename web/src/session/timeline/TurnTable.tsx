@@ -75,7 +75,7 @@ function turnFacts(turn: TimelineTurn, now: number): string[] {
     statusWords(turn),
     `started ${formatDateTime(turn.start)}`,
     queued > 0 ? `after ${formatDuration(queued)} in the queue` : "",
-    `took ${tookWords(turn.start, turn.end, now)}`,
+    `took ${tookWords(turn, now)}`,
     firstTokenMs === null ? "" : `first token ${formatDuration(firstTokenMs)}`,
     tokens && `${tokens} tokens`,
     costWords(turn.usage),
@@ -107,7 +107,7 @@ function SpanRow({ span, chosen, now }: SpanRowProps) {
         {span.label}
       </th>
       <Cell>{formatPreciseClock(span.start)}</Cell>
-      <Cell right>{tookWords(span.start, span.end, now)}</Cell>
+      <Cell right>{tookWords(span, now)}</Cell>
       <Cell right>{firstTokenWords(usage)}</Cell>
       <Cell right>{tokenWords(usage)}</Cell>
       <Cell right>{costWords(usage)}</Cell>

@@ -1,5 +1,5 @@
 import { waitingFor } from "@/waits/words";
-import type { EventOf, SessionEvent } from "../feed/event";
+import { type EventOf, type SessionEvent, wasDenied } from "../feed/event";
 import { textOf } from "../feed/messages";
 import { TimelineBuilder } from "./builder";
 import type { Mark, Span, TimelineTurn } from "./model";
@@ -119,7 +119,7 @@ function addStep(builder: TimelineBuilder, event: SessionEvent, at: number): voi
       return;
     case "ToolCompleted":
       builder.change(turnId, (turn) => {
-        const state = event.success ? "ok" : "failed";
+        const state = event.success ? "ok" : wasDenied(event) ? "denied" : "failed";
         const own = (span: Span) => span.kind === "tool" && span.id === event.toolCallId;
         const span = builder.close(turn, at, state, own);
         // What the tool took, as its card says: the event also waits to be stored.

@@ -27,7 +27,8 @@ export interface Span {
   readonly start: number;
   /** Null while it lasts. */
   readonly end: number | null;
-  readonly state: "open" | "ok" | "failed" | "interrupted";
+  /** `denied`: a tool call that never ran, because people decided so. */
+  readonly state: "open" | "ok" | "failed" | "denied" | "interrupted";
   readonly usage: SpanUsage | null;
   readonly marks: readonly Mark[];
 }

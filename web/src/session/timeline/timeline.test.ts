@@ -5,7 +5,7 @@ import { event, textMessage, turnWithTool, usage } from "../feed/test/events";
 import { timelineOf } from "./foldTimeline";
 import type { TimelineTurn } from "./model";
 import { scalesOf } from "./scale";
-import { markBadges } from "./words";
+import { markBadges, tookWords } from "./words";
 
 const BEGIN = Date.parse("2026-11-20T10:00:00.000Z");
 const at = (ms: number) => ({ occurredAt: new Date(BEGIN + ms).toISOString() });
@@ -189,6 +189,25 @@ describe("waits", () => {
       state: "failed",
       marks: [{ words: "Denied: No" }],
     });
+  });
+
+  it("leave a denied call that took no time", () => {
+    const call = { ...at(5000), toolCallId: "call_1" };
+    const turn = only([
+      ...waiting,
+      event("ApprovalDecided", 9, { ...at(5000), waitId: "wait_1", outcome: "DENIED", note: "" }),
+      event("TurnResumed", 10, at(5000)),
+      event("ToolStarted", 11, { ...call, displayName: "Shell" }),
+      event("ToolCompleted", 12, {
+        ...call,
+        success: false,
+        toolError: "denied: The call was not approved, so it did not run.",
+        durationMs: 0,
+      }),
+    ]);
+    const denied = span(turn, "Shell");
+    expect(denied?.state).toBe("denied");
+    expect(denied && tookWords(denied, BEGIN)).toBe("");
   });
 
   it("stay open while more people have to approve", () => {

@@ -26,6 +26,7 @@ const SPAN_STATES: Record<Span["state"], string> = {
   open: "in progress",
   ok: "done",
   failed: "failed",
+  denied: "denied",
   interrupted: "interrupted",
 };
 
@@ -37,7 +38,9 @@ export function spanState({ kind, state }: Span): string {
   return SPAN_STATES[state];
 }
 
-export function tookWords(start: number, end: number | null, now: number): string {
+/** Empty for a call that was denied: it took no time. */
+export function tookWords({ start, end, ...of }: Span | TimelineTurn, now: number): string {
+  if ("state" in of && of.state === "denied") return "";
   return formatDuration(Math.max(0, (end ?? now) - start));
 }
 
