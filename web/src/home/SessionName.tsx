@@ -1,8 +1,10 @@
 import type { LiveSession } from "@/live/orgState";
+import { ForkMark } from "@/sessions/ForkMark";
 
 export function SessionName({ session }: { session: LiveSession }) {
   return (
-    <span className="flex min-w-0 items-baseline gap-2">
+    <span className="flex min-w-0 items-center gap-2">
+      {session.forked && <ForkMark />}
       <span className="truncate text-sm font-medium">
         {session.title ?? <span className="text-ink-2">Untitled session</span>}
       </span>

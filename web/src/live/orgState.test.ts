@@ -65,6 +65,7 @@ function brief(lastSequence: number, own: Partial<SessionBriefFragment> = {}) {
     agent: { id: "agent_1", displayName: "Helper" },
     harness: { id: "harness_1", displayName: "Generic" },
     activeTurn: null,
+    forkedThrough: 0,
     turns: { nodes: [] },
     ...own,
   } as SessionBriefFragment;
@@ -176,6 +177,28 @@ describe("mergeBriefs", () => {
     const nodes = [turn("QUEUED", null), turn("FAILED", at(5)), turn("COMPLETED", at(2))];
     const state = mergeBriefs(initialOrgState, [brief(6, { turns: { nodes } as never })]);
     expect(failedSessions(state)[0]?.failure).toMatchObject({ turnId: "turn_FAILED", at: at(5) });
+  });
+
+  it("takes a fork that has not run yet for new, however its history ended", () => {
+    const turn = (id: string, endedSequence: number | null, status = "FAILED") => ({
+      id,
+      status,
+      startedAt: at(1),
+      finishedAt: endedSequence === null ? null : at(5),
+      endedSequence,
+      error: failure,
+    });
+    const fork = (...nodes: object[]) =>
+      only(
+        mergeBriefs(initialOrgState, [brief(11, { forkedThrough: 10, turns: { nodes } as never })]),
+      );
+    const past = turn("turn_past", 10);
+    expect(fork(past)).toMatchObject({ forked: true, status: "STARTED", failure: null });
+    expect(fork(turn("turn_own", 15), past)).toMatchObject({
+      status: "IDLE",
+      failure: { turnId: "turn_own" },
+    });
+    expect(fork(turn("turn_own", null, "RUNNING"), past)).toMatchObject({ failure: null });
   });
 });
 

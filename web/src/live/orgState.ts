@@ -15,6 +15,7 @@ export interface LiveSession {
   readonly title: string | null;
   /** The agent, or the harness where there is none. */
   readonly runs: string | null;
+  readonly forked: boolean;
   readonly status: SessionStatus;
   /** The sequence up to which this is true; events before it say nothing new. */
   readonly sequence: number;
@@ -78,6 +79,7 @@ function unreadSession(id: string, at: string): LiveSession {
     id,
     title: null,
     runs: null,
+    forked: false,
     status: "IDLE",
     sequence: 0,
     updatedAt: at,
@@ -153,6 +155,7 @@ export function mergeBriefs(state: OrgState, briefs: readonly SessionBriefFragme
         ...known,
         title: known.title ?? read.title,
         runs: read.runs,
+        forked: read.forked,
         failure: known.failure === undefined ? read.failure : known.failure,
         read: true,
       };
@@ -162,12 +165,15 @@ export function mergeBriefs(state: OrgState, briefs: readonly SessionBriefFragme
 }
 
 function sessionOfBrief(brief: SessionBriefFragment): LiveSession {
-  const { activeTurn } = brief;
+  const { activeTurn, forkedThrough } = brief;
+  const unused = forkedThrough > 0 && ownTurns(brief).length === 0;
   return {
     id: brief.id,
     title: brief.title,
     runs: brief.agent?.displayName ?? brief.harness.displayName,
-    status: brief.status,
+    forked: forkedThrough > 0,
+    // A fork that has done nothing yet is as new as any other session, and not at rest.
+    status: unused && brief.status === "IDLE" ? "STARTED" : brief.status,
     sequence: brief.lastSequence,
     updatedAt: brief.updatedAt,
     turn: activeTurn && {
@@ -180,17 +186,24 @@ function sessionOfBrief(brief: SessionBriefFragment): LiveSession {
   };
 }
 
-/** How the latest turn that ended went wrong; null when it didn't. */
-export function failureOf({ turns, updatedAt }: LatestTurnsFragment & { updatedAt: string }) {
+/** The latest turns that ran in the session itself, and not in the one that it was forked from. */
+function ownTurns({ turns, forkedThrough }: LatestTurnsFragment) {
+  return turns.nodes.filter(({ endedSequence }) => (endedSequence ?? Infinity) > forkedThrough);
+}
+
+/** How the latest turn of its own that ended went wrong; null when it didn't. */
+export function failureOf(session: LatestTurnsFragment & { updatedAt: string }) {
   // One that was cancelled before it began says nothing of those before it.
-  const ended = turns.nodes.find((turn) => turn.finishedAt !== null && turn.startedAt !== null);
+  const ended = ownTurns(session).find(
+    (turn) => turn.finishedAt !== null && turn.startedAt !== null,
+  );
   if (ended?.status !== "FAILED" && ended?.status !== "SEALED") return null;
   return {
     turnId: ended.id,
     sealed: ended.status === "SEALED",
     code: ended.error?.code ?? "internal",
     message: ended.error?.message ?? "The turn ended without a reason.",
-    at: ended.finishedAt ?? updatedAt,
+    at: ended.finishedAt ?? session.updatedAt,
   };
 }
 

@@ -17,6 +17,7 @@ const rowWith = (...nodes: object[]) =>
     title: "A",
     status: "IDLE",
     lastSequence: 5,
+    forkedThrough: 0,
     turns: { nodes },
   }) as unknown as SessionRowFragment;
 const row = rowWith();
