@@ -19,9 +19,9 @@ const drawer = (page: Page) => page.getByRole("dialog").getByRole("navigation", 
 /** The addresses of all routes, as the router has them: a new page is looked at without being listed here. */
 function routes(): string[] {
   const source = readFileSync(new URL("../src/router.tsx", import.meta.url), "utf8");
-  const declared = source.matchAll(/getParentRoute: \(\) => (\w+),\s+path: "([^"]+)"/g);
+  const declared = source.matchAll(/(\w+)(?:\("\w+"\))?,\s+path: "([^"]+)"/g);
   return [...declared].map(([, parent, path]) =>
-    `${parent === "organization" ? "/organization" : ""}${path}`.replace(/(.)\/$/, "$1"),
+    `${/organization/i.test(parent ?? "") ? "/organization" : ""}${path}`.replace(/(.)\/$/, "$1"),
   );
 }
 

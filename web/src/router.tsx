@@ -2,7 +2,7 @@ import {
   createRootRoute,
   createRoute,
   createRouter,
-  lazyRouteComponent,
+  lazyRouteComponent as lazy,
   Outlet,
 } from "@tanstack/react-router";
 import { approvalsSearch } from "./approvals/search";
@@ -11,6 +11,7 @@ import { ResetPage } from "./auth/ResetPage";
 import { SignInPage } from "./auth/SignInPage";
 import { budgetsSearch } from "./budgets/search";
 import { catalogListSearch } from "./catalog/search";
+import type { Permission } from "./gql/graphql";
 import { newHarnessSearch } from "./harnesses/search";
 import { historySearch } from "./history/search";
 import { auditSearch } from "./org/audit/search";
@@ -24,290 +25,213 @@ import { NotFound, PageCrash } from "./shell/Fallbacks";
 import { flag, searchOf, text } from "./shell/search";
 import { usageSearch } from "./usage/search";
 
-const root = createRootRoute({
-  component: Outlet,
-  notFoundComponent: NotFound,
-});
+const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
 
-const signIn = createRoute({
-  getParentRoute: () => root,
-  path: "/sign-in",
-  validateSearch: searchOf({ next: text, ended: flag, error: text, invitation: text }),
-  component: SignInPage,
-});
-
-const forgot = createRoute({
-  getParentRoute: () => root,
-  path: "/forgot",
-  component: ForgotPage,
-});
-
-const tokenSearch = (search: Record<string, unknown>) => ({ token: text(search.token) ?? "" });
-
-const reset = createRoute({
-  getParentRoute: () => root,
-  path: "/reset",
-  validateSearch: tokenSearch,
-  component: ResetPage,
-});
-
-const invite = createRoute({
-  getParentRoute: () => root,
-  path: "/invite",
-  validateSearch: tokenSearch,
-  component: lazyRouteComponent(() => import("./auth/InvitePage"), "InvitePage"),
-});
-
-const app = createRoute({
-  getParentRoute: () => root,
-  id: "app",
-  component: AppShell,
-});
-
-const home = createRoute({
-  getParentRoute: () => app,
-  path: "/",
-  staticData: { needs: "SESSIONS_READ" },
-  component: lazyRouteComponent(() => import("./home/HomePage"), "HomePage"),
-});
-
-const sessions = createRoute({
-  getParentRoute: () => app,
-  path: "/sessions",
-  staticData: { needs: "SESSIONS_READ" },
-  validateSearch: sessionListSearch,
-  component: lazyRouteComponent(() => import("./sessions/SessionsPage"), "SessionsPage"),
-});
-
-const session = createRoute({
-  getParentRoute: () => app,
-  path: "/sessions/$sessionId",
-  staticData: { needs: "SESSIONS_READ" },
-  validateSearch: sessionSearch,
-  component: lazyRouteComponent(() => import("./session/SessionPage"), "SessionPage"),
-});
-
-const approvals = createRoute({
-  getParentRoute: () => app,
-  path: "/approvals",
-  staticData: { needs: "SESSIONS_READ" },
-  validateSearch: approvalsSearch,
-  component: lazyRouteComponent(() => import("./approvals/ApprovalsPage"), "ApprovalsPage"),
-});
-
-const agents = createRoute({
-  getParentRoute: () => app,
-  path: "/agents",
-  staticData: { needs: "CATALOG_READ" },
-  validateSearch: catalogListSearch,
-  component: lazyRouteComponent(() => import("./agents/AgentsPage"), "AgentsPage"),
-});
-
-const newAgent = createRoute({
-  getParentRoute: () => app,
-  path: "/agents/new",
-  staticData: { needs: "CATALOG_WRITE" },
-  component: lazyRouteComponent(() => import("./agents/NewAgentPage"), "NewAgentPage"),
-});
-
-const agent = createRoute({
-  getParentRoute: () => app,
-  path: "/agents/$agentId",
-  staticData: { needs: "CATALOG_READ" },
-  component: lazyRouteComponent(() => import("./agents/AgentPage"), "AgentPage"),
-});
-
-const agentHistory = createRoute({
-  getParentRoute: () => app,
-  path: "/agents/$agentId/history",
-  staticData: { needs: "CATALOG_READ" },
-  validateSearch: historySearch,
-  component: lazyRouteComponent(() => import("./history/AgentHistoryPage"), "AgentHistoryPage"),
-});
-
-const harnesses = createRoute({
-  getParentRoute: () => app,
-  path: "/harnesses",
-  staticData: { needs: "CATALOG_READ" },
-  validateSearch: catalogListSearch,
-  component: lazyRouteComponent(() => import("./harnesses/HarnessesPage"), "HarnessesPage"),
-});
-
-const newHarness = createRoute({
-  getParentRoute: () => app,
-  path: "/harnesses/new",
-  staticData: { needs: "CATALOG_WRITE" },
-  validateSearch: newHarnessSearch,
-  component: lazyRouteComponent(() => import("./harnesses/NewHarnessPage"), "NewHarnessPage"),
-});
-
-const harness = createRoute({
-  getParentRoute: () => app,
-  path: "/harnesses/$harnessId",
-  staticData: { needs: "CATALOG_READ" },
-  component: lazyRouteComponent(() => import("./harnesses/HarnessPage"), "HarnessPage"),
-});
-
-const harnessHistory = createRoute({
-  getParentRoute: () => app,
-  path: "/harnesses/$harnessId/history",
-  staticData: { needs: "CATALOG_READ" },
-  validateSearch: historySearch,
-  component: lazyRouteComponent(() => import("./history/HarnessHistoryPage"), "HarnessHistoryPage"),
-});
-
-const models = createRoute({
-  getParentRoute: () => app,
-  path: "/models",
-  staticData: { needs: "CATALOG_READ" },
-  component: lazyRouteComponent(() => import("./models/ModelsPage"), "ModelsPage"),
-});
-
-const provider = createRoute({
-  getParentRoute: () => app,
-  path: "/models/$providerId",
-  staticData: { needs: "CATALOG_READ" },
-  component: lazyRouteComponent(() => import("./models/ProviderPage"), "ProviderPage"),
-});
-
-const budgets = createRoute({
-  getParentRoute: () => app,
-  path: "/budgets",
-  staticData: { needs: "BUDGETS_READ" },
-  validateSearch: budgetsSearch,
-  component: lazyRouteComponent(() => import("./budgets/BudgetsPage"), "BudgetsPage"),
-});
-
-const budget = createRoute({
-  getParentRoute: () => app,
-  path: "/budgets/$budgetId",
-  staticData: { needs: "BUDGETS_READ" },
-  component: lazyRouteComponent(() => import("./budgets/BudgetPage"), "BudgetPage"),
-});
-
-const payments = createRoute({
-  getParentRoute: () => app,
-  path: "/payments",
-  staticData: { needs: "BUDGETS_READ" },
-  validateSearch: paymentsSearch,
-  component: lazyRouteComponent(() => import("./payments/PaymentsPage"), "PaymentsPage"),
-});
-
-const usage = createRoute({
-  getParentRoute: () => app,
-  path: "/usage",
-  staticData: { needs: "USAGE_READ" },
-  validateSearch: usageSearch,
-  component: lazyRouteComponent(() => import("./usage/UsagePage"), "UsagePage"),
-});
+const app = createRoute({ getParentRoute: () => root, id: "app", component: AppShell });
 
 const organization = createRoute({
   getParentRoute: () => app,
   path: "/organization",
-  component: lazyRouteComponent(() => import("./org/OrgArea"), "OrgArea"),
+  component: lazy(() => import("./org/OrgArea"), "OrgArea"),
 });
 
-const orgGeneral = createRoute({
+/** A page of the app, for those with the permission. */
+const inApp = (needs: Permission) => ({ getParentRoute: () => app, staticData: { needs } });
+
+/** A page about the organization, for those with the permission. */
+const inOrganization = (needs: Permission) => ({
   getParentRoute: () => organization,
-  path: "/",
-  component: lazyRouteComponent(() => import("./org/general/GeneralPage"), "GeneralPage"),
+  staticData: { needs },
 });
 
-const orgMembers = createRoute({
-  getParentRoute: () => organization,
-  path: "/members",
-  staticData: { needs: "MEMBERS_READ" },
-  component: lazyRouteComponent(() => import("./org/members/MembersPage"), "MembersPage"),
-});
+const tokenSearch = (search: Record<string, unknown>) => ({ token: text(search.token) ?? "" });
 
-const orgInvitations = createRoute({
-  getParentRoute: () => organization,
-  path: "/invitations",
-  validateSearch: invitationsSearch,
-  staticData: { needs: "MEMBERS_READ" },
-  component: lazyRouteComponent(() => import("./org/members/InvitationsPage"), "InvitationsPage"),
-});
+const entryPages = [
+  createRoute({
+    getParentRoute: () => root,
+    path: "/sign-in",
+    validateSearch: searchOf({ next: text, ended: flag, error: text, invitation: text }),
+    component: SignInPage,
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/forgot",
+    component: ForgotPage,
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/reset",
+    validateSearch: tokenSearch,
+    component: ResetPage,
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/invite",
+    validateSearch: tokenSearch,
+    component: lazy(() => import("./auth/InvitePage"), "InvitePage"),
+  }),
+] as const;
 
-const orgApiKeys = createRoute({
-  getParentRoute: () => organization,
-  path: "/api-keys",
-  staticData: { needs: "API_KEYS_MANAGE" },
-  component: lazyRouteComponent(() => import("./org/keys/ApiKeysPage"), "ApiKeysPage"),
-});
+const appPages = [
+  createRoute({
+    ...inApp("SESSIONS_READ"),
+    path: "/",
+    component: lazy(() => import("./home/HomePage"), "HomePage"),
+  }),
+  createRoute({
+    ...inApp("SESSIONS_READ"),
+    path: "/sessions",
+    validateSearch: sessionListSearch,
+    component: lazy(() => import("./sessions/SessionsPage"), "SessionsPage"),
+  }),
+  createRoute({
+    ...inApp("SESSIONS_READ"),
+    path: "/sessions/$sessionId",
+    validateSearch: sessionSearch,
+    component: lazy(() => import("./session/SessionPage"), "SessionPage"),
+  }),
+  createRoute({
+    ...inApp("SESSIONS_READ"),
+    path: "/approvals",
+    validateSearch: approvalsSearch,
+    component: lazy(() => import("./approvals/ApprovalsPage"), "ApprovalsPage"),
+  }),
+  createRoute({
+    ...inApp("CATALOG_READ"),
+    path: "/agents",
+    validateSearch: catalogListSearch,
+    component: lazy(() => import("./agents/AgentsPage"), "AgentsPage"),
+  }),
+  createRoute({
+    ...inApp("CATALOG_WRITE"),
+    path: "/agents/new",
+    component: lazy(() => import("./agents/NewAgentPage"), "NewAgentPage"),
+  }),
+  createRoute({
+    ...inApp("CATALOG_READ"),
+    path: "/agents/$agentId",
+    component: lazy(() => import("./agents/AgentPage"), "AgentPage"),
+  }),
+  createRoute({
+    ...inApp("CATALOG_READ"),
+    path: "/agents/$agentId/history",
+    validateSearch: historySearch,
+    component: lazy(() => import("./history/AgentHistoryPage"), "AgentHistoryPage"),
+  }),
+  createRoute({
+    ...inApp("CATALOG_READ"),
+    path: "/harnesses",
+    validateSearch: catalogListSearch,
+    component: lazy(() => import("./harnesses/HarnessesPage"), "HarnessesPage"),
+  }),
+  createRoute({
+    ...inApp("CATALOG_WRITE"),
+    path: "/harnesses/new",
+    validateSearch: newHarnessSearch,
+    component: lazy(() => import("./harnesses/NewHarnessPage"), "NewHarnessPage"),
+  }),
+  createRoute({
+    ...inApp("CATALOG_READ"),
+    path: "/harnesses/$harnessId",
+    component: lazy(() => import("./harnesses/HarnessPage"), "HarnessPage"),
+  }),
+  createRoute({
+    ...inApp("CATALOG_READ"),
+    path: "/harnesses/$harnessId/history",
+    validateSearch: historySearch,
+    component: lazy(() => import("./history/HarnessHistoryPage"), "HarnessHistoryPage"),
+  }),
+  createRoute({
+    ...inApp("CATALOG_READ"),
+    path: "/models",
+    component: lazy(() => import("./models/ModelsPage"), "ModelsPage"),
+  }),
+  createRoute({
+    ...inApp("CATALOG_READ"),
+    path: "/models/$providerId",
+    component: lazy(() => import("./models/ProviderPage"), "ProviderPage"),
+  }),
+  createRoute({
+    ...inApp("BUDGETS_READ"),
+    path: "/budgets",
+    validateSearch: budgetsSearch,
+    component: lazy(() => import("./budgets/BudgetsPage"), "BudgetsPage"),
+  }),
+  createRoute({
+    ...inApp("BUDGETS_READ"),
+    path: "/budgets/$budgetId",
+    component: lazy(() => import("./budgets/BudgetPage"), "BudgetPage"),
+  }),
+  createRoute({
+    ...inApp("BUDGETS_READ"),
+    path: "/payments",
+    validateSearch: paymentsSearch,
+    component: lazy(() => import("./payments/PaymentsPage"), "PaymentsPage"),
+  }),
+  createRoute({
+    ...inApp("USAGE_READ"),
+    path: "/usage",
+    validateSearch: usageSearch,
+    component: lazy(() => import("./usage/UsagePage"), "UsagePage"),
+  }),
+  // Any other address, so that the navigation stays.
+  createRoute({
+    getParentRoute: () => app,
+    path: "$",
+    component: NotFound,
+  }),
+] as const;
 
-const orgWebhooks = createRoute({
-  getParentRoute: () => organization,
-  path: "/webhooks",
-  validateSearch: webhooksSearch,
-  staticData: { needs: "WEBHOOKS_MANAGE" },
-  component: lazyRouteComponent(() => import("./org/webhooks/WebhooksPage"), "WebhooksPage"),
-});
-
-const orgLimits = createRoute({
-  getParentRoute: () => organization,
-  path: "/limits",
-  staticData: { needs: "ORG_READ" },
-  component: lazyRouteComponent(() => import("./org/limits/LimitsPage"), "LimitsPage"),
-});
-
-const orgAudit = createRoute({
-  getParentRoute: () => organization,
-  path: "/audit",
-  validateSearch: auditSearch,
-  staticData: { needs: "AUDIT_READ" },
-  component: lazyRouteComponent(() => import("./org/audit/AuditPage"), "AuditPage"),
-});
-
-const orgProfile = createRoute({
-  getParentRoute: () => organization,
-  path: "/profile",
-  component: lazyRouteComponent(() => import("./org/profile/ProfilePage"), "ProfilePage"),
-});
-
-/** Any other address, so that the navigation stays. */
-const unknown = createRoute({
-  getParentRoute: () => app,
-  path: "$",
-  component: NotFound,
-});
+const organizationPages = [
+  createRoute({
+    getParentRoute: () => organization,
+    path: "/",
+    component: lazy(() => import("./org/general/GeneralPage"), "GeneralPage"),
+  }),
+  createRoute({
+    ...inOrganization("MEMBERS_READ"),
+    path: "/members",
+    component: lazy(() => import("./org/members/MembersPage"), "MembersPage"),
+  }),
+  createRoute({
+    ...inOrganization("MEMBERS_READ"),
+    path: "/invitations",
+    validateSearch: invitationsSearch,
+    component: lazy(() => import("./org/members/InvitationsPage"), "InvitationsPage"),
+  }),
+  createRoute({
+    ...inOrganization("API_KEYS_MANAGE"),
+    path: "/api-keys",
+    component: lazy(() => import("./org/keys/ApiKeysPage"), "ApiKeysPage"),
+  }),
+  createRoute({
+    ...inOrganization("WEBHOOKS_MANAGE"),
+    path: "/webhooks",
+    validateSearch: webhooksSearch,
+    component: lazy(() => import("./org/webhooks/WebhooksPage"), "WebhooksPage"),
+  }),
+  createRoute({
+    ...inOrganization("ORG_READ"),
+    path: "/limits",
+    component: lazy(() => import("./org/limits/LimitsPage"), "LimitsPage"),
+  }),
+  createRoute({
+    ...inOrganization("AUDIT_READ"),
+    path: "/audit",
+    validateSearch: auditSearch,
+    component: lazy(() => import("./org/audit/AuditPage"), "AuditPage"),
+  }),
+  createRoute({
+    getParentRoute: () => organization,
+    path: "/profile",
+    component: lazy(() => import("./org/profile/ProfilePage"), "ProfilePage"),
+  }),
+] as const;
 
 export const router = createRouter({
   routeTree: root.addChildren([
-    signIn,
-    forgot,
-    reset,
-    invite,
-    app.addChildren([
-      home,
-      sessions,
-      session,
-      approvals,
-      agents,
-      newAgent,
-      agent,
-      agentHistory,
-      harnesses,
-      newHarness,
-      harness,
-      harnessHistory,
-      models,
-      provider,
-      budgets,
-      budget,
-      payments,
-      usage,
-      organization.addChildren([
-        orgGeneral,
-        orgMembers,
-        orgInvitations,
-        orgApiKeys,
-        orgWebhooks,
-        orgLimits,
-        orgAudit,
-        orgProfile,
-      ]),
-      unknown,
-    ]),
+    ...entryPages,
+    app.addChildren([...appPages, organization.addChildren(organizationPages)]),
   ]),
   defaultPreload: "intent",
   defaultErrorComponent: PageCrash,
