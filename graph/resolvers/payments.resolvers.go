@@ -16,12 +16,12 @@ import (
 
 // CreatePaymentPolicy is the resolver for the createPaymentPolicy field.
 func (r *mutationResolver) CreatePaymentPolicy(ctx context.Context, input model.CreatePaymentPolicyInput) (*model.PaymentPolicyPayload, error) {
-	return create(ctx, &input, decodeNewPolicy, r.Resolver.Payments.Create, r.paymentPolicyPayload)
+	return create(ctx, &input, decodeNewPolicy, r.Payments.Create, r.paymentPolicyPayload)
 }
 
 // UpdatePaymentPolicy is the resolver for the updatePaymentPolicy field.
 func (r *mutationResolver) UpdatePaymentPolicy(ctx context.Context, id string, input model.UpdatePaymentPolicyInput) (*model.PaymentPolicyPayload, error) {
-	return update(ctx, id, &input, decodePolicyChange, r.Resolver.Payments.Update, r.paymentPolicyPayload)
+	return update(ctx, id, &input, decodePolicyChange, r.Payments.Update, r.paymentPolicyPayload)
 }
 
 // DeletePaymentPolicy is the resolver for the deletePaymentPolicy field.

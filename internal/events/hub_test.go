@@ -189,11 +189,11 @@ func TestAStreamDoesNotBeginBehindAnotherEvent(t *testing.T) {
 				s.Error("the mark of the place is lost")
 			}
 		}
-		before, reads := s.m.count(&s.m.reads), 0
+		before := s.m.count(&s.m.reads)
 		for range 10 { // they share the stream of those before
 			read(s.T, s.b, s.m.key, new(int64(4))).expect(s.T, "caught up@4")
 		}
-		if reads = s.m.count(&s.m.reads) - before; reads != 0 {
+		if reads := s.m.count(&s.m.reads) - before; reads != 0 {
 			s.Errorf("without marks there were %d reads", reads)
 		}
 		s.m.mu.Lock()
