@@ -76,24 +76,12 @@ func (s *Service) Send(ctx context.Context, by *auth.Principal, in NewMessage) (
 	}
 	c := newSendMessage(by, in, content)
 	c.most = s.cfg.Limits.Of(ctx, by.OrgID).QueuedTurns
-	if s.cfg.Dispatch != nil {
-		if slot, ok := s.cfg.Dispatch.Reserve(by.OrgID, c.turn); ok {
-			c.slot = slot
-			defer func() {
-				if c.slot != nil {
-					slot.Free()
-				}
-			}()
-			slot.Prepare(ctx, by.OrgID, in.SessionID, in.ModelID)
-		}
-	}
+	sending := &Sending{c}
+	defer func() { sending.Done(err) }()
+	sending.reserve(ctx, s.cfg.Dispatch)
 	err = s.cfg.Committer.Submit(ctx, c)
-	if c.again(err) {
+	if sending.Again(err) {
 		err = s.cfg.Committer.Submit(ctx, c)
-	}
-	if err == nil && c.claimed {
-		c.slot.Run(c.sentTurn, &c.session, &c.sentMessage)
-		c.slot = nil
 	}
 	if err != nil {
 		return nil, nil, err

@@ -8,20 +8,26 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// Sending is the command of one Send without what Send does around it. Simulations of the engine submit it themselves.
+// Sending is the command of one Send, and its slot. Simulations of the engine submit it themselves.
 type Sending struct{ c *sendMessage }
 
 // NewSending makes the command. content is what the message's parts stand for. dispatch may have a slot that claims the turn; nil
 // where no turns run.
 func NewSending(ctx context.Context, by *auth.Principal, in NewMessage, content []models.Part, dispatch Dispatcher) *Sending {
-	c := newSendMessage(by, in, content)
-	if dispatch != nil {
-		if slot, ok := dispatch.Reserve(by.OrgID, c.turn); ok {
-			slot.Prepare(ctx, by.OrgID, in.SessionID, in.ModelID)
-			c.slot = slot
-		}
+	s := &Sending{newSendMessage(by, in, content)}
+	s.reserve(ctx, dispatch)
+	return s
+}
+
+// reserve takes a slot that may claim the turn. Done gives it back, also when the preparation panicked.
+func (s *Sending) reserve(ctx context.Context, dispatch Dispatcher) {
+	if dispatch == nil {
+		return
 	}
-	return &Sending{c}
+	if slot, ok := dispatch.Reserve(s.c.org, s.c.turn); ok {
+		s.c.slot = slot
+		slot.Prepare(ctx, s.c.org, s.c.in.SessionID, s.c.in.ModelID)
+	}
 }
 
 // Command is what to submit.
