@@ -5,6 +5,7 @@ import (
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/models"
+	texts "github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -47,7 +48,7 @@ func encodeFile(f tools.File, content []byte) *model.SessionFile {
 		return out
 	}
 	encoding, text := "text", string(content)
-	if !tools.IsText(content) {
+	if !texts.StorableBytes(content) {
 		encoding, text = "base64", base64.StdEncoding.EncodeToString(content)
 	}
 	out.Encoding, out.Content = &encoding, &text

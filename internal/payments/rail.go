@@ -20,6 +20,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/egress"
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
+	texts "github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -130,7 +131,7 @@ func (s *Service) unreachable(ctx, limited context.Context, p *models.Payment, e
 		if first {
 			return answer{outcome: refused, problem: refusal(tools.PaymentRefused, "This server may not connect to the rail. Nothing was paid; tell the user.").Error()}
 		}
-		return answer{problem: tools.CutText(blocked.Error(), maxReason)}
+		return answer{problem: texts.Cut(blocked.Error(), maxReason)}
 	}
 	if errors.Is(limited.Err(), context.DeadlineExceeded) {
 		return answer{problem: fmt.Sprintf("the rail did not answer within %d ms", s.cfg.Timeout.Milliseconds())}
@@ -161,7 +162,7 @@ func read(status int, body []byte, p *models.Payment, first bool) answer {
 	case understood && (good || wrong) && said.Status == "refused":
 		reason := "it gave no reason"
 		if r := line(said.Reason); r != "" {
-			reason = tools.CutText(r, maxReason)
+			reason = texts.Cut(r, maxReason)
 		}
 		return answer{outcome: refused, problem: refusal(tools.PaymentRefused, "The payment service refused the payment: %s. Nothing was paid.", strings.TrimSuffix(reason, ".")).Error()}
 	case wrong && first && !slices.Contains(mayComeBack, status):
@@ -176,7 +177,7 @@ func read(status int, body []byte, p *models.Payment, first bool) answer {
 
 // paidAnswer is what was paid: the amount that the rail names, or else what it was asked for.
 func paidAnswer(reference string, amount *decimal.Decimal, p *models.Payment) answer {
-	a := answer{outcome: paid, amount: p.Amount, reference: tools.CutText(line(reference), maxReference)}
+	a := answer{outcome: paid, amount: p.Amount, reference: texts.Cut(line(reference), maxReference)}
 	if amount != nil {
 		var err error
 		if a.amount, err = budget.Parse(models.CurrencyUSD, *amount); err != nil || a.amount < 0 {

@@ -159,7 +159,7 @@ func (r *turnRun) prepare(ctx context.Context, output models.MessageID, parts []
 				json.RawMessage(p.Arguments))
 		} else {
 			refusal := tools.Fail(fmt.Sprintf("too_many_calls: At most %d calls of one response are run. Call this tool again.", maxCalls))
-			c.frozen, c.refused = tools.Frozen{Name: tools.CutText(texts.Clean(p.ToolName), 64)}, &refusal
+			c.frozen, c.refused = tools.Frozen{Name: texts.Cut(texts.Clean(p.ToolName), 64)}, &refusal
 		}
 		p.Arguments = shownArguments(p.Arguments, c.frozen)
 		if len(c.frozen.Arguments) == 0 {

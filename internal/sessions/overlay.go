@@ -18,6 +18,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -283,7 +284,7 @@ func expected(path string, have *models.SessionFile, hash *string) error {
 
 // encodingOf returns how content is shown: text where it is text.
 func encodingOf(content []byte) string {
-	if tools.IsText(content) {
+	if text.StorableBytes(content) {
 		return tools.EncodingText
 	}
 	return tools.EncodingBase64

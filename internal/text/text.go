@@ -1,7 +1,8 @@
-// Package text decides what text the databases can both store: valid UTF-8 without NUL characters.
+// Package text decides what text the databases can both store, valid UTF-8 without NUL characters, and cuts it.
 package text
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 
@@ -10,6 +11,21 @@ import (
 
 // Storable reports whether both databases can store s.
 func Storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
+// StorableBytes is Storable for bytes.
+func StorableBytes(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
+
+// Cut returns the longest beginning of s that has at most limit bytes and splits no character.
+func Cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	limit = max(limit, 0)
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
 
 // Clean returns s with U+FFFD in place of each NUL and each byte of invalid UTF-8. Pieces that were cleaned and joined are what was joined and
 // cleaned, as long as no character was split.

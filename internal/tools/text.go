@@ -1,11 +1,12 @@
 package tools
 
 import (
-	"bytes"
 	"encoding/base64"
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 // The encodings in which content of files is shown and taken.
@@ -13,11 +14,6 @@ const (
 	EncodingText   = "text"
 	EncodingBase64 = "base64"
 )
-
-// IsText reports whether content can be shown as text: valid UTF-8 without NUL.
-func IsText(content []byte) bool {
-	return utf8.Valid(content) && bytes.IndexByte(content, 0) < 0
-}
 
 // DecodeContent returns the content that is shown in an encoding; an empty one means text.
 func DecodeContent(shown, encoding string) ([]byte, error) {
@@ -40,19 +36,7 @@ func Shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	return CutText(s, limit) + "…"
-}
-
-// CutText returns the longest beginning of s that has at most limit bytes and splits no character.
-func CutText(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	limit = max(limit, 0)
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
+	return text.Cut(s, limit) + "…"
 }
 
 // EncodedLen returns how many bytes s takes inside a JSON string, as Success writes it.

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -17,7 +18,7 @@ func TestContentComesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		content := rapid.SliceOf(rapid.Byte()).Draw(t, "content")
 		shown, encoding := string(content), tools.EncodingText
-		if !tools.IsText(content) {
+		if !text.StorableBytes(content) {
 			shown, encoding = base64.StdEncoding.EncodeToString(content), tools.EncodingBase64
 		}
 		back, err := tools.DecodeContent(shown, encoding)
@@ -49,7 +50,7 @@ func TestEncodedLen(t *testing.T) {
 		if !strings.HasPrefix(s, cut) || tools.EncodedLen(cut) > budget {
 			t.Fatalf("cut to %d, %q is %q", budget, s, cut)
 		}
-		if text := tools.CutText(s, budget); utf8.ValidString(s) && (!utf8.ValidString(text) || len(text) > budget) {
+		if text := text.Cut(s, budget); utf8.ValidString(s) && (!utf8.ValidString(text) || len(text) > budget) {
 			t.Fatalf("cut to %d bytes, %q is %q", budget, s, text)
 		}
 	})

@@ -116,5 +116,5 @@ func cleanText(s string, limit int) string {
 		return s
 	}
 	note := fmt.Sprintf(" … (cut, %d bytes in all)", len(s))
-	return CutText(s, limit-len(note)) + note
+	return text.Cut(s, limit-len(note)) + note
 }

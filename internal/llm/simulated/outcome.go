@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	texts "github.com/ostler-dev/ostler/internal/text"
 )
 
 const (
@@ -214,7 +216,7 @@ func code(s string) string {
 
 // fenced makes a code block that its text can't end.
 func fenced(language, s string) string {
-	if short := cutText(s, maxQuoted); short != s {
+	if short := texts.Cut(s, maxQuoted); short != s {
 		s = short + "\n… (shortened)"
 	}
 	fence := strings.Repeat("`", max(3, longestRun(s)+1))

@@ -3,6 +3,8 @@ package simulated
 import (
 	"slices"
 	"unicode/utf8"
+
+	texts "github.com/ostler-dev/ostler/internal/text"
 )
 
 const (
@@ -23,7 +25,7 @@ type parser struct {
 
 // parse returns what the text asks for, in its order.
 func (p *parser) parse(text string) []action {
-	rest := cutText(text, maxRuleText)
+	rest := texts.Cut(text, maxRuleText)
 	var actions []action
 	then := false
 	for clauses := 0; rest != "" && clauses < maxClauses && len(actions) < maxActions; clauses++ {
@@ -122,15 +124,4 @@ func waitsFor(before []action, a action, then bool) int {
 		}
 	}
 	return -1
-}
-
-// cutText returns at most limit bytes of s, whole characters only.
-func cutText(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
 }

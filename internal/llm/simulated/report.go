@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/llm"
+	texts "github.com/ostler-dev/ostler/internal/text"
 )
 
 // announcement is what comes before tool calls.
@@ -102,7 +103,7 @@ func firstLine(text, otherwise string) string {
 	if text == "" {
 		return otherwise
 	}
-	if short := cutText(text, most); short != text {
+	if short := texts.Cut(text, most); short != text {
 		return short + "…"
 	}
 	return text

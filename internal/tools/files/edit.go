@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	texts "github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -86,7 +87,7 @@ func edit(ctx context.Context, f tools.Files, a editArgs) (any, error) {
 			Message: fmt.Sprintf("%s has changed: its hash is %s, not %s.", a.Path, file.Hash, *a.ExpectedHash)}
 	case len(content) > maxEditBytes:
 		return nil, refuse("too_large", "%s has %d bytes; at most %d can be edited. Use write_file.", a.Path, len(content), maxEditBytes)
-	case !tools.IsText(content):
+	case !texts.StorableBytes(content):
 		return nil, refuse("not_text", "%s is not text, so it can't be edited. Use write_file with encoding base64.", a.Path)
 	}
 	before, after, replaced := string(content), string(content), 0

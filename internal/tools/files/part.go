@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -34,7 +35,7 @@ type part struct {
 // readPart returns as much as was asked for and as fits the budget, which counts bytes as JSON writes them.
 func readPart(file tools.File, content []byte, a readArgs, budget int) (part, error) {
 	p := part{Path: file.Path, Hash: file.Hash, Size: file.Size, Unit: a.Unit, Offset: a.Offset}
-	if !tools.IsText(content) {
+	if !text.StorableBytes(content) {
 		if a.Unit == unitLines {
 			return p, refuse("not_text", "%s is not text, so it has no lines. Leave unit out to get it as base64, counted in bytes.", file.Path)
 		}
@@ -82,7 +83,7 @@ func (p part) textBytes(content []byte, a readArgs, budget int) (part, error) {
 		reason = tools.ReasonSize
 	}
 	if a.Limit > 0 && len(p.Content) > a.Limit {
-		p.Content, reason = tools.CutText(p.Content, a.Limit), tools.ReasonLimit
+		p.Content, reason = text.Cut(p.Content, a.Limit), tools.ReasonLimit
 	}
 	if p.Content == "" && len(rest) > 0 {
 		// At least one character, or nobody gets past it.

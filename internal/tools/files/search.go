@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	texts "github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -41,7 +42,7 @@ func (s *search) file(ctx context.Context, f tools.Files, file tools.File) error
 		return err
 	}
 	s.read += len(content)
-	if !tools.IsText(content) {
+	if !texts.StorableBytes(content) {
 		s.out.Skipped.Binary++
 		return nil
 	}
