@@ -1,5 +1,4 @@
 import { useState } from "react";
-import { fieldErrors } from "@/api/errors";
 import { newIdempotencyKey } from "@/api/idempotency";
 import { useAction } from "@/api/useAction";
 import { DisableBudgetDocument, TopUpBudgetDocument } from "@/gql/graphql";
@@ -8,6 +7,7 @@ import { addDecimals, isDecimal } from "@/money/decimal";
 import { ConfirmDialog } from "@/ui/ConfirmDialog";
 import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
+import { fieldsOf } from "@/ui/useFields";
 import { leftWords } from "./BudgetBar";
 import { amountProblem } from "./draft";
 import { type Budget, shortfall } from "./words";
@@ -26,12 +26,12 @@ interface TopUpProps extends ActProps {
 /** Adds to what may be spent in the present period. */
 export function TopUpDialog({ budget, needed, onClose, onDone }: TopUpProps) {
   const { id, currency, balance } = budget;
-  const [amount, setAmount] = useState(shortfall(budget, needed));
-  const [description, setDescription] = useState("");
+  const topUp = useAction(TopUpBudgetDocument);
+  const [draft, setDraft] = useState({ amount: shortfall(budget, needed), description: "" });
+  const { amount, description } = draft;
+  const field = fieldsOf(draft, setDraft, topUp.refusals, { amount: amountProblem(amount) });
   // A second try after a lost answer counts once.
   const [idempotencyKey] = useState(newIdempotencyKey);
-  const topUp = useAction(TopUpBudgetDocument);
-  const problem = amountProblem(amount);
   return (
     <FormDialog
       title="Top up"
@@ -46,9 +46,9 @@ export function TopUpDialog({ budget, needed, onClose, onDone }: TopUpProps) {
           description: description.trim() || null,
           idempotencyKey,
         };
-        if (!(await topUp.run({ input }))) return;
-        onDone?.();
-        onClose();
+        const answer = await topUp.run({ input });
+        if (answer) onDone?.();
+        return answer;
       }}
       onClose={onClose}
     >
@@ -59,19 +59,15 @@ export function TopUpDialog({ budget, needed, onClose, onDone }: TopUpProps) {
             ? `${formatAmount(addDecimals(balance, amount), currency)} will be available${budget.period === null ? "" : " until the budget resets"}.`
             : `${leftWords(balance, currency)}.${budget.period === null ? "" : " A top-up applies to the current period only."}`
         }
-        errors={problem === null ? fieldErrors(topUp.refusals, "amount") : [problem]}
         required
         inputMode="decimal"
-        value={amount}
-        onChange={setAmount}
+        {...field("amount")}
       />
       <TextField
         label="Description"
         optional
         hint="Shown in the ledger and the audit log."
-        errors={fieldErrors(topUp.refusals, "description")}
-        value={description}
-        onChange={setDescription}
+        {...field("description")}
       />
     </FormDialog>
   );

@@ -1,7 +1,8 @@
 import { useId, useMemo } from "react";
-import { fieldErrors, type UserError } from "@/api/errors";
+import type { UserError } from "@/api/errors";
 import type { PeriodKind } from "@/gql/graphql";
 import { Field, SelectField, TextField } from "@/ui/Field";
+import { fieldsOf } from "@/ui/useFields";
 import {
   amountProblem,
   LENGTH_UNITS,
@@ -23,75 +24,63 @@ interface BudgetFieldsProps {
 
 const PERIOD_KINDS: readonly PeriodKind[] = ["CALENDAR", "ROLLING", "FIXED"];
 
-const problems = (typed: string, refused: string[]) => {
-  const problem = amountProblem(typed);
-  return problem === null ? refused : [problem];
-};
-
 /** What a budget allows: for a new one, and to change one. */
 export function BudgetFields({ draft, onChange, refusals }: BudgetFieldsProps) {
-  const { limit, softLimit, period } = draft;
+  const field = fieldsOf(draft, onChange, refusals, {
+    limit: amountProblem(draft.limit),
+    softLimit: amountProblem(draft.softLimit),
+  });
   return (
     <>
       <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
         <TextField
           label="Limit"
           hint="Turns stop before exceeding it."
-          errors={problems(limit, fieldErrors(refusals, "limit"))}
           required
           inputMode="decimal"
-          value={limit}
-          onChange={(next) => onChange({ ...draft, limit: next })}
+          {...field("limit")}
         />
         <TextField
           label="Soft limit"
           optional
           hint="Above it, turns pause until someone resumes them."
-          errors={problems(softLimit, fieldErrors(refusals, "softLimit"))}
           inputMode="decimal"
-          value={softLimit}
-          onChange={(next) => onChange({ ...draft, softLimit: next })}
+          {...field("softLimit")}
         />
       </div>
-      <PeriodFields
-        period={period}
-        onChange={(next) => onChange({ ...draft, period: next })}
-        errors={fieldErrors(refusals, "period")}
-      />
+      <PeriodFields {...field("period")} />
     </>
   );
 }
 
 interface PeriodFieldsProps {
-  period: PeriodDraft;
+  value: PeriodDraft;
   onChange: (period: PeriodDraft) => void;
   errors: readonly string[];
 }
 
-function PeriodFields({ period, onChange, errors }: PeriodFieldsProps) {
+function PeriodFields({ value: period, onChange, errors }: PeriodFieldsProps) {
+  const field = fieldsOf(period, onChange, [], { count: periodProblem(period) });
   const zones = useId();
   const suggestions = useMemo(zoneSuggestions, []);
   const lasting = period.kind === "ROLLING" || period.kind === "FIXED";
-  const problem = periodProblem(period);
   return (
     <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
       <SelectField
         label="Resets"
         className="sm:col-span-2"
+        {...field("kind")}
         errors={errors}
         {...(period.kind === "" && { hint: "Spending never resets. Top up to add more." })}
         none="Never"
-        value={period.kind}
         options={PERIOD_KINDS.map((each) => [each, KIND_LABELS[each]])}
-        onChange={(kind) => onChange({ ...period, kind })}
       />
       {period.kind === "CALENDAR" && (
         <>
           <SelectField
             label="Every"
-            value={period.unit}
+            {...field("unit")}
             options={UNITS.map((each) => [each, each.toLowerCase()])}
-            onChange={(unit) => onChange({ ...period, unit })}
           />
           <Field label="Time zone">
             {(control) => (
@@ -120,11 +109,9 @@ function PeriodFields({ period, onChange, errors }: PeriodFieldsProps) {
         <>
           <TextField
             label={period.kind === "FIXED" ? "Length" : "Window"}
-            errors={problem === null ? [] : [problem]}
             required
             inputMode="numeric"
-            value={period.count}
-            onChange={(next) => onChange({ ...period, count: next })}
+            {...field("count")}
           />
           <SelectField
             label="Unit"

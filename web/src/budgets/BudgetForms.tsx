@@ -6,6 +6,7 @@ import { currencyName, OWN_CURRENCIES } from "@/money/amounts";
 import { useViewer } from "@/shell/viewer";
 import { Field } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
+import { fieldsOf } from "@/ui/useFields";
 import { BudgetFields, LIMIT_FIELDS } from "./BudgetFields";
 import {
   createBudgetInput,
@@ -58,11 +59,7 @@ export function NewBudgetDialog({ forWhom, onClose }: NewBudgetProps) {
           ...fieldErrors(create.refusals, "subjectId"),
         ]}
       />
-      <CurrencyField
-        value={draft.currency}
-        onChange={(currency) => setDraft({ ...draft, currency })}
-        errors={fieldErrors(create.refusals, "currency")}
-      />
+      <CurrencyField {...fieldsOf(draft, setDraft, create.refusals)("currency")} />
       <BudgetFields
         draft={draft}
         onChange={(limits) => setDraft({ ...draft, ...limits })}

@@ -1,9 +1,9 @@
 import { useState } from "react";
-import { fieldErrors } from "@/api/errors";
 import { useAction } from "@/api/useAction";
 import { CreateModelDocument } from "@/gql/graphql";
 import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
+import { fieldsOf } from "@/ui/useFields";
 import { MODEL_FIELDS } from "./ModelDialog";
 import { ModelFields } from "./ModelFields";
 import { createModelInput, emptyModel, modelProblems } from "./modelDraft";
@@ -30,12 +30,10 @@ export function ModelByName({ providerId, onClose }: ModelByNameProps) {
     >
       <TextField
         label="Name"
-        errors={fieldErrors(create.refusals, "name")}
         hint="The provider's name for it. Fields you leave empty are filled in for well-known models."
         mono
         spellCheck={false}
-        value={draft.name}
-        onChange={(next) => setDraft({ ...draft, name: next })}
+        {...fieldsOf(draft, setDraft, create.refusals)("name")}
       />
       <ModelFields draft={draft} onChange={setDraft} refusals={create.refusals} />
     </FormDialog>

@@ -1,5 +1,6 @@
 import { fieldErrors, type UserError } from "@/api/errors";
 import { TextField } from "@/ui/Field";
+import { fieldsOf } from "@/ui/useFields";
 import { type ModelDraft, modelProblems } from "./modelDraft";
 
 interface ModelFieldsProps {
@@ -22,12 +23,7 @@ const PRICES = [
 
 /** What is known of a model beside its name. */
 export function ModelFields({ draft, onChange, refusals }: ModelFieldsProps) {
-  const problems = modelProblems(draft);
-  const field = (key: keyof ModelDraft) => ({
-    errors: [...(problems[key] ? [problems[key]] : []), ...fieldErrors(refusals, key)],
-    value: draft[key],
-    onChange: (value: string) => onChange({ ...draft, [key]: value }),
-  });
+  const field = fieldsOf(draft, onChange, refusals, modelProblems(draft));
   const priceErrors = fieldErrors(refusals, "price");
   return (
     <>

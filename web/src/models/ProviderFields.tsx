@@ -1,6 +1,7 @@
-import { fieldErrors, type UserError } from "@/api/errors";
+import type { UserError } from "@/api/errors";
 import type { ProviderRowFragment } from "@/gql/graphql";
 import { SelectField, TextField } from "@/ui/Field";
+import { fieldsOf } from "@/ui/useFields";
 import { KINDS, PROVIDER_KINDS } from "./kinds";
 import { type ProviderDraft, providerProblems } from "./providerDraft";
 
@@ -16,35 +17,22 @@ interface ProviderFieldsProps {
 
 export function ProviderFields({ draft, onChange, refusals, stored, strict }: ProviderFieldsProps) {
   const facts = PROVIDER_KINDS[draft.kind];
-  const problems = strict ? providerProblems(draft) : {};
-  const errors = (field: "name" | "baseUrl" | "apiKey") => [
-    ...(problems[field] ? [problems[field]] : []),
-    ...fieldErrors(refusals, field),
-  ];
+  const field = fieldsOf(draft, onChange, refusals, strict ? providerProblems(draft) : {});
   return (
     <>
       {!stored && (
         <SelectField
           label="Kind"
           hint={facts.about}
-          errors={fieldErrors(refusals, "kind")}
-          value={draft.kind}
+          {...field("kind")}
           options={KINDS.map((kind) => [kind, PROVIDER_KINDS[kind].label])}
-          onChange={(kind) => onChange({ ...draft, kind })}
         />
       )}
-      <TextField
-        label="Name"
-        errors={errors("name")}
-        hint="Shown in model lists."
-        value={draft.name}
-        onChange={(next) => onChange({ ...draft, name: next })}
-      />
+      <TextField label="Name" hint="Shown in model lists." {...field("name")} />
       {facts.baseUrl !== "none" && (
         <TextField
           label="Base URL"
           optional={facts.baseUrl === "optional"}
-          errors={errors("baseUrl")}
           hint={
             facts.baseUrl === "optional"
               ? "Only for a gateway or proxy. A custom base URL needs its own API key."
@@ -54,15 +42,13 @@ export function ProviderFields({ draft, onChange, refusals, stored, strict }: Pr
           inputMode="url"
           spellCheck={false}
           placeholder={facts.placeholder}
-          value={draft.baseUrl}
-          onChange={(next) => onChange({ ...draft, baseUrl: next })}
+          {...field("baseUrl")}
         />
       )}
       {facts.takesKey && (
         <TextField
           label={stored?.hasCredentials ? "New API key" : "API key"}
           optional
-          errors={errors("apiKey")}
           hint={
             stored?.hasCredentials
               ? "Leave empty to keep the current key."
@@ -75,8 +61,7 @@ export function ProviderFields({ draft, onChange, refusals, stored, strict }: Pr
           data-1p-ignore
           data-lpignore="true"
           spellCheck={false}
-          value={draft.apiKey}
-          onChange={(next) => onChange({ ...draft, apiKey: next })}
+          {...field("apiKey")}
         />
       )}
       {stored?.hasCredentials && facts.takesKey && draft.apiKey.trim() === "" && (

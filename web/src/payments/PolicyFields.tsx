@@ -1,13 +1,14 @@
 import { useState } from "react";
 import { useQuery } from "urql";
 import { toggled } from "@/api/changes";
-import { describeError, fieldErrors, type UserError } from "@/api/errors";
+import { describeError, type UserError } from "@/api/errors";
 import { amountProblem } from "@/budgets/draft";
 import { PayingCapabilitiesDocument } from "@/gql/graphql";
 import { useAlone } from "@/org/useAlone";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Field, TextField } from "@/ui/Field";
 import { Spinner } from "@/ui/Loading";
+import { fieldsOf } from "@/ui/useFields";
 import { type PolicyDraft, secretProblem } from "./draft";
 
 interface PolicyFieldsProps {
@@ -26,31 +27,23 @@ const AMOUNTS = [
 
 /** What a policy allows: for a new one, and to change one. */
 export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFieldsProps) {
-  const refused = (field: string) => fieldErrors(refusals, field);
-  const amountErrors = (field: keyof PolicyDraft & string, typed: string) => {
-    const problem = amountProblem(typed);
-    return problem === null ? refused(field) : [problem];
-  };
+  const field = fieldsOf(draft, onChange, refusals, {
+    maxPerRequest: amountProblem(draft.maxPerRequest),
+    maxPerTurn: amountProblem(draft.maxPerTurn),
+    maxPerDay: amountProblem(draft.maxPerDay),
+    approvalAbove: amountProblem(draft.approvalAbove),
+    secret: secretProblem(draft.secret),
+  });
   const alone = useAlone(draft.approvalAbove.trim() !== "");
-  const badSecret = secretProblem(draft.secret);
+  const hosts = field("hosts");
   return (
     <>
-      <TextField
-        label="Name"
-        errors={refused("name")}
-        required
-        value={draft.name}
-        onChange={(next) => onChange({ ...draft, name: next })}
-      />
-      <CapabilityChoice
-        chosen={draft.capabilities}
-        onChange={(capabilities) => onChange({ ...draft, capabilities })}
-        errors={refused("capabilities")}
-      />
+      <TextField label="Name" required {...field("name")} />
+      <CapabilityChoice {...field("capabilities")} />
       <Field
         label="Allowed payees (hosts)"
         hint="One per line, e.g. api.example.com or *.example.com."
-        errors={refused("hosts")}
+        errors={hosts.errors}
       >
         {(control) => (
           <textarea
@@ -60,8 +53,8 @@ export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFie
             autoComplete="off"
             spellCheck={false}
             className="control h-auto py-1.5 font-mono"
-            value={draft.hosts}
-            onChange={(event) => onChange({ ...draft, hosts: event.target.value })}
+            value={hosts.value}
+            onChange={(event) => hosts.onChange(event.target.value)}
           />
         )}
       </Field>
@@ -70,22 +63,18 @@ export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFie
           <TextField
             key={key}
             label={label}
-            errors={amountErrors(key, draft[key])}
             hint={key === "maxPerDay" ? "In USD. Days are in UTC." : "In USD."}
             required
             inputMode="decimal"
-            value={draft[key]}
-            onChange={(next) => onChange({ ...draft, [key]: next })}
+            {...field(key)}
           />
         ))}
         <TextField
           label="Approval above"
           optional
           hint="Payments above this amount (USD) need approval."
-          errors={amountErrors("approvalAbove", draft.approvalAbove)}
           inputMode="decimal"
-          value={draft.approvalAbove}
-          onChange={(next) => onChange({ ...draft, approvalAbove: next })}
+          {...field("approvalAbove")}
         />
       </div>
       {alone && (
@@ -98,13 +87,11 @@ export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFie
       <TextField
         label="Payment server URL"
         hint="Your server that moves the money. It receives signed requests."
-        errors={refused("url")}
         type="url"
         required
         spellCheck={false}
         mono
-        value={draft.url}
-        onChange={(next) => onChange({ ...draft, url: next })}
+        {...field("url")}
       />
       <TextField
         label={hasSecret ? "New secret" : "Secret"}
@@ -114,7 +101,6 @@ export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFie
             ? "Leave empty to keep the current one. Both secrets sign for 24 hours after a change."
             : "Signs requests to your payment server. Generate one with openssl rand -hex 32. It is never shown again."
         }
-        errors={badSecret === null ? refused("secret") : [badSecret]}
         mono
         type="password"
         // Browsers offer to keep what looks like a password; this value tells them not to.
@@ -123,21 +109,20 @@ export function PolicyFields({ draft, onChange, refusals, hasSecret }: PolicyFie
         data-lpignore="true"
         spellCheck={false}
         required={!hasSecret}
-        value={draft.secret}
-        onChange={(next) => onChange({ ...draft, secret: next })}
+        {...field("secret")}
       />
     </>
   );
 }
 
 interface CapabilityChoiceProps {
-  chosen: readonly string[];
+  value: readonly string[];
   onChange: (chosen: readonly string[]) => void;
   errors: readonly string[];
 }
 
 /** Checkboxes for whose tools may pay. */
-function CapabilityChoice({ chosen, onChange, errors }: CapabilityChoiceProps) {
+function CapabilityChoice({ value: chosen, onChange, errors }: CapabilityChoiceProps) {
   const [{ data, error, fetching }, reload] = useQuery({ query: PayingCapabilitiesDocument });
   // What was chosen before stays on offer, also where the server has no such capability any more.
   const [before] = useState(chosen);

@@ -28,7 +28,7 @@ export function SettleDialog({ payment, onClose }: SettleDialogProps) {
       onSubmit={async () => {
         if (paid === null) return;
         const input = { paid, reference: (paid && reference.trim()) || null };
-        if (await settle.run({ id, input })) onClose();
+        return settle.run({ id, input });
       }}
       onClose={onClose}
     >

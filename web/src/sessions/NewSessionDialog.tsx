@@ -1,6 +1,5 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useRef, useState } from "react";
-import { fieldErrors } from "@/api/errors";
+import { useRef } from "react";
 import { newIdempotencyKey } from "@/api/idempotency";
 import { useAction } from "@/api/useAction";
 import { useFresh } from "@/api/useFresh";
@@ -10,6 +9,7 @@ import { useMay } from "@/shell/viewer";
 import { RequestError } from "@/ui/ErrorNote";
 import { SelectField, TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
+import { useFields } from "@/ui/useFields";
 import { AgentChoice } from "./AgentChoice";
 import { onlyAgent } from "./onlyAgent";
 
@@ -24,11 +24,12 @@ interface NewSessionDialogProps {
 export function NewSessionDialog({ from, onClose }: NewSessionDialogProps) {
   const navigate = useNavigate();
   const mayCreateAgents = useMay("CATALOG_WRITE");
-  const [chosen, setAgentId] = useState(from.agentId || null);
-  const [harnessId, setHarnessId] = useState(from.harnessId);
-  const [title, setTitle] = useState("");
-  const attempt = useRef({ input: "", key: "" });
   const create = useAction(CreateSessionDocument);
+  const [{ agentId: chosen, harnessId, title }, field] = useFields(
+    { ...from, agentId: from.agentId || null, title: "" },
+    create.refusals,
+  );
+  const attempt = useRef({ input: "", key: "" });
   const { data: options, error: optionsError } = useFresh(SessionFormOptionsDocument, {
     search: null,
   });
@@ -72,33 +73,20 @@ export function NewSessionDialog({ from, onClose }: NewSessionDialogProps) {
       }
     >
       <RequestError error={optionsError} />
-      <AgentChoice
-        first={from.agentId}
-        value={agentId}
-        onChange={setAgentId}
-        errors={fieldErrors(create.refusals, "agentId")}
-      />
+      <AgentChoice first={from.agentId} {...field("agentId")} value={agentId} />
       <SelectField
         label="Harness"
         optional
-        errors={fieldErrors(create.refusals, "harnessId")}
         hint={
           agentId
             ? "Leave empty to use the agent's harness."
             : "Leave empty to use the organization's default."
         }
         none={agentId ? "The agent's harness" : "Default harness"}
-        value={harnessId}
+        {...field("harnessId")}
         options={options?.harnesses.nodes.map(namedOption)}
-        onChange={setHarnessId}
       />
-      <TextField
-        label="Title"
-        optional
-        errors={fieldErrors(create.refusals, "title")}
-        value={title}
-        onChange={setTitle}
-      />
+      <TextField label="Title" optional {...field("title")} />
     </FormDialog>
   );
 }

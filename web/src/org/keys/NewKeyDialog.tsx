@@ -7,6 +7,7 @@ import { CopyBlock } from "@/ui/CopyBlock";
 import { CopyOnceDialog } from "@/ui/CopyOnceDialog";
 import { SelectField, TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
+import { fieldsOf } from "@/ui/useFields";
 import { createKeyInput, type KeyLifetime, keyProblem, newKeyDraft } from "./keyDraft";
 import { PermissionPicker } from "./PermissionPicker";
 
@@ -31,6 +32,7 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
   // The key is in one answer alone, and kept nowhere else than here.
   const [key, setKey] = useState<string | null>(null);
   const problem = keyProblem(draft);
+  const field = fieldsOf(draft, setDraft, create.refusals);
 
   const submit = async () => {
     setStrict(true);
@@ -74,27 +76,18 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
       <TextField
         label="Name"
         hint="What uses the key. Its actions appear in the audit log under this name."
-        errors={fieldErrors(create.refusals, "name")}
         required
-        value={draft.name}
-        onChange={(next) => setDraft({ ...draft, name: next })}
+        {...field("name")}
       />
       <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
         <SelectField
           label="Expires"
+          {...field("lifetime")}
           errors={fieldErrors(create.refusals, "expiresAt")}
-          value={draft.lifetime}
           options={LIFETIMES}
-          onChange={(lifetime) => setDraft({ ...draft, lifetime })}
         />
         {draft.lifetime === "date" && (
-          <TextField
-            label="Expiry date"
-            type="date"
-            required
-            value={draft.date}
-            onChange={(next) => setDraft({ ...draft, date: next })}
-          />
+          <TextField label="Expiry date" type="date" required {...field("date")} />
         )}
       </div>
       <PermissionPicker

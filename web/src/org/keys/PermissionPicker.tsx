@@ -1,3 +1,4 @@
+import { toggled } from "@/api/changes";
 import { PERMISSION_WORDS } from "@/auth/permissions";
 import type { Permission } from "@/gql/graphql";
 import { CheckGroups } from "@/ui/CheckGroups";
@@ -14,12 +15,6 @@ interface PermissionPickerProps {
 /** Checkboxes for what a key may do. What comes with another one is checked and can't be taken away. */
 export function PermissionPicker({ held, picked, onChange, errors }: PermissionPickerProps) {
   const implied = impliedBy(picked);
-  const toggle = (permission: Permission) =>
-    onChange(
-      picked.includes(permission)
-        ? picked.filter((each) => each !== permission)
-        : [...picked, permission],
-    );
   return (
     <CheckGroups
       legend="Permissions"
@@ -30,7 +25,7 @@ export function PermissionPicker({ held, picked, onChange, errors }: PermissionP
       words={(each) => PERMISSION_WORDS[each]}
       checked={(each) => picked.includes(each) || implied.includes(each)}
       disabled={(each) => implied.includes(each)}
-      onToggle={toggle}
+      onToggle={(each) => onChange(toggled(picked, each))}
       errors={errors}
     />
   );

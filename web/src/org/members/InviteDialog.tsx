@@ -1,5 +1,4 @@
 import { useState } from "react";
-import { fieldErrors } from "@/api/errors";
 import { useAction } from "@/api/useAction";
 import { ROLE_LABELS, rolesUpTo } from "@/auth/roles";
 import { InviteMemberDocument, type Role } from "@/gql/graphql";
@@ -8,6 +7,7 @@ import { CopyOnceDialog } from "@/ui/CopyOnceDialog";
 import { SelectField, TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 import { formatDateTime } from "@/ui/format";
+import { useFields } from "@/ui/useFields";
 import { invitationLink } from "./memberRules";
 
 const ROLE_ABOUT: Record<Role, string> = {
@@ -31,14 +31,13 @@ interface Invited {
 export function InviteDialog({ onInvited, onClose }: InviteDialogProps) {
   const { role: own } = useViewer();
   const invite = useAction(InviteMemberDocument);
-  const [email, setEmail] = useState("");
-  const [role, setRole] = useState<Role>("MEMBER");
+  const [draft, field] = useFields({ email: "", role: "MEMBER" as Role }, invite.refusals);
+  const email = draft.email.trim();
   // The token is in one answer alone, and kept nowhere else than here.
   const [invited, setInvited] = useState<Invited | null>(null);
 
   const submit = async () => {
-    const { token, invitation } =
-      (await invite.run({ input: { email: email.trim(), role } })) ?? {};
+    const { token, invitation } = (await invite.run({ input: { email, role: draft.role } })) ?? {};
     if (!token || !invitation) return;
     setInvited({
       email: invitation.email,
@@ -67,26 +66,22 @@ export function InviteDialog({ onInvited, onClose }: InviteDialogProps) {
       action={invite.busy ? "Inviting…" : "Create link"}
       state={invite}
       fields={["email", "role"]}
-      disabled={email.trim() === ""}
+      disabled={email === ""}
       onSubmit={() => void submit()}
       onClose={onClose}
     >
       <TextField
         label="Email"
         hint="No email is sent. You get a link to share."
-        errors={fieldErrors(invite.refusals, "email")}
         type="email"
         required
-        value={email}
-        onChange={setEmail}
+        {...field("email")}
       />
       <SelectField
         label="Role"
-        hint={ROLE_ABOUT[role]}
-        errors={fieldErrors(invite.refusals, "role")}
-        value={role}
+        hint={ROLE_ABOUT[draft.role]}
+        {...field("role")}
         options={rolesUpTo(own).map((each) => [each, ROLE_LABELS[each]])}
-        onChange={setRole}
       />
     </FormDialog>
   );

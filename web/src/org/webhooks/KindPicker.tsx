@@ -6,13 +6,13 @@ import { kindGroups, kindWords } from "./kinds";
 interface KindPickerProps {
   /** What was chosen before; it stays on offer. */
   known: readonly EventKind[];
-  picked: readonly EventKind[];
+  value: readonly EventKind[];
   onChange: (picked: readonly EventKind[]) => void;
   errors: readonly string[];
 }
 
 /** Checkboxes for what a webhook is told of. */
-export function KindPicker({ known, picked, onChange, errors }: KindPickerProps) {
+export function KindPicker({ known, value: picked, onChange, errors }: KindPickerProps) {
   return (
     <CheckGroups
       legend="Events"

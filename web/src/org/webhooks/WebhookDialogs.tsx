@@ -55,7 +55,7 @@ export function EditWebhookDialog({ webhook, onClose }: ChangesProps) {
       isChange={(draft) => updateWebhookInput(draft, webhook) !== null}
       onSubmit={async (draft) => {
         const input = updateWebhookInput(draft, webhook);
-        if (input && (await update.run({ id: webhook.id, input }))) onClose();
+        return input && update.run({ id: webhook.id, input });
       }}
       onClose={onClose}
     />

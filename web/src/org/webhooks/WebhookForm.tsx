@@ -1,9 +1,9 @@
 import { useState } from "react";
-import { fieldErrors } from "@/api/errors";
 import type { Attempt } from "@/api/useAction";
 import type { EventKind } from "@/gql/graphql";
 import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
+import { useFields } from "@/ui/useFields";
 import type { WebhookDraft } from "./draft";
 import { KindPicker } from "./KindPicker";
 
@@ -15,14 +15,15 @@ interface WebhookFormProps {
   state: Attempt;
   /** Whether there is anything to send. */
   isChange: (draft: WebhookDraft) => boolean;
-  onSubmit: (draft: WebhookDraft) => void;
+  /** The dialog closes when this returns something. */
+  onSubmit: (draft: WebhookDraft) => unknown;
   onClose: () => void;
 }
 
 /** Where a webhook leads and what it is told of: for a new one, and to change one. */
 export function WebhookForm(props: WebhookFormProps) {
   const { title, initial, action, state, isChange, onSubmit, onClose } = props;
-  const [draft, setDraft] = useState(initial);
+  const [draft, field] = useFields(initial, state.refusals);
   const [known] = useState<readonly EventKind[]>(initial.kinds);
   return (
     <FormDialog
@@ -37,19 +38,12 @@ export function WebhookForm(props: WebhookFormProps) {
       <TextField
         label="URL"
         hint="The endpoint that receives POST requests, e.g. https://example.com/ostler."
-        errors={fieldErrors(state.refusals, "url")}
         type="url"
         required
         spellCheck={false}
-        value={draft.url}
-        onChange={(next) => setDraft({ ...draft, url: next })}
+        {...field("url")}
       />
-      <KindPicker
-        known={known}
-        picked={draft.kinds}
-        onChange={(kinds) => setDraft({ ...draft, kinds })}
-        errors={fieldErrors(state.refusals, "kinds")}
-      />
+      <KindPicker known={known} {...field("kinds")} />
     </FormDialog>
   );
 }
