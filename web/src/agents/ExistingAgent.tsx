@@ -32,11 +32,7 @@ export function ExistingAgent({ agent }: { agent: AgentDetailFragment }) {
       editing={editing}
       problems={draftProblems(editing.draft)}
       labels={FIELD_LABELS}
-      list={
-        <Link to="/agents" className="font-normal text-ink-3 hover:text-ink">
-          Agents
-        </Link>
-      }
+      list={<Link to="/agents">Agents</Link>}
       actions={
         <>
           <Link

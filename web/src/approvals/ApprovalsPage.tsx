@@ -5,12 +5,12 @@ import { useReloadOn, useReloadOnFocus } from "@/api/useFresh";
 import { usePages } from "@/api/usePages";
 import { WaitsDocument, type WaitsQuery } from "@/gql/graphql";
 import { useWaits } from "@/shell/waits";
-import { classes } from "@/ui/classes";
 import { EmptyState } from "@/ui/EmptyState";
 import { curlRequest } from "@/ui/graphqlRequest";
 import { ListBody } from "@/ui/ListBody";
 import { PageHeader } from "@/ui/PageHeader";
 import { RelativeTime } from "@/ui/Time";
+import { Toggles } from "@/ui/Toggles";
 import { WaitCard } from "@/waits/WaitCard";
 import { KIND_LABELS } from "@/waits/words";
 import { INBOX_KINDS } from "./search";
@@ -87,31 +87,14 @@ function KindFilter() {
   const { kind } = useSearch({ from: "/app/approvals" });
   const navigate = useNavigate({ from: "/approvals" });
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset would be wrong here, nothing is submitted.
-    <div
-      role="group"
-      aria-label="Kind"
-      className="flex flex-wrap gap-0.5 border-b border-line px-4 py-2 sm:px-6"
-    >
-      {[undefined, ...INBOX_KINDS].map((each) => (
-        <button
-          key={each ?? "all"}
-          type="button"
-          aria-pressed={kind === each}
-          onClick={() =>
-            void navigate({
-              search: each === undefined ? {} : { kind: each },
-              replace: true,
-            })
-          }
-          className={classes(
-            "rounded-md px-2.5 py-1 text-sm transition-colors",
-            kind === each ? "bg-hover font-medium text-ink" : "text-ink-2 hover:text-ink",
-          )}
-        >
-          {each ? `${KIND_LABELS[each]}s` : "All"}
-        </button>
-      ))}
+    <div className="border-b border-line px-4 py-2 sm:px-6">
+      <Toggles
+        label="Kind"
+        options={[undefined, ...INBOX_KINDS]}
+        words={(each) => (each ? `${KIND_LABELS[each]}s` : "All")}
+        pressed={(each) => kind === each}
+        onPress={(each) => void navigate({ search: each ? { kind: each } : {}, replace: true })}
+      />
     </div>
   );
 }

@@ -1,4 +1,3 @@
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { fieldErrors } from "@/api/errors";
 import type { ViewerQuery } from "@/gql/graphql";
@@ -6,6 +5,7 @@ import { Button } from "@/ui/Button";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { TextField } from "@/ui/Field";
 import { Problems } from "@/ui/Problems";
+import { EmailField, EntryLink, PasswordField } from "./EntryFields";
 import { EntryForm } from "./EntryPage";
 import type { Acceptance } from "./useAcceptance";
 
@@ -89,12 +89,9 @@ export function AcceptAsNewcomer({ acceptance, onKnown }: AcceptAsNewcomerProps)
         value={name}
         onChange={setName}
       />
-      <TextField
-        label="Password"
+      <PasswordField
         hint="You sign in with this password and the invited email."
         errors={fieldErrors(acceptance.refusals, "password")}
-        type="password"
-        required
         autoComplete="new-password"
         value={password}
         onChange={setPassword}
@@ -110,29 +107,10 @@ export function AcceptAsMember({ acceptance }: FormProps) {
   return (
     <EntryForm onSubmit={() => acceptance.asMember(email, password)}>
       <Problems of={acceptance} />
-      <TextField
-        label="Email"
-        hint="The email that was invited."
-        type="email"
-        required
-        autoComplete="username"
-        value={email}
-        onChange={setEmail}
-      />
-      <TextField
-        label="Password"
-        type="password"
-        required
-        autoComplete="current-password"
-        value={password}
-        onChange={setPassword}
-      />
+      <EmailField hint="The email that was invited." value={email} onChange={setEmail} />
+      <PasswordField value={password} onChange={setPassword} />
       <Submit busy={acceptance.busy}>Sign in and join</Submit>
-      <p className="text-center text-sm">
-        <Link to="/forgot" className="rounded text-ink-2 underline underline-offset-2">
-          Forgot password?
-        </Link>
-      </p>
+      <EntryLink to="/forgot">Forgot password?</EntryLink>
     </EntryForm>
   );
 }

@@ -4,8 +4,8 @@ import { useAction } from "@/api/useAction";
 import { ChangePasswordDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
-import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
+import { PasswordField } from "./EntryFields";
 
 export function ChangePasswordDialog({ onClose }: { onClose: () => void }) {
   const change = useAction(ChangePasswordDocument);
@@ -34,21 +34,16 @@ export function ChangePasswordDialog({ onClose }: { onClose: () => void }) {
       onSubmit={async () => setDone((await change.run({ current, new: next }))?.ok ?? false)}
       onClose={onClose}
     >
-      <TextField
+      <PasswordField
         label="Current password"
         errors={fieldErrors(change.refusals, "current")}
-        type="password"
-        autoComplete="current-password"
-        required
         value={current}
         onChange={setCurrent}
       />
-      <TextField
+      <PasswordField
         label="New password"
         errors={fieldErrors(change.refusals, "new")}
-        type="password"
         autoComplete="new-password"
-        required
         value={next}
         onChange={setNext}
       />

@@ -4,8 +4,8 @@ import { fieldErrors } from "@/api/errors";
 import { useAction } from "@/api/useAction";
 import { RequestPasswordResetDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
-import { TextField } from "@/ui/Field";
 import { Problems } from "@/ui/Problems";
+import { EmailField, EntryLink } from "./EntryFields";
 import { EntryForm, EntryPage } from "./EntryPage";
 
 export function ForgotPage() {
@@ -31,23 +31,15 @@ export function ForgotPage() {
       ) : (
         <EntryForm onSubmit={submit}>
           <Problems of={request} fields={["email"]} />
-          <TextField
-            label="Email"
+          <EmailField
             errors={fieldErrors(request.refusals, "email")}
-            type="email"
-            autoComplete="username"
-            required
             value={email}
             onChange={setEmail}
           />
           <Button look="primary" type="submit" className="h-9 w-full" disabled={request.busy}>
             Send link
           </Button>
-          <p className="text-center text-sm">
-            <Link to="/sign-in" className="rounded text-ink-2 underline underline-offset-2">
-              Back to sign-in
-            </Link>
-          </p>
+          <EntryLink to="/sign-in">Back to sign-in</EntryLink>
         </EntryForm>
       )}
     </EntryPage>

@@ -4,8 +4,8 @@ import { fieldErrors } from "@/api/errors";
 import { useAction } from "@/api/useAction";
 import { ResetPasswordDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
-import { TextField } from "@/ui/Field";
 import { Problems } from "@/ui/Problems";
+import { EntryLink, PasswordField } from "./EntryFields";
 import { EntryForm, EntryPage } from "./EntryPage";
 
 export function ResetPage() {
@@ -28,23 +28,17 @@ export function ResetPage() {
       ) : (
         <EntryForm onSubmit={submit}>
           <Problems of={reset} fields={["password"]} />
-          <TextField
+          <PasswordField
             label="New password"
             errors={fieldErrors(reset.refusals, "password")}
-            type="password"
             autoComplete="new-password"
-            required
             value={password}
             onChange={setPassword}
           />
           <Button look="primary" type="submit" className="h-9 w-full" disabled={reset.busy}>
             Set the password
           </Button>
-          <p className="text-center text-sm">
-            <Link to="/forgot" className="rounded text-ink-2 underline underline-offset-2">
-              Request a new link
-            </Link>
-          </p>
+          <EntryLink to="/forgot">Request a new link</EntryLink>
         </EntryForm>
       )}
     </EntryPage>

@@ -5,8 +5,8 @@ import { useAction } from "@/api/useAction";
 import { SignInDocument, SignInMethodsDocument } from "@/gql/graphql";
 import { Button, buttonClasses } from "@/ui/Button";
 import { ErrorNote } from "@/ui/ErrorNote";
-import { TextField } from "@/ui/Field";
 import { Problems } from "@/ui/Problems";
+import { EmailField, EntryLink, PasswordField } from "./EntryFields";
 import { EntryForm, EntryPage } from "./EntryPage";
 import { announceIdentity } from "./identity";
 import { CONFIRM, openIdRefusal, openIdStart } from "./openId";
@@ -69,24 +69,13 @@ export function SignInPage() {
           </>
         )}
         <Problems of={signIn} />
-        <TextField
-          label="Email"
-          type="email"
-          autoComplete="username"
-          required
+        <EmailField
           // Signing in is all that this page is for.
           autoFocus
           value={email}
           onChange={setEmail}
         />
-        <TextField
-          label="Password"
-          type="password"
-          autoComplete="current-password"
-          required
-          value={password}
-          onChange={setPassword}
-        />
+        <PasswordField value={password} onChange={setPassword} />
         <Button
           look="primary"
           type="submit"
@@ -95,11 +84,7 @@ export function SignInPage() {
         >
           {signIn.busy || leaving ? "Signing in…" : "Sign in"}
         </Button>
-        <p className="text-center text-sm">
-          <Link to="/forgot" className="rounded text-ink-2 underline underline-offset-2">
-            Forgot password?
-          </Link>
-        </p>
+        <EntryLink to="/forgot">Forgot password?</EntryLink>
       </EntryForm>
     </EntryPage>
   );

@@ -60,11 +60,7 @@ function BudgetView({ budget, onReload }: BudgetViewProps) {
         subject={useName({ ...budget, names })}
         title={
           <Trail
-            list={
-              <Link to="/budgets" className="font-normal text-ink-3 hover:text-ink">
-                Budgets
-              </Link>
-            }
+            list={<Link to="/budgets">Budgets</Link>}
             name={<SubjectName {...budget} names={names} />}
           >
             <StandingBadge budget={budget} />

@@ -1,4 +1,3 @@
-import { Link } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import { usePages } from "@/api/usePages";
 import {
@@ -9,6 +8,7 @@ import {
 import { Amount } from "@/money/Amount";
 import { CsvLink } from "@/money/CsvLink";
 import { isNegative, isZero, subtractDecimals } from "@/money/decimal";
+import { TurnLinks } from "@/sessions/TurnLinks";
 import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
 import { type Column, DataTable } from "@/ui/DataTable";
@@ -93,12 +93,16 @@ const COLUMNS: Column<LedgerRowFragment>[] = [
           <span className="block text-xs wrap-anywhere text-ink-3">{posting.description}</span>
         )}
         <span className="block sm:hidden">
-          <Where posting={posting} />
+          <TurnLinks sessionId={posting.sessionId} turnId={posting.turnId} />
         </span>
       </>
     ),
   },
-  { head: "Session", from: "sm", cell: (posting) => <Where posting={posting} /> },
+  {
+    head: "Session",
+    from: "sm",
+    cell: ({ sessionId, turnId }) => <TurnLinks sessionId={sessionId} turnId={turnId} />,
+  },
   {
     head: "Amount",
     align: "right",
@@ -114,27 +118,3 @@ const COLUMNS: Column<LedgerRowFragment>[] = [
       ),
   },
 ];
-
-const LINK = "rounded underline underline-offset-2";
-
-function Where({ posting: { sessionId, turnId } }: { posting: LedgerRowFragment }) {
-  const maySee = useMay("SESSIONS_READ");
-  if (sessionId === null || !maySee) return null;
-  return (
-    <span className="flex flex-wrap gap-x-3 text-xs text-ink-2">
-      <Link to="/sessions/$sessionId" params={{ sessionId }} className={LINK}>
-        Session
-      </Link>
-      {turnId !== null && (
-        <Link
-          to="/sessions/$sessionId"
-          params={{ sessionId }}
-          search={{ view: "events", turn: turnId }}
-          className={LINK}
-        >
-          Turn
-        </Link>
-      )}
-    </span>
-  );
-}

@@ -34,11 +34,7 @@ export function ExistingHarness({ harness }: { harness: HarnessDetailFragment })
       editing={editing}
       problems={definitionProblems(editing.draft)}
       labels={FIELD_LABELS}
-      list={
-        <Link to="/harnesses" className="font-normal text-ink-3 hover:text-ink">
-          Harnesses
-        </Link>
-      }
+      list={<Link to="/harnesses">Harnesses</Link>}
       actions={
         <>
           <Link

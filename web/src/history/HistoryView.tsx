@@ -14,7 +14,7 @@ import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
 import { EmptyState } from "@/ui/EmptyState";
 import { ListBody } from "@/ui/ListBody";
-import { PageHeader, Slash } from "@/ui/PageHeader";
+import { PageHeader, Slash, Trail } from "@/ui/PageHeader";
 import { comparedNumbers } from "./fieldDiff";
 import { type Restoration, RestoreButton } from "./RestoreButton";
 import { RevisionDiff } from "./RevisionDiff";
@@ -75,16 +75,18 @@ export function HistoryView<
       <PageHeader
         subject="History"
         title={
-          <span className="flex flex-wrap items-center gap-2">
-            <span className="contents [&>a]:truncate [&>a]:font-normal [&>a]:text-ink-3 [&>a]:hover:text-ink">
-              {props.list}
-              <Slash />
-              {props.page(saved.displayName)}
-            </span>
-            <Slash />
-            <span>History</span>
+          <Trail
+            list={
+              <>
+                {props.list}
+                <Slash />
+                {props.page(saved.displayName)}
+              </>
+            }
+            name="History"
+          >
             <Badge title="Grows by one with every change">rev {current}</Badge>
-          </span>
+          </Trail>
         }
       >
         {restorable && after && after.number !== current && (

@@ -28,14 +28,7 @@ function Provider({ provider }: { provider: ProviderRowFragment }) {
       <PageHeader
         subject={provider.name}
         title={
-          <Trail
-            list={
-              <Link to="/models" className="font-normal text-ink-3 hover:text-ink">
-                Models and providers
-              </Link>
-            }
-            name={provider.name}
-          >
+          <Trail list={<Link to="/models">Models and providers</Link>} name={provider.name}>
             {PROVIDER_KINDS[kind].label !== provider.name && (
               <Badge>{PROVIDER_KINDS[kind].label}</Badge>
             )}

@@ -1,6 +1,5 @@
-import { Link } from "@tanstack/react-router";
 import { formatAmount } from "@/money/amounts";
-import { useMay } from "@/shell/viewer";
+import { TurnLinks } from "@/sessions/TurnLinks";
 import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
 import { type Column, DataTable } from "@/ui/DataTable";
@@ -80,31 +79,13 @@ export function PaymentTable({ payments, policies, onSettle }: PaymentTableProps
   );
 }
 
-const LINK = "rounded underline underline-offset-2";
-
 function WhenAndWhere({ payment: { createdAt, sessionId, turnId } }: { payment: Payment }) {
-  const maySee = useMay("SESSIONS_READ");
   return (
-    <span className="flex flex-wrap gap-x-3 text-xs text-ink-2">
+    <TurnLinks sessionId={sessionId} turnId={turnId}>
       <time dateTime={createdAt} className="whitespace-nowrap tabular-nums">
         {formatDateTime(createdAt)}
       </time>
-      {maySee && (
-        <>
-          <Link to="/sessions/$sessionId" params={{ sessionId }} className={LINK}>
-            Session
-          </Link>
-          <Link
-            to="/sessions/$sessionId"
-            params={{ sessionId }}
-            search={{ view: "events", turn: turnId }}
-            className={LINK}
-          >
-            Turn
-          </Link>
-        </>
-      )}
-    </span>
+    </TurnLinks>
   );
 }
 

@@ -3,8 +3,8 @@ import { Search } from "lucide-react";
 import { type InputHTMLAttributes, useEffect, useState } from "react";
 import { useQuery } from "urql";
 import { SessionFormOptionsDocument } from "@/gql/graphql";
-import { classes } from "@/ui/classes";
 import { Filter } from "@/ui/Field";
+import { Toggles } from "@/ui/Toggles";
 import { useDebounced } from "@/ui/useDebounced";
 import { SESSION_STATUSES, type SessionListSearch } from "./search";
 import { STATUS_LABELS } from "./status";
@@ -49,26 +49,15 @@ export function SessionFilters() {
             onCommit={(q) => change({ q })}
           />
         </div>
-        {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would be wrong here, nothing is submitted. */}
-        <div role="group" aria-label="Status" className="flex flex-wrap gap-0.5">
-          {VIEWS.map(({ label, search: view }) => {
-            const pressed = view.status === search.status && view.failed === search.failed;
-            return (
-              <button
-                key={label}
-                type="button"
-                aria-pressed={pressed}
-                onClick={() => change(view)}
-                className={classes(
-                  "rounded-md px-2.5 py-1 text-sm transition-colors",
-                  pressed ? "bg-hover font-medium text-ink" : "text-ink-2 hover:text-ink",
-                )}
-              >
-                {label}
-              </button>
-            );
-          })}
-        </div>
+        <Toggles
+          label="Status"
+          options={VIEWS}
+          words={({ label }) => label}
+          pressed={({ search: view }) =>
+            view.status === search.status && view.failed === search.failed
+          }
+          onPress={({ search: view }) => change(view)}
+        />
       </div>
       <details open={narrowed || undefined} className="group/more">
         <summary className="w-fit cursor-pointer rounded text-xs text-ink-2 hover:text-ink">

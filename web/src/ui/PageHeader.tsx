@@ -20,7 +20,7 @@ export function PageHeader({ title, subject, children }: PageHeaderProps) {
 }
 
 interface TrailProps {
-  /** The link to the list that it is in. */
+  /** The link to the list that it is in, and to what else stands above it. */
   list: ReactNode;
   name: ReactNode;
   /** Badges behind the name. */
@@ -30,7 +30,7 @@ interface TrailProps {
 /** The title of a page about one thing of a list. */
 export function Trail({ list, name, children }: TrailProps) {
   return (
-    <span className="flex min-w-0 flex-wrap items-center gap-2">
+    <span className="flex min-w-0 flex-wrap items-center gap-2 [&>a]:truncate [&>a]:font-normal [&>a]:text-ink-3 [&>a]:hover:text-ink">
       {list}
       <Slash />
       <span className="truncate">{name}</span>

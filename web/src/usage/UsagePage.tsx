@@ -4,12 +4,12 @@ import { lazy, Suspense, useMemo, useState } from "react";
 import { describeError } from "@/api/errors";
 import { CsvLink } from "@/money/CsvLink";
 import { Button } from "@/ui/Button";
-import { classes } from "@/ui/classes";
 import { EmptyState } from "@/ui/EmptyState";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { curlRequest } from "@/ui/graphqlRequest";
 import { Spinner } from "@/ui/Loading";
 import { PageHeader } from "@/ui/PageHeader";
+import { Toggles } from "@/ui/Toggles";
 import { totalOf } from "./figures";
 import { dayOf, daysOf } from "./range";
 import type { UsageRange, UsageSearch } from "./search";
@@ -117,29 +117,19 @@ function RangePicker({ search, onChange }: RangePickerProps) {
   const today = dayOf(new Date());
   return (
     <div className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2 sm:px-6">
-      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would be wrong here, nothing is submitted. */}
-      <div role="group" aria-label="Days" className="flex flex-wrap gap-0.5">
-        {RANGES.map(([each, label]) => (
-          <button
-            key={each}
-            type="button"
-            aria-pressed={range === each}
-            onClick={() =>
-              onChange(
-                each === "custom"
-                  ? { range: each, from: from ?? today, to: to ?? today }
-                  : { range: each },
-              )
-            }
-            className={classes(
-              "rounded-md px-2.5 py-1 text-sm transition-colors",
-              range === each ? "bg-hover font-medium text-ink" : "text-ink-2 hover:text-ink",
-            )}
-          >
-            {label}
-          </button>
-        ))}
-      </div>
+      <Toggles
+        label="Days"
+        options={RANGES}
+        words={([, label]) => label}
+        pressed={([each]) => range === each}
+        onPress={([each]) =>
+          onChange(
+            each === "custom"
+              ? { range: each, from: from ?? today, to: to ?? today }
+              : { range: each },
+          )
+        }
+      />
       {range === "custom" && (
         <div className="flex flex-wrap items-center gap-2 text-xs text-ink-2">
           <label className="flex items-center gap-1.5">

@@ -1,10 +1,10 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { describeError } from "@/api/errors";
-import { classes } from "@/ui/classes";
 import { type Column, DataTable } from "@/ui/DataTable";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { formatCount } from "@/ui/format";
 import { SkeletonRows } from "@/ui/Loading";
+import { Toggles } from "@/ui/Toggles";
 import { Cost } from "./Cost";
 import { type Line, linesOf, type Totals, totalOf } from "./figures";
 import type { Days } from "./range";
@@ -34,25 +34,15 @@ export function UsageTable({ days, by, version }: UsageTableProps) {
   return (
     <section aria-label="By what" className="card overflow-hidden">
       <div className="border-b border-line px-2 py-2">
-        {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would be wrong here, nothing is submitted. */}
-        <div role="group" aria-label="By" className="flex flex-wrap gap-0.5">
-          {USAGE_BY.map((each) => (
-            <button
-              key={each}
-              type="button"
-              aria-pressed={by === each}
-              onClick={() =>
-                void navigate({ search: (old) => ({ ...old, by: each }), replace: true })
-              }
-              className={classes(
-                "rounded-md px-2.5 py-1 text-sm transition-colors",
-                by === each ? "bg-hover font-medium text-ink" : "text-ink-2 hover:text-ink",
-              )}
-            >
-              {LABELS[each]}
-            </button>
-          ))}
-        </div>
+        <Toggles
+          label="By"
+          options={USAGE_BY}
+          words={(each) => LABELS[each]}
+          pressed={(each) => each === by}
+          onPress={(each) =>
+            void navigate({ search: (old) => ({ ...old, by: each }), replace: true })
+          }
+        />
       </div>
       {error && (
         <div className="p-3">

@@ -1,4 +1,4 @@
-import { ShieldAlert, ShieldCheck } from "lucide-react";
+import { ShieldCheck } from "lucide-react";
 import { useState } from "react";
 import { useClient } from "urql";
 import { describeError } from "@/api/errors";
@@ -50,20 +50,14 @@ function Result({ check }: { check: VerifyAuditQuery["verifyAudit"] }) {
   const looked = `${entries} ${entries === 1 ? "entry" : "entries"} verified, starting at position ${checkedFrom}.`;
   if (!ok) {
     return (
-      <div
-        role="alert"
-        className="flex gap-2.5 rounded-md border border-bad/25 bg-bad-soft px-3 py-2.5 text-bad"
-      >
-        <ShieldAlert size={16} className="mt-0.5 shrink-0" aria-hidden />
-        <div className="min-w-0 wrap-anywhere">
-          <p className="font-medium">The log is broken at position {brokenAt ?? "unknown"}.</p>
-          <p>
-            {problem} {looked} The database may have been modified. Run{" "}
-            <code className="font-mono text-xs">ostler admin verify-audit</code> and compare with a
-            backup.
-          </p>
-        </div>
-      </div>
+      <ErrorNote>
+        <p className="font-medium">The log is broken at position {brokenAt ?? "unknown"}.</p>
+        <p>
+          {problem} {looked} The database may have been modified. Run{" "}
+          <code className="font-mono text-xs">ostler admin verify-audit</code> and compare with a
+          backup.
+        </p>
+      </ErrorNote>
     );
   }
   return (
