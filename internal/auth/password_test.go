@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -42,12 +43,15 @@ func TestAFloodOfPasswordsDelaysNobodyElse(t *testing.T) {
 		if !p.slots.Try("busy", 1) {
 			t.Fatal("there is no place")
 		}
+		var mu sync.Mutex
 		var order []string
 		arrive := func(name string, info RequestInfo) {
 			go func() {
 				if err := p.VerifyNothing(WithRequest(t.Context(), &info), "anything"); err != nil {
 					t.Error(err)
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				order = append(order, name)
 			}()
 			synctest.Wait()
@@ -59,6 +63,8 @@ func TestAFloodOfPasswordsDelaysNobodyElse(t *testing.T) {
 		arrive("known", RequestInfo{Address: "192.0.2.1", Known: true})
 		p.slots.Leave("busy", 1)
 		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
 		if want := []string{"known", "flood", "other", "flood", "flood", "flood", "flood"}; !slices.Equal(order, want) {
 			t.Errorf("the order was %q, want %q", order, want)
 		}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,11 +19,11 @@ import (
 func TestAJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var logged bytes.Buffer
+		var logged logText
 		log := slog.New(slog.NewTextHandler(&logged, nil))
-		runs := 0
+		var runs atomic.Int32
 		stop, err := background.Start(t.Context(), background.Every(log, "fixture", time.Minute, func(context.Context) error {
-			switch runs++; runs {
+			switch runs.Add(1) {
 			case 1:
 				return errors.New("no luck")
 			case 2:
@@ -33,14 +34,13 @@ func TestAJob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := func(n int, text string) {
+		want := func(n int32, text string) {
 			t.Helper()
 			time.Sleep(time.Minute) //nolint:forbidigo // the time of a synctest bubble
 			synctest.Wait()
-			if runs != n || !strings.Contains(logged.String(), text) {
-				t.Errorf("after %d runs, want %d, the log is\n%s", runs, n, logged.String())
+			if got := logged.take(); runs.Load() != n || !strings.Contains(got, text) {
+				t.Errorf("after %d runs, want %d, the log is\n%s", runs.Load(), n, got)
 			}
-			logged.Reset()
 		}
 		want(1, "job=fixture error=\"no luck\"")
 		want(2, "level=ERROR msg=\"a background job failed; it runs again at its next time\" job=fixture error=\"panic: no sense")
@@ -49,6 +49,26 @@ func TestAJob(t *testing.T) {
 		stop()
 		want(3, "")
 	})
+}
+
+// logText is what was logged since it was looked at.
+type logText struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *logText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logText) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.buf.Reset()
+	return l.buf.String()
 }
 
 func TestStopWaits(t *testing.T) {
@@ -128,14 +148,14 @@ func TestTheLastRunFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				var logged bytes.Buffer
+				var logged logText
 				j := background.Every(slog.New(slog.NewTextHandler(&logged, nil)), "fixture", time.Hour, c.run, c.options...)
 				if err := j.Start(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()
 				j.Stop()
-				if got := logged.String(); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+				if got := logged.take(); !strings.Contains(got, c.want) || c.want == "" && got != "" {
 					t.Errorf("logged %s", got)
 				}
 			})
