@@ -1,6 +1,5 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { Bot, Plus, Search } from "lucide-react";
-import { usePages } from "@/api/usePages";
+import { Bot, Search } from "lucide-react";
 import { CatalogPage, ROW_CLASSES, RowContent } from "@/definitions/CatalogPage";
 import { AgentsDocument } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
@@ -8,38 +7,21 @@ import { Badge } from "@/ui/Badge";
 import { buttonClasses } from "@/ui/Button";
 import { EmptyState } from "@/ui/EmptyState";
 import { curlRequest } from "@/ui/graphqlRequest";
-import { useDebounced } from "@/ui/useDebounced";
-
-const PAGE_SIZE = 50;
 
 export function AgentsPage() {
-  const { q, archived } = useSearch({ from: "/app/agents" });
+  const search = useSearch({ from: "/app/agents" });
   const navigate = useNavigate({ from: "/agents" });
-  const mayWrite = useMay("CATALOG_WRITE");
-  const search = useDebounced(q ?? null, 200);
-  const agents = usePages(
-    AgentsDocument,
-    { first: PAGE_SIZE, search, includeArchived: archived ?? false },
-    (data) => data.agents,
-  );
-
   return (
     <CatalogPage
+      kind="agent"
       title="Agents"
-      create={
-        mayWrite && (
-          <Link to="/agents/new" className={buttonClasses("primary")}>
-            <Plus size={15} aria-hidden />
-            New agent
-          </Link>
-        )
-      }
-      search={{ q, archived }}
+      search={search}
       onSearch={(change) =>
         void navigate({ search: (old) => ({ ...old, ...change }), replace: true })
       }
-      pages={agents}
-      empty={<NoAgents searched={q !== undefined} mayWrite={mayWrite} />}
+      query={AgentsDocument}
+      connectionIn={(data) => data.agents}
+      empty={<NoAgents searched={search.q !== undefined} />}
       row={(agent) => (
         <li key={agent.id} className="border-b border-line">
           <Link to="/agents/$agentId" params={{ agentId: agent.id }} className={ROW_CLASSES}>
@@ -61,7 +43,8 @@ export function AgentsPage() {
   );
 }
 
-function NoAgents({ searched, mayWrite }: { searched: boolean; mayWrite: boolean }) {
+function NoAgents({ searched }: { searched: boolean }) {
+  const mayWrite = useMay("CATALOG_WRITE");
   if (searched) {
     return (
       <EmptyState icon={<Search size={20} />} title="No agent has a name like that">

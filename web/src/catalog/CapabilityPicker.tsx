@@ -98,7 +98,7 @@ function CapabilityRow({ capability, inherited, picked, onChange }: CapabilityRo
       <label className={classes("flex items-start gap-3", unavailable && "opacity-60")}>
         <input
           type="checkbox"
-          className="mt-0.75 size-3.5 accent-(--accent)"
+          className="mt-0.75 size-3.5 accent-accent"
           checked={picked !== undefined}
           disabled={unavailable}
           onChange={(event) => onChange(event.target.checked ? "" : null)}

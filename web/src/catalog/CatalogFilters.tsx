@@ -2,10 +2,10 @@ import { Search } from "lucide-react";
 import { useState } from "react";
 import type { CatalogListSearch } from "./search";
 
-interface CatalogFiltersProps {
+export interface CatalogFiltersProps {
   /** What is listed, e.g. "agents". */
   what: string;
-  search: { q?: string | undefined; archived?: true | undefined };
+  search: CatalogListSearch;
   onChange: (
     change: { [Key in keyof CatalogListSearch]: CatalogListSearch[Key] | undefined },
   ) => void;
@@ -34,7 +34,7 @@ export function CatalogFilters({ what, search, onChange }: CatalogFiltersProps) 
       <label className="flex items-center gap-2 text-sm text-ink-2">
         <input
           type="checkbox"
-          className="size-3.5 accent-(--accent)"
+          className="size-3.5 accent-accent"
           checked={search.archived ?? false}
           onChange={(event) => onChange({ archived: event.target.checked || undefined })}
         />

@@ -33,11 +33,11 @@ function readColors(): Colors {
   const style = getComputedStyle(document.documentElement);
   const read = (name: string) => style.getPropertyValue(name).trim();
   return {
-    ink: read("--ink-3"),
-    line: read("--line"),
-    accent: read("--accent"),
-    warn: read("--warn"),
-    bad: read("--bad"),
+    ink: read("--color-ink-3"),
+    line: read("--color-line"),
+    accent: read("--color-accent"),
+    warn: read("--color-warn"),
+    bad: read("--color-bad"),
   };
 }
 

@@ -1,39 +1,59 @@
+import { Link } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
-import type { Pages } from "@/api/usePages";
-import { CatalogFilters } from "@/catalog/CatalogFilters";
+import type { TypedDocumentNode } from "urql";
+import { type Connection, usePages } from "@/api/usePages";
+import { CatalogFilters, type CatalogFiltersProps } from "@/catalog/CatalogFilters";
 import { nameBeside } from "@/catalog/names";
 import type { CatalogListSearch } from "@/catalog/search";
 import type { Lifecycle } from "@/gql/graphql";
+import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
+import { buttonClasses } from "@/ui/Button";
 import { classes } from "@/ui/classes";
 import { ListBody } from "@/ui/ListBody";
 import { PageHeader } from "@/ui/PageHeader";
 import { RelativeTime } from "@/ui/Time";
+import { useDebounced } from "@/ui/useDebounced";
 
-interface CatalogPageProps<Node> {
-  title: "Agents" | "Harnesses";
-  /** The link to make a new one. */
-  create: ReactNode;
-  search: { q?: string | undefined; archived?: true | undefined };
-  onSearch: (
-    change: { [Key in keyof CatalogListSearch]: CatalogListSearch[Key] | undefined },
-  ) => void;
-  pages: Pages<Node>;
+interface CatalogQuery {
+  first: number;
+  search?: string | null;
+  includeArchived?: boolean | null;
+}
+
+interface CatalogPageProps<Data, Node> {
+  kind: "agent" | "harness";
+  title: string;
+  search: CatalogListSearch;
+  onSearch: CatalogFiltersProps["onChange"];
+  query: TypedDocumentNode<Data, CatalogQuery>;
+  connectionIn: (data: Data) => Connection<Node>;
   empty: ReactNode;
   row: (node: Node) => ReactNode;
 }
 
 /** A list of agents or harnesses. */
-export function CatalogPage<Node>(props: CatalogPageProps<Node>) {
-  const { pages } = props;
+export function CatalogPage<Data, Node>(props: CatalogPageProps<Data, Node>) {
+  const { kind, title, search } = props;
+  const mayWrite = useMay("CATALOG_WRITE");
+  const prefix = useDebounced(search.q ?? null, 200);
+  const variables = { first: 50, search: prefix, includeArchived: search.archived ?? false };
+  const pages = usePages(props.query, variables, props.connectionIn);
   return (
     <>
-      <PageHeader title={props.title}>{props.create}</PageHeader>
-      <CatalogFilters
-        what={props.title.toLowerCase()}
-        search={props.search}
-        onChange={props.onSearch}
-      />
+      <PageHeader title={title}>
+        {mayWrite && (
+          <Link
+            to={kind === "agent" ? "/agents/new" : "/harnesses/new"}
+            className={buttonClasses("primary")}
+          >
+            <Plus size={15} aria-hidden />
+            New {kind}
+          </Link>
+        )}
+      </PageHeader>
+      <CatalogFilters what={title.toLowerCase()} search={search} onChange={props.onSearch} />
       <div className="min-h-0 flex-1 overflow-y-auto">
         <ListBody list={pages} empty={props.empty}>
           <ul>{pages.nodes.map(props.row)}</ul>

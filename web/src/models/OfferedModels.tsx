@@ -138,7 +138,7 @@ function OfferedRow({ model, draft, problem, onChange }: OfferedRowProps) {
       <label className="flex items-start gap-3">
         <input
           type="checkbox"
-          className="mt-0.75 size-3.5 accent-(--accent)"
+          className="mt-0.75 size-3.5 accent-accent"
           checked={draft !== undefined}
           onChange={(event) => onChange(event.target.checked ? draftOfModel(model) : null)}
         />

@@ -68,7 +68,7 @@ export function ProviderFields({ draft, onChange, refusals, stored, strict }: Pr
         <label className="flex items-center gap-2 text-sm text-ink-2">
           <input
             type="checkbox"
-            className="size-3.5 accent-(--accent)"
+            className="size-3.5 accent-accent"
             checked={draft.removeKey}
             onChange={(event) => onChange({ ...draft, removeKey: event.target.checked })}
           />

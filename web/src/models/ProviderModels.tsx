@@ -113,7 +113,7 @@ function ModelListRow({ model, editable, onPrices, onEdit, onToggle }: ModelList
       <label className="flex items-center gap-1.5 text-xs text-ink-2">
         <input
           type="checkbox"
-          className="size-3.5 accent-(--accent)"
+          className="size-3.5 accent-accent"
           checked={enabled}
           disabled={!editable}
           aria-label={`${model.displayName} is enabled`}

@@ -145,7 +145,7 @@ function CapabilityChoice({ value: chosen, onChange, errors }: CapabilityChoiceP
             <label key={id} className="flex items-start gap-2 text-sm">
               <input
                 type="checkbox"
-                className="mt-0.75 size-3.5 shrink-0 accent-(--accent)"
+                className="mt-0.75 size-3.5 shrink-0 accent-accent"
                 checked={chosen.includes(id)}
                 onChange={() => onChange(toggled(chosen, id))}
               />

@@ -49,7 +49,7 @@ export function SettleDialog({ payment, onClose }: SettleDialogProps) {
             <input
               type="radio"
               name="paid"
-              className="mt-0.75 size-3.5 shrink-0 accent-(--accent)"
+              className="mt-0.75 size-3.5 shrink-0 accent-accent"
               checked={paid === value}
               onChange={() => setPaid(value)}
             />

@@ -60,7 +60,7 @@ export function SessionTable({ sessions, selection }: SessionTableProps) {
                     <input
                       type="checkbox"
                       aria-label={`Select ${session.title ?? "Untitled session"}`}
-                      className="size-3.5 accent-(--accent)"
+                      className="size-3.5 accent-accent"
                       checked={selection.ids.has(session.id)}
                       onChange={() => selection.onToggle(session.id)}
                     />

@@ -23,7 +23,7 @@ export function CheckGroups<Value extends string>(props: CheckGroupsProps<Value>
                 <label key={each} className="flex items-start gap-2 text-sm">
                   <input
                     type="checkbox"
-                    className="mt-0.75 size-3.5 shrink-0 accent-(--accent)"
+                    className="mt-0.75 size-3.5 shrink-0 accent-accent"
                     checked={checked(each)}
                     disabled={disabled?.(each)}
                     onChange={() => onToggle(each)}

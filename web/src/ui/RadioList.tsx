@@ -55,7 +55,7 @@ export function RadioList(props: RadioListProps) {
               value={id}
               checked={value === id}
               onChange={() => onChange(id)}
-              className="size-3.5 accent-(--accent)"
+              className="size-3.5 accent-accent"
             />
             <span className="min-w-0 flex-1 truncate">{title}</span>
             <span className="truncate text-xs text-ink-3">{note}</span>

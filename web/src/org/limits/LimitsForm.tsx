@@ -66,7 +66,7 @@ export function LimitsForm({ org, counts }: LimitsFormProps) {
       <label className="flex items-start gap-3 text-sm">
         <input
           type="checkbox"
-          className="mt-0.75 size-3.5 accent-(--accent)"
+          className="mt-0.75 size-3.5 accent-accent"
           checked={draft.environmentKeys ?? org.limits.environmentKeys}
           onChange={(event) => setDraft({ ...draft, environmentKeys: event.target.checked })}
         />
