@@ -16,7 +16,7 @@ import (
 
 // administers reports whether somebody may attach and detach guards.
 func administers(by *auth.Principal) bool {
-	return by.Role == models.RoleOwner || by.Role == models.RoleAdmin
+	return by.Role.AtLeast(models.RoleAdmin)
 }
 
 // keepGuards refuses a change after which a guard is missing, or has other settings. before and after are the capabilities

@@ -13,11 +13,11 @@ const (
 	RoleViewer Role = "VIEWER"
 )
 
-// AtLeast reports whether a role is another one, or more. One that doesn't exist is less than all.
+// AtLeast reports whether a role is another one, or more. Everybody has the empty one, which asks for nothing; nobody has one that doesn't exist.
 func (r Role) AtLeast(least Role) bool {
-	roles := []Role{RoleOwner, RoleAdmin, RoleMember, RoleViewer}
-	have := slices.Index(roles, r)
-	return have >= 0 && have <= slices.Index(roles, least)
+	roles := []Role{"", RoleViewer, RoleMember, RoleAdmin, RoleOwner}
+	want := slices.Index(roles, least)
+	return want >= 0 && slices.Index(roles, r) >= want
 }
 
 // Lifecycle is the state of a harness, an agent or a provider.

@@ -232,7 +232,7 @@ func inviterStillMay(tx *gorm.DB, inv models.Invitation, now models.Millis) erro
 		p.UserID = models.UserID(*inv.InvitedBy)
 	}
 	own, err := authority(tx, p)
-	if fault.Is(err, fault.Forbidden) || err == nil && rank(inv.Role) > rank(own) {
+	if fault.Is(err, fault.Forbidden) || err == nil && !own.AtLeast(inv.Role) {
 		return noSuchInvitation()
 	}
 	return err

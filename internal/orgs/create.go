@@ -44,7 +44,7 @@ func (c Creators) include(p *auth.Principal) bool {
 	case c == CreatedByOperators:
 		return false
 	case c == CreatedByMembers:
-		return rank(p.Role) >= rank(models.RoleMember)
+		return p.Role.AtLeast(models.RoleMember)
 	}
 	return p.Role == models.RoleOwner
 }

@@ -166,7 +166,7 @@ func endInvitations(tx *gorm.DB, m models.Membership, role models.Role, now mode
 	invites := auth.RolePermissions(role, false).Has(auth.MembersManage)
 	ended := []models.InvitationID{}
 	for _, inv := range pending {
-		if invites && rank(inv.Role) <= rank(role) {
+		if invites && role.AtLeast(inv.Role) {
 			continue
 		}
 		if err := setRevoked(tx, inv, now); err != nil {

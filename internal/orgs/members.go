@@ -53,7 +53,7 @@ func (s *Service) SetMemberRole(ctx context.Context, p *auth.Principal, id model
 			return fmt.Errorf("change the role of a member: %w", err)
 		}
 		before, lower := m.Role, m.Role
-		if rank(role) < rank(lower) {
+		if !role.AtLeast(lower) {
 			lower = role
 		}
 		m.Role = role

@@ -12,21 +12,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// rank orders the roles; what is no role is below all of them.
-func rank(r models.Role) int {
-	switch r {
-	case models.RoleOwner:
-		return 4
-	case models.RoleAdmin:
-		return 3
-	case models.RoleMember:
-		return 2
-	case models.RoleViewer:
-		return 1
-	}
-	return 0
-}
-
 // lockOrg returns an organization and holds its row until the transaction ends. Whatever changes who belongs to an organization takes this
 // lock first, so that each of two changes at once sees what the other one did.
 func lockOrg(tx *gorm.DB, id models.OrgID) (models.Org, error) {
@@ -53,7 +38,7 @@ func authority(tx *gorm.DB, p *auth.Principal) (models.Role, error) {
 
 // notAbove refuses what concerns a role above one's own.
 func notAbove(r, own models.Role, format string, args ...any) error {
-	if rank(r) > rank(own) {
+	if !own.AtLeast(r) {
 		return fault.New(fault.Forbidden, format, args...)
 	}
 	return nil

@@ -114,7 +114,7 @@ func (r Rule) refuse(by *auth.Principal, t *models.Turn, approve bool) *fault.Er
 	if r.Role != "" && by.IsKey() {
 		return fault.New(fault.Forbidden, "The policy of this tool requires the role %s or a higher one. An API key has no role, so a person must decide.", r.Role)
 	}
-	if r.Role != "" && !by.Role.AtLeast(r.Role) {
+	if !by.Role.AtLeast(r.Role) {
 		return fault.New(fault.Forbidden, "The policy of this tool requires the role %s or a higher one; yours is %s.", r.Role, by.Role)
 	}
 	if !r.AllowSelf && t.AuthoredBy(by.Author()) {

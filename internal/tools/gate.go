@@ -101,7 +101,7 @@ func (a Ask) ExpiresIn() time.Duration { return time.Duration(a.ExpiresInSeconds
 // Strictest returns what satisfies both questions: more people, the higher role, the shorter time. The first one's name stays.
 func (a Ask) Strictest(b Ask) Ask {
 	a.Quorum = max(a.Quorum, b.Quorum)
-	if rank(b.Role) > rank(a.Role) {
+	if b.Role.AtLeast(a.Role) {
 		a.Role = b.Role
 	}
 	a.AllowSelf = a.AllowSelf && b.AllowSelf
@@ -115,24 +115,5 @@ func (a Ask) Strictest(b Ask) Ask {
 // Covers reports whether an approval under a is one under b, too: after people edited the arguments, the gates may ask
 // for more than what was asked before.
 func (a Ask) Covers(b Ask) bool {
-	return a.Quorum >= b.Quorum && rank(a.Role) >= rank(b.Role) && (!a.AllowSelf || b.AllowSelf)
-}
-
-// MayDecide reports whether a role is high enough to decide.
-func (a Ask) MayDecide(role models.Role) bool {
-	return rank(role) >= max(rank(a.Role), rank(models.RoleMember))
-}
-
-// rank orders the roles; what is unknown ranks lowest as a decider's and, since Role is checked before, never occurs as a demand.
-func rank(role models.Role) int {
-	switch role {
-	case models.RoleOwner:
-		return 3
-	case models.RoleAdmin:
-		return 2
-	case models.RoleMember:
-		return 1
-	default:
-		return 0
-	}
+	return a.Quorum >= b.Quorum && a.Role.AtLeast(b.Role) && (!a.AllowSelf || b.AllowSelf)
 }

@@ -37,19 +37,5 @@ func TestTheStrictestQuestionCoversAll(t *testing.T) {
 		if a.Covers(b) && both.Quorum == a.Quorum && (both.Role != a.Role || both.AllowSelf != a.AllowSelf) {
 			t.Fatalf("%+v covers %+v, and both together ask for more: %+v", a, b, both)
 		}
-		for _, role := range []models.Role{models.RoleOwner, models.RoleAdmin, models.RoleMember, models.RoleViewer, ""} {
-			if both.MayDecide(role) != (a.MayDecide(role) && b.MayDecide(role)) {
-				t.Fatalf("%q may decide %v", role, both.MayDecide(role))
-			}
-		}
 	})
-}
-
-func TestViewersDecideNothing(t *testing.T) {
-	for _, required := range []models.Role{"", models.RoleViewer, models.RoleMember} {
-		ask := tools.Ask{Role: required}
-		if ask.MayDecide(models.RoleViewer) || !ask.MayDecide(models.RoleMember) {
-			t.Errorf("with the least role %q", required)
-		}
-	}
 }

@@ -92,7 +92,7 @@ func mayStill(r models.WaitRequest, d models.ApprovalDecision, now models.Millis
 	if d.ActorKind == models.ActorAPIKey {
 		return v.Key && (v.KeyExpiresAt == nil || *v.KeyExpiresAt > now)
 	}
-	return auth.RolePermissions(v.Role, false).Has(auth.ApprovalsDecide) && (r.Role == "" || v.Role.AtLeast(r.Role))
+	return auth.RolePermissions(v.Role, false).Has(auth.ApprovalsDecide) && v.Role.AtLeast(r.Role)
 }
 
 // proposed returns the arguments that the newest approval is for; nil for the call's own.
