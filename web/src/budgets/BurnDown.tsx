@@ -2,7 +2,14 @@ import { useEffect, useMemo, useState } from "react";
 import uPlot from "uplot";
 import { type Client, type CombinedError, useClient } from "urql";
 import { describeError } from "@/api/errors";
-import { amountAxis, type Colors, Plot, timeAxis } from "@/charts/Plot";
+import {
+  amountAxis,
+  type Colors,
+  Plot,
+  type PlotOptions,
+  type PlotProps,
+  timeAxis,
+} from "@/charts/Plot";
 import { BudgetLedgerDocument, type LedgerRowFragment } from "@/gql/graphql";
 import { formatAmount } from "@/money/amounts";
 import { subtractDecimals } from "@/money/decimal";
@@ -94,7 +101,7 @@ export default function BurnDown({ budget, version }: BurnDownProps) {
       {drawn === "empty" && <p className="text-sm text-ink-3">No activity in this period yet.</p>}
       {drawn !== null && drawn !== "empty" && (
         <>
-          <Plot label={drawn.label} height={220} data={drawn.data} options={drawn.options} />
+          <Plot label={drawn.label} data={drawn.data} options={drawn.options} />
           <p className="mt-1 text-xs text-ink-3">{drawn.note}</p>
         </>
       )}
@@ -102,10 +109,7 @@ export default function BurnDown({ budget, version }: BurnDownProps) {
   );
 }
 
-interface Drawing {
-  data: uPlot.AlignedData;
-  options: (colors: Colors) => Omit<uPlot.Options, "width" | "height">;
-  label: string;
+interface Drawing extends PlotProps {
   note: string;
 }
 
@@ -152,14 +156,9 @@ function drawing(budget: Budget, postings: Postings, began: Date, now: Date): Dr
   };
 }
 
-function burnDownOptions(
-  colors: Colors,
-  currency: string,
-): Omit<uPlot.Options, "width" | "height"> {
+function burnDownOptions(colors: Colors, currency: string): PlotOptions {
   const stepped = uPlot.paths.stepped?.({ align: 1 });
   return {
-    legend: { show: false },
-    cursor: { show: false },
     scales: {
       y: { range: (_plot, low, high) => [Math.min(0, low), Math.max(high, 0) * 1.05 || 1] },
     },

@@ -33,7 +33,9 @@ const ABOUT: Record<BudgetSubject, string> = {
 /** Whom a budget is for. */
 export function SubjectPicker({ subject, value, onChange, errors }: SubjectPickerProps) {
   const { org } = useViewer();
+  const [text, setText] = useState("");
   const choose = (id: string) => onChange(subject, id);
+  const list = { value, onChange: choose, errors, text, onText: setText };
   return (
     <div className="space-y-4">
       <SelectField
@@ -42,11 +44,14 @@ export function SubjectPicker({ subject, value, onChange, errors }: SubjectPicke
         errors={subject === "ORG" ? errors : []}
         value={subject}
         options={SUBJECTS.map((each) => [each, SUBJECT_LABELS[each]])}
-        onChange={(next) => onChange(next, next === "ORG" ? org.id : "")}
+        onChange={(next) => {
+          onChange(next, next === "ORG" ? org.id : "");
+          setText("");
+        }}
       />
-      {subject === "AGENT" && <AgentList value={value} onChange={choose} errors={errors} />}
-      {subject === "USER" && <MemberList value={value} onChange={choose} errors={errors} />}
-      {subject === "SESSION" && <SessionList value={value} onChange={choose} errors={errors} />}
+      {subject === "AGENT" && <AgentList {...list} />}
+      {subject === "USER" && <MemberList {...list} />}
+      {subject === "SESSION" && <SessionList {...list} />}
       {subject === "CUSTOMER" && (
         <TextField
           label="Customer key"
@@ -66,31 +71,23 @@ interface ListProps {
   value: string;
   onChange: (id: string) => void;
   errors: readonly string[];
+  /** What is searched for. */
+  text: string;
+  onText: (text: string) => void;
 }
 
 function AgentList(props: ListProps) {
-  const [text, setText] = useState("");
-  const search = useDebounced(text.trim(), 200);
+  const search = useDebounced(props.text.trim(), 200);
   const { data } = useFresh(SessionFormOptionsDocument, { search: search || null });
   const options = (data?.agents.nodes ?? []).map((agent) => ({
     id: agent.id,
     title: agent.displayName,
     note: nameBeside(agent) ?? "",
   }));
-  return (
-    <Choices
-      {...props}
-      legend="Agent"
-      idPattern={/^agent_[0-9a-f]{32}$/}
-      options={options}
-      text={text}
-      onText={setText}
-    />
-  );
+  return <Choices {...props} legend="Agent" idPattern={/^agent_[0-9a-f]{32}$/} options={options} />;
 }
 
 function MemberList(props: ListProps) {
-  const [text, setText] = useState("");
   const members = useMay("MEMBERS_READ");
   const [{ data }] = useQuery({
     query: BudgetSubjectsDocument,
@@ -106,15 +103,12 @@ function MemberList(props: ListProps) {
       {...props}
       legend="Member"
       idPattern={/^user_[0-9a-f]{32}$/}
-      options={matching(options, text)}
-      text={text}
-      onText={setText}
+      options={matching(options, props.text)}
     />
   );
 }
 
 function SessionList(props: ListProps) {
-  const [text, setText] = useState("");
   const { data } = useFresh(SessionsDocument, { first: 50, filter: null });
   const options = (data?.sessions.nodes ?? []).map(({ id, title, agent, harness }) => ({
     id,
@@ -126,9 +120,7 @@ function SessionList(props: ListProps) {
       {...props}
       legend="Session"
       idPattern={/^sess_[0-9a-f]{32}$/}
-      options={matching(options, text)}
-      text={text}
-      onText={setText}
+      options={matching(options, props.text)}
     />
   );
 }
@@ -151,8 +143,6 @@ interface ChoicesProps extends ListProps {
   /** A whole id can be typed, too: the list may not reach as far. */
   idPattern: RegExp;
   options: readonly Option[];
-  text: string;
-  onText: (text: string) => void;
 }
 
 function Choices(props: ChoicesProps) {

@@ -12,13 +12,15 @@ export interface Colors {
   bad: string;
 }
 
+/** Charts have neither a legend nor a cursor: what they show is on the page in words. */
+export type PlotOptions = Omit<uPlot.Options, "width" | "height" | "legend" | "cursor">;
+
 export interface PlotProps {
   /** What it shows, for those who can't see it; the figures themselves have to be on the page, too. */
   label: string;
-  height: number;
   data: uPlot.AlignedData;
   /** Has to stay the same function while the chart is to stay. */
-  options: (colors: Colors) => Omit<uPlot.Options, "width" | "height">;
+  options: (colors: Colors) => PlotOptions;
 }
 
 function subscribeToTheme(listener: () => void) {
@@ -42,22 +44,23 @@ function readColors(): Colors {
 }
 
 /** A chart of uPlot, as wide as there is room, in the colours of the theme. */
-export function Plot({ label, height, data, options }: PlotProps) {
+export function Plot({ label, data, options }: PlotProps) {
   const host = useRef<HTMLDivElement>(null);
   const theme = useSyncExternalStore(subscribeToTheme, currentTheme);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are those of the theme.
   useEffect(() => {
     const element = host.current;
     if (!element) return;
-    const width = () => Math.max(element.clientWidth, 120);
-    const plot = new uPlot({ ...options(readColors()), width: width(), height }, data, element);
-    const observer = new ResizeObserver(() => plot.setSize({ width: width(), height }));
+    const size = () => ({ width: Math.max(element.clientWidth, 120), height: 220 });
+    const hidden = { legend: { show: false }, cursor: { show: false } };
+    const plot = new uPlot({ ...options(readColors()), ...hidden, ...size() }, data, element);
+    const observer = new ResizeObserver(() => plot.setSize(size()));
     observer.observe(element);
     return () => {
       observer.disconnect();
       plot.destroy();
     };
-  }, [data, options, height, theme]);
+  }, [data, options, theme]);
   return <div ref={host} role="img" aria-label={label} className="min-w-0 overflow-hidden" />;
 }
 

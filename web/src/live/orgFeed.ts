@@ -1,4 +1,5 @@
 import type { Connection } from "@/api/connection";
+import { Store } from "@/api/store";
 import type { SessionBriefFragment } from "@/gql/graphql";
 import {
   foldOrgEvent,
@@ -18,25 +19,20 @@ export interface OrgFeedSnapshot {
 const FLUSH_MS = 50;
 
 /** Holds what the organization's stream adds up to, and tells React when it has changed. */
-export class OrgFeed {
-  #snapshot: OrgFeedSnapshot = {
-    org: initialOrgState,
-    connection: { status: "connecting" },
-    beginnings: 0,
-  };
+export class OrgFeed extends Store<OrgFeedSnapshot> {
   #cursor: string | null = null;
   /** The subscription begins at the present, and what was before it has not been asked for yet. */
   #beginning = false;
   #waiting: OrgEvent[] = [];
   #flushTimer: ReturnType<typeof setTimeout> | undefined;
-  readonly #listeners = new Set<() => void>();
 
-  readonly getSnapshot = (): OrgFeedSnapshot => this.#snapshot;
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
+  constructor() {
+    super({
+      org: initialOrgState,
+      connection: { status: "connecting" },
+      beginnings: 0,
+    });
+  }
 
   push(event: OrgEvent): void {
     if (event.__typename !== "CaughtUp") this.#cursor = event.cursor;
@@ -63,33 +59,28 @@ export class OrgFeed {
   begin(): void {
     if (!this.#beginning) return;
     this.#beginning = false;
-    const { beginnings, org } = this.#snapshot;
+    const { beginnings, org } = this.snapshot;
     const kept = beginnings === 0 ? org : { ...org, sessions: {} };
-    this.#publish({ ...this.#snapshot, org: kept, beginnings: beginnings + 1 });
+    this.publish({ ...this.snapshot, org: kept, beginnings: beginnings + 1 });
   }
 
   /** Takes in what was read by query. */
   merge(briefs: readonly SessionBriefFragment[]): void {
     this.flush();
-    this.#publish({ ...this.#snapshot, org: mergeBriefs(this.#snapshot.org, briefs) });
+    this.publish({ ...this.snapshot, org: mergeBriefs(this.snapshot.org, briefs) });
   }
 
   setConnection(connection: Connection): void {
     this.flush();
-    this.#publish({ ...this.#snapshot, connection });
+    this.publish({ ...this.snapshot, connection });
   }
 
   flush(): void {
     clearTimeout(this.#flushTimer);
     this.#flushTimer = undefined;
     if (this.#waiting.length === 0) return;
-    const org = this.#waiting.reduce(foldOrgEvent, this.#snapshot.org);
+    const org = this.#waiting.reduce(foldOrgEvent, this.snapshot.org);
     this.#waiting = [];
-    if (org !== this.#snapshot.org) this.#publish({ ...this.#snapshot, org });
-  }
-
-  #publish(snapshot: OrgFeedSnapshot): void {
-    this.#snapshot = snapshot;
-    for (const listener of this.#listeners) listener();
+    if (org !== this.snapshot.org) this.publish({ ...this.snapshot, org });
   }
 }

@@ -105,27 +105,19 @@ function useCommands(text: string): Command[] {
   const offered = useOfferedPages();
   const mayRun = useMay("SESSIONS_WRITE");
   const mayCreateAgents = useMay("CATALOG_WRITE");
-  const pages: Command[] = [
-    ...(mayRun
-      ? [
-          {
-            id: "new-session",
-            label: "New session",
-            icon: <Plus size={16} />,
-            run: () => void navigate({ to: "/sessions", search: { new: "" } }),
-          },
-        ]
-      : []),
-    ...(mayCreateAgents
-      ? [
-          {
-            id: "new-agent",
-            label: "New agent",
-            icon: <Plus size={16} />,
-            run: () => void navigate({ to: "/agents/new" }),
-          },
-        ]
-      : []),
+  const pages: (Command | false)[] = [
+    mayRun && {
+      id: "new-session",
+      label: "New session",
+      icon: <Plus size={16} />,
+      run: () => void navigate({ to: "/sessions", search: { new: "" } }),
+    },
+    mayCreateAgents && {
+      id: "new-agent",
+      label: "New agent",
+      icon: <Plus size={16} />,
+      run: () => void navigate({ to: "/agents/new" }),
+    },
     ...offered.map(({ to, label, icon: Icon }) => ({
       id: label.toLowerCase(),
       label,
@@ -182,7 +174,7 @@ function useCommands(text: string): Command[] {
     run: () => void navigate({ to: "/sessions/$sessionId", params: { sessionId: session.id } }),
   }));
   return [
-    ...pages.filter((page) => matches(page.label)),
+    ...pages.filter((page) => page !== false).filter(({ label }) => matches(label)),
     ...agents,
     ...sessions,
     // On a page of their own they are few enough to see; here they are for those who type a name.

@@ -1,11 +1,11 @@
 import { useSyncExternalStore } from "react";
+import { Store } from "@/api/store";
 
 export type ThemeChoice = "system" | "light" | "dark";
 
 // public/theme.js reads the same entry before the first paint.
 const KEY = "ostler.theme";
 const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
-const listeners = new Set<() => void>();
 
 function read(): ThemeChoice {
   try {
@@ -16,9 +16,10 @@ function read(): ThemeChoice {
   }
 }
 
-let choice = read();
+const theme = new Store(read());
 
 function apply(): void {
+  const choice = theme.getSnapshot();
   const dark = choice === "dark" || (choice === "system" && systemDark.matches);
   document.documentElement.dataset.theme = dark ? "dark" : "light";
 }
@@ -26,7 +27,7 @@ function apply(): void {
 systemDark.addEventListener("change", apply);
 
 export function setTheme(next: ThemeChoice): void {
-  choice = next;
+  theme.publish(next);
   try {
     if (next === "system") localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, next);
@@ -34,15 +35,8 @@ export function setTheme(next: ThemeChoice): void {
     // The choice then lasts as long as the page.
   }
   apply();
-  for (const listener of listeners) listener();
 }
 
 export function useTheme(): ThemeChoice {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => choice,
-  );
+  return useSyncExternalStore(theme.subscribe, theme.getSnapshot);
 }

@@ -6,6 +6,11 @@ export function curlRequest(query: string, variables: Record<string, unknown>): 
     `    "variables": ${JSON.stringify(variables)}`,
     "  }",
   ].join("\n");
+  return curlCommand(body);
+}
+
+/** The key itself stays out of it: what is copied from here may end up in a script. */
+export function curlCommand(body: string): string {
   return [
     `curl ${location.origin}/graphql \\`,
     `  -H "Authorization: Bearer $OSTLER_API_KEY" \\`,

@@ -1,7 +1,14 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import uPlot from "uplot";
-import { amountAxis, axis, type Colors, Plot } from "@/charts/Plot";
+import {
+  amountAxis,
+  axis,
+  type Colors,
+  Plot,
+  type PlotOptions,
+  type PlotProps,
+} from "@/charts/Plot";
 import { Amount } from "@/money/Amount";
 import { formatAmount } from "@/money/amounts";
 import { addDecimals, sumDecimals } from "@/money/decimal";
@@ -79,7 +86,6 @@ export default function SpendChart({ days, search, version }: SpendChartProps) {
         <>
           <Plot
             label={`Bar chart: ${formatAmount(sumDecimals(series.map(({ total }) => total)), currency)} over ${days.days.length} days.`}
-            height={220}
             data={drawn.data}
             options={drawn.options}
           />
@@ -137,12 +143,11 @@ function DayTable({ days, series, currency }: DayTableProps) {
   );
 }
 
-interface Drawing {
-  data: uPlot.AlignedData;
-  options: (colors: Colors) => Omit<uPlot.Options, "width" | "height">;
-}
-
-function drawing(days: Days, series: readonly Series[], currency: string): Drawing | null {
+function drawing(
+  days: Days,
+  series: readonly Series[],
+  currency: string,
+): Pick<PlotProps, "data" | "options"> | null {
   if (series.length === 0) return null;
   const sums = days.days.map(() => "0");
   // Each series is drawn up to the sum of all below it, the highest first, so that the lower ones cover it.
@@ -166,11 +171,9 @@ function barOptions(
   days: readonly string[],
   count: number,
   currency: string,
-): Omit<uPlot.Options, "width" | "height"> {
+): PlotOptions {
   const bars = uPlot.paths.bars?.({ size: [0.7, 60] });
   return {
-    legend: { show: false },
-    cursor: { show: false },
     scales: {
       x: { time: false, range: [-0.6, days.length - 0.4] },
       y: { range: (_plot, _low, high) => [0, (high || 1) * 1.05] },

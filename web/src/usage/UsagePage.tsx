@@ -3,6 +3,7 @@ import { ChartColumn, RotateCw } from "lucide-react";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { describeError } from "@/api/errors";
 import { CsvLink } from "@/money/CsvLink";
+import { type Change, changed } from "@/shell/search";
 import { Button } from "@/ui/Button";
 import { EmptyState } from "@/ui/EmptyState";
 import { ErrorNote } from "@/ui/ErrorNote";
@@ -12,20 +13,12 @@ import { PageHeader } from "@/ui/PageHeader";
 import { Toggles } from "@/ui/Toggles";
 import { totalOf } from "./figures";
 import { dayOf, daysOf } from "./range";
-import type { UsageRange, UsageSearch } from "./search";
+import { RANGES, type UsageSearch } from "./search";
 import { Totals } from "./Totals";
 import { UsageTable } from "./UsageTable";
 import { useUsage } from "./useUsage";
 
 const SpendChart = lazy(() => import("./SpendChart"));
-
-const RANGES: readonly [range: UsageRange, label: string][] = [
-  ["today", "Today"],
-  ["7d", "7 days"],
-  ["30d", "30 days"],
-  ["90d", "90 days"],
-  ["custom", "Custom"],
-];
 
 /** What was used, of what, by whom. */
 export function UsagePage() {
@@ -61,10 +54,7 @@ export function UsagePage() {
       <RangePicker
         search={search}
         onChange={(change) =>
-          void navigate({
-            search: ({ range: _, from: __, to: ___, ...old }) => ({ ...old, ...change }),
-            replace: true,
-          })
+          void navigate({ search: (old) => changed(old, change), replace: true })
         }
       />
       <div className="min-h-0 flex-1 overflow-y-auto">
@@ -109,7 +99,7 @@ export function UsagePage() {
 
 interface RangePickerProps {
   search: UsageSearch;
-  onChange: (change: Pick<UsageSearch, "range" | "from" | "to">) => void;
+  onChange: (change: Change<UsageSearch>) => void;
 }
 
 function RangePicker({ search, onChange }: RangePickerProps) {
@@ -126,40 +116,26 @@ function RangePicker({ search, onChange }: RangePickerProps) {
           onChange(
             each === "custom"
               ? { range: each, from: from ?? today, to: to ?? today }
-              : { range: each },
+              : { range: each, from: undefined, to: undefined },
           )
         }
       />
       {range === "custom" && (
         <div className="flex flex-wrap items-center gap-2 text-xs text-ink-2">
-          <label className="flex items-center gap-1.5">
-            From
-            <input
-              type="date"
-              max={today}
-              className="control w-38"
-              value={from ?? ""}
-              onChange={(event) => onChange({ range, ...some("from", event), ...kept("to", to) })}
-            />
-          </label>
-          <label className="flex items-center gap-1.5">
-            to
-            <input
-              type="date"
-              max={today}
-              className="control w-38"
-              value={to ?? ""}
-              onChange={(event) => onChange({ range, ...kept("from", from), ...some("to", event) })}
-            />
-          </label>
+          {(["from", "to"] as const).map((end) => (
+            <label key={end} className="flex items-center gap-1.5">
+              {end === "from" ? "From" : "to"}
+              <input
+                type="date"
+                max={today}
+                className="control w-38"
+                value={search[end] ?? ""}
+                onChange={({ target }) => onChange({ [end]: target.value || undefined })}
+              />
+            </label>
+          ))}
         </div>
       )}
     </div>
   );
 }
-
-const some = (name: "from" | "to", { target }: { target: { value: string } }) =>
-  kept(name, target.value || undefined);
-
-const kept = (name: "from" | "to", value: string | undefined) =>
-  value === undefined ? {} : { [name]: value };

@@ -1,12 +1,18 @@
 import type { UsageGroup } from "@/gql/graphql";
 import { oneOf, searchOf } from "@/shell/search";
 
-export type UsageRange = "today" | "7d" | "30d" | "90d" | "custom";
+/** The ranges of days to choose from, with their words. */
+export const RANGES = [
+  ["today", "Today"],
+  ["7d", "7 days"],
+  ["30d", "30 days"],
+  ["90d", "90 days"],
+  ["custom", "Custom"],
+] as const;
 
 /** What the tables may be by: the groups without the day. */
 export type UsageBy = Exclude<UsageGroup, "DAY">;
 
-const RANGES: readonly UsageRange[] = ["today", "7d", "30d", "90d", "custom"];
 export const USAGE_BY: readonly UsageBy[] = [
   "MODEL",
   "AGENT",
@@ -25,7 +31,7 @@ function day(value: unknown): string | undefined {
 
 const read = searchOf({
   /** 30 days without it. */
-  range: oneOf(RANGES),
+  range: oneOf(RANGES.map(([range]) => range)),
   /** The first and the last day of a custom range, in UTC. */
   from: day,
   to: day,

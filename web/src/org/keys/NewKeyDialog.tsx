@@ -7,6 +7,7 @@ import { CopyBlock } from "@/ui/CopyBlock";
 import { CopyOnceDialog } from "@/ui/CopyOnceDialog";
 import { SelectField, TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
+import { curlCommand } from "@/ui/graphqlRequest";
 import { fieldsOf } from "@/ui/useFields";
 import { createKeyInput, type KeyLifetime, keyProblem, newKeyDraft } from "./keyDraft";
 import { PermissionPicker } from "./PermissionPicker";
@@ -18,6 +19,8 @@ const LIFETIMES: readonly (readonly [KeyLifetime, string])[] = [
   ["date", "On a date…"],
   ["never", "Never"],
 ];
+
+const EXAMPLE = curlCommand('{"query": "{ viewer { permissions } }"}');
 
 interface NewKeyDialogProps {
   onCreated: () => void;
@@ -55,7 +58,7 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
             <p className="mb-1.5 text-xs text-ink-3">
               Example request, with the key in $OSTLER_API_KEY
             </p>
-            <CopyBlock text={exampleRequest()} label="Copy request" />
+            <CopyBlock text={EXAMPLE} label="Copy request" />
           </div>
         }
       >
@@ -101,14 +104,4 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
       />
     </FormDialog>
   );
-}
-
-/** The key itself stays out of it: what is copied from here may end up in a script. */
-function exampleRequest(): string {
-  return [
-    `curl ${location.origin}/graphql \\`,
-    `  -H "Authorization: Bearer $OSTLER_API_KEY" \\`,
-    `  -H "Content-Type: application/json" \\`,
-    `  -d '{"query": "{ viewer { permissions } }"}'`,
-  ].join("\n");
 }

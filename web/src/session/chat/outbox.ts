@@ -1,4 +1,5 @@
 import { newIdempotencyKey } from "@/api/idempotency";
+import { Store } from "@/api/store";
 import type { Delivery } from "@/gql/graphql";
 import type { ChatItem, MessageImage } from "../feed/state";
 
@@ -22,25 +23,16 @@ export type SendOutcome =
   | { kind: "refused"; problem: string };
 
 /** Messages on their way to the server, in order. They survive a reload of the page. */
-export class Outbox {
-  #entries: readonly OutboxEntry[];
+export class Outbox extends Store<readonly OutboxEntry[]> {
   #draining = false;
-  readonly #listeners = new Set<() => void>();
 
   constructor(
     private readonly storage: Storage,
     private readonly storageKey: string,
     private readonly send: (entry: OutboxEntry) => Promise<SendOutcome>,
   ) {
-    this.#entries = readEntries(storage, storageKey);
+    super(readEntries(storage, storageKey));
   }
-
-  readonly getSnapshot = (): readonly OutboxEntry[] => this.#entries;
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
 
   add(
     text: string,
@@ -49,7 +41,7 @@ export class Outbox {
     after: string | null = null,
   ): void {
     this.#set([
-      ...this.#entries,
+      ...this.snapshot,
       {
         key: newIdempotencyKey(),
         text,
@@ -66,9 +58,9 @@ export class Outbox {
 
   /** Sends again what could not be sent. */
   retry(): void {
-    if (!this.#entries.some(({ state }) => state === "stalled")) return;
+    if (!this.snapshot.some(({ state }) => state === "stalled")) return;
     this.#set(
-      this.#entries.map((entry) =>
+      this.snapshot.map((entry) =>
         entry.state === "stalled" ? { ...entry, state: "waiting", problem: null } : entry,
       ),
     );
@@ -76,22 +68,22 @@ export class Outbox {
   }
 
   discard(key: string): void {
-    this.#set(this.#entries.filter((entry) => entry.key !== key));
+    this.#set(this.snapshot.filter((entry) => entry.key !== key));
   }
 
   /** Drops those whose message has come back as an event. */
   settle(arrived: ReadonlySet<string>): void {
-    const left = this.#entries.filter(
+    const left = this.snapshot.filter(
       ({ messageId }) => messageId === null || !arrived.has(messageId),
     );
-    if (left.length < this.#entries.length) this.#set(left);
+    if (left.length < this.snapshot.length) this.#set(left);
   }
 
   async #drain(): Promise<void> {
     if (this.#draining) return;
     this.#draining = true;
     for (;;) {
-      const entry = this.#entries.find(({ state }) => state === "waiting");
+      const entry = this.snapshot.find(({ state }) => state === "waiting");
       if (!entry) break;
       this.#change(entry.key, { state: "sending" });
       const outcome = await this.send(entry);
@@ -109,7 +101,7 @@ export class Outbox {
   /** Nothing gets through, and what comes later must not overtake what came first. */
   #stallAll(problem: string): void {
     this.#set(
-      this.#entries.map((entry) =>
+      this.snapshot.map((entry) =>
         entry.state === "sending" || entry.state === "waiting"
           ? { ...entry, state: "stalled", problem }
           : entry,
@@ -118,18 +110,17 @@ export class Outbox {
   }
 
   #change(key: string, change: Partial<OutboxEntry>): void {
-    this.#set(this.#entries.map((entry) => (entry.key === key ? { ...entry, ...change } : entry)));
+    this.#set(this.snapshot.map((entry) => (entry.key === key ? { ...entry, ...change } : entry)));
   }
 
   #set(entries: readonly OutboxEntry[]): void {
-    this.#entries = entries;
     try {
       if (entries.length === 0) this.storage.removeItem(this.storageKey);
       else this.storage.setItem(this.storageKey, JSON.stringify(entries));
     } catch {
       // Storage is full or switched off: the messages still go out, they just don't survive a reload.
     }
-    for (const listener of this.#listeners) listener();
+    this.publish(entries);
   }
 }
 

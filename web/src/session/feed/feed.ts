@@ -1,4 +1,5 @@
 import type { Connection } from "@/api/connection";
+import { Store } from "@/api/store";
 import type { EventPageFragment } from "@/gql/graphql";
 import { isEphemeral, type SessionEvent } from "./event";
 import { foldEvent } from "./fold";
@@ -18,32 +19,25 @@ export interface FeedSnapshot {
 export type ReadBefore = (before: string) => Promise<EventPageFragment | null>;
 
 /** Holds what has been read of one session, and tells React when it has changed. */
-export class SessionFeed {
-  #snapshot: FeedSnapshot = {
-    session: initialState,
-    log: [],
-    earlier: null,
-    connection: { status: "connecting" },
-  };
+export class SessionFeed extends Store<FeedSnapshot> {
   #waiting: SessionEvent[] = [];
   #flushTimer: ReturnType<typeof setTimeout> | undefined;
   #reading = false;
-  readonly #listeners = new Set<() => void>();
 
-  constructor(private readonly readBefore: ReadBefore) {}
-
-  readonly getSnapshot = (): FeedSnapshot => this.#snapshot;
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
+  constructor(private readonly readBefore: ReadBefore) {
+    super({
+      session: initialState,
+      log: [],
+      earlier: null,
+      connection: { status: "connecting" },
+    });
+  }
 
   /** Begins with the newest page of events; the stream goes on after it. */
   open(now: SessionNow): void {
     const { nodes, pageInfo } = now.events;
     const session = openSession(now);
-    this.#publish({ ...this.#snapshot, session, log: nodes, earlier: earlierOf(pageInfo) });
+    this.publish({ ...this.snapshot, session, log: nodes, earlier: earlierOf(pageInfo) });
   }
 
   /** Reads one more page of the past, or all of it. Asked again while it reads, it does nothing. */
@@ -51,7 +45,7 @@ export class SessionFeed {
     if (this.#reading) return;
     this.#reading = true;
     const pages: (readonly SessionEvent[])[] = [];
-    let { earlier } = this.#snapshot;
+    let { earlier } = this.snapshot;
     while (earlier !== null) {
       const page = await this.readBefore(earlier);
       if (!page) break;
@@ -62,9 +56,9 @@ export class SessionFeed {
     this.#reading = false;
     if (pages.length === 0) return;
     this.flush();
-    const log = [...pages.flat(), ...this.#snapshot.log];
-    const session = withPast(this.#snapshot.session, log);
-    this.#publish({ ...this.#snapshot, session, log, earlier });
+    const log = [...pages.flat(), ...this.snapshot.log];
+    const session = withPast(this.snapshot.session, log);
+    this.publish({ ...this.snapshot, session, log, earlier });
   };
 
   /** Takes an event in. Those that come within one frame are folded and shown together. */
@@ -77,12 +71,12 @@ export class SessionFeed {
   /** The sequence to resume after: that of the newest durable event, folded or not yet. */
   resumeAfter(): number {
     this.flush();
-    return this.#snapshot.session.lastSequence;
+    return this.snapshot.session.lastSequence;
   }
 
   setConnection(connection: Connection): void {
     this.flush();
-    this.#publish({ ...this.#snapshot, connection });
+    this.publish({ ...this.snapshot, connection });
   }
 
   flush(): void {
@@ -91,20 +85,15 @@ export class SessionFeed {
     if (this.#waiting.length === 0) return;
     const events = this.#waiting;
     this.#waiting = [];
-    let session = this.#snapshot.session;
+    let session = this.snapshot.session;
     const accepted: SessionEvent[] = [];
     for (const event of events) {
       const before = session.lastSequence;
       session = foldEvent(session, event);
       if (!isEphemeral(event) && session.lastSequence > before) accepted.push(event);
     }
-    const log = accepted.length > 0 ? [...this.#snapshot.log, ...accepted] : this.#snapshot.log;
-    this.#publish({ ...this.#snapshot, session, log });
-  }
-
-  #publish(snapshot: FeedSnapshot): void {
-    this.#snapshot = snapshot;
-    for (const listener of this.#listeners) listener();
+    const log = accepted.length > 0 ? [...this.snapshot.log, ...accepted] : this.snapshot.log;
+    this.publish({ ...this.snapshot, session, log });
   }
 }
 
