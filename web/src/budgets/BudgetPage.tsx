@@ -1,5 +1,5 @@
 import { Link, useParams } from "@tanstack/react-router";
-import { Ban, Coins, Pencil, RotateCw } from "lucide-react";
+import { Ban, Coins, Pencil } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import { useFresh } from "@/api/useFresh";
 import { BudgetDocument } from "@/gql/graphql";
@@ -7,7 +7,7 @@ import { Amount } from "@/money/Amount";
 import { isZero } from "@/money/decimal";
 import { Missing } from "@/shell/Fallbacks";
 import { useMay } from "@/shell/viewer";
-import { Button } from "@/ui/Button";
+import { Button, ReloadButton } from "@/ui/Button";
 import { formatDateTime } from "@/ui/format";
 import { Spinner } from "@/ui/Loading";
 import { PageHeader, Trail } from "@/ui/PageHeader";
@@ -67,10 +67,7 @@ function BudgetView({ budget, onReload }: BudgetViewProps) {
           </Trail>
         }
       >
-        <Button look="ghost" onClick={reload}>
-          <RotateCw size={14} aria-hidden />
-          Reload
-        </Button>
+        <ReloadButton onClick={reload} />
         {mayManage && status !== "DISABLED" && (
           <>
             <Button look="ghost" onClick={() => setAct("disable")}>

@@ -1,10 +1,10 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { Plus, RotateCw, Wallet } from "lucide-react";
+import { Plus, Wallet } from "lucide-react";
 import { useState } from "react";
 import { usePages } from "@/api/usePages";
 import { BudgetsDocument } from "@/gql/graphql";
 import { useMay, useViewer } from "@/shell/viewer";
-import { Button } from "@/ui/Button";
+import { Button, ReloadButton } from "@/ui/Button";
 import { EmptyState } from "@/ui/EmptyState";
 import { curlRequest } from "@/ui/graphqlRequest";
 import { ListBody } from "@/ui/ListBody";
@@ -47,10 +47,7 @@ export function BudgetsPage() {
   return (
     <>
       <PageHeader title="Budgets">
-        <Button look="ghost" onClick={budgets.reload}>
-          <RotateCw size={14} aria-hidden />
-          Reload
-        </Button>
+        <ReloadButton onClick={budgets.reload} />
         {mayManage && (
           <Button look="primary" onClick={openNew}>
             <Plus size={15} aria-hidden />

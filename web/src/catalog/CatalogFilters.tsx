@@ -1,14 +1,13 @@
 import { Search } from "lucide-react";
 import { useState } from "react";
+import type { Change } from "@/shell/search";
 import type { CatalogListSearch } from "./search";
 
 export interface CatalogFiltersProps {
   /** What is listed, e.g. "agents". */
   what: string;
   search: CatalogListSearch;
-  onChange: (
-    change: { [Key in keyof CatalogListSearch]: CatalogListSearch[Key] | undefined },
-  ) => void;
+  onChange: (change: Change<CatalogListSearch>) => void;
 }
 
 /** A search by name, and whether to show what is archived. */

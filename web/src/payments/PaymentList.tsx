@@ -6,7 +6,7 @@ import { usePages } from "@/api/usePages";
 import { PaymentPoliciesDocument, PaymentsDocument } from "@/gql/graphql";
 import { type Change, changed } from "@/shell/search";
 import { useMay } from "@/shell/viewer";
-import { Button, buttonClasses } from "@/ui/Button";
+import { Button, buttonClasses, ReloadButton } from "@/ui/Button";
 import { EmptyState } from "@/ui/EmptyState";
 import { Filter } from "@/ui/Field";
 import { ListBody } from "@/ui/ListBody";
@@ -50,9 +50,7 @@ export function PaymentList() {
             onChange={(policy) => change({ policy })}
           />
         )}
-        <Button look="ghost" onClick={payments.reload}>
-          Reload
-        </Button>
+        <ReloadButton onClick={payments.reload} />
         {filtered && hasMore && shown.length > 0 && (
           <span role="status" className="text-xs text-ink-3">
             Filtered from the newest {nodes.length}.

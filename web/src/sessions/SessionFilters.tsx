@@ -3,15 +3,14 @@ import { Search } from "lucide-react";
 import { type InputHTMLAttributes, useEffect, useState } from "react";
 import { useQuery } from "urql";
 import { SessionFormOptionsDocument } from "@/gql/graphql";
+import { type Change, changed } from "@/shell/search";
 import { Filter } from "@/ui/Field";
 import { Toggles } from "@/ui/Toggles";
 import { useDebounced } from "@/ui/useDebounced";
 import { SESSION_STATUSES, type SessionListSearch } from "./search";
 import { STATUS_LABELS } from "./status";
 
-type Change = { [Name in keyof SessionListSearch]: SessionListSearch[Name] | undefined };
-
-const VIEWS: readonly { label: string; search: Change }[] = [
+const VIEWS: readonly { label: string; search: Change<SessionListSearch> }[] = [
   { label: "All", search: { status: undefined, failed: undefined } },
   ...SESSION_STATUSES.map((status) => ({
     label: STATUS_LABELS[status],
@@ -31,8 +30,8 @@ export function SessionFilters() {
   const search = useSearch({ from: "/app/sessions" });
   const { agent, harness, tag, customer, days } = search;
   const navigate = useNavigate({ from: "/sessions" });
-  const change = (next: Change) =>
-    void navigate({ search: (old) => ({ ...old, ...next }) as SessionListSearch, replace: true });
+  const change = (next: Change<SessionListSearch>) =>
+    void navigate({ search: (old) => changed(old, next), replace: true });
   const [{ data }] = useQuery({ query: SessionFormOptionsDocument, variables: { search: null } });
   const narrowed = harness !== undefined || tag !== undefined || customer !== undefined;
   return (

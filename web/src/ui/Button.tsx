@@ -1,3 +1,4 @@
+import { RotateCw } from "lucide-react";
 import type { ButtonHTMLAttributes } from "react";
 import { classes } from "./classes";
 
@@ -24,6 +25,16 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
 
 export function Button({ look, className, type = "button", ...rest }: ButtonProps) {
   return <button type={type} className={buttonClasses(look, className)} {...rest} />;
+}
+
+/** Reads again what a page shows. */
+export function ReloadButton({ onClick }: { onClick: () => void }) {
+  return (
+    <Button look="ghost" onClick={onClick}>
+      <RotateCw size={14} aria-hidden />
+      Reload
+    </Button>
+  );
 }
 
 interface IconButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {

@@ -1,10 +1,10 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { ChartColumn, RotateCw } from "lucide-react";
+import { ChartColumn } from "lucide-react";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { describeError } from "@/api/errors";
 import { CsvLink } from "@/money/CsvLink";
 import { type Change, changed } from "@/shell/search";
-import { Button } from "@/ui/Button";
+import { ReloadButton } from "@/ui/Button";
 import { EmptyState } from "@/ui/EmptyState";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { curlRequest } from "@/ui/graphqlRequest";
@@ -39,10 +39,7 @@ export function UsagePage() {
   return (
     <>
       <PageHeader title="Usage">
-        <Button look="ghost" onClick={() => setVersion(version + 1)}>
-          <RotateCw size={14} aria-hidden />
-          Reload
-        </Button>
+        <ReloadButton onClick={() => setVersion(version + 1)} />
         {span && (
           <CsvLink
             parameters={{ groupBy: `day,${by.toLowerCase()}`, from: span.from, to: span.to }}

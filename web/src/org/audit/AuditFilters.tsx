@@ -1,6 +1,7 @@
 import { useEffect, useId, useState } from "react";
 import { useQuery } from "urql";
 import { AuditActorsDocument, AuditKeysDocument } from "@/gql/graphql";
+import type { Change } from "@/shell/search";
 import { useMay } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { Filter } from "@/ui/Field";
@@ -9,7 +10,7 @@ import { type AuditSearch, fromLocalField, toLocalField } from "./search";
 
 interface AuditFiltersProps {
   search: AuditSearch;
-  onChange: (change: { [Key in keyof AuditSearch]: AuditSearch[Key] | undefined }) => void;
+  onChange: (change: Change<AuditSearch>) => void;
 }
 
 export function AuditFilters({ search, onChange }: AuditFiltersProps) {

@@ -1,8 +1,9 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { RotateCw, ScrollText } from "lucide-react";
+import { ScrollText } from "lucide-react";
 import { usePages } from "@/api/usePages";
 import { AuditEntriesDocument } from "@/gql/graphql";
-import { Button } from "@/ui/Button";
+import { type Change, changed } from "@/shell/search";
+import { Button, ReloadButton } from "@/ui/Button";
 import { EmptyState } from "@/ui/EmptyState";
 import { curlRequest } from "@/ui/graphqlRequest";
 import { ListBody } from "@/ui/ListBody";
@@ -21,8 +22,8 @@ export function AuditPage() {
     { first: 50, filter },
     (data) => data.auditEntries,
   );
-  const narrow = (change: { [Key in keyof AuditSearch]: AuditSearch[Key] | undefined }) =>
-    void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
+  const narrow = (change: Change<AuditSearch>) =>
+    void navigate({ search: (old) => changed(old, change), replace: true });
 
   return (
     <OrgPage
@@ -30,10 +31,7 @@ export function AuditPage() {
       about="Tamper-evident log of sign-ins and changes to the organization, its members, keys, agents, models, budgets and webhooks."
       actions={
         <>
-          <Button look="ghost" onClick={entries.reload}>
-            <RotateCw size={14} aria-hidden />
-            Reload
-          </Button>
+          <ReloadButton onClick={entries.reload} />
           <ChainCheck />
         </>
       }

@@ -1,10 +1,12 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Search, X } from "lucide-react";
 import { useMemo, useState } from "react";
+import { type Change, changed } from "@/shell/search";
 import { Button } from "@/ui/Button";
 import { Filter } from "@/ui/Field";
 import { formatCount } from "@/ui/format";
 import type { Feed } from "../feed/useSessionFeed";
+import type { SessionSearch } from "../search";
 import { EarlierLine } from "../tail/EarlierLine";
 import { JumpToLatest } from "../tail/JumpToLatest";
 import { useTail } from "../tail/useTail";
@@ -83,11 +85,8 @@ function EventFilters({ feed, shown }: EventFiltersProps) {
   const kinds = useMemo(() => kindsOf(log), [log]);
   // The router applies a new address a moment later, too late for a text field to wait for.
   const [text, setText] = useState(q ?? "");
-  const filter = (change: {
-    kind?: string | undefined;
-    q?: string | undefined;
-    turn?: string | undefined;
-  }) => void navigate({ search: (search) => ({ ...search, ...change }), replace: true });
+  const filter = (change: Change<SessionSearch>) =>
+    void navigate({ search: (search) => changed(search, change), replace: true });
   return (
     <div className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2 sm:px-6">
       <div className="relative min-w-40 flex-1 sm:max-w-72">
