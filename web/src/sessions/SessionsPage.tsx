@@ -1,7 +1,6 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { MessagesSquare, Plus } from "lucide-react";
 import { useState } from "react";
-import { describeError } from "@/api/errors";
 import { usePages } from "@/api/usePages";
 import { SessionsDocument } from "@/gql/graphql";
 import { ConnectionBanner } from "@/shell/ConnectionBanner";
@@ -10,9 +9,8 @@ import { useMay } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 import { EmptyState } from "@/ui/EmptyState";
-import { ErrorNote } from "@/ui/ErrorNote";
 import { curlRequest } from "@/ui/graphqlRequest";
-import { SkeletonRows } from "@/ui/Loading";
+import { ListBody } from "@/ui/ListBody";
 import { PageHeader } from "@/ui/PageHeader";
 import { NewSessionDialog } from "./NewSessionDialog";
 import { SelectionBar } from "./SelectionBar";
@@ -67,40 +65,37 @@ export function SessionsPage() {
           </Button>
         </div>
       )}
-      {sessions.error && (
-        <div className="p-4">
-          <ErrorNote onRetry={sessions.reload}>{describeError(sessions.error)}</ErrorNote>
-        </div>
-      )}
-      {sessions.loading && <SkeletonRows />}
       {mayWrite && (
         <SelectionBar sessions={live.nodes} selected={selected} onChange={setSelected} />
       )}
-      {sessions.nodes.length > 0 && (
+      <ListBody
+        // The table scrolls by itself, with what loads more at its end.
+        list={{ ...sessions, loadMore: undefined }}
+        empty={
+          <div className="min-h-0 flex-1 overflow-y-auto">
+            {filter ? (
+              <EmptyState
+                icon={<MessagesSquare size={20} />}
+                title="No sessions match"
+                action={
+                  <Button onClick={() => void navigate({ search: {}, replace: true })}>
+                    Clear filters
+                  </Button>
+                }
+              >
+                Search looks at titles, customer keys and session IDs.
+              </EmptyState>
+            ) : (
+              <NoSessions onCreate={mayWrite ? openDialog : undefined} />
+            )}
+          </div>
+        }
+      >
         <SessionTable
           sessions={{ ...sessions, nodes: live.nodes }}
           selection={mayWrite ? { ids: selected, onToggle: toggle } : null}
         />
-      )}
-      {!sessions.loading && !sessions.error && sessions.nodes.length === 0 && (
-        <div className="min-h-0 flex-1 overflow-y-auto">
-          {filter ? (
-            <EmptyState
-              icon={<MessagesSquare size={20} />}
-              title="No sessions match"
-              action={
-                <Button onClick={() => void navigate({ search: {}, replace: true })}>
-                  Clear filters
-                </Button>
-              }
-            >
-              Search looks at titles, customer keys and session IDs.
-            </EmptyState>
-          ) : (
-            <NoSessions onCreate={mayWrite ? openDialog : undefined} />
-          )}
-        </div>
-      )}
+      </ListBody>
       {newWith !== undefined && mayWrite && (
         <NewSessionDialog
           from={{ agentId: newWith, harnessId: search.harness ?? "" }}

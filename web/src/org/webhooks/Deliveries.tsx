@@ -1,5 +1,4 @@
 import { useEffect } from "react";
-import { describeError } from "@/api/errors";
 import { useAction } from "@/api/useAction";
 import { usePages } from "@/api/usePages";
 import {
@@ -10,10 +9,8 @@ import {
 } from "@/gql/graphql";
 import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
-import { ErrorNote } from "@/ui/ErrorNote";
 import { formatDateTime } from "@/ui/format";
-import { SkeletonRows } from "@/ui/Loading";
-import { LoadMore } from "@/ui/LoadMore";
+import { ListBody } from "@/ui/ListBody";
 import { Problems } from "@/ui/Problems";
 import { RelativeTime } from "@/ui/Time";
 import { deliveryState, isDueSoon } from "./delivery";
@@ -30,7 +27,7 @@ const LOOK_AGAIN_MS = 2000;
 /** What a webhook was told, newest first. */
 export function Deliveries({ webhookId, enabled }: DeliveriesProps) {
   const pages = usePages(WebhookDeliveriesDocument, { id: webhookId, first: 20 }, connectionOf);
-  const { nodes, loading, loadingMore, hasMore, error, loadMore, reload } = pages;
+  const { nodes, reload } = pages;
   const waiting = enabled && nodes.some((each) => isDueSoon(each, Date.now()));
   // biome-ignore lint/correctness/useExhaustiveDependencies: each answer makes another function to ask with.
   useEffect(() => {
@@ -41,26 +38,26 @@ export function Deliveries({ webhookId, enabled }: DeliveriesProps) {
 
   return (
     <div className="mb-1 space-y-2">
-      {error && <ErrorNote onRetry={reload}>{describeError(error)}</ErrorNote>}
-      {loading && <SkeletonRows rows={3} />}
-      {!loading && !error && nodes.length === 0 && (
-        <p className="text-sm text-ink-2">
-          No deliveries in the last 30 days. {enabled && "The next matching event appears here."}
-        </p>
-      )}
-      {nodes.length > 0 && (
+      <ListBody
+        list={pages}
+        skeletons={3}
+        empty={
+          <p className="text-sm text-ink-2">
+            No deliveries in the last 30 days. {enabled && "The next matching event appears here."}
+          </p>
+        }
+      >
         <ol aria-label="Deliveries" className="card divide-y divide-line overflow-hidden">
           {nodes.map((each) => (
             <DeliveryItem key={each.id} delivery={each} enabled={enabled} onReplayed={reload} />
           ))}
         </ol>
-      )}
+      </ListBody>
       <div className="flex justify-end">
         <Button look="ghost" onClick={reload}>
           Refresh
         </Button>
       </div>
-      <LoadMore hasMore={hasMore} loading={loadingMore} onLoad={loadMore} />
     </div>
   );
 }
