@@ -10517,7 +10517,7 @@ type GenerationRetrying implements Event { id: ID! kind: EventKind! sequence: In
 "What one model call used and cost."
 type GenerationRecorded implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   messageId: ID! model: String! usage: Usage! durationMs: Int64! timeToFirstTokenMs: Int64 finishReason: String!
-  "How many calls failed before this one succeeded."
+  "How many calls failed before this one."
   retries: Int!
   "The runner died during the call, before the provider reported the usage: it is an estimate."
   estimated: Boolean! }

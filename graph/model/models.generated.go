@@ -552,7 +552,7 @@ type GenerationRecorded struct {
 	DurationMs         int64         `json:"durationMs"`
 	TimeToFirstTokenMs *int64        `json:"timeToFirstTokenMs,omitempty"`
 	FinishReason       string        `json:"finishReason"`
-	// How many calls failed before this one succeeded.
+	// How many calls failed before this one.
 	Retries int `json:"retries"`
 	// The runner died during the call, before the provider reported the usage: it is an estimate.
 	Estimated bool `json:"estimated"`
