@@ -32,12 +32,8 @@ func decodeFeedCursor(cursor string) (position int64, m events.Mark, _ error) {
 // feedError is streamError for a feed, where one goes on by a cursor.
 func feedError(err error) error {
 	if lagged, ok := errors.AsType[*events.LaggedError](err); ok {
-		return &gqlerror.Error{
-			Message: "Events came faster than they were read. Subscribe again after extensions.lastCursor.",
-			Extensions: map[string]any{
-				"code": "SUBSCRIPTION_LAGGED", "lastCursor": eventCursor(&models.Event{FeedPosition: &lagged.LastSequence}, lagged.Mark),
-			},
-		}
+		cursor := eventCursor(&models.Event{FeedPosition: &lagged.LastSequence}, lagged.Mark)
+		return laggedError(lagged, "Subscribe again after extensions.lastCursor.", "lastCursor", cursor)
 	}
 	if lost, ok := errors.AsType[*events.LostPlaceError](err); ok {
 		what := fmt.Sprintf("ends before the given cursor, at %d", lost.LastSequence)

@@ -252,6 +252,38 @@ func TestTheEventsOfAnOrganization(t *testing.T) {
 	})
 }
 
+// A transport that has no memory for an answer is told the cursor before the event, with which it comes again.
+func TestAnEventOfAFeedThatIsNotDeliveredComesAgain(t *testing.T) {
+	f := withFeed(t, newAPI(t, storetest.SQLite(t)))
+	session, agent := f.newSession("one")
+	for range 3 {
+		f.happens(session, agent)
+	}
+	feed := &events.Feed{Wake: func() {}}
+	defer feed.Close()
+	if _, _, err := f.stream(events.WithFeed(t.Context(), feed), `subscription { orgEvents(after: "start") { id } }`); err != nil {
+		t.Fatal(err)
+	}
+	source, _, _ := feed.Taken()
+	for {
+		item, err := source.Poll(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended, ok := source.Undelivered(item).(*gqlerror.Error) //nolint:errorlint // the transport is given it as it is
+		if !ok || ended.Extensions["code"] != "SUBSCRIPTION_LAGGED" || ended.Extensions["limit"] != "MEMORY" {
+			t.Fatalf("got %v", ended)
+		}
+		again, _ := f.follow(t.Context(), fmt.Sprintf(`after: %q`, ended.Extensions["lastCursor"]))
+		if got := again(); got.Kind != string(item.Event.Kind) || !item.Ephemeral && (got.Sequence == nil || int64(*got.Sequence) != item.Event.Sequence) {
+			t.Fatalf("got %+v, want %s %d", got, item.Event.Kind, item.Event.Sequence)
+		}
+		if item.Ephemeral { // CAUGHT_UP
+			return
+		}
+	}
+}
+
 var digits = regexp.MustCompile(`agent_[0-9a-f]{32}`)
 
 // refusal gives the error that a subscription is refused with.

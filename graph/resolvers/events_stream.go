@@ -89,6 +89,11 @@ func (s *eventSource) Poll(ctx context.Context) (*events.Item, error) {
 	}
 }
 
+// Undelivered implements events.Source.
+func (s *eventSource) Undelivered(item *events.Item) error {
+	return s.failure(s.Subscription.Undelivered(item))
+}
+
 // Position implements events.Positioned.
 func (s *eventSource) Position(item *events.Item) string { return s.position(item, s.Mark()) }
 
@@ -127,13 +132,20 @@ func shownEvent(item *events.Item) (model.Event, error) {
 	return ev, err
 }
 
+// laggedError returns an error that has the place to resume at under a name, and again says how.
+func laggedError(lagged *events.LaggedError, again, name string, place any) *gqlerror.Error {
+	e := &gqlerror.Error{Message: "Events came faster than they were read. " + again, Extensions: map[string]any{"code": "SUBSCRIPTION_LAGGED", name: place}}
+	if lagged.Memory {
+		e.Message = "Too many large answers of your organization, or of this server, wait to be read. Read them, or ask for less with each event. " + again
+		e.Extensions["limit"], e.Extensions["retryAfterSeconds"] = "MEMORY", 1
+	}
+	return e
+}
+
 // streamError returns the error that a stream ends with, as the caller is to see it.
 func streamError(err error) error {
 	if lagged, ok := errors.AsType[*events.LaggedError](err); ok {
-		return &gqlerror.Error{
-			Message:    fmt.Sprintf("Events came faster than they were read. Subscribe again with after: %d.", lagged.LastSequence),
-			Extensions: map[string]any{"code": "SUBSCRIPTION_LAGGED", "lastSequence": lagged.LastSequence},
-		}
+		return laggedError(lagged, fmt.Sprintf("Subscribe again with after: %d.", lagged.LastSequence), "lastSequence", lagged.LastSequence)
 	}
 	if lost, ok := errors.AsType[*events.LostPlaceError](err); ok {
 		what := fmt.Sprintf("ends at %d, before the given position", lost.LastSequence)

@@ -28,6 +28,9 @@ type Feed struct {
 type Source interface {
 	// Poll returns the next event, nil when there is none now; see Subscription.Poll. Its errors are for the subscriber.
 	Poll(ctx context.Context) (*Item, error)
+	// Undelivered returns the error for a subscriber whose stream ends before the item, since there was no memory for an answer; see
+	// Subscription.Undelivered.
+	Undelivered(item *Item) error
 	// Close may be called at any time, more than once.
 	Close()
 }

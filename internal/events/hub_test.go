@@ -158,6 +158,42 @@ func TestResumeIsExact(t *testing.T) {
 	})
 }
 
+// A reader that can't deliver an event resumes at the place that it is told, and gets the event first, whether that was replayed or live.
+func TestAnEventThatIsNotDeliveredComesAgain(t *testing.T) {
+	play(t, nil, func(s *scene) {
+		s.publish(s.titles(3)...)
+		sub, err := s.b.Subscribe(s.Context(), s.m.key.Org, s.m.key.Session, events.Options{After: new(int64(0))})
+		if err != nil {
+			s.Fatal(err)
+		}
+		defer sub.Close()
+		for n := range 8 { // four of the log, CAUGHT_UP, and live ones
+			if n == 5 {
+				s.publish(s.titles(3)...)
+			}
+			item, err := sub.Next(s.Context())
+			if err != nil {
+				s.Fatal(err)
+			}
+			var lagged *events.LaggedError
+			if err := sub.Undelivered(item); !errors.As(err, &lagged) || !lagged.Memory {
+				s.Fatalf("got %v", err)
+			}
+			if (lagged.Mark == events.Mark{}) != (n == 0) {
+				s.Errorf("%s: the place before it is marked %v", describe(item), lagged.Mark)
+			}
+			again, err := s.a.Subscribe(s.Context(), s.m.key.Org, s.m.key.Session, events.Options{After: &lagged.LastSequence, Mark: lagged.Mark})
+			if err != nil {
+				s.Fatal(err)
+			}
+			if got, err := again.Next(s.Context()); err != nil || describe(got) != describe(item) {
+				s.Errorf("no. %d: got %v, %v, want %s", n, got, err, describe(item))
+			}
+			again.Close()
+		}
+	})
+}
+
 // Whoever has seen more than there is must hear it: what comes next would not be what follows on that.
 func TestAStreamDoesNotBeginPastTheEnd(t *testing.T) {
 	play(t, nil, func(s *scene) {

@@ -83,7 +83,7 @@ func (s *Subscription) turnPage() (item *Item, delivered bool, err error) {
 	item = s.page[0]
 	s.page[0] = nil // what was delivered is not kept with the rest
 	s.page = s.page[1:]
-	s.sequence, s.mark = s.stream.place(item), item.Mark()
+	s.deliver(item)
 	return item, false, nil
 }
 

@@ -10,13 +10,15 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// LaggedError ends a stream whose reader was too slow: durable events would have had to be left out.
+// LaggedError ends a stream whose reader was too slow, or for which there was no memory: durable events would have had to be left out.
 type LaggedError struct {
 	// LastSequence is that of the last durable event that was delivered; in a feed, its position. Subscribing with it as
 	// After goes on there.
 	LastSequence int64
 	// Mark is that of the event.
 	Mark Mark
+	// Memory is true when there was no memory for the next event.
+	Memory bool
 }
 
 func (e *LaggedError) Error() string {
@@ -87,9 +89,9 @@ type Subscription struct {
 	live bool
 	// sequence is that of the last durable event that was delivered; in a feed, its position.
 	sequence int64
-	// mark is that of this event; zero when it is not known.
-	mark Mark
-	at   outputPosition
+	// mark is that of this event, and before that of the one before it; zero when they are not known.
+	mark, before Mark
+	at           outputPosition
 	// marked is the output whose text has an entry in the queue.
 	marked *output
 	// late is an output whose text there was no room to announce.
@@ -138,6 +140,19 @@ func (s *Subscription) Poll(ctx context.Context) (*Item, error) {
 			return item, err
 		}
 	}
+}
+
+// Undelivered returns the *LaggedError of a reader that was given an item last and can't deliver it. Its place is the one before the item.
+func (s *Subscription) Undelivered(item *Item) error {
+	if m := s.stream.hub.cfg.Meter; m != nil {
+		m.Lagged()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if item.Ephemeral {
+		return &LaggedError{LastSequence: s.sequence, Mark: s.mark, Memory: true}
+	}
+	return &LaggedError{LastSequence: s.sequence - 1, Mark: s.before, Memory: true} // there are no gaps
 }
 
 // Mark returns that of the last durable event that was delivered, or the stream began behind; zero when it is not known.
@@ -191,7 +206,7 @@ func (s *Subscription) pop() (item *Item, live bool, err error) {
 		}
 		s.inHand = e.item.Size()
 		s.held -= s.inHand
-		s.sequence, s.mark = s.stream.place(e.item), e.item.Mark()
+		s.deliver(e.item)
 		s.measure(e.item)
 		return e.item, true, nil
 	}
@@ -210,6 +225,12 @@ func (s *Subscription) pop() (item *Item, live bool, err error) {
 	}
 	s.idle = s.live && s.err == nil
 	return nil, s.idle, s.err
+}
+
+// deliver makes a durable item the last that was delivered. The caller holds the mutex.
+func (s *Subscription) deliver(item *Item) {
+	s.before = s.mark
+	s.sequence, s.mark = s.stream.place(item), item.Mark()
 }
 
 func (s *Subscription) advance() {

@@ -87,7 +87,7 @@ type orgMemory struct {
 	org models.OrgID
 }
 
-// newMemory bounds what all operations have read and not yet answered. An organization can always have one answer of the largest size.
+// newMemory bounds what all operations, and the answers that subscribers don't share, have read and not yet answered. An organization can always have one answer of the largest size.
 func newMemory(l Limits) *shares.Shares[models.OrgID] {
 	return &shares.Shares[models.OrgID]{
 		Places: int(l.OperationsBytes / store.MemoryStep), Least: int(l.AnswerBytes / store.MemoryStep),

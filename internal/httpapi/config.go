@@ -80,8 +80,8 @@ type Limits struct {
 	IntrospectionCost int
 	// AnswerBytes bounds the answer of one operation together with what is read for it, and each answer of a subscription. Defaults to 32 MiB.
 	AnswerBytes int64
-	// OperationsBytes bounds what all queries and mutations together have read and not yet answered, beyond the first 128 KiB of each. One
-	// organization has three quarters of it at most. Defaults to 8 times AnswerBytes.
+	// OperationsBytes bounds what all queries and mutations, and the answers of subscriptions that are made for one subscriber, together have
+	// read and not yet answered, beyond the first 128 KiB of each. One organization has three quarters of it at most. Defaults to 8 times AnswerBytes.
 	OperationsBytes int64
 	// ValidationErrors is how many errors of one document are reported. Defaults to 5.
 	ValidationErrors int

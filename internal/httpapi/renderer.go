@@ -23,38 +23,77 @@ type renderer struct {
 	next   graphql.ResponseHandler
 	// show fills the channel. Without it the resolver does.
 	show events.Show
+	// channel is what the resolver has returned.
+	channel any
+	// memory is the share of the subscriber's organization; nil when the answers are for all who ask the same.
+	memory store.Memory
+}
+
+// begin executes the subscription. resolve returns the channel in place of the resolver.
+func (r *renderer) begin(ctx context.Context, resolve graphql.FieldMiddleware) {
+	op := graphql.GetOperationContext(ctx)
+	around := op.ResolverMiddleware
+	defer func() { op.ResolverMiddleware = around }()
+	op.ResolverMiddleware = resolve
+	r.next = r.engine.executable.Exec(ctx)
+}
+
+// subscribe begins with a new subscription.
+func (r *renderer) subscribe(ctx context.Context) {
+	r.begin(ctx, func(ctx context.Context, next graphql.Resolver) (channel any, err error) {
+		r.channel, err = r.engine.aroundField(ctx, next)
+		return r.channel, err
+	})
+}
+
+// renew begins anew with the same channel: an execution keeps the memory of its largest answer for the next one.
+func (r *renderer) renew() {
+	ctx := graphql.WithResponseContext(r.ctx, r.engine.errors.present, r.engine.errors.recovered)
+	r.begin(ctx, func(context.Context, graphql.Resolver) (any, error) { return r.channel, nil })
 }
 
 var errNoAnswer = errors.New("an event was not delivered")
 
-// render makes an answer of an event; nil when the subscriber must not see it.
-func (r *renderer) render(ctx context.Context, item *events.Item) (*graphql.Response, error) {
+// render makes an answer of an event; nil when the subscriber must not see it. held and the errors are those of answer.
+func (r *renderer) render(ctx context.Context, item *events.Item) (resp *graphql.Response, held *store.Bytes, err error) {
 	shown, err := r.show(item)
 	if !shown || err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if resp := r.answer(ctx); resp != nil {
-		return resp, nil
+	if resp, held, err = r.answer(ctx); resp != nil || err != nil {
+		return resp, held, err
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return nil, errNoAnswer
+	return nil, nil, errNoAnswer
 }
 
-// answer makes one of what is in the channel, waiting for it; nil once that is closed, or ctx has ended.
-func (r *renderer) answer(ctx context.Context) *graphql.Response {
-	ctx, answer := store.WithBytes(ctx, r.engine.limits.AnswerBytes, nil)
-	defer answer.End()
+// answer makes one of what is in the channel, waiting for it; nil once that is closed, or ctx has ended. held is the memory that the answer
+// takes until End is called; nil when it takes none. It fails with store.ErrMemoryFull when there is too little.
+func (r *renderer) answer(ctx context.Context) (resp *graphql.Response, held *store.Bytes, err error) {
+	ctx, held = store.WithBytes(ctx, r.engine.limits.AnswerBytes, r.memory)
+	keep := 0
+	defer func() {
+		if !held.Keep(keep) {
+			held = nil
+		}
+	}()
 	ctx = graphql.WithResponseContext(ctx, r.engine.errors.present, r.engine.errors.recovered)
-	resp := r.next(ctx)
-	if err := answer.Err(); err != nil {
-		return &graphql.Response{Errors: gqlerror.List{r.engine.noBytes(err)}}
+	resp = r.next(ctx)
+	if resp != nil && cap(resp.Data) > maxPooled && r.memory != nil {
+		r.renew()
 	}
-	if resp != nil {
+	switch err := held.Err(); {
+	case errors.Is(err, store.ErrMemoryFull):
+		return nil, held, err
+	case err != nil:
+		return &graphql.Response{Errors: gqlerror.List{r.engine.noBytes(err)}}, held, nil
+	case resp != nil:
 		resp.Errors = append(resp.Errors, graphql.GetErrors(ctx)...)
+		keep = len(resp.Data)
 	}
-	return resp
+	return resp, held, nil
 }
 
 // renderers are those of one operation, for all who subscribe with it: an answer is made once, whoever it is for.
@@ -94,7 +133,7 @@ func (rs *renderers) render(ctx context.Context, item *events.Item) (*graphql.Re
 	r := <-rs.free // whoever has one gives it back without waiting for anything
 	defer rs.add(r)
 	// The context of a renderer never ends. If it did, gqlgen might leave an event in the channel, for somebody else.
-	resp, err := r.render(auth.WithRequest(r.ctx, auth.RequestFrom(ctx)), item)
+	resp, _, err := r.render(auth.WithRequest(r.ctx, auth.RequestFrom(ctx)), item)
 	if resp != nil {
 		resp.Data = bytes.Clone(resp.Data)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
 // socketOperation is one that runs on a socket. It has a goroutine as long as there is something to do; a subscription
@@ -183,27 +184,38 @@ func (o *socketOperation) unreserve() {
 // once answers a query or a mutation.
 func (o *socketOperation) once(op *operation) {
 	resp, held := o.socket.server.engine.run(o.ctx, op)
-	defer held.End()
 	if resp.Data == nil {
 		o.fail(resp.Errors)
 		return
 	}
-	large := held.Keep(len(resp.Data))
-	if o.next(resp) && large {
-		o.socket.outbox.flushed()
+	if !held.Keep(len(resp.Data)) {
+		held = nil
 	}
+	o.deliver(resp, held)
 	o.complete()
+}
+
+// deliver is next for an answer that holds memory until it was written; held may be nil.
+func (o *socketOperation) deliver(resp *graphql.Response, held *store.Bytes) bool {
+	sent := o.next(resp)
+	if held != nil {
+		if sent {
+			o.socket.outbox.flushed()
+		}
+		held.End()
+	}
+	return sent
 }
 
 // proceed sends the answers of a subscription until it ends, or there are none for now: then the feed wakes it.
 func (o *socketOperation) proceed() {
 	for {
 		o.socket.outbox.await()
-		switch resp, what := o.stream.event(); what {
+		switch answer := o.stream.event(); answer.what {
 		case streamRests:
 			return // from here on everything belongs to who is woken
 		case streamAnswers:
-			sent := o.next(&resp)
+			sent := o.deliver(answer.resp, answer.held)
 			o.stream.forget()
 			if sent {
 				continue

@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
 // eventStream is a subscription that is answered with an event stream. The goroutine of its request does all the writing;
@@ -44,12 +45,6 @@ type eventStream struct {
 	silent bool
 }
 
-// streamAnswer is what stream.event returns.
-type streamAnswer struct {
-	resp graphql.Response
-	what progress
-}
-
 // run writes the stream until it ends. It reports false when the connection is to be cut, so that the client knows that
 // the stream has not ended and comes back.
 func (c *eventStream) run(stream *stream) bool {
@@ -77,9 +72,11 @@ func (c *eventStream) run(stream *stream) bool {
 // round writes what there is by now. more reports that the stream goes on, and whole that it has ended as it should.
 func (c *eventStream) round() (more, whole bool) {
 	out := c.server.buffers.get() // a stream at rest holds none
-	defer c.server.buffers.put(out)
+	defer func() { c.server.buffers.put(out) }()
 	for {
-		out.Reset()
+		if out.Reset(); out.Cap() > maxPooled {
+			out = c.server.buffers.get() // a large answer's memory is not kept for the next one
+		}
 		silent, ending, farewell := c.state()
 		if ending {
 			if farewell != nil {
@@ -89,10 +86,13 @@ func (c *eventStream) round() (more, whole bool) {
 			return false, false
 		}
 		what := streamAnswers
+		var held *store.Bytes
 		for what == streamAnswers && out.Len() < maxWrite {
-			var resp graphql.Response
-			if resp, what = c.next(); what == streamAnswers {
-				writeNext(out, c.stream.position(), &resp)
+			answer := c.next()
+			if what = answer.what; what == streamAnswers {
+				writeNext(out, c.stream.position(), answer.resp)
+				answer.resp.Data = nil // it may be large, and out holds it
+				held = answer.held     // one that holds memory is longer than maxWrite, and the last
 			}
 		}
 		if what == streamEnded {
@@ -100,7 +100,14 @@ func (c *eventStream) round() (more, whole bool) {
 		} else if silent && out.Len() == 0 {
 			out.WriteString(keepAlive)
 		}
-		if out.Len() > 0 && c.write(out) != nil {
+		var err error
+		if out.Len() > 0 {
+			err = c.write(out)
+		}
+		if held != nil {
+			held.End()
+		}
+		if err != nil {
 			return false, false
 		}
 		switch what {
@@ -112,30 +119,36 @@ func (c *eventStream) round() (more, whole bool) {
 	}
 }
 
-func (c *eventStream) next() (graphql.Response, progress) {
+func (c *eventStream) next() streamAnswer {
 	if c.pumped == nil {
 		return c.stream.event()
 	}
 	select {
-	case a := <-c.pumped:
-		return a.resp, a.what
+	case answer := <-c.pumped:
+		return answer
 	default:
-		return graphql.Response{}, streamRests
+		return streamAnswer{what: streamRests}
 	}
 }
 
 // pump waits for answers where the handler must not, since it has the rest of the stream to look after.
 func (c *eventStream) pump() {
 	for {
-		resp, what := c.stream.event()
-		resp.Data = bytes.Clone(resp.Data)
+		answer := c.stream.event()
+		if answer.resp != nil {
+			answer.resp.Data = bytes.Clone(answer.resp.Data)
+		}
+		if answer.held != nil {
+			answer.held.End() // no resolver of ours is read like this, and nobody else would do it if the client has gone
+			answer.held = nil
+		}
 		select {
-		case c.pumped <- streamAnswer{resp, what}:
+		case c.pumped <- answer:
 		case <-c.ctx.Done():
 			return
 		}
 		c.rouse()
-		if what != streamAnswers {
+		if answer.what != streamAnswers {
 			return
 		}
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
 // stream is a running subscription. There may be very many at rest, so it holds on to as little as possible: not to the
@@ -49,7 +51,8 @@ func (e *engine) subscribe(ctx context.Context, op *operation, feed *events.Feed
 		}
 		e.meter.Operation(string(op.kind), firstCode(errs), 0)
 	}()
-	next := e.executable.Exec(start)
+	r := &renderer{engine: e}
+	r.subscribe(start)
 	if errs := graphql.GetErrors(start); len(errs) != 0 {
 		return nil, errs
 	}
@@ -57,7 +60,6 @@ func (e *engine) subscribe(ctx context.Context, op *operation, feed *events.Feed
 	if fields := graphql.CollectFields(op.context, op.context.Operation.SelectionSet, []string{"Subscription"}); len(fields) == 1 {
 		s.field = fields[0].Field
 	}
-	r := &renderer{engine: e, next: next}
 	var write events.Write
 	s.source, r.show, write = feed.Taken()
 	if s.source != nil && op.shared != nil {
@@ -66,7 +68,7 @@ func (e *engine) subscribe(ctx context.Context, op *operation, feed *events.Feed
 	}
 	r.ctx = withRootField(graphql.WithOperationContext(ctx, op.context), s.field)
 	if s.shared == nil {
-		s.own = r
+		s.own, r.memory = r, e.memoryOf(ctx)
 	} else {
 		s.shared.writeWith(write)
 		s.shared.add(r)
@@ -94,69 +96,79 @@ const (
 	streamAnswers
 )
 
-// event returns the next answer. Its data is only good until the next call.
-func (s *stream) event() (resp graphql.Response, what progress) {
+// streamAnswer is what became of asking a stream for its next answer, and the answer.
+type streamAnswer struct {
+	what progress
+	// resp is nil unless there is an answer. Its data is only good until the next is asked for.
+	resp *graphql.Response
+	// held is the memory of the organization that the answer takes until End is called, which is once it was sent or dropped; nil when it takes none.
+	held *store.Bytes
+}
+
+// event returns the next answer.
+func (s *stream) event() (answer streamAnswer) {
 	defer func() {
 		if r := recover(); r != nil {
 			auth.EndStream(s.ctx, s.engine.errors.panicked(s.ctx, r))
-			resp, what = graphql.Response{}, streamEnded
+			answer = streamAnswer{}
 		}
 	}()
 	for {
-		answer, what, err := s.step()
+		answer, err := s.step()
 		if err != nil {
 			auth.EndStream(s.ctx, err)
-			return resp, streamEnded
+			return streamAnswer{}
 		}
-		if what != streamAnswers {
-			return resp, what
+		if answer.what != streamAnswers {
+			return answer
 		}
-		if answer != nil {
-			answer.Extensions = s.extensions
-			return *answer, what
+		if answer.resp != nil {
+			answer.resp.Extensions = s.extensions
+			return answer
 		}
 	}
 }
 
 // step is event, except that an event which the subscriber must not see is an answer of nothing.
-func (s *stream) step() (*graphql.Response, progress, error) {
+func (s *stream) step() (answer streamAnswer, err error) {
 	if s.source == nil {
-		answer := s.own.answer(s.own.ctx)
-		if answer == nil {
-			return nil, streamEnded, nil
+		answer.resp, answer.held, err = s.own.answer(s.own.ctx)
+		if errors.Is(err, store.ErrMemoryFull) {
+			err = s.engine.noBytes(err)
 		}
-		return answer, streamAnswers, nil
+		if answer.resp != nil {
+			answer.what = streamAnswers
+		}
+		return answer, err
 	}
 	if err := s.ctx.Err(); err != nil {
-		return nil, streamEnded, err // the feed was closed before there was a source
+		return answer, err // the feed was closed before there was a source
 	}
 	s.at = nil // before the poll: once that gives nothing, the stream belongs to whoever is woken
 	item, err := s.source.Poll(s.ctx)
 	if err != nil {
-		return nil, streamEnded, err
+		return answer, err
 	}
 	if item == nil {
-		return nil, streamRests, nil
+		return streamAnswer{what: streamRests}, nil
 	}
-	s.at = item
-	if s.space == nil {
-		answer, err := s.render(item)
-		return answer, streamAnswers, err
+	s.at, answer.what = item, streamAnswers
+	if s.space != nil {
+		s.space.reserve(item.Size())
 	}
-	s.space.reserve(item.Size())
-	answer, err := s.render(item)
-	if answer == nil {
+	if s.own == nil {
+		answer.resp, err = s.share(item)
+	} else if answer.resp, answer.held, err = s.own.render(s.own.ctx, item); errors.Is(err, store.ErrMemoryFull) {
+		err = s.source.Undelivered(item)
+	}
+	if answer.resp == nil && s.space != nil {
 		s.space.unreserve() // while the stream is still the caller's
 	}
-	return answer, streamAnswers, err
+	return answer, err
 }
 
-func (s *stream) render(item *events.Item) (*graphql.Response, error) {
-	if s.own != nil {
-		return s.own.render(s.own.ctx, item)
-	}
-	var answer *graphql.Response
-	var err error
+// share makes the answer to an event that others may have, too.
+func (s *stream) share(item *events.Item) (answer *graphql.Response, err error) {
 	data := item.Bytes(s.shared, func() []byte {
 		if data := s.shared.data(item); data != nil {
 			return data
