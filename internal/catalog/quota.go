@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -17,9 +16,8 @@ func checkAgentQuota(tx *gorm.DB, org models.OrgID, most int) error {
 	if most <= 0 {
 		return nil
 	}
-	var locked []models.Org
-	if err := tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}).Select("id").Where("id = ?", org).Find(&locked).Error; err != nil {
-		return fmt.Errorf("lock %s: %w", org, err)
+	if err := store.LockOrg(tx, org); err != nil {
+		return err
 	}
 	// The condition is written as the index has it, so that it is used.
 	have, err := store.CountTo(tx, store.Of(tx.Model(&models.Agent{}), org).Where("lifecycle <> 'DELETED'"), most)

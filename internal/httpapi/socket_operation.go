@@ -169,13 +169,13 @@ func (o *socketOperation) run(op *operation) {
 	o.proceed()
 }
 
-// reserve implements room: with many subscriptions, many may be about to answer at once.
+// reserve implements space: with many subscriptions, many may be about to answer at once.
 func (o *socketOperation) reserve(size int) {
 	o.socket.outbox.reserve(size)
 	o.reserved = size
 }
 
-// unreserve implements room.
+// unreserve implements space.
 func (o *socketOperation) unreserve() {
 	o.socket.outbox.done(o.reserved)
 	o.reserved = 0

@@ -83,8 +83,8 @@ func New(cfg Config) *Limits {
 	}
 	l := &Limits{cfg: cfg, streams: newStreams()}
 	l.beats = background.Every(cfg.Logger, "write down sockets and subscriptions", nodeBeat, l.Beat, background.OnWake(l.streams.kick))
-	l.requests.take = takes("requests", "minute", "taken", "tool_minute", "tool_calls_taken")
-	l.toolCalls.take = takes("calls of tools", "tool_minute", "tool_calls_taken", "minute", "taken")
+	l.requests.take = takeFrom("requests", "minute", "taken", "tool_minute", "tool_calls_taken")
+	l.toolCalls.take = takeFrom("calls of tools", "tool_minute", "tool_calls_taken", "minute", "taken")
 	l.own.Store(&map[models.OrgID]Values{})
 	l.readAt.Store(-1)
 	return l

@@ -40,10 +40,10 @@ const addTaken = `INSERT INTO org_rates AS r (org_id, %[1]s, %[2]s, %[3]s, %[4]s
 ON CONFLICT (org_id) DO UPDATE SET %[1]s = CASE WHEN r.%[1]s = excluded.%[1]s + 1 THEN r.%[1]s ELSE excluded.%[1]s END,
 %[2]s = CASE WHEN r.%[1]s IN (excluded.%[1]s, excluded.%[1]s + 1) THEN r.%[2]s ELSE 0 END + excluded.%[2]s RETURNING %[2]s`
 
-// takes returns a function that takes up to n of what an organization may do in a minute for this process, and returns how many it got: all
+// takeFrom returns a function that takes up to n of what an organization may do in a minute for this process, and returns how many it got: all
 // processes together get no more than limit. It is for PostgreSQL: with SQLite there is one process, which counts by itself. columns are those
 // of the minute and of what was taken in it, then those that count something else.
-func takes(what string, columns ...any) func(ctx context.Context, db *store.DB, org models.OrgID, minute, n, limit int64) (int64, error) {
+func takeFrom(what string, columns ...any) func(ctx context.Context, db *store.DB, org models.OrgID, minute, n, limit int64) (int64, error) {
 	add := fmt.Sprintf(addTaken, columns...)
 	return func(ctx context.Context, db *store.DB, org models.OrgID, minute, n, limit int64) (int64, error) {
 		var taken int64

@@ -15,7 +15,7 @@ const (
 	nodeAlive = 30 * time.Second
 	// nodeForgotten is after how long its row is removed.
 	nodeForgotten = 10 * time.Minute
-	// refusedFor is how long a process doesn't ask again that got nothing, or no answer.
+	// refusedFor is how long a process waits before it asks again, when it got nothing or no answer.
 	refusedFor = time.Second
 	// StreamRetrySeconds is how long to wait for a socket or a subscription.
 	StreamRetrySeconds = 5
@@ -161,7 +161,7 @@ func (l *Limits) borrow(ctx context.Context, org models.OrgID, g *gauge, kind St
 	return false
 }
 
-// justNow reports whether it is no longer than refusedFor since a time.
+// justNow reports whether a time is less than refusedFor ago.
 func (l *Limits) justNow(t time.Time) bool {
 	since := l.cfg.Clock.Now().Sub(t)
 	return since >= 0 && since < refusedFor

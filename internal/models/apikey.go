@@ -18,7 +18,7 @@ type APIKey struct {
 	Hash   []byte
 	// Permissions are names of the schema's enum.
 	Permissions []string `gorm:"serializer:json;type:json"`
-	// CreatedBy is the person who made it, or the key that it was made with; nil of older keys of which nobody knows.
+	// CreatedBy is the person who made it, or who made the key that it was made with; nil for older keys where that is not known.
 	CreatedBy *UserID
 	CreatedAt Millis `gorm:"autoCreateTime:false"`
 	ExpiresAt *Millis

@@ -169,10 +169,13 @@ func endInvitations(tx *gorm.DB, m models.Membership, role models.Role, now mode
 		if invites && role.AtLeast(inv.Role) {
 			continue
 		}
-		if err := setRevoked(tx, inv, now); err != nil {
-			return nil, err
-		}
 		ended = append(ended, inv.ID)
+	}
+	if len(ended) == 0 {
+		return ended, nil
+	}
+	if err := store.Of(tx.Model(&models.Invitation{}), m.OrgID).Where("id IN ?", ended).Update("revoked_at", now).Error; err != nil {
+		return nil, fmt.Errorf("revoke the invitations of a member: %w", err)
 	}
 	return ended, nil
 }

@@ -73,7 +73,8 @@ func (s *Service) SetMemberRole(ctx context.Context, p *auth.Principal, id model
 }
 
 // RemoveMember ends a membership, also the caller's own. The person's sign-ins stay: those that are bound to this organization give no
-// access any more. The invitations of theirs that are pending end. Nobody removes somebody whose role is above their own, and the last owner stays: fault.Forbidden.
+// access any more. Their pending invitations end. Nobody removes somebody whose role is above their own,
+// and the last owner stays: fault.Forbidden.
 func (s *Service) RemoveMember(ctx context.Context, p *auth.Principal, id models.MembershipID) (*models.Membership, error) {
 	var m models.Membership
 	err := s.db.WriteAcross(ctx, func(tx *gorm.DB) error {

@@ -16,7 +16,7 @@ func checkKeyQuota(tx *gorm.DB, org models.OrgID, most int) error {
 	if most <= 0 {
 		return nil
 	}
-	if _, err := lockOrg(tx, org); err != nil {
+	if err := store.LockOrg(tx, org); err != nil {
 		return err
 	}
 	have, err := store.CountTo(tx, store.Of(tx.Model(&models.APIKey{}), org).Where("revoked_at IS NULL"), most)

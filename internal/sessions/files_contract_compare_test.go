@@ -20,14 +20,10 @@ const (
 
 // compare does the same things to the Files under test and to a Memory, and wants the same to come of them. The
 // choices are the same in every run.
-func compare(t *testing.T, fresh func(t *testing.T) tools.Files) {
+func compare(t *testing.T, fresh func(t *testing.T) filesStore) {
 	for round := range compareRounds {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
-			got, ok := fresh(t).(filesStore)
-			if !ok {
-				t.Fatal("the Files under test must be a filesStore; wrap it for the test")
-			}
-			c := comparison{t: t, got: got, want: toolstest.NewMemory(), rand: rand.New(rand.NewPCG(1, uint64(round)))}
+			c := comparison{t: t, got: fresh(t), want: toolstest.NewMemory(), rand: rand.New(rand.NewPCG(1, uint64(round)))}
 			for range c.rand.IntN(8) {
 				c.seed()
 			}

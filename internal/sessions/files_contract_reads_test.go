@@ -166,11 +166,7 @@ func (u *under) refusesPath(path string) {
 func committing() []contractCheck {
 	commit := func(run func(u *under, commit func() error)) func(u *under) {
 		return func(u *under) {
-			c, ok := u.filesStore.(filesCommitter)
-			if !ok {
-				u.t.Skip("the Files under test is no filesCommitter")
-			}
-			run(u, func() error { return c.Commit(u.ctx()) })
+			run(u, func() error { return u.Commit(u.ctx()) })
 		}
 	}
 	must := func(t *testing.T, err error) {

@@ -16,26 +16,17 @@ type filesStore interface {
 	// Seed stores a file or directory as if another call had committed it: Path, Directory and ReadOnly count, the
 	// rest follows from content. Parents are made.
 	Seed(ctx context.Context, file tools.File, content []byte) error
-}
-
-// filesCommitter is a filesStore that can commit what the call has written, for tests of what must hold then, too.
-type filesCommitter interface {
 	// Commit stores what was written; the Files goes on with the committed state and an empty overlay.
 	Commit(ctx context.Context) error
 }
 
-// testFiles states what every tools.Files does. The Files that fresh gives must be empty, and a filesStore as well; the
-// tests of commits run when it is a filesCommitter.
-func testFiles(t *testing.T, fresh func(t *testing.T) tools.Files) {
+// testFiles states what every tools.Files does. The Files that fresh returns must be empty.
+func testFiles(t *testing.T, fresh func(t *testing.T) filesStore) {
 	t.Helper()
 	for _, suite := range [][]contractCheck{basics(), writing(), deleting(), seeded(), committing()} {
 		for _, c := range suite {
 			t.Run(c.name, func(t *testing.T) {
-				s, ok := fresh(t).(filesStore)
-				if !ok {
-					t.Fatal("the Files under test must be a filesStore; wrap it for the test")
-				}
-				c.run(&under{t: t, filesStore: s})
+				c.run(&under{t: t, filesStore: fresh(t)})
 			})
 		}
 	}
@@ -44,7 +35,7 @@ func testFiles(t *testing.T, fresh func(t *testing.T) tools.Files) {
 
 // The files that tests of tools work on behave like those of sessions.
 func TestFilesInMemory(t *testing.T) {
-	testFiles(t, func(*testing.T) tools.Files { return toolstest.NewMemory() })
+	testFiles(t, func(*testing.T) filesStore { return toolstest.NewMemory() })
 }
 
 // contractCheck is one statement.

@@ -29,17 +29,14 @@ func (e *env) overlay(session models.SessionID) *Overlay {
 	return e.svc.Workspace().Overlay(e.by.OrgID, session, NewChanges())
 }
 
-var (
-	_ filesStore     = (*stored)(nil)
-	_ filesCommitter = (*stored)(nil)
-)
+var _ filesStore = (*stored)(nil)
 
 // Seed implements filesStore.
 func (s *stored) Seed(ctx context.Context, file tools.File, content []byte) error {
 	return s.e.commit.Submit(ctx, &seedFile{org: s.org, session: s.session, file: file, content: content})
 }
 
-// Commit implements filesCommitter.
+// Commit implements filesStore.
 func (s *stored) Commit(ctx context.Context) error {
 	err := s.e.commit.Submit(ctx, &writeFile{org: s.org, session: s.session, changes: s.changes})
 	s.changes = NewChanges()
@@ -83,7 +80,7 @@ func (c *seedFile) Apply(tx *commit.Tx) error {
 
 func TestOverlayConforms(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
-		testFiles(t, func(t *testing.T) tools.Files {
+		testFiles(t, func(t *testing.T) filesStore {
 			at := *e
 			at.t = t
 			return newStored(&at)

@@ -1,6 +1,6 @@
 -- +goose Up
--- The organization from which one descends, for the limit of descendants: whoever created it acted from there, or from another descendant.
--- NULL for the first one and those of operators. Of those that exist it is the oldest of these that their creator belongs to.
+-- The root of an organization, for the limit of descendants: its creator acted in the root, or in a descendant of it. NULL for the first
+-- organization and for those that operators create. An existing one gets the oldest root that its creator belongs to.
 ALTER TABLE orgs ADD COLUMN root_id BLOB REFERENCES orgs (id);
 UPDATE orgs SET root_id = (SELECT r.id FROM memberships m JOIN orgs r ON r.id = m.org_id LEFT JOIN users c ON c.id = r.created_by
   WHERE m.user_id = orgs.created_by AND (c.id IS NULL OR c.operator <> 0) ORDER BY r.id LIMIT 1)
