@@ -152,7 +152,7 @@ func New(cfg Config) *Committer {
 		n = 1
 		b = newSQLiteBackend(cfg.DB.Writer)
 	} else {
-		b = newPostgresBackend(cfg.DB.Pool)
+		b = newPostgresBackend(cfg.DB.Commits)
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

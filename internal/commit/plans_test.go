@@ -82,14 +82,14 @@ func (w *world) checkPlan(state, sql string) {
 	if params == 0 {
 		return
 	}
-	tx, err := w.db.Pool.Begin(ctx)
+	tx, err := w.db.Commits.Begin(ctx)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
 	var lines []string
 	for _, s := range []string{
-		beginSettings, "PREPARE q AS " + sql, "EXPLAIN EXECUTE q(" + strings.TrimSuffix(strings.Repeat("NULL, ", params), ", ") + ")", "DEALLOCATE q",
+		"PREPARE q AS " + sql, "EXPLAIN EXECUTE q(" + strings.TrimSuffix(strings.Repeat("NULL, ", params), ", ") + ")", "DEALLOCATE q",
 	} {
 		results, err := tx.Conn().PgConn().Exec(ctx, s).ReadAll()
 		if err != nil {

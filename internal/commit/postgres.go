@@ -3,6 +3,8 @@ package commit
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -10,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
 // postgresBackend needs two round trips per batch: one that begins, locks and reads, one that writes and commits.
@@ -20,6 +23,8 @@ type postgresBackend struct {
 	feed string
 	// meterOne and meterMany write facts with what they add to the sums: one, and any number.
 	meterOne, meterMany string
+	// pooled is true when connections come without their settings.
+	pooled atomic.Bool
 }
 
 func newPostgresBackend(pool *pgxpool.Pool) *postgresBackend {
@@ -32,33 +37,31 @@ func newPostgresBackend(pool *pgxpool.Pool) *postgresBackend {
 }
 
 const (
-	// lockTimeout is how long a transaction waits for locks of others: much longer than they take when they are well.
-	lockTimeout = "200ms"
-	// idleTimeout ends the transaction of a process that is frozen, or gone with its network, in the middle of it, so that
-	// its locks stand in nobody's way for long; well below a runner's lease. One that was only slow tries again.
-	idleTimeout = "2s"
 	// plansFor is how long a connection keeps its plans. Those of the first seconds of a database know tables of a few rows.
 	plansFor = 10 * time.Second
 	// rollbackTimeout bounds what nobody waits for.
 	rollbackTimeout = time.Second
 )
 
+// setLocally are store.CommitOptions for one transaction, where a pooler between here and the server has not passed them on.
+var setLocally = func() string {
+	var list []string
+	for _, o := range store.CommitOptions {
+		name, value, _ := strings.Cut(o, "=")
+		list = append(list, "set_config('"+name+"', '"+value+"', true)")
+	}
+	return "SELECT " + strings.Join(list, ", ")
+}()
+
 // The lock modes leave readers of foreign keys alone. Sessions are locked in the order of their keys, and before their turns;
 // claims and takeovers lock turns alone. Where a session, or its turn, is held by others, it is skipped, so that the others of
-// the batch go on; only a batch with a single session waits.
-//
-// All statements find rows by the keys that they are given, one by one, whatever the statistics say: with those of small
-// tables, or of none, the planner would read tables from end to end, or take all rows of the organization for a start. Hence
-// the settings, and LATERAL wherever a key is found by way of another row. Plans are made once, for any number of keys:
-// left to itself, PostgreSQL plans statements with short arrays anew each time, which takes longer than to run them.
+// the batch go on; only a batch with a single session waits. A key that is found by way of another row is in a LATERAL, so that
+// rows are found one by one: see store.CommitOptions.
 const (
-	// beginSettings also asks for the number of the transaction, by which one learns what became of it.
-	beginSettings = `SELECT set_config('lock_timeout', '` + lockTimeout + `', true),
-set_config('idle_in_transaction_session_timeout', '` + idleTimeout + `', true),
-set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
-set_config('plan_cache_mode', 'force_generic_plan', true), pg_current_xact_id()::text`
-	eachSession = ` FROM unnest($1::uuid[], $2::uuid[]) AS k(org_id, id) `
-	theSession  = ` FROM sessions s WHERE s.org_id = k.org_id AND s.id = k.id `
+	// theTransaction is the number of the transaction, by which one learns what became of it, and whether it has its settings.
+	theTransaction = `pg_current_xact_id()::text, current_setting('plan_cache_mode') = 'force_generic_plan'`
+	eachSession    = ` FROM unnest($1::uuid[], $2::uuid[]) AS k(org_id, id) `
+	theSession     = ` FROM sessions s WHERE s.org_id = k.org_id AND s.id = k.id `
 	// current is the turn at the head of each session's line.
 	current = eachSession + `CROSS JOIN LATERAL
 (SELECT s.current_turn_id` + theSession + `OFFSET 0) s `
@@ -81,9 +84,9 @@ WHERE f.org_id = k.org_id AND f.session_id = k.session_id `
 )
 
 var (
-	lockSessions = `SELECT ` + readSession + eachSession + `CROSS JOIN LATERAL (SELECT ` + readSession + theSession +
+	lockSessions = `SELECT s.*, ` + theTransaction + eachSession + `CROSS JOIN LATERAL (SELECT ` + readSession + theSession +
 		`FOR NO KEY UPDATE SKIP LOCKED) s`
-	lockSession = `SELECT ` + readSession + ` FROM sessions s WHERE s.org_id = $1 AND s.id = $2 FOR NO KEY UPDATE`
+	lockSession = `SELECT ` + readSession + `, ` + theTransaction + ` FROM sessions s WHERE s.org_id = $1 AND s.id = $2 FOR NO KEY UPDATE`
 	lockTurns   = `SELECT ` + TurnColumns("t.") + current + `CROSS JOIN LATERAL (SELECT ` + TurnColumns("t.") + ` FROM turns t
 WHERE t.org_id = k.org_id AND t.id = s.current_turn_id FOR NO KEY UPDATE SKIP LOCKED) t`
 	lockTurn = `SELECT ` + TurnColumns("t.") + ` FROM turns t WHERE t.org_id = $1
@@ -130,7 +133,9 @@ func (tx *postgresTx) load(ctx context.Context, need batchNeed) error {
 		batch.Queue("DISCARD PLANS")
 	}
 	batch.Queue("BEGIN")
-	batch.Queue(beginSettings).QueryRow(func(r pgx.Row) error { return r.Scan(nil, nil, nil, nil, nil, nil, &tx.xid) })
+	if tx.b.pooled.Load() {
+		batch.Queue(setLocally)
+	}
 	r := reading{
 		turns: map[key]*models.Turn{}, next: map[key]*models.Turn{}, inbox: map[key][]waiting{}, files: map[key]map[string]models.SessionFile{},
 		more: map[key]*loaded{},
@@ -165,6 +170,7 @@ func (tx *postgresTx) plansAreOld() bool {
 
 func (tx *postgresTx) queueSessions(batch *pgx.Batch, need batchNeed, to *reading) {
 	if len(need.keys) == 0 {
+		batch.Queue("SELECT " + theTransaction).QueryRow(tx.identify)
 		return
 	}
 	sessions, turns, args := lockSessions, lockTurns, sessionArrays(need.keys)
@@ -172,13 +178,29 @@ func (tx *postgresTx) queueSessions(batch *pgx.Batch, need batchNeed, to *readin
 		sessions, turns, args = lockSession, lockTurn, []any{id(need.keys[0].org), id(need.keys[0].session)}
 	}
 	batch.Queue(sessions, args...).Query(eachRow(func(r pgx.Rows) error {
-		s, err := scanSession(r)
+		var settled bool
+		s, err := scanSession(r, &tx.xid, &settled)
 		if err == nil {
 			tx.found[key{s.OrgID, s.ID}] = loaded{session: s}
+			tx.hasSettings(settled)
 		}
 		return err
 	}))
 	batch.Queue(turns, args...).Query(eachTurn(to.turns))
+}
+
+// identify reads theTransaction.
+func (tx *postgresTx) identify(r pgx.Row) error {
+	var settled bool
+	err := r.Scan(&tx.xid, &settled)
+	tx.hasSettings(settled)
+	return err
+}
+
+func (tx *postgresTx) hasSettings(yes bool) {
+	if !yes {
+		tx.b.pooled.Store(true)
+	}
 }
 
 func queueEnds(batch *pgx.Batch, need batchNeed, to *reading) {
@@ -270,6 +292,11 @@ func (tx *postgresTx) settle(ctx context.Context, need batchNeed, r reading) err
 	}
 	if len(absent) == 0 {
 		return nil
+	}
+	if tx.xid == "" { // no session told it
+		if err := tx.identify(tx.conn.QueryRow(ctx, "SELECT "+theTransaction)); err != nil {
+			return err
+		}
 	}
 	for _, k := range absent {
 		tx.missing[k] = true

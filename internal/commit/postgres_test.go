@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,7 +39,7 @@ type line struct {
 func newLine(t testing.TB, w *world) *line {
 	t.Helper()
 	l := &line{}
-	cfg := w.db.Pool.Config()
+	cfg := w.db.Commits.Config()
 	cfg.ConnConfig.Tracer = l
 	cfg.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
@@ -49,7 +50,7 @@ func newLine(t testing.TB, w *world) *line {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	l.db = &store.DB{Dialect: store.Postgres, Pool: pool}
+	l.db = &store.DB{Dialect: store.Postgres, Pool: pool, Commits: pool}
 	return l
 }
 
@@ -130,6 +131,35 @@ func (l *line) seen() (statements []string, writes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.statements, l.writes.Load()
+}
+
+// A pooler need not pass on what connections begin with: then the settings go with each transaction.
+func TestAPoolerThatDropsTheSettings(t *testing.T) {
+	w := onPostgres(t)
+	l := newLine(t, w)
+	cfg := l.db.Commits.Config()
+	cfg.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		delete(c.RuntimeParams, "options")
+		return nil
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	l.db.Commits = pool
+	c := w.over(l)
+	if err := c.Submit(t.Context(), w.create(newID())); err != nil {
+		t.Fatal(err)
+	}
+	s := w.session()
+	l.begin()
+	if err := c.Submit(t.Context(), w.send(s, newMessage())); err != nil {
+		t.Fatal(err)
+	}
+	if all, _ := l.seen(); !slices.Contains(all, setLocally) {
+		t.Errorf("no settings in\n%s", strings.Join(all, "\n"))
+	}
 }
 
 func onPostgres(t *testing.T) *world {
@@ -265,7 +295,7 @@ func TestALostReply(t *testing.T) {
 // A transaction whose client is gone may be about to commit still: until it has ended there is no answer.
 func TestTheOutcomeOfATransactionThatGoesOn(t *testing.T) {
 	w := onPostgres(t)
-	b := newPostgresBackend(w.db.Pool)
+	b := newPostgresBackend(w.db.Commits)
 	for _, commit := range []bool{true, false} {
 		s := models.NewID[models.SessionEntity]()
 		bt, err := b.begin(t.Context(), batchNeed{wait: true})

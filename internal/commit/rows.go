@@ -210,16 +210,18 @@ type scanner interface{ Scan(dest ...any) error }
 var readSession = names("s.", tables.insertSession.all()) +
 	", (SELECT b.id FROM budgets b WHERE b.org_id = s.org_id AND b.id > " + firstID + " ORDER BY b.id LIMIT 1) IS NOT NULL AS budgeted"
 
-// scanSession reads a row of readSession.
-func scanSession(r scanner) (*models.Session, error) {
+// scanSession reads a row of readSession and what follows it.
+func scanSession(r scanner, more ...any) (*models.Session, error) {
 	var s models.Session
 	var tags models.JSON
 	u := &s.Usage
-	err := r.Scan(into(&s.OrgID), into(&s.ID), &s.Title, into(&s.HarnessID), &s.AgentID, &s.ModelID, &tags, &s.Locale, &s.CustomerKey, &s.CreatedByKind,
+	dest := []any{
+		into(&s.OrgID), into(&s.ID), &s.Title, into(&s.HarnessID), &s.AgentID, &s.ModelID, &tags, &s.Locale, &s.CustomerKey, &s.CreatedByKind,
 		&s.CreatedByID, &s.OwnerID, &s.ClientTools, &s.ParentID, &s.RootID, &s.ForkedFromID, &s.BaseSequence, &s.CreatedAt, &s.LastSequence, &s.InputSequence, &s.Status, &s.CurrentTurnID, &s.QueuedTurns,
 		&s.FileBytes, &u.InputTokens, &u.OutputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.ReasoningTokens, &u.CostNanos,
-		&u.Unpriced, &s.ResumedAt, &s.CompactedThrough, &s.UpdatedAt, &s.Budgeted)
-	if err != nil {
+		&u.Unpriced, &s.ResumedAt, &s.CompactedThrough, &s.UpdatedAt, &s.Budgeted,
+	}
+	if err := r.Scan(append(dest, more...)...); err != nil {
 		return nil, fmt.Errorf("read a session: %w", err)
 	}
 	if err := json.Unmarshal(tags, &s.Tags); err != nil {

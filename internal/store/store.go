@@ -52,6 +52,8 @@ type DB struct {
 	Dialect Dialect
 	// Pool is PostgreSQL's, of the role that crosses organizations; nil with SQLite.
 	Pool *pgxpool.Pool
+	// Commits is the committer's own pool, of the same role, whose connections begin with CommitOptions.
+	Commits *pgxpool.Pool
 	// Writer is SQLite's one writing connection, and Reader its pool of reading ones; nil with PostgreSQL.
 	Writer, Reader *sql.DB
 
@@ -91,7 +93,7 @@ func (db *DB) Ping(ctx context.Context) error {
 
 // PoolStats tells what a pool of connections does.
 type PoolStats struct {
-	// Name is engine or tenant with PostgreSQL, writer or reader with SQLite.
+	// Name is engine, commit or tenant with PostgreSQL, writer or reader with SQLite.
 	Name             string
 	InUse, Idle, Max int
 	// Waits counts who had to wait for a connection, and Waited is for how long together.
@@ -104,7 +106,7 @@ func (db *DB) Pools() []PoolStats {
 	if db.Pool == nil {
 		return []PoolStats{sqlPool("writer", db.Writer.Stats()), sqlPool("reader", db.Reader.Stats())}
 	}
-	list := []PoolStats{postgresPool("engine", db.Pool.Stat())}
+	list := []PoolStats{postgresPool("engine", db.Pool.Stat()), postgresPool("commit", db.Commits.Stat())}
 	if db.tenants != db.Pool {
 		list = append(list, postgresPool("tenant", db.tenants.Stat()))
 	}
