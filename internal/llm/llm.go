@@ -24,7 +24,8 @@ type Request struct {
 	// MaxTokens bounds the output; 0 leaves it to the provider.
 	MaxTokens int
 	// ReadFile reads a text file of the session that the call is made for. Only the simulated driver uses it.
-	// It returns an error that wraps fs.ErrNotExist when there is none.
+	// It returns an error that wraps fs.ErrNotExist when there is none, also when all that the session had at the beginning of the step were
+	// empty files.
 	ReadFile func(ctx context.Context, path string) ([]byte, error)
 	// Endpoint is where the provider is asked, and as whom.
 	Endpoint Endpoint

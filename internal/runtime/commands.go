@@ -43,8 +43,8 @@ type writer struct {
 	// sequence is that of the session's newest event.
 	sequence int64
 	turn     models.Turn
-	// hasBudgets is true when the organization has budgets.
-	hasBudgets bool
+	// hasBudgets is true when the organization has budgets, hasFiles when the session has files, empty ones aside.
+	hasBudgets, hasFiles bool
 	// now is what the session runs with.
 	now     basis
 	actedAt int64
@@ -114,7 +114,7 @@ func (w *writer) grow(bytes int) {
 // done keeps for the runner how the command leaves things.
 func (w *writer) done(tx *commit.Tx, t *models.Turn) {
 	w.turn, w.parked = *t, t.Status == models.TurnWaiting
-	w.sequence, w.hasBudgets = tx.Session.LastSequence, tx.Session.Budgeted
+	w.sequence, w.hasBudgets, w.hasFiles = tx.Session.LastSequence, tx.Session.Budgeted, tx.Session.FileBytes > 0
 	w.now = basisOf(tx.Session, t)
 }
 

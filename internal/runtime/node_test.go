@@ -12,6 +12,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/tools"
 )
 
 // node is what one process has of its own.
@@ -47,6 +48,17 @@ func (n *node) committed(c *commit.Committed) {
 	}
 	if c.Jobs {
 		n.engine.WakeJobs()
+	}
+}
+
+// write writes a file of a session as its user.
+func (n *node) write(session models.SessionID, path, content string) {
+	n.w.t.Helper()
+	_, _, err := n.sessions.WriteFile(n.w.t.Context(), n.w.by, sessions.NewFile{
+		SessionID: session, Path: path, Content: content, Encoding: tools.EncodingText,
+	})
+	if err != nil {
+		n.w.t.Error(err)
 	}
 }
 

@@ -52,6 +52,7 @@ func TestADriverReadsWhileTheDatabaseIsAway(t *testing.T) {
 		c.Logger = slog.New(heard{slog.DiscardHandler, "a read failed and is retried", failed})
 	})
 	s := w.newSession(n)
+	n.write(s, "/workspace/some", "text")
 	n.puppet.on(func(ctx context.Context, req llm.Request, _ func(llm.Delta)) (llm.Response, error) {
 		back, read := w.away(), make(chan error, 1)
 		go func() {

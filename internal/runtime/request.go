@@ -81,7 +81,12 @@ func (r *turnRun) request(m *catalog.RunModel, at llm.Endpoint, limit int, alive
 			return once()
 		})
 	}
+	// Most sessions have no files, as the commit that began the step has told: then a look-up would be in vain.
+	hasFiles := r.session.files
 	req.ReadFile = func(ctx context.Context, path string) (content []byte, err error) {
+		if !hasFiles {
+			return nil, fs.ErrNotExist
+		}
 		err = read(ctx, "read a file for the model", func() error {
 			_, content, err = files.Read(ctx, path)
 			return err

@@ -121,9 +121,9 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 	switch {
 	case s.began != nil:
 		r = s.prepared
-		r.turn, r.session.budgeted, r.session.fresh = t, s.began.hasBudgets, false
+		r.turn, r.session.budgeted, r.session.files, r.session.fresh = t, s.began.hasBudgets, s.began.hasFiles, false
 	case session != nil:
-		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: models.Value(session.Locale), base: session.BaseSequence, clientTools: session.ClientTools, budgeted: session.Budgeted}
+		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: models.Value(session.Locale), base: session.BaseSequence, clientTools: session.ClientTools, budgeted: session.Budgeted, files: session.FileBytes > 0}
 	}
 	r.attention, r.input = s.attention, input
 	e := s.e

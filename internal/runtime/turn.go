@@ -342,7 +342,7 @@ func (r *turnRun) submit(ctx context.Context, c commit.Command, w *writer) (*wri
 	if r.session != nil {
 		r.session.harness, r.session.agent, r.session.model = w.now.harness, w.now.agent.Ptr(), w.now.session.Ptr()
 		r.session.clientTools = []byte(w.now.clientTools)
-		r.session.budgeted = w.hasBudgets
+		r.session.budgeted, r.session.files = w.hasBudgets, w.hasFiles
 	}
 	return w, nil
 }
