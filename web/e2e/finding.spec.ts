@@ -1,18 +1,6 @@
 import { createAgent, openNewSession, request, scriptedError, send, signIn } from "./steps";
 import { expect, test } from "./test";
 
-test("the first steps are links by their whole rows", async ({ page }) => {
-  await signIn(page);
-  const step = page.getByRole("link", { name: "Create an agent" });
-  // A fresh server shows them; the others of this file add sessions.
-  if (!(await step.isVisible())) test.skip();
-  const box = await step.boundingBox();
-  if (!box) throw new Error("there is no row");
-  await page.mouse.click(box.x + 6, box.y + 6);
-  await expect(page).toHaveURL(/\/agents\/new$/);
-  await expect(page).toHaveTitle("New agent · Agents · Ostler");
-});
-
 test("an old session is found by its words and by its id, in the list and in the palette", async ({
   page,
 }) => {

@@ -31,7 +31,7 @@ export function subscribeOverSocket<Data, Variables extends Record<string, unkno
     const finish = (end: SocketEnd) => {
       signal.removeEventListener("abort", abort);
       resolve(end);
-      void client.dispose();
+      close(client);
     };
     const begin = (payload: { query: string; extensions?: Record<string, unknown> }) =>
       client.subscribe<Data>(
@@ -62,6 +62,11 @@ export function subscribeOverSocket<Data, Variables extends Record<string, unkno
     if (signal.aborted) abort();
     else signal.addEventListener("abort", abort, { once: true });
   });
+}
+
+/** An attempt to connect that is still under way may fail, which is of no interest any more. */
+function close(client: Client): void {
+  Promise.resolve(client.dispose()).catch(() => {});
 }
 
 function operationNameOf(document: TypedDocumentNode<unknown, never>): string | undefined {
