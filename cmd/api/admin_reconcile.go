@@ -7,10 +7,10 @@ import (
 	"io"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/budget/books"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
-	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
@@ -33,7 +33,7 @@ func reconcile(ctx context.Context, p place, args []string) error {
 		return errAdminUsage
 	}
 	r := reconciliation{
-		reconciler: spending.NewReconciler(p.db, p.clock), db: p.db, clock: p.clock, out: p.out,
+		reconciler: books.NewReconciler(p.db, p.clock), db: p.db, clock: p.clock, out: p.out,
 		repair: *repair, days: *days,
 	}
 	if *org == "" {
@@ -54,7 +54,7 @@ func reconcile(ctx context.Context, p place, args []string) error {
 
 // reconciliation is what was found so far.
 type reconciliation struct {
-	reconciler *spending.Reconciler
+	reconciler *books.Reconciler
 	db         *store.DB
 	clock      clock.Clock
 	out        io.Writer
@@ -87,7 +87,7 @@ func (r *reconciliation) all(ctx context.Context) error {
 
 func (r *reconciliation) check(ctx context.Context, org models.Org) error {
 	r.orgs++
-	err := r.reconciler.Org(ctx, org.ID, func(c spending.Checked) error {
+	err := r.reconciler.Org(ctx, org.ID, func(c books.Checked) error {
 		r.checked++
 		r.postings += c.Postings
 		if c.Count() == 0 {
@@ -107,7 +107,7 @@ func (r *reconciliation) check(ctx context.Context, org models.Org) error {
 		return err
 	}
 	since := models.MillisOf(r.clock.Now().Add(-time.Duration(r.days) * 24 * time.Hour))
-	hours, err := r.reconciler.Usage(ctx, org.ID, since, func(d spending.UsageDifference) error {
+	hours, err := r.reconciler.Usage(ctx, org.ID, since, func(d books.UsageDifference) error {
 		r.usageDifferences++
 		_, err := fmt.Fprintf(r.out, "%s %s\n", org.Slug, d)
 		return err
@@ -116,7 +116,7 @@ func (r *reconciliation) check(ctx context.Context, org models.Org) error {
 	return err
 }
 
-func (r *reconciliation) show(org models.Org, c *spending.Checked) error {
+func (r *reconciliation) show(org models.Org, c *books.Checked) error {
 	for _, d := range c.Differences {
 		end := ""
 		switch {

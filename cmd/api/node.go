@@ -9,6 +9,9 @@ import (
 	"github.com/ostler-dev/ostler/graph/resolvers"
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/budget/books"
+	"github.com/ostler-dev/ostler/internal/budget/manage"
+	"github.com/ostler-dev/ostler/internal/budget/waiting"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/hooks"
@@ -19,7 +22,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/secrets"
 	"github.com/ostler-dev/ostler/internal/sessions"
-	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/webhooks"
 	"github.com/ostler-dev/ostler/web"
@@ -39,11 +41,11 @@ type node struct {
 	hooks      *webhooks.Service
 	dispatcher *webhooks.Dispatcher // sends what webhooks are told; nil in an API node
 	paying     *payments.Service
-	parked     *sessions.Parked
+	parked     *waiting.Waker
 	images     *sessions.Images
 	work       *sessions.Service
-	budgets    *spending.Service
-	usage      *spending.Usage
+	budgets    *manage.Service
+	usage      *books.Usage
 	engine     *runtime.Engine // nil in an API node
 }
 
@@ -76,12 +78,12 @@ func openNode(b base, undo *closers) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.parked = sessions.NewParked(sessions.ParkedConfig{DB: b.db, Committer: n.committer, Clock: b.clk, Logger: b.log})
+	n.parked = waiting.New(waiting.Config{DB: b.db, Committer: n.committer, Clock: b.clk, Logger: b.log})
 	n.committer.Observe(n.parked.Committed)
-	if n.budgets, err = spending.New(spending.Config{DB: b.db, Committer: n.committer, Clock: b.clk, Waker: n.parked}); err != nil {
+	if n.budgets, err = manage.New(manage.Config{DB: b.db, Committer: n.committer, Clock: b.clk, Waker: n.parked}); err != nil {
 		return nil, err
 	}
-	n.usage = spending.NewUsage(b.db, b.people)
+	n.usage = books.NewUsage(b.db, b.people)
 	if b.cfg.role != roleAPI {
 		if err := n.openRunner(); err != nil {
 			return nil, err
@@ -115,7 +117,7 @@ func (n *node) openRunner() (err error) {
 		Hooks: hooks.NewRunner(hooks.Config{
 			Client: n.providers.egress.HTTP(), Secrets: n.orgSecrets, Expressions: n.expressions, Clock: n.clk,
 		}),
-		Tokens: sessions.NewTokens(n.orgSecrets), Budgets: spending.NewChecker(n.db, n.clk), Outbound: n.most, Payments: n.paying,
+		Tokens: sessions.NewTokens(n.orgSecrets), Budgets: manage.NewChecker(n.db, n.clk), Outbound: n.most, Payments: n.paying,
 		Clock: n.clk, Logger: n.log, Meter: n.meter, Tracer: n.tracer, Exclusive: n.db.Dialect == store.SQLite,
 		Presence: presence, Slots: n.cfg.runnerSlots, OrgActiveTurns: n.cfg.limits.ActiveTurns, Lease: n.cfg.lease, Heartbeat: n.cfg.heartbeat,
 		ShutdownGrace: n.cfg.shutdown,

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 
+	"github.com/ostler-dev/ostler/internal/budget/books"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/httpapi"
 	"github.com/ostler-dev/ostler/internal/metrics"
 	"github.com/ostler-dev/ostler/internal/queue"
 	"github.com/ostler-dev/ostler/internal/runtime"
-	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
@@ -18,7 +18,7 @@ var (
 	_ runtime.Meter = (*metrics.Metrics)(nil)
 	_ events.Meter  = (*metrics.Metrics)(nil)
 
-	_ spending.CheckMeter = (*metrics.Metrics)(nil)
+	_ books.CheckMeter = (*metrics.Metrics)(nil)
 )
 
 // publisher counts what was committed, and then has the hub tell of it.

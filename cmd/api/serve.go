@@ -13,11 +13,11 @@ import (
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/background"
+	"github.com/ostler-dev/ostler/internal/budget/books"
 	"github.com/ostler-dev/ostler/internal/httpapi"
 	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/sessions"
-	"github.com/ostler-dev/ostler/internal/spending"
 )
 
 // closers are undone in reverse.
@@ -91,8 +91,8 @@ func (n *node) background() []background.Service {
 		return list
 	}
 	if n.cfg.budgetCheck > 0 {
-		list = append(list, spending.NewSelfCheck(spending.SelfCheckConfig{
-			Reconciler: spending.NewReconciler(n.db, n.clk), Clock: n.clk, Logger: n.log, Meter: n.meter, Interval: n.cfg.budgetCheck,
+		list = append(list, books.NewSelfCheck(books.SelfCheckConfig{
+			Reconciler: books.NewReconciler(n.db, n.clk), Clock: n.clk, Logger: n.log, Meter: n.meter, Interval: n.cfg.budgetCheck,
 		}).Job())
 	}
 	return append(list,

@@ -11,9 +11,9 @@ import (
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/budget/manage"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/spending"
 )
 
 // Ledger returns a page of a budget's postings. First pages are read together for all budgets of a list.
@@ -40,7 +40,7 @@ func (r *budgetResolver) Ledger(ctx context.Context, obj *model.Budget, first *i
 
 // CreateBudget is the resolver for the createBudget field.
 func (r *mutationResolver) CreateBudget(ctx context.Context, input model.CreateBudgetInput) (*model.BudgetPayload, error) {
-	b, err := r.Spending.Create(ctx, auth.FromContext(ctx), spending.NewBudget{
+	b, err := r.Spending.Create(ctx, auth.FromContext(ctx), manage.NewBudget{
 		Subject: models.BudgetSubject(input.Subject), SubjectID: input.SubjectID, Currency: input.Currency, Limit: input.Limit, SoftLimit: input.SoftLimit,
 		Period: decodePeriod(input.Period),
 	})
@@ -53,9 +53,9 @@ func (r *mutationResolver) UpdateBudget(ctx context.Context, id string, input mo
 	if err != nil {
 		return r.budgetPayload(ctx, nil, err)
 	}
-	b, err := r.Spending.Update(ctx, auth.FromContext(ctx), key, spending.Change{
+	b, err := r.Spending.Update(ctx, auth.FromContext(ctx), key, manage.Change{
 		Limit: input.Limit, SoftLimit: decodeOpt(input.SoftLimit),
-		Period: catalog.Opt[*spending.Period]{Given: input.Period.IsSet(), Value: decodePeriod(input.Period.Value())},
+		Period: catalog.Opt[*manage.Period]{Given: input.Period.IsSet(), Value: decodePeriod(input.Period.Value())},
 	})
 	return r.budgetPayload(ctx, b, err)
 }
@@ -71,7 +71,7 @@ func (r *mutationResolver) TopUpBudget(ctx context.Context, input model.TopUpBud
 	if err != nil {
 		return r.budgetPayload(ctx, nil, err)
 	}
-	b, err := r.Spending.TopUp(ctx, auth.FromContext(ctx), spending.TopUp{
+	b, err := r.Spending.TopUp(ctx, auth.FromContext(ctx), manage.TopUp{
 		BudgetID: key, Amount: input.Amount, Description: input.Description, IdempotencyKey: input.IdempotencyKey,
 	})
 	return r.budgetPayload(ctx, b, err)
@@ -106,7 +106,7 @@ func (r *queryResolver) Budgets(ctx context.Context, first *int, after *string, 
 	if err != nil {
 		return nil, err
 	}
-	org, f := auth.FromContext(ctx).OrgID, spending.Filter{Subject: (*models.BudgetSubject)(subject), SubjectID: subjectID}
+	org, f := auth.FromContext(ctx).OrgID, manage.Filter{Subject: (*models.BudgetSubject)(subject), SubjectID: subjectID}
 	rows, err := r.Spending.List(ctx, org, f, w.After, w.Limit+1)
 	if err != nil {
 		return nil, err

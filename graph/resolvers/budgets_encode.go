@@ -9,9 +9,9 @@ import (
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/budget/manage"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/spending"
 )
 
 // placeCursor returns the cursor of a row in a list that is ordered by time and id.
@@ -21,13 +21,13 @@ func placeCursor[E models.Entity](at models.Millis, id models.ID[E]) string {
 }
 
 // decodePlaceCursor reads a cursor of placeCursor.
-func decodePlaceCursor[E models.Entity](cursor string) (spending.Place[E], *fault.Error) {
+func decodePlaceCursor[E models.Entity](cursor string) (manage.Place[E], *fault.Error) {
 	var e E
 	key, err := decodeCursor(e.Prefix(), cursor, 8+16)
 	if err != nil {
-		return spending.Place[E]{}, err
+		return manage.Place[E]{}, err
 	}
-	return spending.Place[E]{
+	return manage.Place[E]{
 		At: models.Millis(binary.BigEndian.Uint64(key)), //nolint:gosec // G115: the bits come back as they went
 		ID: models.ID[E](key[8:]),
 	}, nil
@@ -40,7 +40,7 @@ func (r *Resolver) encodeBudget(ctx context.Context) func(b *models.Budget) *mod
 		l.ledgers.expect(b.ID)
 		amount := func(a models.Amount) decimal.Decimal { return budget.Decimal(b.Currency, a) }
 		out := &model.Budget{
-			ID: b.ID.String(), Subject: model.BudgetSubject(b.Subject), SubjectID: spending.SubjectID(b), Currency: b.Currency,
+			ID: b.ID.String(), Subject: model.BudgetSubject(b.Subject), SubjectID: manage.SubjectID(b), Currency: b.Currency,
 			Limit: amount(b.LimitAmount), Balance: amount(budget.Balance(b)), Reserved: amount(b.Reserved), Spent: amount(b.Spent),
 			Credits: amount(b.Credits), PeriodStartedAt: &b.PeriodStartedAt, PeriodEndsAt: b.PeriodEndsAt,
 			Status: model.BudgetStatus(budget.StatusOf(b)), CreatedAt: b.CreatedAt, UpdatedAt: b.UpdatedAt, BudgetID: b.ID,
@@ -71,11 +71,11 @@ func encodePosting(p *models.LedgerEntry, currency string) *model.LedgerEntry {
 	return out
 }
 
-func decodePeriod(in *model.BudgetPeriodInput) *spending.Period {
+func decodePeriod(in *model.BudgetPeriodInput) *manage.Period {
 	if in == nil {
 		return nil
 	}
-	return &spending.Period{
+	return &manage.Period{
 		Kind: models.PeriodKind(in.Kind), Unit: (*models.CalendarUnit)(in.Unit), Seconds: in.Seconds, Timezone: in.Timezone,
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/budget/manage"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/commit" //nolint:depguard // these tests put together what the program does
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
-	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/store"           //nolint:depguard // see above
 	"github.com/ostler-dev/ostler/internal/store/storetest" //nolint:depguard // see above
 )
@@ -33,7 +33,7 @@ func withBudgets(t *testing.T, a *api) *clock.Manual {
 	c := commit.New(commit.Config{DB: a.db, Clock: at})
 	t.Cleanup(c.Stop)
 	var err error
-	if a.resolver.Spending, err = spending.New(spending.Config{DB: a.db, Committer: c, Clock: at}); err != nil {
+	if a.resolver.Spending, err = manage.New(manage.Config{DB: a.db, Committer: c, Clock: at}); err != nil {
 		t.Fatal(err)
 	}
 	a.resolver.Sessions = sessions.New(sessions.Config{DB: a.db, Committer: c, Catalog: a.resolver.Catalog, Clock: at})

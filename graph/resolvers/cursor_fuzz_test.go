@@ -3,9 +3,9 @@ package resolvers
 import (
 	"testing"
 
+	"github.com/ostler-dev/ostler/internal/budget/books"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/spending"
 )
 
 // Whatever is given as a cursor: it is refused with a message, or it is exactly how that place is written, in one kind of list alone.
@@ -16,8 +16,8 @@ func FuzzCursor(f *testing.F) {
 		eventCursor(&models.Event{Sequence: 7, FeedPosition: &position}, events.Mark{}), eventCursor(&models.Event{Sequence: 7, FeedPosition: &position}, events.Mark{1, 2}),
 		encodeCursor(eventKind, make([]byte, markedCursor)),
 		idCursor(models.NewID[models.AgentEntity]()), encodeCursor(sequenceKind, []byte("\xff\xff\xff\xff\xff\xff\xff\xff")), encodeCursor("agent", nil),
-		usageCursor([]spending.UsageGroup{spending.ByDay, spending.ByCustomer}, &spending.UsageKey{Day: 20_000, CustomerKey: "Ärger"}),
-		usageCursor([]spending.UsageGroup{spending.ByModel, spending.BySession, spending.ByTool}, &spending.UsageKey{Tool: "read"}),
+		usageCursor([]books.UsageGroup{books.ByDay, books.ByCustomer}, &books.UsageKey{Day: 20_000, CustomerKey: "Ärger"}),
+		usageCursor([]books.UsageGroup{books.ByModel, books.BySession, books.ByTool}, &books.UsageKey{Tool: "read"}),
 	} {
 		f.Add(s)
 	}
@@ -44,7 +44,7 @@ func FuzzCursor(f *testing.F) {
 		if id, err := decodeIDCursor[models.AgentEntity](s); err == nil {
 			check(idCursor(id))
 		}
-		for _, groups := range [][]spending.UsageGroup{{spending.ByDay, spending.ByCustomer}, {spending.ByModel, spending.BySession, spending.ByTool}, {spending.ByAgent, spending.ByUser}} {
+		for _, groups := range [][]books.UsageGroup{{books.ByDay, books.ByCustomer}, {books.ByModel, books.BySession, books.ByTool}, {books.ByAgent, books.ByUser}} {
 			if k, err := decodeUsageCursor(groups, s); err == nil {
 				check(usageCursor(groups, &k))
 			}

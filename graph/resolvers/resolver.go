@@ -6,13 +6,14 @@ import (
 	"context"
 
 	"github.com/ostler-dev/ostler/internal/audit"
+	"github.com/ostler-dev/ostler/internal/budget/books"
+	"github.com/ostler-dev/ostler/internal/budget/manage"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/payments"
 	"github.com/ostler-dev/ostler/internal/sessions"
-	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/webhooks"
 )
 
@@ -26,7 +27,7 @@ type Resolver struct {
 	Orgs     *orgs.Service
 	Sessions *sessions.Service
 	// Spending is what people do with budgets.
-	Spending *spending.Service
+	Spending *manage.Service
 	// Hooks are the webhooks of organizations.
 	Hooks *webhooks.Service
 	// Payments are the payments of tools, and what allows them.
@@ -36,7 +37,7 @@ type Resolver struct {
 	// Audit is the log of who did what.
 	Audit *audit.Log
 	// Usage tells what was used.
-	Usage *spending.Usage
+	Usage *books.Usage
 }
 
 // Secrets keeps random secrets of organizations.

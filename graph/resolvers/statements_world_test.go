@@ -8,11 +8,11 @@ import (
 
 	"gorm.io/gorm" //nolint:depguard // these tests put rows below the services
 
+	"github.com/ostler-dev/ostler/internal/budget/books"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
-	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/store" //nolint:depguard // see above
 )
 
@@ -36,7 +36,7 @@ func newWorld(t *testing.T, db *store.DB, n int) *world {
 	withAudit(t, a)
 	withWebhooks(t, a)
 	withBudgets(t, a)
-	a.resolver.Usage = spending.NewUsage(db, nil)
+	a.resolver.Usage = books.NewUsage(db, nil)
 	withPayments(t, a)
 	a.resolver.Log = events.NewLog(db)
 	a.resolver.Secrets = plainSecrets{}

@@ -11,21 +11,21 @@ import (
 	"github.com/ostler-dev/ostler/graph/generated"
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/budget/books"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/spending"
 )
 
 // Usage is the resolver for the usage field.
 func (r *queryResolver) Usage(ctx context.Context, groupBy []model.UsageGroup, from models.Millis, to models.Millis, first *int, after *string) (*model.Connection[model.UsageRow], error) {
-	q := spending.UsageQuery{From: from, To: to}
+	q := books.UsageQuery{From: from, To: to}
 	for _, g := range groupBy {
-		q.GroupBy = append(q.GroupBy, spending.UsageGroup(g))
+		q.GroupBy = append(q.GroupBy, books.UsageGroup(g))
 	}
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
-	w, err := newWindow(pageArgs{First: first, After: after}, maxPage, func(c string) (spending.UsageKey, *fault.Error) { return decodeUsageCursor(q.GroupBy, c) })
+	w, err := newWindow(pageArgs{First: first, After: after}, maxPage, func(c string) (books.UsageKey, *fault.Error) { return decodeUsageCursor(q.GroupBy, c) })
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (r *queryResolver) Usage(ctx context.Context, groupBy []model.UsageGroup, f
 		return nil, err
 	}
 	l := r.loadersOf(ctx)
-	return connection(rows, w, func(row *spending.UsageRow) string { return usageCursor(q.GroupBy, &row.UsageKey) }, func(row *spending.UsageRow) *model.UsageRow {
+	return connection(rows, w, func(row *books.UsageRow) string { return usageCursor(q.GroupBy, &row.UsageKey) }, func(row *books.UsageRow) *model.UsageRow {
 		node := encodeUsageRow(q.GroupBy, row)
 		l.models.expect(node.ModelID)
 		l.agents.expect(node.AgentID)

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/budget/books"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/text"
 )
 
@@ -21,7 +21,7 @@ const (
 )
 
 // usageCursor returns the cursor of a group: which groups usage is divided by, and where this one stands among them.
-func usageCursor(groups []spending.UsageGroup, k *spending.UsageKey) string {
+func usageCursor(groups []books.UsageGroup, k *books.UsageKey) string {
 	var key []byte
 	write := func(s string) {
 		key = binary.AppendUvarint(key, uint64(len(s)))
@@ -29,26 +29,26 @@ func usageCursor(groups []spending.UsageGroup, k *spending.UsageKey) string {
 	}
 	for _, g := range groups {
 		switch g {
-		case spending.ByDay:
+		case books.ByDay:
 			key = binary.BigEndian.AppendUint64(key, uint64(k.Day)) //nolint:gosec // G115: the bits come back as they went
-		case spending.ByModel:
+		case books.ByModel:
 			key = append(key, k.ModelID[:]...)
-		case spending.ByAgent:
+		case books.ByAgent:
 			key = append(key, k.AgentID[:]...)
-		case spending.ByUser:
+		case books.ByUser:
 			key = append(key, k.UserID[:]...)
-		case spending.BySession:
+		case books.BySession:
 			key = append(key, k.SessionID[:]...)
-		case spending.ByCustomer:
+		case books.ByCustomer:
 			write(k.CustomerKey)
-		case spending.ByTool:
+		case books.ByTool:
 			write(k.Tool)
 		}
 	}
 	return encodeCursor(usageCursorKind(groups), key)
 }
 
-func usageCursorKind(groups []spending.UsageGroup) string {
+func usageCursorKind(groups []books.UsageGroup) string {
 	kind := usageKind
 	for _, g := range groups {
 		kind += string(g[:2]) // enough to tell them apart
@@ -57,8 +57,8 @@ func usageCursorKind(groups []spending.UsageGroup) string {
 }
 
 // decodeUsageCursor reads a cursor of usageCursor, of the same groups.
-func decodeUsageCursor(groups []spending.UsageGroup, cursor string) (spending.UsageKey, *fault.Error) {
-	var k spending.UsageKey
+func decodeUsageCursor(groups []books.UsageGroup, cursor string) (books.UsageKey, *fault.Error) {
+	var k books.UsageKey
 	key, bad := openCursor(usageCursorKind(groups), cursor, maxUsageCursor)
 	if bad != nil {
 		return k, bad
@@ -79,30 +79,30 @@ func decodeUsageCursor(groups []spending.UsageGroup, cursor string) (spending.Us
 	}
 	for _, g := range groups {
 		switch g {
-		case spending.ByDay:
+		case books.ByDay:
 			k.Day = int64(binary.BigEndian.Uint64(take(8))) //nolint:gosec // G115: see usageCursor
-		case spending.ByModel:
+		case books.ByModel:
 			k.ModelID = models.ModelID(take(16))
-		case spending.ByAgent:
+		case books.ByAgent:
 			k.AgentID = models.AgentID(take(16))
-		case spending.ByUser:
+		case books.ByUser:
 			k.UserID = models.UserID(take(16))
-		case spending.BySession:
+		case books.BySession:
 			k.SessionID = models.SessionID(take(16))
-		case spending.ByCustomer:
+		case books.ByCustomer:
 			k.CustomerKey = read()
-		case spending.ByTool:
+		case books.ByTool:
 			k.Tool = read()
 		}
 	}
 	// The database takes neither: no group is called so.
 	if usageCursor(groups, &k) != cursor || max(k.Day, -k.Day) > maxUsageDay || !text.Storable(k.CustomerKey) || !text.Storable(k.Tool) {
-		return spending.UsageKey{}, errForeignCursor()
+		return books.UsageKey{}, errForeignCursor()
 	}
 	return k, nil
 }
 
-func encodeUsageRow(groups []spending.UsageGroup, row *spending.UsageRow) *model.UsageRow {
+func encodeUsageRow(groups []books.UsageGroup, row *books.UsageRow) *model.UsageRow {
 	s := &row.UsageSums
 	out := &model.UsageRow{
 		Usage: encodeUsage(models.Usage{
@@ -114,7 +114,7 @@ func encodeUsageRow(groups []spending.UsageGroup, row *spending.UsageRow) *model
 		CustomerKey: nonEmpty(row.CustomerKey), Tool: nonEmpty(row.Tool),
 	}
 	for _, g := range groups {
-		if g == spending.ByDay {
+		if g == books.ByDay {
 			out.Day = new(time.Unix(row.Day*secondsOfDay, 0).UTC().Format(time.DateOnly))
 		}
 	}

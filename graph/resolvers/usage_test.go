@@ -9,8 +9,8 @@ import (
 
 	"gorm.io/gorm" //nolint:depguard // these tests put rows below the services
 
+	"github.com/ostler-dev/ostler/internal/budget/books"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/store"           //nolint:depguard // see above
 	"github.com/ostler-dev/ostler/internal/store/storetest" //nolint:depguard // see above
 )
@@ -38,7 +38,7 @@ func TestUsageThroughTheAPI(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		a := newAPI(t, db)
 		a.as("Ada")
-		a.resolver.Usage = spending.NewUsage(db, nil)
+		a.resolver.Usage = books.NewUsage(db, nil)
 		agent, err := models.ParseID[models.AgentEntity](a.agent(map[string]any{"name": "writer", "systemPrompt": ""}))
 		if err != nil {
 			t.Fatal(err)
@@ -105,7 +105,7 @@ func TestUsageThroughTheAPI(t *testing.T) {
 func TestPagesOfUsage(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		a := newAPI(t, db)
-		a.resolver.Usage = spending.NewUsage(db, nil)
+		a.resolver.Usage = books.NewUsage(db, nil)
 		customers := []string{"", " ", "Z", "a", "ä", "\u2028", strings.Repeat("😀", 200)}
 		var want []string
 		for i, customer := range customers {

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/budget/books"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/spending"
 )
 
 const (
@@ -27,17 +27,17 @@ const (
 // Exports writes what was used.
 type Exports interface {
 	// WriteCSV writes an export. Before it has written anything it may fail with a *fault.Error.
-	WriteCSV(ctx context.Context, by *auth.Principal, in spending.Export, to io.Writer) error
+	WriteCSV(ctx context.Context, by *auth.Principal, in books.Export, to io.Writer) error
 }
 
 // exportUsage writes what was used as CSV, while it is read.
 func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request) {
 	ctx, p, refused := s.exportCaller(w, r)
-	var in spending.Export
+	var in books.Export
 	if refused == nil {
 		in, refused = decodeExport(r.URL.Query())
 	}
-	if refused == nil && in.Kind == spending.ExportLedger && !p.Can(auth.BudgetsRead) {
+	if refused == nil && in.Kind == books.ExportLedger && !p.Can(auth.BudgetsRead) {
 		refused = lacks(auth.BudgetsRead)
 	}
 	if refused == nil && !s.exports.Try(p.OrgID, 1) {
@@ -114,8 +114,8 @@ func (e *exportWriter) Write(b []byte) (int, error) {
 var exportParameters = []string{"kind", "groupBy", "from", "to", "budgetId"}
 
 // decodeExport reads the parameters of an export.
-func decodeExport(q url.Values) (in spending.Export, refused *imageError) {
-	bad := func(message string) (spending.Export, *imageError) {
+func decodeExport(q url.Values) (in books.Export, refused *imageError) {
+	bad := func(message string) (books.Export, *imageError) {
 		return in, &imageError{Code: codeBadUserInput, Message: message, status: http.StatusBadRequest}
 	}
 	for name, values := range q {
@@ -126,22 +126,22 @@ func decodeExport(q url.Values) (in spending.Export, refused *imageError) {
 			return bad(name + " is given twice.")
 		}
 	}
-	in.Kind = spending.ExportUsage
+	in.Kind = books.ExportUsage
 	if q.Has("kind") {
-		in.Kind = spending.ExportKind(q.Get("kind"))
+		in.Kind = books.ExportKind(q.Get("kind"))
 	}
-	if q.Has("groupBy") != (in.Kind == spending.ExportUsage) {
+	if q.Has("groupBy") != (in.Kind == books.ExportUsage) {
 		return bad("groupBy applies to kind=usage only, e.g. groupBy=day,model.")
 	}
-	if q.Has("budgetId") != (in.Kind == spending.ExportLedger) {
+	if q.Has("budgetId") != (in.Kind == books.ExportLedger) {
 		return bad("budgetId applies to kind=ledger only.")
 	}
-	if in.Kind == spending.ExportUsage {
+	if in.Kind == books.ExportUsage {
 		for name := range strings.SplitSeq(q.Get("groupBy"), ",") {
-			in.Query.GroupBy = append(in.Query.GroupBy, spending.UsageGroup(strings.ToUpper(name)))
+			in.Query.GroupBy = append(in.Query.GroupBy, books.UsageGroup(strings.ToUpper(name)))
 		}
 	}
-	if in.Kind == spending.ExportLedger {
+	if in.Kind == books.ExportLedger {
 		in.Query.To = math.MaxInt64 // all of it, unless a time is given
 		// What is no id names no budget: the zero id.
 		in.Budget, _ = models.ParseID[models.BudgetEntity](q.Get("budgetId"))
@@ -150,7 +150,7 @@ func decodeExport(q url.Values) (in spending.Export, refused *imageError) {
 		name string
 		to   *models.Millis
 	}{{"from", &in.Query.From}, {"to", &in.Query.To}} {
-		if !q.Has(c.name) && in.Kind == spending.ExportLedger {
+		if !q.Has(c.name) && in.Kind == books.ExportLedger {
 			continue
 		}
 		at, err := parseTime(q.Get(c.name))

@@ -15,9 +15,9 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/budget/books"
 	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
@@ -49,7 +49,7 @@ type office struct {
 func newOffice(t *testing.T, db *store.DB) *office {
 	t.Helper()
 	o := &office{bench: gallery(t, db), db: db, agent: models.NewID[models.AgentEntity](), session: models.NewID[models.SessionEntity]()}
-	o.server.deps.Exports = spending.NewUsage(db, everybody{db})
+	o.server.deps.Exports = books.NewUsage(db, everybody{db})
 	p := o.people.tokens["good"]
 	o.org, o.user = p.OrgID, p.UserID
 	h := models.Harness{OrgID: o.org, ID: models.NewID[models.HarnessEntity](), Name: "h", NameKey: "h", Lifecycle: models.LifecycleActive, Capabilities: []models.CapabilityRef{}}
@@ -290,7 +290,7 @@ type breaking struct {
 	goOn  map[models.OrgID]chan error
 }
 
-func (e breaking) WriteCSV(_ context.Context, by *auth.Principal, _ spending.Export, to io.Writer) error {
+func (e breaking) WriteCSV(_ context.Context, by *auth.Principal, _ books.Export, to io.Writer) error {
 	if _, err := to.Write([]byte("day\r\n")); err != nil {
 		return err
 	}

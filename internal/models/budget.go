@@ -1,7 +1,5 @@
 package models
 
-import "crypto/sha256"
-
 // The entities of budgets that have ids.
 type (
 	BudgetEntity  struct{}
@@ -209,12 +207,8 @@ type LedgerEntry struct {
 
 // PostingID returns the id of the posting of a fact to a budget. It is the same for whoever posts it again, so that it is posted once.
 func PostingID(fact JournalID, b BudgetID) LedgerID {
-	sum := sha256.Sum256(append(fact[:], b[:]...))
-	id := LedgerID(sum[:16])
-	// The time is that of the fact's id, so that postings which are made together lie together; the rest is a UUID of version 8, RFC 9562.
-	copy(id[:6], fact[:6])
-	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80
-	return id
+	// The time is that of the fact, so that postings which are made together lie together.
+	return DerivedID[LedgerEntity](fact, b[:])
 }
 
 // UsageHour adds up what was metered within an hour (UTC). What there was none of is the zero id, or empty.

@@ -3,6 +3,7 @@
 package models
 
 import (
+	"crypto/sha256"
 	"database/sql/driver"
 	"encoding/hex"
 	"fmt"
@@ -21,6 +22,16 @@ type ID[E Entity] [16]byte
 
 // NewID makes an id that sorts after the ids made before it on this machine.
 func NewID[E Entity]() ID[E] { return ID[E](uuid.Must(uuid.NewV7())) }
+
+// DerivedID returns an id that follows from another one and from what of it is meant: whoever makes it again gets the same. Its time is that of the
+// other one, so that rows are listed in its order.
+func DerivedID[E, B Entity](of ID[B], what []byte) ID[E] {
+	sum := sha256.Sum256(append(of[:], what...))
+	id := ID[E](sum[:16])
+	copy(id[:6], of[:6])
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // a UUID of version 8, RFC 9562
+	return id
+}
 
 // ParseID reads the outside form. It refuses another prefix, another length and uppercase digits.
 func ParseID[E Entity](s string) (ID[E], error) {

@@ -26,7 +26,7 @@ func (s *Service) Pay(ctx context.Context, o tools.PaymentOrder) (tools.PaymentR
 	}
 	first := false
 	if p.Status == models.PaymentAsked {
-		c := &hold{order: &o, payment: p.ID}
+		c := &holdAmount{order: &o, payment: p.ID}
 		if err := s.cfg.Committer.Submit(ctx, c); err != nil {
 			return tools.PaymentReceipt{}, fmt.Errorf("reserve the amount of payment %s: %w", p.ID, err)
 		}
@@ -63,7 +63,7 @@ func (s *Service) conclude(ctx context.Context, p models.Payment, first bool) (m
 	if a.outcome == unknown {
 		return s.later(ctx, p, a.problem)
 	}
-	c := &settle{seen: p, paid: a.outcome == paid, amount: a.amount, reference: a.reference, problem: a.problem}
+	c := &settlePayment{seen: p, paid: a.outcome == paid, amount: a.amount, reference: a.reference, problem: a.problem}
 	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
 		return p, fmt.Errorf("settle payment %s: %w", p.ID, err)
 	}
@@ -115,7 +115,7 @@ func (s *Service) Settle(ctx context.Context, by *auth.Principal, id models.Paym
 	if err != nil {
 		return nil, err
 	}
-	c := &settle{
+	c := &settlePayment{
 		seen: *p, paid: in.Paid, amount: p.Amount, reference: in.Reference,
 		problem: refusal(tools.PaymentRefused, "A person has checked with the rail: it was not paid.").Error(), entry: &entry,
 	}

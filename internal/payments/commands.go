@@ -4,13 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/budget/hold"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
-	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // What payments take of budgets: all that this package does with the committer's budgets is in this file.
@@ -24,9 +23,9 @@ var errNoSession = errors.New("the session of the payment is gone")
 // lease is how long whoever asks a rail has a payment for himself: longer than a rail is waited for.
 const lease = models.Millis(60 * 1000)
 
-// hold makes an ASKED payment PENDING: from then on it holds its amount of all budgets in usd that bind the session. Without room for it
+// holdAmount makes an ASKED payment PENDING: from then on it holds its amount of all budgets in usd that bind the session. Without room for it
 // the payment is refused. Any other payment it leaves as it is.
-type hold struct {
+type holdAmount struct {
 	order   *tools.PaymentOrder
 	payment models.PaymentID
 	// found is the payment as it stands then, held reports that this command has made it PENDING.
@@ -35,7 +34,7 @@ type hold struct {
 }
 
 // Needs implements commit.Command.
-func (c *hold) Needs() commit.Needs {
+func (c *holdAmount) Needs() commit.Needs {
 	return commit.Needs{
 		Org: c.order.OrgID, Session: c.order.SessionID, Lease: &commit.Lease{Turn: c.order.TurnID, Epoch: c.order.Epoch},
 		Budgets: true, Payments: []models.PaymentID{c.payment}, Bytes: 1024,
@@ -43,7 +42,7 @@ func (c *hold) Needs() commit.Needs {
 }
 
 // Apply implements commit.Command.
-func (c *hold) Apply(tx *commit.Tx) error {
+func (c *holdAmount) Apply(tx *commit.Tx) error {
 	c.held = false
 	p, ok := tx.Payment(c.payment)
 	if !ok {
@@ -53,12 +52,9 @@ func (c *hold) Apply(tx *commit.Tx) error {
 	if p.Status != models.PaymentAsked {
 		return nil
 	}
-	list, known := tx.Budgets()
-	if !known {
-		return commit.ErrBudgets
-	}
-	for i := range list {
-		budget.Roll(&list[i], tx.Now)
+	list, err := hold.Binding(tx)
+	if err != nil {
+		return err
 	}
 	v := budget.ReserveMeters(list, budget.Asker{Resumed: tx.Session.ResumedAt, Begun: true}, func(currency string) models.Amount {
 		if currency == models.CurrencyUSD {
@@ -70,11 +66,9 @@ func (c *hold) Apply(tx *commit.Tx) error {
 		c.found = finish(tx, p, models.PaymentRefused, 0, overBudget(v).Error())
 		return nil
 	}
-	lines := []models.Held{} // and not null: the committer reads what is in it
-	for _, h := range v.Held {
-		b := list[slices.IndexFunc(list, func(b models.Budget) bool { return b.ID == h.Budget })]
-		lines = append(lines, budget.Hold(&b, h.Amount))
-		tx.SaveBudget(b)
+	lines, err := hold.Lines(tx, v.Held)
+	if err != nil {
+		return err
 	}
 	text, err := json.Marshal(lines)
 	if err != nil {
@@ -97,10 +91,10 @@ func overBudget(v budget.Verdict) *tools.PaymentError {
 	return refusal(tools.PaymentOverBudget, "Too little is left of a budget of this session for this payment. Nothing was paid; tell the user.")
 }
 
-// settle ends a payment: what it holds is given back, and what was paid is posted to the budgets that held something, in the periods that it
+// settlePayment ends a payment: what it holds is given back, and what was paid is posted to the budgets that held something, in the periods that it
 // was held in.
 // A payment that has ended, or isn't where the caller has seen it, it leaves as it is.
-type settle struct {
+type settlePayment struct {
 	seen models.Payment
 	// paid is true when the rail has paid an amount, under its reference; else problem says why not.
 	paid      bool
@@ -115,14 +109,14 @@ type settle struct {
 }
 
 // Needs implements commit.Command.
-func (c *settle) Needs() commit.Needs {
+func (c *settlePayment) Needs() commit.Needs {
 	return commit.Needs{
 		Org: c.seen.OrgID, Session: c.seen.SessionID, Budgets: true, Payments: []models.PaymentID{c.seen.ID}, Bytes: 2048,
 	}
 }
 
 // Apply implements commit.Command.
-func (c *settle) Apply(tx *commit.Tx) error {
+func (c *settlePayment) Apply(tx *commit.Tx) error {
 	c.done = false
 	if tx.Session == nil {
 		return errNoSession
@@ -141,36 +135,29 @@ func (c *settle) Apply(tx *commit.Tx) error {
 		}
 	}
 	// The id follows from the payment's, so that the database refuses a second one.
-	fact := models.JournalID(p.ID)
-	for _, h := range lines {
-		b, ok := tx.Budget(h.Budget)
-		if !ok {
-			return commit.ErrBudgets
+	f := hold.Fact{
+		JournalEntry: models.JournalEntry{
+			ID: models.JournalID(p.ID), Kind: models.JournalPayment, TurnID: &p.TurnID, Tool: p.Tool, DurationMs: max(int64(tx.Now-p.CreatedAt), 0),
+		},
+		Description: new(fmt.Sprintf("%s: %s", p.Host, p.Purpose)),
+		Share:       func(_ string, held models.Amount) models.Amount { return held },
+		Costs:       func(string) models.Amount { return 0 },
+	}
+	if c.paid {
+		f.Costs = func(string) models.Amount { return c.amount }
+	}
+	for i := range lines {
+		if err := hold.SettleLine(tx, &lines[i], f, turnAtWork(tx, p.TurnID)); err != nil {
+			return err
 		}
-		budget.Roll(&b, tx.Now)
-		if c.paid {
-			overrun, posted := budget.Settle(&b, &h, h.Amount, c.amount, tx.Now)
-			if posted.Warned {
-				tx.Emit(turnAtWork(tx, p.TurnID), turns.Warned(&b))
-			}
-			tx.Post(models.LedgerEntry{
-				BudgetID: b.ID, JournalID: fact, Source: models.JournalPayment, Amount: c.amount, Overrun: overrun, TurnID: &p.TurnID,
-				Description: new(fmt.Sprintf("%s: %s", p.Host, p.Purpose)), PeriodStartedAt: h.Period,
-			})
-		} else {
-			budget.Release(&b, &h, h.Amount)
-		}
-		tx.SaveBudget(b)
 	}
 	if c.paid {
 		measures, err := json.Marshal(map[string]string{"payment": p.ID.String(), "host": p.Host, "reference": c.reference})
 		if err != nil {
 			return fmt.Errorf("write what payment %s was: %w", p.ID, err)
 		}
-		tx.Meter(models.JournalEntry{
-			ID: fact, Kind: models.JournalPayment, TurnID: &p.TurnID, Tool: p.Tool, Usage: models.Usage{CostNanos: models.Nanos(c.amount)},
-			DurationMs: max(int64(tx.Now-p.CreatedAt), 0), Measures: measures,
-		}, false)
+		f.Usage, f.Measures = models.Usage{CostNanos: models.Nanos(c.amount)}, measures
+		tx.Meter(f.JournalEntry, false)
 		p.Reference = &c.reference
 		c.found = finish(tx, p, models.PaymentPaid, c.amount, "")
 	} else {

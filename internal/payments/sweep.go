@@ -81,7 +81,7 @@ func (s *Service) lookAfter(ctx context.Context, p models.Payment) error {
 		return err
 	}
 	// Nothing was held, and the rail knows nothing of it.
-	c := &settle{seen: p, problem: refusal(tools.PaymentRefused, "The server was stopped before the payment was requested. Nothing was paid; you may try again.").Error()}
+	c := &settlePayment{seen: p, problem: refusal(tools.PaymentRefused, "The server was stopped before the payment was requested. Nothing was paid; you may try again.").Error()}
 	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
 		return fmt.Errorf("abandon payment %s: %w", p.ID, err)
 	}

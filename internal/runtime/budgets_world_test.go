@@ -6,8 +6,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/budget/waiting"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
@@ -63,11 +63,11 @@ func (w *world) budgetRow(id models.BudgetID) models.Budget {
 }
 
 // looksAfterParked has a node let turns go on that wait for budgets.
-func (n *node) looksAfterParked() *sessions.Parked { return n.looksAfterParkedAt(nil) }
+func (n *node) looksAfterParked() *waiting.Waker { return n.looksAfterParkedAt(nil) }
 
 // looksAfterParkedAt is looksAfterParked that looks at all when it is told to.
-func (n *node) looksAfterParkedAt(ticks <-chan time.Time) *sessions.Parked {
-	p := sessions.NewParked(sessions.ParkedConfig{
+func (n *node) looksAfterParkedAt(ticks <-chan time.Time) *waiting.Waker {
+	p := waiting.New(waiting.Config{
 		DB: n.w.db, Committer: n.committer, Clock: n.w.clock, Logger: n.engine.cfg.Logger, Ticks: ticks,
 	})
 	if err := p.Start(n.w.t.Context()); err != nil {

@@ -12,10 +12,10 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/budget/manage"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/spending"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 	"github.com/ostler-dev/ostler/internal/tools"
@@ -158,7 +158,7 @@ func TestToolsAskForBudgets(t *testing.T) {
 // model is shown what is left, by the rows as they are then.
 func TestAnAgentChecksItsBudget(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
-		n := w.start(func(cfg *Config) { cfg.Budgets = spending.NewChecker(w.db, w.clock) })
+		n := w.start(func(cfg *Config) { cfg.Budgets = manage.NewChecker(w.db, w.clock) })
 		w.unposted = true
 		s := w.newSession(n)
 		play := script(t, says(callWith("check_budget", part{})), says(text("I know.")))

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/budget/waiting"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
@@ -25,7 +26,7 @@ type node struct {
 	sessions  *sessions.Service
 	puppet    *puppet
 	// parked lets turns go on that wait for budgets; nil while nobody does.
-	parked atomic.Pointer[sessions.Parked]
+	parked atomic.Pointer[waiting.Waker]
 	// commits counts the transactions that were committed.
 	commits atomic.Int64
 }

@@ -17,7 +17,7 @@ type Committer interface {
 	Submit(ctx context.Context, cmd commit.Command) error
 }
 
-// BudgetChecker tells how sessions stand with the budgets that bind them; spending.Checker does.
+// BudgetChecker tells how sessions stand with the budgets that bind them; manage.Checker does.
 type BudgetChecker interface {
 	CheckBudget(ctx context.Context, org models.OrgID, session models.SessionID) (tools.BudgetReport, error)
 }

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/ostler-dev/ostler/internal/budget/hold"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // finishInterrupted is the reason to stop of a call that no answer came of.
@@ -222,13 +222,13 @@ func (l *lostCall) count(tx *commit.Tx) error {
 	took, first := l.Took, t.ModelCalls
 	t.ModelCalls += l.Ended - 1
 	if took != (models.Usage{}) {
-		if err := turns.Meter(tx, l.fact(t.ID, first, took, 0, false)); err != nil {
+		if err := hold.Meter(tx, l.fact(t.ID, first, took, 0, false)); err != nil {
 			return err
 		}
 		l.record(tx, took, 0, l.Asked.Before+l.Ended-1, false)
 	}
 	if !l.Resting {
-		if err := turns.Meter(tx, l.fact(t.ID, first+l.Ended, l.usage, l.durationMs, l.estimated)); err != nil {
+		if err := hold.Meter(tx, l.fact(t.ID, first+l.Ended, l.usage, l.durationMs, l.estimated)); err != nil {
 			return err
 		}
 		t.ModelCalls++
@@ -247,8 +247,8 @@ func (l *lostCall) record(tx *commit.Tx, took models.Usage, durationMs int64, re
 	})
 }
 
-func (l *lostCall) fact(turn models.TurnID, number int, took models.Usage, durationMs int64, estimated bool) turns.Fact {
-	return turns.ModelCall(turn, number, models.JournalEntry{
+func (l *lostCall) fact(turn models.TurnID, number int, took models.Usage, durationMs int64, estimated bool) hold.Fact {
+	return hold.ModelCall(turn, number, models.JournalEntry{
 		ModelID: l.Asked.ID.Ptr(), Model: l.Asked.Name, Usage: took, DurationMs: durationMs, Estimated: estimated, ProviderCost: took.ProviderCost,
 	})
 }

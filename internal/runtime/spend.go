@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/budget/hold"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
@@ -80,12 +81,12 @@ func outputLimit(m *models.Model, asked *int) int {
 // reserve has the budgets decide whether a reason step may begin, and holds what its call takes at most. When it may not, the turn is
 // parked, or ends.
 func (w *writer) reserve(tx *commit.Tx) (begin bool, err error) {
-	waited := turns.Waited(tx.Turn)
+	waited := hold.Waited(tx.Turn)
 	// Calls that others have ended may have left something, and what was held for this step since it waited is weighed anew.
 	if err := tx.Release(); err != nil {
 		return false, err
 	}
-	list, err := turns.Budgets(tx)
+	list, err := hold.Binding(tx)
 	if err != nil || len(list) == 0 {
 		return err == nil, err
 	}
@@ -104,13 +105,13 @@ func (w *writer) reserve(tx *commit.Tx) (begin bool, err error) {
 		if len(v.Held) == 0 {
 			return true, nil
 		}
-		return true, turns.Hold(tx, v.Held, models.Reservation{ModelID: w.cfg.model.ID, MaxTokens: v.MaxTokens, InputTokens: w.call.InputTokens})
+		return true, hold.Hold(tx, v.Held, models.Reservation{ModelID: w.cfg.model.ID, MaxTokens: v.MaxTokens, InputTokens: w.call.InputTokens})
 	case budget.Wait, budget.Paused:
 		// It is between two steps: whoever goes on begins the next one.
 		w.plan, t.Phase = nil, models.PhaseAct
 		return false, turns.ParkForBudget(tx, v, waited)
 	case budget.Exhausted:
-		w.plan = Spent{Failure: turns.Exhaust(tx, v)}.end()
+		w.plan = Spent{Failure: hold.Exhaust(tx, v)}.end()
 	case budget.Unpriced:
 		w.plan = Failed{Stop: models.StopError, Failure: unpriced(&w.cfg.model)}.end()
 	}
@@ -139,7 +140,7 @@ func (c *finishReason) reserveCalls(tx *commit.Tx) error {
 	v, err := turns.ReserveCalls(tx, calls, models.WaitID{})
 	switch v.Kind {
 	case budget.Exhausted:
-		c.spent = new(turns.Exhaust(tx, v))
+		c.spent = new(hold.Exhaust(tx, v))
 	case budget.Wait:
 		c.waits = &v
 	case budget.Go, budget.Paused, budget.Unpriced:
@@ -230,7 +231,7 @@ func (c *reserveAgain) Apply(tx *commit.Tx) error {
 	if err := tx.Release(); err != nil {
 		return err
 	}
-	list, err := turns.Budgets(tx)
+	list, err := hold.Binding(tx)
 	if err != nil {
 		return err
 	}
@@ -241,9 +242,9 @@ func (c *reserveAgain) Apply(tx *commit.Tx) error {
 	}
 	switch {
 	case c.verdict.Kind == budget.Go && len(c.verdict.Held) > 0:
-		err = turns.Hold(tx, c.verdict.Held, models.Reservation{ModelID: c.asked.ID, MaxTokens: c.verdict.MaxTokens, InputTokens: c.call.InputTokens})
+		err = hold.Hold(tx, c.verdict.Held, models.Reservation{ModelID: c.asked.ID, MaxTokens: c.verdict.MaxTokens, InputTokens: c.call.InputTokens})
 	case c.verdict.Kind == budget.Exhausted:
-		c.failure = turns.Exhaust(tx, c.verdict)
+		c.failure = hold.Exhaust(tx, c.verdict)
 	}
 	// What was counted now must not be found again, should this runner die: neither in the checkpoint nor as a call of the earlier model.
 	// While budgets have no room there is no call that could be lost.
@@ -271,8 +272,8 @@ type meteredCall struct {
 	retries int
 }
 
-func (c *meteredCall) fact(turn models.TurnID, number int) turns.Fact {
-	return turns.ModelCall(turn, number, models.JournalEntry{
+func (c *meteredCall) fact(turn models.TurnID, number int) hold.Fact {
+	return hold.ModelCall(turn, number, models.JournalEntry{
 		ModelID: c.model.Model.ID.Ptr(), Model: c.model.Model.Name, Usage: c.usage, DurationMs: c.durationMs, ProviderCost: c.usage.ProviderCost,
 	})
 }
@@ -282,7 +283,7 @@ func (c *meteredCall) fact(turn models.TurnID, number int) turns.Fact {
 func (u *uncounted) meter(tx *commit.Tx, answered bool) error {
 	t := tx.Turn
 	for i, c := range u.calls {
-		if err := turns.Meter(tx, c.fact(t.ID, t.ModelCalls+c.n-1)); err != nil {
+		if err := hold.Meter(tx, c.fact(t.ID, t.ModelCalls+c.n-1)); err != nil {
 			return err
 		}
 		if answered && i == len(u.calls)-1 {

@@ -2,8 +2,8 @@
 // and end, waits that are resolved, a turn that is cancelled or fails. Both those who steer turns from outside (internal/sessions)
 // and the engine that runs them (internal/runtime) apply them, so that a turn goes the same way whoever moves it.
 //
-// Read in this order: call.go (a tool call in the journal), meter.go (what it takes), spend.go (what steps take of budgets), wait.go (what a call waits for, and what follows when it is
-// resolved), approval.go (how people decide), payment.go (about payments), end.go (how turns begin and end), cancel.go.
+// Read in this order: call.go (a tool call in the journal), meter.go (what it takes), wait.go (what a call waits for, and what follows when it is
+// resolved), budget.go (turns that wait for budgets), approval.go (how people decide), payment.go (about payments), end.go (how turns begin and end), cancel.go.
 package turns
 
 import (

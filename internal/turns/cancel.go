@@ -3,6 +3,7 @@ package turns
 import (
 	"errors"
 
+	"github.com/ostler-dev/ostler/internal/budget/hold"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/jsonx"
@@ -95,7 +96,7 @@ func CloseWaits(tx *commit.Tx, why string) {
 		w.State, w.ResolvedAt = models.WaitCancelled, tx.Now.Ptr()
 		w.Resolution = jsonx.MustEncode(models.WaitResolution{ErrorMessage: why})
 		tx.SaveWait(w)
-		unkeep(tx, w)
+		hold.Unkeep(tx, w)
 	}
 }
 

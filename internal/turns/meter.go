@@ -2,9 +2,9 @@ package turns
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/budget/hold"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -54,53 +54,25 @@ func (c Call) JournalID() models.JournalID {
 // Meter adds the fact that the call has run to the journal, in the commit that settles it, and nothing about a call that has not.
 // What it took is taken off the budgets that the turn holds something of for its calls, and the call's share is given back.
 func (c Call) Meter(tx *commit.Tx, r tools.Result, durationMs int64) {
-	if !c.Ran() {
-		c.settleShare(tx, nil)
-		return
-	}
-	took, estimated := c.Measured(r)
-	c.settleShare(tx, took)
-	delete(took, models.CurrencyToolCalls)
 	turn := c.Effect.ScopeID
-	tx.Meter(models.JournalEntry{
-		ID: c.JournalID(), Kind: models.JournalToolCall, TurnID: &turn, Tool: c.Record.Frozen.Name, Estimated: estimated, DurationMs: durationMs,
-		Measures: measures(took),
-	}, false)
-}
-
-// settleShare puts what the call took in the place of what the turn holds for it. A call that hasn't run took nothing.
-func (c Call) settleShare(tx *commit.Tx, took map[string]models.Amount) {
-	t := tx.Turn
-	if t == nil || t.ID != c.Effect.ScopeID || t.Reservation == nil || t.Reservation.MaxTokens > 0 {
-		return
+	var took map[string]models.Amount // nothing, when it hasn't run
+	f := hold.Fact{JournalEntry: models.JournalEntry{
+		ID: c.JournalID(), Kind: models.JournalToolCall, TurnID: &turn, Tool: c.Record.Frozen.Name, DurationMs: durationMs,
+	}}
+	if c.Ran() {
+		took, f.Estimated = c.Measured(r)
 	}
-	held, shares := *t.Reservation, c.Meters()
-	held.Lines = slices.Clone(held.Lines)
-	for i := range held.Lines {
-		line := &held.Lines[i]
-		b, ok := tx.Budget(line.Budget)
-		if !ok {
-			return // the command comes again, with it
-		}
-		share := min(shares[b.Currency], line.Amount)
-		if share == 0 && took[b.Currency] == 0 {
-			continue
-		}
-		budget.Roll(&b, tx.Now)
-		cost := took[b.Currency]
-		overrun, posted := budget.Settle(&b, line, share, cost, tx.Now)
-		if posted.Warned {
-			tx.Emit(&t.ID, Warned(&b))
-		}
-		if cost > 0 {
-			tx.Post(models.LedgerEntry{
-				BudgetID: b.ID, JournalID: c.JournalID(), Source: models.JournalToolCall, Amount: cost, Overrun: overrun, TurnID: &t.ID,
-				PeriodStartedAt: line.Period,
-			})
-		}
-		tx.SaveBudget(b)
+	if t := tx.Turn; t != nil && t.ID == turn && t.Reservation != nil && t.Reservation.MaxTokens == 0 {
+		shares := c.Meters()
+		f.Share = func(currency string, held models.Amount) models.Amount { return min(shares[currency], held) }
+		f.Costs = func(currency string) models.Amount { return took[currency] }
+		_ = hold.Settle(tx, f) // without the budgets the command comes again, with them
 	}
-	t.Reservation = &held
+	if c.Ran() {
+		delete(took, models.CurrencyToolCalls)
+		f.Measures = measures(took)
+		tx.Meter(f.JournalEntry, false)
+	}
 }
 
 // measures returns what was taken of currencies as the journal keeps it: decimals as text. It is nil for nothing measured.

@@ -1,7 +1,6 @@
 package turns
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,13 +37,7 @@ func (c *Call) Park(tx *commit.Tx, w models.Wait) models.Wait {
 
 // WaitID returns the id of a wait that follows from what is waited for: whoever announces it again gets the same.
 func WaitID(turn models.TurnID, identity string) models.WaitID {
-	sum := sha256.Sum256(append(turn[:], identity...))
-	var id models.WaitID
-	copy(id[:], sum[:])
-	// The time is that of the turn, so that waits are listed in their order; the rest is a UUID of version 8, RFC 9562.
-	copy(id[:6], turn[:6])
-	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80
-	return id
+	return models.DerivedID[models.WaitEntity](turn, []byte(identity))
 }
 
 // Announce makes a wait that nobody waits for yet: it may be resolved before.

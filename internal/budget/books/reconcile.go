@@ -1,0 +1,356 @@
+package books
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/audit"
+	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/budget/rows"
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
+)
+
+const (
+	// reconcileBudgets is how many budgets are looked at in one snapshot.
+	reconcileBudgets = 50
+	// reconcileRows is how many postings, turns or facts one statement reads.
+	reconcileRows = 500
+	// reconcileShown is how many wrong postings of a budget are told one by one.
+	reconcileShown = 100
+)
+
+// Reconciler works out anew what the rows of budgets say, from what can't be changed: postings and facts, and what turns hold. What differs
+// is a mistake of the server, or of somebody who has written into the database.
+type Reconciler struct {
+	db    *store.DB
+	clock clock.Clock
+}
+
+// NewReconciler returns a Reconciler.
+func NewReconciler(db *store.DB, clk clock.Clock) *Reconciler { return &Reconciler{db: db, clock: clk} }
+
+// Difference is something that isn't what it should be.
+type Difference struct {
+	// Entry is the posting that is wrong; zero when it is the budget's own row.
+	Entry models.LedgerID
+	// Column names what is wrong: spent, credits, reserved or buckets of a budget; id, amount, overrun, source or journal_id of a posting.
+	Column string
+	// Stored is what the row says, and Computed what it should say.
+	Stored, Computed string
+	// Gap is by how much, where that can be told: it stays while both go on.
+	Gap string
+}
+
+// String describes the difference to people.
+func (d Difference) String() string {
+	of := ""
+	if !d.Entry.IsZero() {
+		of = " of " + d.Entry.String()
+	}
+	return fmt.Sprintf("%s%s: stored %s, computed %s", d.Column, of, d.Stored, d.Computed)
+}
+
+// mendable reports whether the row of the budget can be set right. Postings can't: they are append-only.
+func (d Difference) mendable() bool { return d.Entry.IsZero() }
+
+// Checked is what became of a budget's check.
+type Checked struct {
+	Org    models.OrgID
+	Budget models.BudgetID
+	// Postings are how many were read, and Overrun the part of the period's debits that had not been reserved.
+	Postings int64
+	Overrun  models.Amount
+	// Differences are what is wrong; empty when all is well. Postings beyond the first hundred are only counted.
+	Differences []Difference
+	Omitted     int
+	// Repaired is true when the row was set to what was computed.
+	Repaired bool
+}
+
+// Count is how many differences there are.
+func (c *Checked) Count() int { return len(c.Differences) + c.Omitted }
+
+// Left is how many of them are still there, after a repair.
+func (c *Checked) Left() int {
+	if !c.Repaired {
+		return c.Count()
+	}
+	left := c.Omitted
+	for _, d := range c.Differences {
+		if !d.mendable() {
+			left++
+		}
+	}
+	return left
+}
+
+func (c *Checked) mendable() bool {
+	for _, d := range c.Differences {
+		if d.mendable() {
+			return true
+		}
+	}
+	return false
+}
+
+// differs adds a difference of an amount, when it is one.
+func (c *Checked) differs(entry models.LedgerID, column, currency string, stored, computed models.Amount) {
+	if stored == computed {
+		return
+	}
+	show := func(a models.Amount) string { return budget.Decimal(currency, a).String() }
+	c.add(Difference{
+		Entry: entry, Column: column, Stored: show(stored), Computed: show(computed),
+		Gap: budget.Decimal(currency, stored).Sub(budget.Decimal(currency, computed)).String(),
+	})
+}
+
+func (c *Checked) add(d Difference) {
+	if !d.Entry.IsZero() && len(c.Differences) >= reconcileShown {
+		c.Omitted++
+		return
+	}
+	c.Differences = append(c.Differences, d)
+}
+
+// Org checks all budgets of an organization, in the order of their ids, and shows each of them. It locks nothing: what is compared is read
+// in one snapshot, in which postings, holds and the row of a budget change together.
+func (r *Reconciler) Org(ctx context.Context, org models.OrgID, show func(Checked) error) error {
+	var after models.BudgetID
+	for {
+		list, err := r.page(ctx, org, nil, func(q *gorm.DB) *gorm.DB {
+			if !after.IsZero() {
+				q = q.Where("id > ?", after)
+			}
+			return q.Limit(reconcileBudgets)
+		})
+		if err != nil {
+			return err
+		}
+		for _, c := range list {
+			if err := show(c); err != nil {
+				return err
+			}
+		}
+		if len(list) < reconcileBudgets {
+			return nil
+		}
+		after = list[len(list)-1].Budget
+	}
+}
+
+// some checks some budgets of an organization; those that don't exist are left out. What is known of old postings needn't be read again.
+func (r *Reconciler) some(ctx context.Context, org models.OrgID, ids []models.BudgetID, known summed) ([]Checked, error) {
+	var all []Checked
+	for len(ids) > 0 {
+		n := min(len(ids), reconcileBudgets)
+		list, err := r.page(ctx, org, known, func(q *gorm.DB) *gorm.DB { return q.Where("id IN ?", ids[:n]) })
+		if err != nil {
+			return nil, err
+		}
+		all, ids = append(all, list...), ids[n:]
+	}
+	return all, nil
+}
+
+func (r *Reconciler) page(ctx context.Context, org models.OrgID, known summed, which func(*gorm.DB) *gorm.DB) (list []Checked, err error) {
+	err = r.db.Snapshot(ctx, org, func(tx *gorm.DB) error {
+		list = nil
+		var rows []models.Budget
+		if err := which(store.Of(tx, org)).Order("id").Find(&rows).Error; err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		held, err := heldBudgets(tx, org)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			inPeriod := held[heldIn{rows[i].ID, rows[i].PeriodStartedAt}]
+			c, _, err := r.compare(tx, &rows[i], inPeriod, known)
+			if err == nil && c.Count() > 0 && known != nil {
+				// It may be what is known that is wrong: a posting may have come that was dated long before.
+				delete(known, BudgetKey{org, c.Budget})
+				c, _, err = r.compare(tx, &rows[i], inPeriod, nil)
+			}
+			if err != nil {
+				return err
+			}
+			list = append(list, c)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reconcile the budgets of %s: %w", org, err)
+	}
+	return list, nil
+}
+
+// Repair checks a budget anew under its lock, sets its row to what was computed, and records it. When there is nothing to mend it changes
+// nothing. The engine takes the lock for every posting and for everything that turns hold of the budget, so that what is read after it is
+// all there is.
+func (r *Reconciler) Repair(ctx context.Context, org models.OrgID, id models.BudgetID) (c Checked, err error) {
+	err = r.db.Write(ctx, org, func(tx *gorm.DB) error {
+		row, err := rows.Locked(tx, org, id)
+		if err != nil {
+			return err
+		}
+		held, err := heldBudgets(tx, org)
+		if err != nil {
+			return err
+		}
+		var right models.Budget
+		if c, right, err = r.compare(tx, &row, held[heldIn{id, row.PeriodStartedAt}], nil); err != nil || !c.mendable() {
+			return err
+		}
+		now := r.now(&row)
+		err = store.OneRow(store.Of(tx.Model(&models.Budget{}), org).Where("id = ?", id).Updates(map[string]any{
+			"spent": right.Spent, "credits": right.Credits, "reserved": right.Reserved, "buckets": right.Buckets,
+			"warned_at": right.WarnedAt, "soft_passed_at": right.SoftPassedAt, "exhausted_at": right.ExhaustedAt, "updated_at": now,
+		}))
+		if err != nil {
+			return err
+		}
+		c.Repaired = true
+		return audit.Record(ctx, tx, now, audit.Entry{
+			Org: org, ActorKind: models.ActorSystem, Action: actionReconciled, Target: id.String(),
+			Details: map[string]any{"before": shownRow(&row), "after": shownRow(&right)},
+		})
+	})
+	if err != nil {
+		return Checked{}, fmt.Errorf("repair %s: %w", id, err)
+	}
+	return c, nil
+}
+
+const (
+	actionReconciled = "budget.reconciled"
+	actionMismatch   = "budget.mismatch"
+)
+
+func shownRow(b *models.Budget) map[string]any {
+	show := func(a models.Amount) string { return budget.Decimal(b.Currency, a).String() }
+	m := map[string]any{"spent": show(b.Spent), "credits": show(b.Credits), "reserved": show(b.Reserved)}
+	if len(b.Buckets) > 0 {
+		m["buckets"] = b.Buckets
+	}
+	return m
+}
+
+// now is the time that a budget's window is looked at: never before its last write, by whose clock it was rolled.
+func (r *Reconciler) now(b *models.Budget) models.Millis {
+	return max(clock.Millis(r.clock), b.UpdatedAt)
+}
+
+// compare returns what differs between a row and what the books say, and the row as it should be. All must be read in one snapshot, or
+// under the row's lock.
+func (r *Reconciler) compare(tx *gorm.DB, row *models.Budget, held models.Amount, known summed) (Checked, models.Budget, error) {
+	c := Checked{Org: row.OrgID, Budget: row.ID}
+	now := r.now(row)
+	books, err := readBooks(tx, row, now, known, &c)
+	if err != nil {
+		return c, *row, err
+	}
+	stored, right := *row, *row
+	if books.rolling {
+		// Both as of now: what has left the window since the last write is no difference. Rolling adds the buckets up anew, so that what the
+		// row said beside them has to be kept.
+		outsideBuckets := row.Spent - inBuckets(row)
+		budget.Roll(&stored, now)
+		if stored.Spent == inBuckets(&stored) {
+			stored.Spent += outsideBuckets
+		}
+	}
+	right.Credits, right.Reserved = books.row.Credits, held
+	if books.fits(&stored, now) {
+		right.Spent, right.Buckets = stored.Spent, stored.Buckets
+	} else {
+		right.Spent, right.Buckets = books.row.Spent, books.row.Buckets
+		c.differs(models.LedgerID{}, "spent", row.Currency, stored.Spent, right.Spent)
+		if books.rolling && !sameJSON(stored.Buckets, right.Buckets) {
+			c.add(Difference{Column: "buckets", Stored: shownJSON(stored.Buckets), Computed: shownJSON(right.Buckets)})
+		}
+	}
+	c.differs(models.LedgerID{}, "credits", row.Currency, stored.Credits, right.Credits)
+	c.differs(models.LedgerID{}, "reserved", row.Currency, stored.Reserved, right.Reserved)
+	budget.Reopen(&right, now)
+	return c, right, nil
+}
+
+// heldIn is a period of a budget that something is held in.
+type heldIn struct {
+	budget models.BudgetID
+	period models.Millis
+}
+
+// heldBudgets adds up what the turns of an organization, and its payments under way, hold of each budget.
+func heldBudgets(tx *gorm.DB, org models.OrgID) (map[heldIn]models.Amount, error) {
+	held := map[heldIn]models.Amount{}
+	hold := func(lines []models.Held) {
+		for _, l := range lines {
+			k := heldIn{l.Budget, l.Period}
+			b := models.Budget{Reserved: held[k]}
+			budget.Hold(&b, l.Amount)
+			held[k] = b.Reserved
+		}
+	}
+	if err := heldByPayments(tx, org, hold); err != nil {
+		return nil, err
+	}
+	var after models.TurnID
+	for {
+		q := store.Of(tx.Model(&models.Turn{}), org).Select("id", "reservation").Where("reservation IS NOT NULL")
+		if !after.IsZero() {
+			q = q.Where("id > ?", after)
+		}
+		var turns []models.Turn
+		if err := q.Order("id").Limit(reconcileRows).Find(&turns).Error; err != nil {
+			return nil, fmt.Errorf("read what turns hold: %w", err)
+		}
+		for _, t := range turns {
+			if t.Reservation == nil {
+				continue // the text null
+			}
+			hold(t.Reservation.Lines)
+		}
+		if len(turns) < reconcileRows {
+			return held, nil
+		}
+		after = turns[len(turns)-1].ID
+	}
+}
+
+// heldByPayments tells what payments hold that are under way.
+func heldByPayments(tx *gorm.DB, org models.OrgID, hold func([]models.Held)) error {
+	var after models.PaymentID
+	for {
+		q := store.Of(tx.Model(&models.Payment{}), org).Select("id", "lines").Where("due_at IS NOT NULL AND status = ?", models.PaymentPending)
+		if !after.IsZero() {
+			q = q.Where("id > ?", after)
+		}
+		var list []models.Payment
+		if err := q.Order("id").Limit(reconcileRows).Find(&list).Error; err != nil {
+			return fmt.Errorf("read what payments hold: %w", err)
+		}
+		for _, p := range list {
+			var lines []models.Held
+			if len(p.Lines) > 0 {
+				if err := json.Unmarshal(p.Lines, &lines); err != nil {
+					return fmt.Errorf("read what payment %s holds: %w", p.ID, err)
+				}
+			}
+			hold(lines)
+		}
+		if len(list) < reconcileRows {
+			return nil
+		}
+		after = list[len(list)-1].ID
+	}
+}

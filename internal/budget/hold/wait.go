@@ -1,0 +1,154 @@
+package hold
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/jsonx"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+// Waited returns what the current turn has waited for last, if the step that it was for hasn't begun yet. The zero one stands for nothing.
+func Waited(t *models.Turn) (id models.WaitID) {
+	if t.Reservation != nil {
+		id = t.Reservation.Waited
+	}
+	return id
+}
+
+// Awaited returns what a wait needs of budgets; nil when it is for something else.
+func Awaited(w models.Wait) *models.BudgetWait {
+	var r models.WaitRequest
+	_ = json.Unmarshal(w.Request, &r) // what can't be read asks for nothing
+	return r.Budget
+}
+
+// Wait makes the current turn wait until a budget has room for its next step, or for the calls of its present one, of which none has begun; whoever
+// calls it parks the turn. waited is what it has waited for before: it keeps that one's place.
+func Wait(tx *commit.Tx, v budget.Verdict, waited models.WaitID) {
+	b, paused := *v.Budget, v.Kind == budget.Paused
+	w := models.Wait{ID: models.NewID[models.WaitEntity](), Kind: models.WaitBudget, Request: jsonx.MustEncode(models.WaitRequest{
+		Parked: true, Budget: &models.BudgetWait{Budget: b.ID, Paused: paused, Calls: tx.Turn.PendingCalls > 0, Need: v.Need, Needs: v.Needs},
+	})}
+	if !waited.IsZero() {
+		w.ID = budget.AtPlaceOf(w.ID, waited)
+	}
+	w.Identity = "budget/" + w.ID.String()
+	w.Deadline = budget.LookAgain(&b, tx.Now)
+	if paused && b.SoftPassedAt == nil {
+		b.SoftPassedAt = tx.Now.Ptr() // by a limit that was lowered
+	}
+	b.Contended = true
+	tx.SaveBudget(b)
+	tx.AddWait(w)
+	if paused {
+		tx.Emit(&tx.Turn.ID, events.BudgetPaused{
+			BudgetID: b.ID, Subject: b.Subject, Currency: b.Currency, Limit: text(&b, b.LimitAmount), SoftLimit: text(&b, *b.SoftLimit),
+			Spent: text(&b, b.Spent), Balance: text(&b, budget.Balance(&b)),
+		})
+	}
+}
+
+// WaitOn lets a turn wait on, maybe for another budget than before.
+func WaitOn(tx *commit.Tx, w models.Wait, b models.Budget, need *models.BudgetWait) {
+	if !b.Contended {
+		// Only then: whoever waits for a budget that has changed is looked at, and this would be a change each time.
+		b.Contended = true
+		tx.SaveBudget(b)
+	}
+	w.Deadline = budget.LookAgain(&b, tx.Now)
+	w.Request = jsonx.MustEncode(models.WaitRequest{Parked: true, Budget: need})
+	tx.SaveWait(w)
+}
+
+// Keep keeps what a turn needs that waits for budgets, from those that came later, until a time. It reports whether it does: what idle tells
+// of a budget is held by turns that wait themselves, and comes back nobody knows when; where it is short without that, others had better go on. Its error must be returned by the command.
+func Keep(tx *commit.Tx, w models.Wait, until models.Millis, idle func(*models.Budget) models.Amount) (bool, error) {
+	if w.State != models.WaitOpen || tx.Turn == nil || tx.Turn.ID != w.TurnID {
+		return false, nil
+	}
+	list, err := Binding(tx)
+	if err != nil {
+		return false, err
+	}
+	var kept []models.Budget
+	for _, n := range Awaited(w).Needs {
+		i := slices.IndexFunc(list, func(b models.Budget) bool { return b.ID == n.Budget })
+		if i < 0 {
+			continue // it doesn't bind the session any more
+		}
+		b := list[i]
+		if n.Amount > budget.Balance(&b)-idle(&b) {
+			return false, nil
+		}
+		budget.Keep(&b, n.Amount, w.ID, until)
+		b.Contended = true
+		kept = append(kept, b)
+	}
+	for _, b := range kept {
+		tx.SaveBudget(b)
+	}
+	return len(kept) > 0, nil
+}
+
+// Unkeep ends what is kept for a turn that waits no more.
+func Unkeep(tx *commit.Tx, w models.Wait) {
+	need := Awaited(w)
+	if need == nil {
+		return
+	}
+	for _, n := range need.Needs {
+		if b, ok := tx.Budget(n.Budget); ok && b.KeptFor != nil && *b.KeptFor == w.ID {
+			budget.Unkeep(&b)
+			tx.SaveBudget(b)
+		}
+	}
+}
+
+// Exhaust reports whether a budget is used up, and returns why the turn ends with it.
+func Exhaust(tx *commit.Tx, v budget.Verdict) models.Failure {
+	b := *v.Budget
+	if b.ExhaustedAt == nil {
+		b.ExhaustedAt = tx.Now.Ptr()
+	}
+	tx.SaveBudget(b)
+	e := events.BudgetExhausted{
+		BudgetID: b.ID, Subject: b.Subject, Currency: b.Currency, Limit: text(&b, b.LimitAmount), Spent: text(&b, b.Spent),
+		Balance: text(&b, budget.Balance(&b)), Needed: text(&b, v.Need),
+	}
+	tx.Emit(&tx.Turn.ID, e)
+	f := models.Failure{Code: "budget_exhausted", Message: fmt.Sprintf("The %s budget of this %s is used up: %s of %s spent.",
+		b.Currency, subjectName(b.Subject), e.Spent, text(&b, b.LimitAmount+b.Credits))}
+	if v.Need > 0 && budget.Balance(&b) > 0 {
+		f.Message = fmt.Sprintf("Not enough is left of the %s budget of this %s for the next call: it may need up to %s, and %s is left.",
+			b.Currency, subjectName(b.Subject), e.Needed, e.Balance)
+	}
+	f.Message += " Top up the budget or raise its limit, then send a message to continue."
+	if b.PeriodEndsAt != nil {
+		f.Message += fmt.Sprintf(" It resets at %s.", b.PeriodEndsAt.Time().Format("2006-01-02 15:04 UTC"))
+	}
+	f.Fields = jsonx.MustEncode(map[string]any{
+		"budget": b.ID.String(), "subject": b.Subject, "currency": b.Currency, "limit": e.Limit, "spent": e.Spent, "balance": e.Balance,
+		"needed": e.Needed, "nextPeriodAt": b.PeriodEndsAt,
+	})
+	return f
+}
+
+func subjectName(s models.BudgetSubject) string {
+	switch s {
+	case models.SubjectOrg:
+		return "organization"
+	case models.SubjectUser:
+		return "member"
+	case models.SubjectAgent:
+		return "agent"
+	case models.SubjectCustomer:
+		return "customer"
+	case models.SubjectSession:
+	}
+	return "session"
+}
