@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/budget/hold"
 	"github.com/ostler-dev/ostler/internal/budget/rows"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -38,7 +41,7 @@ func NewReconciler(db *store.DB, clk clock.Clock) *Reconciler { return &Reconcil
 type Difference struct {
 	// Entry is the posting that is wrong; zero when it is the budget's own row.
 	Entry models.LedgerID
-	// Column names what is wrong: spent, credits, reserved or buckets of a budget; id, amount, overrun, source or journal_id of a posting.
+	// Column names what is wrong: spent, credits, reserved, buckets, kept, period_started_at or period_ends_at of a budget; of a posting any column.
 	Column string
 	// Stored is what the row says, and Computed what it should say.
 	Stored, Computed string
@@ -173,12 +176,11 @@ func (r *Reconciler) page(ctx context.Context, org models.OrgID, known summed, w
 			return err
 		}
 		for i := range rows {
-			inPeriod := held[heldIn{rows[i].ID, rows[i].PeriodStartedAt}]
-			c, _, err := r.compare(tx, &rows[i], inPeriod, known)
+			c, _, err := r.compare(tx, &rows[i], held[rows[i].ID], known)
 			if err == nil && c.Count() > 0 && known != nil {
 				// It may be what is known that is wrong: a posting may have come that was dated long before.
 				delete(known, BudgetKey{org, c.Budget})
-				c, _, err = r.compare(tx, &rows[i], inPeriod, nil)
+				c, _, err = r.compare(tx, &rows[i], held[rows[i].ID], nil)
 			}
 			if err != nil {
 				return err
@@ -207,13 +209,15 @@ func (r *Reconciler) Repair(ctx context.Context, org models.OrgID, id models.Bud
 			return err
 		}
 		var right models.Budget
-		if c, right, err = r.compare(tx, &row, held[heldIn{id, row.PeriodStartedAt}], nil); err != nil || !c.mendable() {
+		if c, right, err = r.compare(tx, &row, held[id], nil); err != nil || !c.mendable() {
 			return err
 		}
 		now := r.now(&row)
 		err = store.OneRow(store.Of(tx.Model(&models.Budget{}), org).Where("id = ?", id).Updates(map[string]any{
 			"spent": right.Spent, "credits": right.Credits, "reserved": right.Reserved, "buckets": right.Buckets,
-			"warned_at": right.WarnedAt, "soft_passed_at": right.SoftPassedAt, "exhausted_at": right.ExhaustedAt, "updated_at": now,
+			"period_started_at": right.PeriodStartedAt, "period_ends_at": right.PeriodEndsAt,
+			"warned_at": right.WarnedAt, "soft_passed_at": right.SoftPassedAt, "exhausted_at": right.ExhaustedAt,
+			"kept": right.Kept, "kept_for": right.KeptFor, "kept_until": right.KeptUntil, "updated_at": now,
 		}))
 		if err != nil {
 			return err
@@ -237,7 +241,10 @@ const (
 
 func shownRow(b *models.Budget) map[string]any {
 	show := func(a models.Amount) string { return budget.Decimal(b.Currency, a).String() }
-	m := map[string]any{"spent": show(b.Spent), "credits": show(b.Credits), "reserved": show(b.Reserved)}
+	m := map[string]any{
+		"spent": show(b.Spent), "credits": show(b.Credits), "reserved": show(b.Reserved), "kept": show(b.Kept),
+		"periodStartedAt": b.PeriodStartedAt, "periodEndsAt": b.PeriodEndsAt,
+	}
 	if len(b.Buckets) > 0 {
 		m["buckets"] = b.Buckets
 	}
@@ -249,14 +256,22 @@ func (r *Reconciler) now(b *models.Budget) models.Millis {
 	return max(clock.Millis(r.clock), b.UpdatedAt)
 }
 
-// compare returns what differs between a row and what the books say, and the row as it should be. All must be read in one snapshot, or
-// under the row's lock.
-func (r *Reconciler) compare(tx *gorm.DB, row *models.Budget, held models.Amount, known summed) (Checked, models.Budget, error) {
+// compare returns what differs between a row and what the books say, and the row as it should be; held is what is held of it, by period. All must
+// be read in one snapshot, or under the row's lock.
+func (r *Reconciler) compare(tx *gorm.DB, row *models.Budget, held map[models.Millis]models.Amount, known summed) (Checked, models.Budget, error) {
 	c := Checked{Org: row.OrgID, Budget: row.ID}
 	now := r.now(row)
 	books, err := readBooks(tx, row, now, known, &c)
 	if err != nil {
 		return c, *row, err
+	}
+	if later := slices.Max(append(slices.Collect(maps.Keys(held)), books.latest)); later > row.PeriodStartedAt {
+		// Nothing is held or posted in a period that has not begun: the row has gone back to an earlier one.
+		moved := *row
+		moved.PeriodStartedAt = later
+		c, right, err := r.compare(tx, &moved, held, nil)
+		c.add(Difference{Column: "period_started_at", Stored: shownTime(&row.PeriodStartedAt), Computed: shownTime(&later)})
+		return c, right, err
 	}
 	stored, right := *row, *row
 	if books.rolling {
@@ -268,7 +283,7 @@ func (r *Reconciler) compare(tx *gorm.DB, row *models.Budget, held models.Amount
 			stored.Spent += outsideBuckets
 		}
 	}
-	right.Credits, right.Reserved = books.row.Credits, held
+	right.Credits, right.Reserved = books.row.Credits, held[row.PeriodStartedAt]
 	if books.fits(&stored, now) {
 		right.Spent, right.Buckets = stored.Spent, stored.Buckets
 	} else {
@@ -280,28 +295,57 @@ func (r *Reconciler) compare(tx *gorm.DB, row *models.Budget, held models.Amount
 	}
 	c.differs(models.LedgerID{}, "credits", row.Currency, stored.Credits, right.Credits)
 	c.differs(models.LedgerID{}, "reserved", row.Currency, stored.Reserved, right.Reserved)
+	if _, right.PeriodEndsAt = budget.PeriodAt(row, row.PeriodStartedAt); !models.Same(row.PeriodEndsAt, right.PeriodEndsAt) {
+		c.add(Difference{Column: "period_ends_at", Stored: shownTime(row.PeriodEndsAt), Computed: shownTime(right.PeriodEndsAt)})
+	}
+	if ok, err := keptRightly(tx, row, now); err != nil {
+		return c, *row, err
+	} else if !ok {
+		budget.Unkeep(&right)
+		c.differs(models.LedgerID{}, "kept", row.Currency, row.Kept, right.Kept)
+	}
 	budget.Reopen(&right, now)
 	return c, right, nil
 }
 
-// heldIn is a period of a budget that something is held in.
-type heldIn struct {
-	budget models.BudgetID
-	period models.Millis
+func shownTime(at *models.Millis) string {
+	if at == nil {
+		return "none"
+	}
+	return at.Time().UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// heldBudgets adds up what the turns of an organization, and its payments under way, hold of each budget.
-func heldBudgets(tx *gorm.DB, org models.OrgID) (map[heldIn]models.Amount, error) {
-	held := map[heldIn]models.Amount{}
-	hold := func(lines []models.Held) {
+// keptRightly reports whether what is kept of a budget is kept for a turn that waits for just that, and for no longer than turns are kept
+// something for.
+func keptRightly(tx *gorm.DB, b *models.Budget, now models.Millis) (bool, error) {
+	if b.KeptFor == nil || b.DisabledAt != nil || b.KeptUntil != nil && *b.KeptUntil <= now {
+		return true, nil // nobody is kept from anything
+	}
+	if b.KeptUntil == nil || *b.KeptUntil > b.UpdatedAt+hold.KeptFor+reconcileSkew {
+		return false, nil
+	}
+	w, err := store.First[models.Wait](store.Of(tx, b.OrgID).Where("id = ? AND state = 'OPEN'", *b.KeptFor))
+	if err != nil || w == nil {
+		return false, err
+	}
+	need := hold.Awaited(*w)
+	return need != nil && slices.Contains(need.Needs, models.BudgetNeed{Budget: b.ID, Amount: b.Kept}), nil
+}
+
+// heldBudgets adds up what the turns of an organization, and its payments under way, hold of each budget in each period.
+func heldBudgets(tx *gorm.DB, org models.OrgID) (map[models.BudgetID]map[models.Millis]models.Amount, error) {
+	held := map[models.BudgetID]map[models.Millis]models.Amount{}
+	add := func(lines []models.Held) {
 		for _, l := range lines {
-			k := heldIn{l.Budget, l.Period}
-			b := models.Budget{Reserved: held[k]}
+			if held[l.Budget] == nil {
+				held[l.Budget] = map[models.Millis]models.Amount{}
+			}
+			b := models.Budget{Reserved: held[l.Budget][l.Period]}
 			budget.Hold(&b, l.Amount)
-			held[k] = b.Reserved
+			held[l.Budget][l.Period] = b.Reserved
 		}
 	}
-	if err := heldByPayments(tx, org, hold); err != nil {
+	if err := heldByPayments(tx, org, add); err != nil {
 		return nil, err
 	}
 	var after models.TurnID
@@ -318,7 +362,7 @@ func heldBudgets(tx *gorm.DB, org models.OrgID) (map[heldIn]models.Amount, error
 			if t.Reservation == nil {
 				continue // the text null
 			}
-			hold(t.Reservation.Lines)
+			add(t.Reservation.Lines)
 		}
 		if len(turns) < reconcileRows {
 			return held, nil
@@ -328,7 +372,7 @@ func heldBudgets(tx *gorm.DB, org models.OrgID) (map[heldIn]models.Amount, error
 }
 
 // heldByPayments tells what payments hold that are under way.
-func heldByPayments(tx *gorm.DB, org models.OrgID, hold func([]models.Held)) error {
+func heldByPayments(tx *gorm.DB, org models.OrgID, add func([]models.Held)) error {
 	var after models.PaymentID
 	for {
 		q := store.Of(tx.Model(&models.Payment{}), org).Select("id", "lines").Where("due_at IS NOT NULL AND status = ?", models.PaymentPending)
@@ -346,7 +390,7 @@ func heldByPayments(tx *gorm.DB, org models.OrgID, hold func([]models.Held)) err
 					return fmt.Errorf("read what payment %s holds: %w", p.ID, err)
 				}
 			}
-			hold(lines)
+			add(lines)
 		}
 		if len(list) < reconcileRows {
 			return nil

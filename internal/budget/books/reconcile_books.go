@@ -28,6 +28,8 @@ type books struct {
 	rolling bool
 	// row has the sums, as package budget makes them.
 	row models.Budget
+	// latest is the latest period that something is posted in.
+	latest models.Millis
 	// dated are the debits that are in a window, or were until lately.
 	dated []dated
 }
@@ -82,6 +84,9 @@ func readBooks(tx *gorm.DB, stored *models.Budget, now models.Millis, known summ
 		if more {
 			last := page[len(page)-1]
 			after = &last
+		}
+		for i := range page {
+			b.latest = max(b.latest, page[i].PeriodStartedAt)
 		}
 		page = slices.DeleteFunc(page, func(e models.LedgerEntry) bool { return e.PeriodStartedAt != stored.PeriodStartedAt })
 		if err := holdAgainstFacts(tx, stored, page, c); err != nil {
@@ -228,12 +233,17 @@ func holdAgainstFacts(tx *gorm.DB, b *models.Budget, page []models.LedgerEntry, 
 			c.add(Difference{Entry: e.ID, Column: "journal_id", Stored: e.JournalID.String(), Computed: "no such usage record"})
 			continue
 		}
-		if id := models.PostingID(e.JournalID, b.ID); e.ID != id {
-			c.add(Difference{Entry: e.ID, Column: "id", Stored: e.ID.String(), Computed: id.String()})
+		same := func(column string, same bool, stored, computed any) {
+			if !same {
+				c.add(Difference{Entry: e.ID, Column: column, Stored: fmt.Sprint(stored), Computed: fmt.Sprint(computed)})
+			}
 		}
-		if fact.Kind != e.Source {
-			c.add(Difference{Entry: e.ID, Column: "source", Stored: string(e.Source), Computed: string(fact.Kind)})
-		}
+		id := models.PostingID(e.JournalID, b.ID)
+		same("id", e.ID == id, e.ID, id)
+		same("created_at", e.CreatedAt == fact.OccurredAt, shownTime(&e.CreatedAt), shownTime(&fact.OccurredAt))
+		same("session_id", models.Same(e.SessionID, fact.SessionID), models.Value(e.SessionID), models.Value(fact.SessionID))
+		same("turn_id", models.Same(e.TurnID, fact.TurnID), models.Value(e.TurnID), models.Value(fact.TurnID))
+		same("source", e.Source == fact.Kind, e.Source, fact.Kind)
 		if amount, measures := measured(fact, b.Currency); measures {
 			c.differs(e.ID, "amount", b.Currency, e.Amount, amount)
 		} else if fact.Kind == models.JournalTopUp && e.Amount >= 0 {
@@ -247,7 +257,7 @@ func holdAgainstFacts(tx *gorm.DB, b *models.Budget, page []models.LedgerEntry, 
 // decimals by currency; a top-up tells its currency and amount.
 func measured(e *models.JournalEntry, currency string) (amount models.Amount, measures bool) {
 	switch e.Kind {
-	case models.JournalModelCall:
+	case models.JournalModelCall, models.JournalPayment:
 		amount, _ = budget.CostOf(currency, e.Usage)
 		return amount, true
 	case models.JournalToolCall:
@@ -271,7 +281,7 @@ func measured(e *models.JournalEntry, currency string) (amount models.Amount, me
 		}
 		amount, err := budget.Parse(currency, top.Amount)
 		return -amount, err == nil
-	case models.JournalAdjustment, models.JournalPayment:
+	case models.JournalAdjustment:
 	}
 	return 0, false
 }

@@ -37,7 +37,7 @@ func TestPostingsAreHeldAgainstTheirFacts(t *testing.T) {
 			{models.JournalTopUp, models.CurrencyTokens, "", -1, ""},
 			{models.JournalTopUp, models.CurrencyTokens, "", 1, "less than 0"},
 			{models.JournalAdjustment, models.CurrencyTokens, `{"why":"a gift"}`, -5, ""},
-			{models.JournalPayment, models.CurrencyUSD, "", 5, ""},
+			{models.JournalPayment, models.CurrencyUSD, "", 5, "0"},
 		} {
 			b := o.budget(c.currency, nil)
 			j := &models.JournalEntry{

@@ -30,9 +30,10 @@ func (w *reconcileWorld) scene() scene {
 	s := scene{testBooks: o}
 	s.dollars = o.budget(models.CurrencyUSD, nil)
 	s.tokens = o.budget(models.CurrencyTokens, rolling(3600))
-	kind, unit, ends := models.PeriodCalendar, models.UnitDay, reconcileStart+1
+	kind, unit := models.PeriodCalendar, models.UnitDay
 	s.calls = o.budget(models.CurrencyToolCalls, func(b *models.Budget) {
-		b.PeriodKind, b.PeriodUnit, b.PeriodEndsAt, b.Spent = &kind, &unit, &ends, 1
+		b.PeriodKind, b.PeriodUnit, b.Spent, b.CreatedAt, b.PeriodStartedAt = &kind, &unit, 1, 1, reconcileStart-aDay
+		_, b.PeriodEndsAt = budget.PeriodAt(b, b.PeriodStartedAt)
 	})
 	rows := []any{}
 	var facts []*models.JournalEntry

@@ -9,6 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/budget/hold"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -17,7 +18,7 @@ import (
 // UsageDifference is a sum of an hour that isn't that of the journal.
 type UsageDifference struct {
 	Org models.OrgID
-	// Table is usage_hours or session_usage_hours.
+	// Table is usage_hours or session_usage_hours, of which an hour differs, or payments or payment_days, of which a day does.
 	Table string
 	Hour  models.Millis
 	// Row tells which row of the hour, by the columns of its key that are not empty.
@@ -64,25 +65,20 @@ func (k sumKey) String() string {
 	return text
 }
 
-// hourSums are the sums of an hour as the journal has them, and the turns that have called a model in it.
-type hourSums struct {
-	sums  map[sumKey]models.UsageSums
-	turns map[sumKey]map[models.TurnID]bool
-}
-
-func newHourSums() *hourSums {
-	return &hourSums{sums: map[sumKey]models.UsageSums{}, turns: map[sumKey]map[models.TurnID]bool{}}
-}
+// hourSums are the sums of an hour as the journal has them.
+type hourSums map[sumKey]models.UsageSums
 
 // Usage compares the sums of an organization's hours with the journal: of the hours from a time until now. It tells how many hours were
-// compared; those in which nothing was metered cost nothing. The number of turns is only looked at from above: a turn counts in the hour
-// of its first call, and the journal doesn't say which call that was.
+// compared; those in which nothing was metered cost nothing. In the end it compares the payments of these days.
 func (r *Reconciler) Usage(ctx context.Context, org models.OrgID, since models.Millis, show func(UsageDifference) error) (hours int, err error) {
 	hour := since - since%usageHour
 	for {
 		next, err := r.nextHour(ctx, org, hour)
-		if err != nil || next == nil || *next > clock.Millis(r.clock) {
+		if err != nil {
 			return hours, err
+		}
+		if next == nil || *next > clock.Millis(r.clock) {
+			return hours, r.payments(ctx, org, since, show)
 		}
 		hour = *next - *next%usageHour
 		list, err := r.compareHour(ctx, org, hour)
@@ -148,8 +144,8 @@ func (r *Reconciler) compareHour(ctx context.Context, org models.OrgID, hour mod
 }
 
 // readHour adds up the facts of an hour, in pages.
-func readHour(tx *gorm.DB, org models.OrgID, hour models.Millis) (all, ofSessions *hourSums, err error) {
-	all, ofSessions = newHourSums(), newHourSums()
+func readHour(tx *gorm.DB, org models.OrgID, hour models.Millis) (all, ofSessions hourSums, err error) {
+	all, ofSessions = hourSums{}, hourSums{}
 	var after *models.JournalEntry
 	for {
 		q := store.Of(tx, org).Where("occurred_at < ?", hour+usageHour)
@@ -181,8 +177,8 @@ func readHour(tx *gorm.DB, org models.OrgID, hour models.Millis) (all, ofSession
 	}
 }
 
-func (h *hourSums) add(k sumKey, e *models.JournalEntry) {
-	s, u := h.sums[k], e.Usage
+func (h hourSums) add(k sumKey, e *models.JournalEntry) {
+	s, u := h[k], e.Usage
 	switch e.Kind {
 	case models.JournalTopUp, models.JournalAdjustment:
 		return // nothing was used
@@ -191,11 +187,8 @@ func (h *hourSums) add(k sumKey, e *models.JournalEntry) {
 		if u.Unpriced {
 			s.UnpricedCalls++
 		}
-		if e.TurnID != nil {
-			if h.turns[k] == nil {
-				h.turns[k] = map[models.TurnID]bool{}
-			}
-			h.turns[k][*e.TurnID] = true
+		if e.TurnID != nil && e.ID == hold.CallID(*e.TurnID, 1) {
+			s.Turns++ // it counts in the hour of its first call
 		}
 	case models.JournalToolCall:
 		s.ToolCalls++
@@ -207,21 +200,20 @@ func (h *hourSums) add(k sumKey, e *models.JournalEntry) {
 	s.CacheWriteTokens += u.CacheWriteTokens
 	s.ReasoningTokens += u.ReasoningTokens
 	s.CostNanos += u.CostNanos
-	h.sums[k] = s
+	h[k] = s
 }
 
 // compare returns what rows of the hour differ in. A row that is missing is one of nothing but zeros.
-func (h *hourSums) compare(at UsageDifference, stored map[sumKey]models.UsageSums) (list []UsageDifference) {
-	keys := slices.Collect(maps.Keys(h.sums))
+func (h hourSums) compare(at UsageDifference, stored map[sumKey]models.UsageSums) (list []UsageDifference) {
+	keys := slices.Collect(maps.Keys(h))
 	for k := range stored {
-		if _, ok := h.sums[k]; !ok {
+		if _, ok := h[k]; !ok {
 			keys = append(keys, k)
 		}
 	}
 	slices.SortFunc(keys, func(a, b sumKey) int { return cmp.Compare(a.String(), b.String()) })
 	for _, k := range keys {
-		have, want := stored[k], h.sums[k]
-		want.Turns = min(have.Turns, int64(len(h.turns[k])))
+		have, want := stored[k], h[k]
 		for _, c := range []struct {
 			name       string
 			have, want int64

@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/budget/books"
+	"github.com/ostler-dev/ostler/internal/budget/hold"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
@@ -41,8 +42,10 @@ func (w *reconcileWorld) used() (o testBooks, hour models.Millis) {
 	}
 	u := models.Usage{InputTokens: 1, OutputTokens: 2, CacheReadTokens: 3, CacheWriteTokens: 4, ReasoningTokens: 5, CostNanos: 6}
 	free := models.Usage{InputTokens: 10, Unpriced: true}
+	first := fact(models.JournalModelCall, hour, "", u)
+	first.ID = hold.CallID(turn, 1)
 	w.create(
-		fact(models.JournalModelCall, hour, "", u), fact(models.JournalModelCall, hour+3_599_999, "", free),
+		first, fact(models.JournalModelCall, hour+3_599_999, "", free),
 		fact(models.JournalToolCall, hour+5, "t", models.Usage{}), fact(models.JournalModelCall, hour+3_600_000, "", u),
 		fact(models.JournalTopUp, hour+5, "", models.Usage{}), // nothing was used
 	)

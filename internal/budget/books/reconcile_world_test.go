@@ -158,8 +158,8 @@ func (w *reconcileWorld) set(b *models.Budget, column string, value any) {
 	})
 }
 
-// unguarded lets the database do what it refuses: tests play somebody who has taken it over, or a mistake of the server.
-func (w *reconcileWorld) unguarded(statement string, args ...any) {
+// unguard lets the database do what it refuses: tests play somebody who has taken it over, or a mistake of the server.
+func (w *reconcileWorld) unguard() {
 	w.t.Helper()
 	drop := []string{
 		"DROP TRIGGER IF EXISTS usage_journal_append_only ON usage_journal", "DROP TRIGGER IF EXISTS ledger_append_only ON ledger_entries",
@@ -182,6 +182,12 @@ func (w *reconcileWorld) unguarded(statement string, args ...any) {
 			w.t.Fatal(err)
 		}
 	}
+}
+
+// unguarded changes one row as nobody may.
+func (w *reconcileWorld) unguarded(statement string, args ...any) {
+	w.t.Helper()
+	w.unguard()
 	for i, a := range args {
 		// As either driver takes an id.
 		if id, ok := a.([16]byte); ok && w.db.Dialect == store.SQLite {

@@ -60,10 +60,16 @@ func WaitOn(tx *commit.Tx, w models.Wait, b models.Budget, need *models.BudgetWa
 		b.Contended = true
 		tx.SaveBudget(b)
 	}
+	if !slices.Equal(need.Needs, Awaited(w).Needs) {
+		Unkeep(tx, w) // it was for what the turn has needed before
+	}
 	w.Deadline = budget.LookAgain(&b, tx.Now)
 	w.Request = jsonx.MustEncode(models.WaitRequest{Parked: true, Budget: need})
 	tx.SaveWait(w)
 }
+
+// KeptFor is how long something is kept at most, in milliseconds, unless it is kept again.
+const KeptFor = models.Millis(10_000)
 
 // Keep keeps what a turn needs that waits for budgets, from those that came later, until a time. It reports whether it does: what idle tells
 // of a budget is held by turns that wait themselves, and comes back nobody knows when; where it is short without that, others had better go on. Its error must be returned by the command.

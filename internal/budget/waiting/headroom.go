@@ -11,13 +11,9 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-const (
-	// long is how long a turn waits before what it needs is kept from those that came later. Until then whoever fits goes on, so that
-	// nothing lies idle; for ever that would let one that needs much starve behind many that need little.
-	long = 5 * time.Second
-	// keptFor is how long it is kept, unless the next look at all keeps it again.
-	keptFor = 2 * interval
-)
+// long is how long a turn waits before what it needs is kept from those that came later. Until then whoever fits goes on, so that
+// nothing lies idle; for ever that would let one that needs much starve behind many that need little.
+const long = 5 * time.Second
 
 // headroom is what a look at all budgets keeps for turns that have waited long: of each budget for one turn, the oldest that can get what it needs.
 type headroom struct {
@@ -35,7 +31,7 @@ type grant struct {
 }
 
 func newHeadroom(now models.Millis) *headroom {
-	return &headroom{now: now, until: now + models.Millis(keptFor.Milliseconds()), kept: map[models.BudgetID]bool{}}
+	return &headroom{now: now, until: now + hold.KeptFor, kept: map[models.BudgetID]bool{}}
 }
 
 // wanted reports whether to keep what a turn needs, if it can't go on; never in nil.
