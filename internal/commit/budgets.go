@@ -72,20 +72,12 @@ func (tx *Tx) Budgets() (list []models.Budget, known bool) {
 		if changed, ok := tx.budgets[id]; ok {
 			b = changed
 		}
-		if b.OrgID == tx.org && b.DisabledAt == nil && binds(&b, tx.Session) {
+		if budget.Binds(&b, tx.Session) {
 			list = append(list, b)
 		}
 	}
 	slices.SortFunc(list, func(a, b models.Budget) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	return list, true
-}
-
-// binds reports whether a session draws on a budget.
-func binds(b *models.Budget, s *models.Session) bool {
-	if b.CustomerKey != nil {
-		return s.CustomerKey != nil && *s.CustomerKey == *b.CustomerKey
-	}
-	return slices.Contains(budget.SubjectsOf(s), *b.SubjectID)
 }
 
 // Budget returns a budget that was locked; false when it wasn't.
@@ -316,12 +308,8 @@ func (tx *postgresTx) queueMetered(batch *pgx.Batch, together [3]step) {
 }
 
 // lockBudgets locks the budgets that bind sessions, and those that their turns and payments hold something of, in the order of their ids.
-const lockBudgets = `WITH s AS (SELECT s.* ` + eachSession + `CROSS JOIN LATERAL (SELECT s.org_id, s.id, s.owner_id, s.agent_id,
-coalesce(s.root_id, s.id) AS root_id, s.customer_key, s.current_turn_id` + theSession + `OFFSET 0) s),
-wanted AS (SELECT s.org_id, b.id FROM s CROSS JOIN LATERAL (VALUES (s.org_id), (s.owner_id), (s.agent_id), (s.root_id)) u (subject_id)
-CROSS JOIN LATERAL (SELECT b.id FROM budgets b WHERE b.org_id = s.org_id AND b.subject_id = u.subject_id AND b.disabled_at IS NULL OFFSET 0) b
-UNION SELECT s.org_id, b.id FROM s CROSS JOIN LATERAL (SELECT b.id FROM budgets b WHERE b.org_id = s.org_id AND b.disabled_at IS NULL
-AND b.customer_key = s.customer_key OFFSET 0) b
+var lockBudgets = `WITH s AS (SELECT s.* ` + eachSession + `CROSS JOIN LATERAL (SELECT ` + budget.SessionColumns + `, s.current_turn_id` + theSession + `OFFSET 0) s),
+wanted AS (` + budget.BindingSQL(false) + `
 UNION SELECT s.org_id, h.id FROM s CROSS JOIN LATERAL (SELECT substr(l.value->>'budget', 6)::uuid AS id FROM turns t
 CROSS JOIN LATERAL json_array_elements(CASE json_typeof(t.reservation->'lines') WHEN 'array' THEN t.reservation->'lines' END) l WHERE t.org_id = s.org_id AND t.id = s.current_turn_id AND t.reservation IS NOT NULL OFFSET 0) h
 UNION SELECT s.org_id, h.id FROM s CROSS JOIN LATERAL (SELECT substr(l.value->>'budget', 6)::uuid AS id FROM payments p
@@ -342,56 +330,26 @@ func (tx *postgresTx) queueBudgets(batch *pgx.Batch, need batchNeed) {
 	}
 }
 
-// sqliteBudgets reads what lockBudgets locks, for the rows of a budgetQuery. Left to itself,
-// SQLite would go through all budgets of an organization.
-const sqliteBudgets = `WITH w AS MATERIALIZED (SELECT value->>0 AS kind, unhex(value->>1) AS org_id,
-CASE value->>0 WHEN 'customer' THEN value->>2 ELSE unhex(value->>2) END AS named FROM json_each(?)),
-wanted AS (SELECT b.org_id, b.id FROM w CROSS JOIN budgets b INDEXED BY budgets_by_subject WHERE w.kind = 'subject' AND b.org_id = w.org_id AND b.disabled_at IS NULL AND b.subject_id = w.named
-UNION SELECT b.org_id, b.id FROM w CROSS JOIN budgets b INDEXED BY budgets_by_customer WHERE w.kind = 'customer' AND b.org_id = w.org_id AND b.disabled_at IS NULL AND b.customer_key = w.named
-UNION SELECT w.org_id, w.named FROM w WHERE w.kind = 'held'
-UNION SELECT p.org_id, unhex(substr(l.value->>'budget', 6)) FROM w CROSS JOIN payments p CROSS JOIN json_each(p.lines) l
-WHERE w.kind = 'session' AND p.org_id = w.org_id AND p.session_id = w.named AND p.due_at IS NOT NULL)
+// sqliteBudgets reads what lockBudgets locks, for a list of the ids of organizations and sessions.
+var sqliteBudgets = `WITH k AS MATERIALIZED (SELECT unhex(value->>0) AS org_id, unhex(value->>1) AS id FROM json_each(?)),
+s AS MATERIALIZED (SELECT ` + budget.SessionColumns + `, s.current_turn_id FROM k CROSS JOIN sessions s WHERE s.org_id = k.org_id AND s.id = k.id),
+wanted AS (` + budget.BindingSQL(true) + `
+UNION SELECT t.org_id, unhex(substr(l.value->>'budget', 6)) FROM s CROSS JOIN turns t CROSS JOIN json_each(t.reservation, '$.lines') l
+WHERE t.org_id = s.org_id AND t.id = s.current_turn_id
+UNION SELECT p.org_id, unhex(substr(l.value->>'budget', 6)) FROM s CROSS JOIN payments p CROSS JOIN json_each(p.lines) l
+WHERE p.org_id = s.org_id AND p.session_id = s.id AND p.due_at IS NOT NULL)
 SELECT ` + lockedColumns + ` FROM wanted CROSS JOIN budgets b WHERE b.org_id = wanted.org_id AND b.id = wanted.id`
 
-// budgetQuery tells whose budgets are wanted. Each row has a kind, the organization, and an id or the key of a customer.
-type budgetQuery struct {
-	rows [][3]string
-	seen map[[3]string]bool
-}
-
-func (q *budgetQuery) add(kind string, org models.OrgID, named string) {
-	row := [3]string{kind, hex.EncodeToString(org[:]), named}
-	if q.seen == nil {
-		q.seen = map[[3]string]bool{}
-	}
-	if !q.seen[row] {
-		q.rows, q.seen[row] = append(q.rows, row), true
-	}
-}
-
 func (tx *sqliteTx) loadBudgets(ctx context.Context, need batchNeed) error {
-	var q budgetQuery
+	var keys [][2]string
 	for _, k := range need.keys {
-		l, ok := tx.found[k]
-		if !ok || !need.more[k].budgets {
-			continue
+		if _, ok := tx.found[k]; ok && need.more[k].budgets {
+			tx.locked.read[k] = true
+			keys = append(keys, [2]string{hex.EncodeToString(k.org[:]), hex.EncodeToString(k.session[:])})
 		}
-		tx.locked.read[k] = true
-		for _, subject := range budget.SubjectsOf(l.session) {
-			q.add("subject", k.org, hex.EncodeToString(subject[:]))
-		}
-		if key := l.session.CustomerKey; key != nil {
-			q.add("customer", k.org, *key)
-		}
-		if l.turn != nil && l.turn.Reservation != nil {
-			for _, h := range l.turn.Reservation.Lines {
-				q.add("held", k.org, hex.EncodeToString(h.Budget[:]))
-			}
-		}
-		q.add("session", k.org, hex.EncodeToString(k.session[:]))
 	}
-	if len(q.rows) == 0 {
+	if len(keys) == 0 {
 		return nil
 	}
-	return tx.each(ctx, tx.locked.add, sqliteBudgets, string(jsonx.MustEncode(q.rows)))
+	return tx.each(ctx, tx.locked.add, sqliteBudgets, string(jsonx.MustEncode(keys)))
 }

@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -15,9 +16,15 @@ import (
 func TestBindingBudgetsAreFoundByTheirSubjects(t *testing.T) {
 	storetest.EachOwner(t, func(t *testing.T, db *store.DB) {
 		org := models.Org{ID: models.NewID[models.OrgEntity](), Name: "o", Slug: "o", CreatedAt: 1}
-		customer := "customer"
+		h := models.Harness{
+			OrgID: org.ID, ID: models.NewID[models.HarnessEntity](), Name: "h", NameKey: "h", Capabilities: []models.CapabilityRef{}, Lifecycle: models.LifecycleActive,
+		}
+		session := models.Session{
+			OrgID: org.ID, ID: models.NewID[models.SessionEntity](), HarnessID: h.ID, Tags: []string{}, CreatedByKind: models.ActorSystem,
+			Status: models.SessionIdle, CustomerKey: new("customer"),
+		}
 		err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
-			if err := tx.Create(&org).Error; err != nil {
+			if err := errors.Join(tx.Create(&org).Error, tx.Create(&h).Error, tx.Create(&session).Error); err != nil {
 				return err
 			}
 			var list []models.Budget
@@ -49,8 +56,7 @@ func TestBindingBudgetsAreFoundByTheirSubjects(t *testing.T) {
 			if err := tx.Exec("ANALYZE").Error; err != nil {
 				return err
 			}
-			rows, err := tx.Raw(explain+"SELECT id, limit_amount FROM budgets WHERE org_id = ? AND "+binding, org.ID, org.ID,
-				[]models.SubjectID{models.SubjectID(org.ID), models.NewID[models.SubjectEntity]()}, org.ID, &customer).Rows()
+			rows, err := tx.Raw(explain+"SELECT id, limit_amount FROM budgets WHERE org_id = ? AND id IN ("+ofSession(db)+")", org.ID, org.ID, session.ID).Rows()
 			if err != nil {
 				return err
 			}

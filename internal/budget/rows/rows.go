@@ -32,11 +32,6 @@ func Locked(tx *gorm.DB, org models.OrgID, id models.BudgetID) (models.Budget, e
 	return Get(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), org, id)
 }
 
-// The budgets of a session by the indexes of their subjects and customers: no other budget of the organization is looked at.
-const binding = `id IN (
-SELECT id FROM budgets WHERE org_id = ? AND disabled_at IS NULL AND subject_id IN ?
-UNION SELECT id FROM budgets WHERE org_id = ? AND disabled_at IS NULL AND customer_key = ?)`
-
 // Binding returns a session, as far as it was read, and the budgets in force that it draws on, oldest first: its root session's, its
 // agent's, its customer's, its owner's and its organization's, as they were written last. A session that there is not is fault.NotFound.
 func Binding(ctx context.Context, db *store.DB, org models.OrgID, session models.SessionID) (*models.Session, []models.Budget, error) {
@@ -49,9 +44,15 @@ func Binding(ctx context.Context, db *store.DB, org models.OrgID, session models
 		return nil, nil, fault.New(fault.NotFound, "Session %s does not exist in this organization.", session)
 	}
 	var list []models.Budget
-	err = store.Of(db.Read(ctx, org), org).Where(binding, org, budget.SubjectsOf(s), org, s.CustomerKey).Order("id").Find(&list).Error
+	err = store.Of(db.Read(ctx, org), org).Where("id IN ("+ofSession(db)+")", org, session).Order("id").Find(&list).Error
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the budgets of session %s: %w", session, err)
 	}
 	return s, list, nil
+}
+
+// ofSession finds the ids of the budgets that bind the session of an organization and an id.
+func ofSession(db *store.DB) string {
+	return "WITH s AS (SELECT " + budget.SessionColumns + " FROM sessions s WHERE s.org_id = ? AND s.id = ?) SELECT id FROM (" +
+		budget.BindingSQL(db.Dialect == store.SQLite) + ") bound"
 }
