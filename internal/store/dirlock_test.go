@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -66,20 +65,27 @@ func TestARestartWaitsForTheDirectoryOfTheOneBefore(t *testing.T) {
 		if _, err := store.LockDir(t.Context(), dir); !errors.Is(err, store.ErrInUse) {
 			t.Errorf("beside one that is alone: %v", err)
 		}
-		var again func()
-		var err error
-		go func() { again, err = store.LockDir(t.Context(), dir) }()
+		type lock struct {
+			release func()
+			err     error
+		}
+		taken := make(chan lock, 1)
+		go func() {
+			again, err := store.LockDir(t.Context(), dir)
+			taken <- lock{again, err}
+		}()
 		synctest.Wait()
-		if again != nil || err != nil {
-			t.Fatalf("it didn't wait: %v", err)
+		select {
+		case l := <-taken:
+			t.Fatalf("it didn't wait: %v", l.err)
+		default:
 		}
 		release()
-		<-time.After(time.Second) // of the bubble
-		synctest.Wait()
-		if err != nil || again == nil {
-			t.Fatalf("after the one before has ended: %v", err)
+		l := <-taken
+		if l.err != nil {
+			t.Fatalf("after the one before has ended: %v", l.err)
 		}
-		again()
+		l.release()
 	})
 }
 
