@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 )
@@ -31,14 +30,6 @@ func main() {
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "ostler: "+err.Error())
 		os.Exit(1)
-	}
-}
-
-// tuneCollector lets the heap grow to three times of what is live before it is collected, unless GOGC says otherwise: what is live is
-// small, and collecting it at twice was a tenth of the processor's time under load.
-func tuneCollector(getenv func(string) string) {
-	if getenv("GOGC") == "" {
-		debug.SetGCPercent(200)
 	}
 }
 
@@ -78,7 +69,7 @@ func run(args []string) error {
 		_, err := readConfig(getenv)
 		return err
 	}
-	tuneCollector(getenv)
+	tuneCollector(getenv, os.DirFS("/"))
 	cfg, err := readConfig(getenv)
 	if err != nil {
 		return err
