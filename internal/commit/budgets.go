@@ -163,7 +163,6 @@ func (g *gathering) budgets(budgets *budgetRows, now models.Millis) {
 			yield(journalRow(m.JournalEntry)...)
 		}
 	})
-	// Directly behind the journal: with PostgreSQL it is one statement.
 	g.usage(now)
 	g.add(tables.insertPosting, func(s *state, yield func(...any)) {
 		for _, p := range s.w.postings {
@@ -282,29 +281,6 @@ func (r *budgetRows) add(row scanner) error {
 	}
 	r.rows[b.ID] = b
 	return nil
-}
-
-// postgresMetered are the statements that write facts with what they add to the sums of hours: of one fact, and of any number.
-func postgresMetered() (one, many string) {
-	t := &tables
-	return metering(func(s *shape, from int) string { return postgresRows(s, 1, from) }, t.addUsage, t.addSessionUsage, t.insertJournal),
-		metering(postgresColumns, t.addUsage, t.addSessionUsage, t.insertJournal)
-}
-
-// metering makes one statement of inserts; insert gives each, with the number of its first parameter.
-func metering(insert func(s *shape, from int) string, hours, sessions, facts *shape) string {
-	h, s := len(hours.all()), len(sessions.all())
-	return "WITH h AS (" + insert(hours, 0) + "), s AS (" + insert(sessions, h) + ") " + insert(facts, h+s)
-}
-
-// queueMetered queues facts with what they add to the sums.
-func (tx *postgresTx) queueMetered(batch *pgx.Batch, together [3]step) {
-	facts, hours, sessions := together[0], together[1], together[2]
-	if len(facts.rows) == 1 && len(hours.rows) == 1 && len(sessions.rows) == 1 {
-		batch.Queue(tx.b.meterOne, slices.Concat(hours.rows[0], sessions.rows[0], facts.rows[0])...)
-		return
-	}
-	batch.Queue(tx.b.meterMany, slices.Concat(turned(hours.shape, hours.rows), turned(sessions.shape, sessions.rows), turned(facts.shape, facts.rows))...)
 }
 
 // lockBudgets locks the budgets that bind sessions, and those that their turns and payments hold something of, in the order of their ids.

@@ -2,9 +2,8 @@ package commit
 
 import (
 	"context"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
+	"slices"
+	"strings"
 
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -99,54 +98,49 @@ func recall(ctx context.Context, b backend, feeds []feedShare) error {
 }
 
 // postgresFeed is the statement that inserts any number of events, raises the feeds that they are in, and tells how far those go.
-// The arrays are the columns of the events but for the position, the places of the rows, and the feeds with how many
-// events each gets. A position is found by its number in an array: a join of the two would try each with each.
-func postgresFeed(s *shape) string {
-	plain := &shape{keys: s.keys, set: s.set[:len(s.set)-1]}
-	all := append(plain.all(), columns("feed later feed_org:uuid feed_events feed_sessions feed_queued sessions_cap queued_cap")...)
-	args := func(i int) string { return postgresArray(all, i) }
-	n := len(plain.all())
-	rows, feeds := &shape{keys: all[:n+2]}, &shape{keys: all[n+2:]}
-	return "WITH feeds AS (INSERT INTO org_feeds AS f (" + feedColumns + ") SELECT " + feedColumns + " FROM unnest(" +
-		feeds.list(func(i int) string { return args(n + 2 + i) }) + ") AS k(" + feedColumns + ") " +
+// Its parameters are the rows of the events, whose last columns are their places, and those of the feeds. A position is found by its number in an array: a
+// join of the two would try each with each.
+func postgresFeed() string {
+	s := tables.insertEvent
+	all := s.all()
+	last := len(all) - 1 // the position
+	placed := append(slices.Clip(all[:last]), columns("feed later")...)
+	values := strings.TrimSuffix(s.list(func(i int) string { return columnValue(placed, i) }), columnValue(placed, last))
+	feed := columns("org_id:uuid position sessions queued_turns sessions_cap queued_turns_cap")
+	feeds := &shape{keys: feed}
+	return "WITH feeds AS (INSERT INTO org_feeds AS f (" + feedColumns + ") SELECT " + feeds.list(func(i int) string { return columnValue(feed, i) }) +
+		" FROM " + postgresRows(feed, 2) + " " +
 		"ON CONFLICT (org_id) DO UPDATE SET position = f.position + excluded.position, " +
 		"sessions = f.sessions + excluded.sessions, queued_turns = f.queued_turns + excluded.queued_turns, " +
 		"sessions_cap = excluded.sessions_cap, queued_turns_cap = excluded.queued_turns_cap " +
 		"RETURNING f.org_id, f.position, f.sessions, f.queued_turns), " +
 		"newest AS (SELECT array_agg(position ORDER BY org_id) AS positions, array_agg(sessions ORDER BY org_id) AS sessions, " +
 		"array_agg(queued_turns ORDER BY org_id) AS queued_turns FROM feeds), " +
-		"put AS (INSERT INTO " + s.table + " (" + names("", s.all()) + ") SELECT " + plain.list(columnAlias) +
-		", (SELECT positions FROM newest)[" + columnAlias(n) + "] - " + columnAlias(n+1) +
-		" FROM unnest(" + rows.list(args) + ") AS k(" + rows.list(columnAlias) + ")) SELECT positions, sessions, queued_turns FROM newest"
+		"put AS (INSERT INTO " + s.table + " (" + names("", all) + ") SELECT " + values +
+		"(SELECT positions FROM newest)[" + columnValue(placed, last) + "] - " + columnValue(placed, last+1) +
+		" FROM " + postgresRows(placed, 1) + ") SELECT positions, sessions, queued_turns FROM newest"
 }
 
-const feedColumns = "org_id, position, sessions, queued_turns, sessions_cap, queued_turns_cap"
+// feedRows are what the feeds of a step are raised by; the rows of the events get their places.
+func (s step) feedRows() [][]any {
+	for i, p := range s.places {
+		if p.feed > 0 {
+			row := s.rows[i]
+			s.rows[i] = append(row[:len(row)-1], p.feed, p.later)
+		}
+	}
+	rows := make([][]any, len(s.feeds))
+	for i, f := range s.feeds {
+		sessionsCap, queuedCap := f.headroomLimits()
+		rows[i] = []any{id(f.org), int64(len(f.events)), f.added.Sessions, f.added.QueuedTurns, optInt(sessionsCap), optInt(queuedCap)}
+	}
+	return rows
+}
 
 // told is what the database tells of feeds: their newest positions, and the totals of their organizations.
 type told struct{ positions, sessions, queuedTurns []int64 }
 
-// queueFeed queues the insert of events that are in feeds.
-func queueFeed(batch *pgx.Batch, statement string, s step, newest *told) {
-	args := turned(s.shape, s.rows)
-	feed, later := make([]pgtype.Int8, len(s.places)), make([]pgtype.Int8, len(s.places))
-	for i, p := range s.places {
-		if p.feed > 0 {
-			feed[i], later[i] = pgtype.Int8{Int64: p.feed, Valid: true}, pgtype.Int8{Int64: p.later, Valid: true}
-		}
-	}
-	n := len(s.feeds)
-	orgs, counts, sessions, queued := make([]pgtype.UUID, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	sessionsCap, queuedCap := make([]*int64, n), make([]*int64, n)
-	for i, f := range s.feeds {
-		orgs[i], counts[i] = pgtype.UUID{Bytes: f.org, Valid: true}, int64(len(f.events))
-		sessions[i], queued[i] = f.added.Sessions, f.added.QueuedTurns
-		sessionsCap[i], queuedCap[i] = f.headroomLimits()
-	}
-	args = append(args[:len(args)-1], feed, later, orgs, counts, sessions, queued, sessionsCap, queuedCap)
-	batch.Queue(statement, args...).QueryRow(func(r pgx.Row) error {
-		return r.Scan(&newest.positions, &newest.sessions, &newest.queuedTurns)
-	})
-}
+const feedColumns = "org_id, position, sessions, queued_turns, sessions_cap, queued_turns_cap"
 
 const sqliteRaiseFeed = "INSERT INTO org_feeds (" + feedColumns + ") VALUES (?, ?, ?, ?, ?, ?) " +
 	"ON CONFLICT (org_id) DO UPDATE SET position = position + excluded.position, " +

@@ -310,8 +310,8 @@ func TestFeedsAreLockedInOneOrder(t *testing.T) {
 	}
 }
 
-// A batch that serves many feeds has no more statements and round trips than any other.
-func TestFeedsCostNoStatement(t *testing.T) {
+// A batch that serves feeds has one statement more than another one, however many they are.
+func TestFeedsCostOneStatement(t *testing.T) {
 	w := onPostgres(t)
 	orgs := w.members(40)
 	l := newLine(t, w)
@@ -348,7 +348,7 @@ func TestFeedsCostNoStatement(t *testing.T) {
 			t.Errorf("before the commit comes %s", last)
 		}
 	}
-	if counts[0] != counts[1] {
+	if counts[0]+1 != counts[1] {
 		t.Errorf("%d statements without the feeds, %d with them", counts[0], counts[1])
 	}
 	t.Logf("%d statements for 40 organizations", counts[1])

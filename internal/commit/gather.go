@@ -16,9 +16,11 @@ type step struct {
 	// feeds are those that rows of events are in, in the order of their organizations, and places where each row goes.
 	feeds  []feedShare
 	places []place
+	// later is true when it has to come after what the same table is written by before.
+	later bool
 }
 
-// gather turns what a batch did to its sessions into rows: one write per shape, in the order in which they are made, and
+// gather turns what a batch did to its sessions into rows: one step per shape, in the order in which they are made, and
 // each key once. What is referred to goes first. All transactions write the tables in the same order, and the rows that
 // sessions have in common, blobs, idempotency keys and feeds, in the order of their keys, so that no two can wait for each other.
 // asked bounds the totals that organizations may have had before. It fails if a command left something that can't be encoded.
@@ -33,8 +35,8 @@ func gather(states []*state, asked map[models.OrgID]headroom, budgets *budgetRow
 	})
 	g := &gathering{states: states, headroom: asked}
 	g.toolsets()
+	g.blobs()
 	g.sessions(now)
-	g.copied(tables.copyLineage, func(c copied) []any { return []any{c.through, c.base} })
 	g.turns()
 	g.messages()
 	g.effects()
@@ -120,6 +122,18 @@ func (g *gathering) turns() {
 	}
 	g.add(tables.updateTurn, rows(false, turnUpdateRow))
 	g.add(tables.insertTurn, rows(true, turnInsertRow))
+	if slices.ContainsFunc(g.states, (*state).replaced) {
+		g.steps[len(g.steps)-1].later = true
+	}
+}
+
+// replaced reports whether a turn has begun where another one has ended.
+func (s *state) replaced() bool {
+	begun := false
+	for tid, t := range s.turns {
+		begun = begun || s.isNew[tid] && t.Status != models.TurnQueued
+	}
+	return begun && len(s.turns) > len(s.isNew)
 }
 
 func (g *gathering) messages() {
@@ -307,9 +321,9 @@ func (g *gathering) copied(sh *shape, more func(copied) []any) {
 	})
 }
 
-// files writes each blob, each path and each plan once: as the last command left it.
+// files writes each path and each plan once: as the last command left it.
 func (g *gathering) files() {
-	g.blobs()
+	g.copied(tables.copyLineage, func(c copied) []any { return []any{c.through, c.base} })
 	// What is copied is as it was before this batch: what others of it write comes after.
 	g.copied(tables.copyFiles, func(copied) []any { return nil })
 	g.copied(tables.copyTodos, func(c copied) []any { return []any{int64(c.todosBefore)} })

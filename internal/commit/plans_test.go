@@ -63,7 +63,7 @@ func TestPlansFindRowsByTheirKeys(t *testing.T) {
 			for _, q := range explained {
 				w.checkPlan(state.name, q)
 			}
-			if len(explained) < 15 {
+			if len(explained) < 10 {
 				t.Errorf("%s: only %d statements were seen", state.name, len(explained))
 			}
 		}

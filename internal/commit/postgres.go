@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,22 +18,26 @@ import (
 
 // postgresBackend needs two round trips per batch: one that begins, locks and reads, one that writes and commits.
 type postgresBackend struct {
-	pool       *pgxpool.Pool
-	statements map[*shape]postgresStatements
+	pool *pgxpool.Pool
 	// feed inserts events that are in feeds.
 	feed string
-	// meterOne and meterMany write facts with what they add to the sums: one, and any number.
-	meterOne, meterMany string
+	// number numbers the shapes.
+	number map[*shape]int
 	// pooled is true when connections come without their settings.
 	pooled atomic.Bool
+	// spare are buffers for what is written.
+	spare sync.Pool
+
+	mu sync.Mutex
+	// statements are those that write rows of one or several shapes, by the set of their numbers.
+	statements map[uint64]string
 }
 
 func newPostgresBackend(pool *pgxpool.Pool) *postgresBackend {
-	b := &postgresBackend{pool: pool, statements: map[*shape]postgresStatements{}, feed: postgresFeed(tables.insertEvent)}
-	for _, s := range allShapes() {
-		b.statements[s] = statementsOf(s)
+	b := &postgresBackend{pool: pool, number: map[*shape]int{}, statements: map[uint64]string{}, feed: postgresFeed()}
+	for i, s := range allShapes() {
+		b.number[s] = i
 	}
-	b.meterOne, b.meterMany = postgresMetered()
 	return b
 }
 
@@ -41,6 +46,8 @@ const (
 	plansFor = 10 * time.Second
 	// rollbackTimeout bounds what nobody waits for.
 	rollbackTimeout = time.Second
+	// maxSpare is how large a buffer may be that is kept.
+	maxSpare = 1 << 20
 )
 
 // setLocally are store.CommitOptions for one transaction, where a pooler between here and the server has not passed them on.
@@ -96,9 +103,11 @@ WHERE t.org_id = k.org_id AND t.session_id = k.id AND t.status = 'QUEUED' AND t.
 )
 
 type postgresTx struct {
-	b       *postgresBackend
-	conn    *pgxpool.Conn
-	xid     string
+	b    *postgresBackend
+	conn *pgxpool.Conn
+	xid  string
+	// buf holds what is written.
+	buf     []byte
 	found   map[key]loaded
 	missing map[key]bool
 	keys    map[orgKey]models.IdempotencyKey

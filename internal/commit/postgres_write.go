@@ -2,29 +2,33 @@ package commit
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
-
 	"github.com/ostler-dev/ostler/internal/models"
 )
-
-// fewRows are inserted by a list of values, and updated by a statement each: that costs the server less than to unpack arrays.
-const fewRows = 4
 
 // write needs one round trip; with audit entries it is two, because the hash of an entry depends on the end of the chain, which is locked
 // after everything else.
 func (tx *postgresTx) write(ctx context.Context, steps []step, entries []models.AuditEntry, beforeCommit func() error) error {
 	batch := &pgx.Batch{}
 	var newest told
-	tx.queue(batch, steps, &newest)
-	var err error
-	if len(entries) > 0 {
+	if buf, ok := tx.b.spare.Get().(*[]byte); ok {
+		tx.buf = (*buf)[:0]
+	}
+	defer func() {
+		if buf := tx.buf; cap(buf) <= maxSpare {
+			tx.b.spare.Put(&buf)
+		}
+	}()
+	err := tx.queue(batch, steps, &newest)
+	if err == nil && len(entries) > 0 {
 		batch, err = tx.chain(ctx, batch, entries)
 	}
 	if err == nil {
@@ -61,7 +65,9 @@ const lockChains = `SELECT org_id, position, hash FROM audit_heads WHERE org_id 
 
 // chain sends what is to be written before, locks the ends of the chains, and returns what puts the entries behind them.
 func (tx *postgresTx) chain(ctx context.Context, before *pgx.Batch, entries []models.AuditEntry) (*pgx.Batch, error) {
-	tx.queue(before, []step{beginChains(entries)}, nil)
+	if err := tx.queue(before, []step{beginChains(entries)}, nil); err != nil {
+		return nil, err
+	}
 	var heads []models.AuditHead
 	var orgs []any
 	for _, head := range chainsOf(entries) {
@@ -76,33 +82,99 @@ func (tx *postgresTx) chain(ctx context.Context, before *pgx.Batch, entries []mo
 		return nil, err
 	}
 	after := &pgx.Batch{}
-	tx.queue(after, link(heads, entries), nil)
-	return after, nil
+	return after, tx.queue(after, link(heads, entries), nil)
 }
 
-// queue queues the writes of steps; newest is where the newest positions of the feeds go.
-func (tx *postgresTx) queue(batch *pgx.Batch, steps []step, newest *told) {
-	for i, s := range steps {
-		statements := tx.b.statements[s.shape]
-		switch {
-		case s.shape == tables.insertJournal:
-			var together [3]step // with the sums that they add to
-			copy(together[:], steps[i:])
-			tx.queueMetered(batch, together)
-		case s.shape == tables.addUsage, s.shape == tables.addSessionUsage:
-			// with the facts
-		case len(s.feeds) > 0:
-			queueFeed(batch, tx.b.feed, s, newest)
-		case len(s.rows) > fewRows && s.shape.op != duplicate:
-			batch.Queue(statements.many, turned(s.shape, s.rows)...)
-		case s.shape.op == insert:
-			batch.Queue(statements.few[len(s.rows)-1], slices.Concat(s.rows...)...)
-		default:
-			for _, row := range s.rows {
-				batch.Queue(statements.few[0], row...)
-			}
+// queue queues the writes of steps, in as few statements as they go into. newest is where the newest positions of the feeds go.
+func (tx *postgresTx) queue(batch *pgx.Batch, steps []step, newest *told) error {
+	for len(steps) > 0 {
+		n := 1
+		for n < len(steps) && joins(steps[:n], steps[n]) {
+			n++
+		}
+		if err := tx.queueGroup(batch, steps[:n], newest); err != nil {
+			return err
+		}
+		steps = steps[n:]
+	}
+	return nil
+}
+
+// joins reports whether a step goes into the statement of others that come before it. The parts of a statement are made in no certain order,
+// and none sees what the others do: so no two may write to the same rows, and what locks rows that sessions share is on its own.
+func joins(group []step, s step) bool {
+	if group[0].isAlone() || s.isAlone() {
+		return false
+	}
+	return !slices.ContainsFunc(group, func(g step) bool {
+		return g.shape.table == s.shape.table && (s.later || !g.shape.once || !s.shape.once)
+	})
+}
+
+func (s step) isAlone() bool { return s.shape.alone || !s.shape.many() || len(s.feeds) > 0 }
+
+func (tx *postgresTx) queueGroup(batch *pgx.Batch, group []step, newest *told) error {
+	first := group[0]
+	if !first.shape.many() {
+		for _, row := range first.rows {
+			batch.Queue(tx.b.statement(group), row...)
+		}
+		return nil
+	}
+	var args []any
+	put := func(rows [][]any) (err error) {
+		from := len(tx.buf)
+		if tx.buf, err = appendRows(tx.buf, rows); err != nil {
+			return &unreadable{fmt.Errorf("write to %s: %w", first.shape.table, err)}
+		}
+		args = append(args, tx.buf[from:])
+		return nil
+	}
+	feeds := first.feedRows()
+	for _, s := range group {
+		if err := put(s.rows); err != nil {
+			return err
 		}
 	}
+	if len(feeds) == 0 {
+		batch.Queue(tx.b.statement(group), args...)
+		return nil
+	}
+	if err := put(feeds); err != nil {
+		return err
+	}
+	batch.Queue(tx.b.feed, args...).QueryRow(func(r pgx.Row) error {
+		return r.Scan(&newest.positions, &newest.sessions, &newest.queuedTurns)
+	})
+	return nil
+}
+
+// statement returns the text that makes the steps of a group.
+func (b *postgresBackend) statement(group []step) string {
+	var of uint64 // the shapes come in one order only
+	for _, s := range group {
+		of |= 1 << b.number[s.shape]
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	text, ok := b.statements[of]
+	if !ok {
+		text = statementOf(group)
+		b.statements[of] = text
+	}
+	return text
+}
+
+func statementOf(group []step) string {
+	last := len(group) - 1
+	if last == 0 {
+		return postgresSQL(group[0].shape, 1)
+	}
+	parts := make([]string, last)
+	for i, s := range group[:last] {
+		parts[i] = "w" + strconv.Itoa(i) + " AS (" + postgresSQL(s.shape, i+1) + ")"
+	}
+	return "WITH " + strings.Join(parts, ", ") + " " + postgresSQL(group[last].shape, last+1)
 }
 
 // rollback releases the connection; a transaction that the server has lost is closed with its connection.
@@ -115,112 +187,111 @@ func (tx *postgresTx) rollback() {
 	tx.conn.Release()
 }
 
-// turned makes rows into columns. Those of ids and numbers, which are most, get types that the driver needn't look into for
-// each value.
-func turned(s *shape, rows [][]any) []any {
+// postgresSQL is the statement of a shape for any number of rows, which are the parameter number n; for one row, whose values are the parameters, where
+// many says so.
+func postgresSQL(s *shape, n int) string {
 	all := s.all()
-	args := make([]any, len(all))
-	for c := range args {
-		switch all[c].typ {
-		case "uuid":
-			args[c] = columnOf(rows, c, func(v rawID) pgtype.UUID { return pgtype.UUID{Bytes: v, Valid: true} })
-		case "bigint":
-			args[c] = columnOf(rows, c, func(v int64) pgtype.Int8 { return pgtype.Int8{Int64: v, Valid: true} })
-		default:
-			args[c] = columnOf(rows, c, func(v any) any { return v })
-		}
-	}
-	return args
-}
-
-// columnOf returns a column of the rows; what is nil stays the zero value of To.
-func columnOf[From, To any](rows [][]any, c int, convert func(From) To) []To {
-	col := make([]To, len(rows))
-	for r, row := range rows {
-		if row[c] != nil {
-			col[r] = convert(row[c].(From)) //nolint:forcetypeassert // a row with another type is a mistake that must be seen
-		}
-	}
-	return col
-}
-
-// postgresStatements are those of a shape: for so many rows, and for any number.
-type postgresStatements struct {
-	few  []string
-	many string
-}
-
-func statementsOf(s *shape) postgresStatements {
-	if s.op == duplicate {
-		return postgresStatements{few: []string{s.duplicateSQL(func(i int) string { return "$" + strconv.Itoa(i+1) + "::" + s.keys[i].typ })}}
-	}
-	st := postgresStatements{many: postgresMany(s), few: []string{postgresFew(s, 1)}}
-	for n := 2; n <= fewRows && s.op == insert; n++ {
-		st.few = append(st.few, postgresFew(s, n))
-	}
-	return st
-}
-
-// postgresFew is the statement for a number of rows, whose values are its parameters; more than one only with inserts.
-func postgresFew(s *shape, n int) string {
-	all := s.all()
-	param := func(i int) string { return "$" + strconv.Itoa(i+1) + "::" + all[i%len(all)].typ }
-	switch s.op {
-	case update:
-		return "UPDATE " + s.table + " t SET " + s.assignments(param) + " WHERE " + s.condition(param)
-	case remove:
-		return "DELETE FROM " + s.table + " t WHERE " + s.condition(param)
-	}
-	return postgresRows(s, n, 0)
-}
-
-// postgresRows inserts a number of rows, whose values are the parameters behind the first ones.
-func postgresRows(s *shape, n, from int) string {
-	all := s.all()
-	param := func(i int) string { return "$" + strconv.Itoa(from+i+1) + "::" + all[i%len(all)].typ }
-	var values []string
-	for row := range n {
-		values = append(values, "("+s.list(func(i int) string { return param(row*len(all) + i) })+")")
-	}
-	return "INSERT INTO " + s.table + " (" + names("", all) + ") VALUES " + strings.Join(values, ", ") + s.conflictSQL()
-}
-
-// postgresMany is the statement for any number of rows, whose columns are its parameters.
-func postgresMany(s *shape) string {
-	all := s.all()
-	rows := "unnest(" + s.list(func(i int) string { return postgresArray(all, i) }) + ")"
+	param := func(i int) string { return "$" + strconv.Itoa(i+1) + "::" + all[i].typ }
 	// The names of keys that aren't columns of the table stand for themselves.
-	column := func(i int) string { return "k." + columnAlias(i) }
-	var aliases []string
-	for i := range all {
-		aliases = append(aliases, columnAlias(i))
-	}
-	rows += " AS k(" + strings.Join(aliases, ", ") + ")"
+	value := func(i int) string { return columnValue(all, i) }
+	rows := postgresRows(all, n)
 	switch {
+	case s.op == duplicate:
+		return s.duplicateSQL(param)
 	case s.op == update && s.where != "":
 		// What is left of the table by the condition may look so small to the planner that it begins there, with the rows of
 		// all organizations. So the rows are found first, one key after the other.
-		return "UPDATE " + s.table + " t SET " + s.assignments(column) + " FROM " + rows + " CROSS JOIN LATERAL (SELECT t.org_id, t.id FROM " +
-			s.table + " t WHERE " + s.condition(column) + " OFFSET 0) f WHERE t.org_id = f.org_id AND t.id = f.id"
+		return "UPDATE " + s.table + " t SET " + s.assignments(value) + " FROM " + rows + " CROSS JOIN LATERAL (SELECT t.org_id, t.id FROM " +
+			s.table + " t WHERE " + s.condition(value) + " OFFSET 0) f WHERE t.org_id = f.org_id AND t.id = f.id"
 	case s.op == update:
-		return "UPDATE " + s.table + " t SET " + s.assignments(column) + " FROM " + rows + " WHERE " + s.condition(column)
+		return "UPDATE " + s.table + " t SET " + s.assignments(value) + " FROM " + rows + " WHERE " + s.condition(value)
 	case s.op == remove:
-		return "DELETE FROM " + s.table + " t USING " + rows + " WHERE " + s.condition(column)
+		return "DELETE FROM " + s.table + " t USING " + rows + " WHERE " + s.condition(value)
+	case !s.many():
+		return "INSERT INTO " + s.table + " (" + names("", all) + ") VALUES (" + s.list(param) + ")" + s.conflictSQL()
 	}
-	return postgresColumns(s, 0)
+	return "INSERT INTO " + s.table + " (" + names("", all) + ") SELECT " + s.list(value) + " FROM " + rows + s.conflictSQL()
 }
 
-// postgresColumns inserts any number of rows, whose columns are the parameters behind the first ones.
-func postgresColumns(s *shape, from int) string {
-	all := s.all()
-	param := func(i int) string { return "$" + strconv.Itoa(from+i+1) + "::" + all[i].typ + "[]" }
-	return "INSERT INTO " + s.table + " (" + names("", all) + ") SELECT " + s.list(columnAlias) + " FROM unnest(" + s.list(param) +
-		") AS k(" + s.list(columnAlias) + ")" + s.conflictSQL()
+// postgresRows are the rows k of the parameter number n.
+func postgresRows(all []column, n int) string {
+	types := make([]string, len(all))
+	for i, c := range all {
+		types[i] = "c" + strconv.Itoa(i) + " " + c.typ
+		if c.typ == "json" { // whose bytes are kept
+			types[i] = "c" + strconv.Itoa(i) + " text"
+		}
+	}
+	return "json_to_recordset($" + strconv.Itoa(n) + "::json) AS k(" + strings.Join(types, ", ") + ")"
 }
 
-// postgresArray is the parameter that holds all values of a column.
-func postgresArray(all []column, i int) string {
-	return "$" + strconv.Itoa(i+1) + "::" + all[i].typ + "[]"
+// columnValue is a value of a row of postgresRows.
+func columnValue(all []column, i int) string {
+	if all[i].typ == "json" {
+		return "k.c" + strconv.Itoa(i) + "::json"
+	}
+	return "k.c" + strconv.Itoa(i)
 }
 
-func columnAlias(i int) string { return "c" + strconv.Itoa(i) }
+// appendRows appends rows as postgresRows reads them. For the server that is no more work than arrays of columns, and for the driver
+// far less: it looks into each parameter.
+func appendRows(buf []byte, rows [][]any) ([]byte, error) {
+	for i, row := range rows {
+		if i == 0 {
+			buf = append(buf, '[')
+		} else {
+			buf = append(buf, ',')
+		}
+		first := true
+		for c, v := range row {
+			if b, ok := v.([]byte); v == nil || ok && b == nil {
+				continue
+			}
+			if first {
+				buf, first = append(buf, `{"c`...), false
+			} else {
+				buf = append(buf, `,"c`...)
+			}
+			buf = append(strconv.AppendInt(buf, int64(c), 10), `":`...)
+			switch v := v.(type) {
+			case rawID:
+				buf = append(hex.AppendEncode(append(buf, '"'), v[:]), '"')
+			case int64:
+				buf = strconv.AppendInt(buf, v, 10)
+			case bool:
+				buf = strconv.AppendBool(buf, v)
+			case string:
+				buf = appendText(buf, v)
+			case []byte:
+				buf = append(hex.AppendEncode(append(buf, `"\\x`...), v), '"')
+			default:
+				return buf, fmt.Errorf("column %d: a value of type %T has no form in PostgreSQL", c, v)
+			}
+		}
+		buf = append(buf, '}')
+	}
+	return append(buf, ']'), nil
+}
+
+// appendText appends a text as JSON. What isn't UTF-8 stays so: the server refuses it.
+func appendText(buf []byte, s string) []byte {
+	buf = append(buf, '"')
+	from := 0
+	for i := range len(s) {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		buf = append(buf, s[from:i]...)
+		from = i + 1
+		switch c {
+		case '"', '\\':
+			buf = append(buf, '\\', c)
+		case '\n':
+			buf = append(buf, '\\', 'n')
+		default:
+			buf = append(buf, '\\', 'u', '0', '0', '0'+c>>4, "0123456789abcdef"[c&15])
+		}
+	}
+	return append(append(buf, s[from:]...), '"')
+}

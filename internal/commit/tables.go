@@ -33,6 +33,10 @@ type shape struct {
 	where string
 	// conflict is what follows an insert: what to do about a row that exists.
 	conflict string
+	// alone is true for rows that sessions have in common, and that may have to be waited for: they are locked one table after the other.
+	alone bool
+	// once is true for rows that are found by their primary keys, each of which no other shape of the same table writes that has it, too.
+	once bool
 	// query finds what is duplicated; %[n]s stands for the key number n.
 	query string
 }
@@ -87,17 +91,17 @@ var tables = struct {
 	updatePayment, addPaymentDay                                                                  *shape
 	beginChain, insertEntry, moveChain                                                            *shape
 }{
-	insertSession: &shape{table: "sessions", keys: orgAndID, set: columns("title:text harness_id:uuid agent_id:uuid model_id:uuid " +
+	insertSession: &shape{once: true, table: "sessions", keys: orgAndID, set: columns("title:text harness_id:uuid agent_id:uuid model_id:uuid " +
 		"tags:json locale:text customer_key:text created_by_kind:text created_by_id:uuid owner_id:uuid " +
 		"client_tools:bytea parent_id:uuid root_id:uuid forked_from_id:uuid base_sequence created_at " + sessionState)},
-	updateSession: &shape{op: update, table: "sessions", keys: orgAndID, set: columns(sessionState)},
+	updateSession: &shape{once: true, op: update, table: "sessions", keys: orgAndID, set: columns(sessionState)},
 	detailSession: &shape{op: update, table: "sessions", keys: orgAndID, set: columns("title:text agent_id:uuid model_id:uuid tags:json client_tools:bytea")},
 	dropTags:      &shape{op: remove, table: "session_tags", keys: columns("org_id:uuid session_id:uuid")},
 	insertTag:     &shape{table: "session_tags", keys: columns("org_id:uuid tag:text session_id:uuid"), conflict: "DO NOTHING"},
 	dropWords:     &shape{op: remove, table: "session_words", keys: columns("org_id:uuid session_id:uuid")},
 	insertWord:    &shape{table: "session_words", keys: columns("org_id:uuid word:text session_id:uuid")},
-	updateTurn:    &shape{op: update, table: "turns", keys: orgAndID, set: columns(turnState)},
-	insertTurn:    &shape{table: "turns", keys: orgAndID, set: columns("session_id:uuid input_message_id:uuid started_by_kind:text started_by_id:uuid queued_at " + turnState)},
+	updateTurn:    &shape{once: true, op: update, table: "turns", keys: orgAndID, set: columns(turnState)},
+	insertTurn:    &shape{once: true, table: "turns", keys: orgAndID, set: columns("session_id:uuid input_message_id:uuid started_by_kind:text started_by_id:uuid queued_at " + turnState)},
 	insertMessage: &shape{table: "messages", keys: orgAndID, set: columns("session_id:uuid turn_id:uuid role:text content:json sequence " +
 		"position ordinal error:json author_kind:text author_id:uuid interrupted:boolean created_at")},
 	rewriteMessage: &shape{op: update, table: "messages", keys: orgAndID, set: columns("content:json")},
@@ -118,27 +122,27 @@ var tables = struct {
 	},
 	insertEvent: &shape{table: "events", keys: columns("org_id:uuid session_id:uuid sequence"), set: columns("id:uuid kind:text " +
 		"turn_id:uuid data:text occurred_at feed_position")},
-	insertEffect: &shape{table: "effects", keys: effectKey, set: columns("session_id:uuid kind:text state:text input_hash:bytea " +
+	insertEffect: &shape{once: true, table: "effects", keys: effectKey, set: columns("session_id:uuid kind:text state:text input_hash:bytea " +
 		"request:json outcome:json epoch attempt ordinal started_at settled_at due_at")},
 	putEffect: &shape{table: "effects", keys: effectKey, set: columns("session_id:uuid kind:text state:text input_hash:bytea " +
 		"request:json outcome:json epoch attempt ordinal started_at settled_at due_at"), conflict: "UPDATE"},
-	updateEffect:   &shape{op: update, table: "effects", keys: effectKey, set: columns("state:text outcome:json epoch attempt started_at settled_at due_at")},
+	updateEffect:   &shape{once: true, op: update, table: "effects", keys: effectKey, set: columns("state:text outcome:json epoch attempt started_at settled_at due_at")},
 	amendEffect:    &shape{op: update, table: "effects", keys: effectKey, set: columns("state:text input_hash:bytea request:json epoch attempt due_at")},
 	dropCheckpoint: &shape{op: remove, table: "checkpoints", keys: columns("org_id:uuid turn_id:uuid")},
-	insertWait: &shape{table: "waits", keys: orgAndID, set: columns("session_id:uuid turn_id:uuid kind:text identity:text state:text " +
+	insertWait: &shape{once: true, table: "waits", keys: orgAndID, set: columns("session_id:uuid turn_id:uuid kind:text identity:text state:text " +
 		"tool_call_id:text tool_name:text request:json deadline resolution:json approvals created_at resolved_at")},
 	closeWaits:     &shape{op: update, table: "waits", keys: columns("org_id:uuid turn_id:uuid"), where: "t.state = 'OPEN'", set: columns("state:text resolution:json resolved_at")},
-	updateWait:     &shape{op: update, table: "waits", keys: orgAndID, set: columns("state:text request:json deadline resolution:json approvals resolved_at")},
+	updateWait:     &shape{once: true, op: update, table: "waits", keys: orgAndID, set: columns("state:text request:json deadline resolution:json approvals resolved_at")},
 	insertDecision: &shape{table: "approval_decisions", keys: columns("org_id:uuid wait_id:uuid actor_id:uuid"), set: columns("actor_kind:text approve:boolean arguments:json note:text created_at")},
 	insertJob:      &shape{table: "hook_jobs", keys: orgAndID, set: columns("session_id:uuid turn_id:uuid event:text payload:json attempt due_at")},
 	dropJob:        &shape{op: remove, table: "hook_jobs", keys: orgAndID},
-	insertToolset:  &shape{table: "client_toolsets", keys: columns("org_id:uuid hash:bytea"), set: columns("tools:json"), conflict: "DO NOTHING"},
-	insertBlob:     &shape{table: "blobs", keys: columns("org_id:uuid hash:bytea"), set: columns("size content:bytea"), conflict: "DO NOTHING"},
-	putFile:        &shape{table: "session_files", keys: fileKey, set: fileSet, conflict: "UPDATE"},
-	deleteFile:     &shape{op: remove, table: "session_files", keys: fileKey},
+	insertToolset:  &shape{alone: true, table: "client_toolsets", keys: columns("org_id:uuid hash:bytea"), set: columns("tools:json"), conflict: "DO NOTHING"},
+	insertBlob:     &shape{alone: true, table: "blobs", keys: columns("org_id:uuid hash:bytea"), set: columns("size content:bytea"), conflict: "DO NOTHING"},
+	putFile:        &shape{once: true, table: "session_files", keys: fileKey, set: fileSet, conflict: "UPDATE"},
+	deleteFile:     &shape{once: true, op: remove, table: "session_files", keys: fileKey},
 	putTodos:       &shape{table: "session_todos", keys: columns("org_id:uuid session_id:uuid"), set: todosSet, conflict: "UPDATE"},
-	dropKey:        &shape{op: remove, table: "idempotency_keys", keys: append(columns("expires_at"), keyColumns...)},
-	insertKey:      &shape{table: "idempotency_keys", keys: keyColumns, set: columns("input_hash:bytea result:json expires_at")},
+	dropKey:        &shape{alone: true, op: remove, table: "idempotency_keys", keys: append(columns("expires_at"), keyColumns...)},
+	insertKey:      &shape{alone: true, table: "idempotency_keys", keys: keyColumns, set: columns("input_hash:bytea result:json expires_at")},
 	insertJournal: &shape{table: "usage_journal", keys: orgAndID, set: columns("kind:text occurred_at session_id:uuid turn_id:uuid user_id:uuid " +
 		"agent_id:uuid harness_id:uuid customer_key:text model_id:uuid model:text tool:text" + usageColumns +
 		"provider_cost:boolean estimated:boolean duration_ms measures:json")},
@@ -156,10 +160,10 @@ var tables = struct {
 	},
 	updatePayment: &shape{op: update, table: "payments", keys: orgAndID, set: columns("paid status:text lines:json reference:text error:text " +
 		"attempts due_at settled_at")},
-	addPaymentDay: &shape{table: "payment_days", keys: columns("org_id:uuid policy_id:uuid day"), set: columns("amount"), conflict: "ADD"},
-	beginChain:    &shape{table: "audit_heads", keys: columns("org_id:uuid"), set: columns("position hash:bytea"), conflict: "DO NOTHING"},
-	moveChain:     &shape{op: update, table: "audit_heads", keys: columns("org_id:uuid"), set: columns("position hash:bytea")},
-	insertEntry: &shape{table: "audit_entries", keys: columns("org_id:uuid position"), set: columns("id:uuid actor_kind:text actor_id:uuid action:text " +
+	addPaymentDay: &shape{alone: true, table: "payment_days", keys: columns("org_id:uuid policy_id:uuid day"), set: columns("amount"), conflict: "ADD"},
+	beginChain:    &shape{alone: true, table: "audit_heads", keys: columns("org_id:uuid"), set: columns("position hash:bytea"), conflict: "DO NOTHING"},
+	moveChain:     &shape{alone: true, op: update, table: "audit_heads", keys: columns("org_id:uuid"), set: columns("position hash:bytea")},
+	insertEntry: &shape{alone: true, table: "audit_entries", keys: columns("org_id:uuid position"), set: columns("id:uuid actor_kind:text actor_id:uuid action:text " +
 		"target_id:text address:text request_id:text details:text created_at prev_hash:bytea hash:bytea")},
 	// The pieces of the original's own history, as far as the fork has them, and what the original has added.
 	copyLineage: &shape{
@@ -212,6 +216,9 @@ func (s *shape) conflictSQL() string {
 	}
 	return " ON CONFLICT " + s.conflict
 }
+
+// many reports whether all rows go into one statement. What the database copies does not, and what may be large goes as it is.
+func (s *shape) many() bool { return s.op != duplicate && s != tables.insertBlob }
 
 func (s *shape) all() []column { return append(append([]column(nil), s.keys...), s.set...) }
 

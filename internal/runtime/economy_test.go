@@ -39,7 +39,7 @@ const economyHead = `# What turns cost: one with text (sendMessage, model, end),
 # statements    without BEGIN, COMMIT and the settings of tenancy
 # trips         how often the program waits for PostgreSQL
 # transactions  that were committed
-# rows          inserted, updated and deleted
+# rows          inserted, updated and deleted; of a statement in several parts PostgreSQL reports the last one's
 # bytes         of the arguments of statements that write
 # allocations   in the test's process, without the race detector
 #
