@@ -2,6 +2,7 @@ package commit
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
 
 	"github.com/ostler-dev/ostler/internal/audit"
@@ -11,7 +12,7 @@ import (
 // Record adds an entry to the audit chain of the organization: what somebody did, by audit.Draft.
 func (tx *Tx) Record(e models.AuditEntry) {
 	e.OrgID, e.CreatedAt = tx.org, tx.Now
-	tx.w.entries = append(tx.w.entries, e)
+	insertEntry.put(tx.w, e)
 }
 
 // entriesOf returns what a batch adds to audit chains, by organization. The ends of the chains are locked after everything else, in the
@@ -19,7 +20,7 @@ func (tx *Tx) Record(e models.AuditEntry) {
 func entriesOf(states []*state) []models.AuditEntry {
 	var list []models.AuditEntry
 	for _, s := range states {
-		list = append(list, s.w.entries...)
+		list = append(list, insertEntry.of(&s.w)...)
 	}
 	slices.SortStableFunc(list, func(a, b models.AuditEntry) int { return bytes.Compare(a.OrgID[:], b.OrgID[:]) })
 	return list
@@ -39,36 +40,27 @@ func chainsOf(entries []models.AuditEntry) []models.AuditHead {
 // link appends the entries to the ends of the chains, which are locked and in the order of the organizations. The rows are
 // those of the entries and of the new ends.
 func link(heads []models.AuditHead, entries []models.AuditEntry) []step {
-	add, move := step{shape: tables.insertEntry}, step{shape: tables.moveChain}
+	add, move := step{shape: insertEntry.shape}, step{shape: moveChain.shape}
 	for _, head := range heads {
 		for len(entries) > 0 && entries[0].OrgID == head.OrgID {
 			row := entries[0]
 			head, entries = audit.Follow(head, &row), entries[1:]
-			add.rows = append(add.rows, entryRow(row))
+			add.rows = append(add.rows, insertEntry.row(reflect.ValueOf(&row).Elem()))
 		}
-		move.rows = append(move.rows, headRow(head))
+		move.rows = append(move.rows, moveChain.row(reflect.ValueOf(&head).Elem()))
 	}
 	return []step{add, move}
 }
 
 func beginChains(entries []models.AuditEntry) step {
-	s := step{shape: tables.beginChain}
+	s := step{shape: beginChain.shape}
 	for _, head := range chainsOf(entries) {
-		s.rows = append(s.rows, headRow(head))
+		s.rows = append(s.rows, beginChain.row(reflect.ValueOf(&head).Elem()))
 	}
 	return s
 }
 
-func entryRow(e models.AuditEntry) []any {
-	return []any{
-		id(e.OrgID), e.Position, id(e.ID), string(e.ActorKind), optID(e.ActorID), e.Action, e.TargetID, e.Address, e.RequestID, e.Details,
-		int64(e.CreatedAt), e.PrevHash, e.Hash,
-	}
-}
-
-func headRow(h models.AuditHead) []any { return []any{id(h.OrgID), h.Position, h.Hash} }
-
 func scanHead(r scanner) (h models.AuditHead, err error) {
-	err = r.Scan(into(&h.OrgID), &h.Position, &h.Hash)
+	err = beginChain.scan(r, &h)
 	return h, err
 }

@@ -259,8 +259,8 @@ func (o outcome) answer() {
 // written may be written again without harm.
 func (o outcome) marker() *models.Event {
 	for _, s := range o.changed {
-		if len(s.w.events) > 0 {
-			return &s.w.events[0]
+		if events := insertEvent.of(&s.w); len(events) > 0 {
+			return &events[0]
 		}
 	}
 	return nil
@@ -326,7 +326,7 @@ func (o *outcome) take(s *state, t *Tx, known map[orgKey]models.IdempotencyKey) 
 		s.changed = true
 		o.changed = append(o.changed, s)
 	}
-	for _, row := range t.w.keys {
+	for _, row := range insertKey.of(t.w) {
 		known[orgKey{row.OrgID, IdempotencyKey{row.Operation, row.Key}}] = row
 	}
 	before := s.share()

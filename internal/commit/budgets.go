@@ -2,11 +2,9 @@ package commit
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -118,13 +116,6 @@ func (tx *Tx) Release() error {
 	return nil
 }
 
-// metered is a fact with what it adds to the sums.
-type metered struct {
-	models.JournalEntry
-
-	sums models.UsageSums
-}
-
 // Meter adds a fact about the session to the journal, and to the sums of its hour. beginsTurn reports that it is the turn's first model call.
 func (tx *Tx) Meter(e models.JournalEntry, beginsTurn bool) {
 	e.OrgID, e.OccurredAt, e.SessionID = tx.org, tx.Now, &tx.sessionID
@@ -147,140 +138,45 @@ func (tx *Tx) Meter(e models.JournalEntry, beginsTurn bool) {
 	if beginsTurn {
 		sums.Turns = 1
 	}
-	tx.w.journal = append(tx.w.journal, metered{e, sums})
+	insertFact.put(tx.w, e)
+	hour := models.UsageHour{
+		OrgID: tx.org, Hour: tx.Now - tx.Now%models.Millis(time.Hour.Milliseconds()), ModelID: models.Value(e.ModelID), AgentID: models.Value(e.AgentID),
+		UserID: models.Value(e.UserID), CustomerKey: models.Value(e.CustomerKey), Tool: e.Tool, UsageSums: sums,
+	}
+	addUsage.put(tx.w, hour)
+	addSessionUsage.put(tx.w, models.SessionUsageHour{
+		OrgID: hour.OrgID, Hour: hour.Hour, SessionID: tx.sessionID, ModelID: hour.ModelID, AgentID: hour.AgentID, UserID: hour.UserID,
+		CustomerKey: hour.CustomerKey, Tool: hour.Tool, UsageSums: sums,
+	})
 }
 
 // Post adds a posting to the ledger; its budget must be saved with it.
 func (tx *Tx) Post(p models.LedgerEntry) {
 	p.OrgID, p.ID, p.SessionID, p.CreatedAt = tx.org, models.PostingID(p.JournalID, p.BudgetID), &tx.sessionID, tx.Now
-	tx.w.postings = append(tx.w.postings, p)
+	insertPosting.put(tx.w, p)
 }
 
-// budgets writes what was metered, what was posted of it, and the budgets as the last command left them.
-func (g *gathering) budgets(budgets *budgetRows, now models.Millis) {
-	g.add(tables.insertJournal, func(s *state, yield func(...any)) {
-		for _, m := range s.w.journal {
-			yield(journalRow(m.JournalEntry)...)
-		}
-	})
-	g.usage(now)
-	g.add(tables.insertPosting, func(s *state, yield func(...any)) {
-		for _, p := range s.w.postings {
-			yield(postingRow(p)...)
-		}
-	})
-	changed := slices.Collect(maps.Keys(budgets.changed))
-	slices.SortFunc(changed, func(a, b models.BudgetID) int { return bytes.Compare(a[:], b[:]) })
-	addRows(g, tables.updateBudget, changed, func(id models.BudgetID) []any { return budgetUpdateRow(budgets.rows[id]) })
-}
-
-// usageKey is a row of sums: of an hour, or of a session's hour.
-type usageKey struct {
-	org            models.OrgID
-	hour           models.Millis
-	session        models.SessionID
-	model          models.ModelID
-	agent          models.AgentID
-	user           models.UserID
-	customer, tool string
-}
-
-func compareUsageKeys(a, b usageKey) int {
-	return cmp.Or(bytes.Compare(a.org[:], b.org[:]), cmp.Compare(a.hour, b.hour), bytes.Compare(a.session[:], b.session[:]),
-		bytes.Compare(a.model[:], b.model[:]), bytes.Compare(a.agent[:], b.agent[:]), bytes.Compare(a.user[:], b.user[:]),
-		cmp.Compare(a.customer, b.customer), cmp.Compare(a.tool, b.tool))
-}
-
-// usage adds what was metered up, each row once and in the order of the keys, which sessions have in common.
-func (g *gathering) usage(now models.Millis) {
-	hour := now - now%models.Millis(time.Hour.Milliseconds())
-	all, ofSessions := map[usageKey]models.UsageSums{}, map[usageKey]models.UsageSums{}
-	for _, s := range g.states {
-		for _, m := range s.w.journal {
-			k := usageKey{org: m.OrgID, hour: hour, tool: m.Tool}
-			if m.ModelID != nil {
-				k.model = *m.ModelID
-			}
-			if m.AgentID != nil {
-				k.agent = *m.AgentID
-			}
-			if m.UserID != nil {
-				k.user = *m.UserID
-			}
-			if m.CustomerKey != nil {
-				k.customer = *m.CustomerKey
-			}
-			session := k
-			session.session = s.tx.sessionID
-			all[k], ofSessions[session] = plusSums(all[k], m.sums), plusSums(ofSessions[session], m.sums)
-		}
+// writes are the budgets that have changed, in the order of their keys.
+func (r *budgetRows) writes() *writes {
+	w := &writes{}
+	for _, id := range slices.SortedFunc(maps.Keys(r.changed), func(a, b models.BudgetID) int { return bytes.Compare(a[:], b[:]) }) {
+		updateBudget.put(w, r.rows[id])
 	}
-	addRows(g, tables.addUsage, slices.SortedFunc(maps.Keys(all), compareUsageKeys), func(k usageKey) []any {
-		return append([]any{rawID(k.org), int64(k.hour), rawID(k.model), rawID(k.agent), rawID(k.user), k.customer, k.tool}, sumsRow(all[k])...)
-	})
-	addRows(g, tables.addSessionUsage, slices.SortedFunc(maps.Keys(ofSessions), compareUsageKeys), func(k usageKey) []any {
-		return append([]any{rawID(k.org), int64(k.hour), rawID(k.session), rawID(k.model), rawID(k.agent), rawID(k.user), k.customer, k.tool}, sumsRow(ofSessions[k])...)
-	})
+	return w
 }
 
-func plusSums(a, b models.UsageSums) models.UsageSums {
-	return models.UsageSums{
-		InputTokens: a.InputTokens + b.InputTokens, OutputTokens: a.OutputTokens + b.OutputTokens,
-		CacheReadTokens: a.CacheReadTokens + b.CacheReadTokens, CacheWriteTokens: a.CacheWriteTokens + b.CacheWriteTokens,
-		ReasoningTokens: a.ReasoningTokens + b.ReasoningTokens, CostNanos: a.CostNanos + b.CostNanos,
-		UnpricedCalls: a.UnpricedCalls + b.UnpricedCalls, ModelCalls: a.ModelCalls + b.ModelCalls, ToolCalls: a.ToolCalls + b.ToolCalls,
-		Turns: a.Turns + b.Turns,
-	}
-}
+// allOfBudget are all columns of a budget.
+var allOfBudget = describe[models.Budget](shape{table: "budgets"}, "org_id id", "")
 
-func sumsRow(s models.UsageSums) []any {
-	return []any{
-		s.InputTokens, s.OutputTokens, s.CacheReadTokens, s.CacheWriteTokens, s.ReasoningTokens, int64(s.CostNanos), s.UnpricedCalls,
-		s.ModelCalls, s.ToolCalls, s.Turns,
-	}
-}
-
-func journalRow(e models.JournalEntry) []any {
-	row := []any{
-		id(e.OrgID), id(e.ID), string(e.Kind), int64(e.OccurredAt), optID(e.SessionID), optID(e.TurnID), optID(e.UserID), optID(e.AgentID),
-		optID(e.HarnessID), optText(e.CustomerKey), optID(e.ModelID), e.Model, e.Tool,
-	}
-	return append(append(row, usageRow(e.Usage)...), e.ProviderCost, e.Estimated, e.DurationMs, doc(e.Measures))
-}
-
-func postingRow(p models.LedgerEntry) []any {
-	return []any{
-		id(p.OrgID), id(p.ID), id(p.BudgetID), id(p.JournalID), string(p.Source), int64(p.Amount), int64(p.Overrun), optID(p.SessionID),
-		optID(p.TurnID), optText(p.Description), int64(p.PeriodStartedAt), int64(p.CreatedAt),
-	}
-}
-
-func budgetUpdateRow(b models.Budget) []any {
-	return []any{
-		id(b.OrgID), id(b.ID), int64(b.PeriodStartedAt), optInt(b.PeriodEndsAt), int64(b.Spent), int64(b.Credits), int64(b.Reserved),
-		doc(b.Buckets), optInt(b.WarnedAt), optInt(b.SoftPassedAt), optInt(b.ExhaustedAt), b.Contended, int64(b.Kept), optID(b.KeptFor), optInt(b.KeptUntil),
-		int64(b.UpdatedAt),
-	}
-}
-
-const budgetColumns = "b.org_id, b.id, b.subject, b.subject_id, b.customer_key, b.currency, b.limit_amount, b.soft_limit, b.period_kind, b.period_unit, " +
-	"b.period_seconds, b.timezone, b.created_at, b.disabled_at, b.period_started_at, b.period_ends_at, b.spent, b.credits, b.reserved, " +
-	"b.buckets, b.warned_at, b.soft_passed_at, b.exhausted_at, b.contended, b.kept, b.kept_for, b.kept_until, b.updated_at"
-
-// lockedColumns are budgetColumns and what the organization says of models without a price.
-const lockedColumns = budgetColumns + ", (SELECT o.allow_unpriced FROM orgs o WHERE o.id = b.org_id) AS allow_unpriced"
+// lockedColumns are those of a budget and what the organization says of models without a price.
+var lockedColumns = names("b.", allOfBudget.all) + ", (SELECT o.allow_unpriced FROM orgs o WHERE o.id = b.org_id) AS allow_unpriced"
 
 // add takes in a row of lockedColumns.
 func (r *budgetRows) add(row scanner) error {
 	var b models.Budget
-	err := row.Scan(into(&b.OrgID), into(&b.ID), &b.Subject, &b.SubjectID, &b.CustomerKey, &b.Currency, &b.LimitAmount, &b.SoftLimit, &b.PeriodKind,
-		&b.PeriodUnit, &b.PeriodSeconds, &b.Timezone, &b.CreatedAt, &b.DisabledAt, &b.PeriodStartedAt, &b.PeriodEndsAt, &b.Spent, &b.Credits,
-		&b.Reserved, &b.Buckets, &b.WarnedAt, &b.SoftPassedAt, &b.ExhaustedAt, &b.Contended, &b.Kept, &b.KeptFor, &b.KeptUntil, &b.UpdatedAt, &b.AllowUnpriced)
-	if err != nil {
-		return fmt.Errorf("read a budget: %w", err)
-	}
+	err := allOfBudget.scan(row, &b, &b.AllowUnpriced)
 	r.rows[b.ID] = b
-	return nil
+	return err
 }
 
 // lockBudgets locks the budgets that bind sessions, and those that their turns and payments hold something of, in the order of their ids.
@@ -291,7 +187,7 @@ CROSS JOIN LATERAL json_array_elements(CASE json_typeof(t.reservation->'lines') 
 UNION SELECT s.org_id, h.id FROM s CROSS JOIN LATERAL (SELECT substr(l.value->>'budget', 6)::uuid AS id FROM payments p
 CROSS JOIN LATERAL json_array_elements(CASE json_typeof(p.lines) WHEN 'array' THEN p.lines END) l WHERE p.org_id = s.org_id AND p.session_id = s.id AND p.due_at IS NOT NULL OFFSET 0) h)
 SELECT ` + lockedColumns + ` FROM (SELECT org_id, id FROM wanted ORDER BY org_id, id) w CROSS JOIN LATERAL
-(SELECT ` + budgetColumns + ` FROM budgets b WHERE b.org_id = w.org_id AND b.id = w.id FOR NO KEY UPDATE) b`
+(SELECT ` + names("b.", allOfBudget.all) + ` FROM budgets b WHERE b.org_id = w.org_id AND b.id = w.id FOR NO KEY UPDATE) b`
 
 func (tx *postgresTx) queueBudgets(batch *pgx.Batch, need batchNeed) {
 	var keys []key

@@ -3,10 +3,10 @@
 // together with those of other commands that were waiting. What was committed is published afterwards, never before.
 //
 // Read in this order: commit.go (what a command is), tx.go (what it may do), turns.go (how turns begin and end),
-// waits.go (what they wait for), fork.go (how a session begins with the history of another one),
-// assignment.go and flusher.go (who waits for whom), batch.go (how commands become one transaction), gather.go and tables.go (what is
-// written), budgets.go and payments.go (what they spend, and what is metered), feed.go (places in the organizations' feeds), totals.go (what they have,
-// and may have), audit.go (places in their audit chains), postgres*.go and sqlite.go (how), failure.go (what a failed transaction means).
+// waits.go (what they wait for), fork.go (how a session begins with the history of another one), budgets.go and payments.go (what
+// they spend), audit.go (what is recorded); assignment.go and flusher.go (who waits for whom), batch.go and state.go (how commands become one
+// transaction), failure.go (what a failed one means), totals.go (what organizations may have); rows.go (how fields become columns), tables.go
+// (what is written), gather.go and feed.go (which rows that makes), read.go (what is read); postgres*.go and sqlite*.go (how).
 // simulation.go takes the place of the goroutines in simulations.
 package commit
 

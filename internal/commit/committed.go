@@ -60,10 +60,10 @@ func (f *flusher) publish(o outcome) {
 	c := &f.committed
 	*c = Committed{Sessions: c.Sessions[:0], Attention: c.Attention[:0], Freed: o.budgets.freed()}
 	for _, s := range o.changed {
-		if len(s.w.events) > 0 {
-			c.Sessions = append(c.Sessions, SessionEvents{s.tx.org, s.tx.sessionID, s.w.events})
+		if events := insertEvent.of(&s.w); len(events) > 0 {
+			c.Sessions = append(c.Sessions, SessionEvents{s.tx.org, s.tx.sessionID, events})
 		}
-		c.Ready, c.Jobs = c.Ready || s.w.ready, c.Jobs || len(s.w.newJobs) > 0
+		c.Ready, c.Jobs = c.Ready || s.w.ready, c.Jobs || len(insertJob.of(&s.w)) > 0
 		if t := s.tx.Turn; s.w.attention && t != nil && t.RunnerID != nil {
 			c.Attention = append(c.Attention, HeldTurn{*t.RunnerID, t.ID})
 		}

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -31,26 +32,27 @@ func (f feedShare) assign(newest int64) {
 	}
 }
 
-// events writes the events after everything else: their organizations' feeds are the last locks of a transaction, taken in the
+// gatherEvents writes the events after everything else: their organizations' feeds are the last locks of a transaction, taken in the
 // order of the organizations. Whoever has the lock of a feed waits for nothing but other feeds and the commit, so the order of
 // positions is the order of commits.
-func (g *gathering) events() {
-	st := step{shape: tables.insertEvent}
+func gatherEvents(states []*state, asked map[models.OrgID]headroom) []step {
+	st := step{shape: insertEvent.shape}
 	// States are in the order of their organizations.
 	share := func(org models.OrgID) *feedShare {
 		if n := len(st.feeds); n == 0 || st.feeds[n-1].org != org {
-			st.feeds = append(st.feeds, feedShare{org: org, headroom: g.headroom[org], told: &Totals{}})
+			st.feeds = append(st.feeds, feedShare{org: org, headroom: asked[org], told: &Totals{}})
 		}
 		return &st.feeds[len(st.feeds)-1]
 	}
-	for _, s := range g.states {
+	for _, s := range states {
 		// If a command has asked about a cap, the row must check it, even if in the end nothing is added.
-		if added := s.share(); added != (Totals{}) || g.headroom[s.tx.org] != (headroom{}) {
+		if added := s.share(); added != (Totals{}) || asked[s.tx.org] != (headroom{}) {
 			f := share(s.tx.org)
 			f.added = f.added.plus(added)
 		}
-		for i := range s.w.events {
-			e := &s.w.events[i]
+		list := insertEvent.of(&s.w)
+		for i := range list {
+			e := &list[i]
 			e.FeedPosition = nil // of an attempt that failed
 			var p place
 			if events.InOrgFeed(e.Kind) {
@@ -58,18 +60,18 @@ func (g *gathering) events() {
 				f.events = append(f.events, e)
 				p = place{int64(len(st.feeds)), int64(len(f.events))}
 			}
-			st.rows, st.places = append(st.rows, eventRow(*e)), append(st.places, p)
+			st.rows, st.places = append(st.rows, insertEvent.row(reflect.ValueOf(e).Elem())), append(st.places, p)
 		}
 	}
 	if len(st.rows) == 0 {
-		return
+		return nil
 	}
 	for i, p := range st.places {
 		if p.feed > 0 {
 			st.places[i].later = int64(len(st.feeds[p.feed-1].events)) - p.later
 		}
 	}
-	g.steps = append(g.steps, st)
+	return []step{st}
 }
 
 // feedsOf returns what steps add to the feeds.
@@ -101,14 +103,12 @@ func recall(ctx context.Context, b backend, feeds []feedShare) error {
 // Its parameters are the rows of the events, whose last columns are their places, and those of the feeds. A position is found by its number in an array: a
 // join of the two would try each with each.
 func postgresFeed() string {
-	s := tables.insertEvent
-	all := s.all()
+	s, all := insertEvent, insertEvent.all
 	last := len(all) - 1 // the position
-	placed := append(slices.Clip(all[:last]), columns("feed later")...)
+	placed := append(slices.Clip(all[:last]), column{name: "feed", typ: "bigint"}, column{name: "later", typ: "bigint"})
 	values := strings.TrimSuffix(s.list(func(i int) string { return columnValue(placed, i) }), columnValue(placed, last))
-	feed := columns("org_id:uuid position sessions queued_turns sessions_cap queued_turns_cap")
-	feeds := &shape{keys: feed}
-	return "WITH feeds AS (INSERT INTO org_feeds AS f (" + feedColumns + ") SELECT " + feeds.list(func(i int) string { return columnValue(feed, i) }) +
+	feed := raiseFeed.all
+	return "WITH feeds AS (INSERT INTO org_feeds AS f (" + feedColumns + ") SELECT " + raiseFeed.list(func(i int) string { return columnValue(feed, i) }) +
 		" FROM " + postgresRows(feed, 2) + " " +
 		"ON CONFLICT (org_id) DO UPDATE SET position = f.position + excluded.position, " +
 		"sessions = f.sessions + excluded.sessions, queued_turns = f.queued_turns + excluded.queued_turns, " +
@@ -121,28 +121,33 @@ func postgresFeed() string {
 		" FROM " + postgresRows(placed, 1) + ") SELECT positions, sessions, queued_turns FROM newest"
 }
 
-// feedRows are what the feeds of a step are raised by; the rows of the events get their places.
+// feedRows are what the feeds of a step are raised by.
 func (s step) feedRows() [][]any {
-	for i, p := range s.places {
-		if p.feed > 0 {
-			row := s.rows[i]
-			s.rows[i] = append(row[:len(row)-1], p.feed, p.later)
-		}
-	}
 	rows := make([][]any, len(s.feeds))
 	for i, f := range s.feeds {
-		sessionsCap, queuedCap := f.headroomLimits()
-		rows[i] = []any{id(f.org), int64(len(f.events)), f.added.Sessions, f.added.QueuedTurns, optInt(sessionsCap), optInt(queuedCap)}
+		raise := feedRow{OrgID: f.org, Position: int64(len(f.events)), Sessions: f.added.Sessions, QueuedTurns: f.added.QueuedTurns}
+		raise.SessionsCap, raise.QueuedTurnsCap = f.headroomLimits()
+		rows[i] = raiseFeed.row(reflect.ValueOf(&raise).Elem())
 	}
 	return rows
 }
 
+// feedRow is what a feed is raised by.
+type feedRow struct {
+	OrgID                           models.OrgID
+	Position, Sessions, QueuedTurns int64
+	SessionsCap, QueuedTurnsCap     *int64
+}
+
+var (
+	raiseFeed   = describe[feedRow](shape{table: "org_feeds"}, "org_id", "")
+	feedColumns = names("", raiseFeed.all)
+)
+
 // told is what the database tells of feeds: their newest positions, and the totals of their organizations.
 type told struct{ positions, sessions, queuedTurns []int64 }
 
-const feedColumns = "org_id, position, sessions, queued_turns, sessions_cap, queued_turns_cap"
-
-const sqliteRaiseFeed = "INSERT INTO org_feeds (" + feedColumns + ") VALUES (?, ?, ?, ?, ?, ?) " +
+var sqliteRaiseFeed = "INSERT INTO org_feeds (" + feedColumns + ") VALUES (?, ?, ?, ?, ?, ?) " +
 	"ON CONFLICT (org_id) DO UPDATE SET position = position + excluded.position, " +
 	"sessions = sessions + excluded.sessions, queued_turns = queued_turns + excluded.queued_turns, " +
 	"sessions_cap = excluded.sessions_cap, queued_turns_cap = excluded.queued_turns_cap RETURNING position, sessions, queued_turns"
@@ -150,11 +155,9 @@ const sqliteRaiseFeed = "INSERT INTO org_feeds (" + feedColumns + ") VALUES (?, 
 // raiseFeeds assigns the events of a step their positions.
 func (tx *sqliteTx) raiseFeeds(ctx context.Context, s step) error {
 	newest := make([]int64, len(s.feeds))
-	for i, f := range s.feeds {
-		sessionsCap, queuedCap := f.headroomLimits()
-		err := tx.one(ctx, sqliteRaiseFeed, id(f.org), len(f.events), f.added.Sessions, f.added.QueuedTurns, sessionsCap, queuedCap).
-			Scan(&newest[i], &f.told.Sessions, &f.told.QueuedTurns)
-		if err != nil {
+	for i, row := range s.feedRows() {
+		f := s.feeds[i]
+		if err := tx.one(ctx, sqliteRaiseFeed, row...).Scan(&newest[i], &f.told.Sessions, &f.told.QueuedTurns); err != nil {
 			return own(err)
 		}
 		f.assign(newest[i])

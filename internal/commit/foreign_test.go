@@ -86,7 +86,7 @@ func (w *world) furnish() (belongings, *Lease) {
 // tenantTables are those that the committer writes to.
 func tenantTables() []string {
 	set := map[string]bool{"org_feeds": true, "checkpoints": true}
-	for _, s := range allShapes() {
+	for _, s := range inOrder {
 		set[s.table] = true
 	}
 	return slices.Sorted(maps.Keys(set))
@@ -176,7 +176,7 @@ func TestCommandsThatNameWhatBelongsToOthers(t *testing.T) {
 				return nil
 			}, ErrRefused},
 			{"their waiting message", nil, func(tx *Tx) error {
-				tx.w.edited = append(tx.w.edited, models.Message{OrgID: tx.org, ID: theirs.waiting, Content: text})
+				editMessage.put(tx.w, models.Message{OrgID: tx.org, ID: theirs.waiting, Content: text})
 				return nil
 			}, nil},
 			{"their message", nil, func(tx *Tx) error { tx.RewriteMessage(theirs.shown, text); return nil }, nil},

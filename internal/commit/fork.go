@@ -25,14 +25,6 @@ type fork struct {
 	tx    *Tx
 }
 
-// copied is what the database copies for a new session from the one that it was forked from.
-type copied struct {
-	from models.SessionID
-	// base is how much of that one's log is that of others.
-	base, through int64
-	todosBefore   models.Millis
-}
-
 // Fork makes a session that begins with the history of this one, and returns its state, to which the command adds its first events.
 // What they share is not copied, and entries of files are copied within the database, where they stand as they did before this
 // batch. So a fork is the first that happens to its session in a batch.
@@ -53,14 +45,17 @@ func (tx *Tx) Fork(f Fork) (*Tx, error) {
 	row.CreatedAt = tx.Now
 	row.LastSequence, row.InputSequence, row.CurrentTurnID, row.QueuedTurns = f.Through, 0, nil, 0
 	child.CreateSession(row)
-	child.w.copies = []copied{{from: tx.sessionID, base: tx.Session.BaseSequence, through: f.Through, todosBefore: f.TodosBefore}}
+	from := copied{OrgID: tx.org, SessionID: f.Session.ID, FromID: tx.sessionID, Through: f.Through, Base: tx.Session.BaseSequence, TodosBefore: f.TodosBefore}
+	for _, copying := range []kind[copied]{copyLineage, copyFiles, copyTodos} {
+		copying.put(child.w, from)
+	}
 	for _, file := range f.Files {
 		file.OrgID, file.SessionID = child.org, child.sessionID
 		child.files[file.Path] = file
-		child.w.files = append(child.w.files, file)
+		putFile.put(child.w, file)
 	}
 	for _, path := range f.Gone {
-		child.w.deletedFiles = append(child.w.deletedFiles, models.SessionFile{OrgID: child.org, SessionID: child.sessionID, Path: path})
+		deleteFile.put(child.w, models.SessionFile{OrgID: child.org, SessionID: child.sessionID, Path: path})
 	}
 	tx.forks = append(tx.forks, fork{s, child})
 	return child, nil

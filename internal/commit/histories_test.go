@@ -356,8 +356,9 @@ func TestTheCheckerFindsPlantedBugs(t *testing.T) {
 					tx.Session.LastSequence = stale.LastSequence
 					err := c.apply(tx)
 					tx.Session.LastSequence += moved
-					for i := range tx.w.events {
-						tx.w.events[i].Sequence += moved
+					list := insertEvent.of(tx.w)
+					for i := range list {
+						list[i].Sequence += moved
 					}
 					return err
 				}))
@@ -375,7 +376,7 @@ func TestTheCheckerFindsPlantedBugs(t *testing.T) {
 				c.apply = func(tx *Tx) error {
 					c.needs.Idempotency = key
 					err := apply(tx)
-					tx.w.keys = nil
+					insertKey.keep(tx.w, none)
 					return err
 				}
 				return submit(context.Background(), c)

@@ -35,7 +35,7 @@ type postgresBackend struct {
 
 func newPostgresBackend(pool *pgxpool.Pool) *postgresBackend {
 	b := &postgresBackend{pool: pool, number: map[*shape]int{}, statements: map[uint64]string{}, feed: postgresFeed()}
-	for i, s := range allShapes() {
+	for i, s := range inOrder {
 		b.number[s] = i
 	}
 	return b
@@ -79,18 +79,17 @@ ORDER BY m.sequence`
 	readKnown = `SELECT ` + keyRow + ` FROM unnest($1::uuid[], $2::text[], $3::text[]) AS k(org_id, operation, key) CROSS JOIN LATERAL
 (SELECT ` + keyRow + ` FROM idempotency_keys i
 WHERE i.org_id = k.org_id AND i.operation = k.operation AND i.key = k.key OFFSET 0) i`
-	fileColumns = `f.org_id, f.session_id, f.path, f.directory, f.readonly, f.size, f.hash, f.encoding, f.updated_at`
-	theFile     = ` CROSS JOIN LATERAL
+	existing = `SELECT s.org_id, s.id` + eachSession + `CROSS JOIN LATERAL (SELECT s.org_id, s.id` + theSession + `OFFSET 0) s`
+)
+
+var (
+	theFile = ` CROSS JOIN LATERAL
 (SELECT ` + fileColumns + ` FROM session_files f
 WHERE f.org_id = k.org_id AND f.session_id = k.session_id `
 	readFiles = `SELECT ` + fileColumns + ` FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS k(org_id, session_id, path)` +
 		theFile + `AND f.path = k.path OFFSET 0) f`
 	readSubtrees = `SELECT ` + fileColumns + ` FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS k(org_id, session_id, above, below)` +
 		theFile + `AND f.path > k.above AND f.path < k.below OFFSET 0) f`
-	existing = `SELECT s.org_id, s.id` + eachSession + `CROSS JOIN LATERAL (SELECT s.org_id, s.id` + theSession + `OFFSET 0) s`
-)
-
-var (
 	lockSessions = `SELECT s.*, ` + theTransaction + eachSession + `CROSS JOIN LATERAL (SELECT ` + readSession + theSession +
 		`FOR NO KEY UPDATE SKIP LOCKED) s`
 	lockSession = `SELECT ` + readSession + `, ` + theTransaction + ` FROM sessions s WHERE s.org_id = $1 AND s.id = $2 FOR NO KEY UPDATE`

@@ -309,7 +309,7 @@ func TestTheOutcomeOfATransactionThatGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		st.merge(draft)
-		marker := &st.w.events[0]
+		marker := &insertEvent.of(&st.w)[0]
 		if _, err := b.committed(t.Context(), tx.ticket(), marker); !errors.Is(err, errInProgress) {
 			t.Errorf("before the end: %v", err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -130,17 +131,21 @@ func (tx *postgresTx) queueGroup(batch *pgx.Batch, group []step, newest *told) e
 		args = append(args, tx.buf[from:])
 		return nil
 	}
-	feeds := first.feedRows()
+	for i, p := range first.places {
+		if row := first.rows[i]; p.feed > 0 {
+			first.rows[i] = append(row[:len(row)-1], p.feed, p.later)
+		}
+	}
 	for _, s := range group {
 		if err := put(s.rows); err != nil {
 			return err
 		}
 	}
-	if len(feeds) == 0 {
+	if len(first.feeds) == 0 {
 		batch.Queue(tx.b.statement(group), args...)
 		return nil
 	}
-	if err := put(feeds); err != nil {
+	if err := put(first.feedRows()); err != nil {
 		return err
 	}
 	batch.Queue(tx.b.feed, args...).QueryRow(func(r pgx.Row) error {
@@ -190,7 +195,7 @@ func (tx *postgresTx) rollback() {
 // postgresSQL is the statement of a shape for any number of rows, which are the parameter number n; for one row, whose values are the parameters, where
 // many says so.
 func postgresSQL(s *shape, n int) string {
-	all := s.all()
+	all := s.all
 	param := func(i int) string { return "$" + strconv.Itoa(i+1) + "::" + all[i].typ }
 	// The names of keys that aren't columns of the table stand for themselves.
 	value := func(i int) string { return columnValue(all, i) }

@@ -28,11 +28,11 @@ type sqliteBackend struct {
 
 func newSQLiteBackend(db *sql.DB) *sqliteBackend {
 	b := &sqliteBackend{db: db, prepared: map[string]*sql.Stmt{}, statements: map[*shape]map[int]string{}}
-	for _, s := range allShapes() {
+	for _, s := range inOrder {
 		b.statements[s] = map[int]string{1: sqliteSQL(s, 1)}
 	}
 	for _, n := range eventsPerInsert {
-		b.statements[tables.insertEvent][n] = sqliteSQL(tables.insertEvent, n)
+		b.statements[insertEvent.shape][n] = sqliteSQL(insertEvent.shape, n)
 	}
 	return b
 }
@@ -149,7 +149,7 @@ func (tx *sqliteTx) loadSession(ctx context.Context, k key, ends bool, files []F
 	}
 	all := map[key]map[string]models.SessionFile{}
 	for _, f := range files {
-		q := "SELECT org_id, session_id, path, directory, readonly, size, hash, encoding, updated_at FROM session_files " +
+		q := "SELECT " + fileColumns + " FROM session_files f " +
 			"WHERE org_id = ? AND session_id = ? AND "
 		args := []any{id(k.org), id(k.session), f.Path}
 		if f.Subtree {
@@ -235,7 +235,7 @@ func (tx *sqliteTx) chain(ctx context.Context, entries []models.AuditEntry) erro
 
 // rowsAtOnce returns the size of the next insert: events, the most frequent rows by far, go together.
 func rowsAtOnce(s *shape, left int) int {
-	if s != tables.insertEvent {
+	if s != insertEvent.shape {
 		return 1
 	}
 	for _, n := range eventsPerInsert {
@@ -356,5 +356,5 @@ func sqliteSQL(s *shape, rows int) string {
 		return "DELETE FROM " + s.table + " AS t WHERE " + s.condition(mark)
 	}
 	values := strings.TrimSuffix(strings.Repeat("("+s.list(mark)+"), ", rows), ", ")
-	return "INSERT INTO " + s.table + " (" + names("", s.all()) + ") VALUES " + values + s.conflictSQL()
+	return "INSERT INTO " + s.table + " (" + names("", s.all) + ") VALUES " + values + s.conflictSQL()
 }

@@ -114,45 +114,7 @@ func (s *state) merge(tx *Tx) {
 			s.turns[t.ID] = t
 		}
 	}
-	w := tx.w
-	s.w.newSession = s.w.newSession || w.newSession
-	s.w.copies = append(s.w.copies, w.copies...)
-	s.w.details = s.w.details || w.details
-	s.w.ready = s.w.ready || w.ready
-	s.w.messages = append(s.w.messages, w.messages...)
-	s.w.consumes = append(s.w.consumes, w.consumes...)
-	s.w.moves = append(s.w.moves, w.moves...)
-	s.w.events = append(s.w.events, w.events...)
-	s.w.newEffects = append(s.w.newEffects, w.newEffects...)
-	s.w.effects = append(s.w.effects, w.effects...)
-	s.w.putEffects = append(s.w.putEffects, w.putEffects...)
-	s.w.amended = append(s.w.amended, w.amended...)
-	s.w.newWaits = append(s.w.newWaits, w.newWaits...)
-	s.w.waits = append(s.w.waits, w.waits...)
-	s.w.decisions = append(s.w.decisions, w.decisions...)
-	s.w.newJobs = append(s.w.newJobs, w.newJobs...)
-	s.w.endedJobs = append(s.w.endedJobs, w.endedJobs...)
-	s.w.edited = append(s.w.edited, w.edited...)
-	s.w.closedTurns = append(s.w.closedTurns, w.closedTurns...)
-	s.w.rewritten = append(s.w.rewritten, w.rewritten...)
-	s.w.toolsets = append(s.w.toolsets, w.toolsets...)
-	s.w.attention = s.w.attention || w.attention
-	s.w.checkpoints = append(s.w.checkpoints, w.checkpoints...)
-	s.w.blobs = append(s.w.blobs, w.blobs...)
-	s.w.files = append(s.w.files, w.files...)
-	s.w.deletedFiles = append(s.w.deletedFiles, w.deletedFiles...)
-	s.w.todos = append(s.w.todos, w.todos...)
-	s.w.entries = append(s.w.entries, w.entries...)
-	s.w.journal = append(s.w.journal, w.journal...)
-	s.w.postings = append(s.w.postings, w.postings...)
-	s.w.payments = append(s.w.payments, w.payments...)
-	s.w.paid = append(s.w.paid, w.paid...)
-	if w.retag {
-		s.w.retag, s.w.tags = true, nil
-	}
-	s.w.tags = append(s.w.tags, w.tags...)
-	s.w.keys = append(s.w.keys, w.keys...)
-	s.w.staleKeys = append(s.w.staleKeys, w.staleKeys...)
+	s.w.merge(tx.w)
 	tx.w, tx.Known, tx.forks, tx.budgets = nil, nil, nil, nil
 	s.tx = *tx
 }
@@ -162,16 +124,60 @@ func (s *state) changedBy(tx *Tx) bool {
 	return tx.w.any() || len(tx.budgets) > 0 || !sameSession(s.tx.Session, tx.Session) || !sameTurn(s.tx.Turn, tx.Turn)
 }
 
+// writes is what a batch, or one command of it, writes.
+type writes struct {
+	// lists are rows, by their shapes.
+	lists []written
+	// newTurns and turns are those that were added and changed: they are written as they stand at the end of the batch. So is the
+	// session, with its details, when they have changed, and its tags, when they are replaced.
+	newTurns                   []models.TurnID
+	turns                      []*models.Turn
+	newSession, details, retag bool
+	// ready is true when a turn can be claimed, attention when the runner of the current turn is to look at it.
+	ready, attention bool
+}
+
+// written are rows of one shape.
+type written struct {
+	shape *shape
+	rows  rowList
+}
+
+// list returns the rows of a shape; nil for none.
+func (w *writes) list(s *shape) rowList {
+	for _, l := range w.lists {
+		if l.shape == s {
+			return l.rows
+		}
+	}
+	return nil
+}
+
+// merge takes over what a command writes besides turns.
+func (w *writes) merge(more *writes) {
+	w.newSession, w.details, w.retag = w.newSession || more.newSession, w.details || more.details, w.retag || more.retag
+	w.ready, w.attention = w.ready || more.ready, w.attention || more.attention
+	if more.retag {
+		insertTag.keep(w, none)
+	}
+	if w.lists == nil {
+		w.lists = more.lists
+		return
+	}
+	for _, l := range more.lists {
+		if have := w.list(l.shape); have != nil {
+			have.add(l.rows)
+		} else {
+			w.lists = append(w.lists, l)
+		}
+	}
+}
+
+func none[T any](*T) bool { return false }
+
 // any reports whether there is anything to write.
 func (w *writes) any() bool {
-	return w.newSession || len(w.copies) > 0 || w.details || w.retag || w.ready || w.attention ||
-		len(w.newTurns) > 0 || len(w.turns) > 0 || len(w.messages) > 0 || len(w.consumes) > 0 || len(w.moves) > 0 ||
-		len(w.events) > 0 || len(w.newEffects) > 0 || len(w.effects) > 0 || len(w.putEffects) > 0 || len(w.amended) > 0 || len(w.newWaits) > 0 || len(w.waits) > 0 ||
-		len(w.decisions) > 0 || len(w.newJobs) > 0 || len(w.endedJobs) > 0 || len(w.edited) > 0 || len(w.rewritten) > 0 || len(w.closedTurns) > 0 || len(w.toolsets) > 0 ||
-		len(w.checkpoints) > 0 || len(w.blobs) > 0 ||
-		len(w.files) > 0 || len(w.deletedFiles) > 0 || len(w.todos) > 0 || len(w.tags) > 0 || len(w.keys) > 0 || len(w.staleKeys) > 0 ||
-		len(w.entries) > 0 || len(w.journal) > 0 || len(w.postings) > 0 ||
-		len(w.payments) > 0 || len(w.paid) > 0
+	return w.newSession || w.details || w.retag || w.ready || w.attention || len(w.newTurns)+len(w.turns)+len(w.lists) > 0
 }
 
 // sameSession compares what updateSession writes, but for the time.

@@ -3,6 +3,8 @@ package commit
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ostler-dev/ostler/internal/models"
 )
 
 // column is a column that the committer writes, with its type in PostgreSQL.
@@ -25,175 +27,180 @@ const (
 
 // shape is one kind of write to a table: the columns that rows are found by, and those that are set.
 type shape struct {
-	op    operation
-	table string
-	keys  []column
-	set   []column
+	op     operation
+	table  string
+	fields []field
+	// all are the columns of the fields: keys and set.
+	all, keys, set []column
 	// where is a condition that all rows have to meet, beside that on their keys.
 	where string
-	// conflict is what follows an insert: what to do about a row that exists.
+	// conflict is what follows an insert: what to do about a row that exists. With ADD, rows that have a key in common are added up.
 	conflict string
-	// alone is true for rows that sessions have in common, and that may have to be waited for: they are locked one table after the other.
+	// shared is true for rows that sessions have in common: they are written in the order of their keys, each once.
+	shared bool
+	// alone is true for shared rows that may have to be waited for: they are locked one table after the other.
 	alone bool
 	// once is true for rows that are found by their primary keys, each of which no other shape of the same table writes that has it, too.
 	once bool
+	// last is true if a row is written as the last command of its session left it.
+	last bool
+	// into is the insert that takes in changes of a row that is new.
+	into *shape
 	// query finds what is duplicated; %[n]s stands for the key number n.
 	query string
 }
 
-func columns(list string) []column {
-	var cs []column
-	for _, f := range strings.Fields(list) {
-		name, typ, _ := strings.Cut(f, ":")
-		if typ == "" {
-			typ = "bigint"
-		}
-		cs = append(cs, column{name: name, typ: typ})
-	}
-	return cs
-}
+const usageState = " input_tokens output_tokens cache_read_tokens cache_write_tokens reasoning_tokens cost_nanos unpriced "
 
-const usageColumns = " input_tokens output_tokens cache_read_tokens cache_write_tokens reasoning_tokens cost_nanos unpriced:boolean "
-
+// What is written of rows that exist.
 const (
-	sessionState = "last_sequence input_sequence status:text current_turn_id:uuid queued_turns file_bytes" + usageColumns + "resumed_at compacted_through updated_at"
-	turnState    = "coauthors:json model_id:uuid max_tokens queue_position status:text ready_at runner_id:uuid lease_epoch takeovers recoveries " +
-		"phase:text iteration tool_calls pending_calls waiting_calls attention:boolean announced:boolean carries end_hooks:boolean cancel:json model_calls input_sequence consumed_through " +
-		"output_message_id:uuid final_message_id:uuid answer_preview:text stop_reason:text ended_sequence error:json" + usageColumns +
-		"reservation:json harness_revision agent_revision started_at first_token_at finished_at"
+	sessionState = "last_sequence input_sequence status current_turn_id queued_turns file_bytes" + usageState + "resumed_at compacted_through updated_at"
+	turnState    = "coauthors model_id max_tokens queue_position status ready_at runner_id lease_epoch takeovers recoveries " +
+		"phase iteration tool_calls pending_calls waiting_calls attention announced carries end_hooks cancel model_calls input_sequence consumed_through " +
+		"output_message_id final_message_id answer_preview stop_reason ended_sequence error" + usageState +
+		"reservation harness_revision agent_revision started_at first_token_at finished_at"
+	effectState = "state outcome epoch attempt started_at settled_at due_at"
+	budgetState = "period_started_at period_ends_at spent credits reserved buckets warned_at soft_passed_at exhausted_at contended kept kept_for " +
+		"kept_until updated_at"
+	fileState = "directory readonly size hash encoding updated_at"
 )
 
+// The kinds of writes. inOrder says in which order they are made.
 var (
-	orgAndID   = columns("org_id:uuid id:uuid")
-	effectKey  = columns("org_id:uuid scope_id:uuid replay_key:text")
-	fileKey    = columns("org_id:uuid session_id:uuid path:text")
-	keyColumns = columns("org_id:uuid operation:text key:text")
-	fileSet    = columns("directory:boolean readonly:boolean size hash:bytea encoding:text updated_at")
-	todosSet   = columns("items:json updated_at")
+	insertToolset = describe[models.ClientToolset](shape{table: "client_toolsets", shared: true, alone: true, conflict: "DO NOTHING"}, "org_id hash", "")
+	insertBlob    = describe[models.Blob](shape{table: "blobs", shared: true, alone: true, conflict: "DO NOTHING"}, "org_id hash", "")
 
-	lineageColumns = columns("org_id session_id through_sequence after_sequence ancestor_id")
+	insertSession = describe[*models.Session](shape{table: "sessions", once: true}, "org_id id", "")
+	updateSession = describe[*models.Session](shape{op: update, table: "sessions", once: true}, "org_id id", sessionState)
+	detailSession = describe[*models.Session](shape{op: update, table: "sessions"}, "org_id id", "title agent_id model_id tags client_tools")
+	dropTags      = describe[label](shape{op: remove, table: "session_tags"}, "org_id session_id", "")
+	insertTag     = describe[label](shape{table: "session_tags", conflict: "DO NOTHING"}, "org_id tag session_id", "")
+	dropWords     = describe[word](shape{op: remove, table: "session_words"}, "org_id session_id", "")
+	insertWord    = describe[word](shape{table: "session_words"}, "org_id word session_id", "")
 
-	usageSums = columns("input_tokens output_tokens cache_read_tokens cache_write_tokens reasoning_tokens cost_nanos unpriced_calls " +
-		"model_calls tool_calls turns")
-)
+	// A turn must have ended before the next one of its session may run.
+	updateTurn = describe[*models.Turn](shape{op: update, table: "turns", once: true}, "org_id id", turnState)
+	insertTurn = describe[*models.Turn](shape{table: "turns", once: true}, "org_id id", "")
 
-// tables are all the writes there are.
-var tables = struct {
-	insertSession, updateSession, detailSession, dropTags, insertTag, dropWords, insertWord       *shape
-	updateTurn, insertTurn                                                                        *shape
-	insertMessage, consumeInbox, moveInbox, returnInbox, editMessage, rewriteMessage, insertEvent *shape
-	insertEffect, putEffect, updateEffect, amendEffect, dropCheckpoint                            *shape
-	insertWait, updateWait, closeWaits, insertDecision, insertJob, dropJob                        *shape
-	insertToolset                                                                                 *shape
-	insertBlob, putFile, deleteFile, putTodos, dropKey, insertKey                                 *shape
-	copyLineage, copyFiles, copyTodos                                                             *shape
-	insertJournal, insertPosting, updateBudget, addUsage, addSessionUsage                         *shape
-	updatePayment, addPaymentDay                                                                  *shape
-	beginChain, insertEntry, moveChain                                                            *shape
-}{
-	insertSession: &shape{once: true, table: "sessions", keys: orgAndID, set: columns("title:text harness_id:uuid agent_id:uuid model_id:uuid " +
-		"tags:json locale:text customer_key:text created_by_kind:text created_by_id:uuid owner_id:uuid " +
-		"client_tools:bytea parent_id:uuid root_id:uuid forked_from_id:uuid base_sequence created_at " + sessionState)},
-	updateSession: &shape{once: true, op: update, table: "sessions", keys: orgAndID, set: columns(sessionState)},
-	detailSession: &shape{op: update, table: "sessions", keys: orgAndID, set: columns("title:text agent_id:uuid model_id:uuid tags:json client_tools:bytea")},
-	dropTags:      &shape{op: remove, table: "session_tags", keys: columns("org_id:uuid session_id:uuid")},
-	insertTag:     &shape{table: "session_tags", keys: columns("org_id:uuid tag:text session_id:uuid"), conflict: "DO NOTHING"},
-	dropWords:     &shape{op: remove, table: "session_words", keys: columns("org_id:uuid session_id:uuid")},
-	insertWord:    &shape{table: "session_words", keys: columns("org_id:uuid word:text session_id:uuid")},
-	updateTurn:    &shape{once: true, op: update, table: "turns", keys: orgAndID, set: columns(turnState)},
-	insertTurn:    &shape{once: true, table: "turns", keys: orgAndID, set: columns("session_id:uuid input_message_id:uuid started_by_kind:text started_by_id:uuid queued_at " + turnState)},
-	insertMessage: &shape{table: "messages", keys: orgAndID, set: columns("session_id:uuid turn_id:uuid role:text content:json sequence " +
-		"position ordinal error:json author_kind:text author_id:uuid interrupted:boolean created_at")},
-	rewriteMessage: &shape{op: update, table: "messages", keys: orgAndID, set: columns("content:json")},
-	editMessage:    &shape{op: update, table: "messages", keys: orgAndID, where: "t.position IS NULL", set: columns("content:json")},
-	consumeInbox: &shape{
-		op: update, table: "messages", where: "t.position IS NULL", set: columns("position"),
-		keys: append(columns("org_id:uuid turn_id:uuid"),
-			column{"after", "bigint", "t.sequence > %s"}, column{"through", "bigint", "t.sequence <= %s"}),
-	},
-	moveInbox: &shape{
-		op: update, table: "messages", where: "t.position IS NULL", set: columns("turn_id:uuid"),
-		keys: append(columns("org_id:uuid"), column{"ended_id", "uuid", "t.turn_id = %s"},
-			column{"after", "bigint", "t.sequence > %s"}, column{"through", "bigint", "t.sequence <= %s"}),
-	},
-	returnInbox: &shape{
-		op: update, table: "messages", where: "t.position IS NULL", set: columns("turn_id:uuid"),
-		keys: append(columns("org_id:uuid"), column{"left_id", "uuid", "t.turn_id = %s"}, column{"kept_id", "uuid", "t.id <> %s"}),
-	},
-	insertEvent: &shape{table: "events", keys: columns("org_id:uuid session_id:uuid sequence"), set: columns("id:uuid kind:text " +
-		"turn_id:uuid data:text occurred_at feed_position")},
-	insertEffect: &shape{once: true, table: "effects", keys: effectKey, set: columns("session_id:uuid kind:text state:text input_hash:bytea " +
-		"request:json outcome:json epoch attempt ordinal started_at settled_at due_at")},
-	putEffect: &shape{table: "effects", keys: effectKey, set: columns("session_id:uuid kind:text state:text input_hash:bytea " +
-		"request:json outcome:json epoch attempt ordinal started_at settled_at due_at"), conflict: "UPDATE"},
-	updateEffect:   &shape{once: true, op: update, table: "effects", keys: effectKey, set: columns("state:text outcome:json epoch attempt started_at settled_at due_at")},
-	amendEffect:    &shape{op: update, table: "effects", keys: effectKey, set: columns("state:text input_hash:bytea request:json epoch attempt due_at")},
-	dropCheckpoint: &shape{op: remove, table: "checkpoints", keys: columns("org_id:uuid turn_id:uuid")},
-	insertWait: &shape{once: true, table: "waits", keys: orgAndID, set: columns("session_id:uuid turn_id:uuid kind:text identity:text state:text " +
-		"tool_call_id:text tool_name:text request:json deadline resolution:json approvals created_at resolved_at")},
-	closeWaits:     &shape{op: update, table: "waits", keys: columns("org_id:uuid turn_id:uuid"), where: "t.state = 'OPEN'", set: columns("state:text resolution:json resolved_at")},
-	updateWait:     &shape{once: true, op: update, table: "waits", keys: orgAndID, set: columns("state:text request:json deadline resolution:json approvals resolved_at")},
-	insertDecision: &shape{table: "approval_decisions", keys: columns("org_id:uuid wait_id:uuid actor_id:uuid"), set: columns("actor_kind:text approve:boolean arguments:json note:text created_at")},
-	insertJob:      &shape{table: "hook_jobs", keys: orgAndID, set: columns("session_id:uuid turn_id:uuid event:text payload:json attempt due_at")},
-	dropJob:        &shape{op: remove, table: "hook_jobs", keys: orgAndID},
-	insertToolset:  &shape{alone: true, table: "client_toolsets", keys: columns("org_id:uuid hash:bytea"), set: columns("tools:json"), conflict: "DO NOTHING"},
-	insertBlob:     &shape{alone: true, table: "blobs", keys: columns("org_id:uuid hash:bytea"), set: columns("size content:bytea"), conflict: "DO NOTHING"},
-	putFile:        &shape{once: true, table: "session_files", keys: fileKey, set: fileSet, conflict: "UPDATE"},
-	deleteFile:     &shape{once: true, op: remove, table: "session_files", keys: fileKey},
-	putTodos:       &shape{table: "session_todos", keys: columns("org_id:uuid session_id:uuid"), set: todosSet, conflict: "UPDATE"},
-	dropKey:        &shape{alone: true, op: remove, table: "idempotency_keys", keys: append(columns("expires_at"), keyColumns...)},
-	insertKey:      &shape{alone: true, table: "idempotency_keys", keys: keyColumns, set: columns("input_hash:bytea result:json expires_at")},
-	insertJournal: &shape{table: "usage_journal", keys: orgAndID, set: columns("kind:text occurred_at session_id:uuid turn_id:uuid user_id:uuid " +
-		"agent_id:uuid harness_id:uuid customer_key:text model_id:uuid model:text tool:text" + usageColumns +
-		"provider_cost:boolean estimated:boolean duration_ms measures:json")},
-	insertPosting: &shape{table: "ledger_entries", keys: orgAndID, set: columns("budget_id:uuid journal_id:uuid source:text amount overrun " +
-		"session_id:uuid turn_id:uuid description:text period_started_at created_at")},
-	updateBudget: &shape{op: update, table: "budgets", keys: orgAndID, set: columns("period_started_at period_ends_at spent credits reserved " +
-		"buckets:json warned_at soft_passed_at exhausted_at contended:boolean kept kept_for:uuid kept_until updated_at")},
-	addUsage: &shape{
-		table: "usage_hours", keys: columns("org_id:uuid hour model_id:uuid agent_id:uuid user_id:uuid customer_key:text tool:text"),
-		set: usageSums, conflict: "ADD",
-	},
-	addSessionUsage: &shape{
-		table: "session_usage_hours", keys: columns("org_id:uuid hour session_id:uuid model_id:uuid agent_id:uuid user_id:uuid customer_key:text tool:text"),
-		set: usageSums, conflict: "ADD",
-	},
-	updatePayment: &shape{op: update, table: "payments", keys: orgAndID, set: columns("paid status:text lines:json reference:text error:text " +
-		"attempts due_at settled_at")},
-	addPaymentDay: &shape{alone: true, table: "payment_days", keys: columns("org_id:uuid policy_id:uuid day"), set: columns("amount"), conflict: "ADD"},
-	beginChain:    &shape{alone: true, table: "audit_heads", keys: columns("org_id:uuid"), set: columns("position hash:bytea"), conflict: "DO NOTHING"},
-	moveChain:     &shape{alone: true, op: update, table: "audit_heads", keys: columns("org_id:uuid"), set: columns("position hash:bytea")},
-	insertEntry: &shape{alone: true, table: "audit_entries", keys: columns("org_id:uuid position"), set: columns("id:uuid actor_kind:text actor_id:uuid action:text " +
-		"target_id:text address:text request_id:text details:text created_at prev_hash:bytea hash:bytea")},
-	// The pieces of the original's own history, as far as the fork has them, and what the original has added.
-	copyLineage: &shape{
-		op: duplicate, table: "session_lineage", keys: columns("org_id:uuid session_id:uuid from_id:uuid through base"), set: lineageColumns,
+	insertMessage  = describe[models.Message](shape{table: "messages"}, "org_id id", "")
+	editMessage    = describe[models.Message](shape{op: update, table: "messages", where: "t.position IS NULL", last: true}, "org_id id", "content")
+	rewriteMessage = describe[models.Message](shape{op: update, table: "messages"}, "org_id id", "content")
+	// What comes back may be consumed in the same batch.
+	returnInbox  = describe[returned](shape{op: update, table: "messages", where: "t.position IS NULL"}, "org_id left_id kept_id", "turn_id")
+	consumeInbox = describe[consume](shape{op: update, table: "messages", where: "t.position IS NULL"}, "org_id turn_id after through", "position")
+	moveInbox    = describe[move](shape{op: update, table: "messages", where: "t.position IS NULL"}, "org_id ended_id after through", "turn_id")
+
+	insertEffect   = describe[models.Effect](shape{table: "effects", once: true}, "org_id scope_id replay_key", "")
+	putEffect      = describe[models.Effect](shape{table: "effects", conflict: "UPDATE", last: true}, "org_id scope_id replay_key", "")
+	amendEffect    = describe[models.Effect](shape{op: update, table: "effects", last: true, into: insertEffect.shape}, "org_id scope_id replay_key", "state input_hash request epoch attempt due_at")
+	updateEffect   = describe[models.Effect](shape{op: update, table: "effects", once: true, last: true, into: insertEffect.shape}, "org_id scope_id replay_key", effectState)
+	dropCheckpoint = describe[models.Checkpoint](shape{op: remove, table: "checkpoints"}, "org_id turn_id", "")
+
+	insertWait     = describe[models.Wait](shape{table: "waits", once: true}, "org_id id", "")
+	updateWait     = describe[models.Wait](shape{op: update, table: "waits", once: true, last: true, into: insertWait.shape}, "org_id id", "state request deadline resolution approvals resolved_at")
+	closeWaits     = describe[models.Wait](shape{op: update, table: "waits", where: "t.state = 'OPEN'"}, "org_id turn_id", "state resolution resolved_at")
+	insertDecision = describe[models.ApprovalDecision](shape{table: "approval_decisions"}, "org_id wait_id actor_id", "")
+	insertJob      = describe[models.HookJob](shape{table: "hook_jobs"}, "org_id id", "")
+	dropJob        = describe[models.HookJob](shape{op: remove, table: "hook_jobs"}, "org_id id", "")
+
+	// What is copied is as it was before this batch: what others of it write comes after. Of the lineage these are the pieces of the
+	// original's own history, as far as the fork has them, and what the original has added.
+	copyLineage = describe[copied](shape{
+		op: duplicate, table: "session_lineage",
 		query: "SELECT l.org_id, %[2]s, CASE WHEN l.through_sequence < %[4]s THEN l.through_sequence ELSE %[4]s END, l.after_sequence, l.ancestor_id " +
 			"FROM session_lineage l WHERE l.org_id = %[1]s AND l.session_id = %[3]s AND l.after_sequence < %[4]s " +
 			"UNION ALL SELECT %[1]s, %[2]s, %[4]s, %[5]s, %[3]s WHERE %[4]s > %[5]s",
-	},
-	copyFiles: &shape{
-		op: duplicate, table: "session_files", keys: columns("org_id:uuid session_id:uuid from_id:uuid"), set: append(columns("org_id session_id path"), fileSet...),
-		query: "SELECT f.org_id, %[2]s, f.path, " + names("f.", fileSet) + " FROM session_files f WHERE f.org_id = %[1]s AND f.session_id = %[3]s",
-	},
-	copyTodos: &shape{
-		op: duplicate, table: "session_todos", keys: columns("org_id:uuid session_id:uuid from_id:uuid before"), set: append(columns("org_id session_id"), todosSet...),
-		query: "SELECT t.org_id, %[2]s, " + names("t.", todosSet) + " FROM session_todos t WHERE t.org_id = %[1]s AND t.session_id = %[3]s AND t.updated_at < %[4]s",
-	},
+	}, "org_id session_id from_id through base", "org_id session_id through_sequence after_sequence ancestor_id")
+	copyFiles = describe[copied](shape{
+		op: duplicate, table: "session_files",
+		query: "SELECT f.org_id, %[2]s, f.path, f.directory, f.readonly, f.size, f.hash, f.encoding, f.updated_at FROM session_files f WHERE f.org_id = %[1]s AND f.session_id = %[3]s",
+	}, "org_id session_id from_id", "org_id session_id path "+fileState)
+	copyTodos = describe[copied](shape{
+		op: duplicate, table: "session_todos",
+		query: "SELECT t.org_id, %[2]s, t.items, t.updated_at FROM session_todos t WHERE t.org_id = %[1]s AND t.session_id = %[3]s AND t.updated_at < %[4]s",
+	}, "org_id session_id from_id todos_before", "org_id session_id items updated_at")
+	putFile    = describe[models.SessionFile](shape{table: "session_files", conflict: "UPDATE", once: true, last: true}, "org_id session_id path", "")
+	deleteFile = describe[models.SessionFile](shape{op: remove, table: "session_files", once: true, last: true}, "org_id session_id path", "")
+	putTodos   = describe[models.SessionTodos](shape{table: "session_todos", conflict: "UPDATE", last: true}, "org_id session_id", "")
+
+	insertFact      = describe[models.JournalEntry](shape{table: "usage_journal"}, "org_id id", "")
+	addUsage        = describe[models.UsageHour](shape{table: "usage_hours", shared: true, conflict: "ADD"}, "org_id hour model_id agent_id user_id customer_key tool", "")
+	addSessionUsage = describe[models.SessionUsageHour](shape{table: "session_usage_hours", shared: true, conflict: "ADD"},
+		"org_id hour session_id model_id agent_id user_id customer_key tool", "")
+	insertPosting = describe[models.LedgerEntry](shape{table: "ledger_entries"}, "org_id id", "")
+	updateBudget  = describe[models.Budget](shape{op: update, table: "budgets"}, "org_id id", budgetState)
+	updatePayment = describe[models.Payment](shape{op: update, table: "payments", last: true}, "org_id id", "paid status lines reference error attempts due_at settled_at")
+	// Those who ask for payments lock a policy and then a day, and nothing that a batch waits for.
+	addPaymentDay = describe[models.PaymentDay](shape{table: "payment_days", shared: true, alone: true, conflict: "ADD"}, "org_id policy_id day", "")
+
+	// The time is part of the condition: another process may have used the key again meanwhile.
+	dropKey   = describe[models.IdempotencyKey](shape{op: remove, table: "idempotency_keys", shared: true, alone: true}, "expires_at org_id operation key", "")
+	insertKey = describe[models.IdempotencyKey](shape{table: "idempotency_keys", shared: true, alone: true}, "org_id operation key", "")
+
+	insertEvent = describe[models.Event](shape{table: "events"}, "org_id session_id sequence", "")
+
+	beginChain  = describe[models.AuditHead](shape{table: "audit_heads", alone: true, conflict: "DO NOTHING"}, "org_id", "")
+	insertEntry = describe[models.AuditEntry](shape{table: "audit_entries", alone: true}, "org_id position", "")
+	moveChain   = describe[models.AuditHead](shape{op: update, table: "audit_heads", alone: true}, "org_id", "position hash")
+)
+
+// inOrder are all shapes, in the order in which a transaction writes them. What is referred to goes first. All transactions write the tables in the
+// same order, and the rows that sessions have in common in the order of their keys, so that no two can wait for each other.
+var inOrder = []*shape{
+	insertToolset.shape, insertBlob.shape, insertSession.shape, updateSession.shape, detailSession.shape, dropTags.shape, insertTag.shape,
+	dropWords.shape, insertWord.shape, updateTurn.shape, insertTurn.shape, insertMessage.shape, editMessage.shape, rewriteMessage.shape,
+	returnInbox.shape, consumeInbox.shape, moveInbox.shape, insertEffect.shape, putEffect.shape, amendEffect.shape, updateEffect.shape,
+	dropCheckpoint.shape, insertWait.shape, updateWait.shape, closeWaits.shape, insertDecision.shape, insertJob.shape, dropJob.shape,
+	copyLineage.shape, copyFiles.shape, copyTodos.shape, putFile.shape, deleteFile.shape, putTodos.shape, insertFact.shape, addUsage.shape,
+	addSessionUsage.shape, insertPosting.shape, updateBudget.shape, updatePayment.shape, addPaymentDay.shape, dropKey.shape, insertKey.shape,
+	insertEvent.shape, beginChain.shape, insertEntry.shape, moveChain.shape,
 }
 
-// allShapes returns every shape of tables.
-func allShapes() []*shape {
-	t := &tables
-	return []*shape{
-		t.insertSession, t.updateSession, t.detailSession, t.dropTags, t.insertTag, t.dropWords, t.insertWord, t.updateTurn, t.insertTurn, t.insertMessage,
-		t.consumeInbox, t.moveInbox, t.returnInbox, t.editMessage, t.rewriteMessage, t.insertEvent, t.insertEffect, t.putEffect, t.updateEffect, t.amendEffect, t.dropCheckpoint,
-		t.insertWait, t.updateWait, t.closeWaits, t.insertDecision, t.insertJob, t.dropJob, t.insertToolset, t.insertBlob, t.putFile,
-		t.deleteFile, t.putTodos, t.dropKey, t.insertKey, t.copyLineage, t.copyFiles, t.copyTodos,
-		t.insertJournal, t.insertPosting, t.updateBudget, t.addUsage, t.addSessionUsage, t.updatePayment, t.addPaymentDay,
-		t.beginChain, t.insertEntry, t.moveChain,
+// Rows that no model has.
+type (
+	// label is a tag, and word a word, that a session is found by.
+	label struct {
+		OrgID     models.OrgID
+		Tag       string
+		SessionID models.SessionID
 	}
-}
+	word struct {
+		OrgID     models.OrgID
+		Word      string
+		SessionID models.SessionID
+	}
+	// consume puts the waiting messages of a turn, after a sequence and through another, into the conversation at a position.
+	consume struct {
+		OrgID    models.OrgID
+		TurnID   models.TurnID
+		After    int64 `cond:"t.sequence > %s"`
+		Through  int64 `cond:"t.sequence <= %s"`
+		Position int64
+	}
+	// move moves the waiting messages of a turn, after a sequence and through another, to another turn.
+	move struct {
+		OrgID   models.OrgID
+		EndedID models.TurnID `cond:"t.turn_id = %s"`
+		After   int64         `cond:"t.sequence > %s"`
+		Through int64         `cond:"t.sequence <= %s"`
+		TurnID  models.TurnID
+	}
+	// returned moves all waiting messages of a turn but for one to another turn.
+	returned struct {
+		OrgID  models.OrgID
+		LeftID models.TurnID    `cond:"t.turn_id = %s"`
+		KeptID models.MessageID `cond:"t.id <> %s"`
+		TurnID models.TurnID
+	}
+	// copied is what the database copies for a new session from the one that it was forked from.
+	copied struct {
+		OrgID             models.OrgID
+		SessionID, FromID models.SessionID
+		// Base is how much of that one's log is that of others.
+		Through, Base int64
+		TodosBefore   models.Millis
+	}
+)
 
 // conflictSQL is what an insert does about a row that exists.
 func (s *shape) conflictSQL() string {
@@ -218,9 +225,7 @@ func (s *shape) conflictSQL() string {
 }
 
 // many reports whether all rows go into one statement. What the database copies does not, and what may be large goes as it is.
-func (s *shape) many() bool { return s.op != duplicate && s != tables.insertBlob }
-
-func (s *shape) all() []column { return append(append([]column(nil), s.keys...), s.set...) }
+func (s *shape) many() bool { return s.op != duplicate && s != insertBlob.shape }
 
 // condition is what a row of the table t must meet; param gives the values to compare with, by the position of the key.
 func (s *shape) condition(param func(i int) string) string {
@@ -250,7 +255,7 @@ func (s *shape) assignments(param func(i int) string) string {
 // list returns the values of all columns.
 func (s *shape) list(param func(i int) string) string {
 	var list []string
-	for i := range len(s.keys) + len(s.set) {
+	for i := range s.all {
 		list = append(list, param(i))
 	}
 	return strings.Join(list, ", ")

@@ -50,7 +50,7 @@ func (tx *Tx) AddTurnFirst(t models.Turn) (head bool) {
 		return true
 	}
 	if !tx.InboxEmpty() {
-		tx.w.moves = append(tx.w.moves, move{turn: tx.Turn.ID, to: t.ID, through: tx.Session.InputSequence})
+		moveInbox.put(tx.w, move{OrgID: tx.org, EndedID: tx.Turn.ID, Through: tx.Session.InputSequence, TurnID: t.ID})
 		t.Carries, tx.displaced = tx.Session.InputSequence, true
 		inherit(&t, tx.Turn)
 		tx.Session.InputSequence = tx.Turn.ConsumedThrough
@@ -106,7 +106,7 @@ func (tx *Tx) Unqueue(id models.TurnID, end events.TurnCancelled) (found bool, e
 	tx.w.turns = append(tx.w.turns, &t)
 	if t.Carries > 0 && tx.Turn != nil {
 		// Only its own message was taken back: the others return to the turn that is at work.
-		tx.w.moves = append(tx.w.moves, move{turn: t.ID, to: tx.Turn.ID, kept: t.InputMessageID})
+		returnInbox.put(tx.w, returned{OrgID: tx.org, LeftID: t.ID, KeptID: t.InputMessageID, TurnID: tx.Turn.ID})
 		tx.Session.InputSequence = max(tx.Session.InputSequence, t.Carries)
 		inherit(tx.Turn, &t)
 		// They may be older than what that turn has been shown: it need not be the one that they came from.
@@ -192,7 +192,7 @@ func (tx *Tx) EditQueued(id models.TurnID, content []models.Part, editor models.
 	if t.AddAuthor(editor) {
 		tx.w.turns = append(tx.w.turns, &t)
 	}
-	tx.w.edited = append(tx.w.edited, models.Message{OrgID: tx.org, ID: t.InputMessageID, Content: content})
+	editMessage.put(tx.w, models.Message{OrgID: tx.org, ID: t.InputMessageID, Content: content})
 	tx.Emit(&id, events.MessageEdited{
 		Message: events.Message{ID: t.InputMessageID, Role: models.MessageUser, Content: content, CreatedAt: tx.Now},
 		ByKind:  editor.Kind, ByID: models.RefTo(editor.Kind, editor.ID),
@@ -245,9 +245,9 @@ func (tx *Tx) ConsumeInbox() {
 	if tx.InboxEmpty() {
 		return
 	}
-	tx.w.consumes = append(tx.w.consumes, consume{
-		turn: tx.Turn.ID, after: tx.Turn.ConsumedThrough, through: tx.Session.InputSequence,
-		position: tx.Session.LastSequence + 1,
+	consumeInbox.put(tx.w, consume{
+		OrgID: tx.org, TurnID: tx.Turn.ID, After: tx.Turn.ConsumedThrough, Through: tx.Session.InputSequence,
+		Position: tx.Session.LastSequence + 1,
 	})
 	tx.Turn.ConsumedThrough, tx.consumed = tx.Session.InputSequence, true
 	tx.inbox, tx.inboxComplete = nil, true
@@ -275,7 +275,10 @@ func (tx *Tx) EndTurn(status models.TurnStatus, reason models.StopReason, end ev
 	t.PendingCalls, t.WaitingCalls, t.Attention = 0, 0, false
 	t.EndedSequence = new(tx.Emit(&t.ID, end))
 	if t.Announced {
-		tx.w.closedTurns = append(tx.w.closedTurns, t.ID)
+		closeWaits.put(tx.w, models.Wait{
+			OrgID: tx.org, TurnID: t.ID, State: models.WaitCancelled, ResolvedAt: tx.Now.Ptr(),
+			Resolution: jsonx.MustEncode(models.WaitResolution{ErrorMessage: "The turn has ended."}),
+		})
 	}
 	if t.EndHooks {
 		tx.AddHookJob(models.HookJob{
@@ -330,7 +333,7 @@ func (tx *Tx) turnForInbox(ended *models.Turn) error {
 	}
 	inherit(&t, ended)
 	tx.w.newTurns = append(tx.w.newTurns, t.ID)
-	tx.w.moves = append(tx.w.moves, move{turn: ended.ID, to: t.ID, through: t.InputSequence})
+	moveInbox.put(tx.w, move{OrgID: tx.org, EndedID: ended.ID, Through: t.InputSequence, TurnID: t.ID})
 	tx.toHead(&t)
 	return nil
 }

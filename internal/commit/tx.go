@@ -74,65 +74,6 @@ type waiting struct {
 	author *models.Actor
 }
 
-// writes is what a batch, or one command of it, writes.
-type writes struct {
-	newSession  bool
-	copies      []copied
-	details     bool
-	retag       bool
-	newTurns    []models.TurnID
-	turns       []*models.Turn
-	messages    []models.Message
-	consumes    []consume
-	moves       []move
-	events      []models.Event
-	newEffects  []models.Effect
-	effects     []models.Effect
-	putEffects  []models.Effect
-	amended     []models.Effect
-	newWaits    []models.Wait
-	waits       []models.Wait
-	decisions   []models.ApprovalDecision
-	newJobs     []models.HookJob
-	endedJobs   []models.HookJobID
-	edited      []models.Message
-	rewritten   []models.Message
-	closedTurns []models.TurnID
-	toolsets    []models.ClientToolset
-	checkpoints []models.TurnID
-	blobs       []models.Blob
-	files       []models.SessionFile
-	todos       []models.SessionTodos
-	entries     []models.AuditEntry
-	journal     []metered
-	postings    []models.LedgerEntry
-	payments    []models.Payment
-	paid        []models.PaymentDay
-	tags        []string
-	keys        []models.IdempotencyKey
-	// staleKeys are those whose time is over, and that are used again.
-	staleKeys []models.IdempotencyKey
-
-	deletedFiles []models.SessionFile
-	ready        bool
-	// attention is true when the runner of the current turn is to look at it.
-	attention bool
-}
-
-// consume puts the waiting messages of a turn, after a sequence and through another, into the conversation at a position.
-type consume struct {
-	turn           models.TurnID
-	after, through int64
-	position       int64
-}
-
-// move moves the waiting messages of a turn, through a sequence, to another one; or all of them but for kept, when that isn't zero.
-type move struct {
-	turn, to models.TurnID
-	through  int64
-	kept     models.MessageID
-}
-
 // Emit adds an event and returns its sequence, the next one of the session.
 func (tx *Tx) Emit(turn *models.TurnID, p events.Payload) int64 {
 	return tx.EmitData(turn, p.Kind(), jsonx.MustEncode(p))
@@ -141,7 +82,7 @@ func (tx *Tx) Emit(turn *models.TurnID, p events.Payload) int64 {
 // EmitData is Emit for a payload that is encoded already.
 func (tx *Tx) EmitData(turn *models.TurnID, kind models.EventKind, data models.JSON) int64 {
 	tx.Session.LastSequence++
-	tx.w.events = append(tx.w.events, models.Event{
+	insertEvent.put(tx.w, models.Event{
 		OrgID: tx.org, SessionID: tx.sessionID, Sequence: tx.Session.LastSequence, ID: models.NewID[models.EventEntity](),
 		Kind: kind, TurnID: turn, Data: data, OccurredAt: tx.Now, AgentID: tx.Session.AgentID,
 	})
@@ -159,46 +100,48 @@ func (tx *Tx) SaveDetails() { tx.w.details = true }
 
 // TagSession makes the session findable by its tags.
 func (tx *Tx) TagSession(tags []string) {
-	tx.w.tags = append(tx.w.tags, tags...)
+	for _, t := range tags {
+		insertTag.put(tx.w, label{tx.org, t, tx.sessionID})
+	}
 }
 
 // ReplaceTags makes the session findable by these tags and no others.
 func (tx *Tx) ReplaceTags(tags []string) {
 	tx.w.retag = true
-	tx.w.tags = nil
+	insertTag.keep(tx.w, none)
 	tx.TagSession(tags)
 }
 
 // AddMessage adds a message to the session.
 func (tx *Tx) AddMessage(m models.Message) {
 	m.OrgID, m.SessionID = tx.org, tx.sessionID
-	tx.w.messages = append(tx.w.messages, m)
+	insertMessage.put(tx.w, m)
 }
 
 // AddEffect claims an effect in the journal.
 func (tx *Tx) AddEffect(e models.Effect) {
 	e.OrgID, e.SessionID = tx.org, tx.sessionID
-	tx.w.newEffects = append(tx.w.newEffects, e)
+	insertEffect.put(tx.w, e)
 	tx.keepCall(e)
 }
 
 // PutEffect journals an effect that has come to its end, whether or not the journal has it: writing it twice changes nothing.
 func (tx *Tx) PutEffect(e models.Effect) {
 	e.OrgID, e.SessionID = tx.org, tx.sessionID
-	tx.w.putEffects = append(tx.w.putEffects, e)
+	putEffect.put(tx.w, e)
 }
 
 // SaveEffect changes state, outcome and times of an effect that was claimed by an earlier command.
 func (tx *Tx) SaveEffect(e models.Effect) {
 	e.OrgID, e.SessionID = tx.org, tx.sessionID
-	tx.w.effects = append(tx.w.effects, e)
+	updateEffect.put(tx.w, e)
 	tx.keepCall(e)
 }
 
 // AmendEffect changes what an effect that was claimed by an earlier command, and has not run, asks for.
 func (tx *Tx) AmendEffect(e models.Effect) {
 	e.OrgID, e.SessionID = tx.org, tx.sessionID
-	tx.w.amended = append(tx.w.amended, e)
+	amendEffect.put(tx.w, e)
 	tx.keepCall(e)
 }
 
@@ -230,42 +173,43 @@ func (tx *Tx) Calls() []models.Effect {
 
 // RewriteMessage replaces the content of a message that is part of the conversation.
 func (tx *Tx) RewriteMessage(id models.MessageID, content []models.Part) {
-	tx.w.rewritten = append(tx.w.rewritten, models.Message{OrgID: tx.org, ID: id, Content: content})
+	rewriteMessage.put(tx.w, models.Message{OrgID: tx.org, ID: id, Content: content})
 }
 
 // AddClientTools stores a set of client tools, if it is not there yet.
 func (tx *Tx) AddClientTools(hash []byte, list []models.ClientTool) {
-	tx.w.toolsets = append(tx.w.toolsets, models.ClientToolset{OrgID: tx.org, Hash: hash, Tools: list})
+	insertToolset.put(tx.w, models.ClientToolset{OrgID: tx.org, Hash: hash, Tools: list})
 }
 
 // AddHookJob adds hooks that run when the transaction has committed.
 func (tx *Tx) AddHookJob(j models.HookJob) {
 	j.OrgID, j.SessionID = tx.org, tx.sessionID
-	tx.w.newJobs = append(tx.w.newJobs, j)
+	insertJob.put(tx.w, j)
 }
 
 // EndHookJob removes hooks that have run.
-func (tx *Tx) EndHookJob(id models.HookJobID) { tx.w.endedJobs = append(tx.w.endedJobs, id) }
+func (tx *Tx) EndHookJob(id models.HookJobID) {
+	dropJob.put(tx.w, models.HookJob{OrgID: tx.org, ID: id})
+}
 
 // DropCheckpoint removes the checkpoint of the current turn's stream.
 func (tx *Tx) DropCheckpoint() {
-	tx.w.checkpoints = append(tx.w.checkpoints, tx.Turn.ID)
+	dropCheckpoint.put(tx.w, models.Checkpoint{OrgID: tx.org, TurnID: tx.Turn.ID})
 }
 
 // SaveTodos replaces the agent's plan.
 func (tx *Tx) SaveTodos(items []models.Todo) {
-	tx.w.todos = append(tx.w.todos, models.SessionTodos{OrgID: tx.org, SessionID: tx.sessionID, Items: items, UpdatedAt: tx.Now})
+	putTodos.put(tx.w, models.SessionTodos{OrgID: tx.org, SessionID: tx.sessionID, Items: items, UpdatedAt: tx.Now})
 }
 
 // Remember stores the answer to the request under its idempotency key, which must be new, or past its time.
 func (tx *Tx) Remember(k IdempotencyKey, inputHash []byte, result any, until models.Millis) {
 	if tx.Known != nil && tx.Known.ExpiresAt <= tx.Now {
-		tx.w.staleKeys = append(tx.w.staleKeys, *tx.Known)
+		dropKey.put(tx.w, *tx.Known)
 	}
-	row := models.IdempotencyKey{
+	insertKey.put(tx.w, models.IdempotencyKey{
 		OrgID: tx.org, Operation: k.Operation, Key: k.Key, InputHash: inputHash, Result: jsonx.MustEncode(result), ExpiresAt: until,
-	}
-	tx.w.keys = append(tx.w.keys, row)
+	})
 }
 
 // File returns an entry that Needs.Files named, as it stands now.
@@ -283,10 +227,10 @@ func (tx *Tx) PutFile(f models.SessionFile, blob *models.Blob) {
 	f.OrgID, f.SessionID, f.UpdatedAt = tx.org, tx.sessionID, tx.Now
 	tx.Session.FileBytes += f.Size - tx.files[f.Path].Size
 	tx.files[f.Path] = f
-	tx.w.files = append(tx.w.files, f)
+	putFile.put(tx.w, f)
 	if blob != nil {
 		blob.OrgID = tx.org
-		tx.w.blobs = append(tx.w.blobs, *blob)
+		insertBlob.put(tx.w, *blob)
 	}
 }
 
@@ -295,5 +239,5 @@ func (tx *Tx) RemoveFile(f models.SessionFile) {
 	f.OrgID, f.SessionID = tx.org, tx.sessionID
 	tx.Session.FileBytes -= tx.files[f.Path].Size
 	delete(tx.files, f.Path)
-	tx.w.deletedFiles = append(tx.w.deletedFiles, f)
+	deleteFile.put(tx.w, f)
 }

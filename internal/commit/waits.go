@@ -30,13 +30,13 @@ func (tx *Tx) OpenWaits() []models.Wait {
 // AddWait adds something that the current turn waits for.
 func (tx *Tx) AddWait(w models.Wait) {
 	w.OrgID, w.SessionID, w.TurnID, w.State, w.CreatedAt = tx.org, tx.sessionID, tx.Turn.ID, models.WaitOpen, tx.Now
-	tx.w.newWaits = append(tx.w.newWaits, w)
+	insertWait.put(tx.w, w)
 	tx.waits[w.ID] = w
 }
 
 // SaveWait changes state, resolution, request and approvals of a wait.
 func (tx *Tx) SaveWait(w models.Wait) {
-	tx.w.waits = append(tx.w.waits, w)
+	updateWait.put(tx.w, w)
 	tx.waits[w.ID] = w
 }
 
@@ -46,7 +46,7 @@ func (tx *Tx) Decisions(id models.WaitID) []models.ApprovalDecision { return tx.
 // AddDecision adds what one person decided.
 func (tx *Tx) AddDecision(d models.ApprovalDecision) {
 	d.OrgID, d.CreatedAt = tx.org, tx.Now
-	tx.w.decisions = append(tx.w.decisions, d)
+	insertDecision.put(tx.w, d)
 	tx.decisions[d.WaitID] = append(slices.Clip(tx.decisions[d.WaitID]), d)
 }
 
