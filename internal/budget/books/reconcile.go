@@ -1,3 +1,5 @@
+// Package books is what was used and spent: sums of usage, by the hour and for export (usage.go, usage_export.go), and whether the rows of budgets,
+// the ledger, the journal, payments and what is held agree (reconcile.go, selfcheck.go).
 package books
 
 import (

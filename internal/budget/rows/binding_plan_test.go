@@ -56,7 +56,7 @@ func TestBindingBudgetsAreFoundByTheirSubjects(t *testing.T) {
 			if err := tx.Exec("ANALYZE").Error; err != nil {
 				return err
 			}
-			rows, err := tx.Raw(explain+"SELECT id, limit_amount FROM budgets WHERE org_id = ? AND id IN ("+ofSession(db)+")", org.ID, org.ID, session.ID).Rows()
+			rows, err := tx.Raw(explain+"SELECT id, limit_amount FROM budgets WHERE org_id = ? AND ?", org.ID, ofSession(db, &session)).Rows()
 			if err != nil {
 				return err
 			}

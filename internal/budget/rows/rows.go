@@ -44,15 +44,19 @@ func Binding(ctx context.Context, db *store.DB, org models.OrgID, session models
 		return nil, nil, fault.New(fault.NotFound, "Session %s does not exist in this organization.", session)
 	}
 	var list []models.Budget
-	err = store.Of(db.Read(ctx, org), org).Where("id IN ("+ofSession(db)+")", org, session).Order("id").Find(&list).Error
+	err = store.Of(db.Read(ctx, org), org).Where(ofSession(db, s)).Order("id").Find(&list).Error
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the budgets of session %s: %w", session, err)
 	}
 	return s, list, nil
 }
 
-// ofSession finds the ids of the budgets that bind the session of an organization and an id.
-func ofSession(db *store.DB) string {
-	return "WITH s AS (SELECT " + budget.SessionColumns + " FROM sessions s WHERE s.org_id = ? AND s.id = ?) SELECT id FROM (" +
-		budget.BindingSQL(db.Dialect == store.SQLite) + ") bound"
+// ofSession is the condition on budgets to bind a session, which was read.
+func ofSession(db *store.DB, s *models.Session) clause.Expr {
+	row := "SELECT ? AS org_id, ? AS id, ? AS root_id, ? AS agent_id, ? AS owner_id, ? AS customer_key"
+	if db.Dialect == store.Postgres {
+		row = "SELECT ?::uuid AS org_id, ?::uuid AS id, ?::uuid AS root_id, ?::uuid AS agent_id, ?::uuid AS owner_id, ?::text AS customer_key"
+	}
+	return gorm.Expr("id IN (WITH s AS ("+row+") SELECT id FROM ("+budget.BindingSQL(db.Dialect == store.SQLite)+") bound)",
+		s.OrgID, s.ID, s.RootID, s.AgentID, s.OwnerID, s.CustomerKey)
 }
