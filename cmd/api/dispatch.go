@@ -16,11 +16,11 @@ type dispatch struct {
 }
 
 func (d dispatch) committed(c *commit.Committed) {
-	for _, t := range c.Attention {
+	for _, h := range c.Attention {
 		if d.engine != nil {
-			d.engine.Attend(t.Runner, t.Turn)
-		} else if err := d.bus.Publish(events.RunnerSubject(t.Runner), t.Turn[:]); err != nil {
-			d.log.Debug("a runner could not be notified about its turn", "runner", t.Runner, "error", err)
+			d.engine.Attend(h.Runner, h.Execution)
+		} else if err := d.bus.Publish(events.RunnerSubject(h.Runner), []byte(h.String())); err != nil {
+			d.log.Debug("a runner could not be notified about what it runs", "runner", h.Runner, "execution", h.Execution, "error", err)
 		}
 	}
 	if c.Ready {

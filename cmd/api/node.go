@@ -52,7 +52,7 @@ type node struct {
 // openNode makes the parts of a node, and has those told of commits that want to hear of them. None of them works before it is started, but
 // for the hub and the committer.
 func openNode(b base, undo *closers) (*node, error) {
-	n := &node{base: b, meter: metrics.New(version), eventLog: events.NewLog(b.db), queue: queue.New(b.db), images: sessions.NewImages(b.db, b.clk, b.most)}
+	n := &node{base: b, meter: metrics.New(version), eventLog: events.NewLog(b.db), queue: queue.New(b.db, queue.Turns()), images: sessions.NewImages(b.db, b.clk, b.most)}
 	n.hub = events.NewHub(events.Config{Log: n.eventLog, Bus: b.bus, Clock: b.clk, Meter: n.meter})
 	n.hub.Start()
 	undo.add(n.hub.Stop)

@@ -27,8 +27,8 @@ func TestAuthorsOfTheInboxStartTheNextTurn(t *testing.T) {
 			m := newMessage()
 			m.author, m.old = c.author, c.old
 			w.do(w.send(s, m))
-			if m.got != l.Turn {
-				t.Fatalf("the message did not join turn %s, but %s", l.Turn, m.got)
+			if m.got != models.TurnID(l.ID) {
+				t.Fatalf("the message did not join turn %s, but %s", models.TurnID(l.ID), m.got)
 			}
 			w.do(w.end(s, l))
 			next := w.readTurn(*w.readSession(s).CurrentTurnID)

@@ -350,7 +350,7 @@ func (f *flusher) applyOne(p *pending, tx *Tx) (err error) {
 	}()
 	if l := p.needs.Lease; l != nil {
 		t := tx.Turn
-		if t == nil || t.ID != l.Turn || t.LeaseEpoch != l.Epoch || t.Status != models.TurnRunning {
+		if t == nil || *l != LeaseOf(t) || t.Status != models.TurnRunning {
 			return ErrLeaseLost
 		}
 	}

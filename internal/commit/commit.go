@@ -22,9 +22,9 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// ErrLeaseLost is the answer to a runner that holds the turn no longer: another runner has taken it over, or it has
+// ErrLeaseLost is the answer to a runner that holds the execution no longer: another runner has taken it over, or it has
 // ended. The runner must stop; nothing that it does can be committed.
-var ErrLeaseLost = errors.New("the lease of the turn is lost")
+var ErrLeaseLost = errors.New("the lease is lost")
 
 // ErrStopped is the answer to commands that come after Stop, and to those that Stop could not commit any more because the
 // database failed.
@@ -75,11 +75,15 @@ type Needs struct {
 	Bytes int
 }
 
-// Lease names a turn and the epoch of the claim.
+// Lease names an execution and the epoch of the claim.
 type Lease struct {
-	Turn  models.TurnID
+	models.Execution
+
 	Epoch int64
 }
+
+// LeaseOf returns the lease under which a turn is now.
+func LeaseOf(t *models.Turn) Lease { return Lease{models.ExecutionOf(t.ID), t.LeaseEpoch} }
 
 // IdempotencyKey names a request of an organization.
 type IdempotencyKey struct{ Operation, Key string }

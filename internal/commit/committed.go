@@ -10,8 +10,8 @@ type Committed struct {
 	Sessions []SessionEvents
 	// Ready reports that turns can be claimed, and Jobs that hooks are to run.
 	Ready, Jobs bool
-	// Attention are turns that runners hold, and that were cancelled or waited for something that was resolved.
-	Attention []HeldTurn
+	// Attention are executions that runners hold, and that were cancelled or waited for something that was resolved.
+	Attention []HeldExecution
 	// Freed are budgets that turns may wait for, and that have changed.
 	Freed map[models.OrgID][]models.BudgetID
 }
@@ -23,10 +23,11 @@ type SessionEvents struct {
 	Events  []models.Event
 }
 
-// HeldTurn is a turn that a runner holds.
-type HeldTurn struct {
+// HeldExecution is an execution that a runner holds.
+type HeldExecution struct {
+	models.Execution
+
 	Runner models.RunnerID
-	Turn   models.TurnID
 }
 
 // Observe has f called after each transaction that is committed from now on, before its commands are answered. f must not block, and must
@@ -65,7 +66,7 @@ func (f *flusher) publish(o outcome) {
 		}
 		c.Ready, c.Jobs = c.Ready || s.w.ready, c.Jobs || len(insertJob.of(&s.w)) > 0
 		if t := s.tx.Turn; s.w.attention && t != nil && t.RunnerID != nil {
-			c.Attention = append(c.Attention, HeldTurn{*t.RunnerID, t.ID})
+			c.Attention = append(c.Attention, HeldExecution{models.ExecutionOf(t.ID), *t.RunnerID})
 		}
 	}
 	for _, observe := range *observers {

@@ -75,7 +75,7 @@ func TestACommandIsWithdrawnWhileAnotherBatchIsStuck(t *testing.T) {
 		if err := <-first; err != nil {
 			t.Errorf("the command whose transaction had begun: %v", err)
 		}
-		if turn := w.readTurn(l.Turn); turn.Status != models.TurnRunning {
+		if turn := w.readTurn(models.TurnID(l.ID)); turn.Status != models.TurnRunning {
 			t.Errorf("the turn is %s", turn.Status)
 		}
 	})
@@ -210,13 +210,13 @@ func TestStopLeavesNothingBehind(t *testing.T) {
 // bad are commands that only the database can refuse, or that don't get that far.
 func (w *world) bad(s models.SessionID) map[string]*cmd {
 	_, l := w.working()
-	taken := rows[models.Message](w, w.readTurn(l.Turn).SessionID, "sequence")[0].ID
+	taken := rows[models.Message](w, w.readTurn(models.TurnID(l.ID)).SessionID, "sequence")[0].ID
 	with := func(change func(m *models.Message)) *cmd {
 		return w.command(s, func(tx *Tx) error {
 			if tx.Session == nil {
 				return errRefused
 			}
-			m := models.Message{ID: models.NewID[models.MessageEntity](), TurnID: l.Turn, Content: []models.Part{}, CreatedAt: tx.Now}
+			m := models.Message{ID: models.NewID[models.MessageEntity](), TurnID: models.TurnID(l.ID), Content: []models.Part{}, CreatedAt: tx.Now}
 			m.Sequence = tx.Emit(nil, events.SessionActivated{})
 			change(&m)
 			tx.AddMessage(m)

@@ -39,7 +39,7 @@ func (w *world) furnish() (belongings, *Lease) {
 	later := newMessage()
 	later.queue = true
 	b := belongings{
-		harness: w.harness, session: s, turn: l.Turn, queued: later.turn, waiting: m.id, hash: hash[:],
+		harness: w.harness, session: s, turn: models.TurnID(l.ID), queued: later.turn, waiting: m.id, hash: hash[:],
 		wait: models.NewID[models.WaitEntity](), job: models.NewID[models.HookJobEntity](),
 		budget: w.budget(w.org), fact: models.NewID[models.JournalEntity](),
 	}
@@ -58,10 +58,10 @@ func (w *world) furnish() (belongings, *Lease) {
 	w.do(w.command(s, func(tx *Tx) error {
 		b.shown = tx.Turn.InputMessageID
 		tx.ConsumeInbox()
-		tx.AddEffect(models.Effect{ScopeID: l.Turn, ReplayKey: "call", Kind: models.EffectTool, State: models.EffectClaimed, InputHash: b.hash, Request: models.JSON("{}")})
+		tx.AddEffect(models.Effect{ScopeID: models.TurnID(l.ID), ReplayKey: "call", Kind: models.EffectTool, State: models.EffectClaimed, InputHash: b.hash, Request: models.JSON("{}")})
 		tx.AddWait(models.Wait{ID: b.wait, Kind: models.WaitApproval, Identity: "i", Request: models.JSON("{}")})
 		tx.AddDecision(models.ApprovalDecision{WaitID: b.wait, ActorID: models.NewID[models.ActorEntity](), ActorKind: models.ActorUser})
-		tx.AddHookJob(models.HookJob{ID: b.job, TurnID: &l.Turn, Event: "stop", Payload: models.JSON("{}")})
+		tx.AddHookJob(models.HookJob{ID: b.job, TurnID: models.TurnID(l.ID).Ptr(), Event: "stop", Payload: models.JSON("{}")})
 		tx.AddClientTools(b.hash, []models.ClientTool{})
 		tx.PutFile(models.SessionFile{Path: "/f", Size: 1, Hash: b.hash, Encoding: "utf-8"}, &models.Blob{Hash: b.hash, Size: 1, Content: []byte("a")})
 		tx.SaveTodos([]models.Todo{})
@@ -79,7 +79,7 @@ func (w *world) furnish() (belongings, *Lease) {
 	w.do(w.send(s, m))
 	w.do(w.send(s, later))
 	w.exec("INSERT INTO checkpoints (org_id, turn_id, session_id, message_id, epoch, attempt, text, thinking, updated_at) VALUES (?, ?, ?, ?, 1, 1, 'a', '', 1)",
-		w.org, l.Turn, s, m.id)
+		w.org, models.TurnID(l.ID), s, m.id)
 	return b, l
 }
 
@@ -142,7 +142,7 @@ func TestCommandsThatNameWhatBelongsToOthers(t *testing.T) {
 				}
 				return nil
 			}, nil},
-			{"their lease", func(n *Needs) { n.Lease = &Lease{Turn: theirs.turn, Epoch: 1} }, func(*Tx) error { return nil }, ErrLeaseLost},
+			{"their lease", func(n *Needs) { n.Lease = &Lease{models.ExecutionOf(theirs.turn), 1} }, func(*Tx) error { return nil }, ErrLeaseLost},
 			{"their wait", func(n *Needs) { n.WaitIDs = []models.WaitID{theirs.wait} }, func(tx *Tx) error {
 				if _, ok := tx.Wait(theirs.wait); ok || len(tx.Decisions(theirs.wait)) > 0 {
 					t.Error("their wait is seen")

@@ -273,7 +273,7 @@ func (w *world) working() (models.SessionID, *Lease) {
 	m := newMessage()
 	m.runner = models.NewID[models.RunnerEntity]()
 	w.do(w.send(s, m))
-	return s, &Lease{Turn: m.turn, Epoch: 1}
+	return s, &Lease{models.ExecutionOf(m.turn), 1}
 }
 
 // batch submits commands in an order, so that those of one flusher are one batch unless it has to be divided. It returns their

@@ -242,7 +242,7 @@ func (h *historian) ends(client int, s models.SessionID, turn models.TurnID, how
 	in := endInput{turn, how}
 	h.operation("end", client, in, func(submit submitter) any {
 		if in.How == models.TurnCompleted {
-			return endOutput{h.told(submit(context.Background(), h.onlyEnd(s, &Lease{turn, 1})), ErrLeaseLost) != ""}
+			return endOutput{h.told(submit(context.Background(), h.onlyEnd(s, &Lease{models.ExecutionOf(turn), 1})), ErrLeaseLost) != ""}
 		}
 		err := submit(context.Background(), h.command(s, func(tx *Tx) error {
 			if tx.Turn == nil || tx.Turn.ID != turn {
@@ -269,7 +269,7 @@ func (h *historian) round(number int) {
 	for range historySessions {
 		sessions = append(sessions, h.session())
 		s, l := h.working()
-		working, turns = append(working, s), append(turns, l.Turn)
+		working, turns = append(working, s), append(turns, models.TurnID(l.ID))
 	}
 	var clients sync.WaitGroup
 	for client := range historytest.Clients {
@@ -396,8 +396,8 @@ func TestTheCheckerFindsPlantedBugs(t *testing.T) {
 			})
 		}, func(h *historian) {
 			s, l := h.working()
-			h.ends(0, s, l.Turn, models.TurnSealed)
-			h.ends(1, s, l.Turn, models.TurnCompleted)
+			h.ends(0, s, models.TurnID(l.ID), models.TurnSealed)
+			h.ends(1, s, models.TurnID(l.ID), models.TurnCompleted)
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

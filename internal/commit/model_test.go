@@ -176,7 +176,7 @@ func (tr *trial) command() {
 		if len(s.line) == 0 || s.line[0].status != models.TurnRunning {
 			return
 		}
-		l := &Lease{Turn: s.line[0].id(), Epoch: s.line[0].epoch}
+		l := &Lease{models.ExecutionOf(s.line[0].id()), s.line[0].epoch}
 		if kind == "step" {
 			tr.add(tr.step(s.id, l), nil)
 			s.step()
@@ -198,7 +198,7 @@ func (tr *trial) command() {
 	case "stale":
 		if len(s.ended) > 0 {
 			t := rapid.SampledFrom(s.ended).Draw(tr.rt, "turn")
-			tr.add(tr.step(s.id, &Lease{Turn: t.id(), Epoch: t.epoch}), ErrLeaseLost)
+			tr.add(tr.step(s.id, &Lease{models.ExecutionOf(t.id()), t.epoch}), ErrLeaseLost)
 		}
 	case "refused":
 		c := tr.send(s.id, newMessage())

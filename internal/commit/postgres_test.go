@@ -346,7 +346,7 @@ func TestAFrozenProcessLetsGo(t *testing.T) {
 	<-g.reached
 	other := w.committer(nil)
 	must(t, batch(other, w.send(s, newMessage())))
-	w.exec("UPDATE turns SET lease_epoch = lease_epoch + 1 WHERE id = ?", l.Turn[:])
+	w.exec("UPDATE turns SET lease_epoch = lease_epoch + 1 WHERE id = ?", l.ID[:])
 	close(g.open)
 	if err := <-frozen; !errors.Is(err, ErrLeaseLost) {
 		t.Errorf("the frozen process: %v", err)

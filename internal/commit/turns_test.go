@@ -46,7 +46,7 @@ func TestAMessageToARestingSessionStartsATurn(t *testing.T) {
 func TestATurnThatIsClaimedAtOnceIsNotAnnounced(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		_, l := w.working()
-		turn := w.readTurn(l.Turn)
+		turn := w.readTurn(models.TurnID(l.ID))
 		if turn.Status != models.TurnRunning || turn.ReadyAt != nil || turn.LeaseEpoch != 1 || turn.RunnerID == nil {
 			t.Errorf("the turn is %+v", turn)
 		}
@@ -130,7 +130,7 @@ func TestNoMessageIsStranded(t *testing.T) {
 			cmds := tc.order(w.send(s, steer), w.send(s, queue), w.end(s, l))
 			must(t, batch(w.c, cmds...))
 			session := w.readSession(s)
-			if session.CurrentTurnID == nil || *session.CurrentTurnID == l.Turn {
+			if session.CurrentTurnID == nil || *session.CurrentTurnID == models.TurnID(l.ID) {
 				t.Fatalf("%s: the session is %+v", tc.name, session)
 			}
 			head := w.readTurn(*session.CurrentTurnID)
@@ -199,12 +199,13 @@ func TestMessagesThatComeBetweenTwoStepsOfABatchHaveTheirOwnPositions(t *testing
 func TestAWrongEpochIsRefusedAlone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, l := w.working()
-		old, other := *l, *l
+		old, other, kind := *l, *l, *l
 		old.Epoch--
-		other.Turn = models.NewID[models.TurnEntity]()
+		other.ID = models.NewID[models.ExecutionEntity]()
+		kind.Kind = "chore"
 		m := newMessage()
-		errs := batch(w.c, w.step(s, &old), w.step(s, l), w.end(s, &other), w.send(s, m), w.end(s, l), w.step(s, l))
-		for i, want := range []error{ErrLeaseLost, nil, ErrLeaseLost, nil, nil, ErrLeaseLost} {
+		errs := batch(w.c, w.step(s, &old), w.step(s, l), w.end(s, &other), w.send(s, m), w.step(s, &kind), w.end(s, l), w.step(s, l))
+		for i, want := range []error{ErrLeaseLost, nil, ErrLeaseLost, nil, ErrLeaseLost, nil, ErrLeaseLost} {
 			if !errors.Is(errs[i], want) {
 				t.Errorf("command %d: %v, want %v", i, errs[i], want)
 			}
@@ -219,7 +220,7 @@ func TestAWrongEpochIsRefusedAlone(t *testing.T) {
 func TestATakenTurnIsOutOfReach(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s, l := w.working()
-		w.taken(l.Turn)
+		w.taken(models.TurnID(l.ID))
 		if err := w.c.Submit(context.Background(), w.step(s, l)); !errors.Is(err, ErrLeaseLost) {
 			t.Errorf("under the old epoch: %v", err)
 		}
@@ -240,7 +241,7 @@ func TestAnEndThatWasNotAnnouncedIsRefused(t *testing.T) {
 			if err := w.c.Submit(context.Background(), c); !errors.Is(err, errNoNext) && !errors.Is(err, errNoInbox) {
 				t.Errorf("got %v", err)
 			}
-			if turn := w.readTurn(l.Turn); turn.Status != models.TurnRunning {
+			if turn := w.readTurn(models.TurnID(l.ID)); turn.Status != models.TurnRunning {
 				t.Errorf("the turn is %s", turn.Status)
 			}
 		}
@@ -257,7 +258,7 @@ func TestChangesWithoutAnEventAreWritten(t *testing.T) {
 			tx.PutFile(models.SessionFile{Path: "/workspace", Directory: true}, nil)
 			return nil
 		}).file(FileNeed{Path: "/workspace"}))
-		if got := w.readTurn(l.Turn).Iteration; got != 7 {
+		if got := w.readTurn(models.TurnID(l.ID)).Iteration; got != 7 {
 			t.Errorf("the iteration is %d", got)
 		}
 		if got := w.readSession(s).Usage.InputTokens; got != 3 {
@@ -305,19 +306,19 @@ func TestTwoInterruptionsInABatch(t *testing.T) {
 		before, between, after, a, b := newMessage(), newMessage(), newMessage(), newMessage(), newMessage()
 		w.do(w.send(s, before))
 		must(t, batch(w.c, w.interrupt(s, a), w.send(s, between), w.interrupt(s, b), w.send(s, after)))
-		want := map[models.MessageID]models.TurnID{before.id: a.turn, between.id: b.turn, after.id: l.Turn, a.id: a.turn, b.id: b.turn}
+		want := map[models.MessageID]models.TurnID{before.id: a.turn, between.id: b.turn, after.id: models.TurnID(l.ID), a.id: a.turn, b.id: b.turn}
 		for _, m := range rows[models.Message](w, s, "sequence") {
 			turn, ours := want[m.ID]
 			if ours && (m.TurnID != turn || m.Position != nil) {
 				t.Errorf("the message at %d is of turn %s, want %s", m.Sequence, m.TurnID, turn)
 			}
-			if in := w.readTurn(m.TurnID); ours && m.TurnID != l.Turn && m.Sequence > in.InputSequence {
+			if in := w.readTurn(m.TurnID); ours && m.TurnID != models.TurnID(l.ID) && m.Sequence > in.InputSequence {
 				t.Errorf("the message at %d is never consumed: its turn looks up to %d", m.Sequence, in.InputSequence)
 			}
 		}
 		must(t, batch(w.c, w.end(s, l)))
 		for _, m := range rows[models.Message](w, s, "sequence") {
-			if m.ID == after.id && m.TurnID == l.Turn {
+			if m.ID == after.id && m.TurnID == models.TurnID(l.ID) {
 				t.Error("what came last is stranded in the turn that has ended")
 			}
 		}
@@ -349,7 +350,7 @@ func TestWhatComesBackIsOlderThanWhatWasShown(t *testing.T) {
 			w.do(w.interrupt(s, b))
 			w.do(w.interrupt(s, a))
 			w.do(w.end(s, first))
-			second := &Lease{Turn: a.turn, Epoch: 1}
+			second := &Lease{models.ExecutionOf(a.turn), 1}
 			w.do(w.command(s, func(tx *Tx) error { tx.ClaimTurn(models.NewID[models.RunnerEntity]()); return nil }))
 			takeBack(s, second, b)
 			if turn, session := w.readTurn(a.turn), w.readSession(s); turn.ConsumedThrough < session.InputSequence {

@@ -41,7 +41,7 @@ var (
 // WakeSubject is where runners hear that there is work.
 const WakeSubject = "ostler.wake"
 
-// RunnerSubject is where a runner hears of turns that it is to look at; what it hears are their ids.
+// RunnerSubject is where a runner hears of executions that it is to look at; what it hears are their ids, with the prefix of their kind.
 func RunnerSubject(runner models.RunnerID) string { return "ostler.r." + runner.String() }
 
 // SessionSubject is where what happens in a session is heard.

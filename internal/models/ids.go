@@ -46,7 +46,9 @@ func (AgentEntity) Prefix() string { return "agent" }
 func (SessionEntity) Prefix() string { return "sess" }
 
 // Prefix implements Entity.
-func (TurnEntity) Prefix() string { return "turn" }
+func (TurnEntity) Prefix() string { return turnPrefix }
+
+const turnPrefix = "turn"
 
 // Prefix implements Entity.
 func (MessageEntity) Prefix() string { return "msg" }

@@ -36,7 +36,7 @@ type holdAmount struct {
 // Needs implements commit.Command.
 func (c *holdAmount) Needs() commit.Needs {
 	return commit.Needs{
-		Org: c.order.OrgID, Session: c.order.SessionID, Lease: &commit.Lease{Turn: c.order.TurnID, Epoch: c.order.Epoch},
+		Org: c.order.OrgID, Session: c.order.SessionID, Lease: &commit.Lease{Execution: models.ExecutionOf(c.order.TurnID), Epoch: c.order.Epoch},
 		Budgets: true, Payments: []models.PaymentID{c.payment}, Bytes: 1024,
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// Backlog is a bounded look at the turns that are ready and wait for a runner.
+// Backlog is a bounded look at the executions that are ready and wait for a runner.
 type Backlog struct {
 	// Waiting is how many each organization has; those that have none aren't in it.
 	Waiting map[models.OrgID]int
@@ -16,33 +16,29 @@ type Backlog struct {
 	Complete bool
 }
 
-// The bounds of a look at the queue: so many turns of one organization are counted, of so many organizations, and no further one once so
+// The bounds of a look at the queue: so many executions of one organization are counted, of so many organizations, and no further one once so
 // many turns have been. What is looked at are entries of one index.
 const (
 	backlogPerOrg = 1000
 	backlogOrgs   = 500
-	backlogTurns  = 20_000
+	backlogAll    = 20_000
 )
 
-// backlogStatement goes from one organization to the next, as walkStatement does. Each row tells how many turns the organizations before
+// backlogStatement goes from one organization to the next, as walkStatement does. Each row tells how much the organizations before
 // it have.
 const backlogStatement = `WITH RECURSIVE walk (org, place, counted) AS (
-SELECT (SELECT org_id FROM turns %[1]s WHERE ready_at IS NOT NULL ORDER BY org_id, ready_at LIMIT 1), 1, CAST(0 AS bigint)
-UNION ALL SELECT (SELECT org_id FROM turns %[1]s WHERE ready_at IS NOT NULL AND org_id > org ORDER BY org_id, ready_at LIMIT 1), place + 1,
-counted + (SELECT count(*) FROM (SELECT 1 FROM turns %[1]s WHERE ready_at IS NOT NULL AND org_id = org LIMIT ?) n)
+SELECT (%s), 1, CAST(0 AS bigint)
+UNION ALL SELECT (%s), place + 1,
+counted + (SELECT count(*) FROM (%s LIMIT ?) n)
 FROM walk WHERE org IS NOT NULL AND place <= ? AND counted < ?)
 SELECT org, counted FROM walk ORDER BY place`
 
-// Backlog looks at the queue by one statement, whose cost has a bound however many turns and organizations there are.
+// Backlog looks at the queue by one statement, whose cost has a bound however many executions and organizations there are.
 func (q *Queue) Backlog(ctx context.Context) (Backlog, error) {
-	return q.backlog(ctx, backlogPerOrg, backlogOrgs, backlogTurns)
+	return q.backlog(ctx, backlogPerOrg, backlogOrgs, backlogAll)
 }
 
-func (q *Queue) backlog(ctx context.Context, perOrg, orgs, turns int) (Backlog, error) {
-	index := ""
-	if q.db.Pool == nil {
-		index = readyIndex
-	}
+func (q *Queue) backlog(ctx context.Context, perOrg, orgs, all int) (Backlog, error) {
 	b := Backlog{Waiting: map[models.OrgID]int{}}
 	var last *models.OrgID
 	before, cut := 0, false
@@ -58,7 +54,7 @@ func (q *Queue) backlog(ctx context.Context, perOrg, orgs, turns int) (Backlog, 
 		}
 		last, before = org, counted
 		return nil
-	}, fmt.Sprintf(backlogStatement, index), perOrg, orgs, turns)
+	}, q.statements.backlog, perOrg, orgs, all)
 	if err != nil {
 		return Backlog{}, fmt.Errorf("look at the queue: %w", err)
 	}

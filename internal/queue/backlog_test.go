@@ -1,21 +1,19 @@
 package queue
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
 
 func TestBacklog(t *testing.T) {
-	storetest.EachOwner(t, func(t *testing.T, db *store.DB) {
-		l := newLine(t, db, 3, 1, 5)
-		look := func(perOrg, orgs, turns int) Backlog {
+	each(t, func(t *testing.T, on fixture) {
+		l := newLine(t, on, 3, 1, 5)
+		look := func(perOrg, orgs, all int) Backlog {
 			t.Helper()
-			b, err := l.backlog(l.ctx, perOrg, orgs, turns)
+			b, err := l.backlog(l.ctx, perOrg, orgs, all)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,33 +49,11 @@ func TestBacklog(t *testing.T) {
 	})
 }
 
-// What a claim got tells since when it was ready.
-func TestClaimTellsSinceWhen(t *testing.T) {
-	storetest.EachOwner(t, func(t *testing.T, db *store.DB) {
-		for name, caps := range map[string]Caps{"without caps": {}, "with caps": {Usual: 10}} {
-			l := newLine(t, db, 3)
-			got, err := l.Claim(l.ctx, Ask{Runner: l.runner(), Turns: 2, Caps: caps})
-			if err != nil || len(got.Turns) != 2 || len(got.Since) < 2 {
-				t.Fatalf("%s: %v, %v", name, got, err)
-			}
-			for _, turn := range got.Turns {
-				if at, known := got.Since[turn.ID]; !known || at != turn.QueuedAt || at > models.Millis(2) {
-					t.Errorf("%s: turn %s was ready since %d (%v), want %d", name, turn.ID, at, known, turn.QueuedAt)
-				}
-				if turn.ReadyAt != nil {
-					t.Errorf("%s: a turn that was claimed is ready", name)
-				}
-			}
-			l.claim(l.runner(), 5)
-		}
-	})
-}
-
 // A look reads entries of the index of what is ready, never the table: most turns have ended long ago.
 func TestBacklogReadsTheIndex(t *testing.T) {
 	t.Parallel()
 	db := storetest.AsOwner(t, storetest.Postgres(t))
-	l := newLine(t, db, 1)
+	l := newLine(t, withTurns(db), 1)
 	l.exec("ALTER TABLE turns DROP CONSTRAINT turns_org_id_session_id_fkey")
 	l.exec(`INSERT INTO turns SELECT (jsonb_populate_record(t, jsonb_build_object('id', gen_random_uuid(), 'session_id', gen_random_uuid(),
 'ready_at', CASE WHEN i % 100 = 0 THEN i END))).* FROM turns t, generate_series(1, 8000) i`)
@@ -88,7 +64,7 @@ func TestBacklogReadsTheIndex(t *testing.T) {
 		err := row.Scan(&s)
 		plan = append(plan, s)
 		return err
-	}, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+fmt.Sprintf(backlogStatement, ""), backlogPerOrg, backlogOrgs, backlogTurns)
+	}, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+l.statements.backlog, backlogPerOrg, backlogOrgs, backlogAll)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// Caps is how many turns of an organization may be at work at the same time, in all processes together. 0 is any number.
+// Caps is how many executions of an organization may be at work at the same time, in all processes together. 0 is any number.
 type Caps struct {
 	// Usual is for all organizations without one of their own.
 	Usual int

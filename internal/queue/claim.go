@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
@@ -15,8 +14,8 @@ import (
 // Ask is what a runner asks of the queue.
 type Ask struct {
 	Runner models.RunnerID
-	// Turns is how many it wants: from 1 to MaxClaim.
-	Turns int
+	// Executions is how many it wants: from 1 to MaxClaim.
+	Executions int
 	// From is where it begins to look: Claimed.Next of the claim before.
 	From Place
 	// PerOrg is how many it takes of one organization at most, by default any number. Rooms has those of which it takes fewer,
@@ -27,25 +26,33 @@ type Ask struct {
 	Caps Caps
 }
 
-// MaxClaim is how many turns one claim takes at most.
+// MaxClaim is how many executions one claim takes at most.
 const MaxClaim = 16
 
 // Claimed is what it got.
 type Claimed struct {
-	Turns []models.Turn
-	// Since is when each of them had become ready, as far as that is known.
-	Since map[models.TurnID]models.Millis
+	Executions []Taken
 	// More is true when asking again may give more.
 	More bool
 	Next Place
 }
 
-// Claim claims ready turns for a runner, and none to one that was declared dead: they would be taken from it again at once, and a
-// turn that is taken over too often is given up. It walks the organizations that have ready turns in a circle and gives each
-// its fair share, the oldest first. What it costs grows neither with their number nor with that of the turns. After an error
-// turns may have been claimed all the same: see Held.
+// Taken is an execution that was claimed.
+type Taken struct {
+	Held
+
+	// Since is when it had become ready.
+	Since models.Millis
+	// Row is what the Scan of its kind has made of the row.
+	Row any
+}
+
+// Claim claims ready executions for a runner, and none to one that was declared dead: they would be taken from it again at once, and
+// one that is taken over too often is given up. It walks the organizations that have something ready in a circle and gives each
+// its fair share, the oldest first, whatever the kind. What it costs grows neither with their number nor with that of the executions. After
+// an error some may have been claimed all the same: see Held.
 func (q *Queue) Claim(ctx context.Context, ask Ask) (Claimed, error) {
-	ask.Turns = min(ask.Turns, MaxClaim)
+	ask.Executions = min(ask.Executions, MaxClaim)
 	if ask.PerOrg == 0 {
 		ask.PerOrg = math.MaxInt32
 	}
@@ -56,65 +63,51 @@ func (q *Queue) Claim(ctx context.Context, ask Ask) (Claimed, error) {
 	if err != nil || len(lines) == 0 {
 		return Claimed{Next: ask.From}, err
 	}
-	share(ask.Turns, lines)
-	var turns taken
+	share(ask.Executions, lines)
+	var list []Taken
 	if q.db.Pool == nil {
-		turns, err = q.claimSQLite(ctx, ask, lines)
+		list, err = q.claimSQLite(ctx, ask, lines)
 	} else {
-		turns, err = q.claimPostgres(ctx, ask, lines)
+		list, err = q.claimPostgres(ctx, ask, lines)
 	}
 	if err != nil {
 		return Claimed{Next: ask.From}, err
 	}
-	return claimed(ask, lines, turns), nil
+	return claimed(ask, lines, list), nil
 }
 
-// taken are turns that were claimed, and since when they had been ready.
-type taken struct {
-	turns []models.Turn
-	since map[models.TurnID]models.Millis
-}
-
-func claimed(ask Ask, lines []orgLine, t taken) Claimed {
+func claimed(ask Ask, lines []orgLine, list []Taken) Claimed {
 	got := map[models.OrgID]int{}
-	for _, t := range t.turns {
+	for _, t := range list {
 		got[t.OrgID]++
 	}
-	c := Claimed{Turns: t.turns, Since: t.since}
-	c.Next, c.More = ask.From.next(ask.Turns, lines, got)
+	c := Claimed{Executions: list}
+	c.Next, c.More = ask.From.next(ask.Executions, lines, got)
 	return c
 }
 
 const (
 	// The walk goes from one organization to the next by one look into an index each. Who is at its cap is told by what the
-	// runners hold, which is bounded by their slots; turns that wait for something are not looked at.
+	// runners hold.
 	walkStatement = `WITH RECURSIVE walk (org, place) AS (
-SELECT (SELECT org_id FROM turns %[1]s WHERE ready_at IS NOT NULL AND org_id > ? ORDER BY org_id, ready_at LIMIT 1), 1
-UNION ALL SELECT (SELECT org_id FROM turns %[1]s WHERE ready_at IS NOT NULL AND org_id > org ORDER BY org_id, ready_at LIMIT 1), place + 1
+SELECT (%s), 1
+UNION ALL SELECT (%s), place + 1
 FROM walk WHERE org IS NOT NULL AND place < ?),
 loads (org, place, weight, cap) AS (SELECT org, place, coalesce((SELECT weight FROM org_loads WHERE org_id = org), 1),
 coalesce((SELECT active_turns FROM org_loads WHERE org_id = org), ?) FROM walk WHERE org IS NOT NULL)
-SELECT org, weight, cap, CASE WHEN cap > 0 THEN (%[2]s) ELSE 0 END FROM loads ORDER BY place`
-	atWork = `SELECT count(*) FROM runners r CROSS JOIN turns t %s WHERE t.runner_id = r.id AND t.org_id = org`
-	// Left to itself SQLite takes other indexes, and reads turns that aren't ready or not at work.
-	readyIndex, heldIndex = "INDEXED BY turns_ready", "INDEXED BY turns_held"
+SELECT org, weight, cap, CASE WHEN cap > 0 THEN %s ELSE 0 END FROM loads ORDER BY place`
 	// maxPage is how many organizations one statement passes at most.
 	maxPage = 256
 )
 
-// walk finds organizations that have ready turns and room for more at work, as many as turns are asked for. It takes no locks: what
+// walk finds organizations that have something ready and room for more at work, as many as executions are asked for. It takes no locks: what
 // it finds of those with a cap must be looked at again under one.
 func (q *Queue) walk(ctx context.Context, ask Ask) ([]orgLine, error) {
-	ready, held := "", ""
-	if q.db.Pool == nil {
-		ready, held = readyIndex, heldIndex
-	}
-	statement := fmt.Sprintf(walkStatement, ready, fmt.Sprintf(atWork, held))
 	start := ask.From.after()
 	at, wrapped, page := start, false, 0
 	var lines []orgLine
-	for len(lines) < ask.Turns {
-		page = min(max(2*page, ask.Turns-len(lines)), maxPage)
+	for len(lines) < ask.Executions {
+		page = min(max(2*page, ask.Executions-len(lines)), maxPage)
 		passed, around := 0, false
 		err := q.db.QueryAcross(ctx, func(r store.Row) error {
 			var l orgLine
@@ -125,13 +118,13 @@ func (q *Queue) walk(ctx context.Context, ask Ask) ([]orgLine, error) {
 			passed, at = passed+1, l.org
 			around = around || wrapped && bytes.Compare(l.org[:], start[:]) > 0
 			l.capacity = ask.capacity(l, running)
-			if !around && l.capacity > 0 && len(lines) < ask.Turns {
+			if !around && l.capacity > 0 && len(lines) < ask.Executions {
 				lines = append(lines, l)
 			}
 			return nil
-		}, statement, at[:], page, ask.Caps.Usual)
+		}, q.statements.walk, append(q.kinds.args(at[:]), page, ask.Caps.Usual)...)
 		if err != nil {
-			return nil, fmt.Errorf("look for organizations with ready turns: %w", err)
+			return nil, fmt.Errorf("look for organizations with something ready: %w", err)
 		}
 		if wrapped && (around || passed < page) {
 			break
@@ -143,7 +136,7 @@ func (q *Queue) walk(ctx context.Context, ask Ask) ([]orgLine, error) {
 	return lines, nil
 }
 
-// capacity is how many turns of an organization may be claimed that has some at work.
+// capacity is how many executions of an organization may be claimed that has some at work.
 func (a *Ask) capacity(l orgLine, running int) int {
 	capacity := a.PerOrg
 	if r, ok := a.Capacities[l.org]; ok {
@@ -173,22 +166,10 @@ func (a *Ask) recount(lines []orgLine, running map[models.OrgID]int) {
 			l.capacity = max(0, a.capacity(*l, running[l.org]))
 		}
 	}
-	share(a.Turns, lines)
+	share(a.Executions, lines)
 }
 
 type rowsOf interface {
 	Next() bool
 	Scan(dest ...any) error
-}
-
-// scanTurns reads what is left of rows. Whether that was all, the rows' Err tells.
-func scanTurns(rows rowsOf) (list []models.Turn, err error) {
-	for rows.Next() {
-		t, err := commit.ScanTurn(rows)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, *t)
-	}
-	return list, nil
 }

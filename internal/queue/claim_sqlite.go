@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -17,93 +16,117 @@ type sqlite interface {
 
 // claimSQLite claims the shares of lines. With caps it counts again in the transaction that claims: while that is open nobody
 // else writes.
-func (q *Queue) claimSQLite(ctx context.Context, ask Ask, lines []orgLine) (turns taken, err error) {
+func (q *Queue) claimSQLite(ctx context.Context, ask Ask, lines []orgLine) (claimed []Taken, err error) {
 	list := capped(lines)
 	if len(list) == 0 {
-		return claimLite(ctx, q.db.Writer, ask.Runner, lines)
+		return q.claimLite(ctx, q.db.Writer, ask.Runner, lines)
 	}
 	tx, err := q.db.Writer.BeginTx(ctx, nil)
 	if err != nil {
-		return taken{}, fmt.Errorf("claim turns: %w", err)
+		return nil, fmt.Errorf("claim executions: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	running, err := countLite(ctx, tx, list)
+	running, err := q.countLite(ctx, tx, list)
 	if err != nil {
-		return taken{}, err
+		return nil, err
 	}
 	ask.recount(lines, running)
-	if turns, err = claimLite(ctx, tx, ask.Runner, lines); err != nil {
-		return taken{}, err
+	if claimed, err = q.claimLite(ctx, tx, ask.Runner, lines); err != nil {
+		return nil, err
 	}
 	if err := tx.Commit(); err != nil {
-		return taken{}, fmt.Errorf("claim turns: %w", err)
+		return nil, fmt.Errorf("claim executions: %w", err)
 	}
-	return turns, nil
+	return claimed, nil
 }
 
-func countLite(ctx context.Context, tx *sql.Tx, list []models.OrgID) (map[models.OrgID]int, error) {
+func (q *Queue) countLite(ctx context.Context, tx *sql.Tx, list []models.OrgID) (map[models.OrgID]int, error) {
 	args := make([]any, len(list))
 	for i, id := range list {
 		args[i] = id[:]
 	}
-	rows, err := tx.QueryContext(ctx, "WITH k (org) AS (VALUES (?)"+strings.Repeat(", (?)", len(list)-1)+") SELECT org, ("+fmt.Sprintf(atWork, heldIndex)+") FROM k", args...)
+	rows, err := tx.QueryContext(ctx, "WITH k (org) AS (VALUES (?)"+strings.Repeat(", (?)", len(list)-1)+") "+q.statements.running+"k", args...)
 	if err != nil {
-		return nil, fmt.Errorf("count the turns at work: %w", err)
+		return nil, fmt.Errorf("count the executions at work: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
 	counts, err := scanCounts(rows)
 	return counts, errors.Join(err, rows.Err())
 }
 
-func claimLite(ctx context.Context, db sqlite, runner models.RunnerID, lines []orgLine) (got taken, err error) {
-	var picks []string
-	args := []any{runner[:], runner[:]}
-	for _, l := range lines {
-		if l.share > 0 {
-			picks = append(picks, "SELECT id FROM (SELECT rowid AS id FROM turns "+readyIndex+" WHERE org_id = ? AND ready_at IS NOT NULL ORDER BY ready_at LIMIT ?)")
-			args = append(args, l.org[:], l.share)
-		}
-	}
-	if len(picks) == 0 {
-		return got, nil
-	}
-	// What was written over can't be returned by the statement that does, and nobody else writes it.
-	if got.since, err = readySince(ctx, db, lines); err != nil {
-		return got, err
-	}
-	rows, err := db.QueryContext(ctx, `UPDATE turns SET ready_at = NULL, runner_id = ?, lease_epoch = lease_epoch + 1, status = 'RUNNING'
-WHERE EXISTS (SELECT 1 FROM runners WHERE id = ?) AND rowid IN (`+strings.Join(picks, " UNION ALL ")+`) RETURNING `+commit.TurnColumns(""), args...)
-	if err != nil {
-		return got, fmt.Errorf("claim turns: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	got.turns, err = scanTurns(rows)
-	return got, errors.Join(err, rows.Err())
+// pick is what is ready and to be claimed: the kind's number, and the row's.
+type pick struct {
+	kind  int
+	place int64
+	id    models.ExecutionID
+	since models.Millis
 }
 
-// readySince tells since when the turns are ready that come first.
-func readySince(ctx context.Context, db sqlite, lines []orgLine) (map[models.TurnID]models.Millis, error) {
-	var picks []string
+// picks reads what a claim takes of each line. SQLite can't update two tables at once, nor return what it has written over.
+func (q *Queue) picks(ctx context.Context, db sqlite, lines []orgLine) (list []pick, err error) {
+	var parts []string
 	var args []any
 	for _, l := range lines {
 		if l.share > 0 {
-			picks = append(picks, "SELECT id, ready_at FROM (SELECT id, ready_at FROM turns "+readyIndex+" WHERE org_id = ? AND ready_at IS NOT NULL ORDER BY ready_at LIMIT ?)")
-			args = append(args, l.org[:], l.share)
+			parts = append(parts, q.statements.pick)
+			for range q.kinds.list {
+				args = append(args, l.org[:], l.share)
+			}
+			if len(q.kinds.list) > 1 {
+				args = append(args, l.share)
+			}
 		}
 	}
-	rows, err := db.QueryContext(ctx, strings.Join(picks, " UNION ALL "), args...)
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	rows, err := db.QueryContext(ctx, strings.Join(parts, " UNION ALL "), args...)
 	if err != nil {
-		return nil, fmt.Errorf("read since when turns are ready: %w", err)
+		return nil, fmt.Errorf("look for what is ready: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
-	since := map[models.TurnID]models.Millis{}
 	for rows.Next() {
-		var id models.TurnID
-		var at models.Millis
-		if err := rows.Scan(&id, &at); err != nil {
-			return nil, fmt.Errorf("read since when turns are ready: %w", err)
+		var p pick
+		if err := rows.Scan(&p.kind, &p.place, &p.id, &p.since); err != nil {
+			return nil, fmt.Errorf("look for what is ready: %w", err)
 		}
-		since[id] = at
+		list = append(list, p)
 	}
-	return since, rows.Err() //nolint:wrapcheck // the driver's own
+	return list, rows.Err() //nolint:wrapcheck // the driver's own
+}
+
+// claimLite claims the shares of lines. What was claimed by others since it was picked is left to them.
+func (q *Queue) claimLite(ctx context.Context, db sqlite, runner models.RunnerID, lines []orgLine) (list []Taken, err error) {
+	picks, err := q.picks(ctx, db, lines)
+	for i := 0; i < len(q.kinds.list) && err == nil; i++ {
+		list, err = q.claimKind(ctx, db, runner, i, picks, list)
+	}
+	return list, err
+}
+
+func (q *Queue) claimKind(ctx context.Context, db sqlite, runner models.RunnerID, number int, picks []pick, list []Taken) ([]Taken, error) {
+	kind, since, args := q.kinds.list[number], map[models.ExecutionID]models.Millis{}, []any{runner[:], runner[:]}
+	for _, p := range picks {
+		if p.kind == number {
+			since[p.id] = p.since
+			args = append(args, p.place)
+		}
+	}
+	if len(since) == 0 {
+		return list, nil
+	}
+	rows, err := db.QueryContext(ctx, "UPDATE "+kind.Table+" SET "+strings.ReplaceAll(toRunner, "$2", "?")+
+		" WHERE EXISTS (SELECT 1 FROM runners WHERE id = ?) AND +ready_at IS NOT NULL AND rowid IN (?"+strings.Repeat(", ?", len(since)-1)+") RETURNING "+kind.Columns, args...)
+	if err != nil {
+		return list, fmt.Errorf("claim executions: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		held, row, err := kind.Scan(rows)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, Taken{held, since[held.ID], row})
+	}
+	return list, rows.Err() //nolint:wrapcheck // the driver's own
 }

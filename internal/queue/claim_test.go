@@ -9,7 +9,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
@@ -22,13 +21,13 @@ func (l *line) exec(statement string, args ...any) {
 	}
 }
 
-// deal makes some turns of each organization ready, the oldest ones, and gives it a weight and perhaps a cap.
+// deal makes some executions of each organization ready, the oldest ones, and gives it a weight and perhaps a cap.
 func (l *line) deal(t *rapid.T, caps Caps) (ready []int, weights []int, limits []int) {
 	l.reset()
 	l.exec("DELETE FROM org_loads")
 	for _, org := range l.orgs {
 		n, w, own := rapid.IntRange(0, 8).Draw(t, "ready"), rapid.IntRange(1, 4).Draw(t, "weight"), rapid.IntRange(-1, 5).Draw(t, "cap")
-		l.exec("UPDATE turns SET ready_at = NULL WHERE org_id = ? AND queued_at > ?", org[:], n)
+		l.update("ready_at = NULL WHERE org_id = ? AND queued_at > ?", org[:], n)
 		var active *int64
 		limit := caps.Usual
 		if own >= 0 {
@@ -45,24 +44,24 @@ func (l *line) deal(t *rapid.T, caps Caps) (ready []int, weights []int, limits [
 	return ready, weights, limits
 }
 
-// claimedOf returns for each organization which of its turns are held, by their age.
+// claimedOf returns for each organization which of its executions are held, by their age.
 func (l *line) claimedOf() map[models.OrgID][]models.Millis {
 	got := map[models.OrgID][]models.Millis{}
-	for _, t := range l.readAll() {
-		if t.RunnerID != nil {
-			got[t.OrgID] = append(got[t.OrgID], t.QueuedAt)
+	for _, x := range l.readAll() {
+		if x.runner != nil {
+			got[x.OrgID] = append(got[x.OrgID], x.queued)
 		}
 	}
 	return got
 }
 
-// Several runners claim at the same time, until there is nothing more: no turn is claimed twice, no organization has more at work than its
+// Several runners claim at the same time, until there is nothing more: nothing is claimed twice, no organization has more at work than its
 // cap, all that may be claimed is, and in each organization the oldest first.
 //
 // Rules: Q13.
 func TestClaimsKeepCaps(t *testing.T) {
-	each(t, func(t *testing.T, db *store.DB) {
-		l := newLine(t, db, 8, 8, 8, 8)
+	each(t, func(t *testing.T, on fixture) {
+		l := newLine(t, on, 8, 8, 8, 8)
 		rapid.Check(t, func(rt *rapid.T) {
 			usual := rapid.SampledFrom([]int{0, 0, 3}).Draw(rt, "usual")
 			ready, _, limits := l.deal(rt, Caps{Usual: usual})
@@ -72,20 +71,20 @@ func TestClaimsKeepCaps(t *testing.T) {
 			}
 			var all sync.WaitGroup
 			var mu sync.Mutex
-			seen := map[models.TurnID]int{}
+			seen := map[models.Execution]int{}
 			for i := range 3 {
 				r, n := l.runner(), rapid.IntRange(1, 9).Draw(rt, "n")
 				from := Place{Org: l.orgs[i]}
 				all.Go(func() {
 					for more := true; more; {
-						c, err := l.Claim(l.ctx, Ask{Runner: r, Turns: n, From: from, Caps: caps})
-						if err != nil || len(c.Turns) > n {
-							t.Errorf("asked for %d turns, got %d, %v", n, len(c.Turns), err)
+						c, err := l.Claim(l.ctx, Ask{Runner: r, Executions: n, From: from, Caps: caps})
+						if err != nil || len(c.Executions) > n {
+							t.Errorf("asked for %d, got %d, %v", n, len(c.Executions), err)
 							return
 						}
 						mu.Lock()
-						for _, turn := range c.Turns {
-							seen[turn.ID]++
+						for _, x := range c.Executions {
+							seen[x.Execution]++
 						}
 						mu.Unlock()
 						from, more = c.Next, c.More
@@ -96,16 +95,16 @@ func TestClaimsKeepCaps(t *testing.T) {
 			// Whoever met the locks of another may have stopped before that one let go.
 			last := l.runner()
 			for c := (Claimed{More: true}); c.More; {
-				if c, err = l.Claim(l.ctx, Ask{Runner: last, Turns: MaxClaim, From: c.Next, Caps: caps}); err != nil {
+				if c, err = l.Claim(l.ctx, Ask{Runner: last, Executions: MaxClaim, From: c.Next, Caps: caps}); err != nil {
 					rt.Fatal(err)
 				}
-				for _, turn := range c.Turns {
-					seen[turn.ID]++
+				for _, x := range c.Executions {
+					seen[x.Execution]++
 				}
 			}
 			for id, n := range seen {
 				if n != 1 {
-					rt.Fatalf("turn %s was claimed %d times", id, n)
+					rt.Fatalf("%s was claimed %d times", id, n)
 				}
 			}
 			got := l.claimedOf()
@@ -116,7 +115,7 @@ func TestClaimsKeepCaps(t *testing.T) {
 				}
 				slices.Sort(got[org])
 				if len(got[org]) != want || (want > 0 && got[org][want-1] != models.Millis(want)) {
-					rt.Fatalf("of %d turns under cap %d these are at work: %v", ready[i], limits[i], got[org])
+					rt.Fatalf("of %d under cap %d these are at work: %v", ready[i], limits[i], got[org])
 				}
 			}
 		})
@@ -128,14 +127,14 @@ func TestClaimsKeepCaps(t *testing.T) {
 //
 // Rules: Q14.
 func TestAClaimIsFair(t *testing.T) {
-	each(t, func(t *testing.T, db *store.DB) {
-		l := newLine(t, db, 8, 8, 8, 8)
+	each(t, func(t *testing.T, on fixture) {
+		l := newLine(t, on, 8, 8, 8, 8)
 		rapid.Check(t, func(rt *rapid.T) {
 			usual := rapid.SampledFrom([]int{0, 4}).Draw(rt, "usual")
 			ready, weights, limits := l.deal(rt, Caps{Usual: usual})
 			capped := rapid.Bool().Draw(rt, "caps")
 			ask := Ask{
-				Runner: l.runner(), Turns: rapid.IntRange(1, 10).Draw(rt, "n"), From: Place{Org: rapid.SampledFrom(l.orgs).Draw(rt, "from")},
+				Runner: l.runner(), Executions: rapid.IntRange(1, 10).Draw(rt, "n"), From: Place{Org: rapid.SampledFrom(l.orgs).Draw(rt, "from")},
 				PerOrg: rapid.IntRange(1, 10).Draw(rt, "per org"), Capacities: map[models.OrgID]int{l.orgs[1]: rapid.IntRange(0, 2).Draw(rt, "room")},
 			}
 			if !capped {
@@ -158,11 +157,11 @@ func TestAClaimIsFair(t *testing.T) {
 				if capped && limits[i] > 0 {
 					at.capacity = min(at.capacity, limits[i])
 				}
-				if ready[i] > 0 && at.capacity > 0 && len(lines) < ask.Turns {
+				if ready[i] > 0 && at.capacity > 0 && len(lines) < ask.Executions {
 					lines = append(lines, at)
 				}
 			}
-			share(ask.Turns, lines)
+			share(ask.Executions, lines)
 			c, err := l.Claim(l.ctx, ask)
 			if err != nil {
 				rt.Fatal(err)
@@ -177,11 +176,11 @@ func TestAClaimIsFair(t *testing.T) {
 				}
 				total += want
 				if len(got[org]) != want {
-					rt.Fatalf("organization %d got %d turns, want %d; the lines are %+v", i, len(got[org]), want, lines)
+					rt.Fatalf("organization %d got %d, want %d; the lines are %+v", i, len(got[org]), want, lines)
 				}
 			}
-			if len(c.Turns) != total || c.More != (more || total == ask.Turns) {
-				rt.Fatalf("claimed are %d turns, more %v; want %d, more %v", len(c.Turns), c.More, total, more)
+			if len(c.Executions) != total || c.More != (more || total == ask.Executions) {
+				rt.Fatalf("claimed are %d, more %v; want %d, more %v", len(c.Executions), c.More, total, more)
 			}
 		})
 	})
@@ -191,30 +190,30 @@ func TestAClaimIsFair(t *testing.T) {
 //
 // Rules: Q13.
 func TestCapsDoNotHideOthers(t *testing.T) {
-	each(t, func(t *testing.T, db *store.DB) {
+	each(t, func(t *testing.T, on fixture) {
 		numbers := slices.Repeat([]int{2}, 20)
-		l := newLine(t, db, numbers...)
+		l := newLine(t, on, numbers...)
 		r, caps := l.runner(), Caps{Usual: 1}
 		from := Place{Org: l.orgs[7]}
 		for want := 20; want > 0; {
-			c, err := l.Claim(l.ctx, Ask{Runner: r, Turns: 3, From: from, Caps: caps})
-			if err != nil || len(c.Turns) == 0 {
-				t.Fatalf("%d are left, claimed %d, %v", want, len(c.Turns), err)
+			c, err := l.Claim(l.ctx, Ask{Runner: r, Executions: 3, From: from, Caps: caps})
+			if err != nil || len(c.Executions) == 0 {
+				t.Fatalf("%d are left, claimed %d, %v", want, len(c.Executions), err)
 			}
-			want -= len(c.Turns)
+			want -= len(c.Executions)
 			from = c.Next
 		}
-		if c, err := l.Claim(l.ctx, Ask{Runner: r, Turns: 3, From: from, Caps: caps}); err != nil || len(c.Turns) != 0 || c.More {
-			t.Fatalf("above all caps %d were claimed, more %v, %v", len(c.Turns), c.More, err)
+		if c, err := l.Claim(l.ctx, Ask{Runner: r, Executions: 3, From: from, Caps: caps}); err != nil || len(c.Executions) != 0 || c.More {
+			t.Fatalf("above all caps %d were claimed, more %v, %v", len(c.Executions), c.More, err)
 		}
-		free := l.read(l.turns[5])
-		if free.RunnerID == nil {
-			free = l.read(l.turns[4])
+		free := l.read(l.executions[5])
+		if free.runner == nil {
+			free = l.read(l.executions[4])
 		}
-		l.exec("UPDATE turns SET status = 'COMPLETED', runner_id = NULL WHERE id = ?", free.ID[:])
-		c, err := l.Claim(l.ctx, Ask{Runner: r, Turns: 3, From: from, Caps: caps})
-		if err != nil || len(c.Turns) != 1 || c.Turns[0].OrgID != free.OrgID {
-			t.Fatalf("where one has ended %d were claimed, %v", len(c.Turns), err)
+		l.update("status = 'COMPLETED', runner_id = NULL WHERE id = ?", free.ID[:])
+		c, err := l.Claim(l.ctx, Ask{Runner: r, Executions: 3, From: from, Caps: caps})
+		if err != nil || len(c.Executions) != 1 || c.Executions[0].OrgID != free.OrgID {
+			t.Fatalf("where one has ended %d were claimed, %v", len(c.Executions), err)
 		}
 	})
 }
@@ -225,7 +224,7 @@ func TestCapsDoNotHideOthers(t *testing.T) {
 func TestAClaimReadsWhatItTakes(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
-	l := newLine(t, db, 1)
+	l := newLine(t, withTurns(db), 1)
 	l.exec("ALTER TABLE turns DROP CONSTRAINT turns_org_id_session_id_fkey")
 	l.exec(`INSERT INTO turns SELECT (jsonb_populate_record(t, jsonb_build_object('id', gen_random_uuid(), 'session_id', gen_random_uuid(), 'ready_at', i))).*
 FROM turns t, generate_series(1, 8000) i`)
@@ -238,7 +237,7 @@ FROM turns t, generate_series(1, 8000) i`)
 		err := row.Scan(&s)
 		plan = append(plan, s)
 		return err
-	}, "EXPLAIN (COSTS OFF) "+explained(r, start))
+	}, "EXPLAIN (COSTS OFF) "+explained(l.statements.fair, r, start))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,8 +246,7 @@ FROM turns t, generate_series(1, 8000) i`)
 	}
 }
 
-func explained(r models.RunnerID, start models.OrgID) string {
+func explained(s string, r models.RunnerID, start models.OrgID) string {
 	literal := func(id [16]byte) string { return fmt.Sprintf("'%x'::uuid", id[:]) }
-	s := claimFair + commit.TurnColumns("")
 	return strings.NewReplacer("$1", "16::bigint", "$2", literal(r), "$3", literal(start), "$4", "'{}'", "$5", "'{}'", "$6", "100::bigint").Replace(s)
 }

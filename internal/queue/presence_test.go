@@ -91,7 +91,7 @@ AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 func TestALockTellsWhoLives(t *testing.T) {
 	t.Parallel()
 	db, at := openPostgres(t)
-	q := New(db)
+	q := New(db, Turns())
 	mine, other := newPresence(t, db, at), newPresence(t, db, at)
 	me, him := listed(t, q, mine), listed(t, q, other)
 	old := models.Runner{ID: models.NewID[models.RunnerEntity](), Host: "an older version"}
@@ -163,7 +163,7 @@ func TestALostConnectionEndsTheWait(t *testing.T) {
 func TestANewIDHasANewLock(t *testing.T) {
 	t.Parallel()
 	db, at := openPostgres(t)
-	q := New(db)
+	q := New(db, Turns())
 	p := newPresence(t, db, at)
 	before, after := listed(t, q, p), listed(t, q, p)
 	if seen(t, p, before).Held || !seen(t, p, after).Held {
@@ -256,23 +256,22 @@ func relay(t *testing.T, client net.Conn, server string) {
 	}
 }
 
-// Takeovers that follow from a restart of the database count as recoveries, and not towards giving the turn up.
+// Takeovers that follow from a restart of the database count as recoveries, and not towards giving it up.
 //
 // Rules: Q12.
 func TestTakeoversAreForgiven(t *testing.T) {
-	each(t, func(t *testing.T, db *store.DB) {
-		l := newLine(t, db, 1)
-		id := l.turns[0]
+	each(t, func(t *testing.T, on fixture) {
+		l := newLine(t, on, 1)
+		id := l.executions[0]
 		r := l.runner()
 		l.Forgive(time.Now().Add(time.Hour))
-		queued := l.claim(r, 1)[0].QueuedAt
+		queued := l.claim(r, 1)[0].Since
 		if _, err := l.TakeOver(l.ctx, r); err != nil {
 			t.Fatal(err)
 		}
 		l.free("forgiven", id, queued, 2, 0, 1)
 		r = l.runner()
-		turn := l.claim(r, 1)[0]
-		if err := l.Retry(l.ctx, turn); err != nil {
+		if err := l.Retry(l.ctx, l.claim(r, 1)[0].Held); err != nil {
 			t.Fatal(err)
 		}
 		l.free("forgiven, and tried again", id, queued, 4, 0, 1)

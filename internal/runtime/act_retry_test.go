@@ -38,7 +38,7 @@ func TestAnAttemptThatWasWaitedForIsMadeOnce(t *testing.T) {
 			t.Errorf("the call ended as %+v", done)
 		}
 		p.hold.open()
-		first.engine.turns.Wait()
+		first.engine.work.Wait()
 		if n := second.Load(); n != 1 {
 			t.Errorf("an attempt at a call that must run at most once was made %d times", n)
 		}

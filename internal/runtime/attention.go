@@ -8,22 +8,22 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// attentionPatience bounds one look at what happened to a turn: the next one comes soon.
+// attentionPatience bounds one look at what happened to an execution: the next one comes soon.
 const attentionPatience = 5 * time.Second
 
-// Attend tells the runner of a turn, here or elsewhere, that the turn was cancelled, or that something that it waited for was
+// Attend tells the runner of an execution, here or elsewhere, that it was cancelled, or that something that it waited for was
 // resolved. It never waits. Losing it costs time: each runner looks by itself.
-func (e *Engine) Attend(runner models.RunnerID, turn models.TurnID) {
+func (e *Engine) Attend(runner models.RunnerID, x models.Execution) {
 	if runner == e.runnerID() {
-		e.scheduling.spawn(func() { e.attend(turn) })
+		e.scheduling.spawn(func() { e.attend(x) })
 		return
 	}
-	if err := e.cfg.Bus.Publish(events.RunnerSubject(runner), turn[:]); err != nil {
-		e.cfg.Logger.Debug("a runner could not be notified about its turn", "runner", runner, "turn", turn, "error", err)
+	if err := e.cfg.Bus.Publish(events.RunnerSubject(runner), []byte(x.String())); err != nil {
+		e.cfg.Logger.Debug("a runner could not be notified about what it runs", "runner", runner, "execution", x, "error", err)
 	}
 }
 
-// ear hears of this runner's turns, under whatever id it has.
+// ear hears of this runner's executions, under whatever id it has.
 type ear struct {
 	e      *Engine
 	runner models.RunnerID
@@ -38,10 +38,8 @@ func (l *ear) listen() {
 	}
 	l.stop()
 	cancel, err := l.e.cfg.Bus.Subscribe(events.RunnerSubject(id), func(data []byte) {
-		var turn models.TurnID
-		if len(data) == len(turn) {
-			copy(turn[:], data)
-			l.e.scheduling.spawn(func() { l.e.attend(turn) })
+		if x, err := models.ParseExecution(string(data)); err == nil {
+			l.e.scheduling.spawn(func() { l.e.attend(x) })
 		}
 	})
 	if err != nil {
@@ -58,20 +56,20 @@ func (l *ear) stop() {
 	}
 }
 
-// attend looks what has happened to a turn that is at work here: a cancel ends its step, anything else is up to the step.
-func (e *Engine) attend(turn models.TurnID) {
+// attend looks what has happened to an execution that is at work here: a cancel ends its step, anything else is up to the step.
+func (e *Engine) attend(x models.Execution) {
 	e.mu.Lock()
-	s := e.running[turn]
+	s := e.running[x]
 	e.mu.Unlock()
 	if s == nil {
 		return
 	}
 	ctx, done := context.WithTimeout(context.Background(), attentionPatience)
 	defer done()
-	cancelled, err := e.cfg.Queue.Cancelled(ctx, s.runner, turn)
+	cancelled, err := e.cfg.Queue.Cancelled(ctx, s.runner, x)
 	switch {
 	case err != nil:
-		e.cfg.Logger.Warn("a turn could not be checked", "turn", turn, "error", err)
+		e.cfg.Logger.Warn("an execution could not be checked for a cancel", "execution", x, "error", err)
 	case cancelled:
 		s.interrupt(errCancelled)
 	default:
@@ -82,16 +80,16 @@ func (e *Engine) attend(turn models.TurnID) {
 	}
 }
 
-// attendAll looks at all turns of this runner that somebody has marked: what was lost on the way here is found so.
+// attendAll looks at all executions of this runner that somebody has marked: what was lost on the way here is found so.
 func (e *Engine) attendAll(ctx context.Context) {
 	marked, err := e.cfg.Queue.Marked(ctx, e.runnerID())
 	if err != nil {
 		if ctx.Err() == nil {
-			e.cfg.Logger.Warn("turns with a cancel request can't be read", "error", err)
+			e.cfg.Logger.Warn("cancel requests can't be read", "error", err)
 		}
 		return
 	}
-	for _, id := range marked {
-		e.attend(id)
+	for _, x := range marked {
+		e.attend(x)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/queue"
 )
 
-// Wake tells this engine that there may be turns to claim. It never waits.
+// Wake tells this engine that there may be something to claim. It never waits.
 func (e *Engine) Wake() {
 	select {
 	case e.wake <- struct{}{}:
@@ -25,15 +25,15 @@ func (e *Engine) announce() {
 	e.Wake()
 }
 
-// claimLoop fills free slots with turns whenever it hears of some, and at least once per poll interval.
+// claimLoop fills free slots with executions whenever it hears of some, and at least once per poll interval.
 func (e *Engine) claimLoop(ctx context.Context) {
 	poll := time.NewTimer(0)
 	defer poll.Stop()
 	l := listener{e: e}
 	defer l.stop()
-	turns := ear{e: e}
-	defer turns.stop()
-	// unsure reports that turns may have been claimed without this process having heard of it.
+	own := ear{e: e}
+	defer own.stop()
+	// unsure reports that something may have been claimed without this process having heard of it.
 	unsure := false
 	var last time.Time
 	for {
@@ -47,7 +47,7 @@ func (e *Engine) claimLoop(ctx context.Context) {
 		if !e.gather(ctx, last) {
 			return
 		}
-		turns.listen()
+		own.listen()
 		// One that listens is counted on by the others: it must have room. What is announced before it listens again is
 		// found by the claim that follows.
 		l.listen(len(e.slots) > 0)
@@ -71,10 +71,10 @@ func (e *Engine) claimLoop(ctx context.Context) {
 	}
 }
 
-// claimPause is how long a runner that is busy waits after a claim for more turns that one claim can take.
+// claimPause is how long a runner that is busy waits after a claim for more that one claim can take.
 const claimPause = 20 * time.Millisecond
 
-// gather waits until the last claim is some time ago, when most slots are taken: turns end one by one then, and a claim for each would
+// gather waits until the last claim is some time ago, when most slots are taken: executions end one by one then, and a claim for each would
 // have the database do little else, at the cost of those that write beside it. A message that comes in here finds a slot by itself; what
 // is ready without one waits that much longer. It reports whether the loop goes on.
 func (e *Engine) gather(ctx context.Context, last time.Time) bool {
@@ -113,11 +113,11 @@ func (l *listener) stop() {
 	}
 }
 
-// claimSome claims as many turns as there are free slots. It reports whether there may be more.
+// claimSome claims as many executions as there are free slots. It reports whether there may be more.
 func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
 	var free []*slot
 	for len(free) < queue.MaxClaim {
-		s, ok := e.reserve(models.OrgID{}, models.TurnID{})
+		s, ok := e.reserve(models.OrgID{}, models.Execution{})
 		if !ok {
 			break
 		}
@@ -132,31 +132,29 @@ func (e *Engine) claimSome(ctx context.Context) (more bool, err error) {
 	asking, cancel := lingering(ctx, commitGrace)
 	got, err := e.cfg.Queue.Claim(asking, e.ask(free[0].runner, len(free)))
 	cancel()
-	turns := got.Turns
 	e.mu.Lock()
 	e.place = got.Next
 	e.mu.Unlock()
 	if err != nil && ctx.Err() == nil {
-		e.cfg.Logger.Warn("turns can't be claimed; trying again", "error", err)
+		e.cfg.Logger.Warn("nothing can be claimed; trying again", "error", err)
 	}
-	for i, t := range turns {
-		if ctx.Err() != nil {
-			e.giveUp(ctx, t, nil)
+	for i, x := range got.Executions {
+		turn, known := x.Row.(*models.Turn)
+		if !known || ctx.Err() != nil {
+			e.giveUp(ctx, x.Held, nil)
 			free[i].Free()
 			continue
 		}
-		if since, ok := got.Since[t.ID]; ok {
-			e.cfg.Meter.Waited(t.OrgID, e.heldBy(t.OrgID), e.cfg.Clock.Now().Sub(since.Time()))
-		}
-		free[i].Run(t, nil, nil)
+		e.cfg.Meter.Waited(x.OrgID, e.heldBy(x.OrgID), e.cfg.Clock.Now().Sub(x.Since.Time()))
+		free[i].Run(*turn, nil, nil)
 	}
-	for _, s := range free[len(turns):] {
+	for _, s := range free[len(got.Executions):] {
 		s.Free()
 	}
 	return err == nil && got.More, err
 }
 
-// releaseUnheard puts turns back into the queue that this runner holds and knows nothing of: their claim was committed, but
+// releaseUnheard puts executions back into the queue that this runner holds and knows nothing of: their claim was committed, but
 // its answer got lost. As long as the runner lives nobody else would touch them. It reports whether that is settled.
 func (e *Engine) releaseUnheard(ctx context.Context) bool {
 	held, err := e.cfg.Queue.Held(ctx, e.runnerID())
@@ -164,22 +162,22 @@ func (e *Engine) releaseUnheard(ctx context.Context) bool {
 		return false
 	}
 	settled := true
-	for _, t := range held {
+	for _, h := range held {
 		e.mu.Lock()
-		s := e.running[t.ID]
-		// An earlier claim of the turn may not have come to its end here yet.
-		beginning := s != nil && s.epoch == 0
-		known := beginning || s != nil && s.epoch == t.LeaseEpoch
+		s := e.running[h.Execution]
+		// An earlier claim of it may not have come to its end here yet.
+		beginning := s != nil && s.lease.Epoch == 0
+		known := beginning || s != nil && s.lease.Epoch == h.Epoch
 		e.mu.Unlock()
-		// Whether a message that is being accepted has claimed the turn is known soon: it is looked at again then.
+		// Whether a message that is being accepted has claimed its turn is known soon: it is looked at again then.
 		settled = settled && !beginning
 		if known {
 			continue
 		}
-		if err := e.cfg.Queue.Release(ctx, t); err != nil {
+		if err := e.cfg.Queue.Release(ctx, h); err != nil {
 			return false
 		}
-		e.cfg.Logger.Warn("the answer to a claim was lost; the turn returns to the queue", "turn", t.ID)
+		e.cfg.Logger.Warn("the answer to a claim was lost; what it had claimed returns to the queue", "execution", h.Execution)
 	}
 	return settled
 }

@@ -80,7 +80,7 @@ type stepConfig struct {
 
 func (r *turnRun) writer() writer {
 	w := writer{
-		org: r.turn.OrgID, session: r.turn.SessionID, lease: commit.Lease{Turn: r.turn.ID, Epoch: r.turn.LeaseEpoch},
+		org: r.turn.OrgID, session: r.turn.SessionID, lease: commit.LeaseOf(&r.turn),
 		stopping: r.e.stopping(), budgeted: r.budgeted(),
 	}
 	if w.budgeted && r.step != nil && r.conversation != nil {

@@ -111,7 +111,7 @@ type Images interface {
 // Engine runs turns in this process, from Start to Stop, once.
 type Engine struct {
 	cfg Config
-	// slots has a token for each turn that may yet run.
+	// slots has a token for each execution that may yet run.
 	slots         chan struct{}
 	wake          chan struct{}
 	jobs          *hookJobs
@@ -126,30 +126,30 @@ type Engine struct {
 	keyed atomic.Bool
 	// rebirth is held while the runner gets a new id.
 	rebirth sync.Mutex
-	// starved is true when turns may wait for a slot: the next one that is free is announced.
+	// starved is true when executions may wait for a slot: the next one that is free is announced.
 	starved atomic.Bool
 
 	mu    sync.Mutex
 	id    models.RunnerID
 	state lifeState
-	// stopClaims ends the claims, stopLive the heartbeat: a runner that goes down lives until its last turn is given back.
+	// stopClaims ends the claims, stopLive the heartbeat: a runner that goes down lives until it has given its last execution back.
 	stopClaims, stopLive context.CancelFunc
-	// cancelTurns cuts all running steps short.
-	cancelTurns context.CancelCauseFunc
-	turnsCtx    context.Context // of all turns of this engine, made by Start
-	// running are the turns at work here, and those that a message is about to begin. The queue's idea may differ when the
+	// cancelWork cuts all running steps short.
+	cancelWork context.CancelCauseFunc
+	workCtx    context.Context // of all executions of this engine, made by Start
+	// running are the executions at work here, and those that a message is about to begin. The queue's idea may differ when the
 	// answer to a claim got lost.
-	running map[models.TurnID]*slot
+	running map[models.Execution]*slot
 	// held is how many slots each organization has; those of claims under way are under the zero id.
 	held map[models.OrgID]int
-	// limited is true when the last claim may have left turns because their organizations had no room here.
+	// limited is true when the last claim may have left some because their organizations had no room here.
 	limited bool
 	// place is where the next claim begins to look.
 	place queue.Place
 	// caps are those of organizations, as of capsRead.
 	caps     queue.Caps
 	capsRead time.Time
-	turns    sync.WaitGroup
+	work     sync.WaitGroup
 	loops    sync.WaitGroup
 	stopped  chan struct{}
 }
@@ -211,7 +211,7 @@ func New(cfg Config) *Engine {
 	}
 	e := &Engine{
 		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
-		running: map[models.TurnID]*slot{}, held: map[models.OrgID]int{}, stopped: make(chan struct{}), conversations: newConversations(),
+		running: map[models.Execution]*slot{}, held: map[models.OrgID]int{}, stopped: make(chan struct{}), conversations: newConversations(),
 		breakers: newBreakers(), rows: database{cfg.DB, events.NewLineages(cfg.DB)}, scheduling: goroutines(),
 	}
 	e.jobs = e.newHookJobs()
@@ -248,7 +248,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.register(ctx, e.id); err != nil {
 		return err
 	}
-	e.turnsCtx, e.cancelTurns = context.WithCancelCause(context.Background())
+	e.workCtx, e.cancelWork = context.WithCancelCause(context.Background())
 	claims, stopClaims := context.WithCancel(context.Background())
 	live, stopLive := context.WithCancel(context.Background())
 	e.stopClaims, e.stopLive, e.state = stopClaims, stopLive, lifeRunning
@@ -286,7 +286,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.endWait()
 	idle := make(chan struct{})
 	go func() {
-		e.turns.Wait()
+		e.work.Wait()
 		close(idle)
 	}()
 	grace := time.NewTimer(e.cfg.ShutdownGrace)
@@ -297,7 +297,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	e.mu.Lock()
-	cancel := e.cancelTurns
+	cancel := e.cancelWork
 	e.mu.Unlock()
 	cancel(errShutdown)
 	<-idle

@@ -29,15 +29,19 @@ func TestACancelBetweenTheClaimAndTheFirstStep(t *testing.T) {
 		if err := w.queue.Register(t.Context(), runner); err != nil {
 			t.Fatal(err)
 		}
-		got, err := w.queue.Claim(t.Context(), queue.Ask{Runner: runner.ID, Turns: 1, PerOrg: 1})
-		if err != nil || len(got.Turns) != 1 || got.Turns[0].ID != turn {
-			t.Fatalf("claimed are %+v, %v", got.Turns, err)
+		got, err := w.queue.Claim(t.Context(), queue.Ask{Runner: runner.ID, Executions: 1, PerOrg: 1})
+		if err != nil || len(got.Executions) != 1 {
+			t.Fatalf("claimed are %+v, %v", got, err)
+		}
+		claimed, ok := got.Executions[0].Row.(*models.Turn)
+		if !ok || claimed.ID != turn {
+			t.Fatalf("claimed are %+v", got)
 		}
 		if row := n.cancel(turn, "enough"); row.Status != models.TurnRunning || row.Cancel == nil {
 			t.Fatalf("the turn is %+v", row)
 		}
 
-		r := &turnRun{e: n.engine, turn: got.Turns[0], conversation: &conversation{}}
+		r := &turnRun{e: n.engine, turn: *claimed, conversation: &conversation{}}
 		// It is not one that can't go on: what the first step would commit says so.
 		if err := r.run(t.Context(), nil); !errors.Is(err, errEnded) {
 			t.Errorf("the turn stopped with %v", err)

@@ -330,7 +330,7 @@ func TestTheAnswerToAClaimIsLost(t *testing.T) {
 		if err := w.queue.Register(t.Context(), models.Runner{ID: n.engine.runnerID()}); err != nil {
 			t.Fatal(err)
 		}
-		if held, err := w.queue.Claim(t.Context(), queue.Ask{Runner: n.engine.runnerID(), Turns: 1}); err != nil || len(held.Turns) != 1 || held.Turns[0].ID != turn {
+		if held, err := w.queue.Claim(t.Context(), queue.Ask{Runner: n.engine.runnerID(), Executions: 1}); err != nil || len(held.Executions) != 1 || held.Executions[0].Execution != models.ExecutionOf(turn) {
 			t.Fatalf("claimed are %v, %v", held, err)
 		}
 		if _, err := storetest.Exec(t.Context(), w.db, "DELETE FROM runners"); err != nil {

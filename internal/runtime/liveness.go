@@ -37,25 +37,25 @@ func (e *Engine) beat(ctx context.Context) {
 	}
 }
 
-// startOver releases the turns of this runner and goes on under a new id. It does nothing when the runner has another id than old
-// by now. After an error it is tried again: the row of the old id is gone then, or could not be removed and the turns go on.
+// startOver releases what this runner holds and goes on under a new id. It does nothing when the runner has another id than old
+// by now. After an error it is tried again: the row of the old id is gone then, or could not be removed and all goes on.
 func (e *Engine) startOver(ctx context.Context, old models.RunnerID, why string) {
 	e.rebirth.Lock()
 	defer e.rebirth.Unlock()
 	if e.runnerID() != old {
 		return
 	}
-	e.cfg.Logger.Error("the runner releases its turns and registers again", "runner", old, "why", why)
+	e.cfg.Logger.Error("the runner releases what it runs and registers again", "runner", old, "why", why)
 	// From here on nothing can be committed under the old id. What it still holds goes on elsewhere.
 	if err := e.cfg.Queue.Remove(ctx, old); err != nil {
-		e.cfg.Logger.Error("the runner could not release its turns", "error", err)
+		e.cfg.Logger.Error("the runner could not release what it runs", "error", err)
 		return
 	}
 	id := models.NewID[models.RunnerEntity]()
 	err := e.register(ctx, id)
 	e.mu.Lock()
-	cancel := e.cancelTurns
-	e.turnsCtx, e.cancelTurns = context.WithCancelCause(context.Background())
+	cancel := e.cancelWork
+	e.workCtx, e.cancelWork = context.WithCancelCause(context.Background())
 	if err == nil {
 		e.id = id
 	}

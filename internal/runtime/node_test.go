@@ -38,7 +38,7 @@ func (n *node) committed(c *commit.Committed) {
 		n.w.news.spread()
 	}
 	for _, h := range c.Attention {
-		n.engine.Attend(h.Runner, h.Turn)
+		n.engine.Attend(h.Runner, h.Execution)
 	}
 	if p := n.parked.Load(); p != nil {
 		p.Committed(c)

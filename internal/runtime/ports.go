@@ -24,7 +24,7 @@ type BudgetChecker interface {
 
 // Meter hears how it goes. Its methods must not block. metrics.Metrics is one.
 type Meter interface {
-	// Waited hears of a turn that was claimed, after it was ready for so long, and how many of its organization run here.
+	// Waited hears of an execution that was claimed, after it was ready for so long, and how many of its organization run here.
 	Waited(org models.OrgID, running int, wait time.Duration)
 	// Stepped hears of a step that has ended, in one way or another.
 	Stepped(phase models.Phase, took time.Duration)
@@ -55,31 +55,31 @@ type Outbound interface {
 	ToolCall(ctx context.Context, org models.OrgID) (retryAfter int, ok bool)
 }
 
-// Queue is the queue of turns and the list of runners; queue.Queue has both in the database, and tells what each method does.
+// Queue is the queue of executions and the list of runners; queue.Queue has both in the database, and tells what each method does.
 type Queue interface {
-	TurnQueue
-	HeldTurns
+	ExecutionQueue
+	HeldExecutions
 	HookJobs
 	RunnerList
 }
 
-// TurnQueue is where turns wait for a runner, and go back to.
-type TurnQueue interface {
+// ExecutionQueue is where executions wait for a runner, and go back to.
+type ExecutionQueue interface {
 	Claim(ctx context.Context, ask queue.Ask) (queue.Claimed, error)
 	Caps(ctx context.Context, usual int) (queue.Caps, error)
-	Release(ctx context.Context, t models.Turn) error
-	Retry(ctx context.Context, t models.Turn) error
+	Release(ctx context.Context, h queue.Held) error
+	Retry(ctx context.Context, h queue.Held) error
 	TakeOver(ctx context.Context, dead models.RunnerID) (int64, error)
 	TakeOverOrphans(ctx context.Context) (int64, error)
 	ReleaseAll(ctx context.Context) error
 	Forgive(until time.Time)
 }
 
-// HeldTurns are those of a runner, as the database has them.
-type HeldTurns interface {
-	Held(ctx context.Context, runner models.RunnerID) ([]models.Turn, error)
-	Marked(ctx context.Context, runner models.RunnerID) ([]models.TurnID, error)
-	Cancelled(ctx context.Context, runner models.RunnerID, turn models.TurnID) (bool, error)
+// HeldExecutions are those of a runner, as the database has them.
+type HeldExecutions interface {
+	Held(ctx context.Context, runner models.RunnerID) ([]queue.Held, error)
+	Marked(ctx context.Context, runner models.RunnerID) ([]models.Execution, error)
+	Cancelled(ctx context.Context, runner models.RunnerID, x models.Execution) (bool, error)
 }
 
 // HookJobs is where the hooks wait that run after what they are about has been committed.

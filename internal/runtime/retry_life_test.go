@@ -143,7 +143,7 @@ func TestDeclaredDeadInAWait(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n, _, s, _ := w.waiting()
 		n.engine.mu.Lock()
-		cancel := n.engine.cancelTurns
+		cancel := n.engine.cancelWork
 		n.engine.mu.Unlock()
 		other := w.newNode()
 		other.puppet.on(echoing)
@@ -490,7 +490,7 @@ func (h heard) Handle(_ context.Context, r slog.Record) error {
 // when it takes them again.
 func TestStopWithoutTheDatabase(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
-		refused := heard{slog.DiscardHandler, "a turn could not be released", make(chan struct{}, 1)}
+		refused := heard{slog.DiscardHandler, "an execution could not be released", make(chan struct{}, 1)}
 		n, _, s, turn := w.waiting(func(c *Config) { c.ShutdownGrace, c.Logger = time.Hour, slog.New(refused) })
 		w.refuseTurnsBack(true)
 		stopped := make(chan error)

@@ -45,7 +45,7 @@ func (e *Engine) letGo(org models.OrgID) {
 func (e *Engine) ask(runner models.RunnerID, n int) queue.Ask {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	a := queue.Ask{Runner: runner, Turns: n, From: e.place, PerOrg: e.cfg.OrgSlots, Caps: e.caps}
+	a := queue.Ask{Runner: runner, Executions: n, From: e.place, PerOrg: e.cfg.OrgSlots, Caps: e.caps}
 	for org, held := range e.held {
 		capacity := e.cfg.OrgSlots - held
 		if org.IsZero() || capacity >= n {

@@ -62,7 +62,7 @@ func (w *simulation) published(session models.SessionID, list []models.Event) {
 func (c *checks) before(w *simulation, n *simNode) map[models.TurnID]models.Turn {
 	turns := map[models.TurnID]models.Turn{}
 	for _, l := range c.leased[n] {
-		for _, t := range w.turns("id = ?", l.lease.Turn[:]) {
+		for _, t := range w.turns("id = ?", l.lease.ID[:]) {
 			turns[t.ID] = t
 		}
 	}
@@ -77,7 +77,7 @@ func (c *checks) after(w *simulation, n *simNode, before map[models.TurnID]model
 			w.saw["lease lost"]++
 		}
 		if answered && err == nil {
-			if t := before[l.lease.Turn]; t.LeaseEpoch != l.lease.Epoch || t.Status != models.TurnRunning || t.RunnerID == nil {
+			if t := before[models.TurnID(l.lease.ID)]; t.LeaseEpoch != l.lease.Epoch || t.Status != models.TurnRunning || t.RunnerID == nil {
 				w.failf("law 2: a command under epoch %d of turn %s was committed, which was %s under %d, held by %v",
 					l.lease.Epoch, t.ID, t.Status, t.LeaseEpoch, t.RunnerID)
 			}

@@ -51,12 +51,12 @@ func (w *simulation) newNode() *simNode {
 		}
 		for _, h := range c.Attention {
 			if !n.dead {
-				n.engine.Attend(h.Runner, h.Turn)
+				n.engine.Attend(h.Runner, h.Execution)
 			}
 		}
 	})
 	e := New(Config{
-		Committer: n, Queue: simQueue{queue.New(w.store.DB), n}, Hub: w.hub, Bus: simBus{w}, Catalog: w, Registry: w.toolbox.registry,
+		Committer: n, Queue: simQueue{queue.New(w.store.DB, queue.Turns()), n}, Hub: w.hub, Bus: simBus{w}, Catalog: w, Registry: w.toolbox.registry,
 		Drivers: map[models.ProviderKind]llm.Driver{models.ProviderSimulated: n}, Workspace: sessions.NewWorkspace(nil, w.clock, nil),
 		Clock: w.clock, Logger: w.logger, Slots: 3, Timers: noTimers{}, Sleep: n.sleep, Random: w.random.Float64, Tokens: simTokens{},
 	})
@@ -99,7 +99,7 @@ func (n *simNode) start() {
 		n.w.failf("register: %v", err)
 	}
 	ctx := context.WithValue(context.Background(), simContext{}, n)
-	e.turnsCtx, e.cancelTurns = context.WithCancelCause(ctx)
+	e.workCtx, e.cancelWork = context.WithCancelCause(ctx)
 	claims, stopClaims := context.WithCancel(ctx)
 	live, stopLive := context.WithCancel(ctx)
 	e.stopClaims, e.stopLive, e.state = stopClaims, stopLive, lifeRunning
@@ -150,8 +150,8 @@ func (n *simNode) known() {
 	e := n.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.turnsCtx.Value(simContext{}) == nil {
-		e.turnsCtx = context.WithValue(e.turnsCtx, simContext{}, n)
+	if e.workCtx.Value(simContext{}) == nil {
+		e.workCtx = context.WithValue(e.workCtx, simContext{}, n)
 	}
 }
 
@@ -177,7 +177,7 @@ func (n *simNode) leave() {
 			n.w.wait(idle)
 		}
 		e.mu.Lock()
-		cancel := e.cancelTurns
+		cancel := e.cancelWork
 		e.mu.Unlock()
 		cancel(errShutdown)
 		n.w.wait(idle)
@@ -233,7 +233,7 @@ func (n *simNode) At(point string) error {
 func (n *simNode) sleep(ctx context.Context, d time.Duration) error {
 	until := n.w.clock.Now().Add(d)
 	n.w.wait(func() bool {
-		return ctx.Err() != nil || !n.w.clock.Now().Before(until) || n.engine.ending.Err() != nil || context.Cause(n.engine.turnsCtx) != nil
+		return ctx.Err() != nil || !n.w.clock.Now().Before(until) || n.engine.ending.Err() != nil || context.Cause(n.engine.workCtx) != nil
 	})
 	return ctx.Err()
 }
@@ -354,11 +354,15 @@ type simBus struct{ w *simulation }
 
 var _ events.Bus = simBus{}
 
-// Publish implements events.Bus: a runner hears of its turn, or doesn't.
+// Publish implements events.Bus: a runner hears of what it runs, or doesn't.
 func (b simBus) Publish(subject string, data []byte) error {
 	for _, n := range b.w.alive() {
 		if e := n.engine; subject == events.RunnerSubject(e.runnerID()) && b.w.random.IntN(3) > 0 {
-			e.scheduling.spawn(func() { e.attend(models.TurnID(data)) })
+			x, err := models.ParseExecution(string(data))
+			if err != nil {
+				b.w.failf("what a runner hears: %v", err)
+			}
+			e.scheduling.spawn(func() { e.attend(x) })
 		}
 	}
 	return nil

@@ -169,18 +169,20 @@ func (q simQueue) Claim(ctx context.Context, ask queue.Ask) (queue.Claimed, erro
 		return none, err
 	}
 	got, err := q.Queue.Claim(ctx, ask)
-	if err == nil && q.n.w.planted.heldClaims && len(got.Turns) == 0 {
-		got.Turns = q.n.w.turns("runner_id <> ?", ask.Runner[:])
+	if err == nil && q.n.w.planted.heldClaims && len(got.Executions) == 0 {
+		for _, t := range q.n.w.turns("runner_id <> ?", ask.Runner[:]) {
+			got.Executions = append(got.Executions, queue.Taken{Held: queue.HeldTurn(&t), Row: &t})
+		}
 	}
 	if err == nil && q.n.w.chance(q.n.w.trouble.queue) {
-		q.n.w.notef("%s: the answer to a claim of %d turns is lost", q.n.name("claims"), len(got.Turns))
+		q.n.w.notef("%s: the answer to a claim of %d turns is lost", q.n.name("claims"), len(got.Executions))
 		return none, errSim
 	}
 	return got, err
 }
 
 // Marked implements Queue.
-func (q simQueue) Marked(ctx context.Context, runner models.RunnerID) ([]models.TurnID, error) {
+func (q simQueue) Marked(ctx context.Context, runner models.RunnerID) ([]models.Execution, error) {
 	if err := q.reach(); err != nil {
 		return nil, err
 	}
@@ -188,15 +190,15 @@ func (q simQueue) Marked(ctx context.Context, runner models.RunnerID) ([]models.
 }
 
 // Cancelled implements Queue.
-func (q simQueue) Cancelled(ctx context.Context, runner models.RunnerID, turn models.TurnID) (bool, error) {
+func (q simQueue) Cancelled(ctx context.Context, runner models.RunnerID, x models.Execution) (bool, error) {
 	if err := q.reach(); err != nil {
 		return false, err
 	}
-	return q.Queue.Cancelled(ctx, runner, turn)
+	return q.Queue.Cancelled(ctx, runner, x)
 }
 
 // Held implements Queue.
-func (q simQueue) Held(ctx context.Context, runner models.RunnerID) ([]models.Turn, error) {
+func (q simQueue) Held(ctx context.Context, runner models.RunnerID) ([]queue.Held, error) {
 	if err := q.reach(); err != nil {
 		return nil, err
 	}
@@ -204,18 +206,18 @@ func (q simQueue) Held(ctx context.Context, runner models.RunnerID) ([]models.Tu
 }
 
 // Release and the others that are tried again after a real pause are seldom cut off.
-func (q simQueue) Release(ctx context.Context, t models.Turn) error {
+func (q simQueue) Release(ctx context.Context, h queue.Held) error {
 	q.n.w.wait(nil)
 	if err := q.n.w.lose(); err != nil {
 		return err
 	}
-	return q.Queue.Release(ctx, t)
+	return q.Queue.Release(ctx, h)
 }
 
 // Retry implements Queue.
-func (q simQueue) Retry(ctx context.Context, t models.Turn) error {
-	q.n.w.failf("turn %s could not be ended and goes back into the queue", t.ID)
-	return q.Queue.Retry(ctx, t)
+func (q simQueue) Retry(ctx context.Context, h queue.Held) error {
+	q.n.w.failf("%s could not be ended and goes back into the queue", h.Execution)
+	return q.Queue.Retry(ctx, h)
 }
 
 // Beat implements Queue.

@@ -8,23 +8,22 @@ import (
 	"github.com/ostler-dev/ostler/internal/sessions"
 )
 
-// slot is the right to run one turn, taken before the turn is claimed.
+// slot is the right to run one execution, taken before that is claimed.
 type slot struct {
 	e *Engine
-	// runner is who claims; life ends with that life of the engine, ctx also when the turn is cancelled.
+	// runner is who claims; life ends with that life of the engine, ctx also when the execution is cancelled.
 	runner    models.RunnerID
 	life, ctx context.Context
-	// org and turn are zero as long as they aren't known, and epoch, under which it runs here, as long as it doesn't run.
+	// org and lease are zero as long as they aren't known, and the lease's epoch, under which it runs here, as long as it doesn't run.
 	org   models.OrgID
-	turn  models.TurnID
-	epoch int64
+	lease commit.Lease
 	// prepared can begin the turn in the transaction that claims it; nil when that has to wait.
 	prepared *turnRun
 	// sizePreview is what the first call is going to show of the session; nil when that isn't known, or when no budget asks for it.
 	sizePreview *sizePreview
 	// began is how it has begun there; nil when it has not.
 	began *writer
-	// attention tells the run that something has happened to its turn; interrupt ends the run.
+	// attention tells the run that something has happened to its execution; interrupt ends the run.
 	attention chan struct{}
 	interrupt context.CancelCauseFunc
 }
@@ -38,12 +37,12 @@ var (
 // used by Run or given back by Free. An organization that has a cap gets none: how many turns it has at work is counted by
 // the claim alone.
 func (e *Engine) Reserve(org models.OrgID, turn models.TurnID) (sessions.Slot, bool) {
-	s, ok := e.reserve(org, turn)
+	s, ok := e.reserve(org, models.ExecutionOf(turn))
 	return s, ok
 }
 
-// reserve is Reserve for a turn that may not be known yet: then both ids are zero.
-func (e *Engine) reserve(org models.OrgID, turn models.TurnID) (*slot, bool) {
+// reserve takes a slot for an execution. Organization and execution are zero as long as nobody knows which it will be.
+func (e *Engine) reserve(org models.OrgID, x models.Execution) (*slot, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.state != lifeRunning || !e.fits(org) {
@@ -51,12 +50,12 @@ func (e *Engine) reserve(org models.OrgID, turn models.TurnID) (*slot, bool) {
 	}
 	select {
 	case <-e.slots:
-		e.turns.Add(1)
-		s := &slot{e: e, runner: e.id, life: e.turnsCtx, org: org, turn: turn, attention: make(chan struct{}, 1)}
-		s.ctx, s.interrupt = context.WithCancelCause(e.turnsCtx)
+		e.work.Add(1)
+		s := &slot{e: e, runner: e.id, life: e.workCtx, org: org, attention: make(chan struct{}, 1)}
+		s.ctx, s.interrupt = context.WithCancelCause(e.workCtx)
 		e.held[org]++
-		if !turn.IsZero() {
-			e.running[turn] = s
+		if !org.IsZero() {
+			s.lease.Execution, e.running[x] = x, s
 		}
 		return s, true
 	default:
@@ -134,8 +133,8 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 	e.mu.Lock()
 	e.letGo(s.org)
 	e.held[t.OrgID]++
-	s.org = t.OrgID
-	s.turn, s.epoch, e.running[t.ID] = t.ID, t.LeaseEpoch, s
+	s.org, s.lease = t.OrgID, commit.LeaseOf(&t)
+	e.running[s.lease.Execution] = s
 	e.mu.Unlock()
 	e.scheduling.spawn(func() {
 		defer s.Free()
@@ -150,11 +149,11 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 // Free releases the slot.
 func (s *slot) Free() {
 	s.e.mu.Lock()
-	// The turn may have been claimed anew for another slot.
-	if s.e.running[s.turn] == s {
-		delete(s.e.running, s.turn)
+	// The execution may have been claimed anew for another slot.
+	if s.e.running[s.lease.Execution] == s {
+		delete(s.e.running, s.lease.Execution)
 	}
-	// Where a limit kept turns from being claimed, one may be now.
+	// Where a limit kept executions from being claimed, one may be now.
 	limited := !s.org.IsZero() && (s.e.limited || s.e.caps.Of(s.org) > 0)
 	if limited {
 		s.e.limited = false
@@ -163,7 +162,7 @@ func (s *slot) Free() {
 	s.e.mu.Unlock()
 	s.interrupt(nil)
 	s.e.slots <- struct{}{}
-	s.e.turns.Done()
+	s.e.work.Done()
 	if s.e.starved.Swap(false) || limited {
 		s.e.Wake()
 	}

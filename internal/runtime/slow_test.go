@@ -46,7 +46,7 @@ func TestARunnerThatIsLateDoesNotRunWhatAnotherHasBegun(t *testing.T) {
 		w.start()
 		<-second.arrived
 		late.open()
-		b.engine.turns.Wait()
+		b.engine.work.Wait()
 		if n := w.probe.ran("second"); n != 1 {
 			t.Errorf("a call that must run at most once ran %d times", n)
 		}

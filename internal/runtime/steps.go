@@ -201,7 +201,7 @@ func (e *Engine) readEffect(ctx context.Context, org models.OrgID, turn models.T
 // writer is that of a command that the tool makes beside the turn's own.
 func (d *durable) writer() writer {
 	return writer{
-		org: d.org, session: d.session, lease: commit.Lease{Turn: d.turn, Epoch: d.call.Effect.Epoch},
+		org: d.org, session: d.session, lease: commit.Lease{Execution: models.ExecutionOf(d.turn), Epoch: d.call.Effect.Epoch},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/queue"
 )
 
 const (
@@ -100,7 +101,7 @@ func (e *Engine) runTurn(life, ctx context.Context, r *turnRun, began *writer) {
 			return
 		}
 	}
-	e.giveUp(ctx, r.turn, err)
+	e.giveUp(ctx, queue.HeldTurn(&r.turn), err)
 }
 
 // stopped reports whether there is nothing more to do for the turn here: it has ended, or is another runner's.
@@ -130,32 +131,32 @@ func failureOf(err error) Failed {
 	}}
 }
 
-// giveUp puts a turn back into the queue, however often it has to be tried: while this runner lives, nobody else would. At a
-// shutdown the turn is as good as before; else something is wrong with it, which counts as a takeover, so that
+// giveUp puts an execution back into the queue, however often it has to be tried: while this runner lives, nobody else would. At a
+// shutdown it is as good as before; else something is wrong with it, which counts as a takeover, so that
 // it is given up after some.
-func (e *Engine) giveUp(ctx context.Context, t models.Turn, why error) {
+func (e *Engine) giveUp(ctx context.Context, h queue.Held, why error) {
 	letGo := e.cfg.Queue.Release
 	if ctx.Err() == nil {
-		e.cfg.Logger.Error("a turn could not be ended and returns to the queue", "org", t.OrgID, "turn", t.ID, "error", why)
+		e.cfg.Logger.Error("an execution could not be ended and returns to the queue", "org", h.OrgID, "execution", h.Execution, "error", why)
 		letGo = e.cfg.Queue.Retry
 		// It would come back at once.
 		pause(ctx, giveUpPause)
 	}
 	// When this fails, the shutdown takes everything off this runner, and when that fails, whoever misses it.
-	_ = e.putBack(ctx, t, letGo)
+	_ = e.putBack(ctx, h, letGo)
 }
 
-// putBack tries to let go of a turn for as long as the step lasts, and a little longer. A database that is away must not end the turn.
-func (e *Engine) putBack(ctx context.Context, t models.Turn, letGo func(context.Context, models.Turn) error) error {
+// putBack tries to let go of an execution for as long as the step lasts, and a little longer. A database that is away must not end it.
+func (e *Engine) putBack(ctx context.Context, h queue.Held, letGo func(context.Context, queue.Held) error) error {
 	for {
 		free, cancel := lingering(ctx, commitGrace)
-		err := letGo(free, t)
+		err := letGo(free, h)
 		cancel()
 		if err == nil {
 			e.announce()
 			return nil
 		}
-		e.cfg.Logger.Warn("a turn could not be released", "turn", t.ID, "error", err)
+		e.cfg.Logger.Warn("an execution could not be released", "execution", h.Execution, "error", err)
 		if !pause(ctx, giveUpPause) {
 			return err
 		}
@@ -395,7 +396,7 @@ func (r *turnRun) endBy(ctx context.Context, why Outcome) error {
 
 // giveBack releases the lease between two steps, so that another runner goes on.
 func (r *turnRun) giveBack(ctx context.Context) error {
-	if err := r.e.putBack(ctx, r.turn, r.e.cfg.Queue.Release); err != nil {
+	if err := r.e.putBack(ctx, queue.HeldTurn(&r.turn), r.e.cfg.Queue.Release); err != nil {
 		return err
 	}
 	return errReleased

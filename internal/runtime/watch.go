@@ -19,7 +19,7 @@ type watch struct {
 	shaken time.Time
 	// lost is since when this runner has no lock.
 	lost time.Time
-	// swept is when turns without a runner were looked for last.
+	// swept is when executions without a runner were looked for last.
 	swept time.Time
 }
 
@@ -94,7 +94,7 @@ func (e *Engine) look(ctx context.Context) (queue.Sight, error) {
 	return s, err
 }
 
-// observe declares runners dead whose lock is gone, or whose counter has not moved for one lease, and puts their turns back into
+// observe declares runners dead whose lock is gone, or whose counter has not moved for one lease, and puts what they held back into
 // the queue.
 func (e *Engine) observe(ctx context.Context, w *watch) {
 	// Should this process be frozen while it looks, what it sees is as old as this.
@@ -154,10 +154,10 @@ func (e *Engine) observe(ctx context.Context, w *watch) {
 func (e *Engine) takeOver(ctx context.Context, w *watch, r queue.Seen) {
 	n, err := e.cfg.Queue.TakeOver(ctx, r.ID)
 	if err != nil {
-		e.cfg.Logger.Warn("the turns of a dead runner can't be taken over yet", "runner", r.ID, "error", err)
+		e.cfg.Logger.Warn("what a dead runner held can't be taken over yet", "runner", r.ID, "error", err)
 		return
 	}
-	e.cfg.Logger.Warn("a runner has died; its turns are taken over", "runner", r.ID, "host", r.Host, "turns", n, "lock", r.Keyed && !r.Held)
+	e.cfg.Logger.Warn("a runner has died; what it held is taken over", "runner", r.ID, "host", r.Host, "executions", n, "lock", r.Keyed && !r.Held)
 	delete(w.seen, r.ID)
 	if n > 0 {
 		e.announce()

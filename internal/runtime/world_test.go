@@ -103,7 +103,7 @@ func newWorld(t *testing.T, db *store.DB) *world {
 		t.Fatal(err)
 	}
 	w := &world{
-		t: t, db: db, clock: clock.NewManual(time.UnixMilli(1_800_000_000_000)), log: events.NewLog(db), queue: queue.New(db),
+		t: t, db: db, clock: clock.NewManual(time.UnixMilli(1_800_000_000_000)), log: events.NewLog(db), queue: queue.New(db, queue.Turns()),
 		bus: events.NewLocalBus(), probe: newProbe(), org: models.NewID[models.OrgEntity](), news: newNews(),
 	}
 	t.Cleanup(func() { _ = w.bus.Close() })

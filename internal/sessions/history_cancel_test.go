@@ -252,7 +252,7 @@ func (r *ending) doEnd(client int, c *contest) {
 			r.sweepFor(n, c.wait)
 			return endOutput{}
 		}
-		f := &finishTurn{org: r.by.OrgID, session: c.session, lease: commit.Lease{Turn: c.turn, Epoch: 1}}
+		f := &finishTurn{org: r.by.OrgID, session: c.session, lease: commit.Lease{Execution: models.ExecutionOf(c.turn), Epoch: 1}}
 		if err := r.finish(n, f); err != nil {
 			if !errors.Is(err, commit.ErrLeaseLost) {
 				r.t.Errorf("a runner is told: %v", err)
