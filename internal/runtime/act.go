@@ -17,7 +17,7 @@ func (r *turnRun) act(ctx context.Context, open []turns.Call) (*writer, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	a := &actRun{r: r, ctx: ctx, cut: cancel, running: map[string]int{}, known: map[string]bool{}, done: make(chan finished, maxCalls)}
+	a := &actRun{r: r, ctx: ctx, cut: cancel, running: map[string]int{}, known: map[string]bool{}, done: make(chan *finished, maxCalls)}
 	w, err := a.run(open)
 	cancel(nil)
 	a.drain()
@@ -42,7 +42,7 @@ type actRun struct {
 	// running counts the calls at work by their class, and count all of them.
 	running map[string]int
 	count   int
-	done    chan finished
+	done    chan *finished
 	// grace is closed when tools that were cancelled have had their time; nil as long as none was.
 	grace <-chan struct{}
 	// outside is true when some results come from outside of this run.
@@ -192,7 +192,7 @@ func (a *actRun) admit(open []turns.Call) error {
 			a.execution(o, true)
 		case DecideInterrupted:
 			a.enter(o)
-			a.done <- finished{Call: o, result: turns.Interrupted(o.Effect.State)}
+			a.done <- &finished{Call: o, result: turns.Interrupted(o.Effect.State)}
 		case DecideBusy:
 			// Begun by this lease, in the commit that started the act.
 			a.launch(o)

@@ -41,7 +41,7 @@ func (a *actRun) execution(o turns.Call, goesOn bool) {
 	}
 	r.e.scheduling.spawn(func() {
 		a.execute(&f, call, d, review)
-		a.done <- f
+		a.done <- &f
 	})
 }
 

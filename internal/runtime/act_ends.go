@@ -62,13 +62,13 @@ func (a *actRun) others() (list []finished) {
 			return list
 		}
 		a.leave(f)
-		list = append(list, f)
+		list = append(list, *f)
 	}
 	return list
 }
 
 // another takes the next call that ends before it is over.
-func (a *actRun) another(over <-chan time.Time) (f finished, ok bool) {
+func (a *actRun) another(over <-chan time.Time) (f *finished, ok bool) {
 	if len(a.done) > 0 {
 		return <-a.done, true
 	}
@@ -76,7 +76,7 @@ func (a *actRun) another(over <-chan time.Time) (f finished, ok bool) {
 	case f = <-a.done:
 		return f, true
 	case <-over:
-		return f, false
+		return nil, false
 	}
 }
 
@@ -99,7 +99,7 @@ func (a *actRun) next() (*finished, error) {
 				return nil, f.err
 			}
 			if !f.cut {
-				return &f, nil
+				return f, nil
 			}
 		case <-attention:
 			if a.ctx.Err() == nil {
@@ -124,7 +124,7 @@ func (a *actRun) overtime() <-chan struct{} {
 	return a.grace
 }
 
-func (a *actRun) leave(f finished) {
+func (a *actRun) leave(f *finished) {
 	a.running[f.Class()]--
 	a.count--
 }

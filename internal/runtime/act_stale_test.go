@@ -26,7 +26,7 @@ func TestCallsOfASuccessorAreLeftAlone(t *testing.T) {
 			o.Effect.InputHash = o.Record.Frozen.InputHash()
 		}
 		e := &Engine{cfg: Config{Workspace: sessions.NewWorkspace(nil, clock.System{}, nil), Clock: clock.System{}}, scheduling: scheduling{spawn: func(func()) { t.Errorf("a call runs that a successor has %s", state) }}}
-		a := &actRun{r: &turnRun{e: e, turn: models.Turn{LeaseEpoch: 2}, session: &sessionInfo{}}, running: map[string]int{}, known: map[string]bool{}, done: make(chan finished, 2)}
+		a := &actRun{r: &turnRun{e: e, turn: models.Turn{LeaseEpoch: 2}, session: &sessionInfo{}}, running: map[string]int{}, known: map[string]bool{}, done: make(chan *finished, 2)}
 		if err := a.admit([]turns.Call{mine, theirs}); !errors.Is(err, commit.ErrLeaseLost) {
 			t.Errorf("%s by a successor: %v", state, err)
 		}

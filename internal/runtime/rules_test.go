@@ -302,7 +302,7 @@ func TestTheGraceOfTools(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				a := &actRun{
-					r: &turnRun{e: &Engine{scheduling: goroutines()}, attention: make(chan struct{})}, ctx: ctx, running: map[string]int{}, known: map[string]bool{}, done: make(chan finished, maxCalls),
+					r: &turnRun{e: &Engine{scheduling: goroutines()}, attention: make(chan struct{})}, ctx: ctx, running: map[string]int{}, known: map[string]bool{}, done: make(chan *finished, maxCalls),
 				}
 				for i, d := range c.ends {
 					call := turns.Call{Record: turns.Record{CallID: fmt.Sprint(i)}}
@@ -310,7 +310,7 @@ func TestTheGraceOfTools(t *testing.T) {
 					go func() {
 						<-ctx.Done()
 						time.Sleep(d) //nolint:forbidigo // of the bubble's clock
-						a.done <- finished{Call: call, cut: true}
+						a.done <- &finished{Call: call, cut: true}
 					}()
 				}
 				cancel()
