@@ -2,7 +2,6 @@ package commit
 
 import (
 	"context"
-	"slices"
 
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -20,48 +19,6 @@ type backend interface {
 	totals(ctx context.Context, org models.OrgID) (Totals, error)
 }
 
-// batchNeed is what the commands of a batch need together.
-type batchNeed struct {
-	keys []key
-	// ends are the sessions of which a turn may end; true for those of which it is known that messages or turns wait behind
-	// it, which must be read, too.
-	ends map[key]bool
-	// more is what some of the sessions need besides.
-	more map[key]moreNeed
-	// files are looked at under the session's lock.
-	files map[key][]FileNeed
-	// known are the idempotency keys that the requests come with.
-	known []orgKey
-	// wait tells to wait for the lock of the only session, though not for long, instead of skipping what others hold.
-	wait bool
-}
-
-// moreNeed is what only few commands look at.
-type moreNeed struct {
-	queue, calls, waits bool
-	// budgets asks for those that bind the session, and those that its turn holds something of.
-	budgets bool
-	waitIDs []models.WaitID
-	// payments are those of the session that are named.
-	payments []models.PaymentID
-	// events is nil for none.
-	events *EventNeed
-}
-
-// with returns a need that covers two.
-func (n *EventNeed) with(other EventNeed) *EventNeed {
-	if n == nil {
-		return &other
-	}
-	both := EventNeed{After: min(n.After, other.After), Kinds: slices.Clone(n.Kinds)}
-	for _, k := range other.Kinds {
-		if !slices.Contains(both.Kinds, k) {
-			both.Kinds = append(both.Kinds, k)
-		}
-	}
-	return &both
-}
-
 type orgKey struct {
 	org models.OrgID
 	IdempotencyKey
@@ -71,7 +28,7 @@ type orgKey struct {
 type batchTx interface {
 	// sessions returns what was locked. A session that others hold is missing from both maps; one that doesn't exist is in the
 	// second.
-	sessions() (map[key]loaded, map[key]bool)
+	sessions() (map[key]*loaded, map[key]bool)
 	known() map[orgKey]models.IdempotencyKey
 	// budgets returns those that were locked.
 	budgets() *budgetRows

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/clock"
@@ -185,49 +184,6 @@ func (f *flusher) ask(ticket string, marker *models.Event, feeds []feedShare) (b
 	return committed, err
 }
 
-func gatherNeeds(batch []*pending) batchNeed {
-	need := batchNeed{ends: map[key]bool{}, more: map[key]moreNeed{}, files: map[key][]FileNeed{}, wait: true}
-	seen := make(map[key]bool, len(batch))
-	for _, p := range batch {
-		k := p.key()
-		need.wait = need.wait && k == batch[0].key()
-		if !seen[k] && !p.needs.Create {
-			seen[k] = true
-			need.keys = append(need.keys, k)
-		}
-		if p.needs.Ends {
-			need.ends[k] = need.ends[k] || p.putOff
-		}
-		if n := &p.needs; n.Queue || n.Calls || n.Waits || len(n.WaitIDs) > 0 || n.Events != nil || p.more || n.Budgets || p.budgets || len(n.Payments) > 0 {
-			m := need.more[k]
-			m.budgets = m.budgets || n.Budgets || p.budgets
-			if n.Events != nil {
-				m.events = m.events.with(*n.Events)
-			}
-			m.queue, m.calls, m.waits = m.queue || n.Queue, m.calls || n.Calls, m.waits || n.Waits || p.more
-			m.waitIDs = append(m.waitIDs, n.WaitIDs...)
-			m.payments = append(m.payments, n.Payments...)
-			need.more[k] = m
-		}
-		if len(p.needs.Files) > 0 {
-			need.files[k] = append(need.files[k], p.needs.Files...)
-		}
-		if p.needs.Idempotency != nil {
-			need.known = append(need.known, orgKey{p.needs.Org, *p.needs.Idempotency})
-		}
-	}
-	for k, m := range need.more {
-		// Read once for each command that names it, a decision would count once for each.
-		slices.SortFunc(m.waitIDs, func(a, b models.WaitID) int { return bytes.Compare(a[:], b[:]) })
-		m.waitIDs = slices.Compact(m.waitIDs)
-		slices.SortFunc(m.payments, func(a, b models.PaymentID) int { return bytes.Compare(a[:], b[:]) })
-		m.payments = slices.Compact(m.payments)
-		need.more[k] = m
-	}
-	slices.SortFunc(need.keys, compareKeys)
-	return need
-}
-
 func compareKeys(a, b key) int {
 	return cmp.Or(bytes.Compare(a.org[:], b.org[:]), bytes.Compare(a.session[:], b.session[:]))
 }
@@ -276,11 +232,14 @@ func (f *flusher) apply(batch []*pending, tx batchTx, now models.Millis) outcome
 		k := p.key()
 		s := states[k]
 		if s == nil {
-			l, ok := found[k]
-			if !ok && !missing[k] && !p.needs.Create {
+			l := found[k]
+			switch {
+			case l == nil && !missing[k] && !p.needs.Create:
 				p.skips++
 				o.again = append(o.again, p)
 				continue
+			case l == nil:
+				l = &loaded{}
 			}
 			s = newState(k, l)
 			states[k] = s
@@ -298,8 +257,8 @@ func (f *flusher) apply(batch []*pending, tx batchTx, now models.Millis) outcome
 		t := s.draft(now, before)
 		t.totals, t.shared = f.ledger.of(k.org).plus(o.added[k.org]), o.budgets
 		err := f.applyOne(p, t)
-		if errors.Is(err, errNextBatch) || (errors.Is(err, ErrMore) && !t.waitsComplete) || (errors.Is(err, ErrBudgets) && !o.budgets.read[k]) || (p.needs.Ends && !p.putOff && (errors.Is(err, errNoNext) || errors.Is(err, errNoInbox))) {
-			s.putOff, p.putOff, p.more, p.budgets = true, true, p.more || errors.Is(err, ErrMore), p.budgets || errors.Is(err, ErrBudgets)
+		if p.putOff(t.missing) {
+			s.putOff = true
 			o.again = append(o.again, p)
 			continue
 		}
@@ -354,9 +313,5 @@ func (f *flusher) applyOne(p *pending, tx *Tx) (err error) {
 			return ErrLeaseLost
 		}
 	}
-	err = p.cmd.Apply(tx)
-	if tx.lacking {
-		return ErrBudgets
-	}
-	return err
+	return p.cmd.Apply(tx)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
-	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -15,11 +14,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
-
-// ErrBudgets puts a command off to the next transaction, which locks the budgets that bind the session and those that its turn and its
-// payments hold something of. A command returns it when Budgets or Budget report that they weren't read: most organizations have none. Where Budget has told
-// so it is put off whatever the command returns.
-var ErrBudgets = errors.New("the budgets of the session were not loaded")
 
 // budgetRows are the budgets that a batch has locked, as its commands have left them: sessions share them.
 type budgetRows struct {
@@ -58,12 +52,12 @@ func (r *budgetRows) freed() map[models.OrgID][]models.BudgetID {
 }
 
 // Budgets returns the budgets that bind the session, oldest first: its root session's, its agent's, its customer's, its owner's and its
-// organization's. It is false when they weren't read; then the command returns ErrBudgets, or says in Needs that it needs them.
+// organization's. It is false when they weren't read; then the command returns ErrMore: most organizations have none.
 func (tx *Tx) Budgets() (list []models.Budget, known bool) {
 	if !tx.Session.Budgeted {
 		return nil, true
 	}
-	if !tx.shared.read[key{tx.org, tx.sessionID}] {
+	if !tx.budgetsRead() {
 		return nil, false
 	}
 	for id, b := range tx.shared.rows {
@@ -85,8 +79,20 @@ func (tx *Tx) Budget(id models.BudgetID) (models.Budget, bool) {
 	}
 	b, ok := tx.shared.rows[id]
 	ok = ok && b.OrgID == tx.org
-	tx.lacking = tx.lacking || !ok && !tx.shared.read[key{tx.org, tx.sessionID}]
+	if !ok {
+		_ = tx.budgetsRead()
+	}
 	return b, ok
+}
+
+// budgetsRead reports whether the budgets that bind the session were locked, and those that its turn and its payments hold something of; when they
+// were not, the next transaction does that.
+func (tx *Tx) budgetsRead() bool {
+	if tx.shared.read[key{tx.org, tx.sessionID}] {
+		return true
+	}
+	_ = tx.lacks(lackBudgets)
+	return false
 }
 
 // SaveBudget changes what a budget that was locked has spent, holds, and where it stands in its period.
@@ -107,7 +113,7 @@ func (tx *Tx) Release() error {
 	for _, line := range held.Lines {
 		b, ok := tx.Budget(line.Budget)
 		if !ok {
-			return ErrBudgets
+			return ErrMore
 		}
 		budget.Release(&b, &line, line.Amount)
 		tx.SaveBudget(b)
@@ -192,7 +198,7 @@ SELECT ` + lockedColumns + ` FROM (SELECT org_id, id FROM wanted ORDER BY org_id
 func (tx *postgresTx) queueBudgets(batch *pgx.Batch, need batchNeed) {
 	var keys []key
 	for _, k := range need.keys {
-		if need.more[k].budgets {
+		if need.of[k].Budgets {
 			keys = append(keys, k)
 			tx.locked.read[k] = true
 		}
@@ -215,7 +221,7 @@ SELECT ` + lockedColumns + ` FROM wanted CROSS JOIN budgets b WHERE b.org_id = w
 func (tx *sqliteTx) loadBudgets(ctx context.Context, need batchNeed) error {
 	var keys [][2]string
 	for _, k := range need.keys {
-		if _, ok := tx.found[k]; ok && need.more[k].budgets {
+		if _, ok := tx.found[k]; ok && need.of[k].Budgets {
 			tx.locked.read[k] = true
 			keys = append(keys, [2]string{hex.EncodeToString(k.org[:]), hex.EncodeToString(k.session[:])})
 		}

@@ -41,7 +41,7 @@ func TestBudgetsAreSharedWithinABatch(t *testing.T) {
 			return w.command(s, func(tx *Tx) error {
 				list, known := tx.Budgets()
 				if !known {
-					return ErrBudgets
+					return ErrMore
 				}
 				b := list[0]
 				b.Spent += amount

@@ -2,7 +2,7 @@
 // Command; the Committer locks the session, lets the command decide on what it finds, and commits the decision
 // together with those of other commands that were waiting. What was committed is published afterwards, never before.
 //
-// Read in this order: commit.go (what a command is), tx.go (what it may do), turns.go (how turns begin and end),
+// Read in this order: commit.go (what a command is), needs.go (what is read for it), tx.go (what it may do), turns.go (how turns begin and end),
 // waits.go (what they wait for), fork.go (how a session begins with the history of another one), budgets.go and payments.go (what
 // they spend), audit.go (what is recorded); assignment.go and flusher.go (who waits for whom), batch.go and state.go (how commands become one
 // transaction), failure.go (what a failed one means), totals.go (what organizations may have); rows.go (how fields become columns), tables.go

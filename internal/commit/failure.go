@@ -10,9 +10,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
-// errNextBatch puts a command off to the next transaction: what it decides on was not read in this one.
-var errNextBatch = errors.New("the command needs a transaction that begins after this one")
-
 // errInProgress means that a transaction has not ended yet.
 var errInProgress = errors.New("the transaction has not ended yet")
 

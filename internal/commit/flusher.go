@@ -57,12 +57,8 @@ type pending struct {
 	reply chan error
 	// retried is true when a duplicate key was met once: another process had answered the same request just before.
 	retried bool
-	// putOff is true when the command found that it needs what is behind the current turn.
-	putOff bool
-	// more is true when it found that it needs what the turn waits for.
-	more bool
-	// budgets is true when it found that it needs the budgets of the session.
-	budgets bool
+	// found is what the command has found that it needs.
+	found lack
 	// gone reports that the submitter would withdraw the command if it were not in a batch.
 	gone error
 }

@@ -46,7 +46,7 @@ func (w *world) furnish() (belongings, *Lease) {
 	spend := w.command(s, func(tx *Tx) error {
 		budget, ok := tx.Budget(b.budget)
 		if !ok {
-			return ErrBudgets
+			return ErrMore
 		}
 		budget.Spent = 7
 		tx.SaveBudget(budget)

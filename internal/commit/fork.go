@@ -32,9 +32,9 @@ type fork struct {
 // An error of Fork must be returned by the command. Submit never returns it: it puts the command off to a batch of its own.
 func (tx *Tx) Fork(f Fork) (*Tx, error) {
 	if tx.moved {
-		return nil, errNextBatch
+		return nil, tx.lacks(lackBatch)
 	}
-	s := newState(key{tx.org, f.Session.ID}, loaded{})
+	s := newState(key{tx.org, f.Session.ID}, &loaded{})
 	child := s.draft(tx.Now, tx.Known)
 	row := f.Session
 	row.OrgID, row.ForkedFromID, row.BaseSequence = tx.org, &tx.sessionID, f.Through

@@ -107,7 +107,7 @@ type postgresTx struct {
 	xid  string
 	// buf holds what is written.
 	buf     []byte
-	found   map[key]loaded
+	found   map[key]*loaded
 	missing map[key]bool
 	keys    map[orgKey]models.IdempotencyKey
 	locked  *budgetRows
@@ -118,21 +118,12 @@ func (b *postgresBackend) begin(ctx context.Context, need batchNeed) (batchTx, e
 	if err != nil {
 		return nil, err
 	}
-	tx := &postgresTx{b: b, conn: conn, found: map[key]loaded{}, missing: map[key]bool{}, keys: map[orgKey]models.IdempotencyKey{}, locked: newBudgetRows()}
+	tx := &postgresTx{b: b, conn: conn, found: make(map[key]*loaded, len(need.keys)), missing: map[key]bool{}, keys: map[orgKey]models.IdempotencyKey{}, locked: newBudgetRows()}
 	if err := tx.load(ctx, need); err != nil {
 		tx.rollback()
 		return nil, err
 	}
 	return tx, nil
-}
-
-// reading is what the first round trip brings.
-type reading struct {
-	turns, next map[key]*models.Turn
-	inbox       map[key][]waiting
-	files       map[key]map[string]models.SessionFile
-	// more is what some sessions need besides.
-	more map[key]*loaded
 }
 
 func (tx *postgresTx) load(ctx context.Context, need batchNeed) error {
@@ -144,24 +135,19 @@ func (tx *postgresTx) load(ctx context.Context, need batchNeed) error {
 	if tx.b.pooled.Load() {
 		batch.Queue(setLocally)
 	}
-	r := reading{
-		turns: map[key]*models.Turn{}, next: map[key]*models.Turn{}, inbox: map[key][]waiting{}, files: map[key]map[string]models.SessionFile{},
-		more: map[key]*loaded{},
+	for _, k := range need.keys {
+		tx.found[k] = &loaded{}
 	}
-	tx.queueSessions(&batch, need, &r)
+	tx.queueSessions(&batch, need)
 	tx.queueBudgets(&batch, need)
-	queueEnds(&batch, need, &r)
-	queueMore(&batch, need, &r)
-	if len(need.known) > 0 {
-		tx.queueKnown(&batch, need)
-	}
-	if len(need.files) > 0 {
-		queueFiles(&batch, need, &r)
-	}
+	tx.queueEnds(&batch, need)
+	tx.queueMore(&batch, need)
+	tx.queueKnown(&batch, need)
+	tx.queueFiles(&batch, need)
 	if err := tx.conn.SendBatch(ctx, &batch).Close(); err != nil {
 		return err
 	}
-	return tx.settle(ctx, need, r)
+	return tx.settle(ctx, need)
 }
 
 // plansAreOld reports, once in a while, that it is time to make new plans.
@@ -176,7 +162,7 @@ func (tx *postgresTx) plansAreOld() bool {
 	return ok
 }
 
-func (tx *postgresTx) queueSessions(batch *pgx.Batch, need batchNeed, to *reading) {
+func (tx *postgresTx) queueSessions(batch *pgx.Batch, need batchNeed) {
 	if len(need.keys) == 0 {
 		batch.Queue("SELECT " + theTransaction).QueryRow(tx.identify)
 		return
@@ -189,12 +175,12 @@ func (tx *postgresTx) queueSessions(batch *pgx.Batch, need batchNeed, to *readin
 		var settled bool
 		s, err := scanSession(r, &tx.xid, &settled)
 		if err == nil {
-			tx.found[key{s.OrgID, s.ID}] = loaded{session: s}
+			tx.found[key{s.OrgID, s.ID}].session = s
 			tx.hasSettings(settled)
 		}
 		return err
 	}))
-	batch.Queue(turns, args...).Query(eachTurn(to.turns))
+	batch.Queue(turns, args...).Query(eachTurn(func(t *models.Turn) { tx.found[key{t.OrgID, t.SessionID}].turn = t }))
 }
 
 // identify reads theTransaction.
@@ -211,18 +197,19 @@ func (tx *postgresTx) hasSettings(yes bool) {
 	}
 }
 
-func queueEnds(batch *pgx.Batch, need batchNeed, to *reading) {
+func (tx *postgresTx) queueEnds(batch *pgx.Batch, need batchNeed) {
 	var keys []key
-	for k, more := range need.ends {
-		if more {
+	for _, k := range need.keys {
+		if need.of[k].behind {
 			keys = append(keys, k)
+			tx.found[k].inboxRead = true
 		}
 	}
 	if len(keys) == 0 {
 		return
 	}
 	args := sessionArrays(keys)
-	batch.Queue(readNext, args...).Query(eachTurn(to.next))
+	batch.Queue(readNext, args...).Query(eachTurn(func(t *models.Turn) { tx.found[key{t.OrgID, t.SessionID}].next = t }))
 	batch.Queue(readInbox, args...).Query(eachRow(func(r pgx.Rows) error {
 		var k key
 		var w waiting
@@ -231,12 +218,15 @@ func queueEnds(batch *pgx.Batch, need batchNeed, to *reading) {
 			return err
 		}
 		w.author = by.actor()
-		to.inbox[k] = append(to.inbox[k], w)
+		tx.found[k].inbox = append(tx.found[k].inbox, w)
 		return nil
 	}))
 }
 
 func (tx *postgresTx) queueKnown(batch *pgx.Batch, need batchNeed) {
+	if len(need.known) == 0 {
+		return
+	}
 	var orgs []any
 	var operations, keys []string
 	for _, k := range need.known {
@@ -252,13 +242,13 @@ func (tx *postgresTx) queueKnown(batch *pgx.Batch, need batchNeed) {
 	}))
 }
 
-func queueFiles(batch *pgx.Batch, need batchNeed, to *reading) {
+func (tx *postgresTx) queueFiles(batch *pgx.Batch, need batchNeed) {
 	var exact, trees struct {
 		orgs, sessions []any
 		paths, below   []string
 	}
-	for k, list := range need.files {
-		for _, f := range list {
+	for _, k := range need.keys {
+		for _, f := range need.of[k].Files {
 			exact.orgs, exact.sessions, exact.paths = append(exact.orgs, id(k.org)), append(exact.sessions, id(k.session)), append(exact.paths, f.Path)
 			if f.Subtree {
 				above, below := f.bounds()
@@ -267,7 +257,16 @@ func queueFiles(batch *pgx.Batch, need batchNeed, to *reading) {
 			}
 		}
 	}
-	collect := eachRow(func(r pgx.Rows) error { return collectFile(r, to.files) })
+	if len(exact.orgs) == 0 {
+		return
+	}
+	collect := eachRow(func(r pgx.Rows) error {
+		f, err := scanFile(r)
+		if err == nil {
+			tx.found[key{f.OrgID, f.SessionID}].addFile(f)
+		}
+		return err
+	})
 	batch.Queue(readFiles, exact.orgs, exact.sessions, exact.paths).Query(collect)
 	if len(trees.orgs) > 0 {
 		batch.Queue(readSubtrees, trees.orgs, trees.sessions, trees.paths, trees.below).Query(collect)
@@ -275,28 +274,21 @@ func queueFiles(batch *pgx.Batch, need batchNeed, to *reading) {
 }
 
 // settle puts together what was read. A session whose row, or whose turn's row, another process holds counts as skipped.
-func (tx *postgresTx) settle(ctx context.Context, need batchNeed, r reading) error {
+func (tx *postgresTx) settle(ctx context.Context, need batchNeed) error {
 	var absent []key
 	for _, k := range need.keys {
-		l, ok := tx.found[k]
-		if !ok {
+		l := tx.found[k]
+		if l.session == nil {
+			delete(tx.found, k)
 			absent = append(absent, k)
 			continue
-		}
-		l.turn, l.next, l.inbox, l.files = r.turns[k], r.next[k], r.inbox[k], r.files[k]
-		l.inboxRead = need.ends[k]
-		if m := r.more[k]; m != nil {
-			l.queue, l.queueRead, l.calls, l.waits, l.waitsRead = m.queue, m.queueRead, m.calls, m.waits, m.waitsRead
-			l.decisions, l.log, l.payments = m.decisions, m.log, m.payments
 		}
 		if l.session.CurrentTurnID != nil && (l.turn == nil || l.turn.ID != *l.session.CurrentTurnID) {
 			if need.wait {
 				return missingTurn(k)
 			}
 			delete(tx.found, k)
-			continue
 		}
-		tx.found[k] = l
 	}
 	if len(absent) == 0 {
 		return nil
@@ -337,11 +329,11 @@ func eachRow(fn func(r pgx.Rows) error) func(pgx.Rows) error {
 	}
 }
 
-func eachTurn(to map[key]*models.Turn) func(pgx.Rows) error {
+func eachTurn(fn func(t *models.Turn)) func(pgx.Rows) error {
 	return eachRow(func(r pgx.Rows) error {
 		t, err := ScanTurn(r)
 		if err == nil {
-			to[key{t.OrgID, t.SessionID}] = t
+			fn(t)
 		}
 		return err
 	})
@@ -355,7 +347,7 @@ func sessionArrays(keys []key) []any {
 	return []any{orgs, ids}
 }
 
-func (tx *postgresTx) sessions() (map[key]loaded, map[key]bool) { return tx.found, tx.missing }
+func (tx *postgresTx) sessions() (map[key]*loaded, map[key]bool) { return tx.found, tx.missing }
 
 func (tx *postgresTx) known() map[orgKey]models.IdempotencyKey { return tx.keys }
 

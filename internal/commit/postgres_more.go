@@ -23,11 +23,10 @@ AND t.ready_at IS NULL ORDER BY t.queue_position`
 		` AND e.kind = 'TOOL' AND e.state <> 'SETTLED'`
 )
 
-func queueMore(batch *pgx.Batch, need batchNeed, to *reading) {
-	for k, m := range need.more {
-		l := &loaded{}
-		to.more[k] = l
-		if m.queue {
+func (tx *postgresTx) queueMore(batch *pgx.Batch, need batchNeed) {
+	for _, k := range need.keys {
+		l, m := tx.found[k], need.of[k]
+		if m.Queue {
 			l.queueRead = true
 			batch.Queue(readQueue, id(k.org), id(k.session)).Query(eachRow(func(r pgx.Rows) error {
 				t, err := ScanTurn(r)
@@ -35,22 +34,22 @@ func queueMore(batch *pgx.Batch, need batchNeed, to *reading) {
 				return err
 			}))
 		}
-		if m.calls {
+		if m.Calls {
 			batch.Queue(readCalls, id(k.org), id(k.session)).Query(eachRow(func(r pgx.Rows) error { return l.addCall(r) }))
 		}
-		if m.waits {
+		if m.Waits {
 			l.waitsRead = true
 			batch.Queue("SELECT "+waitColumns+readWaits, id(k.org), id(k.session)).Query(eachRow(func(r pgx.Rows) error { return l.addWait(r) }))
 		}
-		if m.events != nil {
-			batch.Queue(readEvents, id(k.org), id(k.session), m.events.After, kindNames(m.events.Kinds)).Query(eachRow(func(r pgx.Rows) error {
+		if m.Events != nil {
+			batch.Queue(readEvents, id(k.org), id(k.session), m.Events.After, kindNames(m.Events.Kinds)).Query(eachRow(func(r pgx.Rows) error {
 				return l.addEvent(k, r)
 			}))
 		}
-		for _, p := range m.payments {
+		for _, p := range m.Payments {
 			batch.Queue(readPayment, id(k.org), id(p), id(k.session)).Query(eachRow(func(r pgx.Rows) error { return l.addPayment(r) }))
 		}
-		for _, w := range m.waitIDs {
+		for _, w := range m.WaitIDs {
 			batch.Queue("SELECT "+waitColumns+readWait, id(k.org), id(k.session), id(w)).Query(eachRow(func(r pgx.Rows) error { return l.addWait(r) }))
 			batch.Queue("SELECT "+decisionColumns+readVotes, id(k.org), id(w)).Query(eachRow(func(r pgx.Rows) error { return l.addDecision(r) }))
 		}

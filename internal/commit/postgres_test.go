@@ -303,7 +303,7 @@ func TestTheOutcomeOfATransactionThatGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		tx := bt.(*postgresTx)
-		st := newState(key{w.org, s}, loaded{})
+		st := newState(key{w.org, s}, &loaded{})
 		draft := st.draft(1, nil)
 		if err := w.create(s).apply(draft); err != nil {
 			t.Fatal(err)

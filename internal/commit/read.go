@@ -88,18 +88,16 @@ func kindNames(kinds []models.EventKind) []string {
 	return names
 }
 
-// collectFile reads an entry of a filesystem.
-func collectFile(r scanner, files map[key]map[string]models.SessionFile) error {
-	var f models.SessionFile
-	if err := putFile.scan(r, &f); err != nil {
-		return err
+func scanFile(r scanner) (f models.SessionFile, err error) {
+	err = putFile.scan(r, &f)
+	return f, err
+}
+
+func (l *loaded) addFile(f models.SessionFile) {
+	if l.files == nil {
+		l.files = map[string]models.SessionFile{}
 	}
-	k := key{f.OrgID, f.SessionID}
-	if files[k] == nil {
-		files[k] = map[string]models.SessionFile{}
-	}
-	files[k][f.Path] = f
-	return nil
+	l.files[f.Path] = f
 }
 
 // firstID is before all ids, in both dialects. With it the planner takes the index in its order, and stops at the first row.

@@ -43,7 +43,7 @@ var eventsPerInsert = []int{8, 4, 2, 1}
 type sqliteTx struct {
 	b       *sqliteBackend
 	tx      *sql.Tx
-	found   map[key]loaded
+	found   map[key]*loaded
 	missing map[key]bool
 	keys    map[orgKey]models.IdempotencyKey
 	locked  *budgetRows
@@ -60,7 +60,7 @@ func (b *sqliteBackend) begin(ctx context.Context, need batchNeed) (batchTx, err
 	if err != nil {
 		return nil, err
 	}
-	tx := &sqliteTx{b: b, tx: t, found: map[key]loaded{}, missing: map[key]bool{}, keys: map[orgKey]models.IdempotencyKey{}, locked: newBudgetRows()}
+	tx := &sqliteTx{b: b, tx: t, found: make(map[key]*loaded, len(need.keys)), missing: map[key]bool{}, keys: map[orgKey]models.IdempotencyKey{}, locked: newBudgetRows()}
 	if err := tx.load(ctx, need); err != nil {
 		tx.rollback()
 		return nil, err
@@ -75,19 +75,16 @@ AND ready_at IS NULL ORDER BY queue_position LIMIT 1`
 
 func (tx *sqliteTx) load(ctx context.Context, need batchNeed) error {
 	for _, k := range need.keys {
-		_, ends := need.ends[k]
-		l, err := tx.loadSession(ctx, k, ends, need.files[k])
+		l, err := tx.loadSession(ctx, k, need.of[k])
 		if err != nil {
 			return err
 		}
-		if more, ok := need.more[k]; ok && l.session != nil {
-			if err := tx.loadMore(ctx, k, more, &l); err != nil {
-				return err
-			}
-		}
-		if l.session == nil {
+		if l == nil {
 			tx.missing[k] = true
 			continue
+		}
+		if err := tx.loadMore(ctx, k, need.of[k], l); err != nil {
+			return err
 		}
 		tx.found[k] = l
 	}
@@ -109,15 +106,15 @@ func (tx *sqliteTx) load(ctx context.Context, need batchNeed) error {
 	return nil
 }
 
-func (tx *sqliteTx) loadSession(ctx context.Context, k key, ends bool, files []FileNeed) (loaded, error) {
+func (tx *sqliteTx) loadSession(ctx context.Context, k key, need *need) (*loaded, error) {
 	s, err := scanSession(tx.one(ctx, "SELECT "+readSession+" FROM sessions s WHERE s.org_id = ? AND s.id = ?", id(k.org), id(k.session)))
 	if errors.Is(err, sql.ErrNoRows) {
-		return loaded{}, nil
+		return nil, nil //nolint:nilnil // there is none
 	}
 	if err != nil {
-		return loaded{}, own(err)
+		return nil, own(err)
 	}
-	l := loaded{session: s, inboxRead: ends}
+	l := &loaded{session: s, inboxRead: need.Ends}
 	if s.CurrentTurnID != nil {
 		l.turn, err = ScanTurn(tx.one(ctx, sqliteTurn, id(k.org), optID(s.CurrentTurnID)))
 		if errors.Is(err, sql.ErrNoRows) {
@@ -127,14 +124,14 @@ func (tx *sqliteTx) loadSession(ctx context.Context, k key, ends bool, files []F
 			return l, own(err)
 		}
 	}
-	if ends && s.QueuedTurns > 0 {
+	if need.Ends && s.QueuedTurns > 0 {
 		// A missing one is the ending command's to complain of.
 		l.next, err = ScanTurn(tx.one(ctx, sqliteNext, id(k.org), id(k.session)))
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return l, own(err)
 		}
 	}
-	if ends && l.turn != nil && s.InputSequence > l.turn.ConsumedThrough {
+	if need.Ends && l.turn != nil && s.InputSequence > l.turn.ConsumedThrough {
 		err = tx.each(ctx, func(r scanner) error {
 			var w waiting
 			var by author
@@ -147,8 +144,7 @@ func (tx *sqliteTx) loadSession(ctx context.Context, k key, ends bool, files []F
 			return l, err
 		}
 	}
-	all := map[key]map[string]models.SessionFile{}
-	for _, f := range files {
+	for _, f := range need.Files {
 		q := "SELECT " + fileColumns + " FROM session_files f " +
 			"WHERE org_id = ? AND session_id = ? AND "
 		args := []any{id(k.org), id(k.session), f.Path}
@@ -159,15 +155,19 @@ func (tx *sqliteTx) loadSession(ctx context.Context, k key, ends bool, files []F
 		} else {
 			q += "path = ?"
 		}
-		if err := tx.each(ctx, func(r scanner) error { return collectFile(r, all) }, q, args...); err != nil {
+		err := tx.each(ctx, func(r scanner) error {
+			entry, err := scanFile(r)
+			l.addFile(entry)
+			return err
+		}, q, args...)
+		if err != nil {
 			return l, err
 		}
 	}
-	l.files = all[k]
 	return l, nil
 }
 
-func (tx *sqliteTx) sessions() (map[key]loaded, map[key]bool) { return tx.found, tx.missing }
+func (tx *sqliteTx) sessions() (map[key]*loaded, map[key]bool) { return tx.found, tx.missing }
 
 func (tx *sqliteTx) known() map[orgKey]models.IdempotencyKey { return tx.keys }
 

@@ -21,8 +21,8 @@ LEFT JOIN api_keys k ON k.org_id = d.org_id AND k.id = d.actor_id AND k.revoked_
 )
 
 // loadMore reads what only few commands look at.
-func (tx *sqliteTx) loadMore(ctx context.Context, k key, need moreNeed, l *loaded) error {
-	if need.queue {
+func (tx *sqliteTx) loadMore(ctx context.Context, k key, need *need, l *loaded) error {
+	if need.Queue {
 		l.queueRead = true
 		err := tx.each(ctx, func(r scanner) error {
 			t, err := ScanTurn(r)
@@ -33,35 +33,35 @@ func (tx *sqliteTx) loadMore(ctx context.Context, k key, need moreNeed, l *loade
 			return err
 		}
 	}
-	if l.turn != nil && need.calls {
+	if l.turn != nil && need.Calls {
 		err := tx.each(ctx, func(r scanner) error { return l.addCall(r) }, sqliteCalls, id(k.org), id(l.turn.ID))
 		if err != nil {
 			return err
 		}
 	}
-	l.waitsRead = need.waits
-	if l.turn != nil && need.waits {
+	l.waitsRead = need.Waits
+	if l.turn != nil && need.Waits {
 		err := tx.each(ctx, func(r scanner) error { return l.addWait(r) }, sqliteWaits, id(k.org), id(l.turn.ID))
 		if err != nil {
 			return err
 		}
 	}
-	if need.events != nil {
-		kinds, err := json.Marshal(need.events.Kinds)
+	if need.Events != nil {
+		kinds, err := json.Marshal(need.Events.Kinds)
 		if err != nil {
 			return err
 		}
-		err = tx.each(ctx, func(r scanner) error { return l.addEvent(k, r) }, sqliteEvents, id(k.org), id(k.session), need.events.After, string(kinds))
+		err = tx.each(ctx, func(r scanner) error { return l.addEvent(k, r) }, sqliteEvents, id(k.org), id(k.session), need.Events.After, string(kinds))
 		if err != nil {
 			return err
 		}
 	}
-	for _, p := range need.payments {
+	for _, p := range need.Payments {
 		if err := tx.each(ctx, l.addPayment, sqlitePayment, id(k.org), id(p), id(k.session)); err != nil {
 			return err
 		}
 	}
-	for _, w := range need.waitIDs {
+	for _, w := range need.WaitIDs {
 		err := tx.each(ctx, func(r scanner) error { return l.addWait(r) }, sqliteWait, id(k.org), id(w), id(k.session))
 		if err != nil {
 			return err

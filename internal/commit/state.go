@@ -47,7 +47,7 @@ type state struct {
 	w      writes
 }
 
-func newState(k key, l loaded) *state {
+func newState(k key, l *loaded) *state {
 	s := &state{
 		tx: Tx{
 			Session: l.session, Turn: l.turn, queue: l.queue, queueComplete: l.queueRead, inbox: l.inbox, files: l.files, log: l.log,
@@ -73,7 +73,7 @@ func newState(k key, l loaded) *state {
 // draft returns what one command works on: copies, so that what a refused command did is forgotten.
 func (s *state) draft(now models.Millis, known *models.IdempotencyKey) *Tx {
 	tx := s.tx
-	tx.Now, tx.Known, tx.w, tx.moved, tx.forks, tx.quotas, tx.budgets, tx.lacking = now, known, &writes{}, s.changed, nil, quotas{}, nil, false
+	tx.Now, tx.Known, tx.w, tx.moved, tx.forks, tx.quotas, tx.budgets, tx.missing = now, known, &writes{}, s.changed, nil, quotas{}, nil, 0
 	tx.files = maps.Clone(s.tx.files)
 	tx.inbox = slices.Clone(s.tx.inbox)
 	tx.queue = slices.Clone(s.tx.queue)

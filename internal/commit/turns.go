@@ -1,25 +1,12 @@
 package commit
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
-
-// These put a command off to the next transaction, which reads more: most turns end with nothing behind them, so that the
-// first one doesn't look, where that would cost something. In the second one they can't happen, unless the command hasn't said
-// in Needs.Ends that it ends a turn, or the session's counters are wrong.
-var (
-	errNoNext  = errors.New("the next queued turn was not loaded")
-	errNoInbox = errors.New("the inbox was not loaded")
-)
-
-// ErrMore puts a command off to the next transaction, which reads what the current turn waits for. A command returns it when it turns out
-// that it needs that: most don't.
-var ErrMore = errors.New("what the turn waits for was not loaded")
 
 // positionStep is the room between two turns of the line, so that others can be put in between.
 const positionStep = 1 << 16
@@ -95,7 +82,7 @@ func (tx *Tx) Unqueue(id models.TurnID, end events.TurnCancelled) (found bool, e
 	t := *tx.queue[i]
 	if t.Carries > 0 && (tx.displaced || tx.consumed) {
 		// What this batch has moved can't be moved back by it, and what it has shown to the turn at work was all there was for it.
-		return false, errNextBatch
+		return false, tx.lacks(lackBatch)
 	}
 	tx.queue = slices.Delete(slices.Clone(tx.queue), i, i+1)
 	tx.Session.QueuedTurns--
@@ -261,7 +248,7 @@ func (tx *Tx) ConsumeInbox() {
 // ends one turn of a session, because what is behind the next one wasn't read.
 func (tx *Tx) EndTurn(status models.TurnStatus, reason models.StopReason, end events.Payload) error {
 	if tx.ended {
-		return errNextBatch
+		return tx.lacks(lackBatch)
 	}
 	if err := tx.Release(); err != nil {
 		return err
@@ -293,7 +280,7 @@ func (tx *Tx) EndTurn(status models.TurnStatus, reason models.StopReason, end ev
 		return tx.turnForInbox(t)
 	case tx.Session.QueuedTurns > 0:
 		if len(tx.queue) == 0 {
-			return errNoNext
+			return tx.lacks(lackBehind)
 		}
 		n := *tx.queue[0]
 		tx.queue = tx.queue[1:]
@@ -320,7 +307,7 @@ func (tx *Tx) stayAwake(ended *models.Turn) {
 
 func (tx *Tx) turnForInbox(ended *models.Turn) error {
 	if !tx.inboxComplete || len(tx.inbox) == 0 {
-		return errNoInbox
+		return tx.lacks(lackBehind)
 	}
 	t := models.Turn{
 		OrgID: tx.org, ID: models.NewID[models.TurnEntity](), SessionID: tx.sessionID, InputMessageID: tx.inbox[0].id,

@@ -56,8 +56,8 @@ type Tx struct {
 	ended bool
 	// shared are the budgets that the batch has locked, budgets those of them that this command has changed.
 	shared *budgetRows
-	// lacking is true when a budget was needed that wasn't loaded.
-	lacking bool
+	// missing is what the command has found that it needs, and that wasn't read.
+	missing lack
 	budgets map[models.BudgetID]models.Budget
 	// totals are those of the organization, as far as they are known, with what the commands before this one in the batch add.
 	totals Totals

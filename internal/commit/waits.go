@@ -50,9 +50,13 @@ func (tx *Tx) AddDecision(d models.ApprovalDecision) {
 	tx.decisions[d.WaitID] = append(slices.Clip(tx.decisions[d.WaitID]), d)
 }
 
-// WaitsKnown reports whether OpenWaits gives all that the current turn waits for. A command that needs them, and finds that it has them
-// not, puts itself off by returning ErrMore: it is applied again in the next transaction, which reads them.
-func (tx *Tx) WaitsKnown() bool { return tx.waitsComplete }
+// WaitsKnown reports whether OpenWaits gives all that the current turn waits for. When it is false, the command returns ErrMore.
+func (tx *Tx) WaitsKnown() bool {
+	if !tx.waitsComplete {
+		_ = tx.lacks(lackWaits)
+	}
+	return tx.waitsComplete
+}
 
 // Park releases the lease of the current turn until something that it waits for is resolved. It takes no runner, no memory and no
 // connection meanwhile.

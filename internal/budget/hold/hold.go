@@ -17,7 +17,7 @@ import (
 func Binding(tx *commit.Tx) ([]models.Budget, error) {
 	list, known := tx.Budgets()
 	if !known {
-		return nil, commit.ErrBudgets
+		return nil, commit.ErrMore
 	}
 	for i := range list {
 		budget.Roll(&list[i], tx.Now)
@@ -29,7 +29,7 @@ func Binding(tx *commit.Tx) ([]models.Budget, error) {
 func locked(tx *commit.Tx, id models.BudgetID) (models.Budget, error) {
 	b, ok := tx.Budget(id)
 	if !ok {
-		return b, commit.ErrBudgets
+		return b, commit.ErrMore
 	}
 	budget.Roll(&b, tx.Now)
 	return b, nil

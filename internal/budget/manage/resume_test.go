@@ -58,7 +58,7 @@ func TestCheck(t *testing.T) {
 			w.submit(&on{org: w.by.OrgID, session: session, apply: func(tx *commit.Tx) error {
 				list, known := tx.Budgets()
 				if !known {
-					return commit.ErrBudgets
+					return commit.ErrMore
 				}
 				if len(list) != len(want) {
 					t.Errorf("%s: the engine locks %d, want %d", session, len(list), len(want))
@@ -223,7 +223,7 @@ func TestResumeGoesBehindAClockThatIsAhead(t *testing.T) {
 		w.submit(&on{org: w.by.OrgID, session: session, apply: func(tx *commit.Tx) error {
 			list, _ := tx.Budgets()
 			if len(list) == 0 {
-				return commit.ErrBudgets
+				return commit.ErrMore
 			}
 			if v := budget.Reserve(list, budget.Call{InputTokens: 1, MaxTokens: 1}, budget.Asker{Resumed: tx.Session.ResumedAt}, false); v.Kind != budget.Go {
 				t.Errorf("got %+v of %s", v, b.ID)

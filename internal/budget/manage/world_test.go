@@ -181,7 +181,7 @@ func (w *world) spend(by *auth.Principal, session models.SessionID, amount model
 	w.submit(&on{org: by.OrgID, session: session, apply: func(tx *commit.Tx) error {
 		list, known := tx.Budgets()
 		if !known {
-			return commit.ErrBudgets
+			return commit.ErrMore
 		}
 		fact := models.NewID[models.JournalEntity]()
 		tx.Meter(models.JournalEntry{ID: fact, Kind: models.JournalAdjustment, Measures: models.JSON("{}")}, false)
@@ -203,7 +203,7 @@ func (w *world) hold(by *auth.Principal, session models.SessionID, amount models
 	w.submit(&on{org: by.OrgID, session: session, apply: func(tx *commit.Tx) error {
 		list, known := tx.Budgets()
 		if !known {
-			return commit.ErrBudgets
+			return commit.ErrMore
 		}
 		for _, b := range list {
 			budget.Roll(&b, tx.Now)

@@ -30,7 +30,7 @@ func (c *locked) Needs() commit.Needs {
 func (c *locked) Apply(tx *commit.Tx) error {
 	list, known := tx.Budgets()
 	if !known {
-		return commit.ErrBudgets
+		return commit.ErrMore
 	}
 	c.ids = idsOf(list)
 	return nil
