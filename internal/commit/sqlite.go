@@ -15,7 +15,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// sqliteBackend writes row by row with prepared statements: there is no round trip to save, and no other writer to wait for.
+// sqliteBackend writes a few rows at a time with prepared statements: there is no round trip to save, and no other writer to wait for.
 type sqliteBackend struct {
 	db *sql.DB
 	mu sync.Mutex
@@ -30,15 +30,17 @@ func newSQLiteBackend(db *sql.DB) *sqliteBackend {
 	b := &sqliteBackend{db: db, prepared: map[string]*sql.Stmt{}, statements: map[*shape]map[int]string{}}
 	for _, s := range inOrder {
 		b.statements[s] = map[int]string{1: sqliteSQL(s, 1)}
-	}
-	for _, n := range eventsPerInsert {
-		b.statements[insertEvent.shape][n] = sqliteSQL(insertEvent.shape, n)
+		for _, n := range rowsPerInsert {
+			if s.op == insert {
+				b.statements[s][n] = sqliteSQL(s, n)
+			}
+		}
 	}
 	return b
 }
 
-// eventsPerInsert are the sizes of multi-row inserts of events, the most frequent rows by far.
-var eventsPerInsert = []int{8, 4, 2, 1}
+// rowsPerInsert are the sizes of inserts, so that few statements are prepared.
+var rowsPerInsert = []int{8, 4, 2, 1}
 
 type sqliteTx struct {
 	b       *sqliteBackend
@@ -233,13 +235,10 @@ func (tx *sqliteTx) chain(ctx context.Context, entries []models.AuditEntry) erro
 	return tx.writeAll(ctx, link(heads, entries))
 }
 
-// rowsAtOnce returns the size of the next insert: events, the most frequent rows by far, go together.
+// rowsAtOnce returns the size of the next statement.
 func rowsAtOnce(s *shape, left int) int {
-	if s != insertEvent.shape {
-		return 1
-	}
-	for _, n := range eventsPerInsert {
-		if n <= left {
+	for _, n := range rowsPerInsert {
+		if s.op == insert && n <= left {
 			return n
 		}
 	}
