@@ -2,16 +2,11 @@ package commit
 
 import (
 	"bytes"
-	"context"
-	"encoding/hex"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/ostler-dev/ostler/internal/budget"
-	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -183,51 +178,4 @@ func (r *budgetRows) add(row scanner) error {
 	err := allOfBudget.scan(row, &b, &b.AllowUnpriced)
 	r.rows[b.ID] = b
 	return err
-}
-
-// lockBudgets locks the budgets that bind sessions, and those that their turns and payments hold something of, in the order of their ids.
-var lockBudgets = `WITH s AS (SELECT s.* ` + eachSession + `CROSS JOIN LATERAL (SELECT ` + budget.SessionColumns + `, s.current_turn_id` + theSession + `OFFSET 0) s),
-wanted AS (` + budget.BindingSQL(false) + `
-UNION SELECT s.org_id, h.id FROM s CROSS JOIN LATERAL (SELECT substr(l.value->>'budget', 6)::uuid AS id FROM turns t
-CROSS JOIN LATERAL json_array_elements(CASE json_typeof(t.reservation->'lines') WHEN 'array' THEN t.reservation->'lines' END) l WHERE t.org_id = s.org_id AND t.id = s.current_turn_id AND t.reservation IS NOT NULL OFFSET 0) h
-UNION SELECT s.org_id, h.id FROM s CROSS JOIN LATERAL (SELECT substr(l.value->>'budget', 6)::uuid AS id FROM payments p
-CROSS JOIN LATERAL json_array_elements(CASE json_typeof(p.lines) WHEN 'array' THEN p.lines END) l WHERE p.org_id = s.org_id AND p.session_id = s.id AND p.due_at IS NOT NULL OFFSET 0) h)
-SELECT ` + lockedColumns + ` FROM (SELECT org_id, id FROM wanted ORDER BY org_id, id) w CROSS JOIN LATERAL
-(SELECT ` + names("b.", allOfBudget.all) + ` FROM budgets b WHERE b.org_id = w.org_id AND b.id = w.id FOR NO KEY UPDATE) b`
-
-func (tx *postgresTx) queueBudgets(batch *pgx.Batch, need batchNeed) {
-	var keys []key
-	for _, k := range need.keys {
-		if need.of[k].Budgets {
-			keys = append(keys, k)
-			tx.locked.read[k] = true
-		}
-	}
-	if len(keys) > 0 {
-		batch.Queue(lockBudgets, sessionArrays(keys)...).Query(eachRow(func(r pgx.Rows) error { return tx.locked.add(r) }))
-	}
-}
-
-// sqliteBudgets reads what lockBudgets locks, for a list of the ids of organizations and sessions.
-var sqliteBudgets = `WITH k AS MATERIALIZED (SELECT unhex(value->>0) AS org_id, unhex(value->>1) AS id FROM json_each(?)),
-s AS MATERIALIZED (SELECT ` + budget.SessionColumns + `, s.current_turn_id FROM k CROSS JOIN sessions s WHERE s.org_id = k.org_id AND s.id = k.id),
-wanted AS (` + budget.BindingSQL(true) + `
-UNION SELECT t.org_id, unhex(substr(l.value->>'budget', 6)) FROM s CROSS JOIN turns t CROSS JOIN json_each(t.reservation, '$.lines') l
-WHERE t.org_id = s.org_id AND t.id = s.current_turn_id
-UNION SELECT p.org_id, unhex(substr(l.value->>'budget', 6)) FROM s CROSS JOIN payments p CROSS JOIN json_each(p.lines) l
-WHERE p.org_id = s.org_id AND p.session_id = s.id AND p.due_at IS NOT NULL)
-SELECT ` + lockedColumns + ` FROM wanted CROSS JOIN budgets b WHERE b.org_id = wanted.org_id AND b.id = wanted.id`
-
-func (tx *sqliteTx) loadBudgets(ctx context.Context, need batchNeed) error {
-	var keys [][2]string
-	for _, k := range need.keys {
-		if _, ok := tx.found[k]; ok && need.of[k].Budgets {
-			tx.locked.read[k] = true
-			keys = append(keys, [2]string{hex.EncodeToString(k.org[:]), hex.EncodeToString(k.session[:])})
-		}
-	}
-	if len(keys) == 0 {
-		return nil
-	}
-	return tx.each(ctx, tx.locked.add, sqliteBudgets, string(jsonx.MustEncode(keys)))
 }

@@ -3,9 +3,11 @@ package commit
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	sqlite "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/ostler-dev/ostler/internal/store"
 )
@@ -66,4 +68,13 @@ func sqlClass(err error) string {
 		return pg.Code[:2]
 	}
 	return ""
+}
+
+// isOverCap reports whether a batch was refused because an organization would have more than it may.
+func isOverCap(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code == "23514" && (pg.ConstraintName == "org_feeds_sessions_cap" || pg.ConstraintName == "org_feeds_queued_turns_cap")
+	}
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && lite.Code() == sqlite3.SQLITE_CONSTRAINT_CHECK && strings.Contains(lite.Error(), "org_feeds_")
 }

@@ -3,8 +3,6 @@ package commit
 import (
 	"context"
 	"reflect"
-	"slices"
-	"strings"
 
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -99,28 +97,6 @@ func recall(ctx context.Context, b backend, feeds []feedShare) error {
 	return nil
 }
 
-// postgresFeed is the statement that inserts any number of events, raises the feeds that they are in, and tells how far those go.
-// Its parameters are the rows of the events, whose last columns are their places, and those of the feeds. A position is found by its number in an array: a
-// join of the two would try each with each.
-func postgresFeed() string {
-	s, all := insertEvent, insertEvent.all
-	last := len(all) - 1 // the position
-	placed := append(slices.Clip(all[:last]), column{name: "feed", typ: "bigint"}, column{name: "later", typ: "bigint"})
-	values := strings.TrimSuffix(s.list(func(i int) string { return columnValue(placed, i) }), columnValue(placed, last))
-	feed := raiseFeed.all
-	return "WITH feeds AS (INSERT INTO org_feeds AS f (" + feedColumns + ") SELECT " + raiseFeed.list(func(i int) string { return columnValue(feed, i) }) +
-		" FROM " + postgresRows(feed, 2) + " " +
-		"ON CONFLICT (org_id) DO UPDATE SET position = f.position + excluded.position, " +
-		"sessions = f.sessions + excluded.sessions, queued_turns = f.queued_turns + excluded.queued_turns, " +
-		"sessions_cap = excluded.sessions_cap, queued_turns_cap = excluded.queued_turns_cap " +
-		"RETURNING f.org_id, f.position, f.sessions, f.queued_turns), " +
-		"newest AS (SELECT array_agg(position ORDER BY org_id) AS positions, array_agg(sessions ORDER BY org_id) AS sessions, " +
-		"array_agg(queued_turns ORDER BY org_id) AS queued_turns FROM feeds), " +
-		"put AS (INSERT INTO " + s.table + " (" + names("", all) + ") SELECT " + values +
-		"(SELECT positions FROM newest)[" + columnValue(placed, last) + "] - " + columnValue(placed, last+1) +
-		" FROM " + postgresRows(placed, 1) + ") SELECT positions, sessions, queued_turns FROM newest"
-}
-
 // feedRows are what the feeds of a step are raised by.
 func (s step) feedRows() [][]any {
 	rows := make([][]any, len(s.feeds))
@@ -146,26 +122,3 @@ var (
 
 // told is what the database tells of feeds: their newest positions, and the totals of their organizations.
 type told struct{ positions, sessions, queuedTurns []int64 }
-
-var sqliteRaiseFeed = "INSERT INTO org_feeds (" + feedColumns + ") VALUES (?, ?, ?, ?, ?, ?) " +
-	"ON CONFLICT (org_id) DO UPDATE SET position = position + excluded.position, " +
-	"sessions = sessions + excluded.sessions, queued_turns = queued_turns + excluded.queued_turns, " +
-	"sessions_cap = excluded.sessions_cap, queued_turns_cap = excluded.queued_turns_cap RETURNING position, sessions, queued_turns"
-
-// raiseFeeds assigns the events of a step their positions.
-func (tx *sqliteTx) raiseFeeds(ctx context.Context, s step) error {
-	newest := make([]int64, len(s.feeds))
-	for i, row := range s.feedRows() {
-		f := s.feeds[i]
-		if err := tx.one(ctx, sqliteRaiseFeed, row...).Scan(&newest[i], &f.told.Sessions, &f.told.QueuedTurns); err != nil {
-			return own(err)
-		}
-		f.assign(newest[i])
-	}
-	for i, p := range s.places {
-		if p.feed > 0 {
-			s.rows[i][len(s.rows[i])-1] = newest[p.feed-1] - p.later
-		}
-	}
-	return nil
-}

@@ -24,11 +24,6 @@ func (tx *Tx) CountPayment(policy models.PaymentPolicyID, day int64, amount mode
 // allOfPayment are all columns of a payment.
 var allOfPayment = describe[models.Payment](shape{table: "payments"}, "org_id id", "")
 
-var (
-	readPayment   = "SELECT " + names("p.", allOfPayment.all) + " FROM payments p WHERE p.org_id = $1 AND p.id = $2 AND p.session_id = $3"
-	sqlitePayment = "SELECT " + names("p.", allOfPayment.all) + " FROM payments p WHERE p.org_id = ? AND p.id = ? AND p.session_id = ?"
-)
-
 func (l *loaded) addPayment(r scanner) error {
 	var p models.Payment
 	err := allOfPayment.scan(r, &p)

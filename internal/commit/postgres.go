@@ -384,3 +384,11 @@ func (b *postgresBackend) position(ctx context.Context, e *models.Event) (positi
 	}
 	return position, err
 }
+
+func (b *postgresBackend) totals(ctx context.Context, org models.OrgID) (t Totals, err error) {
+	err = b.pool.QueryRow(ctx, selectTotals+"$1", id(org)).Scan(&t.Sessions, &t.QueuedTurns)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = nil
+	}
+	return t, err
+}

@@ -1,6 +1,10 @@
 package commit
 
-import "github.com/jackc/pgx/v5"
+import (
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ostler-dev/ostler/internal/budget"
+)
 
 // What only few commands look at is read session by session, in the round trip that locks them.
 const (
@@ -17,7 +21,8 @@ WHERE d.org_id = $1 AND d.wait_id = $2 ORDER BY d.created_at, d.actor_id`
 )
 
 var (
-	readQueue = `SELECT ` + TurnColumns("t.") + ` FROM turns t WHERE t.org_id = $1 AND t.session_id = $2 AND t.status = 'QUEUED'
+	readPayment = "SELECT " + names("p.", allOfPayment.all) + " FROM payments p WHERE p.org_id = $1 AND p.id = $2 AND p.session_id = $3"
+	readQueue   = `SELECT ` + TurnColumns("t.") + ` FROM turns t WHERE t.org_id = $1 AND t.session_id = $2 AND t.status = 'QUEUED'
 AND t.ready_at IS NULL ORDER BY t.queue_position`
 	readCalls = `SELECT ` + callColumns + ` FROM effects e WHERE e.org_id = $1 AND e.scope_id = ` + theCurrent +
 		` AND e.kind = 'TOOL' AND e.state <> 'SETTLED'`
@@ -53,5 +58,28 @@ func (tx *postgresTx) queueMore(batch *pgx.Batch, need batchNeed) {
 			batch.Queue("SELECT "+waitColumns+readWait, id(k.org), id(k.session), id(w)).Query(eachRow(func(r pgx.Rows) error { return l.addWait(r) }))
 			batch.Queue("SELECT "+decisionColumns+readVotes, id(k.org), id(w)).Query(eachRow(func(r pgx.Rows) error { return l.addDecision(r) }))
 		}
+	}
+}
+
+// lockBudgets locks the budgets that bind sessions, and those that their turns and payments hold something of, in the order of their ids.
+var lockBudgets = `WITH s AS (SELECT s.* ` + eachSession + `CROSS JOIN LATERAL (SELECT ` + budget.SessionColumns + `, s.current_turn_id` + theSession + `OFFSET 0) s),
+wanted AS (` + budget.BindingSQL(false) + `
+UNION SELECT s.org_id, h.id FROM s CROSS JOIN LATERAL (SELECT substr(l.value->>'budget', 6)::uuid AS id FROM turns t
+CROSS JOIN LATERAL json_array_elements(CASE json_typeof(t.reservation->'lines') WHEN 'array' THEN t.reservation->'lines' END) l WHERE t.org_id = s.org_id AND t.id = s.current_turn_id AND t.reservation IS NOT NULL OFFSET 0) h
+UNION SELECT s.org_id, h.id FROM s CROSS JOIN LATERAL (SELECT substr(l.value->>'budget', 6)::uuid AS id FROM payments p
+CROSS JOIN LATERAL json_array_elements(CASE json_typeof(p.lines) WHEN 'array' THEN p.lines END) l WHERE p.org_id = s.org_id AND p.session_id = s.id AND p.due_at IS NOT NULL OFFSET 0) h)
+SELECT ` + lockedColumns + ` FROM (SELECT org_id, id FROM wanted ORDER BY org_id, id) w CROSS JOIN LATERAL
+(SELECT ` + names("b.", allOfBudget.all) + ` FROM budgets b WHERE b.org_id = w.org_id AND b.id = w.id FOR NO KEY UPDATE) b`
+
+func (tx *postgresTx) queueBudgets(batch *pgx.Batch, need batchNeed) {
+	var keys []key
+	for _, k := range need.keys {
+		if need.of[k].Budgets {
+			keys = append(keys, k)
+			tx.locked.read[k] = true
+		}
+	}
+	if len(keys) > 0 {
+		batch.Queue(lockBudgets, sessionArrays(keys)...).Query(eachRow(func(r pgx.Rows) error { return tx.locked.add(r) }))
 	}
 }

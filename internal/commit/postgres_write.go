@@ -300,3 +300,25 @@ func appendText(buf []byte, s string) []byte {
 	}
 	return append(append(buf, s[from:]...), '"')
 }
+
+// postgresFeed is the statement that inserts any number of events, raises the feeds that they are in, and tells how far those go.
+// Its parameters are the rows of the events, whose last columns are their places, and those of the feeds. A position is found by its number in an array: a
+// join of the two would try each with each.
+func postgresFeed() string {
+	s, all := insertEvent, insertEvent.all
+	last := len(all) - 1 // the position
+	placed := append(slices.Clip(all[:last]), column{name: "feed", typ: "bigint"}, column{name: "later", typ: "bigint"})
+	values := strings.TrimSuffix(s.list(func(i int) string { return columnValue(placed, i) }), columnValue(placed, last))
+	feed := raiseFeed.all
+	return "WITH feeds AS (INSERT INTO org_feeds AS f (" + feedColumns + ") SELECT " + raiseFeed.list(func(i int) string { return columnValue(feed, i) }) +
+		" FROM " + postgresRows(feed, 2) + " " +
+		"ON CONFLICT (org_id) DO UPDATE SET position = f.position + excluded.position, " +
+		"sessions = f.sessions + excluded.sessions, queued_turns = f.queued_turns + excluded.queued_turns, " +
+		"sessions_cap = excluded.sessions_cap, queued_turns_cap = excluded.queued_turns_cap " +
+		"RETURNING f.org_id, f.position, f.sessions, f.queued_turns), " +
+		"newest AS (SELECT array_agg(position ORDER BY org_id) AS positions, array_agg(sessions ORDER BY org_id) AS sessions, " +
+		"array_agg(queued_turns ORDER BY org_id) AS queued_turns FROM feeds), " +
+		"put AS (INSERT INTO " + s.table + " (" + names("", all) + ") SELECT " + values +
+		"(SELECT positions FROM newest)[" + columnValue(placed, last) + "] - " + columnValue(placed, last+1) +
+		" FROM " + postgresRows(placed, 1) + ") SELECT positions, sessions, queued_turns FROM newest"
+}

@@ -357,3 +357,40 @@ func sqliteSQL(s *shape, rows int) string {
 	values := strings.TrimSuffix(strings.Repeat("("+s.list(mark)+"), ", rows), ", ")
 	return "INSERT INTO " + s.table + " (" + names("", s.all) + ") VALUES " + values + s.conflictSQL()
 }
+
+func (b *sqliteBackend) totals(ctx context.Context, org models.OrgID) (t Totals, err error) {
+	rows, err := b.db.QueryContext(ctx, selectTotals+"?", id(org))
+	if err != nil {
+		return t, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := rows.Scan(&t.Sessions, &t.QueuedTurns); err != nil {
+			return t, err
+		}
+	}
+	return t, rows.Err()
+}
+
+var sqliteRaiseFeed = "INSERT INTO org_feeds (" + feedColumns + ") VALUES (?, ?, ?, ?, ?, ?) " +
+	"ON CONFLICT (org_id) DO UPDATE SET position = position + excluded.position, " +
+	"sessions = sessions + excluded.sessions, queued_turns = queued_turns + excluded.queued_turns, " +
+	"sessions_cap = excluded.sessions_cap, queued_turns_cap = excluded.queued_turns_cap RETURNING position, sessions, queued_turns"
+
+// raiseFeeds assigns the events of a step their positions.
+func (tx *sqliteTx) raiseFeeds(ctx context.Context, s step) error {
+	newest := make([]int64, len(s.feeds))
+	for i, row := range s.feedRows() {
+		f := s.feeds[i]
+		if err := tx.one(ctx, sqliteRaiseFeed, row...).Scan(&newest[i], &f.told.Sessions, &f.told.QueuedTurns); err != nil {
+			return own(err)
+		}
+		f.assign(newest[i])
+	}
+	for i, p := range s.places {
+		if p.feed > 0 {
+			s.rows[i][len(s.rows[i])-1] = newest[p.feed-1] - p.later
+		}
+	}
+	return nil
+}

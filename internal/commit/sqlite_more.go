@@ -2,13 +2,17 @@ package commit
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 
+	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
 var (
-	sqliteQueue = "SELECT " + TurnColumns("") + ` FROM turns WHERE org_id = ? AND session_id = ? AND status = 'QUEUED'
+	sqlitePayment = "SELECT " + names("p.", allOfPayment.all) + " FROM payments p WHERE p.org_id = ? AND p.id = ? AND p.session_id = ?"
+	sqliteQueue   = "SELECT " + TurnColumns("") + ` FROM turns WHERE org_id = ? AND session_id = ? AND status = 'QUEUED'
 AND ready_at IS NULL ORDER BY queue_position`
 	sqliteCalls  = "SELECT " + callColumns + ` FROM effects e WHERE e.org_id = ? AND e.scope_id = ? AND e.kind = 'TOOL' AND e.state <> 'SETTLED'`
 	sqliteWaits  = "SELECT " + waitColumns + ` FROM waits w WHERE w.org_id = ? AND w.turn_id = ? AND w.state = 'OPEN'`
@@ -104,4 +108,28 @@ func (l *loaded) addEvent(k key, r scanner) error {
 	e, err := scanLogged(k, r)
 	l.log = append(l.log, e)
 	return err
+}
+
+// sqliteBudgets reads what lockBudgets locks, for a list of the ids of organizations and sessions.
+var sqliteBudgets = `WITH k AS MATERIALIZED (SELECT unhex(value->>0) AS org_id, unhex(value->>1) AS id FROM json_each(?)),
+s AS MATERIALIZED (SELECT ` + budget.SessionColumns + `, s.current_turn_id FROM k CROSS JOIN sessions s WHERE s.org_id = k.org_id AND s.id = k.id),
+wanted AS (` + budget.BindingSQL(true) + `
+UNION SELECT t.org_id, unhex(substr(l.value->>'budget', 6)) FROM s CROSS JOIN turns t CROSS JOIN json_each(t.reservation, '$.lines') l
+WHERE t.org_id = s.org_id AND t.id = s.current_turn_id
+UNION SELECT p.org_id, unhex(substr(l.value->>'budget', 6)) FROM s CROSS JOIN payments p CROSS JOIN json_each(p.lines) l
+WHERE p.org_id = s.org_id AND p.session_id = s.id AND p.due_at IS NOT NULL)
+SELECT ` + lockedColumns + ` FROM wanted CROSS JOIN budgets b WHERE b.org_id = wanted.org_id AND b.id = wanted.id`
+
+func (tx *sqliteTx) loadBudgets(ctx context.Context, need batchNeed) error {
+	var keys [][2]string
+	for _, k := range need.keys {
+		if _, ok := tx.found[k]; ok && need.of[k].Budgets {
+			tx.locked.read[k] = true
+			keys = append(keys, [2]string{hex.EncodeToString(k.org[:]), hex.EncodeToString(k.session[:])})
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	return tx.each(ctx, tx.locked.add, sqliteBudgets, string(jsonx.MustEncode(keys)))
 }

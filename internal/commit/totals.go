@@ -2,15 +2,8 @@ package commit
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	sqlite "modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -167,15 +160,6 @@ func (f *feedShare) headroomLimits() (sessions, queuedTurns *int64) {
 	return sessions, queuedTurns
 }
 
-// isOverCap reports whether a batch was refused because an organization would have more than it may.
-func isOverCap(err error) bool {
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return pg.Code == "23514" && (pg.ConstraintName == "org_feeds_sessions_cap" || pg.ConstraintName == "org_feeds_queued_turns_cap")
-	}
-	lite, ok := errors.AsType[*sqlite.Error](err)
-	return ok && lite.Code() == sqlite3.SQLITE_CONSTRAINT_CHECK && strings.Contains(lite.Error(), "org_feeds_")
-}
-
 // recount reads the totals of the organizations of a batch that would have passed a cap, so that it can decide anew.
 func (f *flusher) recount(feeds []feedShare) error {
 	ctx, cancel := context.WithTimeout(f.ctx, patience)
@@ -205,25 +189,3 @@ func (f *flusher) forget(feeds []feedShare) {
 }
 
 const selectTotals = "SELECT sessions, queued_turns FROM org_feeds WHERE org_id = "
-
-func (b *postgresBackend) totals(ctx context.Context, org models.OrgID) (t Totals, err error) {
-	err = b.pool.QueryRow(ctx, selectTotals+"$1", id(org)).Scan(&t.Sessions, &t.QueuedTurns)
-	if errors.Is(err, pgx.ErrNoRows) {
-		err = nil
-	}
-	return t, err
-}
-
-func (b *sqliteBackend) totals(ctx context.Context, org models.OrgID) (t Totals, err error) {
-	rows, err := b.db.QueryContext(ctx, selectTotals+"?", id(org))
-	if err != nil {
-		return t, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := rows.Scan(&t.Sessions, &t.QueuedTurns); err != nil {
-			return t, err
-		}
-	}
-	return t, rows.Err()
-}
