@@ -207,14 +207,15 @@ func (a *actRun) admit(open []turns.Call) error {
 // settle commits results, with the start of the calls that have waited for them.
 func (a *actRun) settle(list []finished) (*writer, error) {
 	r := a.r
-	c := &settleCalls{begin: a.ready()}
+	c, grows := &settleCalls{begin: a.ready()}, 0
 	for _, f := range list {
 		if f.result.Internal != nil {
 			r.e.cfg.Logger.Error("a tool failed", "org", r.turn.OrgID, "turn", r.turn.ID, "tool", f.Record.Frozen.ToolID, "error", f.result.Internal)
 		}
 		c.list = append(c.list, settled{call: f.Call, result: f.result, writes: f.writes, durationMs: f.durationMs, runs: f.runs, announced: f.announced})
+		grows += partBytes(f.Parts(f.result))
 	}
-	w, err := a.submit(c, &c.writer)
+	w, err := a.submit(c, &c.writer, grows)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +238,7 @@ func (a *actRun) park(f finished) (*writer, error) {
 		}
 		c.failTurn = p.OnTimeout == tools.OnTimeoutFailTurn
 	}
-	w, err := a.submit(c, &c.writer)
+	w, err := a.submit(c, &c.writer, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -249,17 +250,15 @@ func (a *actRun) park(f finished) (*writer, error) {
 	return w, nil
 }
 
-// submit commits a command of the act, which may begin the next step or park the turn.
-func (a *actRun) submit(c commit.Command, w *writer) (*writer, error) {
+// submit commits a command of the act, which may begin the next step or park the turn. grows is what it adds to the conversation, in bytes.
+func (a *actRun) submit(c commit.Command, w *writer, grows int) (*writer, error) {
 	blocked, err := a.r.refresh(a.ctx)
 	if err != nil {
 		return nil, err
 	}
 	*w = a.r.writer()
 	w.blocked, w.clients = blocked, a.clients
-	if growing, ok := c.(interface{ grows() int }); ok {
-		w.grow(growing.grows())
-	}
+	w.grow(grows)
 	return a.r.submit(a.ctx, c, w)
 }
 
@@ -274,7 +273,7 @@ func (a *actRun) startWaiting() (*writer, error) {
 		// They wait for their class.
 		return a.unchanged(), nil
 	}
-	w, err := a.submit(c, &c.writer)
+	w, err := a.submit(c, &c.writer, 0)
 	if err != nil {
 		return nil, err
 	}

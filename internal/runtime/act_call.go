@@ -27,11 +27,12 @@ func (a *actRun) execution(o turns.Call, goesOn bool) {
 	a.enter(o)
 	// The turn's row changes while the call runs, so it is not looked at from there.
 	r := a.r
-	f := finished{Call: o, writes: sessions.NewChanges(), goesOn: goesOn}
+	writes := sessions.NewChanges()
+	f := finished{Call: o, writes: writes, goesOn: goesOn}
 	call := r.toolCall(o.Record.CallID, o.Record.Frozen.Name, &o.Record)
 	call.Attempt, call.MaxAttempts = o.Effect.Attempt, o.Record.Frozen.Hints.Retry.Attempts(call.IdempotencyKey)
-	call.Files = r.e.cfg.Workspace.Overlay(call.OrgID, call.SessionID, f.writes)
-	call.SetTodos = f.writes.SetTodos
+	call.Files = r.e.cfg.Workspace.Overlay(call.OrgID, call.SessionID, writes)
+	call.SetTodos = writes.SetTodos
 	d := &durable{r: r, call: o, org: r.turn.OrgID, session: r.turn.SessionID, turn: r.turn.ID, cut: a.cut}
 	d.offer(call)
 	r.payable(call, o, d)

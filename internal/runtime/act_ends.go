@@ -7,7 +7,6 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
@@ -19,7 +18,7 @@ const cancelGrace = 2 * time.Second
 type finished struct {
 	turns.Call
 	result     tools.Result
-	writes     *sessions.Changes
+	writes     Writes
 	durationMs int64
 	// goesOn is true when the call was executed before, as far as nobody knows or until it waited.
 	goesOn bool

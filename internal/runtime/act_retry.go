@@ -22,7 +22,7 @@ func (a *actRun) retry(f finished) (*writer, error) {
 		o.Effect.State, o.Effect.DueAt = models.EffectClaimed, (a.r.e.nowMillis() + models.Millis(f.delay.Milliseconds())).Ptr()
 	}
 	c := &retryCall{call: o}
-	w, err := a.submit(c, &c.writer)
+	w, err := a.submit(c, &c.writer, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/catalog"
-	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	texts "github.com/ostler-dev/ostler/internal/text"
@@ -142,7 +142,7 @@ func (a *asking) note(next *catalog.RunModel, resting bool) {
 	a.checkpointed = true
 	r.e.trySaveCheckpoint(models.Checkpoint{
 		OrgID: r.turn.OrgID, TurnID: r.turn.ID, SessionID: r.turn.SessionID, MessageID: a.output, Epoch: r.turn.LeaseEpoch,
-		Attempt: a.attempt(), Usage: encodeJSON(known), UpdatedAt: r.e.nowMillis(),
+		Attempt: a.attempt(), Usage: jsonx.MustEncode(known), UpdatedAt: r.e.nowMillis(),
 	})
 }
 
@@ -224,7 +224,10 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	a.stream.finish()
 	defer func() { a.measure(m.Provider.Kind, err) }()
 	a.checkpointed = a.checkpointed || a.stream.checkpointed
-	u.add(meteredCall{n: u.made, model: m, usage: resp.Usage, durationMs: a.stream.elapsed(), retries: a.failed}, err != nil)
+	// A failed call that tells nothing took nothing.
+	if err == nil || resp.Usage != (models.Usage{}) {
+		u.add(meteredCall{n: u.made, model: &m.Model, usage: rated(&m.Model, resp.Usage), durationMs: a.stream.elapsed(), retries: a.failed})
+	}
 	if err == nil {
 		outcome = outcomeAnswered
 		return resp, nil
@@ -241,43 +244,6 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	}
 	outcome = outcomeOf(err)
 	return resp, err
-}
-
-// uncounted is what the model calls of a reason step took, until a commit counts it.
-type uncounted struct {
-	// made is how many calls there were. The command that began the step has counted one already.
-	made int
-	// askedAt is when the newest one was made; nil before the first.
-	askedAt *models.Millis
-	// through is the position of the newest message that its model was shown.
-	through int64
-	// calls are those that took something; usage is that of all, newest that of the newest alone.
-	calls         []meteredCall
-	usage, newest models.Usage
-}
-
-// add takes in what a call took, at the prices of the model that was asked. A failed one that tells nothing took nothing.
-func (u *uncounted) add(c meteredCall, failed bool) {
-	if failed && c.usage == (models.Usage{}) {
-		return
-	}
-	c.usage = catalog.Rate(&c.model.Model, plausible(c.usage))
-	c.usage.CostNanos = min(c.usage.CostNanos, mostCost)
-	u.newest, u.usage = c.usage, u.usage.Add(c.usage)
-	u.calls = append(u.calls, c)
-}
-
-// count adds it to the turn and its session, takes it off budgets, and records each call, but for the last one if the command records that as
-// the answer. Its error must be returned by the command.
-func (u *uncounted) count(tx *commit.Tx, answered bool) error {
-	if u == nil {
-		return nil
-	}
-	if err := u.meter(tx, answered); err != nil {
-		return err
-	}
-	tx.Turn.ModelCalls += u.made - 1
-	return nil
 }
 
 // outcomeOf returns what a failure says about the provider.
@@ -340,17 +306,6 @@ func (a *asking) failure(err error) models.Failure {
 			f.Message += fmt.Sprintf(" The provider asked us to retry in %d s.", max(e.RetryAfter.Round(time.Second)/time.Second, 1))
 		}
 	}
-	f.Fields = encodeJSON(fields)
+	f.Fields = jsonx.MustEncode(fields)
 	return f
-}
-
-// failureFields is what programs are told of a model that failed.
-type failureFields struct {
-	// Provider and Model are the names of those that were asked last.
-	Provider string `json:"provider,omitempty"`
-	Model    string `json:"model,omitempty"`
-	// Status is the HTTP status of the last answer; 0 when there was none.
-	Status int `json:"status,omitempty"`
-	// Attempts is how many calls the step has made, of all models.
-	Attempts int `json:"attempts"`
 }

@@ -1,12 +1,12 @@
 package runtime
 
 import (
-	"encoding/hex"
 	"fmt"
 
 	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -76,25 +76,6 @@ type stepConfig struct {
 	configHash      string
 	// startHooks and endHooks report that hooks run when the session has begun, and when the turn has ended.
 	startHooks, endHooks bool
-}
-
-func (r *turnRun) writer() writer {
-	w := writer{
-		org: r.turn.OrgID, session: r.turn.SessionID, lease: commit.LeaseOf(&r.turn),
-		stopping: r.e.stopping(), budgeted: r.budgeted(),
-	}
-	if w.budgeted && r.step != nil && r.conversation != nil {
-		w.call = r.demand(&r.step.effective.Model.Model, inboxBytes)
-	}
-	if r.step != nil {
-		eff := r.step.effective
-		w.cfg = stepConfig{
-			basis: r.step.basis, model: eff.Model.Model, maxIterations: eff.MaxIterations, harnessRevision: eff.HarnessRevision,
-			agentRevision: eff.AgentRevision, configHash: hex.EncodeToString(eff.Hash[:]),
-			startHooks: r.hasHooks(tools.HookSessionStart), endHooks: r.hasHooks(tools.HookTurnEnd),
-		}
-	}
-	return w
 }
 
 // needs returns what the command locks; ends, that it may end the turn.
@@ -186,7 +167,7 @@ func (w *writer) startReason(tx *commit.Tx, iteration int) {
 	tx.Emit(&t.ID, events.OutputStarted{MessageID: output, Model: w.cfg.model.Name, Iteration: iteration})
 	tx.AddEffect(models.Effect{
 		ScopeID: t.ID, ReplayKey: reasonKey(iteration), Kind: models.EffectModel, State: models.EffectRunning,
-		InputHash: modelInputHash(w.cfg, t.ConsumedThrough), Request: encodeJSON(askedOf(&w.cfg.model)),
+		InputHash: modelInputHash(w.cfg, t.ConsumedThrough), Request: jsonx.MustEncode(askedOf(&w.cfg.model)),
 		Epoch: w.lease.Epoch, Attempt: 1, StartedAt: tx.Now.Ptr(),
 	})
 }

@@ -6,17 +6,26 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/hooks"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
+
+// Writes is what a call writes to the session, in the commit that settles it.
+type Writes interface {
+	Needs() []commit.FileNeed
+	// Bytes is about how much is written.
+	Bytes() int
+	// Apply writes everything, or nothing: the error is a *tools.PathError when somebody else has changed a file meanwhile.
+	Apply(tx *commit.Tx, turn *models.TurnID) error
+}
 
 // settled is a call that has ended.
 type settled struct {
 	call       turns.Call
 	result     tools.Result
-	writes     *sessions.Changes
+	writes     Writes
 	durationMs int64
 	// runs are the hooks that have seen the result.
 	runs []hooks.Ran
@@ -44,14 +53,6 @@ func (c *settleCalls) Needs() commit.Needs {
 			n.Files = append(n.Files, s.writes.Needs()...)
 			n.Bytes += s.writes.Bytes()
 		}
-	}
-	return n
-}
-
-// grows is what the results add to the conversation.
-func (c *settleCalls) grows() (n int) {
-	for i := range c.list {
-		n += partBytes(c.list[i].call.Parts(c.list[i].result))
 	}
 	return n
 }
@@ -240,5 +241,82 @@ func (c *beginAttempt) Apply(tx *commit.Tx) error {
 		return errCancelled
 	}
 	tx.SaveEffect(c.effect)
+	return nil
+}
+
+// gated is what hooks and policies have made of a call.
+type gated struct {
+	call     turns.Call
+	refused  *tools.Result
+	approval *turns.Approval
+	runs     []hooks.Ran
+}
+
+// gateCalls commits what hooks and policies have decided about calls.
+type gateCalls struct {
+	writer
+	list []gated
+}
+
+func (c *gateCalls) Needs() commit.Needs {
+	n := 1024
+	for _, g := range c.list {
+		n += 1024 + 2*len(g.call.Record.Frozen.Arguments)
+	}
+	return c.needs(n, true)
+}
+
+func (c *gateCalls) Apply(tx *commit.Tx) error {
+	t := tx.Turn
+	for _, g := range c.list {
+		call := g.call
+		ranEvents(tx, &t.ID, call.Record.CallID, g.runs)
+		call.Record.Ungated, call.Record.Decided = false, nil
+		call.Effect.InputHash, call.Effect.Request = call.Record.Frozen.InputHash(), jsonx.MustEncode(call.Record)
+		if g.refused == nil && g.approval != nil {
+			call.RequestApproval(tx, *g.approval)
+		}
+		tx.AmendEffect(call.Effect)
+		switch {
+		case g.refused != nil:
+			call.Settle(tx, *g.refused, 0)
+			t.PendingCalls--
+		case g.approval == nil && call.Record.Frozen.Hints.Wait == tools.WaitQuestion:
+			call.AskUser(tx)
+			tx.SaveEffect(call.Effect)
+		}
+	}
+	return c.goOn(tx)
+}
+
+// ranEvents tells of hooks that ran.
+func ranEvents(tx *commit.Tx, turn *models.TurnID, callID string, runs []hooks.Ran) {
+	for _, ran := range runs {
+		tx.Emit(turn, events.HookRan{
+			HookID: ran.HookID, Event: string(ran.Event), Decision: string(ran.Decision), Reason: ran.Reason, ToolCallID: callID,
+			DurationMs: ran.DurationMs, Error: ran.Failure,
+		})
+	}
+}
+
+type announceWait struct {
+	writer
+	call     turns.Call
+	id       models.WaitID
+	kind     models.WaitKind
+	identity string
+}
+
+func (c *announceWait) Needs() commit.Needs {
+	n := c.needs(512, false)
+	n.WaitIDs = []models.WaitID{c.id}
+	return n
+}
+
+func (c *announceWait) Apply(tx *commit.Tx) error {
+	if _, known := tx.Wait(c.id); known {
+		return nil
+	}
+	c.call.Announce(tx, c.id, c.kind, c.identity)
 	return nil
 }

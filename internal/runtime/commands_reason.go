@@ -1,11 +1,15 @@
 package runtime
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/hooks"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
@@ -70,11 +74,7 @@ type generation struct {
 }
 
 func (c *finishReason) Needs() commit.Needs {
-	n := 4096
-	for _, p := range c.response.Parts {
-		n += 3 * (len(p.Text) + len(p.Arguments))
-	}
-	return c.needs(n, true)
+	return c.needs(4096+3*sizeOf(c.response.Parts), true)
 }
 
 func (c *finishReason) Apply(tx *commit.Tx) error {
@@ -114,7 +114,7 @@ func (c *finishReason) Apply(tx *commit.Tx) error {
 	tx.SaveEffect(models.Effect{
 		ScopeID: t.ID, ReplayKey: reasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.lease.Epoch, Attempt: t.ModelCalls,
 		StartedAt: c.asked.at.Ptr(), SettledAt: tx.Now.Ptr(),
-		Outcome: encodeJSON(map[string]any{"finishReason": c.response.FinishReason, "usage": usage}),
+		Outcome: jsonx.MustEncode(map[string]any{"finishReason": c.response.FinishReason, "usage": usage}),
 	})
 	if c.checkpointed {
 		tx.DropCheckpoint()
@@ -180,7 +180,7 @@ func (c *finishReason) startAct(tx *commit.Tx) error {
 			// What was decided follows when there is money.
 			o.Record.Ungated, o.Record.Decided = true, &turns.Decided{Approval: call.approval}
 		}
-		o.Effect.Request = encodeJSON(o.Record)
+		o.Effect.Request = jsonx.MustEncode(o.Record)
 		if call.repaired {
 			tx.Emit(&t.ID, events.ToolCallRepaired{ToolCallID: call.id, ToolName: call.frozen.Name, Outcome: "salvaged"})
 		}
@@ -283,4 +283,67 @@ func preview(s string) string {
 		n++
 	}
 	return s
+}
+
+// withoutCalls leaves out calls that never ran: a conversation must not hold calls without results.
+func withoutCalls(parts []models.Part) []models.Part {
+	kept := []models.Part{}
+	for _, p := range parts {
+		if p.Type != models.PartToolCall {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+func modelInputHash(cfg stepConfig, through int64) []byte {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", cfg.model.ID, cfg.configHash, through))
+	return sum[:]
+}
+
+// rewritten is a message of the user as hooks have rewritten it.
+type rewritten struct {
+	id    models.MessageID
+	parts []models.Part
+}
+
+// submitPrompts journals that hooks have seen the messages of a step.
+type submitPrompts struct {
+	writer
+	key       string
+	runs      []hooks.Ran
+	rewritten []rewritten
+}
+
+func (c *submitPrompts) Needs() commit.Needs {
+	n := 1024
+	for _, m := range c.rewritten {
+		n += 3 * sizeOf(m.parts)
+	}
+	return c.needs(n, false)
+}
+
+func (c *submitPrompts) Apply(tx *commit.Tx) error {
+	t := tx.Turn
+	ranEvents(tx, &t.ID, "", c.runs)
+	for _, m := range c.rewritten {
+		tx.RewriteMessage(m.id, m.parts)
+		tx.Emit(&t.ID, events.MessageEdited{Message: events.Message{ID: m.id, Role: models.MessageUser, Content: m.parts, CreatedAt: tx.Now}})
+	}
+	tx.PutEffect(models.Effect{
+		ScopeID: t.ID, ReplayKey: c.key, Kind: models.EffectHook, State: models.EffectSettled, InputHash: []byte{},
+		Request: models.JSON("{}"), Epoch: c.lease.Epoch, Attempt: 1, StartedAt: tx.Now.Ptr(), SettledAt: tx.Now.Ptr(),
+	})
+	c.plan = Reason{Iteration: t.Iteration}
+	c.done(tx, t)
+	return nil
+}
+
+// sizeOf is about how much parts take in the database.
+func sizeOf(parts []models.Part) (n int) {
+	for i := range parts {
+		p := &parts[i]
+		n += 64 + len(p.Text) + len(p.Arguments) + len(p.Result) + len(p.Error) + len(p.Metadata)
+	}
+	return n
 }

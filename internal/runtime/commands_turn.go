@@ -1,11 +1,13 @@
 package runtime
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/hooks"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
@@ -33,9 +35,10 @@ func (c *resumeTurn) Apply(tx *commit.Tx) error {
 	return c.follow(tx, Acted{})
 }
 
-// failTurn ends a turn whose step can't be done, or that is stuck. What is open is closed.
-type failTurn struct {
+// endTurn ends a turn before it has an answer: it was cancelled, its step can't be done, or it is stuck. What is open is closed.
+type endTurn struct {
 	writer
+	// why is nil for a turn that was cancelled. One that was, ends so whatever else is the matter: who asked for that was told that it comes.
 	why Outcome
 	// partial is what the model had said until then.
 	partial []models.Part
@@ -48,28 +51,44 @@ type failTurn struct {
 	lost *lostCall
 }
 
-func (c *failTurn) Needs() commit.Needs { return turns.Needs(c.needs(4096, true)) }
+func (c *endTurn) Needs() commit.Needs { return turns.Needs(c.needs(4096, true)) }
 
-func (c *failTurn) Apply(tx *commit.Tx) error {
+func (c *endTurn) Apply(tx *commit.Tx) error {
 	t := tx.Turn
-	if t.Cancel != nil {
-		// Who asked for the end was told that it comes.
-		instead := &cancelTurn{writer: c.writer, partial: c.partial, uncounted: c.uncounted, lost: c.lost}
-		err := instead.Apply(tx)
-		c.writer = instead.writer
-		return err
-	}
-	c.begin(tx)
-	p, ok := Next(State{Iteration: t.Iteration}, c.why, Facts{}).(End)
+	p, ok := Next(State{Iteration: t.Iteration}, c.why, Facts{Cancelled: t.Cancel != nil}).(End)
 	if !ok {
 		return fmt.Errorf("%T does not end a turn", c.why)
 	}
+	c.plan = p
 	if err := c.lost.count(tx); err != nil {
 		return err
 	}
 	if err := c.uncounted.count(tx, false); err != nil {
 		return err
 	}
+	var err error
+	if p.Status == models.TurnCancelled {
+		err = c.cancel(tx)
+	} else {
+		err = c.fail(tx, p)
+	}
+	c.done(tx, t)
+	return err
+}
+
+func (c *endTurn) cancel(tx *commit.Tx) error {
+	if t := tx.Turn; t.Phase == models.PhaseReason {
+		tx.SaveEffect(models.Effect{
+			ScopeID: t.ID, ReplayKey: reasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.lease.Epoch, Attempt: t.ModelCalls,
+			SettledAt: tx.Now.Ptr(), Outcome: jsonx.MustEncode(map[string]string{"error": "cancelled"}),
+		})
+	}
+	return turns.EndCancelled(tx, c.partial)
+}
+
+func (c *endTurn) fail(tx *commit.Tx, p End) error {
+	t := tx.Turn
+	c.begin(tx)
 	ranEvents(tx, &t.ID, "", c.runs)
 	if c.unasked {
 		t.ModelCalls--
@@ -88,14 +107,11 @@ func (c *failTurn) Apply(tx *commit.Tx) error {
 		}
 		turns.Explain(tx, c.cfg.model.Name, p.Failure)
 	}
-	c.plan = p
-	err := c.end(tx, p)
-	c.done(tx, t)
-	return err
+	return c.end(tx, p)
 }
 
 // failReason ends the reason step that is open, with the failure on its message.
-func (c *failTurn) failReason(tx *commit.Tx, p End) {
+func (c *endTurn) failReason(tx *commit.Tx, p End) {
 	t := tx.Turn
 	output := *t.OutputMessageID
 	m := models.Message{ID: output, TurnID: t.ID, Role: models.MessageAgent, Content: c.partial, Error: p.Failure, CreatedAt: tx.Now}
@@ -111,40 +127,29 @@ func (c *failTurn) failReason(tx *commit.Tx, p End) {
 	}
 	tx.SaveEffect(models.Effect{
 		ScopeID: t.ID, ReplayKey: reasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.lease.Epoch,
-		Attempt: t.ModelCalls, StartedAt: askedAt, SettledAt: tx.Now.Ptr(), Outcome: encodeJSON(p.Failure),
+		Attempt: t.ModelCalls, StartedAt: askedAt, SettledAt: tx.Now.Ptr(), Outcome: jsonx.MustEncode(p.Failure),
 	})
 	tx.DropCheckpoint()
 }
 
-// cancelTurn ends a turn of which somebody has asked for the end.
-type cancelTurn struct {
-	writer
-	// partial is what the model had said until then.
-	partial []models.Part
-	// uncounted is what the model calls took; nil when none was made here.
-	uncounted *uncounted
-	// lost is what those of a dead runner took; nil when there are none.
-	lost *lostCall
+// endJob commits what the hooks of a job have said.
+type endJob struct {
+	job  models.HookJob
+	runs []hooks.Ran
 }
 
-func (c *cancelTurn) Needs() commit.Needs { return turns.Needs(c.needs(4096, true)) }
-
-func (c *cancelTurn) Apply(tx *commit.Tx) error {
-	t := tx.Turn
-	if err := c.lost.count(tx); err != nil {
-		return err
-	}
-	if err := c.uncounted.count(tx, false); err != nil {
-		return err
-	}
-	if t.Phase == models.PhaseReason {
-		tx.SaveEffect(models.Effect{
-			ScopeID: t.ID, ReplayKey: reasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.lease.Epoch, Attempt: t.ModelCalls,
-			SettledAt: tx.Now.Ptr(), Outcome: encodeJSON(map[string]string{"error": "cancelled"}),
-		})
-	}
-	err := turns.EndCancelled(tx, c.partial)
-	c.plan = End{Status: models.TurnCancelled, Stop: models.StopCancelled}
-	c.done(tx, t)
-	return err
+func (c *endJob) Needs() commit.Needs {
+	return commit.Needs{Org: c.job.OrgID, Session: c.job.SessionID, Bytes: 512 * (1 + len(c.runs))}
 }
+
+func (c *endJob) Apply(tx *commit.Tx) error {
+	if tx.Session == nil {
+		return nil
+	}
+	ranEvents(tx, c.job.TurnID, "", c.runs)
+	tx.EndHookJob(c.job.ID)
+	return nil
+}
+
+// errCancelled cuts the step of a turn short of which somebody has asked for the end.
+var errCancelled = errors.New("the turn was cancelled")

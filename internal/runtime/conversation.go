@@ -127,14 +127,13 @@ func (c *conversation) unseen() []shown {
 	return slices.Clone(c.list[i:])
 }
 
-// replace puts a message in the place of the one that has its id.
-func (c *conversation) replace(m shown) {
+// replace rewrites a message.
+func (c *conversation) replace(id models.MessageID, parts []models.Part) {
 	for i := range c.list {
-		if c.list[i].id == m.id {
-			c.bytes -= c.list[i].bytes
-			m.bytes = partBytes(m.Parts)
+		if m := &c.list[i]; m.id == id {
+			c.bytes -= m.bytes
+			m.Parts, m.bytes = parts, partBytes(parts)
 			c.bytes += m.bytes
-			c.list[i] = m
 		}
 	}
 }

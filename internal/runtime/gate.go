@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ostler-dev/ostler/internal/commit"
-	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/hooks"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -44,16 +43,6 @@ func (r *turnRun) runHooks(ctx context.Context, e hooks.Event) (hooks.Outcome, e
 		return out, fmt.Errorf("the hooks were cut short: %w", context.Cause(ctx))
 	}
 	return out, err
-}
-
-// ranEvents tells of hooks that ran.
-func ranEvents(tx *commit.Tx, turn *models.TurnID, callID string, runs []hooks.Ran) {
-	for _, ran := range runs {
-		tx.Emit(turn, events.HookRan{
-			HookID: ran.HookID, Event: string(ran.Event), Decision: string(ran.Decision), Reason: ran.Reason, ToolCallID: callID,
-			DurationMs: ran.DurationMs, Error: ran.Failure,
-		})
-	}
 }
 
 // refusedError tells a policy why arguments can't be taken.
@@ -99,14 +88,6 @@ func (r *turnRun) rule(ctx context.Context, id string, f *tools.Frozen) (refused
 	return &result, nil, nil
 }
 
-// gated is what hooks and policies have made of a call.
-type gated struct {
-	call     turns.Call
-	refused  *tools.Result
-	approval *turns.Approval
-	runs     []hooks.Ran
-}
-
 // gate has hooks and policies decide about the calls that wait for that, and commits what they said, together with the start of those that
 // may run.
 func (a *actRun) gate(open []turns.Call) (*writer, []turns.Call, error) {
@@ -139,7 +120,7 @@ func (a *actRun) gate(open []turns.Call) (*writer, []turns.Call, error) {
 		return nil, nil, failed
 	}
 	c := &gateCalls{list: results}
-	w, err := a.submit(c, &c.writer)
+	w, err := a.submit(c, &c.writer, 0)
 	if err != nil || w.parked || w.turn.PendingCalls == 0 {
 		return w, nil, err
 	}
@@ -189,43 +170,6 @@ func (r *turnRun) gateCall(ctx context.Context, o turns.Call) (g gated, err erro
 	return g, err
 }
 
-// gateCalls commits what hooks and policies have decided about calls.
-type gateCalls struct {
-	writer
-	list []gated
-}
-
-func (c *gateCalls) Needs() commit.Needs {
-	n := 1024
-	for _, g := range c.list {
-		n += 1024 + 2*len(g.call.Record.Frozen.Arguments)
-	}
-	return c.needs(n, true)
-}
-
-func (c *gateCalls) Apply(tx *commit.Tx) error {
-	t := tx.Turn
-	for _, g := range c.list {
-		call := g.call
-		ranEvents(tx, &t.ID, call.Record.CallID, g.runs)
-		call.Record.Ungated, call.Record.Decided = false, nil
-		call.Effect.InputHash, call.Effect.Request = call.Record.Frozen.InputHash(), encodeJSON(call.Record)
-		if g.refused == nil && g.approval != nil {
-			call.RequestApproval(tx, *g.approval)
-		}
-		tx.AmendEffect(call.Effect)
-		switch {
-		case g.refused != nil:
-			call.Settle(tx, *g.refused, 0)
-			t.PendingCalls--
-		case g.approval == nil && call.Record.Frozen.Hints.Wait == tools.WaitQuestion:
-			call.AskUser(tx)
-			tx.SaveEffect(call.Effect)
-		}
-	}
-	return c.goOn(tx)
-}
-
 // review runs the hooks over the result of a call. The tool has run, whatever they say.
 func (r *turnRun) review(ctx context.Context, f *finished, e hooks.Event) error {
 	e.Call = &hooks.Call{ID: f.Record.CallID, Tool: f.Record.Frozen.Name, ToolID: f.Record.Frozen.ToolID, Arguments: f.Record.Frozen.Arguments}
@@ -260,7 +204,7 @@ func withContext(r tools.Result, context []string) tools.Result {
 	if json.Unmarshal(r.JSON, &object) != nil || object == nil {
 		object = map[string]json.RawMessage{"result": r.JSON}
 	}
-	object["hook_context"] = json.RawMessage(encodeJSON(context))
-	r.JSON = json.RawMessage(encodeJSON(object))
+	object["hook_context"] = json.RawMessage(jsonx.MustEncode(context))
+	r.JSON = json.RawMessage(jsonx.MustEncode(object))
 	return r
 }

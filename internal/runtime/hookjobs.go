@@ -10,7 +10,6 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/background"
 	"github.com/ostler-dev/ostler/internal/catalog"
-	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/shares"
@@ -173,23 +172,4 @@ func ignoreGone(err error) error {
 		return nil
 	}
 	return err
-}
-
-// endJob commits what the hooks of a job have said.
-type endJob struct {
-	job  models.HookJob
-	runs []hooks.Ran
-}
-
-func (c *endJob) Needs() commit.Needs {
-	return commit.Needs{Org: c.job.OrgID, Session: c.job.SessionID, Bytes: 512 * (1 + len(c.runs))}
-}
-
-func (c *endJob) Apply(tx *commit.Tx) error {
-	if tx.Session == nil {
-		return nil
-	}
-	ranEvents(tx, c.job.TurnID, "", c.runs)
-	tx.EndHookJob(c.job.ID)
-	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 	texts "github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
@@ -67,7 +69,7 @@ func (e *MismatchError) failure() Failed {
 		Code: codeMismatch,
 		Message: fmt.Sprintf("The effect log has %s with another input: the hash was %s and is now %s. What was done before is therefore unknown, "+
 			"and the call was stopped. Check what the tool did, then send a message to continue.", key, have, got),
-		Fields: encodeJSON(mismatchFields{Effect: key, Recorded: have, Asked: got}),
+		Fields: jsonx.MustEncode(mismatchFields{Effect: key, Recorded: have, Asked: got}),
 	}}
 }
 
@@ -115,4 +117,30 @@ func failedStep(row *models.Effect) bool {
 	}
 	var out stepOutcome
 	return json.Unmarshal(row.Outcome, &out) == nil && out.Error != ""
+}
+
+// stepOutcome is what came of a step, as the journal keeps it.
+type stepOutcome struct {
+	Value models.JSON `json:"value,omitempty"`
+	// Code and Error tell why it failed.
+	Code  string `json:"code,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// saveStep journals what came of a step.
+type saveStep struct {
+	writer
+	effect models.Effect
+}
+
+func (c *saveStep) Needs() commit.Needs { return c.needs(512+2*len(c.effect.Outcome), false) }
+
+func (c *saveStep) Apply(tx *commit.Tx) error {
+	if !failedStep(&c.effect) {
+		// One that fails each time would let a turn go on for ever whose runners die of it.
+		tx.Turn.Takeovers = 0
+	}
+	// It makes no event, by which a lost reply could be told from a failed commit, so that it may be applied again.
+	tx.PutEffect(c.effect)
+	return nil
 }

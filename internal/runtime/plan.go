@@ -117,7 +117,7 @@ func (s State) next(o Outcome, f Facts) Plan {
 				"Nothing is lost: send a message to continue.",
 		}}
 	}
-	panic("runtime: unknown outcome")
+	return nil // where nothing has happened, nothing follows
 }
 
 func (f Failed) end() Plan { return End{Status: models.TurnFailed, Stop: f.Stop, Failure: &f.Failure} }

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ostler-dev/ostler/internal/commit"
-	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/hooks"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 	texts "github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
@@ -42,8 +41,7 @@ func (r *turnRun) submitPrompts(ctx context.Context) error {
 		case hooks.Block:
 			return r.blockPrompt(ctx, out, c.runs)
 		case hooks.Mutate:
-			m.Parts = rewritten(m.Parts, texts.Clean(out.Message))
-			c.rewritten = append(c.rewritten, m)
+			c.rewritten = append(c.rewritten, rewritten{m.id, withText(m.Parts, texts.Clean(out.Message))})
 		case hooks.Allow:
 		}
 	}
@@ -52,13 +50,13 @@ func (r *turnRun) submitPrompts(ctx context.Context) error {
 		return err
 	}
 	for _, m := range c.rewritten {
-		r.conversation.replace(m)
+		r.conversation.replace(m.id, m.parts)
 	}
 	return nil
 }
 
-// rewritten puts one text in the place of all texts of a message.
-func rewritten(parts []models.Part, text string) []models.Part {
+// withText puts one text in the place of all texts of a message.
+func withText(parts []models.Part, text string) []models.Part {
 	rest := slices.DeleteFunc(slices.Clone(parts), func(p models.Part) bool { return p.Type == models.PartText })
 	return append([]models.Part{{Type: models.PartText, Text: text}}, rest...)
 }
@@ -69,46 +67,14 @@ func (r *turnRun) blockPrompt(ctx context.Context, out hooks.Outcome, runs []hoo
 	if text == "" {
 		text = "The message was blocked."
 	}
-	c := &failTurn{
+	c := &endTurn{
 		writer: r.writer(), partial: []models.Part{{Type: models.PartText, Text: text}}, runs: runs, unasked: true,
 		why: Failed{Stop: models.StopBlocked, Failure: models.Failure{
-			Code: "blocked_by_hook", Message: text, Fields: encodeJSON(map[string]string{"hook": out.HookID}),
+			Code: "blocked_by_hook", Message: text, Fields: jsonx.MustEncode(map[string]string{"hook": out.HookID}),
 		}},
 	}
 	if _, err := r.submit(ctx, c, &c.writer); err != nil {
 		return err
 	}
 	return errEnded
-}
-
-// submitPrompts journals that hooks have seen the messages of a step.
-type submitPrompts struct {
-	writer
-	key       string
-	runs      []hooks.Ran
-	rewritten []shown
-}
-
-func (c *submitPrompts) Needs() commit.Needs {
-	n := 1024
-	for _, m := range c.rewritten {
-		n += 3 * m.bytes
-	}
-	return c.needs(n, false)
-}
-
-func (c *submitPrompts) Apply(tx *commit.Tx) error {
-	t := tx.Turn
-	ranEvents(tx, &t.ID, "", c.runs)
-	for _, m := range c.rewritten {
-		tx.RewriteMessage(m.id, m.Parts)
-		tx.Emit(&t.ID, events.MessageEdited{Message: events.Message{ID: m.id, Role: models.MessageUser, Content: m.Parts, CreatedAt: tx.Now}})
-	}
-	tx.PutEffect(models.Effect{
-		ScopeID: t.ID, ReplayKey: c.key, Kind: models.EffectHook, State: models.EffectSettled, InputHash: []byte{},
-		Request: models.JSON("{}"), Epoch: c.lease.Epoch, Attempt: 1, StartedAt: tx.Now.Ptr(), SettledAt: tx.Now.Ptr(),
-	})
-	c.plan = Reason{Iteration: t.Iteration}
-	c.done(tx, t)
-	return nil
 }

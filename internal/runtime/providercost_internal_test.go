@@ -3,18 +3,18 @@ package runtime
 import (
 	"testing"
 
-	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
 // What a provider reports that a call cost is what counts, also of a call whose runner has died; and the sum of calls is no report.
 func TestProvidersTellWhatCallsCost(t *testing.T) {
 	t.Parallel()
-	m := &catalog.RunModel{Model: models.Model{PriceInput: new(models.Nanos(1_000_000_000)), PriceOutput: new(models.Nanos(1_000_000_000))}}
+	m := &models.Model{PriceInput: new(models.Nanos(1_000_000_000)), PriceOutput: new(models.Nanos(1_000_000_000))}
 	said := models.Usage{InputTokens: 10, OutputTokens: 5, CostNanos: 777, ProviderCost: true}
 	var u uncounted
-	u.add(meteredCall{model: m, usage: models.Usage{InputTokens: 1}}, false)
-	u.add(meteredCall{model: m, usage: said}, false)
+	u.add(meteredCall{usage: rated(m, models.Usage{InputTokens: 1})})
+	u.add(meteredCall{usage: rated(m, said)})
 	if u.newest != said {
 		t.Errorf("the newest call is %+v", u.newest)
 	}
@@ -22,12 +22,12 @@ func TestProvidersTellWhatCallsCost(t *testing.T) {
 		t.Errorf("both are %+v, want %+v", u.usage, want)
 	}
 
-	known := tally{Asked: askedOf(&m.Model), Took: u.usage, Said: &said}
+	known := tally{Asked: askedOf(m), Took: u.usage, Said: &said}
 	var lost lostCall
-	if err := lost.read(&models.Checkpoint{Usage: encodeJSON(known)}); err != nil {
+	if err := lost.read(&models.Checkpoint{Usage: jsonx.MustEncode(known)}); err != nil {
 		t.Fatal(err)
 	}
-	if got := lost.Asked.price(*lost.Said); got != said || lost.Took != u.usage {
+	if got := rated(lost.Asked.prices(), *lost.Said); got != said || lost.Took != u.usage {
 		t.Errorf("after a death: %+v and %+v", got, lost.Took)
 	}
 }

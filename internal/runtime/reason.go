@@ -106,17 +106,6 @@ func (r *turnRun) failed(ctx context.Context, a *asking, why error, partial []mo
 	return nil, errEnded
 }
 
-// withoutCalls leaves out calls that never ran: a conversation must not hold calls without results.
-func withoutCalls(parts []models.Part) []models.Part {
-	kept := []models.Part{}
-	for _, p := range parts {
-		if p.Type != models.PartToolCall {
-			kept = append(kept, p)
-		}
-	}
-	return kept
-}
-
 // sanitize makes a response storable: text without NUL and in valid UTF-8, and no calls that were cut off. What calls say is
 // put right by prepare. Metadata is marked with its origin; without one it is dropped, for what broke off is of no use to
 // anybody.
@@ -216,25 +205,11 @@ func shownArguments(written models.JSON, frozen tools.Frozen) models.JSON {
 	return models.JSON("{}")
 }
 
-func modelInputHash(cfg stepConfig, through int64) []byte {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", cfg.model.ID, cfg.configHash, through))
-	return sum[:]
-}
-
 // promptHash names what the model was shown without repeating it: the configuration and the conversation's messages, which are never
 // changed. Whoever asks for the same has the same hash, whatever else it remembers of the session.
 func promptHash(eff *catalog.Effective, m *models.Model, from, through int64, shown int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%x/%d/%d/%d", m.ID, eff.Hash, from, through, shown))
 	return hex.EncodeToString(sum[:16])
-}
-
-func encodeJSON(v any) models.JSON {
-	b, err := json.Marshal(v)
-	if err != nil {
-		// Only values of this package are encoded, and the JSON in them was checked.
-		panic(fmt.Sprintf("encode %T: %v", v, err))
-	}
-	return b
 }
 
 func (e *Engine) nowMillis() models.Millis { return clock.Millis(e.cfg.Clock) }

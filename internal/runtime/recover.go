@@ -5,77 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/ostler-dev/ostler/internal/budget/hold"
 	"github.com/ostler-dev/ostler/internal/catalog"
-	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 )
-
-// finishInterrupted is the reason to stop of a call that no answer came of.
-const finishInterrupted = "interrupted"
-
-// askedModel is the model that a call is made of, with its prices of that time, as the journal keeps it.
-type askedModel struct {
-	Name       string         `json:"model"`
-	ID         models.ModelID `json:"modelId,omitzero"`
-	Input      *models.Nanos  `json:"priceInput,omitempty"`
-	Output     *models.Nanos  `json:"priceOutput,omitempty"`
-	CacheRead  *models.Nanos  `json:"priceCacheRead,omitempty"`
-	CacheWrite *models.Nanos  `json:"priceCacheWrite,omitempty"`
-	// Before counts the calls of the step that were counted before this one.
-	Before int `json:"before,omitempty"`
-	// Waiting is true when no call was made since: the runner waits until budgets have room for one.
-	Waiting bool `json:"waiting,omitempty"`
-}
-
-func askedOf(m *models.Model) askedModel {
-	return askedModel{
-		Name: m.Name, ID: m.ID, Input: m.PriceInput, Output: m.PriceOutput, CacheRead: m.PriceCacheRead, CacheWrite: m.PriceCacheWrite,
-	}
-}
-
-// price puts a price on usage.
-func (a *askedModel) price(u models.Usage) models.Usage {
-	m := models.Model{PriceInput: a.Input, PriceOutput: a.Output, PriceCacheRead: a.CacheRead, PriceCacheWrite: a.CacheWrite}
-	u = catalog.Rate(&m, u)
-	u.CostNanos = min(u.CostNanos, mostCost)
-	return u
-}
-
-// tally is what is known of the model calls of a reason step while they are under way, as the checkpoint keeps it.
-type tally struct {
-	// Asked is the model of the present call, or of the next one.
-	Asked askedModel `json:"asked"`
-	// At is when the present call was made; 0 before it was.
-	At models.Millis `json:"at,omitempty"`
-	// Ended counts the calls before it, Took is what they took.
-	Ended int          `json:"ended,omitempty"`
-	Took  models.Usage `json:"took,omitzero"`
-	// Said is what the provider has said that the present call took; nil when it has said nothing.
-	Said *models.Usage `json:"said,omitempty"`
-	// Resting is true when no call is under way: the runner has stopped between two.
-	Resting bool `json:"resting,omitempty"`
-}
-
-// lostCall is what is known of the model calls of a reason step whose runner has died, and that no commit has counted.
-type lostCall struct {
-	tally
-
-	text, thinking string
-	// toolCall is true when a tool call had begun.
-	toolCall bool
-	// startedAt is when the step began, or was taken over last.
-	startedAt *models.Millis
-	// durationMs is that of the present call until its last sign of life; 0 when nothing was saved of it.
-	durationMs int64
-	// through is the position of the newest message that the model was shown.
-	through int64
-	// usage is that of the present call; estimated, that the provider had not told all of it.
-	usage     models.Usage
-	estimated bool
-}
 
 // lostCall finds out what became of the present reason step before this lease; nil when it has begun under this lease, so that nothing
 // of it is lost. What a commit has counted is never found again: that commit has ended the step, or has made it one of its own lease.
@@ -109,21 +43,6 @@ func (r *turnRun) lostCall(ctx context.Context) (*lostCall, error) {
 	return l, r.weigh(ctx, l)
 }
 
-// read takes in what the checkpoint holds.
-func (l *lostCall) read(c *models.Checkpoint) error {
-	l.text, l.thinking, l.toolCall = c.Text, c.Thinking, c.ToolCall
-	if len(c.Usage) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(c.Usage, &l.tally); err != nil {
-		return fmt.Errorf("read the calls in the checkpoint of turn %s: %w", c.TurnID, err)
-	}
-	if l.At > 0 {
-		l.durationMs = max(int64(c.UpdatedAt-l.At), 0)
-	}
-	return nil
-}
-
 // weigh works out what the lost call took. The step was shown what is in the conversation now: nothing has joined since.
 func (r *turnRun) weigh(ctx context.Context, l *lostCall) error {
 	prompt, err := r.promptTokens(ctx)
@@ -146,7 +65,7 @@ func (r *turnRun) weigh(ctx context.Context, l *lostCall) error {
 		// Providers tell at the start what the prompt takes, and of the answer at its end.
 		l.usage.OutputTokens, l.usage.ReasoningTokens, l.estimated = answer, max(l.usage.ReasoningTokens, thought), true
 	}
-	l.usage = l.Asked.price(plausible(l.usage))
+	l.usage = rated(l.Asked.prices(), l.usage)
 	return nil
 }
 
@@ -194,68 +113,6 @@ func guessMessage(m llm.Message) (n int64) {
 		}
 	}
 	return n
-}
-
-// parts returns what the model had said.
-func (l *lostCall) parts() []models.Part {
-	if l == nil {
-		return nil
-	}
-	var parts []models.Part
-	if l.thinking != "" {
-		parts = append(parts, models.Part{Type: models.PartThinking, Text: l.thinking})
-	}
-	if l.text != "" {
-		parts = append(parts, models.Part{Type: models.PartText, Text: l.text})
-	}
-	return parts
-}
-
-// count adds what the lost calls took to the turn and its session, and takes it off budgets, in the commit that takes the step over or ends
-// it. Its error must be returned by the command.
-func (l *lostCall) count(tx *commit.Tx) error {
-	if l == nil {
-		return nil
-	}
-	t := tx.Turn
-	// The command that began the step has counted one call already.
-	took, first := l.Took, t.ModelCalls
-	t.ModelCalls += l.Ended - 1
-	if took != (models.Usage{}) {
-		if err := hold.Meter(tx, l.fact(t.ID, first, took, 0, false)); err != nil {
-			return err
-		}
-		l.record(tx, took, 0, l.Asked.Before+l.Ended-1, false)
-	}
-	if !l.Resting {
-		if err := hold.Meter(tx, l.fact(t.ID, first+l.Ended, l.usage, l.durationMs, l.estimated)); err != nil {
-			return err
-		}
-		t.ModelCalls++
-		took = took.Add(l.usage)
-		l.record(tx, l.usage, l.durationMs, l.Asked.Before+l.Ended, l.estimated)
-	}
-	t.Usage, tx.Session.Usage = t.Usage.Add(took), tx.Session.Usage.Add(took)
-	return nil
-}
-
-// record says what calls took that no answer came of.
-func (l *lostCall) record(tx *commit.Tx, took models.Usage, durationMs int64, retries int, estimated bool) {
-	tx.Emit(&tx.Turn.ID, events.GenerationRecorded{
-		MessageID: *tx.Turn.OutputMessageID, Model: l.Asked.Name, ModelID: l.Asked.ID, Usage: took, DurationMs: durationMs,
-		FinishReason: finishInterrupted, PromptThrough: l.through, Retries: retries, Estimated: estimated,
-	})
-}
-
-func (l *lostCall) fact(turn models.TurnID, number int, took models.Usage, durationMs int64, estimated bool) hold.Fact {
-	return hold.ModelCall(turn, number, models.JournalEntry{
-		ModelID: l.Asked.ID.Ptr(), Model: l.Asked.Name, Usage: took, DurationMs: durationMs, Estimated: estimated, ProviderCost: took.ProviderCost,
-	})
-}
-
-// keeps reports whether what the model had said is to be the answer: there is some, and nothing else was to come of it.
-func (l *lostCall) keeps(policy models.StreamRecovery) bool {
-	return policy == models.RecoveryFinalize && l != nil && l.text != "" && !l.toolCall
 }
 
 // takeOver goes on with a reason step that another lease has begun.

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ostler-dev/ostler/internal/commit"
-	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -16,19 +14,6 @@ import (
 
 // A model is never shown a call without its result: providers refuse such a conversation, and with it every later turn of the session. By
 // the engine's own commits none can be missing. Should one be missing all the same, it is filled in before the model is asked.
-
-// repair is a result that the conversation lacks.
-type repair struct {
-	call models.Part
-	// position and ordinal are its place in the conversation.
-	position int64
-	ordinal  int
-	parts    []models.Part
-	// replayed is true when the journal had the result.
-	replayed bool
-	// open is the call in the journal, to be settled with the result; nil when there is nothing to settle.
-	open *turns.Call
-}
 
 // repairTranscript fills in the results that the conversation lacks. It costs nothing when none is missing.
 func (r *turnRun) repairTranscript(ctx context.Context) error {
@@ -97,7 +82,7 @@ func (r *turnRun) findResult(ctx context.Context, missing unanswered) (repair, e
 		one.open = &o
 		return one, nil
 	}
-	var out turns.Outcome
+	var out turns.CallOutcome
 	if err := json.Unmarshal(o.Effect.Outcome, &out); err != nil {
 		return one, fmt.Errorf("read the outcome of call %s: %w", missing.part.ToolCallID, err)
 	}
@@ -107,45 +92,6 @@ func (r *turnRun) findResult(ctx context.Context, missing unanswered) (repair, e
 	}
 	one.parts, one.replayed = o.Parts(result), true
 	return one, nil
-}
-
-// repairTranscript adds results that the conversation lacks.
-type repairTranscript struct {
-	writer
-	list []repair
-}
-
-func (c *repairTranscript) Needs() commit.Needs {
-	n := 0
-	for _, one := range c.list {
-		n += 512 + 2*partBytes(one.parts)
-	}
-	return c.needs(n, false)
-}
-
-func (c *repairTranscript) Apply(tx *commit.Tx) error {
-	t := tx.Turn
-	for i := range c.list {
-		one := &c.list[i]
-		done := events.TranscriptRepaired{ToolCallID: one.call.ToolCallID, ToolName: one.call.ToolName, Action: "synthesize"}
-		if one.replayed {
-			done.Action = "replay"
-		}
-		seq := tx.Emit(&t.ID, done)
-		tx.AddMessage(models.Message{
-			ID: models.NewID[models.MessageEntity](), TurnID: t.ID, Role: models.MessageTool, Content: one.parts, Sequence: seq,
-			Position: &one.position, Ordinal: one.ordinal, CreatedAt: tx.Now,
-		})
-		if one.open != nil {
-			one.open.Meter(tx, tools.Result{ToolError: one.parts[0].Error}, 0)
-			e := one.open.Effect
-			e.State, e.Outcome, e.SettledAt = models.EffectSettled, encodeJSON(turns.Outcome{Error: one.parts[0].Error}), tx.Now.Ptr()
-			tx.SaveEffect(e)
-		}
-	}
-	// It is no step: Takeovers stays as it is.
-	c.done(tx, t)
-	return nil
 }
 
 // unanswered is a call in the conversation that has no result.

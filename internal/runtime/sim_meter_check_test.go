@@ -23,7 +23,7 @@ func (w *simulation) checkMetered(r *record) {
 			w.failf("%v", err)
 			continue
 		}
-		var out turns.Outcome
+		var out turns.CallOutcome
 		if err := json.Unmarshal(e.Outcome, &out); err != nil {
 			w.failf("the outcome of %s can't be read: %v", e.ReplayKey, err)
 		}

@@ -100,14 +100,6 @@ func (d *durable) announced() []models.WaitID {
 	return slices.Collect(maps.Values(d.waits))
 }
 
-// stepOutcome is what came of a step, as the journal keeps it.
-type stepOutcome struct {
-	Value models.JSON `json:"value,omitempty"`
-	// Code and Error tell why it failed.
-	Code  string `json:"code,omitempty"`
-	Error string `json:"error,omitempty"`
-}
-
 // step runs fn, unless an earlier attempt has done the step: then its result is given. A step that failed runs again.
 func (d *durable) step(ctx context.Context, id string, input any, fn func(context.Context) (any, error)) (json.RawMessage, error) {
 	key := turns.CallKey(d.call.Record.CallID) + "/step/" + keyPart(id)
@@ -148,7 +140,7 @@ func (d *durable) step(ctx context.Context, id string, input any, fn func(contex
 	now := d.r.e.nowMillis()
 	c := &saveStep{writer: d.writer(), effect: models.Effect{
 		ScopeID: d.turn, ReplayKey: key, Kind: models.EffectStep, State: models.EffectSettled, InputHash: hash,
-		Request: models.JSON("{}"), Outcome: encodeJSON(out), Epoch: d.call.Effect.Epoch, Attempt: d.call.Effect.Attempt,
+		Request: models.JSON("{}"), Outcome: jsonx.MustEncode(out), Epoch: d.call.Effect.Epoch, Attempt: d.call.Effect.Attempt,
 		StartedAt: now.Ptr(), SettledAt: now.Ptr(),
 	}}
 	if err := d.submit(ctx, c); err != nil {
@@ -211,24 +203,6 @@ func (d *durable) submit(ctx context.Context, c commit.Command) error {
 	return d.r.e.cfg.Committer.Submit(ctx, c)
 }
 
-// saveStep journals what came of a step.
-type saveStep struct {
-	writer
-	effect models.Effect
-}
-
-func (c *saveStep) Needs() commit.Needs { return c.needs(512+2*len(c.effect.Outcome), false) }
-
-func (c *saveStep) Apply(tx *commit.Tx) error {
-	if !failedStep(&c.effect) {
-		// One that fails each time would let a turn go on for ever whose runners die of it.
-		tx.Turn.Takeovers = 0
-	}
-	// It makes no event, by which a lost reply could be told from a failed commit, so that it may be applied again.
-	tx.PutEffect(c.effect)
-	return nil
-}
-
 // completionKey announces the wait for the call's own result and returns its token.
 func (d *durable) completionKey(ctx context.Context) (string, error) {
 	id, token, err := d.announce(ctx, models.WaitCompletion, "completion/"+d.call.Record.CallID)
@@ -264,28 +238,6 @@ func (d *durable) announce(ctx context.Context, kind models.WaitKind, identity s
 	}
 	d.waits[token] = id
 	return id, token, nil
-}
-
-type announceWait struct {
-	writer
-	call     turns.Call
-	id       models.WaitID
-	kind     models.WaitKind
-	identity string
-}
-
-func (c *announceWait) Needs() commit.Needs {
-	n := c.needs(512, false)
-	n.WaitIDs = []models.WaitID{c.id}
-	return n
-}
-
-func (c *announceWait) Apply(tx *commit.Tx) error {
-	if _, known := tx.Wait(c.id); known {
-		return nil
-	}
-	c.call.Announce(tx, c.id, c.kind, c.identity)
-	return nil
 }
 
 // await returns what a wait was resolved with. While it isn't, the tool is told to come to its end.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ostler-dev/ostler/internal/events"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	texts "github.com/ostler-dev/ostler/internal/text"
@@ -206,7 +207,7 @@ func (s *stream) row() models.Checkpoint {
 	return models.Checkpoint{
 		OrgID: s.turn.OrgID, TurnID: s.turn.ID, SessionID: s.turn.SessionID, MessageID: s.output, Epoch: s.turn.LeaseEpoch,
 		Attempt: s.attempt, Text: s.channels[0].all.String(), Thinking: s.channels[1].all.String(), ToolCall: s.toolCall,
-		Usage: encodeJSON(known), UpdatedAt: at,
+		Usage: jsonx.MustEncode(known), UpdatedAt: at,
 	}
 }
 

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -9,9 +10,11 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/queue"
+	"github.com/ostler-dev/ostler/internal/tools"
 )
 
 const (
@@ -25,9 +28,6 @@ const (
 
 // errReleased means that the turn was given back on purpose.
 var errReleased = errors.New("the turn was released")
-
-// errCancelled cuts the step of a turn short of which somebody has asked for the end.
-var errCancelled = errors.New("the turn was cancelled")
 
 // errEnded stops the loop after the turn has ended on the way to a step.
 var errEnded = errors.New("the turn has ended")
@@ -320,12 +320,12 @@ func blockedBy(err error) *Failed {
 	case errors.As(err, &gone):
 		return &Failed{Stop: models.StopDependency, Failure: models.Failure{
 			Code: "dependency_unavailable", Message: gone.Error(),
-			Fields: encodeJSON(map[string]string{"dependency": gone.Dependency, "state": string(gone.State)}),
+			Fields: jsonx.MustEncode(map[string]string{"dependency": gone.Dependency, "state": string(gone.State)}),
 		}}
 	case errors.As(err, &model):
 		return &Failed{Stop: models.StopError, Failure: models.Failure{
 			Code: string(llm.CodeMisconfigured), Message: model.Error(),
-			Fields: encodeJSON(failureFields{Provider: model.Provider, Model: model.Name}),
+			Fields: jsonx.MustEncode(failureFields{Provider: model.Provider, Model: model.Name}),
 		}}
 	}
 	return nil
@@ -350,7 +350,7 @@ func (r *turnRun) submit(ctx context.Context, c commit.Command, w *writer) (*wri
 
 // fail ends the turn. partial is what the model had said.
 func (r *turnRun) fail(ctx context.Context, why Outcome, partial []models.Part) error {
-	c := &failTurn{writer: r.writer(), why: why, partial: partial, uncounted: r.uncounted}
+	c := &endTurn{writer: r.writer(), why: why, partial: partial, uncounted: r.uncounted}
 	if r.uncounted == nil {
 		var err error
 		if c.lost, err = r.lostCall(ctx); err != nil {
@@ -371,7 +371,7 @@ func (r *turnRun) fail(ctx context.Context, why Outcome, partial []models.Part) 
 // cancelled ends the turn because somebody has asked for its end. What the model had said is kept. Its error is errEnded when that is
 // committed.
 func (r *turnRun) cancelled(ctx context.Context) error {
-	c := &cancelTurn{writer: r.writer(), partial: r.partial, uncounted: r.uncounted}
+	c := &endTurn{writer: r.writer(), partial: r.partial, uncounted: r.uncounted}
 	if r.uncounted == nil {
 		// The model may have been asked by a runner that is gone.
 		var err error
@@ -400,4 +400,23 @@ func (r *turnRun) giveBack(ctx context.Context) error {
 		return err
 	}
 	return errReleased
+}
+
+func (r *turnRun) writer() writer {
+	w := writer{
+		org: r.turn.OrgID, session: r.turn.SessionID, lease: commit.LeaseOf(&r.turn),
+		stopping: r.e.stopping(), budgeted: r.budgeted(),
+	}
+	if w.budgeted && r.step != nil && r.conversation != nil {
+		w.call = r.demand(&r.step.effective.Model.Model, inboxBytes)
+	}
+	if r.step != nil {
+		eff := r.step.effective
+		w.cfg = stepConfig{
+			basis: r.step.basis, model: eff.Model.Model, maxIterations: eff.MaxIterations, harnessRevision: eff.HarnessRevision,
+			agentRevision: eff.AgentRevision, configHash: hex.EncodeToString(eff.Hash[:]),
+			startHooks: r.hasHooks(tools.HookSessionStart), endHooks: r.hasHooks(tools.HookTurnEnd),
+		}
+	}
+	return w
 }

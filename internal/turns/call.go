@@ -64,8 +64,8 @@ func (c *Call) Bring(tx *commit.Tx, r tools.Result) {
 	tx.AmendEffect(c.Effect)
 }
 
-// Outcome is what came of a call, as the journal keeps it.
-type Outcome struct {
+// CallOutcome is what came of a call, as the journal keeps it.
+type CallOutcome struct {
 	Success            bool        `json:"success"`
 	Result             models.JSON `json:"result,omitempty"`
 	Error              string      `json:"error,omitempty"`
@@ -132,7 +132,7 @@ func (c Call) Settle(tx *commit.Tx, r tools.Result, durationMs int64) {
 
 // End emits what a call brought and adds its message to the conversation.
 func (c *Call) End(tx *commit.Tx, r tools.Result, durationMs int64) {
-	out := Outcome{Success: !r.Failed(), Result: models.JSON(r.JSON), Error: r.ToolError, ConnectionRequired: r.ConnectionRequired}
+	out := CallOutcome{Success: !r.Failed(), Result: models.JSON(r.JSON), Error: r.ToolError, ConnectionRequired: r.ConnectionRequired}
 	narration := c.Record.Ended
 	if !out.Success {
 		narration = tools.FailureLine(r.ToolError)
