@@ -12,7 +12,7 @@ import (
 
 // act runs the open calls of the present step and settles each when it ends. The journal says how far each has come, so that a
 // step that was begun by a runner that died, or that was parked, goes on in the same way.
-func (r *turnRun) act(ctx context.Context, open []turns.Call) (*writer, error) {
+func (r *turnRun) act(ctx context.Context, open []turns.Call) (*turns.Writer, error) {
 	if err := r.readConversation(ctx, false); err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ type actRun struct {
 	outside bool
 }
 
-func (a *actRun) run(open []turns.Call) (*writer, error) {
+func (a *actRun) run(open []turns.Call) (*turns.Writer, error) {
 	w, open, err := a.gate(open)
 	if err != nil || w != nil {
 		return w, err
@@ -60,15 +60,15 @@ func (a *actRun) run(open []turns.Call) (*writer, error) {
 	fresh := false
 	for {
 		w, err := a.advance(fresh)
-		if err != nil || w.parked || w.turn.PendingCalls == 0 {
+		if err != nil || w.Parked || w.Turn.PendingCalls == 0 {
 			return w, err
 		}
 		// A commit may tell of a cancel before any signal does, and what it has done to the row may have taken the signal's mark away.
-		if w.turn.Cancel != nil {
+		if w.Turn.Cancel != nil {
 			if a.count == 0 {
 				return w, nil
 			}
-			a.cut(errCancelled)
+			a.cut(turns.ErrCancelled)
 		}
 		if fresh = false; a.ctx.Err() != nil {
 			continue
@@ -80,7 +80,7 @@ func (a *actRun) run(open []turns.Call) (*writer, error) {
 }
 
 // advance settles the next call that ends, or starts calls when none is running, or fresh ones have come.
-func (a *actRun) advance(fresh bool) (*writer, error) {
+func (a *actRun) advance(fresh bool) (*turns.Writer, error) {
 	if a.count == 0 || fresh {
 		return a.startWaiting()
 	}
@@ -103,7 +103,7 @@ func (a *actRun) advance(fresh bool) (*writer, error) {
 	return a.settle(append([]finished{*f}, a.others()...))
 }
 
-func (a *actRun) startFresh(err error) (*writer, error) {
+func (a *actRun) startFresh(err error) (*turns.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -111,15 +111,15 @@ func (a *actRun) startFresh(err error) (*writer, error) {
 }
 
 // unchanged returns the turn as the newest commit has left it.
-func (a *actRun) unchanged() *writer {
+func (a *actRun) unchanged() *turns.Writer {
 	w := a.r.writer()
-	w.turn = a.r.turn
+	w.Turn = a.r.turn
 	return &w
 }
 
 // lookAgain reads the journal when calls may run by now that had to wait for somebody. It reports whether there are some.
-func (a *actRun) lookAgain(w *writer) (fresh bool, err error) {
-	if w.turn.PendingCalls-w.turn.WaitingCalls > a.count+len(a.waiting)+len(a.clients) {
+func (a *actRun) lookAgain(w *turns.Writer) (fresh bool, err error) {
+	if w.Turn.PendingCalls-w.Turn.WaitingCalls > a.count+len(a.waiting)+len(a.clients) {
 		return a.reload()
 	}
 	return false, nil
@@ -155,10 +155,10 @@ func (a *actRun) take(o turns.Call) {
 
 // admit decides what becomes of the calls that the journal holds open: of all of them, before anything runs.
 func (a *actRun) admit(open []turns.Call) error {
-	decisions := make([]Decision, len(open))
+	decisions := make([]turns.Decision, len(open))
 	for i, o := range open {
 		var err error
-		decisions[i], err = DecideClaim(&o.Effect, ClaimRequest{
+		decisions[i], err = turns.DecideClaim(&o.Effect, turns.ClaimRequest{
 			InputHash: o.Record.Frozen.InputHash(), Epoch: a.r.turn.LeaseEpoch, Repeatable: o.Record.Brought != nil || o.Record.Frozen.Hints.Repeatable(),
 		})
 		if err != nil {
@@ -166,12 +166,12 @@ func (a *actRun) admit(open []turns.Call) error {
 		}
 		if o.Effect.Epoch > a.r.turn.LeaseEpoch {
 			// A successor is at work: what it has begun, and what it knows, is none of this runner's business.
-			decisions[i] = DecideLost
+			decisions[i] = turns.DecideLost
 		}
 		switch decisions[i] {
-		case DecideReplay:
+		case turns.DecideReplay:
 			return fmt.Errorf("call %s is settled and open at once", o.Effect.ReplayKey)
-		case DecideLost:
+		case turns.DecideLost:
 			// Whoever has begun it is at work on it. Nothing is committed before a call that has begun goes on, so that the
 			// fence would come too late.
 			return fmt.Errorf("call %s was begun under lease %d: %w", o.Effect.ReplayKey, o.Effect.Epoch, commit.ErrLeaseLost)
@@ -179,106 +179,106 @@ func (a *actRun) admit(open []turns.Call) error {
 	}
 	for i, o := range open {
 		switch decisions[i] {
-		case DecideRun:
+		case turns.DecideRun:
 			if a.r.due(&o) > 0 {
 				o.Effect.Epoch = a.r.turn.LeaseEpoch
 				a.launch(o)
 				continue
 			}
 			a.take(o)
-		case DecideRunAgain:
+		case turns.DecideRunAgain:
 			o.Effect.Attempt++
 			o.Effect.Epoch = a.r.turn.LeaseEpoch
 			a.execution(o, true)
-		case DecideInterrupted:
+		case turns.DecideInterrupted:
 			a.enter(o)
 			a.done <- &finished{Call: o, result: turns.Interrupted(o.Effect.State)}
-		case DecideBusy:
+		case turns.DecideBusy:
 			// Begun by this lease, in the commit that started the act.
 			a.launch(o)
-		case DecideWait:
+		case turns.DecideWait:
 			a.outside = true
-		case DecideReplay, DecideLost:
+		case turns.DecideReplay, turns.DecideLost:
 		}
 	}
 	return nil
 }
 
 // settle commits results, with the start of the calls that have waited for them.
-func (a *actRun) settle(list []finished) (*writer, error) {
+func (a *actRun) settle(list []finished) (*turns.Writer, error) {
 	r := a.r
-	c, grows := &settleCalls{begin: a.ready()}, 0
+	c, grows := &turns.SettleCalls{Begin: a.ready()}, 0
 	for _, f := range list {
 		if f.result.Internal != nil {
 			r.e.cfg.Logger.Error("a tool failed", "org", r.turn.OrgID, "turn", r.turn.ID, "tool", f.Record.Frozen.ToolID, "error", f.result.Internal)
 		}
-		c.list = append(c.list, settled{call: f.Call, result: f.result, writes: f.writes, durationMs: f.durationMs, runs: f.runs, announced: f.announced})
+		c.List = append(c.List, turns.Settled{Call: f.Call, Result: f.result, Writes: f.writes, DurationMs: f.durationMs, Runs: f.runs, Announced: f.announced})
 		grows += partBytes(f.Parts(f.result))
 	}
-	w, err := a.submit(c, &c.writer, grows)
+	w, err := a.submit(c, &c.Writer, grows)
 	if err != nil {
 		return nil, err
 	}
 	for i, f := range list {
-		r.conversation.add(f.Record.Position, f.Effect.Ordinal, models.MessageTool, f.Parts(c.list[i].shown))
+		r.conversation.add(f.Record.Position, f.Effect.Ordinal, models.MessageTool, f.Parts(c.List[i].Shown))
 	}
-	a.launchAll(c.begun)
+	a.launchAll(c.Begun)
 	return w, nil
 }
 
 // park commits that a call waits, with the start of the calls that have waited for it.
-func (a *actRun) park(f finished) (*writer, error) {
+func (a *actRun) park(f finished) (*turns.Writer, error) {
 	a.outside = true
 	// When it goes on, the journal says so.
 	delete(a.known, f.Record.CallID)
-	c := &parkCall{call: f.Call, wait: f.waits, payment: f.payment, begin: a.ready()}
+	c := &turns.ParkCall{Call: f.Call, Wait: f.waits, Payment: f.payment, Begin: a.ready()}
 	if p := f.result.Pending; p != nil {
 		if !p.Deadline.IsZero() {
-			c.until = models.MillisOf(p.Deadline).Ptr()
+			c.Until = models.MillisOf(p.Deadline).Ptr()
 		}
-		c.failTurn = p.OnTimeout == tools.OnTimeoutFailTurn
+		c.FailTurn = p.OnTimeout == tools.OnTimeoutFailTurn
 	}
-	w, err := a.submit(c, &c.writer, 0)
+	w, err := a.submit(c, &c.Writer, 0)
 	if err != nil {
 		return nil, err
 	}
-	if c.again {
+	if c.Again {
 		// What it waits for has come meanwhile.
-		a.take(c.next)
+		a.take(c.Next)
 	}
-	a.launchAll(c.begun)
+	a.launchAll(c.Begun)
 	return w, nil
 }
 
 // submit commits a command of the act, which may begin the next step or park the turn. grows is what it adds to the conversation, in bytes.
-func (a *actRun) submit(c commit.Command, w *writer, grows int) (*writer, error) {
+func (a *actRun) submit(c commit.Command, w *turns.Writer, grows int) (*turns.Writer, error) {
 	blocked, err := a.r.refresh(a.ctx)
 	if err != nil {
 		return nil, err
 	}
 	*w = a.r.writer()
-	w.blocked, w.clients = blocked, a.clients
-	w.grow(grows)
+	w.Blocked, w.Clients = blocked, a.clients
+	w.Grow(grows)
 	return a.r.submit(a.ctx, c, w)
 }
 
 // startWaiting starts calls when none is running: after a takeover that found only claimed ones, or when one may run that had to wait for
 // somebody. Without any the turn is parked, or goes on.
-func (a *actRun) startWaiting() (*writer, error) {
+func (a *actRun) startWaiting() (*turns.Writer, error) {
 	if a.ctx.Err() != nil {
 		return nil, a.cutShort()
 	}
-	c := &startCalls{begin: a.ready()}
-	if len(c.begin) == 0 && a.count > 0 {
+	c := &turns.StartCalls{Begin: a.ready()}
+	if len(c.Begin) == 0 && a.count > 0 {
 		// They wait for their class.
 		return a.unchanged(), nil
 	}
-	w, err := a.submit(c, &c.writer, 0)
+	w, err := a.submit(c, &c.Writer, 0)
 	if err != nil {
 		return nil, err
 	}
-	a.launchAll(c.begun)
-	if a.count == 0 && !w.parked && w.turn.PendingCalls > 0 && w.turn.Cancel == nil {
+	a.launchAll(c.Begun)
+	if a.count == 0 && !w.Parked && w.Turn.PendingCalls > 0 && w.Turn.Cancel == nil {
 		if _, err := a.lookAgain(w); err != nil {
 			return nil, err
 		}

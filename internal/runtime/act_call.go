@@ -99,7 +99,7 @@ func (a *actRun) ready() []turns.Call {
 	taken := map[string]bool{}
 	for _, o := range a.waiting {
 		class := o.Class()
-		if a.count+len(begin) >= maxRunning || (class != "" && (a.running[class] > 0 || taken[class])) {
+		if a.count+len(begin) >= turns.MaxRunning || (class != "" && (a.running[class] > 0 || taken[class])) {
 			rest = append(rest, o)
 		} else {
 			o.Effect.Epoch = a.r.turn.LeaseEpoch

@@ -18,7 +18,7 @@ const cancelGrace = 2 * time.Second
 type finished struct {
 	turns.Call
 	result     tools.Result
-	writes     Writes
+	writes     turns.Writes
 	durationMs int64
 	// goesOn is true when the call was executed before, as far as nobody knows or until it waited.
 	goesOn bool

@@ -14,19 +14,19 @@ func (f *finished) decide(idempotencyKey string, random float64) {
 }
 
 // retry begins another attempt of a call that has failed without an effect.
-func (a *actRun) retry(f finished) (*writer, error) {
+func (a *actRun) retry(f finished) (*turns.Writer, error) {
 	o := f.Call
 	o.Effect.Attempt++
 	if f.delay > 0 || a.ctx.Err() != nil {
 		// Whoever takes the turn over meanwhile makes the attempt. It is running when that has come.
 		o.Effect.State, o.Effect.DueAt = models.EffectClaimed, (a.r.e.nowMillis() + models.Millis(f.delay.Milliseconds())).Ptr()
 	}
-	c := &retryCall{call: o}
-	w, err := a.submit(c, &c.writer, 0)
+	c := &turns.RetryCall{Call: o}
+	w, err := a.submit(c, &c.Writer, 0)
 	if err != nil {
 		return nil, err
 	}
-	if w.turn.Cancel == nil && a.ctx.Err() == nil {
+	if w.Turn.Cancel == nil && a.ctx.Err() == nil {
 		a.launch(o)
 	}
 	return w, nil
@@ -48,9 +48,9 @@ func (a *actRun) awaitAttempt(f *finished, d *durable) {
 		return
 	}
 	f.Effect.State, f.Effect.DueAt = models.EffectRunning, nil
-	err := d.submit(a.ctx, &beginAttempt{writer: d.writer(), effect: f.Effect})
-	if errors.Is(err, errCancelled) {
-		a.cut(errCancelled)
+	err := d.submit(a.ctx, &turns.BeginAttempt{Writer: d.writer(), Effect: f.Effect})
+	if errors.Is(err, turns.ErrCancelled) {
+		a.cut(turns.ErrCancelled)
 	}
 	if f.cut = a.ctx.Err() != nil; !f.cut {
 		f.err = err

@@ -12,6 +12,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // resultsShown returns what the model was shown of the tools, by the last request.
@@ -139,7 +140,7 @@ func TestAtMostSixteenAtOnce(t *testing.T) {
 		n := w.start()
 		s := w.newSession(n)
 		// The first ones stay until all that can run at once are there: were it less, nothing would go on.
-		c := &crowd{byTag: map[string]bool{}, gather: maxRunning, full: make(chan struct{})}
+		c := &crowd{byTag: map[string]bool{}, gather: turns.MaxRunning, full: make(chan struct{})}
 		var chunks []part
 		for i := range 40 {
 			tag := fmt.Sprintf("m%d", i)
@@ -148,7 +149,7 @@ func TestAtMostSixteenAtOnce(t *testing.T) {
 		}
 		n.send(s, script(t, chunks, says(text("done"))))
 		w.idle(s)
-		if c.most != maxRunning {
+		if c.most != turns.MaxRunning {
 			t.Errorf("%d calls ran at once", c.most)
 		}
 		if got := len(resultsShown(n)); got != 40 {
@@ -175,7 +176,7 @@ func TestCallsThatEndTogetherSettleInOneCommit(t *testing.T) {
 			return n.commits.Load() - before
 		}
 		var batch []part
-		for i := range 2 * maxRunning {
+		for i := range 2 * turns.MaxRunning {
 			batch = append(batch, callTool("once", fmt.Sprintf("together%d", i)))
 		}
 		one, all := commits(callTool("once", "alone")), commits(batch...)
@@ -221,14 +222,14 @@ func TestConcurrencyClasses(t *testing.T) {
 
 // Rules: P3, P13, P14.
 func TestFirstWave(t *testing.T) {
-	make1 := func(classes ...string) []call {
-		var list []call
+	make1 := func(classes ...string) []turns.NewCall {
+		var list []turns.NewCall
 		for _, c := range classes {
-			one := call{}
+			one := turns.NewCall{}
 			if c == "refused" {
-				one.refused = &tools.Result{}
+				one.Refused = &tools.Result{}
 			} else {
-				one.frozen.Hints.ConcurrencyClass = c
+				one.Frozen.Hints.ConcurrencyClass = c
 			}
 			list = append(list, one)
 		}
@@ -242,7 +243,7 @@ func TestFirstWave(t *testing.T) {
 		{strings.Repeat(" ", 17), strings.Repeat("1", 16) + "00"},
 	} {
 		got := ""
-		for _, w := range firstWave(make1(strings.Split(c.classes, " ")...)) {
+		for _, w := range turns.FirstWave(make1(strings.Split(c.classes, " ")...)) {
 			got += map[bool]string{true: "1", false: "0"}[w]
 		}
 		if got != c.want {

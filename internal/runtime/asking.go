@@ -13,6 +13,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	texts "github.com/ostler-dev/ostler/internal/text"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // asking is the model calls of one reason step, one after the other, until one brings an answer or there is nobody left to ask. The
@@ -39,7 +40,7 @@ type asking struct {
 }
 
 func (r *turnRun) newAsking(output models.MessageID) *asking {
-	r.uncounted = &uncounted{}
+	r.uncounted = &turns.Uncounted{}
 	eff := r.step.effective
 	return &asking{r: r, output: output, model: eff.Model, later: eff.Fallbacks, checkpointed: r.recovered, again: r.recovered}
 }
@@ -127,11 +128,11 @@ func (a *asking) announce(failure *llm.Error, next *catalog.RunModel, delay time
 }
 
 // attempt is the number of the next call in the turn.
-func (a *asking) attempt() int { return a.r.turn.ModelCalls + a.r.uncounted.made }
+func (a *asking) attempt() int { return a.r.turn.ModelCalls + a.r.uncounted.Made }
 
 // tally is what is known of the step's calls before the next one.
-func (a *asking) tally(next *catalog.RunModel) tally {
-	return tally{Asked: askedOf(&next.Model), Ended: a.r.uncounted.made, Took: a.r.uncounted.usage}
+func (a *asking) tally(next *catalog.RunModel) turns.Tally {
+	return turns.Tally{Asked: turns.AskedOf(&next.Model), Ended: a.r.uncounted.Made, Took: a.r.uncounted.Usage}
 }
 
 // note keeps what the calls took that have ended, and withdraws the checkpoint of the last one with it: should this process die before a
@@ -149,7 +150,7 @@ func (a *asking) note(next *catalog.RunModel, resting bool) {
 // cutShort leaves behind what is known of a call that did not come to its end, unless this process commits it by itself.
 func (a *asking) cutShort(ctx context.Context, took models.Usage) {
 	switch {
-	case errors.Is(context.Cause(ctx), errCancelled):
+	case errors.Is(context.Cause(ctx), turns.ErrCancelled):
 	case a.stream == nil:
 		a.note(a.model, true)
 	default:
@@ -167,7 +168,7 @@ func (a *asking) wait(ctx context.Context, d time.Duration) error {
 	err := a.r.e.cfg.Sleep(waiting, d)
 	switch {
 	case ctx.Err() != nil:
-		if !errors.Is(context.Cause(ctx), errCancelled) {
+		if !errors.Is(context.Cause(ctx), turns.ErrCancelled) {
 			a.note(a.model, true)
 		}
 		return fmt.Errorf("the wait for the model was cut short: %w", context.Cause(ctx))
@@ -218,15 +219,15 @@ func (a *asking) call(ctx context.Context) (resp llm.Response, err error) {
 	}
 	a.tries.calls++
 	a.made++
-	u.made++
-	u.askedAt, u.through = e.nowMillis().Ptr(), a.r.conversation.through()
+	u.Made++
+	u.AskedAt, u.Through = e.nowMillis().Ptr(), a.r.conversation.through()
 	resp, err = a.runDriver(call, driver, a.r.request(m, at, limit, watch.alive), a.stream.emit)
 	a.stream.finish()
 	defer func() { a.measure(m.Provider.Kind, err) }()
 	a.checkpointed = a.checkpointed || a.stream.checkpointed
 	// A failed call that tells nothing took nothing.
 	if err == nil || resp.Usage != (models.Usage{}) {
-		u.add(meteredCall{n: u.made, model: &m.Model, usage: rated(&m.Model, resp.Usage), durationMs: a.stream.elapsed(), retries: a.failed})
+		u.Add(turns.MeteredCall{N: u.Made, Model: &m.Model, Usage: rated(&m.Model, resp.Usage), DurationMs: a.stream.elapsed(), Retries: a.failed})
 	}
 	if err == nil {
 		outcome = outcomeAnswered
@@ -299,7 +300,7 @@ func (a *asking) failure(err error) models.Failure {
 	f := models.Failure{
 		Code: string(llm.CodeInternal), Message: "The server could not call the model. The error was logged; try again.",
 	}
-	fields := failureFields{Provider: a.model.Provider.Name, Model: a.model.Model.Name, Attempts: a.made}
+	fields := turns.FailureFields{Provider: a.model.Provider.Name, Model: a.model.Model.Name, Attempts: a.made}
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		f.Code, f.Message, fields.Status = string(e.Code), texts.Clean(e.Message), e.Status
 		if e.Transient && e.RetryAfter > 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // attentionPatience bounds one look at what happened to an execution: the next one comes soon.
@@ -71,7 +72,7 @@ func (e *Engine) attend(x models.Execution) {
 	case err != nil:
 		e.cfg.Logger.Warn("an execution could not be checked for a cancel", "execution", x, "error", err)
 	case cancelled:
-		s.interrupt(errCancelled)
+		s.interrupt(turns.ErrCancelled)
 	default:
 		select {
 		case s.attention <- struct{}{}:

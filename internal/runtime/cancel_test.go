@@ -13,6 +13,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 func (n *node) cancel(turn models.TurnID, reason string) *models.Turn {
@@ -66,7 +67,7 @@ func (n *node) speaks(text string) *gate {
 func (w *world) recordedAll(turn models.TurnID, log []models.Event) {
 	w.t.Helper()
 	g, idled := the[events.GenerationRecorded](w.t, log), the[events.SessionIdled](w.t, log)
-	if g.FinishReason != finishInterrupted || g.Usage == (models.Usage{}) || g.Usage != idled.Usage || g.Usage != w.turn(turn).Usage || g.PromptThrough == 0 {
+	if g.FinishReason != turns.FinishInterrupted || g.Usage == (models.Usage{}) || g.Usage != idled.Usage || g.Usage != w.turn(turn).Usage || g.PromptThrough == 0 {
 		w.t.Errorf("the call is recorded as %+v, the session took %+v and the turn %+v", g, idled.Usage, w.turn(turn).Usage)
 	}
 }
@@ -129,7 +130,7 @@ func TestACancelWhilePoliciesDecideKeepsWhatWasSaid(t *testing.T) {
 		n.cancel(turn, "enough")
 		log := w.idle(s)
 		w.cancelled(turn, log)
-		if out := the[events.OutputCompleted](t, log); !out.Message.Interrupted || joined(out.Message.Content, models.PartText) != "I will look." {
+		if out := the[events.OutputCompleted](t, log); !out.Message.Interrupted || turns.Joined(out.Message.Content, models.PartText) != "I will look." {
 			t.Errorf("of the answer is left %+v", out.Message)
 		}
 		if row := w.turn(turn); row.Usage.OutputTokens == 0 || row.ModelCalls != 1 {

@@ -79,12 +79,12 @@ func (r *turnRun) readShown(ctx context.Context, eff *catalog.Effective, news bo
 
 // join brings the turn's input into the conversation, which is known through the event before it, when that is all that has joined with the
 // step that w began: then there is nothing to read.
-func (r *turnRun) join(w *writer) {
-	if r.input == nil || !w.consumed || w.turn.ConsumedThrough != r.input.Sequence {
+func (r *turnRun) join(w *turns.Writer) {
+	if r.input == nil || !w.Consumed || w.Turn.ConsumedThrough != r.input.Sequence {
 		return
 	}
-	r.conversation.addMessage(r.input.ID, w.consumedAt, 0, r.input.Role, r.input.Content)
-	r.conversation.stale, w.consumed = false, false
+	r.conversation.addMessage(r.input.ID, w.ConsumedAt, 0, r.input.Role, r.input.Content)
+	r.conversation.stale, w.Consumed = false, false
 }
 
 // through is the position that the conversation is known through.

@@ -15,6 +15,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // Rules: L1, L2, L5, L8, P13, Q4, J1, J6, J11, J13.
@@ -368,7 +369,7 @@ func (c *crashRun) counted(id models.TurnID, log []models.Event) {
 	lost := 0
 	for i, g := range recorded {
 		sum = sum.Add(g.Usage)
-		if g.FinishReason != finishInterrupted {
+		if g.FinishReason != turns.FinishInterrupted {
 			continue
 		}
 		lost++
@@ -408,7 +409,7 @@ func (c *crashRun) kept(want outcome, log []models.Event) {
 	if !want.finalized {
 		return
 	}
-	if got := joined(outputs[len(outputs)-1].Message.Content, models.PartText); got != "on"+strings.Repeat("x", 2*checkpointBytes) {
+	if got := turns.Joined(outputs[len(outputs)-1].Message.Content, models.PartText); got != "on"+strings.Repeat("x", 2*checkpointBytes) {
 		c.t.Errorf("of the answer %d bytes were kept: %.20q", len(got), got)
 	}
 	if done := the[events.TurnCompleted](c.t, log); done.StopReason != models.StopEndTurn {

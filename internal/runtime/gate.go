@@ -90,7 +90,7 @@ func (r *turnRun) rule(ctx context.Context, id string, f *tools.Frozen) (refused
 
 // gate has hooks and policies decide about the calls that wait for that, and commits what they said, together with the start of those that
 // may run.
-func (a *actRun) gate(open []turns.Call) (*writer, []turns.Call, error) {
+func (a *actRun) gate(open []turns.Call) (*turns.Writer, []turns.Call, error) {
 	var list []turns.Call
 	for _, o := range open {
 		if o.Record.Ungated && o.Effect.State == models.EffectClaimed {
@@ -101,8 +101,8 @@ func (a *actRun) gate(open []turns.Call) (*writer, []turns.Call, error) {
 		return nil, open, nil
 	}
 	done := make(chan error, len(list))
-	results := make([]gated, len(list))
-	places := make(chan struct{}, maxRunning)
+	results := make([]turns.Gated, len(list))
+	places := make(chan struct{}, turns.MaxRunning)
 	for i, o := range list {
 		places <- struct{}{}
 		go func() {
@@ -119,9 +119,9 @@ func (a *actRun) gate(open []turns.Call) (*writer, []turns.Call, error) {
 	if failed != nil {
 		return nil, nil, failed
 	}
-	c := &gateCalls{list: results}
-	w, err := a.submit(c, &c.writer, 0)
-	if err != nil || w.parked || w.turn.PendingCalls == 0 {
+	c := &turns.GateCalls{List: results}
+	w, err := a.submit(c, &c.Writer, 0)
+	if err != nil || w.Parked || w.Turn.PendingCalls == 0 {
 		return w, nil, err
 	}
 	open, err = a.r.openCalls(a.ctx)
@@ -129,7 +129,7 @@ func (a *actRun) gate(open []turns.Call) (*writer, []turns.Call, error) {
 }
 
 // gateOne runs the hooks over a call, then the policies. A panic of the product's own must end the turn, not the process.
-func (r *turnRun) gateOne(ctx context.Context, o turns.Call) (g gated, err error) {
+func (r *turnRun) gateOne(ctx context.Context, o turns.Call) (g turns.Gated, err error) {
 	err = r.guarded(func() error {
 		g, err = r.gateCall(ctx, o)
 		return err
@@ -137,36 +137,36 @@ func (r *turnRun) gateOne(ctx context.Context, o turns.Call) (g gated, err error
 	return g, err
 }
 
-func (r *turnRun) gateCall(ctx context.Context, o turns.Call) (g gated, err error) {
-	g.call = o
+func (r *turnRun) gateCall(ctx context.Context, o turns.Call) (g turns.Gated, err error) {
+	g.Call = o
 	if d := o.Record.Decided; d != nil {
-		g.approval = d.Approval
+		g.Approval = d.Approval
 		return g, nil
 	}
-	f := &g.call.Record.Frozen
+	f := &g.Call.Record.Frozen
 	e := r.event(tools.HookPreToolUse, o.Record.CallID+":pre")
 	e.Call = &hooks.Call{ID: o.Record.CallID, Tool: f.Name, ToolID: f.ToolID, Arguments: f.Arguments}
 	out, err := r.runHooks(ctx, e)
 	if err != nil {
 		return g, err
 	}
-	g.runs = out.Runs
+	g.Runs = out.Runs
 	switch out.Decision {
 	case hooks.Block:
 		result := tools.View(tools.Fail(out.ToolError()))
-		g.refused = &result
+		g.Refused = &result
 		return g, nil
 	case hooks.Mutate:
 		next, refusal := tools.Prepare(ctx, r.step.effective.Toolset, r.toolCall(o.Record.CallID, f.Name, nil), f.Name, out.Arguments)
 		if refusal != nil {
-			g.refused = refusal
+			g.Refused = refusal
 			return g, nil
 		}
 		f.Arguments = next.Arguments
 	case hooks.Allow:
 	}
-	g.refused, g.approval, err = r.rule(ctx, o.Record.CallID, f)
-	g.call.Record.Started, g.call.Record.Ended = r.narrate(*f)
+	g.Refused, g.Approval, err = r.rule(ctx, o.Record.CallID, f)
+	g.Call.Record.Started, g.Call.Record.Ended = r.narrate(*f)
 	return g, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/shares"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // Hooks of what has happened already, a session's start and a turn's end, only advise. They run after the commit, as jobs in the database,
@@ -132,13 +133,13 @@ func (e *Engine) deferJob(ctx context.Context, j models.HookJob, why error) erro
 
 // runJob runs the hooks of an event as the session has them now, and commits what they said.
 func (e *Engine) runJob(ctx context.Context, j models.HookJob) error {
-	c := &endJob{job: j}
+	c := &turns.EndJob{Job: j}
 	if j.Attempt <= maxJobAttempts {
 		out, err := e.hookJob(ctx, j)
 		if err != nil {
 			return err
 		}
-		c.runs = out.Runs
+		c.Runs = out.Runs
 	}
 	return e.cfg.Committer.Submit(ctx, c)
 }

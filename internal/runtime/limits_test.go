@@ -14,6 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // timedBus notes when something is published.
@@ -44,7 +45,7 @@ func TestDeltasAreOnePerWindow(t *testing.T) {
 		e := New(Config{Clock: clock.System{}, Hub: events.NewHub(events.Config{Bus: bus, Logger: slog.New(slog.DiscardHandler)})})
 		_, watch := e.watchIdle(t.Context())
 		defer watch.end()
-		s := newStream(e, models.Turn{}, models.MessageID{}, 1, watch, tally{})
+		s := newStream(e, models.Turn{}, models.MessageID{}, 1, watch, turns.Tally{})
 		for _, piece := range []struct {
 			at time.Duration
 			llm.Delta

@@ -11,6 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 	texts "github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // submitPrompts has hooks see the user's messages that the model has not been shown, those that steered included, before it is. A rewritten
@@ -28,29 +29,29 @@ func (r *turnRun) submitPrompts(ctx context.Context) error {
 			return err
 		}
 	}
-	c := &submitPrompts{key: key}
+	c := &turns.SubmitPrompts{Key: key}
 	for _, m := range unseen {
 		e := r.event(tools.HookUserPromptSubmit, m.id.String())
-		e.MessageID, e.Message = &m.id, joined(m.Parts, models.PartText)
+		e.MessageID, e.Message = &m.id, turns.Joined(m.Parts, models.PartText)
 		out, err := r.runHooks(ctx, e)
 		if err != nil {
 			return err
 		}
-		c.runs = append(c.runs, out.Runs...)
+		c.Runs = append(c.Runs, out.Runs...)
 		switch out.Decision {
 		case hooks.Block:
-			return r.blockPrompt(ctx, out, c.runs)
+			return r.blockPrompt(ctx, out, c.Runs)
 		case hooks.Mutate:
-			c.rewritten = append(c.rewritten, rewritten{m.id, withText(m.Parts, texts.Clean(out.Message))})
+			c.Rewritten = append(c.Rewritten, turns.Rewritten{m.id, withText(m.Parts, texts.Clean(out.Message))})
 		case hooks.Allow:
 		}
 	}
-	c.writer = r.writer()
-	if _, err := r.submit(ctx, c, &c.writer); err != nil {
+	c.Writer = r.writer()
+	if _, err := r.submit(ctx, c, &c.Writer); err != nil {
 		return err
 	}
-	for _, m := range c.rewritten {
-		r.conversation.replace(m.id, m.parts)
+	for _, m := range c.Rewritten {
+		r.conversation.replace(m.ID, m.Parts)
 	}
 	return nil
 }
@@ -67,13 +68,13 @@ func (r *turnRun) blockPrompt(ctx context.Context, out hooks.Outcome, runs []hoo
 	if text == "" {
 		text = "The message was blocked."
 	}
-	c := &endTurn{
-		writer: r.writer(), partial: []models.Part{{Type: models.PartText, Text: text}}, runs: runs, unasked: true,
-		why: Failed{Stop: models.StopBlocked, Failure: models.Failure{
+	c := &turns.EndTurn{
+		Writer: r.writer(), Partial: []models.Part{{Type: models.PartText, Text: text}}, Runs: runs, Unasked: true,
+		Why: turns.Failed{Stop: models.StopBlocked, Failure: models.Failure{
 			Code: "blocked_by_hook", Message: text, Fields: jsonx.MustEncode(map[string]string{"hook": out.HookID}),
 		}},
 	}
-	if _, err := r.submit(ctx, c, &c.writer); err != nil {
+	if _, err := r.submit(ctx, c, &c.Writer); err != nil {
 		return err
 	}
 	return errEnded

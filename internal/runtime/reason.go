@@ -24,9 +24,9 @@ import (
 const maxCalls = 64
 
 // reason asks the model and commits what it answered. began is the command that started the step.
-func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
+func (r *turnRun) reason(ctx context.Context, began *turns.Writer) (*turns.Writer, error) {
 	output, asked := *r.turn.OutputMessageID, r.step.effective
-	if err := r.readConversation(ctx, began.consumed); err != nil {
+	if err := r.readConversation(ctx, began.Consumed); err != nil {
 		return nil, err
 	}
 	if err := r.repairTranscript(ctx); err != nil {
@@ -47,16 +47,16 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 	model := &a.model.Model
 	limit := contextBytes(asked, model)
 	from, shown := r.conversation.extent(limit)
-	c := &finishReason{
-		output: output, uncounted: r.uncounted, asked: generation{
-			model: *model, at: *r.uncounted.askedAt, durationMs: a.stream.elapsed(), firstTokenMs: a.stream.firstTokenMs,
-			from: from, through: r.conversation.through(), hash: promptHash(asked, model, from, r.conversation.through(), shown), retries: a.failed,
+	c := &turns.FinishReason{
+		Output: output, Uncounted: r.uncounted, Asked: turns.Generation{
+			Model: *model, At: *r.uncounted.AskedAt, DurationMs: a.stream.elapsed(), FirstTokenMs: a.stream.firstTokenMs,
+			From: from, Through: r.conversation.through(), Hash: promptHash(asked, model, from, r.conversation.through(), shown), Retries: a.failed,
 		},
-		checkpointed: a.checkpointed,
+		Checkpointed: a.checkpointed,
 	}
-	c.omittedFrom, c.omittedThrough = r.conversation.omitted(limit)
-	c.response = sanitize(resp, originOf(a.model))
-	c.calls, err = r.prepare(ctx, output, c.response.Parts)
+	c.OmittedFrom, c.OmittedThrough = r.conversation.omitted(limit)
+	c.Response = sanitize(resp, originOf(a.model))
+	c.Calls, err = r.prepare(ctx, output, c.Response.Parts)
 	if err != nil {
 		r.keep(resp)
 		return nil, err
@@ -68,19 +68,19 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 		r.keep(resp)
 		return nil, err
 	}
-	c.writer = r.writer()
-	c.blocked = blocked
-	c.grow(partBytes(c.response.Parts))
-	w, err := r.submit(ctx, c, &c.writer)
+	c.Writer = r.writer()
+	c.Blocked = blocked
+	c.Grow(partBytes(c.Response.Parts))
+	w, err := r.submit(ctx, c, &c.Writer)
 	if err != nil {
 		return nil, err
 	}
 	r.uncounted, r.recovered = nil, false
-	r.conversation.add(c.messageAt, 0, models.MessageAgent, c.content())
-	for _, call := range c.calls {
-		if call.refused != nil && c.actedAt > 0 {
-			o := turns.Call{Record: turns.Record{CallID: call.id, Frozen: call.frozen}}
-			r.conversation.add(c.actedAt, call.ordinal, models.MessageTool, o.Parts(*call.refused))
+	r.conversation.add(c.MessageAt, 0, models.MessageAgent, c.Content())
+	for _, call := range c.Calls {
+		if call.Refused != nil && c.ActedAt > 0 {
+			o := turns.Call{Record: turns.Record{CallID: call.ID, Frozen: call.Frozen}}
+			r.conversation.add(c.ActedAt, call.Ordinal, models.MessageTool, o.Parts(*call.Refused))
 		}
 	}
 	return w, nil
@@ -88,17 +88,17 @@ func (r *turnRun) reason(ctx context.Context, began *writer) (*writer, error) {
 
 // keep remembers what the model has said in a step that is cut short, should the turn end with it.
 func (r *turnRun) keep(resp llm.Response) {
-	r.partial = sanitize(llm.Response{Parts: withoutCalls(resp.Parts)}, "").Parts
+	r.partial = sanitize(llm.Response{Parts: turns.WithoutCalls(resp.Parts)}, "").Parts
 }
 
 // failed ends the turn for a failed model call.
-func (r *turnRun) failed(ctx context.Context, a *asking, why error, partial []models.Part) (*writer, error) {
+func (r *turnRun) failed(ctx context.Context, a *asking, why error, partial []models.Part) (*turns.Writer, error) {
 	r.e.cfg.Logger.Warn("a model call failed", "org", r.turn.OrgID, "turn", r.turn.ID, "provider", a.model.Provider.ID,
 		"model", a.model.Model.Name, "calls", a.made, "error", why)
-	kept := sanitize(llm.Response{Parts: withoutCalls(partial)}, "").Parts
-	var outcome Outcome = Failed{Stop: models.StopError, Failure: a.failure(why)}
+	kept := sanitize(llm.Response{Parts: turns.WithoutCalls(partial)}, "").Parts
+	var outcome turns.Outcome = turns.Failed{Stop: models.StopError, Failure: a.failure(why)}
 	if spent, ok := errors.AsType[*spentError](why); ok {
-		outcome = Spent{Failure: spent.failure}
+		outcome = turns.Spent{Failure: spent.failure}
 	}
 	if err := r.fail(ctx, outcome, kept); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (r *turnRun) failed(ctx context.Context, a *asking, why error, partial []mo
 func sanitize(resp llm.Response, origin string) llm.Response {
 	parts := make([]models.Part, 0, len(resp.Parts))
 	for _, p := range resp.Parts {
-		if p.Type == models.PartToolCall && cutOff(resp.FinishReason) {
+		if p.Type == models.PartToolCall && turns.CutOff(resp.FinishReason) {
 			continue
 		}
 		p.Text = texts.Clean(p.Text)
@@ -132,8 +132,8 @@ func sanitize(resp llm.Response, origin string) llm.Response {
 
 // prepare assigns each call of a response an id that is unique in the session, and takes it as far as it can be frozen. The parts
 // get the ids, and arguments that are JSON.
-func (r *turnRun) prepare(ctx context.Context, output models.MessageID, parts []models.Part) ([]call, error) {
-	var calls []call
+func (r *turnRun) prepare(ctx context.Context, output models.MessageID, parts []models.Part) ([]turns.NewCall, error) {
+	var calls []turns.NewCall
 	ungated := r.hasHooks(tools.HookPreToolUse)
 	for i := range parts {
 		p := &parts[i]
@@ -142,33 +142,33 @@ func (r *turnRun) prepare(ctx context.Context, output models.MessageID, parts []
 		}
 		n := len(calls)
 		p.ToolCallID = fmt.Sprintf("call_%s_%d", hex.EncodeToString(output[8:]), n)
-		c := call{id: p.ToolCallID, ordinal: n}
+		c := turns.NewCall{ID: p.ToolCallID, Ordinal: n}
 		if n < maxCalls {
-			c.frozen, c.refused = tools.Prepare(ctx, r.step.effective.Toolset, r.toolCall(p.ToolCallID, p.ToolName, nil), p.ToolName,
+			c.Frozen, c.Refused = tools.Prepare(ctx, r.step.effective.Toolset, r.toolCall(p.ToolCallID, p.ToolName, nil), p.ToolName,
 				json.RawMessage(p.Arguments))
 		} else {
 			refusal := tools.Fail(fmt.Sprintf("too_many_calls: At most %d calls of one response are run. Call this tool again.", maxCalls))
-			c.frozen, c.refused = tools.Frozen{Name: texts.Cut(texts.Clean(p.ToolName), 64)}, &refusal
+			c.Frozen, c.Refused = tools.Frozen{Name: texts.Cut(texts.Clean(p.ToolName), 64)}, &refusal
 		}
-		p.Arguments = shownArguments(p.Arguments, c.frozen)
-		if len(c.frozen.Arguments) == 0 {
-			c.frozen.Arguments = json.RawMessage(p.Arguments)
+		p.Arguments = shownArguments(p.Arguments, c.Frozen)
+		if len(c.Frozen.Arguments) == 0 {
+			c.Frozen.Arguments = json.RawMessage(p.Arguments)
 		}
-		if c.frozen.DisplayName == "" {
-			c.frozen.DisplayName = c.frozen.Name
+		if c.Frozen.DisplayName == "" {
+			c.Frozen.DisplayName = c.Frozen.Name
 		}
-		p.ToolName = c.frozen.Name
-		c.repaired, c.timeout = c.frozen.Repaired, r.clientTimeout(c.frozen)
-		if c.refused == nil && !ungated {
+		p.ToolName = c.Frozen.Name
+		c.Repaired, c.Timeout = c.Frozen.Repaired, r.clientTimeout(c.Frozen)
+		if c.Refused == nil && !ungated {
 			var err error
-			if c.refused, c.approval, err = r.rule(ctx, c.id, &c.frozen); err != nil {
+			if c.Refused, c.Approval, err = r.rule(ctx, c.ID, &c.Frozen); err != nil {
 				return nil, err
 			}
 		}
-		if c.refused == nil {
-			c.started, c.ended = r.narrate(c.frozen)
+		if c.Refused == nil {
+			c.Started, c.Ended = r.narrate(c.Frozen)
 		}
-		c.ungated, c.reviewed = ungated && c.refused == nil, r.hasHooks(tools.HookPostToolUse)
+		c.Ungated, c.Reviewed = ungated && c.Refused == nil, r.hasHooks(tools.HookPostToolUse)
 		calls = append(calls, c)
 	}
 	return calls, nil

@@ -9,15 +9,16 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // lostCall finds out what became of the present reason step before this lease; nil when it has begun under this lease, so that nothing
 // of it is lost. What a commit has counted is never found again: that commit has ended the step, or has made it one of its own lease.
-func (r *turnRun) lostCall(ctx context.Context) (*lostCall, error) {
+func (r *turnRun) lostCall(ctx context.Context) (*turns.LostCall, error) {
 	if r.turn.Phase != models.PhaseReason {
 		return nil, nil
 	}
-	key := reasonKey(r.turn.Iteration)
+	key := turns.ReasonKey(r.turn.Iteration)
 	row, err := r.e.readEffect(ctx, r.turn.OrgID, r.turn.ID, key)
 	if err != nil {
 		return nil, fmt.Errorf("read %s of turn %s from the effect log: %w", key, r.turn.ID, err)
@@ -25,7 +26,7 @@ func (r *turnRun) lostCall(ctx context.Context) (*lostCall, error) {
 	if row == nil || row.State == models.EffectSettled || row.Epoch >= r.turn.LeaseEpoch {
 		return nil, nil
 	}
-	l := &lostCall{startedAt: row.StartedAt}
+	l := &turns.LostCall{StartedAt: row.StartedAt}
 	if err := json.Unmarshal(row.Request, &l.Asked); err != nil {
 		return nil, fmt.Errorf("read %s of turn %s from the effect log: %w", key, r.turn.ID, err)
 	}
@@ -36,7 +37,7 @@ func (r *turnRun) lostCall(ctx context.Context) (*lostCall, error) {
 	}
 	// One of another lease was counted, or came too late.
 	if saved != nil && saved.Epoch == row.Epoch {
-		if err := l.read(saved); err != nil {
+		if err := l.Read(saved); err != nil {
 			return nil, err
 		}
 	}
@@ -44,7 +45,7 @@ func (r *turnRun) lostCall(ctx context.Context) (*lostCall, error) {
 }
 
 // weigh works out what the lost call took. The step was shown what is in the conversation now: nothing has joined since.
-func (r *turnRun) weigh(ctx context.Context, l *lostCall) error {
+func (r *turnRun) weigh(ctx context.Context, l *turns.LostCall) error {
 	prompt, err := r.promptTokens(ctx)
 	switch {
 	case ctx.Err() != nil && err != nil:
@@ -53,19 +54,19 @@ func (r *turnRun) weigh(ctx context.Context, l *lostCall) error {
 		// What can't be worked out must not keep the turn from its end.
 		r.e.cfg.Logger.Error("the prompt of a lost model call can't be estimated", "org", r.turn.OrgID, "turn", r.turn.ID, "error", err)
 	}
-	l.through = r.conversation.through()
-	thought := guessTokens(len(l.thinking))
-	answer := guessTokens(len(l.text)) + thought
+	l.Through = r.conversation.through()
+	thought := guessTokens(len(l.Thinking))
+	answer := guessTokens(len(l.Text)) + thought
 	if l.Said == nil {
-		l.usage, l.estimated = models.Usage{InputTokens: prompt}, true
+		l.Usage, l.Estimated = models.Usage{InputTokens: prompt}, true
 	} else {
-		l.usage = *l.Said
+		l.Usage = *l.Said
 	}
-	if answer > l.usage.OutputTokens {
+	if answer > l.Usage.OutputTokens {
 		// Providers tell at the start what the prompt takes, and of the answer at its end.
-		l.usage.OutputTokens, l.usage.ReasoningTokens, l.estimated = answer, max(l.usage.ReasoningTokens, thought), true
+		l.Usage.OutputTokens, l.Usage.ReasoningTokens, l.Estimated = answer, max(l.Usage.ReasoningTokens, thought), true
 	}
-	l.usage = rated(l.Asked.prices(), l.usage)
+	l.Usage = rated(l.Asked.Prices(), l.Usage)
 	return nil
 }
 
@@ -116,24 +117,24 @@ func guessMessage(m llm.Message) (n int64) {
 }
 
 // takeOver goes on with a reason step that another lease has begun.
-func (r *turnRun) takeOver(ctx context.Context) (*writer, error) {
+func (r *turnRun) takeOver(ctx context.Context) (*turns.Writer, error) {
 	l, err := r.lostCall(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if l.keeps(r.step.effective.StreamRecovery) {
+	if l.Keeps(r.step.effective.StreamRecovery) {
 		if err := r.readConversation(ctx, false); err != nil {
 			return nil, err
 		}
-		c := &finalizeReason{writer: r.writer(), lost: l}
-		w, err := r.submit(ctx, c, &c.writer)
+		c := &turns.FinalizeReason{Writer: r.writer(), Lost: l}
+		w, err := r.submit(ctx, c, &c.Writer)
 		if err == nil {
-			r.conversation.add(c.messageAt, 0, models.MessageAgent, c.content())
+			r.conversation.add(c.MessageAt, 0, models.MessageAgent, c.Content())
 		}
 		return w, err
 	}
-	c := &recoverReason{writer: r.writer(), lost: l}
-	w, err := r.submit(ctx, c, &c.writer)
+	c := &turns.RecoverReason{Writer: r.writer(), Lost: l}
+	w, err := r.submit(ctx, c, &c.Writer)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // freezes makes the model say something, and its process stand still then.
@@ -109,7 +110,7 @@ func TestUsageOfLostCalls(t *testing.T) {
 					}
 				}
 				c.usage.CostNanos = models.Nanos(2 * (c.usage.InputTokens + c.usage.CacheReadTokens + c.usage.OutputTokens))
-				if lost.Usage != c.usage || lost.Estimated != c.estimated || lost.FinishReason != finishInterrupted || lost.Model != "priced" ||
+				if lost.Usage != c.usage || lost.Estimated != c.estimated || lost.FinishReason != turns.FinishInterrupted || lost.Model != "priced" ||
 					lost.ModelID != model.Model.ID {
 					t.Errorf("recorded is %+v, want %+v, estimated: %t", lost, c.usage, c.estimated)
 				}
@@ -178,11 +179,11 @@ func TestLostCallsOfTurnsThatEnd(t *testing.T) {
 					t.Errorf("the turn ended %s, %s", row.Status, *row.StopReason)
 				}
 				for _, g := range w.spent(s, turn, log, c.deaths) {
-					if g.FinishReason != finishInterrupted || !g.Estimated || g.Usage.InputTokens == 0 || g.Usage.OutputTokens != checkpointBytes/4 {
+					if g.FinishReason != turns.FinishInterrupted || !g.Estimated || g.Usage.InputTokens == 0 || g.Usage.OutputTokens != checkpointBytes/4 {
 						t.Errorf("recorded is %+v", g)
 					}
 				}
-				if got := joined(payloads[events.OutputCompleted](t, log)[0].Message.Content, models.PartText); got != long {
+				if got := turns.Joined(payloads[events.OutputCompleted](t, log)[0].Message.Content, models.PartText); got != long {
 					t.Errorf("of what was said %d bytes were kept", len(got))
 				}
 				if len(last.asked()) != 0 {
@@ -244,7 +245,7 @@ func TestFinalize(t *testing.T) {
 				w.spent(s, turn, log, calls)
 				out, done := the[events.OutputCompleted](t, log), the[events.TurnCompleted](t, log)
 				if out.Message.Interrupted != c.kept || done.StopReason != models.StopEndTurn || !the[events.ReasonCompleted](t, log).Success {
-					t.Errorf("the message is %.100q, the turn ended as %+v", joined(out.Message.Content, models.PartText), done)
+					t.Errorf("the message is %.100q, the turn ended as %+v", turns.Joined(out.Message.Content, models.PartText), done)
 				}
 				if !c.kept {
 					return
@@ -404,7 +405,7 @@ func TestCutShortByAShutdown(t *testing.T) {
 		if len(recorded) != 1 || recorded[0].Estimated || recorded[0].Usage.InputTokens != 10 || recorded[0].Usage.OutputTokens != 5 {
 			t.Errorf("recorded are %+v", recorded)
 		}
-		if got := joined(the[events.OutputCompleted](t, log).Message.Content, models.PartText); got != "Half an ans" || len(other.asked()) != 0 {
+		if got := turns.Joined(the[events.OutputCompleted](t, log).Message.Content, models.PartText); got != "Half an ans" || len(other.asked()) != 0 {
 			t.Errorf("kept is %q, and the model was asked %d times", got, len(other.asked()))
 		}
 	})

@@ -29,32 +29,32 @@ func (r *turnRun) repairTranscript(ctx context.Context) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	c := &repairTranscript{writer: r.writer()}
+	c := &turns.RepairTranscript{Writer: r.writer()}
 	for _, call := range missing {
 		one, err := r.findResult(ctx, call)
 		if err != nil {
 			return err
 		}
 		r.e.cfg.Logger.Error("the result of a tool call was missing in the conversation and is filled in", "org", r.turn.OrgID,
-			"session", r.turn.SessionID, "call", call.part.ToolCallID, "replayed", one.replayed)
-		c.list = append(c.list, one)
+			"session", r.turn.SessionID, "call", call.part.ToolCallID, "replayed", one.Replayed)
+		c.List = append(c.List, one)
 	}
-	if _, err := r.submit(ctx, c, &c.writer); err != nil {
+	if _, err := r.submit(ctx, c, &c.Writer); err != nil {
 		return err
 	}
-	for _, one := range c.list {
-		r.conversation.add(one.position, one.ordinal, models.MessageTool, one.parts)
+	for _, one := range c.List {
+		r.conversation.add(one.Position, one.Ordinal, models.MessageTool, one.Parts)
 	}
 	return nil
 }
 
 // findResult looks a result up in the journal.
-func (r *turnRun) findResult(ctx context.Context, missing unanswered) (repair, error) {
+func (r *turnRun) findResult(ctx context.Context, missing unanswered) (turns.Repair, error) {
 	// Without a journal the result comes right after the message of its call.
-	one := repair{call: missing.part, position: missing.position, ordinal: missing.index + 1}
+	one := turns.Repair{Call: missing.part, Position: missing.position, Ordinal: missing.index + 1}
 	interrupted := func(was models.EffectState) {
 		o := turns.Call{Record: turns.Record{CallID: missing.part.ToolCallID, Frozen: tools.Frozen{Name: missing.part.ToolName}}}
-		one.parts = o.Parts(turns.Interrupted(was))
+		one.Parts = o.Parts(turns.Interrupted(was))
 	}
 	var row *models.Effect
 	err := r.persist(ctx, "look up a missing result", func() error {
@@ -76,10 +76,10 @@ func (r *turnRun) findResult(ctx context.Context, missing unanswered) (repair, e
 	if err != nil {
 		return one, err
 	}
-	one.position, one.ordinal = o.Record.Position, o.Effect.Ordinal
+	one.Position, one.Ordinal = o.Record.Position, o.Effect.Ordinal
 	if o.Effect.State != models.EffectSettled {
 		interrupted(o.Effect.State)
-		one.open = &o
+		one.Open = &o
 		return one, nil
 	}
 	var out turns.CallOutcome
@@ -90,7 +90,7 @@ func (r *turnRun) findResult(ctx context.Context, missing unanswered) (repair, e
 	if !out.Success {
 		result.ToolError = out.Error
 	}
-	one.parts, one.replayed = o.Parts(result), true
+	one.Parts, one.Replayed = o.Parts(result), true
 	return one, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // TestScriptedFailures has sim-script fail with every kind of status: those that may pass are tried four times, the others once.
@@ -105,7 +106,7 @@ func TestAnswerAfterFailures(t *testing.T) {
 			t.Errorf("announced was %+v, want %+v", seen.retries, want)
 		}
 		// The refusal took nothing.
-		if len(g) != 3 || g[0].Retries != 0 || g[0].FinishReason != finishInterrupted || g[1].Retries != 2 || g[1].MessageID != g[0].MessageID || g[2].Retries != 0 {
+		if len(g) != 3 || g[0].Retries != 0 || g[0].FinishReason != turns.FinishInterrupted || g[1].Retries != 2 || g[1].MessageID != g[0].MessageID || g[2].Retries != 0 {
 			t.Errorf("recorded is %+v", g)
 		}
 		row := w.turn(turn)
@@ -116,7 +117,7 @@ func TestAnswerAfterFailures(t *testing.T) {
 		if w.probe.ran("failed") != 0 || w.probe.ran("good") != 1 {
 			t.Errorf("the calls ran %d and %d times", w.probe.ran("failed"), w.probe.ran("good"))
 		}
-		if got := joined(payloads[events.OutputCompleted](t, log)[0].Message.Content, models.PartText); got != "whole" {
+		if got := turns.Joined(payloads[events.OutputCompleted](t, log)[0].Message.Content, models.PartText); got != "whole" {
 			t.Errorf("the message is %q", got)
 		}
 	})
@@ -186,7 +187,7 @@ func TestFallbacks(t *testing.T) {
 		if g := recorded[8]; g.Model != "third" || g.ModelID != third.Model.ID || g.Retries != 8 || g.Usage.CostNanos != 15 {
 			t.Errorf("recorded is %+v", g)
 		}
-		if g := recorded[5]; g.Model != "second" || g.Retries != 5 || g.Usage.CostNanos != 15*7 || g.FinishReason != finishInterrupted {
+		if g := recorded[5]; g.Model != "second" || g.Retries != 5 || g.Usage.CostNanos != 15*7 || g.FinishReason != turns.FinishInterrupted {
 			t.Errorf("the failed call is recorded as %+v", g)
 		}
 		row := w.turn(turn)

@@ -144,7 +144,7 @@ func (n *simNode) durably(ctx context.Context, call *tools.Call, id string) (jso
 	n.pause(ctx)
 	return call.DurableStep(ctx, id, id, func(ctx context.Context) (any, error) {
 		for _, e := range read[models.Effect](w, "replay_key = ?", turns.CallKey(call.CallID)+"/step/"+id) {
-			var out stepOutcome
+			var out turns.StepOutcome
 			if json.Unmarshal(e.Outcome, &out) == nil && out.Error == "" {
 				w.failf("step %s of call %s is done, and runs again", id, call.CallID)
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // slot is the right to run one execution, taken before that is claimed.
@@ -22,8 +23,8 @@ type slot struct {
 	// sizePreview is what the first call is going to show of the session; nil when that isn't known, or when no budget asks for it.
 	sizePreview *sizePreview
 	// began is how it has begun there; nil when it has not.
-	began *writer
-	// attention tells the run that something has happened to its execution; interrupt ends the run.
+	began *turns.Writer
+	// attention tells the run that something has happened to its turn; interrupt ends the run.
 	attention chan struct{}
 	interrupt context.CancelCauseFunc
 }
@@ -95,7 +96,7 @@ func (s *slot) Begin(tx *commit.Tx, input []models.Part) error {
 	}
 	s.prepared.turn = *tx.Turn
 	w := s.prepared.writer()
-	if w.stopping || w.cfg.basis != basisOf(tx.Session, tx.Turn) {
+	if w.Stopping || w.Config.Basis != turns.BasisOf(tx.Session, tx.Turn) {
 		return nil
 	}
 	if tx.Session.Budgeted {
@@ -103,10 +104,10 @@ func (s *slot) Begin(tx *commit.Tx, input []models.Part) error {
 			return nil
 		}
 		// No less than what the turn would need after it was parked, when its input isn't known.
-		w.call = s.prepared.callOf(&s.prepared.step.effective.Model.Model, s.sizePreview.bytes+max(inboxBytes, partBytes(input)))
+		w.Demand = s.prepared.callOf(&s.prepared.step.effective.Model.Model, s.sizePreview.bytes+max(inboxBytes, partBytes(input)))
 	}
-	w.begin(tx)
-	if err := w.follow(tx, Begun{}); err != nil {
+	w.Begin(tx)
+	if err := w.Follow(tx, turns.Begun{}); err != nil {
 		return err
 	}
 	s.began = &w
@@ -120,7 +121,7 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 	switch {
 	case s.began != nil:
 		r = s.prepared
-		r.turn, r.session.budgeted, r.session.files, r.session.fresh = t, s.began.hasBudgets, s.began.hasFiles, false
+		r.turn, r.session.budgeted, r.session.files, r.session.fresh = t, s.began.HasBudgets, s.began.HasFiles, false
 	case session != nil:
 		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: models.Value(session.Locale), base: session.BaseSequence, clientTools: session.ClientTools, budgeted: session.Budgeted, files: session.FileBytes > 0}
 	}

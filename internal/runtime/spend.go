@@ -8,6 +8,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 const (
@@ -103,22 +104,22 @@ func (a *asking) afford(ctx context.Context) (limit int, err error) {
 		return held.MaxTokens, nil
 	}
 	for {
-		c := &reserveAgain{writer: r.writer(), call: *need, asked: askedOf(&a.model.Model), uncounted: r.uncounted}
-		c.asked.Before = a.made
-		if _, err := r.submit(ctx, c, &c.writer); err != nil {
+		c := &turns.ReserveAgain{Writer: r.writer(), Call: *need, Asked: turns.AskedOf(&a.model.Model), Uncounted: r.uncounted}
+		c.Asked.Before = a.made
+		if _, err := r.submit(ctx, c, &c.Writer); err != nil {
 			return 0, &haltError{err}
 		}
-		r.uncounted.counted()
-		switch c.verdict.Kind {
+		r.uncounted.Counted()
+		switch c.Verdict.Kind {
 		case budget.Go:
-			if len(c.verdict.Held) == 0 {
+			if len(c.Verdict.Held) == 0 {
 				return 0, nil
 			}
-			return c.verdict.MaxTokens, nil
+			return c.Verdict.MaxTokens, nil
 		case budget.Exhausted:
-			return 0, &spentError{c.failure}
+			return 0, &spentError{c.Failure}
 		case budget.Unpriced:
-			return 0, &llm.Error{Code: llm.CodeMisconfigured, Message: unpriced(&a.model.Model).Message}
+			return 0, &llm.Error{Code: llm.CodeMisconfigured, Message: turns.Unpriced(&a.model.Model).Message}
 		case budget.Wait, budget.Paused:
 		}
 		// Others hold it, and will give it back. The step has begun, so that it isn't parked.

@@ -111,26 +111,26 @@ func (d *durable) step(ctx context.Context, id string, input any, fn func(contex
 	if err != nil {
 		return nil, err
 	}
-	decision, err := DecideClaim(row, ClaimRequest{InputHash: hash, Epoch: d.call.Effect.Epoch, Repeatable: true})
+	decision, err := turns.DecideClaim(row, turns.ClaimRequest{InputHash: hash, Epoch: d.call.Effect.Epoch, Repeatable: true})
 	if err != nil {
 		d.mu.Lock()
 		d.mismatched = true
 		d.mu.Unlock()
 		// Whatever the tool makes of it, the turn can't go on.
 		d.cut(err)
-		return nil, &tools.EffectError{Code: codeMismatch, Message: "The step was done with another input.", Err: err}
+		return nil, &tools.EffectError{Code: turns.CodeMismatch, Message: "The step was done with another input.", Err: err}
 	}
-	if decision == DecideReplay {
-		var out stepOutcome
+	if decision == turns.DecideReplay {
+		var out turns.StepOutcome
 		if err := json.Unmarshal(row.Outcome, &out); err != nil {
 			return nil, fmt.Errorf("read the step %s from the effect log: %w", key, err)
 		}
 		return json.RawMessage(out.Value), nil
 	}
 	value, failed := fn(ctx)
-	out := stepOutcome{Value: models.JSON("null")}
+	out := turns.StepOutcome{Value: models.JSON("null")}
 	if failed != nil {
-		out = stepOutcome{Error: failed.Error()}
+		out = turns.StepOutcome{Error: failed.Error()}
 		if coded, ok := errors.AsType[*tools.EffectError](failed); ok {
 			out.Code = coded.Code
 		}
@@ -138,7 +138,7 @@ func (d *durable) step(ctx context.Context, id string, input any, fn func(contex
 		return nil, fmt.Errorf("encode the result of step %s: %w", id, err)
 	}
 	now := d.r.e.nowMillis()
-	c := &saveStep{writer: d.writer(), effect: models.Effect{
+	c := &turns.SaveStep{Writer: d.writer(), Effect: models.Effect{
 		ScopeID: d.turn, ReplayKey: key, Kind: models.EffectStep, State: models.EffectSettled, InputHash: hash,
 		Request: models.JSON("{}"), Outcome: jsonx.MustEncode(out), Epoch: d.call.Effect.Epoch, Attempt: d.call.Effect.Attempt,
 		StartedAt: now.Ptr(), SettledAt: now.Ptr(),
@@ -191,9 +191,9 @@ func (e *Engine) readEffect(ctx context.Context, org models.OrgID, turn models.T
 }
 
 // writer is that of a command that the tool makes beside the turn's own.
-func (d *durable) writer() writer {
-	return writer{
-		org: d.org, session: d.session, lease: commit.Lease{Execution: models.ExecutionOf(d.turn), Epoch: d.call.Effect.Epoch},
+func (d *durable) writer() turns.Writer {
+	return turns.Writer{
+		Org: d.org, Session: d.session, Lease: commit.Lease{Execution: models.ExecutionOf(d.turn), Epoch: d.call.Effect.Epoch},
 	}
 }
 
@@ -228,7 +228,7 @@ func (d *durable) announce(ctx context.Context, kind models.WaitKind, identity s
 	if err != nil {
 		return id, "", err
 	}
-	if err := d.submit(ctx, &announceWait{writer: d.writer(), call: d.call, id: id, kind: kind, identity: identity}); err != nil {
+	if err := d.submit(ctx, &turns.AnnounceWait{Writer: d.writer(), Call: d.call, ID: id, Kind: kind, Identity: identity}); err != nil {
 		return id, "", err
 	}
 	d.mu.Lock()

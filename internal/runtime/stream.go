@@ -10,6 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	texts "github.com/ostler-dev/ostler/internal/text"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 const (
@@ -38,7 +39,7 @@ type stream struct {
 	// checkpointed is true when a checkpoint was written.
 	checkpointed bool
 	// tally is what was known of the step's calls when this one was made.
-	tally tally
+	tally turns.Tally
 
 	mu       sync.Mutex
 	channels [2]channel // text, thinking
@@ -72,7 +73,7 @@ type channel struct {
 	pending strings.Builder
 }
 
-func newStream(e *Engine, turn models.Turn, output models.MessageID, attempt int, watch *idleWatch, known tally) *stream {
+func newStream(e *Engine, turn models.Turn, output models.MessageID, attempt int, watch *idleWatch, known turns.Tally) *stream {
 	known.At = e.nowMillis()
 	return &stream{
 		e: e, turn: turn, output: output, attempt: attempt, watch: watch, tally: known, begunAt: e.cfg.Clock.Now(), savedAt: time.Now(),

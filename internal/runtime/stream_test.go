@@ -11,6 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // watcher is somebody who watches a session and joins what is said in it.
@@ -137,7 +138,7 @@ func TestDeltasJoin(t *testing.T) {
 		if got := the[events.ThinkingCompleted](t, log).Text; got != thinking {
 			t.Errorf("in the end it has thought %q", got)
 		}
-		if got := joined(the[events.OutputCompleted](t, log).Message.Content, models.PartText); got != text {
+		if got := turns.Joined(the[events.OutputCompleted](t, log).Message.Content, models.PartText); got != text {
 			t.Errorf("in the end it has said %q", got)
 		}
 	})
@@ -193,7 +194,7 @@ func TestSaidTooLate(t *testing.T) {
 		v.ended()
 		log := w.idle(s)
 		late()
-		if got := joined(the[events.OutputCompleted](t, log).Message.Content, models.PartText); got != "ok" {
+		if got := turns.Joined(the[events.OutputCompleted](t, log).Message.Content, models.PartText); got != "ok" {
 			t.Errorf("the answer is %q", got)
 		}
 		if v.deltas != 0 {
@@ -226,7 +227,7 @@ func TestDirtyStream(t *testing.T) {
 		v.ended()
 		log := w.idle(s)
 		the[events.TurnCompleted](t, log)
-		if got := joined(the[events.OutputCompleted](t, log).Message.Content, models.PartText); got != clean+long {
+		if got := turns.Joined(the[events.OutputCompleted](t, log).Message.Content, models.PartText); got != clean+long {
 			t.Errorf("in the end it has said %.30q", got)
 		}
 		if got := the[events.ThinkingCompleted](t, log).Text; got != "t\uFFFD\uFFFD" {

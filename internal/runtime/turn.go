@@ -15,6 +15,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/queue"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 const (
@@ -49,7 +50,7 @@ type turnRun struct {
 	// recovered is true when another runner has begun the present reason step.
 	recovered bool
 	// uncounted is what the model calls of the present reason step took; nil between two.
-	uncounted *uncounted
+	uncounted *turns.Uncounted
 	// outputBegun is true when a model has said something in this run.
 	outputBegun bool
 	// partial is what the model had said when it was cut short.
@@ -61,18 +62,18 @@ type turnRun struct {
 // stepInput is what a step runs with.
 type stepInput struct {
 	// basis is what it was worked out for.
-	basis     basis
+	basis     turns.Basis
 	effective *catalog.Effective
 }
 
 // runTurn works on a turn and deals with what stops it before its end. began is how its first step has begun; nil when
 // it has not. ctx ends when the turn is cancelled, and with life, which is that of the runner.
-func (e *Engine) runTurn(life, ctx context.Context, r *turnRun, began *writer) {
+func (e *Engine) runTurn(life, ctx context.Context, r *turnRun, began *turns.Writer) {
 	t := r.turn
 	ctx = e.traceTurn(ctx, &t)
 	defer e.endTurnTrace(ctx, &r.turn)
 	err := r.guarded(func() error { return r.run(ctx, began) })
-	if errors.Is(context.Cause(ctx), errCancelled) && !stopped(err) {
+	if errors.Is(context.Cause(ctx), turns.ErrCancelled) && !stopped(err) {
 		// What is under way has ended; the turn is still to be.
 		ctx = inTrace(life, ctx)
 		err = r.guarded(func() error { return r.cancelled(ctx) })
@@ -122,11 +123,11 @@ func (r *turnRun) guarded(fn func() error) (err error) {
 }
 
 // failureOf returns how a turn ends that an error keeps from going on.
-func failureOf(err error) Failed {
-	if e, ok := errors.AsType[*MismatchError](err); ok {
-		return e.failure()
+func failureOf(err error) turns.Failed {
+	if e, ok := errors.AsType[*turns.MismatchError](err); ok {
+		return e.Failure()
 	}
-	return Failed{Stop: models.StopError, Failure: models.Failure{
+	return turns.Failed{Stop: models.StopError, Failure: models.Failure{
 		Code: string(llm.CodeInternal), Message: "The server could not continue this turn. The error was logged; try another way.",
 	}}
 }
@@ -174,40 +175,40 @@ func lingering(ctx context.Context, d time.Duration) (context.Context, context.C
 }
 
 // run works on the turn until there is nothing left to do here.
-func (r *turnRun) run(ctx context.Context, began *writer) (err error) {
+func (r *turnRun) run(ctx context.Context, began *turns.Writer) (err error) {
 	if r.turn.Cancel != nil {
 		return r.cancelled(ctx)
 	}
 	if r.turn.Takeovers >= maxTakeovers {
-		return r.endBy(ctx, Stuck{Takeovers: r.turn.Takeovers})
+		return r.endBy(ctx, turns.Stuck{Takeovers: r.turn.Takeovers})
 	}
 	w := began
 	if w == nil {
 		w, err = r.enter(ctx)
 	}
 	for err == nil {
-		if w.parked {
+		if w.Parked {
 			return nil
 		}
-		if w.plan == nil && w.turn.Cancel != nil {
+		if w.Plan == nil && w.Turn.Cancel != nil {
 			return r.cancelled(ctx)
 		}
-		switch w.plan.(type) {
-		case Reason:
+		switch w.Plan.(type) {
+		case turns.Reason:
 			w, err = r.takeStep(ctx, models.PhaseReason, w)
-		case Act:
+		case turns.Act:
 			w, err = r.takeStep(ctx, models.PhaseAct, w)
-		case End:
+		case turns.End:
 			return nil
 		default:
-			if w.stopping {
+			if w.Stopping {
 				return r.giveBack(ctx)
 			}
 			// The session runs with something else by now.
 			w, err = r.enter(ctx)
 		}
 	}
-	if errors.Is(err, errCancelled) && ctx.Err() == nil {
+	if errors.Is(err, turns.ErrCancelled) && ctx.Err() == nil {
 		// The step has found out by itself.
 		return r.cancelled(ctx)
 	}
@@ -215,7 +216,7 @@ func (r *turnRun) run(ctx context.Context, began *writer) (err error) {
 }
 
 // takeStep takes the next step, and measures it.
-func (r *turnRun) takeStep(ctx context.Context, phase models.Phase, began *writer) (w *writer, err error) {
+func (r *turnRun) takeStep(ctx context.Context, phase models.Phase, began *turns.Writer) (w *turns.Writer, err error) {
 	start := time.Now()
 	ctx = r.e.traceStep(ctx, phase, r.turn.Iteration)
 	defer func() {
@@ -225,11 +226,11 @@ func (r *turnRun) takeStep(ctx context.Context, phase models.Phase, began *write
 	if phase == models.PhaseReason {
 		return r.reason(ctx, began)
 	}
-	return r.act(ctx, began.open)
+	return r.act(ctx, began.Open)
 }
 
 // enter goes on from where the turn's row says that it stands.
-func (r *turnRun) enter(ctx context.Context) (*writer, error) {
+func (r *turnRun) enter(ctx context.Context) (*turns.Writer, error) {
 	if err := r.persist(ctx, "read the session", func() error { return r.readSession(ctx) }); err != nil {
 		return r.cantBegin(ctx, err)
 	}
@@ -249,8 +250,8 @@ func (r *turnRun) enter(ctx context.Context) (*writer, error) {
 	}
 	switch {
 	case r.turn.Phase == models.PhaseInput:
-		c := &beginTurn{r.writer()}
-		w, err := r.submit(ctx, c, &c.writer)
+		c := &turns.BeginTurn{r.writer()}
+		w, err := r.submit(ctx, c, &c.Writer)
 		if err == nil && known {
 			r.join(w)
 		}
@@ -258,17 +259,17 @@ func (r *turnRun) enter(ctx context.Context) (*writer, error) {
 	case r.turn.Phase == models.PhaseReason:
 		return r.takeOver(ctx)
 	case r.turn.PendingCalls == 0:
-		c := &resumeTurn{r.writer()}
-		return r.submit(ctx, c, &c.writer)
+		c := &turns.ResumeTurn{r.writer()}
+		return r.submit(ctx, c, &c.Writer)
 	}
 	open, err := r.openCalls(ctx)
 	w := r.writer()
-	w.plan, w.open = Act{}, open
+	w.Plan, w.Open = turns.Act{}, open
 	return &w, err
 }
 
 // cantBegin ends the turn when what it needs is gone. Other errors are given back: they are not the turn's.
-func (r *turnRun) cantBegin(ctx context.Context, err error) (*writer, error) {
+func (r *turnRun) cantBegin(ctx context.Context, err error) (*turns.Writer, error) {
 	if blocked := blockedBy(err); blocked != nil {
 		return nil, r.endBy(ctx, *blocked)
 	}
@@ -276,7 +277,7 @@ func (r *turnRun) cantBegin(ctx context.Context, err error) (*writer, error) {
 }
 
 // resolve finds out what the next step runs with, or why there can be none.
-func (r *turnRun) resolve(ctx context.Context) (blocked *Failed, err error) {
+func (r *turnRun) resolve(ctx context.Context) (blocked *turns.Failed, err error) {
 	var step *stepInput
 	err = r.persist(ctx, "resolve the effective configuration of the step", func() (err error) {
 		step, err = r.resolveOnce(ctx)
@@ -293,9 +294,9 @@ func (r *turnRun) resolve(ctx context.Context) (blocked *Failed, err error) {
 }
 
 func (r *turnRun) resolveOnce(ctx context.Context) (*stepInput, error) {
-	b := basis{harness: r.session.harness, agent: models.Value(r.session.agent), session: models.Value(r.session.model), message: models.Value(r.turn.ModelID), clientTools: string(r.session.clientTools)}
+	b := turns.Basis{Harness: r.session.harness, Agent: models.Value(r.session.agent), Session: models.Value(r.session.model), Message: models.Value(r.turn.ModelID), ClientTools: string(r.session.clientTools)}
 	eff, err := r.e.cfg.Catalog.EffectiveForSession(ctx, r.turn.OrgID, catalog.Run{
-		HarnessID: b.harness, AgentID: b.agent.Ptr(), SessionModelID: b.session.Ptr(), MessageModelID: b.message.Ptr(), ClientTools: []byte(b.clientTools),
+		HarnessID: b.Harness, AgentID: b.Agent.Ptr(), SessionModelID: b.Session.Ptr(), MessageModelID: b.Message.Ptr(), ClientTools: []byte(b.ClientTools),
 	})
 	if err != nil {
 		return nil, err
@@ -304,7 +305,7 @@ func (r *turnRun) resolveOnce(ctx context.Context) (*stepInput, error) {
 }
 
 // refresh resolves anew before a commit that may begin the next step. Without an answer at a shutdown no step begins anyway.
-func (r *turnRun) refresh(ctx context.Context) (*Failed, error) {
+func (r *turnRun) refresh(ctx context.Context) (*turns.Failed, error) {
 	blocked, err := r.resolve(ctx)
 	if err != nil && ctx.Err() != nil {
 		return nil, nil //nolint:nilerr // the commit that follows begins no step
@@ -313,19 +314,19 @@ func (r *turnRun) refresh(ctx context.Context) (*Failed, error) {
 }
 
 // blockedBy returns how a turn ends when something that it needs is gone or missing; nil when the error says nothing like that.
-func blockedBy(err error) *Failed {
+func blockedBy(err error) *turns.Failed {
 	var gone *catalog.DependencyError
 	var model *catalog.ModelError
 	switch {
 	case errors.As(err, &gone):
-		return &Failed{Stop: models.StopDependency, Failure: models.Failure{
+		return &turns.Failed{Stop: models.StopDependency, Failure: models.Failure{
 			Code: "dependency_unavailable", Message: gone.Error(),
 			Fields: jsonx.MustEncode(map[string]string{"dependency": gone.Dependency, "state": string(gone.State)}),
 		}}
 	case errors.As(err, &model):
-		return &Failed{Stop: models.StopError, Failure: models.Failure{
+		return &turns.Failed{Stop: models.StopError, Failure: models.Failure{
 			Code: string(llm.CodeMisconfigured), Message: model.Error(),
-			Fields: jsonx.MustEncode(failureFields{Provider: model.Provider, Model: model.Name}),
+			Fields: jsonx.MustEncode(turns.FailureFields{Provider: model.Provider, Model: model.Name}),
 		}}
 	}
 	return nil
@@ -333,27 +334,27 @@ func blockedBy(err error) *Failed {
 
 // submit commits a command of the turn and keeps what became of the turn's row. It outlives the step by a little: what was
 // done should not be lost because the process goes down in that moment.
-func (r *turnRun) submit(ctx context.Context, c commit.Command, w *writer) (*writer, error) {
+func (r *turnRun) submit(ctx context.Context, c commit.Command, w *turns.Writer) (*turns.Writer, error) {
 	ctx, cancel := lingering(ctx, commitGrace)
 	defer cancel()
 	if err := r.e.cfg.Committer.Submit(ctx, c); err != nil {
 		return nil, err
 	}
-	r.turn, r.sequence = w.turn, w.sequence
+	r.turn, r.sequence = w.Turn, w.Sequence
 	if r.session != nil {
-		r.session.harness, r.session.agent, r.session.model = w.now.harness, w.now.agent.Ptr(), w.now.session.Ptr()
-		r.session.clientTools = []byte(w.now.clientTools)
-		r.session.budgeted, r.session.files = w.hasBudgets, w.hasFiles
+		r.session.harness, r.session.agent, r.session.model = w.Basis.Harness, w.Basis.Agent.Ptr(), w.Basis.Session.Ptr()
+		r.session.clientTools = []byte(w.Basis.ClientTools)
+		r.session.budgeted, r.session.files = w.HasBudgets, w.HasFiles
 	}
 	return w, nil
 }
 
 // fail ends the turn. partial is what the model had said.
-func (r *turnRun) fail(ctx context.Context, why Outcome, partial []models.Part) error {
-	c := &endTurn{writer: r.writer(), why: why, partial: partial, uncounted: r.uncounted}
+func (r *turnRun) fail(ctx context.Context, why turns.Outcome, partial []models.Part) error {
+	c := &turns.EndTurn{Writer: r.writer(), Why: why, Partial: partial, Uncounted: r.uncounted}
 	if r.uncounted == nil {
 		var err error
-		if c.lost, err = r.lostCall(ctx); err != nil {
+		if c.Lost, err = r.lostCall(ctx); err != nil {
 			if ctx.Err() != nil {
 				return err
 			}
@@ -361,33 +362,33 @@ func (r *turnRun) fail(ctx context.Context, why Outcome, partial []models.Part) 
 			r.e.cfg.Logger.Error("the usage of a lost model call can't be recorded", "org", r.turn.OrgID, "turn", r.turn.ID, "error", err)
 		}
 		if partial == nil {
-			c.partial = c.lost.parts()
+			c.Partial = c.Lost.Parts()
 		}
 	}
-	_, err := r.submit(ctx, c, &c.writer)
+	_, err := r.submit(ctx, c, &c.Writer)
 	return err
 }
 
 // cancelled ends the turn because somebody has asked for its end. What the model had said is kept. Its error is errEnded when that is
 // committed.
 func (r *turnRun) cancelled(ctx context.Context) error {
-	c := &endTurn{writer: r.writer(), partial: r.partial, uncounted: r.uncounted}
+	c := &turns.EndTurn{Writer: r.writer(), Partial: r.partial, Uncounted: r.uncounted}
 	if r.uncounted == nil {
 		// The model may have been asked by a runner that is gone.
 		var err error
-		if c.lost, err = r.lostCall(ctx); err != nil {
+		if c.Lost, err = r.lostCall(ctx); err != nil {
 			return err
 		}
-		c.partial = c.lost.parts()
+		c.Partial = c.Lost.Parts()
 	}
-	if _, err := r.submit(ctx, c, &c.writer); err != nil {
+	if _, err := r.submit(ctx, c, &c.Writer); err != nil {
 		return err
 	}
 	return errEnded
 }
 
 // endBy ends the turn for a reason that leaves no step to be done. Its error is errEnded when that is committed.
-func (r *turnRun) endBy(ctx context.Context, why Outcome) error {
+func (r *turnRun) endBy(ctx context.Context, why turns.Outcome) error {
 	if err := r.fail(ctx, why, nil); err != nil {
 		return err
 	}
@@ -402,20 +403,20 @@ func (r *turnRun) giveBack(ctx context.Context) error {
 	return errReleased
 }
 
-func (r *turnRun) writer() writer {
-	w := writer{
-		org: r.turn.OrgID, session: r.turn.SessionID, lease: commit.LeaseOf(&r.turn),
-		stopping: r.e.stopping(), budgeted: r.budgeted(),
+func (r *turnRun) writer() turns.Writer {
+	w := turns.Writer{
+		Org: r.turn.OrgID, Session: r.turn.SessionID, Lease: commit.LeaseOf(&r.turn),
+		Stopping: r.e.stopping(), Budgeted: r.budgeted(),
 	}
-	if w.budgeted && r.step != nil && r.conversation != nil {
-		w.call = r.demand(&r.step.effective.Model.Model, inboxBytes)
+	if w.Budgeted && r.step != nil && r.conversation != nil {
+		w.Demand = r.demand(&r.step.effective.Model.Model, inboxBytes)
 	}
 	if r.step != nil {
 		eff := r.step.effective
-		w.cfg = stepConfig{
-			basis: r.step.basis, model: eff.Model.Model, maxIterations: eff.MaxIterations, harnessRevision: eff.HarnessRevision,
-			agentRevision: eff.AgentRevision, configHash: hex.EncodeToString(eff.Hash[:]),
-			startHooks: r.hasHooks(tools.HookSessionStart), endHooks: r.hasHooks(tools.HookTurnEnd),
+		w.Config = turns.StepConfig{
+			Basis: r.step.basis, Model: eff.Model.Model, MaxIterations: eff.MaxIterations, HarnessRevision: eff.HarnessRevision,
+			AgentRevision: eff.AgentRevision, ConfigHash: hex.EncodeToString(eff.Hash[:]),
+			StartHooks: r.hasHooks(tools.HookSessionStart), EndHooks: r.hasHooks(tools.HookTurnEnd),
 		}
 	}
 	return w

@@ -1,4 +1,4 @@
-package runtime
+package turns
 
 import (
 	"encoding/hex"

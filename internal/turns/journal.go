@@ -1,4 +1,4 @@
-package runtime
+package turns
 
 import (
 	"bytes"
@@ -44,15 +44,15 @@ type MismatchError struct {
 	Have, Got []byte
 }
 
-// codeMismatch is the code of a MismatchError, for tools and for users.
-const codeMismatch = "replay_mismatch"
+// CodeMismatch is the code of a MismatchError, for tools and for users.
+const CodeMismatch = "replay_mismatch"
 
 // maxNamedKey is how much of a key users are shown, in bytes: tools choose the ids of their steps.
 const maxNamedKey = 200
 
 func (e *MismatchError) Error() string {
 	return fmt.Sprintf("%s: %s was claimed with input %s and is now asked for with input %s",
-		codeMismatch, e.Key, hex.EncodeToString(e.Have), hex.EncodeToString(e.Got))
+		CodeMismatch, e.Key, hex.EncodeToString(e.Have), hex.EncodeToString(e.Got))
 }
 
 // mismatchFields is what programs are told of a mismatch. The hashes are in hexadecimal digits.
@@ -62,11 +62,11 @@ type mismatchFields struct {
 	Asked    string `json:"asked"`
 }
 
-// failure is how the turn fails.
-func (e *MismatchError) failure() Failed {
+// Failure is how the turn fails.
+func (e *MismatchError) Failure() Failed {
 	have, got, key := hex.EncodeToString(e.Have), hex.EncodeToString(e.Got), tools.Shorten(texts.Clean(e.Key), maxNamedKey)
 	return Failed{Stop: models.StopError, Failure: models.Failure{
-		Code: codeMismatch,
+		Code: CodeMismatch,
 		Message: fmt.Sprintf("The effect log has %s with another input: the hash was %s and is now %s. What was done before is therefore unknown, "+
 			"and the call was stopped. Check what the tool did, then send a message to continue.", key, have, got),
 		Fields: jsonx.MustEncode(mismatchFields{Effect: key, Recorded: have, Asked: got}),
@@ -115,32 +115,32 @@ func failedStep(row *models.Effect) bool {
 	if row.Kind != models.EffectStep {
 		return false
 	}
-	var out stepOutcome
+	var out StepOutcome
 	return json.Unmarshal(row.Outcome, &out) == nil && out.Error != ""
 }
 
-// stepOutcome is what came of a step, as the journal keeps it.
-type stepOutcome struct {
+// StepOutcome is what came of a step, as the journal keeps it.
+type StepOutcome struct {
 	Value models.JSON `json:"value,omitempty"`
 	// Code and Error tell why it failed.
 	Code  string `json:"code,omitempty"`
 	Error string `json:"error,omitempty"`
 }
 
-// saveStep journals what came of a step.
-type saveStep struct {
-	writer
-	effect models.Effect
+// SaveStep journals what came of a step.
+type SaveStep struct {
+	Writer
+	Effect models.Effect
 }
 
-func (c *saveStep) Needs() commit.Needs { return c.needs(512+2*len(c.effect.Outcome), false) }
+func (c *SaveStep) Needs() commit.Needs { return c.needs(512+2*len(c.Effect.Outcome), false) }
 
-func (c *saveStep) Apply(tx *commit.Tx) error {
-	if !failedStep(&c.effect) {
+func (c *SaveStep) Apply(tx *commit.Tx) error {
+	if !failedStep(&c.Effect) {
 		// One that fails each time would let a turn go on for ever whose runners die of it.
 		tx.Turn.Takeovers = 0
 	}
 	// It makes no event, by which a lost reply could be told from a failed commit, so that it may be applied again.
-	tx.PutEffect(c.effect)
+	tx.PutEffect(c.Effect)
 	return nil
 }

@@ -1,4 +1,4 @@
-package runtime
+package turns
 
 import "github.com/ostler-dev/ostler/internal/models"
 
@@ -117,7 +117,7 @@ func (s State) next(o Outcome, f Facts) Plan {
 				"Nothing is lost: send a message to continue.",
 		}}
 	}
-	return nil // where nothing has happened, nothing follows
+	panic("turns: unknown outcome")
 }
 
 func (f Failed) end() Plan { return End{Status: models.TurnFailed, Stop: f.Stop, Failure: &f.Failure} }

@@ -1,4 +1,4 @@
-package runtime
+package turns
 
 import (
 	"encoding/json"
@@ -8,89 +8,88 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/turns"
 )
 
-// recoverReason takes a reason step over from a runner that has died: the model is asked again, under the same message id.
-type recoverReason struct {
-	writer
-	// lost is what the dead one's calls took; nil when that was counted.
-	lost *lostCall
+// RecoverReason takes a reason step over from a runner that has died: the model is asked again, under the same message id.
+type RecoverReason struct {
+	Writer
+	// Lost is what the dead one's calls took; nil when that was counted.
+	Lost *LostCall
 }
 
-func (c *recoverReason) Needs() commit.Needs { return c.needs(1024, false) }
+func (c *RecoverReason) Needs() commit.Needs { return c.needs(1024, false) }
 
-func (c *recoverReason) Apply(tx *commit.Tx) error {
+func (c *RecoverReason) Apply(tx *commit.Tx) error {
 	t := tx.Turn
 	// What is left of what the dead one held stays held for the next call, which makes it enough.
-	if err := c.lost.count(tx); err != nil {
+	if err := c.Lost.count(tx); err != nil {
 		return err
 	}
 	t.ModelCalls++
 	tx.Emit(&t.ID, events.ReasonRecovered{Iteration: t.Iteration, Policy: string(models.RecoveryRestart), Recoveries: t.Recoveries})
 	// From here on the step is one of this lease: what was counted now is not found again.
 	e := models.Effect{
-		ScopeID: t.ID, ReplayKey: reasonKey(t.Iteration), State: models.EffectRunning, InputHash: modelInputHash(c.cfg, t.ConsumedThrough),
-		Request: jsonx.MustEncode(askedOf(&c.cfg.model)), Epoch: c.lease.Epoch, Attempt: t.ModelCalls, StartedAt: tx.Now.Ptr(),
+		ScopeID: t.ID, ReplayKey: ReasonKey(t.Iteration), State: models.EffectRunning, InputHash: modelInputHash(c.Config, t.ConsumedThrough),
+		Request: jsonx.MustEncode(AskedOf(&c.Config.Model)), Epoch: c.Lease.Epoch, Attempt: t.ModelCalls, StartedAt: tx.Now.Ptr(),
 	}
 	tx.AmendEffect(e)
 	tx.SaveEffect(e)
 	tx.DropCheckpoint()
 	// Taking over is no progress: Takeovers stays as it is.
 	c.done(tx, t)
-	c.plan = Reason{Iteration: t.Iteration}
+	c.Plan = Reason{Iteration: t.Iteration}
 	return nil
 }
 
-// finalizeReason ends a reason step whose runner has died with what the model had said until then.
-type finalizeReason struct {
-	writer
-	lost *lostCall
+// FinalizeReason ends a reason step whose runner has died with what the model had said until then.
+type FinalizeReason struct {
+	Writer
+	Lost *LostCall
 }
 
-func (c *finalizeReason) Needs() commit.Needs {
-	return c.needs(4096+3*(len(c.lost.text)+len(c.lost.thinking)), true)
+func (c *FinalizeReason) Needs() commit.Needs {
+	return c.needs(4096+3*(len(c.Lost.Text)+len(c.Lost.Thinking)), true)
 }
 
-func (c *finalizeReason) Apply(tx *commit.Tx) error {
+func (c *FinalizeReason) Apply(tx *commit.Tx) error {
 	t := tx.Turn
 	output := *t.OutputMessageID
 	tx.Emit(&t.ID, events.ReasonRecovered{Iteration: t.Iteration, Policy: string(models.RecoveryFinalize), Recoveries: t.Recoveries})
-	if c.lost.thinking != "" {
-		tx.Emit(&t.ID, events.ThinkingCompleted{MessageID: output, Text: c.lost.thinking})
+	if c.Lost.Thinking != "" {
+		tx.Emit(&t.ID, events.ThinkingCompleted{MessageID: output, Text: c.Lost.Thinking})
 	}
-	usage := c.lost.usage
-	c.messageAt = turns.AddMessage(tx, models.Message{
-		ID: output, TurnID: t.ID, Role: models.MessageAgent, Content: c.content(), Interrupted: true, CreatedAt: tx.Now,
+	usage := c.Lost.Usage
+	c.MessageAt = AddMessage(tx, models.Message{
+		ID: output, TurnID: t.ID, Role: models.MessageAgent, Content: c.Content(), Interrupted: true, CreatedAt: tx.Now,
 	}, &usage)
-	if err := c.lost.count(tx); err != nil {
+	if err := c.Lost.count(tx); err != nil {
 		return err
 	}
 	if err := tx.Release(); err != nil {
 		return err
 	}
 	t.OutputMessageID, t.FinalMessageID = nil, &output
-	if text := preview(c.lost.text); text != "" {
+	if text := preview(c.Lost.Text); text != "" {
 		t.AnswerPreview = &text
 	}
 	tx.Emit(&t.ID, events.ReasonCompleted{Iteration: t.Iteration, Success: true})
 	tx.SaveEffect(models.Effect{
-		ScopeID: t.ID, ReplayKey: reasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.lease.Epoch, Attempt: t.ModelCalls,
-		StartedAt: c.lost.startedAt, SettledAt: tx.Now.Ptr(),
-		Outcome: jsonx.MustEncode(map[string]any{"finishReason": finishInterrupted, "usage": usage}),
+		ScopeID: t.ID, ReplayKey: ReasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.Lease.Epoch, Attempt: t.ModelCalls,
+		StartedAt: c.Lost.StartedAt, SettledAt: tx.Now.Ptr(),
+		Outcome: jsonx.MustEncode(map[string]any{"finishReason": FinishInterrupted, "usage": usage}),
 	})
 	tx.DropCheckpoint()
 	// The turn ends as one that has an answer: that it is cut off is said of the message.
-	return c.follow(tx, Reasoned{Stop: models.StopEndTurn})
+	return c.Follow(tx, Reasoned{Stop: models.StopEndTurn})
 }
 
-func (c *finalizeReason) content() []models.Part { return c.lost.parts() }
+func (c *FinalizeReason) Content() []models.Part { return c.Lost.Parts() }
 
-// finishInterrupted is the reason to stop of a call that no answer came of.
-const finishInterrupted = "interrupted"
+// FinishInterrupted is the reason to stop of a call that no answer came of.
+const FinishInterrupted = "interrupted"
 
-// askedModel is the model that a call is made of, with its prices of that time, as the journal keeps it.
-type askedModel struct {
+// AskedModel is the model that a call is made of, with its prices of that time, as the journal keeps it.
+type AskedModel struct {
 	Name       string         `json:"model"`
 	ID         models.ModelID `json:"modelId,omitzero"`
 	Input      *models.Nanos  `json:"priceInput,omitempty"`
@@ -103,21 +102,21 @@ type askedModel struct {
 	Waiting bool `json:"waiting,omitempty"`
 }
 
-func askedOf(m *models.Model) askedModel {
-	return askedModel{
+func AskedOf(m *models.Model) AskedModel {
+	return AskedModel{
 		Name: m.Name, ID: m.ID, Input: m.PriceInput, Output: m.PriceOutput, CacheRead: m.PriceCacheRead, CacheWrite: m.PriceCacheWrite,
 	}
 }
 
-// prices are those that the model had.
-func (a *askedModel) prices() *models.Model {
+// Prices are those that the model had.
+func (a *AskedModel) Prices() *models.Model {
 	return &models.Model{PriceInput: a.Input, PriceOutput: a.Output, PriceCacheRead: a.CacheRead, PriceCacheWrite: a.CacheWrite}
 }
 
-// tally is what is known of the model calls of a reason step while they are under way, as the checkpoint keeps it.
-type tally struct {
+// Tally is what is known of the model calls of a reason step while they are under way, as the checkpoint keeps it.
+type Tally struct {
 	// Asked is the model of the present call, or of the next one.
-	Asked askedModel `json:"asked"`
+	Asked AskedModel `json:"asked"`
 	// At is when the present call was made; 0 before it was.
 	At models.Millis `json:"at,omitempty"`
 	// Ended counts the calls before it, Took is what they took.
@@ -129,31 +128,31 @@ type tally struct {
 	Resting bool `json:"resting,omitempty"`
 }
 
-// lostCall is what is known of the model calls of a reason step whose runner has died, and that no commit has counted.
-type lostCall struct {
-	tally
+// LostCall is what is known of the model calls of a reason step whose runner has died, and that no commit has counted.
+type LostCall struct {
+	Tally
 
-	text, thinking string
+	Text, Thinking string
 	// toolCall is true when a tool call had begun.
 	toolCall bool
-	// startedAt is when the step began, or was taken over last.
-	startedAt *models.Millis
+	// StartedAt is when the step began, or was taken over last.
+	StartedAt *models.Millis
 	// durationMs is that of the present call until its last sign of life; 0 when nothing was saved of it.
 	durationMs int64
-	// through is the position of the newest message that the model was shown.
-	through int64
-	// usage is that of the present call; estimated, that the provider had not told all of it.
-	usage     models.Usage
-	estimated bool
+	// Through is the position of the newest message that the model was shown.
+	Through int64
+	// Usage is that of the present call; estimated, that the provider had not told all of it.
+	Usage     models.Usage
+	Estimated bool
 }
 
-// read takes in what the checkpoint holds.
-func (l *lostCall) read(c *models.Checkpoint) error {
-	l.text, l.thinking, l.toolCall = c.Text, c.Thinking, c.ToolCall
+// Read takes in what the checkpoint holds.
+func (l *LostCall) Read(c *models.Checkpoint) error {
+	l.Text, l.Thinking, l.toolCall = c.Text, c.Thinking, c.ToolCall
 	if len(c.Usage) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(c.Usage, &l.tally); err != nil {
+	if err := json.Unmarshal(c.Usage, &l.Tally); err != nil {
 		return fmt.Errorf("read the calls in the checkpoint of turn %s: %w", c.TurnID, err)
 	}
 	if l.At > 0 {
@@ -162,24 +161,24 @@ func (l *lostCall) read(c *models.Checkpoint) error {
 	return nil
 }
 
-// parts returns what the model had said.
-func (l *lostCall) parts() []models.Part {
+// Parts returns what the model had said.
+func (l *LostCall) Parts() []models.Part {
 	if l == nil {
 		return nil
 	}
 	var parts []models.Part
-	if l.thinking != "" {
-		parts = append(parts, models.Part{Type: models.PartThinking, Text: l.thinking})
+	if l.Thinking != "" {
+		parts = append(parts, models.Part{Type: models.PartThinking, Text: l.Thinking})
 	}
-	if l.text != "" {
-		parts = append(parts, models.Part{Type: models.PartText, Text: l.text})
+	if l.Text != "" {
+		parts = append(parts, models.Part{Type: models.PartText, Text: l.Text})
 	}
 	return parts
 }
 
 // count adds what the lost calls took to the turn and its session, and takes it off budgets, in the commit that takes the step over or ends
 // it. Its error must be returned by the command.
-func (l *lostCall) count(tx *commit.Tx) error {
+func (l *LostCall) count(tx *commit.Tx) error {
 	if l == nil {
 		return nil
 	}
@@ -194,32 +193,32 @@ func (l *lostCall) count(tx *commit.Tx) error {
 		l.record(tx, took, 0, l.Asked.Before+l.Ended-1, false)
 	}
 	if !l.Resting {
-		if err := hold.Meter(tx, l.fact(t.ID, first+l.Ended, l.usage, l.durationMs, l.estimated)); err != nil {
+		if err := hold.Meter(tx, l.fact(t.ID, first+l.Ended, l.Usage, l.durationMs, l.Estimated)); err != nil {
 			return err
 		}
 		t.ModelCalls++
-		took = took.Add(l.usage)
-		l.record(tx, l.usage, l.durationMs, l.Asked.Before+l.Ended, l.estimated)
+		took = took.Add(l.Usage)
+		l.record(tx, l.Usage, l.durationMs, l.Asked.Before+l.Ended, l.Estimated)
 	}
 	t.Usage, tx.Session.Usage = t.Usage.Add(took), tx.Session.Usage.Add(took)
 	return nil
 }
 
 // record says what calls took that no answer came of.
-func (l *lostCall) record(tx *commit.Tx, took models.Usage, durationMs int64, retries int, estimated bool) {
+func (l *LostCall) record(tx *commit.Tx, took models.Usage, durationMs int64, retries int, estimated bool) {
 	tx.Emit(&tx.Turn.ID, events.GenerationRecorded{
 		MessageID: *tx.Turn.OutputMessageID, Model: l.Asked.Name, ModelID: l.Asked.ID, Usage: took, DurationMs: durationMs,
-		FinishReason: finishInterrupted, PromptThrough: l.through, Retries: retries, Estimated: estimated,
+		FinishReason: FinishInterrupted, PromptThrough: l.Through, Retries: retries, Estimated: estimated,
 	})
 }
 
-func (l *lostCall) fact(turn models.TurnID, number int, took models.Usage, durationMs int64, estimated bool) hold.Fact {
+func (l *LostCall) fact(turn models.TurnID, number int, took models.Usage, durationMs int64, estimated bool) hold.Fact {
 	return hold.ModelCall(turn, number, models.JournalEntry{
 		ModelID: l.Asked.ID.Ptr(), Model: l.Asked.Name, Usage: took, DurationMs: durationMs, Estimated: estimated, ProviderCost: took.ProviderCost,
 	})
 }
 
-// keeps reports whether what the model had said is to be the answer: there is some, and nothing else was to come of it.
-func (l *lostCall) keeps(policy models.StreamRecovery) bool {
-	return policy == models.RecoveryFinalize && l != nil && l.text != "" && !l.toolCall
+// Keeps reports whether what the model had said is to be the answer: there is some, and nothing else was to come of it.
+func (l *LostCall) Keeps(policy models.StreamRecovery) bool {
+	return policy == models.RecoveryFinalize && l != nil && l.Text != "" && !l.toolCall
 }
