@@ -6,6 +6,7 @@ import (
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 func (r *Resolver) sessionPayload(ctx context.Context, s *models.Session, err error) (*model.SessionPayload, error) {
@@ -37,9 +38,9 @@ func decodeNewSession(input model.CreateSessionInput) (in sessions.NewSession, e
 }
 
 func decodeNewMessage(input model.SendMessageInput) (in sessions.NewMessage, err error) {
-	in = sessions.NewMessage{Delivery: sessions.Steer, MaxTokens: input.MaxTokens, IdempotencyKey: input.IdempotencyKey}
+	in = sessions.NewMessage{Delivery: turns.Steer, MaxTokens: input.MaxTokens, IdempotencyKey: input.IdempotencyKey}
 	if input.Delivery != nil {
-		in.Delivery = sessions.Delivery(*input.Delivery)
+		in.Delivery = turns.Delivery(*input.Delivery)
 	}
 	if in.SessionID, err = decodeID[models.SessionEntity](input.SessionID, "input", "sessionId"); err != nil {
 		return in, err

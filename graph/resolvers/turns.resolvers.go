@@ -14,6 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // Actor is the resolver for the actor field.
@@ -163,7 +164,7 @@ func (r *waitResolver) Turn(ctx context.Context, obj *model.Wait) (*model.Turn, 
 
 // ViewerMayResolve reports whether the caller may resolve a wait by a mutation.
 func (r *waitResolver) ViewerMayResolve(ctx context.Context, obj *model.Wait) (bool, error) {
-	rule := sessions.Rule{Kind: models.WaitKind(obj.Kind), Open: obj.State == model.WaitStateOpen, AllowSelf: obj.AllowSelf}
+	rule := turns.Rule{Kind: models.WaitKind(obj.Kind), Open: obj.State == model.WaitStateOpen, AllowSelf: obj.AllowSelf}
 	if obj.RequiredRole != nil {
 		rule.Role = models.Role(*obj.RequiredRole)
 	}
@@ -175,7 +176,7 @@ func (r *waitResolver) ViewerMayResolve(ctx context.Context, obj *model.Wait) (b
 		}
 		turn = t
 	}
-	return sessions.MayResolve(auth.FromContext(ctx), rule, turn), nil
+	return turns.MayResolve(auth.FromContext(ctx), rule, turn), nil
 }
 
 // Decisions is the resolver for the decisions field.

@@ -11,6 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // A turn whose first step has no money ends as one that was sealed, whatever waits behind it in the line; and so does each of those.
@@ -25,7 +26,7 @@ func TestAFirstStepWithoutMoneyMovesTheLineOn(t *testing.T) {
 		<-g.arrived
 		var behind []models.TurnID
 		for range 3 {
-			behind = append(behind, n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text("more")}, Delivery: sessions.Queue}))
+			behind = append(behind, n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text("more")}, Delivery: turns.Queue}))
 		}
 		g.open()
 		w.idle(s)

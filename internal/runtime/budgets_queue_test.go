@@ -5,6 +5,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // Turns that a budget has no room for end before their first call, one after the other, also when others are queued behind them.
@@ -15,15 +16,15 @@ func TestQueuedTurnsOfAUsedUpBudget(t *testing.T) {
 		s := w.newSession(n)
 		g := n.puppet.add()
 		n.puppet.on(replies(reply{heard: g, resp: took(700, 30, "done").resp}))
-		turns := []models.TurnID{n.send(s, "go")}
+		sent := []models.TurnID{n.send(s, "go")}
 		<-g.arrived
 		for _, text := range []string{"two", "three", "four"} {
-			turns = append(turns, n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text(text)}, Delivery: sessions.Queue}))
+			sent = append(sent, n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text(text)}, Delivery: turns.Queue}))
 		}
 		w.changeBudget(usd, func(b *models.Budget) { b.LimitAmount = 731 })
 		g.open()
 		w.idle(s)
-		for i, id := range turns {
+		for i, id := range sent {
 			switch row := w.turn(id); {
 			case i == 0 && row.Status != models.TurnCompleted:
 				t.Errorf("the turn that had begun is %+v", row)

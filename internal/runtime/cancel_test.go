@@ -201,7 +201,7 @@ func TestACancelOfTurnsThatDontRun(t *testing.T) {
 		n := w.newNode()
 		s := w.newSession(n)
 		head := n.send(s, "one")
-		queued := n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text("two")}, Delivery: sessions.Queue})
+		queued := n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text("two")}, Delivery: turns.Queue})
 		if got := n.cancel(queued, "").Status; got != models.TurnCancelled {
 			t.Errorf("the queued turn is %s", got)
 		}

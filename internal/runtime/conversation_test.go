@@ -11,6 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 func textParts(s string) []models.Part { return []models.Part{{Type: models.PartText, Text: s}} }
@@ -166,7 +167,7 @@ func TestConversationIsReadInPages(t *testing.T) {
 		w.idle(s)
 		for i := range 3 {
 			want = append(want, "Aok", fmt.Sprintf("Uagain%d", i))
-			n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text(fmt.Sprintf("again%d", i))}, Delivery: sessions.Queue})
+			n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text(fmt.Sprintf("again%d", i))}, Delivery: turns.Queue})
 			w.idle(s)
 		}
 		requests := n.puppet.requests()

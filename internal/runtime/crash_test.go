@@ -71,7 +71,7 @@ func (c *crashRun) run() {
 	key := "key"
 	key += c.session.String()
 	c.message = sessions.NewMessage{
-		SessionID: c.session, Delivery: sessions.Steer, IdempotencyKey: &key,
+		SessionID: c.session, Delivery: turns.Steer, IdempotencyKey: &key,
 		Content: []sessions.NewPart{sessions.Text(script(c.t, says(text("one "+strings.Repeat("x", 2*checkpointBytes)), callTool("ordered", "first"), callTool("ordered_again", "second")), says(text("two"))))},
 	}
 	c.gate = c.first.faults.add()

@@ -8,9 +8,10 @@ import (
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
-func message(s models.SessionID, text string, d sessions.Delivery) sessions.NewMessage {
+func message(s models.SessionID, text string, d turns.Delivery) sessions.NewMessage {
 	return sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text(text)}, Delivery: d}
 }
 
@@ -44,10 +45,10 @@ func TestInterrupt(t *testing.T) {
 		g := n.speaks("half")
 		first := n.send(s, "one")
 		<-g.arrived
-		n.deliver(message(s, "queued", sessions.Queue))
-		n.deliver(message(s, "steered", sessions.Steer))
+		n.deliver(message(s, "queued", turns.Queue))
+		n.deliver(message(s, "steered", turns.Steer))
 		n.puppet.on(echoing)
-		urgent := n.deliver(message(s, "urgent", sessions.Interrupt))
+		urgent := n.deliver(message(s, "urgent", turns.Interrupt))
 		log := w.idle(s)
 		w.cancelled(first, log)
 		if got := w.inputs(log); !slices.Equal(got, []string{"one", "urgent", "queued"}) {
@@ -69,7 +70,7 @@ func TestInterruptAtRest(t *testing.T) {
 		n := w.start()
 		n.puppet.on(echoing)
 		s := w.newSession(n)
-		turn := n.deliver(message(s, "one", sessions.Interrupt))
+		turn := n.deliver(message(s, "one", turns.Interrupt))
 		w.idle(s)
 		if row := w.turn(turn); row.Status != models.TurnCompleted {
 			t.Errorf("the turn is %+v", row)
@@ -87,7 +88,7 @@ func TestReject(t *testing.T) {
 		g := n.speaks("half")
 		n.send(s, "one")
 		<-g.arrived
-		if _, _, err := n.sessions.Send(t.Context(), w.by, message(s, "two", sessions.Reject)); !fault.Is(err, fault.SessionBusy) {
+		if _, _, err := n.sessions.Send(t.Context(), w.by, message(s, "two", turns.Reject)); !fault.Is(err, fault.SessionBusy) {
 			t.Fatalf("it was answered with %v", err)
 		}
 		g.open()
@@ -96,7 +97,7 @@ func TestReject(t *testing.T) {
 			t.Error("what was refused was kept")
 		}
 		n.puppet.on(echoing)
-		n.deliver(message(s, "three", sessions.Reject))
+		n.deliver(message(s, "three", turns.Reject))
 		w.idle(s)
 	})
 }
@@ -113,7 +114,7 @@ func TestQueuedTurnsAreEdited(t *testing.T) {
 		<-g.arrived
 		ids := map[string]models.TurnID{}
 		for _, text := range []string{"a", "b", "c", "d"} {
-			ids[text] = n.deliver(message(s, text, sessions.Queue))
+			ids[text] = n.deliver(message(s, text, turns.Queue))
 		}
 		move := func(text, before string) {
 			t.Helper()

@@ -21,6 +21,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 var updateEconomy = flag.Bool("update-economy", false, "write testdata/economy.txt anew")
@@ -336,7 +337,7 @@ func (e *economy) run() cost {
 		for _, s := range list {
 			sends.Go(func() {
 				_, _, err := e.node.sessions.Send(e.t.Context(), e.by, sessions.NewMessage{
-					SessionID: s, Content: []sessions.NewPart{sessions.Text("go")}, Delivery: sessions.Steer,
+					SessionID: s, Content: []sessions.NewPart{sessions.Text("go")}, Delivery: turns.Steer,
 				})
 				if err != nil {
 					e.t.Error(err)

@@ -2,11 +2,11 @@
 // stopped.
 //
 // Follow one turn in this order: engine.go (start and stop), slot.go, share.go and claim.go (how turns come here), liveness.go and
-// watch.go (who is alive), turn.go (the loop of a turn, and what becomes of it when it can't go on), plan.go (what comes next), reason.go
+// watch.go (who is alive), turn.go (the loop of a turn, and what becomes of it when it can't go on), reason.go
 // and act.go (the two kinds of steps; act_call.go, act_retry.go and act_ends.go follow one call), asking.go with attempts.go, breaker.go
-// and idle.go (models that fail), spend.go (what steps hold of budgets before they begin), commands*.go (what each step commits), journal.go (what becomes of tool calls after a crash),
-// recover.go (of model calls), repair.go (of results that are missing all the same), ports.go (what it reaches for outside of itself, and
-// what simulations replace; they begin with sim_world_test.go).
+// and idle.go (models that fail), spend.go (what steps take of budgets), recover.go (model calls whose runner has died), repair.go (results
+// that are missing all the same), ports.go (what it reaches for outside of itself, and what simulations replace; they begin with
+// sim_world_test.go). What each step commits, and what comes next, is decided in internal/turns.
 package runtime
 
 import (

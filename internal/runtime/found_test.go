@@ -10,6 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/queue"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // What the simulation has found, as small as it gets.
@@ -24,7 +25,7 @@ func TestACancelBetweenTheClaimAndTheFirstStep(t *testing.T) {
 		s := w.newSession(n)
 		turn := n.send(s, "one")
 		n.send(s, "two")
-		next := n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text("three")}, Delivery: sessions.Queue})
+		next := n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text("three")}, Delivery: turns.Queue})
 		runner := models.Runner{ID: n.engine.runnerID(), Host: "h"}
 		if err := w.queue.Register(t.Context(), runner); err != nil {
 			t.Fatal(err)

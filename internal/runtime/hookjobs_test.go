@@ -9,6 +9,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // receiver is a webhook of hooks that tells when it is asked, and answers when it may.
@@ -65,7 +66,7 @@ func TestAHookThatHangsDelaysNobodyElse(t *testing.T) {
 		close(quick.answer)
 		s := other.newSessionOn(n, other.hooked(quick.url))
 		if _, _, err := n.sessions.Send(t.Context(), other.by, sessions.NewMessage{
-			SessionID: s, Content: []sessions.NewPart{sessions.Text(script(t, says(text("done"))))}, Delivery: sessions.Steer,
+			SessionID: s, Content: []sessions.NewPart{sessions.Text(script(t, says(text("done"))))}, Delivery: turns.Steer,
 		}); err != nil {
 			t.Fatal(err)
 		}

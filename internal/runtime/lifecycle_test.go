@@ -16,6 +16,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // runners returns who is on the list.
@@ -249,7 +250,7 @@ func TestSlotsComeBack(t *testing.T) {
 		for _, s := range list {
 			all.Go(func() {
 				for i, what := range []string{"tool", "panic", "fail", "well"} {
-					in := sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text(fmt.Sprint(what, i))}, Delivery: sessions.Queue}
+					in := sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text(fmt.Sprint(what, i))}, Delivery: turns.Queue}
 					if _, _, err := n.sessions.Send(t.Context(), w.by, in); err != nil {
 						t.Error(err)
 					}

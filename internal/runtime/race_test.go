@@ -10,7 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // TestTheInboxRace has many senders of every delivery race with a runner that ends turns as fast as it can: each message that was accepted
@@ -18,7 +18,7 @@ import (
 //
 // Rules: L6, D5.
 func TestTheInboxRace(t *testing.T) {
-	deliveries := []sessions.Delivery{sessions.Steer, sessions.Queue, sessions.Interrupt, sessions.Reject}
+	deliveries := []turns.Delivery{turns.Steer, turns.Queue, turns.Interrupt, turns.Reject}
 	const each = 6
 	eachWorld(t, func(t *testing.T, w *world) {
 		n, other := w.start(), w.newNode()
@@ -39,7 +39,7 @@ func TestTheInboxRace(t *testing.T) {
 					switch {
 					case err == nil && turn.SessionID == s:
 						accepted[m.ID] = text
-					case d == sessions.Reject && fault.Is(err, fault.SessionBusy):
+					case d == turns.Reject && fault.Is(err, fault.SessionBusy):
 						refused++
 					default:
 						t.Errorf("%s: %v", text, err)

@@ -13,7 +13,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
@@ -102,7 +101,7 @@ func (w *simulation) cancel() {
 	}
 	by := w.anybody()
 	w.told.asked[t.ID] = append(w.told.asked[t.ID], by.UserID)
-	switch err := w.ask("a cancel of a "+string(t.Status)+" turn", sessions.Acting{By: by, Session: t.SessionID}.Cancel(t.ID), turns.ErrEnded); {
+	switch err := w.ask("a cancel of a "+string(t.Status)+" turn", &turns.CancelTurn{By: by, Session: t.SessionID, Turn: t.ID}, turns.ErrEnded); {
 	case err == nil:
 		w.told.cancelled[t.ID] = true
 	case errors.Is(err, turns.ErrEnded):
@@ -117,27 +116,27 @@ func (w *simulation) rearrange() {
 	if !ok {
 		return
 	}
-	a := sessions.Acting{By: w.anybody(), Session: t.SessionID}
+	by := w.anybody()
 	if w.random.IntN(2) == 0 {
 		other, _ := w.someTurn(func(o *models.Turn) bool { return queued(o) && o.SessionID == t.SessionID })
-		w.ask("a move", a.Move(t.ID, other.ID))
+		w.ask("a move", &turns.MoveQueued{Org: w.org, Session: t.SessionID, Turn: t.ID, Before: other.ID})
 		return
 	}
 	for _, m := range read[models.Message](w, "id = ?", t.InputMessageID) {
 		text := strings.TrimSuffix(m.Content[0].Text, edited) + edited
-		w.ask("an edit", a.Edit(t.ID, []models.Part{{Type: models.PartText, Text: text}}))
+		w.ask("an edit", &turns.EditQueued{By: by, Session: t.SessionID, Turn: t.ID, Content: []models.Part{{Type: models.PartText, Text: text}}})
 	}
 }
 
 // resolve brings what a wait is for, or ends it when its time is over.
 func (w *simulation) resolve(wait models.Wait) {
-	a := sessions.Acting{By: w.anybody(), Session: wait.SessionID}
+	by := w.anybody()
 	value := models.JSON(fmt.Sprintf(`{"n":%d}`, w.random.IntN(3)))
 	with := resolved{models.WaitOK, models.WaitResolution{Value: value}}
 	switch {
 	case wait.Deadline != nil && w.random.IntN(3) == 0:
 		late := models.MillisOf(w.clock.Now()) >= *wait.Deadline
-		if w.ask("an expiry", a.Expire(wait.ID)) == nil && late {
+		if w.ask("an expiry", &turns.ExpireWait{Org: w.org, Session: wait.SessionID, Wait: wait.ID}) == nil && late {
 			w.saw["an expiry that was due"]++
 			// One that makes its turn fail is put off as long as other calls are at work.
 			w.told.expired[wait.ID] = !turns.ReadRequest(wait).FailTurn
@@ -145,19 +144,21 @@ func (w *simulation) resolve(wait models.Wait) {
 		return
 	case wait.Kind == models.WaitApproval:
 		approve := w.random.IntN(4) > 0
-		if w.late(wait, w.ask("a decision", a.Decide(wait.ID, approve), turns.ErrResolved)) {
-			w.told.decided = append(w.told.decided, models.ApprovalDecision{WaitID: wait.ID, ActorID: models.ActorID(a.By.UserID), Approve: approve})
+		if w.late(wait, w.ask("a decision", turns.NewDecideApproval(by, wait.SessionID, wait.ID, approve), turns.ErrResolved)) {
+			w.told.decided = append(w.told.decided, models.ApprovalDecision{WaitID: wait.ID, ActorID: models.ActorID(by.UserID), Approve: approve})
 		}
 		return
 	case wait.Kind == models.WaitClientTool:
-		if w.ask("a result", a.Result(*wait.ToolCallID, wait.ID, value)) == nil {
+		if w.ask("a result", &turns.SubmitResults{Org: w.org, Session: wait.SessionID, Results: []turns.ClientResult{{
+			Call: *wait.ToolCallID, Wait: wait.ID, State: models.WaitOK, Resolution: with.with,
+		}}}) == nil {
 			w.won(wait, with)
 		}
 		return
 	case w.random.IntN(5) == 0:
 		with = resolved{models.WaitError, models.WaitResolution{ErrorCode: "no", ErrorMessage: "no"}}
 	}
-	if w.late(wait, w.ask(string(with.state)+" for a "+string(wait.Kind), a.Resolve(wait.ID, with.state, with.with), turns.ErrResolved)) {
+	if w.late(wait, w.ask(string(with.state)+" for a "+string(wait.Kind), &turns.ResolveWait{Org: w.org, Session: wait.SessionID, Wait: wait.ID, State: with.state, Resolution: with.with}, turns.ErrResolved)) {
 		if _, twice := w.told.won[wait.ID]; twice {
 			w.failf("wait %s was resolved twice", wait.Identity)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // The simulation runs several processes, with the engine's own code in them, and their clients, on a database of SQLite. Who goes on
@@ -93,7 +94,7 @@ type simMessage struct {
 	text string
 	// acked is true when the client was told, and what.
 	acked bool
-	sent  sessions.Sent
+	sent  turns.Sent
 }
 
 // newSimulation makes the simulation of a seed. The store is its own from then on, until the next one.
@@ -413,8 +414,8 @@ func (w *simulation) client() {
 }
 
 // deliveries are how messages are sent.
-var deliveries = []sessions.Delivery{
-	sessions.Steer, sessions.Steer, sessions.Steer, sessions.Queue, sessions.Queue, sessions.Queue, sessions.Reject, sessions.Interrupt,
+var deliveries = []turns.Delivery{
+	turns.Steer, turns.Steer, turns.Steer, turns.Queue, turns.Queue, turns.Queue, turns.Reject, turns.Interrupt,
 }
 
 // compose makes a message, or takes one that was sent before, under its key.
@@ -462,7 +463,7 @@ func (w *simulation) send(m *simMessage) {
 			w.failf("%s was answered with %v and with %v under one key", m.text, m.sent, c.Sent())
 		case err == nil:
 			m.acked, m.sent = true, c.Sent()
-		case fault.Is(err, fault.SessionBusy) && m.in.Delivery == sessions.Reject && !accepted:
+		case fault.Is(err, fault.SessionBusy) && m.in.Delivery == turns.Reject && !accepted:
 			w.saw["refused messages"]++
 		case !errors.Is(err, errNodeDied):
 			w.failf("%s was refused: %v", m.text, err)

@@ -18,13 +18,11 @@ type slot struct {
 	// org and lease are zero as long as they aren't known, and the lease's epoch, under which it runs here, as long as it doesn't run.
 	org   models.OrgID
 	lease commit.Lease
-	// prepared can begin the turn in the transaction that claims it; nil when that has to wait.
+	// prepared is the run of a turn that is begun in the transaction that claims it; nil when that has to wait.
 	prepared *turnRun
-	// sizePreview is what the first call is going to show of the session; nil when that isn't known, or when no budget asks for it.
-	sizePreview *sizePreview
-	// began is how it has begun there; nil when it has not.
-	began *turns.Writer
-	// attention tells the run that something has happened to its turn; interrupt ends the run.
+	// claim says how the turn was begun there; nil when it was claimed from the queue.
+	claim *turns.Claim
+	// attention tells the run that something has happened to its execution; interrupt ends the run.
 	attention chan struct{}
 	interrupt context.CancelCauseFunc
 }
@@ -64,64 +62,43 @@ func (e *Engine) reserve(org models.OrgID, x models.Execution) (*slot, bool) {
 	}
 }
 
-// RunnerID returns the id of the claiming runner.
-func (s *slot) RunnerID() models.RunnerID { return s.runner }
-
-// Prepare finds out what the next turn of a session will run with, so that Begin can start its first step. What stands in the
-// way is left to the turn itself, which tries longer, or says in the session why it fails.
-func (s *slot) Prepare(ctx context.Context, org models.OrgID, session models.SessionID, model *models.ModelID) {
-	r := &turnRun{e: s.e, turn: models.Turn{OrgID: org, SessionID: session, ModelID: model}, session: s.e.conversations.session(org, session)}
+// Prepare finds out what the turn of a message will run with, so that its first step can begin in the transaction that claims it. What
+// stands in the way is left to the turn itself, which tries longer, or says in the session why it fails.
+func (s *slot) Prepare(ctx context.Context, m *turns.SendMessage) *turns.Claim {
+	s.claim = &turns.Claim{Runner: s.runner}
+	t := models.Turn{OrgID: m.By.OrgID, SessionID: m.SessionID, ModelID: m.ModelID, MaxTokens: m.MaxTokens}
+	r := &turnRun{e: s.e, turn: t, session: s.e.conversations.session(t.OrgID, t.SessionID)}
 	if r.readSession(ctx) != nil {
-		return
+		return s.claim
 	}
 	var err error
 	if r.step, err = r.resolveOnce(ctx); err != nil {
-		return
+		return s.claim
 	}
-	s.prepared = r
+	w := r.writer()
 	if r.session.budgeted {
-		s.sizePreview = r.sizePreview()
-	}
-}
-
-// Budgets reports whether Begin is going to look at the budgets that bind the session.
-func (s *slot) Budgets() bool { return s.sizePreview != nil }
-
-// Begin starts the first step of the turn that was claimed for the slot in the same transaction, unless the session runs with
-// something else than what was prepared, or a budget asks what the call takes and not all is known that it will show: then Run does.
-func (s *slot) Begin(tx *commit.Tx, input []models.Part) error {
-	s.began = nil
-	if s.prepared == nil {
-		return nil
-	}
-	s.prepared.turn = *tx.Turn
-	w := s.prepared.writer()
-	if w.Stopping || w.Config.Basis != turns.BasisOf(tx.Session, tx.Turn) {
-		return nil
-	}
-	if tx.Session.Budgeted {
-		if s.sizePreview == nil || s.sizePreview.sequence != tx.Turn.InputSequence-1 {
-			return nil
+		if p := r.sizePreview(); p != nil {
+			// No less than what the turn would need after it was parked, when its input isn't known.
+			w.Demand = r.callOf(&r.step.effective.Model.Model, p.bytes+max(inboxBytes, partBytes(m.Content)))
+			s.claim.Sequence = p.sequence
 		}
-		// No less than what the turn would need after it was parked, when its input isn't known.
-		w.Demand = s.prepared.callOf(&s.prepared.step.effective.Model.Model, s.sizePreview.bytes+max(inboxBytes, partBytes(input)))
 	}
-	w.Begin(tx)
-	if err := w.Follow(tx, turns.Begun{}); err != nil {
-		return err
-	}
-	s.began = &w
-	return nil
+	s.prepared, s.claim.First = r, &w
+	return s.claim
 }
 
 // Run works on a turn that was claimed for the slot, in the background. Session and input message are as in the transaction
 // that claimed the turn; nil when that did not read them.
 func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message) {
 	r := &turnRun{e: s.e, turn: t}
+	var began *turns.Writer
+	if s.claim != nil {
+		began = s.claim.Begun
+	}
 	switch {
-	case s.began != nil:
+	case began != nil:
 		r = s.prepared
-		r.turn, r.session.budgeted, r.session.files, r.session.fresh = t, s.began.HasBudgets, s.began.HasFiles, false
+		r.turn, r.session.budgeted, r.session.files, r.session.fresh = t, began.HasBudgets, began.HasFiles, false
 	case session != nil:
 		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: models.Value(session.Locale), base: session.BaseSequence, clientTools: session.ClientTools, budgeted: session.Budgeted, files: session.FileBytes > 0}
 	}
@@ -140,10 +117,10 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 	e.scheduling.spawn(func() {
 		defer s.Free()
 		r.conversation = e.conversations.take(t)
-		if s.began != nil && r.conversation.isThrough(input.Sequence-1) {
-			r.join(s.began)
+		if began != nil && r.conversation.isThrough(input.Sequence-1) {
+			r.join(began)
 		}
-		e.runTurn(s.life, s.ctx, r, s.began)
+		e.runTurn(s.life, s.ctx, r, began)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // settled waits until a node remembers the conversation of a session at rest.
@@ -164,9 +165,9 @@ func TestShownIsWhatIsStored(t *testing.T) {
 				var sending sync.WaitGroup
 				for i := range 1 + burst%4 {
 					sending.Go(func() {
-						m := sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text(fmt.Sprintf("%d.%0*d", burst, i+1, i))}, Delivery: sessions.Steer}
+						m := sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text(fmt.Sprintf("%d.%0*d", burst, i+1, i))}, Delivery: turns.Steer}
 						if i == 2 {
-							m.Delivery = sessions.Queue
+							m.Delivery = turns.Queue
 						}
 						if _, _, err := nodes[(burst/2+i/3)%2].sessions.Send(t.Context(), w.by, m); err != nil {
 							t.Error(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // How much a soak does. It is bounded by count, never by time.
@@ -123,7 +124,7 @@ func (k *soak) talk(i int, s models.SessionID) {
 		key := s.String() + tag
 		in := sessions.NewMessage{
 			SessionID: s, Content: []sessions.NewPart{sessions.Text(k.script(tag))}, IdempotencyKey: &key,
-			Delivery: []sessions.Delivery{sessions.Steer, sessions.Queue}[k.draw(2)],
+			Delivery: []turns.Delivery{turns.Steer, turns.Queue}[k.draw(2)],
 		}
 		for {
 			m, turn, err := k.node().sessions.Send(context.Background(), k.by, in)

@@ -10,6 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // Rules: L1, P4, P8, P11.
@@ -139,7 +140,7 @@ func TestQueueing(t *testing.T) {
 		ids := []models.TurnID{n.send(s, "a")}
 		<-g.arrived
 		for _, m := range []string{"b", "c", "d"} {
-			ids = append(ids, n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text(m)}, Delivery: sessions.Queue}))
+			ids = append(ids, n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text(m)}, Delivery: turns.Queue}))
 		}
 		// Steering is about the active turn, not about those that wait.
 		if turn := n.send(s, "a too"); turn != ids[0] {
@@ -190,7 +191,7 @@ func TestNoMessageIsStranded(t *testing.T) {
 		<-g.arrived
 		n.send(s, "b")
 		n.send(s, "c")
-		queued := n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text("d")}, Delivery: sessions.Queue})
+		queued := n.deliver(sessions.NewMessage{SessionID: s, Content: []sessions.NewPart{sessions.Text("d")}, Delivery: turns.Queue})
 		g.open()
 		w.idle(s)
 		turns := w.turns(s)

@@ -18,7 +18,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -397,7 +396,7 @@ func TestACancelOfAParkedTurn(t *testing.T) {
 		s := w.newSession(n)
 		turn := n.send(s, script(t, says(callTool("theirs", "a")), says(text("done"))))
 		wait := w.parked(s)[0]
-		n.deliver(message(s, "next", sessions.Queue))
+		n.deliver(message(s, "next", turns.Queue))
 		if got := n.cancel(turn, "no more").Status; got != models.TurnCancelled {
 			t.Errorf("the turn is %s", got)
 		}

@@ -36,6 +36,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/tools/expr"
 	"github.com/ostler-dev/ostler/internal/tools/files"
 	"github.com/ostler-dev/ostler/internal/tools/userhooks"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // patience bounds how long a test waits for something that must happen. No test depends on how long it really takes.
@@ -241,7 +242,7 @@ func (w *world) newSessionOn(n *node, h models.HarnessID) models.SessionID {
 // send sends a message that steers, and returns the turn that carries it.
 func (n *node) send(session models.SessionID, text string) models.TurnID {
 	n.w.t.Helper()
-	return n.deliver(sessions.NewMessage{SessionID: session, Content: []sessions.NewPart{sessions.Text(text)}, Delivery: sessions.Steer})
+	return n.deliver(sessions.NewMessage{SessionID: session, Content: []sessions.NewPart{sessions.Text(text)}, Delivery: turns.Steer})
 }
 
 func (n *node) deliver(m sessions.NewMessage) models.TurnID {

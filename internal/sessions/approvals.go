@@ -8,11 +8,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
-	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/catalog"
-	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/jsonx"
@@ -48,22 +45,22 @@ func (s *Service) DecideApproval(ctx context.Context, by *auth.Principal, in Dec
 	if err != nil {
 		return nil, nil, err
 	}
-	if f := ruleOf(w).refuse(by, t, in.Approve); f != nil {
+	if f := turns.RuleOf(w).Refuse(by, t, in.Approve); f != nil {
 		return nil, nil, f.At("input", "waitId")
 	}
 	if len(in.Arguments) > 0 && turns.ReadRequest(*w).Payment != nil {
 		return nil, nil, fault.New(fault.Invalid, "A payment can only be approved as it is or denied: leave the arguments out.").At("input", "arguments")
 	}
-	c := newDecide(by, w.SessionID, w.ID, in.Approve)
-	c.decision.Note, c.request = in.Note, auth.RequestFrom(ctx)
+	c := turns.NewDecideApproval(by, w.SessionID, w.ID, in.Approve)
+	c.Decision.Note, c.Request = in.Note, auth.RequestFrom(ctx)
 	if len(in.Arguments) > 0 {
-		if c.decision.Arguments, err = s.editedArguments(ctx, c.decision.ActorID, w, in.Arguments); err != nil {
+		if c.Decision.Arguments, err = s.editedArguments(ctx, c.Decision.ActorID, w, in.Arguments); err != nil {
 			return nil, nil, err
 		}
 	}
 	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
 		if errors.Is(err, turns.ErrResolved) {
-			return nil, nil, decidedBefore(c.found).At("input", "waitId")
+			return nil, nil, decidedBefore(c.Found).At("input", "waitId")
 		}
 		return nil, nil, err
 	}
@@ -75,53 +72,7 @@ func decidedBefore(w models.Wait) *fault.Error {
 	if w.State == models.WaitOK || w.State == models.WaitError {
 		return fault.New(fault.Conflict, "The call has already been decided; see the approval's decisions.")
 	}
-	return over(w, "decision")
-}
-
-// Rule is who may resolve a wait.
-type Rule struct {
-	Kind models.WaitKind
-	// Open is true when nobody has resolved it yet.
-	Open bool
-	// Role and AllowSelf are those of the approval's policy.
-	Role      models.Role
-	AllowSelf bool
-}
-
-func ruleOf(w *models.Wait) Rule {
-	r := turns.ReadRequest(*w)
-	return Rule{Kind: w.Kind, Open: w.State == models.WaitOpen, Role: r.Role, AllowSelf: r.AllowSelf}
-}
-
-// MayResolve reports whether somebody may approve a call, answer a question, or bring what a turn waits for. The turn is looked at
-// for approvals that are open, and may be nil for others.
-func MayResolve(by *auth.Principal, r Rule, t *models.Turn) bool {
-	switch {
-	case !r.Open:
-		return false
-	case r.Kind == models.WaitApproval:
-		return by.Can(auth.ApprovalsDecide) && r.refuse(by, t, true) == nil
-	}
-	return by.Can(auth.SessionsWrite)
-}
-
-// refuse returns why somebody may not approve a call, or deny it; nil when they may. That they may decide at all was checked before.
-// Whoever may cancel the turn may deny its calls, whatever the policy says: it protects from what runs.
-func (r Rule) refuse(by *auth.Principal, t *models.Turn, approve bool) *fault.Error {
-	if !approve && by.Can(auth.SessionsWrite) {
-		return nil
-	}
-	if r.Role != "" && by.IsKey() {
-		return fault.New(fault.Forbidden, "The policy of this tool requires the role %s or a higher one. An API key has no role, so a person must decide.", r.Role)
-	}
-	if !by.Role.AtLeast(r.Role) {
-		return fault.New(fault.Forbidden, "The policy of this tool requires the role %s or a higher one; yours is %s.", r.Role, by.Role)
-	}
-	if !r.AllowSelf && t.AuthoredBy(by.Author()) {
-		return fault.New(fault.Forbidden, "You, or an API key that you made, wrote or edited a message of this turn, so another person must approve its calls. "+
-			"You can deny them.")
-	}
-	return nil
+	return turns.TooLate(w, "decision")
 }
 
 // editedArguments checks arguments that a call shall have instead of its own as those of any other call, and returns their canonical
@@ -226,78 +177,4 @@ func (s *Service) toolset(ctx context.Context, org models.OrgID, id models.Sessi
 		return tools.Toolset{}, session, err
 	}
 	return eff.Toolset, session, nil
-}
-
-// decide adds what one person decided. The error is turns.ErrResolved when the approval is over.
-type decide struct {
-	by       *auth.Principal
-	org      models.OrgID
-	session  models.SessionID
-	wait     models.WaitID
-	decision models.ApprovalDecision
-	// request is the one that brought the decision; nil for none.
-	request *auth.RequestInfo
-
-	// found is the wait as it stood before, set anew by each Apply.
-	found models.Wait
-}
-
-func newDecide(by *auth.Principal, session models.SessionID, wait models.WaitID, approve bool) *decide {
-	kind, actor := by.Actor()
-	return &decide{by: by, org: by.OrgID, session: session, wait: wait, decision: models.ApprovalDecision{
-		ActorID: actor, ActorKind: kind, Approve: approve,
-		// For those who decide next in the same transaction.
-		Voter: models.Voter{Role: by.Role, Key: by.IsKey(), Maker: by.MadeBy},
-	}}
-}
-
-func (c *decide) Needs() commit.Needs {
-	n := 4*len(c.decision.Arguments) + 4096
-	if c.decision.Note != nil {
-		n += 3 * len(*c.decision.Note)
-	}
-	return turns.Needs(commit.Needs{Org: c.org, Session: c.session, Bytes: n}, c.wait)
-}
-
-func (c *decide) Apply(tx *commit.Tx) error {
-	w, ok := tx.Wait(c.wait)
-	if !ok {
-		return notFound(c.wait)
-	}
-	c.found = w
-	// Somebody may have become an author since the turn was read.
-	if tx.Turn != nil && tx.Turn.ID == w.TurnID {
-		if f := ruleOf(&w).refuse(c.by, tx.Turn, c.decision.Approve); f != nil {
-			return f.At("input", "waitId")
-		}
-	}
-	for _, d := range tx.Decisions(c.wait) {
-		if d.ActorID != c.decision.ActorID {
-			continue
-		}
-		if d.Approve == c.decision.Approve && jsonx.Same(d.Arguments, c.decision.Arguments) {
-			return nil
-		}
-		return fault.New(fault.Conflict, "You have already decided differently about this call, and decisions can't be changed.").At("input", "waitId")
-	}
-	if err := turns.Decide(tx, w, c.decision); err != nil {
-		return err
-	}
-	details := map[string]any{
-		"sessionId": w.SessionID.String(), "turnId": w.TurnID.String(), "tool": w.ToolName,
-		"approve": c.decision.Approve, "edited": len(c.decision.Arguments) > 0,
-	}
-	if p := turns.ReadRequest(w).Payment; p != nil {
-		details["payment"] = map[string]any{
-			"host": p.Host, "amount": budget.Decimal(models.CurrencyUSD, p.Amount).String(), "currency": models.CurrencyUSD, "purpose": p.Purpose,
-		}
-	}
-	entry, err := audit.Draft(c.request, audit.Entry{
-		ActorKind: c.decision.ActorKind, Actor: c.decision.ActorID, Action: "approval.decided", Target: w.ID.String(), Details: details,
-	})
-	if err != nil {
-		return err
-	}
-	tx.Record(entry)
-	return nil
 }

@@ -72,7 +72,7 @@ func TestNobodyDecidesAboutTheirOwnTurn(t *testing.T) {
 		_, _, err := e.decide(e.by, Decision{WaitID: waits[0].ID, Approve: true})
 		wantFault(t, err, fault.Forbidden, "input.waitId")
 		turn, waits := e.parked(e.by, approval(turns.Approval{Quorum: 1, AllowSelf: true}))
-		if !MayResolve(e.by, ruleOf(&waits[0]), turn) {
+		if !turns.MayResolve(e.by, turns.RuleOf(&waits[0]), turn) {
 			t.Fatal("the policy allows it, and it is said not to")
 		}
 		if _, _, err = e.decide(e.by, Decision{WaitID: waits[0].ID, Approve: true}); err != nil {
@@ -92,14 +92,14 @@ func TestWhoMayDecide(t *testing.T) {
 		_, _, err = e.decide(e.theirs, Decision{WaitID: w.ID, Approve: true})
 		wantFault(t, err, fault.NotFound, "input.waitId")
 		for role, may := range map[models.Role]bool{models.RoleViewer: false, models.RoleMember: false, models.RoleAdmin: true, models.RoleOwner: true} {
-			if MayResolve(e.person(role), ruleOf(&w), turn) != may {
+			if turns.MayResolve(e.person(role), turns.RuleOf(&w), turn) != may {
 				t.Errorf("%s: want %t", role, may)
 			}
 		}
 		if _, _, err = e.decide(e.person(models.RoleAdmin), Decision{WaitID: w.ID, Approve: true}); err != nil {
 			t.Fatal(err)
 		}
-		if MayResolve(e.person(models.RoleAdmin), ruleOf(e.wait(e.by, w.ID)), turn) {
+		if turns.MayResolve(e.person(models.RoleAdmin), turns.RuleOf(e.wait(e.by, w.ID)), turn) {
 			t.Error("an approval that is over may be decided")
 		}
 	})

@@ -32,7 +32,7 @@ func TestWhoWroteToATurnDoesNotDecideAboutIt(t *testing.T) {
 		e.steer(before, turn)
 		_, _, err := e.decide(before, Decision{WaitID: id, Approve: true})
 		wantFault(t, err, fault.Forbidden, "input.waitId")
-		if MayResolve(before, ruleOf(&waits[0]), e.turn(e.by, turn.ID)) {
+		if turns.MayResolve(before, turns.RuleOf(&waits[0]), e.turn(e.by, turn.ID)) {
 			t.Error("it is said that they may decide")
 		}
 
@@ -72,7 +72,7 @@ func TestWhoMadeAKeyIsNobodyElse(t *testing.T) {
 		turn, waits := e.parked(one, approval(turns.Approval{Quorum: 1}))
 		refused(maker, waits[0])
 		refused(other, waits[0])
-		if MayResolve(maker, ruleOf(&waits[0]), turn) {
+		if turns.MayResolve(maker, turns.RuleOf(&waits[0]), turn) {
 			t.Error("it is said that whoever made the key may decide")
 		}
 		_, waits = e.parked(maker, approval(turns.Approval{Quorum: 1}))
@@ -141,7 +141,7 @@ func TestAnEditNamesItsEditor(t *testing.T) {
 		var turn *models.Turn
 		for range 2 {
 			var err error
-			if _, turn, err = e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s.ID, Content: []NewPart{Text("x")}, Delivery: Queue}); err != nil {
+			if _, turn, err = e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s.ID, Content: []NewPart{Text("x")}, Delivery: turns.Queue}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -6,9 +6,7 @@ import (
 	"strconv"
 
 	"github.com/ostler-dev/ostler/internal/auth"
-	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/fault"
-	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -35,29 +33,28 @@ type ToolResult struct {
 // waiting. Repeating a result changes nothing. A different one for the same call is a CONFLICT, and so is one for a call that
 // nobody waits for any more. It returns the turn as it stands then.
 func (s *Service) SubmitToolResults(ctx context.Context, by *auth.Principal, turn models.TurnID, results []ToolResult) (*models.Turn, error) {
-	c := &submitResults{org: by.OrgID}
-	if err := c.read(by, results); err != nil {
+	stored, err := readResults(by, results)
+	if err != nil {
 		return nil, err
 	}
 	t, err := s.Turn(ctx, by.OrgID, turn)
 	if err != nil {
 		return nil, fault.At(err, "input", "turnId")
 	}
-	if err := s.findCalls(ctx, t, c); err != nil {
+	if err := s.findCalls(ctx, t, stored); err != nil {
 		return nil, err
 	}
-	c.session = t.SessionID
-	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
+	if err := s.cfg.Committer.Submit(ctx, &turns.SubmitResults{Org: by.OrgID, Session: t.SessionID, Results: stored}); err != nil {
 		return nil, err
 	}
 	return s.Turn(ctx, by.OrgID, turn)
 }
 
 // findCalls finds out what waits for each result.
-func (s *Service) findCalls(ctx context.Context, t *models.Turn, c *submitResults) error {
-	identities := make([]string, len(c.results))
-	for i, r := range c.results {
-		identities[i] = turns.CallKey(r.call)
+func (s *Service) findCalls(ctx context.Context, t *models.Turn, results []turns.ClientResult) error {
+	identities := make([]string, len(results))
+	for i, r := range results {
+		identities[i] = turns.CallKey(r.Call)
 	}
 	var rows []models.Wait
 	err := s.of(ctx, t.OrgID).Select("id", "identity").
@@ -69,108 +66,58 @@ func (s *Service) findCalls(ctx context.Context, t *models.Turn, c *submitResult
 	for _, row := range rows {
 		waits[row.Identity] = row.ID
 	}
-	for i := range c.results {
+	for i := range results {
 		id, ok := waits[identities[i]]
 		if !ok {
-			return fault.New(fault.Invalid, "The turn has no client tool call %q.", clip(c.results[i].call)).
+			return fault.New(fault.Invalid, "The turn has no client tool call %q.", clip(results[i].Call)).
 				At("input", "results", strconv.Itoa(i), "toolCallId")
 		}
-		c.results[i].wait = id
+		results[i].Wait = id
 	}
 	return nil
 }
 
-// submitResults resolves waits for client tools, all or none.
-type submitResults struct {
-	org     models.OrgID
-	session models.SessionID
-	results []callResult
-	bytes   int
-}
-
-// callResult is the result of one call as it is stored.
-type callResult struct {
-	call       string
-	wait       models.WaitID
-	state      models.WaitState
-	resolution models.WaitResolution
-}
-
-// read checks what can be checked without knowing the turn.
-func (c *submitResults) read(by *auth.Principal, results []ToolResult) error {
+// readResults checks what can be checked without knowing the turn.
+func readResults(by *auth.Principal, results []ToolResult) ([]turns.ClientResult, error) {
 	if n := len(results); n == 0 || n > maxResults {
-		return fault.New(fault.Invalid, "Submit 1 to %d results at once, not %d.", maxResults, n).At("input", "results")
+		return nil, fault.New(fault.Invalid, "Submit 1 to %d results at once, not %d.", maxResults, n).At("input", "results")
 	}
 	kind, ref := by.ActorRef()
+	stored := make([]turns.ClientResult, 0, len(results))
 	seen := make(map[string]bool, len(results))
 	for i, r := range results {
 		at := []string{"input", "results", strconv.Itoa(i)}
 		// The database would not even look for such ids.
 		if err := text.Check(r.ToolCallID, maxCallID, append(at, "toolCallId")...); err != nil {
-			return err
+			return nil, err
 		}
 		if seen[r.ToolCallID] {
-			return fault.New(fault.Invalid, "The call %q is listed twice.", clip(r.ToolCallID)).At(append(at, "toolCallId")...)
+			return nil, fault.New(fault.Invalid, "The call %q is listed twice.", clip(r.ToolCallID)).At(append(at, "toolCallId")...)
 		}
 		seen[r.ToolCallID] = true
 		if (len(r.Result) == 0) == (r.Error == nil) {
-			return fault.New(fault.Invalid, "Set exactly one of result and error.").At(at...)
+			return nil, fault.New(fault.Invalid, "Set exactly one of result and error.").At(at...)
 		}
-		out := callResult{call: r.ToolCallID, state: models.WaitOK, resolution: models.WaitResolution{ByKind: kind, ByID: ref}}
+		out := turns.ClientResult{Call: r.ToolCallID, State: models.WaitOK, Resolution: models.WaitResolution{ByKind: kind, ByID: ref}}
 		if r.Error == nil {
 			value, err := resultValue(r.Result, append(at, "result")...)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			out.resolution.Value = value
-			c.bytes += len(value)
+			out.Resolution.Value = value
 		} else {
 			if *r.Error == "" {
-				return fault.New(fault.Invalid, "The error must not be empty: the model reads it.").At(append(at, "error")...)
+				return nil, fault.New(fault.Invalid, "The error must not be empty: the model reads it.").At(append(at, "error")...)
 			}
 			if len(*r.Error) > MaxResultBytes {
-				return tooLarge(len(*r.Error), append(at, "error")...)
+				return nil, tooLarge(len(*r.Error), append(at, "error")...)
 			}
 			if err := text.Check(*r.Error, MaxResultBytes, append(at, "error")...); err != nil {
-				return err
+				return nil, err
 			}
-			out.state, out.resolution.ErrorCode, out.resolution.ErrorMessage = models.WaitError, clientFailed, *r.Error
-			c.bytes += len(*r.Error)
+			out.State, out.Resolution.ErrorCode, out.Resolution.ErrorMessage = models.WaitError, clientFailed, *r.Error
 		}
-		c.results = append(c.results, out)
+		stored = append(stored, out)
 	}
-	return nil
-}
-
-func (c *submitResults) Needs() commit.Needs {
-	ids := make([]models.WaitID, len(c.results))
-	for i, r := range c.results {
-		ids[i] = r.wait
-	}
-	// The result is stored with the wait, the call, the event and the message.
-	return turns.Needs(commit.Needs{Org: c.org, Session: c.session, Bytes: 4*c.bytes + 4096}, ids...)
-}
-
-func (c *submitResults) Apply(tx *commit.Tx) error {
-	for i, r := range c.results {
-		at := []string{"input", "results", strconv.Itoa(i)}
-		w, ok := tx.Wait(r.wait)
-		switch {
-		case !ok:
-			return fault.New(fault.Invalid, "The turn has no client tool call %q.", clip(r.call)).At(append(at, "toolCallId")...)
-		case w.State == models.WaitOpen:
-			if err := turns.Resolve(tx, w, r.state, r.resolution); err != nil {
-				return err
-			}
-		case !sameOutcome(w, r.state, r.resolution):
-			return over(w, "result").At(at...)
-		}
-	}
-	return nil
-}
-
-// sameOutcome reports whether a wait was resolved with the same before, by whomever.
-func sameOutcome(w models.Wait, state models.WaitState, r models.WaitResolution) bool {
-	stored := turns.ReadResolution(w)
-	return w.State == state && stored.ErrorCode == r.ErrorCode && stored.ErrorMessage == r.ErrorMessage && jsonx.Same(stored.Value, r.Value)
+	return stored, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 func client(id string) waitingCall {
@@ -188,9 +189,9 @@ func TestAResultOrItsDeadlineWins(t *testing.T) {
 			turn, waits := e.parked(e.by, call)
 			e.clock.Advance(2_000_000_000)
 			errs := race(func() error {
-				return e.commit.Submit(t.Context(), &resolveWait{
-					org: e.by.OrgID, session: turn.SessionID, wait: waits[0].ID, state: models.WaitOK,
-					resolution: models.WaitResolution{Value: models.JSON(`1`)},
+				return e.commit.Submit(t.Context(), &turns.ResolveWait{
+					Org: e.by.OrgID, Session: turn.SessionID, Wait: waits[0].ID, State: models.WaitOK,
+					Resolution: models.WaitResolution{Value: models.JSON(`1`)},
 				})
 			}, func() error {
 				return errors.Join(e.deadlines().sweep(t.Context()))

@@ -8,6 +8,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/text"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 const (
@@ -104,7 +105,7 @@ func (in *NewMessage) hash() []byte {
 	input := struct {
 		SessionID models.SessionID
 		Texts     []string
-		Delivery  Delivery
+		Delivery  turns.Delivery
 		ModelID   *models.ModelID
 		MaxTokens *int
 		Content   []NewPart `json:",omitempty"`

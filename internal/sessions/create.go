@@ -1,14 +1,12 @@
 package sessions
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"golang.org/x/text/language"
 
@@ -20,9 +18,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/text"
 )
-
-// idempotencyFor is how long a request may be repeated.
-const idempotencyFor = 24 * time.Hour
 
 // NewSession is what a session is made from. Without agent and harness the organization's default harness is used.
 type NewSession struct {
@@ -107,21 +102,6 @@ func inputHash(in any) []byte {
 	return sum[:]
 }
 
-// repeated answers a request from what its key was used for before. found is false when the key is new, or too old.
-func repeated[T any](tx *commit.Tx, hash []byte) (result T, found bool, err error) {
-	if tx.Known == nil || tx.Known.ExpiresAt <= tx.Now {
-		return result, false, nil
-	}
-	if !bytes.Equal(tx.Known.InputHash, hash) {
-		return result, false, fault.New(fault.IdempotencyMismatch,
-			"The idempotency key was used before with a different input; use a new one.").At("input", "idempotencyKey")
-	}
-	if err := json.Unmarshal(tx.Known.Result, &result); err != nil {
-		return result, false, fmt.Errorf("read the answer under an idempotency key: %w", err)
-	}
-	return result, true, nil
-}
-
 // createSession makes a session with its first event.
 type createSession struct {
 	by      *auth.Principal
@@ -143,7 +123,7 @@ func (c *createSession) Needs() commit.Needs {
 
 func (c *createSession) Apply(tx *commit.Tx) error {
 	if c.key != nil {
-		id, found, err := repeated[models.SessionID](tx, c.hash)
+		id, found, err := commit.Repeated[models.SessionID](tx, c.hash)
 		if err != nil || found {
 			c.made = id
 			return err
@@ -163,7 +143,7 @@ func (c *createSession) Apply(tx *commit.Tx) error {
 	tx.TagSession(c.in.Tags)
 	tx.Emit(nil, events.SessionStarted{HarnessID: c.harness, AgentID: c.in.AgentID, Title: c.in.Title})
 	if c.key != nil {
-		tx.Remember(*c.key, c.hash, c.id, tx.Now+models.Millis(idempotencyFor.Milliseconds()))
+		tx.Remember(*c.key, c.hash, c.id, tx.Now+models.Millis(commit.RepeatableFor.Milliseconds()))
 	}
 	return nil
 }

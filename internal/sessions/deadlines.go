@@ -66,30 +66,11 @@ func (d *deadlines) expire(ctx context.Context, list []models.Wait) {
 		places <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-places }()
-			err := d.cfg.Committer.Submit(ctx, &expireWait{org: w.OrgID, session: w.SessionID, wait: w.ID})
+			err := d.cfg.Committer.Submit(ctx, &turns.ExpireWait{Org: w.OrgID, Session: w.SessionID, Wait: w.ID})
 			if err != nil && ctx.Err() == nil {
 				d.cfg.Logger.Warn("an overdue wait could not be ended; trying again", "wait", w.ID, "org", w.OrgID, "error", err)
 			}
 		})
 	}
 	wg.Wait()
-}
-
-// expireWait ends a wait whose deadline has passed, unless something else was first.
-type expireWait struct {
-	org     models.OrgID
-	session models.SessionID
-	wait    models.WaitID
-}
-
-func (c *expireWait) Needs() commit.Needs {
-	return turns.Needs(commit.Needs{Org: c.org, Session: c.session, Bytes: 4096}, c.wait)
-}
-
-func (c *expireWait) Apply(tx *commit.Tx) error {
-	w, ok := tx.Wait(c.wait)
-	if !ok {
-		return nil
-	}
-	return turns.Expire(tx, w)
 }

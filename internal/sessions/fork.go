@@ -150,7 +150,7 @@ func (c *forkSession) Apply(tx *commit.Tx) error {
 		return notFound(c.in.SessionID).At("input", "sessionId")
 	}
 	if c.key != nil {
-		id, found, err := repeated[models.SessionID](tx, c.hash)
+		id, found, err := commit.Repeated[models.SessionID](tx, c.hash)
 		if err != nil || found {
 			c.made = id
 			return err
@@ -192,7 +192,7 @@ func (c *forkSession) Apply(tx *commit.Tx) error {
 		HarnessID: s.HarnessID, AgentID: s.AgentID, Title: child.Session.Title, ForkedFromID: &c.checked.ID, ThroughSequence: through,
 	})
 	if c.key != nil {
-		child.Remember(*c.key, c.hash, c.id, tx.Now+models.Millis(idempotencyFor.Milliseconds()))
+		child.Remember(*c.key, c.hash, c.id, tx.Now+models.Millis(commit.RepeatableFor.Milliseconds()))
 	}
 	return nil
 }

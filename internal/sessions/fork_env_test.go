@@ -77,7 +77,7 @@ func (c *playTurn) Apply(tx *commit.Tx) error {
 // say sends a message, which begins a turn or queues one.
 func (e *env) say(session models.SessionID, text string) models.TurnID {
 	e.t.Helper()
-	_, t, err := e.svc.Send(e.t.Context(), e.by, NewMessage{SessionID: session, Content: []NewPart{Text(text)}, Delivery: Queue})
+	_, t, err := e.svc.Send(e.t.Context(), e.by, NewMessage{SessionID: session, Content: []NewPart{Text(text)}, Delivery: turns.Queue})
 	if err != nil {
 		e.t.Fatal(err)
 	}

@@ -287,7 +287,7 @@ func TestHistoriesOfApprovalsWithBugs(t *testing.T) {
 				sweep := r.sweep
 				r.sweep = func(n *env, c *contest) {
 					sweep(n, c)
-					late := &expireAgain{expireWait{org: r.by.OrgID, session: c.session, wait: c.wait}}
+					late := &expireAgain{turns.ExpireWait{Org: r.by.OrgID, Session: c.session, Wait: c.wait}}
 					if err := n.commit.Submit(n.t.Context(), late); err != nil {
 						n.t.Error(err)
 					}
@@ -347,7 +347,7 @@ func TestHistoriesOfApprovalsWithBugs(t *testing.T) {
 					if err != nil {
 						return nil, err
 					}
-					c := &decideEasily{*newDecide(by, w.SessionID, w.ID, d.Approve)}
+					c := &decideEasily{*turns.NewDecideApproval(by, w.SessionID, w.ID, d.Approve)}
 					if err := n.commit.Submit(n.t.Context(), c); err != nil {
 						return nil, err
 					}
@@ -372,10 +372,10 @@ func TestHistoriesOfApprovalsWithBugs(t *testing.T) {
 }
 
 // expireAgain ends a wait whether or not somebody has before.
-type expireAgain struct{ expireWait }
+type expireAgain struct{ turns.ExpireWait }
 
 func (c *expireAgain) Apply(tx *commit.Tx) error {
-	if w, ok := tx.Wait(c.wait); ok {
+	if w, ok := tx.Wait(c.Wait); ok {
 		w.State = models.WaitTimeout
 		tx.SaveWait(w)
 	}
@@ -383,19 +383,19 @@ func (c *expireAgain) Apply(tx *commit.Tx) error {
 }
 
 // decideEasily counts the first approval twice.
-type decideEasily struct{ decide }
+type decideEasily struct{ turns.DecideApproval }
 
 func (c *decideEasily) Apply(tx *commit.Tx) error {
-	if w, ok := tx.Wait(c.wait); ok && w.State == models.WaitOpen && len(tx.Decisions(c.wait)) == 0 && c.decision.Approve {
+	if w, ok := tx.Wait(c.Wait); ok && w.State == models.WaitOpen && len(tx.Decisions(c.Wait)) == 0 && c.Decision.Approve {
 		request := turns.ReadRequest(w)
 		request.Quorum--
 		var err error
 		if w.Request, err = json.Marshal(request); err != nil {
 			return err
 		}
-		return turns.Decide(tx, w, c.decision)
+		return turns.Decide(tx, w, c.Decision)
 	}
-	return c.decide.Apply(tx)
+	return c.DecideApproval.Apply(tx)
 }
 
 // refOf returns how a person is named in rows and in the log.

@@ -397,7 +397,7 @@ func TestHistoriesOfCancelsWithBugs(t *testing.T) {
 				r.cancel = func(n *env, by *auth.Principal, turn models.TurnID) (*models.Turn, error) {
 					t, err := cancel(n, by, turn)
 					if err == nil && t.FinishedAt == nil {
-						err = n.commit.Submit(n.t.Context(), &cancelAgain{cancelTurn{org: by.OrgID, session: t.SessionID, turn: turn, by: by}})
+						err = n.commit.Submit(n.t.Context(), &cancelAgain{turns.CancelTurn{By: by, Session: t.SessionID, Turn: turn}})
 					}
 					return t, err
 				}
@@ -421,12 +421,12 @@ func TestHistoriesOfCancelsWithBugs(t *testing.T) {
 }
 
 // cancelAgain cancels as if nobody had before.
-type cancelAgain struct{ cancelTurn }
+type cancelAgain struct{ turns.CancelTurn }
 
 func (c *cancelAgain) Apply(tx *commit.Tx) error {
-	if tx.Turn == nil || tx.Turn.ID != c.turn {
+	if tx.Turn == nil || tx.Turn.ID != c.Turn {
 		return nil
 	}
 	tx.Turn.Cancel = nil
-	return c.cancelTurn.Apply(tx)
+	return c.CancelTurn.Apply(tx)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // picture makes an image of a format.
@@ -234,11 +235,11 @@ func TestTheHashOfTextIsTheOldOne(t *testing.T) {
 	old := inputHash(struct {
 		SessionID models.SessionID
 		Texts     []string
-		Delivery  Delivery
+		Delivery  turns.Delivery
 		ModelID   *models.ModelID
 		MaxTokens *int
-	}{id, []string{"a", "b"}, Steer, nil, ptr(3)})
-	in := NewMessage{SessionID: id, Content: []NewPart{Text("a"), Text("b")}, Delivery: Steer, MaxTokens: ptr(3), IdempotencyKey: ptr("k")}
+	}{id, []string{"a", "b"}, turns.Steer, nil, ptr(3)})
+	in := NewMessage{SessionID: id, Content: []NewPart{Text("a"), Text("b")}, Delivery: turns.Steer, MaxTokens: ptr(3), IdempotencyKey: ptr("k")}
 	if !bytes.Equal(in.hash(), old) {
 		t.Error("it is another one")
 	}

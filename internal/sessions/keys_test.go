@@ -88,7 +88,7 @@ func TestKeysAndApprovals(t *testing.T) {
 		own, waits := e.parked(p, approval(turns.Approval{Quorum: 1}))
 		_, _, err = e.decide(p, Decision{WaitID: waits[0].ID, Approve: true})
 		wantFault(t, err, fault.Forbidden, "input.waitId")
-		if MayResolve(p, ruleOf(&waits[0]), own) {
+		if turns.MayResolve(p, turns.RuleOf(&waits[0]), own) {
 			t.Error("it is said that a key may decide about its own turn")
 		}
 		if _, _, err = e.decide(e.by, Decision{WaitID: waits[0].ID, Approve: true}); err != nil {
@@ -113,8 +113,8 @@ func TestKeysAndApprovals(t *testing.T) {
 func TestTheSameIDOfAnotherKindIsSomebodyElse(t *testing.T) {
 	p := &auth.Principal{KeyID: models.NewID[models.APIKeyEntity](), Permissions: auth.PermissionsOf(auth.ApprovalsDecide)}
 	_, id := p.Actor()
-	r := Rule{Kind: models.WaitApproval, Open: true}
-	if !MayResolve(p, r, &models.Turn{StartedByKind: models.ActorUser, StartedByID: &id}) || MayResolve(p, r, &models.Turn{StartedByKind: models.ActorAPIKey, StartedByID: &id}) {
+	r := turns.Rule{Kind: models.WaitApproval, Open: true}
+	if !turns.MayResolve(p, r, &models.Turn{StartedByKind: models.ActorUser, StartedByID: &id}) || turns.MayResolve(p, r, &models.Turn{StartedByKind: models.ActorAPIKey, StartedByID: &id}) {
 		t.Error("who has started a turn is told by id alone")
 	}
 }

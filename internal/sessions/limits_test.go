@@ -15,6 +15,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/limits"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // limited returns a second node on the same database, and both the limits.
@@ -172,10 +173,10 @@ func TestACapOfQueuedTurnsIsExact(t *testing.T) {
 		for i := range 40 {
 			all.Go(func() {
 				_, _, err := nodes[i%len(nodes)].Send(t.Context(), e.by, NewMessage{
-					SessionID: sessions[i%len(sessions)], Content: []NewPart{Text("hello")}, Delivery: Queue, IdempotencyKey: ptr(fmt.Sprint(i)),
+					SessionID: sessions[i%len(sessions)], Content: []NewPart{Text("hello")}, Delivery: turns.Queue, IdempotencyKey: ptr(fmt.Sprint(i)),
 				})
 				sent.add(err)
-				if f := fault.As(err); f != nil && f.RetryAfterSeconds != queueRetrySeconds {
+				if f := fault.As(err); f != nil && f.RetryAfterSeconds != turns.QueueRetrySeconds {
 					t.Errorf("wait %d s", f.RetryAfterSeconds)
 				}
 			})
@@ -195,7 +196,7 @@ func TestACapOfQueuedTurnsIsExact(t *testing.T) {
 			t.Errorf("steer: %v", err)
 		}
 		// What interrupts has room beyond the cap.
-		if _, _, err := e.svc.Send(t.Context(), e.by, NewMessage{SessionID: busy.SessionID, Content: []NewPart{Text("stop")}, Delivery: Interrupt}); err != nil {
+		if _, _, err := e.svc.Send(t.Context(), e.by, NewMessage{SessionID: busy.SessionID, Content: []NewPart{Text("stop")}, Delivery: turns.Interrupt}); err != nil {
 			t.Errorf("interrupt: %v", err)
 		}
 		e.turns(most) // one was cancelled, and another one made
@@ -208,7 +209,7 @@ func TestACapOfQueuedTurnsIsExact(t *testing.T) {
 			t.Fatal(err)
 		}
 		e.turns(most - 1)
-		last := NewMessage{SessionID: sessions[0], Content: []NewPart{Text("last")}, Delivery: Queue, IdempotencyKey: ptr("last")}
+		last := NewMessage{SessionID: sessions[0], Content: []NewPart{Text("last")}, Delivery: turns.Queue, IdempotencyKey: ptr("last")}
 		e.clock.Advance(time.Second)
 		if _, _, err := nodes[len(nodes)-1].Send(t.Context(), e.by, last); err != nil {
 			t.Errorf("with room for one: %v", err)

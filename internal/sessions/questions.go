@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ostler-dev/ostler/internal/auth"
-	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/text"
@@ -39,41 +38,15 @@ func (s *Service) AnswerQuestion(ctx context.Context, by *auth.Principal, id mod
 		return nil, nil, fmt.Errorf("encode an answer: %w", err)
 	}
 	kind, ref := by.ActorRef()
-	c := &resolveWait{org: by.OrgID, session: w.SessionID, wait: id, state: models.WaitOK, resolution: models.WaitResolution{
+	c := &turns.ResolveWait{Org: by.OrgID, Session: w.SessionID, Wait: id, State: models.WaitOK, Resolution: models.WaitResolution{
 		Value: value, ByKind: kind, ByID: ref,
 	}}
 	err = s.cfg.Committer.Submit(ctx, c)
-	if errors.Is(err, turns.ErrResolved) && !sameOutcome(c.found, c.state, c.resolution) {
-		return nil, nil, over(c.found, "answer").At("waitId")
+	if errors.Is(err, turns.ErrResolved) && !c.Repeats() {
+		return nil, nil, turns.TooLate(c.Found, "answer").At("waitId")
 	}
 	if err != nil && !errors.Is(err, turns.ErrResolved) {
 		return nil, nil, err
 	}
 	return s.waitWithTurn(ctx, w)
-}
-
-// resolveWait resolves one wait. The error is turns.ErrResolved when another resolution was first.
-type resolveWait struct {
-	org        models.OrgID
-	session    models.SessionID
-	wait       models.WaitID
-	state      models.WaitState
-	resolution models.WaitResolution
-
-	// found is the wait as it stood before, set anew by each Apply.
-	found models.Wait
-}
-
-func (c *resolveWait) Needs() commit.Needs {
-	bytes := 4*len(c.resolution.Value) + 4*len(c.resolution.ErrorMessage) + 4096
-	return turns.Needs(commit.Needs{Org: c.org, Session: c.session, Bytes: bytes}, c.wait)
-}
-
-func (c *resolveWait) Apply(tx *commit.Tx) error {
-	w, ok := tx.Wait(c.wait)
-	if !ok {
-		return notFound(c.wait)
-	}
-	c.found = w
-	return turns.Resolve(tx, w, c.state, c.resolution)
 }

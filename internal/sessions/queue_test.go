@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // However often turns of a line are moved, they stand as people put them.
@@ -15,7 +16,7 @@ func TestALineStaysAsItWasPut(t *testing.T) {
 		s := e.create()
 		var line []models.TurnID
 		for range 4 {
-			_, turn, err := e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s.ID, Content: []NewPart{Text("x")}, Delivery: Queue})
+			_, turn, err := e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s.ID, Content: []NewPart{Text("x")}, Delivery: turns.Queue})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 func TestSendIsChecked(t *testing.T) {
@@ -77,7 +78,7 @@ func TestSendIsRepeatable(t *testing.T) {
 		}
 		for name, change := range map[string]func(m *NewMessage){
 			"other text": func(m *NewMessage) { m.Content = []NewPart{Text("b")} }, "other session": func(m *NewMessage) { m.SessionID = other },
-			"other delivery": func(m *NewMessage) { m.Delivery = Queue }, "other limit": func(m *NewMessage) { m.MaxTokens = ptr(7) },
+			"other delivery": func(m *NewMessage) { m.Delivery = turns.Queue }, "other limit": func(m *NewMessage) { m.MaxTokens = ptr(7) },
 		} {
 			changed := in
 			change(&changed)
@@ -138,7 +139,7 @@ func TestFirstSendsAtOnce(t *testing.T) {
 func TestDeliveries(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		s := e.create().ID
-		send := func(text string, d Delivery) *models.Turn {
+		send := func(text string, d turns.Delivery) *models.Turn {
 			t.Helper()
 			_, turn, err := e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s, Content: []NewPart{Text(text)}, Delivery: d, MaxTokens: ptr(9)})
 			if err != nil {
@@ -146,14 +147,14 @@ func TestDeliveries(t *testing.T) {
 			}
 			return turn
 		}
-		first := send("a", Queue)
+		first := send("a", turns.Queue)
 		if first.Status != models.TurnQueued || first.ReadyAt == nil || *first.MaxTokens != 9 {
 			t.Errorf("the first turn is %+v", first)
 		}
-		if joined := send("b", Steer); joined.ID != first.ID {
+		if joined := send("b", turns.Steer); joined.ID != first.ID {
 			t.Errorf("a message that steers has turn %s", joined.ID)
 		}
-		second, third := send("c", Queue), send("d", Queue)
+		second, third := send("c", turns.Queue), send("d", turns.Queue)
 		if second.ReadyAt != nil || second.ID == first.ID || third.ID == second.ID {
 			t.Errorf("queued are %+v and %+v", second, third)
 		}
@@ -167,14 +168,14 @@ func TestDeliveries(t *testing.T) {
 		}
 		// The line is bounded.
 		err = e.db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
-			return store.Of(tx, e.by.OrgID).Model(&models.Session{}).Where("id = ?", s).Update("queued_turns", MaxQueuedTurns).Error
+			return store.Of(tx, e.by.OrgID).Model(&models.Session{}).Where("id = ?", s).Update("queued_turns", turns.MaxQueuedTurns).Error
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s, Content: []NewPart{Text("e")}, Delivery: Queue})
+		_, _, err = e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s, Content: []NewPart{Text("e")}, Delivery: turns.Queue})
 		wantFault(t, err, fault.LimitReached, "")
-		if joined := send("f", Steer); joined.ID != first.ID {
+		if joined := send("f", turns.Steer); joined.ID != first.ID {
 			t.Error("a full line keeps messages from steering")
 		}
 	})

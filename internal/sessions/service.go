@@ -19,6 +19,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/text"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // Config is what a Service needs. All fields are required but Secrets, Limits and Dispatch.
@@ -43,14 +44,8 @@ type Dispatcher interface {
 
 // Slot is the right to run one turn. One of Run and Free must be called.
 type Slot interface {
-	RunnerID() models.RunnerID
-	// Prepare is called before the transaction, with the model that the message asks for.
-	Prepare(ctx context.Context, org models.OrgID, session models.SessionID, model *models.ModelID)
-	// Budgets reports, after Prepare, whether Begin is going to look at the budgets that bind the session, which may end the turn.
-	Budgets() bool
-	// Begin starts the first step of the turn that tx has just claimed for a message, when Prepare has found all that it takes. Under
-	// budgets it may also park the turn, or end it. Like the Apply of a command, of which it is a part, it may be called again.
-	Begin(tx *commit.Tx, input []models.Part) error
+	// Prepare finds out, before the transaction, what the turn of a message will run with, and returns what claims it.
+	Prepare(ctx context.Context, m *turns.SendMessage) *turns.Claim
 	// Run works on the turn; session and input are as in the transaction that claimed it.
 	Run(t models.Turn, session *models.Session, input *models.Message)
 	Free()
@@ -90,8 +85,6 @@ const (
 	maxKey         = 200
 	// MaxMessageBytes bounds the text of one message.
 	MaxMessageBytes = 256 << 10
-	// MaxQueuedTurns bounds the line of a session.
-	MaxQueuedTurns = 1000
 )
 
 func checkTags(tags []string, path ...string) error {

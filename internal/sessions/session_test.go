@@ -10,6 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 func TestCreate(t *testing.T) {
@@ -168,21 +169,21 @@ func TestLists(t *testing.T) {
 func TestTurnsAndMessages(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		s := e.create().ID
-		var turns []models.TurnID
+		var sent []models.TurnID
 		var messages []models.MessageID
 		for i := range 5 {
-			m, turn, err := e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s, Content: []NewPart{Text(fmt.Sprint(i))}, Delivery: Queue})
+			m, turn, err := e.svc.Send(t.Context(), e.by, NewMessage{SessionID: s, Content: []NewPart{Text(fmt.Sprint(i))}, Delivery: turns.Queue})
 			if err != nil {
 				t.Fatal(err)
 			}
-			turns, messages = append(turns, turn.ID), append(messages, m.ID)
+			sent, messages = append(sent, turn.ID), append(messages, m.ID)
 		}
-		list, err := e.svc.Turns(t.Context(), e.by.OrgID, s, 0, true, &turns[1], 2)
-		if err != nil || len(list) != 2 || list[0].ID != turns[2] || list[1].ID != turns[3] {
+		list, err := e.svc.Turns(t.Context(), e.by.OrgID, s, 0, true, &sent[1], 2)
+		if err != nil || len(list) != 2 || list[0].ID != sent[2] || list[1].ID != sent[3] {
 			t.Errorf("turns are %+v, %v", list, err)
 		}
-		list, err = e.svc.Turns(t.Context(), e.by.OrgID, s, 0, false, &turns[1], 2)
-		if err != nil || len(list) != 1 || list[0].ID != turns[0] {
+		list, err = e.svc.Turns(t.Context(), e.by.OrgID, s, 0, false, &sent[1], 2)
+		if err != nil || len(list) != 1 || list[0].ID != sent[0] {
 			t.Errorf("older turns are %+v, %v", list, err)
 		}
 		n, err := e.svc.CountTurns(t.Context(), e.by.OrgID, s, 0)

@@ -125,12 +125,12 @@ func (s *Service) ResolveWait(ctx context.Context, token string, outcome func(mo
 	if err != nil {
 		return "", err
 	}
-	c := &resolveWait{org: w.OrgID, session: w.SessionID, wait: w.ID, state: state, resolution: resolution}
+	c := &turns.ResolveWait{Org: w.OrgID, Session: w.SessionID, Wait: w.ID, State: state, Resolution: resolution}
 	err = s.cfg.Committer.Submit(ctx, c)
 	switch {
 	case err == nil:
 		return Accepted, nil
-	case fault.Is(err, fault.NotFound), errors.Is(err, turns.ErrResolved) && c.found.State == models.WaitCancelled:
+	case fault.Is(err, fault.NotFound), errors.Is(err, turns.ErrResolved) && c.Found.State == models.WaitCancelled:
 		return Unknown, nil
 	case errors.Is(err, turns.ErrResolved):
 		return AlreadyResolved, nil

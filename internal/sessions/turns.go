@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
-	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/text"
@@ -26,7 +24,7 @@ func (s *Service) CancelTurn(ctx context.Context, by *auth.Principal, id models.
 	if err != nil {
 		return nil, fault.At(err, "turnId")
 	}
-	c := &cancelTurn{org: by.OrgID, session: t.SessionID, turn: id, by: by, reason: models.Value(reason)}
+	c := &turns.CancelTurn{By: by, Session: t.SessionID, Turn: id, Reason: models.Value(reason)}
 	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
 		if errors.Is(err, turns.ErrEnded) {
 			return s.endedTurn(ctx, by.OrgID, id)
@@ -45,26 +43,6 @@ func (s *Service) endedTurn(ctx context.Context, org models.OrgID, id models.Tur
 	return nil, fault.New(fault.Conflict, "The turn has ended already: it is %s.", t.Status).At("turnId")
 }
 
-type cancelTurn struct {
-	org     models.OrgID
-	session models.SessionID
-	turn    models.TurnID
-	by      *auth.Principal
-	reason  string
-}
-
-func (c *cancelTurn) Needs() commit.Needs {
-	return turns.CancelNeeds(commit.Needs{Org: c.org, Session: c.session, Bytes: 4096})
-}
-
-func (c *cancelTurn) Apply(tx *commit.Tx) error {
-	if tx.Session == nil {
-		return turns.ErrEnded
-	}
-	kind, by := c.by.ActorRef()
-	return turns.Cancel(tx, c.turn, models.Cancel{At: tx.Now, Reason: c.reason, ByKind: kind, ByID: by})
-}
-
 // EditQueuedTurn replaces the message of a turn that is queued behind another one. A turn that has begun is a CONFLICT.
 func (s *Service) EditQueuedTurn(ctx context.Context, by *auth.Principal, id models.TurnID, content []NewPart) (*models.Turn, error) {
 	t, err := s.Turn(ctx, by.OrgID, id)
@@ -78,48 +56,11 @@ func (s *Service) EditQueuedTurn(ctx context.Context, by *auth.Principal, id mod
 	if err != nil {
 		return nil, err
 	}
-	c := &editQueued{org: by.OrgID, session: t.SessionID, turn: id, content: parts, by: by.Author(), request: auth.RequestFrom(ctx)}
+	c := &turns.EditQueued{By: by, Session: t.SessionID, Turn: id, Content: parts, Request: auth.RequestFrom(ctx)}
 	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
 		return nil, err
 	}
 	return s.Turn(ctx, by.OrgID, id)
-}
-
-// begun refuses to change a turn that is not queued any more.
-func begun(path string) error {
-	return fault.New(fault.Conflict, "The turn is no longer queued. Send another message instead.").At(path)
-}
-
-type editQueued struct {
-	org     models.OrgID
-	session models.SessionID
-	turn    models.TurnID
-	content []models.Part
-	by      models.Actor
-	// request is the one that brought the edit; nil for none.
-	request *auth.RequestInfo
-}
-
-func (c *editQueued) Needs() commit.Needs {
-	n := 1024
-	for i := range c.content {
-		n += 256 + 2*len(c.content[i].Text)
-	}
-	return commit.Needs{Org: c.org, Session: c.session, Queue: true, Bytes: n}
-}
-
-func (c *editQueued) Apply(tx *commit.Tx) error {
-	if tx.Session == nil || !tx.EditQueued(c.turn, c.content, c.by) {
-		return begun("turnId")
-	}
-	entry, err := audit.Draft(c.request, audit.Entry{
-		ActorKind: c.by.Kind, Actor: c.by.ID, Action: "message.edited", Target: c.turn.String(), Details: map[string]any{"sessionId": c.session.String()},
-	})
-	if err != nil {
-		return err
-	}
-	tx.Record(entry)
-	return nil
 }
 
 // MoveQueuedTurn puts a queued turn before another one of its session, or last. A turn that has begun is a CONFLICT.
@@ -137,26 +78,9 @@ func (s *Service) MoveQueuedTurn(ctx context.Context, by *auth.Principal, id mod
 			return nil, fault.New(fault.Invalid, "The two turns belong to different sessions.").At("before")
 		}
 	}
-	c := &moveQueued{org: by.OrgID, session: t.SessionID, turn: id, before: models.Value(before)}
+	c := &turns.MoveQueued{Org: by.OrgID, Session: t.SessionID, Turn: id, Before: models.Value(before)}
 	if err := s.cfg.Committer.Submit(ctx, c); err != nil {
 		return nil, err
 	}
 	return s.Get(ctx, by.OrgID, t.SessionID)
-}
-
-type moveQueued struct {
-	org          models.OrgID
-	session      models.SessionID
-	turn, before models.TurnID
-}
-
-func (c *moveQueued) Needs() commit.Needs {
-	return commit.Needs{Org: c.org, Session: c.session, Queue: true, Bytes: 1024}
-}
-
-func (c *moveQueued) Apply(tx *commit.Tx) error {
-	if tx.Session == nil || (c.turn != c.before && !tx.Reorder(c.turn, c.before)) {
-		return begun("turnId")
-	}
-	return nil
 }

@@ -105,15 +105,3 @@ func (s *Service) waitWithTurn(ctx context.Context, w *models.Wait) (*models.Wai
 	}
 	return after, t, nil
 }
-
-// over tells who resolves a wait too late how it has ended. What is one word for people, as "approval".
-func over(w models.Wait, what string) *fault.Error {
-	switch w.State {
-	case models.WaitTimeout:
-		return fault.New(fault.Conflict, "The %s came too late: the wait had expired, and the turn continued without it.", what)
-	case models.WaitCancelled:
-		return fault.New(fault.Conflict, "The %s came too late: the turn no longer waits for it, because it was stopped or steered.", what)
-	case models.WaitOK, models.WaitError, models.WaitOpen:
-	}
-	return fault.New(fault.Conflict, "Another %s was submitted before; the first one counts.", what)
-}

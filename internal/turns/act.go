@@ -39,10 +39,11 @@ type Settled struct {
 type SettleCalls struct {
 	Writer
 	List []Settled
-	// Begin are the calls to start, begun those that were started.
+	// Begin are the calls to start, Begun those that were started.
 	Begin, Begun []Call
 }
 
+// Needs implements commit.Command.
 func (c *SettleCalls) Needs() commit.Needs {
 	n := c.needs(0, true)
 	for _, s := range c.List {
@@ -56,6 +57,7 @@ func (c *SettleCalls) Needs() commit.Needs {
 	return n
 }
 
+// Apply implements commit.Command.
 func (c *SettleCalls) Apply(tx *commit.Tx) error {
 	t := tx.Turn
 	if t.PendingCalls < len(c.List) {
@@ -101,7 +103,7 @@ func (w *Writer) goOn(tx *commit.Tx) error {
 		if err := tx.Release(); err != nil {
 			return err
 		}
-		return w.Follow(tx, Acted{})
+		return w.follow(tx, Acted{})
 	}
 	w.Plan = nil
 	// A turn of which the end was asked for is not parked: its runner ends it.
@@ -129,17 +131,19 @@ func startAll(tx *commit.Tx, calls []Call) (begun []Call) {
 // left of it.
 type StartCalls struct {
 	Writer
-	// Begin and begun are as in settleCalls.
+	// Begin and Begun are as in SettleCalls.
 	Begin, Begun []Call
 }
 
+// Needs implements commit.Command.
 func (c *StartCalls) Needs() commit.Needs { return c.needs(1024*(1+len(c.Begin)), true) }
 
+// Apply implements commit.Command.
 func (c *StartCalls) Apply(tx *commit.Tx) error {
 	if tx.Turn.PendingCalls == 0 {
 		// Whoever has resolved the last one has ended the act.
 		c.Begun = nil
-		return c.Follow(tx, Acted{})
+		return c.follow(tx, Acted{})
 	}
 	c.Begun = startAll(tx, c.Begin)
 	return c.goOn(tx)
@@ -156,19 +160,21 @@ type ParkCall struct {
 	Until   *models.Millis
 	// FailTurn tells what happens when nobody resolves it in time.
 	FailTurn bool
-	// Begin and begun are as in settleCalls.
+	// Begin and Begun are as in SettleCalls.
 	Begin, Begun []Call
-	// Again is true when what it waited for is there: the call goes on, as next.
+	// Again is true when what it waited for is there: the call goes on, as Next.
 	Again bool
 	Next  Call
 }
 
+// Needs implements commit.Command.
 func (c *ParkCall) Needs() commit.Needs {
 	n := c.needs(4096, true)
 	n.Waits, n.WaitIDs = true, []models.WaitID{c.Wait}
 	return n
 }
 
+// Apply implements commit.Command.
 func (c *ParkCall) Apply(tx *commit.Tx) error {
 	c.Again = false
 	call := c.Call
@@ -220,8 +226,10 @@ type RetryCall struct {
 	Call Call
 }
 
+// Needs implements commit.Command.
 func (c *RetryCall) Needs() commit.Needs { return c.needs(512, true) }
 
+// Apply implements commit.Command.
 func (c *RetryCall) Apply(tx *commit.Tx) error {
 	tx.SaveEffect(c.Call.Effect)
 	return c.goOn(tx)
@@ -233,8 +241,10 @@ type BeginAttempt struct {
 	Effect models.Effect
 }
 
+// Needs implements commit.Command.
 func (c *BeginAttempt) Needs() commit.Needs { return c.needs(512, false) }
 
+// Apply implements commit.Command.
 func (c *BeginAttempt) Apply(tx *commit.Tx) error {
 	if tx.Turn.Cancel != nil {
 		return ErrCancelled
@@ -257,6 +267,7 @@ type GateCalls struct {
 	List []Gated
 }
 
+// Needs implements commit.Command.
 func (c *GateCalls) Needs() commit.Needs {
 	n := 1024
 	for _, g := range c.List {
@@ -265,6 +276,7 @@ func (c *GateCalls) Needs() commit.Needs {
 	return c.needs(n, true)
 }
 
+// Apply implements commit.Command.
 func (c *GateCalls) Apply(tx *commit.Tx) error {
 	t := tx.Turn
 	for _, g := range c.List {
@@ -298,6 +310,7 @@ func ranEvents(tx *commit.Tx, turn *models.TurnID, callID string, runs []hooks.R
 	}
 }
 
+// AnnounceWait makes a wait that a tool has asked a key for.
 type AnnounceWait struct {
 	Writer
 	Call     Call
@@ -306,12 +319,14 @@ type AnnounceWait struct {
 	Identity string
 }
 
+// Needs implements commit.Command.
 func (c *AnnounceWait) Needs() commit.Needs {
 	n := c.needs(512, false)
 	n.WaitIDs = []models.WaitID{c.ID}
 	return n
 }
 
+// Apply implements commit.Command.
 func (c *AnnounceWait) Apply(tx *commit.Tx) error {
 	if _, known := tx.Wait(c.ID); known {
 		return nil

@@ -1,9 +1,13 @@
-// Package turns is what can happen to a turn, as pure functions on the locked state of its session: calls that start, wait
-// and end, waits that are resolved, a turn that is cancelled or fails. Both those who steer turns from outside (internal/sessions)
-// and the engine that runs them (internal/runtime) apply them, so that a turn goes the same way whoever moves it.
+// Package turns is what can happen to a turn: commands, and the pure functions on the locked state of its session that they are made of.
+// Those who steer turns from outside (internal/sessions) submit them, and so do the runners (internal/runtime), so that a turn goes the same
+// way whoever moves it. Nothing here runs anything.
 //
-// Read in this order: call.go (a tool call in the journal), meter.go (what it takes), wait.go (what a call waits for, and what follows when it is
-// resolved), budget.go (turns that wait for budgets), approval.go (how people decide), payment.go (about payments), end.go (how turns begin and end), cancel.go.
+// What people do: send.go (a message comes, and may begin a turn), queue.go (turns are cancelled, edited and moved), answer.go and decide.go
+// (waits get their answers). What runners do: plan.go (what comes next), writer.go (what their commands share), turn.go (a turn begins, and ends
+// before its time), reason.go, act.go, recover.go and repair.go (what a step commits), model_calls.go and reserve.go (what it costs). What
+// both are made of: call.go (a tool call in the journal), journal.go (whether it may run), meter.go (what it takes), wait.go (what a call
+// waits for, and what follows when it is resolved), budget.go (turns that wait for budgets), approval.go (how people decide), payment.go (about
+// payments), end.go (how turns begin and end), cancel.go.
 package turns
 
 import (

@@ -133,8 +133,10 @@ type SaveStep struct {
 	Effect models.Effect
 }
 
+// Needs implements commit.Command.
 func (c *SaveStep) Needs() commit.Needs { return c.needs(512+2*len(c.Effect.Outcome), false) }
 
+// Apply implements commit.Command.
 func (c *SaveStep) Apply(tx *commit.Tx) error {
 	if !failedStep(&c.Effect) {
 		// One that fails each time would let a turn go on for ever whose runners die of it.

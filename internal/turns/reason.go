@@ -32,7 +32,7 @@ type NewCall struct {
 	Reviewed bool
 	// Timeout is how long a client tool has for its result, in seconds; nil for ever.
 	Timeout *int
-	// Started and ended are the lines for people.
+	// Started and Ended are the lines for people.
 	Started, Ended string
 }
 
@@ -45,7 +45,7 @@ type FinishReason struct {
 	Asked    Generation
 	// Uncounted is what the model calls took.
 	Uncounted *Uncounted
-	// OmittedFrom and omittedThrough are the positions of the first and the last message that the model was not shown; 0 when it was shown all.
+	// OmittedFrom and OmittedThrough are the positions of the first and the last message that the model was not shown; 0 when it was shown all.
 	OmittedFrom, OmittedThrough int64
 	// Checkpointed is true when the stream has left a checkpoint.
 	Checkpointed bool
@@ -64,7 +64,7 @@ type Generation struct {
 	// DurationMs is that of the whole call, firstTokenMs until its first piece; nil when there was none.
 	DurationMs   int64
 	FirstTokenMs *int64
-	// From and through are the positions of the first and the newest message that the model was shown, hash names all that it was
+	// From and Through are the positions of the first and the newest message that the model was shown, hash names all that it was
 	// shown.
 	From, Through int64
 	Hash          string
@@ -72,10 +72,12 @@ type Generation struct {
 	Retries int
 }
 
+// Needs implements commit.Command.
 func (c *FinishReason) Needs() commit.Needs {
 	return c.needs(4096+3*sizeOf(c.Response.Parts), true)
 }
 
+// Apply implements commit.Command.
 func (c *FinishReason) Apply(tx *commit.Tx) error {
 	t := tx.Turn
 	c.cancelled = t.Cancel != nil
@@ -119,9 +121,9 @@ func (c *FinishReason) Apply(tx *commit.Tx) error {
 		tx.DropCheckpoint()
 	}
 	if c.spent != nil {
-		return c.Follow(tx, Spent{Failure: *c.spent})
+		return c.follow(tx, Spent{Failure: *c.spent})
 	}
-	err := c.Follow(tx, Reasoned{Calls: len(c.Calls), Stop: stopReason(c.Response.FinishReason), CutOff: CutOff(c.Response.FinishReason)})
+	err := c.follow(tx, Reasoned{Calls: len(c.Calls), Stop: stopReason(c.Response.FinishReason), CutOff: CutOff(c.Response.FinishReason)})
 	if _, act := c.Plan.(Act); act && err == nil {
 		return c.startAct(tx)
 	}
@@ -262,6 +264,7 @@ func stopReason(f llm.FinishReason) models.StopReason {
 	return models.StopEndTurn
 }
 
+// Joined returns the text of all parts of a kind.
 func Joined(parts []models.Part, kind models.PartType) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -314,6 +317,7 @@ type SubmitPrompts struct {
 	Rewritten []Rewritten
 }
 
+// Needs implements commit.Command.
 func (c *SubmitPrompts) Needs() commit.Needs {
 	n := 1024
 	for _, m := range c.Rewritten {
@@ -322,6 +326,7 @@ func (c *SubmitPrompts) Needs() commit.Needs {
 	return c.needs(n, false)
 }
 
+// Apply implements commit.Command.
 func (c *SubmitPrompts) Apply(tx *commit.Tx) error {
 	t := tx.Turn
 	ranEvents(tx, &t.ID, "", c.Runs)

@@ -17,8 +17,10 @@ type RecoverReason struct {
 	Lost *LostCall
 }
 
+// Needs implements commit.Command.
 func (c *RecoverReason) Needs() commit.Needs { return c.needs(1024, false) }
 
+// Apply implements commit.Command.
 func (c *RecoverReason) Apply(tx *commit.Tx) error {
 	t := tx.Turn
 	// What is left of what the dead one held stays held for the next call, which makes it enough.
@@ -47,10 +49,12 @@ type FinalizeReason struct {
 	Lost *LostCall
 }
 
+// Needs implements commit.Command.
 func (c *FinalizeReason) Needs() commit.Needs {
 	return c.needs(4096+3*(len(c.Lost.Text)+len(c.Lost.Thinking)), true)
 }
 
+// Apply implements commit.Command.
 func (c *FinalizeReason) Apply(tx *commit.Tx) error {
 	t := tx.Turn
 	output := *t.OutputMessageID
@@ -80,9 +84,10 @@ func (c *FinalizeReason) Apply(tx *commit.Tx) error {
 	})
 	tx.DropCheckpoint()
 	// The turn ends as one that has an answer: that it is cut off is said of the message.
-	return c.Follow(tx, Reasoned{Stop: models.StopEndTurn})
+	return c.follow(tx, Reasoned{Stop: models.StopEndTurn})
 }
 
+// Content is what the conversation keeps.
 func (c *FinalizeReason) Content() []models.Part { return c.Lost.Parts() }
 
 // FinishInterrupted is the reason to stop of a call that no answer came of.
@@ -102,6 +107,7 @@ type AskedModel struct {
 	Waiting bool `json:"waiting,omitempty"`
 }
 
+// AskedOf returns what the journal keeps of a model.
 func AskedOf(m *models.Model) AskedModel {
 	return AskedModel{
 		Name: m.Name, ID: m.ID, Input: m.PriceInput, Output: m.PriceOutput, CacheRead: m.PriceCacheRead, CacheWrite: m.PriceCacheWrite,

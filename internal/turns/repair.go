@@ -11,7 +11,7 @@ import (
 // Repair is a result that the conversation lacks.
 type Repair struct {
 	Call models.Part
-	// Position and ordinal are its place in the conversation.
+	// Position and Ordinal are its place in the conversation.
 	Position int64
 	Ordinal  int
 	Parts    []models.Part
@@ -27,6 +27,7 @@ type RepairTranscript struct {
 	List []Repair
 }
 
+// Needs implements commit.Command.
 func (c *RepairTranscript) Needs() commit.Needs {
 	n := 0
 	for _, one := range c.List {
@@ -35,6 +36,7 @@ func (c *RepairTranscript) Needs() commit.Needs {
 	return c.needs(n, false)
 }
 
+// Apply implements commit.Command.
 func (c *RepairTranscript) Apply(tx *commit.Tx) error {
 	t := tx.Turn
 	for i := range c.List {

@@ -79,6 +79,7 @@ func (c *FinishReason) reserveCalls(tx *commit.Tx) error {
 	return err
 }
 
+// Unpriced is the failure of a model without a price under a budget in dollars.
 func Unpriced(m *models.Model) models.Failure {
 	return models.Failure{
 		Code: string(llm.CodeMisconfigured), Fields: jsonx.MustEncode(FailureFields{Model: m.Name}),
@@ -95,13 +96,15 @@ type ReserveAgain struct {
 	// Uncounted is what the calls took.
 	Uncounted *Uncounted
 
-	// Verdict and failure are set anew by each Apply.
+	// Verdict and Failure are set anew by each Apply.
 	Verdict budget.Verdict
 	Failure models.Failure
 }
 
+// Needs implements commit.Command.
 func (c *ReserveAgain) Needs() commit.Needs { return c.needs(2048, false) }
 
+// Apply implements commit.Command.
 func (c *ReserveAgain) Apply(tx *commit.Tx) error {
 	t := tx.Turn
 	if err := c.Uncounted.countSoFar(tx); err != nil {

@@ -15,23 +15,27 @@ import (
 type BeginTurn struct{ Writer }
 
 // Needs reports whether a budget may end the turn before its first step.
+// Needs implements commit.Command.
 func (c *BeginTurn) Needs() commit.Needs { return c.needs(1024, c.Budgeted) }
 
+// Apply implements commit.Command.
 func (c *BeginTurn) Apply(tx *commit.Tx) error {
-	c.Begin(tx)
-	return c.Follow(tx, Begun{})
+	c.begin(tx)
+	return c.follow(tx, Begun{})
 }
 
 // ResumeTurn goes on between two steps: where a runner that went down in good order has left the turn.
 type ResumeTurn struct{ Writer }
 
+// Needs implements commit.Command.
 func (c *ResumeTurn) Needs() commit.Needs { return c.needs(1024, true) }
 
+// Apply implements commit.Command.
 func (c *ResumeTurn) Apply(tx *commit.Tx) error {
 	if tx.Turn.Iteration == 0 {
-		return c.Follow(tx, Begun{})
+		return c.follow(tx, Begun{})
 	}
-	return c.Follow(tx, Acted{})
+	return c.follow(tx, Acted{})
 }
 
 // EndTurn ends a turn before it has an answer: it was cancelled, its step can't be done, or it is stuck. What is open is closed.
@@ -50,8 +54,10 @@ type EndTurn struct {
 	Lost *LostCall
 }
 
+// Needs implements commit.Command.
 func (c *EndTurn) Needs() commit.Needs { return Needs(c.needs(4096, true)) }
 
+// Apply implements commit.Command.
 func (c *EndTurn) Apply(tx *commit.Tx) error {
 	t := tx.Turn
 	if c.Why == nil && t.Cancel == nil {
@@ -90,7 +96,7 @@ func (c *EndTurn) cancel(tx *commit.Tx) error {
 
 func (c *EndTurn) fail(tx *commit.Tx, p End) error {
 	t := tx.Turn
-	c.Begin(tx)
+	c.begin(tx)
 	ranEvents(tx, &t.ID, "", c.Runs)
 	if c.Unasked {
 		t.ModelCalls--
@@ -140,10 +146,12 @@ type EndJob struct {
 	Runs []hooks.Ran
 }
 
+// Needs implements commit.Command.
 func (c *EndJob) Needs() commit.Needs {
 	return commit.Needs{Org: c.Job.OrgID, Session: c.Job.SessionID, Bytes: 512 * (1 + len(c.Runs))}
 }
 
+// Apply implements commit.Command.
 func (c *EndJob) Apply(tx *commit.Tx) error {
 	if tx.Session == nil {
 		return nil

@@ -272,9 +272,9 @@ func ResultOf(w models.Wait, r models.WaitResolution) tools.Result {
 	return tools.Fail("cancelled: The call was cancelled before it had a result.")
 }
 
-// Interrupt ends what the current turn waits for, when it waits for nothing but its client's results and the user's answers: the
+// interruptWaits ends what the current turn waits for, when it waits for nothing but its client's results and the user's answers: the
 // user has said something else. It reports whether it did.
-func Interrupt(tx *commit.Tx) (bool, error) {
+func interruptWaits(tx *commit.Tx) (bool, error) {
 	open := parked(tx)
 	if tx.Turn.Status != models.TurnWaiting || len(open) == 0 || slices.ContainsFunc(open, func(w models.Wait) bool {
 		return w.Kind != models.WaitClientTool && w.Kind != models.WaitQuestion

@@ -168,7 +168,7 @@ func (s *scene) steer() (woke bool, err error) {
 	err = s.try(func(tx *commit.Tx) error {
 		s.receive(tx, tx.Turn.ID, message)
 		tx.Steer(message, nil)
-		woke, err = Interrupt(tx)
+		woke, err = interruptWaits(tx)
 		return err
 	})
 	return woke, err

@@ -13,14 +13,14 @@ import (
 
 const previewRunes = 200
 
-// Writer is what the commands of a turn share. Its Apply methods are pure: they may run again on newer state.
+// Writer is what the commands of a runner share: what it writes under, what the next step would run with, and what a command has decided.
 type Writer struct {
 	Org     models.OrgID
 	Session models.SessionID
 	Lease   commit.Lease
 	// Config is what the step runs with that the command may begin.
 	Config StepConfig
-	// Budgeted is true when the command may have to do with budgets; call is what a model call takes that the command may begin, nil where
+	// Budgeted is true when the command may have to do with budgets; Demand is what a model call takes that the command may begin, nil where
 	// that wasn't worked out.
 	Budgeted bool
 	Demand   *budget.Call
@@ -59,7 +59,7 @@ type Writer struct {
 type Basis struct {
 	Harness models.HarnessID
 	Agent   models.AgentID
-	// Session and message are the models that each asks for.
+	// Session and Message are the models that each asks for.
 	Session, Message models.ModelID
 	// ClientTools is the hash of those that the session brings.
 	ClientTools string
@@ -73,7 +73,7 @@ type StepConfig struct {
 	HarnessRevision int
 	AgentRevision   *int
 	ConfigHash      string
-	// StartHooks and endHooks report that hooks run when the session has begun, and when the turn has ended.
+	// StartHooks and EndHooks report that hooks run when the session has begun, and when the turn has ended.
 	StartHooks, EndHooks bool
 }
 
@@ -95,18 +95,18 @@ func (w *Writer) Grow(bytes int) {
 func (w *Writer) done(tx *commit.Tx, t *models.Turn) {
 	w.Turn, w.Parked = *t, t.Status == models.TurnWaiting
 	w.Sequence, w.HasBudgets, w.HasFiles = tx.Session.LastSequence, tx.Session.Budgeted, tx.Session.FileBytes > 0
-	w.Basis = BasisOf(tx.Session, t)
+	w.Basis = basisOf(tx.Session, t)
 }
 
-func BasisOf(s *models.Session, t *models.Turn) Basis {
+func basisOf(s *models.Session, t *models.Turn) Basis {
 	return Basis{
 		Harness: s.HarnessID, Agent: models.Value(s.AgentID), Session: models.Value(s.ModelID), Message: models.Value(t.ModelID),
 		ClientTools: string(s.ClientTools),
 	}
 }
 
-// Begin marks the turn as started, once. With the first turn of a session its hooks for that run.
-func (w *Writer) Begin(tx *commit.Tx) {
+// begin marks the turn as started, once. With the first turn of a session its hooks for that run.
+func (w *Writer) begin(tx *commit.Tx) {
 	if w.Config.StartHooks && tx.Session.Status == models.SessionStarted {
 		tx.AddHookJob(models.HookJob{
 			ID: models.NewID[models.HookJobEntity](), Event: string(tools.HookSessionStart), Payload: models.JSON("{}"), DueAt: tx.Now,
@@ -115,8 +115,8 @@ func (w *Writer) Begin(tx *commit.Tx) {
 	Begin(tx)
 }
 
-// Follow does what the planner decides after an outcome. It is the last thing that a command does.
-func (w *Writer) Follow(tx *commit.Tx, o Outcome) error {
+// follow does what the planner decides after an outcome. It is the last thing that a command does.
+func (w *Writer) follow(tx *commit.Tx, o Outcome) error {
 	t := tx.Turn
 	t.Takeovers, t.Attention = 0, false
 	w.Consumed = false
@@ -132,7 +132,7 @@ func (w *Writer) Follow(tx *commit.Tx, o Outcome) error {
 	var err error
 	switch p := w.Plan.(type) {
 	case Reason:
-		if w.Stopping || w.Config.Basis != BasisOf(tx.Session, t) {
+		if w.Stopping || w.Config.Basis != basisOf(tx.Session, t) {
 			// Another runner goes on, or this one after it has looked what the session runs with now.
 			w.Plan = nil
 			t.Phase = models.PhaseAct
@@ -171,6 +171,7 @@ func (w *Writer) startReason(tx *commit.Tx, iteration int) {
 	})
 }
 
+// ReasonKey is the key of a reason step in the journal.
 func ReasonKey(iteration int) string { return fmt.Sprintf("reason/%d", iteration) }
 
 // end ends the turn and moves the session's line on.
