@@ -108,9 +108,9 @@ func TestWaitingForAnotherAttemptCostsNothing(t *testing.T) {
 		<-asleep.arrived // it waits before the next attempt, as failures are
 		// The next call is the one that tells whether the provider is back.
 		key := breakerKey{w.org, m.Provider.ID}
-		n.engine.breakers.mu.Lock()
-		n.engine.breakers.list[key] = &breaker{until: w.clock.Now()}
-		n.engine.breakers.mu.Unlock()
+		for range breakerFailures {
+			n.engine.models.breakers.report(key, pass{}, outcomeFailed, w.clock.Now().Add(-breakerRest))
+		}
 		p.mu.Lock()
 		waits := n.puppet.add()
 		p.hold = waits
@@ -120,7 +120,7 @@ func TestWaitingForAnotherAttemptCostsNothing(t *testing.T) {
 		if row := w.turn(turn); row.Reservation != nil || row.Usage.InputTokens != 100 {
 			t.Fatalf("the turn that waits for the other one is %+v", row)
 		}
-		if probe, ok, _ := n.engine.breakers.admit(key, w.clock.Now()); !ok || !probe.probe {
+		if probe, ok, _ := n.engine.models.breakers.admit(key, w.clock.Now()); !ok || !probe.probe {
 			t.Error("a turn that waits for money keeps others from the provider")
 		}
 		other := w.start(priced())

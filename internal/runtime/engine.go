@@ -98,8 +98,8 @@ type Config struct {
 
 // Catalog tells what turns run with; catalog.Service does.
 type Catalog interface {
+	Endpoints
 	EffectiveForSession(ctx context.Context, org models.OrgID, run catalog.Run) (*catalog.Effective, error)
-	Endpoint(ctx context.Context, p *models.Provider) (llm.Endpoint, error)
 }
 
 // Images reads the images that messages refer to.
@@ -116,7 +116,7 @@ type Engine struct {
 	wake          chan struct{}
 	jobs          *hookJobs
 	conversations *conversations
-	breakers      *breakers
+	models        *Models
 	rows          rows
 	scheduling    scheduling
 	// ending ends when Stop begins.
@@ -212,10 +212,15 @@ func New(cfg Config) *Engine {
 	e := &Engine{
 		cfg: cfg, slots: make(chan struct{}, cfg.Slots), wake: make(chan struct{}, 1), id: models.NewID[models.RunnerEntity](),
 		running: map[models.Execution]*slot{}, held: map[models.OrgID]int{}, stopped: make(chan struct{}), conversations: newConversations(),
-		breakers: newBreakers(), rows: database{cfg.DB, events.NewLineages(cfg.DB)}, scheduling: goroutines(),
+		rows: database{cfg.DB, events.NewLineages(cfg.DB)}, scheduling: goroutines(),
 	}
 	e.jobs = e.newHookJobs()
 	e.ending, e.endWait = context.WithCancel(context.Background())
+	e.models = NewAsk(AskConfig{
+		Drivers: cfg.Drivers, Catalog: cfg.Catalog, Hub: cfg.Hub, Clock: cfg.Clock, Logger: cfg.Logger, Meter: cfg.Meter, Tracer: cfg.Tracer,
+		Timers: cfg.Timers, IdleTimeout: cfg.IdleTimeout, CallTimeout: cfg.CallTimeout, Sleep: cfg.Sleep, Random: cfg.Random, Ending: e.ending,
+		Save: e.trySaveCheckpoint,
+	})
 	for range cfg.Slots {
 		e.slots <- struct{}{}
 	}

@@ -36,9 +36,9 @@ type idleWatch struct {
 }
 
 // watchIdle returns the context of a call that begins now. The watch must be ended.
-func (e *Engine) watchIdle(ctx context.Context) (context.Context, *idleWatch) {
+func (m *Models) watchIdle(ctx context.Context) (context.Context, *idleWatch) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &idleWatch{clock: e.cfg.Clock, timers: e.cfg.Timers, limit: e.cfg.IdleTimeout, whole: e.cfg.CallTimeout, cancel: cancel, begun: e.cfg.Clock.Now()}
+	w := &idleWatch{clock: m.cfg.Clock, timers: m.cfg.Timers, limit: m.cfg.IdleTimeout, whole: m.cfg.CallTimeout, cancel: cancel, begun: m.cfg.Clock.Now()}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stop = w.timers.AfterFunc(min(w.limit, w.whole), w.check)

@@ -24,18 +24,13 @@ type BudgetChecker interface {
 
 // Meter hears how it goes. Its methods must not block. metrics.Metrics is one.
 type Meter interface {
+	ask.Meter
 	// Waited hears of an execution that was claimed, after it was ready for so long, and how many of its organization run here.
 	Waited(org models.OrgID, running int, wait time.Duration)
 	// Stepped hears of a step that has ended, in one way or another.
 	Stepped(phase models.Phase, took time.Duration)
-	// Spoke hears how long it took from a turn's message to the first text of a model, Ended how long to its end.
-	Spoke(took time.Duration)
+	// Ended hears how long a turn took from its message to its end.
 	Ended(took time.Duration)
-	// Called hears of a call of a model; code is that of its failure, or "". Answered hears how long its first text took.
-	Called(kind models.ProviderKind, code string, took time.Duration)
-	Answered(kind models.ProviderKind, took time.Duration)
-	// Panicked hears of a panic that was caught; where is "turn".
-	Panicked(where string)
 }
 
 // unmetered is the Meter of an engine that has none.

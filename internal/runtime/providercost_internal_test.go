@@ -14,8 +14,8 @@ func TestProvidersTellWhatCallsCost(t *testing.T) {
 	m := &models.Model{PriceInput: new(models.Nanos(1_000_000_000)), PriceOutput: new(models.Nanos(1_000_000_000))}
 	said := models.Usage{InputTokens: 10, OutputTokens: 5, CostNanos: 777, ProviderCost: true}
 	var u turns.Uncounted
-	u.Add(turns.MeteredCall{Usage: rated(m, models.Usage{InputTokens: 1})})
-	u.Add(turns.MeteredCall{Usage: rated(m, said)})
+	u.Add(turns.MeteredCall{Usage: Rated(m, models.Usage{InputTokens: 1})})
+	u.Add(turns.MeteredCall{Usage: Rated(m, said)})
 	if u.Newest != said {
 		t.Errorf("the newest call is %+v", u.Newest)
 	}
@@ -28,7 +28,7 @@ func TestProvidersTellWhatCallsCost(t *testing.T) {
 	if err := lost.Read(&models.Checkpoint{Usage: jsonx.MustEncode(known)}); err != nil {
 		t.Fatal(err)
 	}
-	if got := rated(lost.Asked.Prices(), *lost.Said); got != said || lost.Took != u.Usage {
+	if got := Rated(lost.Asked.Prices(), *lost.Said); got != said || lost.Took != u.Usage {
 		t.Errorf("after a death: %+v and %+v", got, lost.Took)
 	}
 }

@@ -35,27 +35,27 @@ func (r *turnRun) reason(ctx context.Context, began *turns.Writer) (*turns.Write
 	if err := r.submitPrompts(ctx); err != nil {
 		return nil, err
 	}
-	a := r.newAsking(output)
-	resp, failure, err := a.run(ctx)
+	r.uncounted = &turns.Uncounted{}
+	a := r.e.models.Begin(r, asked, r.uncounted, r.recovered)
+	resp, failure, err := a.Run(ctx)
 	if err != nil {
 		r.keep(resp)
+		if errors.Is(err, ErrEnding) {
+			err = r.giveBack(ctx)
+		}
 		return nil, err
 	}
 	if failure != nil {
 		return r.failed(ctx, a, failure, resp.Parts)
 	}
-	model := &a.model.Model
+	model := &a.Model().Model
 	limit := contextBytes(asked, model)
 	from, shown := r.conversation.extent(limit)
-	c := &turns.FinishReason{
-		Output: output, Uncounted: r.uncounted, Asked: turns.Generation{
-			Model: *model, At: *r.uncounted.AskedAt, DurationMs: a.stream.elapsed(), FirstTokenMs: a.stream.firstTokenMs,
-			From: from, Through: r.conversation.through(), Hash: promptHash(asked, model, from, r.conversation.through(), shown), Retries: a.failed,
-		},
-		Checkpointed: a.checkpointed,
-	}
+	c := &turns.FinishReason{Output: output, Uncounted: r.uncounted, Asked: a.Generation(), Checkpointed: a.Checkpointed()}
+	c.Asked.From, c.Asked.Through = from, r.conversation.through()
+	c.Asked.Hash = promptHash(asked, model, from, c.Asked.Through, shown)
 	c.OmittedFrom, c.OmittedThrough = r.conversation.omitted(limit)
-	c.Response = sanitize(resp, originOf(a.model))
+	c.Response = sanitize(resp, originOf(a.Model()))
 	c.Calls, err = r.prepare(ctx, output, c.Response.Parts)
 	if err != nil {
 		r.keep(resp)
@@ -92,13 +92,13 @@ func (r *turnRun) keep(resp llm.Response) {
 }
 
 // failed ends the turn for a failed model call.
-func (r *turnRun) failed(ctx context.Context, a *asking, why error, partial []models.Part) (*turns.Writer, error) {
-	r.e.cfg.Logger.Warn("a model call failed", "org", r.turn.OrgID, "turn", r.turn.ID, "provider", a.model.Provider.ID,
-		"model", a.model.Model.Name, "calls", a.made, "error", why)
+func (r *turnRun) failed(ctx context.Context, a *Step, why error, partial []models.Part) (*turns.Writer, error) {
+	r.e.cfg.Logger.Warn("a model call failed", "org", r.turn.OrgID, "turn", r.turn.ID, "provider", a.Model().Provider.ID,
+		"model", a.Model().Model.Name, "calls", a.Made(), "error", why)
 	kept := sanitize(llm.Response{Parts: turns.WithoutCalls(partial)}, "").Parts
-	var outcome turns.Outcome = turns.Failed{Stop: models.StopError, Failure: a.failure(why)}
-	if spent, ok := errors.AsType[*spentError](why); ok {
-		outcome = turns.Spent{Failure: spent.failure}
+	var outcome turns.Outcome = turns.Failed{Stop: models.StopError, Failure: a.Failure(why)}
+	if spent, ok := errors.AsType[*SpentError](why); ok {
+		outcome = turns.Spent{Failure: spent.Failure}
 	}
 	if err := r.fail(ctx, outcome, kept); err != nil {
 		return nil, err

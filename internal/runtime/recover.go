@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/ostler-dev/ostler/internal/catalog"
-	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -66,7 +65,7 @@ func (r *turnRun) weigh(ctx context.Context, l *turns.LostCall) error {
 		// Providers tell at the start what the prompt takes, and of the answer at its end.
 		l.Usage.OutputTokens, l.Usage.ReasoningTokens, l.Estimated = answer, max(l.Usage.ReasoningTokens, thought), true
 	}
-	l.Usage = rated(l.Asked.Prices(), l.Usage)
+	l.Usage = Rated(l.Asked.Prices(), l.Usage)
 	return nil
 }
 
@@ -140,14 +139,6 @@ func (r *turnRun) takeOver(ctx context.Context) (*turns.Writer, error) {
 	}
 	r.recovered = true
 	// What the dead one has said is taken back at once: the model may take its time.
-	r.withdraw(r.turn.ModelCalls)
+	r.e.models.Withdraw(&r.turn, r.turn.ModelCalls)
 	return w, nil
-}
-
-// withdraw takes back what those who watch were shown of the present output, before a call of this number says anything.
-func (r *turnRun) withdraw(attempt int) {
-	r.e.cfg.Hub.PublishDelta(events.Delta{
-		OrgID: r.turn.OrgID, SessionID: r.turn.SessionID, TurnID: r.turn.ID, MessageID: *r.turn.OutputMessageID, Epoch: r.turn.LeaseEpoch,
-		Attempt: attempt,
-	})
 }

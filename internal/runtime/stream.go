@@ -23,7 +23,7 @@ const (
 
 // stream passes on what a model says: to those who watch, in pieces, and to the database, so that it survives this process.
 type stream struct {
-	e      *Engine
+	m      *Models
 	turn   models.Turn
 	output models.MessageID
 	// attempt counts the turn's model calls, so that those who watch tell a repeated call from the one before it.
@@ -73,15 +73,15 @@ type channel struct {
 	pending strings.Builder
 }
 
-func newStream(e *Engine, turn models.Turn, output models.MessageID, attempt int, watch *idleWatch, known turns.Tally) *stream {
-	known.At = e.nowMillis()
+func newStream(m *Models, turn models.Turn, output models.MessageID, attempt int, watch *idleWatch, known turns.Tally) *stream {
+	known.At = m.nowMillis()
 	return &stream{
-		e: e, turn: turn, output: output, attempt: attempt, watch: watch, tally: known, begunAt: e.cfg.Clock.Now(), savedAt: time.Now(),
+		m: m, turn: turn, output: output, attempt: attempt, watch: watch, tally: known, begunAt: m.cfg.Clock.Now(), savedAt: time.Now(),
 	}
 }
 
 // elapsed is how long the call has lasted, in milliseconds. A clock that is set back doesn't make it negative.
-func (s *stream) elapsed() int64 { return max(s.e.cfg.Clock.Now().Sub(s.begunAt).Milliseconds(), 0) }
+func (s *stream) elapsed() int64 { return max(s.m.cfg.Clock.Now().Sub(s.begunAt).Milliseconds(), 0) }
 
 // emit takes a piece from the driver.
 func (s *stream) emit(d llm.Delta) {
@@ -104,7 +104,7 @@ func (s *stream) emit(d llm.Delta) {
 		s.answers()
 		s.answers = nil
 	}
-	s.heardAt = s.e.nowMillis()
+	s.heardAt = s.m.nowMillis()
 	s.toolCall = s.toolCall || d.ToolCall != ""
 	if d.Usage != nil {
 		said := *d.Usage
@@ -152,7 +152,7 @@ func (s *stream) send(now time.Time) {
 		}
 		text := c.pending.String()
 		c.pending.Reset()
-		s.e.cfg.Hub.PublishDelta(events.Delta{
+		s.m.cfg.Hub.PublishDelta(events.Delta{
 			OrgID: s.turn.OrgID, SessionID: s.turn.SessionID, TurnID: s.turn.ID, MessageID: s.output, Epoch: s.turn.LeaseEpoch,
 			Attempt: s.attempt, Thinking: kind == 1, Offset: c.sent, Text: text,
 		})
@@ -169,7 +169,7 @@ func (s *stream) checkpoint(now time.Time) {
 	s.busy, s.checkpointed, s.kept = true, true, has
 	row := s.row()
 	s.saving.Go(func() {
-		s.e.trySaveCheckpoint(row)
+		s.m.cfg.Save(row)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.busy, s.savedAt = false, time.Now()
@@ -217,7 +217,7 @@ func (s *stream) leave(took models.Usage) {
 	if took != (models.Usage{}) {
 		s.usage = &took
 	}
-	s.e.trySaveCheckpoint(s.row())
+	s.m.cfg.Save(s.row())
 }
 
 // finish ends the stream: afterwards nothing is sent or saved. What was not sent is in the durable event that follows.

@@ -8,8 +8,6 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/ostler-dev/ostler/internal/catalog"
-	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
@@ -74,32 +72,6 @@ func (e *Engine) endTrace(ctx context.Context, err error) {
 	span := trace.SpanFromContext(ctx)
 	if err != nil && !errors.Is(err, errEnded) && !errors.Is(err, errReleased) {
 		span.SetStatus(codes.Error, "")
-	}
-	span.End()
-}
-
-// traceCall begins the span of a call of a model.
-func (e *Engine) traceCall(ctx context.Context, m *catalog.RunModel, attempt int) context.Context {
-	if e.cfg.Tracer == nil {
-		return ctx
-	}
-	ctx, _ = e.cfg.Tracer.Start(ctx, "model call", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes( //nolint:spancheck // ended by its counterpart
-		attribute.String("ostler.provider.kind", string(m.Provider.Kind)), attribute.String("ostler.provider.id", m.Provider.ID.String()),
-		attribute.String("ostler.model.id", m.Model.ID.String()), attribute.Int("ostler.attempt", attempt)))
-	return ctx
-}
-
-func (e *Engine) endCallTrace(ctx context.Context, took models.Usage, err error) {
-	if e.cfg.Tracer == nil {
-		return
-	}
-	span := trace.SpanFromContext(ctx)
-	span.SetAttributes(attribute.Int64("ostler.usage.input_tokens", took.InputTokens), attribute.Int64("ostler.usage.output_tokens", took.OutputTokens))
-	if err != nil {
-		span.SetStatus(codes.Error, "")
-		if failure, ok := errors.AsType[*llm.Error](err); ok {
-			span.SetAttributes(attribute.String("ostler.error.code", string(failure.Code)), attribute.Int("ostler.error.status", failure.Status))
-		}
 	}
 	span.End()
 }

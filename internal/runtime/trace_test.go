@@ -12,7 +12,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
@@ -132,15 +131,13 @@ func BenchmarkNoTrace(b *testing.B) {
 	}
 }
 
-// traceNothing returns what makes the spans of a turn with two effects, for nobody.
+// traceNothing returns what makes the spans of a turn with a tool call, for nobody.
 func traceNothing() func() {
 	e := New(Config{Slots: 1})
-	turn, run, call, done := &models.Turn{}, &catalog.RunModel{}, &turns.Call{}, &finished{}
+	turn, call, done := &models.Turn{}, &turns.Call{}, &finished{}
 	return func() {
 		ctx := e.traceTurn(context.Background(), turn)
 		step := e.traceStep(ctx, models.PhaseReason, 1)
-		asked := e.traceCall(step, run, 1)
-		e.endCallTrace(asked, models.Usage{}, nil)
 		called := e.traceTool(step, call)
 		e.endToolTrace(called, done)
 		e.endTrace(step, nil)

@@ -51,8 +51,6 @@ type turnRun struct {
 	recovered bool
 	// uncounted is what the model calls of the present reason step took; nil between two.
 	uncounted *turns.Uncounted
-	// outputBegun is true when a model has said something in this run.
-	outputBegun bool
 	// partial is what the model had said when it was cut short.
 	partial []models.Part
 	// attention reports that something has happened to the turn.
