@@ -9,6 +9,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/runtime/ask"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -107,9 +108,9 @@ func TestWaitingForAnotherAttemptCostsNothing(t *testing.T) {
 		failing.open()
 		<-asleep.arrived // it waits before the next attempt, as failures are
 		// The next call is the one that tells whether the provider is back.
-		key := breakerKey{w.org, m.Provider.ID}
-		for range breakerFailures {
-			n.engine.models.breakers.report(key, pass{}, outcomeFailed, w.clock.Now().Add(-breakerRest))
+		key := ask.BreakerKey{w.org, m.Provider.ID}
+		for range ask.BreakerFailures {
+			n.engine.models.Breakers.Report(key, ask.Pass{}, ask.OutcomeFailed, w.clock.Now().Add(-ask.BreakerRest))
 		}
 		p.mu.Lock()
 		waits := n.puppet.add()
@@ -120,7 +121,7 @@ func TestWaitingForAnotherAttemptCostsNothing(t *testing.T) {
 		if row := w.turn(turn); row.Reservation != nil || row.Usage.InputTokens != 100 {
 			t.Fatalf("the turn that waits for the other one is %+v", row)
 		}
-		if probe, ok, _ := n.engine.models.breakers.admit(key, w.clock.Now()); !ok || !probe.probe {
+		if probe, ok, _ := n.engine.models.Breakers.Admit(key, w.clock.Now()); !ok || !probe.Probe {
 			t.Error("a turn that waits for money keeps others from the provider")
 		}
 		other := w.start(priced())

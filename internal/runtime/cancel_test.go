@@ -10,6 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/runtime/ask"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/tools"
@@ -227,7 +228,7 @@ func TestACancelOutlivesItsRunner(t *testing.T) {
 		s := w.newSession(first)
 		g := first.puppet.add()
 		first.puppet.on(func(_ context.Context, _ llm.Request, emit func(llm.Delta)) (llm.Response, error) {
-			emit(llm.Delta{Text: strings.Repeat("x", 2*checkpointBytes)})
+			emit(llm.Delta{Text: strings.Repeat("x", 2*ask.CheckpointBytes)})
 			g.hold()
 			return llm.Response{}, context.Canceled
 		})
@@ -244,7 +245,7 @@ func TestACancelOutlivesItsRunner(t *testing.T) {
 		w.start()
 		log := w.idle(s)
 		w.cancelled(turn, log)
-		if out := the[events.OutputCompleted](t, log); !out.Message.Interrupted || len(out.Message.Content) != 1 || len(out.Message.Content[0].Text) != 2*checkpointBytes {
+		if out := the[events.OutputCompleted](t, log); !out.Message.Interrupted || len(out.Message.Content) != 1 || len(out.Message.Content[0].Text) != 2*ask.CheckpointBytes {
 			t.Errorf("of the answer are left %d parts", len(out.Message.Content))
 		}
 		if count(log, models.EventReasonRecovered) != 0 {

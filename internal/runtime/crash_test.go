@@ -11,6 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/runtime/ask"
 	"github.com/ostler-dev/ostler/internal/sampletest"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -72,7 +73,7 @@ func (c *crashRun) run() {
 	key += c.session.String()
 	c.message = sessions.NewMessage{
 		SessionID: c.session, Delivery: turns.Steer, IdempotencyKey: &key,
-		Content: []sessions.NewPart{sessions.Text(script(c.t, says(text("one "+strings.Repeat("x", 2*checkpointBytes)), callTool("ordered", "first"), callTool("ordered_again", "second")), says(text("two"))))},
+		Content: []sessions.NewPart{sessions.Text(script(c.t, says(text("one "+strings.Repeat("x", 2*ask.CheckpointBytes)), callTool("ordered", "first"), callTool("ordered_again", "second")), says(text("two"))))},
 	}
 	c.gate = c.first.faults.add()
 	c.arm()
@@ -257,7 +258,7 @@ func (c *crashRun) armModel() {
 			}
 		}
 		if c.point == "checkpointed" {
-			emit(llm.Delta{Text: strings.Repeat("x", 2*checkpointBytes)})
+			emit(llm.Delta{Text: strings.Repeat("x", 2*ask.CheckpointBytes)})
 			c.untilCheckpoint()
 			if err := c.hit(); err != nil {
 				return llm.Response{}, err
@@ -409,7 +410,7 @@ func (c *crashRun) kept(want outcome, log []models.Event) {
 	if !want.finalized {
 		return
 	}
-	if got := turns.Joined(outputs[len(outputs)-1].Message.Content, models.PartText); got != "on"+strings.Repeat("x", 2*checkpointBytes) {
+	if got := turns.Joined(outputs[len(outputs)-1].Message.Content, models.PartText); got != "on"+strings.Repeat("x", 2*ask.CheckpointBytes) {
 		c.t.Errorf("of the answer %d bytes were kept: %.20q", len(got), got)
 	}
 	if done := the[events.TurnCompleted](c.t, log); done.StopReason != models.StopEndTurn {

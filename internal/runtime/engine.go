@@ -3,10 +3,10 @@
 //
 // Follow one turn in this order: engine.go (start and stop), slot.go, share.go and claim.go (how turns come here), liveness.go and
 // watch.go (who is alive), turn.go (the loop of a turn, and what becomes of it when it can't go on), reason.go
-// and act.go (the two kinds of steps; act_call.go, act_retry.go and act_ends.go follow one call), asking.go with attempts.go, breaker.go
-// and idle.go (models that fail), spend.go (what steps take of budgets), recover.go (model calls whose runner has died), repair.go (results
-// that are missing all the same), ports.go (what it reaches for outside of itself, and what simulations replace; they begin with
-// sim_world_test.go). What each step commits, and what comes next, is decided in internal/turns.
+// and act.go (the two kinds of steps; act_call.go, act_retry.go and act_ends.go follow one call), spend.go (what steps take of budgets),
+// recover.go (model calls whose runner has died), repair.go (results that are missing all the same), ports.go (what it reaches for outside of
+// itself, and what simulations replace; they begin with sim_world_test.go). Models are asked by package ask below it. What each step
+// commits, and what comes next, is decided in internal/turns.
 package runtime
 
 import (
@@ -27,6 +27,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/queue"
+	"github.com/ostler-dev/ostler/internal/runtime/ask"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/tools"
@@ -98,7 +99,7 @@ type Config struct {
 
 // Catalog tells what turns run with; catalog.Service does.
 type Catalog interface {
-	Endpoints
+	ask.Endpoints
 	EffectiveForSession(ctx context.Context, org models.OrgID, run catalog.Run) (*catalog.Effective, error)
 }
 
@@ -116,7 +117,7 @@ type Engine struct {
 	wake          chan struct{}
 	jobs          *hookJobs
 	conversations *conversations
-	models        *Models
+	models        *ask.Models
 	rows          rows
 	scheduling    scheduling
 	// ending ends when Stop begins.
@@ -216,7 +217,7 @@ func New(cfg Config) *Engine {
 	}
 	e.jobs = e.newHookJobs()
 	e.ending, e.endWait = context.WithCancel(context.Background())
-	e.models = NewAsk(AskConfig{
+	e.models = ask.New(ask.Config{
 		Drivers: cfg.Drivers, Catalog: cfg.Catalog, Hub: cfg.Hub, Clock: cfg.Clock, Logger: cfg.Logger, Meter: cfg.Meter, Tracer: cfg.Tracer,
 		Timers: cfg.Timers, IdleTimeout: cfg.IdleTimeout, CallTimeout: cfg.CallTimeout, Sleep: cfg.Sleep, Random: cfg.Random, Ending: e.ending,
 		Save: e.trySaveCheckpoint,

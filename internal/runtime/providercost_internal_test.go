@@ -5,6 +5,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/runtime/ask"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
@@ -14,8 +15,8 @@ func TestProvidersTellWhatCallsCost(t *testing.T) {
 	m := &models.Model{PriceInput: new(models.Nanos(1_000_000_000)), PriceOutput: new(models.Nanos(1_000_000_000))}
 	said := models.Usage{InputTokens: 10, OutputTokens: 5, CostNanos: 777, ProviderCost: true}
 	var u turns.Uncounted
-	u.Add(turns.MeteredCall{Usage: Rated(m, models.Usage{InputTokens: 1})})
-	u.Add(turns.MeteredCall{Usage: Rated(m, said)})
+	u.Add(turns.MeteredCall{Usage: ask.Rated(m, models.Usage{InputTokens: 1})})
+	u.Add(turns.MeteredCall{Usage: ask.Rated(m, said)})
 	if u.Newest != said {
 		t.Errorf("the newest call is %+v", u.Newest)
 	}
@@ -28,7 +29,7 @@ func TestProvidersTellWhatCallsCost(t *testing.T) {
 	if err := lost.Read(&models.Checkpoint{Usage: jsonx.MustEncode(known)}); err != nil {
 		t.Fatal(err)
 	}
-	if got := Rated(lost.Asked.Prices(), *lost.Said); got != said || lost.Took != u.Usage {
+	if got := ask.Rated(lost.Asked.Prices(), *lost.Said); got != said || lost.Took != u.Usage {
 		t.Errorf("after a death: %+v and %+v", got, lost.Took)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/jsonx"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/runtime/ask"
 	texts "github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 	"github.com/ostler-dev/ostler/internal/turns"
@@ -40,7 +41,7 @@ func (r *turnRun) reason(ctx context.Context, began *turns.Writer) (*turns.Write
 	resp, failure, err := a.Run(ctx)
 	if err != nil {
 		r.keep(resp)
-		if errors.Is(err, ErrEnding) {
+		if errors.Is(err, ask.ErrEnding) {
 			err = r.giveBack(ctx)
 		}
 		return nil, err
@@ -92,12 +93,12 @@ func (r *turnRun) keep(resp llm.Response) {
 }
 
 // failed ends the turn for a failed model call.
-func (r *turnRun) failed(ctx context.Context, a *Step, why error, partial []models.Part) (*turns.Writer, error) {
+func (r *turnRun) failed(ctx context.Context, a *ask.Step, why error, partial []models.Part) (*turns.Writer, error) {
 	r.e.cfg.Logger.Warn("a model call failed", "org", r.turn.OrgID, "turn", r.turn.ID, "provider", a.Model().Provider.ID,
 		"model", a.Model().Model.Name, "calls", a.Made(), "error", why)
 	kept := sanitize(llm.Response{Parts: turns.WithoutCalls(partial)}, "").Parts
 	var outcome turns.Outcome = turns.Failed{Stop: models.StopError, Failure: a.Failure(why)}
-	if spent, ok := errors.AsType[*SpentError](why); ok {
+	if spent, ok := errors.AsType[*ask.SpentError](why); ok {
 		outcome = turns.Spent{Failure: spent.Failure}
 	}
 	if err := r.fail(ctx, outcome, kept); err != nil {

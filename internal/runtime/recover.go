@@ -8,6 +8,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/runtime/ask"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
@@ -65,7 +66,7 @@ func (r *turnRun) weigh(ctx context.Context, l *turns.LostCall) error {
 		// Providers tell at the start what the prompt takes, and of the answer at its end.
 		l.Usage.OutputTokens, l.Usage.ReasoningTokens, l.Estimated = answer, max(l.Usage.ReasoningTokens, thought), true
 	}
-	l.Usage = Rated(l.Asked.Prices(), l.Usage)
+	l.Usage = ask.Rated(l.Asked.Prices(), l.Usage)
 	return nil
 }
 

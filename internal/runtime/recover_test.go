@@ -10,6 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/runtime/ask"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
@@ -55,7 +56,7 @@ func (w *world) spent(s models.SessionID, turn models.TurnID, log []models.Event
 // than what had come.
 func TestUsageOfLostCalls(t *testing.T) {
 	said := &models.Usage{InputTokens: 1000, CacheReadTokens: 50, OutputTokens: 2}
-	long := strings.Repeat("x", checkpointBytes)
+	long := strings.Repeat("x", ask.CheckpointBytes)
 	eachWorld(t, func(t *testing.T, w *world) {
 		price := models.Nanos(2_000_000)
 		for _, c := range []struct {
@@ -71,11 +72,11 @@ func TestUsageOfLostCalls(t *testing.T) {
 			{
 				"usage and text", []llm.Delta{{Usage: said}, {Text: long}},
 				func(c models.Checkpoint) bool { return c.Text == long },
-				models.Usage{InputTokens: 1000, CacheReadTokens: 50, OutputTokens: checkpointBytes / 4}, true,
+				models.Usage{InputTokens: 1000, CacheReadTokens: 50, OutputTokens: ask.CheckpointBytes / 4}, true,
 			},
 			{
 				"thinking", []llm.Delta{{Thinking: long}}, func(c models.Checkpoint) bool { return c.Thinking == long },
-				models.Usage{OutputTokens: checkpointBytes / 4, ReasoningTokens: checkpointBytes / 4}, true,
+				models.Usage{OutputTokens: ask.CheckpointBytes / 4, ReasoningTokens: ask.CheckpointBytes / 4}, true,
 			},
 			{
 				"text, and all that it took", []llm.Delta{{Usage: &models.Usage{InputTokens: 9, OutputTokens: 5000}}, {Text: long}},
@@ -127,7 +128,7 @@ func TestUsageOfLostCalls(t *testing.T) {
 
 // TestLostCallsOfTurnsThatEnd counts a lost call also where nobody goes on with the step, and keeps what was said.
 func TestLostCallsOfTurnsThatEnd(t *testing.T) {
-	long := strings.Repeat("x", checkpointBytes)
+	long := strings.Repeat("x", ask.CheckpointBytes)
 	eachWorld(t, func(t *testing.T, w *world) {
 		for _, c := range []struct {
 			name   string
@@ -179,7 +180,7 @@ func TestLostCallsOfTurnsThatEnd(t *testing.T) {
 					t.Errorf("the turn ended %s, %s", row.Status, *row.StopReason)
 				}
 				for _, g := range w.spent(s, turn, log, c.deaths) {
-					if g.FinishReason != turns.FinishInterrupted || !g.Estimated || g.Usage.InputTokens == 0 || g.Usage.OutputTokens != checkpointBytes/4 {
+					if g.FinishReason != turns.FinishInterrupted || !g.Estimated || g.Usage.InputTokens == 0 || g.Usage.OutputTokens != ask.CheckpointBytes/4 {
 						t.Errorf("recorded is %+v", g)
 					}
 				}
@@ -202,7 +203,7 @@ func TestLostCallsOfTurnsThatEnd(t *testing.T) {
 //
 // Rules: J12.
 func TestFinalize(t *testing.T) {
-	long := strings.Repeat("x", checkpointBytes)
+	long := strings.Repeat("x", ask.CheckpointBytes)
 	eachWorld(t, func(t *testing.T, w *world) {
 		h := w.harnessOf(models.RecoveryFinalize)
 		for _, c := range []struct {
@@ -270,7 +271,7 @@ func TestFinalize(t *testing.T) {
 //
 // Rules: J12.
 func TestFinalizeWithMail(t *testing.T) {
-	long := strings.Repeat("x", checkpointBytes)
+	long := strings.Repeat("x", ask.CheckpointBytes)
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
 		s := w.newSessionOn(n, w.harnessOf(models.RecoveryFinalize))
@@ -367,14 +368,14 @@ func TestLostFallback(t *testing.T) {
 		if err := other.engine.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		recorded := w.spent(s, turn, w.idle(s), maxAttempts+2)
+		recorded := w.spent(s, turn, w.idle(s), ask.MaxAttempts+2)
 		if len(recorded) != 3 {
 			t.Fatalf("recorded are %+v", recorded)
 		}
-		if failed := recorded[0].Usage; failed != (models.Usage{InputTokens: maxAttempts, CostNanos: maxAttempts}) {
+		if failed := recorded[0].Usage; failed != (models.Usage{InputTokens: ask.MaxAttempts, CostNanos: ask.MaxAttempts}) {
 			t.Errorf("the failed calls are recorded with %+v", failed)
 		}
-		if lost := recorded[1]; lost.Model != "second" || lost.ModelID != second.Model.ID || lost.Retries != maxAttempts ||
+		if lost := recorded[1]; lost.Model != "second" || lost.ModelID != second.Model.ID || lost.Retries != ask.MaxAttempts ||
 			int64(lost.Usage.CostNanos) != 3*lost.Usage.InputTokens {
 			t.Errorf("the lost call is recorded as %+v", lost)
 		}
@@ -438,12 +439,12 @@ func TestCheckpointsTellWhatIsKnown(t *testing.T) {
 		}
 		w.clock.Advance(time.Second)
 		at := models.MillisOf(w.clock.Now())
-		say(llm.Delta{Text: strings.Repeat("x", checkpointBytes)})
+		say(llm.Delta{Text: strings.Repeat("x", ask.CheckpointBytes)})
 		if c := w.saved(s, func(c models.Checkpoint) bool { return c.Text != "" }); c.UpdatedAt != at {
 			t.Errorf("the last piece came at %d, saved is %d", at, c.UpdatedAt)
 		}
 		say(llm.Delta{ToolCall: "x"})
-		w.saved(s, func(c models.Checkpoint) bool { return c.ToolCall && len(c.Text) == checkpointBytes })
+		w.saved(s, func(c models.Checkpoint) bool { return c.ToolCall && len(c.Text) == ask.CheckpointBytes })
 		close(steps)
 		the[events.TurnCompleted](t, w.idle(s))
 	})
@@ -456,7 +457,7 @@ func TestRestartTakesBackAtOnce(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		n := w.start()
 		s := w.newSession(n)
-		g := n.freezes(llm.Delta{Text: strings.Repeat("x", checkpointBytes)})
+		g := n.freezes(llm.Delta{Text: strings.Repeat("x", ask.CheckpointBytes)})
 		n.send(s, "go")
 		<-g.arrived
 		w.checkpoint(s)

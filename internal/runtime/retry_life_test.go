@@ -16,6 +16,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/runtime/ask"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
 )
@@ -65,7 +66,7 @@ func TestFailureAfterADeath(t *testing.T) {
 		n := w.start()
 		s := w.newSession(n)
 		g := n.puppet.add()
-		n.puppet.on(saying(g, []llm.Delta{{Text: strings.Repeat("x", checkpointBytes)}}, textPart("never")))
+		n.puppet.on(saying(g, []llm.Delta{{Text: strings.Repeat("x", ask.CheckpointBytes)}}, textPart("never")))
 		turn := n.send(s, "go")
 		w.checkpoint(s)
 		p := &naps{clock: w.clock, hold: newGate()}
@@ -202,7 +203,7 @@ func TestSilentModels(t *testing.T) {
 			{"after it has told what the call takes", &llm.Delta{Usage: &models.Usage{InputTokens: 1}}},
 			{"after a mere sign of life", &llm.Delta{}},
 		} {
-			w.clock.Advance(breakerMemory)
+			w.clock.Advance(ask.BreakerMemory)
 			s := w.newSession(n)
 			silent, signed := n.puppet.add(), make(chan struct{})
 			var cut atomic.Bool

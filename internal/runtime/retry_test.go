@@ -14,6 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/runtime/ask"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
@@ -35,7 +36,7 @@ func TestScriptedFailures(t *testing.T) {
 			{413, llm.CodeContextExceeded, 1},
 		} {
 			// The breaker forgets.
-			w.clock.Advance(breakerMemory)
+			w.clock.Advance(ask.BreakerMemory)
 			before := len(n.puppet.requests())
 			s := w.newSession(n)
 			last, status := fails(c.status, "As the script says."), fmt.Sprintf(`"status":%d,`, c.status)
@@ -61,7 +62,7 @@ func TestScriptedFailures(t *testing.T) {
 			t.Error("a call of a failed answer was run")
 		}
 		for i, d := range p.taken() {
-			if want := firstDelay << (i % 3) / 2; d != want {
+			if want := ask.FirstDelay << (i % 3) / 2; d != want {
 				t.Errorf("wait %d is %v, want %v", i, d, want)
 			}
 		}
@@ -132,7 +133,7 @@ func TestCheckpointIsWithdrawn(t *testing.T) {
 		p := &naps{clock: w.clock, hold: newGate()}
 		n := w.start(rest(p))
 		s := w.newSession(n)
-		n.puppet.on(replies(reply{says: []llm.Delta{{Thinking: "Hm."}, {Text: strings.Repeat("x", checkpointBytes)}}, err: down()}))
+		n.puppet.on(replies(reply{says: []llm.Delta{{Thinking: "Hm."}, {Text: strings.Repeat("x", ask.CheckpointBytes)}}, err: down()}))
 		n.send(s, "go")
 		<-p.hold.arrived
 		if saved := w.checkpoint(s); saved.Text != "" || saved.Thinking != "" || saved.Attempt != 2 {
@@ -234,7 +235,7 @@ func TestAllFail(t *testing.T) {
 			{"the second fails here", down(), errors.New("secret detail"),
 				llm.CodeInternal, `{"provider":"provider of second","model":"second","attempts":5}`, 5, "could not call the model"},
 		} {
-			w.clock.Advance(breakerMemory)
+			w.clock.Advance(ask.BreakerMemory)
 			n := w.newNode(stage(&staging{fallbacks: []*catalog.RunModel{second}}))
 			if err := n.engine.Start(t.Context()); err != nil {
 				t.Fatal(err)
@@ -285,7 +286,7 @@ func TestBreakerKeepsTurnsAway(t *testing.T) {
 		run() // four failures
 		_, log := run()
 		f := failedWith(t, log, llm.CodeUnavailable, `{"provider":"Simulated","model":"sim-script","attempts":1}`)
-		until := w.clock.Now().Add(breakerRest + time.Second - 1).UTC().Format("15:04:05 UTC")
+		until := w.clock.Now().Add(ask.BreakerRest + time.Second - 1).UTC().Format("15:04:05 UTC")
 		if len(p.taken()) != 3 {
 			t.Errorf("there were %d waits; the one for a provider that rests is in vain", len(p.taken()))
 		}
@@ -303,7 +304,7 @@ func TestBreakerKeepsTurnsAway(t *testing.T) {
 			t.Errorf("recorded is %+v", g)
 		}
 		c.fallbacks = nil
-		w.clock.Advance(breakerRest)
+		w.clock.Advance(ask.BreakerRest)
 		probing, answering, ending := n.puppet.add(), n.puppet.add(), n.puppet.add()
 		calls := 0
 		n.puppet.on(func(ctx context.Context, req llm.Request, emit func(llm.Delta)) (llm.Response, error) {
@@ -388,7 +389,7 @@ func TestAbsurdUsage(t *testing.T) {
 		}}))
 		turn := n.send(s, "go")
 		the[events.TurnCompleted](t, w.idle(s))
-		if u := w.turn(turn).Usage; u.InputTokens != 2*mostTokens || u.CacheReadTokens != 2*mostTokens || u.CostNanos != 2*mostCost {
+		if u := w.turn(turn).Usage; u.InputTokens != 2*ask.MostTokens || u.CacheReadTokens != 2*ask.MostTokens || u.CostNanos != 2*ask.MostCost {
 			t.Errorf("the turn took %+v", u)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/runtime/ask"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
@@ -60,7 +61,7 @@ func (k *soak) add() {
 		// Providers recover while the others talk.
 		k.clock.Advance(time.Second)
 		if k.draw(3) == 0 {
-			emit(llm.Delta{Text: strings.Repeat("x", checkpointBytes+1)})
+			emit(llm.Delta{Text: strings.Repeat("x", ask.CheckpointBytes+1)})
 		}
 		return n.puppet.sim.Stream(ctx, req, emit)
 	})

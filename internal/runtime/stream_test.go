@@ -10,6 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/runtime/ask"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/turns"
 )
@@ -152,7 +153,7 @@ func TestCheckpoints(t *testing.T) {
 		n := w.start()
 		s := w.newSession(n)
 		g := n.puppet.add()
-		text := strings.Repeat("x", checkpointBytes)
+		text := strings.Repeat("x", ask.CheckpointBytes)
 		n.puppet.on(saying(g, []llm.Delta{{Thinking: "Hm."}, {Text: text}}, textPart(text)))
 		turn := n.send(s, "go")
 		saved := w.checkpoint(s)
@@ -178,7 +179,7 @@ func TestSaidTooLate(t *testing.T) {
 		var emit atomic.Pointer[func(llm.Delta)]
 		late := func() {
 			if f := emit.Load(); f != nil {
-				(*f)(llm.Delta{Text: strings.Repeat("late", checkpointBytes)})
+				(*f)(llm.Delta{Text: strings.Repeat("late", ask.CheckpointBytes)})
 				(*f)(llm.Delta{Thinking: "late"})
 			}
 		}
@@ -214,7 +215,7 @@ func TestDirtyStream(t *testing.T) {
 		s := w.newSession(n)
 		v := n.watch(s)
 		g := n.puppet.add()
-		long := strings.Repeat("x", checkpointBytes)
+		long := strings.Repeat("x", ask.CheckpointBytes)
 		dirty, clean := "a\x00b\xff😀\xed\xa0\x80", "a\uFFFDb\uFFFD😀\uFFFD\uFFFD\uFFFD"
 		pieces := []llm.Delta{{Thinking: "t\x00\xff"}, {Text: dirty + long}}
 		n.puppet.on(saying(g, pieces, models.Part{Type: models.PartThinking, Text: "t\x00\xff"}, textPart(dirty+long)))

@@ -1,4 +1,4 @@
-package runtime
+package ask
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func TestDeltasAreOnePerWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		bus := &timedBus{began: time.Now()}
-		m := NewAsk(AskConfig{
+		m := New(Config{
 			Clock: clock.System{}, Hub: events.NewHub(events.Config{Bus: bus, Logger: slog.New(slog.DiscardHandler)}),
 			Timers: events.SystemTimers{}, IdleTimeout: time.Minute, CallTimeout: time.Hour,
 		})

@@ -1,4 +1,4 @@
-package runtime
+package ask
 
 import (
 	"context"
@@ -17,17 +17,17 @@ const budgetPause = 250 * time.Millisecond
 const (
 	// mostTokens and mostCost, a million dollars, are more than any call takes. Providers tell what they like, and sums of it must not
 	// overflow.
-	mostTokens              = 1_000_000_000_000
-	mostCost   models.Nanos = 1_000_000_000_000_000
+	MostTokens              = 1_000_000_000_000
+	MostCost   models.Nanos = 1_000_000_000_000_000
 )
 
 // Rated returns what a provider has told that a call took, without what makes no sense, at the prices of the model.
 func Rated(m *models.Model, u models.Usage) models.Usage {
 	for _, n := range []*int64{&u.InputTokens, &u.OutputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.ReasoningTokens} {
-		*n = min(max(*n, 0), mostTokens)
+		*n = min(max(*n, 0), MostTokens)
 	}
 	u = catalog.Rate(m, u)
-	u.CostNanos = min(u.CostNanos, mostCost)
+	u.CostNanos = min(u.CostNanos, MostCost)
 	return u
 }
 

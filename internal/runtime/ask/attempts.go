@@ -1,4 +1,4 @@
-package runtime
+package ask
 
 import "time"
 
@@ -7,11 +7,11 @@ import "time"
 
 const (
 	// maxAttempts is how often each model of a step is called.
-	maxAttempts = 4
+	MaxAttempts = 4
 	// retryWindow is how long after the first failure of a step a wait may end.
 	retryWindow = time.Minute
 	// firstDelay bounds the first wait; the bound doubles from one to the next.
-	firstDelay = time.Second
+	FirstDelay = time.Second
 )
 
 // attempts is how far the calls of a step have come.
@@ -59,8 +59,8 @@ func (a attempts) next(f callFailure, elapsed time.Duration, random float64) nex
 		return giveUp{}
 	}
 	left := retryWindow - max(elapsed, 0)
-	if !f.refused && a.calls < maxAttempts {
-		wait := time.Duration(random * float64(firstDelay<<max(a.calls-1, 0)))
+	if !f.refused && a.calls < MaxAttempts {
+		wait := time.Duration(random * float64(FirstDelay<<max(a.calls-1, 0)))
 		if f.retryAfter > 0 {
 			wait = max(f.retryAfter, min(f.retryAfter+wait, left))
 		}

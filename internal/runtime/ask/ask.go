@@ -1,4 +1,9 @@
-package runtime
+// Package ask asks models: the calls of one reason step, one after the other, until one brings an answer. It knows nothing of how steps
+// follow each other, and of a turn only what it declares as Turn.
+//
+// Read in this order: ask.go (the calls of a step), attempts.go (what follows one that failed), breaker.go (providers that are down), idle.go
+// (models that say nothing), afford.go (what a call may cost), stream.go (what becomes of what a model says), reach.go.
+package ask
 
 import (
 	"context"
@@ -22,13 +27,13 @@ import (
 )
 
 // AskConfig is what Models need. Only the tracer may be missing.
-type AskConfig struct {
+type Config struct {
 	Drivers map[models.ProviderKind]llm.Driver
 	Catalog Endpoints
 	Hub     *events.Hub
 	Clock   clock.Clock
 	Logger  *slog.Logger
-	Meter   AskMeter
+	Meter   Meter
 	Tracer  trace.Tracer
 	Timers  events.Timers
 	// IdleTimeout is how long a model may give no sign of life, CallTimeout how long a call may take.
@@ -48,7 +53,7 @@ type Endpoints interface {
 }
 
 // AskMeter hears how it goes. Its methods must not block.
-type AskMeter interface {
+type Meter interface {
 	// Called hears of a call of a model; code is that of its failure, or "". Answered hears how long its first text took.
 	Called(kind models.ProviderKind, code string, took time.Duration)
 	Answered(kind models.ProviderKind, took time.Duration)
@@ -60,12 +65,12 @@ type AskMeter interface {
 
 // Models asks models for all turns of a process.
 type Models struct {
-	cfg      AskConfig
-	breakers *breakers
+	cfg      Config
+	Breakers *Breakers
 }
 
 // NewAsk makes Models.
-func NewAsk(cfg AskConfig) *Models { return &Models{cfg: cfg, breakers: newBreakers()} }
+func New(cfg Config) *Models { return &Models{cfg: cfg, Breakers: newBreakers()} }
 
 func (m *Models) nowMillis() models.Millis { return clock.Millis(m.cfg.Clock) }
 
@@ -150,7 +155,7 @@ func (a *Step) Run(ctx context.Context) (resp llm.Response, failure, err error) 
 		what := callFailure{transient: f.Transient, refused: a.refused, retryAfter: f.RetryAfter}
 		next := a.tries.next(what, now.Sub(first), m.cfg.Random())
 		if again, ok := next.(callAgain); ok {
-			if until, rests := m.breakers.rests(a.provider(), now.Add(again.after)); rests {
+			if until, rests := m.Breakers.rests(a.provider(), now.Add(again.after)); rests {
 				// The wait would be in vain.
 				what.refused, failure = true, restingError(a.model, until)
 				next = a.tries.next(what, now.Sub(first), 0)
@@ -188,7 +193,7 @@ func (a *Step) Generation() turns.Generation {
 }
 
 // provider names the breaker of the model that is asked.
-func (a *Step) provider() breakerKey { return breakerKey{a.turn.Row().OrgID, a.model.Provider.ID} }
+func (a *Step) provider() BreakerKey { return BreakerKey{a.turn.Row().OrgID, a.model.Provider.ID} }
 
 // leaveOut drops fallbacks that this server can't call: the failure that the user is told of is to be that of a model that was asked.
 func (a *Step) leaveOut(ctx context.Context) {
@@ -286,7 +291,7 @@ func (a *Step) call(ctx context.Context) (resp llm.Response, err error) {
 		return resp, err
 	}
 	key := a.provider()
-	if until, rests := all.breakers.rests(key, all.cfg.Clock.Now()); rests {
+	if until, rests := all.Breakers.rests(key, all.cfg.Clock.Now()); rests {
 		a.refused = true
 		return resp, restingError(m, until)
 	}
@@ -295,24 +300,24 @@ func (a *Step) call(ctx context.Context) (resp llm.Response, err error) {
 	if err != nil {
 		return resp, err
 	}
-	p, ok, until := all.breakers.admit(key, all.cfg.Clock.Now())
+	p, ok, until := all.Breakers.Admit(key, all.cfg.Clock.Now())
 	if !ok {
 		a.refused = true
 		return resp, restingError(m, until)
 	}
 	outcome := outcomeUnknown
-	defer func() { all.breakers.report(key, p, outcome, all.cfg.Clock.Now()) }()
+	defer func() { all.Breakers.Report(key, p, outcome, all.cfg.Clock.Now()) }()
 	a.again = true
 	ctx = all.trace(ctx, m, a.attempt())
 	defer func() { all.endTrace(ctx, resp.Usage, err) }()
 	call, watch := all.watchIdle(ctx)
 	defer watch.end()
 	a.stream = newStream(all, *a.turn.Row(), a.output, a.attempt(), watch, a.tally(m))
-	if p.probe {
+	if p.Probe {
 		// The others need not wait until a long answer has ended.
 		a.stream.answers = func() {
-			all.breakers.report(key, p, outcomeAnswered, all.cfg.Clock.Now())
-			p = pass{}
+			all.Breakers.Report(key, p, outcomeAnswered, all.cfg.Clock.Now())
+			p = Pass{}
 		}
 	}
 	a.tries.calls++
@@ -352,7 +357,7 @@ func outcomeOf(err error) callOutcome {
 	case !ok || e.Code == llm.CodeInternal:
 		return outcomeUnknown
 	case e.Transient:
-		return outcomeFailed
+		return OutcomeFailed
 	}
 	return outcomeAnswered
 }

@@ -1,4 +1,4 @@
-package runtime
+package ask
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 
 // Without a tracer the span of a call costs nothing.
 func TestNoTraceOfACall(t *testing.T) {
-	m, run := NewAsk(AskConfig{}), &catalog.RunModel{}
+	m, run := New(Config{}), &catalog.RunModel{}
 	if n := testing.AllocsPerRun(100, func() { m.endTrace(m.trace(t.Context(), run, 1), models.Usage{}, nil) }); n != 0 {
 		t.Errorf("it allocates %v times", n)
 	}

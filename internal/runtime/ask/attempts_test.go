@@ -1,4 +1,4 @@
-package runtime
+package ask
 
 import (
 	"math/rand/v2"
@@ -57,7 +57,7 @@ func TestRetriesEnd(t *testing.T) {
 		var elapsed time.Duration
 		used, ended := 1, false
 		for step := 0; !ended; step++ {
-			if step > maxAttempts*models {
+			if step > MaxAttempts*models {
 				t.Fatalf("a step with %d models goes on for ever", models)
 			}
 			f := callFailure{transient: true, refused: rng.IntN(10) == 0}
@@ -70,7 +70,7 @@ func TestRetriesEnd(t *testing.T) {
 			}
 			switch n := at.next(f, elapsed, rng.Float64()).(type) {
 			case callAgain:
-				if n.after < f.retryAfter || n.after < 0 || elapsed+n.after > retryWindow || at.calls >= maxAttempts || f.refused {
+				if n.after < f.retryAfter || n.after < 0 || elapsed+n.after > retryWindow || at.calls >= MaxAttempts || f.refused {
 					t.Fatalf("after %v and %d calls, %+v is followed by a wait of %v", elapsed, at.calls, f, n.after)
 				}
 				elapsed += n.after

@@ -1,4 +1,4 @@
-package runtime
+package ask
 
 import (
 	"sync"
@@ -9,12 +9,12 @@ import (
 
 const (
 	// breakerFailures is how many failures within breakerWindow open a breaker.
-	breakerFailures = 5
+	BreakerFailures = 5
 	breakerWindow   = 30 * time.Second
 	// breakerRest is how long an open breaker lets nobody through; then one call is the probe.
-	breakerRest = 15 * time.Second
+	BreakerRest = 15 * time.Second
 	// breakerMemory is how long a breaker that nobody asks is remembered after its rest.
-	breakerMemory = 10 * time.Minute
+	BreakerMemory = 10 * time.Minute
 )
 
 // breaker keeps the turns of an organization from a provider that is down. It is a state machine without a clock of its own; the zero
@@ -25,7 +25,7 @@ const (
 // breaker or opens it again.
 type breaker struct {
 	// failures are when the last calls failed since the last answer, oldest first.
-	failures [breakerFailures]time.Time
+	failures [BreakerFailures]time.Time
 	count    int
 	// until is when the rest ends; zero when the breaker is closed.
 	until time.Time
@@ -34,7 +34,7 @@ type breaker struct {
 }
 
 // pass is the right to make one call. What became of the call must be reported with it.
-type pass struct{ probe bool }
+type Pass struct{ Probe bool }
 
 // callOutcome is what a call says about its provider.
 type callOutcome int
@@ -45,40 +45,40 @@ const (
 	// outcomeAnswered is any answer, also that the request is wrong.
 	outcomeAnswered
 	// outcomeFailed is a failure that may pass.
-	outcomeFailed
+	OutcomeFailed
 )
 
 // admit asks for a call. When the call is refused it tells until when.
-func (b *breaker) admit(now time.Time) (p pass, ok bool, until time.Time) {
+func (b *breaker) admit(now time.Time) (p Pass, ok bool, until time.Time) {
 	switch {
 	case b.until.IsZero():
-		return pass{}, true, time.Time{}
+		return Pass{}, true, time.Time{}
 	case now.Before(b.until):
-		return pass{}, false, b.until
+		return Pass{}, false, b.until
 	case b.probing:
-		return pass{}, false, now
+		return Pass{}, false, now
 	}
 	b.probing = true
-	return pass{probe: true}, true, time.Time{}
+	return Pass{Probe: true}, true, time.Time{}
 }
 
 // report takes in what became of a call. Calls that began before the breaker opened change nothing any more.
-func (b *breaker) report(p pass, o callOutcome, now time.Time) {
+func (b *breaker) report(p Pass, o callOutcome, now time.Time) {
 	switch {
-	case p.probe:
+	case p.Probe:
 		b.probing = false
 		switch o {
 		case outcomeAnswered:
 			*b = breaker{}
-		case outcomeFailed:
-			b.until = now.Add(breakerRest)
+		case OutcomeFailed:
+			b.until = now.Add(BreakerRest)
 		case outcomeUnknown:
 			// The next call is the probe.
 		}
 	case !b.until.IsZero():
 	case o == outcomeAnswered:
 		b.count = 0
-	case o == outcomeFailed:
+	case o == OutcomeFailed:
 		b.fail(now)
 	}
 }
@@ -93,15 +93,15 @@ func (b *breaker) fail(now time.Time) {
 		}
 	}
 	b.failures[kept] = now
-	if b.count = kept + 1; b.count == breakerFailures {
-		b.count, b.until = 0, now.Add(breakerRest)
+	if b.count = kept + 1; b.count == BreakerFailures {
+		b.count, b.until = 0, now.Add(BreakerRest)
 	}
 }
 
 // calm reports whether the breaker can be forgotten: it would behave like a new one, or nobody has asked for long.
 func (b *breaker) calm(now time.Time) bool {
 	if !b.until.IsZero() {
-		return !b.probing && now.Sub(b.until) >= breakerMemory
+		return !b.probing && now.Sub(b.until) >= BreakerMemory
 	}
 	return b.count == 0 || now.Sub(b.failures[b.count-1]) >= breakerWindow
 }
@@ -110,34 +110,34 @@ func (b *breaker) calm(now time.Time) bool {
 // noticed by each of them, which costs a few calls more and needs nobody to agree.
 //
 // Only providers that have failed lately have an entry.
-type breakers struct {
+type Breakers struct {
 	mu      sync.Mutex
-	list    map[breakerKey]*breaker
+	list    map[BreakerKey]*breaker
 	sweptAt time.Time
 }
 
-type breakerKey struct {
-	org      models.OrgID
-	provider models.ProviderID
+type BreakerKey struct {
+	Org      models.OrgID
+	Provider models.ProviderID
 }
 
-func newBreakers() *breakers { return &breakers{list: map[breakerKey]*breaker{}} }
+func newBreakers() *Breakers { return &Breakers{list: map[BreakerKey]*breaker{}} }
 
-func (s *breakers) admit(k breakerKey, now time.Time) (p pass, ok bool, until time.Time) {
+func (s *Breakers) Admit(k BreakerKey, now time.Time) (p Pass, ok bool, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.list) == 0 {
-		return pass{}, true, time.Time{}
+		return Pass{}, true, time.Time{}
 	}
 	s.sweep(now)
 	if b := s.list[k]; b != nil {
 		return b.admit(now)
 	}
-	return pass{}, true, time.Time{}
+	return Pass{}, true, time.Time{}
 }
 
 // rests reports whether a call at a time to come would be refused, for all that is known now, and until when.
-func (s *breakers) rests(k breakerKey, at time.Time) (until time.Time, rests bool) {
+func (s *Breakers) rests(k BreakerKey, at time.Time) (until time.Time, rests bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b := s.list[k]; b != nil && at.Before(b.until) {
@@ -146,12 +146,12 @@ func (s *breakers) rests(k breakerKey, at time.Time) (until time.Time, rests boo
 	return time.Time{}, false
 }
 
-func (s *breakers) report(k breakerKey, p pass, o callOutcome, now time.Time) {
+func (s *Breakers) Report(k BreakerKey, p Pass, o callOutcome, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.list[k]
 	if b == nil {
-		if o != outcomeFailed {
+		if o != OutcomeFailed {
 			return
 		}
 		b = &breaker{}
@@ -164,7 +164,7 @@ func (s *breakers) report(k breakerKey, p pass, o callOutcome, now time.Time) {
 }
 
 // sweep forgets the calm ones, once in a window.
-func (s *breakers) sweep(now time.Time) {
+func (s *Breakers) sweep(now time.Time) {
 	if since := now.Sub(s.sweptAt); since >= 0 && since < breakerWindow {
 		return
 	}

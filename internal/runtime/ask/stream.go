@@ -1,4 +1,4 @@
-package runtime
+package ask
 
 import (
 	"strings"
@@ -18,7 +18,7 @@ const (
 	deltaInterval = 50 * time.Millisecond
 	// A checkpoint is written after so much time or so much text since the last one.
 	checkpointInterval = 500 * time.Millisecond
-	checkpointBytes    = 4 << 10
+	CheckpointBytes    = 4 << 10
 )
 
 // stream passes on what a model says: to those who watch, in pieces, and to the database, so that it survives this process.
@@ -194,7 +194,7 @@ func (s *stream) due(has kept, now time.Time) bool {
 	case has.size == s.kept.size && has.usage == s.kept.usage:
 		return false
 	}
-	return has.size-s.kept.size >= checkpointBytes || now.Sub(s.savedAt) >= checkpointInterval
+	return has.size-s.kept.size >= CheckpointBytes || now.Sub(s.savedAt) >= checkpointInterval
 }
 
 // row returns the checkpoint of what there is.

@@ -1,4 +1,4 @@
-package runtime
+package ask
 
 import (
 	"math/rand/v2"
@@ -23,7 +23,7 @@ func newBreakerRun(t *testing.T) *breakerRun {
 func (r *breakerRun) pass(d time.Duration) { r.now = r.now.Add(d) }
 
 // begin makes a call that must go through.
-func (r *breakerRun) begin() pass {
+func (r *breakerRun) begin() Pass {
 	r.Helper()
 	p, ok, until := r.b.admit(r.now)
 	if !ok {
@@ -54,79 +54,79 @@ func TestBreaker(t *testing.T) {
 		play func(r *breakerRun)
 	}{
 		{"five failures open it", func(r *breakerRun) {
-			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed)
-			r.refused(breakerRest)
-			r.pass(breakerRest - 1)
+			r.call(OutcomeFailed, OutcomeFailed, OutcomeFailed, OutcomeFailed, OutcomeFailed)
+			r.refused(BreakerRest)
+			r.pass(BreakerRest - 1)
 			r.refused(1)
 		}},
 		{"four don't", func(r *breakerRun) {
-			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed)
+			r.call(OutcomeFailed, OutcomeFailed, OutcomeFailed, OutcomeFailed)
 			r.begin()
 		}},
 		{"nor five in a longer time", func(r *breakerRun) {
 			for range 20 {
-				r.call(outcomeFailed)
+				r.call(OutcomeFailed)
 				r.pass(breakerWindow / 4)
 			}
 			r.begin()
 		}},
 		{"failures leave the window one by one", func(r *breakerRun) {
-			r.call(outcomeFailed, outcomeFailed)
+			r.call(OutcomeFailed, OutcomeFailed)
 			r.pass(breakerWindow - 1)
-			r.call(outcomeFailed, outcomeFailed)
+			r.call(OutcomeFailed, OutcomeFailed)
 			r.pass(1)
-			r.call(outcomeFailed, outcomeFailed)
-			r.call(outcomeFailed)
-			r.refused(breakerRest)
+			r.call(OutcomeFailed, OutcomeFailed)
+			r.call(OutcomeFailed)
+			r.refused(BreakerRest)
 		}},
 		{"an answer between them says that the provider is there", func(r *breakerRun) {
-			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed, outcomeAnswered)
-			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed)
+			r.call(OutcomeFailed, OutcomeFailed, OutcomeFailed, OutcomeFailed, outcomeAnswered)
+			r.call(OutcomeFailed, OutcomeFailed, OutcomeFailed, OutcomeFailed)
 			r.begin()
 		}},
 		{"a call that was cut short says nothing", func(r *breakerRun) {
-			r.call(outcomeFailed, outcomeFailed, outcomeUnknown, outcomeFailed, outcomeFailed, outcomeUnknown, outcomeFailed)
-			r.refused(breakerRest)
+			r.call(OutcomeFailed, OutcomeFailed, outcomeUnknown, OutcomeFailed, OutcomeFailed, outcomeUnknown, OutcomeFailed)
+			r.refused(BreakerRest)
 		}},
 		{"the probe's answer closes it", func(r *breakerRun) {
-			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed)
-			r.pass(breakerRest)
+			r.call(OutcomeFailed, OutcomeFailed, OutcomeFailed, OutcomeFailed, OutcomeFailed)
+			r.pass(BreakerRest)
 			probe := r.begin()
 			r.refused(0)
 			r.pass(time.Hour)
 			r.refused(0)
 			r.b.report(probe, outcomeAnswered, r.now)
-			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed)
+			r.call(OutcomeFailed, OutcomeFailed, OutcomeFailed, OutcomeFailed)
 			r.begin()
 		}},
 		{"the probe's failure opens it again", func(r *breakerRun) {
-			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed)
-			r.pass(breakerRest)
+			r.call(OutcomeFailed, OutcomeFailed, OutcomeFailed, OutcomeFailed, OutcomeFailed)
+			r.pass(BreakerRest)
 			probe := r.begin()
 			r.pass(time.Second)
-			r.b.report(probe, outcomeFailed, r.now)
-			r.refused(breakerRest)
-			r.pass(breakerRest)
+			r.b.report(probe, OutcomeFailed, r.now)
+			r.refused(BreakerRest)
+			r.pass(BreakerRest)
 			r.call(outcomeAnswered)
 			r.begin()
 		}},
 		{"a probe that was cut short leaves its place to the next", func(r *breakerRun) {
-			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed)
-			r.pass(breakerRest)
+			r.call(OutcomeFailed, OutcomeFailed, OutcomeFailed, OutcomeFailed, OutcomeFailed)
+			r.pass(BreakerRest)
 			r.b.report(r.begin(), outcomeUnknown, r.now)
-			if p := r.begin(); !p.probe {
+			if p := r.begin(); !p.Probe {
 				r.Error("the next call is no probe")
 			}
 			r.refused(0)
 		}},
 		{"calls that began before it opened change nothing", func(r *breakerRun) {
-			early := []pass{r.begin(), r.begin(), r.begin()}
-			r.call(outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed, outcomeFailed)
+			early := []Pass{r.begin(), r.begin(), r.begin()}
+			r.call(OutcomeFailed, OutcomeFailed, OutcomeFailed, OutcomeFailed, OutcomeFailed)
 			r.b.report(early[0], outcomeAnswered, r.now)
 			r.pass(time.Second)
-			r.b.report(early[1], outcomeFailed, r.now)
-			r.refused(breakerRest - time.Second)
-			r.pass(breakerRest)
+			r.b.report(early[1], OutcomeFailed, r.now)
+			r.refused(BreakerRest - time.Second)
+			r.pass(BreakerRest)
 			r.begin()
 			r.b.report(early[2], outcomeAnswered, r.now)
 			r.refused(0)
@@ -144,7 +144,7 @@ func TestBreakerAlwaysComesBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 500 {
 		r := newBreakerRun(t)
-		var under []pass
+		var under []Pass
 		probes, failures := 0, 0
 		for range 200 {
 			r.pass(time.Duration(rng.Int64N(int64(3 * time.Second))))
@@ -152,11 +152,11 @@ func TestBreakerAlwaysComesBack(t *testing.T) {
 				i := rng.IntN(len(under))
 				p, o := under[i], callOutcome(rng.IntN(3))
 				under = append(under[:i], under[i+1:]...)
-				if p.probe {
+				if p.Probe {
 					probes--
 				}
 				switch {
-				case o == outcomeFailed:
+				case o == OutcomeFailed:
 					failures++
 				case o == outcomeAnswered && r.b.until.IsZero():
 					failures = 0
@@ -166,13 +166,13 @@ func TestBreakerAlwaysComesBack(t *testing.T) {
 			}
 			p, ok, until := r.b.admit(r.now)
 			if !ok {
-				if until.Sub(r.now) > breakerRest || until.Before(r.now) || failures < breakerFailures {
+				if until.Sub(r.now) > BreakerRest || until.Before(r.now) || failures < BreakerFailures {
 					t.Fatalf("after %d failures it refuses for %v", failures, until.Sub(r.now))
 				}
 				continue
 			}
 			under = append(under, p)
-			if p.probe {
+			if p.Probe {
 				probes++
 			}
 			if probes > 1 {
@@ -182,7 +182,7 @@ func TestBreakerAlwaysComesBack(t *testing.T) {
 		for _, p := range under {
 			r.b.report(p, outcomeUnknown, r.now)
 		}
-		r.pass(breakerRest)
+		r.pass(BreakerRest)
 		r.call(outcomeAnswered)
 		r.begin()
 	}
@@ -194,40 +194,40 @@ func TestBreakerAlwaysComesBack(t *testing.T) {
 // Rules: F7.
 func TestBreakersAreForgotten(t *testing.T) {
 	s, now := newBreakers(), time.UnixMilli(1_800_000_000_000)
-	key := func() breakerKey {
-		return breakerKey{models.NewID[models.OrgEntity](), models.NewID[models.ProviderEntity]()}
+	key := func() BreakerKey {
+		return BreakerKey{models.NewID[models.OrgEntity](), models.NewID[models.ProviderEntity]()}
 	}
-	fail := func(k breakerKey, times int) {
+	fail := func(k BreakerKey, times int) {
 		t.Helper()
 		for range times {
-			p, ok, _ := s.admit(k, now)
+			p, ok, _ := s.Admit(k, now)
 			if !ok {
 				t.Fatal("a call is refused")
 			}
-			s.report(k, p, outcomeFailed, now)
+			s.Report(k, p, OutcomeFailed, now)
 		}
 	}
 	calm := key()
 	for range 100 {
-		s.report(calm, pass{}, outcomeAnswered, now)
-		s.report(calm, pass{}, outcomeUnknown, now)
+		s.Report(calm, Pass{}, outcomeAnswered, now)
+		s.Report(calm, Pass{}, outcomeUnknown, now)
 	}
 	if len(s.list) != 0 {
 		t.Errorf("of providers that answer are kept %d", len(s.list))
 	}
 	down := key()
-	fail(down, breakerFailures)
-	if _, ok, _ := s.admit(down, now); ok {
+	fail(down, BreakerFailures)
+	if _, ok, _ := s.Admit(down, now); ok {
 		t.Error("the provider that is down is asked")
 	}
-	if until, rests := s.rests(down, now.Add(breakerRest-1)); !rests || until.Sub(now) != breakerRest {
+	if until, rests := s.rests(down, now.Add(BreakerRest-1)); !rests || until.Sub(now) != BreakerRest {
 		t.Errorf("it rests: %v, until %v", rests, until)
 	}
-	if _, rests := s.rests(down, now.Add(breakerRest)); rests {
+	if _, rests := s.rests(down, now.Add(BreakerRest)); rests {
 		t.Error("it rests for too long")
 	}
-	for _, other := range []breakerKey{{down.org, models.NewID[models.ProviderEntity]()}, {models.NewID[models.OrgEntity](), down.provider}} {
-		if _, ok, _ := s.admit(other, now); !ok {
+	for _, other := range []BreakerKey{{down.Org, models.NewID[models.ProviderEntity]()}, {models.NewID[models.OrgEntity](), down.Provider}} {
+		if _, ok, _ := s.Admit(other, now); !ok {
 			t.Error("another one isn't asked")
 		}
 	}
@@ -238,18 +238,18 @@ func TestBreakersAreForgotten(t *testing.T) {
 		t.Errorf("%d are known", len(s.list))
 	}
 	now = now.Add(breakerWindow)
-	if p, ok, _ := s.admit(down, now); !ok || !p.probe || len(s.list) != 1 {
+	if p, ok, _ := s.Admit(down, now); !ok || !p.Probe || len(s.list) != 1 {
 		t.Errorf("after the window %d are known; the one that is down: %v %+v", len(s.list), ok, p)
 	}
-	s.report(down, pass{probe: true}, outcomeUnknown, now)
-	now = now.Add(breakerMemory)
-	s.admit(calm, now)
+	s.Report(down, Pass{Probe: true}, outcomeUnknown, now)
+	now = now.Add(BreakerMemory)
+	s.Admit(calm, now)
 	if len(s.list) != 0 {
 		t.Errorf("in the end %d are known", len(s.list))
 	}
 	answered := key()
 	fail(answered, 2)
-	s.report(answered, pass{}, outcomeAnswered, now)
+	s.Report(answered, Pass{}, outcomeAnswered, now)
 	if len(s.list) != 0 {
 		t.Error("a provider that answers again is kept")
 	}
