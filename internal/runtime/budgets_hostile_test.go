@@ -108,7 +108,7 @@ func TestWaitingForAnotherAttemptCostsNothing(t *testing.T) {
 		failing.open()
 		<-asleep.arrived // it waits before the next attempt, as failures are
 		// The next call is the one that tells whether the provider is back.
-		key := ask.BreakerKey{w.org, m.Provider.ID}
+		key := ask.BreakerKey{Org: w.org, Provider: m.Provider.ID}
 		for range ask.BreakerFailures {
 			n.engine.models.Breakers.Report(key, ask.Pass{}, ask.OutcomeFailed, w.clock.Now().Add(-ask.BreakerRest))
 		}

@@ -26,7 +26,7 @@ type BudgetChecker interface {
 // Meter hears how it goes. Its methods must not block. metrics.Metrics is one.
 type Meter interface {
 	ask.Meter
-	// Waited hears of a turn that was claimed, after it was ready for so long, and how many of its organization run here.
+	// Waited hears of an execution that was claimed, after it was ready for so long, and how many of its organization run here.
 	Waited(org models.OrgID, running int, wait time.Duration)
 	// Stepped hears of a step that has ended, in one way or another.
 	Stepped(phase models.Phase, took time.Duration)

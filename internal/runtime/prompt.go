@@ -42,7 +42,7 @@ func (r *turnRun) submitPrompts(ctx context.Context) error {
 		case hooks.Block:
 			return r.blockPrompt(ctx, out, c.Runs)
 		case hooks.Mutate:
-			c.Rewritten = append(c.Rewritten, turns.Rewritten{m.id, withText(m.Parts, texts.Clean(out.Message))})
+			c.Rewritten = append(c.Rewritten, turns.Rewritten{ID: m.id, Parts: withText(m.Parts, texts.Clean(out.Message))})
 		case hooks.Allow:
 		}
 	}

@@ -248,7 +248,7 @@ func (r *turnRun) enter(ctx context.Context) (*turns.Writer, error) {
 	}
 	switch {
 	case r.turn.Phase == models.PhaseInput:
-		c := &turns.BeginTurn{r.writer()}
+		c := &turns.BeginTurn{Writer: r.writer()}
 		w, err := r.submit(ctx, c, &c.Writer)
 		if err == nil && known {
 			r.join(w)
@@ -257,7 +257,7 @@ func (r *turnRun) enter(ctx context.Context) (*turns.Writer, error) {
 	case r.turn.Phase == models.PhaseReason:
 		return r.takeOver(ctx)
 	case r.turn.PendingCalls == 0:
-		c := &turns.ResumeTurn{r.writer()}
+		c := &turns.ResumeTurn{Writer: r.writer()}
 		return r.submit(ctx, c, &c.Writer)
 	}
 	open, err := r.openCalls(ctx)
