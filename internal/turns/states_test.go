@@ -176,7 +176,7 @@ var transitions = []struct {
 		return s.submit(&CancelTurn{By: s.person(), Session: s.session, Turn: first.ID})
 	}},
 	{"claim", "", func(s *scene) error {
-		runner, q := models.Runner{ID: models.NewID[models.RunnerEntity]()}, queue.New(s.db)
+		runner, q := models.Runner{ID: models.NewID[models.RunnerEntity]()}, queue.New(s.db, queue.Turns())
 		if err := q.Register(context.Background(), runner); err != nil {
 			return err
 		}
