@@ -192,7 +192,7 @@ func (a *actRun) admit(open []turns.Call) error {
 			a.execution(o, true)
 		case turns.DecideInterrupted:
 			a.enter(o)
-			a.done <- &finished{Call: o, result: turns.Interrupted(o.Effect.State)}
+			a.done <- &finished{Call: o, result: o.Interrupted()}
 		case turns.DecideBusy:
 			// Begun by this lease, in the commit that started the act.
 			a.launch(o)

@@ -52,10 +52,6 @@ func (r *turnRun) repairTranscript(ctx context.Context) error {
 func (r *turnRun) findResult(ctx context.Context, missing unanswered) (turns.Repair, error) {
 	// Without a journal the result comes right after the message of its call.
 	one := turns.Repair{Call: missing.part, Position: missing.position, Ordinal: missing.index + 1}
-	interrupted := func(was models.EffectState) {
-		o := turns.Call{Record: turns.Record{CallID: missing.part.ToolCallID, Frozen: tools.Frozen{Name: missing.part.ToolName}}}
-		one.Parts = o.Parts(turns.Interrupted(was))
-	}
 	var row *models.Effect
 	err := r.persist(ctx, "look up a missing result", func() error {
 		turn, err := r.e.rows.turnAt(ctx, r.turn.OrgID, r.turn.SessionID, missing.position)
@@ -69,7 +65,8 @@ func (r *turnRun) findResult(ctx context.Context, missing unanswered) (turns.Rep
 		return one, fmt.Errorf("look up the result of call %s: %w", missing.part.ToolCallID, err)
 	}
 	if row == nil {
-		interrupted(models.EffectRunning)
+		lost := turns.Call{Record: turns.Record{CallID: missing.part.ToolCallID, Frozen: tools.Frozen{Name: missing.part.ToolName}}}
+		one.Parts = lost.Parts(turns.UnknownOutcome())
 		return one, nil
 	}
 	o, err := turns.ReadCall(*row)
@@ -78,8 +75,7 @@ func (r *turnRun) findResult(ctx context.Context, missing unanswered) (turns.Rep
 	}
 	one.Position, one.Ordinal = o.Record.Position, o.Effect.Ordinal
 	if o.Effect.State != models.EffectSettled {
-		interrupted(o.Effect.State)
-		one.Open = &o
+		one.Parts, one.Open = o.Parts(o.Interrupted()), &o
 		return one, nil
 	}
 	var out turns.CallOutcome

@@ -218,6 +218,9 @@ func TestSimulationReplays(t *testing.T) {
 		// An interrupting turn was taken back, and what it had carried came to a turn that had been shown newer messages
 		// (TestWhatComesBackIsOlderThanWhatWasShown).
 		{503088, "a message was stranded"},
+		// A turn was sealed when its tool was about to run again, after a wait. The model was told that the call had not begun
+		// (TestWhatACallIsToldThatIsInterrupted).
+		{3982, "a call that had begun was told that it had no effect"},
 	} {
 		problems, _ := play(r.seed, db, tools, planted{}, nil)
 		for _, p := range problems {

@@ -160,11 +160,20 @@ func (c *Call) Parts(r tools.Result) []models.Part {
 	}}
 }
 
-// Interrupted is what the model gets for a call that ends without anybody knowing its outcome.
-func Interrupted(was models.EffectState) tools.Result {
-	if was == models.EffectClaimed {
+// Interrupted is what the model gets for a call that ends before its tool has come to an end. A call that waited has begun, whether or not it
+// runs again.
+func (c *Call) Interrupted() tools.Result {
+	switch {
+	case !c.Ran():
 		return tools.Fail("interrupted: The turn was stopped before this call began. It had no effect.")
+	case c.betweenAttempts():
+		return tools.Fail("interrupted: The turn was stopped before the next attempt of this call. The attempts before it had no effect.")
 	}
+	return UnknownOutcome()
+}
+
+// UnknownOutcome is what the model gets for a call of which nobody knows what it did.
+func UnknownOutcome() tools.Result {
 	return tools.Fail("interrupted: The server stopped while this call was running. Whether it took effect is unknown; " +
 		"check before you repeat it.")
 }

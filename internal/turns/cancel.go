@@ -57,7 +57,7 @@ func EndCancelled(tx *commit.Tx, partial []models.Part) error {
 		keepPartial(tx, partial)
 	}
 	CloseWaits(tx, "The turn was cancelled.")
-	err := CloseCalls(tx, func(models.EffectState) tools.Result {
+	err := CloseCalls(tx, func(*Call) tools.Result {
 		return tools.Fail("cancelled: The turn was cancelled. Whether the call took effect is unknown, unless it had not begun.")
 	})
 	if err != nil {
@@ -101,7 +101,7 @@ func CloseWaits(tx *commit.Tx, why string) {
 }
 
 // CloseCalls gives all calls of the current act that have none a result, and ends the act.
-func CloseCalls(tx *commit.Tx, result func(was models.EffectState) tools.Result) error {
+func CloseCalls(tx *commit.Tx, result func(*Call) tools.Result) error {
 	t := tx.Turn
 	if t.Phase != models.PhaseAct || t.PendingCalls == 0 {
 		return nil
@@ -110,8 +110,9 @@ func CloseCalls(tx *commit.Tx, result func(was models.EffectState) tools.Result)
 	if err != nil {
 		return err
 	}
-	for _, c := range open {
-		c.Settle(tx, result(c.Effect.State), c.waited(tx.Now))
+	for i := range open {
+		c := &open[i]
+		c.Settle(tx, result(c), c.waited(tx.Now))
 	}
 	t.PendingCalls, t.WaitingCalls = 0, 0
 	tx.Emit(&t.ID, events.ActCompleted{Iteration: t.Iteration})

@@ -92,7 +92,7 @@ func closeFor(tx *commit.Tx, model, why string, f models.Failure) error {
 	t := tx.Turn
 	Begin(tx)
 	CloseWaits(tx, why)
-	if err := CloseCalls(tx, Interrupted); err != nil {
+	if err := CloseCalls(tx, (*Call).Interrupted); err != nil {
 		return err
 	}
 	// It says so in a step of its own, for which it must not wait.

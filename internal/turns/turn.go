@@ -110,7 +110,7 @@ func (c *EndTurn) fail(tx *commit.Tx, p End) error {
 		c.failReason(tx, p)
 	} else {
 		CloseWaits(tx, "The turn has failed.")
-		if err := CloseCalls(tx, Interrupted); err != nil {
+		if err := CloseCalls(tx, (*Call).Interrupted); err != nil {
 			return err
 		}
 		Explain(tx, c.Config.Model.Name, p.Failure)
