@@ -288,7 +288,7 @@ func (w *world) full() *full {
 	f.session.LastSequence, f.session.Budgeted = 0, false
 	f.turn.OrgID, f.turn.ID, f.turn.SessionID, f.turn.ModelID, f.turn.QueuePosition = w.org, turn, s, nil, 1
 	f.message.OrgID, f.message.ID, f.message.SessionID, f.message.TurnID = w.org, models.NewID[models.MessageEntity](), s, turn
-	f.effect.OrgID, f.effect.ScopeID, f.effect.SessionID = w.org, turn, s
+	f.effect.OrgID, f.effect.ScopeID, f.effect.SessionID = w.org, models.ExecutionID(turn), s
 	f.wait.OrgID, f.wait.ID, f.wait.SessionID, f.wait.TurnID = w.org, models.NewID[models.WaitEntity](), s, turn
 	f.voice.OrgID, f.voice.WaitID = w.org, f.wait.ID
 	f.job.OrgID, f.job.ID, f.job.SessionID, f.job.TurnID = w.org, models.NewID[models.HookJobEntity](), s, &turn

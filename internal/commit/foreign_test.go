@@ -58,7 +58,7 @@ func (w *world) furnish() (belongings, *Lease) {
 	w.do(w.command(s, func(tx *Tx) error {
 		b.shown = tx.Turn.InputMessageID
 		tx.ConsumeInbox()
-		tx.AddEffect(models.Effect{ScopeID: models.TurnID(l.ID), ReplayKey: "call", Kind: models.EffectTool, State: models.EffectClaimed, InputHash: b.hash, Request: models.JSON("{}")})
+		tx.AddEffect(models.Effect{ScopeID: l.ID, ReplayKey: "call", Kind: models.EffectTool, State: models.EffectClaimed, InputHash: b.hash, Request: models.JSON("{}")})
 		tx.AddWait(models.Wait{ID: b.wait, Kind: models.WaitApproval, Identity: "i", Request: models.JSON("{}")})
 		tx.AddDecision(models.ApprovalDecision{WaitID: b.wait, ActorID: models.NewID[models.ActorEntity](), ActorKind: models.ActorUser})
 		tx.AddHookJob(models.HookJob{ID: b.job, TurnID: models.TurnID(l.ID).Ptr(), Event: "stop", Payload: models.JSON("{}")})
@@ -125,7 +125,7 @@ func TestCommandsThatNameWhatBelongsToOthers(t *testing.T) {
 			}
 		}
 		effect := models.Effect{
-			ScopeID: theirs.turn, ReplayKey: "call", Kind: models.EffectTool, State: models.EffectSettled, InputHash: own.hash,
+			ScopeID: models.ExecutionID(theirs.turn), ReplayKey: "call", Kind: models.EffectTool, State: models.EffectSettled, InputHash: own.hash,
 			Request: models.JSON(`{"planted":1}`), Outcome: models.JSON(`{"planted":1}`),
 		}
 		text := []models.Part{{Type: models.PartText, Text: "planted"}}

@@ -237,11 +237,11 @@ type Event struct {
 	AgentID *AgentID `gorm:"-"`
 }
 
-// Effect is an entry of the journal: one outside action of a turn, claimed before it runs.
+// Effect is an entry of the journal: one outside action of an execution, claimed before it runs.
 type Effect struct {
-	OrgID     OrgID  `gorm:"primaryKey"`
-	ScopeID   TurnID `gorm:"primaryKey"`
-	ReplayKey string `gorm:"primaryKey"`
+	OrgID     OrgID       `gorm:"primaryKey"`
+	ScopeID   ExecutionID `gorm:"primaryKey"`
+	ReplayKey string      `gorm:"primaryKey"`
 	SessionID SessionID
 	Kind      EffectKind
 	State     EffectState

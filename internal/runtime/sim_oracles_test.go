@@ -195,7 +195,7 @@ func spoiledWaits() []spoiled {
 		})},
 		{"nobody waits for a wait", "which does not wait", aWait(isWaitedFor, func(_ *simulation, r *record, wait *models.Wait) {
 			for i := range r.calls {
-				if e := &r.calls[i]; e.ScopeID == wait.TurnID && e.ReplayKey == turns.CallKey(*wait.ToolCallID) {
+				if e := &r.calls[i]; e.ScopeID == models.ExecutionID(wait.TurnID) && e.ReplayKey == turns.CallKey(*wait.ToolCallID) {
 					e.State = models.EffectRunning
 				}
 			}

@@ -77,15 +77,16 @@ func (*checks) checkParked(w *simulation, r *record) {
 	}
 	waiting, pending := map[models.TurnID]int{}, map[models.TurnID]int{}
 	for _, e := range r.calls {
-		pending[e.ScopeID]++
+		turn := models.TurnID(e.ScopeID)
+		pending[turn]++
 		if e.State != models.EffectWaiting {
 			continue
 		}
-		waiting[e.ScopeID]++
-		if n := waits[e.ScopeID][e.ReplayKey]; n != 1 {
-			w.failf("call %s of turn %s waits for %d things that are open", e.ReplayKey, e.ScopeID, n)
+		waiting[turn]++
+		if n := waits[turn][e.ReplayKey]; n != 1 {
+			w.failf("call %s of turn %s waits for %d things that are open", e.ReplayKey, turn, n)
 		}
-		delete(waits[e.ScopeID], e.ReplayKey)
+		delete(waits[turn], e.ReplayKey)
 	}
 	for id, t := range r.turns {
 		for key := range waits[id] {

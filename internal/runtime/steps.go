@@ -139,7 +139,7 @@ func (d *durable) step(ctx context.Context, id string, input any, fn func(contex
 	}
 	now := d.r.e.nowMillis()
 	c := &turns.SaveStep{Writer: d.writer(), Effect: models.Effect{
-		ScopeID: d.turn, ReplayKey: key, Kind: models.EffectStep, State: models.EffectSettled, InputHash: hash,
+		ScopeID: models.ExecutionID(d.turn), ReplayKey: key, Kind: models.EffectStep, State: models.EffectSettled, InputHash: hash,
 		Request: models.JSON("{}"), Outcome: jsonx.MustEncode(out), Epoch: d.call.Effect.Epoch, Attempt: d.call.Effect.Attempt,
 		StartedAt: now.Ptr(), SettledAt: now.Ptr(),
 	}}

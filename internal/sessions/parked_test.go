@@ -53,7 +53,7 @@ func (c *beginAct) Apply(tx *commit.Tx) error {
 			return err
 		}
 		tx.AddEffect(models.Effect{
-			ScopeID: t.ID, ReplayKey: turns.CallKey(call.id), Kind: models.EffectTool, State: models.EffectClaimed,
+			ScopeID: models.ExecutionID(t.ID), ReplayKey: turns.CallKey(call.id), Kind: models.EffectTool, State: models.EffectClaimed,
 			InputHash: call.frozen().InputHash(), Request: record, Attempt: 1, Ordinal: i,
 		})
 	}

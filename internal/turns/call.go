@@ -107,6 +107,9 @@ func openCalls(tx *commit.Tx) ([]Call, error) {
 	return list, nil
 }
 
+// turn is the execution that the call belongs to.
+func (c *Call) turn() *models.TurnID { return (*models.TurnID)(&c.Effect.ScopeID) }
+
 // Class is the concurrency class.
 func (c *Call) Class() string { return c.Record.Frozen.Hints.ConcurrencyClass }
 
@@ -117,7 +120,7 @@ func (c *Call) Start(tx *commit.Tx) {
 		return
 	}
 	c.Effect.StartedAt = tx.Now.Ptr()
-	tx.Emit(&c.Effect.ScopeID, events.ToolStarted{
+	tx.Emit(c.turn(), events.ToolStarted{
 		ToolCallID: c.Record.CallID, ToolName: c.Record.Frozen.Name, DisplayName: c.Record.Frozen.DisplayName,
 		Arguments: models.JSON(c.Record.Frozen.Arguments), Narration: c.Record.Started,
 	})
@@ -141,12 +144,12 @@ func (c *Call) End(tx *commit.Tx, r tools.Result, durationMs int64) {
 	if !out.Success {
 		narration = tools.FailureLine(r.ToolError)
 	}
-	seq := tx.Emit(&c.Effect.ScopeID, events.ToolCompleted{
+	seq := tx.Emit(c.turn(), events.ToolCompleted{
 		ToolCallID: c.Record.CallID, ToolName: c.Record.Frozen.Name, Success: out.Success, Result: out.Result, Error: out.Error,
 		DurationMs: durationMs, Narration: narration, ConnectionRequired: out.ConnectionRequired,
 	})
 	tx.AddMessage(models.Message{
-		ID: models.NewID[models.MessageEntity](), TurnID: c.Effect.ScopeID, Role: models.MessageTool, Content: c.Parts(r),
+		ID: models.NewID[models.MessageEntity](), TurnID: *c.turn(), Role: models.MessageTool, Content: c.Parts(r),
 		Sequence: seq, Position: &c.Record.Position, Ordinal: c.Effect.Ordinal, CreatedAt: tx.Now,
 	})
 	c.Effect.State, c.Effect.Outcome, c.Effect.SettledAt = models.EffectSettled, jsonx.MustEncode(out), tx.Now.Ptr()

@@ -48,13 +48,13 @@ func (c Call) betweenAttempts() bool {
 
 // JournalID returns the id of the fact that the call has run. It follows from the call, so that there is one at most.
 func (c Call) JournalID() models.JournalID {
-	return models.JournalID(WaitID(c.Effect.ScopeID, c.Effect.ReplayKey))
+	return models.JournalID(WaitID(*c.turn(), c.Effect.ReplayKey))
 }
 
 // Meter adds the fact that the call has run to the journal, in the commit that settles it, and nothing about a call that has not.
 // What it took is taken off the budgets that the turn holds something of for its calls, and the call's share is given back.
 func (c Call) Meter(tx *commit.Tx, r tools.Result, durationMs int64) {
-	turn := c.Effect.ScopeID
+	turn := *c.turn()
 	var took map[string]models.Amount // nothing, when it hasn't run
 	f := hold.Fact{JournalEntry: models.JournalEntry{
 		ID: c.JournalID(), Kind: models.JournalToolCall, TurnID: &turn, Tool: c.Record.Frozen.Name, DurationMs: durationMs,

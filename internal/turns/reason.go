@@ -113,7 +113,7 @@ func (c *FinishReason) Apply(tx *commit.Tx) error {
 	})
 	tx.Emit(&t.ID, events.ReasonCompleted{Iteration: t.Iteration, Success: true})
 	tx.SaveEffect(models.Effect{
-		ScopeID: t.ID, ReplayKey: ReasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.Lease.Epoch, Attempt: t.ModelCalls,
+		ScopeID: models.ExecutionID(t.ID), ReplayKey: ReasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.Lease.Epoch, Attempt: t.ModelCalls,
 		StartedAt: c.Asked.At.Ptr(), SettledAt: tx.Now.Ptr(),
 		Outcome: jsonx.MustEncode(map[string]any{"finishReason": c.Response.FinishReason, "usage": usage}),
 	})
@@ -169,7 +169,7 @@ func (c *FinishReason) startAct(tx *commit.Tx) error {
 	for i, call := range c.Calls {
 		o := Call{
 			Effect: models.Effect{
-				ScopeID: t.ID, ReplayKey: CallKey(call.ID), Kind: models.EffectTool, State: models.EffectClaimed,
+				ScopeID: models.ExecutionID(t.ID), ReplayKey: CallKey(call.ID), Kind: models.EffectTool, State: models.EffectClaimed,
 				InputHash: call.Frozen.InputHash(), Epoch: c.Lease.Epoch, Attempt: 1, Ordinal: call.Ordinal,
 			},
 			Record: Record{
@@ -335,7 +335,7 @@ func (c *SubmitPrompts) Apply(tx *commit.Tx) error {
 		tx.Emit(&t.ID, events.MessageEdited{Message: events.Message{ID: m.ID, Role: models.MessageUser, Content: m.Parts, CreatedAt: tx.Now}})
 	}
 	tx.PutEffect(models.Effect{
-		ScopeID: t.ID, ReplayKey: c.Key, Kind: models.EffectHook, State: models.EffectSettled, InputHash: []byte{},
+		ScopeID: models.ExecutionID(t.ID), ReplayKey: c.Key, Kind: models.EffectHook, State: models.EffectSettled, InputHash: []byte{},
 		Request: models.JSON("{}"), Epoch: c.Lease.Epoch, Attempt: 1, StartedAt: tx.Now.Ptr(), SettledAt: tx.Now.Ptr(),
 	})
 	c.Plan = Reason{Iteration: t.Iteration}

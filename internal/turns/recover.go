@@ -31,7 +31,7 @@ func (c *RecoverReason) Apply(tx *commit.Tx) error {
 	tx.Emit(&t.ID, events.ReasonRecovered{Iteration: t.Iteration, Policy: string(models.RecoveryRestart), Recoveries: t.Recoveries})
 	// From here on the step is one of this lease: what was counted now is not found again.
 	e := models.Effect{
-		ScopeID: t.ID, ReplayKey: ReasonKey(t.Iteration), State: models.EffectRunning, InputHash: modelInputHash(c.Config, t.ConsumedThrough),
+		ScopeID: models.ExecutionID(t.ID), ReplayKey: ReasonKey(t.Iteration), State: models.EffectRunning, InputHash: modelInputHash(c.Config, t.ConsumedThrough),
 		Request: jsonx.MustEncode(AskedOf(&c.Config.Model)), Epoch: c.Lease.Epoch, Attempt: t.ModelCalls, StartedAt: tx.Now.Ptr(),
 	}
 	tx.AmendEffect(e)
@@ -78,7 +78,7 @@ func (c *FinalizeReason) Apply(tx *commit.Tx) error {
 	}
 	tx.Emit(&t.ID, events.ReasonCompleted{Iteration: t.Iteration, Success: true})
 	tx.SaveEffect(models.Effect{
-		ScopeID: t.ID, ReplayKey: ReasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.Lease.Epoch, Attempt: t.ModelCalls,
+		ScopeID: models.ExecutionID(t.ID), ReplayKey: ReasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.Lease.Epoch, Attempt: t.ModelCalls,
 		StartedAt: c.Lost.StartedAt, SettledAt: tx.Now.Ptr(),
 		Outcome: jsonx.MustEncode(map[string]any{"finishReason": FinishInterrupted, "usage": usage}),
 	})

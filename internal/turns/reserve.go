@@ -133,7 +133,7 @@ func (c *ReserveAgain) Apply(tx *commit.Tx) error {
 	asked := c.Asked
 	asked.Waiting = c.Verdict.Kind != budget.Go
 	e := models.Effect{
-		ScopeID: t.ID, ReplayKey: ReasonKey(t.Iteration), State: models.EffectRunning, InputHash: modelInputHash(c.Config, t.ConsumedThrough),
+		ScopeID: models.ExecutionID(t.ID), ReplayKey: ReasonKey(t.Iteration), State: models.EffectRunning, InputHash: modelInputHash(c.Config, t.ConsumedThrough),
 		Request: jsonx.MustEncode(asked), Epoch: c.Lease.Epoch, Attempt: t.ModelCalls, StartedAt: tx.Now.Ptr(),
 	}
 	tx.AmendEffect(e)

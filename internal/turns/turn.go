@@ -87,7 +87,7 @@ func (c *EndTurn) Apply(tx *commit.Tx) error {
 func (c *EndTurn) cancel(tx *commit.Tx) error {
 	if t := tx.Turn; t.Phase == models.PhaseReason {
 		tx.SaveEffect(models.Effect{
-			ScopeID: t.ID, ReplayKey: ReasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.Lease.Epoch, Attempt: t.ModelCalls,
+			ScopeID: models.ExecutionID(t.ID), ReplayKey: ReasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.Lease.Epoch, Attempt: t.ModelCalls,
 			SettledAt: tx.Now.Ptr(), Outcome: jsonx.MustEncode(map[string]string{"error": "cancelled"}),
 		})
 	}
@@ -134,7 +134,7 @@ func (c *EndTurn) failReason(tx *commit.Tx, p End) {
 		askedAt = c.Uncounted.AskedAt
 	}
 	tx.SaveEffect(models.Effect{
-		ScopeID: t.ID, ReplayKey: ReasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.Lease.Epoch,
+		ScopeID: models.ExecutionID(t.ID), ReplayKey: ReasonKey(t.Iteration), State: models.EffectSettled, Epoch: c.Lease.Epoch,
 		Attempt: t.ModelCalls, StartedAt: askedAt, SettledAt: tx.Now.Ptr(), Outcome: jsonx.MustEncode(p.Failure),
 	})
 	tx.DropCheckpoint()

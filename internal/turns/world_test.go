@@ -242,7 +242,7 @@ func (s *scene) act(list ...made) []models.WaitID {
 			f := m.frozen(i)
 			c := Call{Record: Record{CallID: callID(i), Iteration: 1, Position: position, Frozen: f}}
 			c.Effect = models.Effect{
-				ScopeID: t.ID, ReplayKey: CallKey(c.Record.CallID), Kind: models.EffectTool, State: models.EffectClaimed,
+				ScopeID: models.ExecutionID(t.ID), ReplayKey: CallKey(c.Record.CallID), Kind: models.EffectTool, State: models.EffectClaimed,
 				InputHash: f.InputHash(), Request: jsonx.MustEncode(c.Record), Epoch: t.LeaseEpoch, Attempt: 1, Ordinal: i,
 			}
 			tx.AddEffect(c.Effect)

@@ -165,7 +165,7 @@ func (w *Writer) startReason(tx *commit.Tx, iteration int) {
 	tx.Emit(&t.ID, events.ReasonStarted{Iteration: iteration})
 	tx.Emit(&t.ID, events.OutputStarted{MessageID: output, Model: w.Config.Model.Name, Iteration: iteration})
 	tx.AddEffect(models.Effect{
-		ScopeID: t.ID, ReplayKey: ReasonKey(iteration), Kind: models.EffectModel, State: models.EffectRunning,
+		ScopeID: models.ExecutionID(t.ID), ReplayKey: ReasonKey(iteration), Kind: models.EffectModel, State: models.EffectRunning,
 		InputHash: modelInputHash(w.Config, t.ConsumedThrough), Request: jsonx.MustEncode(AskedOf(&w.Config.Model)),
 		Epoch: w.Lease.Epoch, Attempt: 1, StartedAt: tx.Now.Ptr(),
 	})
