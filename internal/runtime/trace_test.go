@@ -35,6 +35,8 @@ func TestTrace(t *testing.T) {
 		w.probe.on(plantedSecret+"-2", func(context.Context, *tools.Call) tools.Result {
 			return tools.Result{Internal: errors.New(plantedSecret)}
 		})
+		// Where there are files the model looks for its script, by a statement.
+		n.write(s, "/workspace/notes", plantedSecret)
 		// The second step asks the model four times, in vain.
 		turn := n.send(s, script(t,
 			says(text(plantedSecret), callTool("once", plantedSecret), callTool("once", plantedSecret+"-2")),
